@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// The ways a member of a body that is no JSON as a whole may name itself and its text: quoted as in JSON, with single quotes, as in a form,
-// as in XML. They are anchored and without alternatives that begin alike, so that a match costs one pass (bodies may be megabytes).
+// The forms in which a member occurs in a body that is not JSON as a whole: quoted as in JSON, with single quotes, as in a form, as in XML.
+// The expressions are anchored and have no alternatives with a common prefix, so that a match takes one pass (bodies may be megabytes).
 var (
 	quotedForm = regexp.MustCompile(`^["'](\w+)["']\s*:\s*(?:("(?:[^"\\]|\\.)*")|'([^']*)')`)
 	queryForm  = regexp.MustCompile(`^(\w+)=([^&]*)`)
@@ -60,14 +60,14 @@ func nameIn(body any, attribute string) string {
 	return ""
 }
 
-// member is a member of a body, and its text in one of the forms.
+// member is a member of a body with its value in one of the forms.
 type member struct {
 	name                        []byte
 	quoted, single, query, text []byte
-	size                        int // of all of it
+	size                        int // of the whole match
 }
 
-// memberAt returns the member that begins at a place of a text. Its name is nil when none does.
+// memberAt returns the member that starts at an offset of a text. Its name is nil if no member starts there.
 func memberAt(text []byte, at int) member {
 	rest, before := text[at:], 0
 	switch rest[0] {
@@ -90,7 +90,7 @@ func memberAt(text []byte, at int) member {
 	return member{}
 }
 
-// named returns the text of the member, if it is the attribute and readable.
+// named returns the value of the member. ok is false if the member has another name or its value cannot be decoded.
 func (m member) named(attribute string) (name string, ok bool) {
 	if !strings.EqualFold(string(m.name), attribute) {
 		return "", false

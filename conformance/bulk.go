@@ -9,22 +9,22 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// bulkPath is where bulk jobs are posted (RFC 7644 section 3.7).
+// bulkPath is the endpoint of bulk requests (RFC 7644 section 3.7).
 const bulkPath = "/Bulk"
 
-// A bulkOperation is one operation of a bulk job, as far as it can create or remove something.
+// A bulkOperation is one operation of a bulk request. It has only the members that are needed to track created and deleted objects.
 type bulkOperation struct {
 	Method, Path, BulkID string
 	Data                 Doc
 }
 
-// bulkOperations returns the operations of a job, however the check has put it together.
+// bulkOperations returns the operations of a bulk request. The body may be bytes or any value that can be marshaled.
 func bulkOperations(body any) []bulkOperation {
 	data, ok := body.([]byte)
 	if !ok {
 		var err error
 		if data, err = json.Marshal(body); err != nil {
-			return nil // newRequest says so
+			return nil // newRequest reports the error
 		}
 	}
 	var parts struct{ Operations []json.RawMessage }
@@ -41,7 +41,7 @@ func bulkOperations(body any) []bulkOperation {
 	return operations
 }
 
-// target is the path of an operation below the base URL, whatever else it was written with.
+// target returns the path of an operation below the base URL, without query and fragment.
 func (op bulkOperation) target() string {
 	u, err := url.Parse(op.Path)
 	if err != nil {
@@ -50,8 +50,9 @@ func (op bulkOperation) target() string {
 	return "/" + strings.TrimPrefix(u.Path, "/")
 }
 
-// answers tells whether a result of a job belongs to the operation: those of POST by bulkId, those of others by location.
-func (op bulkOperation) answers(result *scim.Object) bool {
+// hasResult reports whether a result of a bulk response belongs to the operation. It compares the bulkId of a POST, and the location
+// otherwise.
+func (op bulkOperation) hasResult(result *scim.Object) bool {
 	if !strings.EqualFold(result.Text("method"), op.Method) {
 		return false
 	}
@@ -61,19 +62,19 @@ func (op bulkOperation) answers(result *scim.Object) bool {
 	return lastSegment(result.Text("location")) == lastSegment(op.Path)
 }
 
-// settleBulk puts what the results of a bulk job say was created, or is gone, into the ledger and the journal. What has no
-// result stays open.
-func (e *estate) settleBulk(ledger *[]*Created, expected []prospect, req Request, res *Response) {
+// recordBulkOutcome enters the objects that a bulk response reports as created or deleted into the ledger and the journal. Entries without
+// a result stay open.
+func (e *createdObjects) recordBulkOutcome(ledger *[]*Created, expected []prospect, req Request, res *Response) {
 	results := res.Object().Array("Operations")
-	taken := map[any]bool{} // a result belongs to one operation, even when two had the same bulkId
+	taken := map[any]bool{} // each result belongs to one operation, even if two have the same bulkId
 	for _, p := range expected {
-		if refuses(res.Status) {
+		if nothingChanged(res.Status) {
 			e.journaled(e.journal.gone(p.entry))
 			continue
 		}
 		for _, result := range results {
 			o := object(result)
-			if taken[o] || !p.operation.answers(o) {
+			if taken[o] || !p.operation.hasResult(o) {
 				continue
 			}
 			failed := strings.HasPrefix(o.Text("status"), "4")
@@ -93,7 +94,7 @@ func (e *estate) settleBulk(ledger *[]*Created, expected []prospect, req Request
 		for _, c := range *ledger {
 			for _, result := range results {
 				o := object(result)
-				if o.Text("status") == "204" && op.answers(o) && c.Path() == op.Path && !c.gone {
+				if o.Text("status") == "204" && op.hasResult(o) && c.Path() == op.Path && !c.gone {
 					e.markDeleted(c, http.StatusNoContent)
 				}
 			}

@@ -16,10 +16,10 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// annexed is a shelf with a third collection, /Devices, that takes bulk jobs of POST operations.
+// annexed is a shelf with a third collection, /Devices, that accepts bulk requests with POST operations.
 type annexed struct {
 	*shelf
-	// loseResults answers jobs without the results of their operations.
+	// loseResults makes bulk responses omit the results of the operations.
 	loseResults bool
 }
 
@@ -60,7 +60,7 @@ func (a annexed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		map[string]any{"schemas": []string{"urn:ietf:params:scim:api:messages:2.0:BulkResponse"}, "Operations": results})
 }
 
-// annex starts one. It holds what every shelf holds: somebody who is none of the suite's business.
+// annex starts an annexed target. Like every shelf it contains a user of another client.
 func annex(t *testing.T, loseResults bool) (*shelf, conformance.Target) {
 	t.Helper()
 	s, target := newShelf(t)
@@ -82,7 +82,7 @@ func TestBulk_CreatedObjectsRemoved(t *testing.T) {
 		}),
 	}})
 	require.Equal(t, conformance.Pass, r.Checks[0].Outcome, r.Checks[0].Findings)
-	require.Equal(t, 3, r.Checks[0].Requests, "the job and one DELETE for each object")
+	require.Equal(t, 3, r.Checks[0].Requests, "the bulk request and one DELETE for each object")
 	require.Equal(t, foreignUsers, s.names())
 	require.Empty(t, r.Leftovers)
 }
@@ -100,11 +100,11 @@ func TestBulk_UnreportedObjectsRemoved(t *testing.T) {
 		s, target := annex(t, true)
 		var during []string
 		r := runChecks(t, target, conformance.Options{Checks: []conformance.Check{creates(func(context.Context) { during = s.names() })}})
-		require.Len(t, during, 2, "the target made it and did not say so")
+		require.Len(t, during, 2, "created by the target but not reported")
 		require.Equal(t, foreignUsers, s.names())
 		require.Empty(t, r.Leftovers)
 	})
-	t.Run("by the journal of a run that was killed", func(t *testing.T) {
+	t.Run("by the journal of an aborted run", func(t *testing.T) {
 		s, target := annex(t, true)
 		journal, copied := filepath.Join(t.TempDir(), "run.journal"), filepath.Join(t.TempDir(), "copy.journal")
 		runChecks(t, target, conformance.Options{Journal: journal, Checks: []conformance.Check{creates(func(ctx context.Context) {

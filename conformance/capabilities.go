@@ -15,24 +15,24 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Capabilities is what the target's discovery endpoints and two harmless queries told. Every field may be empty: checks run
-// even when discovery does not work.
+// Capabilities is what the run learned from the discovery endpoints of the target and from one query each for users and groups. Every field
+// may be empty: checks also run if discovery fails.
 type Capabilities struct {
-	// ServiceProviderConfig is the body of GET /ServiceProviderConfig; nil when there was none.
+	// ServiceProviderConfig is the body of GET /ServiceProviderConfig, nil if the target returned none.
 	ServiceProviderConfig *scim.Object
 	// ResourceTypes and Schemas are the items of the two lists.
 	ResourceTypes, Schemas []*scim.Object
-	// Users and Groups tell whether the target serves these resources: it lists the type, or a query for them answers
-	// something else than 404 and 501. Whether the answer is right is for the checks to say.
+	// Users and Groups report whether the target serves these resources: it lists the type, or responds to a query for them with another
+	// status than 404 and 501. Checks verify the response itself.
 	Users, Groups bool
-	// Requests is what finding this out took.
+	// Requests is the number of requests that discovery took.
 	Requests int
 
-	empty bool // there are no users
+	empty bool // the target has no users
 }
 
-// Supports tells whether the ServiceProviderConfig claims the feature: patch, bulk, filter, changePassword, sort or etag.
-// Known is false when it does not say.
+// Supports reports whether the ServiceProviderConfig claims the feature: patch, bulk, filter, changePassword, sort or etag. Known is false
+// if the ServiceProviderConfig does not mention it.
 func (c *Capabilities) Supports(feature string) (supported, known bool) {
 	return c.ServiceProviderConfig.Complex(feature).Bool("supported")
 }
@@ -57,7 +57,7 @@ func (c *Capabilities) Schema(urn string) *scim.Object {
 	return nil
 }
 
-// Extended tells whether the target's users carry the enterprise extension.
+// Extended reports whether users of the target have the enterprise extension.
 func (c *Capabilities) Extended() bool {
 	for _, e := range c.ResourceType(scim.UserSchema).Array("schemaExtensions") {
 		if o, ok := e.(*scim.Object); ok && scim.EqualName(o.Text("schema"), scim.EnterpriseUserSchema) {
@@ -67,7 +67,7 @@ func (c *Capabilities) Extended() bool {
 	return false
 }
 
-// missing returns why a need is not met, "" when it is.
+// missing returns the reason why a need is not met, "" if it is met.
 func (s *session) missing(n Need) string {
 	unsupported := func(feature string, assume bool) string {
 		if supported, known := s.caps.Supports(feature); known && !supported {
@@ -107,11 +107,11 @@ func (s *session) missing(n Need) string {
 		return unsupported("sort", false)
 	case NeedIndex:
 		if index, known := s.caps.ServiceProviderConfig.Complex("pagination").Bool("index"); known && !index {
-			return "the ServiceProviderConfig says that pages by startIndex are not supported"
+			return "the ServiceProviderConfig says that pagination by startIndex is not supported"
 		}
 	case NeedCursor:
 		if cursor, _ := s.caps.ServiceProviderConfig.Complex("pagination").Bool("cursor"); !cursor {
-			return "the ServiceProviderConfig does not say that pages by cursor are supported"
+			return "the ServiceProviderConfig does not say that pagination by cursor is supported"
 		}
 	case NeedBulk:
 		return unsupported("bulk", false)
@@ -119,11 +119,11 @@ func (s *session) missing(n Need) string {
 		return unsupported("etag", false)
 	case NeedToken:
 		if s.wire.target.Token == "" && s.wire.target.Authorize == nil {
-			return "the configured credentials are no bearer token"
+			return "the configured credentials are not a bearer token"
 		}
 	case NeedRemote:
 		if isLoopback(s.wire.base.Hostname()) {
-			return "the target is this machine: nothing crosses a network"
+			return "the target runs on this machine: requests do not cross a network"
 		}
 	}
 	return ""
@@ -136,8 +136,8 @@ func (s *session) notServed(what string) string {
 	return "the target does not serve " + what
 }
 
-// narrow leaves the resource types that the run is limited to. It returns a sentence when none of them is there.
-func (s *session) narrow(caps *Capabilities) (problem string) {
+// limitTypes removes the resource types that the run is not limited to. It returns a problem if none is left.
+func (s *session) limitTypes(caps *Capabilities) (problem string) {
 	names := s.opts.ResourceTypes
 	if len(names) == 0 {
 		return ""
@@ -154,14 +154,14 @@ func (s *session) narrow(caps *Capabilities) (problem string) {
 	return ""
 }
 
-// discover asks what the target offers. It returns a sentence when nothing can be tested.
+// discover queries the discovery endpoints of the target. It returns a problem if the target cannot be tested.
 func (s *session) discover(ctx context.Context, checks []Check) (problem string) {
 	caps := &Capabilities{}
 	s.caps = caps
 	before := s.wire.requests
 	defer func() { caps.Requests = s.wire.requests - before }()
 
-	resources := false // a collection answered with a list
+	resources := false // a collection returned a list
 	probes := []struct {
 		request Request
 		keep    func(res *Response)
@@ -179,7 +179,7 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 	for _, p := range probes {
 		res, err := s.wire.call(ctx, p.request, false)
 		if err != nil {
-			// A target that does not answer its first question will not answer the next ones either.
+			// A target that does not respond to the first request will not respond to the next ones either.
 			return unreachable(err)
 		}
 		if res.Status == http.StatusUnauthorized || res.Status == http.StatusForbidden {
@@ -192,7 +192,7 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 		case "/Groups":
 			caps.Groups = !absent || caps.ResourceType(scim.GroupSchema) != nil
 		}
-		switch complaint := judge(res); {
+		switch complaint := whyUnusable(res); {
 		case complaint == "":
 			usable++
 			p.keep(res)
@@ -200,7 +200,7 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 			first = complaint
 		}
 	}
-	if problem := s.narrow(caps); problem != "" {
+	if problem := s.limitTypes(caps); problem != "" {
 		return problem
 	}
 	wantsUsers := false
@@ -212,28 +212,28 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 	switch {
 	case refused != nil && (usable == 0 || wantsUsers && !resources):
 		if s.wire.target.hasCredentials() {
-			return fmt.Sprintf("the target refuses the credentials: %s answered %s; check the token and what it may access", refused.Name,
+			return fmt.Sprintf("the target rejects the credentials: %s returned %s; check the token and its permissions", refused.Name,
 				statusText(refused.Status))
 		}
-		return fmt.Sprintf("the target wants credentials: %s answered %s; pass a token", refused.Name, statusText(refused.Status))
+		return fmt.Sprintf("the target requires credentials: %s returned %s; pass a token", refused.Name, statusText(refused.Status))
 	case usable == 0:
 		return first
 	}
 	return ""
 }
 
-// unreachable says why the first question got no answer, and what to do.
+// unreachable returns why the first request got no response, and what to do.
 func unreachable(err error) string {
 	call, _ := errors.AsType[*callError](err)
 	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
 	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
 	switch {
 	case call != nil && call.budget:
-		return "the target could not be explored: " + err.Error() + "; allow more requests"
+		return "discovery did not finish: " + err.Error() + "; allow more requests"
 	case errors.Is(err, errTooLarge):
-		return "the target cannot be tested: " + err.Error() + "; this is hardly the answer of a SCIM endpoint"
+		return "the target cannot be tested: " + err.Error() + "; a SCIM endpoint does not send such a response"
 	case errors.Is(err, errNoCredentials):
-		return "the credentials cannot be had: " + err.Error()
+		return "the credentials cannot be obtained: " + err.Error()
 	case unknown:
 		return "the target's certificate is not trusted: " + err.Error() + "; pass --ca-file with the certificate of its authority"
 	case certificate:
@@ -242,7 +242,7 @@ func unreachable(err error) string {
 	return "the target cannot be reached: " + err.Error() + "; check that it runs and that the base URL is right"
 }
 
-// movedTo is the base URL of the address that a request below the base URL is redirected to, "" when it is none.
+// movedTo returns the base URL that a request below the base URL is redirected to, "" if the location does not end in the path.
 func movedTo(location, path string) string {
 	u, err := url.Parse(location)
 	if err != nil || u.Host == "" {
@@ -255,36 +255,36 @@ func movedTo(location, path string) string {
 	return u.Scheme + "://" + u.Host + base
 }
 
-// judge returns a sentence when an answer is nothing that a SCIM service provider says, "" when it is usable.
-func judge(res *Response) string {
+// whyUnusable returns why a response is not the response of a usable SCIM service provider, "" if it is.
+func whyUnusable(res *Response) string {
 	object := res.Object()
 	html := strings.Contains(res.MediaType(), "html") || bytes.HasPrefix(bytes.TrimSpace(res.Body), []byte("<"))
 	switch {
 	case res.Status >= 300 && res.Status < 400:
-		location, where := res.Header.Get("Location"), "where the SCIM endpoint really is"
+		location, where := res.Header.Get("Location"), "of the SCIM endpoint"
 		if _, path, _ := strings.Cut(res.Name, " "); movedTo(location, path) != "" {
 			where = movedTo(location, path)
 		}
 		return fmt.Sprintf("%s redirects to %s: run again with the base URL %s", res.Name, show(location), where)
 	case html:
-		return fmt.Sprintf("%s answers %s with HTML: this is a web site, not a SCIM endpoint; the base URL usually ends in /scim/v2", res.Name,
+		return fmt.Sprintf("%s returns %s with HTML: this is a web site, not a SCIM endpoint; the base URL usually ends in /scim/v2", res.Name,
 			statusText(res.Status))
 	case res.Status == http.StatusNotFound:
 		return fmt.Sprintf(
-			"%s answers %s, and so does everything else: there is no SCIM endpoint below this base URL; it usually ends in /scim/v2", res.Name,
+			"%s and all other requests return %s: no SCIM endpoint below this base URL; it usually ends in /scim/v2", res.Name,
 			statusText(res.Status))
 	case res.Status == http.StatusTooManyRequests:
-		return fmt.Sprintf("%s answers %s: the target limits the rate of requests; try again later", res.Name, statusText(res.Status))
+		return fmt.Sprintf("%s returns %s: the target limits the rate of requests; try again later", res.Name, statusText(res.Status))
 	case res.Status >= 500:
-		return fmt.Sprintf("%s answers %s: the target is broken or not ready; look at its log", res.Name, statusText(res.Status))
+		return fmt.Sprintf("%s returns %s: the target is broken or not ready; check its log", res.Name, statusText(res.Status))
 	case !res.OK():
-		return fmt.Sprintf("%s answers %s: the target does not let itself be read", res.Name, statusText(res.Status))
+		return fmt.Sprintf("%s returns %s: the target does not permit reading", res.Name, statusText(res.Status))
 	case object == nil:
 		_, err := res.decode()
-		return fmt.Sprintf("%s answers %s without a JSON object (%v): this is no SCIM endpoint, or something in front of it changes its answers",
+		return fmt.Sprintf("%s returns %s without a JSON object (%v): this is not a SCIM endpoint, or a proxy changes its responses",
 			res.Name, statusText(res.Status), err)
 	case len(object.Array("schemas")) == 0 && len(res.Resources()) == 0 && res.Total() < 0:
-		return fmt.Sprintf("%s answers with JSON that is not SCIM: it has neither schemas nor resources; check the base URL", res.Name)
+		return fmt.Sprintf("%s returns JSON that is not SCIM: it has neither schemas nor Resources; check the base URL", res.Name)
 	}
 	return ""
 }

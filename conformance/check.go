@@ -8,61 +8,59 @@ import (
 	"strings"
 )
 
-// A Check is one question put to a target. Checks are values: they can be listed, filtered, explained and planned without
-// running them.
+// A Check tests one statement about a target. Checks are values: they can be listed, filtered, explained and planned without running them.
 type Check struct {
-	// ID is words, area first: "filter.eq", "patch.remove-no-target". An id never changes its meaning.
+	// ID consists of words, the area first: "filter.eq", "patch.remove-no-target". The meaning of an id never changes.
 	ID string
-	// Title states what a conforming target does, as one sentence without the final stop.
+	// Title states what a conforming target does, as one sentence without the final period.
 	Title string
-	// Requirements are the ids of the statements the check proves (package requirements). The first one is the principal.
+	// Requirements are the ids of the requirements that the check tests (package requirements), the primary one first.
 	Requirements []string
-	// Level decides what a violation is called: see [Level.Violation].
+	// Level determines the outcome of a violation: see [Level.Violation].
 	Level Level
 	// Needs are the conditions under which the check applies. The plan skips a check whose needs the target does not meet.
 	Needs []Need
 	// Fixture, when set, is built once per run before the first check that names it, and shared by all of them. Checks only
 	// read what a fixture holds.
 	Fixture *Fixture
-	// Requests is the number of requests the check sends to a conforming target, cleaning up included, its fixture
-	// excluded. Plans add them up.
+	// Requests is the number of requests that the check sends to a conforming target, including cleanup and excluding its fixture. Plans add
+	// them up.
 	Requests int
-	// PerRound is the number of requests that each round after the first adds (Options.OracleRounds); 0 for checks that know
-	// no rounds.
+	// PerRound is the number of requests that each round after the first adds (Options.OracleRounds). It is 0 for checks without rounds.
 	PerRound int
-	// Why says why the statement matters and who breaks when it does not hold.
+	// Why describes who is affected if the requirement does not hold, and how.
 	Why string
-	// Fix says where to look when the check finds something.
+	// Fix describes what to change in the target.
 	Fix string
-	// Run asks the question. It reports through t and returns when done; a panic in it is reported as an error of the suite.
+	// Run runs the check. It reports through t; a panic is reported as an error of the suite.
 	Run func(ctx context.Context, t *T)
-	// Watch, instead of Run, looks at every exchange of the run, whichever check sends it; the result stands at the end of the
-	// run. A fixture is then there to give it something to look at, and Requests is 0.
+	// Watch, used instead of Run, receives every exchange of the run, of all checks. Its result is complete at the end of the run. Requests is
+	// then 0, and the fixture serves to produce exchanges to check.
 	Watch func(w *ObservedExchange)
 }
 
-// Area is the part of the id before the first dot.
+// Area returns the part of the id before the first dot.
 func (c Check) Area() string {
 	area, _, _ := strings.Cut(c.ID, ".")
 	return area
 }
 
-// Level is the strength of what a check proves.
+// Level is the strength of the requirement that a check tests.
 type Level string
 
 // The levels, strongest first.
 const (
 	Must    Level = "must"    // MUST, SHALL, REQUIRED
-	Should  Level = "should"  // SHOULD, RECOMMENDED, and what tables and derived statements ask for
-	Interop Level = "interop" // not asked for by the RFCs, but widely deployed clients depend on it
-	May     Level = "may"     // MAY and interpretations: only ever reported as information
+	Should  Level = "should"  // SHOULD, RECOMMENDED, and requirements of tables and derived statements
+	Interop Level = "interop" // not required by the RFCs, but widely deployed clients depend on it
+	May     Level = "may"     // MAY and interpretations: only reported as information
 )
 
-// Levels lists all levels, strongest first.
+// Levels returns all levels, strongest first.
 func Levels() []Level { return []Level{Must, Should, Interop, May} }
 
-// Violation is the outcome of a check of this level that found the target doing otherwise: [Fail] for Must, [Warn] for
-// Should and Interop, [Info] for May.
+// Violation returns the outcome of a check of this level that found a violation: [Fail] for Must, [Warn] for Should and Interop, [Info] for
+// May.
 func (l Level) Violation() Outcome {
 	switch l {
 	case Must:
@@ -74,8 +72,8 @@ func (l Level) Violation() Outcome {
 	}
 }
 
-// A Need is a condition that a target, the run's credentials or the run's options must meet for a check to apply. The names
-// are those of the requirement catalogue where it has one.
+// A Need is a condition that a target, the run's credentials or the run's options must meet for a check to apply. Where the requirements
+// catalog has a name for the condition, Need uses it.
 type Need string
 
 // The needs. A feature that the target's ServiceProviderConfig does not mention counts as met: the check tries it.
@@ -87,20 +85,20 @@ const (
 	NeedUser        Need = "resource.User"     // the target serves users
 	NeedGroup       Need = "resource.Group"    // the target serves groups
 	NeedEnterprise  Need = "ext.enterprise"    // users carry the enterprise extension
-	NeedFilter      Need = "filter.supported"  // the target does not say that it cannot filter
-	NeedPatch       Need = "patch.supported"   // the target does not say that it cannot PATCH
-	NeedSort        Need = "sort.supported"    // the target says that it can sort
-	NeedIndex       Need = "pagination.index"  // the target does not say that it cannot page by startIndex
-	NeedCursor      Need = "pagination.cursor" // the target says that it can page by cursor (RFC 9865)
-	NeedBulk        Need = "bulk.supported"    // the target says that it takes bulk jobs
-	NeedETag        Need = "etag.supported"    // the target says that it has versions
+	NeedFilter      Need = "filter.supported"  // the target does not declare filters as not supported
+	NeedPatch       Need = "patch.supported"   // the target does not declare PATCH as not supported
+	NeedSort        Need = "sort.supported"    // the target declares support of sorting
+	NeedIndex       Need = "pagination.index"  // the target does not declare pagination by startIndex as not supported
+	NeedCursor      Need = "pagination.cursor" // the target declares pagination by cursor (RFC 9865)
+	NeedBulk        Need = "bulk.supported"    // the target declares support of bulk requests
+	NeedETag        Need = "etag.supported"    // the target declares support of versions
 )
 
-// A Fixture is a set of objects that several checks only read.
+// A Fixture is a set of objects that several checks read and do not change.
 type Fixture struct {
 	// Name appears in the names of the fixture's objects: lower-case letters only.
 	Name string
-	// Requests is the number of requests that building and removing it takes.
+	// Requests is the number of requests that building and removing the fixture takes.
 	Requests int
 	// Build creates the objects and returns them by label.
 	Build func(ctx context.Context, t *T) map[string]*Created
@@ -108,30 +106,30 @@ type Fixture struct {
 
 // A Selection narrows a list of checks. The zero value selects all.
 //
-// A check is listed by its id, its area, its level, the id of a clause that it proves, or a section of such a clause with all
-// that is below it: "filter.eq", "filter", "should", "RFC7644-3.5.2-28", "RFC7644-3.5".
+// An entry of Only or Skip is the id of a check, an area, a level, the id of a clause that a check tests, or a section of such a clause
+// with its subsections: "filter.eq", "filter", "should", "RFC7644-3.5.2-28", "RFC7644-3.5".
 type Selection struct {
-	// Only keeps checks that are listed. Defaults to all.
+	// Only selects the listed checks. Default: all.
 	Only []string
-	// Skip drops checks that are listed.
+	// Skip removes the listed checks.
 	Skip []string
-	// Level drops checks weaker than it. Defaults to May, that is none.
+	// Level removes weaker checks. Default: May, which removes none.
 	Level Level
 }
 
-// Apply returns the selected checks in their order. A name that is neither the id nor the area of a check, an unknown level
-// and a selection of nothing are errors of type [*UsageError].
+// Apply returns the selected checks in their order. An unknown name, an unknown level and an empty selection are errors of type
+// [*UsageError].
 func (s Selection) Apply(checks []Check) ([]Check, error) {
 	for _, name := range slices.Concat(s.Only, s.Skip) {
 		if !slices.ContainsFunc(checks, func(c Check) bool { return c.named(name) }) {
 			return nil, &UsageError{
-				Problem: fmt.Sprintf("no check, area, level, section or clause that is tested is called %q%s", name, suggestion(name, checks))}
+				Problem: fmt.Sprintf("unknown check, area, level, section or clause %q%s", name, suggestion(name, checks))}
 		}
 	}
 	weakest := len(Levels()) - 1
 	if s.Level != "" {
 		if weakest = slices.Index(Levels(), s.Level); weakest < 0 {
-			return nil, &UsageError{Problem: fmt.Sprintf("no level is called %q: levels are must, should, interop and may", s.Level)}
+			return nil, &UsageError{Problem: fmt.Sprintf("unknown level %q: levels are must, should, interop and may", s.Level)}
 		}
 	}
 	var selected []Check
@@ -161,8 +159,8 @@ func (c Check) named(name string) bool {
 	})
 }
 
-// suggestion points to what is called so in lower case, to the section with this number, or else to the id that shares most
-// words with a mistyped name.
+// suggestion proposes a known name for an unknown one: the same name in another case, the section with this number, or the id that has the
+// most words in common with it.
 func suggestion(name string, checks []Check) string {
 	for _, form := range []string{strings.ToLower(name), "RFC7644-" + name, "RFC7643-" + name} {
 		if slices.ContainsFunc(checks, func(c Check) bool { return c.named(form) }) {
@@ -189,19 +187,19 @@ func suggestion(name string, checks []Check) string {
 	return fmt.Sprintf("; did you mean %q?", best.ID)
 }
 
-// A UsageError says that a run was asked for in a way that cannot work: an unknown check, a malformed target, writes without
-// consent. Nothing was sent to the target.
+// A UsageError reports that a run cannot start: an unknown check, a malformed target, writes without consent. Nothing was sent to the
+// target.
 type UsageError struct {
-	// Problem is a sentence without the final stop that says what is wrong and what to do.
+	// Problem describes the error and what to do, as a sentence without the final period.
 	Problem string
 }
 
 func (e *UsageError) Error() string { return e.Problem }
 
-// A ConsentError says that a run would create objects on a target that is not this machine, and that nobody consented.
-// Nothing was sent to the target.
+// A ConsentError reports that a run would create objects on a target that is not this machine, without consent. Nothing was sent to the
+// target.
 type ConsentError struct{ Host string }
 
 func (e *ConsentError) Error() string {
-	return e.Host + " is not this machine, and nobody has consented to creating and removing test objects there"
+	return e.Host + " is not this machine, and creating and removing test objects there was not allowed"
 }

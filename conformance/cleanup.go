@@ -14,28 +14,28 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A CleanupResult says what [Cleanup] did.
+// A CleanupResult describes what [Cleanup] did.
 type CleanupResult struct {
 	// Target is the base URL that the journal names.
 	Target string
-	// Removed counts the objects that were deleted, Absent those that were not there any more.
+	// Removed is the number of deleted objects, Absent the number of objects that no longer existed.
 	Removed, Absent int
-	// Leftovers could not be removed. The journal stays when there are any.
+	// Leftovers are objects that could not be removed. If there are any, the journal is not deleted.
 	Leftovers []Leftover
 }
 
-// Cleanup removes what a run that was killed left behind, going by its journal. The target's URL is the journal's; its
-// token, headers and transport are the caller's, and only Timeout, RequestTimeout, Now and Logger of the options count.
+// Cleanup removes the objects that an aborted run left on the target, using its journal. The URL of the target is that of the journal;
+// token, headers and transport are those of the parameter. Of the options only Timeout, RequestTimeout, Now and Logger are used.
 //
-// An object is only deleted when it still carries the marker of that run in its name; everything else is left alone and
-// reported. The error is a [*UsageError] when the file is no journal.
+// Cleanup deletes an object only if its name still carries the marker of that run. It does not modify other objects, but reports them. The
+// error is a [*UsageError] if the file is not a journal.
 func Cleanup(ctx context.Context, path string, target Target, opts Options) (*CleanupResult, error) {
 	header, open, places, err := readJournal(path)
 	if err != nil {
 		return nil, err
 	}
 	opts = opts.withDefaults()
-	opts.AllowWrites, opts.Journal = true, "" // consent was given to the run that is being finished
+	opts.AllowWrites, opts.Journal = true, "" // consent was given to the aborted run
 	target.URL = header.Target
 	s, err := newSession(target, opts)
 	if err != nil {
@@ -45,30 +45,30 @@ func Cleanup(ctx context.Context, path string, target Target, opts Options) (*Cl
 	defer cancel()
 	result := &CleanupResult{Target: header.Target}
 	for _, entry := range open {
-		s.estate.finish(ctx, header.Run, entry, result)
+		s.created.finish(ctx, header.Run, entry, result)
 	}
-	result.Removed += s.estate.sweep(ctx, header.Run, places)
-	result.Removed -= s.estate.confirmDeletes(ctx, true)
-	result.Leftovers = s.estate.leftovers
+	result.Removed += s.created.sweep(ctx, header.Run, places)
+	result.Removed -= s.created.confirmDeletes(ctx, true)
+	result.Leftovers = s.created.leftovers
 	if len(result.Leftovers) > 0 {
 		return result, nil
 	}
 	if err := os.Remove(path); err != nil {
-		return result, fmt.Errorf("conformance: everything is cleaned up, but the journal stays: %w", err)
+		return result, fmt.Errorf("conformance: all objects are removed, but the journal could not be deleted: %w", err)
 	}
 	return result, nil
 }
 
 const (
-	// sweepPage is how many objects a sweep asks for at once, maxSweeps how often.
+	// sweepPage is the page size of a sweep, maxSweeps the maximum number of pages.
 	sweepPage = 100
 	maxSweeps = 20
 )
 
-// sweep removes what carries the run's marker although no answer has said that it was created: what a target refused and
-// stored all the same, or stored twice. It returns how many objects it removed. A target that cannot filter by the beginning
-// of a name is not searched.
-func (e *estate) sweep(ctx context.Context, run string, places map[place]bool) (removed int) {
+// sweep removes objects that carry the run's marker although no response reported them as created: objects that a target stored in spite of
+// an error response, or stored twice. It returns the number of removed objects. It skips targets that do not support the filter operator
+// sw.
+func (e *createdObjects) sweep(ctx context.Context, run string, places map[place]bool) (removed int) {
 	for _, p := range slices.SortedFunc(maps.Keys(places), func(a, b place) int {
 		return strings.Compare(a.collection+a.attribute, b.collection+b.attribute)
 	}) {
@@ -98,7 +98,7 @@ func (e *estate) sweep(ctx context.Context, run string, places map[place]bool) (
 
 // resolve searches for objects that the run may have created although no response with an id said so: after no response, a server error or
 // a response without an id. After one failed lookup in a collection it does not look up the other names there.
-func (e *estate) resolve(ctx context.Context) {
+func (e *createdObjects) resolve(ctx context.Context) {
 	var result CleanupResult
 	blind, skipped := map[string]int{}, map[string]int{} // the leftover of the failed lookup; the number of names not looked up
 	for _, open := range e.journal.unsettled() {
@@ -118,7 +118,7 @@ func (e *estate) resolve(ctx context.Context) {
 }
 
 // finish removes the object of an open entry in a journal, if the object exists and carries the marker of the run.
-func (e *estate) finish(ctx context.Context, run string, open openEntry, result *CleanupResult) {
+func (e *createdObjects) finish(ctx context.Context, run string, open openEntry, result *CleanupResult) {
 	before := len(e.leftovers)
 	for _, found := range e.find(ctx, open) {
 		object := &Created{ID: found.Text("id"), Collection: open.collection, name: found.Text(open.attribute), entry: open.entry}
@@ -128,7 +128,7 @@ func (e *estate) finish(ctx context.Context, run string, open openEntry, result 
 		case !slices.ContainsFunc([]string{object.name, object.ID, found.Text(secondName)}, func(text string) bool {
 			return strings.HasPrefix(strings.ToLower(text), run)
 		}):
-			e.leave(object, "it does not carry the marker of the run any more, so it was left alone")
+			e.addLeftover(object, "it no longer carries the marker of the run, so it was not deleted")
 		default:
 			e.remove(ctx, []*Created{object})
 			if len(e.leftovers) == before {
@@ -145,13 +145,13 @@ func (e *estate) finish(ctx context.Context, run string, open openEntry, result 
 
 // find returns the objects that may be the one of an open entry: the object with its id, else those listed under its name. If the target
 // does not answer a lookup, the entry becomes a leftover.
-func (e *estate) find(ctx context.Context, open openEntry) []*scim.Object {
+func (e *createdObjects) find(ctx context.Context, open openEntry) []*scim.Object {
 	object := &Created{ID: cmp.Or(open.created, open.id), Collection: open.collection, name: open.name}
 	var lookups []Request
 	if object.ID != "" {
 		lookups = append(lookups, Request{Method: http.MethodGet, Path: object.Path()})
 	}
-	// A body without a name was rejected or never sent: there is nothing to search for.
+	// A body without a name was rejected or never sent, so there is no object to search for.
 	if open.created == "" && open.name != "" {
 		lookups = append(lookups,
 			Request{Method: http.MethodGet, Path: open.collection,
@@ -161,11 +161,11 @@ func (e *estate) find(ctx context.Context, open openEntry) []*scim.Object {
 		res, err := e.wire.call(ctx, lookup, true)
 		switch {
 		case err != nil:
-			e.leave(object, err.Error())
+			e.addLeftover(object, err.Error())
 			return nil
 		case res.Status == http.StatusNotFound:
 		case res.Status != http.StatusOK || res.Object() == nil:
-			e.leave(object, res.Name+" answered "+statusText(res.Status))
+			e.addLeftover(object, res.Name+" answered "+statusText(res.Status))
 			return nil
 		case len(lookup.Query) == 0:
 			return []*scim.Object{res.Object()}

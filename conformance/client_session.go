@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A clientSession is one conversation of a client while it runs.
+// A clientSession is a running client flow.
 type clientSession struct {
 	session *session
 	profile Profile
@@ -21,10 +21,10 @@ type clientSession struct {
 	ledger  []*Created
 	saved   map[string]string
 	kept    map[string]*scim.Object
-	blamed  map[string]string // who should have saved a name
+	savedBy map[string]string // the step that saves each name
 	limits  []string
-	// membersSeen tells whether any answer has shown members of a group; unseen are the steps that found none where some
-	// belong. A target that never shows members is not to blame for losing them.
+	// membersSeen reports whether any response has shown members of a group. unseen are the steps whose response lacked expected members. If
+	// the target never shows members, they are not findings.
 	membersSeen bool
 	unseen      []unseen
 }
@@ -34,19 +34,19 @@ type unseen struct {
 	finding Finding
 }
 
-// runConversation runs a conversation and returns a result for every step, and the verdict.
+// runConversation runs a client flow and returns the result of each step and the verdict.
 func (s *session) runConversation(ctx context.Context, number int, p Profile, c ClientFlow, interrupted *string,
 	progress func(CheckResult)) ([]CheckResult, ProfileResult) {
 	t := &clientSession{
-		session: s, profile: p, outline: c, prefix: fmt.Sprintf("%s-p%d-", s.estate.run, number+1),
-		saved: map[string]string{}, kept: map[string]*scim.Object{}, blamed: map[string]string{},
+		session: s, profile: p, outline: c, prefix: fmt.Sprintf("%s-p%d-", s.created.run, number+1),
+		saved: map[string]string{}, kept: map[string]*scim.Object{}, savedBy: map[string]string{},
 	}
 	for _, step := range c.Steps {
 		for name := range step.Save {
-			t.blamed[name] = step.ID
+			t.savedBy[name] = step.ID
 		}
 		if step.Keep != "" {
-			t.blamed[step.Keep] = step.ID
+			t.savedBy[step.Keep] = step.ID
 		}
 	}
 	if *interrupted == "" && !s.opts.ReadOnly && s.rights.denied == "" {
@@ -75,12 +75,12 @@ func (s *session) runConversation(ctx context.Context, number int, p Profile, c 
 	}
 	cleanup, done := s.cleanupContext(ctx)
 	defer done()
-	s.estate.remove(cleanup, t.ledger)
+	s.created.remove(cleanup, t.ledger)
 	t.settleMembers(results)
 	return results, t.verdict(results, *interrupted)
 }
 
-// populationRequests is the number of requests that create and remove the bystanders of a conversation.
+// populationRequests is the number of requests that create and remove the objects of populate.
 const populationRequests = 4
 
 // populate creates a user and a group that the client does not use. If the target ignores a filter that matches no resource, the response
@@ -97,8 +97,8 @@ func (t *clientSession) populate(ctx context.Context) {
 	})
 }
 
-// control determines whether the target ever shows members, in each way of adding them. Steps have missed some, and a target that shows
-// none has not lost them.
+// control determines whether the target ever shows members, trying each way to add them. It runs if steps have missed members: if the
+// target never shows any, they are not lost.
 func (t *clientSession) control(ctx context.Context) {
 	c := t.newT()
 	c.run(func() {
@@ -138,7 +138,7 @@ func (t *clientSession) runStep(ctx context.Context, number int, step Step, chec
 		switch {
 		case slices.Contains(step.Doubtful, res.Status):
 			c.Inform("status of "+res.Name, wording(step.Status), res.Status)
-			t.limit(fmt.Sprintf("%s answers %d: whether the client goes on is not known", res.Name, res.Status))
+			t.limit(fmt.Sprintf("%s returns %d: it is unknown whether the client continues", res.Name, res.Status))
 		case !c.Holds(slices.Contains(step.Status, res.Status), "status of "+res.Name, wording(step.Status), res.Status):
 			return
 		}
@@ -146,13 +146,13 @@ func (t *clientSession) runStep(ctx context.Context, number int, step Step, chec
 			if !c.Holds(res.Object() != nil, "body of "+res.Name, "a JSON object", string(res.Body)) {
 				return
 			}
-			t.compare(c, number, "the answer to "+res.Name, step.Answer, res.Object())
+			t.compare(c, number, "the response to "+res.Name, step.Answer, res.Object())
 		}
 		if step.Within != "" {
 			t.within(c, step, request, res)
 		}
 		for name, member := range step.Save {
-			if text := res.Object().Text(member); c.Holds(text != "", member+" in the answer to "+res.Name, "a text", text) {
+			if text := res.Object().Text(member); c.Holds(text != "", member+" in the response to "+res.Name, "a non-empty string", text) {
 				t.saved[name] = text
 			}
 		}
@@ -169,11 +169,11 @@ func (t *clientSession) runStep(ctx context.Context, number int, step Step, chec
 	}
 }
 
-// within compares the order of a list with that of a list that was kept, as far as the two overlap.
+// within compares the order of a list with that of an earlier list, for the entries that both contain.
 func (t *clientSession) within(c *T, step Step, req Request, res *Response) {
 	whole := t.kept[step.Within]
 	if whole == nil {
-		c.Skip("blocked: the step " + t.blamed[step.Within] + " did not get the list to compare with")
+		c.Skip("blocked: the step " + t.savedBy[step.Within] + " received no list to compare with")
 	}
 	start, err := strconv.Atoi(req.Query.Get("startIndex"))
 	if err != nil {
@@ -186,17 +186,17 @@ func (t *clientSession) within(c *T, step Step, req Request, res *Response) {
 	}
 	got := res.IDs()
 	n := min(len(want), len(got))
-	c.Expect(fmt.Sprintf("ids of the list from startIndex=%d on, compared with the list from 1 on", start), want[:n], got[:n])
+	c.Expect(fmt.Sprintf("ids of the list from startIndex=%d, compared with the list from startIndex=1", start), want[:n], got[:n])
 }
 
-// request fills in the placeholders of a step.
+// request returns the request of a step with the placeholders replaced.
 func (t *clientSession) request(c *T, step Step) Request {
 	req := Request{Method: step.Method, Path: t.fill(c, step.Path), Query: t.query(c, step.Query), Header: step.Header}
 	switch {
 	case step.Base != "":
 		base := t.kept[step.Base]
 		if base == nil {
-			c.Skip("blocked: the step " + t.blamed[step.Base] + " did not get the resource that this one changes")
+			c.Skip("blocked: the step " + t.savedBy[step.Base] + " received no resource to change")
 		}
 		body := base.Clone()
 		for name, value := range t.filled(c, step.Body).(Doc) {
@@ -219,7 +219,7 @@ func (t *clientSession) query(c *T, query []string) map[string][]string {
 
 var placeholder = regexp.MustCompile(`\$\{([a-z]+)(?::([a-z0-9-]+))?\}`)
 
-// fill replaces the placeholders of a text, and ends the step as blocked when a name was never saved.
+// fill replaces the placeholders of a string. It skips the step as blocked if an earlier step has not saved a name.
 func (t *clientSession) fill(c *T, text string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(found string) string {
 		parts := placeholder.FindStringSubmatch(found)
@@ -233,14 +233,14 @@ func (t *clientSession) fill(c *T, text string) string {
 		default:
 			value, ok := t.saved[name]
 			if !ok {
-				c.Skip("blocked: the step " + t.blamed[name] + " did not get that far")
+				c.Skip("blocked: the step " + t.savedBy[name] + " did not save the required value")
 			}
 			return value
 		}
 	})
 }
 
-// filled returns a copy of a value with every text in it filled.
+// filled returns a copy of a value with the placeholders of every string replaced.
 func (t *clientSession) filled(c *T, v any) any {
 	switch v := v.(type) {
 	case Doc:
@@ -280,7 +280,7 @@ func (t *clientSession) filled(c *T, v any) any {
 	}
 }
 
-// check looks for a state. Members that are not shown are asked for by name before they count as missing.
+// check verifies a state. If the response shows no members, check requests them by name before it counts them as missing.
 func (t *clientSession) check(ctx context.Context, c *T, number int, state State) {
 	req := Request{Method: http.MethodGet, Path: t.fill(c, state.Path), Query: t.query(c, state.Query)}
 	res := c.Call(ctx, req)
@@ -289,7 +289,7 @@ func (t *clientSession) check(ctx context.Context, c *T, number int, state State
 	if status == 0 {
 		status = http.StatusOK
 	}
-	if !c.Holds(res.Status == status, "status of "+res.Name+", asked after the step", fmt.Sprint(status), res.Status) || !res.OK() {
+	if !c.Holds(res.Status == status, "status of "+res.Name+" after the step", fmt.Sprint(status), res.Status) || !res.OK() {
 		return
 	}
 	if members, ok := state.Answer.Contains["members"].([]Doc); ok && len(members) > 0 && len(res.Object().Array("members")) == 0 {
@@ -312,22 +312,23 @@ func (t *clientSession) recordMembers(res *Response) {
 	}
 }
 
-// compare records what of an expectation an object does not meet.
+// compare records the differences between an expectation and an object.
 func (t *clientSession) compare(c *T, number int, where string, want Expectation, got *scim.Object) {
 	contains, _ := t.filled(c, want.Contains).(Doc)
 	for _, d := range differences("", contains, got) {
 		what := d.path + " in " + where
 		if d.path == "members" && d.got == nil {
 			t.unseen = append(t.unseen,
-				unseen{number, Finding{Outcome: c.check.Level.Violation(), What: what, Want: wanted(d.want), Got: show(d.got), Exchange: c.last}})
+				unseen{number,
+					Finding{Outcome: c.check.Level.Violation(), What: what, Want: describeExpectation(d.want), Got: show(d.got), Exchange: c.last}})
 			continue
 		}
-		c.Holds(false, what, wanted(d.want), d.got)
+		c.Holds(false, what, describeExpectation(d.want), d.got)
 	}
 	keeps, _ := t.filled(c, want.Keeps).(Doc)
 	for _, d := range differences("", keeps, got) {
-		c.Inform(d.path+" in "+where, wanted(d.want), d.got)
-		t.limit(d.path + " is not in " + where + " as it was sent")
+		c.Inform(d.path+" in "+where, describeExpectation(d.want), d.got)
+		t.limit(d.path + " is not in " + where + " with the value that was sent")
 	}
 }
 
@@ -341,7 +342,7 @@ func (t *clientSession) limit(text string) {
 func (t *clientSession) settleMembers(results []CheckResult) {
 	for _, u := range t.unseen {
 		if !t.membersSeen {
-			t.limit("the target never shows the members of a group: whether memberships arrive could not be seen")
+			t.limit("the target never shows the members of a group: changes of memberships could not be verified")
 			continue
 		}
 		r := &results[u.step]
@@ -350,7 +351,7 @@ func (t *clientSession) settleMembers(results []CheckResult) {
 	}
 }
 
-// verdict says whether the client's provisioning works.
+// verdict returns whether the client's provisioning works.
 func (t *clientSession) verdict(results []CheckResult, interrupted string) ProfileResult {
 	v := ProfileResult{
 		Profile: t.profile.ID, Conversation: t.outline.ID, Client: t.profile.Client, Title: t.outline.Title,
@@ -384,7 +385,7 @@ func (t *clientSession) verdict(results []CheckResult, interrupted string) Profi
 	case interrupted != "":
 		v.Fit, v.Why = UnknownFit, interrupted
 	case ran == 0:
-		v.Fit, v.Why = UnknownFit, "no step could be taken: "+results[0].Reason
+		v.Fit, v.Why = UnknownFit, "no step could run: "+results[0].Reason
 	case v.Fit == Works && len(t.limits) > 0:
 		v.Fit = WorksWithLimits
 	}

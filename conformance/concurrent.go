@@ -6,18 +6,18 @@ import (
 	"sync"
 )
 
-// CallConcurrently sends requests at the same time, each on its own, and returns the answers in the order of the requests. What they
-// create is removed like everything else. One request without an answer ends the check with the outcome Error.
+// CallConcurrently sends requests concurrently and returns the responses in the order of the requests. Objects that they create are removed
+// as usual. If a request gets no response, the check ends with the outcome Error.
 //
-// The evidence of findings is the last answer; [T.About] chooses another one.
+// The evidence of findings is the last response; [T.About] selects another one.
 func (t *T) CallConcurrently(ctx context.Context, requests ...Request) []*Response {
-	t.asked = append(t.asked, requests...)
+	t.sent = append(t.sent, requests...)
 	pending := make([][]prospect, len(requests))
 	for i, req := range requests {
 		if err := t.session.wire.admit(req, false); err != nil {
 			panic(noAnswer{err})
 		}
-		pending[i] = t.session.estate.expect(req)
+		pending[i] = t.session.created.expect(req)
 	}
 	answers, errs := make([]*Response, len(requests)), make([]error, len(requests))
 	var all sync.WaitGroup
@@ -30,7 +30,7 @@ func (t *T) CallConcurrently(ctx context.Context, requests ...Request) []*Respon
 		})
 	}
 	all.Wait()
-	// What did come is settled first, or it would never be removed.
+	// Received responses are recorded first, or the objects that they created would never be removed.
 	for i, res := range answers {
 		t.session.wire.countUnanswered(errs[i])
 		t.session.wire.keep(requests[i], res)
@@ -40,7 +40,7 @@ func (t *T) CallConcurrently(ctx context.Context, requests ...Request) []*Respon
 		}
 		if res != nil {
 			t.last = res.exchange
-			t.session.estate.settle(t.ledger, pending[i], requests[i], res)
+			t.session.created.recordOutcome(t.ledger, pending[i], requests[i], res)
 		}
 	}
 	for _, err := range errs {
@@ -50,7 +50,7 @@ func (t *T) CallConcurrently(ctx context.Context, requests ...Request) []*Respon
 	}
 	for i, res := range answers {
 		if t.session.waitForLag(ctx, requests[i], res) {
-			break // once for all of them
+			break // once for all requests
 		}
 	}
 	return answers

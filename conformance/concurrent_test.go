@@ -13,11 +13,11 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// TestTogether_SendsConcurrently checks that Together sends its requests concurrently, returns the responses in order, and that the run
-// removes the created objects.
+// TestTogether_SendsConcurrently checks that CallConcurrently sends its requests concurrently, returns the responses in order, and that the
+// run removes the created objects.
 func TestTogether_SendsConcurrently(t *testing.T) {
 	s, target := newShelf(t)
-	// Nobody is answered before all of them are there.
+	// The server responds only when all requests have arrived.
 	const n = 4
 	var arrived sync.WaitGroup
 	arrived.Add(n)
@@ -40,7 +40,7 @@ func TestTogether_SendsConcurrently(t *testing.T) {
 			for i, res := range t.CallConcurrently(ctx, posts...) {
 				statuses = append(statuses, res.Status)
 				name, _ := res.Object().Get("userName")
-				t.Expect("order of the answers", t.UserName([]string{"a", "b", "c", "d"}[i]), name)
+				t.Expect("order of the responses", t.UserName([]string{"a", "b", "c", "d"}[i]), name)
 			}
 		}),
 	}})
@@ -60,7 +60,7 @@ func TestMaxRequests_CountsConcurrentRequests(t *testing.T) {
 	}})
 	require.Equal(t, conformance.Skip, r.Checks[0].Outcome)
 	require.Contains(t, r.Checks[0].Reason, "budget")
-	require.Equal(t, foreignUsers, s.names(), "nothing is sent when not everything can be")
+	require.Equal(t, foreignUsers, s.names(), "no request is sent if one of them cannot be")
 }
 
 func TestConcurrency_LimitsRequests(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// one makes a check of a function.
+// one returns a check with a function as its Run.
 func one(id string, needs []conformance.Need, run func(ctx context.Context, t *conformance.T)) conformance.Check {
 	return conformance.Check{ID: id, Title: "a check of the test", Level: conformance.Must, Needs: needs, Requests: 2, Run: run}
 }
@@ -43,7 +43,7 @@ func TestOutcome_FollowsCheckLevel(t *testing.T) {
 		check := one("x.y", nil, func(ctx context.Context, t *conformance.T) {
 			t.Get(ctx, "/Users")
 			t.Expect("a thing", []string{"one"}, []string{"two"})
-			t.Expect("a number that is right", 1, 1)
+			t.Expect("an equal number", 1, 1)
 		})
 		check.Level = level
 		r := runChecks(t, target, conformance.Options{Checks: []conformance.Check{check}})
@@ -72,11 +72,11 @@ func TestRequire_StopsCheck(t *testing.T) {
 func TestRun_PanicReportedAsError(t *testing.T) {
 	_, target := newShelf(t)
 	r := runChecks(t, target, conformance.Options{Checks: []conformance.Check{
-		one("x.broken", nil, func(context.Context, *conformance.T) { panic("a mistake of ours") }),
+		one("x.broken", nil, func(context.Context, *conformance.T) { panic("an error of the suite") }),
 		one("x.fine", nil, func(ctx context.Context, t *conformance.T) { t.Get(ctx, "/Users") }),
 	}})
 	require.Equal(t, conformance.Error, r.Checks[0].Outcome)
-	require.Contains(t, r.Checks[0].Reason, "a mistake of ours")
+	require.Contains(t, r.Checks[0].Reason, "an error of the suite")
 	require.Equal(t, conformance.Pass, r.Checks[1].Outcome)
 	require.Equal(t, conformance.Untested, r.Verdict, "a run with errors is not clean")
 }
@@ -93,8 +93,8 @@ func TestMaxRequests_LimitsRun(t *testing.T) {
 	r := runChecks(t, target, conformance.Options{Checks: checks, MaxRequests: 12})
 	require.Equal(t, conformance.Untested, r.Verdict)
 	require.Contains(t, r.Reason, "budget")
-	require.LessOrEqual(t, r.Requests, 12+3, "removing an object, looking whether it is gone and whether anything is left are allowed on top")
-	require.Equal(t, []string{"somebody@example.com"}, s.names())
+	require.LessOrEqual(t, r.Requests, 12+3, "the budget does not count deletions, their verification and the search for leftovers")
+	require.Equal(t, []string{"other@example.com"}, s.names())
 }
 
 func TestConsent_RequiredForRemoteWrites(t *testing.T) {
@@ -158,16 +158,16 @@ func TestVerdict_UntestedOnForbiddenWrites(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status  int
 		settle  time.Duration
-		only    string // the userName that is refused; all of them when empty
+		only    string // the userName that is rejected; all of them if empty
 		verdict conformance.Verdict
 		outcome conformance.Outcome
 	}{
-		"every write is forbidden":                   {403, 0, "", conformance.Untested, conformance.Skip},
-		"forbidden, with a measure of the lag":       {403, time.Second, "", conformance.Untested, conformance.Skip},
-		"answered with 401":                          {401, 0, "", conformance.Untested, conformance.Skip},
-		"every write is malformed":                   {400, 0, "", conformance.Findings, conformance.Fail},
-		"only what the check creates is forbidden":   {403, 0, "-ann@", conformance.Findings, conformance.Fail},
-		"nothing is forbidden, and nothing is asked": {0, 0, "", conformance.Clean, conformance.Pass},
+		"every write is forbidden":                 {403, 0, "", conformance.Untested, conformance.Skip},
+		"forbidden, with the lag measured":         {403, time.Second, "", conformance.Untested, conformance.Skip},
+		"rejected with 401":                        {401, 0, "", conformance.Untested, conformance.Skip},
+		"every write is malformed":                 {400, 0, "", conformance.Findings, conformance.Fail},
+		"only what the check creates is forbidden": {403, 0, "-ann@", conformance.Findings, conformance.Fail},
+		"every write is allowed":                   {0, 0, "", conformance.Clean, conformance.Pass},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, target := newShelf(t)
@@ -191,7 +191,7 @@ func TestVerdict_UntestedOnForbiddenWrites(t *testing.T) {
 				require.Equal(t, r.Reason, r.Checks[2].Reason)
 				require.LessOrEqual(t, r.Count(conformance.Skip), 2)
 			}
-			require.Equal(t, []string{"somebody@example.com"}, s.names())
+			require.Equal(t, []string{"other@example.com"}, s.names())
 		})
 	}
 }
@@ -203,12 +203,12 @@ func TestCautions_NameBlockedChecks(t *testing.T) {
 		one("x.kept-away", nil, func(ctx context.Context, t *conformance.T) { t.Read(ctx, "/Users/absent") }),
 		one("x.does-not-apply", nil, func(ctx context.Context, t *conformance.T) {
 			t.Get(ctx, "/Users")
-			t.NotApplicable("there is none")
+			t.NotApplicable("not applicable")
 		}),
 		one("x.passes", nil, func(ctx context.Context, t *conformance.T) { t.Get(ctx, "/Users") }),
 	}})
 	require.Equal(t, 2, r.Count(conformance.Skip))
-	require.Contains(t, r.Cautions, "1 check that would apply did not get as far as the question: x.kept-away")
+	require.Contains(t, r.Cautions, "1 applicable check blocked without a result: x.kept-away")
 }
 
 // TestNewPlan_CountsRequests checks that NewPlan counts the requests of the checks, and sends only GET requests.
@@ -244,7 +244,7 @@ func TestFixture_BuiltOnce(t *testing.T) {
 	runChecks(t, target, opts)
 	require.Equal(t, 1, built)
 	require.Len(t, slices.Compact(seen), 1)
-	require.Equal(t, []string{"somebody@example.com"}, s.names())
+	require.Equal(t, []string{"other@example.com"}, s.names())
 
 	s.refuse = func(r *http.Request) int {
 		if r.Method == http.MethodPost {
@@ -275,7 +275,7 @@ func TestRun_StopsOnUnresponsiveTarget(t *testing.T) {
 	}
 	r := runChecks(t, target, conformance.Options{Checks: checks, Timeout: time.Minute})
 	require.Equal(t, conformance.Untested, r.Verdict)
-	require.Contains(t, r.Reason, "stopped answering")
+	require.Contains(t, r.Reason, "stopped responding")
 	require.Equal(t, 3, r.Count(conformance.Error))
 	require.NotEmpty(t, s.requests)
 }

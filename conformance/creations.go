@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// The journal announces every object that a request may create, on a correct or a faulty target, before the request is sent. The response
-// settles the entry.
+// Before a request is sent, the journal announces every object that the request may create, on a correct or a faulty target. The response
+// closes the entry.
 
 // secondName is the attribute that carries the run's marker in objects that a check sends without a name.
 const secondName = "externalId"
 
-// mePath stands for the caller's own resource; a POST to it registers a user (RFC 7644 section 3.11).
+// mePath is the resource of the authenticated user; a POST to it registers a user (RFC 7644 section 3.11).
 const mePath = "/Me"
 
-// naming is the attribute that names an object in each collection that a run knows from the start; see [T.Names]. Nobody
-// should be able to create schemas and resource types, and a check tries.
+// naming returns the attribute that names an object, by collection, for the collections that every run knows; see [T.Names]. It includes
+// schemas and resource types: no client should be able to create them, and a check tries.
 func naming() map[string]string {
 	return map[string]string{"/Users": "userName", "/Groups": "displayName", "/Schemas": "name", "/ResourceTypes": "name"}
 }
@@ -29,12 +29,12 @@ type prospect struct {
 	openEntry
 
 	sent Doc
-	// operation is the one of a bulk job that it comes from.
+	// operation is the operation of the bulk request that may create the object.
 	operation bulkOperation
 }
 
-// expect announces in the journal what a request may create.
-func (e *estate) expect(req Request) []prospect {
+// expect announces in the journal the objects that a request may create.
+func (e *createdObjects) expect(req Request) []prospect {
 	var expected []prospect
 	if req.Method == http.MethodPost && req.Path == bulkPath {
 		for _, op := range bulkOperations(req.Body) {
@@ -49,7 +49,7 @@ func (e *estate) expect(req Request) []prospect {
 	for i := range expected {
 		entry, err := e.journal.next(expected[i].openEntry)
 		if err != nil {
-			// A write that could not be found again is not made.
+			// A write that is not in the journal is not sent.
 			panic(noAnswer{err})
 		}
 		expected[i].entry = entry
@@ -57,9 +57,9 @@ func (e *estate) expect(req Request) []prospect {
 	return expected
 }
 
-// prospect returns what a request may create: a POST to a collection on any target; a POST elsewhere, and a PUT or PATCH of
-// what is not there, on one that is wrong.
-func (e *estate) prospect(method, where string, body any) (p prospect, ok bool) {
+// prospect returns the object that a request may create. A POST to a collection may create one on any target; a POST to another path, and a
+// PUT or PATCH of an absent object, may create one on a faulty target.
+func (e *createdObjects) prospect(method, where string, body any) (p prospect, ok bool) {
 	if method == http.MethodPost && where == mePath {
 		where = "/Users"
 	}
@@ -81,7 +81,7 @@ func (e *estate) prospect(method, where string, body any) (p prospect, ok bool) 
 	if second := nameIn(body, secondName); !e.marked(p.name) && e.marked(second) {
 		p.attribute, p.name = secondName, second
 	}
-	// What neither is called by the run nor called like the run would not be the run's, even if it answered.
+	// An object whose id and name lack the marker of the run was not created by the run, even if a request for it succeeds.
 	switch method {
 	case http.MethodPost:
 		return p, true
@@ -93,21 +93,22 @@ func (e *estate) prospect(method, where string, body any) (p prospect, ok bool) 
 	return p, false
 }
 
-// settle enters what a response reports as created or deleted into the ledger and the journal. [estate.resolve] searches for the objects of
-// entries that stay open.
-func (e *estate) settle(ledger *[]*Created, expected []prospect, req Request, res *Response) {
+// recordOutcome enters what a response reports as created or deleted into the ledger and the journal. [createdObjects.resolve] searches for
+// the objects of entries that stay open.
+func (e *createdObjects) recordOutcome(ledger *[]*Created, expected []prospect, req Request, res *Response) {
 	if req.Method == http.MethodPost && req.Path == bulkPath {
-		e.settleBulk(ledger, expected, req, res)
+		e.recordBulkOutcome(ledger, expected, req, res)
 		return
 	}
 	for _, p := range expected {
 		switch id := cmp.Or(identify(res), p.id); {
-		case refuses(res.Status):
+		case nothingChanged(res.Status):
 			e.journaled(e.journal.gone(p.entry))
 		case res.OK() && id != "":
 			e.recordCreated(ledger, p, id, res.Object())
 		case res.OK() && p.name == "" && req.Method == http.MethodPost && req.Path == p.collection:
-			e.leave(&Created{Collection: p.collection}, res.Name+" answered "+statusText(res.Status)+" to a body without a name, and told no id")
+			e.addLeftover(&Created{Collection: p.collection},
+				res.Name+" returned "+statusText(res.Status)+" without an id, for a body without a name")
 		}
 	}
 	if req.Method == http.MethodDelete && (res.OK() || res.Status == http.StatusNotFound) {
@@ -119,13 +120,13 @@ func (e *estate) settle(ledger *[]*Created, expected []prospect, req Request, re
 	}
 }
 
-// refuses tells whether a status says that nothing was done. A server error may have come after the deed.
-func refuses(status int) bool {
+// nothingChanged reports whether a status means that the target changed nothing. A server error may occur after the write.
+func nothingChanged(status int) bool {
 	return status >= 300 && status < 500 || status == http.StatusNotImplemented
 }
 
-// recordCreated enters the object that a prospect has become into the ledger and the journal.
-func (e *estate) recordCreated(ledger *[]*Created, p prospect, id string, resource any) {
+// recordCreated enters the created object of a prospect into the ledger and the journal.
+func (e *createdObjects) recordCreated(ledger *[]*Created, p prospect, id string, resource any) {
 	c := &Created{ID: id, Collection: p.collection, Sent: p.sent, Resource: object(resource), entry: p.entry, name: p.name}
 	e.owned[c.Path()] = true
 	e.wrote = true
@@ -135,8 +136,8 @@ func (e *estate) recordCreated(ledger *[]*Created, p prospect, id string, resour
 
 // identify returns the id of a created resource: from the body, else from the end of the Location header.
 //
-// A target may answer with what [Response.Object] refuses to read, above all after a hostile body: half a surrogate pair, a
-// name that comes twice, deep nesting. The id is looked for in there as well, or the object could not be removed.
+// After a malformed request a target may return a body that [Response.Object] rejects: half a surrogate pair, a duplicate name, deep
+// nesting. identify searches for the id there too, or the object could not be removed.
 func identify(res *Response) string {
 	id := res.Object().Text("id")
 	if res.Object() == nil {
@@ -150,7 +151,7 @@ func identify(res *Response) string {
 	return cmp.Or(id, lastSegment(res.Header.Get("Location")))
 }
 
-// lastSegment returns the id at the end of a resource's address.
+// lastSegment returns the id at the end of the address of a resource.
 func lastSegment(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Path == "" {

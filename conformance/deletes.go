@@ -14,8 +14,8 @@ type pendingDelete struct {
 }
 
 // markDeleted records the response to the DELETE of an object. A 204 closes the entry in the journal immediately. After any other success
-// the entry stays open until [estate.confirmDeletes] has read the object.
-func (e *estate) markDeleted(c *Created, status int) {
+// the entry stays open until [createdObjects.confirmDeletes] has read the object.
+func (e *createdObjects) markDeleted(c *Created, status int) {
 	c.gone = true
 	delete(e.owned, c.Path())
 	if !e.handled(c) {
@@ -32,7 +32,7 @@ func (e *estate) markDeleted(c *Created, status int) {
 // A conforming target costs one request per collection: confirmDeletes reads the first object of each. It also reads every object whose
 // DELETE returned another status than 204, and all objects if all is set or one of the others still exists. It runs at the end of a run
 // because some targets need a moment to delete.
-func (e *estate) confirmDeletes(ctx context.Context, all bool) (kept int) {
+func (e *createdObjects) confirmDeletes(ctx context.Context, all bool) (kept int) {
 	var sampledOut []pendingDelete
 	sampled := map[string]bool{}
 	for _, d := range e.deletes {
@@ -53,8 +53,8 @@ func (e *estate) confirmDeletes(ctx context.Context, all bool) (kept int) {
 }
 
 // confirmDelete reads one object that the target claims to have deleted. It returns 1 if the object became a leftover, else 0.
-func (e *estate) confirmDelete(ctx context.Context, d pendingDelete) int {
-	said := fmt.Sprintf("DELETE %s answered %s", d.object.Path(), statusText(d.status))
+func (e *createdObjects) confirmDelete(ctx context.Context, d pendingDelete) int {
+	said := fmt.Sprintf("DELETE %s returned %s", d.object.Path(), statusText(d.status))
 	res, err := e.wire.call(ctx, Request{Method: http.MethodGet, Path: d.object.Path()}, true)
 	switch {
 	case err == nil && slices.Contains([]int{http.StatusNotFound, http.StatusGone}, res.Status):
@@ -63,13 +63,13 @@ func (e *estate) confirmDelete(ctx context.Context, d pendingDelete) int {
 		}
 		return 0
 	case err == nil && res.OK() && res.Object().Text("id") == d.object.ID:
-		e.leave(d.object, said+", but "+res.Name+" still finds it")
+		e.addLeftover(d.object, said+", but "+res.Name+" still returns it")
 	case d.status == http.StatusNoContent:
 		return 0 // the response was correct, and nothing contradicts it
 	case err != nil:
-		e.leave(d.object, said+", and whether it is gone could not be seen: "+err.Error())
+		e.addLeftover(d.object, said+", and the deletion could not be verified: "+err.Error())
 	default:
-		e.leave(d.object, said+", and whether it is gone could not be seen: "+res.Name+" answered "+statusText(res.Status))
+		e.addLeftover(d.object, said+", and the deletion could not be verified: "+res.Name+" answered "+statusText(res.Status))
 	}
 	if d.status == http.StatusNoContent {
 		e.reopen(d.object)
@@ -78,7 +78,7 @@ func (e *estate) confirmDelete(ctx context.Context, d pendingDelete) int {
 }
 
 // reopen adds an entry to the journal for an object whose entry was closed too early.
-func (e *estate) reopen(c *Created) {
+func (e *createdObjects) reopen(c *Created) {
 	entry, err := e.journal.next(openEntry{collection: c.Collection, attribute: e.naming[c.Collection], name: c.name})
 	e.journaled(err)
 	c.entry = entry

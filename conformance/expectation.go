@@ -9,13 +9,13 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A difference is a place where an object does not match what was wanted.
+// A difference is a place where an object does not match an expectation.
 type difference struct {
 	path      string
 	want, got any
 }
 
-// differences compares as [Expectation] says.
+// differences compares an object with an expectation by the rules of [Expectation].
 func differences(at string, want Doc, got *scim.Object) []difference {
 	var out []difference
 	for _, name := range slices.Sorted(maps.Keys(want)) {
@@ -40,14 +40,14 @@ func differences(at string, want Doc, got *scim.Object) []difference {
 	return out
 }
 
-// wanted renders an expectation for a finding.
-func wanted(want any) string {
+// describeExpectation returns the text of an expectation for a finding.
+func describeExpectation(want any) string {
 	switch want := want.(type) {
 	case AtLeast:
 		return fmt.Sprintf("at least %d", want)
 	case []any:
 		if len(want) == 0 {
-			return "nothing or an empty list"
+			return "absent or an empty list"
 		}
 	}
 	return show(want)
@@ -65,7 +65,7 @@ func matches(want, got any) bool {
 		return slices.ContainsFunc(want, func(w any) bool { return matches(w, got) })
 	case ContainsAll:
 		list, ok := got.([]any)
-		return ok && assigned(want, list)
+		return ok && matchElements(want, list)
 	case Doc:
 		object, ok := got.(*scim.Object)
 		return (ok || got == nil) && len(differences("", want, object)) == 0
@@ -74,15 +74,15 @@ func matches(want, got any) bool {
 			return empty(got)
 		}
 		list, ok := got.([]any)
-		return ok && len(list) == len(want) && assigned(want, list)
+		return ok && len(list) == len(want) && matchElements(want, list)
 	default:
 		return scim.Equal(jsonValue(want), got)
 	}
 }
 
-// assigned tells whether every wanted element finds an element of its own. The lists are short and their elements tell
-// themselves apart, so the first that matches is taken.
-func assigned(want, got []any) bool {
+// matchElements reports whether each expected element matches a different element of got. It takes the first match: the lists are short,
+// and no element matches two expected ones.
+func matchElements(want, got []any) bool {
 	free := slices.Clone(got)
 	for _, w := range want {
 		i := slices.IndexFunc(free, func(g any) bool { return matches(w, g) })

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// journalVersion is the number in the first line of a journal. A reader refuses others.
+// journalVersion is the number in the first line of a journal. Journals of other versions are rejected.
 const journalVersion = 1
 
-// A journal line. The first line of a file carries the header fields, every other one an Op about one entry.
+// A journalLine is a line of a journal. The first line of a file has the header fields, every other one an Op on an entry.
 type journalLine struct {
 	Journal int       `json:"journal,omitempty"`
 	Target  string    `json:"target,omitempty"`
@@ -30,20 +30,20 @@ type journalLine struct {
 	ID         string `json:"id,omitempty"`
 }
 
-// A journal is the list of what a run is about to create, has created and has removed, written line by line before the
-// next request goes out, so that what a killed run left behind can be found. It holds names and ids, no bodies and no
-// credentials. A journal without a path keeps nothing.
+// A journal lists what a run is about to create, has created and has removed. Each line is written before the next request is sent, so that
+// the objects of an aborted run can be found. It contains names and ids, but no bodies and no credentials. A journal without a path writes
+// no file.
 type journal struct {
 	path    string
 	header  journalLine
 	started func(path string)
 	file    *os.File
 	last    int
-	open    map[int]openEntry // what is announced and not said to be created or gone
-	places  map[place]bool    // where anything was announced
+	open    map[int]openEntry // announced, and neither created nor gone
+	places  map[place]bool    // the places of all announced objects
 }
 
-// A place is where the run's marker stands in what a run creates: an attribute of the objects of a collection.
+// A place is an attribute of the objects of a collection in which the run puts its marker.
 type place struct{ collection, attribute string }
 
 // next announces an object before the request that may create it, and returns the number of its entry.
@@ -68,7 +68,7 @@ func (j *journal) gone(entry int) error {
 	return j.write(journalLine{Op: "gone", Entry: entry})
 }
 
-// unsettled returns what was announced and of which nobody knows what became, in order.
+// unsettled returns the announced objects whose creation was neither confirmed nor rejected, in order.
 func (j *journal) unsettled() []openEntry {
 	return slices.SortedFunc(maps.Values(j.open), func(a, b openEntry) int { return cmp.Compare(a.entry, b.entry) })
 }
@@ -93,7 +93,7 @@ func (j *journal) write(line journalLine) error {
 	return j.append(line)
 }
 
-// probe tells before anything is sent whether the journal can come into being.
+// probe reports, before any request is sent, whether the journal can be created.
 func (j *journal) probe() error {
 	if j.path == "" {
 		return nil
@@ -103,7 +103,7 @@ func (j *journal) probe() error {
 		err = errors.Join(file.Close(), os.Remove(j.path))
 	}
 	if err != nil {
-		return &UsageError{Problem: fmt.Sprintf("the journal cannot be written, it must be a new file in a directory that is there: %v", err)}
+		return &UsageError{Problem: fmt.Sprintf("the journal cannot be written, it must be a new file in an existing directory: %v", err)}
 	}
 	return nil
 }
@@ -113,14 +113,14 @@ func (j *journal) append(line journalLine) error {
 	if err != nil {
 		return fmt.Errorf("conformance: the journal cannot be written: %w", err)
 	}
-	// One write per line: what the process has written survives its end.
+	// One write per line: a line that is written survives a crash of the process.
 	if _, err := j.file.Write(append(data, '\n')); err != nil {
 		return fmt.Errorf("conformance: the journal cannot be written: %w", err)
 	}
 	return nil
 }
 
-// close ends the journal and removes the file unless something is left behind. It returns the path of a file that stays.
+// close closes the journal and removes the file unless there are leftovers. It returns the path of a file that is kept.
 func (j *journal) close(leftovers bool) (string, error) {
 	if j.file == nil {
 		return "", nil
@@ -133,17 +133,17 @@ func (j *journal) close(leftovers bool) (string, error) {
 	return "", errors.Join(err, os.Remove(j.path))
 }
 
-// An openEntry is an object that a journal announces or lists and does not say to be gone.
+// An openEntry is an object that a journal announces and does not list as gone.
 type openEntry struct {
 	entry           int
 	collection      string
-	attribute, name string // what it is to be found by
-	id              string // what the request called it, "" when the target was to choose
-	created         string // what the target calls it, "" when it has not said so
+	attribute, name string // to search for it
+	id              string // the id in the request, "" if the target chooses it
+	created         string // the id that the target returned, "" if none
 }
 
-// readJournal returns the header of a journal, what is still open in it, and all places that it announces objects in. A last
-// line that a crash cut short is ignored.
+// readJournal returns the header of a journal, its open entries, and the places of all announced objects. It ignores a last line that a
+// crash truncated.
 func readJournal(path string) (header journalLine, open []openEntry, places map[place]bool, err error) {
 	file, err := os.Open(path)
 	if err != nil {

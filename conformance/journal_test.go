@@ -12,7 +12,8 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// A name that was sent in another letter case is announced as well: the target may know it.
+// TestJournal_CaseInsensitiveAttributeNames checks that the journal announces a name whose attribute is sent in another case: the target
+// may accept it.
 func TestJournal_CaseInsensitiveAttributeNames(t *testing.T) {
 	_, target := newShelf(t)
 	journal := filepath.Join(t.TempDir(), "run.journal")

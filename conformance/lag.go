@@ -7,11 +7,11 @@ import (
 	"strconv"
 )
 
-// lagSteps is how often the suite looks, within the bound of Options.Settle, whether what it created can be found.
+// lagSteps is the maximum number of times that the run searches for an object that it created, within Options.Settle.
 const lagSteps = 20
 
-// measureLag creates an object and looks until it can be read and found by its name. A target that shows it at once has no
-// lag, and neither has one that never shows it: then the checks say what is wrong.
+// measureLag creates an object and waits until it can be read and found by its name. If the target shows the object immediately or never,
+// there is no lag; in the second case the checks report the violation.
 func (s *session) measureLag(ctx context.Context) {
 	if s.opts.Settle <= 0 || s.opts.ReadOnly || !s.caps.Users && !s.caps.Groups {
 		return
@@ -33,21 +33,21 @@ func (s *session) measureLag(ctx context.Context) {
 	})
 }
 
-// visible tells whether an object can be read and, unless the target declines to filter, is found by its name.
+// visible reports whether an object can be read and, unless the target does not support the filter, is found by its name.
 func (s *session) visible(ctx context.Context, t *T, c *Created) bool {
 	if t.Get(ctx, c.Path()).Status == http.StatusNotFound {
 		return false
 	}
-	found := t.Get(ctx, c.Collection, "filter", s.estate.naming[c.Collection]+" eq "+strconv.Quote(c.name))
+	found := t.Get(ctx, c.Collection, "filter", s.created.naming[c.Collection]+" eq "+strconv.Quote(c.name))
 	return !found.OK() || found.Total() != 0 || slices.Contains(found.IDs(), c.ID)
 }
 
-// waitForLag gives a write the time that the target needs to show it, and says whether it had to.
+// waitForLag waits after a write until the target shows it. It reports whether it waited.
 func (s *session) waitForLag(ctx context.Context, req Request, res *Response) bool {
 	if s.lag == 0 || req.Method == http.MethodGet || !res.OK() {
 		return false
 	}
-	// Twice what was measured once: the next time it may take a little longer.
+	// It waits for twice the measured lag, because the lag varies.
 	pause(ctx, min(2*s.lag, s.opts.Settle))
 	return true
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// late shows what was created only some time later.
+// late is a target that shows created objects after a delay.
 type late struct {
 	*shelf
 	delay  time.Duration
@@ -50,10 +50,10 @@ func TestSettle_ToleratesBoundedLag(t *testing.T) {
 		outcome       conformance.Outcome
 		lag           time.Duration
 	}{
-		"at once":                        {0, 5 * time.Second, conformance.Pass, 0},
-		"a little later":                 {700 * time.Millisecond, 5 * time.Second, conformance.Pass, 750 * time.Millisecond},
-		"a little later without a bound": {700 * time.Millisecond, 0, conformance.Fail, 0},
-		"too late":                       {time.Minute, 5 * time.Second, conformance.Fail, 0},
+		"immediate":                          {0, 5 * time.Second, conformance.Pass, 0},
+		"after a short delay":                {700 * time.Millisecond, 5 * time.Second, conformance.Pass, 750 * time.Millisecond},
+		"after a short delay without Settle": {700 * time.Millisecond, 0, conformance.Fail, 0},
+		"too late":                           {time.Minute, 5 * time.Second, conformance.Fail, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestSettle_ToleratesBoundedLag(t *testing.T) {
 				require.Equal(t, tt.outcome, r.Checks[0].Outcome)
 				require.Equal(t, tt.lag, r.Lag)
 				require.Equal(t, tt.lag > 0, strings.Contains(strings.Join(r.Cautions, " "), "eventually consistent"), r.Cautions)
-				require.Empty(t, s.names(), "nothing is left behind")
+				require.Empty(t, s.names(), "no leftovers")
 			})
 		})
 	}

@@ -48,10 +48,10 @@ func (m *masker) maskFilter(filter string, own map[string]bool) string {
 	return masked
 }
 
-// maskAddresses masks what looks like an e-mail address.
+// maskAddresses masks strings that look like an email address.
 func maskAddresses(text string) string { return addressLike.ReplaceAllString(text, Masked) }
 
-// longestFirst returns the keys so that none is replaced within another.
+// longestFirst returns the keys, longest first, so that no key is replaced within another.
 func longestFirst[V any](values map[string]V) []string {
 	return slices.SortedFunc(maps.Keys(values), func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
 }
@@ -123,7 +123,7 @@ func (m *masker) maskRequest(o Observed) map[string]bool {
 	object, err := scim.Decode(body)
 	if err != nil {
 		if len(body) > 0 {
-			e.RequestBody = fmt.Sprintf("%s: %d bytes that are no JSON object", Masked, len(body))
+			e.RequestBody = fmt.Sprintf("%s: %d bytes that are not a JSON object", Masked, len(body))
 		}
 		return hidden
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// dump is everything a result tells, as one text.
+// dump returns the text of everything that a result contains.
 func dump(t *testing.T, r *conformance.Result) string {
 	t.Helper()
 	var b strings.Builder
@@ -32,7 +32,7 @@ func dump(t *testing.T, r *conformance.Result) string {
 	return b.String()
 }
 
-// What a target tells about people stays where it is: a report shows the structure of foreign resources, never their values.
+// TestResult_RedactsUserData checks that a result shows the structure of foreign resources, and never their values.
 func TestResult_RedactsUserData(t *testing.T) {
 	s, target := newShelf(t)
 	s.objects["/Users/42"] = map[string]any{
@@ -44,7 +44,7 @@ func TestResult_RedactsUserData(t *testing.T) {
 		"members": []any{map[string]any{"value": "0123456789abcdef0123", "display": "Grace Hopper"}}}
 	r := runChecks(t, target, conformance.Options{Record: true, Checks: []conformance.Check{
 		one("x.early", nil, func(ctx context.Context, t *conformance.T) {
-			t.Note("somebody is called grace.hopper@corp.test")
+			t.Note("a user is named grace.hopper@corp.test")
 			t.Get(ctx, "/Users", "filter", `userName eq "grace.hopper@corp.test"`)
 		}),
 		one("x.list", writes, func(ctx context.Context, t *conformance.T) {
@@ -58,13 +58,13 @@ func TestResult_RedactsUserData(t *testing.T) {
 			t.Expect("the password", "nothing", "pass-of-the-check-1906")
 		}),
 	}})
-	require.Len(t, r.Checks[1].Findings, 9, "two users of others, one of ours, a group, and the password")
+	require.Len(t, r.Checks[1].Findings, 9, "two foreign users, one of the run, a group, and the password")
 	all := dump(t, r)
-	for _, secret := range []string{"grace", "Grace", "Hopper", "B-1906", "Admirals", "somebody@example.com", "pass-of-the-check",
+	for _, secret := range []string{"grace", "Grace", "Hopper", "B-1906", "Admirals", "other@example.com", "pass-of-the-check",
 		"very-secret-token"} {
 		require.NotContains(t, all, secret)
 	}
-	require.Contains(t, all, "-2-ann@example.com", "what the suite made up itself stays readable")
-	require.Contains(t, all, "0123456789abcdef0123", "ids stay, or nothing could be repeated")
+	require.Contains(t, all, "-2-ann@example.com", "values that the suite generated stay readable")
+	require.Contains(t, all, "0123456789abcdef0123", "ids stay readable, so that requests can be repeated")
 	require.Contains(t, all, conformance.Masked)
 }

@@ -9,25 +9,24 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// An Observed exchange is one that somebody else has held, for [Observe].
+// An Observed exchange is an exchange between another client and the server, for [Observe].
 type Observed struct {
 	// Request is what the client sent. Its path is relative to the base URL, its body is a []byte or nil.
 	Request Request
-	// Status, Header and Body are the answer; a status of 0 is none.
+	// Status, Header and Body are the response. A status of 0 means no response.
 	Status int
 	Header http.Header
 	Body   []byte
-	// Secrets are texts that stand in the answer only when it repeats a secret.
+	// Secrets are strings that occur in the response only if it repeats a secret.
 	Secrets []string
-	// Exchange is the same without secrets, to be shown.
+	// Exchange is the same exchange without secrets, for reports.
 	Exchange *wirelog.Exchange
 }
 
-// Observe applies checks that watch to traffic that the suite has not sent itself, and leaves other checks out. What the target
-// offers is taken from the discovery answers in the traffic, wherever they stand. In the evidence, values of resources are
-// masked: all of them are other people's.
+// Observe applies checks with Watch to traffic that the suite has not sent, and ignores other checks. Capabilities are read from the
+// discovery responses anywhere in the traffic. In the evidence, values of resources are masked: all of them belong to others.
 //
-// The verdict is Untested when the checks had nothing to look at, or nothing was ever answered.
+// The verdict is Untested if no exchange was applicable to a check, or no request got a response.
 func Observe(base string, checks []Check, traffic []Observed) *Result {
 	base = strings.TrimRight(base, "/")
 	traffic = slices.Clone(traffic)
@@ -37,7 +36,7 @@ func Observe(base string, checks []Check, traffic []Observed) *Result {
 	m := &masker{run: noMarker, seen: map[string]bool{}, filters: map[string]string{}}
 	for i := range traffic {
 		o := &traffic[i]
-		masked := *o.Exchange // the caller's own stays readable
+		masked := *o.Exchange // the exchange of the caller is not modified
 		o.Exchange = &masked
 		responses[i] = &Response{Name: o.Request.name(), Status: o.Status, Header: o.Header, Body: o.Body, exchange: o.Exchange}
 		caps.learn(o.Request, responses[i])
@@ -58,7 +57,7 @@ func Observe(base string, checks []Check, traffic []Observed) *Result {
 	}
 	concerned := 0
 	for _, w := range watches {
-		concerned += w.concerned
+		concerned += w.applicable
 		result.Checks = append(result.Checks, w.result())
 	}
 	m.maskResult(result, nil)
@@ -70,22 +69,23 @@ func Observe(base string, checks []Check, traffic []Observed) *Result {
 	case len(traffic) == 0:
 		result.Verdict, result.Reason = Untested, "no exchange was observed"
 	case !slices.ContainsFunc(traffic, func(o Observed) bool { return o.Status != 0 }):
-		result.Verdict, result.Reason = Untested, "no request got an answer: check that the server runs and that its base URL is right"
+		result.Verdict, result.Reason = Untested, "no request got a response: check that the server runs and that its base URL is right"
 	case concerned == 0:
-		result.Verdict, result.Reason = Untested, "no exchange was one that a check is about: is this SCIM traffic, and is the base URL right?"
+		result.Verdict, result.Reason = Untested, "no check applies to any exchange: check that this is SCIM traffic and that the base URL "+
+			"is right"
 	case result.Count(Fail)+result.Count(Warn) > 0:
 		result.Verdict = Findings
 	}
 	return result
 }
 
-// observedRun stands for the marker of a run in a result of [Observe].
+// observedRun is the value of Run in a result of [Observe].
 const observedRun = "observed"
 
-// Observed tells that the result is about traffic that others have held: there is no run to repeat, and no seed.
+// Observed reports whether the result is about observed traffic: there is no run to repeat, and no seed.
 func (r *Result) Observed() bool { return r.Run == observedRun }
 
-// learn takes what a discovery answer tells.
+// learn stores the capabilities of a discovery response.
 func (c *Capabilities) learn(req Request, res *Response) {
 	if req.Method != http.MethodGet || !res.OK() || res.Object() == nil {
 		return
@@ -104,7 +104,7 @@ func (c *Capabilities) learn(req Request, res *Response) {
 	}
 }
 
-// Elapsed is how long after the answer of an earlier exchange this one began.
+// Elapsed returns the time from the response of an earlier exchange to the start of this one.
 func (w *ObservedExchange) Elapsed(earlier *wirelog.Exchange) time.Duration {
 	return w.exchange.At.Sub(earlier.At.Add(earlier.Duration))
 }

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// maxRetryAfter is the longest wait that the suite grants a target which answers 429.
+	// maxRetryAfter is the longest time that the suite waits after a 429.
 	maxRetryAfter = 60 * time.Second
-	// defaultRetryAfter is the first wait when a 429 names none; it doubles with each further one.
+	// defaultRetryAfter is the first wait after a 429 without a time. It doubles with each further one.
 	defaultRetryAfter = time.Second
-	// maxAttempts is how often one request is sent to a target that keeps answering 429.
+	// maxAttempts is the maximum number of attempts for a request that gets 429.
 	maxAttempts = 4
 )
 
@@ -39,7 +39,7 @@ func (w *wire) waitOut(ctx context.Context, busy *Response, attempt int) bool {
 		return false
 	}
 	w.throttled++
-	w.opts.Logger.InfoContext(ctx, "the target asks to wait", "request", busy.Name, "wait", wait)
+	w.opts.Logger.InfoContext(ctx, "waiting for the time that the target requests", "request", busy.Name, "wait", wait)
 	return pause(ctx, wait)
 }
 

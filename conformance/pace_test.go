@@ -19,17 +19,17 @@ import (
 func TestTooManyRequests_RetriedAfterWait(t *testing.T) {
 	for name, tt := range map[string]struct {
 		retryAfter string
-		busy       int // answers of 429 in the middle of the run
+		busy       int // responses of 429 in the middle of the run
 		outcome    conformance.Outcome
 		waits      time.Duration
 	}{
-		"seconds":                          {"3", 2, conformance.Pass, 6 * time.Second},
-		"a date":                           {"Sat, 01 Jan 2000 00:00:09 GMT", 1, conformance.Pass, 9 * time.Second},
-		"no time: the waits double":        {"", 3, conformance.Pass, 7 * time.Second},
-		"a minute is within reason":        {"60", 1, conformance.Pass, time.Minute},
-		"an hour is not":                   {"3600", 1, conformance.Fail, 0},
-		"a negative time is none":          {"-5", 1, conformance.Pass, time.Second},
-		"for ever: the check has its word": {"1", 100, conformance.Fail, 3 * time.Second},
+		"seconds":                        {"3", 2, conformance.Pass, 6 * time.Second},
+		"a date":                         {"Sat, 01 Jan 2000 00:00:09 GMT", 1, conformance.Pass, 9 * time.Second},
+		"no time: the wait doubles":      {"", 3, conformance.Pass, 7 * time.Second},
+		"one minute is within the limit": {"60", 1, conformance.Pass, time.Minute},
+		"one hour is beyond the limit":   {"3600", 1, conformance.Fail, 0},
+		"a negative time is ignored":     {"-5", 1, conformance.Pass, time.Second},
+		"always: the check reports it":   {"1", 100, conformance.Fail, 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -99,15 +99,15 @@ func TestDiscovery_HonorsRetryAfterOnce(t *testing.T) {
 	const config = `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"]}`
 	for _, tt := range []struct {
 		name, retryAfter string
-		busy             int // how many requests are answered 429
+		busy             int // the number of requests that get 429
 		waits            time.Duration
 		reason           string
 	}{
 		{"a few seconds", "7", 1, 7 * time.Second, ""},
 		{"a date", "Sat, 01 Jan 2000 00:00:09 GMT", 1, 9 * time.Second, ""},
-		{"longer than anybody wants to wait", "3600", 100, 0, "limits the rate"},
+		{"longer than the limit", "3600", 100, 0, "limits the rate"},
 		{"without a time", "", 100, 0, "limits the rate"},
-		{"busy for ever", "1", 100, time.Second, "limits the rate"},
+		{"always busy", "1", 100, time.Second, "limits the rate"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // its clock starts with the year 2000

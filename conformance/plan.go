@@ -5,29 +5,29 @@ import (
 	"slices"
 )
 
-// A Plan says what a run would do.
+// A Plan describes what a run would do.
 type Plan struct {
 	// Target is the base URL.
 	Target string
-	// Checks are the checks in the order of the run; those of the profiles' steps come last.
+	// Checks are the checks in the order of the run. The checks of profile steps come last.
 	Checks []PlannedCheck
-	// Requests estimates what the run sends to a conforming target, discovery and cleaning up included.
+	// Requests is the estimated number of requests to a conforming target, including discovery and cleanup.
 	Requests int
-	// Writes tells whether the run would create objects.
+	// Writes reports whether the run would create objects.
 	Writes bool
-	// Reason is a sentence that says why nothing can be tested; empty when something can.
+	// Reason is a sentence that explains why the target cannot be tested, empty if it can.
 	Reason string
 }
 
-// A PlannedCheck is a check and what becomes of it.
+// A PlannedCheck is a check of a plan.
 type PlannedCheck struct {
 	Check Check
-	// Skip says why the check would not run; empty when it would.
+	// Skip is the reason why the check would not run, empty if it would.
 	Skip string
 }
 
-// NewPlan asks the target what it offers and returns what [Run] with the same options would do. Nothing is written to the
-// target. The error is a [*UsageError].
+// NewPlan runs discovery on the target and returns what [Run] with the same options would do. It does not write to the target. The error is
+// a [*UsageError].
 func NewPlan(ctx context.Context, target Target, opts Options) (*Plan, error) {
 	opts = opts.withDefaults()
 	opts.AllowWrites = true // planning writes nothing
@@ -69,7 +69,7 @@ func (s *session) plan() *Plan {
 	return p
 }
 
-// unmet returns why a check does not apply, "" when it does.
+// unmet returns why a check does not apply, "" if it does.
 func (s *session) unmet(c Check) string {
 	for _, n := range c.Needs {
 		if reason := s.missing(n); reason != "" {

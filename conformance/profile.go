@@ -5,109 +5,108 @@ import (
 	"slices"
 )
 
-// A Profile is a provisioning client: the conversations it holds with a service provider, as data. A run with profiles holds
-// them with objects of its own and says for each one whether the client's provisioning will work.
+// A Profile is a provisioning client: its client flows with a service provider, as data. A run with profiles runs these flows with its own
+// objects, and reports for each one whether the client's provisioning will work.
 type Profile struct {
-	// ID is one lower-case word: "okta". It is the area of the checks that the steps become.
+	// ID is one lower-case word: "okta". It is the area of the checks of the steps.
 	ID string
 	// Client names the product.
 	Client string
-	// Doubt says what is not known for certain about the requests the client sends; empty when they are documented or recorded.
+	// Doubt describes which requests of the client are uncertain, empty if all are documented or recorded.
 	Doubt string
-	// Conversations are the ways the client is set up; each gets a verdict of its own.
+	// Conversations are the client flows, one per way to set the client up. Each gets its own verdict.
 	Conversations []ClientFlow
 }
 
-// A ClientFlow is what a client sends from the connection test to the last deletion, in its order.
+// A ClientFlow is the sequence of requests that a client sends, from the connection test to the last deletion.
 type ClientFlow struct {
-	// ID is lower-case words, empty when the profile has only one conversation. It begins the ids of the steps' checks.
+	// ID consists of lower-case words. It is empty if the profile has only one client flow. It is part of the ids of the steps' checks.
 	ID string
-	// Title says which set-up of the client this is.
+	// Title names the set-up of the client.
 	Title string
 	Steps []Step
 }
 
-// A Step is one request of a client, the answer it works with, and the state of the target that the next step builds on.
+// A Step is one request of a client, the responses that the client accepts, and the state of the target that the next step requires.
 //
-// Texts in Path, Query, Body and expectations may hold placeholders: ${run} begins the name of every object of the
-// conversation, ${mail:LABEL} is the userName of a label and ${upper:LABEL} the same in capitals, and ${NAME} what an earlier step saved. A
-// step whose placeholder nobody saved is blocked by the step that should have.
+// Strings in Path, Query, Body and expectations may contain placeholders: ${run} is the prefix of the names of the flow's objects,
+// ${mail:LABEL} the userName of a label, ${upper:LABEL} the same in capitals, and ${NAME} a value that an earlier step saved. A step whose
+// placeholder was not saved is blocked.
 type Step struct {
-	// ID is lower-case words, unique within the conversation.
+	// ID consists of lower-case words and is unique within the client flow.
 	ID string
-	// Title says what the client does, as a sentence without the final stop.
+	// Title states what the client does, as a sentence without the final period.
 	Title  string
 	Method string
 	Path   string
 	Query  []string // name, value, name, value
 	Header http.Header
-	// Body is sent as JSON. With Base it holds the members that are set in the resource that was kept under that name.
+	// Body is sent as JSON. If Base is set, the request contains the resource that was stored under that name, with the members of Body set in
+	// it.
 	Body Doc
 	Base string
-	// Status lists the answers the client works with. Doubtful are those of which it is not known: they count as a limit.
+	// Status lists the statuses that the client accepts. Doubtful are statuses for which that is unknown: they count as a limit.
 	Status, Doubtful []int
-	// Answer is what the body of a 2xx answer must contain. See [Expectation].
+	// Answer is what the body of a 2xx response must contain. See [Expectation].
 	Answer Expectation
-	// Save maps a name to the top-level member of the answer whose text later steps use.
+	// Save maps a name to the top-level member of the response whose value later steps use.
 	Save map[string]string
-	// Keep stores the whole answer under a name, for the Base of a later step.
+	// Keep stores the whole response under a name, for the Base of a later step.
 	Keep string
-	// Within names a list that was kept: the answer's list has to show, from its startIndex on, the same resources in the
-	// same order.
+	// Within names a stored list. The list of the response must contain, from its startIndex, the same resources in the same order.
 	Within string
-	// State is what has to be found after the step. The client does not send these requests.
+	// State is the state of the target that is required after the step. The client does not send these requests.
 	State []State
-	// Needs are conditions of the part of the client's work that the step belongs to.
+	// Needs are the conditions for the step, as in [Check].
 	Needs []Need
-	// Limit says what is lost when the step does not work and the client's provisioning goes on all the same; empty when it
-	// does not go on.
+	// Limit describes what is lost if the step fails and the client's provisioning continues. It is empty if the provisioning does not
+	// continue.
 	Limit string
-	// Why says what the client does when the step does not work, Fix where to look.
+	// Why describes what the client does if the step fails, Fix what to change in the target.
 	Why, Fix string
 }
 
-// A State is a GET and what its answer must hold.
+// A State is a GET request and what its response must contain.
 type State struct {
 	Path   string
 	Query  []string
-	Status int // Defaults to 200
+	Status int // default: 200
 	Answer Expectation
 }
 
-// An Expectation describes a JSON object. Of a [Doc] each member is looked up in the object and has to match: a Doc member by
-// member, a list element by element in any order and of equal length, a [Kind] by its kind, [AtLeast] by its size, [OneOf] by any of its
-// values, [ContainsAll] by an element for each of its own, everything else by equality. nil and an empty list match what is absent, null or
-// empty.
+// An Expectation describes a JSON object. Each member of a [Doc] must match the member of the object: a Doc by its members, a list by its
+// elements in any order and with equal length, a [Kind] by the JSON kind, [AtLeast] by the size, [OneOf] by any of its values,
+// [ContainsAll] by a separate element for each of its own, any other value by equality. nil and an empty list match a member that is
+// absent, null or empty.
 type Expectation struct {
-	// Contains has to match, or the step does not work.
+	// Contains must match, or the step fails.
 	Contains Doc
-	// Keeps should match; what does not is a limit: the client goes on, but the target does not keep what it sent.
+	// Keeps should match. A difference is a limit: the client continues, but the target does not store what the client sent.
 	Keeps Doc
 }
 
-// A Kind is an expectation that leaves the value open.
+// A Kind is an expectation of a JSON kind with any value.
 type Kind string
 
 // The kinds.
 const (
 	AnInteger       Kind = "an integer"
 	ABoolean        Kind = "a boolean"
-	KindString      Kind = "a text that is not empty"
-	AnyList         Kind = "a list, or nothing"
-	IntegerOrAbsent Kind = "an integer, or nothing"
+	KindString      Kind = "a non-empty string"
+	AnyList         Kind = "a list or absent"
+	IntegerOrAbsent Kind = "an integer or absent"
 )
 
 // AtLeast is the expectation of an integer that is not smaller.
 type AtLeast int
 
-// ContainsAll is the expectation of a list that holds these, and perhaps more: what the target adds by itself does no harm.
+// ContainsAll is the expectation of a list that contains these elements. It may contain others, which the target adds on its own.
 type ContainsAll []any
 
-// OneOf is an expectation with several values that the client takes for the same.
+// OneOf is an expectation with several values that are equivalent for the client.
 type OneOf []any
 
-// Checks returns a check for every step, in order. They are run by [Run] with the profile in [Options.Profiles] and have no
-// Run of their own.
+// Checks returns a check for every step, in order. [Run] runs them with the profile in [Options.Profiles]. Their Run is nil.
 func (p Profile) Checks() []Check {
 	var out []Check
 	for _, c := range p.Conversations {
@@ -129,7 +128,7 @@ func (p Profile) check(c ClientFlow, step Step) Check {
 	}
 	requests := 1 + len(step.State)
 	if step.Method == http.MethodPost && naming()[step.Path] != "" && slices.Contains(step.Status, http.StatusCreated) {
-		requests++ // removing what it creates
+		requests++ // removing the created object
 	}
 	return Check{
 		ID: p.ID + "." + id, Title: step.Title, Level: level, Needs: append([]Need{NeedWrite, NeedUser}, step.Needs...),
@@ -137,30 +136,30 @@ func (p Profile) check(c ClientFlow, step Step) Check {
 	}
 }
 
-// Compatibility says whether a client's provisioning works with a target.
+// Compatibility reports whether a client's provisioning works with a target.
 type Compatibility string
 
-// The fits, best first.
+// The compatibilities, best first.
 const (
 	Works           Compatibility = "works"
 	WorksWithLimits Compatibility = "works with limits"
 	Breaks          Compatibility = "breaks"
-	UnknownFit      Compatibility = "unknown" // the conversation could not be held to its end: nothing can be concluded
+	UnknownFit      Compatibility = "unknown" // the client flow did not finish: no conclusion
 )
 
-// A ProfileResult is the verdict on one conversation of a client.
+// A ProfileResult is the verdict on one client flow.
 type ProfileResult struct {
-	// Profile and Conversation are ids, Client and Title say in words which client and which set-up this is.
+	// Profile and Conversation are ids. Client and Title are the names of the client and of its set-up.
 	Profile, Conversation, Client, Title string
 	Fit                                  Compatibility
-	// Step is the id of the check of the first step that breaks, Action its title. Empty unless the fit is Breaks.
+	// Step is the id of the check of the first step that fails, Action its title. Both are empty unless the fit is Breaks.
 	Step, Action string
-	// Why says what the client then does, or why the fit is unknown; Fix where to look.
+	// Why describes what the client does after that step, or why the fit is unknown. Fix describes what to change in the target.
 	Why, Fix string
-	// Finding is what the first step that breaks has found.
+	// Finding is the finding of the first step that fails.
 	Finding *Finding
-	// Limits say what is lost though the client goes on.
+	// Limits describe what is lost although the client continues.
 	Limits []string
-	// Doubt says what is not known for certain about the client's requests.
+	// Doubt describes which requests of the client are uncertain.
 	Doubt string
 }

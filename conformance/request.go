@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// Credentials choose how a request authenticates.
+// Credentials select how a request authenticates.
 type Credentials struct {
-	// Kind is "" for the configured credentials, "none" to send none, "other" to send Authorization instead, "spelled" to
-	// send the configured ones with Authorization as the spelling of the scheme, "query" to send the configured token in the
-	// address.
+	// Kind is "" for the configured credentials, "none" to send none, "other" to send Authorization instead, "spelled" to send the configured
+	// ones with Authorization as the name of the scheme, "query" to send the configured token as a query parameter.
 	Kind          string
 	Authorization string
 }
@@ -18,7 +17,7 @@ type Credentials struct {
 // WithoutCredentials sends no Authorization header.
 func WithoutCredentials() Credentials { return Credentials{Kind: "none"} }
 
-// OtherCredentials sends the given Authorization header instead of the configured one.
+// OtherCredentials sends the given Authorization header in place of the configured one.
 func OtherCredentials(authorization string) Credentials {
 	return Credentials{Kind: "other", Authorization: authorization}
 }
@@ -28,25 +27,25 @@ func SpelledCredentials(scheme string) Credentials {
 	return Credentials{Kind: "spelled", Authorization: scheme}
 }
 
-// QueryCredentials sends the configured token in the address, as the parameter access_token, and no Authorization header.
+// QueryCredentials sends the configured token as the query parameter access_token, and no Authorization header.
 func QueryCredentials() Credentials { return Credentials{Kind: "query"} }
 
 // A Request is one HTTP request to the target.
 type Request struct {
 	Method string
-	// Path is relative to the base URL and begins with a slash; an id in it must be escaped ([Created.Path] is).
+	// Path is relative to the base URL and starts with a slash. An id in it must be escaped ([Created.Path] is).
 	Path  string
 	Query url.Values
-	// Body is sent as it is when it is a []byte, as JSON otherwise; nil sends none.
+	// Body is sent unchanged if it is a []byte, and as JSON otherwise. nil means no body.
 	Body any
-	// Header overrides what is sent by default: Accept and Content-Type application/scim+json.
+	// Header overrides the default headers: Accept and Content-Type application/scim+json.
 	Header      http.Header
 	Credentials Credentials
 }
 
 func (r Request) name() string { return r.Method + " " + r.Path }
 
-// respell changes how a request that carries the configured credentials carries them.
+// respell changes how a request sends the configured credentials.
 func (c Credentials) respell(r *http.Request) {
 	_, value, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	switch c.Kind {

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// reserved are the attributes that Options.Attributes cannot set: the checks find and tell apart their objects by them, or are
-// about nothing else.
+// reserved are the attributes that Options.Attributes cannot set: the checks find and distinguish their objects by them, or test them
+// directly.
 var reserved = []string{"schemas", "id", "meta", "userName", "displayName", "active", "password", "members", "groups"}
 
-// checkAttributes refuses attributes that every object of the suite needs values of its own for. Its error is a [*UsageError].
+// checkAttributes rejects attributes that need a different value in each object of the suite. Its error is a [*UsageError].
 func checkAttributes(attributes map[string]Doc) error {
 	for _, resourceType := range slices.Sorted(maps.Keys(attributes)) {
 		for _, name := range slices.Sorted(maps.Keys(attributes[resourceType])) {
 			if slices.ContainsFunc(reserved, func(r string) bool { return strings.EqualFold(r, name) }) {
-				return &UsageError{Problem: fmt.Sprintf("the attribute %s of %s cannot be given: the suite sets it itself, differently in "+
+				return &UsageError{Problem: fmt.Sprintf("the attribute %s of %s cannot be configured: the suite sets it to a different value in "+
 					"each object", name, resourceType)}
 			}
 		}
@@ -24,15 +24,15 @@ func checkAttributes(attributes map[string]Doc) error {
 	return nil
 }
 
-// given returns an attribute of Options.Attributes that a check is about: one that its requests or findings name, other than
-// by carrying what was given. A check counts on its absence, or on a value of its own, in objects that all have it now; what it
-// finds is no fault of the target. It returns "" when there is none.
-func (s *session) given(requests []Request, findings []Finding) string {
+// configuredAttribute returns an attribute of Options.Attributes that a check tests: one that its requests or findings name, apart from
+// bodies with the configured value. Such a check expects objects without the attribute, or with its own value, but all objects have the
+// configured one. Its findings are not an error of the target. It returns "" if there is no such attribute.
+func (s *session) configuredAttribute(requests []Request, findings []Finding) string {
 	for _, resourceType := range slices.Sorted(maps.Keys(s.opts.Attributes)) {
 		attributes := s.opts.Attributes[resourceType]
 		var mentioned []string
 		for _, req := range requests {
-			mentioned = append(mentioned, named(plain(req, attributes))...)
+			mentioned = append(mentioned, attributeWords(withoutConfigured(req, attributes))...)
 		}
 		for _, f := range findings {
 			mentioned = append(mentioned, word.FindAllString(f.What, -1)...)
@@ -59,8 +59,8 @@ func inside(value any) []string {
 	return nil
 }
 
-// plain takes out of a request what was given for every object.
-func plain(req Request, attributes Doc) Request {
+// withoutConfigured returns a request without the configured attributes in its body.
+func withoutConfigured(req Request, attributes Doc) Request {
 	body, ok := req.Body.(Doc)
 	if !ok {
 		return req

@@ -16,7 +16,7 @@ func TestGiven_NamesRelevantAttribute(t *testing.T) {
 		found string
 		want  string
 	}{
-		"a body that only carries it": {Request{Method: "POST", Path: "/Users", Body: Doc{"userType": "staff", "title": "x"}}, "title",
+		"a body with the configured value": {Request{Method: "POST", Path: "/Users", Body: Doc{"userType": "staff", "title": "x"}}, "title",
 			""},
 		"a body with another value": {Request{Method: "POST", Path: "/Users", Body: Doc{"userType": "boss"}}, "status", "userType"},
 		"a filter": {Request{Method: "GET", Path: "/Users", Query: url.Values{"filter": {`USERTYPE ne "x"`}}}, "ids",
@@ -26,11 +26,11 @@ func TestGiven_NamesRelevantAttribute(t *testing.T) {
 		"the path of an operation": {Request{Method: "PATCH", Body: Doc{"Operations": []Doc{{"op": "remove", "path": "userType"}}}},
 			"status", "userType"},
 		"a finding about it": {Request{Method: "GET", Path: "/Users/1"}, "userType after PUT", "userType"},
-		"an order by an extension's attribute": {Request{Method: "GET", Path: "/Users", Query: url.Values{"sortBy": {"urn:x:badge"}}}, "ids",
+		"a sort by an attribute of an extension": {Request{Method: "GET", Path: "/Users", Query: url.Values{"sortBy": {"urn:x:badge"}}}, "ids",
 			"urn:x"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tt.want, s.given([]Request{tt.req}, []Finding{{What: tt.found}}))
+			require.Equal(t, tt.want, s.configuredAttribute([]Request{tt.req}, []Finding{{What: tt.found}}))
 		})
 	}
 }

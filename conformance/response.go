@@ -12,14 +12,14 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// A Response is what came back.
+// A Response is the response to a request.
 type Response struct {
 	// Name is the method and the path, for findings: "GET /Users/42".
 	Name   string
 	Status int
 	Header http.Header
 	Body   []byte
-	// TLS is the state of the connection, nil when it was not encrypted.
+	// TLS is the state of the connection, nil if it was not encrypted.
 	TLS *tls.ConnectionState
 
 	exchange *wirelog.Exchange
@@ -27,10 +27,10 @@ type Response struct {
 	problem  error
 }
 
-// OK tells whether the status is 2xx.
+// OK reports whether the status is 2xx.
 func (r *Response) OK() bool { return r.Status >= 200 && r.Status < 300 }
 
-// Object returns the body as a JSON object, or nil when it is none. Objects of this suite are nil-safe to read.
+// Object returns the body as a JSON object, nil if it is not one. The methods of the object accept nil.
 func (r *Response) Object() *scim.Object {
 	object, _ := r.decode()
 	return object
@@ -52,7 +52,7 @@ func (r *Response) MediaType() string {
 	return media
 }
 
-// ScimType returns the scimType of an Error body, "" when there is none.
+// ScimType returns the scimType of an Error body, "" if absent.
 func (r *Response) ScimType() string { return r.Object().Text("scimType") }
 
 // Resources returns the items of a ListResponse body that are objects.
@@ -75,13 +75,13 @@ func (r *Response) IDs() []string {
 	return out
 }
 
-// Total returns totalResults of a ListResponse body, or -1 when it is absent or no integer.
+// Total returns totalResults of a ListResponse body, or -1 if it is absent or not an integer.
 func (r *Response) Total() int {
 	v, _ := r.Object().Get("totalResults")
 	return integer(v)
 }
 
-// integer returns the value of a JSON integer that fits, or -1.
+// integer returns the value of a JSON integer in the range of int, otherwise -1.
 func integer(v any) int {
 	n, ok := v.(json.Number)
 	if !ok {
@@ -94,7 +94,7 @@ func integer(v any) int {
 	return int(i)
 }
 
-// object returns a decoded value as an object, or nil when it is none.
+// object returns a decoded value as an object, nil if it is not one.
 func object(v any) *scim.Object {
 	o, _ := v.(*scim.Object)
 	return o
@@ -104,6 +104,6 @@ func statusText(status int) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status)))
 }
 
-// MaxBody is the largest response body that is read, in bytes. A larger one is a network error: no check asks for more than
-// a page of a hundred resources.
+// MaxBody is the maximum size of a response body, in bytes. A larger one is a network error: checks request at most a page of 100
+// resources.
 const MaxBody = 8 << 20

@@ -7,23 +7,23 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// Outcome is how a check ended, or how much one finding weighs.
+// Outcome is the outcome of a check or the severity of a finding.
 type Outcome string
 
 // The outcomes.
 const (
-	Pass  Outcome = "pass"  // everything asked for was seen
-	Fail  Outcome = "fail"  // a MUST does not hold
-	Warn  Outcome = "warn"  // a SHOULD, or something that clients depend on, does not hold
+	Pass  Outcome = "pass"  // all expectations hold
+	Fail  Outcome = "fail"  // a MUST is violated
+	Warn  Outcome = "warn"  // a SHOULD, or a requirement of widely deployed clients, is violated
 	Info  Outcome = "info"  // permitted, but worth knowing
-	Skip  Outcome = "skip"  // the check does not apply or could not get as far as its question
-	Error Outcome = "error" // the network or the suite itself failed: nothing is said about the target
+	Skip  Outcome = "skip"  // the check does not apply or was blocked
+	Error Outcome = "error" // an error of the network or the suite: no statement about the target
 )
 
-// Outcomes lists all outcomes, gravest first.
+// Outcomes returns all outcomes, most severe first.
 func Outcomes() []Outcome { return []Outcome{Fail, Error, Warn, Info, Skip, Pass} }
 
-// graver returns the outcome that wins when a check saw both.
+// graver returns the more severe outcome.
 func graver(a, b Outcome) Outcome {
 	if slices.Index(Outcomes(), a) < slices.Index(Outcomes(), b) {
 		return a
@@ -31,46 +31,46 @@ func graver(a, b Outcome) Outcome {
 	return b
 }
 
-// A Finding is one thing the target did otherwise than expected.
+// A Finding is one difference between the target and an expectation.
 type Finding struct {
 	// Outcome is Fail, Warn or Info.
 	Outcome Outcome
-	// What names the thing that was looked at, for example "status of POST /Users".
+	// What names what was checked, for example "status of POST /Users".
 	What string
-	// Want and Got are what was expected and what came, as text.
+	// Want and Got are the expected and the actual value, as text.
 	Want, Got string
-	// Exchange is the request and the answer that show it, redacted; nil when there was none.
+	// Exchange is the redacted request and response that show the finding, nil if there is none.
 	Exchange *wirelog.Exchange
-	// Waiver says why the finding is accepted for now; nil when it is not. A waived finding does not fail the run.
+	// Waiver is the waiver that accepts the finding, nil if there is none. A waived finding does not fail the run.
 	Waiver *Waiver
 }
 
-// A Waiver accepts a known finding until a day (package waivers).
+// A Waiver accepts a known finding until a date (package waivers).
 type Waiver struct {
-	// Check is the id of the check. Match, when set, is a regular expression that the finding's What, Want or Got contains.
+	// Check is the id of the check. Match, if set, is a regular expression that must match the What, Want or Got of the finding.
 	Check, Match string
-	// Reason says why the finding is accepted. Ticket is where it is followed up, Owner who does.
+	// Reason explains why the finding is accepted. Ticket is where it is tracked, Owner who tracks it.
 	Reason, Ticket, Owner string
-	// Expires is the last day on which the waiver counts, in UTC. The zero value is no end.
+	// Expires is the last day on which the waiver applies, in UTC. The zero value means no end.
 	Expires time.Time
 }
 
-// A CheckResult is the answer to one check.
+// A CheckResult is the result of one check.
 type CheckResult struct {
 	Check   Check
 	Outcome Outcome
-	// Reason says why a check was skipped or ended in an error.
+	// Reason explains why a check was skipped or ended with an error.
 	Reason   string
 	Findings []Finding
-	// Notes are observations that are no findings.
+	// Notes are observations that are not findings.
 	Notes    []string
 	Requests int
 	Duration time.Duration
 
-	outside bool // it sent something, and was skipped because it does not apply
+	notApplicable bool // it sent requests, and was skipped because it does not apply
 }
 
-// Waived tells whether there are findings that fail or warn, and all of them are waived.
+// Waived reports whether there are findings with the outcome Fail or Warn, and all of them are waived.
 func (c CheckResult) Waived() bool {
 	weighty := false
 	for _, f := range c.Findings {
@@ -85,58 +85,58 @@ func (c CheckResult) Waived() bool {
 	return weighty
 }
 
-// A Sent request is one exchange of the run, with the check that sent it; empty for discovery, fixtures and cleaning up.
+// A Sent request is one exchange of the run, with the id of the check that sent it. The id is empty for discovery, fixtures and cleanup.
 type Sent struct {
 	Check    string
 	Exchange *wirelog.Exchange
 }
 
-// Verdict is what a whole run says.
+// Verdict is the result of a whole run.
 type Verdict string
 
 // The verdicts.
 const (
-	Clean    Verdict = "clean"    // everything that was asked was tested and nothing was found
+	Clean    Verdict = "clean"    // all applicable checks ran, without findings
 	Findings Verdict = "findings" // at least one check failed or warned
-	Untested Verdict = "untested" // the target could not be tested, or not as far as asked: nothing can be concluded
+	Untested Verdict = "untested" // the target could not be tested, or not completely: no conclusion
 )
 
-// A Result is the outcome of a run.
+// A Result contains everything that a run found.
 type Result struct {
-	// Target is the base URL; Run is the run's marker, which is part of every created object's name.
+	// Target is the base URL. Run is the run's marker, which is part of the name of every created object.
 	Target, Run string
-	// Seed is what the checks of the area "oracle" drew their requests from; see Options.Seed.
+	// Seed is the seed of the checks of the area "oracle"; see Options.Seed.
 	Seed     uint64
 	Started  time.Time
 	Duration time.Duration
-	// Requests counts everything that was sent, discovery and cleaning up included.
+	// Requests is the number of all requests, including discovery and cleanup.
 	Requests int
 	Verdict  Verdict
 	// Reason is a sentence that explains the verdict Untested.
 	Reason string
-	// Checks holds the results in the order of the checks.
+	// Checks contains the results in the order of the checks.
 	Checks []CheckResult
-	// Profiles holds a verdict for each conversation of the profiles that were asked for. The steps are among Checks.
+	// Profiles contains a verdict for each client flow of the requested profiles. The steps are in Checks.
 	Profiles []ProfileResult
-	// Cautions say where a pass proves little.
+	// Cautions describe limits of the run that make a pass less significant.
 	Cautions []string
-	// Complaints say what is wrong with the waivers of the run: one expired, or excuses what does not happen any more. A run
-	// with a complaint is not clean.
+	// Complaints are problems with the waivers of the run: a waiver expired, or no longer matches a finding. A run with a complaint is not
+	// clean.
 	Complaints []string
-	// Lag is how long the target took until a created object could be found, as far as it was not at once.
+	// Lag is the time until a created object could be found on the target. 0 means immediately.
 	Lag time.Duration
-	// Traffic is everything that was sent, in its order, redacted; kept only when Options.Record asks for it.
+	// Traffic contains all exchanges in their order, redacted. It is empty unless Options.Record is set.
 	Traffic []Sent
 	// Leftovers are objects of this run that could not be removed.
 	Leftovers []Leftover
-	// Journal is the file that still lists them, empty when nothing is left.
+	// Journal is the file that still lists the leftovers, empty if there are none.
 	Journal string
 
-	interrupted string // why the run stopped before its end
-	denied      string // why nothing could be written, as far as the credentials are to blame
+	interrupted string // why the run stopped early
+	denied      string // why the credentials do not permit writes
 }
 
-// Count returns how many checks ended with the given outcome.
+// Count returns the number of checks with the given outcome.
 func (r *Result) Count(o Outcome) int {
 	n := 0
 	for _, c := range r.Checks {
@@ -149,10 +149,10 @@ func (r *Result) Count(o Outcome) int {
 
 // A Leftover is an object that the suite created and could not remove.
 type Leftover struct {
-	// Path is relative to the base URL. It is the collection when the id never became known.
+	// Path is relative to the base URL. It is the collection if the id is unknown.
 	Path string
 	// Name is the userName or displayName it was created with.
 	Name string
-	// Reason says what stood in the way.
+	// Reason explains why the object could not be removed.
 	Reason string
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// givenUp fails the first requests to a path as if the target had closed the kept connection.
+// givenUp fails the first requests to a path as if the target had closed the connection.
 type givenUp struct {
 	path  string
 	times int

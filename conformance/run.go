@@ -11,63 +11,61 @@ import (
 	"time"
 )
 
-// Options say what a run does. The zero value, with Checks, is a full run against this machine.
+// Options configure a run. The zero value, with Checks, is a full run against this machine.
 type Options struct {
 	// Checks are the checks to run, in order: checks.All() or a selection of them. Required, unless there are Profiles.
 	Checks []Check
-	// Profiles are the provisioning clients whose conversations are held after the checks; package profiles has them. Defaults
-	// to none.
+	// Profiles are the provisioning clients whose client flows run after the checks; package profiles has them. Default: none.
 	Profiles []Profile
-	// ReadOnly runs only what creates nothing.
+	// ReadOnly runs only checks that create nothing.
 	ReadOnly bool
-	// AllowWrites consents to creating and removing objects on a target that is not this machine. Defaults to no consent,
-	// and [Run] then refuses with a [*ConsentError] unless ReadOnly is set.
+	// AllowWrites permits creating and removing objects on a target that is not this machine. Default: not permitted; [Run] then returns a
+	// [*ConsentError] unless ReadOnly is set.
 	AllowWrites bool
-	// Journal is the path of the file that lists what the run created; it must not exist yet. It is removed at the end unless
-	// something was left behind. Defaults to none: after a crash nothing can then be found again.
+	// Journal is the path of the file that lists the objects of the run. The file must not exist. It is removed at the end unless there are
+	// leftovers. Default: no journal; after a crash the created objects cannot be found.
 	Journal string
-	// JournalStarted, when set, is called with the path when the journal comes into being, before the first object does.
+	// JournalStarted, if set, is called with the path when the journal is created, before the first object is.
 	JournalStarted func(path string)
-	// MaxRequests bounds the requests of a run; cleaning up is not bounded by it. Defaults to 5,000.
+	// MaxRequests is the maximum number of requests of a run, excluding cleanup. Default: 5,000.
 	MaxRequests int
-	// Timeout bounds the whole run, cleaning up included. Defaults to 5 minutes.
+	// Timeout is the maximum duration of the whole run, including cleanup. Default: 5 minutes.
 	Timeout time.Duration
-	// RequestTimeout bounds one request. Defaults to 15 seconds.
+	// RequestTimeout is the timeout of one request. Default: 15 seconds.
 	RequestTimeout time.Duration
-	// Rate bounds the requests per second. Defaults to no bound. Whatever it is, a 429 is waited out.
+	// Rate is the maximum number of requests per second. Default: no limit. The run always waits after a 429.
 	Rate float64
-	// Settle bounds how long the suite waits for what it wrote to become visible. When it is set, the run first creates an
-	// object and measures how long that takes; the checks then wait as long after each write, and the result tells
-	// ([Result.Lag]). Defaults to no patience: what is written is expected to be there.
+	// Settle is the maximum time that the suite waits for a write to become visible. If it is set, the run first creates an object and
+	// measures the time until it is visible. The checks then wait that long after each write, and [Result.Lag] contains the time. Default: no
+	// wait, a write must be visible immediately.
 	Settle time.Duration
-	// Concurrency bounds the requests that a check may have in flight at once. Defaults to 8.
+	// Concurrency is the maximum number of concurrent requests of a check. Default: 8.
 	Concurrency int
-	// UserDomain is the domain of the user names and addresses that the suite makes up, for targets that accept their own
-	// alone. Defaults to example.com.
+	// UserDomain is the domain of generated user names and addresses, for targets that accept only their own domain. Default: example.com.
 	UserDomain string
-	// Attributes are what creating an object takes on this target beyond what the suite sends, by the name of the resource
-	// type ("User", "Group"). A check that sends one of these attributes itself has its way; one that finds something about
-	// them is skipped, because it counts on objects without. What tells the objects of the suite apart, such as userName,
-	// cannot be given.
+	// Attributes are additional attributes that the target requires in new objects, by the name of the resource type ("User", "Group"). A
+	// check that sends one of them uses its own value. A check with a finding on one of them is skipped, because it expects objects without
+	// it. Attributes that identify the objects of the suite, such as userName, cannot be set.
 	Attributes map[string]Doc
-	// ResourceTypes are the names of the resource types to test. Defaults to all that the target serves.
+	// ResourceTypes are the names of the resource types to test. Default: all that the target serves.
 	ResourceTypes []string
-	// Seed chooses what the checks that make up their requests ask (area "oracle"): equal seeds make equal choices, so that a
-	// finding can be had again. Defaults to DefaultSeed.
+	// Seed is the seed of the checks that generate their requests (area "oracle"). Equal seeds generate equal requests, so that a finding can
+	// be reproduced. Default: DefaultSeed.
 	Seed uint64
-	// OracleRounds is how often these checks ask, each time with new choices. Defaults to 1.
+	// OracleRounds is the number of rounds of these checks, each with new requests. Default: 1.
 	OracleRounds int
-	// Record keeps every exchange of the run in [Result.Traffic]. Defaults to those that show a finding.
+	// Record stores every exchange of the run in [Result.Traffic]. Default: only the exchanges that show a finding are stored, with the
+	// finding.
 	Record bool
-	// Now tells the time. Defaults to time.Now.
+	// Now returns the time. Default: time.Now.
 	Now func() time.Time
-	// Progress, when set, is called after each check that ran.
+	// Progress, if set, is called after each check that ran.
 	Progress func(done, planned int, r CheckResult)
-	// Logger gets what an operator of the suite wants to know. Defaults to none.
+	// Logger receives messages for the operator of the suite. Default: no log.
 	Logger *slog.Logger
 }
 
-// DefaultSeed is the seed of a run that names none: two runs against the same target then ask the same.
+// DefaultSeed is the seed of a run without a seed: two such runs against the same target generate the same requests.
 const DefaultSeed uint64 = 1
 
 const (
@@ -78,11 +76,11 @@ const (
 	defaultUserDomain     = "example.com"
 	defaultOracleRounds   = 1
 
-	// maxNamed is how many checks a caution names.
+	// maxNamed is the maximum number of checks that a caution names.
 	maxNamed = 10
-	// maxUnanswered is how many calls in a row may get no answer before the target counts as gone.
+	// maxUnanswered is the number of consecutive requests without a response after which the run stops.
 	maxUnanswered = 3
-	// cleanupShare is the part of the timeout that is kept for cleaning up, at most maxCleanup.
+	// cleanupShare is the share of the timeout that is reserved for cleanup: one fifth, at most maxCleanup.
 	cleanupShare = 5
 	maxCleanup   = 20 * time.Second
 )
@@ -104,24 +102,24 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run tests the target and returns what it found. A target that cannot be tested is a result with the verdict [Untested],
-// not an error. The error is a [*UsageError] or a [*ConsentError] when the run was asked for in a way that cannot work (a journal that
-// cannot be created included), and something else when the journal could not be written; a result then comes with it.
+// Run tests the target and returns the result. A target that cannot be tested is a result with the verdict [Untested], not an error. The
+// error is a [*UsageError] or a [*ConsentError] if the run cannot start with these options (this includes a journal that cannot be
+// created). It is another error if the journal could not be written during the run; Run then also returns the result.
 //
-// When ctx ends, the run stops, removes what it created and returns a result that says so.
+// When ctx ends, the run stops, removes what it created and returns a result with the reason.
 func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 	opts = opts.withDefaults()
 	s, err := newSession(target, opts)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.estate.journal.probe(); err != nil {
+	if err := s.created.journal.probe(); err != nil {
 		return nil, err
 	}
-	result := &Result{Target: s.wire.base.String(), Run: s.estate.run, Seed: opts.Seed, Started: opts.Now()}
+	result := &Result{Target: s.wire.base.String(), Run: s.created.run, Seed: opts.Seed, Started: opts.Now()}
 	deadline, cancel := context.WithTimeout(ctx, opts.Timeout-min(maxCleanup, opts.Timeout/cleanupShare))
 	defer cancel()
-	s.watching.watches = watchesOf(opts.Checks)
+	s.watchers.watches = watchesOf(opts.Checks)
 	if problem := s.discover(deadline, opts.Checks); problem != "" {
 		result.Verdict, result.Reason = Untested, problem
 	} else {
@@ -130,40 +128,40 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 		interrupted := s.runChecks(deadline, result)
 		interrupted = s.runProfiles(deadline, result, interrupted)
 		cleanup, done := s.cleanupContext(ctx)
-		s.estate.remove(cleanup, s.estate.shared)
-		s.estate.resolve(cleanup)
-		s.estate.sweep(cleanup, s.estate.run, s.estate.journal.places)
-		s.estate.confirmDeletes(cleanup, deletesFail(result))
+		s.created.remove(cleanup, s.created.shared)
+		s.created.resolve(cleanup)
+		s.created.sweep(cleanup, s.created.run, s.created.journal.places)
+		s.created.confirmDeletes(cleanup, deletesFail(result))
 		done()
 		s.fillWatched(result)
 		s.conclude(result, interrupted)
 	}
 	result.Requests = s.wire.requests
-	result.Leftovers = s.estate.leftovers
+	result.Leftovers = s.created.leftovers
 	result.Lag = s.lag
 	result.Traffic = s.wire.traffic
 	s.wire.masker.maskResult(result, s.wire.secrets.all())
-	journal, err := s.estate.journal.close(len(s.estate.leftovers) > 0)
-	if s.estate.broken != nil {
-		return result, s.estate.broken
+	journal, err := s.created.journal.close(len(s.created.leftovers) > 0)
+	if s.created.broken != nil {
+		return result, s.created.broken
 	}
 	result.Journal = journal
 	result.Duration = opts.Now().Sub(result.Started)
 	return result, err
 }
 
-// deletesFail tells whether the checks of DELETE have shown that its answers are not to be believed.
+// deletesFail reports whether a check of DELETE failed, so that responses to DELETE cannot be trusted.
 func deletesFail(r *Result) bool {
 	return slices.ContainsFunc(r.Checks, func(c CheckResult) bool { return c.Check.Area() == "delete" && c.Outcome == Fail })
 }
 
-// runChecks runs what the plan says and returns why it stopped before the end, "" when it did not.
+// runChecks runs the checks of the plan. It returns why it stopped early, "" if it did not.
 func (s *session) runChecks(ctx context.Context, result *Result) (interrupted string) {
 	plan := s.plan()
 	for i, p := range plan.Checks[:len(s.opts.Checks)] {
 		r := CheckResult{Check: p.Check, Outcome: Skip, Reason: p.Skip}
 		if r.Reason == "" {
-			r.Reason = s.unmet(p.Check) // the credentials may have turned out to be too weak meanwhile
+			r.Reason = s.unmet(p.Check) // the run may have detected missing permissions since
 		}
 		if p.Check.Watch != nil {
 			if interrupted = cmp.Or(interrupted, s.interruption(ctx)); interrupted == "" {
@@ -181,7 +179,8 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 			} else {
 				r = s.runCheck(ctx, i, p.Check)
 				if p.Check.needs(NeedWrite) && s.probePermission(ctx) {
-					r = CheckResult{Check: p.Check, Outcome: Skip, Reason: s.rights.denied, Requests: r.Requests, Duration: r.Duration, outside: true}
+					r = CheckResult{Check: p.Check, Outcome: Skip, Reason: s.rights.denied, Requests: r.Requests, Duration: r.Duration,
+						notApplicable: true}
 				}
 			}
 		}
@@ -196,22 +195,22 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 	return interrupted
 }
 
-// interruption returns why nothing more can be run, "" when it can.
+// interruption returns why the run cannot continue, "" if it can.
 func (s *session) interruption(ctx context.Context) string {
 	switch {
 	case ctx.Err() != nil:
 		return s.overtime(ctx)
-	case s.estate.broken != nil:
-		return s.estate.broken.Error()
+	case s.created.broken != nil:
+		return s.created.broken.Error()
 	case s.wire.unanswered >= maxUnanswered:
-		return fmt.Sprintf("the target stopped answering: %d requests in a row got no answer", s.wire.unanswered)
+		return fmt.Sprintf("the target stopped responding: %d consecutive requests got no response", s.wire.unanswered)
 	case s.wire.requests >= s.opts.MaxRequests:
 		return fmt.Sprintf("the budget of %d requests is used up", s.opts.MaxRequests)
 	}
 	return ""
 }
 
-// runProfiles holds the conversations of the profiles and returns why that stopped before the end, "" when it did not.
+// runProfiles runs the client flows of the profiles. It returns why it stopped early, "" if it did not.
 func (s *session) runProfiles(ctx context.Context, result *Result, interrupted string) string {
 	planned, done := len(s.plan().Checks), len(result.Checks)
 	number := 0
@@ -243,7 +242,7 @@ func (s *session) runCheck(ctx context.Context, number int, check Check) CheckRe
 	defer func() { s.wire.checking = "" }()
 	start, before := s.opts.Now(), s.wire.requests
 	var ledger []*Created
-	t := &T{Capabilities: s.caps, session: s, check: &check, prefix: fmt.Sprintf("%s-%d-", s.estate.run, number+1), ledger: &ledger,
+	t := &T{Capabilities: s.caps, session: s, check: &check, prefix: fmt.Sprintf("%s-%d-", s.created.run, number+1), ledger: &ledger,
 		outcome: Pass}
 	if check.Fixture != nil {
 		var blocked string
@@ -254,14 +253,14 @@ func (s *session) runCheck(ctx context.Context, number int, check Check) CheckRe
 	}
 	if t.outcome == Pass {
 		t.run(func() { check.Run(ctx, t) })
-		t.excuse()
+		t.skipUnsupported()
 	}
 	cleanup, done := s.cleanupContext(ctx)
 	defer done()
-	s.estate.remove(cleanup, ledger)
+	s.created.remove(cleanup, ledger)
 	return CheckResult{
 		Check: check, Outcome: t.outcome, Reason: t.reason, Findings: t.findings, Notes: t.notes,
-		Requests: s.wire.requests - before, Duration: s.opts.Now().Sub(start), outside: t.outside,
+		Requests: s.wire.requests - before, Duration: s.opts.Now().Sub(start), notApplicable: t.notApplicable,
 	}
 }
 
@@ -274,14 +273,14 @@ func (s *session) buildWatched(ctx context.Context, check Check) {
 	s.fixture(ctx, &T{Capabilities: s.caps, session: s, check: &check}, check.Fixture)
 }
 
-// conclude draws the verdict. A run in which nothing was proved is never clean.
+// conclude sets the verdict. A run that proved nothing is never clean.
 func (s *session) conclude(result *Result, interrupted string) {
 	result.interrupted, result.denied = interrupted, s.rights.denied
 	result.Conclude()
 	s.caution(result)
 }
 
-// Conclude draws the verdict anew, after findings were waived. A result of a target that could not be tested at all stays so.
+// Conclude sets the verdict again after findings were waived. It does not change the result of a target that could not be tested at all.
 func (r *Result) Conclude() {
 	if len(r.Checks) == 0 {
 		return
@@ -296,7 +295,7 @@ func (r *Result) Conclude() {
 		}
 		proved := c.Outcome != Skip && c.Outcome != Error
 		if proved && c.Check.Watch == nil {
-			passed++ // what only watched has not asked for anything
+			passed++ // a check with Watch sends no requests, so it proves nothing alone
 		}
 		if c.Check.needs(NeedWrite) {
 			writes++
@@ -311,7 +310,7 @@ func (r *Result) Conclude() {
 	case weighty > 0:
 		r.Verdict = Findings
 		if r.denied != "" {
-			r.Reason = r.denied + "; nothing that writes was tested"
+			r.Reason = r.denied + "; no check that writes was run"
 		}
 		if r.interrupted != "" {
 			r.Reason = r.interrupted + ": the run is incomplete"
@@ -321,30 +320,31 @@ func (r *Result) Conclude() {
 	case r.denied != "":
 		r.Verdict, r.Reason = Untested, r.denied
 	case errored > 0:
-		r.Verdict, r.Reason = Untested, fmt.Sprintf("%s ended without an answer: nothing was found, but not everything was tested",
+		r.Verdict, r.Reason = Untested, fmt.Sprintf("%s ended with an error: no findings, but not everything was tested",
 			plural(errored, "check"))
 	case passed == 0:
 		r.Verdict, r.Reason = Untested, "every check was skipped: nothing was tested"
 	case writes > 0 && wrote == 0:
-		r.Verdict, r.Reason = Untested, "no check could create an object: only reading was tested; check what the credentials may do, or ask "+
-			"for a read-only run"
+		r.Verdict, r.Reason = Untested, "no check could create an object: only reading was tested; check the permissions of the credentials, "+
+			"or start "+
+			"a read-only run"
 	case len(r.Complaints) > 0:
-		r.Verdict, r.Reason = Findings, "the target is clean, the waivers are not"
+		r.Verdict, r.Reason = Findings, "the target has no findings, but the waivers have problems"
 	default:
 		r.Verdict = Clean
 	}
 }
 
-// caution adds what a reader of the verdict should know about its worth.
+// caution adds cautions: what limits the significance of the verdict.
 func (s *session) caution(result *Result) {
 	if s.opts.ReadOnly {
-		result.Cautions = append(result.Cautions, "the run was read-only: nothing that needs objects of its own was tested")
+		result.Cautions = append(result.Cautions, "the run was read-only: no check that creates objects was run")
 	}
 	if s.opts.ReadOnly && s.caps.Users && s.caps.empty {
-		result.Cautions = append(result.Cautions, "the target holds no users: what passed about lists, filters and single users proves little")
+		result.Cautions = append(result.Cautions, "the target has no users: checks of lists, filters and single users that passed prove little")
 	}
 	if !s.wire.target.hasCredentials() {
-		result.Cautions = append(result.Cautions, "no credentials were given: whether the target asks for them was not tested")
+		result.Cautions = append(result.Cautions, "no credentials were configured: whether the target requires them was not tested")
 	}
 	if !s.caps.Users {
 		why := "the target serves no users"
@@ -364,7 +364,7 @@ func (s *session) caution(result *Result) {
 	}
 	var blocked []string
 	for _, c := range result.Checks {
-		if c.ran() && c.Outcome == Skip && !c.outside {
+		if c.ran() && c.Outcome == Skip && !c.notApplicable {
 			blocked = append(blocked, c.Check.ID)
 		}
 	}
@@ -374,11 +374,11 @@ func (s *session) caution(result *Result) {
 			names += ", …"
 		}
 		result.Cautions = append(result.Cautions,
-			fmt.Sprintf("%s that would apply did not get as far as the question: %s", plural(n, "check"), names))
+			fmt.Sprintf("%s blocked without a result: %s", plural(n, "applicable check"), names))
 	}
 }
 
-// ran tells whether a check sent anything.
+// ran reports whether a check sent requests.
 func (c CheckResult) ran() bool { return c.Requests > 0 }
 
 func (c Check) needs(n Need) bool {

@@ -16,12 +16,12 @@ func TestSelection(t *testing.T) {
 		selection conformance.Selection
 		want      []string
 	}{
-		"nothing said selects all":      {conformance.Selection{}, []string{"a.one", "a.two", "b.one"}},
-		"an area":                       {conformance.Selection{Only: []string{"a"}}, []string{"a.one", "a.two"}},
-		"an id and not its area":        {conformance.Selection{Only: []string{"a.two"}}, []string{"a.two"}},
-		"skipping wins":                 {conformance.Selection{Only: []string{"a"}, Skip: []string{"a.one"}}, []string{"a.two"}},
-		"a level and what is stronger":  {conformance.Selection{Level: conformance.Should}, []string{"a.one", "b.one"}},
-		"the strongest level by itself": {conformance.Selection{Level: conformance.Must}, []string{"a.one"}},
+		"the zero value selects all": {conformance.Selection{}, []string{"a.one", "a.two", "b.one"}},
+		"an area":                    {conformance.Selection{Only: []string{"a"}}, []string{"a.one", "a.two"}},
+		"an id and not its area":     {conformance.Selection{Only: []string{"a.two"}}, []string{"a.two"}},
+		"Skip overrides Only":        {conformance.Selection{Only: []string{"a"}, Skip: []string{"a.one"}}, []string{"a.two"}},
+		"a level and stronger ones":  {conformance.Selection{Level: conformance.Should}, []string{"a.one", "b.one"}},
+		"the strongest level only":   {conformance.Selection{Level: conformance.Must}, []string{"a.one"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			selected, err := c.selection.Apply(checks)
@@ -34,9 +34,9 @@ func TestSelection(t *testing.T) {
 		})
 	}
 	for name, s := range map[string]conformance.Selection{
-		"an unknown name":  {Only: []string{"c"}},
-		"an unknown level": {Level: "severe"},
-		"nothing left":     {Only: []string{"a.two"}, Level: conformance.Must},
+		"an unknown name":    {Only: []string{"c"}},
+		"an unknown level":   {Level: "severe"},
+		"an empty selection": {Only: []string{"a.two"}, Level: conformance.Must},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := s.Apply(checks)
@@ -56,12 +56,12 @@ func TestSelection_ByLevelSectionAndClause(t *testing.T) {
 		selection conformance.Selection
 		want      []string
 	}{
-		"a section with what is below it":   {conformance.Selection{Only: []string{"RFC7644-3.5"}}, []string{"a.one", "a.two"}},
-		"a section in lower case and words": {conformance.Selection{Only: []string{"rfc7644 3.5.2.1"}}, []string{"a.two"}},
-		"a document":                        {conformance.Selection{Only: []string{"RFC7643"}}, []string{"a.two"}},
-		"a clause":                          {conformance.Selection{Only: []string{"RFC7644-3.5.2-28"}}, []string{"a.one"}},
-		"a level":                           {conformance.Selection{Skip: []string{"should"}}, []string{"a.one", "b.three"}},
-		"an area without a check of it":     {conformance.Selection{Only: []string{"a"}, Skip: []string{"a.one"}}, []string{"a.two"}},
+		"a section with its subsections":         {conformance.Selection{Only: []string{"RFC7644-3.5"}}, []string{"a.one", "a.two"}},
+		"a section in lower case and words":      {conformance.Selection{Only: []string{"rfc7644 3.5.2.1"}}, []string{"a.two"}},
+		"a document":                             {conformance.Selection{Only: []string{"RFC7643"}}, []string{"a.two"}},
+		"a clause":                               {conformance.Selection{Only: []string{"RFC7644-3.5.2-28"}}, []string{"a.one"}},
+		"a level":                                {conformance.Selection{Skip: []string{"should"}}, []string{"a.one", "b.three"}},
+		"an area of requirements without checks": {conformance.Selection{Only: []string{"a"}, Skip: []string{"a.one"}}, []string{"a.two"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := tt.selection.Apply(checks)
@@ -74,5 +74,5 @@ func TestSelection_ByLevelSectionAndClause(t *testing.T) {
 		})
 	}
 	_, err := conformance.Selection{Only: []string{"RFC7644-3.5.2-2"}}.Apply(checks)
-	require.ErrorAs(t, err, new(*conformance.UsageError), "half a number is no clause")
+	require.ErrorAs(t, err, new(*conformance.UsageError), "a prefix of a number is not a clause")
 }

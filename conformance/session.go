@@ -10,12 +10,12 @@ type session struct {
 	opts  Options
 	caps  *Capabilities
 	shown map[string]bool // the attributes that responses have had: "/Users/nickname"
-	lag   time.Duration   // the time that the target needs to show what was written
+	lag   time.Duration   // the time that the target needs to show a write
 
 	wire     *wire
-	estate   *estate
+	created  *createdObjects
 	rights   rights
-	watching watching
+	watchers watchers
 }
 
 func newSession(target Target, opts Options) (*session, error) {
@@ -32,26 +32,26 @@ func newSession(target Target, opts Options) (*session, error) {
 	run := newMarker()
 	s := &session{opts: opts, shown: map[string]bool{}}
 	s.wire = newWire(target, base, run, &s.opts, s.received)
-	s.estate = newEstate(s.wire, run, &journal{path: opts.Journal, started: opts.JournalStarted,
+	s.created = newEstate(s.wire, run, &journal{path: opts.Journal, started: opts.JournalStarted,
 		header: journalLine{Journal: journalVersion, Target: base.String(), Run: run, Started: opts.Now().UTC()}})
 	return s, nil
 }
 
-// received passes a response to all that learns from the responses of a run.
+// received passes a response to all parts of the run that collect data from responses.
 func (s *session) received(req Request, res *Response) {
 	s.recordShown(req, res)
 	s.rights.observe(req, res)
-	s.watching.observe(&ObservedExchange{Response: res, Request: req, Capabilities: s.caps, Base: s.wire.base.String()}, s.wire.secrets)
+	s.watchers.observe(&ObservedExchange{Response: res, Request: req, Capabilities: s.caps, Base: s.wire.base.String()}, s.wire.secrets)
 }
 
-// fixture returns the objects of a fixture, which it builds once in a run. If they cannot be built, it returns the reason.
+// fixture returns the objects of a fixture. It builds them on the first call. If they cannot be built, it returns the reason.
 func (s *session) fixture(ctx context.Context, t *T, f *Fixture) (map[string]*Created, string) {
-	built, ok := s.estate.fixtures[f]
+	built, ok := s.created.fixtures[f]
 	if !ok {
 		built = &builtFixture{}
-		s.estate.fixtures[f] = built
-		prefix := s.estate.run + "-" + f.Name + "-"
-		builder := &T{Capabilities: t.Capabilities, session: s, check: t.check, prefix: prefix, ledger: &s.estate.shared, outcome: Pass}
+		s.created.fixtures[f] = built
+		prefix := s.created.run + "-" + f.Name + "-"
+		builder := &T{Capabilities: t.Capabilities, session: s, check: t.check, prefix: prefix, ledger: &s.created.shared, outcome: Pass}
 		builder.run(func() { built.objects = f.Build(ctx, builder) })
 		if built.objects == nil {
 			built.blocked = builder.reason
@@ -60,7 +60,7 @@ func (s *session) fixture(ctx context.Context, t *T, f *Fixture) (map[string]*Cr
 	return built.objects, built.blocked
 }
 
-// cleanupContext returns a context for removing objects, which also works after an interruption. It ends after a share of the timeout.
+// cleanupContext returns a context for removing objects that does not end with ctx. It ends after a share of the timeout.
 func (s *session) cleanupContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), min(maxCleanup, s.opts.Timeout/cleanupShare))
 }
@@ -69,7 +69,7 @@ func (s *session) cleanupContext(ctx context.Context) (context.Context, context.
 func (s *session) scratch(ctx context.Context, name string, fn func(t *T, where string, body Doc)) {
 	check := Check{ID: "discovery." + name}
 	var ledger []*Created
-	t := &T{Capabilities: s.caps, session: s, check: &check, prefix: s.estate.run + "-" + name + "-", ledger: &ledger, outcome: Pass}
+	t := &T{Capabilities: s.caps, session: s, check: &check, prefix: s.created.run + "-" + name + "-", ledger: &ledger, outcome: Pass}
 	t.run(func() {
 		where, body := "/Users", t.User("probe", nil)
 		if !s.caps.Users {
@@ -79,5 +79,5 @@ func (s *session) scratch(ctx context.Context, name string, fn func(t *T, where 
 	})
 	cleanup, done := s.cleanupContext(ctx)
 	defer done()
-	s.estate.remove(cleanup, ledger)
+	s.created.remove(cleanup, ledger)
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// shelf is a target that stores what is posted and nothing more: what these tests are about is the suite.
+// shelf is a minimal target that stores posted objects: these tests are about the suite, not the target.
 type shelf struct {
 	mu       sync.Mutex
 	objects  map[string]map[string]any // by path
 	next     int
 	requests []string
-	refuse   func(r *http.Request) int // a status to answer instead, 0 for none
+	refuse   func(r *http.Request) int // returns a status to respond with, 0 for none
 	reads    int                       // GET requests of single objects
 }
 
@@ -93,7 +93,7 @@ func (s *shelf) names() []string {
 
 func newShelf(t *testing.T) (*shelf, conformance.Target) {
 	t.Helper()
-	s := &shelf{objects: map[string]map[string]any{"/Users/theirs": {"id": "theirs", "userName": "somebody@example.com"}}}
+	s := &shelf{objects: map[string]map[string]any{"/Users/theirs": {"id": "theirs", "userName": "other@example.com"}}}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	transport := &http.Transport{}
@@ -102,9 +102,9 @@ func newShelf(t *testing.T) (*shelf, conformance.Target) {
 }
 
 // foreignUsers are the users that every shelf has from the start.
-var foreignUsers = []string{"somebody@example.com"}
+var foreignUsers = []string{"other@example.com"}
 
-// direct carries requests to a handler without a network, so that the clock of a synctest bubble counts.
+// direct passes requests to a handler without a network, so that the clock of a synctest bubble applies.
 func direct(h http.Handler) http.RoundTripper {
 	return roundTrip(func(r *http.Request) (*http.Response, error) {
 		w := httptest.NewRecorder()

@@ -16,31 +16,31 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// Doc is a JSON object that a check sends. A nil value is sent as null; see [T.User] for leaving out a default.
+// Doc is a JSON object that a check sends. A nil value is sent as null; to omit a default, see [T.User].
 type Doc map[string]any
 
-// T is what a check works with: it sends requests, creates objects that are removed afterwards, and collects findings. It
+// T is the interface between a check and the run: it sends requests, creates objects that are removed afterwards, and collects findings. It
 // is used by one goroutine, for one check.
 type T struct {
 	// Capabilities is what discovery learned about the target.
 	Capabilities *Capabilities
-	// Fixture holds the objects of the check's fixture by label; nil when it has none.
+	// Fixture contains the objects of the check's fixture by label, nil if it has no fixture.
 	Fixture map[string]*Created
 
-	session  *session
-	check    *Check
-	prefix   string
-	ledger   *[]*Created
-	last     *wirelog.Exchange
-	asked    []Request
-	outcome  Outcome
-	reason   string
-	outside  bool // the check was skipped because it does not apply
-	findings []Finding
-	notes    []string
+	session       *session
+	check         *Check
+	prefix        string
+	ledger        *[]*Created
+	last          *wirelog.Exchange
+	sent          []Request
+	outcome       Outcome
+	reason        string
+	notApplicable bool // the check was skipped because it does not apply
+	findings      []Finding
+	notes         []string
 }
 
-// The ways a check ends early. They travel as panics up to run, which is the only place that recovers.
+// The reasons for a check to end early. They are passed as panics to run, the only function that recovers.
 type (
 	stopped struct{}
 	skipped struct {
@@ -50,14 +50,14 @@ type (
 	noAnswer struct{ err error }
 )
 
-// run calls fn and turns every way it can end into the outcome of t.
+// run calls fn and converts its end, normal or by panic, into the outcome of t.
 func (t *T) run(fn func()) {
 	defer func() {
 		switch v := recover().(type) {
 		case nil, stopped:
 		case skipped:
 			if t.outcome == Pass {
-				t.outcome, t.reason, t.outside = Skip, v.reason, v.outside
+				t.outcome, t.reason, t.notApplicable = Skip, v.reason, v.outside
 			}
 		case noAnswer:
 			t.outcome, t.reason = graver(t.outcome, Error), v.err.Error()
@@ -65,29 +65,29 @@ func (t *T) run(fn func()) {
 				t.outcome = Skip
 			}
 		default:
-			t.outcome, t.reason = graver(t.outcome, Error), fmt.Sprintf("the check itself broke: %v", v)
+			t.outcome, t.reason = graver(t.outcome, Error), fmt.Sprintf("the check panicked: %v", v)
 			t.session.opts.Logger.Error("a check panicked", "check", t.check.ID, "panic", v, "stack", string(debug.Stack()))
 		}
 	}()
 	fn()
 }
 
-// Call sends a request and returns the answer, whatever its status. Objects that the answer says were created are removed
-// when the check ends. No answer at all ends the check with the outcome Error.
+// Call sends a request and returns the response, whatever its status. Objects that the response reports as created are removed when the
+// check ends. Without a response, the check ends with the outcome Error.
 func (t *T) Call(ctx context.Context, req Request) *Response {
-	t.asked = append(t.asked, req)
-	pending := t.session.estate.expect(req)
+	t.sent = append(t.sent, req)
+	pending := t.session.created.expect(req)
 	res, err := t.session.wire.call(ctx, req, false)
 	if err != nil {
 		panic(noAnswer{err})
 	}
 	t.last = res.exchange
-	t.session.estate.settle(t.ledger, pending, req, res)
+	t.session.created.recordOutcome(t.ledger, pending, req, res)
 	t.session.waitForLag(ctx, req, res)
 	return res
 }
 
-// Get sends a GET. The query is given as name, value, name, value.
+// Get sends a GET. The query is a sequence of names and values.
 func (t *T) Get(ctx context.Context, path string, query ...string) *Response {
 	return t.Call(ctx, Request{Method: "GET", Path: path, Query: pairs(query)})
 }
@@ -112,29 +112,29 @@ func (t *T) Delete(ctx context.Context, path string) *Response {
 	return t.Call(ctx, Request{Method: "DELETE", Path: path})
 }
 
-// Base is the base URL of the target, without a trailing slash.
+// Base returns the base URL of the target, without a trailing slash.
 func (t *T) Base() string { return t.session.wire.base.String() }
 
-// Prefix begins the name of every object this check creates. No object of anybody else begins with it.
+// Prefix returns the prefix of the names of all objects of this check. No other object has it.
 func (t *T) Prefix() string { return t.prefix }
 
-// AbsentID is an id that no target hands out. It carries the run's marker, in case the target makes something of it.
-func (t *T) AbsentID() string { return t.session.estate.run + "-no-such-id" }
+// AbsentID returns an id that no resource has. It contains the run's marker, in case the target creates an object with it.
+func (t *T) AbsentID() string { return t.session.created.run + "-no-such-id" }
 
 // UserName returns the userName that [T.User] gives to a label.
 func (t *T) UserName(label string) string { return t.prefix + label + "@" + t.session.opts.UserDomain }
 
-// Seed is what a check that makes up its requests draws them from.
+// Seed returns the seed for checks that generate their requests.
 func (t *T) Seed() uint64 { return t.session.opts.Seed }
 
-// Rounds is how often such a check asks.
+// Rounds returns the number of rounds of such a check.
 func (t *T) Rounds() int { return t.session.opts.OracleRounds }
 
-// User returns a user to create: the schema, a userName of this check and the few attributes that many servers ask for. A
-// member of extra replaces the default of the same name; [Omit] leaves it out.
+// User returns a user to create: the schema, a userName of this check and the few attributes that many servers require. A member of extra
+// replaces the default of the same name; [Omit] removes it.
 func (t *T) User(label string, extra Doc) Doc {
 	name := t.UserName(label)
-	return t.recognisable("userName", label, merge(t.session.addRequired("User", Doc{
+	return t.withMarker("userName", label, merge(t.session.addRequired("User", Doc{
 		"schemas":  []string{scim.UserSchema},
 		"userName": name,
 		"name":     Doc{"givenName": "Conformance", "familyName": "Check"},
@@ -145,19 +145,19 @@ func (t *T) User(label string, extra Doc) Doc {
 
 // Group returns a group to create, named after the label. See [T.User].
 func (t *T) Group(label string, extra Doc) Doc {
-	return t.recognisable("displayName", label,
+	return t.withMarker("displayName", label,
 		merge(t.session.addRequired("Group", Doc{"schemas": []string{scim.GroupSchema}, "displayName": t.prefix + label}), extra))
 }
 
-// recognisable gives a body that is without its name on purpose the run's marker in another place, in case the target takes it.
-func (t *T) recognisable(name, label string, body Doc) Doc {
-	if _, given := body[secondName]; !given && !t.session.estate.marked(nameOf(body, name)) {
+// withMarker puts the run's marker into another attribute of a body that omits its name on purpose, in case the target accepts it.
+func (t *T) withMarker(name, label string, body Doc) Doc {
+	if _, given := body[secondName]; !given && !t.session.created.marked(nameOf(body, name)) {
 		body[secondName] = t.prefix + label
 	}
 	return body
 }
 
-// Omit as a value in the extra of [T.User] and [T.Group] leaves the member out.
+// Omit as a value in the extra of [T.User] and [T.Group] removes the member.
 var Omit = struct{ omit bool }{true}
 
 func merge(defaults, extra Doc) Doc {
@@ -171,11 +171,11 @@ func merge(defaults, extra Doc) Doc {
 	return defaults
 }
 
-// A Created object was made by the suite and will be removed by it.
+// A Created object was created by the suite, which will also remove it.
 type Created struct {
-	// ID is what the target called it, Collection is "/Users" or "/Groups".
+	// ID is the id that the target assigned. Collection is "/Users" or "/Groups".
 	ID, Collection string
-	// Sent is what was posted, Resource what was answered.
+	// Sent is the body of the request, Resource that of the response.
 	Sent     Doc
 	Resource *scim.Object
 
@@ -184,20 +184,20 @@ type Created struct {
 	gone  bool
 }
 
-// Path is the path of the object below the base URL.
+// Path returns the path of the object below the base URL.
 func (c *Created) Path() string { return c.Collection + "/" + url.PathEscape(c.ID) }
 
-// Create posts an object that the check needs, and skips the check when the target does not create it: whether creating
-// works is the question of the checks of the area "create" and not of every other one.
+// Create creates an object that the check needs. If the target does not create it, Create skips the check: only the checks of the area
+// "create" test creation.
 func (t *T) Create(ctx context.Context, collection string, body Doc) *Created {
 	res := t.Post(ctx, collection, body)
-	// The latest one first: a target that gives one id twice must not lead to somebody else.
+	// Newest first: if a target assigns an id twice, the older entry is another object.
 	for _, c := range slices.Backward(*t.ledger) {
 		if res.OK() && c.Sent != nil && c.Collection == collection && !c.gone && c.ID == identify(res) {
 			return c
 		}
 	}
-	t.Skip(fmt.Sprintf("blocked: %s, needed as a preparation, answered %d without an id", res.Name, res.Status))
+	t.Skip(fmt.Sprintf("blocked: %s, which prepares the check, returned %d without an id", res.Name, res.Status))
 	return nil
 }
 
@@ -211,31 +211,31 @@ func (t *T) CreateGroup(ctx context.Context, label string, extra Doc) *Created {
 	return t.Create(ctx, "/Groups", t.Group(label, extra))
 }
 
-// Read gets an object that must be readable to go on, and skips the check when it is not.
+// Read gets an object that the check needs. If it cannot be read, Read skips the check.
 func (t *T) Read(ctx context.Context, path string, query ...string) *Response {
 	res := t.Get(ctx, path, query...)
 	if res.Status != 200 || res.Object() == nil {
-		t.Skip(fmt.Sprintf("blocked: %s, needed as a preparation, answered %d without a resource", res.Name, res.Status))
+		t.Skip(fmt.Sprintf("blocked: %s, which prepares the check, returned %d without a resource", res.Name, res.Status))
 	}
 	return res
 }
 
-// About makes an earlier exchange the evidence of the findings that follow. Without it the latest exchange is.
+// About makes an earlier exchange the evidence of the findings that follow. The default is the latest exchange.
 func (t *T) About(res *Response) { t.last = res.exchange }
 
-// Expect records a finding of the check's level unless got is the JSON value want, and says whether it is.
+// Expect records a finding of the check's level unless got is the JSON value want. It reports whether it is.
 func (t *T) Expect(what string, want, got any) bool {
 	return t.Holds(scim.Equal(jsonValue(want), jsonValue(got)), what, show(want), got)
 }
 
-// Require is Expect, but ends the check when the expectation does not hold.
+// Require is Expect, but ends the check if the expectation does not hold.
 func (t *T) Require(what string, want, got any) {
 	if !t.Expect(what, want, got) {
 		panic(stopped{})
 	}
 }
 
-// Holds records a finding of the check's level unless ok: want says in words what was expected, got is what came.
+// Holds records a finding of the check's level unless ok. want describes the expected value, got is the actual one.
 func (t *T) Holds(ok bool, what, want string, got any) bool {
 	if !ok {
 		t.find(t.check.Level.Violation(), what, want, got)
@@ -243,14 +243,14 @@ func (t *T) Holds(ok bool, what, want string, got any) bool {
 	return ok
 }
 
-// Must is Holds, but ends the check when it does not hold.
+// Must is Holds, but ends the check if the expectation does not hold.
 func (t *T) Must(ok bool, what, want string, got any) {
 	if !t.Holds(ok, what, want, got) {
 		panic(stopped{})
 	}
 }
 
-// Warn records a finding that is no violation of the check's own statement but of a weaker one, unless ok.
+// Warn records a finding that violates a weaker requirement than that of the check, unless ok.
 func (t *T) Warn(ok bool, what, want string, got any) bool {
 	if !ok {
 		t.find(graverOf(Warn, t.check.Level.Violation()), what, want, got)
@@ -258,7 +258,7 @@ func (t *T) Warn(ok bool, what, want string, got any) bool {
 	return ok
 }
 
-// graverOf caps the weight of a side finding: a check of level May never warns.
+// graverOf limits the outcome of a finding on a weaker requirement: a check of level May never warns.
 func graverOf(side, own Outcome) Outcome {
 	if own == Info {
 		return Info
@@ -266,17 +266,17 @@ func graverOf(side, own Outcome) Outcome {
 	return side
 }
 
-// Inform records something permitted but worth knowing.
+// Inform records a finding that is permitted but worth knowing.
 func (t *T) Inform(what, want string, got any) { t.find(Info, what, want, got) }
 
-// Note records an observation that is no finding.
+// Note records an observation that is not a finding.
 func (t *T) Note(format string, args ...any) { t.notes = append(t.notes, fmt.Sprintf(format, args...)) }
 
-// Skip ends the check because it does not apply or could not get as far as its question. Findings made before stand.
+// Skip ends the check because it does not apply or a preparation failed. Earlier findings are kept.
 func (t *T) Skip(reason string) { panic(skipped{reason: reason}) }
 
-// NotApplicable is Skip for a target that has shown, as it may, that it has nothing of what the check is about: the report does
-// not say of it that something stood in the way.
+// NotApplicable is Skip for a target that does not support the feature that the check tests, as it may: the report does not list the check
+// as blocked.
 func (t *T) NotApplicable(reason string) { panic(skipped{reason, true}) }
 
 // SkipIf skips when the condition holds.
@@ -286,7 +286,7 @@ func (t *T) SkipIf(condition bool, reason string) {
 	}
 }
 
-// Wait lets time pass, for targets that count in seconds.
+// Wait waits for a duration, for targets that measure time in seconds.
 func (t *T) Wait(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -302,7 +302,7 @@ func (t *T) find(outcome Outcome, what, want string, got any) {
 	t.findings = append(t.findings, Finding{Outcome: outcome, What: what, Want: want, Got: show(got), Exchange: t.last})
 }
 
-// jsonValue brings what a check wrote down to the kinds that package scim compares.
+// jsonValue converts a value to the types that package scim compares.
 func jsonValue(v any) any {
 	value, err := scim.Value(v)
 	if err != nil {
@@ -311,17 +311,17 @@ func jsonValue(v any) any {
 	return value
 }
 
-// maxShown is the longest text of a want or got in a finding; the exchange has the rest.
+// maxShown is the maximum length of the want and got of a finding, in bytes. The exchange contains the whole value.
 const maxShown = 300
 
-// show renders a value for a finding: text as it is, everything else as JSON.
+// show returns a value as text for a finding: a string unchanged, any other value as JSON.
 func show(v any) string {
 	var text string
 	switch value := v.(type) {
 	case nil:
 		text = "nothing"
 	case string:
-		text = cmp.Or(value, "an empty text")
+		text = cmp.Or(value, "an empty string")
 	default:
 		data, err := json.Marshal(v)
 		if err != nil {
@@ -335,7 +335,6 @@ func show(v any) string {
 	return text
 }
 
-// Names makes a collection beside /Users and /Groups known: what is created there carries its name, which begins with
-// [T.Prefix], in the given attribute of the base schema. Objects that a POST to an unknown collection creates are not
-// removed, so a check calls this first.
-func (t *T) Names(collection, attribute string) { t.session.estate.naming[collection] = attribute }
+// Names registers a collection other than /Users and /Groups. The given attribute of the base schema contains the names of its objects,
+// which start with [T.Prefix]. Objects that a POST creates in an unregistered collection are not removed, so a check calls Names first.
+func (t *T) Names(collection, attribute string) { t.session.created.naming[collection] = attribute }

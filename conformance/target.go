@@ -11,17 +11,17 @@ import (
 
 // A Target is the service provider under test.
 type Target struct {
-	// URL is the base URL, for example https://example.com/scim/v2. Query and fragment are not allowed.
+	// URL is the base URL, for example https://example.com/scim/v2. A query or fragment is an error.
 	URL string
-	// Token is sent as a bearer token. Defaults to none.
+	// Token is sent as a bearer token. Default: none.
 	Token string
-	// Header is sent with every request, for example a tenant header or another kind of Authorization.
+	// Header is sent with every request, for example a tenant header or an Authorization header of another scheme.
 	Header http.Header
-	// Authorize, when set, returns the value of the Authorization header for the next request, for credentials that expire
-	// during a run. It should keep what it can reuse. An error counts as no answer from the target.
+	// Authorize, if set, returns the value of the Authorization header for the next request, for credentials that expire during a run. It
+	// should cache the value. After an error the request counts as one without a response.
 	Authorize func(ctx context.Context) (string, error)
-	// Transport carries the requests. Defaults to a clone of http.DefaultTransport. A transport that serves an http.Handler
-	// runs the suite without a network.
+	// Transport sends the requests. Default: a clone of http.DefaultTransport. A transport that calls an http.Handler runs the suite without a
+	// network.
 	Transport http.RoundTripper
 }
 
@@ -43,12 +43,12 @@ func (t Target) parse() (*url.URL, error) {
 	return u, nil
 }
 
-// hasCredentials tells whether requests carry an Authorization header that can be left out.
+// hasCredentials reports whether requests carry an Authorization header.
 func (t Target) hasCredentials() bool {
 	return t.Token != "" || t.Authorize != nil || t.Header.Get("Authorization") != ""
 }
 
-// isLoopback tells whether a host is this machine by its spelling; names are not resolved.
+// isLoopback reports whether a host is this machine, judging by its name or address alone: names are not resolved.
 func isLoopback(host string) bool {
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true

@@ -71,7 +71,7 @@ func TestAuthorize_CalledPerRequest(t *testing.T) {
 	require.NotContains(t, dump(t, r), "token-number")
 
 	target.Authorize = func(context.Context) (string, error) {
-		return "", errors.New("the token endpoint answers 400 invalid_client")
+		return "", errors.New("the token endpoint returns 400 invalid_client")
 	}
 	r = runChecks(t, target, conformance.Options{Checks: checks})
 	require.Equal(t, conformance.Untested, r.Verdict)

@@ -12,9 +12,9 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// optional are the attributes of RFC 7643 that a target may go without. It says so by leaving them out of its /Schemas; it may
-// then ignore them, and refuse filters and paths that name them. What is never returned, and what the target itself assigns,
-// is not among them: whoever does not declare password must not show it either.
+// optional are the attributes of RFC 7643 that a target may leave unsupported, by omitting them from its /Schemas. The target may then
+// ignore them, and reject filters and paths that name them. Attributes that are never returned and attributes that the target assigns are
+// not optional: for example, no target may return password.
 var optional = map[string][]string{
 	"/Users": {
 		"addresses", "displayName", "emails", "entitlements", "ims", "locale", "nickName", "phoneNumbers", "photos", "preferredLanguage",
@@ -23,18 +23,18 @@ var optional = map[string][]string{
 	"/Groups": {"members"},
 }
 
-// undeclared returns an optional attribute that one of the requests names, that the target's schema does not list and that no
-// answer of the run has shown; "" when there is none. What a check finds with such an attribute is no fault of the target.
+// undeclared returns an optional attribute that one of the requests names but that neither the target's schema nor any response of the run
+// contains, "" if there is none. Findings of a check with such an attribute are not an error of the target.
 func (s *session) undeclared(requests []Request) string {
 	for _, req := range requests {
-		req = special(req)
+		req = withoutDefaultEmail(req)
 		collection := "/" + first(req.Path)
 		urn := map[string]string{"/Users": scim.UserSchema, "/Groups": scim.GroupSchema}[collection]
 		listed := s.caps.Schema(urn).Array("attributes")
 		if urn == "" || len(listed) == 0 {
 			continue
 		}
-		for _, name := range named(req) {
+		for _, name := range attributeWords(req) {
 			i := slices.IndexFunc(optional[collection], func(o string) bool { return scim.EqualName(o, name) })
 			if i < 0 || s.shown[collection+"/"+strings.ToLower(name)] {
 				continue
@@ -47,8 +47,8 @@ func (s *session) undeclared(requests []Request) string {
 	return ""
 }
 
-// special takes out of a request what [T.User] puts into every user: no check is about that.
-func special(req Request) Request {
+// withoutDefaultEmail removes from a request the emails that [T.User] adds to every user: no check is about them.
+func withoutDefaultEmail(req Request) Request {
 	user, ok := req.Body.(Doc)
 	emails, _ := user["emails"].([]Doc)
 	if ok && len(emails) == 1 && emails[0]["value"] == user["userName"] && emails[0]["type"] == "work" {
@@ -85,12 +85,12 @@ var (
 	word       = regexp.MustCompile(`[A-Za-z]\w*`)
 )
 
-// named returns the words of a request that may be names of attributes: members of its body, and the words of paths, filters
-// and lists of attributes.
-func named(req Request) []string {
+// attributeWords returns the words of a request that may be names of attributes: members of its body, and words in paths, filters and
+// attribute lists.
+func attributeWords(req Request) []string {
 	text, isText := req.Body.([]byte)
 	if !isText && req.Body != nil {
-		text, _ = json.Marshal(req.Body) // what cannot be marshalled was not sent
+		text, _ = json.Marshal(req.Body) // a body that cannot be marshaled was not sent
 	}
 	var names []string
 	for _, m := range memberName.FindAllSubmatch(text, -1) {
@@ -107,20 +107,20 @@ func named(req Request) []string {
 	return names
 }
 
-// excuse turns what a check found with an attribute that the target does not have, or that every object was given, into a
-// skip. A server error is never excused.
-func (t *T) excuse() {
+// skipUnsupported skips a check whose findings are about an attribute that the target does not support, or that every object has because of
+// Options.Attributes. It never skips after a server error.
+func (t *T) skipUnsupported() {
 	broke := slices.ContainsFunc(t.findings, func(f Finding) bool {
 		return f.Exchange != nil && f.Exchange.Status >= http.StatusInternalServerError
 	})
 	if !slices.Contains([]Outcome{Fail, Warn, Info}, t.outcome) || broke {
 		return
 	}
-	if name := t.session.undeclared(t.asked); name != "" {
-		t.outcome, t.findings, t.outside = Skip, nil, true
+	if name := t.session.undeclared(t.sent); name != "" {
+		t.outcome, t.findings, t.notApplicable = Skip, nil, true
 		t.reason = fmt.Sprintf("the check uses %s, which the target's /Schemas do not list", name)
-	} else if name := t.session.given(t.asked, t.findings); name != "" {
-		t.outcome, t.findings, t.outside = Skip, nil, true
-		t.reason = fmt.Sprintf("the check is about %s, which all objects have now because of the attributes that were given", name)
+	} else if name := t.session.configuredAttribute(t.sent, t.findings); name != "" {
+		t.outcome, t.findings, t.notApplicable = Skip, nil, true
+		t.reason = fmt.Sprintf("the check is about %s, which the options of the run add to all objects", name)
 	}
 }

@@ -19,7 +19,7 @@ func TestNamed_RequestAttributes(t *testing.T) {
 	}{
 		{"members of a body, at any depth", Request{Method: "POST", Body: Doc{"nickName": "title", "name": Doc{"givenName": "x"}}},
 			[]string{"nickName", "givenName"}, []string{"title"}},
-		{"a body that is no JSON", Request{Method: "POST", Body: []byte(`{"nickName":"x"`)}, []string{"nickName"}, nil},
+		{"a body that is not JSON", Request{Method: "POST", Body: []byte(`{"nickName":"x"`)}, []string{"nickName"}, nil},
 		{"the path of an operation",
 			Request{Method: "PATCH", Body: Doc{"Operations": []Doc{{"op": "remove", "path": `emails[type eq "title"].value`}}}},
 			[]string{"emails", "value"}, []string{"title"}},
@@ -31,7 +31,7 @@ func TestNamed_RequestAttributes(t *testing.T) {
 			[]string{"nickName", "title"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			names := named(c.req)
+			names := attributeWords(c.req)
 			require.Subset(t, names, c.mentions)
 			for _, name := range c.not {
 				require.False(t, slices.Contains(names, name), "%s is a value", name)
@@ -50,17 +50,17 @@ func TestUndeclared_OptionalAttributes(t *testing.T) {
 	}
 	s := &session{caps: &Capabilities{Schemas: []*scim.Object{schema}}, shown: map[string]bool{}}
 	require.Equal(t, "nickName", s.undeclared(asks("NICKNAME")))
-	require.Empty(t, s.undeclared(asks("title")), "it is listed")
-	require.Empty(t, s.undeclared(asks("password")), "nobody may go without hiding it")
+	require.Empty(t, s.undeclared(asks("title")), "listed")
+	require.Empty(t, s.undeclared(asks("password")), "no target may return it")
 	plain := Doc{"userName": "a@example.com", "emails": []Doc{{"value": "a@example.com", "type": "work", "primary": true}}}
-	require.Empty(t, s.undeclared([]Request{{Method: "POST", Path: "/Users", Body: plain}}), "every user is sent so")
+	require.Empty(t, s.undeclared([]Request{{Method: "POST", Path: "/Users", Body: plain}}), "a default of every user")
 	require.Contains(t, plain, "emails")
 	require.Equal(t, "emails",
 		s.undeclared([]Request{{Method: "POST", Path: "/Users", Body: Doc{"userName": "a", "emails": []Doc{{"value": "b"}}}}}))
 	require.Empty(t, s.undeclared([]Request{{Method: "GET", Path: "/Groups", Query: url.Values{"filter": {`nickName eq "x"`}}}}),
-		"groups are not described")
+		"no schema of groups")
 	s.recordShown(Request{Method: "GET", Path: "/Users/1"}, &Response{Status: 200, Body: []byte(`{"id":"1","nickName":"Nick"}`)})
-	require.Empty(t, s.undeclared(asks("nickName")), "the target has it after all")
+	require.Empty(t, s.undeclared(asks("nickName")), "shown by the target")
 	s = &session{caps: &Capabilities{}, shown: map[string]bool{}}
 	require.Empty(t, s.undeclared(asks("nickName")), "a target without /Schemas declares nothing")
 }

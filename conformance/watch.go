@@ -12,23 +12,23 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// ObservedExchange is one exchange of the run as a check that watches sees it.
+// ObservedExchange is one exchange of the run, as passed to Check.Watch.
 type ObservedExchange struct {
 	*Response
 	Request      Request
 	Capabilities *Capabilities
 	// Base is the base URL of the target, without a trailing slash.
 	Base string
-	// Secrets are the credentials and passwords that the run has sent so far, as far as they are long enough to be found again.
+	// Secrets are the credentials and passwords that the run has sent so far. Short ones are omitted, because they may occur by chance.
 	Secrets []string
 
-	watch *watch
+	watch *watchState
 }
 
-// Exchange is the exchange as it is kept: redacted, with its times.
+// Exchange returns the recorded exchange: redacted, with its times.
 func (w *ObservedExchange) Exchange() *wirelog.Exchange { return w.exchange }
 
-// Resources returns the resources in a 2xx answer: the body itself, or the items of a list.
+// Resources returns the resources in a 2xx response: the body itself, or the items of a list.
 func (w *ObservedExchange) Resources() []*scim.Object {
 	object := w.Object()
 	if !w.OK() || object == nil {
@@ -40,7 +40,7 @@ func (w *ObservedExchange) Resources() []*scim.Object {
 	return []*scim.Object{object}
 }
 
-// IsMessage tells whether the body is a message of the protocol, such as a ListResponse or an Error.
+// IsMessage reports whether the body is a message of the protocol, such as a ListResponse or an Error.
 func (w *ObservedExchange) IsMessage() bool {
 	return slices.ContainsFunc(w.Object().Array("schemas"), func(v any) bool {
 		urn, ok := v.(string)
@@ -48,21 +48,21 @@ func (w *ObservedExchange) IsMessage() bool {
 	})
 }
 
-// Collection is the first segment of the request's path: "Users".
+// Collection returns the first segment of the request's path: "Users".
 func (w *ObservedExchange) Collection() string {
 	first, _, _ := strings.Cut(strings.TrimPrefix(w.Request.Path, "/"), "/")
 	return first
 }
 
-// Projected tells whether the request chose attributes, so that some may be missing.
+// Projected reports whether the request selected attributes, so that some may be missing.
 func (w *ObservedExchange) Projected() bool {
 	return w.Request.Query.Has("attributes") || w.Request.Query.Has("excludedAttributes") || strings.HasSuffix(w.Request.Path, "/.search")
 }
 
-// MarkApplicable says that the exchange is one that the check is about. A check that no exchange concerned has proved nothing.
-func (w *ObservedExchange) MarkApplicable() { w.watch.concerned++ }
+// MarkApplicable records that the check applies to the exchange. A check without an applicable exchange is skipped.
+func (w *ObservedExchange) MarkApplicable() { w.watch.applicable++ }
 
-// Holds records a finding of the check's level unless ok. The same thing at the same kind of request is recorded once.
+// Holds records a finding of the check's level unless ok. It records the same finding once per method, collection and status.
 func (w *ObservedExchange) Holds(ok bool, what, want string, got any) bool {
 	w.MarkApplicable()
 	if !ok {
@@ -71,19 +71,19 @@ func (w *ObservedExchange) Holds(ok bool, what, want string, got any) bool {
 	return ok
 }
 
-// maxWatched is how many findings of a check that watches are kept; the rest is counted.
+// maxWatched is the maximum number of stored findings of a check with Watch; further ones are counted.
 const maxWatched = 5
 
-// A watch is a check that watches while the run goes on.
-type watch struct {
-	check     Check
-	concerned int // how many exchanges had something to look at
-	seen      map[string]bool
-	findings  []Finding
-	more      int
+// watchState is the state of a check with Watch during a run.
+type watchState struct {
+	check      Check
+	applicable int // number of applicable exchanges
+	seen       map[string]bool
+	findings   []Finding
+	more       int
 }
 
-func (w *watch) find(x *ObservedExchange, what, want string, got any) {
+func (w *watchState) find(x *ObservedExchange, what, want string, got any) {
 	kind := fmt.Sprintf("%s %s %d %s", x.Request.Method, x.Collection(), x.Status, what)
 	if w.seen[kind] || len(w.findings) == maxWatched {
 		w.more++
@@ -95,39 +95,39 @@ func (w *watch) find(x *ObservedExchange, what, want string, got any) {
 	})
 }
 
-// result is what a check that watches has to say at the end of the run.
-func (w *watch) result() CheckResult {
+// result returns the result of the check at the end of the run.
+func (w *watchState) result() CheckResult {
 	r := CheckResult{Check: w.check, Outcome: Pass, Findings: w.findings}
 	switch {
 	case len(w.findings) > 0:
 		r.Outcome = w.check.Level.Violation()
-	case w.concerned == 0:
-		r.Outcome, r.Reason = Skip, "no answer of the run was of the kind that the check is about"
+	case w.applicable == 0:
+		r.Outcome, r.Reason = Skip, "the check applies to no response of the run"
 	}
 	if w.more > 0 {
-		r.Notes = []string{fmt.Sprintf("%s more of the same kind", plural(w.more, "answer"))}
+		r.Notes = []string{fmt.Sprintf("%s of the same kind", plural(w.more, "more response"))}
 	}
 	return r
 }
 
-// watching shows the exchanges of a run to the checks that watch.
-type watching struct {
-	watches []*watch
-	sent    []string // the secrets that requests have carried
+// watchers passes the exchanges of a run to the checks with Watch.
+type watchers struct {
+	watches []*watchState
+	sent    []string // the secrets that requests have contained
 }
 
-func watchesOf(checks []Check) []*watch {
-	var out []*watch
+func watchesOf(checks []Check) []*watchState {
+	var out []*watchState
 	for _, c := range checks {
 		if c.Watch != nil {
-			out = append(out, &watch{check: c, seen: map[string]bool{}})
+			out = append(out, &watchState{check: c, seen: map[string]bool{}})
 		}
 	}
 	return out
 }
 
-// observe shows an exchange to the checks that watch.
-func (v *watching) observe(x *ObservedExchange, credentials *secrets) {
+// observe passes an exchange to the checks with Watch.
+func (v *watchers) observe(x *ObservedExchange, credentials *secrets) {
 	if len(v.watches) == 0 {
 		return
 	}
@@ -142,8 +142,8 @@ func (v *watching) observe(x *ObservedExchange, credentials *secrets) {
 // minSecret is the minimum length of a secret to search for: a shorter one may occur by chance.
 const minSecret = 8
 
-// remember stores the secrets that a request carries.
-func (v *watching) remember(req Request, credentials *secrets) {
+// remember stores the secrets of a request.
+func (v *watchers) remember(req Request, credentials *secrets) {
 	if v.sent == nil {
 		for _, secret := range credentials.all() {
 			if len(secret) >= minSecret {
@@ -169,7 +169,7 @@ func (v *watching) remember(req Request, credentials *secrets) {
 }
 
 // passwords stores the passwords in a body.
-func (v *watching) passwords(body any) {
+func (v *watchers) passwords(body any) {
 	switch body := body.(type) {
 	case []any:
 		for _, item := range body {
@@ -189,13 +189,13 @@ func (v *watching) passwords(body any) {
 	}
 }
 
-// fillWatched puts the results of the checks that watch into the places that runChecks has left for them.
+// fillWatched sets the results of the checks with Watch, for which runChecks has stored placeholders.
 func (s *session) fillWatched(result *Result) {
 	for i, r := range result.Checks {
 		if r.Check.Watch == nil {
 			continue
 		}
-		for _, w := range s.watching.watches {
+		for _, w := range s.watchers.watches {
 			if w.check.ID == r.Check.ID {
 				result.Checks[i] = w.result()
 				if s.opts.Progress != nil {
@@ -206,8 +206,8 @@ func (s *session) fillWatched(result *Result) {
 	}
 }
 
-// asked tells whether a text stands in the address of the request: a target may repeat what it was asked.
-func (w *ObservedExchange) asked(text string) bool {
+// urlContains reports whether the URL of the request contains a string: a target may repeat it in the response.
+func (w *ObservedExchange) urlContains(text string) bool {
 	return strings.Contains(w.Request.Path, text) ||
 		slices.ContainsFunc(queryValues(w.Request.Query), func(v string) bool { return strings.Contains(v, text) })
 }
@@ -220,18 +220,17 @@ func queryValues(q url.Values) []string {
 	return out
 }
 
-// Leaks returns the first secret of the run in a text, "" when there is none. What the request's own address says does not
-// count.
+// Leaks returns the first secret of the run that a text contains, "" if there is none. Secrets in the URL of the request do not count.
 func (w *ObservedExchange) Leaks(text string) string {
 	for _, secret := range w.Secrets {
-		if strings.Contains(text, secret) && !w.asked(secret) {
+		if strings.Contains(text, secret) && !w.urlContains(secret) {
 			return secret
 		}
 	}
 	return ""
 }
 
-// Bodyless tells whether the answer has no body by the rules of HTTP.
+// Bodyless reports whether HTTP forbids a body in the response.
 func (w *ObservedExchange) Bodyless() bool {
 	return w.Request.Method == http.MethodHead || w.Status == http.StatusNoContent || w.Status == http.StatusNotModified
 }

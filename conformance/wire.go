@@ -19,7 +19,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A wire sends the requests of a run to the target, and keeps the exchanges fit to be shown.
+// A wire sends the requests of a run to the target, and redacts the exchanges for reports.
 type wire struct {
 	target  Target
 	base    *url.URL
@@ -42,14 +42,14 @@ type wire struct {
 func newWire(target Target, base *url.URL, run string, opts *Options, received func(Request, *Response)) *wire {
 	if target.Transport == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
-		// A run talks to one host, one request at a time.
+		// A run sends requests to one host, mostly one at a time.
 		transport.MaxIdleConnsPerHost = 1
 		target.Transport = transport
 	}
 	secrets := &secrets{values: []string{target.Token}}
 	for _, values := range target.Header {
 		for _, v := range values {
-			// A header of the caller may be a credential of any kind: better too little in a report than too much.
+			// A header of the caller may be a credential, so its words are treated as secrets.
 			secrets.credentials(v)
 		}
 	}
@@ -59,7 +59,7 @@ func newWire(target Target, base *url.URL, run string, opts *Options, received f
 	}
 }
 
-// callError is the reason why a request got no response. It is not the target's verdict: the check ends with the outcome Error.
+// callError is the reason why a request got no response. It is not a finding: the check ends with the outcome Error.
 type callError struct {
 	name   string
 	reason string
@@ -69,7 +69,7 @@ type callError struct {
 
 // Reasons for no response that are not the fault of the target.
 var (
-	errTooLarge      = errors.New("the answer is too large")
+	errTooLarge      = errors.New("the response is too large")
 	errNoCredentials = errors.New("no credentials")
 )
 
@@ -82,7 +82,7 @@ func (w *wire) call(ctx context.Context, req Request, unlimited bool) (*Response
 	for attempt := 0; ; attempt++ {
 		res, err := w.send(ctx, req, unlimited)
 		if attempt == 0 && req.Method == http.MethodGet && (errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)) {
-			continue // the target closed a kept connection while the request was in flight: a second GET does no harm
+			continue // the target closed an idle connection during the request: repeating a GET is safe
 		}
 		if err != nil || res.Status != http.StatusTooManyRequests || !w.waitOut(ctx, res, attempt) {
 			return res, err
@@ -90,7 +90,7 @@ func (w *wire) call(ctx context.Context, req Request, unlimited bool) (*Response
 	}
 }
 
-// send is one attempt at a call.
+// send makes one attempt at a call.
 func (w *wire) send(ctx context.Context, req Request, unlimited bool) (*Response, error) {
 	if err := w.admit(req, unlimited); err != nil {
 		return nil, err
@@ -133,13 +133,13 @@ func (w *wire) countUnanswered(err error) {
 	}
 }
 
-// exchange sends a request and reads the response. It changes nothing in the wire but the secrets, which have a lock: several may run
-// concurrently.
+// exchange sends a request and reads the response. Several exchanges may run concurrently: the only state that it changes are the secrets,
+// which have a lock.
 func (w *wire) exchange(ctx context.Context, req Request) (*Response, error) {
 	name := req.name()
 	if err := w.pace.Wait(ctx); err != nil {
-		// The limiter also returns immediately when the wait would end after the deadline.
-		return nil, &callError{name: name, reason: "not sent before the time was up", cause: context.DeadlineExceeded}
+		// The limiter also returns immediately if the wait would exceed the deadline.
+		return nil, &callError{name: name, reason: "not sent before the deadline", cause: context.DeadlineExceeded}
 	}
 	ctx, cancel := context.WithTimeout(ctx, w.opts.RequestTimeout)
 	defer cancel()
@@ -156,10 +156,10 @@ func (w *wire) exchange(ctx context.Context, req Request) (*Response, error) {
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, MaxBody+1))
 	if err = cmp.Or(err, res.Body.Close()); err != nil {
-		return nil, &callError{name: name, reason: "the answer broke off: " + w.explain(err), cause: err}
+		return nil, &callError{name: name, reason: "the response was aborted: " + w.explain(err), cause: err}
 	}
 	if len(body) > MaxBody {
-		return nil, &callError{name: name, reason: fmt.Sprintf("the answer is larger than %d MiB", MaxBody>>20), cause: errTooLarge}
+		return nil, &callError{name: name, reason: fmt.Sprintf("the response is larger than %d MiB", MaxBody>>20), cause: errTooLarge}
 	}
 	return &Response{Name: name, Status: res.StatusCode, Header: res.Header, Body: body, TLS: res.TLS, exchange: exchange}, nil
 }
@@ -179,7 +179,7 @@ func (w *wire) newRequest(ctx context.Context, req Request) (*http.Request, erro
 	}
 	address := w.base.String() + req.Path
 	if len(req.Query) > 0 {
-		// Some servers read a plus as a plus sign, and all read %20 as a space.
+		// Some servers decode a plus sign as a plus sign, but all decode %20 as a space.
 		address += "?" + strings.ReplaceAll(req.Query.Encode(), "+", "%20")
 	}
 	r, err := http.NewRequestWithContext(ctx, req.Method, address, body)
@@ -229,9 +229,9 @@ func (w *wire) explain(err error) string {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return "the host name " + dns.Name + " is unknown"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return fmt.Sprintf("no complete answer within %s", w.opts.RequestTimeout)
+		return fmt.Sprintf("no complete response within %s", w.opts.RequestTimeout)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return "the connection was closed half-way"
+		return "the connection was closed before the end of the response"
 	}
 	var op *net.OpError
 	if errors.As(err, &op) {

@@ -5,7 +5,7 @@
 // cmd/internal/truth prove both with mutants and variants. If a precondition fails (an object to read cannot be created), the check is
 // skipped: another check has the finding.
 //
-// A new check is a row in the list of its area here, cites ids of conformance/requirements/catalogue.json, and has a mutant of the
+// A new check is a row in the list of its area here, cites ids of conformance/requirements/catalog.json, and has a mutant of the
 // same area in cmd/internal/truth/mutants. TestChecks_Complete in cmd/internal/truth reports what a row lacks.
 // TestSuite_KillMatrix in the same package, with SCIMWRIGHT_TEST_ALL=1, shows that the check can fail, and writes
 // docs/generated/kill-matrix.md (-update). TestRequirements_ProvedOrJustified in cmd/internal/sandbox writes

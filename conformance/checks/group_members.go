@@ -567,7 +567,7 @@ func groupsExcludeMembers(ctx context.Context, t *T) {
 	g, _ := team(ctx, t, 1, "ann")
 	o := t.Read(ctx, g.Path(), "excludedAttributes", "members").Object()
 	t.Holds(!has(o, "members"), "members in GET with excludedAttributes=members", "absent", value(o, "members"))
-	t.Holds(has(o, "displayName"), "displayName in GET with excludedAttributes=members", "a text", value(o, "displayName"))
+	t.Holds(has(o, "displayName"), "displayName in GET with excludedAttributes=members", "a string", value(o, "displayName"))
 	list := t.Get(ctx, "/Groups", "excludedAttributes", "members", "filter", "displayName eq "+quote(t.Prefix()+"team")).Resources()
 	t.Must(len(list) == 1, "number of groups found", "1", len(list))
 	t.Holds(!has(list[0], "members"), "members in a list with excludedAttributes=members", "absent", value(list[0], "members"))

@@ -182,7 +182,7 @@ func groupsCreate(ctx context.Context, t *T) {
 	body := t.Group("founders", doc{"members": []doc{{"value": u.ID}, {"value": v.ID}}})
 	res := t.Post(ctx, "/Groups", body)
 	succeeded(t, res, 201)
-	t.Holds(res.Object().Text("id") != "", "id of the new group", "a text", value(res.Object(), "id"))
+	t.Holds(res.Object().Text("id") != "", "id of the new group", "a string", value(res.Object(), "id"))
 	t.Expect("displayName of the new group", body["displayName"], value(res.Object(), "displayName"))
 	name := "Group"
 	if listed := t.Capabilities.ResourceType(scim.GroupSchema).Text("name"); listed != "" {

@@ -182,7 +182,7 @@ func runListEnvelope(ctx context.Context, t *T) {
 	}
 	t.Must(len(res.Resources()) > 0, "Resources of a list of at least five users", "an array of users", value(res.Object(), "Resources"))
 	for _, o := range res.Resources() {
-		t.Holds(o.Text("id") != "", "id of an item", "a text", value(o, "id"))
+		t.Holds(o.Text("id") != "", "id of an item", "a string", value(o, "id"))
 		t.Holds(len(texts(o, "schemas")) > 0, "schemas of an item", "at least one", value(o, "schemas"))
 	}
 }

@@ -55,7 +55,7 @@ var me = []check{
 		Fix:          "Apply attributes to every response with a resource.",
 		Run: func(ctx context.Context, t *T) {
 			o := readMe(ctx, t, "attributes", "userName").Object()
-			t.Holds(has(o, "userName"), "userName in /Me?attributes=userName", "a text", value(o, "userName"))
+			t.Holds(has(o, "userName"), "userName in /Me?attributes=userName", "a string", value(o, "userName"))
 			for _, name := range []string{"meta", "name", "emails", "active", "displayName"} {
 				t.Holds(!has(o, name), name+" in /Me?attributes=userName", "absent", value(o, name))
 			}

@@ -127,7 +127,7 @@ func oracleFilter(ctx context.Context, t *T) {
 	answered := 0
 	for _, g := range typePopulations(t) {
 		r := oracle.Rand(t.Seed(), "filter "+g.td.name)
-		d := oracle.NewDrawer(r, g.model, g.stored())
+		d := oracle.NewGenerator(r, g.model, g.stored())
 		for i := range t.Rounds() * g.filterCount() {
 			if !d.Useful() {
 				break
@@ -149,7 +149,7 @@ func oracleFilter(ctx context.Context, t *T) {
 func oracleEquivalences(ctx context.Context, t *T) {
 	g := userPopulation(t)
 	r := oracle.Rand(t.Seed(), "equivalences")
-	d := oracle.NewDrawer(r, g.model, g.stored())
+	d := oracle.NewGenerator(r, g.model, g.stored())
 	t.SkipIf(!d.Useful(), "the target stores no attribute of its users as sent")
 	answered := false
 	for range t.Rounds() {

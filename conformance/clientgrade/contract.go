@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A Contract says what is expected of a client on the way to the wanted state.
+// A Contract describes which requests are expected of a client on the way to the desired state.
 type Contract string
 
 // The contracts. Resilient expects a client that recovers from whatever a server does. Catalog and Wizard expect exactly the requests
@@ -26,13 +26,13 @@ const (
 // Contracts lists the contracts.
 func Contracts() []Contract { return []Contract{Resilient, Catalog, Wizard} }
 
-// ContractArea begins the ids of the expectations that only Catalog and Wizard have.
+// ContractArea is the first part of the ids of the expectations that only Catalog and Wizard have.
 const ContractArea = "contract"
 
-// resilience lists the expectations that Catalog and Wizard do not have: the document stops a job where they have it go on.
+// resilience lists the expectations that Catalog and Wizard do not have: their contract stops a job where these continue.
 var resilience = []string{Area + ".looks-after-lost-answer", Area + ".links-on-conflict", Area + ".comes-back"}
 
-// expectations returns what a contract expects.
+// expectations returns the expectations of a contract.
 func (c Contract) expectations() []expectation {
 	if c != Catalog && c != Wizard {
 		return expectations()
@@ -41,39 +41,39 @@ func (c Contract) expectations() []expectation {
 	return append(result, c.listed()...)
 }
 
-// listed returns the expectations of the document.
+// listed returns the expectations of the management document C.
 func (c Contract) listed() []expectation {
 	row := func(id, title, why, fix string, judge func(*grading)) expectation {
 		return expectation{conformance.Check{ID: ContractArea + "." + id, Title: title, Level: conformance.Must, Why: why, Fix: fix}, judge}
 	}
-	const strict = "A server that is tested with a client that sends something else is not known to work with one that does not."
+	const strict = "A server that was tested with other requests may fail with a client that follows the contract."
 	return []expectation{
 		row("requests", "The client sends the listed requests and no others", strict,
-			"Look users up by userName and groups by displayName, list with count=100, and send the bodies where the contract has them.",
+			"Look users up by userName and groups by displayName, list with count=100, and send bodies where the contract lists them.",
 			c.requests),
 		row("user-patch", "A PATCH of a user sets active or the password, and nothing else", strict,
-			"Send one replace operation without a path, with active or password in its value; send PUT for the rest, and for all in a wizard app.",
+			"Send one replace operation without a path, with active or password in its value; send PUT otherwise, and always in a wizard app.",
 			userPatches),
 		row("group-patch", "A PATCH of a group has the listed operations", strict,
 			"Add and replace members by the path members, remove them by members[value eq \"id\"], and rename by a replace of id and displayName.",
 			groupPatches),
-		row("read-before-put", "A PUT is preceded by a GET of the resource", "A PUT of what the client knows takes away what it does not know.",
-			"Read the resource right before it is replaced, and send everything back that was read.", readBeforePut),
-		row("lookup-before-create", "A user or a group is created after a lookup that found none", strict,
-			"Look the name up before each create, and create when the list is empty.", lookupBeforeCreate),
+		row("read-before-put", "A PUT is preceded by a GET of the resource", "A PUT with only the client's attributes removes all others.",
+			"Read the resource right before it is replaced, and send back all its attributes.", readBeforePut),
+		row("lookup-before-create", "A user or group is created only after a lookup that found none", strict,
+			"Look up the name before each create, and create only if the list is empty.", lookupBeforeCreate),
 		row("create-body", "A create of a user has userName, active, groups and a password", strict,
 			"Send active true, an empty list of groups and a placeholder as password with each create.", createBodies),
-		row("wanted-stay-active", "No PUT says that a user is inactive who is wanted as active", "The update of a name must not lock a user out.",
+		row("wanted-stay-active", "No PUT sets active to false for a user who must be active", "The update of a name must not lock out a user.",
 			"Send active true in each PUT for a user who is assigned.", wantedStayActive),
-		row("conflict-stops", "After a 409 to a create nothing is sent for that user or group",
-			"An administrator has to see that the name is taken.",
-			"End the job with an error, and wait until somebody retries it.", conflictStops),
+		row("conflict-stops", "After a create is rejected with 409, no request for that user or group follows",
+			"An administrator must be notified that the name is already used.",
+			"End the job with an error, and wait until an administrator retries it.", conflictStops),
 		row("no-other-form", "A rejected request is not repeated in another form", "The error of the server is the result of the test.",
-			"End the job with the error of the server when it answers 400, 405 or 501.", noOtherForm),
+			"End the job with the error of the server if it returns 400, 405 or 501.", noOtherForm),
 	}
 }
 
-// quoted is a value in a filter.
+// quoted matches a value in a filter.
 const quoted = `"(?:[^"\\]|\\.)*"`
 
 var lookups = map[string]*regexp.Regexp{
@@ -120,11 +120,11 @@ func (c Contract) requests(g *grading) {
 		if x.Query != "" {
 			text += "?" + x.Query
 		}
-		g.holds(ok, i, "request", "a listed one", text)
+		g.holds(ok, i, "request", "a listed request", text)
 	}
 }
 
-// operations returns the operations of a PATCH whose path begins so, and whether it is one.
+// operations returns the operations of a PATCH below the path of the collection, and whether the exchange is one.
 func operations(x observed.Exchange, collection string) ([]*scim.Object, bool) {
 	if x.Method != http.MethodPatch || !strings.HasPrefix(x.Path, collection+"/") {
 		return nil, false
@@ -185,13 +185,13 @@ func readBeforePut(g *grading) {
 		case http.MethodGet:
 			read[x.Path] = read[x.Path] || x.Status == http.StatusOK
 		case http.MethodPut:
-			g.holds(read[x.Path], i, "PUT "+x.Path, "a GET right before", "none")
+			g.holds(read[x.Path], i, "PUT "+x.Path, "a GET right before it", "none")
 			read[x.Path] = false
 		}
 	}
 }
 
-// nameOf returns the name in lower case that a lookup asks for.
+// nameOf returns the name that a lookup searches for, in lower case.
 func nameOf(x observed.Exchange) string {
 	q, _ := url.ParseQuery(x.Query)
 	_, value, _ := strings.Cut(q.Get("filter"), " eq ")
@@ -211,8 +211,8 @@ func lookupBeforeCreate(g *grading) {
 			none[x.Path+"\x00"+nameOf(x)] = (x.Status == http.StatusOK || x.Status == http.StatusNotFound) && empty
 		}
 		if collection, name := creates(x); name != "" {
-			g.holds(none[collection+"\x00"+name], i, "create of "+name, "a lookup before that finds none", "none")
-			if x.Status != http.StatusTooManyRequests && x.Status != http.StatusServiceUnavailable { // it may be repeated as it is
+			g.holds(none[collection+"\x00"+name], i, "create of "+name, "an earlier lookup that finds none", "none")
+			if x.Status != http.StatusTooManyRequests && x.Status != http.StatusServiceUnavailable { // it may be repeated unchanged
 				delete(none, collection+"\x00"+name)
 			}
 		}
@@ -257,7 +257,7 @@ func conflictStops(g *grading) {
 			_, again := creates(x)
 			if x.Path == collection && (x.Method == http.MethodGet || again == name) {
 				about := again == name || nameOf(x) == name || !looksUp(x) && !listing(x)
-				g.holds(!about, i, "after the 409 for "+name, "nothing for it", x.Method+" "+x.Path)
+				g.holds(!about, i, "after the 409 for "+name, "no further request", x.Method+" "+x.Path)
 			}
 		}
 		if collection, name := creates(x); name != "" && x.Status == http.StatusConflict {
@@ -284,7 +284,7 @@ func noOtherForm(g *grading) {
 	}
 }
 
-// sameBody reports whether the last request before with the method and path had the same body.
+// sameBody reports whether the previous request with the same method and path had the same body.
 func (g *grading) sameBody(at int, x observed.Exchange) bool {
 	for _, before := range slices.Backward(g.exchanges[:at]) {
 		if before.Method == x.Method && before.Path == x.Path {

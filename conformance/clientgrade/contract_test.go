@@ -22,7 +22,7 @@ func patchOf(operation string) string {
 	return `{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[` + operation + `]}`
 }
 
-// listed is a client that does what the document lists, up to the deactivation of ann.
+// listed returns the requests of a client that follows the contract, up to the deactivation of ann.
 func listed() talk {
 	return talk{}.say("GET", "/Users?startIndex=1&count=100", "", 200, nobody).
 		say("GET", lookup, "", 200, nobody).say("POST", "/Users", createAnn, 201, account).
@@ -80,23 +80,23 @@ func TestContract_OtherRequestsFail(t *testing.T) {
 		{"another page size", "contract.requests", clientgrade.Catalog, listed().say("GET", "/Users?startIndex=1&count=50", "", 200, nobody)},
 		{"a lookup without paging", "contract.requests", clientgrade.Wizard,
 			listed().say("GET", "/Users?filter=userName%20eq%20%22ann%22", "", 200, nobody)},
-		{"a configuration", "contract.requests", clientgrade.Wizard, listed().say("GET", "/ServiceProviderConfig", "", 200, "{}")},
+		{"a GET of the configuration", "contract.requests", clientgrade.Wizard, listed().say("GET", "/ServiceProviderConfig", "", 200, "{}")},
 		{"a deletion of a user", "contract.requests", clientgrade.Catalog, listed().say("DELETE", "/Users/1", "", 204, "")},
 		{"a search", "contract.requests", clientgrade.Catalog, listed().say("POST", "/Users/.search", "{}", 200, nobody)},
 		{"a PATCH with a path", "contract.user-patch", clientgrade.Catalog,
 			listed().say("PATCH", "/Users/1", patchOf(`{"op":"replace","path":"active","value":false}`), 204, "")},
 		{"a PATCH of a name", "contract.user-patch", clientgrade.Catalog,
 			listed().say("PATCH", "/Users/1", patchOf(`{"op":"replace","value":{"title":"x"}}`), 204, "")},
-		{"a PATCH of two", "contract.user-patch", clientgrade.Catalog,
+		{"a PATCH with two operations", "contract.user-patch", clientgrade.Catalog,
 			listed().say("PATCH", "/Users/1", patchOf(`{"op":"replace","value":{"active":true,"title":"x"}}`), 204, "")},
 		{"a PATCH without operations", "contract.user-patch", clientgrade.Catalog, listed().say("PATCH", "/Users/1", "{}", 400, "")},
-		{"a removal by value", "contract.group-patch", clientgrade.Catalog,
+		{"a remove by value", "contract.group-patch", clientgrade.Catalog,
 			listed().say("PATCH", "/Groups/3", patchOf(`{"op":"remove","path":"members","value":[{"value":"1"}]}`), 204, "")},
 		{"a rename by a path", "contract.group-patch", clientgrade.Catalog,
 			listed().say("PATCH", "/Groups/3", patchOf(`{"op":"replace","path":"displayName","value":"x"}`), 204, "")},
 		{"a PUT without a GET", "contract.read-before-put", clientgrade.Wizard, listed().say("PUT", "/Users/1", account, 200, "")},
 		{"a create without a lookup", "contract.lookup-before-create", clientgrade.Wizard, talk{}.say("POST", "/Users", createAnn, 201, account)},
-		{"a create of somebody who was found", "contract.lookup-before-create", clientgrade.Wizard,
+		{"a create after a lookup that found the user", "contract.lookup-before-create", clientgrade.Wizard,
 			talk{}.say("GET", lookup, "", 200, `{"Resources":[`+account+`]}`).say("POST", "/Users", createAnn, 201, account)},
 		{"a create without a password", "contract.create-body", clientgrade.Catalog, talk{}.say("POST", "/Users", person("ann"), 201, account)},
 		{"another form after 405", "contract.no-other-form", clientgrade.Catalog,

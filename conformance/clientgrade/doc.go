@@ -1,8 +1,8 @@
-// Package clientgrade grades provisioning clients: a [Scenario] says what a client is asked to do and what a server has to hold
-// in the end, and [Grade] compares that with what the server holds and with what the client said on the way. It says for
-// every expectation whether the client coped: no duplicates, nothing lost, lookups after a lost answer, linking on a
-// conflict, deactivation instead of deletion, patience when the server asks for it.
+// Package clientgrade grades provisioning clients. A [Scenario] describes the task of a client and the required state of the server at the
+// end. [Grade] compares it with the state of the server and with the requests of the client. It reports the result for each expectation: no
+// duplicates, no lost data, lookups after a lost response, linking after a conflict, deactivation instead of deletion, waiting when the
+// server requests it.
 //
-// It runs no server (package cmd/internal/mockserver does) and drives no client: whoever is graded does what the scenario asks
-// by its own means.
+// The package runs no server (package cmd/internal/mockserver does) and controls no client: the tester makes the client perform the
+// scenario.
 package clientgrade

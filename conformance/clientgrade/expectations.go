@@ -11,40 +11,43 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Area begins the ids of all expectations.
+// Area is the first part of the ids of the expectations.
 const Area = "cope"
 
-// expectations lists what a client has to manage: first what the server holds in the end, then the way there.
+// expectations returns the expectations of the contract Resilient: first those of the final state of the server, then those of the
+// requests.
 func expectations() []expectation {
 	row := func(id, title string, level conformance.Level, why, fix string, judge func(*grading)) expectation {
 		return expectation{conformance.Check{ID: Area + "." + id, Title: title, Level: level, Why: why, Fix: fix}, judge}
 	}
 	return []expectation{
-		row("users", "Every wanted user is there with the wanted values, and who must not be there is not", conformance.Must,
-			"This is what provisioning is for.", "Compare what the server holds with the directory after each change, and repeat what did not take.",
+		row("users", "Every expected user exists with the expected values, and no user exists that must not", conformance.Must,
+			"This is the purpose of provisioning.",
+			"Compare the server with the directory after each change, and repeat changes that had no effect.",
 			wantedUsers),
-		row("groups", "Every wanted group is there with exactly the wanted members", conformance.Must,
-			"Membership gives access: one too many is a hole, one too few a call to the help desk.",
-			"Read the group back after a change whose answer was lost, and push all members.", wantedGroups),
-		row("no-duplicates", "Nobody and nothing is there twice", conformance.Must,
-			"Two accounts of one person drift apart; two groups of one name each hold half of the access.",
-			"Look for what is to be created by its name and its externalId, and link what is found.", duplicates),
-		row("nothing-else", "The server holds nobody and nothing beyond what is wanted", conformance.Interop,
-			"What nobody wants there nobody takes away either.", "Create what is assigned and nothing else; remove test objects.", surplus),
-		row("keeps-foreign-changes", "What somebody else has set at the server stays", conformance.Interop,
-			"A PUT of what the client knows takes everything away that it does not know.",
-			"PATCH what changed; where only PUT is there, read first and send everything back, with If-Match.", foreignChanges),
-		row("deactivates", "Who leaves is deactivated, not deleted", conformance.Interop,
-			"With the account go the data that belongs to it, and it cannot be given back.",
-			"Set active to false; delete only when the administrator has chosen so.", deactivated),
-		row("looks-after-lost-answer", "When the answer to a create is lost, the client looks before it creates again", conformance.Interop,
-			"The server may have done what it was asked: who creates again makes a duplicate or runs into a conflict.",
-			"Ask for the name or the externalId first whenever a create got no answer or a 5xx.", lostAnswers),
-		row("links-on-conflict", "A 409 to a create is answered by a lookup", conformance.Interop,
-			"The account is there already. Creating again will never succeed.", "Look the user up by userName, keep its id and update it.",
+		row("groups", "Every expected group exists with exactly the expected members", conformance.Must,
+			"Membership grants access: an additional member gains access, a missing one loses it.",
+			"Read the group after a change whose response was lost, and push all members.", wantedGroups),
+		row("no-duplicates", "No user and no group exists twice", conformance.Must,
+			"Two accounts of one user diverge; two groups with one name each grant a part of the access.",
+			"Before a create, search by name and externalId, and link an existing resource.", duplicates),
+		row("nothing-else", "The server has no other users and groups than expected", conformance.Interop,
+			"Unexpected users and groups are never removed.", "Create only assigned users and groups, and remove test objects.", surplus),
+		row("keeps-foreign-changes", "Changes that others made on the server are not overwritten", conformance.Interop,
+			"A PUT with only the client's attributes removes all others.",
+			"Send changed attributes by PATCH. If the server supports only PUT, read first and send all attributes back, with If-Match.",
+			foreignChanges),
+		row("deactivates", "A leaving user is deactivated, not deleted", conformance.Interop,
+			"A deletion also deletes the data of the account, which cannot be restored.",
+			"Set active to false; delete only if the administrator has configured it.", deactivated),
+		row("looks-after-lost-answer", "If the response to a create is lost, the client searches before it creates again", conformance.Interop,
+			"The server may have created the resource: a second create makes a duplicate or a conflict.",
+			"Search for the name or the externalId first after a create with no response or a 5xx.", lostAnswers),
+		row("links-on-conflict", "After a create is rejected with 409, the client searches for the resource", conformance.Interop,
+			"The account already exists. Another create will never succeed.", "Look up the user by userName, store its id and update it.",
 			conflicts),
-		row("comes-back", "What failed for the moment is tried again", conformance.Interop,
-			"A change that is dropped after one 503 is never made.", "Keep the change and repeat it with growing delays until it succeeds.",
+		row("comes-back", "A request with a temporary failure is retried", conformance.Interop,
+			"A change that is discarded after one 503 is never made.", "Store the change and retry it with increasing delays until it succeeds.",
 			comesBack),
 	}
 }
@@ -93,7 +96,7 @@ func wantedGroups(g *grading) {
 			text, _ := id.(string)
 			name := names[text]
 			if name == "" {
-				name = "somebody unknown"
+				name = "an unknown user"
 			}
 			members = append(members, name)
 		}
@@ -145,11 +148,11 @@ func foreignChanges(g *grading) {
 	for _, m := range g.scenario.Meddle {
 		found := g.users(m.UserName)
 		if len(found) == 0 {
-			continue // whether the user is there is another question
+			continue // another expectation covers missing users
 		}
 		for _, path := range slices.Sorted(maps.Keys(m.Set)) {
 			value, _ := scim.Value(m.Set[path])
-			g.holds(has(found[0], path, m.Set[path]), -1, path+" of user "+m.UserName, describe(value)+", as somebody else has set it",
+			g.holds(has(found[0], path, m.Set[path]), -1, path+" of user "+m.UserName, describe(value)+", set by another client",
 				describe(values(found[0], path)))
 		}
 	}
@@ -189,7 +192,7 @@ func lostAnswers(g *grading) {
 			continue
 		}
 		key := collection + "\x00" + name
-		g.holds(!open[key], i, "second create of "+name, "a lookup after the answer was lost", "none")
+		g.holds(!open[key], i, "second create of "+name, "a lookup after the response was lost", "none")
 		delete(open, key)
 		if lost(x) {
 			g.concerned = true
@@ -244,7 +247,7 @@ func comesBack(g *grading) {
 	for _, key := range slices.Sorted(maps.Keys(open)) {
 		path, name, _ := strings.Cut(key, "\x00")
 		if name != "" && (len(g.users(name)) > 0 || len(named(g.held.Groups, "displayName", name)) > 0) {
-			continue // it was created all the same, and the client may have found it
+			continue // it was created anyway, and the client may have found it
 		}
 		g.holds(false, open[key], g.exchanges[open[key]].Method+" "+path, "another attempt", "none")
 	}

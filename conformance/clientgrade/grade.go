@@ -11,15 +11,15 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A State is what a server holds: its users and groups as SCIM resources with ids, groups with their members.
+// A State is the state of a server: its users and groups as SCIM resources with ids, groups with their members.
 type State struct {
 	Users, Groups []*scim.Resource
 }
 
-// Grade compares what a server holds, and what was said on the way to it, with what the scenario wants. The result has one check
-// for every expectation of the scenario's contract, followed by those of [observed.ClientChecks].
+// Grade compares the state of a server and the exchanges that led to it with the expectations of the scenario. The result has one check for
+// every expectation of the scenario's contract, followed by those of [observed.ClientChecks].
 //
-// The verdict is Untested when the client sent nothing.
+// The verdict is Untested if the client sent nothing.
 func Grade(s Scenario, held State, base string, exchanges []observed.Exchange) *conformance.Result {
 	exchanges = slices.Clone(exchanges)
 	slices.SortStableFunc(exchanges, func(a, b observed.Exchange) int { return a.At.Compare(b.At) })
@@ -43,7 +43,7 @@ func Grade(s Scenario, held State, base string, exchanges []observed.Exchange) *
 	return result
 }
 
-// Expectations returns the checks that [Grade] adds under one of the contracts, to be listed and explained.
+// Expectations returns the checks that [Grade] adds under any of the contracts, for lists and explanations.
 func Expectations() []conformance.Check {
 	var out []conformance.Check
 	for _, e := range slices.Concat(expectations(), Catalog.listed()) {
@@ -52,28 +52,28 @@ func Expectations() []conformance.Check {
 	return out
 }
 
-// An expectation is a check of the whole work of a client.
+// An expectation is a check of all requests of a client.
 type expectation struct {
 	conformance.Check
 	judge func(g *grading)
 }
 
-// A grading is the work of a client under an expectation.
+// A grading is the evaluation of one expectation.
 type grading struct {
 	scenario  Scenario
 	held      State
 	exchanges []observed.Exchange
-	shown     func(i int) conformance.Sent // an exchange as it may be shown
+	shown     func(i int) conformance.Sent // a redacted exchange
 
 	check     conformance.Check
 	concerned bool
 	findings  []conformance.Finding
 }
 
-// maxFindings is how many findings of an expectation are kept.
+// maxFindings is the maximum number of stored findings of an expectation.
 const maxFindings = 20
 
-// holds records a finding unless ok. At is the number of the exchange that shows it, -1 for none.
+// holds records a finding unless ok. at is the number of the exchange that shows it, -1 for none.
 func (g *grading) holds(ok bool, at int, what, want, got string) {
 	g.concerned = true
 	if ok || len(g.findings) == maxFindings {
@@ -92,12 +92,12 @@ func (g *grading) outcome() conformance.CheckResult {
 	case len(g.findings) > 0:
 		r.Outcome = g.check.Level.Violation()
 	case !g.concerned:
-		r.Outcome, r.Reason = conformance.Skip, "nothing of the kind happened"
+		r.Outcome, r.Reason = conformance.Skip, "not applicable to any exchange"
 	}
 	return r
 }
 
-// users returns the users of that name.
+// users returns the users with that name.
 func (g *grading) users(name string) []*scim.Resource {
 	return named(g.held.Users, "userName", name)
 }
@@ -112,7 +112,7 @@ func named(all []*scim.Resource, attribute, name string) []*scim.Resource {
 	return out
 }
 
-// values returns what a resource has at a path: of a multi-valued attribute the values of all elements.
+// values returns the values of a resource at a path. For a multi-valued attribute these are the values of all elements.
 func values(r *scim.Resource, path string) []any {
 	p, err := scim.ParseAttrPath(path)
 	if err != nil {
@@ -143,7 +143,7 @@ func values(r *scim.Resource, path string) []any {
 	return out
 }
 
-// has tells whether a resource has a value at a path. Texts are the same whatever their letter case: servers may change it.
+// has reports whether a resource has a value at a path. It ignores the case of strings, because servers may change it.
 func has(r *scim.Resource, path string, want any) bool {
 	wanted, err := scim.Value(want)
 	if err != nil {
@@ -156,7 +156,7 @@ func has(r *scim.Resource, path string, want any) bool {
 	return slices.ContainsFunc(found, func(v any) bool {
 		a, aText := v.(string)
 		b, bText := wanted.(string)
-		assumed := v == nil && wanted == true && strings.EqualFold(path, "active") // nobody has said otherwise
+		assumed := v == nil && wanted == true && strings.EqualFold(path, "active") // an absent active means true
 		return aText && bText && strings.EqualFold(a, b) || scim.Equal(v, wanted) || assumed
 	})
 }
@@ -170,7 +170,7 @@ func sent(x observed.Exchange) *scim.Object {
 	return o
 }
 
-// creates tells what a request tries to create: its collection and its name in lower case.
+// creates returns the collection and the name, in lower case, of the resource that a request creates.
 func creates(x observed.Exchange) (collection, name string) {
 	if x.Method != http.MethodPost {
 		return "", ""
@@ -184,13 +184,13 @@ func creates(x observed.Exchange) (collection, name string) {
 	return "", ""
 }
 
-// asks tells whether a request reads a collection, by whatever filter.
+// asks reports whether a request reads a collection, with any filter.
 func asks(x observed.Exchange, collection string) bool {
 	return x.Method == http.MethodGet && (x.Path == collection || strings.HasPrefix(x.Path, collection+"/")) ||
 		x.Method == http.MethodPost && x.Path == collection+"/.search"
 }
 
-// lost tells whether the client cannot know what became of a request.
+// lost reports whether the client cannot know the result of a request.
 func lost(x observed.Exchange) bool {
 	return x.Status == 0 || x.Err != "" || x.Status >= 500 && x.Status != http.StatusNotImplemented
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// talk is a conversation of one exchange a second.
+// talk is a sequence of exchanges, one per second.
 type talk []observed.Exchange
 
 func (c talk) say(method, path, body string, status int, answer string) talk {
@@ -42,7 +42,7 @@ func resource(t *testing.T, text string) *scim.Resource {
 	return r
 }
 
-// scenario wants ann with a name and without a job, ben gone, and a group of ann.
+// scenario expects ann with a name and without a job, ben deleted, and a group with the member ann.
 const scenario = `
 name: small
 title: A little of everything
@@ -52,7 +52,8 @@ meddle: [{userName: ann, set: {nickName: Annie}}]
 exactly: true
 want:
   users:
-    - {userName: ann, attributes: {active: false, name.familyName: Ode, emails.value: ann@example.com, "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:department": R&D}}
+    - {userName: ann, attributes: {active: false, name.familyName: Ode, emails.value: ann@example.com,
+        "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:department": R&D}}
     - {userName: ben, absent: true}
   groups: [{displayName: Crew, members: [Ann]}, {displayName: Old, absent: true}]
 `
@@ -68,7 +69,7 @@ func small(t *testing.T) clientgrade.Scenario {
 	return s
 }
 
-// right is the state that the scenario wants.
+// right returns the state that the scenario expects.
 func right(t *testing.T) clientgrade.State {
 	return clientgrade.State{
 		Users:  []*scim.Resource{resource(t, ann), resource(t, `{"id":"2","userName":"zoe"}`)},
@@ -135,15 +136,15 @@ func TestGrade_DetectsEachViolation(t *testing.T) {
 	}{
 		{"a user is missing", "cope.users", func(_ *testing.T, s *clientgrade.State) { s.Users = s.Users[1:] }, asked},
 		{"a user is still active", "cope.users", user(`"active":false=>"active":true`), asked},
-		{"nobody has said whether a leaver is active", "cope.users", user(`"active":false,=>`), asked},
-		{"a name is wrong", "cope.users", user(`Ode=>Old`), asked},
+		{"a leaver without active", "cope.users", user(`"active":false,=>`), asked},
+		{"a wrong name", "cope.users", user(`Ode=>Old`), asked},
 		{"an address is missing", "cope.users", user(`"ann@example.com"=>"b@example.com"`), asked},
 		{"an attribute of an extension is missing", "cope.users", user(`"department"=>"division"`), asked},
-		{"somebody is there who must not be", "cope.users", add(`{"id":"9","userName":"BEN"}`), asked},
+		{"a user exists that must not", "cope.users", add(`{"id":"9","userName":"BEN"}`), asked},
 		{"a group is missing", "cope.groups", group(), asked},
-		{"a group has nobody", "cope.groups", group(`{"id":"3","displayName":"Crew"}`), asked},
-		{"a group has one too many", "cope.groups", group(`{"id":"3","displayName":"Crew","members":[{"value":"1"},{"value":"2"}]}`), asked},
-		{"a group is there that must not be", "cope.groups", group(crew, `{"id":"4","displayName":"Old"}`), asked},
+		{"a group has no members", "cope.groups", group(`{"id":"3","displayName":"Crew"}`), asked},
+		{"a group has one more member", "cope.groups", group(`{"id":"3","displayName":"Crew","members":[{"value":"1"},{"value":"2"}]}`), asked},
+		{"a group exists that must not", "cope.groups", group(crew, `{"id":"4","displayName":"Old"}`), asked},
 		{"two users have one name", "cope.no-duplicates", add(`{"id":"9","userName":"ANN"}`), asked},
 		{"two groups have one name", "cope.no-duplicates", group(crew, `{"id":"4","displayName":"crew"}`), asked},
 		{"a test user was left", "cope.nothing-else", add(`{"id":"9","userName":"test"}`), asked},
@@ -151,12 +152,12 @@ func TestGrade_DetectsEachViolation(t *testing.T) {
 		{"a foreign change was overwritten", "cope.keeps-foreign-changes", user(`"nickName":"Annie",=>`), asked},
 		{"a leaver was deleted", "cope.deactivates", nil,
 			asked.say("POST", "/Users", person("ann"), 201, `{"id":"1"}`).say("DELETE", "/Users/1", "", 204, "")},
-		{"a lost create was repeated blindly", "cope.looks-after-lost-answer", nil,
+		{"a lost create was repeated without a lookup", "cope.looks-after-lost-answer", nil,
 			asked.say("POST", "/Users", person("ann"), 0, "").say("POST", "/Users", person("ann"), 201, `{"id":"1"}`)},
-		{"a create that failed with 500 was repeated blindly", "cope.looks-after-lost-answer", nil,
+		{"a create that failed with 500 was repeated without a lookup", "cope.looks-after-lost-answer", nil,
 			asked.say("POST", "/Users", person("ann"), 500, "").say("GET", "/Groups", "", 200, "").say("POST", "/Users", person("ANN"), 201,
 				`{"id":"1"}`)},
-		{"a conflict was left", "cope.links-on-conflict", nil, asked.say("POST", "/Users", person("ann"), 409, "")},
+		{"a conflict was ignored", "cope.links-on-conflict", nil, asked.say("POST", "/Users", person("ann"), 409, "")},
 		{"a conflict was repeated", "cope.links-on-conflict", nil,
 			asked.say("POST", "/Users", person("ann"), 409, "").say("POST", "/Users", person("ann"), 409, "").say("GET", "/Users", "", 200, "")},
 		{"a change was dropped after 503", "cope.comes-back", nil, asked.say("PATCH", "/Users/1", "{}", 503, "")},
@@ -182,7 +183,7 @@ func TestGrade_NoFalsePositives(t *testing.T) {
 			"").say("POST", "/Users", person("ann"), 201, `{"id":"1"}`),
 		"a conflict that is linked": asked.say("POST", "/Users", person("ann"), 409, "").say("GET", "/Users?filter=a", "", 200,
 			"").say("PATCH", "/Users/1", "{}", 200, ""),
-		"a change that is tried again":    asked.say("PATCH", "/Users/1", "{}", 503, "").say("PATCH", "/Users/1", "{}", 200, ""),
+		"a change that is retried":        asked.say("PATCH", "/Users/1", "{}", 503, "").say("PATCH", "/Users/1", "{}", 200, ""),
 		"a lost create that had happened": asked.say("POST", "/Users", person("ann"), 500, "").say("GET", "/Users", "", 200, ""),
 		"another user is deleted":         asked.say("POST", "/Users", person("ben"), 201, `{"id":"7"}`).say("DELETE", "/Users/7", "", 204, ""),
 	} {
@@ -203,7 +204,7 @@ func TestParse_RejectsInvalidScenarios(t *testing.T) {
 		text, err := yaml.Marshal(s)
 		require.NoError(t, err)
 		again, err := clientgrade.Parse(text)
-		require.NoError(t, err, "those that come with the suite are no exception")
+		require.NoError(t, err, "the built-in scenarios are valid")
 		require.Equal(t, s.Name, again.Name)
 	}
 	doc, err := os.ReadFile("../../docs/conformance.md")
@@ -214,17 +215,17 @@ func TestParse_RejectsInvalidScenarios(t *testing.T) {
 	_, err = clientgrade.Parse([]byte(example))
 	require.NoError(t, err, "the example of the documentation")
 	for name, text := range map[string]string{
-		"nothing is wanted":         `title: a`,
-		"an unknown member":         `want: {user: [{userName: a}]}`,
-		"a user without name":       `want: {users: [{attributes: {active: true}}]}`,
-		"a user twice":              `want: {users: [{userName: a}, {userName: A}]}`,
-		"attributes of the absent":  `want: {users: [{userName: a, absent: true, attributes: {active: true}}]}`,
-		"a member nobody wants":     `want: {groups: [{displayName: g, members: [a]}]}`,
-		"a group without name":      `want: {groups: [{members: []}]}`,
-		"somebody without name":     "exists: [{displayName: a}]\nwant: {users: [{userName: a}]}",
-		"a meddling about nobody":   "meddle: [{set: {title: a}}]\nwant: {users: [{userName: a}]}",
-		"no YAML":                   "want: [",
-		"a list in place of object": "[]",
+		"nothing expected":                      `title: a`,
+		"an unknown member":                     `want: {user: [{userName: a}]}`,
+		"a user without name":                   `want: {users: [{attributes: {active: true}}]}`,
+		"a user twice":                          `want: {users: [{userName: a}, {userName: A}]}`,
+		"attributes of an absent user":          `want: {users: [{userName: a, absent: true, attributes: {active: true}}]}`,
+		"a member that is not an expected user": `want: {groups: [{displayName: g, members: [a]}]}`,
+		"a group without name":                  `want: {groups: [{members: []}]}`,
+		"an existing user without name":         "exists: [{displayName: a}]\nwant: {users: [{userName: a}]}",
+		"a change without user":                 "meddle: [{set: {title: a}}]\nwant: {users: [{userName: a}]}",
+		"no YAML":                               "want: [",
+		"a list in place of object":             "[]",
 	} {
 		_, err := clientgrade.Parse([]byte(text))
 		require.Error(t, err, name)

@@ -9,56 +9,56 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// A Scenario is a piece of work for a client.
+// A Scenario is a task for a client.
 type Scenario struct {
-	// Name is words joined by hyphens, Title one sentence.
+	// Name consists of words joined by hyphens, Title is one sentence.
 	Name  string `yaml:"name"`
 	Title string `yaml:"title"`
-	// Do tells whoever runs the client what to do, step by step.
+	// Do contains the steps that the tester performs with the client.
 	Do []string `yaml:"do"`
-	// Exists are users that the server has before the client comes, as SCIM attributes; userName is required.
+	// Exists are users that the server has from the start, as SCIM attributes; userName is required.
 	Exists []map[string]any `yaml:"exists"`
-	// Meddle are changes that somebody else makes at the server right after the client has created a user. The client is to
-	// leave them alone.
+	// Meddle are changes that another client makes on the server right after the client has created a user. The client must not overwrite
+	// them.
 	Meddle []ExternalChange `yaml:"meddle"`
-	// Want is what the server has to hold in the end.
+	// Want is the required state of the server at the end.
 	Want Want `yaml:"want"`
-	// Exactly tells that the server must hold nobody and nothing else.
+	// Exactly forbids other users and groups on the server.
 	Exactly bool `yaml:"exactly"`
-	// Quirks are how the server deviates for the scenario, as quirks.Parse of the server reads them.
+	// Quirks are the deviations of the server in the scenario, in the form that quirks.Parse of the server reads.
 	Quirks []string `yaml:"quirks"`
-	// Contract says what is expected on the way. Defaults to Resilient.
+	// Contract describes which requests are expected. Default: Resilient.
 	Contract Contract `yaml:"contract"`
 }
 
-// A ExternalChange is a change that somebody else makes.
+// An ExternalChange is a change that another client makes.
 type ExternalChange struct {
 	UserName string         `yaml:"userName"`
 	Set      map[string]any `yaml:"set"` // top-level attributes
 }
 
-// Want is a state of a server.
+// Want is the required state of a server.
 type Want struct {
 	Users  []User  `yaml:"users"`
 	Groups []Group `yaml:"groups"`
 }
 
-// A User is one that is wanted.
+// A User is an expected user.
 type User struct {
 	UserName string `yaml:"userName"`
-	// Attributes are values by path, such as name.familyName, active, emails.value or a URN with an attribute. Of a multi-valued
-	// attribute one element has to have the value.
+	// Attributes are values by path, such as name.familyName, active, emails.value or a URN with an attribute. For a multi-valued attribute,
+	// one element must have the value.
 	Attributes map[string]any `yaml:"attributes"`
-	// Absent tells that there must be no such user.
+	// Absent means that no such user may exist.
 	Absent bool `yaml:"absent"`
 }
 
-// A Group is one that is wanted.
+// A Group is an expected group.
 type Group struct {
 	DisplayName string `yaml:"displayName"`
 	// Members are the userNames of all direct members.
 	Members []string `yaml:"members"`
-	// Absent tells that there must be no such group.
+	// Absent means that no such group may exist.
 	Absent bool `yaml:"absent"`
 }
 
@@ -67,73 +67,73 @@ func Parse(data []byte) (Scenario, error) {
 	var s Scenario
 	if err := yaml.UnmarshalWithOptions(data, &s, yaml.Strict()); err != nil {
 		line, _, _ := strings.Cut(err.Error(), "\n")
-		return s, fmt.Errorf("this is no scenario: %s", line)
+		return s, fmt.Errorf("not a scenario: %s", line)
 	}
 	return s, s.check()
 }
 
-// check finds slips that would make the scenario mean less than it says.
+// check reports errors that would make the scenario weaker than intended.
 func (s Scenario) check() error {
 	var problems []error
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	if len(s.Want.Users)+len(s.Want.Groups) == 0 {
-		problem("want has neither users nor groups: everything would be right")
+		problem("want has neither users nor groups: every state would be correct")
 	}
 	if s.Contract != "" && !slices.Contains(Contracts(), s.Contract) {
-		problem("contract is %q, and not one of %v", s.Contract, Contracts())
+		problem("contract is %q, not one of %v", s.Contract, Contracts())
 	}
 	names := map[string]bool{}
 	for _, u := range s.Want.Users {
 		key := strings.ToLower(u.UserName)
 		switch {
 		case key == "":
-			problem("a wanted user has no userName")
+			problem("want: a user has no userName")
 		case names[key]:
-			problem("user %s is wanted twice", u.UserName)
+			problem("want: user %s is listed twice", u.UserName)
 		case u.Absent && len(u.Attributes) > 0:
-			problem("user %s must not be there and has attributes", u.UserName)
+			problem("want: user %s is absent and has attributes", u.UserName)
 		}
 		names[key] = names[key] || !u.Absent
 	}
 	groups := map[string]bool{}
 	for _, g := range s.Want.Groups {
 		if g.DisplayName == "" || groups[g.DisplayName] {
-			problem("group %q has no displayName, or is wanted twice", g.DisplayName)
+			problem("want: group %q has no displayName, or is listed twice", g.DisplayName)
 		}
 		groups[g.DisplayName] = true
 		for _, m := range g.Members {
 			if !names[strings.ToLower(m)] {
-				problem("group %s wants the member %s, who is not a wanted user", g.DisplayName, m)
+				problem("want: member %[2]s of group %[1]s is not an expected user", g.DisplayName, m)
 			}
 		}
 	}
 	for _, e := range s.Exists {
 		if name, _ := e["userName"].(string); name == "" {
-			problem("a user that exists has no userName")
+			problem("exists: a user has no userName")
 		}
 	}
 	for _, m := range s.Meddle {
 		if m.UserName == "" || len(m.Set) == 0 {
-			problem("a meddling has no userName, or sets nothing")
+			problem("meddle: a change has no userName, or sets nothing")
 		}
 	}
 	return errors.Join(problems...)
 }
 
-// Scenarios lists those that come with the suite.
+// Scenarios returns the built-in scenarios.
 func Scenarios() []Scenario {
 	return []Scenario{
 		{
 			Name:  "joiner-mover-leaver",
-			Title: "Somebody joins, somebody moves, somebody leaves, and somebody was there already",
+			Title: "A user joins, a user moves, a user leaves, and a user already exists",
 			Do: []string{
 				"Assign ada.joiner@example.com (Ada Joiner), ben.mover@example.com (Ben Mover), cleo.leaver@example.com (Cleo Leaver) and " +
-					"dora.linked@example.com (Dora Linked) to the application. The server has an account for dora already: link it.",
+					"dora.linked@example.com (Dora Linked) to the application. The server already has an account for Dora: link it.",
 				"Push the group Mock Engineering with the members ada and ben.",
-				"Change Ben's family name to Moved, take him out of Mock Engineering and push the group Mock Sales with him.",
-				"Take Cleo's assignment away: she leaves. Her account is to be deactivated, not deleted.",
+				"Change Ben's family name to Moved, remove him from Mock Engineering and push the group Mock Sales with him.",
+				"Remove Cleo's assignment, because she leaves. Her account must be deactivated, not deleted.",
 			},
-			Exists: []map[string]any{{"userName": "dora.linked@example.com", "displayName": "Somebody before", "active": true}},
+			Exists: []map[string]any{{"userName": "dora.linked@example.com", "displayName": "Previous name", "active": true}},
 			Meddle: []ExternalChange{{UserName: "ben.mover@example.com", Set: map[string]any{"nickName": "set-at-the-server"}}},
 			Want: Want{
 				Users: []User{
@@ -149,7 +149,7 @@ func Scenarios() []Scenario {
 		},
 		{
 			Name:  "joiners",
-			Title: "Three people join, without groups",
+			Title: "Three users join, without groups",
 			Do:    []string{"Assign ada.joiner@example.com, ben.joiner@example.com and cleo.joiner@example.com to the application."},
 			Want: Want{Users: []User{
 				{UserName: "ada.joiner@example.com", Attributes: map[string]any{"active": true}},
@@ -160,9 +160,9 @@ func Scenarios() []Scenario {
 		},
 		{
 			Name:  "returner",
-			Title: "Somebody comes back, and the account is inactive",
+			Title: "A user returns whose account is inactive",
 			Do: []string{
-				"Assign ada.returner@example.com (Ada Returner) to the application. The server has an inactive account for her already: link and " +
+				"Assign ada.returner@example.com (Ada Returner) to the application. The server already has an inactive account for her: link and " +
 					"activate it.",
 				"Change her family name to Again.",
 			},
@@ -174,9 +174,9 @@ func Scenarios() []Scenario {
 		},
 		{
 			Name:  "taken",
-			Title: "The server says that a name is taken",
+			Title: "The server reports that a name is already used",
 			Do: []string{
-				"Assign ada.taken@example.com to the application. The server answers the create with 409, although it does not list her.",
+				"Assign ada.taken@example.com to the application. The server rejects the create with 409, although it does not list her.",
 				"Do not retry.",
 			},
 			Want:    Want{Users: []User{{UserName: "ada.taken@example.com", Absent: true}}},
@@ -186,7 +186,7 @@ func Scenarios() []Scenario {
 	}
 }
 
-// ScenarioNamed returns the scenario of that name.
+// ScenarioNamed returns the scenario with that name.
 func ScenarioNamed(name string) (Scenario, bool) {
 	i := slices.IndexFunc(Scenarios(), func(s Scenario) bool { return s.Name == name })
 	if i < 0 {

@@ -1,8 +1,7 @@
-// Package conformancetest runs the conformance suite in a Go test against an http.Handler, without a network and without a
-// process: whoever writes a SCIM server in Go keeps it right with one line.
+// Package conformancetest runs the conformance suite in a Go test against an http.Handler, without a network and without a separate
+// process. Authors of a SCIM server in Go can test its conformance with one line.
 //
-// It is a thin face of package conformance for package testing; programs that are no tests use conformance.Run with
-// [Transport].
+// It is a thin wrapper of package conformance for package testing. Programs other than tests use conformance.Run with [Transport].
 package conformancetest
 
 import (
@@ -19,24 +18,24 @@ import (
 	"github.com/scimwright/scimwright/conformance/waivers"
 )
 
-// Options shape a test. The zero value runs every check without credentials at the root of the handler.
+// Options configure a test. The zero value runs every check without credentials at the root of the handler.
 type Options struct {
-	// Prefix is the path of the handler's base URL, for example "/scim/v2". Defaults to none.
+	// Prefix is the path of the handler's base URL, for example "/scim/v2". Default: no prefix.
 	Prefix string
-	// Token is sent as a bearer token. Defaults to none.
+	// Token is sent as a bearer token. Default: none.
 	Token string
 	// Header is sent with every request.
 	Header http.Header
-	// Waivers is the path of a file of accepted findings (package waivers). Defaults to none. A waiver that excuses nothing
-	// any more fails the test: in a repository, the file and the server change together.
+	// Waivers is the path of a file of accepted findings (package waivers). Default: none. A waiver that matches no finding fails the test:
+	// the file and the server are in one repository and change together.
 	Waivers string
-	// Suite are the options of the run. Checks defaults to all, writing is allowed: the handler belongs to the test.
+	// Suite are the options of the run. Checks defaults to all checks. Writes are allowed, because the handler belongs to the test.
 	Suite conformance.Options
 }
 
-// Run runs the suite against a handler, as a subtest for each check, and returns the result. A check that fails or warns fails
-// its subtest with the finding, the request and what to do; one that does not apply is skipped with the reason. A handler that
-// cannot be tested fails the test.
+// Run runs the suite against a handler, with a subtest for each check, and returns the result. A check that fails or warns fails its
+// subtest with the finding, the request and the fix. A check that does not apply is skipped with the reason. A handler that cannot be
+// tested fails the test.
 func Run(t *testing.T, h http.Handler, opts Options) *conformance.Result {
 	t.Helper()
 	suite := opts.Suite
@@ -92,13 +91,13 @@ func report(t *testing.T, c conformance.CheckResult) {
 		case f.Outcome == conformance.Info || f.Waiver != nil:
 			t.Log(text)
 		default:
-			t.Errorf("%s\nmend it: %s", text, c.Check.Fix)
+			t.Errorf("%s\nfix: %s", text, c.Check.Fix)
 		}
 	}
 }
 
-// Transport carries requests to a handler without a network. A handler that panics is a broken connection, as it is in
-// net/http; one that outlives its request is left behind.
+// Transport passes requests to a handler without a network. A handler that panics is an aborted connection, as in net/http. A handler that
+// does not return before the end of its request is abandoned.
 func Transport(h http.Handler) http.RoundTripper { return transport{h} }
 
 type transport struct{ handler http.Handler }

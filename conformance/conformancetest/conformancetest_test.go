@@ -15,9 +15,9 @@ import (
 	"github.com/scimwright/scimwright/conformance/conformancetest"
 )
 
-// probe is a check that asks for one path.
+// probe returns a check that requests one path.
 func probe(id, path string, want int) conformance.Check {
-	return conformance.Check{ID: id, Title: "asks for " + path, Level: conformance.Must, Fix: "look there",
+	return conformance.Check{ID: id, Title: "requests " + path, Level: conformance.Must, Fix: "check the path",
 		Run: func(ctx context.Context, t *conformance.T) {
 			t.Expect("status", want, t.Get(ctx, path).Status)
 		}}
@@ -32,7 +32,7 @@ func TestRun_PassesCorrectHandler(t *testing.T) {
 	require.Equal(t, conformance.Clean, r.Verdict)
 }
 
-// The tests that have to fail run in a process of their own: nothing else shows that a test fails.
+// TestRun_FailsOnFindings runs failing tests in a separate process, because only their output shows that they fail.
 func TestRun_FailsOnFindings(t *testing.T) {
 	run := func(mode string) string {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestChild$", "-test.v")
@@ -43,7 +43,7 @@ func TestRun_FailsOnFindings(t *testing.T) {
 	}
 	out := run("finding")
 	for _, part := range []string{"--- FAIL: TestChild/x.users", "--- PASS: TestChild/x.config",
-		"expected 200, got 404", "GET http://127.0.0.1/scim/v2/Users", "mend it: look there"} {
+		"expected 200, got 404", "GET http://127.0.0.1/scim/v2/Users", "fix: check the path"} {
 		require.Contains(t, out, part)
 	}
 	require.Contains(t, run("panic"), "the handler could not be tested")
@@ -54,11 +54,11 @@ func TestRun_FailsOnFindings(t *testing.T) {
 func TestChild(t *testing.T) {
 	switch os.Getenv("CONFORMANCETEST_MODE") {
 	case "":
-		return // only as a process of its own
+		return // only in a separate process
 	case "finding":
 		conformancetest.Run(t, myServer, options(probe("x.config", "/ServiceProviderConfig", 200), probe("x.users", "/Users", 200)))
 	case "panic":
-		conformancetest.Run(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("a mistake") }),
+		conformancetest.Run(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("an error") }),
 			options(probe("x.users", "/Users", 200)))
 	case "waivers":
 		o := options(probe("x.users", "/Users", 200))

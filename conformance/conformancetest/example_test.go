@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/conformance/conformancetest"
 )
 
-// A server that answers one endpoint, and that one not well.
+// A server with one endpoint, whose response has errors.
 var myServer = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/scim+json")
 	if r.URL.Path != "/scim/v2/ServiceProviderConfig" {
@@ -22,14 +22,14 @@ var myServer = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"],"patch":{"supported":false}}`)
 })
 
-// In a test of a server: one line, a subtest for each check.
+// In a test of a server: one line, with a subtest for each check.
 func ExampleRun() {
 	_ = func(t *testing.T) {
 		conformancetest.Run(t, myServer, conformancetest.Options{Prefix: "/scim/v2", Token: "secret"})
 	}
 }
 
-// In any other program: the result is data.
+// In other programs: the result is data.
 func ExampleTransport() {
 	selected, err := conformance.Selection{Only: []string{"discovery.service-provider-config"}}.Apply(checks.All())
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// bulkOperations returns the operations of a job or of its result, after judging that they are there.
+// bulkOperations returns the operations of a bulk request or response. It reports a finding if there are none.
 func (l *linter) bulkOperations(n *node) []*node {
 	operations := n.given("Operations")
 	switch {
@@ -13,7 +13,7 @@ func (l *linter) bulkOperations(n *node) []*node {
 		l.missing(n, "Operations", "bulk.operations", "an array")
 		return nil
 	case operations.kind != kindArray:
-		l.broken(operations, "bulk.operations", "an array", operations)
+		l.addFinding(operations, "bulk.operations", "an array", operations)
 		return nil
 	}
 	var out []*node
@@ -21,17 +21,17 @@ func (l *linter) bulkOperations(n *node) []*node {
 		if o.kind == kindObject {
 			out = append(out, o)
 		} else {
-			l.broken(o, "bulk.operations", "an object", o)
+			l.addFinding(o, "bulk.operations", "an object", o)
 		}
 	}
 	return out
 }
 
-// bulkRequest judges a bulk job (RFC 7644 section 3.7).
+// bulkRequest validates a bulk request (RFC 7644 section 3.7).
 func (l *linter) bulkRequest(n *node) {
 	if v := n.given("failOnErrors"); v != nil {
 		if limit, ok := v.integer(); !ok || limit < 1 {
-			l.broken(v, "bulk.fail-on-errors", "an integer from 1", v)
+			l.addFinding(v, "bulk.fail-on-errors", "an integer from 1", v)
 		}
 	}
 	operations := l.bulkOperations(n)
@@ -39,7 +39,7 @@ func (l *linter) bulkRequest(n *node) {
 	for _, o := range operations {
 		if id := o.given("bulkId"); id.string() != "" {
 			if ids[id.text] {
-				l.broken(id, "bulk.bulk-id-unique", "another bulkId than that of an earlier operation", id)
+				l.addFinding(id, "bulk.bulk-id-unique", "a bulkId that no earlier operation has", id)
 			}
 			ids[id.text] = true
 		}
@@ -57,11 +57,11 @@ func (l *linter) bulkOperation(o *node) {
 	case method == nil:
 		l.missing(o, "method", "bulk.method", "POST, PUT, PATCH or DELETE")
 	case !slices.Contains([]string{"POST", "PUT", "PATCH", "DELETE"}, method.text):
-		l.broken(method, "bulk.method", "POST, PUT, PATCH or DELETE", method)
+		l.addFinding(method, "bulk.method", "POST, PUT, PATCH or DELETE", method)
 	}
 	creates := method.string() == "POST"
 	if creates && o.given("bulkId").string() == "" {
-		l.missing(o, "bulkId", "bulk.bulk-id", "a text")
+		l.missing(o, "bulkId", "bulk.bulk-id", "a string")
 	}
 	path := o.given("path")
 	segments := strings.Count(strings.Trim(path.string(), "/"), "/") + 1
@@ -73,7 +73,7 @@ func (l *linter) bulkOperation(o *node) {
 		if creates {
 			want = "an endpoint, such as /Users"
 		}
-		l.broken(path, "bulk.path", want, path)
+		l.addFinding(path, "bulk.path", want, path)
 	}
 	data := o.given("data")
 	switch {
@@ -81,7 +81,7 @@ func (l *linter) bulkOperation(o *node) {
 	case data == nil:
 		l.missing(o, "data", "bulk.data", "an object")
 	case data.kind != kindObject:
-		l.broken(data, "bulk.data", "an object", data)
+		l.addFinding(data, "bulk.data", "an object", data)
 	case method.text == "PATCH":
 		l.document(data, "PatchOp", Client)
 	default:
@@ -89,7 +89,7 @@ func (l *linter) bulkOperation(o *node) {
 	}
 }
 
-// references judges the texts bulkId:x in a value.
+// references validates the strings bulkId:x in a value.
 func (l *linter) references(v *node, ids map[string]bool) {
 	if v == nil {
 		return
@@ -97,7 +97,7 @@ func (l *linter) references(v *node, ids map[string]bool) {
 	if i := strings.Index(v.text, "bulkId:"); v.kind == kindString && i >= 0 {
 		id, _, _ := strings.Cut(v.text[i+len("bulkId:"):], "/")
 		if !ids[id] {
-			l.broken(v, "bulk.reference", "the bulkId of an operation of the job", v)
+			l.addFinding(v, "bulk.reference", "the bulkId of an operation of the request", v)
 		}
 	}
 	for _, m := range v.members {
@@ -108,29 +108,29 @@ func (l *linter) references(v *node, ids map[string]bool) {
 	}
 }
 
-// bulkResponse judges the answer to a bulk job.
+// bulkResponse validates a bulk response.
 func (l *linter) bulkResponse(n *node) {
 	if v := n.given("failOnErrors"); v != nil {
-		l.broken(v, "bulkresponse.fail-on-errors", "nothing", v)
+		l.addFinding(v, "bulkresponse.fail-on-errors", "nothing", v)
 	}
 	for _, o := range l.bulkOperations(n) {
 		method, status := strings.ToUpper(o.given("method").string()), o.given("status")
 		code := status
 		if status.is(kindObject) {
-			code = status.given("code") // the form of an example of RFC 7644 section 3.7.3, which an erratum corrects
+			code = status.given("code") // the form of an example in RFC 7644 section 3.7.3, which an erratum corrects
 		}
 		switch {
 		case status == nil:
 			l.missing(o, "status", "bulkresponse.status", "an HTTP status")
 			continue
 		case code == nil || !threeDigits.MatchString(code.text):
-			l.broken(status, "bulkresponse.status", "an HTTP status", status)
+			l.addFinding(status, "bulkresponse.status", "an HTTP status", status)
 			continue
 		case status.kind != kindString:
-			l.broken(status, "bulkresponse.status-text", "a text", status)
+			l.addFinding(status, "bulkresponse.status-text", "a string", status)
 		}
 		failed := code.text[0] != '2'
-		// An operation that was refused may have named nothing that has a location; one that met another state has.
+		// A rejected operation may lack a location, because its resource may not exist. With 409 or 412 the resource exists.
 		addressed := !failed || method != "POST" && (code.text == "409" || code.text == "412")
 		if addressed && o.given("location").string() == "" {
 			l.missing(o, "location", "bulkresponse.location", "the URI of the resource")
@@ -143,7 +143,7 @@ func (l *linter) bulkResponse(n *node) {
 		case failed && response == nil:
 			l.missing(o, "response", "bulkresponse.response", "an Error message")
 		case failed && response.kind != kindObject:
-			l.broken(response, "bulkresponse.response", "an Error message", response)
+			l.addFinding(response, "bulkresponse.response", "an Error message", response)
 		case failed:
 			l.document(response, "Error", Server)
 		case response.is(kindObject) && slices.Contains([]string{"POST", "PUT", "PATCH"}, method) && response.get("schemas") != nil:

@@ -6,48 +6,48 @@ import (
 	"strings"
 )
 
-// boolean judges that a member is a boolean.
+// boolean validates that a member is a boolean.
 func (l *linter) boolean(n *node, name, rule string) {
 	switch v := n.given(name); {
 	case v == nil:
 		l.missing(n, name, rule, "true or false")
 	case v.kind != kindBool:
-		l.broken(v, rule, "true or false, without quotation marks", v)
+		l.addFinding(v, rule, "true or false, without quotation marks", v)
 	}
 }
 
-// wholeNumber judges that a member is an integer, not less than the least.
+// wholeNumber validates that a member is an integer, not less than least.
 func (l *linter) wholeNumber(n *node, name, rule string) {
 	v := n.given(name)
 	if v == nil {
 		l.missing(n, name, rule, "an integer")
 	} else if got, ok := v.integer(); !ok || got < 0 {
-		l.broken(v, rule, "an integer", v)
+		l.addFinding(v, rule, "an integer", v)
 	}
 }
 
-// named judges that a member is a text that is not empty.
+// textual validates that a member is a non-empty string, and returns it.
 func (l *linter) textual(n *node, name, rule, want string) *node {
 	v := n.given(name)
 	switch {
 	case v == nil:
 		l.missing(n, name, rule, want)
 	case v.string() == "":
-		l.broken(v, rule, want, v)
+		l.addFinding(v, rule, want, v)
 	default:
 		return v
 	}
 	return nil
 }
 
-// feature judges that a member is an object, and returns it.
+// feature validates that a member is an object, and returns it.
 func (l *linter) feature(n *node, name, rule string) *node {
 	v := n.given(name)
 	switch {
 	case v == nil:
 		l.missing(n, name, rule, "an object")
 	case v.kind != kindObject:
-		l.broken(v, rule, "an object", v)
+		l.addFinding(v, rule, "an object", v)
 	default:
 		l.boolean(v, "supported", rule)
 		return v
@@ -57,7 +57,7 @@ func (l *linter) feature(n *node, name, rule string) *node {
 
 var schemeTypes = []string{"oauth", "oauth2", "oauthbearertoken", "httpbasic", "httpdigest"}
 
-// serviceProviderConfig judges a ServiceProviderConfig (RFC 7643 section 5, RFC 9865 section 4).
+// serviceProviderConfig validates a ServiceProviderConfig (RFC 7643 section 5, RFC 9865 section 4).
 func (l *linter) serviceProviderConfig(n *node) {
 	for _, name := range []string{"patch", "changePassword", "sort", "etag"} {
 		l.feature(n, name, "config.feature")
@@ -73,14 +73,14 @@ func (l *linter) serviceProviderConfig(n *node) {
 	case schemes == nil:
 		l.missing(n, "authenticationSchemes", "config.schemes", "an array")
 	case schemes.kind != kindArray:
-		l.broken(schemes, "config.schemes", "an array", schemes)
+		l.addFinding(schemes, "config.schemes", "an array", schemes)
 	default:
 		for _, s := range schemes.items {
 			for _, name := range []string{"name", "description"} {
-				l.textual(s, name, "config.scheme", "a text")
+				l.textual(s, name, "config.scheme", "a string")
 			}
-			if kind := l.textual(s, "type", "config.scheme", "a text"); kind != nil && !slices.Contains(schemeTypes, kind.text) {
-				l.broken(kind, "config.scheme-type", strings.Join(schemeTypes, ", "), kind)
+			if kind := l.textual(s, "type", "config.scheme", "a string"); kind != nil && !slices.Contains(schemeTypes, kind.text) {
+				l.addFinding(kind, "config.scheme-type", strings.Join(schemeTypes, ", "), kind)
 			}
 		}
 	}
@@ -94,18 +94,18 @@ func (l *linter) serviceProviderConfig(n *node) {
 	for _, name := range []string{"defaultPageSize", "maxPageSize", "cursorTimeout"} {
 		if v := pagination.given(name); v != nil {
 			if got, ok := v.integer(); !ok || got < 1 {
-				l.broken(v, "config.pagination-limits", "a positive integer", v)
+				l.addFinding(v, "config.pagination-limits", "a positive integer", v)
 			}
 		}
 	}
 }
 
-// resourceType judges a ResourceType (RFC 7643 section 6).
+// resourceType validates a ResourceType (RFC 7643 section 6).
 func (l *linter) resourceType(n *node) {
-	l.textual(n, "name", "resourcetype.name", "a text")
+	l.textual(n, "name", "resourcetype.name", "a string")
 	if endpoint := l.textual(n, "endpoint", "resourcetype.endpoint", "a path such as /Users"); endpoint != nil &&
 		strings.Contains(endpoint.text, "://") {
-		l.broken(endpoint, "resourcetype.endpoint", "a path such as /Users", endpoint)
+		l.addFinding(endpoint, "resourcetype.endpoint", "a path such as /Users", endpoint)
 	}
 	l.textual(n, "schema", "resourcetype.schema", "a URN")
 	extensions := n.given("schemaExtensions")
@@ -113,7 +113,7 @@ func (l *linter) resourceType(n *node) {
 		return
 	}
 	if extensions.kind != kindArray {
-		l.broken(extensions, "resourcetype.extension", "an array", extensions)
+		l.addFinding(extensions, "resourcetype.extension", "an array", extensions)
 		return
 	}
 	for _, e := range extensions.items {
@@ -122,7 +122,7 @@ func (l *linter) resourceType(n *node) {
 	}
 }
 
-// schemaDocument judges a Schema (RFC 7643 section 7).
+// schemaDocument validates a Schema (RFC 7643 section 7).
 func (l *linter) schemaDocument(n *node) {
 	l.textual(n, "id", "schema.id", "a URN")
 	attributes := n.given("attributes")
@@ -130,9 +130,9 @@ func (l *linter) schemaDocument(n *node) {
 	case attributes == nil:
 		l.missing(n, "attributes", "schema.attributes", "an array")
 	case attributes.kind != kindArray:
-		l.broken(attributes, "schema.attributes", "an array", attributes)
+		l.addFinding(attributes, "schema.attributes", "an array", attributes)
 	default:
-		// The schema of schemas itself is the one exception to the rule that nothing complex is in something complex.
+		// The schema of schemas is the only exception to the rule that complex attributes are not nested.
 		l.definitions(attributes, strings.HasSuffix(strings.ToLower(n.get("id").string()), "core:2.0:schema"), false)
 	}
 }
@@ -150,15 +150,15 @@ func (l *linter) definitions(list *node, nested, inside bool) {
 	seen := map[string]bool{}
 	for _, d := range list.items {
 		if d.kind != kindObject {
-			l.broken(d, "schema.attributes", "an object", d)
+			l.addFinding(d, "schema.attributes", "an object", d)
 			continue
 		}
-		if name := l.textual(d, "name", "schema.attribute-name", "a text"); name != nil {
+		if name := l.textual(d, "name", "schema.attribute-name", "a string"); name != nil {
 			if !attributeName.MatchString(name.text) && name.text != "$ref" {
-				l.broken(name, "schema.attribute-grammar", "a name", name)
+				l.addFinding(name, "schema.attribute-grammar", "a name", name)
 			}
 			if folded := strings.ToLower(name.text); seen[folded] {
-				l.broken(name, "schema.attribute-twice", "each name once", name)
+				l.addFinding(name, "schema.attribute-twice", "each name once", name)
 			} else {
 				seen[folded] = true
 			}
@@ -170,7 +170,7 @@ func (l *linter) definitions(list *node, nested, inside bool) {
 func (l *linter) definition(d *node, nested, inside bool) {
 	kind := l.textual(d, "type", "schema.type", strings.Join(types, ", "))
 	if kind != nil && !slices.Contains(types, kind.text) {
-		l.broken(kind, "schema.type", strings.Join(types, ", "), kind)
+		l.addFinding(kind, "schema.type", strings.Join(types, ", "), kind)
 	}
 	l.boolean(d, "multiValued", "schema.multi-valued")
 	for _, name := range []string{"required", "caseExact"} {
@@ -180,19 +180,19 @@ func (l *linter) definition(d *node, nested, inside bool) {
 	}
 	for _, name := range []string{"mutability", "returned", "uniqueness"} {
 		if v := d.given(name); v != nil && !slices.Contains(keywords[name], v.string()) {
-			l.broken(v, "schema.keyword", strings.Join(keywords[name], ", "), v)
+			l.addFinding(v, "schema.keyword", strings.Join(keywords[name], ", "), v)
 		}
 	}
 	if d.get("mutability").string() == "writeOnly" && d.given("returned").string() != "never" {
-		l.broken(d.get("mutability"), "schema.write-only", "returned never", d.get("returned"))
+		l.addFinding(d.get("mutability"), "schema.write-only", "never", d.get("returned"))
 	}
 	if v := d.given("referenceTypes"); v != nil && (v.kind != kindArray || len(v.items) > 0 && kind.string() != "reference") {
-		l.broken(v, "schema.reference-types", "an array, at a reference", v)
+		l.addFinding(v, "schema.reference-types", "an array, for a reference attribute", v)
 	}
 	subs := d.given("subAttributes")
 	complex := kind.string() == "complex"
 	if complex && inside && !nested {
-		l.broken(kind, "schema.complex-in-complex", "a simple type", kind)
+		l.addFinding(kind, "schema.complex-in-complex", "a simple type", kind)
 	}
 	switch {
 	case subs == nil:
@@ -200,9 +200,9 @@ func (l *linter) definition(d *node, nested, inside bool) {
 			l.missing(d, "subAttributes", "schema.sub-attributes", "an array")
 		}
 	case subs.kind != kindArray:
-		l.broken(subs, "schema.sub-attributes", "an array", subs)
+		l.addFinding(subs, "schema.sub-attributes", "an array", subs)
 	case !complex && len(subs.items) > 0:
-		l.broken(subs, "schema.simple-sub-attributes", "none", subs)
+		l.addFinding(subs, "schema.simple-sub-attributes", "none", subs)
 	default:
 		l.definitions(subs, nested, true)
 	}

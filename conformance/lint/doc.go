@@ -1,7 +1,7 @@
-// Package lint judges one SCIM document without a server: a resource, a list, a PATCH, a bulk job, an error, a search or a
-// discovery document, as RFC 7643 and RFC 7644 want it. It finds every mistake with its place in the text, the clause that it
-// breaks and how to mend it, and never shows the values of passwords and other secrets.
+// Package lint validates one SCIM document without a server: a resource, a list, a PATCH, a bulk request, an error, a search or a discovery
+// document, by the rules of RFC 7643 and RFC 7644. It reports every violation with its place in the text, the violated clause and how to
+// fix it, and never shows the values of passwords and other secrets.
 //
-// What a document is follows from its schemas. What cannot be known from the document alone is not judged: whether a
-// reference leads anywhere, whether a value is unique, or, unless [Options.From] says so, which side has sent it.
+// The kind of a document follows from its schemas. The package does not check what the document alone does not show: whether a reference
+// has a target, whether a value is unique, or, unless [Options.From] is set, which side has sent it.
 package lint

@@ -11,13 +11,13 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Limits of what is read.
+// Limits of the reader.
 const (
-	// MaxSize is the size of the largest document that is looked at, in bytes.
+	// MaxSize is the maximum size of a document, in bytes.
 	MaxSize = 16 << 20
-	// MaxDepth is how many objects and arrays may be open at once.
+	// MaxDepth is the maximum nesting depth of objects and arrays.
 	MaxDepth = 64
-	// MaxFindings is how many findings a report holds; further ones are counted.
+	// MaxFindings is the maximum number of findings in a report; further ones are counted.
 	MaxFindings = 500
 )
 
@@ -27,19 +27,19 @@ type kind string
 const (
 	kindObject kind = "an object"
 	kindArray  kind = "an array"
-	kindString kind = "a text"
+	kindString kind = "a string"
 	kindNumber kind = "a number"
 	kindBool   kind = "a boolean"
 	kindNull   kind = "null"
-	kindBroken kind = "something that JSON does not have"
+	kindBroken kind = "not a JSON value"
 )
 
-// A node is a JSON value with its place. The reading methods accept nil, which reads as absence.
+// A node is a JSON value with its place. The reading methods accept nil, which means absent.
 type node struct {
 	kind    kind
 	at      int    // offset of its first byte
 	path    string // JSONPath
-	text    string // the value of a text, the spelling of anything else that is neither object nor array
+	text    string // the value of a string, the source text of a number, boolean or null
 	members []member
 	items   []*node
 	secret  bool // the value must not be shown
@@ -51,7 +51,7 @@ type member struct {
 	value *node
 }
 
-// get returns the member of that name in whatever letter case, the first one where a name comes twice.
+// get returns the first member with that name, ignoring case.
 func (n *node) get(name string) *node {
 	if n == nil {
 		return nil
@@ -64,7 +64,7 @@ func (n *node) get(name string) *node {
 	return nil
 }
 
-// given is get without null, which SCIM takes for absence.
+// given is get, but returns nil for null, which SCIM treats as absent.
 func (n *node) given(name string) *node {
 	if v := n.get(name); v != nil && v.kind != kindNull {
 		return v
@@ -74,7 +74,7 @@ func (n *node) given(name string) *node {
 
 func (n *node) is(k kind) bool { return n != nil && n.kind == k }
 
-// string returns the value of a text, "" of anything else.
+// string returns the value of a string, "" for any other value.
 func (n *node) string() string {
 	if n.is(kindString) {
 		return n.text
@@ -82,7 +82,7 @@ func (n *node) string() string {
 	return ""
 }
 
-// texts returns the texts of an array.
+// texts returns the strings of an array.
 func (n *node) texts() []string {
 	var out []string
 	if n != nil {
@@ -95,7 +95,7 @@ func (n *node) texts() []string {
 	return out
 }
 
-// integer returns the value of a JSON integer that fits.
+// integer returns the value of a JSON integer in the range of int.
 func (n *node) integer() (int, bool) {
 	if !n.is(kindNumber) || strings.ContainsAny(n.text, ".eE") {
 		return 0, false
@@ -104,7 +104,7 @@ func (n *node) integer() (int, bool) {
 	return int(i), err == nil
 }
 
-// value converts a node to the form that package scim works on.
+// value converts a node to the types that package scim uses.
 func (n *node) value() any {
 	switch n.kind {
 	case kindString:
@@ -131,10 +131,10 @@ func (n *node) value() any {
 	return nil
 }
 
-// maxShown is how many characters of a value a finding shows.
+// maxShown is the maximum number of characters of a value in a finding.
 const maxShown = 80
 
-// show renders a value for a finding. Secrets are never shown, and of objects and arrays only that they are such.
+// show returns a value as text for a finding. It never shows secrets, and shows only the kind of objects and arrays.
 func (n *node) show() string {
 	switch {
 	case n == nil:
@@ -154,7 +154,7 @@ func (n *node) show() string {
 	return text
 }
 
-// visible replaces control characters, with which a document could write over a terminal, by blanks.
+// visible replaces control characters, with which a document could write over a terminal, by spaces.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -177,8 +177,8 @@ func secretName(name string) bool {
 	return false
 }
 
-// A reader makes nodes out of a text. What JSON forbids but leaves no doubt about the meaning is reported and read on:
-// a byte order mark, bytes that are not UTF-8, names that come twice, NaN, a comma too many. Everything else stops it.
+// A reader parses a document into nodes. It reports violations of JSON with an unambiguous meaning and continues: a byte order mark, bytes
+// that are not UTF-8, duplicate names, NaN, a trailing comma. Any other violation stops it.
 type reader struct {
 	data  []byte
 	i     int
@@ -186,7 +186,7 @@ type reader struct {
 	l     *linter
 }
 
-// stop carries the first mistake that cannot be read over.
+// stop is the panic value for a violation that the reader cannot continue after.
 type stop struct {
 	at   int
 	rule string
@@ -194,7 +194,7 @@ type stop struct {
 	got  string
 }
 
-// document reads the whole text; nil when it is not JSON.
+// document reads the whole document. It returns nil if it is not JSON.
 func (r *reader) document() (root *node) {
 	defer func() {
 		switch v := recover().(type) {
@@ -236,7 +236,7 @@ func (r *reader) space() {
 	}
 }
 
-// next names what stands at the place, without showing more than one character.
+// next names the next character, or the end of the document.
 func (r *reader) next() string {
 	if r.i >= len(r.data) {
 		return "the end"
@@ -295,7 +295,7 @@ func (r *reader) object(n *node) {
 		name := r.text(n.path)
 		path := n.path + step(name)
 		if folded := strings.ToLower(name); seen[folded] {
-			r.l.at(at, path, "json.duplicate-member", "each name once, whatever its letter case", fmt.Sprintf("%q again", name))
+			r.l.at(at, path, "json.duplicate-member", "each name once, ignoring case", fmt.Sprintf("%q again", name))
 		} else {
 			seen[folded] = true
 		}
@@ -319,7 +319,7 @@ func (r *reader) array(n *node) {
 	}
 }
 
-// done moves to the next member or element, and tells whether the closing bracket came instead.
+// done moves to the next member or element. It reports whether it found the closing bracket instead.
 func (r *reader) done(closing byte, open int, first bool) bool {
 	r.space()
 	if r.i < len(r.data) && r.data[r.i] == closing {
@@ -338,14 +338,14 @@ func (r *reader) done(closing byte, open int, first bool) bool {
 	comma := r.i
 	r.i++
 	if r.space(); r.i < len(r.data) && r.data[r.i] == closing {
-		r.l.at(comma, "$", "json.trailing-comma", fmt.Sprintf("no comma in front of %c", closing), "a comma")
+		r.l.at(comma, "$", "json.trailing-comma", fmt.Sprintf("no comma before %c", closing), "a comma")
 		r.i++
 		return true
 	}
 	return false
 }
 
-// text reads a string. The opening quotation mark is there.
+// text reads a string whose opening quotation mark is the next character.
 func (r *reader) text(path string) string {
 	start := r.i
 	for r.i++; r.i < len(r.data) && r.data[r.i] != '"'; r.i++ {
@@ -353,7 +353,7 @@ func (r *reader) text(path string) string {
 		case c == '\\':
 			r.i++
 		case c < ' ':
-			panic(stop{r.i, "json.syntax", "control characters in texts written as escapes, such as \\n", fmt.Sprintf("the byte 0x%02X", c)})
+			panic(stop{r.i, "json.syntax", "control characters in strings written as escapes, such as \\n", fmt.Sprintf("the byte 0x%02X", c)})
 		}
 	}
 	if r.i >= len(r.data) {
@@ -363,7 +363,7 @@ func (r *reader) text(path string) string {
 	raw := r.data[start:r.i]
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
-		panic(stop{start, "json.syntax", "the escapes of JSON", "an escape that JSON does not have"})
+		panic(stop{start, "json.syntax", "the escapes of JSON", "an escape that JSON does not define"})
 	}
 	if strings.ContainsRune(text, utf8.RuneError) && utf8.Valid(raw) && !bytes.ContainsRune(raw, utf8.RuneError) &&
 		!bytes.Contains(bytes.ToLower(raw), []byte(`\ufffd`)) {
@@ -372,7 +372,7 @@ func (r *reader) text(path string) string {
 	return text
 }
 
-// word reads a number or one of the literals, and says of what looks like one that it is none.
+// word reads a number or one of the literals. It reports other literals, such as True or NaN.
 func (r *reader) word(n *node) {
 	start := r.i
 	for r.i < len(r.data) && (r.data[r.i] == '-' || r.data[r.i] == '+' || r.data[r.i] == '.' || isAlphanumeric(r.data[r.i])) {
@@ -390,7 +390,7 @@ func (r *reader) word(n *node) {
 	default:
 		if n.kind = kindNumber; !json.Valid([]byte(n.text)) {
 			r.i = start
-			r.fail("a number, true, false, null or a text in double quotation marks")
+			r.fail("a number, true, false, null or a string in double quotation marks")
 		}
 	}
 }
@@ -399,11 +399,11 @@ func isAlphanumeric(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// step is a member's part of a JSONPath.
+// step returns the part of a JSONPath that selects a member.
 func step(name string) string {
 	for i, c := range name {
 		if c != '_' && (c > unicode.MaxASCII || !isAlphanumeric(byte(c)) || i == 0 && c <= '9') {
-			quoted, _ := json.Marshal(name) // a text always has a JSON form
+			quoted, _ := json.Marshal(name) // a string always has a JSON form
 			return "[" + string(quoted) + "]"
 		}
 	}

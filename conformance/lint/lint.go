@@ -15,55 +15,55 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// Side is who has sent a document.
+// Side is the sender of a document.
 type Side string
 
-// The sides. Where the side is not known, only what binds both is judged.
+// The sides. If the side is unknown, only rules that bind both sides apply.
 const (
 	Unknown Side = ""
 	Client  Side = "client"
 	Server  Side = "server"
 )
 
-// Options say what is known about a document. The zero value works.
+// Options describe a document. The zero value works.
 type Options struct {
-	// As is what the document is: a name of [Kinds] or the URN of a schema. Defaults to what its schemas say.
+	// As is the kind of the document: a name of [Kinds] or the URN of a schema. Default: the kind follows from its schemas.
 	As string
-	// From is who has sent it. Lists, errors and discovery documents are a server's, PATCHes, bulk jobs and searches a
-	// client's in any case.
+	// From is the sender of the document. Lists, errors and discovery documents always come from a server; PATCHes, bulk requests and searches
+	// always come from a client.
 	From Side
-	// Schemas are known besides User, Group and the enterprise extension; see [ReadSchemas]. One that has the URN of a known
-	// one takes its place.
+	// Schemas are known in addition to User, Group and the enterprise extension; see [ReadSchemas]. A schema with the URN of one of these
+	// replaces it.
 	Schemas []*schema.Schema
-	// Partial tells that attributes may be missing, as in an answer to a request that chose some.
+	// Partial permits absent attributes, as in a response to a request that selects attributes.
 	Partial bool
 }
 
-// A Finding is one place where a document breaks a rule.
+// A Finding is one place where a document violates a rule.
 type Finding struct {
 	Rule Rule
 	// Path is the JSONPath of the place, such as $.emails[0].value.
 	Path string
 	// Line and Column count from 1, columns in characters.
 	Line, Column int
-	// Want and Got are what was expected and what stands there. Secrets are not shown.
+	// Want and Got are the expected and the actual value. Secrets are not shown.
 	Want, Got string
 }
 
-// Outcome is how much the finding weighs.
+// Outcome returns the severity of the finding.
 func (f Finding) Outcome() conformance.Outcome { return f.Rule.Level.Violation() }
 
-// A Report is what is said about one document.
+// A Report is the result for one document.
 type Report struct {
-	// Kind is what the document was taken for; empty when that could not be told.
+	// Kind is the detected kind of the document, empty if unknown.
 	Kind string
-	// Findings are in the order of the text.
+	// Findings are in the order of the document.
 	Findings []Finding
-	// More is how many findings were left out.
+	// More is the number of findings that were omitted.
 	More int
 }
 
-// Count returns how many findings have the given outcome.
+// Count returns the number of findings with the given outcome.
 func (r Report) Count(o conformance.Outcome) int {
 	n := 0
 	for _, f := range r.Findings {
@@ -74,7 +74,7 @@ func (r Report) Count(o conformance.Outcome) int {
 	return n
 }
 
-// Lint judges a document.
+// Lint validates a document.
 func Lint(data []byte, opts Options) Report {
 	l := &linter{data: data, opts: opts, rules: map[string]Rule{},
 		schemas: []*schema.Schema{schema.User(), schema.Group(), schema.EnterpriseUser()}}
@@ -93,7 +93,7 @@ func Lint(data []byte, opts Options) Report {
 	switch {
 	case root == nil:
 	case root.kind != kindObject:
-		l.broken(root, "json.object", "an object", root)
+		l.addFinding(root, "json.object", "an object", root)
 	default:
 		l.document(root, opts.As, opts.From)
 	}
@@ -103,7 +103,7 @@ func Lint(data []byte, opts Options) Report {
 	return l.report
 }
 
-// ReadSchemas reads schema documents for [Options.Schemas]: one, or a ListResponse of them as /Schemas answers.
+// ReadSchemas reads schema documents for [Options.Schemas]: one, or a ListResponse as returned by /Schemas.
 func ReadSchemas(data []byte) ([]*schema.Schema, error) {
 	object, err := scim.Decode(data)
 	if err != nil {
@@ -127,7 +127,7 @@ func ReadSchemas(data []byte) ([]*schema.Schema, error) {
 		}
 		switch s.ID {
 		case scim.ServiceProviderConfigSchema, scim.ResourceTypeSchema, scim.SchemaSchema:
-			// These documents have rules of their own.
+			// These documents have their own rules.
 		default:
 			out = append(out, s)
 		}
@@ -138,7 +138,7 @@ func ReadSchemas(data []byte) ([]*schema.Schema, error) {
 	return out, nil
 }
 
-// A linter judges one document.
+// A linter validates one document.
 type linter struct {
 	data    []byte
 	opts    Options
@@ -147,12 +147,12 @@ type linter struct {
 	report  Report
 }
 
-// broken records that a node breaks a rule.
-func (l *linter) broken(place *node, rule, want string, got *node) {
+// addFinding records that a node violates a rule.
+func (l *linter) addFinding(place *node, rule, want string, got *node) {
 	l.at(place.at, place.path, rule, want, got.show())
 }
 
-// missing records that a member is not there.
+// missing records that a member is absent.
 func (l *linter) missing(parent *node, name, rule, want string) {
 	l.at(parent.at, parent.path+step(name), rule, want, "nothing")
 }
@@ -170,7 +170,7 @@ func (l *linter) at(offset int, path, rule, want, got string) {
 	})
 }
 
-// schema returns the known schema with the URN, nil when there is none.
+// schema returns the known schema with the URN, or nil.
 func (l *linter) schema(urn string) *schema.Schema {
 	for _, s := range l.schemas {
 		if scim.EqualName(s.ID, urn) {
@@ -180,15 +180,15 @@ func (l *linter) schema(urn string) *schema.Schema {
 	return nil
 }
 
-// A form is a kind of document other than a resource of users' data.
+// A form is a kind of document defined by the protocol, as opposed to a resource such as User.
 type form struct {
 	name, urn string
 	side      Side
 	judge     func(l *linter, n *node)
-	looks     func(n *node) bool // what it looks like without schemas
+	looks     func(n *node) bool // reports whether a document without schemas is probably one
 }
 
-// forms lists the documents of the protocol. The more particular look comes first.
+// forms returns the documents of the protocol. Those with more specific looks come first.
 func forms() []form {
 	has := func(names ...string) func(*node) bool {
 		return func(n *node) bool {
@@ -222,7 +222,7 @@ func forms() []form {
 	}
 }
 
-// Kinds names what a document can be.
+// Kinds returns the names of all kinds of documents.
 func Kinds() []string {
 	names := []string{"User", "Group", "EnterpriseUser"}
 	for _, f := range forms() {
@@ -234,28 +234,28 @@ func Kinds() []string {
 // coreKinds maps the kinds that are resources to their base schemas.
 var coreKinds = map[string]string{"user": scim.UserSchema, "enterpriseuser": scim.UserSchema, "group": scim.GroupSchema}
 
-// document judges an object: as what it is said to be, else as what its schemas say, else as what it looks like.
+// document validates an object. Its kind follows from as, else from its schemas, else from its members.
 func (l *linter) document(n *node, as string, from Side) {
 	urns := l.readSchemas(n)
 	meant, base := l.meant(n, as, urns)
 	if meant != nil {
 		l.named(meant.name)
 		if !slices.ContainsFunc(urns, func(u string) bool { return scim.EqualName(u, meant.urn) }) && len(urns) > 0 {
-			l.broken(n.get("schemas"), "schemas.base", meant.urn, n.get("schemas").first())
+			l.addFinding(n.get("schemas"), "schemas.base", meant.urn, n.get("schemas").first())
 		}
 		meant.judge(l, n)
 		return
 	}
 	for i, u := range urns {
 		if strings.HasPrefix(strings.ToLower(u), "urn:ietf:params:scim:api:messages:") {
-			l.broken(n.get("schemas").items[i], "schemas.message", "one of the six registered messages", n.get("schemas").items[i])
+			l.addFinding(n.get("schemas").items[i], "schemas.message", "one of the six registered messages", n.get("schemas").items[i])
 			return
 		}
 	}
 	l.resource(n, base, urns, from)
 }
 
-// first returns the first element of an array, the node itself when it is none.
+// first returns the first element of an array, or the node itself if it has no elements.
 func (n *node) first() *node {
 	if n != nil && len(n.items) > 0 {
 		return n.items[0]
@@ -263,11 +263,10 @@ func (n *node) first() *node {
 	return n
 }
 
-// named says what the whole document is, the first time that is known.
+// named sets the kind of the whole document, unless it is already set.
 func (l *linter) named(kind string) { l.report.Kind = cmp.Or(l.report.Kind, kind) }
 
-// meant finds the form of the protocol that a document is, nil for a resource, of which base is then the base schema as far
-// as somebody has said it.
+// meant returns the form of a document. For a resource it returns nil, and its base schema if as names it.
 func (l *linter) meant(n *node, as string, urns []string) (*form, string) {
 	for _, f := range forms() {
 		if as != "" && (strings.EqualFold(as, f.name) || scim.EqualName(as, f.urn)) {
@@ -295,7 +294,7 @@ func (l *linter) meant(n *node, as string, urns []string) (*form, string) {
 	return nil, ""
 }
 
-// readSchemas judges the attribute schemas itself and returns its URNs.
+// readSchemas validates the member schemas and returns its URNs.
 func (l *linter) readSchemas(n *node) []string {
 	list := n.given("schemas")
 	switch {
@@ -305,7 +304,7 @@ func (l *linter) readSchemas(n *node) []string {
 		}
 		return nil
 	case list.kind != kindArray || len(list.items) == 0:
-		l.broken(list, "schemas.missing", "an array of one or more URNs", list)
+		l.addFinding(list, "schemas.missing", "an array of one or more URNs", list)
 		return nil
 	}
 	seen := map[string]bool{}
@@ -313,9 +312,9 @@ func (l *linter) readSchemas(n *node) []string {
 		folded := strings.ToLower(item.text)
 		switch {
 		case item.kind != kindString || item.text == "":
-			l.broken(item, "schemas.missing", "a URN", item)
+			l.addFinding(item, "schemas.missing", "a URN", item)
 		case seen[folded]:
-			l.broken(item, "schemas.duplicate", "each URN once", item)
+			l.addFinding(item, "schemas.duplicate", "each URN once", item)
 		}
 		seen[folded] = true
 	}

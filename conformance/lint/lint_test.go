@@ -17,7 +17,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// user, patch and so on complete a document around what a case is about.
+// The functions user, patch and so on build a document around the members that a case tests.
 func user(members string) string {
 	return fmt.Sprintf(`{"schemas":[%q],"userName":"ann"%s}`, scim.UserSchema, members)
 }
@@ -85,7 +85,7 @@ type breach struct {
 
 var fromServer, fromClient = lint.Options{From: lint.Server}, lint.Options{From: lint.Client}
 
-// breaches has documents that break one rule and no other, with the place where they do.
+// breaches contains documents that violate one rule and no other, with the place of the violation.
 var breaches = []breach{
 	{"json.syntax", "$", `{"schemas":["a"] "userName":"ann"}`, lint.Options{}},
 	{"json.syntax", "$", `{"schemas":["a]}`, lint.Options{}},
@@ -277,7 +277,7 @@ var breaches = []breach{
 	{"schema.write-only", "$.attributes[0].mutability", attribute(`"type":"string","mutability":"writeOnly"`), lint.Options{}},
 }
 
-// byOwnSchema are the rules that the core schemas give no case for; see TestLint_CustomSchemas.
+// byOwnSchema are the rules that cannot be violated with the core schemas; see TestLint_CustomSchemas.
 var byOwnSchema = []string{"resource.required", "resource.integer", "resource.read-only", "json.size"}
 
 // TestLint_FindsEachViolation checks that Lint reports each violation with its path, and no other finding.
@@ -326,7 +326,7 @@ func TestLint_AcceptsRFCSamples(t *testing.T) {
 		r := lint.Lint(data, lint.Options{})
 		require.NotEmpty(t, r.Kind)
 		for _, f := range r.Findings {
-			cut := f.Rule.ID == "resource.certificate" // the sample has the first line of one
+			cut := f.Rule.ID == "resource.certificate" // the sample has the first line of a certificate
 			require.True(t, cut || f.Outcome() == conformance.Info, "%s: %+v", name, f)
 		}
 	}
@@ -354,7 +354,7 @@ func TestLint_NoFalsePositives(t *testing.T) {
 		"bulk response": {"BulkResponse",
 			bulkResponse(`[{"method":"POST","bulkId":"a","status":"201","location":"https://example.com/Users/1"},{"method":"POST","bulkId":"b",` +
 				`"status":"409","response":` + scimError(`"status":"409","scimType":"uniqueness"`) + `}]`)},
-		"refused bulk": {"BulkResponse",
+		"rejected bulk": {"BulkResponse",
 			bulkResponse(`[{"method":"PUT","status":"400","response":` + scimError(`"status":"400"`) +
 				`},{"method":"POST","status":"400","response":` + scimError(`"status":"400"`) + `}]`)},
 		"error": {"Error", scimError(`"status":"400","scimType":"invalidFilter","detail":"a"`)},
@@ -376,7 +376,9 @@ func TestLint_NoFalsePositives(t *testing.T) {
 
 func TestLint_CustomSchemas(t *testing.T) {
 	own, err := lint.ReadSchemas([]byte(`{"schemas":["` + scim.SchemaSchema + `"],"id":"urn:example:Thing","name":"Thing","attributes":[
-		{"name":"serial","type":"string","multiValued":false,"required":true},{"name":"price","type":"integer","multiValued":false},{"name":"stock","type":"integer","multiValued":false,"mutability":"readOnly"}]}`))
+		{"name":"serial","type":"string","multiValued":false,"required":true},
+		{"name":"price","type":"integer","multiValued":false},
+		{"name":"stock","type":"integer","multiValued":false,"mutability":"readOnly"}]}`))
 	require.NoError(t, err)
 	rules := func(document string, opts lint.Options) (out []string) {
 		opts.Schemas = own

@@ -12,11 +12,11 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// list judges a ListResponse (RFC 7644 section 3.4.2) with its resources.
+// list validates a ListResponse (RFC 7644 section 3.4.2) with its resources.
 func (l *linter) list(n *node) {
 	resources := n.given("Resources")
 	if resources != nil && resources.kind != kindArray {
-		l.broken(resources, "list.resources", "an array", resources)
+		l.addFinding(resources, "list.resources", "an array", resources)
 		resources = nil
 	}
 	count := 0
@@ -27,20 +27,20 @@ func (l *linter) list(n *node) {
 	perPage, counted := n.given("itemsPerPage").integer()
 	switch {
 	case n.given("totalResults") == nil && n.given("nextCursor") != nil:
-		// RFC 9865 lets a list with cursors leave it out.
+		// RFC 9865 permits a list with cursors without totalResults.
 	case n.given("totalResults") == nil:
 		l.missing(n, "totalResults", "list.total-results", "an integer")
 	case !whole || total < count:
-		l.broken(n.get("totalResults"), "list.total-results", fmt.Sprintf("an integer of %d or more", count), n.get("totalResults"))
+		l.addFinding(n.get("totalResults"), "list.total-results", fmt.Sprintf("an integer of %d or more", count), n.get("totalResults"))
 	case resources == nil && n.get("Resources") == nil && total > 0 && (!counted || perPage > 0):
 		l.missing(n, "Resources", "list.resources", "an array")
 	}
 	if v := n.given("itemsPerPage"); v != nil && (!counted || perPage != count) {
-		l.broken(v, "list.items-per-page", strconv.Itoa(count), v)
+		l.addFinding(v, "list.items-per-page", strconv.Itoa(count), v)
 	}
 	if v := n.given("startIndex"); v != nil {
 		if first, ok := v.integer(); !ok || first < 1 {
-			l.broken(v, "list.start-index", "an integer from 1", v)
+			l.addFinding(v, "list.start-index", "an integer from 1", v)
 		}
 	}
 	if resources == nil {
@@ -49,12 +49,12 @@ func (l *linter) list(n *node) {
 	ids := map[string]bool{}
 	for _, item := range resources.items {
 		if item.kind != kindObject {
-			l.broken(item, "list.resources", "an object", item)
+			l.addFinding(item, "list.resources", "an object", item)
 			continue
 		}
 		if id := item.given("id"); id.string() != "" {
 			if ids[id.text] {
-				l.broken(id, "list.ids", "another id than that of an earlier resource", id)
+				l.addFinding(id, "list.ids", "an id that no earlier resource has", id)
 			}
 			ids[id.text] = true
 		}
@@ -62,7 +62,7 @@ func (l *linter) list(n *node) {
 	}
 }
 
-// scimTypes are the registered keywords with the statuses that fit (RFC 7644 table 9, RFC 9865 section 2.1).
+// scimTypes are the registered keywords with their permitted statuses (RFC 7644 table 9, RFC 9865 section 2.1).
 var scimTypes = map[string][]string{
 	"invalidFilter": {"400", "403"}, "tooMany": {"400"}, "uniqueness": {"400", "409"}, "mutability": {"400", "409"},
 	"invalidSyntax": {"400", "413", "415"},
@@ -73,34 +73,34 @@ var scimTypes = map[string][]string{
 
 var threeDigits = regexp.MustCompile(`^[1-5]\d\d$`)
 
-// error judges an Error message (RFC 7644 section 3.12).
+// error validates an Error message (RFC 7644 section 3.12).
 func (l *linter) error(n *node) {
 	status := n.given("status")
 	switch {
 	case status == nil:
-		l.missing(n, "status", "error.status", "a text of three digits")
+		l.missing(n, "status", "error.status", "a string of three digits")
 	case !threeDigits.MatchString(status.string()):
-		l.broken(status, "error.status", "a text of three digits", status)
+		l.addFinding(status, "error.status", "a string of three digits", status)
 	}
 	if kind := n.given("scimType"); kind != nil {
 		statuses, known := scimTypes[kind.string()]
 		switch {
 		case !known:
-			l.broken(kind, "error.scim-type", "a registered keyword", kind)
+			l.addFinding(kind, "error.scim-type", "a registered keyword", kind)
 		case status != nil && !slices.Contains(statuses, status.text):
-			l.broken(kind, "error.scim-type", "a keyword for status "+status.show(), kind)
+			l.addFinding(kind, "error.scim-type", "a keyword for status "+status.show(), kind)
 		}
 	}
 	if detail := n.given("detail"); detail != nil && detail.kind != kindString {
-		l.broken(detail, "error.detail", "a text", detail)
+		l.addFinding(detail, "error.detail", "a string", detail)
 	}
 }
 
-// search judges a SearchRequest (RFC 7644 section 3.4.3).
+// search validates a SearchRequest (RFC 7644 section 3.4.3).
 func (l *linter) search(n *node) {
 	for _, name := range []string{"filter", "sortBy", "sortOrder", "cursor"} {
 		if v := n.given(name); v != nil && v.kind != kindString {
-			l.broken(v, "search.member", "a text", v)
+			l.addFinding(v, "search.member", "a string", v)
 		}
 	}
 	for name, least := range map[string]int{"startIndex": 1, "count": 0} {
@@ -109,9 +109,9 @@ func (l *linter) search(n *node) {
 			continue
 		}
 		if got, ok := v.integer(); !ok {
-			l.broken(v, "search.member", "an integer", v)
+			l.addFinding(v, "search.member", "an integer", v)
 		} else if got < least {
-			l.broken(v, "search.paging", strconv.Itoa(least)+" or more", v)
+			l.addFinding(v, "search.paging", strconv.Itoa(least)+" or more", v)
 		}
 	}
 	for _, name := range []string{"attributes", "excludedAttributes"} {
@@ -120,30 +120,30 @@ func (l *linter) search(n *node) {
 			continue
 		}
 		if v.kind != kindArray {
-			l.broken(v, "search.member", "an array of texts", v)
+			l.addFinding(v, "search.member", "an array of strings", v)
 			continue
 		}
 		for _, item := range v.items {
 			if item.kind != kindString {
-				l.broken(item, "search.member", "a text", item)
+				l.addFinding(item, "search.member", "a string", item)
 			} else if _, err := scim.ParseAttrPath(item.text); err != nil {
-				l.broken(item, "search.attribute", "attribute notation", item)
+				l.addFinding(item, "search.attribute", "attribute notation", item)
 			}
 		}
 	}
 	if both := n.given("excludedAttributes"); both != nil && n.given("attributes") != nil {
-		l.broken(both, "search.both-projections", "one of the two", both)
+		l.addFinding(both, "search.both-projections", "attributes or excludedAttributes", both)
 	}
 	if v := n.given("filter"); v.is(kindString) {
 		l.filter(v)
 	}
 	if v := n.given("sortBy"); v.is(kindString) {
 		if _, err := scim.ParseAttrPath(v.text); err != nil {
-			l.broken(v, "search.attribute", "attribute notation", v)
+			l.addFinding(v, "search.attribute", "attribute notation", v)
 		}
 	}
 	if v := n.given("sortOrder"); v.is(kindString) && !strings.EqualFold(v.text, "ascending") && !strings.EqualFold(v.text, "descending") {
-		l.broken(v, "search.sort-order", "ascending or descending", v)
+		l.addFinding(v, "search.sort-order", "ascending or descending", v)
 	}
 }
 

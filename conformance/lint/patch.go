@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// patch judges a PatchOp message (RFC 7644 section 3.5.2).
+// patch validates a PatchOp message (RFC 7644 section 3.5.2).
 func (l *linter) patch(n *node) {
 	operations := n.given("Operations")
 	switch {
@@ -17,12 +17,12 @@ func (l *linter) patch(n *node) {
 		l.missing(n, "Operations", "patch.operations", "an array of one or more operations")
 		return
 	case operations.kind != kindArray || len(operations.items) == 0:
-		l.broken(operations, "patch.operations", "an array of one or more operations", operations)
+		l.addFinding(operations, "patch.operations", "an array of one or more operations", operations)
 		return
 	}
 	for _, o := range operations.items {
 		if o.kind != kindObject {
-			l.broken(o, "patch.operations", "an object", o)
+			l.addFinding(o, "patch.operations", "an object", o)
 			continue
 		}
 		l.operation(o)
@@ -40,15 +40,15 @@ func (l *linter) operation(o *node) {
 	case op == nil:
 		l.missing(o, "op", "patch.op", "add, remove or replace")
 	case !slices.Contains([]string{scim.OpAdd, scim.OpRemove, scim.OpReplace}, name):
-		l.broken(op, "patch.op-known", "add, remove or replace", op)
+		l.addFinding(op, "patch.op-known", "add, remove or replace", op)
 	case op.text != name:
-		l.broken(op, "patch.op-case", name, op)
+		l.addFinding(op, "patch.op-case", name, op)
 	}
 	switch {
 	case path == nil && name == scim.OpRemove:
 		l.missing(o, "path", "patch.remove-path", "a path")
 	case path != nil && path.kind != kindString:
-		l.broken(path, "patch.path", "a text", path)
+		l.addFinding(path, "patch.path", "a string", path)
 		return
 	case path != nil:
 		if err := grammar.Path(path.text); err != nil {
@@ -62,10 +62,10 @@ func (l *linter) operation(o *node) {
 	case value == nil && name == scim.OpReplace:
 		l.missing(o, "value", "patch.replace-value", "a value")
 	case value.isGiven() && name == scim.OpRemove:
-		l.broken(value, "patch.remove-value", "no value", value)
+		l.addFinding(value, "patch.remove-value", "no value", value)
 	case value == nil || name == scim.OpRemove:
 	case path == nil && value.kind != kindObject:
-		l.broken(value, "patch.value-object", "an object of attributes", value)
+		l.addFinding(value, "patch.value-object", "an object of attributes", value)
 	case path == nil:
 		l.patchObject(value)
 	}
@@ -76,7 +76,7 @@ func (l *linter) operation(o *node) {
 
 func (n *node) isGiven() bool { return n != nil && n.kind != kindNull }
 
-// hide makes a value and all that is in it a secret.
+// hide marks a value and everything in it as secret.
 func (n *node) hide() {
 	if n == nil {
 		return
@@ -90,7 +90,7 @@ func (n *node) hide() {
 	}
 }
 
-// patchObject judges the value of an operation without a path.
+// patchObject validates the value of an operation without a path.
 func (l *linter) patchObject(value *node) {
 	for _, m := range value.members {
 		if slices.ContainsFunc(commonNames, func(c string) bool { return scim.EqualName(c, m.name) }) {
@@ -114,8 +114,8 @@ func (l *linter) patchObject(value *node) {
 	}
 }
 
-// target judges what a path names, as far as the schemas are known. The resource type is not known: the first schema that has
-// the attribute decides.
+// target validates the attribute that a path names, if its schema is known. The resource type is unknown: the first schema with the
+// attribute decides.
 func (l *linter) target(path, value *node, op string) {
 	name, rest, filtered := strings.Cut(path.text, "[")
 	a, sub := l.find(name)
@@ -130,14 +130,14 @@ func (l *linter) target(path, value *node, op string) {
 	if a == nil {
 		if p, err := scim.ParseAttrPath(name); l.schema(name) == nil &&
 			(err != nil || !slices.ContainsFunc(commonNames, func(c string) bool { return scim.EqualName(c, p.Name) })) {
-			l.broken(path, "patch.unknown-attribute", "an attribute of a known schema", path)
+			l.addFinding(path, "patch.unknown-attribute", "an attribute of a known schema", path)
 		} else if err == nil && (scim.EqualName(p.Name, "id") || scim.EqualName(p.Name, "meta")) {
-			l.broken(path, "patch.read-only", "an attribute that clients may change", path)
+			l.addFinding(path, "patch.read-only", "an attribute that clients may change", path)
 		}
 		return
 	}
 	if a.Mutability == schema.ReadOnly || sub != nil && sub.Mutability == schema.ReadOnly {
-		l.broken(path, "patch.read-only", "an attribute that clients may change", path)
+		l.addFinding(path, "patch.read-only", "an attribute that clients may change", path)
 	}
 	if !value.isGiven() || op == scim.OpRemove {
 		return
@@ -152,19 +152,19 @@ func (l *linter) target(path, value *node, op string) {
 	}
 }
 
-// written judges the value of a whole attribute. An element may be added to a multi-valued attribute without an array.
+// written validates the value of a whole attribute. An element may be added to a multi-valued attribute without an array.
 func (l *linter) written(value *node, a *schema.Attribute, op string) {
 	if a.MultiValued && op == scim.OpAdd && value.kind != kindArray {
 		l.element(value, a)
 		return
 	}
 	before := l.opts.Partial
-	l.opts.Partial = op != scim.OpAdd && !a.MultiValued // a complex value may be a part of the whole
+	l.opts.Partial = op != scim.OpAdd && !a.MultiValued // a complex value may lack sub-attributes
 	l.attribute(value, a)
 	l.opts.Partial = before
 }
 
-// find returns the definition that a path without filter names.
+// find returns the definition of the attribute that a path without filter names.
 func (l *linter) find(name string) (a, sub *schema.Attribute) {
 	p, err := scim.ParseAttrPath(name)
 	if err != nil {

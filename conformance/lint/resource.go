@@ -12,31 +12,31 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// resource judges a resource of users' data. Base is the URN of its base schema, "" to find it out.
+// resource validates a resource such as User. base is the URN of its base schema, "" if it is to be detected.
 func (l *linter) resource(n *node, base string, urns []string, from Side) {
 	if base == "" {
 		base = l.baseOf(n, urns)
 	}
 	for i, item := range n.get("schemas").textNodes() {
 		if l.schema(urns[i]) == nil && !scim.EqualName(urns[i], base) {
-			l.broken(item, "schemas.unknown", "a known schema", item)
+			l.addFinding(item, "schemas.unknown", "a known schema", item)
 		}
 	}
 	core := l.schema(base)
 	switch {
 	case core == nil && base == "":
 		if len(urns) > 0 && !slices.ContainsFunc(urns, func(u string) bool { return l.schema(u) == nil }) {
-			l.broken(n.get("schemas"), "schemas.base", "the base schema of a resource type", n.get("schemas").first())
+			l.addFinding(n.get("schemas"), "schemas.base", "the base schema of a resource type", n.get("schemas").first())
 		}
 		return
 	case core == nil:
 		l.named(base)
-		l.broken(n, "schemas.unknown", "a known schema", &node{kind: kindString, text: base})
+		l.addFinding(n, "schemas.unknown", "a known schema", &node{kind: kindString, text: base})
 		return
 	}
 	l.named(core.Name)
 	if len(urns) > 0 && !slices.ContainsFunc(urns, func(u string) bool { return scim.EqualName(u, base) }) {
-		l.broken(n.get("schemas"), "schemas.base", base, n.get("schemas").first())
+		l.addFinding(n.get("schemas"), "schemas.base", base, n.get("schemas").first())
 	}
 	l.extensions(n, core, urns)
 	l.attributes(n, core, from)
@@ -46,7 +46,7 @@ func (l *linter) resource(n *node, base string, urns []string, from Side) {
 	}
 }
 
-// textNodes returns the elements that are texts.
+// textNodes returns the elements that are strings.
 func (n *node) textNodes() []*node {
 	var out []*node
 	if n != nil {
@@ -59,8 +59,8 @@ func (n *node) textNodes() []*node {
 	return out
 }
 
-// baseOf finds the base schema: User or Group, else the known schema that is no container of the object; without schemas,
-// what the members look like.
+// baseOf returns the base schema: User or Group, else the known schema that is not the name of an extension object. Without schemas, it
+// depends on the members.
 func (l *linter) baseOf(n *node, urns []string) string {
 	for _, core := range []string{scim.UserSchema, scim.GroupSchema} {
 		if slices.ContainsFunc(urns, func(u string) bool { return scim.EqualName(u, core) }) {
@@ -74,7 +74,7 @@ func (l *linter) baseOf(n *node, urns []string) string {
 	}
 	switch {
 	case slices.ContainsFunc(urns, func(u string) bool { return l.schema(u) == nil }):
-		return "" // it may be the base schema of a type that is not known here
+		return "" // possibly the base schema of an unknown resource type
 	case n.get("userName") != nil:
 		return scim.UserSchema
 	case n.get("members") != nil, len(urns) == 0 && n.get("displayName") != nil:
@@ -83,7 +83,7 @@ func (l *linter) baseOf(n *node, urns []string) string {
 	return ""
 }
 
-// extensions judges the objects that are named by URNs.
+// extensions validates the objects that have a URN as name.
 func (l *linter) extensions(n *node, core *schema.Schema, urns []string) {
 	listed := func(urn string) bool {
 		return slices.ContainsFunc(urns, func(u string) bool { return scim.EqualName(u, urn) })
@@ -97,16 +97,16 @@ func (l *linter) extensions(n *node, core *schema.Schema, urns []string) {
 			l.at(m.at, m.value.path, "resource.core-container", "attributes at the top level", "an object named by the base schema")
 		case s == nil && m.value.kind == kindObject:
 			if len(m.value.members) > 0 && len(urns) > 0 && !listed(m.name) {
-				l.broken(m.value, "schemas.extension-unnamed", m.name+" in schemas", nil)
+				l.addFinding(m.value, "schemas.extension-unnamed", m.name+" in schemas", nil)
 			}
 		case s == nil:
-			// A path such as urn:...:User:department, which some clients send in place of an object.
+			// Some clients send a path such as urn:...:User:department in place of an object.
 			l.at(m.at, m.value.path, "resource.extension-container", "an object named by the URN of the extension", m.value.show())
 		case m.value.kind != kindObject:
-			l.broken(m.value, "resource.kind", "an object", m.value)
+			l.addFinding(m.value, "resource.kind", "an object", m.value)
 		default:
 			if len(m.value.members) > 0 && len(urns) > 0 && !listed(m.name) {
-				l.broken(m.value, "schemas.extension-unnamed", s.ID+" in schemas", nil)
+				l.addFinding(m.value, "schemas.extension-unnamed", s.ID+" in schemas", nil)
 			}
 			l.members(m.value, s.Attributes, nil)
 			l.requiredOf(m.value, s.Attributes, nil)
@@ -118,7 +118,7 @@ func (l *linter) extensions(n *node, core *schema.Schema, urns []string) {
 	}
 	for i, item := range n.get("schemas").textNodes() {
 		if !scim.EqualName(urns[i], core.ID) && l.schema(urns[i]) != nil && n.given(urns[i]) == nil {
-			l.broken(item, "schemas.extension-empty", "data of the extension", nil)
+			l.addFinding(item, "schemas.extension-empty", "data of the extension", nil)
 		}
 	}
 }
@@ -128,7 +128,7 @@ func isURN(name string) bool { return strings.HasPrefix(strings.ToLower(name), "
 // commonNames are the attributes of every resource (RFC 7643 section 3.1).
 var commonNames = []string{"schemas", "id", "externalId", "meta"}
 
-// attributes judges the top level of a resource.
+// attributes validates the top level of a resource.
 func (l *linter) attributes(n *node, core *schema.Schema, from Side) {
 	l.members(n, core.Attributes, func(m member) bool {
 		for _, common := range commonNames {
@@ -156,18 +156,19 @@ func (l *linter) attributes(n *node, core *schema.Schema, from Side) {
 		}
 		switch {
 		case a.Secret() && from == Server:
-			l.broken(v, "resource.no-password", "nothing", &node{kind: kindString, secret: true})
+			l.addFinding(v, "resource.no-password", "nothing", &node{kind: kindString, secret: true})
 		case a.Secret() && from == Unknown:
-			l.broken(v, "resource.password-here", "nothing, should this be an answer", &node{kind: kindString, secret: true})
+			l.addFinding(v, "resource.password-here", "no password in a response", &node{kind: kindString, secret: true})
 		case a.Mutability == schema.ReadOnly && from == Client && a.Name == "groups" && len(v.items) > 0:
-			l.broken(v, "resource.membership", "nothing", v)
+			l.addFinding(v, "resource.membership", "nothing", v)
 		case a.Mutability == schema.ReadOnly && from == Client && a.Name != "groups":
-			l.broken(v, "resource.read-only", "nothing", v)
+			l.addFinding(v, "resource.read-only", "nothing", v)
 		}
 	}
 }
 
-// members judges the members of an object by their definitions. Other takes those that have none, and says whether it did.
+// members validates the members of an object by their definitions. other handles members without a definition, and reports whether it
+// accepted them.
 func (l *linter) members(n *node, defined []*schema.Attribute, other func(member) bool) {
 	for _, m := range n.members {
 		a := attributeNamed(defined, m.name)
@@ -198,18 +199,18 @@ func (l *linter) spelling(m member, name string) {
 	}
 }
 
-// attribute judges the whole value of an attribute.
+// attribute validates the whole value of an attribute.
 func (l *linter) attribute(v *node, a *schema.Attribute) {
 	switch {
 	case v.kind == kindNull, v.kind == kindBroken:
 	case !a.MultiValued:
 		if v.kind == kindArray {
-			l.broken(v, "resource.multi-valued", "one value", v)
+			l.addFinding(v, "resource.multi-valued", "one value", v)
 			return
 		}
 		l.element(v, a)
 	case v.kind != kindArray:
-		l.broken(v, "resource.multi-valued", "an array", v)
+		l.addFinding(v, "resource.multi-valued", "an array", v)
 	default:
 		l.elements(v, a)
 	}
@@ -225,13 +226,13 @@ func (l *linter) elements(v *node, a *schema.Attribute) {
 		}
 		if p := item.get("primary"); p.is(kindBool) && p.text == "true" {
 			if primary++; primary == 2 {
-				l.broken(p, "resource.one-primary", "at most one primary element", p)
+				l.addFinding(p, "resource.one-primary", "at most one primary element", p)
 			}
 		}
 		if key := item.get("value").string(); key != "" {
 			key += "\x00" + strings.ToLower(item.get("type").string())
 			if seen[key] {
-				l.broken(item, "resource.repeated-element", "each pair of type and value once", item)
+				l.addFinding(item, "resource.repeated-element", "each pair of type and value once", item)
 			}
 			seen[key] = true
 		}
@@ -241,17 +242,17 @@ func (l *linter) elements(v *node, a *schema.Attribute) {
 	}
 }
 
-// A shape says how the values of a simple type look.
+// A shape describes the values of a simple type.
 type shape struct {
 	kind kind
-	rule string // for the wrong kind
+	rule string // the rule for a wrong JSON kind
 	want string
-	text *regexp.Regexp // for the right kind; nil allows all
-	form string         // the rule for a text that does not match
+	text *regexp.Regexp // the form of strings; nil permits all
+	form string         // the rule for a string that does not match
 }
 
 var shapes = map[schema.Type]shape{
-	schema.String:  {kind: kindString, rule: "resource.kind", want: "a text"},
+	schema.String:  {kind: kindString, rule: "resource.kind", want: "a string"},
 	schema.Boolean: {kind: kindBool, rule: "resource.boolean", want: "true or false, without quotation marks"},
 	schema.Decimal: {kind: kindNumber, rule: "resource.kind", want: "a number"},
 	schema.Integer: {kind: kindNumber, rule: "resource.integer", want: "a number without fraction and exponent",
@@ -262,14 +263,14 @@ var shapes = map[schema.Type]shape{
 		form: "resource.reference"},
 }
 
-// element judges a single value.
+// element validates a single value.
 func (l *linter) element(v *node, a *schema.Attribute) {
 	if v.kind == kindBroken {
 		return
 	}
 	if a.Type == schema.Complex {
 		if v.kind != kindObject {
-			l.broken(v, "resource.kind", "an object", v)
+			l.addFinding(v, "resource.kind", "an object", v)
 			return
 		}
 		l.members(v, a.SubAttributes, nil)
@@ -282,11 +283,11 @@ func (l *linter) element(v *node, a *schema.Attribute) {
 	}
 	switch {
 	case v.kind != s.kind:
-		l.broken(v, s.rule, s.want, v)
+		l.addFinding(v, s.rule, s.want, v)
 	case s.text != nil && !s.text.MatchString(v.text):
-		l.broken(v, s.form, s.want, v)
+		l.addFinding(v, s.form, s.want, v)
 	case a.Type == schema.DateTime && !isDateTime(v.text), a.Type == schema.Binary && !isBase64(v.text):
-		l.broken(v, s.rule, s.want, v)
+		l.addFinding(v, s.rule, s.want, v)
 	default:
 		l.syntax(v, a)
 	}
@@ -303,7 +304,7 @@ func isBase64(s string) bool {
 	return padded == nil || bare == nil
 }
 
-// syntaxRules are the rules for what values look like beyond their type. User names are for the server to judge.
+// syntaxRules are the rules for the syntax of values beyond their type. The syntax of user names depends on the server.
 var syntaxRules = map[schema.Syntax]struct{ rule, want string }{
 	schema.URL:            {"resource.profile-url", "an absolute URL"},
 	schema.LanguageRanges: {"resource.preferred-language", "languages as in Accept-Language"},
@@ -319,25 +320,25 @@ func (l *linter) syntax(v *node, a *schema.Attribute) {
 	}
 	if r, has := syntaxRules[a.Syntax]; has {
 		if _, err := a.CleanElement(v.value(), scim.AttrPath{Name: a.Name}, schema.CleanOptions{}); err != nil {
-			l.broken(v, r.rule, r.want, v)
+			l.addFinding(v, r.rule, r.want, v)
 			return
 		}
 	}
 	if strings.Contains(v.path, ".emails[") && a.Name == "value" && !isAddress(v.text) {
-		l.broken(v, "resource.email", "an address such as ann@example.com", v)
+		l.addFinding(v, "resource.email", "an address such as ann@example.com", v)
 	}
 	if len(a.CanonicalValues) > 0 && !slices.ContainsFunc(a.CanonicalValues, func(c string) bool { return strings.EqualFold(c, v.text) }) {
-		l.broken(v, "resource.canonical-value", "one of "+strings.Join(a.CanonicalValues, ", "), v)
+		l.addFinding(v, "resource.canonical-value", "one of "+strings.Join(a.CanonicalValues, ", "), v)
 	}
 }
 
-// isAddress is generous: what a mail system takes is its own business.
+// isAddress reports whether a string may be an email address. It is lenient, because mail systems differ in the addresses that they accept.
 func isAddress(s string) bool {
 	at := strings.LastIndexByte(s, '@')
 	return at > 0 && at < len(s)-1 && !strings.ContainsAny(s[at:], " \t\r\n,;<>")
 }
 
-// required judges what must be there.
+// required reports absent required attributes.
 func (l *linter) required(n *node, core *schema.Schema) {
 	special := map[string]string{scim.UserSchema + "userName": "resource.required-username",
 		scim.GroupSchema + "displayName": "resource.required-displayname"}
@@ -350,7 +351,7 @@ func (l *linter) requiredOf(n *node, defined []*schema.Attribute, rule func(*sch
 	}
 	for _, a := range defined {
 		if !a.Required || a.Mutability == schema.ReadOnly || rule == nil && a.Name == "value" {
-			continue // a missing value has rules of its own
+			continue // another rule covers a missing value
 		}
 		id := "resource.required"
 		if rule != nil && rule(a) != "" {
@@ -360,33 +361,33 @@ func (l *linter) requiredOf(n *node, defined []*schema.Attribute, rule func(*sch
 		case v == nil:
 			l.missing(n, a.Name, id, "a value")
 		case v.kind == kindString && strings.TrimSpace(v.text) == "":
-			l.broken(v, id, "a value that is not empty", v)
+			l.addFinding(v, id, "a non-empty value", v)
 		}
 	}
 }
 
-// common judges id, externalId and meta.
+// common validates id, externalId and meta.
 func (l *linter) common(n *node, core *schema.Schema, from Side) {
 	id := n.given("id")
 	switch {
 	case id == nil && from == Server:
-		l.missing(n, "id", "resource.id", "a text")
+		l.missing(n, "id", "resource.id", "a string")
 	case id != nil && (id.kind != kindString || id.text == "" && from != Client):
-		l.broken(id, "resource.id", "a text that is not empty", id)
+		l.addFinding(id, "resource.id", "a non-empty string", id)
 	case id != nil && strings.Contains(id.text, "bulkId") && from != Client:
-		l.broken(id, "resource.id-bulkid", "an id without the word bulkId", id)
+		l.addFinding(id, "resource.id-bulkid", "an id without the word bulkId", id)
 	case id != nil && id.text != "" && from == Client:
-		l.broken(id, "resource.client-id", "no id, where the resource is new", id)
+		l.addFinding(id, "resource.client-id", "no id in a new resource", id)
 	}
 	if e := n.given("externalId"); e != nil && e.kind != kindString {
-		l.broken(e, "resource.kind", "a text", e)
+		l.addFinding(e, "resource.kind", "a string", e)
 	}
 	meta := n.given("meta")
 	if meta == nil {
 		return
 	}
 	if meta.kind != kindObject {
-		l.broken(meta, "resource.kind", "an object", meta)
+		l.addFinding(meta, "resource.kind", "an object", meta)
 		return
 	}
 	l.meta(meta, id, core, from)
@@ -395,29 +396,29 @@ func (l *linter) common(n *node, core *schema.Schema, from Side) {
 func (l *linter) meta(meta, id *node, core *schema.Schema, from Side) {
 	for _, name := range []string{"created", "lastModified"} {
 		if v := meta.given(name); v != nil && (v.kind != kindString || !isDateTime(v.text)) {
-			l.broken(v, "resource.date-time", shapes[schema.DateTime].want, v)
+			l.addFinding(v, "resource.date-time", shapes[schema.DateTime].want, v)
 		}
 	}
 	if from == Client {
-		return // what a client sends of it is ignored
+		return // servers ignore what a client sends in it
 	}
 	if kind := meta.given("resourceType"); kind != nil &&
 		(scim.EqualName(core.ID, scim.UserSchema) || scim.EqualName(core.ID, scim.GroupSchema)) && kind.string() != core.Name {
-		l.broken(kind, "resource.meta-type", core.Name, kind)
+		l.addFinding(kind, "resource.meta-type", core.Name, kind)
 	}
 	created, err1 := schema.ParseDateTime(meta.given("created").string())
 	modified, err2 := schema.ParseDateTime(meta.given("lastModified").string())
 	if err1 == nil && err2 == nil && modified.Before(created) {
-		l.broken(meta.get("lastModified"), "resource.meta-times", "not before "+meta.get("created").text, meta.get("lastModified"))
+		l.addFinding(meta.get("lastModified"), "resource.meta-times", "not before "+meta.get("created").text, meta.get("lastModified"))
 	}
 	if location := meta.given("location"); location != nil {
 		u, err := url.Parse(location.string())
 		if location.string() == "" || err != nil || id.string() != "" && !strings.HasSuffix(u.Path, "/"+id.text) {
-			l.broken(location, "resource.meta-location", "a URI that ends in the id", location)
+			l.addFinding(location, "resource.meta-location", "a URI that ends in the id", location)
 		}
 	}
 	if version := meta.given("version"); version != nil && !entityTag.MatchString(version.string()) {
-		l.broken(version, "resource.meta-version", `"..." or W/"..."`, version)
+		l.addFinding(version, "resource.meta-version", `"..." or W/"..."`, version)
 	}
 }
 

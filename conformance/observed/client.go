@@ -17,7 +17,7 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// clientArea begins the ids of all checks of the client's side.
+// clientArea is the first part of the ids of all checks of clients.
 const clientArea = "client"
 
 type (
@@ -32,10 +32,10 @@ const (
 	may     = conformance.May
 )
 
-// ClientChecks returns the checks of the client's side: of how it asks, what it sends (the rules of package lint) and how it
-// goes about it. They remember what they have seen, so each verdict takes a fresh list.
+// ClientChecks returns the checks of clients: of their requests, of the bodies (the rules of package lint) and of their behavior over
+// several exchanges. The checks have state, so each verdict needs a new list.
 func ClientChecks() []conformance.Check {
-	return slices.Concat(headers(), queries(), bodies(), manners())
+	return slices.Concat(headers(), queries(), bodies(), behavior())
 }
 
 func reqs(ids ...string) []string { return ids }
@@ -51,15 +51,15 @@ func isJSON(media string) bool {
 	return media == scim.MediaType || media == "application/json"
 }
 
-// headers are the checks of what surrounds a request.
+// headers are the checks of the headers of requests.
 func headers() []check {
 	return []check{
 		{
 			ID:           "client.media-type",
-			Title:        "Every body that the client sends is typed application/scim+json, or application/json",
+			Title:        "Every request body has the Content-Type application/scim+json or application/json",
 			Requirements: reqs("RFC7644-3.1-01"),
 			Level:        must,
-			Why:          "Servers choose the parser by the type, and many refuse others with 415.",
+			Why:          "Servers select the parser by the Content-Type, and many reject other types with 415.",
 			Fix:          "Send Content-Type: application/scim+json with every body.",
 			Watch: func(w *watched) {
 				if len(sent(w)) > 0 {
@@ -70,10 +70,10 @@ func headers() []check {
 		},
 		{
 			ID:           "client.scim-media-type",
-			Title:        "Bodies are typed application/scim+json",
+			Title:        "Request bodies have the Content-Type application/scim+json",
 			Requirements: reqs("RFC7644-8.1-01"),
 			Level:        may,
-			Why:          "Some servers take nothing else.",
+			Why:          "Some servers accept no other type.",
 			Fix:          "Send application/scim+json in place of application/json.",
 			Watch: func(w *watched) {
 				if isJSON(w.Request.Header.Get("Content-Type")) && len(sent(w)) > 0 {
@@ -86,7 +86,7 @@ func headers() []check {
 			ID:    "client.accept",
 			Title: "The client accepts SCIM: application/scim+json, application/json or anything",
 			Level: interop,
-			Why:   "A server may answer 406 to anything else.",
+			Why:   "A server may return 406 for any other Accept.",
 			Fix:   "Send Accept: application/scim+json.",
 			Watch: func(w *watched) {
 				if accept := w.Request.Header.Get("Accept"); accept != "" {
@@ -99,9 +99,9 @@ func headers() []check {
 		},
 		{
 			ID:    "client.user-agent",
-			Title: "The client says who it is in User-Agent",
+			Title: "The client sends its name in User-Agent",
 			Level: may,
-			Why:   "Who runs the server wants to know whom to ask.",
+			Why:   "Without it, the operator of the server cannot identify the client.",
 			Fix:   "Send a User-Agent with name and version.",
 			Watch: func(w *watched) {
 				agent := w.Request.Header.Get("User-Agent")
@@ -112,19 +112,19 @@ func headers() []check {
 			ID:    "client.body-where-none-belongs",
 			Title: "GET and DELETE have no body",
 			Level: interop,
-			Why:   "Such a body has no meaning; servers and gateways drop it or refuse the request.",
-			Fix:   "Put what a query asks into its parameters, or POST it to .search.",
+			Why:   "Such a body has no meaning; servers and gateways drop it or reject the request.",
+			Fix:   "Send a query as parameters, or as a POST to .search.",
 			Watch: func(w *watched) {
 				if w.Request.Method == http.MethodGet || w.Request.Method == http.MethodDelete {
-					w.Holds(len(sent(w)) == 0, "body of the request", "nothing", "a body")
+					w.Holds(len(sent(w)) == 0, "body of the request", "no body", "a body")
 				}
 			},
 		},
 		{
 			ID:    "client.credentials",
-			Title: "Requests for people and groups carry credentials",
+			Title: "Requests for users and groups have credentials",
 			Level: may,
-			Why:   "An endpoint that needs none is open to all.",
+			Why:   "An endpoint that requires none is open to every client.",
 			Fix:   "Send an Authorization header.",
 			Watch: func(w *watched) {
 				if w.Collection() == "Users" || w.Collection() == "Groups" {
@@ -134,11 +134,11 @@ func headers() []check {
 		},
 		{
 			ID:           "client.endpoint-case",
-			Title:        "Endpoints are written as /ResourceTypes lists them, without a slash at the end",
+			Title:        "Endpoints are spelled as in /ResourceTypes, without a trailing slash",
 			Requirements: reqs("RFC7644-3.2-04"),
 			Level:        interop,
-			Why:          "Paths are case exact: /users is another path.",
-			Fix:          "Take the endpoints from /ResourceTypes.",
+			Why:          "Paths are case-sensitive: /users is another path.",
+			Fix:          "Use the endpoints of /ResourceTypes.",
 			Watch: func(w *watched) {
 				for _, name := range []string{"Users", "Groups", "Bulk", "Me", "Schemas", "ResourceTypes", "ServiceProviderConfig"} {
 					if strings.EqualFold(w.Collection(), name) {
@@ -151,7 +151,7 @@ func headers() []check {
 	}
 }
 
-// queries are the checks of parameters.
+// queries are the checks of query parameters.
 func queries() []check {
 	parameter := func(w *watched, name string, judge func(value string)) {
 		for _, v := range w.Request.Query[name] {
@@ -161,11 +161,11 @@ func queries() []check {
 	return []check{
 		{
 			ID:           "client.filter",
-			Title:        "Filters follow the grammar",
+			Title:        "Filters conform to the grammar",
 			Requirements: reqs("RFC7644-3.4.2.2-06"),
 			Level:        must,
-			Why:          "A server refuses what it cannot parse, or guesses.",
-			Fix:          `Write filters as userName eq "ann", with texts in double quotation marks, and percent-encode them.`,
+			Why:          "A server rejects a filter that it cannot parse, or guesses its meaning.",
+			Fix:          `Write filters as userName eq "ann", with strings in double quotation marks, and percent-encode them.`,
 			Watch: func(w *watched) {
 				parameter(w, "filter", func(v string) {
 					err := grammar.Filter(v)
@@ -176,15 +176,15 @@ func queries() []check {
 		},
 		{
 			ID:           "client.filter-form",
-			Title:        "Filters compare nothing behind brackets",
+			Title:        "Filters have no comparison after brackets",
 			Requirements: reqs("RFC7644-3.4.2.2-06"),
 			Level:        interop,
-			Why:          "The grammar has no such form; servers that keep to it answer 400.",
+			Why:          "The grammar has no such form; servers that implement it strictly return 400.",
 			Fix:          `Put the comparison into the brackets: emails[type eq "work" and value eq "a"].`,
 			Watch: func(w *watched) {
 				parameter(w, "filter", func(v string) {
 					e, told := errors.AsType[*grammar.Error](grammar.Filter(v))
-					w.Holds(!told || !e.Common, "filter", "no sub-attribute behind brackets", "one")
+					w.Holds(!told || !e.Common, "filter", "no sub-attribute after brackets", "one")
 				})
 			},
 		},
@@ -193,7 +193,7 @@ func queries() []check {
 			Title:        "attributes and excludedAttributes are in attribute notation",
 			Requirements: reqs("RFC7644-3.4.2.5-04"),
 			Level:        must,
-			Why:          "What is no name selects nothing.",
+			Why:          "An invalid name selects no attribute.",
 			Fix:          "Send names such as userName,name.familyName.",
 			Watch: func(w *watched) {
 				for _, name := range []string{"attributes", "excludedAttributes"} {
@@ -208,24 +208,25 @@ func queries() []check {
 		},
 		{
 			ID:           "client.one-projection",
-			Title:        "attributes and excludedAttributes do not come together",
+			Title:        "attributes and excludedAttributes are not combined",
 			Requirements: reqs("RFC7644-3.4.2.5-03"),
 			Level:        may,
-			Why:          "Servers differ in which of the two they follow.",
+			Why:          "Servers differ in which of the two they use.",
 			Fix:          "Send one of them.",
 			Watch: func(w *watched) {
 				if w.Projected() {
-					w.Holds(!w.Request.Query.Has("attributes") || !w.Request.Query.Has("excludedAttributes"), "parameters", "one of the two", "both")
+					w.Holds(!w.Request.Query.Has("attributes") || !w.Request.Query.Has("excludedAttributes"), "parameters",
+						"attributes or excludedAttributes", "both")
 				}
 			},
 		},
 		{
 			ID:           "client.paging",
-			Title:        "startIndex is an integer from 1, count one from 0",
+			Title:        "startIndex is an integer of at least 1, count one of at least 0",
 			Requirements: reqs("RFC7644-3.4.2.4-14"),
 			Level:        interop,
-			Why:          "Servers read smaller values as 1 and 0, and refuse what is no number.",
-			Fix:          "Begin with startIndex=1.",
+			Why:          "Servers read smaller values as 1 and 0, and reject values that are not numbers.",
+			Fix:          "Start with startIndex=1.",
 			Watch: func(w *watched) {
 				for name, least := range map[string]int{"startIndex": 1, "count": 0} {
 					parameter(w, name, func(v string) {
@@ -240,7 +241,7 @@ func queries() []check {
 			Title:        "sortBy is one attribute, sortOrder ascending or descending",
 			Requirements: reqs("RFC7644-3.4.2.3-04"),
 			Level:        interop,
-			Why:          "Servers that do not understand it answer in any order.",
+			Why:          "Servers that do not understand the parameters return any order.",
 			Fix:          "Send sortBy=name.familyName&sortOrder=ascending.",
 			Watch: func(w *watched) {
 				parameter(w, "sortBy", func(v string) {
@@ -255,11 +256,11 @@ func queries() []check {
 		cursors(),
 		{
 			ID:           "client.secret-in-address",
-			Title:        "No address carries a password or a token",
+			Title:        "No URL contains a password or a token",
 			Requirements: reqs("RFC7644-7.5.2-01"),
 			Level:        should,
-			Why:          "Addresses end up in the logs of every proxy on the way.",
-			Fix:          "Send credentials in the Authorization header, and searches for secrets not at all.",
+			Why:          "Every proxy between client and server may log URLs.",
+			Fix:          "Send credentials in the Authorization header, and do not search for secrets.",
 			Watch: func(w *watched) {
 				secret := strings.Contains(w.Exchange().URL, wirelog.Redacted) || strings.Contains(w.Exchange().URL, "%5Bredacted%5D")
 				w.Holds(!secret, "address", "no secret", wirelog.Redacted)
@@ -268,16 +269,16 @@ func queries() []check {
 	}
 }
 
-// cursors judges how the client walks by cursor (RFC 9865).
+// cursors checks how the client pages by cursor (RFC 9865).
 func cursors() check {
-	given := map[string]string{} // the query that each cursor belongs to
+	given := map[string]string{} // the query that returned each cursor
 	return check{
 		ID:           "client.cursor",
-		Title:        "A cursor is one that the server gave, sent with the parameters of the query that it belongs to",
+		Title:        "A cursor was returned by the server, and is sent with the parameters of its query",
 		Requirements: reqs("RFC9865-2-10"),
 		Level:        must,
-		Why:          "A cursor says where the walk was, not what was asked.",
-		Fix:          "Repeat all parameters and change cursor alone.",
+		Why:          "A cursor contains the position in the results, not the query.",
+		Fix:          "Repeat all parameters, and change only cursor.",
 		Watch: func(w *watched) {
 			rest := map[string][]string{}
 			for name, values := range w.Request.Query {
@@ -285,11 +286,11 @@ func cursors() check {
 					rest[name] = values
 				}
 			}
-			query := w.Request.Path + fmt.Sprint(rest) // maps print in the order of their keys
+			query := w.Request.Path + fmt.Sprint(rest) // fmt prints maps in the order of their keys
 			if cursor := w.Request.Query.Get("cursor"); cursor != "" {
 				of, known := given[cursor]
-				// A cursor that was given before the recording began cannot be known.
-				w.Holds(!known || of == query, "parameters beside cursor", "those of the query that the cursor belongs to", "others")
+				// A cursor that was returned before the recording started is unknown.
+				w.Holds(!known || of == query, "parameters other than cursor", "those of the query that returned the cursor", "others")
 			}
 			for _, name := range []string{"nextCursor", "previousCursor"} {
 				if cursor := w.Object().Text(name); cursor != "" {
@@ -300,21 +301,21 @@ func cursors() check {
 	}
 }
 
-// serverRules are the rules of package lint that no request of a client can break.
+// serverRules are the prefixes of the rules of package lint that apply only to responses.
 var serverRules = []string{"list.", "error.", "config.", "resourcetype.", "schema.", "bulkresponse.", "resource.no-password",
 	"resource.password-here", "resource.id-bulkid", "resource.meta-", "json.size"}
 
-// subjects tell which bodies a rule is about.
+// subjects are the kinds of bodies that a rule applies to.
 var subjects = map[string][]string{"patch": {"PatchOp", "BulkRequest"}, "bulk": {"BulkRequest"}, "search": {"SearchRequest"}}
 
-// bodies makes a check of every rule of package lint that binds clients.
+// bodies returns a check for each rule of package lint that binds clients.
 func bodies() []check {
 	last := struct {
 		of     *conformance.Response
 		report lint.Report
 	}{}
 	judge := func(w *watched) lint.Report {
-		if last.of != w.Response { // every check asks for the same exchange in turn
+		if last.of != w.Response { // all checks validate the same exchange, one after the other
 			last.of, last.report = w.Response, lint.Lint(sent(w), lint.Options{From: lint.Client, As: expected(w)})
 		}
 		return last.report
@@ -327,14 +328,14 @@ func bodies() []check {
 		subject, _, _ := strings.Cut(rule.ID, ".")
 		level := rule.Level
 		if clause, _ := requirements.Lookup(rule.Requirement); clause.Role == requirements.Server && level == must {
-			level = interop // what binds servers makes a client no liar, but servers will refuse it
+			level = interop // the requirement binds servers only, but a server may reject the request
 		}
 		out = append(out, check{
 			ID:           clientArea + "." + rule.ID,
 			Title:        "Sent by the client: " + rule.Title,
 			Requirements: reqs(rule.Requirement),
 			Level:        level,
-			Why:          "A server refuses what breaks the rule, or stores something other than was meant.",
+			Why:          "A server rejects a body that violates the rule, or stores a different value than intended.",
 			Fix:          rule.Fix,
 			Watch: func(w *watched) {
 				if len(sent(w)) == 0 || !isJSON(w.Request.Header.Get("Content-Type")) {
@@ -346,7 +347,7 @@ func bodies() []check {
 				}
 				w.MarkApplicable()
 				for _, f := range report.Findings {
-					// A resource that replaces another may carry its id.
+					// The body of a PUT may contain the id.
 					if f.Rule.ID == rule.ID && (rule.ID != "resource.client-id" || w.Request.Method == http.MethodPost) {
 						w.Holds(false, f.Path, f.Want, f.Got)
 					}
@@ -357,7 +358,7 @@ func bodies() []check {
 	return out
 }
 
-// expected is what the body of a request has to be.
+// expected returns the kind that the body of a request must have.
 func expected(w *watched) string {
 	switch {
 	case strings.HasSuffix(w.Request.Path, "/.search"):
@@ -374,7 +375,7 @@ func expected(w *watched) string {
 	return ""
 }
 
-// line is what a person reads of an exchange while it happens.
+// line returns a line of text that describes an exchange.
 func line(x Exchange, status string) string {
 	query := ""
 	if x.Query != "" {

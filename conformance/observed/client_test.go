@@ -17,7 +17,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// talk builds a conversation: one exchange a second, from a client that sends what it should unless a step says otherwise.
+// talk is a sequence of exchanges, one per second. The client conforms unless a test changes an exchange.
 type talk []observed.Exchange
 
 func (c talk) say(method, path, body string, status int, answer string, change ...func(*observed.Exchange)) talk {
@@ -72,7 +72,7 @@ func offer(features string) talk {
 	return talk{}.say("GET", "/ServiceProviderConfig", "", 200, fmt.Sprintf(`{"schemas":[%q],%s}`, scim.ServiceProviderConfigSchema, features))
 }
 
-// good is what a client does that knows its trade.
+// good is the traffic of a conforming client.
 var good = offer(`"patch":{"supported":true},"etag":{"supported":true},"filter":{"supported":true,"maxResults":100},`+
 	`"sort":{"supported":true},"changePassword":{"supported":false},`+
 	`"bulk":{"supported":true,"maxOperations":2,"maxPayloadSize":10000},"authenticationSchemes":[{"type":"oauthbearertoken","name":"a",`+
@@ -101,7 +101,7 @@ func TestJudge_CleanOnCorrectTraffic(t *testing.T) {
 	require.Equal(t, conformance.Clean, r.Verdict)
 }
 
-// bad has, for each check of the client that is no rule of package lint, a conversation that breaks it.
+// bad contains, for each check of clients that is not a rule of package lint, traffic that violates it.
 var bad = map[string]talk{
 	"client.media-type": talk{}.say("POST", "/Users", annIs(``), 201, "", header("Content-Type", "text/json")),
 	"client.scim-media-type": talk{}.say("POST", "/Users", annIs(``), 201, "",

@@ -1,8 +1,8 @@
-// Package observed judges SCIM traffic that others hold: a [Recorder] stands between a client and a server and keeps what
-// they say, [Judge] gives a verdict on both sides. The server is judged by those checks of the suite that watch, the client by
-// the rules of this package ([ClientChecks]), which send nothing either.
+// Package observed checks SCIM traffic between other programs: a [Recorder] between a client and a server records their exchanges, and
+// [Judge] returns a verdict on both sides. Checks of the suite that observe traffic are applied to the server, the rules of this package
+// ([ClientChecks]) to the client. Neither sends requests.
 //
-// A recording holds no passwords and no tokens, but whatever else the two sides have said, people's data included: keep it
-// where such data may be. Reports of a verdict mask the data too. The package is no debugging proxy: nothing is changed on its
-// way, and nothing is sent that the client has not sent.
+// A recording contains no passwords and no tokens, but all other data of the exchanges, including personal data: store it only where such
+// data is permitted. Reports of a verdict mask that data too. The package is not a debugging proxy: it neither changes requests nor sends
+// its own.
 package observed

@@ -19,7 +19,7 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// An Exchange is a request and its answer, without secrets. Its JSON form is a line of a recording.
+// An Exchange is a request and its response, without secrets. Its JSON form is a line of a recording.
 type Exchange struct {
 	At     time.Time `json:"at"`
 	Millis float64   `json:"ms"`
@@ -30,37 +30,37 @@ type Exchange struct {
 
 	RequestHeader  http.Header `json:"requestHeader"`
 	RequestBody    string      `json:"requestBody,omitempty"`
-	Status         int         `json:"status"` // 0 when no answer came
+	Status         int         `json:"status"` // 0 without a response
 	ResponseHeader http.Header `json:"responseHeader,omitempty"`
 	ResponseBody   string      `json:"responseBody,omitempty"`
 	Err            string      `json:"error,omitempty"`
 
-	// What the texts above do not show any more.
+	// Facts that the members above no longer show.
 
-	// RequestSize and ResponseSize are the sizes of the bodies as they were sent, in bytes.
+	// RequestSize and ResponseSize are the sizes of the original bodies, in bytes.
 	RequestSize  int64 `json:"requestSize,omitempty"`
 	ResponseSize int64 `json:"responseSize,omitempty"`
-	// Cut tells that a body was too large to be kept, so that bodies are not judged.
+	// Cut reports that a body was too large to record, so that the bodies are not checked.
 	Cut bool `json:"cut,omitempty"`
-	// BrokenRequest and BrokenResponse tell that a body was not UTF-8.
+	// BrokenRequest and BrokenResponse report that a body was not UTF-8.
 	BrokenRequest  bool `json:"requestNotUTF8,omitempty"`
 	BrokenResponse bool `json:"responseNotUTF8,omitempty"`
-	// Leak tells that the answer repeated a password or a token; it reads [redacted] now.
+	// Leak reports that the response repeated a password or a token; it is recorded as [redacted].
 	Leak bool `json:"leak,omitempty"`
-	// Secret tells that the address carried a password or a token.
+	// Secret reports that the URL contained a password or a token.
 	Secret bool `json:"secretInAddress,omitempty"`
 }
 
-// recordingVersion is raised when the form of a recording changes in a way that readers have to know.
+// recordingVersion is the version of the format of recordings. It increases with each incompatible change.
 const recordingVersion = 1
 
 // A Header is the first line of a recording.
 type Header struct {
-	Recording int    `json:"recording"` // the version of the form
+	Recording int    `json:"recording"` // the version of the format
 	Target    string `json:"target"`    // the base URL of the server
 }
 
-// A Writer writes a recording: a header and one exchange a line.
+// A Writer writes a recording: a header, and one exchange per line.
 type Writer struct{ e *json.Encoder }
 
 // NewWriter writes the header.
@@ -73,10 +73,10 @@ func NewWriter(w io.Writer, target string) (*Writer, error) {
 // Write adds an exchange.
 func (w *Writer) Write(x Exchange) error { return w.e.Encode(x) }
 
-// maxLine is the longest line of a recording that is read: two bodies with room for their escapes.
+// maxLine is the maximum length of a line that Read accepts, in bytes: two bodies with their escapes.
 const maxLine = 64 << 20
 
-// Read reads a recording. A last line that was not written to its end, as a killed proxy leaves it, is passed over.
+// Read reads a recording. It ignores an incomplete last line, as an aborted proxy leaves it.
 func Read(r io.Reader) (target string, exchanges []Exchange, err error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
@@ -100,7 +100,7 @@ func Read(r io.Reader) (target string, exchanges []Exchange, err error) {
 		}
 		var x Exchange
 		if err := json.Unmarshal(lines.Bytes(), &x); err != nil {
-			broken = fmt.Errorf("line %d is no exchange: %w", n, err)
+			broken = fmt.Errorf("line %d is not an exchange: %w", n, err)
 			continue
 		}
 		exchanges = append(exchanges, x)
@@ -108,7 +108,7 @@ func Read(r io.Reader) (target string, exchanges []Exchange, err error) {
 	return header.Target, exchanges, lines.Err()
 }
 
-// A capture is an exchange as it went over the wire, secrets and all. It never leaves the package.
+// A capture is an exchange as it was sent, secrets included. It never leaves the package.
 type capture struct {
 	at                  time.Time
 	took                time.Duration
@@ -124,10 +124,10 @@ type capture struct {
 	err                 string
 }
 
-// minSecret is the length from which a secret is looked for in answers: a shorter one may occur by chance.
+// minSecret is the minimum length of a secret to search for in responses: a shorter one may occur by chance.
 const minSecret = 8
 
-// redact makes an Exchange of a capture. Secrets are what this and earlier requests have carried.
+// redact converts a capture to an Exchange. secrets are those of this request and of earlier ones.
 func (c capture) redact(secrets []string) Exchange {
 	response, readable := plain(c.response, c.responseHeader)
 	x := Exchange{
@@ -152,19 +152,20 @@ func (c capture) redact(secrets []string) Exchange {
 	x.At, x.Millis, x.Method = c.at, float64(c.took)/float64(time.Millisecond), c.method
 	x.Path, x.Query = redactor.Text(c.path), withoutOperands(query)
 	x.Secret = x.Query != c.query || x.Path != c.path
-	x.RequestHeader, x.RequestBody, x.Status, x.ResponseHeader, x.ResponseBody, x.Err = e.RequestHeader, e.RequestBody, c.status, e.ResponseHeader, e.ResponseBody, e.Err
+	x.RequestHeader, x.RequestBody = e.RequestHeader, e.RequestBody
+	x.Status, x.ResponseHeader, x.ResponseBody, x.Err = c.status, e.ResponseHeader, e.ResponseBody, e.Err
 	return x
 }
 
-// inOrder returns exchanges in the order in which they began.
+// inOrder returns exchanges in the order of their start.
 func inOrder(exchanges []Exchange) []Exchange {
 	return slices.SortedStableFunc(slices.Values(exchanges), func(a, b Exchange) int { return a.At.Compare(b.At) })
 }
 
-// maxSecrets bounds how many passwords of earlier requests are looked for: the latest ones.
+// maxSecrets is the maximum number of passwords of earlier requests that redact searches for: the latest ones.
 const maxSecrets = 100
 
-// secretsOf returns the credentials and passwords that a request carries.
+// secretsOf returns the credentials and passwords of a request.
 func secretsOf(c capture) []string {
 	var out []string
 	if _, value, found := strings.Cut(c.requestHeader.Get("Authorization"), " "); found {
@@ -206,7 +207,7 @@ func inHeader(h http.Header, secret string) bool {
 	return false
 }
 
-// withoutOperands hides what a filter compares a password with.
+// withoutOperands redacts the operands that a filter compares a password with.
 func withoutOperands(query string) string {
 	fields := strings.Split(query, "&")
 	for i, field := range fields {
@@ -225,7 +226,7 @@ func unescape(s string) string {
 	return s
 }
 
-// plain undoes the compression of an answer; false when it cannot.
+// plain decompresses a response. It returns false if it cannot.
 func plain(body []byte, h http.Header) ([]byte, bool) {
 	switch strings.ToLower(h.Get("Content-Encoding")) {
 	case "", "identity":
@@ -241,5 +242,5 @@ func plain(body []byte, h http.Header) ([]byte, bool) {
 	return nil, len(body) == 0
 }
 
-// maxPlain bounds what a compressed answer may grow to.
+// maxPlain is the maximum size of a decompressed response, in bytes.
 const maxPlain = 16 << 20

@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// Side is a side of the wire.
+// Side is a side of the connection.
 type Side string
 
 // The sides.
@@ -22,8 +22,8 @@ const (
 	Client Side = "client"
 )
 
-// Checks returns what traffic is judged by: the checks of the suite that watch for the server, [ClientChecks] for the client.
-// Those of the client remember what they have seen: a list of checks serves one verdict.
+// Checks returns the checks of traffic: those of the suite with Watch for the server, [ClientChecks] for the client. The checks of clients
+// have state: a list of checks serves one verdict.
 func Checks(sides ...Side) []conformance.Check {
 	var out []conformance.Check
 	if slices.Contains(sides, Server) {
@@ -39,7 +39,7 @@ func Checks(sides ...Side) []conformance.Check {
 	return out
 }
 
-// Judge gives a verdict on traffic with the server of the base URL. Checks are [Checks] or a selection of them.
+// Judge returns a verdict on traffic with the server of the base URL. selected are [Checks] or a part of them.
 func Judge(base string, exchanges []Exchange, selected []conformance.Check) *conformance.Result {
 	ordered := inOrder(exchanges)
 	var traffic []conformance.Observed
@@ -52,21 +52,21 @@ func Judge(base string, exchanges []Exchange, selected []conformance.Check) *con
 	}
 	result := conformance.Observe(base, selected, traffic)
 	if cut > 0 {
-		result.Cautions = append(result.Cautions, "bodies that were too large to be kept were not judged")
+		result.Cautions = append(result.Cautions, "bodies that were too large to record were not checked")
 	}
 	if unanswered := slices.ContainsFunc(ordered, func(x Exchange) bool { return x.Status == 0 }); unanswered {
-		result.Cautions = append(result.Cautions, "some requests got no answer: the server was not reached, or one side hung up")
+		result.Cautions = append(result.Cautions, "some requests got no response: the server was unreachable, or one side closed the connection")
 	}
 	return result
 }
 
-// observed is the exchange as the checks see it.
+// observed returns the exchange in the form that checks receive.
 func (x Exchange) observed(base string) conformance.Observed {
 	address := base + x.Path
 	if x.Query != "" {
 		address += "?" + x.Query
 	}
-	query, _ := url.ParseQuery(x.Query) // what cannot be read is left out
+	query, _ := url.ParseQuery(x.Query) // parameters that cannot be parsed are omitted
 	o := conformance.Observed{
 		Request: conformance.Request{Method: x.Method, Path: x.Path, Query: query, Header: x.RequestHeader},
 		Status:  x.Status, Header: x.ResponseHeader,
@@ -91,7 +91,7 @@ func (x Exchange) observed(base string) conformance.Observed {
 	return o
 }
 
-// asSent is a body with a byte that is not UTF-8 behind it when it had such bytes: a recording holds texts.
+// asSent returns a body. If the original was not UTF-8, it appends a byte that is not UTF-8: a recording contains text only.
 func asSent(body string, broken bool) []byte {
 	if broken {
 		body += "\xff"
@@ -99,7 +99,7 @@ func asSent(body string, broken bool) []byte {
 	return []byte(body)
 }
 
-// SideOf tells which side a check of [Checks] is about.
+// SideOf returns the side that a check of [Checks] is about.
 func SideOf(c conformance.Check) Side {
 	if c.Area() == clientArea {
 		return Client
@@ -107,11 +107,11 @@ func SideOf(c conformance.Check) Side {
 	return Server
 }
 
-// Line describes an exchange in one line for a terminal.
+// Line describes an exchange on one line for a terminal.
 func (x Exchange) Line() string {
 	status := http.StatusText(x.Status)
 	if x.Status == 0 {
-		status = cmp.Or(x.Err, "no answer")
+		status = cmp.Or(x.Err, "no response")
 	}
 	return line(x, status)
 }

@@ -27,7 +27,7 @@ const (
 	secretPassword = "tops3cret-of-ann"
 )
 
-// behind starts a server with a recorder in front of it.
+// behind starts a server behind a recorder.
 func behind(t *testing.T, opts observed.Options, handler http.HandlerFunc) (recorder *observed.Recorder, address string,
 	done func() []observed.Exchange) {
 	t.Helper()
@@ -153,7 +153,7 @@ func TestRecorder_UnreachableServer(t *testing.T) {
 	res, text := send(t, "GET", front.URL+"/Users", "", http.Header{})
 	front.Close()
 	require.Equal(t, http.StatusBadGateway, res.StatusCode)
-	require.Contains(t, text, "no answer from the server")
+	require.Contains(t, text, "no response from the server")
 	exchanges := recorder.Exchanges()
 	require.Len(t, exchanges, 1)
 	require.Zero(t, exchanges[0].Status)
@@ -226,7 +226,7 @@ func TestRead_PreservesVerdict(t *testing.T) {
 	for _, x := range exchanges {
 		require.NoError(t, w.Write(x))
 	}
-	recording.WriteString(`{"at":"2026-01-`) // the proxy was killed
+	recording.WriteString(`{"at":"2026-01-`) // as if the proxy was aborted
 	target, again, err := observed.Read(&recording)
 	require.NoError(t, err)
 	require.Equal(t, recorder.Target(), target)
@@ -249,7 +249,7 @@ func summary(r *conformance.Result) (out []string) {
 func TestRead_RejectsNonRecording(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty": "", "another file": "{}\n", "a later version": `{"recording":99}` + "\n",
-		"broken in the middle": `{"recording":1,"target":"https://x"}` + "\n{\n{}\n", "text": "hello\n",
+		"an invalid line": `{"recording":1,"target":"https://x"}` + "\n{\n{}\n", "text": "hello\n",
 	} {
 		_, _, err := observed.Read(strings.NewReader(text))
 		require.Error(t, err, name)
@@ -266,7 +266,7 @@ func TestJudge_UntestedWithoutTraffic(t *testing.T) {
 	unanswered := observed.Exchange{At: start, Method: "GET", Path: "/Users", Err: "connection refused"}
 	require.Equal(t, conformance.Untested,
 		observed.Judge("https://example.com", []observed.Exchange{unanswered}, observed.Checks(observed.Server)).Verdict,
-		"a server that is down is not clean")
+		"an unreachable server is not clean")
 	page := observed.Exchange{At: start, Method: "GET", Path: "/index.html", Status: 304}
 	require.Equal(t, conformance.Untested,
 		observed.Judge("https://example.com", []observed.Exchange{page}, only("client.filter", "traffic.schemas")).Verdict)
@@ -293,7 +293,7 @@ func TestReports_RedactUsers(t *testing.T) {
 			require.NotContains(t, out.String(), private, form.Name)
 		}
 	}
-	require.Contains(t, exchanges[0].ResponseBody, "ann.example", "the recording keeps them")
+	require.Contains(t, exchanges[0].ResponseBody, "ann.example", "the recording contains them")
 	require.Equal(t, conformance.Fail, outcome(r, "client.patch.op-case"))
 	require.Equal(t, conformance.Fail, outcome(r, "client.resource.boolean"))
 }
@@ -339,8 +339,8 @@ func TestReports_RedactUnquotedUsers(t *testing.T) {
 			require.False(t, strings.Contains(out.String(), private), "%s: %s", form.Name, private)
 		}
 	}
-	require.Contains(t, r.Traffic[1].Exchange.URL, "active%20eq%20true", "what is nobody's stays readable")
-	require.Equal(t, "xi@secret.test", exchanges[2].ResponseHeader.Get("X-Who"), "the recording keeps them")
+	require.Contains(t, r.Traffic[1].Exchange.URL, "active%20eq%20true", "values that belong to no user stay readable")
+	require.Equal(t, "xi@secret.test", exchanges[2].ResponseHeader.Get("X-Who"), "the recording contains them")
 }
 
 var (

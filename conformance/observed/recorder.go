@@ -20,32 +20,31 @@ import (
 
 // The defaults of Options.
 const (
-	// DefaultMaxBody is how much of a body is kept, in bytes.
+	// DefaultMaxBody is the default of Options.MaxBody, in bytes.
 	DefaultMaxBody = 1 << 20
-	// DefaultMaxMemory is how much of all bodies is kept, in bytes.
+	// DefaultMaxMemory is the default of Options.MaxMemory, in bytes.
 	DefaultMaxMemory = 256 << 20
 )
 
 // Options configure a [Recorder]. The zero value works.
 type Options struct {
-	// Transport carries the requests to the server. Defaults to a clone of http.DefaultTransport. What it decompresses is
-	// passed on decompressed, so compression is best switched off in it.
+	// Transport sends the requests to the server. Default: a clone of http.DefaultTransport. If it decompresses responses, the client receives
+	// them decompressed, so compression should be disabled in it.
 	Transport http.RoundTripper
-	// MaxBody is how much of a body is kept, in bytes; larger ones pass unharmed, but are not judged. Defaults to 1 MiB.
+	// MaxBody is the maximum size of a recorded body, in bytes. Larger bodies are forwarded unchanged, but not checked. Default: 1 MiB.
 	MaxBody int
-	// MaxMemory is how much of all bodies is kept, in bytes. Defaults to 256 MiB.
+	// MaxMemory is the maximum size of all recorded bodies, in bytes. Default: 256 MiB.
 	MaxMemory int64
-	// Hangup closes the connection to the client when the server gives no answer, as the server itself has done. Defaults to
-	// answering 502.
+	// Hangup closes the connection to the client if the server sends no response, as the server has done. Default: the recorder returns 502.
 	Hangup bool
-	// Each, when set, is called with every finished exchange, one after the other.
+	// Each, if set, is called with every finished exchange, one at a time.
 	Each func(Exchange)
-	// Now tells the time. Defaults to time.Now.
+	// Now returns the time. Default: time.Now.
 	Now func() time.Time
 }
 
-// A Recorder is a reverse proxy that keeps what passes through it. It changes nothing but the Host header, which names the
-// server, and follows no redirect.
+// A Recorder is a reverse proxy that records exchanges. It changes nothing but the Host header, which names the server, and follows no
+// redirect.
 type Recorder struct {
 	proxy *httputil.ReverseProxy
 	base  string
@@ -98,11 +97,11 @@ func NewRecorder(base string, opts Options) (*Recorder, error) {
 	return r, nil
 }
 
-// Target is the base URL of the server.
+// Target returns the base URL of the server.
 func (r *Recorder) Target() string { return r.base }
 
-// Exchanges returns what was kept so far, in the order in which it began. It waits for requests under way; stop the server
-// before.
+// Exchanges returns the recorded exchanges in the order of their start. It waits for requests in flight; stop the HTTP server of the
+// recorder first.
 func (r *Recorder) Exchanges() []Exchange {
 	r.open.Wait()
 	r.mu.Lock()
@@ -110,15 +109,15 @@ func (r *Recorder) Exchanges() []Exchange {
 	return inOrder(r.exchanges)
 }
 
-// passageKey finds the passage in the context of a request.
+// passageKey is the key of the passage in the context of a request.
 type passageKey struct{}
 
-// A passage is an exchange on its way.
+// A passage is an exchange in flight.
 type passage struct {
 	r *Recorder
 	c capture
 
-	mu sync.Mutex // the transport may still read the request when the answer is there
+	mu sync.Mutex // the transport may still read the request when the response has arrived
 }
 
 // ServeHTTP implements http.Handler.
@@ -130,16 +129,16 @@ func (r *Recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if req.Body != nil && req.Body != http.NoBody {
 		req.Body = &tee{src: req.Body, p: p, into: &p.c.request, size: &p.c.requestSize}
 	}
-	// A panic ends a passage too: the client went away, or the answer broke off.
+	// A panic also ends a passage: the client disconnected, or the response was aborted.
 	defer p.end()
 	r.proxy.ServeHTTP(w, req.WithContext(context.WithValue(req.Context(), passageKey{}, p)))
 }
 
-// answer begins to record the answer.
+// answer starts recording the response.
 func (p *passage) answer(res *http.Response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.r.learn(p.c) // before anybody can see the answer and ask again
+	p.r.learn(p.c) // before the client sees the response and sends another request
 	p.c.status, p.c.responseHeader = res.StatusCode, res.Header.Clone()
 	res.Body = &tee{src: res.Body, p: p, into: &p.c.response, size: &p.c.responseSize, failed: true}
 }
@@ -150,7 +149,7 @@ func (p *passage) fail(err error) {
 	p.c.err = err.Error()
 }
 
-// end keeps the exchange.
+// end stores the exchange.
 func (p *passage) end() {
 	p.mu.Lock()
 	c := p.c
@@ -159,7 +158,7 @@ func (p *passage) end() {
 	p.r.keep(c)
 }
 
-// learn remembers the secrets that a request carries.
+// learn stores the secrets of a request.
 func (r *Recorder) learn(c capture) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -185,35 +184,35 @@ func (r *Recorder) keep(c capture) {
 	}
 }
 
-// unreachable answers for a server that does not.
+// unreachable responds if the server does not.
 func unreachable(w http.ResponseWriter, req *http.Request, err error) {
 	if p, ok := req.Context().Value(passageKey{}).(*passage); ok {
 		p.fail(err)
 		if p.r.opts.Hangup {
-			panic(http.ErrAbortHandler) // net/http closes the connection without a word
+			panic(http.ErrAbortHandler) // net/http closes the connection without a response
 		}
 	}
-	body, _ := json.Marshal(scim.Errorf(http.StatusBadGateway, "", "the recording proxy got no answer from the server"))
+	body, _ := json.Marshal(scim.Errorf(http.StatusBadGateway, "", "the recording proxy got no response from the server"))
 	w.Header().Set("Content-Type", scim.MediaType)
 	w.WriteHeader(http.StatusBadGateway)
 	_, _ = w.Write(body)
 }
 
-// A tee copies what is read, up to the bound of the recorder.
+// A tee copies the bytes that are read, up to the limit of the recorder.
 type tee struct {
 	src    io.ReadCloser
 	p      *passage
 	into   *[]byte
 	size   *int64
-	failed bool // an error is one of the exchange
+	failed bool // a read error is part of the exchange
 	ended  bool
 }
 
 // Read implements io.Reader.
 func (t *tee) Read(b []byte) (int, error) {
 	if t.ended {
-		// A transport asks a request once more whether it has really ended. When the answer is fast, net/http has closed the
-		// request by then, and the error that it gives would end the connection in the middle of the answer.
+		// A transport reads a request body once more after its end. If the response is fast, net/http has closed the body by then, and its error
+		// would abort the response.
 		return 0, io.EOF
 	}
 	n, err := t.src.Read(b)

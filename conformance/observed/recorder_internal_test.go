@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// once is a body that may not be read again after its end, as those of net/http once the answer has begun.
+// once is a body that may not be read again after its end, as the bodies of net/http after the start of the response.
 type once struct {
 	io.Reader
 	over bool
@@ -34,5 +34,5 @@ func TestTee_StopsAtEOF(t *testing.T) {
 	require.Equal(t, "hello", string(text))
 	n, err := body.Read(make([]byte, 1))
 	require.Zero(t, n)
-	require.ErrorIs(t, err, io.EOF, "a transport asks once more")
+	require.ErrorIs(t, err, io.EOF, "a transport reads once more")
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// authentik, after the reports and the source of its outgoing SCIM provider. It reads the ServiceProviderConfig first and
-// changes groups by PATCH or by PUT as that says; users are always replaced by PUT.
+// authentik, by the reports on its outgoing SCIM provider and its source code. It reads the ServiceProviderConfig first, which decides
+// whether it changes groups by PATCH or by PUT. It always replaces users by PUT.
 var authentik = conformance.Profile{
 	ID:     "authentik",
 	Client: "authentik",
@@ -28,7 +28,7 @@ func authentikStart() []step {
 			Answer: expect{
 				Contains: doc{"patch": doc{"supported": conformance.ABoolean}, "bulk": doc{"supported": conformance.ABoolean},
 					"filter": doc{"supported": conformance.ABoolean}}},
-			Limit: "the client falls back to defaults for what the target supports",
+			Limit: "the client uses defaults in place of the features that the target supports",
 			Why:   "The client does not know whether to send PATCH.",
 			Fix:   "Serve /ServiceProviderConfig with all its members.",
 		},
@@ -51,7 +51,7 @@ func authentikStart() []step {
 		},
 		{
 			ID:     "create-again",
-			Title:  "A user that is there already is a conflict",
+			Title:  "A create of an existing user is a conflict",
 			Method: "POST",
 			Path:   "/Users",
 			Body:   person("marlo"),
@@ -67,7 +67,7 @@ func authentikStart() []step {
 			Query:  named("userName", mail("marlo")),
 			Status: []int{200},
 			Answer: found(doc{"id": "${user}"}),
-			Why:    "A user that was there before the client can never be linked.",
+			Why:    "A user that existed before the client was connected can never be linked.",
 			Fix:    "Apply the filter exactly, and return the matches with their ids.",
 		},
 		{
@@ -79,7 +79,7 @@ func authentikStart() []step {
 			Body: with(person("marlo"),
 				doc{"id": "${user}", "externalId": "${run}ak1", "name": doc{"formatted": "Marlo Hale", "givenName": "Marlo", "familyName": "Hale"}}),
 			State: after("/Users/${user}", doc{"userName": mail("marlo"), "active": true, "name": doc{"familyName": "Hale"}}),
-			Why:   "Changes of users do not arrive: this client never sends PATCH for users.",
+			Why:   "Changes of users are lost: this client never sends PATCH for users.",
 			Fix:   "Support PUT of users, and ignore an id in the body.",
 		},
 		{
@@ -136,7 +136,7 @@ var authentikPatch = []step{
 		Status: patched,
 		State:  after("/Groups/${group}", doc{"displayName": "${run}studio", "members": []any{}}),
 		Why:    whyMembers,
-		Fix:    "Remove the members that the value lists; a remove of members with a value is not in RFC 7644, but it is sent.",
+		Fix:    "Remove the members that the value lists: RFC 7644 defines no remove with a value, but this client sends it.",
 	},
 	authentikGroupDelete, authentikDelete,
 }
@@ -152,7 +152,7 @@ var authentikPut = []step{
 		Status: []int{200},
 		State:  after("/Groups/${group}", doc{"displayName": "${run}lab", "members": members("user")}),
 		Why:    whyMembers,
-		Fix:    "Support PUT of groups: the members of the body are all there are.",
+		Fix:    "Support PUT of groups: replace all members by those of the body.",
 	},
 	{
 		ID:     "group-leave",
@@ -164,7 +164,7 @@ var authentikPut = []step{
 		Status: []int{200},
 		State:  after("/Groups/${group}", doc{"displayName": "${run}studio", "members": []any{}}),
 		Why:    whyMembers,
-		Fix:    "Support PUT of groups: the members of the body are all there are.",
+		Fix:    "Support PUT of groups: replace all members by those of the body.",
 	},
 	authentikGroupDelete, authentikDelete,
 }
@@ -177,7 +177,7 @@ var authentikGroupDelete = step{
 	Path:   "/Groups/${group}",
 	Status: deleted,
 	State:  gone("/Groups/${group}"),
-	Limit:  "a group out of scope stays in the target",
+	Limit:  "a group out of scope remains on the target",
 	Why:    whyDelete,
 	Fix:    fixDelete,
 }
@@ -189,7 +189,7 @@ var authentikDelete = step{
 	Path:   "/Users/${user}",
 	Status: deleted,
 	State:  gone("/Users/${user}"),
-	Limit:  "users that are deleted at the client stay in the target",
+	Limit:  "users that are deleted on the client remain on the target",
 	Why:    whyDelete,
 	Fix:    fixDelete,
 }

@@ -5,16 +5,15 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Microsoft Entra ID, after its documentation and recorded requests. The flag aadOptscim062020 in the tenant URL makes its
-// PATCH requests conform to RFC 7644; without it operations are capitalised, booleans are texts and members are removed by
-// a list of values.
+// Microsoft Entra ID, by its documentation and recorded requests. With the flag aadOptscim062020 in the tenant URL its PATCH requests
+// conform to RFC 7644. Without it, operations are capitalized, booleans are strings and members are removed by a list of values.
 var entra = conformance.Profile{
 	ID:     "entra",
 	Client: "Microsoft Entra ID",
 	Conversations: []conformance.ClientFlow{
 		{
 			ID:    "default",
-			Title: "tenant URL as it is: capitalised operations, booleans as texts, members removed by a list",
+			Title: "tenant URL without flag: capitalized operations, booleans as strings, members removed by a list",
 			Steps: entraSteps(false),
 		},
 		{
@@ -30,7 +29,7 @@ const (
 	entraGroups = "http://schemas.microsoft.com/2006/11/ResourceManagement/ADSCIM/2.0/Group"
 )
 
-// The client reads the texts it sends for booleans as well.
+// The client accepts booleans and the strings that it sends for them.
 var (
 	entraTrue  = conformance.OneOf{true, "True", "true"}
 	entraFalse = conformance.OneOf{false, "False", "false"}
@@ -51,7 +50,7 @@ func entraUser(label, given, family string, more doc) doc {
 	}, more)
 }
 
-// entraSteps is the conversation with the flag or without it.
+// entraSteps returns the steps of the client flow with the flag or without it.
 func entraSteps(flag bool) []step {
 	add, replace, remove := "Add", "Replace", "Remove"
 	var off, on any = "False", "True"
@@ -78,13 +77,13 @@ func entraSteps(flag bool) []step {
 	steps := []step{
 		{
 			ID:     "connection",
-			Title:  "The connection test looks up a random value and finds nobody",
+			Title:  "The connection test looks up a random value and finds no user",
 			Method: "GET",
 			Path:   "/Users",
 			Query:  named("userName", "6c0cb3b0-5b94-4b8e-8f7e-0f5a3f1f7a01"),
 			Status: []int{200},
 			Answer: nobody,
-			Why:    "The credentials cannot be saved: everything but 200 with an empty list counts as a failure.",
+			Why:    "The credentials cannot be saved: any response other than 200 with an empty list counts as a failure.",
 			Fix:    fixLookup,
 		},
 		{
@@ -95,12 +94,12 @@ func entraSteps(flag bool) []step {
 			Status: []int{200},
 			Answer: expect{Contains: doc{"totalResults": conformance.AnInteger, "Resources": conformance.AnyList}},
 			Limit:  "the attributes of the target are not offered in the mapping",
-			Why:    "The attribute list falls back to a default.",
+			Why:    "The client uses a default list of attributes.",
 			Fix:    "Serve /Schemas as a ListResponse.",
 		},
 		{
 			ID:     "lookup-nobody",
-			Title:  "Before a create the user is looked up, and nobody is found",
+			Title:  "Before a create the user is looked up, and no user is found",
 			Method: "GET",
 			Path:   "/Users",
 			Query:  named("userName", mail("ines")),
@@ -125,7 +124,7 @@ func entraSteps(flag bool) []step {
 				Keeps: doc{"displayName": "Ines Moreau", "name": doc{"formatted": "Ines Moreau"}, "externalId": "${run}ines"},
 			}}},
 			Why: whyCreate,
-			Fix: fixCreate + " Do not refuse a schema that carries no data, nor an empty list.",
+			Fix: fixCreate + " Accept a schema without data, and an empty list.",
 		},
 		{
 			ID:     "create-again",
@@ -139,7 +138,7 @@ func entraSteps(flag bool) []step {
 		},
 		{
 			ID:       "create-bare",
-			Title:    "A user without an address is created",
+			Title:    "A user without an email address is created",
 			Method:   "POST",
 			Path:     "/Users",
 			Status:   []int{201},
@@ -147,20 +146,20 @@ func entraSteps(flag bool) []step {
 			Save:     saveOther,
 			Body:     entraUser("ada", "Ada", "Boss", nil),
 			Answer:   expect{Keeps: doc{"userName": mail("ada")}},
-			Limit:    "users without an e-mail address are refused",
+			Limit:    "users without an email address are rejected",
 			Why:      "Users without a mailbox cannot be provisioned.",
 			Fix:      "Do not require attributes that /Schemas does not list as required.",
 		},
 		{
 			ID:     "lookup-found",
-			Title:  "The lookup by userName finds exactly that user, in any letter case",
+			Title:  "The lookup by userName finds exactly that user, ignoring case",
 			Method: "GET",
 			Path:   "/Users",
 			Query:  named("userName", "${upper:ines}"),
 			Status: []int{200},
 			Answer: found(doc{"id": "${user}"}),
-			Why:    "The client creates the user a second time, and gets a conflict for ever.",
-			Fix:    "Compare userName without regard to letter case.",
+			Why:    "The client creates the user a second time, and gets a conflict in every cycle.",
+			Fix:    "Compare userName case-insensitively.",
 		},
 		{
 			ID:     "lookup-external-id",
@@ -172,19 +171,19 @@ func entraSteps(flag bool) []step {
 			Answer: found(doc{"id": "${user}"}),
 			Limit:  "externalId cannot be the matching attribute",
 			Why:    "Users that are matched by externalId are never found.",
-			Fix:    "Store externalId and filter by it, with regard to letter case.",
+			Fix:    "Store externalId, and support filters on it with case-sensitive comparison.",
 		},
 		{
 			ID:     "lookup-email",
-			Title:  "The lookup by the address of type work finds exactly that user",
+			Title:  "The lookup by the email address of type work finds exactly that user",
 			Method: "GET",
 			Path:   "/Users",
 			Query:  named(`emails[type eq "work"].value`, mail("ines")),
 			Status: []int{200},
 			Answer: found(doc{"id": "${user}"}),
-			Limit:  "the e-mail address cannot be the matching attribute",
+			Limit:  "the email address cannot be the matching attribute",
 			Why:    "Users that are matched by their address are never found.",
-			Fix:    `Understand emails[type eq "work"].value eq "…" in a filter, although the grammar of RFC 7644 leaves it out.`,
+			Fix:    `Accept emails[type eq "work"].value eq "…" in a filter, although it is not in the grammar of RFC 7644.`,
 		},
 		{
 			ID:     "read",
@@ -193,8 +192,8 @@ func entraSteps(flag bool) []step {
 			Path:   "/Users/${user}",
 			Status: []int{200},
 			Answer: expect{Contains: doc{"id": "${user}", "active": entraTrue}},
-			Why:    "The client compares what it reads with what it wants; without it no change is sent.",
-			Fix:    "Answer 200 with the whole user.",
+			Why:    "The client compares the user with its own data; if it cannot read the user, it sends no change.",
+			Fix:    "Return 200 with the whole user.",
 		},
 		{
 			ID:     "update",
@@ -206,8 +205,8 @@ func entraSteps(flag bool) []step {
 			State: after("/Users/${user}",
 				doc{"displayName": "Ines Moreau-Roy", "active": entraTrue, "name": doc{"givenName": "Inès", "familyName": "Moreau-Roy"},
 					"emails": []doc{{"value": mail("ines")}}}),
-			Why: "Changes of names do not arrive.",
-			Fix: "Read op without regard to letter case, apply every operation, and resolve keys such as name.givenName inside a value as paths.",
+			Why: "Changes of names are lost.",
+			Fix: "Ignore the case of op, apply every operation, and resolve keys such as name.givenName inside a value as paths.",
 		},
 		{
 			ID:     "update-work",
@@ -218,34 +217,34 @@ func entraSteps(flag bool) []step {
 			Status: patched,
 			Body:   work,
 			State:  after("/Users/${user}", doc{"userName": mail("ines"), enterprise: doc{"employeeNumber": "7001", "department": "Quay"}}),
-			Why:    "Departments and employee numbers do not arrive.",
+			Why:    "Departments and employee numbers are lost.",
 			Fix:    "Accept the URN of the extension before the name of an attribute, in a path and as a key of a value.",
 		},
 		{
 			ID:     "update-twice",
-			Title:  "Several operations on one attribute are applied in their order",
+			Title:  "Several operations on one attribute are applied in order",
 			Method: "PATCH",
 			Path:   "/Users/${user}",
 			Status: patched,
 			Body:   patch(op(replace, "displayName", "First"), op(replace, "displayName", "Second"), op(replace, "displayName", "Ines Roy")),
 			State:  after("/Users/${user}", doc{"displayName": "Ines Roy"}),
-			Why:    "The value that was meant last is lost.",
-			Fix:    "Apply the operations of a PATCH one after the other.",
+			Why:    "The last value is lost.",
+			Fix:    "Apply the operations of a PATCH in order.",
 		},
 		{
 			ID:     "update-email",
-			Title:  "The address of type work is replaced",
+			Title:  "The email address of type work is replaced",
 			Method: "PATCH",
 			Path:   "/Users/${user}",
 			Status: patched,
 			Body:   patch(op(replace, `emails[type eq "work"].value`, mail("roy"))),
 			State:  after("/Users/${user}", doc{"emails": []doc{{"type": "work", "value": mail("roy")}}}),
-			Why:    "The old address stays, and is matched again.",
-			Fix:    "Let a path with a filter change the elements that match.",
+			Why:    "The old address remains, and later lookups match it.",
+			Fix:    "Apply an operation whose path has a filter to the elements that match.",
 		},
 		{
 			ID:     "add-email",
-			Title:  "An address and a telephone that are not there are added by paths with a filter",
+			Title:  "Paths with a filter add an absent email address and an absent phone number",
 			Method: "PATCH",
 			Path:   "/Users/${other}",
 			Status: patched,
@@ -254,33 +253,33 @@ func entraSteps(flag bool) []step {
 			State: after("/Users/${other}",
 				doc{"emails": conformance.ContainsAll{doc{"type": "work", "value": mail("ada")}},
 					"phoneNumbers": []doc{{"type": "mobile", "value": "+33 1 99 00 00 00"}}}),
-			Why: "Addresses and telephones that somebody gets later never arrive, and every cycle sends them again.",
-			Fix: "Create the element when add or replace names one by an eq filter and none matches.",
+			Why: "Addresses and phone numbers that are assigned later are lost, and every cycle sends them again.",
+			Fix: "Create the element if the path of an add or replace has an eq filter that matches none.",
 		},
 		{
 			ID:     "manager",
-			Title:  "The manager is set as a bare id",
+			Title:  "The manager is set as an id without an object",
 			Needs:  extended,
 			Method: "PATCH",
 			Path:   "/Users/${user}",
 			Status: patched,
 			Body:   patch(op(add, enterprise+":manager", "${other}")),
 			State:  after("/Users/${user}", doc{enterprise: doc{"manager": doc{"value": "${other}"}}}),
-			Why:    "A change that includes the manager is refused as a whole.",
-			Fix:    "Read a text as the value of manager.",
+			Why:    "A change that includes the manager is rejected as a whole.",
+			Fix:    "Accept a string as the value of manager.",
 		},
 		{
 			ID:     "manager-removed",
-			Title:  "The manager is taken away by an empty value",
+			Title:  "The manager is removed by an empty value",
 			Needs:  extended,
 			Method: "PATCH",
 			Path:   "/Users/${user}",
 			Status: patched,
 			Body:   patch(op(replace, enterprise+":manager", doc{"value": ""})),
 			State:  after("/Users/${user}", doc{"userName": mail("ines"), enterprise: doc{"manager": nil}}),
-			Limit:  "a manager cannot be taken away",
-			Why:    "The former manager stays.",
-			Fix:    "Read an empty manager.value as none.",
+			Limit:  "a manager cannot be removed",
+			Why:    "The previous manager remains.",
+			Fix:    "Treat an empty manager.value as no manager.",
 		},
 		{
 			ID:     "disable",
@@ -291,7 +290,7 @@ func entraSteps(flag bool) []step {
 			Body:   patch(op(replace, "active", off)),
 			State:  after("/Users/${user}", doc{"active": entraFalse, "displayName": "Ines Roy"}),
 			Why:    whyInactive,
-			Fix:    `Read the texts "True" and "False" as booleans where the attribute is one. ` + fixInactive,
+			Fix:    `Accept the strings "True" and "False" for boolean attributes. ` + fixInactive,
 		},
 		{
 			ID:     "lookup-disabled",
@@ -301,7 +300,7 @@ func entraSteps(flag bool) []step {
 			Query:  named("userName", mail("ines")),
 			Status: []int{200},
 			Answer: found(doc{"id": "${user}", "active": entraFalse}),
-			Why:    "The client creates a second account for somebody who comes back.",
+			Why:    "The client creates a second account for a returning user.",
 			Fix:    fixInactive,
 		},
 		{
@@ -312,7 +311,7 @@ func entraSteps(flag bool) []step {
 			Status: patched,
 			Body:   patch(op(replace, "active", on)),
 			State:  after("/Users/${user}", doc{"active": entraTrue}),
-			Why:    "Somebody who comes back stays locked out.",
+			Why:    "A returning user remains locked out.",
 			Fix:    fixInactive,
 		},
 		{
@@ -325,11 +324,11 @@ func entraSteps(flag bool) []step {
 			Status: []int{200},
 			Answer: nobody,
 			Why:    "The group cannot be provisioned.",
-			Fix:    "Filter groups by displayName, and answer 200 with an empty list when none matches.",
+			Fix:    "Filter groups by displayName, and return 200 with an empty list if none matches.",
 		},
 		{
 			ID:       "group-create",
-			Title:    "The group is created without members, and with a schema of Microsoft's own",
+			Title:    "The group is created without members, and with a Microsoft schema",
 			Needs:    groupsServed,
 			Method:   "POST",
 			Path:     "/Groups",
@@ -340,7 +339,7 @@ func entraSteps(flag bool) []step {
 				"meta": doc{"resourceType": "Group"}},
 			Answer: expect{Keeps: doc{"displayName": "${run}harbour"}},
 			Why:    whyGroup,
-			Fix:    fixGroup + " Do not refuse a schema that carries no data.",
+			Fix:    fixGroup + " Accept a schema without data.",
 		},
 		{
 			ID:     "group-found",
@@ -352,7 +351,7 @@ func entraSteps(flag bool) []step {
 			Status: []int{200},
 			Answer: found(doc{"id": "${group}", "members": nil}),
 			Why:    "The client creates the group a second time.",
-			Fix:    "Filter groups by displayName, and honour excludedAttributes.",
+			Fix:    "Filter groups by displayName, and honor excludedAttributes.",
 		},
 		{
 			ID:     "group-join",
@@ -375,8 +374,8 @@ func entraSteps(flag bool) []step {
 			Status: patched,
 			Body:   join("user"),
 			State:  after("/Groups/${group}", doc{"members": members("user", "other")}),
-			Why:    "The client repeats additions after a failure; refusing them stops the group.",
-			Fix:    "Answer success when the member is there already, and keep one entry.",
+			Why:    "The client repeats additions after a failure; if they are rejected, it stops updating the group.",
+			Fix:    "Return success if the member already exists, and store one entry.",
 		},
 		{
 			ID:     "group-read",
@@ -388,12 +387,12 @@ func entraSteps(flag bool) []step {
 			Status: []int{200},
 			Answer: expect{Contains: doc{"id": "${group}", "displayName": "${run}harbour", "members": nil}},
 			Limit:  "large groups are read with all their members",
-			Why:    "The client reads groups often; with all members it runs into time-outs.",
-			Fix:    "Honour excludedAttributes=members.",
+			Why:    "The client reads groups often; with all members it runs into timeouts.",
+			Fix:    "Honor excludedAttributes=members.",
 		},
 		{
 			ID:     "group-leave",
-			Title:  "One member is removed, the other stays",
+			Title:  "One member is removed, the other remains",
 			Needs:  groupsServed,
 			Method: "PATCH",
 			Path:   "/Groups/${group}",
@@ -405,15 +404,15 @@ func entraSteps(flag bool) []step {
 		},
 		{
 			ID:     "group-rename",
-			Title:  "The group is renamed and keeps its members",
+			Title:  "The group is renamed without losing its members",
 			Needs:  groupsServed,
 			Method: "PATCH",
 			Path:   "/Groups/${group}",
 			Status: patched,
 			Body:   patch(op(replace, "displayName", "${run}quay")),
 			State:  after("/Groups/${group}", doc{"displayName": "${run}quay", "members": members("other")}),
-			Why:    "The group keeps its old name, and is created a second time under the new one.",
-			Fix:    "Change only what the operation names.",
+			Why:    "The group has its old name, and is created a second time under the new one.",
+			Fix:    "Change only the attributes that the operation names.",
 		},
 		{
 			ID:     "group-delete",
@@ -423,7 +422,7 @@ func entraSteps(flag bool) []step {
 			Path:   "/Groups/${group}",
 			Status: deleted,
 			State:  gone("/Groups/${group}"),
-			Limit:  "a group out of scope stays in the target",
+			Limit:  "a group out of scope remains on the target",
 			Why:    whyDelete,
 			Fix:    fixDelete,
 		},
@@ -434,18 +433,18 @@ func entraSteps(flag bool) []step {
 			Path:   "/Users/${user}",
 			Status: deleted,
 			State:  gone("/Users/${user}"),
-			Limit:  "a user that was deleted for good stays in the target",
+			Limit:  "a permanently deleted user remains on the target",
 			Why:    whyDelete,
 			Fix:    fixDelete,
 		},
 		{
 			ID:     "delete-again",
-			Title:  "A second deletion finds nobody",
+			Title:  "A second deletion finds no user",
 			Method: "DELETE",
 			Path:   "/Users/${user}",
 			Status: []int{404},
-			Limit:  "a deletion that is repeated looks like a failure",
-			Why:    "The client repeats deletions whose answer it lost.",
+			Limit:  "a repeated deletion is recorded as a failure",
+			Why:    "The client repeats deletions whose response was lost.",
 			Fix:    fixDelete,
 		},
 	}

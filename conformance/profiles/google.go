@@ -2,19 +2,19 @@ package profiles
 
 import "github.com/scimwright/scimwright/conformance"
 
-// Google Workspace as a client: automated user provisioning. It sends active with every create and update, and suspends
-// by active false; it does not push groups.
+// Google Workspace as a client: automated user provisioning. It sends active with every create and update, and suspends users by active
+// false. It does not push groups.
 var google = conformance.Profile{
 	ID:     "google",
 	Client: "Google Workspace",
-	Doubt: "That active is sent on create and update and that suspension is active false is reported by server projects; whether an " +
+	Doubt: "Server projects report that active is sent on create and update and that suspension is active false; whether an " +
 		"update is PUT or PATCH depends on the application, and PUT is assumed.",
 	Conversations: []conformance.ClientFlow{{
 		Title: "automated user provisioning",
 		Steps: []step{
 			{
 				ID:     "lookup-nobody",
-				Title:  "Before a create the user is looked up, and nobody is found",
+				Title:  "Before a create the user is looked up, and no user is found",
 				Method: "GET",
 				Path:   "/Users",
 				Query:  named("userName", mail("marlo")),
@@ -47,7 +47,7 @@ var google = conformance.Profile{
 				Query:  named("userName", mail("marlo")),
 				Status: []int{200},
 				Answer: found(doc{"id": "${user}"}),
-				Why:    "The client takes over the wrong user, or creates one twice.",
+				Why:    "The client links the wrong user, or creates one twice.",
 				Fix:    "Apply the filter exactly, and return the matches with their ids.",
 			},
 			{
@@ -58,7 +58,7 @@ var google = conformance.Profile{
 				Status: []int{200},
 				Body:   with(person("marlo"), doc{"externalId": "${run}g1", "name": doc{"givenName": "Marlo", "familyName": "Quist-Hale"}}),
 				State:  after("/Users/${user}", doc{"userName": mail("marlo"), "active": true, "name": doc{"familyName": "Quist-Hale"}}),
-				Why:    "Changes of names and addresses do not arrive.",
+				Why:    "Changes of names and addresses are lost.",
 				Fix:    "Support PUT of users.",
 			},
 			{
@@ -80,7 +80,7 @@ var google = conformance.Profile{
 				Body:   with(person("marlo"), doc{"externalId": "${run}g1"}),
 				Status: []int{200},
 				State:  after("/Users/${user}", doc{"active": true}),
-				Why:    "Somebody who comes back stays locked out.",
+				Why:    "A returning user remains locked out.",
 				Fix:    fixInactive,
 			},
 			{

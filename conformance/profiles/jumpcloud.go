@@ -5,13 +5,13 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// JumpCloud, after its support articles and what server projects report. Its connection test creates a user and a group
-// and deletes both; it repeats additions of members.
+// JumpCloud, by its support articles and reports of server projects. Its connection test creates and deletes a user and a group. It repeats
+// additions of members.
 var jumpcloud = conformance.Profile{
 	ID:     "jumpcloud",
 	Client: "JumpCloud",
 	Doubt: "The order of the connection test and the body of membership changes are taken from a support article and from reports of " +
-		"server projects, not from recorded requests; updates are taken to be PUT.",
+		"server projects, not from recorded requests; updates are assumed to be PUT.",
 	Conversations: []conformance.ClientFlow{{
 		Title: "SCIM 2.0 integration with group management",
 		Steps: []step{
@@ -48,7 +48,7 @@ var jumpcloud = conformance.Profile{
 				Status:   []int{201},
 				Doubtful: []int{200},
 				Save:     map[string]string{"trial": "id"},
-				Why:      "The connection cannot be activated with group management on.",
+				Why:      "The connection cannot be activated with group management enabled.",
 				Fix:      fixGroup,
 			},
 			{
@@ -59,7 +59,7 @@ var jumpcloud = conformance.Profile{
 				Path:   "/Groups/${trial}",
 				Status: deleted,
 				State:  gone("/Groups/${trial}"),
-				Limit:  "the test group of the connection test stays in the target",
+				Limit:  "the test group of the connection test remains on the target",
 				Why:    whyDelete,
 				Fix:    fixDelete,
 			},
@@ -76,7 +76,7 @@ var jumpcloud = conformance.Profile{
 			},
 			{
 				ID:     "lookup-nobody",
-				Title:  "Before a create the user is looked up, and nobody is found",
+				Title:  "Before a create the user is looked up, and no user is found",
 				Method: "GET",
 				Path:   "/Users",
 				Query:  named("userName", mail("marlo")),
@@ -110,19 +110,19 @@ var jumpcloud = conformance.Profile{
 				Status: []int{200},
 				Answer: found(doc{"id": "${user}"}),
 				Keep:   "users",
-				Why:    "The client takes over the wrong user, or creates one twice.",
+				Why:    "The client links the wrong user, or creates one twice.",
 				Fix:    "Apply the filter exactly, and return the matches with their ids.",
 			},
 			{
 				ID:     "update",
-				Title:  "A change sends the user as the client knows it by PUT",
+				Title:  "A change sends all attributes that the client stores by PUT",
 				Method: "PUT",
 				Path:   "/Users/${user}",
 				Status: []int{200},
 				Body: with(person("marlo"),
 					doc{"id": "${user}", "externalId": "${run}jc1", "name": doc{"givenName": "Marlo", "familyName": "Quist-Hale"}}),
 				State: after("/Users/${user}", doc{"userName": mail("marlo"), "active": true, "name": doc{"familyName": "Quist-Hale"}}),
-				Why:   "Changes of names and addresses do not arrive.",
+				Why:   "Changes of names and addresses are lost.",
 				Fix:   "Accept PUT of the user, and ignore an id in the body.",
 			},
 			{
@@ -152,15 +152,15 @@ var jumpcloud = conformance.Profile{
 			},
 			{
 				ID:     "group-join-again",
-				Title:  "The same addition comes a second time and changes nothing",
+				Title:  "A second identical addition changes nothing",
 				Needs:  groupsServed,
 				Method: "PATCH",
 				Path:   "/Groups/${group}",
 				Body:   patch(op("add", "members", members("user"))),
 				Status: patched,
 				State:  after("/Groups/${group}", doc{"members": members("user")}),
-				Why:    "The client repeats additions as a matter of course; refusing them stops the group.",
-				Fix:    "Answer success when the member is there already, and keep one entry.",
+				Why:    "The client repeats additions routinely; if they are rejected, it stops updating the group.",
+				Fix:    "Return success if the member already exists, and store one entry.",
 			},
 			{
 				ID:     "group-leave",
@@ -183,8 +183,8 @@ var jumpcloud = conformance.Profile{
 				Body:   patch(op("replace", "displayName", "${run}deck")),
 				Status: patched,
 				State:  after("/Groups/${group}", doc{"displayName": "${run}deck"}),
-				Why:    "The group keeps its old name.",
-				Fix:    "Change only what the operation names.",
+				Why:    "The group has its old name.",
+				Fix:    "Change only the attributes that the operation names.",
 			},
 			{
 				ID:     "group-delete",
@@ -194,7 +194,7 @@ var jumpcloud = conformance.Profile{
 				Path:   "/Groups/${group}",
 				Status: deleted,
 				State:  gone("/Groups/${group}"),
-				Limit:  "a group out of scope stays in the target",
+				Limit:  "a group out of scope remains on the target",
 				Why:    whyDelete,
 				Fix:    fixDelete,
 			},
@@ -216,7 +216,7 @@ var jumpcloud = conformance.Profile{
 				Path:   "/Users/${user}",
 				Status: deleted,
 				State:  gone("/Users/${user}"),
-				Limit:  "a user that is deleted at the client is only deactivated",
+				Limit:  "a user that is deleted on the client is only deactivated",
 				Why:    whyDelete,
 				Fix:    fixDelete,
 			},

@@ -5,20 +5,20 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Okta, after its documentation of SCIM 2.0 requests. It takes a 404 for an empty lookup, wants integers in paging, never
-// deletes users, and reads a user before it replaces one.
+// Okta, by its documentation of SCIM 2.0 requests. It accepts 404 for an empty lookup, requires integers in paging, never deletes users,
+// and reads a user before it replaces the user.
 var okta = conformance.Profile{
 	ID:     "okta",
 	Client: "Okta",
 	Conversations: []conformance.ClientFlow{
 		{
 			ID:    "catalog",
-			Title: "application of the catalogue: profiles by PUT, activation and passwords by PATCH, group push by PATCH",
+			Title: "application of the catalog: profiles by PUT, activation and passwords by PATCH, group push by PATCH",
 			Steps: oktaSteps(oktaCatalogUpdates, oktaGroups),
 		},
 		{
 			ID:    "wizard",
-			Title: "application made with the wizard: every change of a user by PUT",
+			Title: "application created with the wizard: every change of a user by PUT",
 			Steps: oktaSteps(oktaWizardUpdates),
 		},
 	},
@@ -32,7 +32,7 @@ func oktaSteps(parts ...[]step) []step {
 	return steps
 }
 
-// oktaPage is what Okta reads from a list. Counts must be integers, never texts.
+// oktaPage is the expectation of a list. Counts must be integers, not strings.
 var oktaPage = expect{
 	Contains: doc{"totalResults": conformance.AnInteger, "startIndex": conformance.IntegerOrAbsent,
 		"itemsPerPage": conformance.IntegerOrAbsent,
@@ -54,7 +54,7 @@ func oktaStart() []step {
 			Status: []int{200},
 			Answer: oktaPage,
 			Why:    "The integration cannot be saved.",
-			Fix:    "Answer 200 with a ListResponse whose counters are JSON integers.",
+			Fix:    "Return 200 with a ListResponse whose counters are JSON integers.",
 		},
 		{
 			ID:     "connection-groups",
@@ -67,11 +67,11 @@ func oktaStart() []step {
 			Answer: oktaPage,
 			Limit:  "groups cannot be read: no import of groups",
 			Why:    "Groups can neither be imported nor linked.",
-			Fix:    "Answer 200 with a ListResponse whose counters are JSON integers.",
+			Fix:    "Return 200 with a ListResponse whose counters are JSON integers.",
 		},
 		{
 			ID:     "lookup-nobody",
-			Title:  "Before a create the user is looked up, and nobody is found",
+			Title:  "Before a create the user is looked up, and no user is found",
 			Method: "GET",
 			Path:   "/Users",
 			Query:  paged(named("userName", mail("marlo"))...),
@@ -82,7 +82,7 @@ func oktaStart() []step {
 		},
 		{
 			ID:       "create",
-			Title:    "The user is created and the answer is the user with its id",
+			Title:    "The user is created and the response contains the user with its id",
 			Method:   "POST",
 			Path:     "/Users",
 			Body:     oktaUser("marlo", "${run}00u1"),
@@ -116,7 +116,7 @@ func oktaStart() []step {
 			Query:  paged(named("userName", mail("marlo"))...),
 			Status: []int{200},
 			Answer: found(doc{"id": "${user}", "userName": mail("marlo")}),
-			Why:    "The client takes the first user of the answer for its own and changes a stranger.",
+			Why:    "The client links the first user of the response and changes the wrong user.",
 			Fix:    "Apply the filter exactly, and return the matches with their ids.",
 		},
 		{
@@ -127,7 +127,7 @@ func oktaStart() []step {
 			Query:  paged(named("userName", mail("ines"))...),
 			Status: []int{200, 404},
 			Answer: nobody,
-			Why:    "The client takes somebody else's account for the second user's.",
+			Why:    "The client links the second user to the account of another user.",
 			Fix:    fixLookup,
 		},
 		{
@@ -145,7 +145,7 @@ func oktaStart() []step {
 		},
 		{
 			ID:     "import",
-			Title:  "The import reads the users in pages of a hundred",
+			Title:  "The import reads the users in pages of 100",
 			Method: "GET",
 			Path:   "/Users",
 			Query:  paged(),
@@ -153,20 +153,20 @@ func oktaStart() []step {
 			Answer: oktaPage,
 			Keep:   "page",
 			Why:    "Users of the target cannot be imported and matched.",
-			Fix:    "Answer startIndex and count with a page and integer counters.",
+			Fix:    "Return the page that startIndex and count select, with integer counters.",
 		},
 		{
 			ID:     "import-order",
-			Title:  "The users stand in the same order whatever the page",
+			Title:  "The users have the same order in every page",
 			Method: "GET",
 			Path:   "/Users",
 			Query:  []string{"startIndex", "2", "count", "1"},
 			Status: []int{200},
 			Within: "page",
 			Answer: expect{Contains: doc{"totalResults": conformance.AtLeast(2), "Resources": conformance.AnyList}},
-			Why: "Users that change places between two pages, or lie beyond a total that is too small, are missed; the client takes them for " +
+			Why: "Users that change position between two pages, or are beyond a total that is too small, are missed; the client treats them as " +
 				"deleted.",
-			Fix: "Order lists by something that does not change, such as the creation, and count all users in totalResults.",
+			Fix: "Order lists by a value that does not change, such as meta.created, and count all users in totalResults.",
 		},
 		{
 			ID:     "read",
@@ -176,8 +176,8 @@ func oktaStart() []step {
 			Status: []int{200},
 			Keep:   "user",
 			Answer: expect{Contains: doc{"id": "${user}", "userName": mail("marlo"), "active": true}},
-			Why:    "The client sends back what it reads; what it cannot read it cannot update.",
-			Fix:    "Answer 200 with the whole user.",
+			Why:    "The client sends back the user that it reads; if it cannot read the user, it cannot update it.",
+			Fix:    "Return 200 with the whole user.",
 		},
 		{
 			ID:     "update",
@@ -192,8 +192,8 @@ func oktaStart() []step {
 			State: after("/Users/${user}",
 				doc{"userName": mail("marlo"), "active": true, "name": doc{"givenName": "Marlo", "familyName": "Quist-Hale"},
 					"emails": []doc{{"value": mail("marlo")}}}),
-			Why: "Changes of names, addresses and departments do not arrive.",
-			Fix: "Accept PUT of the whole user, and ignore read-only members such as id, meta and groups instead of refusing them.",
+			Why: "Changes of names, addresses and departments are lost.",
+			Fix: "Accept PUT of the whole user, and ignore read-only members such as id, meta and groups.",
 		},
 	}
 }
@@ -218,7 +218,7 @@ var oktaCatalogUpdates = []step{
 		Query:  paged(named("userName", mail("marlo"))...),
 		Status: []int{200},
 		Answer: found(doc{"id": "${user}", "active": false}),
-		Why:    "The client creates a second account for somebody who comes back.",
+		Why:    "The client creates a second account for a returning user.",
 		Fix:    fixInactive,
 	},
 	{
@@ -229,20 +229,20 @@ var oktaCatalogUpdates = []step{
 		Body:   patch(op("replace", "", doc{"active": true})),
 		Status: patched,
 		State:  after("/Users/${user}", doc{"active": true}),
-		Why:    "Somebody who comes back stays locked out.",
+		Why:    "A returning user remains locked out.",
 		Fix:    fixInactive,
 	},
 	{
 		ID:     "password",
-		Title:  "A new password is a PATCH without a path, and is never answered",
+		Title:  "A new password is a PATCH without a path, and is never returned",
 		Method: "PATCH",
 		Path:   "/Users/${user}",
 		Body:   patch(op("replace", "", doc{"password": "scimconf-t1meMa$heen"})),
 		Status: patched,
 		Answer: expect{Contains: doc{"password": nil}},
 		State:  after("/Users/${user}", doc{"active": true, "password": nil}),
-		Limit:  "passwords are not synchronised",
-		Why:    "Passwords of the client do not arrive.",
+		Limit:  "passwords are not synchronized",
+		Why:    "Passwords that the client sends are lost.",
 		Fix:    "Accept password in a PATCH, store its hash and never return it.",
 	},
 }
@@ -268,7 +268,7 @@ var oktaWizardUpdates = []step{
 		Query:  paged(named("userName", mail("marlo"))...),
 		Status: []int{200},
 		Answer: found(doc{"id": "${user}", "active": false}),
-		Why:    "The client creates a second account for somebody who comes back.",
+		Why:    "The client creates a second account for a returning user.",
 		Fix:    fixInactive,
 	},
 	{
@@ -280,7 +280,7 @@ var oktaWizardUpdates = []step{
 		Body:   doc{"active": true},
 		Status: []int{200},
 		State:  after("/Users/${user}", doc{"active": true}),
-		Why:    "Somebody who comes back stays locked out.",
+		Why:    "A returning user remains locked out.",
 		Fix:    fixInactive,
 	},
 }
@@ -304,7 +304,7 @@ var oktaGroups = []step{
 	},
 	{
 		ID:     "group-list",
-		Title:  "The groups are read in pages of a hundred",
+		Title:  "The groups are read in pages of 100",
 		Needs:  groupsServed,
 		Method: "GET",
 		Path:   "/Groups",
@@ -313,11 +313,11 @@ var oktaGroups = []step{
 		Answer: oktaPage,
 		Limit:  "groups cannot be read: no import of groups",
 		Why:    "Groups of the target cannot be imported and linked.",
-		Fix:    "Answer startIndex and count with a page and integer counters.",
+		Fix:    "Return the page that startIndex and count select, with integer counters.",
 	},
 	{
 		ID:     "group-members",
-		Title:  "One member leaves and one joins, in one PATCH",
+		Title:  "One member is removed and one is added, in one PATCH",
 		Needs:  groupsServed,
 		Method: "PATCH",
 		Path:   "/Groups/${group}",
@@ -326,7 +326,7 @@ var oktaGroups = []step{
 			op("add", "members", []doc{{"value": "${other}", "display": mail("ines")}})),
 		State: after("/Groups/${group}", doc{"displayName": "${run}editors", "members": members("other")}),
 		Why:   whyMembers,
-		Fix:   "Apply all operations of a PATCH in their order; understand members[value eq \"…\"], and ignore the display of a member.",
+		Fix:   "Apply all operations of a PATCH in order; support members[value eq \"…\"], and ignore the display of a member.",
 	},
 	{
 		ID:     "group-rename",
@@ -337,7 +337,7 @@ var oktaGroups = []step{
 		Status: patched,
 		Body:   patch(op("replace", "", doc{"id": "${group}", "displayName": "${run}writers"})),
 		State:  after("/Groups/${group}", doc{"displayName": "${run}writers", "members": members("other")}),
-		Why:    "The group keeps its old name, and membership changes in the same request are lost with it.",
+		Why:    "The group has its old name, and membership changes in the same request are lost.",
 		Fix:    "Ignore the id in the value when it is the group's own.",
 	},
 	{
@@ -350,7 +350,7 @@ var oktaGroups = []step{
 		Body:   patch(op("replace", "members", []doc{{"value": "${user}", "display": mail("marlo")}})),
 		State:  after("/Groups/${group}", doc{"displayName": "${run}writers", "members": members("user")}),
 		Why:    whyMembers,
-		Fix:    "Let replace on members set exactly the members of its value.",
+		Fix:    "Set exactly the members of the value if a replace names members.",
 	},
 	{
 		ID:     "group-empty",
@@ -362,7 +362,7 @@ var oktaGroups = []step{
 		Body:   patch(op("replace", "members", []any{})),
 		State:  after("/Groups/${group}", doc{"displayName": "${run}writers", "members": []any{}}),
 		Why:    whyMembers,
-		Fix:    "Let replace with an empty list take all members out.",
+		Fix:    "Remove all members if a replace has an empty list.",
 	},
 	{
 		ID:     "group-delete",
@@ -372,7 +372,7 @@ var oktaGroups = []step{
 		Path:   "/Groups/${group}",
 		Status: deleted,
 		State:  gone("/Groups/${group}"),
-		Limit:  "a group that is unlinked stays in the target",
+		Limit:  "an unlinked group remains on the target",
 		Why:    whyDelete,
 		Fix:    fixDelete,
 	},

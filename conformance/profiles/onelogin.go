@@ -7,8 +7,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// OneLogin, after its developer documentation. Its first call looks up a user that is known to be absent, and it takes a
-// 404 for an empty list.
+// OneLogin, by its developer documentation. Its first call looks up a user that does not exist, and it accepts 404 for an empty list.
 var onelogin = conformance.Profile{
 	ID:     "onelogin",
 	Client: "OneLogin",
@@ -19,7 +18,7 @@ var onelogin = conformance.Profile{
 		Steps: []step{
 			{
 				ID:     "lookup-nobody",
-				Title:  "The first call looks up a user that is not there",
+				Title:  "The first call looks up a user that does not exist",
 				Method: "GET",
 				Path:   "/Users",
 				Query:  named("userName", mail("marlo")),
@@ -31,7 +30,7 @@ var onelogin = conformance.Profile{
 			},
 			{
 				ID:       "create",
-				Title:    "The user is created by a request of type application/json",
+				Title:    "The user is created by a request with the Content-Type application/json",
 				Method:   "POST",
 				Path:     "/Users",
 				Header:   plainJSON,
@@ -41,7 +40,7 @@ var onelogin = conformance.Profile{
 				Save:     saveUser,
 				Answer:   expect{Keeps: doc{"userName": mail("marlo")}},
 				Why:      whyCreate,
-				Fix:      fixCreate + " Accept application/json beside application/scim+json.",
+				Fix:      fixCreate + " Accept application/json in addition to application/scim+json.",
 			},
 			{
 				ID:     "read",
@@ -55,8 +54,8 @@ var onelogin = conformance.Profile{
 					Contains: doc{"id": "${user}", "userName": mail("marlo"), "active": true, "name": doc{"givenName": "Marlo", "familyName": "Quist"}},
 					Keeps:    doc{"displayName": "Marlo Quist", "externalId": "${run}ol1"},
 				},
-				Why: "The client compares what it reads with its own user; without it every mapping fails.",
-				Fix: "Answer 200 with the whole user.",
+				Why: "The client compares the user with its own data; if it cannot read the user, every mapping fails.",
+				Fix: "Return 200 with the whole user.",
 			},
 			{
 				ID:     "update",
@@ -68,7 +67,7 @@ var onelogin = conformance.Profile{
 				Body:   doc{"name": doc{"givenName": "Marlo", "familyName": "Quist-Hale"}},
 				Status: []int{200},
 				State:  after("/Users/${user}", doc{"userName": mail("marlo"), "active": true, "name": doc{"familyName": "Quist-Hale"}}),
-				Why:    "Changes of names and addresses do not arrive.",
+				Why:    "Changes of names and addresses are lost.",
 				Fix:    "Accept PUT of the whole user, and ignore read-only members.",
 			},
 			{
@@ -81,7 +80,7 @@ var onelogin = conformance.Profile{
 				Status: []int{200},
 				Answer: expect{Contains: doc{"totalResults": conformance.AnInteger, "Resources": conformance.AnyList}},
 				Why:    "Groups of the target are not offered as entitlements.",
-				Fix:    "Answer /Groups with a ListResponse.",
+				Fix:    "Return a ListResponse for /Groups.",
 			},
 			{
 				ID:       "group-create",
@@ -125,7 +124,7 @@ var onelogin = conformance.Profile{
 			},
 			{
 				ID:     "suspend",
-				Title:  "A user that loses access is suspended, where the connector is set so",
+				Title:  "A user that loses access is suspended, if the connector is configured so",
 				Method: "PUT",
 				Path:   "/Users/${user}",
 				Header: plainJSON,
@@ -138,7 +137,7 @@ var onelogin = conformance.Profile{
 			},
 			{
 				ID:     "delete",
-				Title:  "A user that loses access is deleted, where the connector is set so",
+				Title:  "A user that loses access is deleted, if the connector is configured so",
 				Method: "DELETE",
 				Path:   "/Users/${user}",
 				Header: acceptJSON,
@@ -157,13 +156,13 @@ var onelogin = conformance.Profile{
 				Status: []int{200},
 				Answer: expect{Contains: doc{"totalResults": conformance.AnInteger, "Resources": conformance.AnyList}},
 				Why:    "Users of the target cannot be reconciled.",
-				Fix:    "Answer /Users with a ListResponse.",
+				Fix:    "Return a ListResponse for /Users.",
 			},
 		},
 	}},
 }
 
-// Many clients speak application/json.
+// Many clients send application/json.
 var (
 	acceptJSON = http.Header{"Accept": {"application/json"}}
 	plainJSON  = http.Header{"Accept": {"application/json"}, "Content-Type": {"application/json"}}

@@ -5,8 +5,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// PingFederate, after the documentation of its SCIM provisioner: users are changed by PUT only, and groups are matched by
-// reading all of them.
+// PingFederate, by the documentation of its SCIM provisioner: users are changed by PUT only, and groups are matched by reading all of them.
 var ping = conformance.Profile{
 	ID:     "ping",
 	Client: "PingFederate",
@@ -17,7 +16,7 @@ var ping = conformance.Profile{
 		Steps: []step{
 			{
 				ID:     "lookup-nobody",
-				Title:  "The user is looked up by the unique attribute, and nobody is found",
+				Title:  "The user is looked up by the unique attribute, and no user is found",
 				Method: "GET",
 				Path:   "/Users",
 				Query:  named("userName", mail("marlo")),
@@ -50,7 +49,7 @@ var ping = conformance.Profile{
 				Query:  named("userName", mail("marlo")),
 				Status: []int{200},
 				Answer: found(doc{"id": "${user}", "userName": mail("marlo")}),
-				Why:    "The client takes over the wrong user, or creates one twice.",
+				Why:    "The client links the wrong user, or creates one twice.",
 				Fix:    "Apply the filter exactly, and return the matches with their ids.",
 			},
 			{
@@ -61,7 +60,7 @@ var ping = conformance.Profile{
 				Status: []int{200},
 				Body:   with(person("marlo"), doc{"name": doc{"givenName": "Marlo", "familyName": "Quist-Hale"}}),
 				State:  after("/Users/${user}", doc{"userName": mail("marlo"), "active": true, "name": doc{"familyName": "Quist-Hale"}}),
-				Why:    "Changes of names and addresses do not arrive: this client never sends PATCH for users.",
+				Why:    "Changes of names and addresses are lost: this client never sends PATCH for users.",
 				Fix:    "Support PUT of users.",
 			},
 			{
@@ -102,11 +101,11 @@ var ping = conformance.Profile{
 				Keep:   "groups",
 				Answer: expect{Contains: doc{"totalResults": conformance.AnInteger, "Resources": conformance.AnyList}},
 				Why:    "Groups that are not in the list are created again.",
-				Fix:    "Answer startIndex and count with a page, totalResults with the number of all groups.",
+				Fix:    "Return the page that startIndex and count select, and set totalResults to the number of all groups.",
 			},
 			{
 				ID:     "group-read-next",
-				Title:  "The next page of groups goes on where the first one ended",
+				Title:  "The next page of groups continues where the first one ended",
 				Needs:  groupsServed,
 				Method: "GET",
 				Path:   "/Groups",
@@ -114,7 +113,7 @@ var ping = conformance.Profile{
 				Status: []int{200},
 				Within: "groups",
 				Answer: expect{Contains: doc{"totalResults": conformance.AtLeast(2), "Resources": conformance.AnyList}},
-				Why:    "Groups on the later pages are never seen, and created again.",
+				Why:    "Groups on later pages are never found, and are created again.",
 				Fix:    "Skip startIndex-1 groups, in an order that does not change.",
 			},
 			{
@@ -127,7 +126,7 @@ var ping = conformance.Profile{
 				Body:   doc{"schemas": []string{scim.GroupSchema}, "displayName": "${run}mill", "members": []any{}},
 				State:  after("/Groups/${group}", doc{"displayName": "${run}mill", "members": []any{}}),
 				Why:    whyMembers,
-				Fix:    "Support PUT of groups: the members of the body are all there are.",
+				Fix:    "Support PUT of groups: replace all members by those of the body.",
 			},
 			{
 				ID:     "group-delete",
@@ -137,13 +136,13 @@ var ping = conformance.Profile{
 				Path:   "/Groups/${group}",
 				Status: deleted,
 				State:  gone("/Groups/${group}"),
-				Limit:  "a group out of scope stays in the target",
+				Limit:  "a group out of scope remains on the target",
 				Why:    whyDelete,
 				Fix:    fixDelete,
 			},
 			{
 				ID:     "disable",
-				Title:  "A user that loses access is disabled by PUT, where the provisioner is set so",
+				Title:  "A user that loses access is disabled by PUT, if the provisioner is configured so",
 				Method: "PUT",
 				Path:   "/Users/${user}",
 				Body:   with(person("marlo"), doc{"active": false}),
@@ -154,7 +153,7 @@ var ping = conformance.Profile{
 			},
 			{
 				ID:     "delete",
-				Title:  "A user that loses access is deleted, where the provisioner is set so",
+				Title:  "A user that loses access is deleted, if the provisioner is configured so",
 				Method: "DELETE",
 				Path:   "/Users/${user}",
 				Status: deleted,

@@ -1,10 +1,10 @@
-// Package profiles holds the conversations of known provisioning clients as data: the requests they send, in their order,
-// the answers they work with, and what a target must hold after each step. A conformance run with profiles gives a second
-// verdict beside the RFC's: will this client's provisioning work here?
+// Package profiles contains the client flows of known provisioning clients as data: the requests that they send, in order, the responses
+// that they accept, and the required state of the target after each step. A conformance run with profiles returns a second verdict in
+// addition to that on the RFCs: will the provisioning of this client work with the target?
 //
-// Where a client is content with more than the RFCs permit, or wants more than they ask for, the conversation follows the
-// client. A profile whose requests are not documented or recorded to the last byte says so in its Doubt. The package is no
-// simulation of a client's schedule, retries or attribute mappings.
+// If a client accepts more than the RFCs permit, or requires more than they do, the client flow follows the client. The Doubt of a profile
+// describes which of its requests are neither documented nor recorded. The package does not simulate a client's schedule, retries or
+// attribute mappings.
 package profiles
 
 import (
@@ -12,12 +12,12 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// All returns every profile. The caller may change the slice.
+// All returns all profiles. The caller may modify the slice.
 func All() []conformance.Profile {
 	return []conformance.Profile{okta, entra, jumpcloud, onelogin, ping, google, authentik}
 }
 
-// Short names for what every conversation uses.
+// Short names that all client flows use.
 type (
 	doc    = conformance.Doc
 	step   = conformance.Step
@@ -27,7 +27,7 @@ type (
 
 var (
 	groupsServed = []conformance.Need{conformance.NeedGroup}
-	patched      = []int{200, 204} // both are right (RFC 7644 section 3.5.2)
+	patched      = []int{200, 204} // both are permitted (RFC 7644 section 3.5.2)
 	deleted      = []int{200, 202, 204}
 	saveUser     = map[string]string{"user": "id"}
 	saveOther    = map[string]string{"other": "id"}
@@ -35,12 +35,12 @@ var (
 	nobody       = expect{Contains: doc{"totalResults": 0, "Resources": []any{}}}
 )
 
-// patch is the body of a PATCH.
+// patch returns the body of a PATCH.
 func patch(operations ...doc) doc {
 	return doc{"schemas": []string{scim.PatchOpMessage}, "Operations": operations}
 }
 
-// op is an operation of a PATCH; an empty path is left out, and so is the value Omit.
+// op returns an operation of a PATCH. It omits an empty path and the value Omit.
 func op(kind, path string, value any) doc {
 	d := doc{"op": kind}
 	if path != "" {
@@ -52,7 +52,7 @@ func op(kind, path string, value any) doc {
 	return d
 }
 
-// person is the user that most clients create under a label.
+// person returns the user that most clients create, with the names of a label.
 func person(label string) doc {
 	return doc{
 		"schemas":     []string{scim.UserSchema},
@@ -64,7 +64,7 @@ func person(label string) doc {
 	}
 }
 
-// with returns a document with further members.
+// with returns a document with additional members.
 func with(d doc, more doc) doc {
 	for name, value := range more {
 		d[name] = value
@@ -74,28 +74,28 @@ func with(d doc, more doc) doc {
 
 func mail(label string) string { return "${mail:" + label + "}" }
 
-// found expects exactly one match of a lookup.
+// found returns the expectation of exactly one match of a lookup.
 func found(member doc) expect {
 	return expect{Contains: doc{"totalResults": 1, "Resources": []doc{member}}}
 }
 
-// named is the query of a lookup by an attribute.
+// named returns the query of a lookup by an attribute.
 func named(attribute, value string) []string {
 	return []string{"filter", attribute + ` eq "` + value + `"`}
 }
 
-// paged adds the first page of a hundred to a query.
+// paged adds the first page of 100 to a query.
 func paged(query ...string) []string { return append(query, "startIndex", "1", "count", "100") }
 
-// gone expects that a resource cannot be read any more.
+// gone returns the state in which a resource no longer exists.
 func gone(path string) []state { return []state{{Path: path, Status: 404}} }
 
-// after expects a state of one resource.
+// after returns the expected state of one resource.
 func after(path string, contains doc) []state {
 	return []state{{Path: path, Answer: expect{Contains: contains}}}
 }
 
-// members lists group members by the placeholders of their ids.
+// members returns group members with the placeholders of their ids.
 func members(names ...string) []doc {
 	list := make([]doc, len(names))
 	for i, name := range names {
@@ -104,19 +104,19 @@ func members(names ...string) []doc {
 	return list
 }
 
-// Reasons and hints that several clients share.
+// Texts for Why and Fix that several clients share.
 const (
-	whyLookup   = "The client looks for a user before it creates one; an answer it cannot read stops the assignment."
-	fixLookup   = "Answer a filter that matches nobody with 200, totalResults 0 (a JSON integer) and no Resources."
-	whyCreate   = "The client links its user to the id in the answer; without it nothing can be updated or deactivated later."
-	fixCreate   = "Answer 201 with the whole user, id included, and ignore members that the server does not know."
-	whyConflict = "The client tells a name that is taken from a failure by the status 409."
-	fixConflict = "Answer 409 with scimType uniqueness when another user has the userName, in any letter case."
-	whyInactive = "The account of somebody who has left stays open."
-	fixInactive = "Set active as the request says, and keep the user readable and findable while it is false."
-	whyMembers  = "The group of the target and that of the client drift apart: people keep access they should lose, or never get it."
-	whyDelete   = "What the client believes to be gone stays."
-	fixDelete   = "Answer 204, and 404 to everything that follows."
-	whyGroup    = "The client links its group to the id in the answer; without it no membership can be pushed."
-	fixGroup    = "Answer 201 with the group and its id."
+	whyLookup   = "The client searches for a user before it creates one; a response that it cannot read stops the assignment."
+	fixLookup   = "Return 200, totalResults 0 (a JSON integer) and no Resources for a filter that matches no user."
+	whyCreate   = "The client links its user to the id in the response; without it, the user can be neither updated nor deactivated later."
+	fixCreate   = "Return 201 with the whole user, including the id, and ignore members that the server does not support."
+	whyConflict = "The client distinguishes a name that is already used from other failures by the status 409."
+	fixConflict = "Return 409 with scimType uniqueness if another user has the same userName, ignoring case."
+	whyInactive = "The account of a user who has left remains usable."
+	fixInactive = "Set active to the value of the request, and return the user in reads and lookups while it is false."
+	whyMembers  = "The groups of the target and of the client differ: users retain access that they should lose, or never get it."
+	whyDelete   = "A resource that the client treats as deleted remains."
+	fixDelete   = "Return 204, and 404 for all later requests."
+	whyGroup    = "The client links its group to the id in the response; without it, no membership can be pushed."
+	fixGroup    = "Return 201 with the group and its id."
 )

@@ -12,7 +12,7 @@ import (
 // badgeLabel is the left half of a badge.
 const badgeLabel = "SCIM conformance"
 
-// badge is what the right half of a badge says, with a colour as shields.io names it and as SVG does.
+// badge returns the text of the right half of a badge, and its color as a name of shields.io and as an SVG color.
 func badge(r *conformance.Result) (message, name, colour string) {
 	proved := r.Count(conformance.Pass) + r.Count(conformance.Info)
 	switch {
@@ -35,7 +35,7 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Shields writes a badge in the form that shields.io takes from an endpoint.
+// Shields writes a badge in the JSON format of shields.io endpoints.
 func Shields(w io.Writer, r *conformance.Result, _ string) error {
 	message, name, _ := badge(r)
 	return json.NewEncoder(w).Encode(map[string]any{"schemaVersion": 1, "label": badgeLabel, "message": message, "color": name})
@@ -43,10 +43,10 @@ func Shields(w io.Writer, r *conformance.Result, _ string) error {
 
 const (
 	badgeGlyph  = 6.6 // average width of a character at 11 pixels, in pixels
-	badgeMargin = 10  // on both sides of a half
+	badgeMargin = 10  // on each side of a half
 )
 
-// Badge writes a badge as SVG. It needs no font of its own: the width of a text is an estimate that textLength then forces.
+// Badge writes a badge as SVG. It embeds no font: the width of a text is an estimate, which textLength enforces.
 func Badge(w io.Writer, r *conformance.Result, _ string) error {
 	message, _, colour := badge(r)
 	left, right := badgeWidth(badgeLabel), badgeWidth(message)

@@ -6,13 +6,13 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// A dependence says which provisioning clients depend on what a group of checks asks for.
+// A dependence lists the provisioning clients that depend on the requirements of a group of checks.
 type dependence struct {
-	prefix  string // of the ids of the checks, at a word
+	prefix  string // of the ids of the checks, ending at a word
 	clients []string
 }
 
-// The clients, as their makers call them.
+// The names of the clients, as their vendors write them.
 const (
 	entra     = "Microsoft Entra ID"
 	okta      = "Okta"
@@ -23,14 +23,14 @@ const (
 	authentik = "authentik"
 )
 
-var everybody = []string{entra, okta, oneLogin, jumpCloud, ping, google, authentik}
+var allClients = []string{entra, okta, oneLogin, jumpCloud, ping, google, authentik}
 
-// dependences is what the vendors' documentation and recorded conversations show that clients send. The longest prefix
-// counts. Where no row fits, no client is known to depend on it.
+// dependences lists the requests that clients send, by vendors' documentation and recorded exchanges. The longest prefix applies. If no row
+// matches a check, no client is known to depend on it.
 var dependences = []dependence{
-	{"auth", everybody},
-	{"create", everybody},
-	{"read", everybody},
+	{"auth", allClients},
+	{"create", allClients},
+	{"read", allClients},
 	{"errors", []string{entra, okta}},
 	{"discovery.schemas", []string{entra}},
 	{"discovery.service", []string{authentik}},
@@ -45,7 +45,7 @@ var dependences = []dependence{
 	{"groups", []string{entra, okta, jumpCloud, oneLogin, authentik}},
 	{"delete", []string{entra, jumpCloud, oneLogin}},
 
-	// The profiles: each step is the client's own.
+	// The checks of a profile's steps apply to its own client.
 	{"entra", []string{entra}},
 	{"okta", []string{okta}},
 	{"onelogin", []string{oneLogin}},
@@ -55,7 +55,7 @@ var dependences = []dependence{
 	{"authentik", []string{authentik}},
 }
 
-// Clients names the provisioning clients that are known to depend on what the check asks for. Empty means that none is known.
+// Clients returns the provisioning clients that are known to depend on the requirement of the check, none if no such client is known.
 func Clients(c conformance.Check) []string {
 	var best dependence
 	for _, d := range dependences {

@@ -11,10 +11,10 @@ import (
 func Parse(data []byte) (Document, error) {
 	var d Document
 	if err := json.Unmarshal(data, &d); err != nil {
-		return d, fmt.Errorf("this is no JSON report of the suite: %w", err)
+		return d, fmt.Errorf("not a JSON report of the suite: %w", err)
 	}
 	if d.Tool != "scim-conformance" || d.Format != Format {
-		return d, fmt.Errorf("this is no JSON report of the suite in format %d", Format)
+		return d, fmt.Errorf("not a JSON report of the suite in format %d", Format)
 	}
 	return d, nil
 }
@@ -22,23 +22,23 @@ func Parse(data []byte) (Document, error) {
 // A Change is a check that has, or had, a finding.
 type Change struct {
 	ID, Title string
-	// Before and After are its outcomes; "absent" when the check was not in that run.
+	// Before and After are its outcomes, "absent" if the check was not in that run.
 	Before, After conformance.Outcome
-	// Reason says why it is not observed any more.
+	// Reason explains why the later run has no result of the check.
 	Reason string
 }
 
-// Absent is the outcome of a check that a run does not have.
+// Absent is the outcome of a check that is not in a run.
 const Absent conformance.Outcome = "absent"
 
-// A Difference is what changed between two runs, each check in one group, in the order of the later run.
+// A Difference lists the checks with different results in two runs, each in one group, in the order of the later run.
 type Difference struct {
-	// New has findings that were not there before, or weighed less. Mended were there and are seen to be gone. Unobserved were
-	// there, and the later run does not tell. Still have not changed.
-	New, Mended, Unobserved, Still []Change
+	// New checks have more severe findings than before. Fixed ones had findings and now pass. Unobserved ones had findings, and the later run
+	// has not tested them. Still ones have the same findings as before.
+	New, Fixed, Unobserved, Still []Change
 }
 
-// Compare tells what changed from one run to the next, by check. Waived findings count as none.
+// Compare returns the differences between two runs, by check. Waived findings do not count.
 func Compare(before, after Document) Difference {
 	var d Difference
 	was := map[string]Check{}
@@ -53,7 +53,7 @@ func Compare(before, after Document) Difference {
 		if ran {
 			change.Before = old.Outcome
 		}
-		then, now := gravity(old), gravity(c)
+		then, now := severity(old), severity(c)
 		switch {
 		case now > then:
 			d.New = append(d.New, change)
@@ -64,11 +64,11 @@ func Compare(before, after Document) Difference {
 			change.Reason = c.Reason
 			d.Unobserved = append(d.Unobserved, change)
 		default:
-			d.Mended = append(d.Mended, change)
+			d.Fixed = append(d.Fixed, change)
 		}
 	}
 	for _, c := range before.Checks {
-		if gravity(c) > 0 && !seen[c.ID] {
+		if severity(c) > 0 && !seen[c.ID] {
 			d.Unobserved = append(d.Unobserved, Change{
 				ID:     c.ID,
 				Title:  c.Title,
@@ -81,8 +81,8 @@ func Compare(before, after Document) Difference {
 	return d
 }
 
-// gravity is how much a check weighs: 0 without a finding that counts.
-func gravity(c Check) int {
+// severity returns the severity of a check's result: 0 without a finding that counts.
+func severity(c Check) int {
 	switch {
 	case c.Waived:
 		return 0

@@ -55,11 +55,11 @@ func TestJSON_MatchesSchema(t *testing.T) {
 	for _, r := range []*conformance.Result{mixed(), clean(), untested()} {
 		text := write(t, "json", r)
 		require.NoError(t, validate(t, s, text))
-		require.Error(t, validate(t, s, strings.Replace(text, `"format": 1`, `"format": 2`, 1)), "the schema can refuse")
+		require.Error(t, validate(t, s, strings.Replace(text, `"format": 1`, `"format": 2`, 1)), "the schema rejects invalid reports")
 	}
 }
 
-// The schema must not lag behind: a member that it does not describe is a member that nobody can rely on.
+// TestSchema_DescribesEveryMember checks that the schema describes every member of the report: readers cannot rely on others.
 func TestSchema_DescribesEveryMember(t *testing.T) {
 	var strict map[string]any
 	require.NoError(t, json.Unmarshal(report.Schema(), &strict))
@@ -116,7 +116,7 @@ func TestJUnit_CountsMatchCases(t *testing.T) {
 	require.Equal(t, []int{7, 2, 1, 2}, []int{suites.Tests, failures, errs, skipped},
 		"one MUST and the waivers fail, a waived SHOULD is skipped")
 	require.NoError(t, xml.Unmarshal([]byte(write(t, "junit", untested())), &suites))
-	require.Equal(t, 1, suites.Errors, "a target that could not be tested does not look like success")
+	require.Equal(t, 1, suites.Errors, "a target that could not be tested is not a success")
 }
 
 func TestReports_EscapeTargetOutput(t *testing.T) {
@@ -125,15 +125,16 @@ func TestReports_EscapeTargetOutput(t *testing.T) {
 	r.Checks[1].Findings[0].Exchange.ResponseBody = `</pre><script src="https://evil.example.com/x.js"></script>`
 	require.NoError(t, xml.Unmarshal([]byte(write(t, "junit", r)), new(struct{})))
 	page := write(t, "html", r)
-	require.Equal(t, 1, strings.Count(page, "<script"), "the only script is our own")
+	require.Equal(t, 1, strings.Count(page, "<script"), "the only script is that of the page")
 	require.Contains(t, page, "&lt;script&gt;alert(1)")
 	require.Contains(t, write(t, "markdown", r), "got `   [31m ]]> <script>alert(1)</script>", "within a code span")
 	for _, form := range []string{"markdown", "text"} {
-		require.NotContains(t, write(t, form, r), "\x1b", "nobody writes over a terminal")
+		require.NotContains(t, write(t, form, r), "\x1b", "no control characters for terminals")
 	}
 }
 
-// Nothing in the page may load something: it is read on machines without a network, and it must tell nobody.
+// TestHTML_LoadsNothingExternal checks that the page loads no external resource: it is read on machines without a network, and must not
+// send data.
 func TestHTML_LoadsNothingExternal(t *testing.T) {
 	page := write(t, "html", mixed())
 	for _, m := range regexp.MustCompile(`(?i)(?:src|href|action|srcset)\s*=\s*"([^"]*)"`).FindAllStringSubmatch(page, -1) {
@@ -147,7 +148,7 @@ func TestHTML_LoadsNothingExternal(t *testing.T) {
 func TestHTML_LinksResolve(t *testing.T) {
 	page := write(t, "html", mixed())
 	for _, m := range regexp.MustCompile(`href="#([^"]*)"`).FindAllStringSubmatch(page, -1) {
-		if m[1] == "check-okta.catalogue-deactivate" {
+		if m[1] == "check-okta.catalog-deactivate" {
 			continue // a step of a profile; the synthetic result has the verdict without the steps
 		}
 		require.Contains(t, page, `id="`+m[1]+`"`)
@@ -183,7 +184,7 @@ func TestSARIF_FollowsRules(t *testing.T) {
 		levels = append(levels, result.Level)
 	}
 	require.Equal(t, []string{"error", "error", "warning", "note", "warning"}, levels)
-	require.Len(t, run.Results[4].Suppressions, 1, "what is waived is suppressed")
+	require.Len(t, run.Results[4].Suppressions, 1, "waived findings are suppressed")
 	require.True(t, run.Invocations[0].ExecutionSuccessful)
 	require.NoError(t, json.Unmarshal([]byte(write(t, "sarif", untested())), &log))
 	require.False(t, log.Runs[0].Invocations[0].ExecutionSuccessful)
@@ -268,11 +269,12 @@ func TestClients_EveryRowUsed(t *testing.T) {
 	require.Empty(t, report.Clients(conformance.Check{ID: "sort.ascending"}))
 }
 
-// sarifRules is what the schema of SARIF 2.1.0 says about the members that the report has, and nothing else may be there.
+// sarifRules is the part of the schema of SARIF 2.1.0 for the members of the report. It permits no other members.
 const sarifRules = `{
 "$schema": "https://json-schema.org/draft/2020-12/schema",
 "$defs": {
-  "text": {"type": "object", "required": ["text"], "additionalProperties": false, "properties": {"text": {"type": "string", "minLength": 1}}},
+  "text": {"type": "object", "required": ["text"], "additionalProperties": false, "properties": {"text": {"type": "string",
+    "minLength": 1}}},
   "level": {"enum": ["none", "note", "warning", "error"]},
   "headers": {"type": "object", "additionalProperties": {"type": "string"}},
   "bag": {"type": "object", "properties": {"tags": {"type": "array", "uniqueItems": true, "items": {"type": "string"}}}},
@@ -289,24 +291,40 @@ const sarifRules = `{
         "type": "object", "required": ["name"], "additionalProperties": false,
         "properties": {"name": {"type": "string"}, "version": {"type": "string"}, "rules": {"type": "array", "uniqueItems": true, "items": {
           "type": "object", "required": ["id"], "additionalProperties": false,
-          "properties": {"id": {"type": "string"}, "name": {"type": "string", "pattern": "^[A-Za-z0-9]+$"}, "shortDescription": {"$ref": "#/$defs/text"}, "fullDescription": {"$ref": "#/$defs/text"},
-            "help": {"$ref": "#/$defs/text"}, "defaultConfiguration": {"type": "object", "additionalProperties": false, "properties": {"level": {"$ref": "#/$defs/level"}}}, "properties": {"$ref": "#/$defs/bag"}}
+          "properties": {"id": {"type": "string"}, "name": {"type": "string", "pattern": "^[A-Za-z0-9]+$"},
+            "shortDescription": {"$ref": "#/$defs/text"}, "fullDescription": {"$ref": "#/$defs/text"},
+            "help": {"$ref": "#/$defs/text"}, "defaultConfiguration": {"type": "object", "additionalProperties": false,
+              "properties": {"level": {"$ref": "#/$defs/level"}}}, "properties": {"$ref": "#/$defs/bag"}}
         }}}}}},
       "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
-      "originalUriBaseIds": {"type": "object", "additionalProperties": {"type": "object", "additionalProperties": false, "properties": {"uri": {"type": "string", "format": "uri", "pattern": "/$"}}}},
-      "invocations": {"type": "array", "items": {"type": "object", "required": ["executionSuccessful"], "additionalProperties": false, "properties": {
-        "executionSuccessful": {"type": "boolean"}, "startTimeUtc": {"type": "string", "format": "date-time"}, "endTimeUtc": {"type": "string", "format": "date-time"},
-        "toolExecutionNotifications": {"type": "array", "items": {"type": "object", "required": ["message"], "additionalProperties": false, "properties": {"level": {"$ref": "#/$defs/level"}, "message": {"$ref": "#/$defs/text"}}}}}}},
+      "originalUriBaseIds": {"type": "object", "additionalProperties": {"type": "object", "additionalProperties": false,
+        "properties": {"uri": {"type": "string", "format": "uri", "pattern": "/$"}}}},
+      "invocations": {"type": "array", "items": {"type": "object", "required": ["executionSuccessful"], "additionalProperties": false,
+        "properties": {
+        "executionSuccessful": {"type": "boolean"}, "startTimeUtc": {"type": "string", "format": "date-time"},
+          "endTimeUtc": {"type": "string", "format": "date-time"},
+        "toolExecutionNotifications": {"type": "array", "items": {"type": "object", "required": ["message"],
+          "additionalProperties": false, "properties": {"level": {"$ref": "#/$defs/level"}, "message": {"$ref": "#/$defs/text"}}}}}}},
       "results": {"type": "array", "items": {
         "type": "object", "required": ["message"], "additionalProperties": false,
         "properties": {
-          "ruleId": {"type": "string"}, "ruleIndex": {"type": "integer", "minimum": -1}, "level": {"$ref": "#/$defs/level"}, "message": {"$ref": "#/$defs/text"},
-          "locations": {"type": "array", "items": {"type": "object", "additionalProperties": false, "properties": {"physicalLocation": {"type": "object", "required": ["artifactLocation"], "additionalProperties": false, "properties": {
-            "artifactLocation": {"type": "object", "additionalProperties": false, "properties": {"uri": {"$ref": "#/$defs/uri"}, "uriBaseId": {"type": "string"}}}}}}}},
+          "ruleId": {"type": "string"}, "ruleIndex": {"type": "integer", "minimum": -1}, "level": {"$ref": "#/$defs/level"},
+            "message": {"$ref": "#/$defs/text"},
+          "locations": {"type": "array", "items": {"type": "object", "additionalProperties": false,
+            "properties": {"physicalLocation": {"type": "object", "required": ["artifactLocation"], "additionalProperties": false,
+            "properties": {
+            "artifactLocation": {"type": "object", "additionalProperties": false, "properties": {"uri": {"$ref": "#/$defs/uri"},
+              "uriBaseId": {"type": "string"}}}}}}}},
           "partialFingerprints": {"type": "object", "additionalProperties": {"type": "string"}},
-          "suppressions": {"type": "array", "uniqueItems": true, "items": {"type": "object", "required": ["kind"], "additionalProperties": false, "properties": {"kind": {"enum": ["inSource", "external"]}, "justification": {"type": "string"}}}},
-          "webRequest": {"type": "object", "additionalProperties": false, "properties": {"protocol": {"type": "string"}, "version": {"type": "string"}, "target": {"type": "string"}, "method": {"type": "string"}, "headers": {"$ref": "#/$defs/headers"}, "body": {"$ref": "#/$defs/text"}}},
-          "webResponse": {"type": "object", "additionalProperties": false, "properties": {"protocol": {"type": "string"}, "version": {"type": "string"}, "statusCode": {"type": "integer"}, "reasonPhrase": {"type": "string"}, "headers": {"$ref": "#/$defs/headers"}, "body": {"$ref": "#/$defs/text"}}},
+          "suppressions": {"type": "array", "uniqueItems": true, "items": {"type": "object", "required": ["kind"],
+            "additionalProperties": false, "properties": {"kind": {"enum": ["inSource", "external"]},
+            "justification": {"type": "string"}}}},
+          "webRequest": {"type": "object", "additionalProperties": false, "properties": {"protocol": {"type": "string"},
+            "version": {"type": "string"}, "target": {"type": "string"}, "method": {"type": "string"},
+            "headers": {"$ref": "#/$defs/headers"}, "body": {"$ref": "#/$defs/text"}}},
+          "webResponse": {"type": "object", "additionalProperties": false, "properties": {"protocol": {"type": "string"},
+            "version": {"type": "string"}, "statusCode": {"type": "integer"}, "reasonPhrase": {"type": "string"},
+            "headers": {"$ref": "#/$defs/headers"}, "body": {"$ref": "#/$defs/text"}}},
           "properties": {"$ref": "#/$defs/bag"}
         }}}
     }}}

@@ -16,7 +16,7 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// The members of an HTTP archive 1.2 that this suite has something to say about.
+// The members of an HTTP archive 1.2 that the suite writes.
 type (
 	harLog struct {
 		Version string     `json:"version"`
@@ -80,11 +80,10 @@ type (
 	}
 )
 
-// unknown is what HAR has for sizes that were not measured: bodies are excerpts, redacted before they were kept.
+// unknown is the value of HAR for unknown sizes: bodies are redacted excerpts.
 const unknown = -1
 
-// HAR writes the exchanges of the run as an HTTP archive 1.2. Without [conformance.Options].Record it holds those that show a
-// finding.
+// HAR writes the exchanges of the run as an HTTP archive 1.2. Without [conformance.Options].Record it contains those that show a finding.
 func HAR(w io.Writer, r *conformance.Result, version string) error {
 	head, err := json.Marshal(
 		harLog{Version: "1.2", Creator: harCreator{Name: "scim-conformance", Version: version}, Comment: "Run " + r.Run + " against " + r.Target})
@@ -97,7 +96,7 @@ func HAR(w io.Writer, r *conformance.Result, version string) error {
 		if i > 0 {
 			fmt.Fprint(b, ",")
 		}
-		// One entry at a time, on a line of its own: an archive of a whole run is large.
+		// One entry per line: an archive of a whole run is large.
 		fmt.Fprintln(b)
 		encoder := json.NewEncoder(b)
 		encoder.SetEscapeHTML(false)
@@ -109,7 +108,7 @@ func HAR(w io.Writer, r *conformance.Result, version string) error {
 	return b.Flush()
 }
 
-// traffic is what the run recorded, or else the evidence of its findings, each exchange once.
+// traffic returns the recorded exchanges of the run, or else the evidence of its findings, each exchange once.
 func traffic(r *conformance.Result) []conformance.Sent {
 	if len(r.Traffic) > 0 {
 		return r.Traffic
@@ -174,7 +173,7 @@ func harQuery(address string) []harPair {
 	return out
 }
 
-// evidence maps each check to what it sent, for the forms that show it.
+// evidence maps each check to its exchanges, for the reports that show them.
 func evidence(r *conformance.Result) map[string][]*wirelog.Exchange {
 	out := map[string][]*wirelog.Exchange{}
 	for _, sent := range r.Traffic {

@@ -30,12 +30,12 @@ var pageStyle string
 //go:embed page.js
 var pageScript string
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	Document
 	Style    template.CSS
 	Script   template.JS
-	Policy   string // Content-Security-Policy: nothing from outside, and no script but ours
+	Policy   string // Content-Security-Policy: no external resources, and only the page's script
 	Outcomes []conformance.Outcome
 	Levels   []conformance.Level
 	Areas    []pageArea
@@ -47,15 +47,15 @@ type pageArea struct {
 	Counts []int // by outcome
 }
 
-// pageExchange is one request and its answer as the page prints them.
+// pageExchange is one request and its response as text for the page.
 type pageExchange struct {
 	Line, Request, Response string
 	Status                  int
 	Curl                    string
 }
 
-// HTML writes the report as one file for the browser, which asks for nothing from outside: the verdicts by area, by client and
-// by clause, and every check with its findings and exchanges, to be searched, filtered and printed.
+// HTML writes the report as one file for a browser, without external resources: the verdicts by area, by client and by clause, and every
+// check with its findings and exchanges, to search, filter and print.
 func HTML(w io.Writer, r *conformance.Result, version string) error {
 	sum := sha256.Sum256([]byte(pageScript))
 	p := page{
@@ -64,7 +64,7 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 		Outcomes: conformance.Outcomes(), Levels: conformance.Levels(),
 		Took: r.Duration.Round(10 * time.Millisecond).String(),
 	}
-	// What was found comes first; the areas keep the order of the checks.
+	// Checks with findings come first; the areas have the order of the checks.
 	slices.SortStableFunc(p.Checks, func(a, b Check) int {
 		return cmp.Compare(slices.Index(p.Outcomes, a.Outcome), slices.Index(p.Outcomes, b.Outcome))
 	})
@@ -85,7 +85,7 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"show": func(f Finding) pageExchange { return show(*f.Exchange, f.Curl) },
 		"sent": func(check string) []*wirelog.Exchange { return recorded[check] },
-		// One at a time: a run has thousands, and the page is the longest of them.
+		// One exchange at a time: a run has thousands.
 		"lay":    func(e *wirelog.Exchange) pageExchange { return show(*exchange(*e), wirelog.Curl(*e)) },
 		"search": search,
 		"words":  func(v conformance.Verdict) string { return verdictWords[v] },
@@ -101,7 +101,7 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 	return b.Flush()
 }
 
-// show lays an exchange out as it went over the wire, with JSON indented.
+// show returns the text of an exchange, with JSON indented.
 func show(e Exchange, curl string) pageExchange {
 	return pageExchange{
 		Line: e.Method + " " + e.URL, Status: e.Status, Curl: curl,
@@ -129,10 +129,10 @@ func message(first string, header http.Header, body string) string {
 	return b.String()
 }
 
-// maxIndent is how deeply nested JSON is indented. Bodies of ten thousand levels, which the suite sends, would fill gigabytes.
+// maxIndent is the maximum depth of JSON that is indented. Bodies with ten thousand levels, which the suite sends, would take gigabytes.
 const maxIndent = 32
 
-// deepest is an upper bound of how many objects and arrays lie in each other.
+// deepest returns an upper bound of the nesting depth of objects and arrays.
 func deepest(body string) (most int) {
 	depth := 0
 	for i := range len(body) {
@@ -147,7 +147,7 @@ func deepest(body string) (most int) {
 	return most
 }
 
-// search is the text by which a check is found, in lower case.
+// search returns the text that the search of the page uses for a check, in lower case.
 func search(c Check) string {
 	words := []string{c.ID, c.Title, c.Reason, strings.Join(c.Clients, " ")}
 	for _, q := range c.Clauses {

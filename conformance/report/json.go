@@ -10,8 +10,7 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// Format is the version of the JSON report. It grows when a member changes its meaning or goes away; new members may come
-// without that.
+// Format is the version of the JSON report. It increases when a member changes its meaning or is removed, not when members are added.
 const Format = 1
 
 // A Document is the JSON report.
@@ -21,7 +20,7 @@ type Document struct {
 	Version    string                      `json:"version,omitempty"`
 	Target     string                      `json:"target"`
 	Run        string                      `json:"run"`  // the marker in the names of the objects that the run created
-	Seed       uint64                      `json:"seed"` // what the checks of the area "oracle" drew their requests from
+	Seed       uint64                      `json:"seed"` // the seed of the checks of the area "oracle"
 	Started    time.Time                   `json:"started"`
 	DurationMs int64                       `json:"durationMs"`
 	Requests   int                         `json:"requests"`
@@ -32,8 +31,8 @@ type Document struct {
 	Clauses    []Verdict                   `json:"clauses"` // a verdict for every clause that a check of the run cites
 	Profiles   []Profile                   `json:"profiles,omitempty"`
 	Cautions   []string                    `json:"cautions,omitempty"`
-	Complaints []string                    `json:"complaints,omitempty"` // about the waivers; a run with one is not clean
-	LagMs      int64                       `json:"lagMs,omitempty"`      // until a created object could be found
+	Complaints []string                    `json:"complaints,omitempty"` // problems with the waivers; a run with one is not clean
+	LagMs      int64                       `json:"lagMs,omitempty"`      // time until a created object could be found
 	Leftovers  []Leftover                  `json:"leftovers,omitempty"`
 	Journal    string                      `json:"journal,omitempty"`
 }
@@ -50,14 +49,14 @@ type Check struct {
 	Findings   []Finding           `json:"findings,omitempty"`
 	Waived     bool                `json:"waived,omitempty"` // every finding that counts is waived
 	Notes      []string            `json:"notes,omitempty"`
-	Why        string              `json:"why,omitempty"`     // only with findings, as are the next two
+	Why        string              `json:"why,omitempty"`     // this and the next two: only with findings
 	Clients    []string            `json:"clients,omitempty"` // provisioning clients that depend on it
 	Fix        string              `json:"fix,omitempty"`
 	Requests   int                 `json:"requests"`
 	DurationMs int64               `json:"durationMs"`
 }
 
-// A Clause is a requirement that the check proves.
+// A Clause is a requirement that the check tests.
 type Clause struct {
 	ID      string `json:"id"`
 	Section string `json:"section"`
@@ -65,7 +64,7 @@ type Clause struct {
 	Text    string `json:"text"`
 }
 
-// A Finding is one thing that was otherwise than expected.
+// A Finding is one difference between the target and an expectation.
 type Finding struct {
 	Outcome  conformance.Outcome `json:"outcome"` // fail, warn or info
 	What     string              `json:"what"`
@@ -76,29 +75,29 @@ type Finding struct {
 	Exchange *Exchange           `json:"exchange,omitempty"`
 }
 
-// A Waiver says why a finding is accepted for now.
+// A Waiver explains why a finding is accepted.
 type Waiver struct {
 	Reason  string `json:"reason"`
 	Ticket  string `json:"ticket,omitempty"`
 	Owner   string `json:"owner,omitempty"`
-	Expires string `json:"expires,omitempty"` // a day: 2026-12-31
+	Expires string `json:"expires,omitempty"` // a date: 2026-12-31
 }
 
-// A Verdict is what the run says about one clause.
+// A Verdict is the result of the run for one clause.
 type Verdict struct {
 	Clause
 	Outcome conformance.Outcome `json:"outcome"`
 	Checks  []string            `json:"checks"` // ids of the checks that cite it
 }
 
-// A Profile is the verdict on one conversation of a provisioning client.
+// A Profile is the verdict on one client flow of a provisioning client.
 type Profile struct {
 	Profile      string                    `json:"profile"`
 	Conversation string                    `json:"conversation,omitempty"`
 	Client       string                    `json:"client"`
 	Title        string                    `json:"title"`
 	Fit          conformance.Compatibility `json:"fit"`
-	Step         string                    `json:"step,omitempty"`   // id of the check of the first step that breaks
+	Step         string                    `json:"step,omitempty"`   // id of the check of the first step that fails
 	Action       string                    `json:"action,omitempty"` // what the client does in it
 	Why          string                    `json:"why,omitempty"`
 	Fix          string                    `json:"fix,omitempty"`
@@ -126,7 +125,7 @@ type Leftover struct {
 	Reason string `json:"reason"`
 }
 
-// JSON writes the versioned report for programs. Version is the version of the program that ran the checks, "" when unknown.
+// JSON writes the versioned report for programs. Version is the version of the program that ran the checks, "" if unknown.
 func JSON(w io.Writer, r *conformance.Result, version string) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)

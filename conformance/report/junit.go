@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// The elements of a JUnit report, as the widely used Jenkins schema has them.
+// The elements of a JUnit report, as defined by the widely used Jenkins schema.
 type (
 	junitSuites struct {
 		XMLName  xml.Name     `xml:"testsuites"`
@@ -52,9 +52,9 @@ type (
 	}
 )
 
-// JUnit writes the report as most CI systems read test results: a suite for each area, a case for each check. Checks that
-// fail and checks that warn are failures, for both make the run one with findings; waived ones are skipped. A target that
-// could not be tested is an error of its own case.
+// JUnit writes the report as test results for CI systems: a suite for each area, a case for each check. Checks that fail and checks that
+// warn are failures, because both give the run the verdict findings; waived checks are skipped. If the target could not be tested, that is
+// an error of a separate case.
 func JUnit(w io.Writer, r *conformance.Result, version string) error {
 	d := document(r, version)
 	out := junitSuites{Name: "SCIM conformance of " + d.Target, Time: seconds(d.DurationMs)}
@@ -144,7 +144,7 @@ func (f Finding) waiverReason() string {
 	return f.Waiver.Reason
 }
 
-// findingsText is all that a check has to say, as plain text.
+// findingsText returns the findings of a check as plain text.
 func findingsText(c Check) string {
 	if len(c.Findings) == 0 {
 		return ""
@@ -160,12 +160,12 @@ func findingsText(c Check) string {
 		}
 	}
 	if c.Why != "" {
-		fmt.Fprintf(&b, "\nwhy it matters: %s", c.Why)
+		fmt.Fprintf(&b, "\nwhy: %s", c.Why)
 	}
 	if len(c.Clients) > 0 {
-		fmt.Fprintf(&b, "\nconcerns: %s", strings.Join(c.Clients, ", "))
+		fmt.Fprintf(&b, "\naffects: %s", strings.Join(c.Clients, ", "))
 	}
-	fmt.Fprintf(&b, "\nmend it: %s\n", c.Fix)
+	fmt.Fprintf(&b, "\nfix: %s\n", c.Fix)
 	return b.String()
 }
 

@@ -9,11 +9,11 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// maxMarkdown is how many findings a summary describes; job pages cut what is longer than a megabyte.
+// maxMarkdown is the maximum number of findings in a summary; job pages truncate summaries of more than a megabyte.
 const maxMarkdown = 100
 
-// Markdown writes a summary for pull requests and job pages: the verdict, a table by area, what clients it fits, and the
-// findings folded up. The exchanges are for the other forms.
+// Markdown writes a summary for pull requests and job pages: the verdict, a table by area, the verdicts on clients, and the findings in
+// collapsed sections. It does not contain the exchanges.
 func Markdown(w io.Writer, r *conformance.Result, version string) error {
 	d := document(r, version)
 	b := bufio.NewWriter(w)
@@ -35,7 +35,7 @@ func Markdown(w io.Writer, r *conformance.Result, version string) error {
 		markdownAreas(p, r)
 	}
 	if len(d.Profiles) > 0 {
-		p("\n| Client | Set-up | Provisioning | First step that breaks |\n|---|---|---|---|")
+		p("\n| Client | Set-up | Provisioning | First failing step |\n|---|---|---|---|")
 		for _, f := range d.Profiles {
 			p("| %s | %s | %s | %s |", markdownText(f.Client), markdownText(f.Title), markdownText(string(f.Fit)), markdownText(f.Action))
 		}
@@ -45,7 +45,7 @@ func Markdown(w io.Writer, r *conformance.Result, version string) error {
 		p("\n- Note: %s.", markdownText(c))
 	}
 	for _, l := range d.Leftovers {
-		p("\n- Left behind: %s: %s.", code(l.Path), markdownText(l.Reason))
+		p("\n- Leftover: %s: %s.", code(l.Path), markdownText(l.Reason))
 	}
 	return b.Flush()
 }
@@ -110,28 +110,28 @@ func markdownFindings(p func(string, ...any), d Document) {
 				if f := c.Findings[0]; f.Curl != "" {
 					p("\n%s", fence(f.Curl))
 				}
-				p("\n**Why it matters:** %s\n", markdownText(c.Why))
+				p("\n**Why:** %s\n", markdownText(c.Why))
 				if len(c.Clients) > 0 {
-					p("**Concerns:** %s\n", markdownText(strings.Join(c.Clients, ", ")))
+					p("**Affects:** %s\n", markdownText(strings.Join(c.Clients, ", ")))
 				}
-				p("**Mend it:** %s", markdownText(c.Fix))
+				p("**Fix:** %s", markdownText(c.Fix))
 			}
 			p("\n</details>")
 		}
 	}
 	if shown > maxMarkdown {
-		p("\nAnd %d more; the JSON and HTML reports have all of them.", shown-maxMarkdown)
+		p("\nAnd %d more; the JSON and HTML reports contain all of them.", shown-maxMarkdown)
 	}
 }
 
-// markdownText keeps a text of the target from being read as Markdown or HTML.
+// markdownText escapes a text so that it is not interpreted as Markdown or HTML.
 func markdownText(s string) string {
 	return strings.NewReplacer("\\", "\\\\", "<", "&lt;", ">", "&gt;", "&", "&amp;", "*", "\\*", "_", "\\_", "`", "\\`", "[", "\\[", "]",
 		"\\]", "|", "\\|",
 		"#", "\\#", "\r", " ", "\n", " ", "@", "&#64;").Replace(s)
 }
 
-// code is a code span; its fence is longer than any run of backticks in the text.
+// code returns a code span whose fence is longer than any run of backticks in the text.
 func code(s string) string {
 	s = visible(s)
 	ticks := strings.Repeat("`", longestRun(s)+1)
@@ -143,7 +143,7 @@ func fence(s string) string {
 	return ticks + "sh\n" + s + "\n" + ticks
 }
 
-// longestRun is the length of the longest run of backticks.
+// longestRun returns the length of the longest run of backticks.
 func longestRun(s string) int {
 	longest, run := 0, 0
 	for _, r := range s {

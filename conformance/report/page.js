@@ -5,7 +5,7 @@
   const q = $("#q"), area = $("#area"), level = $("#level");
   const outcomes = [...document.querySelectorAll("input[name=outcome]")];
 
-  // filter shows the checks that fit and counts them.
+  // filter shows the matching checks and their number.
   const filter = () => {
     const words = q.value.toLowerCase().split(/\s+/).filter(Boolean);
     const wanted = new Set(outcomes.filter((o) => o.checked).map((o) => o.value));
@@ -21,7 +21,7 @@
     $("#none").hidden = shown > 0 || checks.length === 0;
   };
 
-  // reveal opens what a link leads to, also when the filter hides it.
+  // reveal opens the check that a link points to, even if the filter hides it.
   const reveal = () => {
     let target = null;
     try { target = document.getElementById(decodeURIComponent(location.hash.slice(1))); } catch { return; }
@@ -42,7 +42,7 @@
     $("#checks").scrollIntoView();
   });
   addEventListener("hashchange", reveal);
-  // Paper has no buttons: what was found is printed in full.
+  // Printed pages cannot be expanded, so checks with findings are opened first.
   addEventListener("beforeprint", () => checks.forEach((c) => { if (c.querySelector(".finding")) c.open = true; }));
   filter();
   reveal();

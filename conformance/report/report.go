@@ -1,6 +1,6 @@
-// Package report writes the result of a conformance run down: as text for people, as versioned JSON with its schema, and in
-// the forms that other tools read: JUnit, SARIF, Markdown, HTML, HAR and badges. It compares two JSON reports. It does not
-// judge: outcomes and verdicts come from package conformance, clauses from package requirements.
+// Package report writes the result of a conformance run: as text, as versioned JSON with its schema, and in the formats JUnit, SARIF,
+// Markdown, HTML, HAR and badges. It compares two JSON reports. It does not evaluate results: outcomes and verdicts come from package
+// conformance, clauses from package requirements.
 package report
 
 import (
@@ -13,24 +13,24 @@ import (
 
 // A Writer writes one form of the report.
 type Writer struct {
-	// Name is what the form is called on the command line. What says for whom it is.
+	// Name is the name of the form on the command line, What a description.
 	Name, What string
-	// Traffic tells that the form shows every exchange of the run, not only those of findings: Options.Record should be set.
+	// Traffic reports whether the form shows every exchange of the run, not only those of findings: Options.Record should be set.
 	Traffic bool
-	// Write writes the report. Version is the version of the program that ran the checks, "" when unknown.
+	// Write writes the report. Version is the version of the program that ran the checks, "" if unknown.
 	Write func(w io.Writer, r *conformance.Result, version string) error
 }
 
-// Writers lists all forms of the report.
+// Writers returns all forms of the report.
 func Writers() []Writer {
 	return []Writer{
-		{Name: "text", What: "plain text for people", Write: func(w io.Writer, r *conformance.Result, _ string) error {
+		{Name: "text", What: "plain text", Write: func(w io.Writer, r *conformance.Result, _ string) error {
 			return Text(w, r, TextOptions{})
 		}},
 		{Name: "json", What: "everything, versioned, with a JSON Schema", Write: JSON},
-		{Name: "html", What: "one file for the browser: every check, clause and exchange", Traffic: true, Write: HTML},
+		{Name: "html", What: "one HTML file: every check, clause and exchange", Traffic: true, Write: HTML},
 		{Name: "markdown", What: "a summary for pull requests and job pages", Write: Markdown},
-		{Name: "junit", What: "test results as most CI systems read them", Write: JUnit},
+		{Name: "junit", What: "test results for CI systems", Write: JUnit},
 		{Name: "sarif", What: "SARIF 2.1.0 for code scanning", Write: SARIF},
 		{Name: "har", What: "every exchange as an HTTP archive 1.2", Traffic: true, Write: HAR},
 		{Name: "badge", What: "a badge as SVG", Write: Badge},
@@ -47,7 +47,7 @@ func WriterNamed(name string) (Writer, bool) {
 	return Writers()[i], true
 }
 
-// clauses returns the catalogue entries that a check cites, in its order.
+// clauses returns the entries of the requirements catalog that a check cites, in its order.
 func clauses(c conformance.Check) []requirements.Requirement {
 	var out []requirements.Requirement
 	for _, id := range c.Requirements {
@@ -62,13 +62,13 @@ func clause(r requirements.Requirement) Clause {
 	return Clause{ID: r.ID, Section: r.Section, Level: string(r.Level), Text: r.Text}
 }
 
-// weight orders outcomes for the verdict on a clause: what was seen outweighs what was not, and a pass outweighs only a skip.
+// weight orders outcomes for the verdict on a clause: any other result overrides a pass, and a pass overrides a skip.
 var weight = []conformance.Outcome{conformance.Skip, conformance.Pass, conformance.Info, conformance.Error, conformance.Warn,
 	conformance.Fail}
 
-// ledger draws a verdict for every clause that the checks cite, in the order of the catalogue. A clause takes the gravest
-// outcome of the checks that it is the principal one of; only a clause that is nobody's principal goes by the others, for
-// what they found may be about their first clause.
+// ledger returns a verdict for every clause that the checks cite, in the order of the requirements catalog. A clause has the most severe
+// outcome of the checks that cite it first. If no check cites it first, the verdict follows from the other checks, although their findings
+// may be about their first clause.
 func ledger(r *conformance.Result) []Verdict {
 	type mention struct {
 		principal bool

@@ -28,8 +28,8 @@ var started = time.Date(2026, 1, 31, 10, 20, 30, 0, time.UTC)
 func check(id string, level conformance.Level, requirements ...string) conformance.Check {
 	return conformance.Check{
 		ID: id, Title: "A conforming target does what " + id + " says", Level: level, Requirements: requirements,
-		Why: "Clients that look a user up before they create one take the wrong person for theirs.",
-		Fix: "Look at the place where the answer is built, and compare it with the clause that is cited above.",
+		Why: "Clients that look up a user before they create one link the wrong user.",
+		Fix: "Check the code that builds the response, and compare it with the clause that is cited above.",
 	}
 }
 
@@ -50,11 +50,11 @@ func mixed() *conformance.Result {
 			{Check: check("filter.eq", conformance.Must, "RFC7644-3.4.2.2-09", "RFC7644-3.4.2.2-03"), Outcome: conformance.Fail, Requests: 3,
 				Duration: 40 * time.Millisecond, Findings: []conformance.Finding{
 					{Outcome: conformance.Fail, What: `users found by userName eq "ada"`, Want: `["ada"]`, Got: `["ada","ada.eve"]`, Exchange: exchange},
-					{Outcome: conformance.Fail, What: "totalResults of the same answer", Want: "1", Got: "2", Exchange: exchange},
+					{Outcome: conformance.Fail, What: "totalResults of the same response", Want: "1", Got: "2", Exchange: exchange},
 					{Outcome: conformance.Warn, What: "a side remark", Want: "this", Got: "that"},
 				}},
 			{Check: check("filter.pr", conformance.Must, "RFC7644-3.4.2.2-16"), Outcome: conformance.Skip,
-				Reason: "the target declines these filters with 400 or 501, as it may", Notes: []string{"declined with 400: title pr"}, Requests: 1},
+				Reason: "the target rejects these filters with 400 or 501, as it may", Notes: []string{"rejected with 400: title pr"}, Requests: 1},
 			{Check: check("read.media-type", conformance.May, "RFC7644-3.1-01"), Outcome: conformance.Info, Requests: 1,
 				Findings: []conformance.Finding{
 					{Outcome: conformance.Info, What: "Content-Type of GET /Users", Want: "application/scim+json", Got: "application/json"},
@@ -66,22 +66,22 @@ func mixed() *conformance.Result {
 						Expires: time.Date(2026, 12, 31, 0, 0, 0, 0, time.UTC)}},
 				}},
 			{Check: check("auth.wrong-token", conformance.Should, "RFC7644-3.12-08"), Outcome: conformance.Error,
-				Reason: "GET /Users: no complete answer within 15s", Requests: 1},
+				Reason: "GET /Users: no complete response within 15s", Requests: 1},
 		},
-		Cautions:   []string{"1 check that would apply did not get as far as the question"},
+		Cautions:   []string{"1 applicable check blocked without a result: patch.add"},
 		Complaints: []string{"the waiver of create.status expired on 2026-01-30: no longer needed after release 4.2"},
 		Lag:        800 * time.Millisecond,
 		Profiles: []conformance.ProfileResult{
-			{Profile: "okta", Conversation: "catalogue", Client: "Okta", Title: "an app of the catalogue", Fit: conformance.Breaks,
-				Step: "okta.catalogue-deactivate", Action: "A user is deactivated with a PATCH without path",
+			{Profile: "okta", Conversation: "catalog", Client: "Okta", Title: "an app of the catalog", Fit: conformance.Breaks,
+				Step: "okta.catalog-deactivate", Action: "A user is deactivated with a PATCH without path",
 				Why: "Okta marks the task as failed and does not repeat it.", Fix: "Accept operations without path.",
 				Finding: &conformance.Finding{Outcome: conformance.Warn, What: "status of PATCH /Users/42", Want: "200 or 204", Got: "400",
 					Exchange: exchange}},
 			{Profile: "entra", Client: "Microsoft Entra ID", Title: "default", Fit: conformance.WorksWithLimits,
-				Limits: []string{"the manager is not kept"}, Doubt: "known from recordings of one tenant"},
+				Limits: []string{"the manager is not stored"}, Doubt: "known from recordings of one tenant"},
 			{Profile: "google", Client: "Google Workspace", Title: "default", Fit: conformance.Works},
 		},
-		Leftovers: []conformance.Leftover{{Path: "/Users/42", Name: "scimconf-abcdefgh-3-ada@example.com", Reason: "DELETE /Users/42 answered " +
+		Leftovers: []conformance.Leftover{{Path: "/Users/42", Name: "scimconf-abcdefgh-3-ada@example.com", Reason: "DELETE /Users/42 returned " +
 			"500 Internal Server Error"}},
 		Journal: "/var/tmp/run.journal",
 	}
@@ -154,12 +154,12 @@ func TestLeftovers_CountedInText(t *testing.T) {
 	}
 	var b bytes.Buffer
 	require.NoError(t, report.Text(&b, r, report.TextOptions{}))
-	require.Contains(t, b.String(), "left behind: 11 more\n")
-	require.Contains(t, b.String(), "The journal of what was left behind: /var/tmp/run.journal\n")
-	require.Equal(t, 10, strings.Count(b.String(), "answered 500"))
+	require.Contains(t, b.String(), "leftover: 11 more\n")
+	require.Contains(t, b.String(), "Journal of the leftovers: /var/tmp/run.journal\n")
+	require.Equal(t, 10, strings.Count(b.String(), "returned 500"))
 	b.Reset()
 	require.NoError(t, report.JSON(&b, r, ""))
-	require.Equal(t, 21, strings.Count(b.String(), "answered 500"))
+	require.Equal(t, 21, strings.Count(b.String(), "returned 500"))
 }
 
 func TestText_OptionalColor(t *testing.T) {

@@ -112,9 +112,9 @@ const sarifBase = "TARGET" // the name of the base URL in locations
 
 var sarifLevels = map[conformance.Outcome]string{conformance.Fail: "error", conformance.Warn: "warning", conformance.Info: "note"}
 
-// SARIF writes the findings in the form that code scanning reads, version 2.1.0. A location is the path of the request below
-// the base URL: there are no files to point into. Waived findings are suppressed results. Fingerprints leave out what differs
-// from run to run, so that the same finding is the same alert.
+// SARIF writes the findings for code scanning, in version 2.1.0. A location is the path of the request below the base URL, because there
+// are no files. Waived findings are suppressed results. Fingerprints omit values that differ from run to run, so that the same finding is
+// the same alert.
 func SARIF(w io.Writer, r *conformance.Result, version string) error {
 	d := document(r, version)
 	run := sarifRun{
@@ -173,7 +173,7 @@ func sarifRuleOf(c Check) sarifRule {
 	}
 }
 
-// sarifName turns an id into the Pascal case that SARIF asks of names.
+// sarifName converts an id to the Pascal case that SARIF requires for names.
 func sarifName(id string) string {
 	var b strings.Builder
 	for _, word := range strings.FieldsFunc(id, func(r rune) bool { return r == '.' || r == '-' }) {
@@ -215,7 +215,7 @@ func orEmpty(list []string) []string {
 	return list
 }
 
-// mustPath is the path of the base URL, which a run has already parsed.
+// mustPath returns the path of the base URL, which the run has already parsed.
 func mustPath(target string) string {
 	u, err := url.Parse(target)
 	if err != nil {

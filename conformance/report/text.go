@@ -12,18 +12,18 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// TextOptions shape the text report. The zero value works.
+// TextOptions configure the text report. The zero value works.
 type TextOptions struct {
-	// Color marks outcomes with ANSI colours. Defaults to plain text.
+	// Color marks outcomes with ANSI colors. Default: plain text.
 	Color bool
-	// Skipped lists every skipped check with its reason. Defaults to counting them.
+	// Skipped lists every skipped check with its reason. Default: only their number.
 	Skipped bool
-	// Cleanup returns the command line that removes what a journal lists. Defaults to naming the journal alone.
+	// Cleanup returns the command line that removes the objects of a journal. Default: the report names only the journal.
 	Cleanup func(journal string) string
 }
 
-// Text writes the report for people: the verdict, a summary by area and by level, then every finding with its clause, what
-// was expected and what came, a curl line that shows it and a hint what to mend.
+// Text writes the report as text: the verdict, a summary by area and by level, and every finding with its clause, the expected and the
+// actual value, a curl command that shows it, and how to fix it.
 func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
 	p := &printer{w: bufio.NewWriter(w), color: opts.Color}
 	p.line("SCIM conformance of %s", r.Target)
@@ -72,12 +72,12 @@ type printer struct {
 	color bool
 }
 
-// Errors of the writer are kept by bufio and returned by Flush.
+// bufio stores write errors and returns them from Flush.
 func (p *printer) line(format string, args ...any) {
 	fmt.Fprintln(p.w, strings.TrimRight(fmt.Sprintf(format, args...), " "))
 }
 
-// visible replaces control characters, with which a target could write over a terminal, by blanks.
+// visible replaces control characters, with which a target could write over a terminal, by spaces.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -87,7 +87,7 @@ func visible(s string) string {
 	}, s)
 }
 
-// wrapped writes running text behind a prefix; lines after the first are indented below it.
+// wrapped writes text after a prefix; further lines are indented.
 func (p *printer) wrapped(prefix, text string) {
 	indent := strings.Repeat(" ", len([]rune(prefix)))
 	line, column := prefix, len([]rune(prefix))
@@ -111,7 +111,7 @@ var ansi = map[conformance.Outcome]string{
 	conformance.Info: "\x1b[36m", conformance.Skip: "\x1b[2m",
 }
 
-// paint returns the word of an outcome, five columns wide.
+// paint returns the name of an outcome, padded to five columns.
 func (p *printer) paint(o conformance.Outcome) string {
 	word := fmt.Sprintf("%-5s", strings.ToUpper(string(o)))
 	if p.color {
@@ -158,7 +158,7 @@ func (p *printer) summary(r *conformance.Result) {
 	table("level", levels, func(c conformance.CheckResult) string { return string(c.Check.Level) })
 }
 
-// findings writes what one check found of one weight, and once the check's clause and hint.
+// findings writes the findings of one check with one outcome, then once the clause and the fix of the check.
 func (p *printer) findings(c conformance.CheckResult, outcome conformance.Outcome) {
 	headed := false
 	var shown *wirelog.Exchange
@@ -173,7 +173,7 @@ func (p *printer) findings(c conformance.CheckResult, outcome conformance.Outcom
 				p.wrapped("  clause    ", cited[0].Section+", "+string(cited[0].Level)+" ("+cited[0].ID+"): "+cited[0].Text)
 			}
 		}
-		p.wrapped("  looked at ", f.What)
+		p.wrapped("  checked   ", f.What)
 		p.wrapped("  expected  ", f.Want)
 		p.wrapped("  got       ", f.Got)
 		if f.Waiver != nil {
@@ -190,17 +190,17 @@ func (p *printer) findings(c conformance.CheckResult, outcome conformance.Outcom
 	}
 	if headed {
 		if c.Check.Why != "" {
-			p.wrapped("  matters   ", c.Check.Why)
+			p.wrapped("  why       ", c.Check.Why)
 		}
 		if clients := Clients(c.Check); len(clients) > 0 {
-			p.wrapped("  concerns  ", strings.Join(clients, ", "))
+			p.wrapped("  affects   ", strings.Join(clients, ", "))
 		}
-		p.wrapped("  mend it   ", c.Check.Fix)
+		p.wrapped("  fix       ", c.Check.Fix)
 		p.line("")
 	}
 }
 
-// waiverText is one line about a waiver.
+// waiverText returns one line about a waiver.
 func waiverText(w *conformance.Waiver) string {
 	text := w.Reason
 	if w.Ticket != "" {
@@ -212,14 +212,14 @@ func waiverText(w *conformance.Waiver) string {
 	return text
 }
 
-// profiles writes the second verdict: whose provisioning works with the target.
+// profiles writes the verdicts on the client flows.
 func (p *printer) profiles(r *conformance.Result) {
 	for _, f := range r.Profiles {
 		p.wrapped(fmt.Sprintf("%s, %s: ", f.Client, f.Title), string(f.Fit))
 		if f.Action != "" {
-			p.wrapped("  first step that breaks: ", f.Action+" ("+f.Step+")")
+			p.wrapped("  first failing step: ", f.Action+" ("+f.Step+")")
 		}
-		for _, detail := range []struct{ head, text string }{{"  why       ", f.Why}, {"  mend it   ", f.Fix}, {"  doubt     ", f.Doubt}} {
+		for _, detail := range []struct{ head, text string }{{"  why       ", f.Why}, {"  fix       ", f.Fix}, {"  doubt     ", f.Doubt}} {
 			if detail.text != "" {
 				p.wrapped(detail.head, detail.text)
 			}
@@ -233,24 +233,24 @@ func (p *printer) profiles(r *conformance.Result) {
 	}
 }
 
-// maxLeftovers is how many objects that were left behind are listed; the JSON report and the journal have all.
+// maxLeftovers is the maximum number of leftovers in the report; the JSON report and the journal contain all.
 const maxLeftovers = 10
 
 func (p *printer) leftovers(r *conformance.Result, opts TextOptions) {
 	for i, l := range r.Leftovers {
 		if i == maxLeftovers {
-			p.line("left behind: %d more", len(r.Leftovers)-i)
+			p.line("leftover: %d more", len(r.Leftovers)-i)
 			break
 		}
-		p.wrapped("left behind: ", fmt.Sprintf("%s (%s): %s", l.Path, l.Name, l.Reason))
+		p.wrapped("leftover: ", fmt.Sprintf("%s (%s): %s", l.Path, l.Name, l.Reason))
 	}
 	switch {
 	case r.Journal == "":
 	case opts.Cleanup == nil:
-		p.line("The journal of what was left behind: %s", r.Journal)
+		p.line("Journal of the leftovers: %s", r.Journal)
 	default:
-		// On one line, however long: it is there to be pasted.
-		p.line("Remove what was left behind with: %s", opts.Cleanup(r.Journal))
+		// The line is not wrapped, so that it can be copied.
+		p.line("Remove the leftovers with: %s", opts.Cleanup(r.Journal))
 	}
 }
 
@@ -268,18 +268,18 @@ func (p *printer) verdict(r *conformance.Result) {
 		switch c := first(r); {
 		case c.ID == "":
 		case r.Observed():
-			p.line("Next: explain %s tells more about the first of them.", c.ID)
-		case len(c.Requirements) == 0: // a step of a client's conversation, which is held as a whole
-			p.line("Next: explain %s tells more about the first of them; run with --profile %s repeats the conversation.", c.ID, c.Area())
+			p.line("Next: explain %s describes the first of them.", c.ID)
+		case len(c.Requirements) == 0: // a step of a client flow, which always runs as a whole
+			p.line("Next: explain %s describes the first of them; run with --profile %s repeats the client flow.", c.ID, c.Area())
 		default:
-			p.line("Next: explain %s tells more about the first of them; run with --only %s repeats it alone.", c.ID, c.ID)
+			p.line("Next: explain %s describes the first of them; run with --only %s repeats it alone.", c.ID, c.ID)
 		}
 	default:
 		p.wrapped("Verdict: could not test. ", strings.ToUpper(r.Reason[:1])+r.Reason[1:]+".")
 	}
 }
 
-// first returns the check whose finding is printed first, the zero value when all are waived.
+// first returns the check whose finding is printed first, the zero value if all findings are waived.
 func first(r *conformance.Result) conformance.Check {
 	for _, outcome := range []conformance.Outcome{conformance.Fail, conformance.Warn} {
 		for _, c := range r.Checks {
@@ -291,7 +291,7 @@ func first(r *conformance.Result) conformance.Check {
 	return conformance.Check{}
 }
 
-// waivedText counts the checks of which all findings are waived.
+// waivedText returns the number of checks whose findings are all waived, as text.
 func waivedText(r *conformance.Result) string {
 	if n := waived(r); n > 0 {
 		return fmt.Sprintf(", waived: %d", n)

@@ -1,7 +1,7 @@
-// Package requirements is the catalogue of what the SCIM 2.0 documents ask of servers and clients: one entry per
-// normative statement of RFC 7643, RFC 7644 and RFC 9865 (and the parts of RFC 9967, RFC 9110, RFC 6750 and RFC 7642 that
-// bear on them), with a stable id, the section, the level and the statement in our own words. Checks cite these ids and
-// reports print them. It is not a copy of the RFC texts, and it holds no verdicts and no code that talks to a server.
+// Package requirements is the catalog of the requirements of SCIM 2.0 on servers and clients: one entry per normative statement of RFC
+// 7643, RFC 7644 and RFC 9865 (and the relevant parts of RFC 9967, RFC 9110, RFC 6750 and RFC 7642), with a stable id, the section, the
+// level and the paraphrased statement. Checks cite these ids and reports print them. The catalog is not a copy of the RFC texts. It
+// contains no verdicts and no code that sends requests.
 package requirements
 
 import (
@@ -12,14 +12,14 @@ import (
 	"sync"
 )
 
-//go:embed catalogue.json
-var catalogue []byte
+//go:embed catalog.json
+var catalog []byte
 
-// Level is the strength of a statement in the words of RFC 2119. SHALL and REQUIRED are filed under MUST, RECOMMENDED
-// under SHOULD, OPTIONAL under MAY.
+// Level is the strength of a statement in the words of RFC 2119. SHALL and REQUIRED are listed as MUST, RECOMMENDED as SHOULD, OPTIONAL as
+// MAY.
 type Level string
 
-// The levels that occur in the catalogue.
+// The levels in the catalog.
 const (
 	Must      Level = "MUST"
 	MustNot   Level = "MUST NOT"
@@ -31,7 +31,7 @@ const (
 // Role is the side that a statement binds.
 type Role string
 
-// The roles that occur in the catalogue. Both means that servers and clients are bound alike.
+// The roles in the catalog. Both binds servers and clients.
 const (
 	Server Role = "server"
 	Client Role = "client"
@@ -48,34 +48,33 @@ type Requirement struct {
 	Role    Role   `json:"role"`
 	// Area groups statements by subject: create, filter, patch, discovery and so on.
 	Area string `json:"area"`
-	// Basis tells what the statement stands on: keyword (an RFC 2119 word), prose, table, abnf, erratum, http, derived
-	// (it follows from normative text) or reading (an interpretation where the documents are silent: never a failure).
+	// Basis is the basis of the statement: keyword (an RFC 2119 word), prose, table, abnf, erratum, http, derived (it follows from normative
+	// text) or reading (an interpretation of an open point in the documents: never a failure).
 	Basis string `json:"basis"`
-	// Text is the statement in our own words.
+	// Text is the paraphrased statement.
 	Text string `json:"text"`
-	// Testable is "yes", "no" or "conditional": can it be observed over HTTP from outside?
+	// Testable is "yes", "no" or "conditional": whether the statement can be tested over HTTP.
 	Testable string `json:"testable"`
-	// Condition lists what must hold for the statement to be testable, for example "patch.supported".
+	// Condition lists the conditions for the statement to be testable, for example "patch.supported".
 	Condition []string `json:"condition,omitempty"`
-	// Probe says in one sentence how the statement can be tested.
+	// Probe describes in one sentence how to test the statement.
 	Probe string `json:"probe"`
-	// Errata are RFC Editor errata ids that bear on the statement.
+	// Errata are the ids of RFC Editor errata on the statement.
 	Errata []int `json:"errata,omitempty"`
-	// Doubt says why a verdict needs care.
+	// Doubt explains why a verdict is uncertain.
 	Doubt string `json:"doubt,omitempty"`
 }
 
-// entries parses the embedded catalogue once. The file is part of the program, so a damaged one is a broken build; the
-// test of this package keeps it whole.
+// entries parses the embedded catalog once. A damaged file is a build error; the test of this package detects it.
 var entries = sync.OnceValue(func() []Requirement {
 	var all []Requirement
-	if err := json.Unmarshal(catalogue, &all); err != nil {
-		panic(fmt.Sprintf("requirements: the embedded catalogue is damaged: %v", err))
+	if err := json.Unmarshal(catalog, &all); err != nil {
+		panic(fmt.Sprintf("requirements: the embedded catalog is damaged: %v", err))
 	}
 	return all
 })
 
-// positions maps an id to its place in entries.
+// positions maps an id to its index in entries.
 var positions = sync.OnceValue(func() map[string]int {
 	index := make(map[string]int, len(entries()))
 	for i, r := range entries() {
@@ -84,7 +83,7 @@ var positions = sync.OnceValue(func() map[string]int {
 	return index
 })
 
-// All returns every requirement in catalogue order. The caller may change the slice.
+// All returns all requirements in catalog order. The caller may modify the slice.
 func All() []Requirement { return slices.Clone(entries()) }
 
 // Lookup returns the requirement with the given id.

@@ -23,7 +23,7 @@ func TestAll_EntriesComplete(t *testing.T) {
 		require.Contains(t, []requirements.Role{requirements.Server, requirements.Client, requirements.Both}, r.Role, r.ID)
 		require.Contains(t, []string{"keyword", "prose", "table", "abnf", "erratum", "http", "derived", "reading"}, r.Basis, r.ID)
 		require.Contains(t, []string{"yes", "no", "conditional"}, r.Testable, r.ID)
-		require.Equal(t, r.Testable == "conditional", len(r.Condition) > 0, "%s: a conditional entry names its condition, others have none", r.ID)
+		require.Equal(t, r.Testable == "conditional", len(r.Condition) > 0, "%s: only a conditional entry has conditions", r.ID)
 		require.NotEmpty(t, r.Section, r.ID)
 		require.NotEmpty(t, r.Area, r.ID)
 		require.NotEmpty(t, r.Text, r.ID)
@@ -31,7 +31,7 @@ func TestAll_EntriesComplete(t *testing.T) {
 	}
 }
 
-// The counts only ever grow: ids are appended, never dropped.
+// TestAll_NothingDropped checks the number of entries, which only increases: ids are added, never removed.
 func TestAll_NothingDropped(t *testing.T) {
 	counts := map[string]int{}
 	for _, r := range requirements.All() {

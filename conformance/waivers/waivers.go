@@ -1,6 +1,6 @@
-// Package waivers reads the list of findings that somebody has accepted for now, and applies it to the result of a run. A
-// waiver has a reason, may have a ticket and a last day, and never hides anything: reports show what it excuses and why. It is
-// not a way to select checks; those that should not run at all are left out of the run.
+// Package waivers reads a list of findings that are accepted for now, and applies it to the result of a run. A waiver has a reason and may
+// have a ticket and a last day. It hides nothing: reports show which findings it accepts and why. It does not select checks; use the
+// selection of the run for that.
 package waivers
 
 import (
@@ -15,16 +15,16 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// A List holds waivers in the order of their file. nil excuses nothing.
+// A List contains waivers in the order of their file. nil waives nothing.
 type List []Entry
 
-// An Entry is a waiver with its matcher compiled.
+// An Entry is a waiver with its compiled regular expression.
 type Entry struct {
 	conformance.Waiver
 	match *regexp.Regexp // nil matches every finding of the check
 }
 
-// The form of the file.
+// The format of the file.
 type (
 	file struct {
 		Waivers []row `yaml:"waivers"`
@@ -39,10 +39,9 @@ type (
 	}
 )
 
-// Read reads a YAML or JSON file: an object whose member «waivers» lists objects with the members check (an id), reason, and
-// optionally match (a regular expression on what a finding looked at, expected or got), ticket, owner and expires (a day such
-// as 2026-12-31). Whatever is wrong in it, an unknown check included, is a [*conformance.UsageError]: a waiver that excuses
-// nothing because of a slip must not look like one that does.
+// Read reads a YAML or JSON file: an object with the member "waivers", a list of objects with the members check (an id), reason, and
+// optionally match (a regular expression for the What, Want or Got of a finding), ticket, owner and expires (a day such as 2026-12-31).
+// Every error in it is a [*conformance.UsageError], including an unknown check: a waiver with a typing error would silently waive nothing.
 func Read(path string, known []conformance.Check) (List, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -59,10 +58,10 @@ func parse(data []byte, known []conformance.Check) (list List, problem string) {
 	var f file
 	if err := yaml.UnmarshalWithOptions(data, &f, yaml.Strict()); err != nil {
 		line, _, _ := strings.Cut(err.Error(), "\n")
-		return nil, "this is no list of waivers: " + line
+		return nil, "not a list of waivers: " + line
 	}
 	if len(f.Waivers) == 0 {
-		return nil, "there are no waivers in it: it needs a member «waivers» with a list"
+		return nil, "no waivers in the file: it needs a member \"waivers\" with a list"
 	}
 	ids := map[string]bool{}
 	for _, c := range known {
@@ -74,14 +73,14 @@ func parse(data []byte, known []conformance.Check) (list List, problem string) {
 			Waiver: conformance.Waiver{Check: r.Check, Match: r.Match, Reason: strings.TrimSpace(r.Reason), Ticket: r.Ticket, Owner: r.Owner}}
 		switch {
 		case !ids[r.Check]:
-			return nil, where + ": no check has this id"
+			return nil, where + ": unknown check"
 		case entry.Reason == "":
-			return nil, where + ": the reason is missing"
+			return nil, where + ": reason is missing"
 		}
 		var err error
 		if r.Match != "" {
 			if entry.match, err = regexp.Compile(r.Match); err != nil {
-				return nil, fmt.Sprintf("%s: match is no regular expression: %v", where, err)
+				return nil, fmt.Sprintf("%s: match is not a regular expression: %v", where, err)
 			}
 		}
 		if r.Expires != "" {
@@ -94,9 +93,9 @@ func parse(data []byte, known []conformance.Check) (list List, problem string) {
 	return list, ""
 }
 
-// Apply marks the findings that the list excuses on the given day and draws the verdict anew. An expired waiver excuses
-// nothing and is a complaint of its own, which fails the run. When strict is set, so is one that excuses nothing though its
-// check ran: it should go, or it will excuse the next fault.
+// Apply marks the findings that the list waives on the given day, and sets the verdict again. An expired waiver waives nothing and adds a
+// complaint, which fails the run. If strict is set, a waiver without a matching finding whose check ran adds a complaint too: if it
+// remained, it would waive the next violation.
 func (l List) Apply(r *conformance.Result, now time.Time, strict bool) {
 	for _, entry := range l {
 		if entry.expired(now) {
@@ -107,18 +106,18 @@ func (l List) Apply(r *conformance.Result, now time.Time, strict bool) {
 		used, ran := entry.excuse(r)
 		if strict && ran && !used {
 			r.Complaints = append(r.Complaints,
-				fmt.Sprintf("the waiver of %s excuses nothing: the fault is mended, and the waiver should go", entry.Check))
+				fmt.Sprintf("the waiver of %s matches no finding: remove it, the violation is fixed", entry.Check))
 		}
 	}
 	r.Conclude()
 }
 
-// expired tells whether the last day of the waiver is over everywhere west of UTC-12 as well: nobody is surprised at noon.
+// expired reports whether the last day of the waiver, in UTC, is over.
 func (e Entry) expired(now time.Time) bool {
 	return !e.Expires.IsZero() && !now.UTC().Before(e.Expires.AddDate(0, 0, 1))
 }
 
-// excuse marks the findings that the waiver is about.
+// excuse marks the findings that the waiver matches.
 func (e Entry) excuse(r *conformance.Result) (used, ran bool) {
 	for i := range r.Checks {
 		c := &r.Checks[i]

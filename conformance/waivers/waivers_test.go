@@ -28,7 +28,7 @@ func read(t *testing.T, text string) waivers.List {
 	return list
 }
 
-// result has a failure with two findings, a warning and a pass.
+// result returns a failure with two findings, a warning and a pass.
 func result() *conformance.Result {
 	finding := func(o conformance.Outcome, what, got string) conformance.Finding {
 		return conformance.Finding{Outcome: o, What: what, Want: "x", Got: got}
@@ -57,8 +57,8 @@ func TestApply_WaivedFindingsPass(t *testing.T) {
 	require.Equal(t, conformance.Clean, r.Verdict)
 	require.Empty(t, r.Complaints)
 	require.Equal(t, "T-7", r.Checks[0].Findings[0].Waiver.Ticket)
-	require.Nil(t, r.Checks[0].Findings[1].Waiver, "an information needs no excuse")
-	require.Equal(t, conformance.Fail, r.Checks[1].Outcome, "reports still show what was found")
+	require.Nil(t, r.Checks[0].Findings[1].Waiver, "an information needs no waiver")
+	require.Equal(t, conformance.Fail, r.Checks[1].Outcome, "reports still show the finding")
 	require.True(t, r.Checks[1].Waived())
 }
 
@@ -77,14 +77,14 @@ func TestApply_ExpiredWaiverFails(t *testing.T) {
 	r.Checks = r.Checks[2:]
 	list := read(t, both)
 	list.Apply(r, noon, false)
-	require.Equal(t, conformance.Clean, r.Verdict, "the last day counts")
+	require.Equal(t, conformance.Clean, r.Verdict, "valid on the last day")
 	list.Apply(r, noon.Add(12*time.Hour), false)
 	require.Equal(t, conformance.Findings, r.Verdict)
 	require.Equal(t, []string{"the waiver of sort.ascending expired on 2026-06-15: comes with 4.3"}, r.Complaints)
 
 	r = result()
 	list.Apply(r, noon.AddDate(1, 0, 0), false)
-	require.Nil(t, r.Checks[0].Findings[0].Waiver, "it excuses nothing any more")
+	require.Nil(t, r.Checks[0].Findings[0].Waiver, "it no longer waives anything")
 	require.Equal(t, conformance.Findings, r.Verdict)
 }
 
@@ -117,21 +117,21 @@ func TestApply_UntestedStaysUntested(t *testing.T) {
 	r = result()
 	r.Checks[2].Outcome, r.Checks[2].Reason = conformance.Error, "no answer"
 	read(t, both).Apply(r, noon, true)
-	require.Equal(t, conformance.Untested, r.Verdict, "what is left is a check without an answer")
+	require.Equal(t, conformance.Untested, r.Verdict, "the remaining problem is a check without a response")
 }
 
 func TestRead_RejectsInvalidFile(t *testing.T) {
 	for name, tt := range map[string]struct{ text, says string }{
-		"an unknown check":        {`waivers: [{check: sort.ascendign, reason: a}]`, "waiver 1 (sort.ascendign): no check has this id"},
-		"no reason":               {`waivers: [{check: filter.eq, reason: " "}]`, "the reason is missing"},
-		"a bad expression":        {`waivers: [{check: filter.eq, reason: a, match: "("}]`, "no regular expression"},
-		"a bad day":               {`waivers: [{check: filter.eq, reason: a, expires: soon}]`, "not a day such as 2026-12-31"},
-		"a day that is none":      {`waivers: [{check: filter.eq, reason: a, expires: 2026-02-30}]`, "not a day such as"},
-		"an unknown member":       {`waivers: [{check: filter.eq, reason: a, expire: 2026-01-01}]`, "no list of waivers"},
-		"another file altogether": {`{"format": 1}`, "no list of waivers"},
-		"an empty file":           {``, "no waivers in it"},
-		"an empty list":           {`waivers: []`, "no waivers in it"},
-		"no YAML":                 {`waivers: [`, "no list of waivers"},
+		"an unknown check":          {`waivers: [{check: sort.ascendign, reason: a}]`, "waiver 1 (sort.ascendign): unknown check"},
+		"no reason":                 {`waivers: [{check: filter.eq, reason: " "}]`, "reason is missing"},
+		"a bad expression":          {`waivers: [{check: filter.eq, reason: a, match: "("}]`, "not a regular expression"},
+		"a bad day":                 {`waivers: [{check: filter.eq, reason: a, expires: soon}]`, "not a day such as 2026-12-31"},
+		"a day that does not exist": {`waivers: [{check: filter.eq, reason: a, expires: 2026-02-30}]`, "not a day such as"},
+		"an unknown member":         {`waivers: [{check: filter.eq, reason: a, expire: 2026-01-01}]`, "not a list of waivers"},
+		"another kind of file":      {`{"format": 1}`, "not a list of waivers"},
+		"an empty file":             {``, "no waivers in the file"},
+		"an empty list":             {`waivers: []`, "no waivers in the file"},
+		"no YAML":                   {`waivers: [`, "not a list of waivers"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := waivers.Read(file(t, tt.text), known)

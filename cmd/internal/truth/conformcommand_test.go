@@ -25,7 +25,7 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// contents is everything that a target holds, as text by path.
+// contents returns the JSON of all objects of a target by path.
 func contents(t *testing.T, h http.Handler) map[string]string {
 	t.Helper()
 	held := map[string]string{}
@@ -53,19 +53,19 @@ func contents(t *testing.T, h http.Handler) map[string]string {
 	return held
 }
 
-// A run is killed at the worst moment: the target has just created an object, and the answer never reaches the suite. The
-// journal leads the next command to all that was left behind, and to nothing else.
+// The process is killed after the target has created an object and before the response reaches the suite. The cleanup command then
+// deletes all objects of the run and no other object.
 func TestKilledRun_CleanupRestoresTarget(t *testing.T) {
 	type moment struct {
-		only  string // the checks that are run, all when empty
-		at    int    // which creation is the last thing that happens
+		only  string // the selected checks; empty means all
+		at    int    // the number of the creation that kills the process
 		fault string // a mutant in front of the reference server
 	}
 	var moments []moment
 	for _, at := range []int{1, 2, 44, 45, 47, 50, 120, 300, 500} {
 		moments = append(moments, moment{at: at})
 	}
-	// Of the areas that create in ways of their own: every kind of object, every kind of request.
+	// The steps for the areas that create each type of object with each type of request.
 	steps := map[string]int{"bulk": 6, "types": 3, "characteristics": 12, "groups": 12, "concurrency": 4, "create": 9, "body": 3, "put": 6,
 		"traffic": 1}
 	for _, only := range slices.Sorted(maps.Keys(steps)) {
@@ -73,7 +73,7 @@ func TestKilledRun_CleanupRestoresTarget(t *testing.T) {
 			moments = append(moments, moment{only: only, at: 1 + k*steps[only]})
 		}
 	}
-	// Faults that make something of what a server that is right refuses.
+	// Faults that create an object where a correct server rejects the request.
 	for fault, only := range map[string]string{"create.nameless": "create.missing-user-name",
 		"create.stored-before-checked": "create.wrong-types", "groups.nameless": "groups.missing-display-name",
 		"put.creates": "put.never-creates"} {
@@ -94,7 +94,7 @@ func TestKilledRun_CleanupRestoresTarget(t *testing.T) {
 				front = faults[moment.fault].Wrap(reference)
 			}
 			before := contents(t, reference)
-			require.NotEmpty(t, before, "there is somebody to be left alone")
+			require.NotEmpty(t, before, "the target has objects of other clients")
 
 			var mu sync.Mutex
 			created, child := 0, (*exec.Cmd)(nil)
@@ -136,23 +136,23 @@ func TestKilledRun_CleanupRestoresTarget(t *testing.T) {
 			err := child.Start()
 			mu.Unlock()
 			require.NoError(t, err)
-			require.Error(t, child.Wait(), "it was killed, and did not end by itself: %s", out.String())
-			require.Contains(t, out.String(), "remove what it created with")
-			require.Greater(t, len(contents(t, reference)), len(before), "something was left behind")
+			require.Error(t, child.Wait(), "the process was not killed: %s", out.String())
+			require.Contains(t, out.String(), "remove its objects with")
+			require.Greater(t, len(contents(t, reference)), len(before), "the run left objects behind")
 
 			code := conform.Run(t.Context(), "scim-conformance", []string{"cleanup", journal, "--token", referenceToken}, &out, &out, os.LookupEnv)
 			require.Equal(t, conform.ExitClean, code, out.String())
-			// The difference alone is shown: some objects are too large for the other ways of telling it.
-			require.Empty(t, cmp.Diff(before, contents(t, reference)), "exactly what it held before: %s", out.String())
+			// cmp.Diff prints only the difference: some objects are too large for require.Equal.
+			require.Empty(t, cmp.Diff(before, contents(t, reference)), "the target has the same objects as before the run: %s", out.String())
 			require.NoFileExists(t, journal)
 			code = conform.Run(t.Context(), "scim-conformance", []string{"cleanup", journal, "--token", referenceToken}, io.Discard, io.Discard,
 				os.LookupEnv)
-			require.Equal(t, conform.ExitUsage, code, "there is nothing left to clean up")
+			require.Equal(t, conform.ExitUsage, code, "the journal was deleted")
 		})
 	}
 }
 
-// A target that quotes what it is sent, in every place a target can, and holds people of its own: no report tells any of it.
+// The target returns request data in headers and bodies and has users of its own. No report contains these data.
 func TestReports_RedactSecretsAndUsers(t *testing.T) {
 	t.Parallel()
 	reference := newReferenceServer(t)
@@ -210,7 +210,7 @@ func TestReports_RedactSecretsAndUsers(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	code := conform.Run(t.Context(), "scim-conformance", args, &stdout, &stderr, os.LookupEnv)
 	require.Equal(t, conform.ExitFindings, code, stderr.String())
-	require.NotEmpty(t, passwords, "the suite has sent passwords, and got them back")
+	require.NotEmpty(t, passwords, "the suite has sent passwords, and the target has returned them")
 
 	texts := map[string]string{"stdout": stdout.String(), "stderr": stderr.String()}
 	for _, form := range forms {
@@ -222,17 +222,17 @@ func TestReports_RedactSecretsAndUsers(t *testing.T) {
 	marks := []string{secret, "marked-header-4711", "grace.hopper@corp.test", "grace@home-marked.test", "Gracemarked", "Hoppermarked",
 		"555 190619"}
 	for password := range passwords {
-		if len(password) >= 6 { // shorter ones are not told from words
+		if len(password) >= 6 { // shorter passwords may equal words of a report
 			marks = append(marks, password)
 		}
 	}
 	for name, text := range texts {
 		for _, mark := range marks {
 			if i := strings.Index(text, mark); i >= 0 {
-				t.Errorf("%s tells %q: …%s…", name, mark, text[max(0, i-150):min(len(text), i+60)])
+				t.Errorf("%s contains %q: …%s…", name, mark, text[max(0, i-150):min(len(text), i+60)])
 			}
 		}
 	}
 	require.Contains(t, texts["har"], wirelog.Redacted)
-	require.Contains(t, texts["har"], "[masked]", "the archive has the query that lists everybody")
+	require.Contains(t, texts["har"], "[masked]", "the archive contains the query for all users")
 }

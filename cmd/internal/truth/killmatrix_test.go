@@ -17,13 +17,13 @@ import (
 	"github.com/scimwright/scimwright/internal/goldentest"
 )
 
-// A killMatrix collects which checks notice which mutants, and what the suite says about servers that are right.
+// A killMatrix collects the checks that detect each mutant, and the results of the suite for correct servers.
 type killMatrix struct {
 	control *conformance.Result
 
 	mu     sync.Mutex
 	kills  map[string][]string // ids of checks by mutant
-	blames map[string]int      // by variant
+	blames map[string]int      // number of complaints by variant
 }
 
 func newKillMatrix() *killMatrix {
@@ -43,15 +43,15 @@ func (m *killMatrix) killed(mutant mutants.Mutant, r *conformance.Result) {
 func (m *killMatrix) tolerated(v mutants.Variant, r *conformance.Result) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.blames[v.ID] = count(r, blamed)
+	m.blames[v.ID] = count(r, complains)
 }
 
-// complete tells whether everything was run and every mutant was noticed.
+// complete reports whether all mutants and variants were run and every mutant was detected.
 func (m *killMatrix) complete() bool {
 	return m.control != nil && len(m.blames) == len(mutants.Variants()) && len(m.kills) == len(mutants.All())
 }
 
-// victims are the mutants that a check notices, in their order.
+// victims returns the mutants that a check detects, in the order of mutants.All.
 func (m *killMatrix) victims(check string) []string {
 	var out []string
 	for _, mutant := range mutants.All() {
@@ -74,20 +74,20 @@ func count(r *conformance.Result, when func(conformance.CheckResult) bool) int {
 
 const killMatrixIntroduction = `# Kill matrix
 
-What shows that the checks of the conformance suite can fail, and that they fail for a reason. The page is written by a test that
-runs the suite against the reference server as it is, against the same server made different in ways that the RFCs permit, and
-against the same server with one fault at a time. The test fails when a fault goes unnoticed, when a check notices no fault, when
-anything that is right is blamed, and when this page is out of date. A mutant is put to the checks of its own area.
+This page shows which faults the checks of the conformance suite detect. A test generates it. The test runs the suite against the
+reference server, against variants of the server that the RFCs permit, and against mutants: the server with one fault each. A mutant
+is tested with the checks of its own area. The test fails if a mutant is not detected, if a check detects no mutant, if a check
+complains about the reference server or a variant, and if this page is out of date.
 
 | | |
 |---|---|
 | Checks | %d |
 | Mutants | %d |
-| Mutants that are noticed | %d (%d %%) |
-| Checks that notice a mutant | %d |
+| Detected mutants | %d (%d %%) |
+| Checks that detect a mutant | %d |
 | Findings in the reference server | %d |
 | Permitted variants | %d |
-| Permitted variants that a check complains about | %d |
+| Permitted variants with complaints | %d |
 
 `
 
@@ -109,24 +109,24 @@ func (m *killMatrix) markdown() string {
 	fmt.Fprintf(&b, killMatrixIntroduction, len(checks.All()), len(all), len(m.kills), 100*len(m.kills)/len(all), able,
 		count(m.control, noticed), len(variants), falsePositives)
 	for _, id := range slices.Sorted(maps.Keys(provedElsewhere)) {
-		fmt.Fprintf(&b, "`%s` asks nothing of a server on the same machine; `%s` shows that it can fail.\n\n", id, provedElsewhere[id])
+		fmt.Fprintf(&b, "`%s` is skipped for servers on the same machine; `%s` proves that it can fail.\n\n", id, provedElsewhere[id])
 	}
-	b.WriteString("## What is permitted\n\n| Variant | What it does | Complaints |\n|---|---|---|\n")
+	b.WriteString("## Permitted variants\n\n| Variant | Difference | Complaints |\n|---|---|---|\n")
 	for _, v := range variants {
 		fmt.Fprintf(&b, "| `%s` | %s | %d |\n", v.ID, cell(v.Permits), m.blames[v.ID])
 	}
-	b.WriteString("\n## What is broken, and who notices\n")
+	b.WriteString("\n## Mutants\n")
 	area := ""
 	for _, mutant := range slices.SortedStableFunc(slices.Values(all), func(a, b mutants.Mutant) int {
 		return strings.Compare(areaOf(a.ID), areaOf(b.ID))
 	}) {
 		if areaOf(mutant.ID) != area {
 			area = areaOf(mutant.ID)
-			fmt.Fprintf(&b, "\n### %s\n\n| Mutant | The fault | Noticed by |\n|---|---|---|\n", area)
+			fmt.Fprintf(&b, "\n### %s\n\n| Mutant | Fault | Detected by |\n|---|---|---|\n", area)
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", mutant.ID, cell(mutant.Breaks), named(m.kills[mutant.ID]))
 	}
-	b.WriteString("\n## What each check notices\n\n| Check | Level | Mutants |\n|---|---|---|\n")
+	b.WriteString("\n## Mutants by check\n\n| Check | Level | Mutants |\n|---|---|---|\n")
 	for _, c := range checks.All() {
 		victims := m.victims(c.ID)
 		cells := named(victims)
@@ -138,22 +138,22 @@ func (m *killMatrix) markdown() string {
 	return b.String()
 }
 
-// compare holds the page against what came out. A row is out of date when it is not there, or when nothing of what its last
-// cell names came out again: whether a further check notices a fault may hang on what two requests meet.
+// compare compares the page with the results of this run. A row is up to date if it exists and at least one name in its last cell is
+// in the results: whether other checks detect a fault may depend on the order of concurrent requests.
 func (m *killMatrix) compare(t *testing.T, file string) {
 	t.Helper()
 	got := m.markdown()
 	goldentest.Update(t, file, got)
 	wantRows, wantCells := rows(goldentest.Read(t, file))
 	gotRows, gotCells := rows(got)
-	require.Empty(t, cmp.Diff(wantRows, gotRows), "make golden rewrites it")
+	require.Empty(t, cmp.Diff(wantRows, gotRows), "the page is out of date: run the test with -update")
 	for i, row := range gotRows {
 		again := slices.ContainsFunc(gotCells[i], func(name string) bool { return slices.Contains(wantCells[i], name) })
-		require.True(t, again, "%s: was %v, is %v; make golden rewrites it", row, wantCells[i], gotCells[i])
+		require.True(t, again, "%s: was %v, is %v: run the test with -update", row, wantCells[i], gotCells[i])
 	}
 }
 
-// rows splits a page into its lines without the last cell of those that begin with an id, and into the names in those cells.
+// rows returns the lines of a page and the names in the last cell of each line. Lines that start with an id lack the last cell.
 func rows(page string) (lines []string, cells [][]string) {
 	for line := range strings.Lines(page) {
 		line = strings.TrimRight(line, " |\n")
@@ -166,7 +166,7 @@ func rows(page string) (lines []string, cells [][]string) {
 	return lines, cells
 }
 
-// named writes ids of one area without repeating it.
+// named returns a list of ids without the area.
 func named(ids []string) string {
 	var out []string
 	for _, id := range ids {
@@ -176,5 +176,5 @@ func named(ids []string) string {
 	return strings.Join(out, ", ")
 }
 
-// cell makes a text safe for a table.
+// cell escapes a string for a table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }

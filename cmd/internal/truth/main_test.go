@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	}
 	together := 4
 	if raceDetector {
-		together = 1 // per processor: calls that time out under its load are not what it looks for
+		together = 1 // per processor; more load causes timeouts
 	}
 	if err := alltest.Together(together); err != nil {
 		os.Stderr.WriteString(err.Error() + "\n")

@@ -2,5 +2,5 @@
 
 package truth_test
 
-// raceDetector says that these tests are run with the race detector.
+// raceDetector reports whether the race detector is enabled.
 const raceDetector = false

@@ -19,8 +19,8 @@ import (
 	"github.com/scimwright/scimwright/scimserver/quirks"
 )
 
-// talk holds the conversations of profiles with a handler.
-func talk(t *testing.T, h http.Handler, selected ...conformance.Profile) *conformance.Result {
+// runProfiles runs the client flows of profiles against a handler.
+func runProfiles(t *testing.T, h http.Handler, selected ...conformance.Profile) *conformance.Result {
 	t.Helper()
 	target := conformance.Target{URL: "http://127.0.0.1/scim/v2", Token: referenceToken, Transport: inProcess{h}}
 	r, err := conformance.Run(t.Context(), target, conformance.Options{Profiles: selected})
@@ -28,7 +28,7 @@ func talk(t *testing.T, h http.Handler, selected ...conformance.Profile) *confor
 	return r
 }
 
-// withQuirk puts one quirk with its default argument in front of a server.
+// withQuirk returns a server with one quirk with its default argument.
 func withQuirk(t *testing.T, h http.Handler, name string) http.Handler {
 	t.Helper()
 	setting, err := quirks.Parse(name)
@@ -42,7 +42,7 @@ func TestProfiles_PassOnReferenceServer(t *testing.T) {
 	t.Parallel()
 	for _, p := range profiles.All() {
 		t.Run(p.ID, func(t *testing.T) {
-			r := talk(t, newReferenceServer(t), p)
+			r := runProfiles(t, newReferenceServer(t), p)
 			for _, c := range r.Checks {
 				require.Equal(t, conformance.Pass, c.Outcome, "%s", describe(c))
 				require.LessOrEqual(t, c.Requests, c.Check.Requests, c.Check.ID)
@@ -59,7 +59,7 @@ func TestProfiles_PassOnReferenceServer(t *testing.T) {
 	}
 }
 
-// What the RFCs leave open may cost a client a feature, but only where the client is known to want more.
+// A permitted variant breaks a profile only if its client is known to require more than the RFCs.
 func TestProfiles_AcceptPermittedVariants(t *testing.T) {
 	t.Parallel()
 	wantsMore := map[string]string{
@@ -70,7 +70,7 @@ func TestProfiles_AcceptPermittedVariants(t *testing.T) {
 	for _, v := range alltest.Sample(mutants.Variants(), 10) {
 		t.Run(v.ID, func(t *testing.T) {
 			t.Parallel()
-			for _, verdict := range talk(t, v.Wrap(newReferenceServer(t)), profiles.All()...).Profiles {
+			for _, verdict := range runProfiles(t, v.Wrap(newReferenceServer(t)), profiles.All()...).Profiles {
 				if verdict.Profile != wantsMore[v.ID] {
 					require.NotEqual(t, conformance.Breaks, verdict.Fit, "%s\n%+v\n%+v", v.Permits, verdict, verdict.Finding)
 				}
@@ -82,16 +82,16 @@ func TestProfiles_AcceptPermittedVariants(t *testing.T) {
 // TestProfiles_EveryStepCanFail checks that each fault fails a client flow, and that each step of each flow fails on a fault.
 func TestProfiles_EveryStepCanFail(t *testing.T) {
 	t.Parallel()
-	alltest.Only(t, "has every client talk to a server with each of a hundred faults")
+	alltest.Only(t, "runs all client flows with each of about 100 faults")
 	var mu sync.Mutex
 	broken := map[string]bool{}
 	t.Run("faults", func(t *testing.T) {
 		for _, m := range mutants.Incompatible() {
 			t.Run(m.ID, func(t *testing.T) {
 				t.Parallel()
-				r := talk(t, m.Wrap(newReferenceServer(t)), profiles.All()...)
+				r := runProfiles(t, m.Wrap(newReferenceServer(t)), profiles.All()...)
 				hurt := slices.ContainsFunc(r.Profiles, func(v conformance.ProfileResult) bool { return v.Fit != conformance.Works })
-				require.True(t, hurt, "no client minds that %s", m.Breaks)
+				require.True(t, hurt, "no client flow fails although %s", m.Breaks)
 				mu.Lock()
 				defer mu.Unlock()
 				for _, c := range r.Checks {
@@ -102,24 +102,23 @@ func TestProfiles_EveryStepCanFail(t *testing.T) {
 	})
 	for _, p := range profiles.All() {
 		for _, c := range p.Checks() {
-			require.True(t, broken[c.ID], "no fault breaks %s: nothing shows that it can fail", c.ID)
+			require.True(t, broken[c.ID], "no fault fails %s: no proof that the step can fail", c.ID)
 		}
 	}
 }
 
-// docs/clients.md says which habits of servers break which client, at which step: what the profiles make of the table of
-// quirks.
+// docs/clients.md lists the quirks that break a client, and the first step that fails: the verdicts of the profiles for each quirk.
 func TestProfiles_BreakOnListedQuirks(t *testing.T) {
 	t.Parallel()
 	if !goldentest.Updating() {
-		alltest.Only(t, "has every client talk to a server with each of the quirks")
+		alltest.Only(t, "runs all client flows with each quirk")
 	}
 	var mu sync.Mutex
 	rows := map[string]string{}
 	var names []string
 	t.Run("quirks", func(t *testing.T) {
 		for _, q := range quirks.All() {
-			// Some need an argument or time, some leave nothing to talk to.
+			// These quirks need an argument or time, or prevent every request.
 			if q.Category == quirks.Chaos ||
 				slices.Contains([]string{"lookup-lag", "ignores-attribute", "unauthorized", "forbidden", "login-page"}, q.Name) {
 				continue
@@ -127,7 +126,7 @@ func TestProfiles_BreakOnListedQuirks(t *testing.T) {
 			names = append(names, q.Name)
 			t.Run(q.Name, func(t *testing.T) {
 				t.Parallel()
-				verdicts := talk(t, withQuirk(t, newReferenceServer(t), q.Name), profiles.All()...).Profiles
+				verdicts := runProfiles(t, withQuirk(t, newReferenceServer(t), q.Name), profiles.All()...).Profiles
 				mu.Lock()
 				defer mu.Unlock()
 				rows[q.Name] = row(q, verdicts)
@@ -144,10 +143,10 @@ func TestProfiles_BreakOnListedQuirks(t *testing.T) {
 
 const clientsIntroduction = `# Clients
 
-What habits of servers do to known provisioning clients: the verdicts of the conformance suite's profiles on the reference
-server with one quirk each ([quirks.md](quirks.md)). The list is generated by a test. A client that a row does not name works.
+This page lists the effects of server quirks ([quirks.md](quirks.md)) on known provisioning clients. A test generates it: it runs the
+client profiles of the conformance suite against the reference server with one quirk at a time. Clients that a row does not name work.
 
-| The server | Breaks, at its first step that does not work | Works with limits |
+| Quirk | Broken clients, with the first step that fails | Clients that work with limits |
 |---|---|---|
 `
 

@@ -17,15 +17,15 @@ import (
 	"github.com/scimwright/scimwright/conformance/profiles"
 )
 
-// topicCounts is how many topics each area of the list has. The cells 8 and 9 of PAT have never been given out.
+// topicCounts is the number of topics per area of the list. PAT-08 and PAT-09 are not assigned.
 var topicCounts = map[string]int{
 	"DIS": 43, "AUT": 14, "USR": 66, "GRP": 34, "FIL": 56, "PAG": 18, "CUR": 11, "SRT": 13, "ATT": 18, "PAT": 80, "BLK": 28, "ETG": 15,
 	"ERR": 13,
 	"MED": 12, "ME": 7, "SEA": 12, "CHR": 16, "ENT": 24, "OKT": 17, "OTH": 6,
 }
 
-// Every topic that testers of SCIM servers are known to look at has a check or a step of a conversation here, or a reason why
-// not; and every name in the list is one of ours.
+// Every topic that other SCIM test suites are known to cover has a check or a step of a client flow, or a reason why it has none. Every
+// name in the list is a check or step of this suite.
 func TestTopics_CoveredOrJustified(t *testing.T) {
 	var ours []string
 	for _, c := range checks.All() {
@@ -54,13 +54,13 @@ func TestTopics_CoveredOrJustified(t *testing.T) {
 		require.LessOrEqual(t, number, topicCounts[match[1]], "%s: the area has fewer topics", fields[0])
 		require.False(t, seen[fields[0]], "%s occurs twice", fields[0])
 		seen[fields[0]] = true
-		require.Equal(t, excused, len(fields) == 1, "%s has either checks or a reason", fields[0])
+		require.Equal(t, excused, len(fields) == 1, "%s needs either checks or a reason", fields[0])
 		if excused {
 			require.NotEmpty(t, reason)
 			without++
 		}
 		for _, name := range fields[1:] {
-			require.True(t, slices.Contains(ours, name), "%s names %s, which is no check", fields[0], name)
+			require.True(t, slices.Contains(ours, name), "%s names %s, which is not a check", fields[0], name)
 		}
 	}
 	for area, count := range topicCounts {
@@ -69,35 +69,35 @@ func TestTopics_CoveredOrJustified(t *testing.T) {
 			require.True(t, seen[id] || id == "PAT-08" || id == "PAT-09", "%s is missing", id)
 		}
 	}
-	require.Less(t, without, 25, "reasons are the exception")
+	require.Less(t, without, 25, "too many topics without a check")
 	t.Logf("%d topics, %d of them without a check", len(seen), without)
 }
 
-// permitted is what other testers have wrongly failed, with the variants of the reference server that do it. Without a variant
-// it is what the reference server itself does, or nothing that can be seen from outside.
+// permitted maps permitted behavior that other test suites have wrongly failed to the variants with this behavior. Behavior without a
+// variant is that of the reference server itself, or is not visible to clients.
 var permitted = map[string][]string{
-	"PATCH answers 204 or 200":                                           {"patch-204", "patch-200"},
-	"a second group of one displayName is refused (or taken)":            {"group-name-unique"},
-	"/Me is something else than 501 (or 501)":                            {"me-is-there", "me-redirects", "me-not-implemented"},
-	"Content-Location is absent (or there)":                              {"no-content-location", "content-location"},
-	"a member that does not exist is refused, or taken in some way":      {"unknown-members-refused", "unknown-members-dropped"},
-	"400 for a missing value has no scimType":                            {"no-scim-type"},
-	"ETag is absent where it is not advertised":                          {"no-etag"},
-	"meta.created is missing":                                            {"no-timestamps"},
-	"status in an Error is a text":                                       nil,
-	"scimType is invalidSyntax for a missing displayName":                {"invalid-syntax"},
-	"schemas come in any order":                                          {"schemas-reversed"},
-	"members and groups are returned on request only":                    {"members-on-request", "groups-on-request"},
-	"filter values that are not quoted are refused":                      nil,
-	"/Schemas lists the schemas of discovery":                            {"config-schemas-listed"},
-	"discovery wants credentials (or not)":                               {"open-discovery"},
-	"DELETE only hides the resource, which cannot be told from removing": nil,
-	"Resources is absent in an empty list":                               {"resources-absent"},
-	"answers are typed application/json":                                 {"plain-json"},
-	"PUT gives absent attributes a default":                              {"put-defaults"},
+	"PATCH returns 204 or 200": {"patch-204", "patch-200"},
+	"a second group with the same displayName is rejected (or accepted)":         {"group-name-unique"},
+	"/Me returns a status other than 501 (or 501)":                               {"me-is-there", "me-redirects", "me-not-implemented"},
+	"Content-Location is absent (or present)":                                    {"no-content-location", "content-location"},
+	"an unknown member is rejected, or accepted in some way":                     {"unknown-members-refused", "unknown-members-dropped"},
+	"400 for a missing value has no scimType":                                    {"no-scim-type"},
+	"ETag is absent where it is not advertised":                                  {"no-etag"},
+	"meta.created is missing":                                                    {"no-timestamps"},
+	"status in an error is a string":                                             nil,
+	"scimType is invalidSyntax for a missing displayName":                        {"invalid-syntax"},
+	"schemas is in any order":                                                    {"schemas-reversed"},
+	"members and groups are returned only on request":                            {"members-on-request", "groups-on-request"},
+	"filter values without quotes are rejected":                                  nil,
+	"/Schemas lists the schemas of discovery":                                    {"config-schemas-listed"},
+	"discovery requires credentials (or not)":                                    {"open-discovery"},
+	"DELETE hides the resource without deleting it, which clients cannot detect": nil,
+	"Resources is absent in an empty list":                                       {"resources-absent"},
+	"responses have the Content-Type application/json":                           {"plain-json"},
+	"PUT sets absent attributes to a default":                                    {"put-defaults"},
 }
 
-// TestSuite_KillMatrix shows that nobody is blamed for any variant; here is what has to be among them.
+// TestVariants_CoverKnownFalsePositives checks that all permitted behavior has a variant. TestSuite_KillMatrix runs the suite on them.
 func TestVariants_CoverKnownFalsePositives(t *testing.T) {
 	var variants []string
 	for _, v := range mutants.Variants() {

@@ -30,21 +30,18 @@ import (
 
 const referenceToken = "reference-token"
 
-// The suite tells the truth: it finds nothing in a server that is right, in whichever permitted way it is right, and it finds
-// every fault.
-
-// provedElsewhere are checks that ask nothing of a server on this machine, with the test that shows that they can fail.
+// provedElsewhere maps checks that skip servers on the same machine to the test that proves that they can fail.
 var provedElsewhere = map[string]string{"auth.tls": "TestSuite_ReportsWeakTLS"}
 
-// Of how many mutants and variants one is run. The race detector makes a run ten times as long, and what the suite and the server do
-// concurrently is the same for all of them. A run of all takes minutes: make test-all and .ci/run set SCIMWRIGHT_TEST_ALL for it.
+// One of this number of mutants and variants is run. The race detector makes a run ten times as long, and the concurrency is the same for
+// all of them. A run of all takes minutes: make test-all and .ci/run set SCIMWRIGHT_TEST_ALL for it.
 const (
 	mutantsPerRace = 40
 	mutantsPerTest = 40
 )
 
-// leftOut reports whether this run omits the i-th mutant or variant.
-func leftOut(i int) bool {
+// omitted reports whether this run omits the i-th mutant or variant.
+func omitted(i int) bool {
 	switch {
 	case raceDetector:
 		return i%mutantsPerRace != 0
@@ -53,57 +50,58 @@ func leftOut(i int) bool {
 	}
 }
 
-// The control finds nothing, nothing permitted is blamed, every mutant is noticed and every check notices one.
-// docs/generated/kill-matrix.md shows what came out.
+// All checks pass on the reference server, no check complains about a variant, every mutant is detected, and every check detects a mutant.
+// docs/generated/kill-matrix.md shows the results.
 func TestSuite_KillMatrix(t *testing.T) {
 	m := newKillMatrix()
 	t.Run("every check passes on the reference server", func(t *testing.T) {
-		r := tidy(t, func(h http.Handler) http.Handler { return h })
+		r := suiteAndCompare(t, func(h http.Handler) http.Handler { return h })
 		for _, c := range r.Checks {
 			if provedElsewhere[c.Check.ID] != "" {
 				require.Equal(t, conformance.Skip, c.Outcome, c.Check.ID)
 				continue
 			}
 			assert.Equal(t, conformance.Pass, c.Outcome, "%s", describe(c))
-			assert.Equal(t, c.Check.Requests, c.Requests, "%s: Requests is what the check sends", c.Check.ID)
+			assert.Equal(t, c.Check.Requests, c.Requests, "%s: Requests is the number of requests that the check sends", c.Check.ID)
 		}
 		require.Empty(t, r.Leftovers)
 		m.control = r
 	})
-	t.Run("no check complains about what is permitted", func(t *testing.T) {
+	t.Run("no check complains about a variant", func(t *testing.T) {
 		for i, v := range mutants.Variants() {
-			if leftOut(i) {
+			if omitted(i) {
 				continue
 			}
 			t.Run(v.ID, func(t *testing.T) {
 				t.Parallel()
-				r := tidy(t, v.Wrap)
+				r := suiteAndCompare(t, v.Wrap)
 				for _, c := range r.Checks {
-					assert.False(t, blamed(c), "%s\n%s", v.Permits, describe(c))
+					assert.False(t, complains(c), "%s\n%s", v.Permits, describe(c))
 				}
 				m.tolerated(v, r)
 			})
 		}
 	})
-	t.Run("every mutant is noticed by a check of its area", func(t *testing.T) {
+	t.Run("every mutant is detected by a check of its area", func(t *testing.T) {
 		for i, mutant := range mutants.All() {
-			if leftOut(i) {
+			if omitted(i) {
 				continue
 			}
 			t.Run(mutant.ID, func(t *testing.T) {
 				t.Parallel()
-				r := tidy(t, mutant.Wrap, areaOf(mutant.ID))
-				require.True(t, slices.ContainsFunc(r.Checks, noticed), "no check of the area %s notices that %s", areaOf(mutant.ID), mutant.Breaks)
+				r := suiteAndCompare(t, mutant.Wrap, areaOf(mutant.ID))
+				require.True(t, slices.ContainsFunc(r.Checks, noticed), "no check of the area %s detects the fault: %s", areaOf(mutant.ID),
+					mutant.Breaks)
 				m.killed(mutant, r)
 			})
 		}
 	})
 	if !m.complete() {
-		return // only a part was run, or something failed: there is no whole matrix to compare
+		return // the matrix is incomplete: only a part was run, or a test failed
 	}
 	for _, c := range checks.All() {
 		proved := len(m.victims(c.ID)) > 0 || declared(t, provedElsewhere[c.ID])
-		assert.True(t, proved, "%s notices no mutant: nothing shows that it can fail", c.ID)
+		assert.True(t, proved, "%s detects no mutant: no proof that the check can fail", c.ID)
 	}
 	m.compare(t, filepath.Join(repository, "docs", "generated", "kill-matrix.md"))
 }
@@ -135,14 +133,14 @@ func TestChecks_Complete(t *testing.T) {
 		seen[c.ID] = true
 		require.Regexp(t, `^[a-z]+\.[a-z0-9]+(-[a-z0-9]+)*$`, c.ID)
 		require.NotEmpty(t, c.Title, c.ID)
-		require.False(t, strings.HasSuffix(c.Title, "."), "%s: the title has no final stop", c.ID)
+		require.False(t, strings.HasSuffix(c.Title, "."), "%s: the title ends with a full stop", c.ID)
 		require.NotEmpty(t, c.Why, c.ID)
 		require.NotEmpty(t, c.Fix, c.ID)
-		require.Equal(t, c.Watch == nil, c.Requests > 0, "%s: what only watches sends nothing", c.ID)
+		require.Equal(t, c.Watch == nil, c.Requests > 0, "%s: only a check with Watch sends no requests", c.ID)
 		require.NotEmpty(t, c.Requirements, c.ID)
 		for _, id := range c.Requirements {
 			_, ok := requirements.Lookup(id)
-			require.True(t, ok, "%s cites %s, which is not in conformance/requirements/catalogue.json", c.ID, id)
+			require.True(t, ok, "%s cites %s, which is not in conformance/requirements/catalog.json", c.ID, id)
 		}
 		principal, _ := requirements.Lookup(c.Requirements[0])
 		if strong := principal.Level == requirements.Must || principal.Level == requirements.MustNot; !strong || principal.Basis == "reading" {
@@ -151,8 +149,8 @@ func TestChecks_Complete(t *testing.T) {
 	}
 }
 
-// blamed tells whether a check says that the target is wrong, or could not go on because of it.
-func blamed(c conformance.CheckResult) bool {
+// complains reports whether a check has a finding that blames the target, or an error.
+func complains(c conformance.CheckResult) bool {
 	return slices.Contains([]conformance.Outcome{conformance.Fail, conformance.Warn, conformance.Error}, c.Outcome)
 }
 
@@ -173,12 +171,12 @@ func areaOf(id string) string {
 	return area
 }
 
-// noticed tells whether a check has something against the target. Checks of permitted things only ever inform.
+// noticed reports whether a check detects a fault. A check with level MAY only informs.
 func noticed(c conformance.CheckResult) bool {
 	return c.Outcome == conformance.Fail || c.Outcome == conformance.Warn || c.Check.Level == conformance.May && c.Outcome == conformance.Info
 }
 
-// suite runs the checks, or those of one area, against a handler.
+// suite runs all checks, or the selected ones, against a handler.
 func suite(t *testing.T, h http.Handler, only ...string) *conformance.Result {
 	t.Helper()
 	selected, err := conformance.Selection{Only: only}.Apply(checks.All())
@@ -189,20 +187,20 @@ func suite(t *testing.T, h http.Handler, only ...string) *conformance.Result {
 	return r
 }
 
-// tidy is suite on the reference server behind a fault or a variant. What the server holds afterwards is what it held before,
-// and what the run says it left behind.
-func tidy(t *testing.T, wrap func(http.Handler) http.Handler, only ...string) *conformance.Result {
+// suiteAndCompare runs suite on the reference server with a fault or a variant. After the run, the server has the same objects as before,
+// and the reported leftovers.
+func suiteAndCompare(t *testing.T, wrap func(http.Handler) http.Handler, only ...string) *conformance.Result {
 	t.Helper()
 	reference := newReferenceServer(t)
 	before := holdings(reference)
 	r := suite(t, wrap(reference), only...)
 	after := holdings(reference)
 	for id := range before {
-		assert.Contains(t, after, id, "somebody was removed who was there before")
+		assert.Contains(t, after, id, "the run deleted an object of another client")
 	}
 	for id, name := range after {
 		told := slices.ContainsFunc(r.Leftovers, func(l conformance.Leftover) bool { return strings.HasSuffix(l.Path, "/"+id) || l.Name == name })
-		assert.True(t, before[id] != "" || told, "%s %s was left behind, and the run does not say so", id, name)
+		assert.True(t, before[id] != "" || told, "%s %s is an unreported leftover", id, name)
 	}
 	return r
 }
@@ -216,7 +214,7 @@ func describe(c conformance.CheckResult) string {
 	return b.String()
 }
 
-// inProcess carries requests to a handler without a network.
+// inProcess passes requests to a handler without a network.
 type inProcess struct{ handler http.Handler }
 
 func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -229,7 +227,7 @@ func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return recorder.Result(), nil
 }
 
-// ownedTokens makes every token one user's, who is what /Me stands for.
+// ownedTokens assigns every token to one user, who is the resource of /Me.
 type ownedTokens struct {
 	scimserver.TokenVerifier
 	user string
@@ -243,9 +241,8 @@ func (o *ownedTokens) VerifyToken(ctx context.Context, token string) (scimserver
 	return grant, err
 }
 
-// rising is a clock that never shows the same millisecond twice: a write is never hidden by its neighbour, however quick the
-// machine is.
-func rising() func() time.Time {
+// risingClock returns a clock that never returns the same millisecond twice, so that two writes always have different timestamps.
+func risingClock() func() time.Time {
 	var mu sync.Mutex
 	var last time.Time
 	return func() time.Time {
@@ -260,14 +257,14 @@ func rising() func() time.Time {
 	}
 }
 
-// newReferenceServer returns our own service provider. Its one user is the one that the token belongs to. Beside users and
+// newReferenceServer returns the service provider of this module. Its only user is the owner of the token. In addition to users and
 // groups it serves devices, a type with every characteristic and every data type.
 func newReferenceServer(t *testing.T) http.Handler {
 	t.Helper()
 	types, err := schema.Load(os.DirFS(filepath.Join("testdata", "referencetypes")))
 	require.NoError(t, err)
 	layout := scimstore.NewLayout("scim", types...)
-	docs, err := docstore.Open(t.Context(), sqldbtest.SQLite(t), rising(), layout.Tables()...)
+	docs, err := docstore.Open(t.Context(), sqldbtest.SQLite(t), risingClock(), layout.Tables()...)
 	require.NoError(t, err)
 	owner := &ownedTokens{TokenVerifier: scimserver.StaticTokens(referenceToken)}
 	h, err := scimserver.New(scimserver.Options{

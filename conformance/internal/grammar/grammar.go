@@ -1,6 +1,6 @@
-// Package grammar tells whether a filter or a PATCH path is one by the ABNF of RFC 7644 (sections 3.4.2.2 and 3.5.2), and
-// where it stops being one. It judges spelling only: it builds no tree, evaluates nothing and knows no schemas. The suite
-// reads what clients send with it, so it shares no code with the parser of the reference server.
+// Package grammar reports whether a string is a filter or a PATCH path by the ABNF of RFC 7644 (sections 3.4.2.2 and 3.5.2), and the
+// position of the first error. It checks syntax only: it builds no tree, evaluates nothing and uses no schemas. The suite parses strings of
+// clients with it, so it shares no code with the parser of the reference server.
 package grammar
 
 import (
@@ -12,39 +12,39 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// MaxDepth is how many parentheses and brackets may be open at once.
+// MaxDepth is the maximum nesting depth of parentheses and brackets.
 const MaxDepth = 64
 
-// An Error says where a text leaves the grammar.
+// An Error describes where a string violates the grammar.
 type Error struct {
-	// Offset is the number of bytes before the offending place.
+	// Offset is the number of bytes before the error.
 	Offset int
-	// Msg says what is wrong there, without quoting operands: they may be secrets.
+	// Msg describes the error without operands, because they may be secrets.
 	Msg string
-	// Common tells that the form is outside of the grammar but widely sent and understood: a sub-attribute behind the brackets
-	// of a filter, as in emails[type eq "work"].value eq "a".
+	// Common reports that the form is not in the grammar but widely sent and understood: a sub-attribute after the brackets of a filter, as in
+	// emails[type eq "work"].value eq "a".
 	Common bool
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s at character %d", e.Msg, e.Offset+1) }
 
-// Filter returns nil when s is a FILTER, else a *Error.
+// Filter returns nil if s is a FILTER, else a *Error.
 func Filter(s string) error {
 	p := &parser{s: s, common: -1}
 	if err := p.disjunction(false); err != nil {
 		return err
 	}
 	if p.blank(); p.i < len(p.s) {
-		return p.errorf("the filter goes on where it should end")
+		return p.errorf("unexpected text after the filter")
 	}
 	if p.common >= 0 {
-		return &Error{Offset: p.common, Msg: "a sub-attribute behind brackets is compared, for which filters have no form", Common: true}
+		return &Error{Offset: p.common, Msg: "a comparison of a sub-attribute after brackets, which filters do not support", Common: true}
 	}
 	return nil
 }
 
-// Path returns nil when s is a PATH: an attribute, or an attribute with a filter in brackets and possibly a sub-attribute
-// behind them. Else it returns a *Error.
+// Path returns nil if s is a PATH: an attribute, or an attribute with a filter in brackets and an optional sub-attribute after them.
+// Otherwise it returns a *Error.
 func Path(s string) error {
 	p := &parser{s: s}
 	if err := p.attribute(); err != nil {
@@ -61,12 +61,12 @@ func Path(s string) error {
 			}
 			if strings.ContainsAny(p.s[start:p.i], ":.") {
 				p.i = start
-				return p.errorf("behind the brackets stands something other than one sub-attribute")
+				return p.errorf("unexpected text after the brackets: only one sub-attribute is permitted")
 			}
 		}
 	}
 	if p.i < len(p.s) {
-		return p.errorf("the path goes on where it should end")
+		return p.errorf("unexpected text after the path")
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ type parser struct {
 	s      string
 	i      int
 	depth  int
-	common int // where a form with Error.Common was seen, -1 for nowhere
+	common int // position of a form with Error.Common, -1 if there is none
 }
 
 func (p *parser) errorf(format string, args ...any) error {
@@ -97,7 +97,7 @@ func (p *parser) take(c byte) bool {
 	return false
 }
 
-// word returns the run of characters that names and keywords are made of, without consuming it.
+// word returns the next characters that may be part of a name or keyword, without consuming them.
 func (p *parser) word() string {
 	end := p.i
 	for end < len(p.s) && isWord(p.s[end]) {
@@ -110,7 +110,7 @@ func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-_$:.", c) >= 0
 }
 
-// keyword consumes a word without regard to its letter case.
+// keyword consumes a word, ignoring case.
 func (p *parser) keyword(w string) bool {
 	if got := p.word(); strings.EqualFold(got, w) {
 		p.i += len(got)
@@ -119,10 +119,10 @@ func (p *parser) keyword(w string) bool {
 	return false
 }
 
-// nested reads something that has an opening and a closing character; the opening one is consumed.
+// nested reads an expression up to its closing character. The opening character is already consumed.
 func (p *parser) nested(closing byte, inBrackets bool) error {
 	if p.depth++; p.depth > MaxDepth {
-		return p.errorf("more than %d parentheses and brackets are open", MaxDepth)
+		return p.errorf("parentheses and brackets are nested more than %d levels deep", MaxDepth)
 	}
 	defer func() { p.depth-- }()
 	if err := p.disjunction(inBrackets); err != nil {
@@ -148,7 +148,7 @@ func (p *parser) disjunction(inBrackets bool) error {
 			return nil
 		}
 		if p.i < len(p.s) && p.s[p.i] != ' ' && p.s[p.i] != '(' {
-			return p.errorf("a blank is missing")
+			return p.errorf("a space is missing")
 		}
 	}
 }
@@ -164,14 +164,14 @@ func (p *parser) condition(inBrackets bool) error {
 			return p.nested(')', inBrackets)
 		}
 		p.i = start
-		return p.errorf("behind not stands something other than a condition in parentheses")
+		return p.errorf("not is not followed by a condition in parentheses")
 	}
 	if err := p.attribute(); err != nil {
 		return err
 	}
 	if p.take('[') {
 		if inBrackets {
-			return p.errorf("brackets stand inside of brackets")
+			return p.errorf("brackets inside brackets")
 		}
 		if err := p.bracketed(); err != nil {
 			return err
@@ -210,7 +210,7 @@ func (p *parser) comparison() error {
 	return p.operand()
 }
 
-// operand reads a JSON text, number, true, false or null.
+// operand reads a JSON string, number, true, false or null.
 func (p *parser) operand() error {
 	end := p.i
 	if end < len(p.s) && p.s[end] == '"' {
@@ -226,10 +226,10 @@ func (p *parser) operand() error {
 		}
 	}
 	if end > len(p.s) {
-		return p.errorf("a quotation mark is never closed")
+		return p.errorf("a closing quotation mark is missing")
 	}
 	if !json.Valid([]byte(p.s[p.i:end])) {
-		return p.errorf("the operand is no JSON value: texts stand in double quotation marks")
+		return p.errorf("the operand is not a JSON value: strings need double quotation marks")
 	}
 	if first := p.s[p.i]; first == '{' || first == '[' {
 		return p.errorf("the operand is an object or an array")
@@ -241,10 +241,10 @@ func (p *parser) operand() error {
 func (p *parser) attribute() error {
 	name := p.word()
 	if name == "" {
-		return p.errorf("an attribute is missing")
+		return p.errorf("an attribute name is missing")
 	}
 	if _, err := scim.ParseAttrPath(name); err != nil {
-		return p.errorf("%q is not the name of an attribute", name)
+		return p.errorf("%q is not an attribute name", name)
 	}
 	p.i += len(name)
 	return nil

@@ -11,20 +11,20 @@ import (
 
 // A Filter is a node of a filter (RFC 7644 section 3.4.2.2).
 type Filter interface {
-	// String writes the filter with no more parentheses than its meaning needs.
+	// String returns the filter with the minimum of parentheses.
 	String() string
-	// match evaluates the filter. Exact is how values are compared whose case rule the schema leaves out.
+	// match evaluates the filter. exact selects the comparison for attributes whose schema omits caseExact.
 	match(o *scim.Object, exact bool) bool
 }
 
-// A Name stands for an attribute, or a sub-attribute of it, as it is spelled in a filter.
+// A Name is an attribute or a sub-attribute with its spelling in a filter.
 type Name struct {
-	Attribute *Attribute // nil inside of brackets
+	Attribute *Attribute // nil inside brackets
 	Sub       *Attribute // nil for the attribute itself
 	Text      string
 }
 
-// leaf is the definition of what the name stands for.
+// leaf returns the definition of the named attribute or sub-attribute.
 func (n Name) leaf() *Attribute {
 	if n.Sub != nil {
 		return n.Sub
@@ -32,7 +32,7 @@ func (n Name) leaf() *Attribute {
 	return n.Attribute
 }
 
-// values are all values that the name stands for in a resource, or in an element.
+// values returns all values of the name in a resource, or in an element.
 func (n Name) values(o *scim.Object) []any {
 	if n.Attribute == nil {
 		return elements(member(o, n.Sub.Name))
@@ -48,11 +48,11 @@ func (n Name) values(o *scim.Object) []any {
 	return out
 }
 
-// A Condition compares one attribute. It holds when any of the attribute's values does.
+// A Condition compares one attribute. It holds if it holds for any value of the attribute.
 type Condition struct {
 	Name     Name
 	Operator string // in lower case
-	Operand  any    // a value of a kind that package scim stores; not used by pr
+	Operand  any    // of a type that package scim stores; not used by pr
 	Shout    bool   // write the operator in capitals
 }
 
@@ -75,7 +75,7 @@ func (c Condition) match(o *scim.Object, exact bool) bool {
 	return slices.ContainsFunc(c.Name.values(o), func(v any) bool { return compare(c.Operator, leaf.Kind, v, c.Operand, exact) })
 }
 
-// compare evaluates one operator on one value.
+// compare evaluates an operator on one value.
 func compare(operator, kind string, v, operand any, exact bool) bool {
 	if operator == "pr" {
 		return !empty(v)
@@ -108,7 +108,7 @@ func compare(operator, kind string, v, operand any, exact bool) bool {
 	return ordered(operator, strings.Compare(text, want))
 }
 
-// ordered evaluates an operator of equality or order, given how the value compares with the operand.
+// ordered evaluates an operator of equality or order. c is the result of the comparison of the value with the operand.
 func ordered(operator string, c int) bool {
 	switch operator {
 	case "eq":
@@ -127,7 +127,7 @@ func ordered(operator string, c int) bool {
 	return false
 }
 
-// empty tells whether a value does not count as present.
+// empty reports whether a value does not count as present.
 func empty(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -160,7 +160,7 @@ func (j Junction) String() string {
 	parts := make([]string, len(j.Parts))
 	for i, p := range j.Parts {
 		parts[i] = p.String()
-		// and binds more tightly than or. Parts of the same word are grouped as well, or the tree would read as another one.
+		// and has a higher precedence than or. Nested junctions of the same word also need parentheses to preserve the tree.
 		if inner, ok := p.(Junction); ok && (j.Word == "and" || inner.Word == j.Word) {
 			parts[i] = "(" + parts[i] + ")"
 		}
@@ -177,10 +177,10 @@ func (j Junction) match(o *scim.Object, exact bool) bool {
 	return j.Word == "and"
 }
 
-// And and Or join filters.
+// And joins filters with and.
 func And(parts ...Filter) Filter { return Junction{Word: "and", Parts: parts} }
 
-// Or is a junction; see And.
+// Or joins filters with or.
 func Or(parts ...Filter) Filter { return Junction{Word: "or", Parts: parts} }
 
 // A Not negates a filter.
@@ -202,17 +202,17 @@ func (p ValuePath) match(o *scim.Object, exact bool) bool {
 	return slices.ContainsFunc(elements(p.Name.Attribute.Of(o)), func(e any) bool { return p.Inner.match(object(e), exact) })
 }
 
-// Matches tells whether a resource satisfies a filter.
+// Matches reports whether a resource satisfies a filter.
 func Matches(f Filter, o *scim.Object) bool { return f.match(o, false) }
 
-// Unambiguous tells whether the schemas leave no doubt which of the resources satisfy a filter: attributes without a stated case
-// rule must give the same answer under both.
+// Unambiguous reports whether the schemas determine which resources satisfy a filter: for attributes without caseExact, both comparisons
+// must give the same result.
 func Unambiguous(f Filter, population []*scim.Object) bool {
 	return !slices.ContainsFunc(population, func(o *scim.Object) bool { return f.match(o, false) != f.match(o, true) })
 }
 
-// Within restricts a filter to objects whose carrier begins with a prefix: as a whole, or each alternative of an or for itself,
-// so that precedence still decides.
+// Within restricts a filter to objects whose carrier starts with a prefix. It restricts the filter as a whole or, if spread is set, each
+// alternative of an or, so that the precedence still matters.
 func Within(f Filter, t Type, prefix string, spread bool) Filter {
 	carrier := Attribute{Name: t.Carrier, Kind: "string"}
 	scope := Condition{Name: Name{Attribute: &carrier, Text: t.Carrier}, Operator: "sw", Operand: prefix}
@@ -236,11 +236,11 @@ func Within(f Filter, t Type, prefix string, spread bool) Filter {
 	return And(scope, f)
 }
 
-// Smaller yields the filters that are simpler than f by one step: a part instead of the whole, a part fewer, or the same with a
-// simpler part.
+// Smaller yields the filters that are one step simpler than f: a part in place of the whole, one part fewer, or the same with a simpler
+// part.
 func Smaller(f Filter) iter.Seq[Filter] { return variants(f, simpler) }
 
-// simpler are the simpler forms of a node itself.
+// simpler returns the simpler forms of a node, without those of its parts.
 func simpler(f Filter) []Filter {
 	switch f := f.(type) {
 	case Not:
@@ -261,7 +261,7 @@ func simpler(f Filter) []Filter {
 	return nil
 }
 
-// misread are the ways to misread a node: as if or bound more tightly than and.
+// misread returns the forms of a node as a wrong parser reads it: with a higher precedence of or than of and.
 func misread(f Filter) []Filter {
 	or, ok := f.(Junction)
 	if !ok || or.Word != "or" || !slices.ContainsFunc(or.Parts, isAnd) {
@@ -292,8 +292,8 @@ func isAnd(f Filter) bool {
 	return ok && j.Word == "and"
 }
 
-// variants yields the filters that come of f when one of its nodes, the topmost first, is replaced by one of its forms. It ranges over
-// itself: inlined, it was 600 functions and half of what this package and conformance/checks took to compile.
+// variants yields the filters that result from replacing one node of f, the topmost first, by one of its forms. It is not inlined, because
+// its recursion over iterators took half of the compile time of this package and conformance/checks.
 //
 //go:noinline
 func variants(f Filter, forms func(Filter) []Filter) iter.Seq[Filter] {
@@ -330,7 +330,7 @@ func variants(f Filter, forms func(Filter) []Filter) iter.Seq[Filter] {
 	}
 }
 
-// plain is the condition without capitals and without a URN that it does not need.
+// plain returns the condition without capitals and without a redundant URN.
 func (c Condition) plain() Condition {
 	c.Shout = false
 	if c.Name.Attribute == nil {

@@ -11,20 +11,20 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A Generator makes up filters that tell the objects of a population apart.
+// A Generator generates filters that distinguish the objects of a population.
 //
-// It leaves out: ne and the operators of order on attributes that some object lacks or has several of, order among texts that
-// collations put differently, false where there may be no value, order among booleans, operands with blanks at an end,
-// attributes as a whole where a sub-attribute is meant, and everything that is not a [Attribute.Free] attribute.
+// It does not use: ne and the operators of order on attributes that some object lacks or has several values of, order among strings that
+// collations order differently, false where a value may be absent, order among booleans, operands with spaces at an end, complex attributes
+// in place of their sub-attributes, and attributes that are not [Attribute.Free].
 type Generator struct {
 	rand       *rand.Rand
 	population []*scim.Object
-	names      []Name // of what can be compared
-	lists      []Name // of multi-valued complex attributes
+	names      []Name // attributes that can be compared
+	lists      []Name // multi-valued complex attributes
 }
 
-// NewDrawer looks at what the target stored. Only the attributes of t that are free are used, and the carrier.
-func NewDrawer(r *rand.Rand, t Type, population []*scim.Object) *Generator {
+// NewGenerator returns a generator for the stored objects of a target. It uses the carrier and the free attributes of t.
+func NewGenerator(r *rand.Rand, t Type, population []*scim.Object) *Generator {
 	d := &Generator{rand: r, population: population}
 	for i := range t.Attributes {
 		a := &t.Attributes[i]
@@ -53,7 +53,7 @@ func (d *Generator) offer(list *[]Name, n Name) {
 	}
 }
 
-// spell writes a name in one of the ways that mean the same: any letter case, and with the URN of the base schema.
+// spell returns a name in one of its equivalent spellings: in any case, and with the URN of the base schema.
 func spell(r *rand.Rand, t Type, path string) string {
 	cut := strings.LastIndex(path, ":") + 1
 	urn, name := path[:cut], path[cut:]
@@ -70,33 +70,33 @@ func spell(r *rand.Rand, t Type, path string) string {
 	return path
 }
 
-// Useful tells whether there is anything to compare.
+// Useful reports whether there is an attribute to compare.
 func (d *Generator) Useful() bool { return len(d.names) > 0 }
 
-// drawTries is how many filters are drawn for each one that is asked.
-const drawTries = 30
+// filterTries is the number of generated filters from which Filter selects one.
+const filterTries = 30
 
-// Filter makes up a filter, where there is something to compare ([Drawer.Useful]), of at most the given depth of junctions and negations.
-// Of several it takes the one that tells most: where leaving out any part of it would find others, a target that gets any part wrong is
-// found out.
+// Filter generates a filter with at most the given depth of junctions and negations. There must be an attribute to compare
+// ([Generator.Useful]). Of several filters it returns the most significant one: if the omission of any part changes the result, a target
+// that evaluates any part incorrectly is detected.
 func (d *Generator) Filter(depth int) Filter {
 	var best Filter = Condition{Name: d.names[0], Operator: "pr"}
 	most := -1
-	for range drawTries {
+	for range filterTries {
 		f := d.tree(depth)
 		if !Unambiguous(f, d.population) {
 			continue
 		}
-		if telling := d.telling(f); telling > most {
+		if telling := d.score(f); telling > most {
 			best, most = f, telling
 		}
 	}
 	return best
 }
 
-// telling grades a filter: nothing for one that finds nobody or everybody, else a point for every part that matters, and less
-// than nothing for those that do not.
-func (d *Generator) telling(f Filter) int {
+// score returns the score of a filter: 0 if it matches no object or all objects. Otherwise each part that changes the result adds points,
+// and each part that does not subtracts points.
+func (d *Generator) score(f Filter) int {
 	own := d.finds(f)
 	if !slices.Contains(own, true) || !slices.Contains(own, false) {
 		return 0
@@ -116,7 +116,7 @@ func (d *Generator) telling(f Filter) int {
 	return max(points, 0)
 }
 
-// finds tells for each object whether it satisfies a filter.
+// finds returns for each object whether it satisfies a filter.
 func (d *Generator) finds(f Filter) []bool {
 	out := make([]bool, len(d.population))
 	for i, o := range d.population {
@@ -133,7 +133,7 @@ func (d *Generator) tree(depth int) Filter {
 	case 0, 1:
 		return d.junction("and", depth, d.tree)
 	case 2, 3, 4:
-		// Where and stands below or, precedence decides.
+		// An and inside an or tests the precedence.
 		return d.junction("or", depth, func(depth int) Filter {
 			if depth > 0 && d.rand.IntN(2) == 0 {
 				return d.junction("and", depth, d.tree)
@@ -146,7 +146,7 @@ func (d *Generator) tree(depth int) Filter {
 	return d.leaf()
 }
 
-// negated is not, but for what is negated already: a row of nots shows little.
+// negated returns the negation of a filter. It does not negate a negation: double negations test little.
 func negated(f Filter) Filter {
 	if _, already := f.(Not); already {
 		return f
@@ -156,7 +156,7 @@ func negated(f Filter) Filter {
 
 func (d *Generator) junction(word string, depth int, part func(depth int) Filter) Filter {
 	j := Junction{Word: word, Shout: d.rand.IntN(10) == 0}
-	below := depth - 1 // one part is as deep as it may be, the others are not, or nobody could read the filter
+	below := depth - 1 // only one part has the full depth, so that the filter stays readable
 	for range 2 + d.rand.IntN(2) {
 		j.Parts = append(j.Parts, part(below))
 		below = d.rand.IntN(depth)
@@ -164,7 +164,7 @@ func (d *Generator) junction(word string, depth int, part func(depth int) Filter
 	return j
 }
 
-// leaf is a condition or a value path.
+// leaf returns a condition or a value path.
 func (d *Generator) leaf() Filter {
 	if len(d.lists) > 0 && d.rand.IntN(5) == 0 {
 		list := pick(d.rand, d.lists)
@@ -175,7 +175,7 @@ func (d *Generator) leaf() Filter {
 	return d.condition(pick(d.rand, d.names), d.population)
 }
 
-// inner is what stands in brackets; nil when no sub-attribute can be compared.
+// inner returns the filter in brackets, nil if no sub-attribute can be compared.
 func (d *Generator) inner(list Name, depth int) Filter {
 	var all []*scim.Object
 	for _, o := range d.population {
@@ -207,7 +207,7 @@ func (d *Generator) inner(list Name, depth int) Filter {
 	return tree(depth)
 }
 
-// condition compares what a name stands for with a value that one of the objects has, or nearly has.
+// condition compares a name with the value of one of the objects, or with a similar value.
 func (d *Generator) condition(n Name, among []*scim.Object) Filter {
 	var values []any
 	complete := true // every object has exactly one value
@@ -222,7 +222,7 @@ func (d *Generator) condition(n Name, among []*scim.Object) Filter {
 	switch leaf.Kind {
 	case "boolean":
 		if !complete {
-			operators, operand = []string{"eq"}, true // nobody has to tell absent from false
+			operators, operand = []string{"eq"}, true // servers need not distinguish absent from false
 		} else {
 			operators = []string{"eq", "ne"}
 		}
@@ -252,7 +252,7 @@ func (d *Generator) condition(n Name, among []*scim.Object) Filter {
 	return c
 }
 
-// operand cuts a text to what an operator looks for, and changes its case where that must not matter.
+// operand returns the part of a string that suits the operator. It changes the case if the attribute is case-insensitive.
 func (d *Generator) operand(operator, text string, leaf *Attribute) string {
 	runes := []rune(text)
 	if n := len(runes); n > 2 {
@@ -267,7 +267,7 @@ func (d *Generator) operand(operator, text string, leaf *Attribute) string {
 			from = d.rand.IntN(n - 1)
 		case "eq":
 			if d.rand.IntN(6) == 0 {
-				to-- // nearly the value, but not quite
+				to-- // almost the value
 			}
 		}
 		if part := string(runes[from:to]); part == strings.TrimSpace(part) {
@@ -293,7 +293,7 @@ func neighbour(r *rand.Rand, n json.Number) any {
 	return json.Number(strconv.Itoa(i + r.IntN(3) - 1))
 }
 
-// sortable tells whether all collations put the values in the same order, letter case aside.
+// sortable reports whether all collations that ignore case put the values in the same order.
 func sortable(values []any) bool {
 	for i, v := range values {
 		for _, w := range values[:i] {
@@ -307,8 +307,9 @@ func sortable(values []any) bool {
 	return true
 }
 
-// collate tells whether the first characters that differ are two letters or two digits of ASCII, or one text begins with the
-// other. Punctuation and blanks have no place of their own in many collations, so behind one that both share nothing is known.
+// collate reports whether all collations order two strings equally: their first different characters are two ASCII letters or two digits,
+// or one is a prefix of the other. Collations differ in the order of punctuation and spaces, and may ignore these, so strings that differ
+// after a common one are excluded.
 func collate(x, y string) bool {
 	for i := range min(len(x), len(y)) {
 		if x[i] == y[i] {

@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// person is a small type with an attribute of every kind that the oracle speaks of.
+// person returns a small type with an attribute of every kind that the oracle supports.
 func person() Type {
 	text := func(name string) Attribute {
 		return Attribute{Name: name, Kind: "string", CaseStated: true, Mutability: "readWrite", Returned: "default", Uniqueness: "none"}
@@ -45,7 +45,7 @@ func (t Type) attribute(name string) *Attribute {
 	return &t.Attributes[i]
 }
 
-// on names an attribute, or a sub-attribute.
+// on returns the name of an attribute or a sub-attribute.
 func (t Type) on(name string, sub ...string) Name {
 	n := Name{Attribute: t.attribute(name), Text: t.attribute(name).Path()}
 	for _, s := range sub {
@@ -60,8 +60,10 @@ func decoded(t require.TestingT, text string) *scim.Object {
 	return o
 }
 
-const ada = `{"userName":"Ada@x","title":"Chief Engineer","code":"aB","active":true,"size":10,"born":"2020-01-01T00:00:00Z","name":{"givenName":"Ada","formatted":""},
-	"emails":[{"value":"a@work","type":"work","primary":true},{"value":"b@home","type":"home"}],"aliases":["x","Y"],"urn:x:Ext":{"department":"R&D"}}`
+const ada = `{"userName":"Ada@x","title":"Chief Engineer","code":"aB","active":true,"size":10,"born":"2020-01-01T00:00:00Z",
+	"name":{"givenName":"Ada","formatted":""},
+	"emails":[{"value":"a@work","type":"work","primary":true},{"value":"b@home","type":"home"}],"aliases":["x","Y"],
+	"urn:x:Ext":{"department":"R&D"}}`
 
 func TestMatches_FollowsRFC(t *testing.T) {
 	p := person()
@@ -136,7 +138,7 @@ func TestFilter_MinimalParentheses(t *testing.T) {
 	}
 }
 
-// TestSettled_UnstatedCaseRule checks that a match is not settled if it depends on a case rule that the schema omits.
+// TestSettled_UnstatedCaseRule checks that a match is ambiguous if it depends on a case rule that the schema omits.
 func TestSettled_UnstatedCaseRule(t *testing.T) {
 	p := person()
 	o := []*scim.Object{decoded(t, `{"vague":"Oak","title":"Oak"}`)}
@@ -145,7 +147,7 @@ func TestSettled_UnstatedCaseRule(t *testing.T) {
 	require.False(t, Unambiguous(Condition{Name: p.on("vague"), Operator: "eq", Operand: "oak"}, o))
 }
 
-// populated draws a population.
+// populated generates a population.
 func populated(seed uint64) (Type, []*scim.Object) {
 	p := person()
 	r := Rand(seed, "test")
@@ -169,7 +171,7 @@ func TestRandomFilters_ObeyLogicLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		p, population := populated(seed)
-		d := NewDrawer(Rand(seed, "laws"), p, population)
+		d := NewGenerator(Rand(seed, "laws"), p, population)
 		require.True(t, d.Useful())
 		a, b := d.tree(2), d.tree(2)
 		same := func(f, g Filter) { require.Equal(t, d.finds(f), d.finds(g), "%s\n%s", f, g) }
@@ -182,12 +184,12 @@ func TestRandomFilters_ObeyLogicLaws(t *testing.T) {
 		same(Within(Or(a, b), p, "p-", true), Or(a, b))
 		require.True(t, Unambiguous(d.Filter(1), population))
 		for small := range Smaller(a) {
-			require.Less(t, weight(small), weight(a), "%s is no smaller than %s", small, a)
+			require.Less(t, weight(small), weight(a), "%s is not smaller than %s", small, a)
 		}
 	})
 }
 
-// weight is a measure that falls with every step of Smaller.
+// weight is a measure that each step of Smaller reduces.
 func weight(f Filter) int {
 	switch f := f.(type) {
 	case Not:
@@ -211,7 +213,7 @@ func weight(f Filter) int {
 func TestRandomFilters_ReproducibleBySeed(t *testing.T) {
 	draw := func(seed uint64) (out []string) {
 		p, population := populated(seed)
-		d := NewDrawer(Rand(seed, "again"), p, population)
+		d := NewGenerator(Rand(seed, "again"), p, population)
 		for range 5 {
 			out = append(out, d.Filter(3).String())
 		}
@@ -223,7 +225,7 @@ func TestRandomFilters_ReproducibleBySeed(t *testing.T) {
 
 func TestRandomFilters_DistinguishObjects(t *testing.T) {
 	p, population := populated(3)
-	d := NewDrawer(Rand(3, "apart"), p, population)
+	d := NewGenerator(Rand(3, "apart"), p, population)
 	for range 20 {
 		f := d.Filter(3)
 		found := d.finds(f)
@@ -246,7 +248,7 @@ func TestShrink_SmallestFailingFilter(t *testing.T) {
 	c := func(v string) Filter { return Condition{Name: p.on("title"), Operator: "eq", Operand: v} }
 	start := Or(And(c("a"), Not{Or(c("b"), c("bad"), c("d"))}), c("e"), And(c("f"), c("g")))
 	asked := 0
-	// What is wrong is a not around something with the bad value.
+	// The simulated bug is a not that contains the value "bad".
 	fails := func(f Filter) bool {
 		asked++
 		return containsNot(f)
@@ -256,7 +258,7 @@ func TestShrink_SmallestFailingFilter(t *testing.T) {
 
 	asked = 0
 	Shrink(start, Smaller, func(Filter) bool { asked++; return false }, 3)
-	require.Equal(t, 3, asked, "no more questions than allowed")
+	require.Equal(t, 3, asked, "no more calls than allowed")
 	require.Equal(t, 0, Shrink(5, func(n int) iter.Seq[int] { return slices.Values([]int{n - 1}) }, func(n int) bool { return n >= 0 }, 100))
 }
 

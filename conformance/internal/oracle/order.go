@@ -7,8 +7,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Keys are the names that a population can be sorted by without doubt (RFC 7644 section 3.4.2.3): single-valued texts without
-// regard to case, which every object has and every collation puts in the same order.
+// Keys returns the names with an unambiguous sort order (RFC 7644 section 3.4.2.3): case-insensitive single-valued strings that every
+// object has and that every collation puts in the same order.
 func Keys(t Type, population []*scim.Object) []Name {
 	var out []Name
 	for i := range t.Attributes {
@@ -30,7 +30,7 @@ func Keys(t Type, population []*scim.Object) []Name {
 	return out
 }
 
-// Key is what a resource is sorted by.
+// Key returns the sort key of a resource.
 func (n Name) Key(o *scim.Object) string {
 	for _, v := range n.values(o) {
 		if text, ok := v.(string); ok {
@@ -40,7 +40,7 @@ func (n Name) Key(o *scim.Object) string {
 	return ""
 }
 
-// InOrder tells whether keys ascend, or descend. Equal ones may come in any order.
+// InOrder reports whether keys ascend, or descend. Equal keys may have any order.
 func InOrder(keys []string, descending bool) bool {
 	if descending {
 		keys = slices.Clone(keys)

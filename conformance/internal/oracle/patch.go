@@ -11,12 +11,12 @@ import (
 // An Operation is one operation of a PATCH request (RFC 7644 section 3.5.2).
 type Operation struct {
 	Op string // "add", "replace" or "remove"
-	// Attribute is what the path names; nil for an operation without a path, which has Parts.
+	// Attribute is the attribute of the path, nil for an operation without a path, which has Parts.
 	Attribute *Attribute
-	Filter    Filter     // in brackets behind the attribute; nil for none
-	Sub       *Attribute // behind the dot; nil for none
-	Spelled   string     // the attribute as the path has it
-	Value     any        // of a kind that package scim stores; nil for remove
+	Filter    Filter     // in brackets after the attribute, or nil
+	Sub       *Attribute // after the dot, or nil
+	Spelled   string     // the attribute as spelled in the path
+	Value     any        // of a type that package scim stores; nil for remove
 	Parts     []Part
 }
 
@@ -26,7 +26,7 @@ type Part struct {
 	Value     any
 }
 
-// Path writes the path of the operation, "" for none.
+// Path returns the path of the operation, "" if it has none.
 func (op Operation) Path() string {
 	path := op.Spelled
 	if op.Filter != nil {
@@ -38,7 +38,7 @@ func (op Operation) Path() string {
 	return path
 }
 
-// Object is the operation as a PATCH request has it.
+// Object returns the operation in the form of a PATCH request.
 func (op Operation) Object() *scim.Object {
 	o := scim.NewObject(scim.Member{Name: "op", Value: op.Op})
 	value := op.Value
@@ -57,9 +57,9 @@ func (op Operation) Object() *scim.Object {
 	return o
 }
 
-// Apply returns what operations make of a resource, which is left as it is. Settled is false when the RFC leaves open what one of
-// them does to it, or when it has to fail: nothing can be foretold then.
-func Apply(o *scim.Object, operations []Operation) (result *scim.Object, settled bool) {
+// Apply returns the result of operations on a resource, which it does not modify. defined is false if the RFC leaves the result of an
+// operation open, or requires it to fail: then there is no prediction.
+func Apply(o *scim.Object, operations []Operation) (result *scim.Object, defined bool) {
 	result = o.Clone()
 	for _, op := range operations {
 		if !op.apply(result) {
@@ -69,19 +69,19 @@ func Apply(o *scim.Object, operations []Operation) (result *scim.Object, settled
 	return result, true
 }
 
-// MayBeRejected tells whether a target may refuse operations although they can be applied, because one of them leaves a list with
-// two elements of one type. No sentence forbids them, and there are targets that have one element of each type.
+// MayBeRejected reports whether a target may reject valid operations because one of them results in a list with two elements of the same
+// type. The RFCs do not forbid such lists, but some targets permit only one element of each type.
 func MayBeRejected(o *scim.Object, operations []Operation) bool {
 	for i, op := range operations {
-		after, settled := Apply(o, operations[:i+1])
-		if settled && slices.ContainsFunc(op.attributes(), func(a *Attribute) bool { return a.typedTwice(after) }) {
+		after, defined := Apply(o, operations[:i+1])
+		if defined && slices.ContainsFunc(op.attributes(), func(a *Attribute) bool { return a.typedTwice(after) }) {
 			return true
 		}
 	}
 	return false
 }
 
-// attributes are those that the operation changes.
+// attributes returns the attributes that the operation changes.
 func (op Operation) attributes() []*Attribute {
 	if op.Attribute != nil {
 		return []*Attribute{op.Attribute}
@@ -93,8 +93,8 @@ func (op Operation) attributes() []*Attribute {
 	return out
 }
 
-// typedTwice tells whether two elements of the attribute have one type, where the type is something to choose: all members of
-// a group are users or groups.
+// typedTwice reports whether two elements of the attribute have the same type. Members of a group are excluded, because their type is
+// always User or Group.
 func (a Attribute) typedTwice(o *scim.Object) bool {
 	if a.sub("type") == nil {
 		return false
@@ -110,10 +110,10 @@ func (a Attribute) typedTwice(o *scim.Object) bool {
 	return false
 }
 
-func (op Operation) apply(o *scim.Object) (settled bool) {
+func (op Operation) apply(o *scim.Object) (defined bool) {
 	if op.Attribute == nil {
 		return op.Op != "remove" && len(op.Parts) > 0 && !slices.ContainsFunc(op.Parts, func(p Part) bool {
-			// Whether a whole complex attribute in such a value is replaced or merged is open.
+			// The RFC does not define whether a whole complex attribute in such a value is replaced or merged.
 			merged := p.Attribute.Kind == "complex" && !p.Attribute.Multi && p.Attribute.Of(o) != nil
 			return merged || !assign(o, p.Attribute, op.Op, p.Value)
 		})
@@ -128,14 +128,14 @@ func (op Operation) apply(o *scim.Object) (settled bool) {
 		a.set(o, nil)
 		return had && a.Optional && !a.Required
 	default:
-		// add of a complex attribute that has a value merges it only by a SHOULD.
+		// Only a SHOULD requires add to merge a complex attribute that has a value.
 		merged := op.Op == "add" && a.Kind == "complex" && !a.Multi && a.Of(o) != nil
 		return !merged && assign(o, a, op.Op, op.Value)
 	}
 }
 
-// assign gives an attribute a value by add or replace.
-func assign(o *scim.Object, a *Attribute, op string, value any) (settled bool) {
+// assign sets the value of an attribute by add or replace.
+func assign(o *scim.Object, a *Attribute, op string, value any) (defined bool) {
 	switch {
 	case a.Multi:
 		return assignMulti(o, a, op, elements(value))
@@ -154,14 +154,14 @@ func assign(o *scim.Object, a *Attribute, op string, value any) (settled bool) {
 }
 
 // assignMulti appends to a multi-valued attribute or replaces all of its values.
-func assignMulti(o *scim.Object, a *Attribute, op string, values []any) (settled bool) {
+func assignMulti(o *scim.Object, a *Attribute, op string, values []any) (defined bool) {
 	var list []any
 	if op == "add" {
 		for _, e := range elements(a.Of(o)) {
 			list = append(list, scim.CloneValue(e))
 		}
 		if slices.ContainsFunc(values, primary) {
-			demote(list)
+			clearPrimary(list)
 		}
 	}
 	for _, v := range values {
@@ -171,7 +171,7 @@ func assignMulti(o *scim.Object, a *Attribute, op string, values []any) (settled
 	return len(values) > 0 && a.distinct(list)
 }
 
-// distinct tells whether no two elements could be taken for the same, so that no server leaves one of them out.
+// distinct reports whether no server would treat two of the elements as duplicates.
 func (a *Attribute) distinct(list []any) bool {
 	for i, v := range list {
 		if slices.ContainsFunc(list[:i], func(w any) bool { return a.alike(v, w) }) {
@@ -183,15 +183,15 @@ func (a *Attribute) distinct(list []any) bool {
 
 func primary(e any) bool { p, _ := object(e).Bool("primary"); return p }
 
-// demote takes primary from all elements: only one can have it (RFC 7643 section 2.4).
-func demote(list []any) {
+// clearPrimary removes primary from all elements: only one can have it (RFC 7643 section 2.4).
+func clearPrimary(list []any) {
 	for _, e := range list {
 		object(e).Delete("primary")
 	}
 }
 
 // applySub changes a sub-attribute of a single-valued complex attribute.
-func (op Operation) applySub(o *scim.Object) (settled bool) {
+func (op Operation) applySub(o *scim.Object) (defined bool) {
 	whole := object(op.Attribute.Of(o))
 	if op.Op == "remove" {
 		had := member(whole, op.Sub.Name) != nil
@@ -208,9 +208,9 @@ func (op Operation) applySub(o *scim.Object) (settled bool) {
 	return true
 }
 
-// applyFiltered changes the elements that a filter selects. A filter that selects none has to fail, or not, by operation and by
-// target: such operations are not settled.
-func (op Operation) applyFiltered(o *scim.Object) (settled bool) {
+// applyFiltered changes the elements that a filter selects. If the filter selects none, the result depends on the operation and the target,
+// and is not defined.
+func (op Operation) applyFiltered(o *scim.Object) (defined bool) {
 	a := op.Attribute
 	var chosen, others []any
 	list := elements(a.Of(o))
@@ -247,7 +247,7 @@ func (op Operation) applyFiltered(o *scim.Object) (settled bool) {
 		if len(chosen) > 1 || op.Value != true {
 			return false
 		}
-		demote(list)
+		clearPrimary(list)
 	}
 	for _, e := range chosen {
 		object(e).Set(op.Sub.Name, op.Value)
@@ -255,7 +255,7 @@ func (op Operation) applyFiltered(o *scim.Object) (settled bool) {
 	return a.distinct(list)
 }
 
-// Simpler yields the operations that are simpler than the given ones by one step: without one of them, or with less in one.
+// Simpler yields the lists of operations that are one step simpler: without one operation, or with a simpler operation.
 func Simpler(operations []Operation) iter.Seq[[]Operation] {
 	return func(yield func([]Operation) bool) {
 		for i := range operations {
@@ -275,7 +275,7 @@ func Simpler(operations []Operation) iter.Seq[[]Operation] {
 	}
 }
 
-// simpler are the operation with a part, an element or a condition less.
+// simpler returns the operation with one part, element or condition fewer.
 func (op Operation) simpler() []Operation {
 	var out []Operation
 	for i := range op.Parts {

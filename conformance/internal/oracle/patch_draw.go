@@ -8,29 +8,29 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A Patcher makes up PATCH operations on resources of a type. What [Apply] calls unsettled is drawn again, and so is what has
-// more than one meaning on the wire: values that are there already, elements replaced as a whole under a filter, filters that
-// select nothing.
+// A Patcher generates PATCH operations on resources of a type. It discards operations with results that [Apply] does not define, and
+// operations that servers interpret differently: values that already exist, elements that are replaced as a whole under a filter, filters
+// that select nothing.
 type Patcher struct {
 	rand   *rand.Rand
 	kind   Type
 	domain string
-	drawn  int // values that were made up, for names that no two share
+	drawn  int // number of generated values, for unique names
 }
 
-// NewPatcher makes up operations on the free attributes of a type, with mail addresses below a domain.
+// NewPatcher returns a Patcher for the free attributes of a type. Generated email addresses are in domain.
 func NewPatcher(r *rand.Rand, t Type, domain string) *Patcher {
 	t.Attributes = slices.DeleteFunc(slices.Clone(t.Attributes), func(a Attribute) bool { return !a.Free() })
 	return &Patcher{rand: r, kind: t, domain: domain}
 }
 
-// Useful tells whether there is anything to change.
+// Useful reports whether there is an attribute to change.
 func (p *Patcher) Useful() bool { return len(p.kind.Attributes) > 0 }
 
-// patchTries bounds how often an operation is drawn again.
+// patchTries is the maximum number of attempts to generate an operation.
 const patchTries = 100
 
-// Operations makes up so many operations that can be applied to the resource one after the other, fewer where nothing fits.
+// Operations generates n operations that can be applied to the resource in order, or fewer if it finds no more.
 func (p *Patcher) Operations(o *scim.Object, n int) []Operation {
 	var out []Operation
 	for range patchTries {
@@ -38,7 +38,7 @@ func (p *Patcher) Operations(o *scim.Object, n int) []Operation {
 			break
 		}
 		op := p.operation(o)
-		if next, settled := Apply(o, []Operation{op}); settled {
+		if next, defined := Apply(o, []Operation{op}); defined {
 			out, o = append(out, op), next
 		}
 	}
@@ -46,7 +46,7 @@ func (p *Patcher) Operations(o *scim.Object, n int) []Operation {
 }
 
 func (p *Patcher) operation(o *scim.Object) Operation {
-	// Removals are drawn more often because fewer of them are settled.
+	// Removals are generated more often, because fewer of them have a defined result.
 	op := Operation{Op: pick(p.rand, []string{"add", "replace", "remove", "remove", "remove"})}
 	if op.Op != "remove" && p.rand.IntN(6) == 0 {
 		for _, i := range p.rand.Perm(len(p.kind.Attributes))[:min(1+p.rand.IntN(3), len(p.kind.Attributes))] {
@@ -56,7 +56,7 @@ func (p *Patcher) operation(o *scim.Object) Operation {
 		return op
 	}
 	a := p.target()
-	d := NewDrawer(p.rand, p.kind, []*scim.Object{o})
+	d := NewGenerator(p.rand, p.kind, []*scim.Object{o})
 	op.Attribute, op.Spelled = a, spell(p.rand, p.kind, a.Path())
 	parts := a.parts()
 	switch {
@@ -74,7 +74,7 @@ func (p *Patcher) operation(o *scim.Object) Operation {
 	return op
 }
 
-// target chooses an attribute, every other time a multi-valued one: most of what goes wrong in a PATCH goes wrong with lists.
+// target selects an attribute, in half of the cases a multi-valued one: most errors in PATCH occur with lists.
 func (p *Patcher) target() *Attribute {
 	all := p.kind.Attributes
 	lists := slices.DeleteFunc(p.rand.Perm(len(all)), func(i int) bool { return !all[i].Multi || all[i].Kind != "complex" })
@@ -84,7 +84,7 @@ func (p *Patcher) target() *Attribute {
 	return &all[p.rand.IntN(len(all))]
 }
 
-// valueFor makes up what an operation sets.
+// valueFor generates the value that an operation sets.
 func (p *Patcher) valueFor(op Operation) any {
 	switch {
 	case op.Sub == nil:
@@ -92,7 +92,7 @@ func (p *Patcher) valueFor(op Operation) any {
 	case scim.EqualName(op.Sub.Name, "primary"):
 		return true
 	}
-	// A value of the whole attribute has the part in its right form: mail addresses, types.
+	// A value of the whole attribute has sub-attributes in the correct form, such as email addresses and types.
 	for range patchTries {
 		whole := elements(p.value(*op.Attribute))
 		if v := member(object(whole[0]), op.Sub.Name); v != nil {
@@ -107,14 +107,14 @@ func (p *Patcher) value(a Attribute) any {
 	return a.fill(p.rand, Habit{Always: true, Plain: p.rand.IntN(2) == 0}, "new"+strconv.Itoa(p.drawn), p.domain)
 }
 
-// MembersOf is the attribute that holds the members of a group, as far as it is foretold: a set of ids.
+// MembersOf returns the definition of the members of a group, limited to what the oracle predicts: a set of ids.
 func MembersOf() Attribute {
 	id := Attribute{Name: "value", Kind: "string", CaseExact: true, CaseStated: true, Mutability: "readWrite", Returned: "default"}
 	return Attribute{Name: "members", Kind: "complex", Multi: true, Mutability: "readWrite", Returned: "default", Optional: true,
 		Subs: []Attribute{id}}
 }
 
-// Membership makes up so many operations on the members of a group, who are taken from the given ids.
+// Membership generates n operations on the members of a group, who have the given ids.
 func Membership(r *rand.Rand, group *scim.Object, ids []string, n int) []Operation {
 	members := MembersOf()
 	element := func(id string) any { return scim.NewObject(scim.Member{Name: "value", Value: id}) }
@@ -141,7 +141,7 @@ func Membership(r *rand.Rand, group *scim.Object, ids []string, n int) []Operati
 				op.Filter = Or(either...)
 			}
 		}
-		if next, settled := Apply(group, []Operation{op}); settled {
+		if next, defined := Apply(group, []Operation{op}); defined {
 			out, group = append(out, op), next
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// changeable is person with every attribute known to be optional.
+// changeable returns person with all attributes known to be optional.
 func changeable() Type {
 	p := person()
 	for i := range p.Attributes {
@@ -22,13 +22,13 @@ func changeable() Type {
 	return p
 }
 
-// at makes an operation on an attribute.
+// at returns an operation on an attribute.
 func at(p Type, op, attribute string, value any) Operation {
 	a := p.attribute(attribute)
 	return Operation{Op: op, Attribute: a, Spelled: a.Path(), Value: value}
 }
 
-// where narrows an operation on emails to the elements of a type.
+// where restricts an operation on emails to the elements of a type.
 func (op Operation) where(p Type, kind string) Operation {
 	op.Filter = Condition{Name: Name{Sub: p.attribute("emails").sub("type"), Text: "type"}, Operator: "eq", Operand: kind}
 	return op
@@ -42,7 +42,7 @@ func (op Operation) part(name string) Operation {
 func stored(text string) any {
 	o, err := scim.Decode([]byte(`{"v":` + text + `}`))
 	if err != nil {
-		panic(err) // the texts stand below
+		panic(err) // the operation is a literal of a test below
 	}
 	v, _ := o.Get("v")
 	return v
@@ -53,13 +53,13 @@ func TestApply_FollowsRFC(t *testing.T) {
 	o := decoded(t, ada)
 	for name, tt := range map[string]struct {
 		op   Operation
-		path string // that the operation has
-		of   string // the attribute to look at
+		path string // of the operation
+		of   string // the attribute to check
 		want string // "" for absent
 	}{
 		"add sets a single value":      {at(p, "add", "title", "x"), "title", "title", `"x"`},
 		"replace sets a single value":  {at(p, "replace", "title", "x"), "title", "title", `"x"`},
-		"replace sets what was absent": {at(p, "replace", "vague", "x"), "vague", "vague", `"x"`},
+		"replace sets an absent value": {at(p, "replace", "vague", "x"), "vague", "vague", `"x"`},
 		"remove unassigns":             {at(p, "remove", "title", nil), "title", "title", ""},
 		"add appends to a list":        {at(p, "add", "aliases", stored(`["z"]`)), "aliases", "aliases", `["x","Y","z"]`},
 		"replace replaces a list":      {at(p, "replace", "aliases", stored(`["z"]`)), "aliases", "aliases", `["z"]`},
@@ -68,15 +68,15 @@ func TestApply_FollowsRFC(t *testing.T) {
 			`{"givenName":"Ada","familyName":"L"}`},
 		"a sub-attribute is set alone": {at(p, "add", "name", "B").part("givenName"), "name.givenName", "name",
 			`{"givenName":"B"}`},
-		"add of a primary takes it from the others": {at(p, "add", "emails", stored(`[{"value":"c","type":"other","primary":true}]`)),
+		"add of a primary removes it from the others": {at(p, "add", "emails", stored(`[{"value":"c","type":"other","primary":true}]`)),
 			"emails", "emails", `[{"value":"a@work","type":"work"},{"value":"b@home","type":"home"},{"value":"c","type":"other","primary":true}]`},
-		"remove with a filter takes who matches": {at(p, "remove", "emails", nil).where(p, "WORK"), `emails[type eq "WORK"]`, "emails",
+		"remove with a filter removes the matches": {at(p, "remove", "emails", nil).where(p, "WORK"), `emails[type eq "WORK"]`, "emails",
 			`[{"value":"b@home","type":"home"}]`},
-		"replace under a filter keeps the rest": {at(p, "replace", "emails", "c").where(p, "home").part("value"),
+		"replace under a filter changes only the matches": {at(p, "replace", "emails", "c").where(p, "home").part("value"),
 			`emails[type eq "home"].value`, "emails", `[{"value":"a@work","type":"work","primary":true},{"value":"c","type":"home"}]`},
 		"primary under a filter moves": {at(p, "replace", "emails", true).where(p, "home").part("primary"),
 			`emails[type eq "home"].primary`, "emails", `[{"value":"a@work","type":"work"},{"value":"b@home","type":"home","primary":true}]`},
-		"remove of a part under a filter leaves it out": {at(p, "remove", "emails", nil).where(p, "work").part("primary"),
+		"remove of a part under a filter removes it": {at(p, "remove", "emails", nil).where(p, "work").part("primary"),
 			`emails[type eq "work"].primary`, "emails", `[{"value":"a@work","type":"work"},{"value":"b@home","type":"home"}]`},
 		"an extension is addressed by its URN": {at(p, "replace", "department", "D"), "urn:x:Ext:department", "department", `"D"`},
 		"an operation without a path sets its parts": {
@@ -85,15 +85,15 @@ func TestApply_FollowsRFC(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, tt.path, tt.op.Path())
-			after, settled := Apply(o, []Operation{tt.op})
-			require.True(t, settled)
+			after, defined := Apply(o, []Operation{tt.op})
+			require.True(t, defined)
 			a := p.attribute(tt.of)
 			var want any
 			if tt.want != "" {
 				want = stored(tt.want)
 			}
 			require.True(t, a.Same(want, a.Of(after)), "want %s, got %v", tt.want, string(scim.AppendValue(nil, a.Of(after))))
-			require.True(t, scim.Equal(o, decoded(t, ada)), "the resource itself is left as it is")
+			require.True(t, scim.Equal(o, decoded(t, ada)), "the resource itself is not modified")
 			for _, other := range p.Attributes {
 				if other.Name != tt.of && len(tt.op.Parts) == 0 {
 					require.True(t, other.Same(other.Of(o), other.Of(after)), other.Name)
@@ -106,11 +106,11 @@ func TestApply_FollowsRFC(t *testing.T) {
 func TestApply_UnspecifiedNotPredicted(t *testing.T) {
 	p := changeable()
 	o := decoded(t, ada)
-	kept := person() // never seen without a value
+	kept := person() // no resource without a value was observed
 	for name, op := range map[string]Operation{
-		"remove of what is absent":          at(p, "remove", "vague", nil),
-		"remove of what may have a default": at(kept, "remove", "title", nil),
-		"remove of what is required": func() Operation {
+		"remove of an absent attribute":                  at(p, "remove", "vague", nil),
+		"remove of an attribute that may have a default": at(kept, "remove", "title", nil),
+		"remove of a required attribute": func() Operation {
 			q := changeable()
 			q.attribute("title").Required = true
 			return at(q, "remove", "title", nil)
@@ -119,7 +119,7 @@ func TestApply_UnspecifiedNotPredicted(t *testing.T) {
 		"add of a complex attribute that has a value":    at(p, "add", "name", stored(`{"familyName":"L"}`)),
 		"a complex attribute with a value, without path": {Op: "replace", Parts: []Part{{p.attribute("name"), stored(`{"familyName":"L"}`)}}},
 		"remove without a path":                          {Op: "remove"},
-		"add of a value that is there":                   at(p, "add", "aliases", stored(`["X"]`)),
+		"add of an existing value":                       at(p, "add", "aliases", stored(`["X"]`)),
 		"a filter that selects nothing":                  at(p, "remove", "emails", nil).where(p, "other"),
 		"replace of whole elements":                      at(p, "replace", "emails", stored(`{"value":"c"}`)).where(p, "work"),
 		"add under a filter":                             at(p, "add", "emails", "c").where(p, "work").part("value"),
@@ -130,11 +130,11 @@ func TestApply_UnspecifiedNotPredicted(t *testing.T) {
 		}(),
 		"a part of a list without a filter": at(p, "replace", "emails", "c").part("value"),
 	} {
-		_, settled := Apply(o, []Operation{op})
-		require.False(t, settled, name)
+		_, defined := Apply(o, []Operation{op})
+		require.False(t, defined, name)
 	}
-	_, settled := Apply(decoded(t, `{"name":{"givenName":"A"}}`), []Operation{at(p, "remove", "name", nil).part("givenName")})
-	require.False(t, settled, "what is left of a complex attribute without parts")
+	_, defined := Apply(decoded(t, `{"name":{"givenName":"A"}}`), []Operation{at(p, "remove", "name", nil).part("givenName")})
+	require.False(t, defined, "remove of the last part of a complex attribute")
 }
 
 // TestRejectable_ElementsOfSameType checks that the oracle permits a server to reject two elements with the same type.
@@ -148,9 +148,9 @@ func TestRejectable_ElementsOfSameType(t *testing.T) {
 	}{
 		"a list with two": {`[]`,
 			[]Operation{at(p, "replace", "emails", stored(`[`+home+`, {"type": "HOME", "value": "i@x.test"}]`))}, true},
-		"one that joins another": {`[` + home + `]`,
+		"an element added to another": {`[` + home + `]`,
 			[]Operation{at(p, "add", "emails", stored(`[{"type": "home", "value": "i@x.test"}]`))}, true},
-		"two that are gone at the end": {`[` + home + `]`,
+		"two that are removed again": {`[` + home + `]`,
 			[]Operation{at(p, "add", "emails", stored(`[{"type": "home", "value": "i@x.test"}]`)), at(p, "remove", "emails", nil)}, true},
 		"a list in a value without path": {`[]`,
 			[]Operation{{Op: "replace", Parts: []Part{{p.attribute("emails"), stored(`[` + home + `, {"type": "home", "value": "i@x.test"}]`)}}}},
@@ -159,14 +159,15 @@ func TestRejectable_ElementsOfSameType(t *testing.T) {
 			[]Operation{at(p, "add", "emails", stored(`[{"type": "work", "value": "i@x.test"}]`))}, false},
 		"elements without a type": {`[]`,
 			[]Operation{at(p, "replace", "emails", stored(`[{"value": "h@x.test"}, {"value": "i@x.test"}]`))}, false},
-		"a single value next to two of a": {`[` + home + `, {"type": "home", "value": "i@x.test"}]`, []Operation{at(p, "replace", "title", "x")},
+		"a single value next to two of a type": {
+			`[` + home + `, {"type": "home", "value": "i@x.test"}]`, []Operation{at(p, "replace", "title", "x")},
 			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := decoded(t, ada)
 			p.attribute("emails").set(o, stored(tt.start))
-			_, settled := Apply(o, tt.ops)
-			require.True(t, settled)
+			_, defined := Apply(o, tt.ops)
+			require.True(t, defined)
 			require.Equal(t, tt.want, MayBeRejected(o, tt.ops))
 		})
 	}
@@ -177,8 +178,8 @@ func TestRejectable_ExceptGroupMembers(t *testing.T) {
 	group := decoded(t, `{"members": [{"value": "a", "type": "User"}, {"value": "b", "type": "User"}]}`)
 	members := MembersOf()
 	ops := []Operation{{Op: "add", Attribute: &members, Spelled: "members", Value: stored(`[{"value": "c"}]`)}}
-	_, settled := Apply(group, ops)
-	require.True(t, settled)
+	_, defined := Apply(group, ops)
+	require.True(t, defined)
 	require.False(t, MayBeRejected(group, ops))
 }
 
@@ -198,13 +199,13 @@ func TestRandomOperations_ObeyLaws(t *testing.T) {
 		o := population[0]
 		operations := p.Operations(o, 4)
 		require.NotEmpty(t, operations)
-		after, settled := Apply(o, operations)
-		require.True(t, settled, "what is drawn is settled")
+		after, defined := Apply(o, operations)
+		require.True(t, defined, "generated operations have a defined result")
 
 		half := len(operations) / 2
 		first, _ := Apply(o, operations[:half])
-		second, settled := Apply(first, operations[half:])
-		require.True(t, settled)
+		second, defined := Apply(first, operations[half:])
+		require.True(t, defined)
 		same(after, second)
 
 		for _, op := range operations {
@@ -220,11 +221,11 @@ func TestRandomOperations_ObeyLaws(t *testing.T) {
 
 		emails := kind.attribute("emails")
 		added := scim.NewObject(scim.Member{Name: "value", Value: "added@example.com"}, scim.Member{Name: "type", Value: "other"})
-		with, settled := Apply(o, []Operation{{Op: "add", Attribute: emails, Spelled: "emails", Value: []any{added}}})
-		require.True(t, settled)
+		with, defined := Apply(o, []Operation{{Op: "add", Attribute: emails, Spelled: "emails", Value: []any{added}}})
+		require.True(t, defined)
 		filter := Condition{Name: Name{Sub: emails.sub("value"), Text: "value"}, Operator: "eq", Operand: "added@example.com"}
-		without, settled := Apply(with, []Operation{{Op: "remove", Attribute: emails, Spelled: "emails", Filter: filter}})
-		require.True(t, settled)
+		without, defined := Apply(with, []Operation{{Op: "remove", Attribute: emails, Spelled: "emails", Filter: filter}})
+		require.True(t, defined)
 		same(o, without)
 	})
 }
@@ -250,8 +251,8 @@ func TestRandomMembers_FormSet(t *testing.T) {
 				}
 			}
 		}
-		after, settled := Apply(group, operations)
-		require.True(t, settled)
+		after, defined := Apply(group, operations)
+		require.True(t, defined)
 		var got []string
 		for _, e := range after.Array("members") {
 			got = append(got, object(e).Text("value"))
@@ -270,7 +271,7 @@ func TestShrink_SmallestFailingRequest(t *testing.T) {
 		at(p, "remove", "emails", nil).where(p, "work").Filter)
 	bad.Spelled = "EMAILS"
 	start := []Operation{at(p, "add", "title", "x"), bad, at(p, "replace", "aliases", stored(`["a","b"]`))}
-	// What is wrong is a remove under a filter that speaks of types.
+	// The simulated bug is a remove whose filter contains type.
 	least := Shrink(start, Simpler, func(operations []Operation) bool {
 		return slices.ContainsFunc(operations, func(op Operation) bool {
 			return op.Op == "remove" && op.Filter != nil &&

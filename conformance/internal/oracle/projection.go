@@ -9,13 +9,13 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A Projection asks for some attributes of a resource, or for all but some (RFC 7644 section 3.9).
+// A Projection selects some attributes of a resource, or excludes some (RFC 7644 section 3.9).
 type Projection struct {
 	Exclude bool
 	Names   []Name
 }
 
-// Parameter is the name of the query parameter.
+// Parameter returns the name of the query parameter.
 func (p Projection) Parameter() string {
 	if p.Exclude {
 		return "excludedAttributes"
@@ -23,7 +23,7 @@ func (p Projection) Parameter() string {
 	return "attributes"
 }
 
-// Value is the value of the query parameter.
+// Value returns the value of the query parameter.
 func (p Projection) Value() string {
 	texts := make([]string, len(p.Names))
 	for i, n := range p.Names {
@@ -32,8 +32,8 @@ func (p Projection) Value() string {
 	return strings.Join(texts, ",")
 }
 
-// DrawProjection makes up a projection of attributes that the resource has and that are returned by default; the carrier is not
-// excluded. Of a complex attribute it names the whole, or one or two parts.
+// DrawProjection generates a projection of attributes that the resource has and that are returned by default. It never excludes the
+// carrier. For a complex attribute it names the whole, or one or two sub-attributes.
 func DrawProjection(r *rand.Rand, t Type, whole *scim.Object) Projection {
 	p := Projection{Exclude: r.IntN(2) == 0}
 	candidates := slices.DeleteFunc(r.Perm(len(t.Attributes)), func(i int) bool {
@@ -41,7 +41,7 @@ func DrawProjection(r *rand.Rand, t Type, whole *scim.Object) Projection {
 		return a.Of(whole) == nil || a.Returned != "default" ||
 			a.URN == "" && (scim.EqualName(a.Name, t.Carrier) || slices.Contains([]string{"id", "meta", "schemas"}, a.Name))
 	})
-	// A complex attribute comes first: naming parts is where most goes wrong.
+	// A complex attribute comes first: most errors occur with sub-attributes.
 	if i := slices.IndexFunc(candidates, func(i int) bool { return t.Attributes[i].Kind == "complex" }); i > 0 {
 		candidates[0], candidates[i] = candidates[i], candidates[0]
 	}
@@ -72,9 +72,9 @@ func (p Projection) Smaller() iter.Seq[Projection] {
 	}
 }
 
-// Predict returns the paths, sub-attributes included, that an answer to the projection must and must not have, of those that
-// the schemas of the type name. Whole is the resource as it is without a projection. What always has to be returned within
-// something else is left open, and so is what is returned on request when the whole is requested that it is part of.
+// Predict returns the paths, sub-attributes included, that the response to the projection must and must not have. Paths that the schemas of
+// the type do not name are not included. whole is the resource without a projection. No prediction is made for sub-attributes that are
+// always returned, and for those that are returned on request when the whole attribute is requested.
 func (p Projection) Predict(t Type, whole *scim.Object) (shown, hidden []string) {
 	for i := range t.Attributes {
 		a := &t.Attributes[i]
@@ -92,7 +92,7 @@ func (p Projection) Predict(t Type, whole *scim.Object) (shown, hidden []string)
 	return shown, hidden
 }
 
-// Has tells which of the paths have a value in a resource.
+// Has returns the paths that have a value in a resource.
 func (t Type) Has(o *scim.Object, paths []string) []string {
 	out := []string{}
 	for i := range t.Attributes {
@@ -105,7 +105,7 @@ func (t Type) Has(o *scim.Object, paths []string) []string {
 	return out
 }
 
-// paths are the attribute, or its sub-attributes when it is complex.
+// paths returns the attribute, or its sub-attributes if it is complex.
 func (a *Attribute) paths() []Name {
 	if len(a.Subs) == 0 {
 		return []Name{{Attribute: a, Text: a.Path()}}
@@ -117,7 +117,7 @@ func (a *Attribute) paths() []Name {
 	return out
 }
 
-// named tells whether the projection names a path or the attribute that it is part of.
+// named reports whether the projection names a path or the attribute that the path is part of.
 func (p Projection) named(n Name) bool {
 	return slices.ContainsFunc(p.Names, func(m Name) bool { return m.Attribute == n.Attribute && (m.Sub == nil || m.Sub == n.Sub) })
 }

@@ -27,9 +27,9 @@ func TestProjection_ShowsOnlyNamed(t *testing.T) {
 		"a part":       {Projection{Names: []Name{p.on("emails", "value")}}, "emails.value", []string{"emails.value"}},
 		"two parts": {Projection{Names: []Name{p.on("emails", "value"), p.on("emails", "type")}}, "emails.value,emails.type",
 			[]string{"emails.value", "emails.type"}},
-		"of an extension":   {Projection{Names: []Name{p.on("department")}}, "urn:x:Ext:department", []string{"urn:x:Ext:department"}},
-		"what is not there": {Projection{Names: []Name{p.on("born")}}, "born", []string{}},
-		"but an attribute":  {Projection{Exclude: true, Names: []Name{p.on("title")}}, "title", without(everything, "title")},
+		"of an extension":     {Projection{Names: []Name{p.on("department")}}, "urn:x:Ext:department", []string{"urn:x:Ext:department"}},
+		"an absent attribute": {Projection{Names: []Name{p.on("born")}}, "born", []string{}},
+		"but an attribute":    {Projection{Exclude: true, Names: []Name{p.on("title")}}, "title", without(everything, "title")},
 		"but a part": {Projection{Exclude: true, Names: []Name{p.on("name", "givenName")}}, "name.givenName",
 			without(everything, "name.givenName")},
 		"but a whole": {Projection{Exclude: true, Names: []Name{p.on("emails")}}, "emails",
@@ -64,10 +64,10 @@ func TestProjection_FollowsReturned(t *testing.T) {
 
 	shown, hidden = Projection{Names: []Name{p.on("emails", "value")}}.Predict(p, o)
 	require.Equal(t, []string{"code", "emails.value"}, shown)
-	require.NotContains(t, hidden, "emails.type", "whether it comes along is open")
+	require.NotContains(t, hidden, "emails.type", "no prediction of a sub-attribute that is always returned")
 
 	_, hidden = Projection{Names: []Name{p.on("emails")}}.Predict(p, o)
-	require.NotContains(t, hidden, "emails.display", "whether the whole requests it is open")
+	require.NotContains(t, hidden, "emails.display", "no prediction of a sub-attribute that is returned on request")
 
 	shown, hidden = Projection{Exclude: true, Names: []Name{p.on("title")}}.Predict(p, o)
 	require.Equal(t, []string{"code", "emails.value"}, shown)
@@ -113,7 +113,7 @@ func TestKeys_SortUnambiguously(t *testing.T) {
 	}
 	require.Equal(t, []string{"userName", "title", "name.givenName"}, names)
 	population = append(population, decoded(t, `{"userName":"p-c","name":{"givenName":"x"}}`))
-	require.Len(t, Keys(p, population), 2, "who has no title makes the order doubtful")
+	require.Len(t, Keys(p, population), 2, "an object without title makes the order ambiguous")
 
 	require.Equal(t, "oak", p.on("title").Key(population[0]))
 	require.True(t, InOrder([]string{"a", "b", "b"}, false))

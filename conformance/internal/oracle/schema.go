@@ -8,41 +8,41 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Rand returns the random numbers of one purpose under a seed. Purposes are independent: what one check draws does not depend
-// on which other checks run.
+// Rand returns a random number generator for one purpose under a seed. Purposes are independent: the requests of one check do not depend on
+// which other checks run.
 func Rand(seed uint64, purpose string) *rand.Rand {
 	h := fnv.New64a()
-	h.Write([]byte(purpose)) // a hash never fails
+	h.Write([]byte(purpose)) // a hash never returns an error
 	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }
 
-// A Type is a resource type of the target with the attributes that the oracle may speak of.
+// A Type is a resource type of the target with the attributes that the oracle may use.
 type Type struct {
 	// Schema is the URN of the base schema.
 	Schema string
-	// Carrier is the attribute of the base schema that carries the name of a test object. Every object has it.
+	// Carrier is the attribute of the base schema that contains the name of a test object. Every object has it.
 	Carrier    string
 	Attributes []Attribute
 }
 
-// An Attribute is a definition as the target gives it, with the defaults of RFC 7643 section 2.2 filled in.
+// An Attribute is an attribute definition of the target, with the defaults of RFC 7643 section 2.2.
 type Attribute struct {
 	URN             string // of the extension it belongs to; "" for the base schema
 	Name, Kind      string // Kind is the type: "string", "boolean", ...
 	Multi, Required bool
 	CaseExact       bool
-	CaseStated      bool // whether the schema says what CaseExact is; where it does not, nothing is made of it
+	CaseStated      bool // whether the schema has caseExact; if not, CaseExact is not used
 	Mutability      string
 	Returned        string
 	Uniqueness      string
-	Canonical       []string // empty and not nil when the schema says that there are none
-	// Optional tells that the target has been seen to leave the attribute absent where no value was sent. Where it has not, it
-	// may have a default of its own, and what removing a value leads to is not known.
+	Canonical       []string // empty and not nil if the schema lists none
+	// Optional reports that the target was observed to omit the attribute if no value was sent. Otherwise the attribute may have a default,
+	// and the result of removing a value is unknown.
 	Optional bool
 	Subs     []Attribute
 }
 
-// Path is how PATCH paths, filters and projections name the attribute.
+// Path returns the name of the attribute in PATCH paths, filters and projections.
 func (a Attribute) Path() string {
 	if a.URN != "" {
 		return a.URN + ":" + a.Name
@@ -50,7 +50,7 @@ func (a Attribute) Path() string {
 	return a.Name
 }
 
-// Of returns the attribute's value in a resource, nil when it has none: null and [] are as good as absent (RFC 7643 section 2.5).
+// Of returns the attribute's value in a resource, nil if absent: null and [] are equivalent to absent (RFC 7643 section 2.5).
 func (a Attribute) Of(o *scim.Object) any {
 	if a.URN != "" {
 		o = o.Complex(a.URN)
@@ -58,7 +58,7 @@ func (a Attribute) Of(o *scim.Object) any {
 	return member(o, a.Name)
 }
 
-// set gives the attribute a value in a resource; nil takes it out.
+// set sets the attribute's value in a resource; nil removes it.
 func (a Attribute) set(o *scim.Object, v any) {
 	if a.URN != "" {
 		inner := o.Complex(a.URN)
@@ -71,7 +71,7 @@ func (a Attribute) set(o *scim.Object, v any) {
 	put(o, a.Name, v)
 }
 
-// Observe finds out from what the target has stored whether it leaves the attribute and its sub-attributes absent.
+// Observe detects in stored objects whether the target omits the attribute and its sub-attributes.
 func (a *Attribute) Observe(stored []*scim.Object) {
 	a.Optional = slices.ContainsFunc(stored, func(o *scim.Object) bool { return a.Of(o) == nil })
 	for i := range a.Subs {
@@ -82,7 +82,7 @@ func (a *Attribute) Observe(stored []*scim.Object) {
 	}
 }
 
-// member returns a member that counts as a value, nil when there is none.
+// member returns a member that counts as a value, nil if there is none.
 func member(o *scim.Object, name string) any {
 	v, _ := o.Get(name)
 	if list, ok := v.([]any); ok && len(list) == 0 {
@@ -99,7 +99,7 @@ func put(o *scim.Object, name string, v any) {
 	o.Set(name, v)
 }
 
-// elements are the values of an attribute one by one: none, one, or those of an array.
+// elements returns the single values of an attribute: none, one, or those of an array.
 func elements(v any) []any {
 	switch v := v.(type) {
 	case nil:
@@ -111,13 +111,13 @@ func elements(v any) []any {
 	}
 }
 
-// object returns a value as an object, nil when it is none.
+// object returns a value as an object, nil if it is not one.
 func object(v any) *scim.Object {
 	o, _ := v.(*scim.Object)
 	return o
 }
 
-// sub returns a sub-attribute by its name, nil when there is none.
+// sub returns a sub-attribute by its name, nil if there is none.
 func (a Attribute) sub(name string) *Attribute {
 	i := slices.IndexFunc(a.Subs, func(s Attribute) bool { return scim.EqualName(s.Name, name) })
 	if i < 0 {
@@ -126,28 +126,28 @@ func (a Attribute) sub(name string) *Attribute {
 	return &a.Subs[i]
 }
 
-// visible tells whether a plain GET shows the attribute.
+// visible reports whether a plain GET returns the attribute.
 func (a Attribute) visible() bool {
 	return (a.Returned == "default" || a.Returned == "always") && a.Mutability != "writeOnly"
 }
 
-// ruled are names whose values have a syntax or a meaning of their own (RFC 7643 sections 3.1, 4 and 8.7), that servers derive,
-// or that stand for relations between resources. Values for them cannot be made up from a schema.
-var ruled = []string{
+// specialAttributes are attributes for which values cannot be generated from a schema. Their values have a special syntax or meaning (RFC
+// 7643 sections 3.1, 4 and 8.7), are derived by servers, or refer to other resources.
+var specialAttributes = []string{
 	"id", "meta", "schemas", "password", "groups", "members", "manager", "formatted", "display", "$ref",
 	"profileUrl", "preferredLanguage", "locale", "timezone", "phoneNumbers", "ims", "photos", "x509Certificates", "country",
 }
 
-// Free tells whether the oracle may give the attribute values of its own choice and expect to find them again.
+// Free reports whether the oracle may set the attribute to any value of its type and expect to read it back.
 func (a Attribute) Free() bool {
 	if a.Mutability != "readWrite" || !a.visible() || a.Uniqueness != "none" && a.Uniqueness != "" {
 		return false
 	}
-	if slices.ContainsFunc(ruled, func(name string) bool { return scim.EqualName(name, a.Name) }) {
+	if slices.ContainsFunc(specialAttributes, func(name string) bool { return scim.EqualName(name, a.Name) }) {
 		return false
 	}
 	if scim.EqualName(a.Name, "type") && a.Canonical != nil && len(a.Canonical) == 0 {
-		return false // RFC 7643 section 8.7.1 has an empty list for the types of roles, and some servers then take none
+		return false // RFC 7643 section 8.7.1 has an empty list for the types of roles, and some servers then accept none
 	}
 	switch a.Kind {
 	case "string", "boolean", "integer", "decimal", "dateTime":
@@ -155,10 +155,10 @@ func (a Attribute) Free() bool {
 	case "complex":
 		return len(a.parts()) > 0
 	}
-	return false // references must lead somewhere, and there are two spellings of base64
+	return false // references need an existing target, and base64 has two spellings
 }
 
-// parts are the sub-attributes that the oracle speaks of. The others may come and go.
+// parts returns the sub-attributes that the oracle uses. Others may be present or absent.
 func (a Attribute) parts() []Attribute {
 	return slices.DeleteFunc(slices.Clone(a.Subs), func(s Attribute) bool { return !s.Free() || s.Kind == "complex" || s.Multi })
 }

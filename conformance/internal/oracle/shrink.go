@@ -2,8 +2,8 @@ package oracle
 
 import "iter"
 
-// Shrink goes from something that fails to something smaller that still does, until nothing smaller fails or the tries are
-// used up. Smaller yields what is simpler by one step, the boldest step first; it must never lead back.
+// Shrink reduces a failing value to a smaller one that still fails, until no smaller value fails or the tries are used up. smaller yields
+// the values that are one step simpler, the largest step first; it must never return to an earlier value.
 func Shrink[T any](start T, smaller func(T) iter.Seq[T], fails func(T) bool, tries int) T {
 	for tries > 0 {
 		next, found := start, false

@@ -11,14 +11,13 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A Habit is how one attribute is filled in a population, so that some attributes can be compared in all objects and others
-// are there in some only.
+// A Habit describes how an attribute is filled in a population: some attributes have a value in all objects, and others only in some.
 type Habit struct {
 	Always bool // every object has a value
-	Plain  bool // texts are single words of ASCII letters, which every collation puts in the same order
+	Plain  bool // strings are single words of ASCII letters, which every collation puts in the same order
 }
 
-// Habits draws a habit for every attribute of a type, by path. The attributes that always names have a value everywhere.
+// Habits generates a habit for every attribute of a type, by path. The attributes in always have a value in all objects.
 func Habits(r *rand.Rand, t Type, always ...string) map[string]Habit {
 	out := map[string]Habit{}
 	for _, a := range t.Attributes {
@@ -34,7 +33,7 @@ func Habits(r *rand.Rand, t Type, always ...string) map[string]Habit {
 var (
 	plainWords = []string{"Alder", "alder", "ALDER", "Birch", "birch", "Cedar", "Elm", "elm", "Fir", "Hazel", "hazel", "Larch", "Maple", "Oak",
 		"OAK", "Oakum", "Pine", "Rowan", "Willow"}
-	// oddWords are texts that go wrong where a filter is not parsed but searched, spliced into a query or matched as a pattern.
+	// oddWords are strings that fail if a server does not parse a filter but searches in it, inserts it into a query or uses it as a pattern.
 	oddWords = []string{
 		"Alder Grove", "alder grove", "50% Oak", "5 of 50 Oaks", "under_score", "under-score", `the "Old" Elm`, `back\slash`, "O'Rowan", "東の森",
 		"plus+minus", "semi;colon, comma", "Birch (north)", "Elm and not Oak", "or eq [x]", "null", "true",
@@ -44,8 +43,8 @@ var (
 	always = []string{"value", "type", "givenName", "familyName"}
 )
 
-// Value makes up a value that fits a free attribute; nil when the habit leaves it out this time. Mail addresses are below the
-// domain, and begin with the given name, so that no two objects share one.
+// Value generates a value for a free attribute, nil if the habit omits it this time. Email addresses are in domain and start with the given
+// name, so that no two objects have the same one.
 func (a Attribute) Value(r *rand.Rand, h Habit, name, domain string) any {
 	if !h.Always && r.IntN(5) < 2 {
 		return nil
@@ -63,7 +62,7 @@ func (a Attribute) fill(r *rand.Rand, h Habit, name, domain string) any {
 		if e := object(v); e != nil && slices.ContainsFunc(list, func(o any) bool { b, _ := object(o).Bool("primary"); return b }) {
 			e.Delete("primary")
 		}
-		// The same value twice is one value (RFC 7643 section 2.4).
+		// Equal values are one value (RFC 7643 section 2.4).
 		if !slices.ContainsFunc(list, func(o any) bool { return a.alike(o, v) }) {
 			list = append(list, v)
 		}
@@ -71,7 +70,7 @@ func (a Attribute) fill(r *rand.Rand, h Habit, name, domain string) any {
 	return list
 }
 
-// alike tells whether two elements would be taken for the same by some server.
+// alike reports whether some server would treat two elements as duplicates.
 func (a Attribute) alike(x, y any) bool {
 	key := func(v any) any {
 		if value := member(object(v), "value"); value != nil {
@@ -89,7 +88,7 @@ func fold(v any) any {
 	return v
 }
 
-// one is a single value.
+// one returns a single value.
 func (a Attribute) one(r *rand.Rand, h Habit, name, domain string) any {
 	switch a.Kind {
 	case "boolean":
@@ -118,7 +117,7 @@ func (a Attribute) complex(r *rand.Rand, h Habit, name, domain string) any {
 	for _, s := range a.parts() {
 		switch {
 		case scim.EqualName(s.Name, "primary"):
-			// Nobody has to tell absent from false, so only true is ever given.
+			// Servers need not distinguish absent from false, so only true is generated.
 			if r.IntN(3) == 0 {
 				out.Set(s.Name, true)
 			}
@@ -139,8 +138,8 @@ func (a Attribute) complex(r *rand.Rand, h Habit, name, domain string) any {
 
 func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
-// Same tells whether two values of the attribute are the same as far as the oracle speaks of them: elements in any order,
-// sub-attributes that it does not know aside, times as instants, and a false primary as none.
+// Same reports whether two values of the attribute are equal for the oracle. It ignores the order of elements and unknown sub-attributes,
+// compares times as timestamps, and treats a false primary as absent.
 func (a Attribute) Same(x, y any) bool {
 	if !a.Multi {
 		return a.sameOne(x, y)
@@ -187,7 +186,7 @@ func instant(v any) (time.Time, bool) {
 	return at, err == nil
 }
 
-// Shown returns the attribute's value as far as the oracle speaks of it, for findings.
+// Shown returns the part of the attribute's value that the oracle uses, for findings.
 func (a Attribute) Shown(v any) any {
 	if a.Kind != "complex" || v == nil {
 		return v

@@ -21,9 +21,9 @@ func TestFree_ClientChosenAttributes(t *testing.T) {
 	require.Equal(t, []string{"title", "code", "vague", "active", "size", "weight", "born", "name", "emails", "aliases", "department"}, free)
 	for name, spoil := range map[string]func(a *Attribute){
 		"read-only": func(a *Attribute) { a.Mutability = "readOnly" }, "immutable": func(a *Attribute) { a.Mutability = "immutable" },
-		"never shown": func(a *Attribute) { a.Returned = "never" }, "on request": func(a *Attribute) { a.Returned = "request" },
+		"never returned": func(a *Attribute) { a.Returned = "never" }, "on request": func(a *Attribute) { a.Returned = "request" },
 		"unique": func(a *Attribute) { a.Uniqueness = "server" }, "a reference": func(a *Attribute) { a.Kind = "reference" },
-		"ruled": func(a *Attribute) { a.Name = "locale" }, "a type where the schema names none": func(a *Attribute) {
+		"ruled": func(a *Attribute) { a.Name = "locale" }, "a type without canonical values": func(a *Attribute) {
 			a.Name, a.Canonical = "type", []string{}
 		},
 		"complex without parts": func(a *Attribute) { a.Kind = "complex" },
@@ -61,8 +61,8 @@ func TestValue_FitsDefinition(t *testing.T) {
 			reversed := slices.Clone(list)
 			slices.Reverse(reversed)
 			if a.Multi {
-				require.True(t, a.Same(v, reversed), "the order of values means nothing")
-				require.False(t, a.Same(v, append(reversed, list[0])), "one more is another value")
+				require.True(t, a.Same(v, reversed), "the order of values is ignored")
+				require.False(t, a.Same(v, append(reversed, list[0])), "an additional element makes a different value")
 			}
 		}
 	})

@@ -9,24 +9,23 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Incompatible returns faults that break the conversations of known provisioning clients. Many are permitted by the RFCs:
-// the checks of the RFCs need not notice them, the profiles of the clients do. The areas are parts of a conversation. The
-// caller may change the slice.
+// Incompatible returns faults that break the client flows of known provisioning clients. The RFCs permit many of them: the checks of the
+// RFCs need not notice these faults, but the client profiles must. The areas are parts of a client flow. The caller may change the slice.
 func Incompatible() []Mutant {
 	return []Mutant{
-		{"lookup.empty-404", "a lookup that matches nobody answers 404", afterList("userName", func(list *scim.Object, rep *reply) {
+		{"lookup.empty-404", "a lookup without a match returns 404", afterList("userName", func(list *scim.Object, rep *reply) {
 			if len(list.Array("Resources")) == 0 {
 				*rep = *failure(404, "")
 			}
 		})},
-		{"lookup.counts-as-texts", "the counters of a list are texts", afterBody(either(listUsers, listGroups), func(o *scim.Object) {
+		{"lookup.counts-as-texts", "the counters of a list are strings", afterBody(either(listUsers, listGroups), func(o *scim.Object) {
 			for _, counter := range []string{"totalResults", "startIndex", "itemsPerPage"} {
 				if v, ok := o.Get(counter); ok {
 					o.Set(counter, string(scim.AppendValue(nil, v)))
 				}
 			}
 		})},
-		{"lookup.inactive-hidden", "inactive users are in no list", afterBody(listUsers, func(o *scim.Object) {
+		{"lookup.inactive-hidden", "inactive users are missing from lists", afterBody(listUsers, func(o *scim.Object) {
 			var active []any
 			for _, item := range o.Array("Resources") {
 				if user, ok := item.(*scim.Object); ok {
@@ -39,17 +38,17 @@ func Incompatible() []Mutant {
 			o.Set("Resources", active)
 			o.Set("totalResults", len(active))
 		})},
-		{"lookup.no-external-id", "a filter on externalId is refused", filterAnswer(contains("externalId"), invalidFilter)},
-		{"lookup.no-value-path", "a filter with brackets is refused", filterAnswer(contains("["), invalidFilter)},
-		{"lookup.case-counts", "userName is compared with its letter case", filtering(listUsers, func(f string) string {
+		{"lookup.no-external-id", "a filter on externalId is rejected", filterAnswer(contains("externalId"), invalidFilter)},
+		{"lookup.no-value-path", "a filter with brackets is rejected", filterAnswer(contains("["), invalidFilter)},
+		{"lookup.case-counts", "userName is compared case-sensitively", filtering(listUsers, func(f string) string {
 			if m := userNameOperand.FindStringSubmatch(f); m != nil && m[1] != strings.ToLower(m[1]) {
 				return strings.Replace(f, m[1], "nobody", 1)
 			}
 			return f
 		})},
-		{"lookup.groups-refused", "a filter on groups is refused",
+		{"lookup.groups-refused", "a filter on groups is rejected",
 			instead(with(listGroups, "filter"), func(http.Handler, *http.Request) *reply { return invalidFilter() })},
-		{"lookup.reversed-pages", "lists are ordered anew for each page size",
+		{"lookup.reversed-pages", "the order of a list depends on the page size",
 			after(either(listUsers, listGroups), func(r *http.Request, rep *reply) {
 				if o := rep.object(); rep.ok() && o != nil && r.URL.Query().Get("startIndex") == "1" && r.URL.Query().Get("filter") == "" {
 					items := slices.Clone(o.Array("Resources"))
@@ -60,14 +59,14 @@ func Incompatible() []Mutant {
 			})},
 		{"lookup.total-of-page", "totalResults is the size of the page",
 			afterBody(either(listUsers, listGroups), func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
-		{"discovery.absent", "there are neither schemas nor a ServiceProviderConfig",
+		{"discovery.absent", "/Schemas and /ServiceProviderConfig do not exist",
 			instead(either(config, listSchemas), func(http.Handler, *http.Request) *reply { return failure(404, "") })},
-		{"create.empty-answer", "a create answers 201 without a body", after(either(createUser, createGroup), func(_ *http.Request, rep *reply) {
+		{"create.empty-answer", "a POST returns 201 without a body", after(either(createUser, createGroup), func(_ *http.Request, rep *reply) {
 			if rep.status == http.StatusCreated {
 				rep.body = nil
 			}
 		})},
-		{"create.unknown-schemas-refused", "a schema that carries no data is refused",
+		{"create.unknown-schemas-refused", "a schema URN without data is rejected",
 			refuse(either(createUser, createGroup), func(o *scim.Object) bool {
 				return slices.ContainsFunc(o.Array("schemas"), func(s any) bool {
 					urn, _ := s.(string)
@@ -75,34 +74,34 @@ func Incompatible() []Mutant {
 					return urn != scim.UserSchema && urn != scim.GroupSchema && !present
 				})
 			}, func() *reply { return failure(400, scim.InvalidValue) })},
-		{"create.address-required", "a user without an address is refused",
+		{"create.address-required", "a user without an email address is rejected",
 			refuse(createUser, func(o *scim.Object) bool { return len(o.Array("emails")) == 0 }, func() *reply {
 				return failure(400, scim.InvalidValue)
 			})},
-		{"create.conflict-as-400", "a name that is taken answers 400", after(createUser, func(_ *http.Request, rep *reply) {
+		{"create.conflict-as-400", "a userName in use is rejected with 400", after(createUser, func(_ *http.Request, rep *reply) {
 			if rep.status == http.StatusConflict {
 				*rep = *failure(400, scim.Uniqueness)
 			}
 		})},
-		{"create.json-refused", "application/json is refused",
+		{"create.json-refused", "application/json is rejected",
 			instead(func(r *http.Request) bool { return strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") },
 				func(http.Handler, *http.Request) *reply { return failure(415, "") })},
-		{"create.always-active", "a user is created active and stays so",
+		{"create.always-active", "users are created active and cannot be deactivated",
 			before(either(createUser, putUser), func(o *scim.Object) { o.Set("active", true) })},
 		{"update.no-put", "PUT is not supported",
 			instead(either(putUser, putGroup), func(http.Handler, *http.Request) *reply { return failure(405, "") })},
-		{"update.read-only-refused", "a PUT with read-only members is refused",
+		{"update.read-only-refused", "a PUT with readOnly attributes is rejected",
 			refuse(either(putUser, putGroup), func(o *scim.Object) bool { _, has := o.Get("id"); return has }, func() *reply {
 				return failure(400, scim.Mutability)
 			})},
-		{"update.no-path-refused", "a PATCH operation without a path is refused",
+		{"update.no-path-refused", "a PATCH operation without a path is rejected",
 			refusePatch(func(op *scim.Object) bool { return op.Text("path") == "" })},
-		{"update.op-case-refused", "an operation that is not in lower case is refused",
+		{"update.op-case-refused", "an op that is not lower case is rejected",
 			refusePatch(func(op *scim.Object) bool { return op.Text("op") != strings.ToLower(op.Text("op")) })},
-		{"update.boolean-texts-refused", "a boolean as a text is refused", refusePatch(func(op *scim.Object) bool {
+		{"update.boolean-texts-refused", "a boolean in a string is rejected", refusePatch(func(op *scim.Object) bool {
 			return op.Text("path") == "active" && op.Text("value") != ""
 		})},
-		{"update.dotted-keys-refused", "a key with a dot in a value without a path is refused", refusePatch(func(op *scim.Object) bool {
+		{"update.dotted-keys-refused", "a key with a dot in a value without a path is rejected", refusePatch(func(op *scim.Object) bool {
 			for name := range op.Complex("value").All() {
 				if strings.Contains(strings.TrimPrefix(name, "urn:ietf:params:scim:schemas:extension:enterprise:2.0"), ".") {
 					return true
@@ -110,7 +109,7 @@ func Incompatible() []Mutant {
 			}
 			return false
 		})},
-		{"update.extension-refused", "paths and keys with the URN of the extension are refused", refusePatch(func(op *scim.Object) bool {
+		{"update.extension-refused", "paths and keys with the URN of the extension are rejected", refusePatch(func(op *scim.Object) bool {
 			for name := range op.Complex("value").All() {
 				if strings.HasPrefix(name, scim.EnterpriseUserSchema) {
 					return true
@@ -124,9 +123,9 @@ func Incompatible() []Mutant {
 					o.Set("Operations", ops[:1])
 				}
 			})},
-		{"update.filters-refused", "a PATCH path with a filter is refused",
+		{"update.filters-refused", "a PATCH path with a filter is rejected",
 			refusePatch(func(op *scim.Object) bool { return strings.Contains(op.Text("path"), "[") })},
-		{"update.no-target-refused", "a PATCH path whose filter matches nothing is refused",
+		{"update.no-target-refused", "a PATCH path whose filter matches nothing is rejected",
 			instead(patchUser, func(next http.Handler, r *http.Request) *reply {
 				body, user := readBody(r), stored(next, r)
 				if o, err := scim.Decode(body); err == nil && anyOp(func(op *scim.Object) bool {
@@ -136,28 +135,28 @@ func Incompatible() []Mutant {
 					return failure(400, scim.NoTarget)
 				}
 				setBody(r, body)
-				return ask(next, r)
+				return serve(next, r)
 			})},
-		{"update.manager-object-only", "a manager that is a bare id is refused", refusePatch(func(op *scim.Object) bool {
+		{"update.manager-object-only", "a manager given as a bare id is rejected", refusePatch(func(op *scim.Object) bool {
 			return strings.HasSuffix(op.Text("path"), ":manager") && op.Text("value") != ""
 		})},
 		{"update.empty-manager-ignored", "an empty manager changes nothing", drop(patchUser, func(op *scim.Object) bool {
 			return strings.HasSuffix(op.Text("path"), ":manager") && op.Complex("value").Text("value") == "" && op.Text("value") == ""
 		})},
-		{"update.activation-lost", "active is accepted and not stored", operations(patchUser, func(op *scim.Object) []*scim.Object {
+		{"update.activation-lost", "active is accepted but not stored", operations(patchUser, func(op *scim.Object) []*scim.Object {
 			if _, named := op.Complex("value").Get("active"); named || op.Text("path") == "active" {
 				return nil
 			}
 			return []*scim.Object{op}
 		})},
-		{"update.reactivation-lost", "an inactive user stays inactive", operations(patchUser, func(op *scim.Object) []*scim.Object {
+		{"update.reactivation-lost", "an inactive user cannot be reactivated", operations(patchUser, func(op *scim.Object) []*scim.Object {
 			value, _ := op.Get("value")
 			if on, _ := op.Complex("value").Bool("active"); on || op.Text("path") == "active" && (value == true || value == "True") {
 				return nil
 			}
 			return []*scim.Object{op}
 		})},
-		{"update.put-cannot-activate", "PUT never makes an inactive user active",
+		{"update.put-cannot-activate", "PUT never reactivates an inactive user",
 			instead(putUser, func(next http.Handler, r *http.Request) *reply {
 				body, user := readBody(r), stored(next, r)
 				setBody(r, body)
@@ -167,9 +166,9 @@ func Incompatible() []Mutant {
 						setBody(r, o.AppendJSON(nil))
 					}
 				}
-				return ask(next, r)
+				return serve(next, r)
 			})},
-		{"update.password-refused", "a password in a PATCH is refused",
+		{"update.password-refused", "a password in a PATCH is rejected",
 			refusePatch(func(op *scim.Object) bool { _, has := op.Complex("value").Get("password"); return has })},
 		{"groups.no-push", "groups cannot be created",
 			instead(createGroup, func(http.Handler, *http.Request) *reply { return failure(403, "") })},
@@ -179,19 +178,19 @@ func Incompatible() []Mutant {
 			before(createGroup, func(o *scim.Object) { o.Delete("members") })},
 		{"groups.exclusion-ignored", "excludedAttributes is ignored",
 			query(either(readGroup, listGroups), func(q url.Values) { q.Del("excludedAttributes") })},
-		{"groups.exclusion-refused", "excludedAttributes is refused",
+		{"groups.exclusion-refused", "excludedAttributes is rejected",
 			instead(with(either(readGroup, listGroups), "excludedAttributes"), func(http.Handler, *http.Request) *reply {
 				return failure(400, "")
 			})},
-		{"groups.add-replaces", "adding members replaces those that are there", edit(patchGroup, func(op *scim.Object) {
+		{"groups.add-replaces", "adding members replaces the existing members", edit(patchGroup, func(op *scim.Object) {
 			if strings.EqualFold(op.Text("op"), "add") && op.Text("path") == "members" {
 				op.Set("op", "replace")
 			}
 		})},
-		{"groups.add-lost", "adding members answers success and adds nobody", drop(patchGroup, func(op *scim.Object) bool {
+		{"groups.add-lost", "adding members returns success without effect", drop(patchGroup, func(op *scim.Object) bool {
 			return strings.EqualFold(op.Text("op"), "add") && op.Text("path") == "members"
 		})},
-		{"groups.add-twice-refused", "adding a member that is there already is refused",
+		{"groups.add-twice-refused", "adding an existing member is rejected",
 			instead(patchGroup, func(next http.Handler, r *http.Request) *reply {
 				body, group := readBody(r), stored(next, r)
 				if o, err := scim.Decode(body); err == nil && anyOp(func(op *scim.Object) bool {
@@ -203,9 +202,9 @@ func Incompatible() []Mutant {
 					return failure(409, "")
 				}
 				setBody(r, body)
-				return ask(next, r)
+				return serve(next, r)
 			})},
-		{"groups.references-refused", "a $ref of null is refused", refuse(patchGroup, anyOp(func(op *scim.Object) bool {
+		{"groups.references-refused", "a $ref of null is rejected", refuse(patchGroup, anyOp(func(op *scim.Object) bool {
 			return slices.ContainsFunc(op.Array("value"), func(item any) bool {
 				m, ok := item.(*scim.Object)
 				if !ok {
@@ -215,39 +214,39 @@ func Incompatible() []Mutant {
 				return has
 			})
 		}), func() *reply { return failure(400, scim.InvalidValue) })},
-		{"groups.remove-list-ignored", "a remove with a list of members answers success and removes nobody",
+		{"groups.remove-list-ignored", "a remove with a list of members returns success without effect",
 			drop(patchGroup, func(op *scim.Object) bool {
 				return strings.EqualFold(op.Text("op"), "remove") && op.Text("path") == "members" && len(op.Array("value")) > 0
 			})},
-		{"groups.remove-list-empties", "a remove with a list of members removes all", edit(patchGroup, func(op *scim.Object) {
+		{"groups.remove-list-empties", "a remove with a list of members removes all members", edit(patchGroup, func(op *scim.Object) {
 			if strings.EqualFold(op.Text("op"), "remove") && op.Text("path") == "members" {
 				op.Delete("value")
 			}
 		})},
-		{"groups.remove-filter-ignored", "a remove of members by a filter removes nobody", drop(patchGroup, func(op *scim.Object) bool {
+		{"groups.remove-filter-ignored", "a remove of members by a filter has no effect", drop(patchGroup, func(op *scim.Object) bool {
 			return strings.EqualFold(op.Text("op"), "remove") && strings.HasPrefix(op.Text("path"), "members[")
 		})},
-		{"groups.replace-adds", "replacing members adds them", edit(patchGroup, func(op *scim.Object) {
+		{"groups.replace-adds", "replacing members adds to the existing members", edit(patchGroup, func(op *scim.Object) {
 			if strings.EqualFold(op.Text("op"), "replace") && op.Text("path") == "members" {
 				op.Set("op", "add")
 			}
 		})},
-		{"groups.empty-replace-refused", "replacing members by an empty list is refused", refuse(patchGroup, anyOp(func(op *scim.Object) bool {
+		{"groups.empty-replace-refused", "replacing members with an empty list is rejected", refuse(patchGroup, anyOp(func(op *scim.Object) bool {
 			v, has := op.Get("value")
 			list, isList := v.([]any)
 			return has && isList && len(list) == 0
 		}), func() *reply { return failure(400, scim.InvalidValue) })},
-		{"groups.own-id-refused", "an id in the value of a PATCH is refused",
+		{"groups.own-id-refused", "an id in the value of a PATCH is rejected",
 			refuse(patchGroup, anyOp(func(op *scim.Object) bool { return op.Complex("value").Text("id") != "" }), func() *reply {
 				return failure(400, scim.Mutability)
 			})},
-		{"groups.rename-lost", "a new name is accepted and not stored", operations(patchGroup, func(op *scim.Object) []*scim.Object {
+		{"groups.rename-lost", "a new displayName is accepted but not stored", operations(patchGroup, func(op *scim.Object) []*scim.Object {
 			if op.Text("path") == "displayName" || op.Complex("value").Text("displayName") != "" {
 				return nil
 			}
 			return []*scim.Object{op}
 		})},
-		{"groups.members-put-lost", "PUT of a group keeps the members as they were",
+		{"groups.members-put-lost", "PUT of a group does not change the members",
 			instead(putGroup, func(next http.Handler, r *http.Request) *reply {
 				body, group := readBody(r), stored(next, r)
 				setBody(r, body)
@@ -255,11 +254,11 @@ func Incompatible() []Mutant {
 					o.Set("members", group.Array("members"))
 					setBody(r, o.AppendJSON(nil))
 				}
-				return ask(next, r)
+				return serve(next, r)
 			})},
 		{"delete.refused", "DELETE is not supported",
 			instead(either(deleteUser, on("DELETE", "Groups", true)), func(http.Handler, *http.Request) *reply { return failure(405, "") })},
-		{"delete.repeated-204", "a second DELETE answers 204", after(deleteUser, func(_ *http.Request, rep *reply) {
+		{"delete.repeated-204", "a second DELETE returns 204", after(deleteUser, func(_ *http.Request, rep *reply) {
 			if rep.status == http.StatusNotFound {
 				*rep = reply{status: http.StatusNoContent, header: http.Header{}}
 			}
@@ -268,12 +267,12 @@ func Incompatible() []Mutant {
 	}
 }
 
-// refusePatch answers 400 to a PATCH with an operation that satisfies when.
+// refusePatch returns a wrapper that rejects with 400 each PATCH that has an operation that satisfies when.
 func refusePatch(when func(op *scim.Object) bool) wrap {
 	return refuse(either(patchUser, patchGroup), anyOp(when), func() *reply { return failure(400, scim.InvalidValue) })
 }
 
-// afterList changes the answer to a lookup of users by an attribute.
+// afterList returns a wrapper that changes the response to a lookup of users by an attribute.
 func afterList(attribute string, fn func(list *scim.Object, rep *reply)) wrap {
 	return after(with(listUsers, "filter"), func(r *http.Request, rep *reply) {
 		if o := rep.object(); rep.ok() && o != nil && strings.HasPrefix(r.URL.Query().Get("filter"), attribute) {

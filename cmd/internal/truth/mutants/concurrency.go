@@ -7,17 +7,18 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// The mutants of this area do at every request what a race does now and then: a test must not depend on luck.
+// The mutants of this area return the results of a race condition in every request, so that tests are deterministic.
 var concurrency = []Mutant{
-	{"concurrency.duplicates", "users of one name that are created at once all come into being", duplicates(func(bool) bool { return true })},
-	{"concurrency.conflict-500", "the loser of a race answers 500", turned(createUser, 409, 500)},
-	{"concurrency.ids-shared", "two users get one id", afterBody(createUser, func(o *scim.Object) { o.Set("id", "1") })},
-	{"concurrency.members-lost", "the last writer of a group wins", edit(patchGroup, func(o *scim.Object) {
+	{"concurrency.duplicates", "concurrent POST requests with the same userName all create a user",
+		duplicates(func(bool) bool { return true })},
+	{"concurrency.conflict-500", "a concurrent POST with a userName in use causes 500", changeStatus(createUser, 409, 500)},
+	{"concurrency.ids-shared", "two users have the same id", afterBody(createUser, func(o *scim.Object) { o.Set("id", "1") })},
+	{"concurrency.members-lost", "a concurrent change of members overwrites the other changes", edit(patchGroup, func(o *scim.Object) {
 		if is(o, "add", "members") {
 			o.Set("op", "replace")
 		}
 	})},
-	{"concurrency.attributes-lost", "the last writer of a user puts back what he had read",
+	{"concurrency.attributes-lost", "a concurrent PATCH overwrites other attributes with previous values",
 		operations(patchUser, func(o *scim.Object) []*scim.Object {
 			if is(o, "replace", "name.givenName") || is(o, "replace", "displayName") {
 				return []*scim.Object{o, op("replace", "name.familyName", "Old"), op("replace", "name.formatted", "Old")}
@@ -27,26 +28,27 @@ var concurrency = []Mutant{
 			}
 			return []*scim.Object{o}
 		})},
-	{"concurrency.put-mixed", "parts of several PUTs are stored", before(putUser, func(o *scim.Object) {
+	{"concurrency.put-mixed", "the stored user mixes attributes of several concurrent PUTs", before(putUser, func(o *scim.Object) {
 		if name := o.Complex("name"); name != nil {
 			name.Set("familyName", "Mixed")
 		}
 	})},
-	{"concurrency.put-loses-all", "of several PUTs none is stored", instead(putUser, unchanged)},
-	{"concurrency.delete-500", "DELETE of what is gone answers 500", turned(deleteUser, 404, 500)},
-	{"concurrency.still-there", "a deleted user can be read again", trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
-		if o := g.at(r.URL.Path); o != nil && r.Method == http.MethodGet {
-			return answer(200, o)
-		}
-		return ask(next, r)
-	})},
-	{"concurrency.index-lags", "a new user is not found by the first query", func(next http.Handler) http.Handler {
+	{"concurrency.put-loses-all", "none of several concurrent PUTs is stored", instead(putUser, unchanged)},
+	{"concurrency.delete-500", "DELETE of a deleted user causes 500", changeStatus(deleteUser, 404, 500)},
+	{"concurrency.still-there", "a deleted user can still be read",
+		trackDeleted(func(next http.Handler, r *http.Request, g *deletedUsers) *reply {
+			if o := g.at(r.URL.Path); o != nil && r.Method == http.MethodGet {
+				return newReply(200, o)
+			}
+			return serve(next, r)
+		})},
+	{"concurrency.index-lags", "the first query after a POST does not find the new user", func(next http.Handler) http.Handler {
 		var news atomic.Bool
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if createUser(r) {
 				news.Store(true)
 			}
-			rep := ask(next, r)
+			rep := serve(next, r)
 			if o := rep.object(); listUsers(r) && rep.ok() && news.Swap(false) {
 				o.Set("Resources", []any{})
 				o.Set("totalResults", 0)
@@ -55,7 +57,7 @@ var concurrency = []Mutant{
 			rep.send(w)
 		})
 	}},
-	{"concurrency.replica-lags", "the first read after a PUT shows the state before", func(next http.Handler) http.Handler {
+	{"concurrency.replica-lags", "the first read after a PUT returns the previous state", func(next http.Handler) http.Handler {
 		old := &memory{}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if putUser(r) {
@@ -65,7 +67,7 @@ var concurrency = []Mutant{
 			}
 			if was, _ := old.at(r.URL.Path).(*scim.Object); was != nil && readUser(r) {
 				old.put(r.URL.Path, nil)
-				answer(200, was).send(w)
+				newReply(200, was).send(w)
 				return
 			}
 			next.ServeHTTP(w, r)

@@ -9,13 +9,13 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// names remembers the userNames that were posted.
+// names is a set of the names in POST requests.
 type names struct {
 	mu   sync.Mutex
 	seen map[string]bool
 }
 
-// add remembers a name and says whether it was known.
+// add adds a name and reports whether it was known.
 func (n *names) add(name string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -27,23 +27,24 @@ func (n *names) add(name string) bool {
 	return known
 }
 
-// duplicates lets a second user of a name in when allowed says so: under another name, which the answer hides.
+// duplicates returns a wrapper that accepts a user with a userName in use if allowed(known) is true. The server stores the user with
+// another userName. The response contains the userName of the request.
 func duplicates(allowed func(known bool) bool) wrap {
 	return func(next http.Handler) http.Handler {
 		posted := &names{}
 		return instead(createUser, func(next http.Handler, r *http.Request) *reply {
 			o, err := scim.Decode(readBody(r))
 			if err != nil {
-				return ask(next, r)
+				return serve(next, r)
 			}
 			name := o.Text("userName")
 			known := posted.add(name)
-			rep := ask(next, r)
+			rep := serve(next, r)
 			if rep.status != http.StatusConflict || !allowed(known) {
 				return rep
 			}
 			o.Set("userName", name+"."+rand.Text()[:6])
-			rep = ask(next, alike(r, http.MethodPost, r.URL.Path, r.URL.RawQuery, o.AppendJSON(nil)))
+			rep = serve(next, derivedRequest(r, http.MethodPost, r.URL.Path, r.URL.RawQuery, o.AppendJSON(nil)))
 			if created := rep.object(); created != nil {
 				created.Set("userName", name)
 				rep.body = created.AppendJSON(nil)
@@ -53,11 +54,11 @@ func duplicates(allowed func(known bool) bool) wrap {
 	}
 }
 
-// echo puts a member of the request's body into the successful answer.
+// echo returns a wrapper that calls put with the request body and the body of the successful response.
 func echo(m match, put func(sent, got *scim.Object)) wrap {
 	return instead(m, func(next http.Handler, r *http.Request) *reply {
 		sent, err := scim.Decode(readBody(r))
-		rep := ask(next, r)
+		rep := serve(next, r)
 		if got := rep.object(); err == nil && rep.ok() && got != nil {
 			put(sent, got)
 			rep.body = got.AppendJSON(nil)
@@ -77,14 +78,15 @@ func echoMember(name string) func(sent, got *scim.Object) {
 var users = either(createUser, readUser, listUsers, putUser, patchUser)
 
 var create = []Mutant{
-	{"create.status-200", "a new user answers 200", after(createUser, func(_ *http.Request, rep *reply) {
+	{"create.status-200", "POST of a user returns 200", after(createUser, func(_ *http.Request, rep *reply) {
 		if rep.status == 201 {
 			rep.status = 200
 		}
 	})},
-	{"create.no-id", "the answer to POST has no id", afterBody(createUser, func(o *scim.Object) { o.Delete("id") })},
-	{"create.no-location", "a 201 has no Location", after(createUser, func(_ *http.Request, rep *reply) { rep.header.Del("Location") })},
-	{"create.location-of-collection", "Location is the address of the collection", after(createUser, func(_ *http.Request, rep *reply) {
+	{"create.no-id", "the POST response has no id", afterBody(createUser, func(o *scim.Object) { o.Delete("id") })},
+	{"create.no-location", "a 201 response has no Location header",
+		after(createUser, func(_ *http.Request, rep *reply) { rep.header.Del("Location") })},
+	{"create.location-of-collection", "Location is the URL of the collection", after(createUser, func(_ *http.Request, rep *reply) {
 		if l := rep.header.Get("Location"); l != "" {
 			rep.header.Set("Location", l[:strings.LastIndex(l, "/")])
 		}
@@ -97,25 +99,25 @@ var create = []Mutant{
 	})},
 	{"create.modified-early", "lastModified of a new user is before created",
 		afterEach(createUser, func(o *scim.Object) { o.Complex("meta").Set("lastModified", "2001-01-01T00:00:00Z") })},
-	{"create.client-id", "the id of the client is taken", echo(createUser, echoMember("id"))},
-	{"create.client-meta", "the meta of the client is taken", echo(createUser, echoMember("meta"))},
-	{"create.active-text", "active is a text", afterEach(users, func(o *scim.Object) {
+	{"create.client-id", "an id sent by the client is stored", echo(createUser, echoMember("id"))},
+	{"create.client-meta", "meta sent by the client is stored", echo(createUser, echoMember("meta"))},
+	{"create.active-text", "active is a string", afterEach(users, func(o *scim.Object) {
 		if active, ok := o.Bool("active"); ok {
 			o.Set("active", map[bool]string{true: "true", false: "false"}[active])
 		}
 	})},
-	{"create.active-dropped", "new users are active whatever was sent", before(createUser, func(o *scim.Object) { o.Set("active", true) })},
-	{"create.emails-single", "only the first e-mail address is kept", before(createUser, func(o *scim.Object) {
+	{"create.active-dropped", "new users are always active", before(createUser, func(o *scim.Object) { o.Set("active", true) })},
+	{"create.emails-single", "only the first email address is stored", before(createUser, func(o *scim.Object) {
 		if emails := o.Array("emails"); len(emails) > 1 {
 			o.Set("emails", emails[:1])
 		}
 	})},
-	{"create.emails-object", "one e-mail address is returned as an object", afterEach(readUser, func(o *scim.Object) {
+	{"create.emails-object", "a single email address is returned as an object", afterEach(readUser, func(o *scim.Object) {
 		if emails := o.Array("emails"); len(emails) > 0 {
 			o.Set("emails", emails[0])
 		}
 	})},
-	{"create.ascii-only", "letters beyond ASCII become question marks", before(createUser, func(o *scim.Object) {
+	{"create.ascii-only", "non-ASCII letters are replaced by question marks", before(createUser, func(o *scim.Object) {
 		if name := o.Complex("name"); name != nil {
 			name.Set("givenName", strings.Map(func(r rune) rune {
 				if r > 127 {
@@ -131,49 +133,49 @@ var create = []Mutant{
 			o.Set("externalId", strings.ToLower(id))
 		}
 	})},
-	{"create.external-id-invented", "externalId is the id when the client gave none", afterEach(users, func(o *scim.Object) {
+	{"create.external-id-invented", "externalId defaults to the id", afterEach(users, func(o *scim.Object) {
 		if o.Text("externalId") == "" {
 			o.Set("externalId", o.Text("id"))
 		}
 	})},
 	{"create.schemas-missing", "users have no schemas", afterEach(users, func(o *scim.Object) { o.Delete("schemas") })},
-	{"create.schemas-twice", "schemas names the User schema twice",
+	{"create.schemas-twice", "schemas contains the User schema twice",
 		afterEach(users, func(o *scim.Object) { o.Set("schemas", append(o.Array("schemas"), scim.UserSchema)) })},
 	{"create.extension-lost", "enterprise attributes are not stored",
 		before(createUser, func(o *scim.Object) { o.Delete(scim.EnterpriseUserSchema) })},
-	{"create.extension-unnamed", "schemas does not name the extension",
+	{"create.extension-unnamed", "schemas does not contain the extension",
 		afterEach(readUser, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
-	{"create.duplicates", "two users may have one userName", duplicates(func(bool) bool { return true })},
-	{"create.duplicates-other-case", "two userNames may differ by case", duplicates(func(known bool) bool { return !known })},
-	{"create.conflict-400", "a duplicate answers 400", after(createUser, func(_ *http.Request, rep *reply) {
+	{"create.duplicates", "two users may have the same userName", duplicates(func(bool) bool { return true })},
+	{"create.duplicates-other-case", "two userNames may differ only in case", duplicates(func(known bool) bool { return !known })},
+	{"create.conflict-400", "a duplicate userName is rejected with 400", after(createUser, func(_ *http.Request, rep *reply) {
 		if rep.status == 409 {
 			*rep = *failure(400, scim.Uniqueness)
 		}
 	})},
-	{"create.conflict-without-type", "a 409 has no scimType", after(createUser, func(_ *http.Request, rep *reply) {
+	{"create.conflict-without-type", "a 409 response has no scimType", after(createUser, func(_ *http.Request, rep *reply) {
 		if rep.status == 409 {
 			*rep = *failure(409, "")
 		}
 	})},
-	{"create.nameless", "a user without userName gets one", before(createUser, func(o *scim.Object) {
+	{"create.nameless", "a user without userName gets a generated one", before(createUser, func(o *scim.Object) {
 		if o.Text("userName") == "" && len(o.Array("userName")) <= 1 {
 			if v, ok := o.Get("userName"); !ok || v == "" {
 				o.Set("userName", "user-"+rand.Text())
 			}
 		}
 	})},
-	{"create.malformed-500", "malformed JSON answers 500", instead(createUser, func(next http.Handler, r *http.Request) *reply {
+	{"create.malformed-500", "malformed JSON causes 500", instead(createUser, func(next http.Handler, r *http.Request) *reply {
 		if _, err := scim.Decode(readBody(r)); err != nil {
 			return failure(500, "")
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})},
-	{"create.type-ignored", "a name that is a text is dropped", before(createUser, func(o *scim.Object) {
+	{"create.type-ignored", "a name that is a string is dropped", before(createUser, func(o *scim.Object) {
 		if o.Text("name") != "" {
 			o.Delete("name")
 		}
 	})},
-	{"create.null-refused", "null answers 400", refuse(createUser, func(o *scim.Object) bool {
+	{"create.null-refused", "null is rejected with 400", refuse(createUser, func(o *scim.Object) bool {
 		for _, v := range o.All() {
 			if v == nil {
 				return true
@@ -181,20 +183,20 @@ var create = []Mutant{
 		}
 		return false
 	}, func() *reply { return failure(400, scim.InvalidValue) })},
-	{"create.names-exact", "attribute names count with their case", before(createUser, func(o *scim.Object) {
+	{"create.names-exact", "attribute names are case-sensitive", before(createUser, func(o *scim.Object) {
 		for name := range o.Clone().All() {
 			if name == strings.ToUpper(name) {
 				o.Delete(name)
 			}
 		}
 	})},
-	{"create.password-echoed", "the answer to POST has the password", echo(createUser, echoMember("password"))},
-	{"create.password-readable", "a password can be asked for by name",
+	{"create.password-echoed", "the POST response contains the password", echo(createUser, echoMember("password"))},
+	{"create.password-readable", "a password is returned when attributes names it",
 		afterEach(with(readUser, "attributes"), func(o *scim.Object) { o.Set("password", "$2a$04$abcdefghijklmnopqrstuv") })},
-	{"create.json-unsupported", "application/json answers 415", instead(createUser, func(next http.Handler, r *http.Request) *reply {
+	{"create.json-unsupported", "application/json is rejected with 415", instead(createUser, func(next http.Handler, r *http.Request) *reply {
 		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 			return failure(415, "")
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})},
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// byCursor matches lists of users that are paged by cursor; after the first page only when later is set.
+// byCursor matches lists of users with a cursor. If later is set, it does not match the first page.
 func byCursor(later bool) match {
 	return func(r *http.Request) bool {
 		q := r.URL.Query()
@@ -29,10 +29,10 @@ func count(m match, n string) wrap {
 	return query(m, func(q url.Values) { q.Set("count", n) })
 }
 
-// badCursor answers what the server refuses because of its cursor.
+// badCursor returns a wrapper that replaces responses with scimType invalidCursor by the result of fn.
 func badCursor(fn func(next http.Handler, r *http.Request) *reply) wrap {
 	return instead(cursorPage, func(next http.Handler, r *http.Request) *reply {
-		rep := ask(next, r)
+		rep := serve(next, r)
 		if rep.status == 400 && rep.object().Text("scimType") == string(scim.InvalidCursor) {
 			return fn(next, r)
 		}
@@ -40,15 +40,15 @@ func badCursor(fn func(next http.Handler, r *http.Request) *reply) wrap {
 	})
 }
 
-// begin answers with the first page.
-func begin(next http.Handler, r *http.Request) *reply {
+// firstCursorPage returns the response with the first page.
+func firstCursorPage(next http.Handler, r *http.Request) *reply {
 	q := r.URL.Query()
 	q.Set("cursor", "")
-	return ask(next, alike(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
+	return serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
 }
 
-// retext changes what a member of an answer holds.
-func retext(m match, name string, fn func(text string) any) wrap {
+// changeString returns a wrapper that changes a string member of a response.
+func changeString(m match, name string, fn func(text string) any) wrap {
 	return afterBody(m, func(o *scim.Object) {
 		if text := o.Text(name); text != "" {
 			o.Set(name, fn(text))
@@ -56,30 +56,30 @@ func retext(m match, name string, fn func(text string) any) wrap {
 	})
 }
 
-// unpage undoes what retext did to cursors.
-func unpage(fn func(cursor string) string) wrap {
+// restoreCursor returns a wrapper that reverses the change of changeString in the cursors of requests.
+func restoreCursor(fn func(cursor string) string) wrap {
 	return query(laterPage, func(q url.Values) { q.Set("cursor", fn(q.Get("cursor"))) })
 }
 
 var cursor = []Mutant{
-	{"cursor.no-next", "nextCursor is never given", afterBody(cursorPage, func(o *scim.Object) { o.Delete("nextCursor") })},
+	{"cursor.no-next", "nextCursor is never returned", afterBody(cursorPage, func(o *scim.Object) { o.Delete("nextCursor") })},
 	{"cursor.next-null", "nextCursor is an object",
-		retext(cursorPage, "nextCursor", func(text string) any { return scim.NewObject(scim.Member{Name: "value", Value: text}) })},
+		changeString(cursorPage, "nextCursor", func(text string) any { return scim.NewObject(scim.Member{Name: "value", Value: text}) })},
 	{"cursor.bare-list", "a page by cursor has no schemas", afterBody(cursorPage, func(o *scim.Object) { o.Delete("schemas") })},
-	{"cursor.items-per-page-wrong", "itemsPerPage of a page by cursor is a hundred",
+	{"cursor.items-per-page-wrong", "itemsPerPage of a page by cursor is always 100",
 		afterBody(cursorPage, func(o *scim.Object) { o.Set("itemsPerPage", 100) })},
 	{"cursor.first-has-previous", "the first page has a previousCursor",
 		afterBody(firstPage, func(o *scim.Object) { o.Set("previousCursor", "start") })},
-	{"cursor.skips-one", "every page after the first begins one item too late", afterBody(laterPage, func(o *scim.Object) {
+	{"cursor.skips-one", "every page after the first starts one item too late", afterBody(laterPage, func(o *scim.Object) {
 		if items := o.Array("Resources"); len(items) > 1 {
 			o.Set("Resources", items[1:])
 			o.Set("itemsPerPage", len(items)-1)
 		}
 	})},
-	{"cursor.repeats-first", "every cursor leads to the first page", instead(laterPage, begin)},
-	{"cursor.never-ends", "the last page has a nextCursor that leads to itself",
+	{"cursor.repeats-first", "every cursor returns the first page", instead(laterPage, firstCursorPage)},
+	{"cursor.never-ends", "nextCursor of the last page points to the same page",
 		instead(cursorPage, func(next http.Handler, r *http.Request) *reply {
-			rep := ask(next, r)
+			rep := serve(next, r)
 			if o := rep.object(); rep.ok() && !hasMember(o, "nextCursor") {
 				given := r.URL.Query().Get("cursor")
 				if given == "" {
@@ -90,32 +90,32 @@ var cursor = []Mutant{
 			}
 			return rep
 		})},
-	{"cursor.count-ignored", "count is ignored by cursor", query(cursorPage, func(q url.Values) { q.Del("count") })},
+	{"cursor.count-ignored", "count is ignored in cursor pagination", query(cursorPage, func(q url.Values) { q.Del("count") })},
 	{"cursor.later-count-ignored", "count is ignored after the first page", count(laterPage, "50")},
-	{"cursor.count-zero-is-all", "count=0 by cursor is read as no count", query(cursorPage, func(q url.Values) {
+	{"cursor.count-zero-is-all", "count=0 with a cursor is ignored", query(cursorPage, func(q url.Values) {
 		if q.Get("count") == "0" {
 			q.Del("count")
 		}
 	})},
-	{"cursor.negative-is-all", "a negative count by cursor is read as no count", query(cursorPage, func(q url.Values) {
+	{"cursor.negative-is-all", "a negative count with a cursor is ignored", query(cursorPage, func(q url.Values) {
 		if strings.HasPrefix(q.Get("count"), "-") {
 			q.Del("count")
 		}
 	})},
-	{"cursor.count-garbage-500", "a count by cursor that is no number breaks the server",
+	{"cursor.count-garbage-500", "a nonnumeric count with a cursor causes 500",
 		instead(cursorPage, func(next http.Handler, r *http.Request) *reply {
-			rep := ask(next, r)
+			rep := serve(next, r)
 			if rep.object().Text("scimType") == string(scim.InvalidCount) {
 				return failure(500, "")
 			}
 			return rep
 		})},
-	{"cursor.count-type-wrong", "a count that is no number is refused with invalidValue", after(cursorPage, func(_ *http.Request, rep *reply) {
+	{"cursor.count-type-wrong", "a nonnumeric count is rejected with invalidValue", after(cursorPage, func(_ *http.Request, rep *reply) {
 		if rep.object().Text("scimType") == string(scim.InvalidCount) {
 			*rep = *failure(400, scim.InvalidValue)
 		}
 	})},
-	{"cursor.counts-pages", "a cursor counts pages of the present size", func(next http.Handler) http.Handler {
+	{"cursor.counts-pages", "a page of a different size lacks its last item", func(next http.Handler) http.Handler {
 		return after(laterPage, func(r *http.Request, rep *reply) {
 			if o := rep.object(); rep.ok() && r.URL.Query().Get("count") == "50" {
 				items := o.Array("Resources")
@@ -125,62 +125,63 @@ var cursor = []Mutant{
 			}
 		})(next)
 	}},
-	{"cursor.reserved-characters", "cursors have characters that mean something in URLs", func(next http.Handler) http.Handler {
-		marked := retext(cursorPage, "nextCursor", func(text string) any { return text + "==" })
-		return marked(unpage(func(c string) string { return strings.TrimSuffix(c, "==") })(next))
+	{"cursor.reserved-characters", "cursors contain characters that are reserved in URLs", func(next http.Handler) http.Handler {
+		marked := changeString(cursorPage, "nextCursor", func(text string) any { return text + "==" })
+		return marked(restoreCursor(func(c string) string { return strings.TrimSuffix(c, "==") })(next))
 	}},
 	{"cursor.total-of-page", "totalResults of a page by cursor is the size of the page",
 		afterBody(cursorPage, func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
-	{"cursor.invalid-begins", "an unknown cursor begins again", badCursor(begin)},
-	{"cursor.invalid-500", "an unknown cursor breaks the server",
+	{"cursor.invalid-begins", "an unknown cursor returns the first page", badCursor(firstCursorPage)},
+	{"cursor.invalid-500", "an unknown cursor causes 500",
 		badCursor(func(http.Handler, *http.Request) *reply { return failure(500, "") })},
-	{"cursor.invalid-untyped", "an unknown cursor is refused without scimType",
+	{"cursor.invalid-untyped", "an unknown cursor is rejected without scimType",
 		badCursor(func(http.Handler, *http.Request) *reply { return failure(400, "") })},
-	{"cursor.any-filter", "a cursor is taken for any filter", badCursor(func(http.Handler, *http.Request) *reply { return nobody() })},
-	{"cursor.any-endpoint", "a cursor of users is taken for groups", instead(listGroups, func(next http.Handler, r *http.Request) *reply {
+	{"cursor.any-filter", "a cursor is accepted with another filter",
+		badCursor(func(http.Handler, *http.Request) *reply { return emptyList() })},
+	{"cursor.any-endpoint", "a cursor of /Users is accepted on /Groups", instead(listGroups, func(next http.Handler, r *http.Request) *reply {
 		if r.URL.Query().Has("cursor") {
-			return nobody()
+			return emptyList()
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})},
-	{"cursor.once", "a cursor can be used once only", func(next http.Handler) http.Handler {
+	{"cursor.once", "a cursor can be used only once", func(next http.Handler) http.Handler {
 		var used sync.Map
 		return instead(laterPage, func(next http.Handler, r *http.Request) *reply {
 			if _, again := used.LoadOrStore(r.URL.Query().Get("cursor"), true); again {
 				return failure(400, scim.InvalidCursor)
 			}
-			return ask(next, r)
+			return serve(next, r)
 		})(next)
 	}},
-	{"cursor.previous-wrong", "previousCursor leads to the page it stands in", after(laterPage, func(r *http.Request, rep *reply) {
+	{"cursor.previous-wrong", "previousCursor points to the current page", after(laterPage, func(r *http.Request, rep *reply) {
 		if o := rep.object(); rep.ok() && o.Text("previousCursor") != "" {
 			o.Set("previousCursor", r.URL.Query().Get("cursor"))
 			rep.body = o.AppendJSON(nil)
 		}
 	})},
-	{"cursor.unsorted", "sortBy is ignored by cursor", query(cursorPage, func(q url.Values) { q.Del("sortBy") })},
-	{"cursor.order-ignored", "sortOrder is ignored by cursor", query(cursorPage, func(q url.Values) { q.Del("sortOrder") })},
+	{"cursor.unsorted", "sortBy is ignored in cursor pagination", query(cursorPage, func(q url.Values) { q.Del("sortBy") })},
+	{"cursor.order-ignored", "sortOrder is ignored in cursor pagination", query(cursorPage, func(q url.Values) { q.Del("sortOrder") })},
 	{"cursor.unprojected", "attributes is ignored after the first page", query(laterPage, func(q url.Values) { q.Del("attributes") })},
 	{"cursor.search-ignored", "a search ignores its cursor", searchWithout("cursor")},
-	{"cursor.search-count-ignored", "a search by cursor ignores count", searchWithout("count")},
-	{"cursor.mixed", "startIndex and cursor are mixed", instead(cursorPage, func(next http.Handler, r *http.Request) *reply {
+	{"cursor.search-count-ignored", "a search with a cursor ignores count", searchWithout("count")},
+	{"cursor.mixed", "startIndex is accepted together with cursor", instead(cursorPage, func(next http.Handler, r *http.Request) *reply {
 		q := r.URL.Query()
 		start := q.Get("startIndex")
 		q.Del("startIndex")
-		rep := ask(next, alike(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
+		rep := serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
 		if o := rep.object(); rep.ok() && start != "" {
 			o.Set("startIndex", 2)
 			rep.body = o.AppendJSON(nil)
 		}
 		return rep
 	})},
-	{"cursor.default-untold", "lists by index do not say where they begin",
+	{"cursor.default-untold", "lists have no startIndex",
 		afterBody(listUsers, func(o *scim.Object) { o.Delete("startIndex") })},
 	{"cursor.page-size-low", "pages are larger than the advertised maxPageSize", func(next http.Handler) http.Handler {
 		return afterBody(config, func(o *scim.Object) { o.Complex("pagination").Set("maxPageSize", 2) })(next)
 	}},
 	{"cursor.not-understood", "the cursor is ignored", query(cursorPage, func(q url.Values) { q.Del("cursor") })},
-	{"cursor.reversed-pages", "every page after the first runs backwards", afterBody(laterPage, func(o *scim.Object) {
+	{"cursor.reversed-pages", "every page after the first is in reverse order", afterBody(laterPage, func(o *scim.Object) {
 		items := slices.Clone(o.Array("Resources"))
 		slices.Reverse(items)
 		o.Set("Resources", items)

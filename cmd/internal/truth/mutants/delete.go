@@ -7,34 +7,34 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// graves remembers what was deleted, by path.
-type graves struct {
-	mu   sync.Mutex
-	dead map[string]*scim.Object
+// deletedUsers stores deleted users by path.
+type deletedUsers struct {
+	mu    sync.Mutex
+	users map[string]*scim.Object
 }
 
-func (g *graves) bury(path string, o *scim.Object) {
+func (g *deletedUsers) add(path string, o *scim.Object) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.dead == nil {
-		g.dead = map[string]*scim.Object{}
+	if g.users == nil {
+		g.users = map[string]*scim.Object{}
 	}
-	g.dead[path] = o
+	g.users[path] = o
 }
 
-func (g *graves) at(path string) *scim.Object {
+func (g *deletedUsers) at(path string) *scim.Object {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.dead[path]
+	return g.users[path]
 }
 
-func (g *graves) named(name string) *scim.Object { return g.with("userName", name) }
+func (g *deletedUsers) byUserName(name string) *scim.Object { return g.with("userName", name) }
 
-// with returns what was deleted with the given text.
-func (g *graves) with(attribute, text string) *scim.Object {
+// with returns the deleted user with this value of an attribute, or nil.
+func (g *deletedUsers) with(attribute, text string) *scim.Object {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, o := range g.dead {
+	for _, o := range g.users {
 		if o.Text(attribute) == text {
 			return o
 		}
@@ -42,24 +42,24 @@ func (g *graves) with(attribute, text string) *scim.Object {
 	return nil
 }
 
-// trackDeleted remembers every user that is deleted and lets fn answer later requests.
+// trackDeleted returns a wrapper that stores each deleted user and lets fn handle all other requests and each repeated DELETE.
 //
 //go:noinline
-func trackDeleted(fn func(next http.Handler, r *http.Request, g *graves) *reply) wrap {
+func trackDeleted(fn func(next http.Handler, r *http.Request, g *deletedUsers) *reply) wrap {
 	return func(next http.Handler) http.Handler {
-		g := &graves{}
+		g := &deletedUsers{}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !deleteUser(r) {
 				fn(next, r, g).send(w)
 				return
 			}
 			was := stored(next, r)
-			rep := ask(next, r)
+			rep := serve(next, r)
 			if was == nil && g.at(r.URL.Path) != nil {
 				rep = fn(next, r, g)
 			}
 			if was != nil && rep.ok() {
-				g.bury(r.URL.Path, was)
+				g.add(r.URL.Path, was)
 			}
 			rep.send(w)
 		})
@@ -67,42 +67,43 @@ func trackDeleted(fn func(next http.Handler, r *http.Request, g *graves) *reply)
 }
 
 var del = []Mutant{
-	{"delete.status-200", "DELETE answers 200 with the user", instead(deleteUser, func(next http.Handler, r *http.Request) *reply {
+	{"delete.status-200", "DELETE returns 200 with the user", instead(deleteUser, func(next http.Handler, r *http.Request) *reply {
 		was := stored(next, r)
-		if rep := ask(next, r); !rep.ok() {
+		if rep := serve(next, r); !rep.ok() {
 			return rep
 		}
-		return answer(200, was)
+		return newReply(200, was)
 	})},
-	{"delete.keeps", "DELETE answers 204 and keeps the user", instead(deleteUser, func(next http.Handler, r *http.Request) *reply {
+	{"delete.keeps", "DELETE returns 204 without deleting the user", instead(deleteUser, func(next http.Handler, r *http.Request) *reply {
 		if stored(next, r) == nil {
-			return ask(next, r)
+			return serve(next, r)
 		}
 		return &reply{status: 204, header: http.Header{}}
 	})},
-	{"delete.still-readable", "a deleted user can still be read", trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
-		if o := g.at(r.URL.Path); o != nil && r.Method == http.MethodGet {
-			return answer(200, o)
-		}
-		return ask(next, r)
-	})},
-	{"delete.twice-204", "a second DELETE answers 204", trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
+	{"delete.still-readable", "a deleted user can still be read",
+		trackDeleted(func(next http.Handler, r *http.Request, g *deletedUsers) *reply {
+			if o := g.at(r.URL.Path); o != nil && r.Method == http.MethodGet {
+				return newReply(200, o)
+			}
+			return serve(next, r)
+		})},
+	{"delete.twice-204", "a second DELETE returns 204", trackDeleted(func(next http.Handler, r *http.Request, g *deletedUsers) *reply {
 		if g.at(r.URL.Path) != nil && r.Method == http.MethodDelete {
 			return &reply{status: 204, header: http.Header{}}
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})},
-	{"delete.patch-200", "PATCH of a deleted user answers 200", trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
+	{"delete.patch-200", "PATCH of a deleted user returns 200", trackDeleted(func(next http.Handler, r *http.Request, g *deletedUsers) *reply {
 		if o := g.at(r.URL.Path); o != nil && r.Method == http.MethodPatch {
-			return answer(200, o)
+			return newReply(200, o)
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})},
-	{"delete.still-listed", "a deleted user is still found by its name",
-		trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
-			rep := ask(next, r)
+	{"delete.still-listed", "a deleted user is still found by its userName",
+		trackDeleted(func(next http.Handler, r *http.Request, g *deletedUsers) *reply {
+			rep := serve(next, r)
 			if m := userNameOperand.FindStringSubmatch(r.URL.Query().Get("filter")); m != nil && listUsers(r) && rep.ok() {
-				if o := g.named(m[1]); o != nil {
+				if o := g.byUserName(m[1]); o != nil {
 					list := rep.object()
 					list.Set("Resources", append(list.Array("Resources"), o))
 					list.Set("totalResults", len(list.Array("Resources")))
@@ -111,25 +112,27 @@ var del = []Mutant{
 			}
 			return rep
 		})},
-	{"delete.still-counted", "a deleted user is still counted", trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
-		rep := ask(next, r)
-		if m := userNameOperand.FindStringSubmatch(r.URL.Query().Get("filter")); m != nil && listUsers(r) && rep.ok() && g.named(m[1]) != nil {
-			list := rep.object()
-			list.Set("totalResults", 1)
-			rep.body = list.AppendJSON(nil)
-		}
-		return rep
-	})},
-	{"delete.name-taken", "the userName of a deleted user stays taken",
-		trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
+	{"delete.still-counted", "a deleted user is still counted in totalResults",
+		trackDeleted(func(next http.Handler, r *http.Request, g *deletedUsers) *reply {
+			rep := serve(next, r)
+			if m := userNameOperand.FindStringSubmatch(r.URL.Query().Get("filter")); m != nil && listUsers(r) && rep.ok() &&
+				g.byUserName(m[1]) != nil {
+				list := rep.object()
+				list.Set("totalResults", 1)
+				rep.body = list.AppendJSON(nil)
+			}
+			return rep
+		})},
+	{"delete.name-taken", "the userName of a deleted user stays reserved",
+		trackDeleted(func(next http.Handler, r *http.Request, g *deletedUsers) *reply {
 			if createUser(r) {
-				if sent, err := scim.Decode(readBody(r)); err == nil && g.named(sent.Text("userName")) != nil {
+				if sent, err := scim.Decode(readBody(r)); err == nil && g.byUserName(sent.Text("userName")) != nil {
 					return failure(409, scim.Uniqueness)
 				}
 			}
-			return ask(next, r)
+			return serve(next, r)
 		})},
-	{"delete.unknown-500", "DELETE of an unknown id answers 500", after(deleteUser, func(_ *http.Request, rep *reply) {
+	{"delete.unknown-500", "DELETE of an unknown id causes 500", after(deleteUser, func(_ *http.Request, rep *reply) {
 		if rep.status == 404 {
 			*rep = *failure(500, "")
 		}

@@ -16,7 +16,7 @@ var (
 	readDiscovery = func(collection string) match { return on("GET", collection, true) }
 )
 
-// find returns the element of an array whose member has the given text, or nil.
+// find returns the element of an array that has a member with this string value, or nil.
 func find(o *scim.Object, array, member, text string) *scim.Object {
 	for _, item := range o.Array(array) {
 		if e, ok := item.(*scim.Object); ok && e.Text(member) == text {
@@ -26,7 +26,7 @@ func find(o *scim.Object, array, member, text string) *scim.Object {
 	return nil
 }
 
-// page cuts a list by the request's startIndex and count.
+// page reduces a list to the page given by startIndex and count of the request.
 func page(r *http.Request, rep *reply) {
 	o := rep.object()
 	start, err1 := strconv.Atoi(r.URL.Query().Get("startIndex"))
@@ -42,11 +42,11 @@ func page(r *http.Request, rep *reply) {
 var discovery = []Mutant{
 	{"discovery.config-without-patch", "patch is missing from the ServiceProviderConfig",
 		afterBody(config, func(o *scim.Object) { o.Delete("patch") })},
-	{"discovery.config-supported-text", "etag.supported is a text",
+	{"discovery.config-supported-text", "etag.supported is a string",
 		afterBody(config, func(o *scim.Object) { o.Complex("etag").Set("supported", "true") })},
 	{"discovery.config-without-schemas", "the ServiceProviderConfig has no schemas",
 		afterBody(config, func(o *scim.Object) { o.Delete("schemas") })},
-	{"discovery.limits-text", "maxResults is a text",
+	{"discovery.limits-text", "maxResults is a string",
 		afterBody(config, func(o *scim.Object) { o.Complex("filter").Set("maxResults", "200") })},
 	{"discovery.limits-missing", "bulk has no limits", afterBody(config, func(o *scim.Object) { o.Complex("bulk").Delete("maxOperations") })},
 	{"discovery.scheme-without-name", "an authentication scheme has no name", afterBody(config, func(o *scim.Object) {
@@ -56,13 +56,13 @@ var discovery = []Mutant{
 	})},
 	{"discovery.type-without-endpoint", "resource types have no endpoint",
 		afterEach(listTypes, func(o *scim.Object) { o.Delete("endpoint") })},
-	{"discovery.types-empty", "/ResourceTypes lists nothing",
+	{"discovery.types-empty", "/ResourceTypes returns an empty list",
 		afterBody(listTypes, func(o *scim.Object) { o.Set("Resources", []any{}); o.Set("totalResults", 0) })},
 	{"discovery.type-not-found", "a single resource type cannot be read",
 		instead(readDiscovery("ResourceTypes"), func(http.Handler, *http.Request) *reply { return failure(404, "") })},
-	{"discovery.schemas-empty", "/Schemas lists nothing",
+	{"discovery.schemas-empty", "/Schemas returns an empty list",
 		afterBody(listSchemas, func(o *scim.Object) { o.Set("Resources", []any{}); o.Set("totalResults", 0) })},
-	{"discovery.schema-unlisted", "the User schema is not listed", afterBody(listSchemas, func(o *scim.Object) {
+	{"discovery.schema-unlisted", "the User schema is missing from /Schemas", afterBody(listSchemas, func(o *scim.Object) {
 		var rest []any
 		for _, item := range o.Array("Resources") {
 			if !userSchema(item.(*scim.Object)) {
@@ -74,7 +74,7 @@ var discovery = []Mutant{
 	})},
 	{"discovery.schema-not-found", "a single schema cannot be read",
 		instead(readDiscovery("Schemas"), func(http.Handler, *http.Request) *reply { return failure(404, "") })},
-	{"discovery.attribute-type-unknown", "an attribute has a type that does not exist", afterEach(listSchemas, func(o *scim.Object) {
+	{"discovery.attribute-type-unknown", "an attribute has an undefined type", afterEach(listSchemas, func(o *scim.Object) {
 		if d := definition(o, "userName"); d != nil {
 			d.Set("type", "text")
 		}
@@ -84,12 +84,12 @@ var discovery = []Mutant{
 			d.Delete("multiValued")
 		}
 	})},
-	{"discovery.password-readable", "the schema says that a password can be read", afterEach(listSchemas, func(o *scim.Object) {
+	{"discovery.password-readable", "the schema declares password as readable", afterEach(listSchemas, func(o *scim.Object) {
 		if d := definition(o, "password"); d != nil {
 			d.Set("returned", "default")
 		}
 	})},
-	{"discovery.user-name-optional", "the schema says that userName is optional", afterEach(listSchemas, func(o *scim.Object) {
+	{"discovery.user-name-optional", "the schema declares userName as optional", afterEach(listSchemas, func(o *scim.Object) {
 		if d := definition(o, "userName"); d != nil {
 			d.Set("required", false)
 		}
@@ -102,9 +102,9 @@ var discovery = []Mutant{
 		o.Set("Resources", append(o.Array("Resources"), message))
 		o.Set("totalResults", len(o.Array("Resources")))
 	})},
-	{"discovery.paged", "/Schemas is cut by startIndex and count", after(listSchemas, page)},
+	{"discovery.paged", "/Schemas is paged by startIndex and count", after(listSchemas, page)},
 	{"discovery.writable", "PUT on the ServiceProviderConfig succeeds",
 		instead(on("PUT", "ServiceProviderConfig", false), func(next http.Handler, r *http.Request) *reply {
-			return ask(next, alike(r, http.MethodGet, r.URL.Path, "", nil))
+			return serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, "", nil))
 		})},
 }

@@ -29,7 +29,7 @@ func schemaSays(urn, attribute, sub, member string, v any) wrap {
 	})
 }
 
-// defines adds a definition to the User schema.
+// defines returns a wrapper that adds an attribute definition to the User schema.
 func defines(members ...scim.Member) wrap {
 	return afterEach(listSchemas, func(o *scim.Object) {
 		if userSchema(o) {
@@ -39,26 +39,26 @@ func defines(members ...scim.Member) wrap {
 }
 
 var schemaDefinitions = []Mutant{
-	{"discovery.member-changeable", "the Group schema says that members.value can be changed",
+	{"discovery.member-changeable", "the Group schema declares members.value as readWrite",
 		schemaSays(scim.GroupSchema, "members", "value", "mutability", "readWrite")},
-	{"discovery.members-single", "the Group schema says that there is one member",
+	{"discovery.members-single", "the Group schema declares members as single-valued",
 		schemaSays(scim.GroupSchema, "members", "", "multiValued", false)},
-	{"discovery.members-undescribed", "the Group schema does not have members", schemaSays(scim.GroupSchema, "members", "", "", nil)},
-	{"discovery.department-list", "the enterprise schema says that there are several departments",
+	{"discovery.members-undescribed", "the Group schema does not define members", schemaSays(scim.GroupSchema, "members", "", "", nil)},
+	{"discovery.department-list", "the enterprise schema declares department as multi-valued",
 		schemaSays(enterpriseURN, "department", "", "multiValued", true)},
-	{"discovery.manager-text", "the enterprise schema says that the manager is a text",
+	{"discovery.manager-text", "the enterprise schema declares manager as a string",
 		schemaSays(enterpriseURN, "manager", "", "type", "string")},
-	{"discovery.cost-center-undescribed", "the enterprise schema does not have costCenter",
+	{"discovery.cost-center-undescribed", "the enterprise schema does not define costCenter",
 		schemaSays(enterpriseURN, "costCenter", "", "", nil)},
-	{"discovery.id-writable", "the User schema says that clients write the id",
+	{"discovery.id-writable", "the User schema declares id as writable",
 		defines(scim.Member{Name: "name", Value: "id"}, scim.Member{Name: "type", Value: "string"},
 			scim.Member{Name: "multiValued", Value: false}, scim.Member{Name: "caseExact", Value: true},
 			scim.Member{Name: "mutability", Value: "readWrite"}, scim.Member{Name: "returned", Value: "always"})},
-	{"discovery.external-id-folded", "the User schema says that externalId is not caseExact",
+	{"discovery.external-id-folded", "the User schema declares externalId as case-insensitive",
 		defines(scim.Member{Name: "name", Value: "externalId"}, scim.Member{Name: "type", Value: "string"},
 			scim.Member{Name: "multiValued", Value: false}, scim.Member{Name: "caseExact", Value: false},
 			scim.Member{Name: "mutability", Value: "readWrite"})},
-	{"discovery.endpoint-not-served", "/ResourceTypes lists an endpoint that is not there", afterEach(listTypes, func(o *scim.Object) {
+	{"discovery.endpoint-not-served", "/ResourceTypes lists an endpoint that does not exist", afterEach(listTypes, func(o *scim.Object) {
 		if o.Text("endpoint") == "/Devices" {
 			o.Set("endpoint", "/Machines")
 		}

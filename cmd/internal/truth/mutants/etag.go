@@ -9,8 +9,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// unchecked lets requests through without a precondition.
-func unchecked(m match, header string) wrap {
+// withoutPrecondition returns a wrapper that removes a precondition header from matching requests.
+func withoutPrecondition(m match, header string) wrap {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if m(r) {
@@ -22,8 +22,8 @@ func unchecked(m match, header string) wrap {
 	}
 }
 
-// tagged changes the entity tag of matching answers, header and meta.version alike.
-func tagged(m match, fn func(tag string) string) wrap {
+// changeTags returns a wrapper that changes the entity tag of matching responses, in the ETag header and in meta.version.
+func changeTags(m match, fn func(tag string) string) wrap {
 	return func(next http.Handler) http.Handler {
 		inBody := afterEach(m, func(o *scim.Object) {
 			if v := o.Complex("meta").Text("version"); v != "" {
@@ -38,20 +38,20 @@ func tagged(m match, fn func(tag string) string) wrap {
 	}
 }
 
-// headed narrows a match to requests with a header that satisfies when.
-func headed(m match, header string, when func(value string) bool) match {
+// withHeader matches the requests of m with a header whose value satisfies when.
+func withHeader(m match, header string, when func(value string) bool) match {
 	return func(r *http.Request) bool { return m(r) && r.Header.Get(header) != "" && when(r.Header.Get(header)) }
 }
 
 func anyValue(string) bool { return true }
 
-// refusing answers matching requests with an error.
+// refusing returns a wrapper that rejects matching requests with a status.
 func refusing(m match, status int) wrap {
 	return instead(m, func(http.Handler, *http.Request) *reply { return failure(status, "") })
 }
 
-// turned gives errors of one status another one.
-func turned(m match, from, to int) wrap {
+// changeStatus returns a wrapper that replaces the error status from by to.
+func changeStatus(m match, from, to int) wrap {
 	return after(m, func(_ *http.Request, rep *reply) {
 		if rep.status == from {
 			*rep = *failure(to, "")
@@ -60,20 +60,21 @@ func turned(m match, from, to int) wrap {
 }
 
 var etag = []Mutant{
-	{"etag.header-missing", "GET has no ETag", after(readUser, func(_ *http.Request, rep *reply) { rep.header.Del("ETag") })},
+	{"etag.header-missing", "the GET response has no ETag header",
+		after(readUser, func(_ *http.Request, rep *reply) { rep.header.Del("ETag") })},
 	{"etag.version-missing", "meta has no version", afterEach(readUser, func(o *scim.Object) { o.Complex("meta").Delete("version") })},
-	{"etag.version-differs", "meta.version has no W/", afterEach(readUser, func(o *scim.Object) {
+	{"etag.version-differs", "meta.version lacks the W/ prefix", afterEach(readUser, func(o *scim.Object) {
 		o.Complex("meta").Set("version", strings.TrimPrefix(o.Complex("meta").Text("version"), "W/"))
 	})},
-	{"etag.unquoted", "entity tags have no quotes", tagged(users, func(tag string) string { return strings.ReplaceAll(tag, `"`, "") })},
-	{"etag.weak-lower-case", "weak entity tags begin with w/",
-		tagged(users, func(tag string) string { return strings.Replace(tag, "W/", "w/", 1) })},
-	{"etag.writes-untagged", "the answers to POST and PUT have no ETag",
+	{"etag.unquoted", "entity tags are not quoted", changeTags(users, func(tag string) string { return strings.ReplaceAll(tag, `"`, "") })},
+	{"etag.weak-lower-case", "weak entity tags start with a lower-case w/",
+		changeTags(users, func(tag string) string { return strings.Replace(tag, "W/", "w/", 1) })},
+	{"etag.writes-untagged", "POST and PUT responses have no ETag header",
 		after(either(createUser, putUser), func(_ *http.Request, rep *reply) { rep.header.Del("ETag") })},
-	{"etag.put-tags-old", "the answer to PUT has the tag from before",
+	{"etag.put-tags-old", "the PUT response has the previous entity tag",
 		after(putUser, func(_ *http.Request, rep *reply) { rep.header.Set("ETag", `W/"0"`) })},
-	{"etag.frozen", "the entity tag never changes", tagged(users, func(string) string { return `W/"1"` })},
-	{"etag.moves-on-read", "the entity tag changes with every answer", func(next http.Handler) http.Handler {
+	{"etag.frozen", "the entity tag never changes", changeTags(users, func(string) string { return `W/"1"` })},
+	{"etag.moves-on-read", "the entity tag changes with every response", func(next http.Handler) http.Handler {
 		var n atomic.Int64
 		return after(users, func(_ *http.Request, rep *reply) {
 			tag := fmt.Sprintf(`W/"%d"`, n.Add(1))
@@ -84,34 +85,36 @@ var etag = []Mutant{
 			}
 		})(next)
 	}},
-	{"etag.if-none-match-ignored", "If-None-Match is ignored", unchecked(readUser, "If-None-Match")},
-	{"etag.if-none-match-body", "a 304 has a body",
-		instead(headed(readUser, "If-None-Match", anyValue), func(next http.Handler, r *http.Request) *reply {
-			rep := ask(next, r)
+	{"etag.if-none-match-ignored", "If-None-Match is ignored", withoutPrecondition(readUser, "If-None-Match")},
+	{"etag.if-none-match-body", "a 304 response has a body",
+		instead(withHeader(readUser, "If-None-Match", anyValue), func(next http.Handler, r *http.Request) *reply {
+			rep := serve(next, r)
 			if rep.status == http.StatusNotModified {
-				rep.body = stored(unchecked(readUser, "If-None-Match")(next), r).AppendJSON(nil)
+				rep.body = stored(withoutPrecondition(readUser, "If-None-Match")(next), r).AppendJSON(nil)
 			}
 			return rep
 		})},
-	{"etag.if-none-match-always", "If-None-Match with any tag answers 304",
-		instead(headed(readUser, "If-None-Match", anyValue), func(http.Handler, *http.Request) *reply {
+	{"etag.if-none-match-always", "If-None-Match with any tag returns 304",
+		instead(withHeader(readUser, "If-None-Match", anyValue), func(http.Handler, *http.Request) *reply {
 			return &reply{status: http.StatusNotModified, header: http.Header{}}
 		})},
-	{"etag.put-unchecked", "PUT ignores If-Match", unchecked(putUser, "If-Match")},
-	{"etag.patch-unchecked", "PATCH ignores If-Match", unchecked(patchUser, "If-Match")},
-	{"etag.delete-unchecked", "DELETE ignores If-Match", unchecked(deleteUser, "If-Match")},
-	{"etag.stale-400", "an old tag answers 400", turned(either(putUser, patchUser, deleteUser), 412, 400)},
-	{"etag.weak-refused", "a weak tag in If-Match answers 412",
-		refusing(headed(either(putUser, patchUser, deleteUser), "If-Match", func(tag string) bool { return strings.HasPrefix(tag, "W/") }), 412)},
-	{"etag.any-refused", "If-Match: * answers 412", refusing(headed(putUser, "If-Match", func(tag string) bool { return tag == "*" }), 412)},
-	{"etag.lists-unread", "a list of tags in If-Match answers 412",
-		refusing(headed(putUser, "If-Match", func(tag string) bool { return strings.Contains(tag, ",") }), 412)},
-	{"etag.lists-untagged", "items of a list have no version",
+	{"etag.put-unchecked", "PUT ignores If-Match", withoutPrecondition(putUser, "If-Match")},
+	{"etag.patch-unchecked", "PATCH ignores If-Match", withoutPrecondition(patchUser, "If-Match")},
+	{"etag.delete-unchecked", "DELETE ignores If-Match", withoutPrecondition(deleteUser, "If-Match")},
+	{"etag.stale-400", "an old tag is rejected with 400", changeStatus(either(putUser, patchUser, deleteUser), 412, 400)},
+	{"etag.weak-refused", "a weak tag in If-Match is rejected with 412",
+		refusing(withHeader(either(putUser, patchUser, deleteUser), "If-Match", func(tag string) bool { return strings.HasPrefix(tag, "W/") }),
+			412)},
+	{"etag.any-refused", "If-Match: * is rejected with 412",
+		refusing(withHeader(putUser, "If-Match", func(tag string) bool { return tag == "*" }), 412)},
+	{"etag.lists-unread", "a list of tags in If-Match is rejected with 412",
+		refusing(withHeader(putUser, "If-Match", func(tag string) bool { return strings.Contains(tag, ",") }), 412)},
+	{"etag.lists-untagged", "items of a list have no meta.version",
 		afterEach(listUsers, func(o *scim.Object) { o.Complex("meta").Delete("version") })},
 	{"etag.members-uncounted", "the tag of a group does not change with its members",
-		tagged(either(createGroup, readGroup, patchGroup), func(string) string { return `W/"1"` })},
-	{"etag.group-unchecked", "PUT of a group ignores If-Match", unchecked(putGroup, "If-Match")},
-	{"etag.unknown-500", "If-Match on an unknown id answers 500", turned(putUser, 404, 500)},
+		changeTags(either(createGroup, readGroup, patchGroup), func(string) string { return `W/"1"` })},
+	{"etag.group-unchecked", "PUT of a group ignores If-Match", withoutPrecondition(putGroup, "If-Match")},
+	{"etag.unknown-500", "If-Match on an unknown id causes 500", changeStatus(putUser, 404, 500)},
 }
 
 // ofMe matches requests to /Me.
@@ -122,15 +125,15 @@ func reads(m match) match {
 }
 
 var me = []Mutant{
-	{"me.wrong-status", "/Me answers 400", refusing(reads(ofMe), 400)},
-	{"me.broken", "/Me answers 500", refusing(reads(ofMe), 500)},
-	{"me.redirects-nowhere", "/Me redirects without a Location", instead(reads(ofMe), func(http.Handler, *http.Request) *reply {
+	{"me.wrong-status", "/Me returns 400", refusing(reads(ofMe), 400)},
+	{"me.broken", "/Me returns 500", refusing(reads(ofMe), 500)},
+	{"me.redirects-nowhere", "/Me redirects without a Location header", instead(reads(ofMe), func(http.Handler, *http.Request) *reply {
 		return &reply{status: http.StatusPermanentRedirect, header: http.Header{}}
 	})},
-	{"me.location-is-me", "the location of /Me is /Me", afterBody(reads(ofMe), func(o *scim.Object) {
+	{"me.location-is-me", "meta.location of /Me is /Me", afterBody(reads(ofMe), func(o *scim.Object) {
 		o.Complex("meta").Set("location", "https://example.com/scim/v2/Me")
 	})},
-	{"me.differs", "/Me shows another state than the resource", afterBody(reads(ofMe), func(o *scim.Object) { o.Set("userName", "me") })},
+	{"me.differs", "/Me returns another state than the resource", afterBody(reads(ofMe), func(o *scim.Object) { o.Set("userName", "me") })},
 	{"me.projection-ignored", "attributes is ignored on /Me", func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if ofMe(r) {
@@ -140,7 +143,7 @@ var me = []Mutant{
 			next.ServeHTTP(w, r)
 		})
 	}},
-	{"me.password-shown", "/Me shows the password",
+	{"me.password-shown", "/Me returns the password",
 		afterBody(reads(ofMe), func(o *scim.Object) { o.Set("password", "$2a$04$abcdefghijklmnopqrstuv") })},
-	{"me.mistakes-500", "a malformed change of /Me answers 500", turned(ofMe, 400, 500)},
+	{"me.mistakes-500", "a malformed change of /Me causes 500", changeStatus(ofMe, 400, 500)},
 }

@@ -8,24 +8,24 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// swap replaces an operator by another one in the filters on users.
+// swap returns a wrapper that replaces an operator by another one in filters on users.
 func swap(operator, other string) wrap {
 	return filtering(listUsers, func(f string) string { return strings.ReplaceAll(f, " "+operator+" ", " "+other+" ") })
 }
 
-// sub replaces what a pattern matches in the filters on users.
+// sub returns a wrapper that replaces the matches of a pattern in filters on users.
 func sub(pattern, replacement string) wrap {
 	re := regexp.MustCompile(pattern)
 	return filtering(listUsers, func(f string) string { return re.ReplaceAllString(f, replacement) })
 }
 
-// filterAnswer answers filters on users that satisfy when.
+// filterAnswer returns a wrapper that answers filters on users that satisfy when with the response rep.
 func filterAnswer(when func(filter string) bool, rep func() *reply) wrap {
 	return instead(listUsers, func(next http.Handler, r *http.Request) *reply {
 		if f := r.URL.Query().Get("filter"); f != "" && when(f) {
 			return rep()
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})
 }
 
@@ -35,16 +35,16 @@ func contains(part string) func(string) bool {
 
 func invalidFilter() *reply { return failure(400, scim.InvalidFilter) }
 
-// nobody is an empty list.
-func nobody() *reply {
-	return answer(200,
+// emptyList returns an empty list.
+func emptyList() *reply {
+	return newReply(200,
 		scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.ListResponseMessage}}, scim.Member{Name: "totalResults", Value: 0}))
 }
 
-// invalid replaces the answer to what the server refuses as an invalid filter.
+// invalid returns a wrapper that replaces responses with scimType invalidFilter by the result of rep.
 func invalid(rep func(next http.Handler, r *http.Request) *reply) wrap {
 	return instead(with(listUsers, "filter"), func(next http.Handler, r *http.Request) *reply {
-		answered := ask(next, r)
+		answered := serve(next, r)
 		if o := answered.object(); answered.status == 400 && o.Text("scimType") == string(scim.InvalidFilter) {
 			return rep(next, r)
 		}
@@ -52,7 +52,7 @@ func invalid(rep func(next http.Handler, r *http.Request) *reply) wrap {
 	})
 }
 
-// keep leaves only the items of a list that satisfy when; it knows the request.
+// keep returns a wrapper that removes the items of a list that do not satisfy when.
 func keep(m match, when func(r *http.Request, o *scim.Object) bool) wrap {
 	return after(m, func(r *http.Request, rep *reply) {
 		o := rep.object()
@@ -89,40 +89,41 @@ var filter = []Mutant{
 	{"filter.le-is-lt", "le acts as lt", swap("le", "lt")},
 	{"filter.gt-is-lt", "gt acts as lt", swap("gt", "lt")},
 	{"filter.lt-is-gt", "lt acts as gt", swap("lt", "gt")},
-	{"filter.false-is-true", "active eq false finds the active ones", sub(`active eq false`, "active eq true")},
+	{"filter.false-is-true", "active eq false acts as active eq true", sub(`active eq false`, "active eq true")},
 	{"filter.date-ignored", "comparisons with a date are always true", sub(`meta\.created [gl][te] "[^"]*"`, "id pr")},
-	{"filter.date-is-text", "dates are compared as texts: the zone is ignored",
+	{"filter.date-is-text", "dates are compared without their time zone",
 		sub(`(meta\.created [gl][te] "[^"]*)[+-]\d\d:\d\d"`, `${1}Z"`)},
 	{"filter.and-is-or", "and acts as or", swap("and", "or")},
 	{"filter.or-is-and", "or acts as and", swap("or", "and")},
-	{"filter.or-first", "only the first side of or is evaluated", sub(`^(userName eq "[^"]*") or .*$`, "$1")},
+	{"filter.or-first", "only the left operand of or is evaluated", sub(`^(userName eq "[^"]*") or .*$`, "$1")},
 	{"filter.not-ignored", "not is ignored", sub(`\bnot \(`, "(")},
-	{"filter.left-to-right", "and and or bind alike, from left to right", sub(`^([^()]+ or [^()]+)( and [^()]+)$`, "($1)$2")},
+	{"filter.left-to-right", "and and or have equal precedence, from left to right", sub(`^([^()]+ or [^()]+)( and [^()]+)$`, "($1)$2")},
 	{"filter.groups-ignored", "parentheses are ignored", sub(`^\(([^()]+)\)`, "$1")},
-	{"filter.sub-attribute-ignored", "name.familyName is the given name", sub(`name\.familyName`, "name.givenName")},
-	{"filter.first-element", "only the work address of the multi-valued emails is looked at",
+	{"filter.sub-attribute-ignored", "name.familyName in a filter reads name.givenName", sub(`name\.familyName`, "name.givenName")},
+	{"filter.first-element", "only the work address of emails is compared",
 		sub(`emails\.value eq ("[^"]*")`, `emails[type eq "work" and value eq $1]`)},
-	{"filter.value-path-uncorrelated", "conditions in brackets may hold for different elements",
+	{"filter.value-path-uncorrelated", "conditions in brackets may match different elements",
 		sub(`emails\[type eq "work" and value (\w\w "[^"]*")\]`, `(emails.type eq "work" and emails.value $1)`)},
-	{"filter.value-path-sub-uncorrelated", "what follows the brackets may hold for another element",
+	{"filter.value-path-sub-uncorrelated", "a condition after the brackets may match another element",
 		sub(`emails\[type eq "work"\]\.value eq`, `emails.type eq "work" and emails.value eq`)},
-	{"filter.user-name-case-exact", "userName is compared with regard to case",
+	{"filter.user-name-case-exact", "userName is compared case-sensitively",
 		keep(with(listUsers, "filter"), func(r *http.Request, o *scim.Object) bool {
 			m := userNameOperand.FindStringSubmatch(r.URL.Query().Get("filter"))
 			return m == nil || o.Text("userName") == m[1]
 		})},
-	{"filter.external-id-folded", "externalId is compared without regard to case", func(next http.Handler) http.Handler {
+	{"filter.external-id-folded", "externalId is compared case-insensitively", func(next http.Handler) http.Handler {
 		re := regexp.MustCompile(`externalId eq ("[^"]*)(Ext|ext)(-\w)"`)
 		return filtering(listUsers, func(f string) string {
 			return re.ReplaceAllString(f, `(externalId sw ${1}Ext" or externalId sw ${1}ext")`)
 		})(next)
 	}},
-	{"filter.names-case-exact", "attribute names count with their case", filterAnswer(contains("USERNAME"), nobody)},
-	{"filter.operators-case-exact", "operators count with their case", filterAnswer(contains(" EQ "), invalidFilter)},
-	{"filter.urn-unknown", "a name with a URN finds nobody", filterAnswer(contains("urn:ietf:params:scim:schemas:core:2.0:User:"), nobody)},
-	{"filter.escapes-raw", "escapes are not decoded", sub(`\\`, `\\`)},
+	{"filter.names-case-exact", "attribute names are case-sensitive", filterAnswer(contains("USERNAME"), emptyList)},
+	{"filter.operators-case-exact", "operators are case-sensitive", filterAnswer(contains(" EQ "), invalidFilter)},
+	{"filter.urn-unknown", "an attribute name with a URN matches no user",
+		filterAnswer(contains("urn:ietf:params:scim:schemas:core:2.0:User:"), emptyList)},
+	{"filter.escapes-raw", "JSON escapes are not decoded", sub(`\\`, `\\`)},
 	{"filter.wildcards", "% and _ are wildcards", sub(`nickName sw ("[^"]*?)([%_ ]?)(50)[%]?"`, `nickName co "$3"`)},
-	{"filter.no-match-404", "a filter that matches nothing answers 404", after(with(listUsers, "filter"), func(_ *http.Request, rep *reply) {
+	{"filter.no-match-404", "a filter that matches nothing returns 404", after(with(listUsers, "filter"), func(_ *http.Request, rep *reply) {
 		if o := rep.object(); rep.ok() && len(o.Array("Resources")) == 0 {
 			*rep = *failure(404, "")
 		}
@@ -136,15 +137,16 @@ var filter = []Mutant{
 	{"filter.ignored", "filters are ignored", filtering(listUsers, func(string) string { return "" })},
 	{"filter.total-of-page", "with a filter totalResults is the size of the page",
 		afterBody(with(listUsers, "filter"), func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
-	{"filter.invalid-empty", "an invalid filter answers an empty list", invalid(func(http.Handler, *http.Request) *reply { return nobody() })},
-	{"filter.invalid-all", "an invalid filter answers everybody", invalid(func(next http.Handler, r *http.Request) *reply {
-		return ask(next, alike(r, http.MethodGet, r.URL.Path, "", nil))
+	{"filter.invalid-empty", "an invalid filter returns an empty list",
+		invalid(func(http.Handler, *http.Request) *reply { return emptyList() })},
+	{"filter.invalid-all", "an invalid filter returns all users", invalid(func(next http.Handler, r *http.Request) *reply {
+		return serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, "", nil))
 	})},
-	{"filter.invalid-500", "an invalid filter answers 500", invalid(func(http.Handler, *http.Request) *reply { return failure(500, "") })},
-	{"filter.invalid-without-type", "an invalid filter answers 400 without scimType",
+	{"filter.invalid-500", "an invalid filter causes 500", invalid(func(http.Handler, *http.Request) *reply { return failure(500, "") })},
+	{"filter.invalid-without-type", "an invalid filter is rejected with 400 without scimType",
 		invalid(func(http.Handler, *http.Request) *reply { return failure(400, "") })},
 	{"filter.unknown-operator-taken", "an unknown operator acts as eq", swap("xx", "eq")},
-	{"filter.boolean-ordered", "gt on a boolean is evaluated", filterAnswer(contains("active gt"), nobody)},
-	{"filter.quote-500", "a quote in the operand answers 500", filterAnswer(contains("'"), func() *reply { return failure(500, "") })},
-	{"filter.percent-all", "% matches everybody", sub(`userName eq "%"`, "userName pr")},
+	{"filter.boolean-ordered", "gt on a boolean is evaluated", filterAnswer(contains("active gt"), emptyList)},
+	{"filter.quote-500", "a quote in the operand causes 500", filterAnswer(contains("'"), func() *reply { return failure(500, "") })},
+	{"filter.percent-all", "% matches every user", sub(`userName eq "%"`, "userName pr")},
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// rewriteFilter replaces the filters that hold a part.
+// rewriteFilter returns a wrapper that changes the filters that contain part.
 func rewriteFilter(part string, fn func(filter string) string) wrap {
 	return filtering(listUsers, func(f string) string {
 		if strings.Contains(f, part) {
@@ -15,7 +15,7 @@ func rewriteFilter(part string, fn func(filter string) string) wrap {
 	})
 }
 
-// sides splits a filter at the last " word " that stands outside of parentheses, brackets and texts.
+// sides splits a filter at the last occurrence of word outside parentheses, brackets and strings.
 func sides(filter, word string) (left, right string, ok bool) {
 	depth, quoted := 0, false
 	at := -1
@@ -53,7 +53,7 @@ var filterLogic = []Mutant{
 		}
 		return f
 	})},
-	{"filter.right-to-left", "and and or bind alike, from right to left", rewriteFilter(" and ", func(f string) string {
+	{"filter.right-to-left", "and and or have equal precedence, from right to left", rewriteFilter(" and ", func(f string) string {
 		if left, right, ok := sides(f, "or"); ok {
 			if a, b, ok := sides(left, "and"); ok {
 				return a + " and (" + b + " or " + right + ")"
@@ -61,46 +61,47 @@ var filterLogic = []Mutant{
 		}
 		return f
 	})},
-	{"filter.or-first-precedence", "or binds more tightly than and", rewriteFilter(" or ", func(f string) string {
+	{"filter.or-first-precedence", "or has higher precedence than and", rewriteFilter(" or ", func(f string) string {
 		parts := strings.Split(f, " and ")
 		if len(parts) < 2 || strings.ContainsAny(f, "()[]") {
 			return f
 		}
 		return "(" + strings.Join(parts, ") and (") + ")"
 	})},
-	{"filter.not-swallows", "not applies to everything behind it", rewriteFilter("not (", func(f string) string {
+	{"filter.not-swallows", "not applies to the rest of the filter", rewriteFilter("not (", func(f string) string {
 		if rest, ok := strings.CutPrefix(f, "not ("); ok {
 			return "not ((" + rest + ")"
 		}
 		return f
 	})},
-	{"filter.not-first-part", "not of a conjunction negates its first part only", sub(`not \(([^()]+) and ([^()]+)\)`, `(not ($1) and $2)`)},
-	{"filter.not-distributes", "not of a conjunction negates both parts and joins them by and",
+	{"filter.not-first-part", "not of a conjunction negates only the left operand", sub(`not \(([^()]+) and ([^()]+)\)`, `(not ($1) and $2)`)},
+	{"filter.not-distributes", "not of a conjunction negates both operands and joins them by and",
 		sub(`not \(([^()]+) and ([^()]+)\)`, `(not ($1) and not ($2))`)},
-	{"filter.not-or-distributes", "not of a disjunction negates both parts and joins them by or",
+	{"filter.not-or-distributes", "not of a disjunction negates both operands and joins them by or",
 		sub(`not \(([^()]+) or ([^()]+)\)`, `(not ($1) or not ($2))`)},
-	{"filter.not-twice", "two nots are one", sub(`not \(not \((.*)\)\)`, `not ($1)`)},
-	{"filter.not-present-ignored", "not of pr finds everybody", sub(`not \([\w.:]+ pr\)`, `id pr`)},
-	{"filter.nested-dropped", "a group inside of a group is dropped", rewriteFilter("((", func(f string) string {
+	{"filter.not-twice", "a double not acts as a single not", sub(`not \(not \((.*)\)\)`, `not ($1)`)},
+	{"filter.not-present-ignored", "not of pr matches every user", sub(`not \([\w.:]+ pr\)`, `id pr`)},
+	{"filter.nested-dropped", "nested parentheses are dropped", rewriteFilter("((", func(f string) string {
 		return regexp.MustCompile(` or \([^()]*\)`).ReplaceAllString(f, "")
 	})},
-	{"filter.group-refused", "a group at the end is refused",
-		filterAnswer(regexp.MustCompile(` and \([^()]* or [^()]*\)$`).MatchString, nobody)},
-	{"filter.groups-nested-500", "three parentheses in a row break the server",
+	{"filter.group-refused", "a filter that ends with a group in parentheses matches no user",
+		filterAnswer(regexp.MustCompile(` and \([^()]* or [^()]*\)$`).MatchString, emptyList)},
+	{"filter.groups-nested-500", "three consecutive parentheses cause 500",
 		filterAnswer(contains("((("), func() *reply { return failure(500, "") })},
-	{"filter.blank-required", "not( without a blank finds nobody", filterAnswer(contains("not("), nobody)},
-	{"filter.and-order", "only the first condition counts where a sub-string is looked for", sub(`^(title co "[^"]*") and .*$`, `$1`)},
-	{"filter.or-order", "the second side of or is dropped when the first is a type", sub(`^(userType eq "[^"]*") or .*$`, `$1`)},
-	{"filter.group-left-only", "of a group behind and only the first side counts",
+	{"filter.blank-required", "not( without a space matches no user", filterAnswer(contains("not("), emptyList)},
+	{"filter.and-order", "only the first condition is evaluated if it uses co", sub(`^(title co "[^"]*") and .*$`, `$1`)},
+	{"filter.or-order", "the right operand of or is dropped if the left one is on userType", sub(`^(userType eq "[^"]*") or .*$`, `$1`)},
+	{"filter.group-left-only", "only the left operand of or in parentheses is evaluated after and",
 		sub(`^(userType eq "[^"]*") and \(([^()]+) or [^()]+\)$`, `$1 and ($2)`)},
-	{"filter.not-lt-drops-equal", "not of lt leaves out who is equal", sub(`not \((\w+) lt ("[^"]*")\)`, `$1 gt $2`)},
-	{"filter.sw-not-equal", "who equals the operand does not begin with it",
+	{"filter.not-lt-drops-equal", "not of lt does not match equal values", sub(`not \((\w+) lt ("[^"]*")\)`, `$1 gt $2`)},
+	{"filter.sw-not-equal", "sw does not match a value equal to the operand",
 		sub(`(name\.familyName) sw ("[^"]* Ingalls")`, `($1 sw $2 and $1 ne $2)`)},
-	{"filter.not-loses-absent", "not finds only users who have a value", sub(`not \((\w+) (eq|co) ("[^"]*")\)`, `($1 pr and not ($1 $2 $3))`)},
-	{"filter.value-path-not-any", "not before brackets finds who has another element",
+	{"filter.not-loses-absent", "not matches only users that have a value",
+		sub(`not \((\w+) (eq|co) ("[^"]*")\)`, `($1 pr and not ($1 $2 $3))`)},
+	{"filter.value-path-not-any", "not before brackets matches users that have another element",
 		sub(`not \(emails\[type eq "home"\]\)`, `emails[type ne "home"]`)},
-	{"filter.value-path-first", "of brackets and another condition only the brackets count",
+	{"filter.value-path-first", "only the brackets are evaluated in a conjunction with another condition",
 		sub(`(emails\[type eq "home"\]) and name\.familyName.*$`, `$1`)},
-	{"filter.value-path-merged", "two pairs of brackets are bound to one element",
+	{"filter.value-path-merged", "two pairs of brackets must match the same element",
 		sub(`emails\[type eq "work"\] and emails\[type eq "home"\]`, `emails[type eq "work" and type eq "home"]`)},
 }

@@ -10,19 +10,19 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// filterOperand is what stands behind an operator in a filter.
+// filterOperand matches the operand of a filter condition.
 const filterOperand = `("(?:\\.|[^"\\])*"|true|false|null|-?[\d.]+)`
 
-// mistakes are what a broken operator is taken for: another operator, or "" where its condition is always true.
-var mistakes = map[string]string{
+// wrongOperator maps each operator to the operator that replaces it, or to "" if its condition becomes always true.
+var wrongOperator = map[string]string{
 	"eq": "co", "ne": "", "co": "sw", "sw": "co", "ew": "co", "pr": "", "gt": "ge", "ge": "gt", "lt": "le", "le": "lt",
 }
 
-// mistaken makes a mutant for each of the operators, which are wrong on what the pattern names, and only there.
-func mistaken(kind, noun, attribute string, operators ...string) []Mutant {
+// wrongOperators returns one mutant per operator. The operator is wrong only on attributes that match the pattern.
+func wrongOperators(kind, noun, attribute string, operators ...string) []Mutant {
 	var out []Mutant
 	for _, operator := range operators {
-		other, does := mistakes[operator], "acts as "+mistakes[operator]
+		other, does := wrongOperator[operator], "acts as "+wrongOperator[operator]
 		operand, replacement := " "+filterOperand, `${1} `+other+` ${2}`
 		if other == "" {
 			does, replacement = "is always true", "id pr"
@@ -37,8 +37,8 @@ func mistaken(kind, noun, attribute string, operators ...string) []Mutant {
 	return out
 }
 
-// without makes a mutant for each of the operators, which are never true on what the pattern names.
-func without(kind, noun, attribute string, operators ...string) []Mutant {
+// neverTrue returns one mutant per operator. The operator is never true on attributes that match the pattern.
+func neverTrue(kind, noun, attribute string, operators ...string) []Mutant {
 	var out []Mutant
 	for _, operator := range operators {
 		operand := " " + filterOperand
@@ -52,7 +52,7 @@ func without(kind, noun, attribute string, operators ...string) []Mutant {
 	return out
 }
 
-// inBrackets replaces an operator within the brackets of a value path.
+// inBrackets returns a wrapper that replaces an operator inside the brackets of a value path.
 func inBrackets(operator, other string) wrap {
 	brackets := regexp.MustCompile(`\[.*\]`)
 	word := regexp.MustCompile(`\b` + operator + `\b`)
@@ -67,20 +67,20 @@ const (
 )
 
 var filterTypes = slices.Concat(
-	mistaken("sub-attribute", "a sub-attribute", `name\.\w+`, "eq", "ne", "co", "sw", "ew", "pr", "gt", "ge", "lt", "le"),
-	mistaken("multi-valued", "a multi-valued attribute", `emails\.value`, "eq", "co", "sw", "ew", "pr", "gt", "ge", "lt", "le"),
-	mistaken("urn", "a name with a URN", urnName, "eq", "co", "sw", "pr", "ge"),
-	mistaken("enterprise", "an extension's attribute", enterpriseName, "eq", "ne", "co", "sw", "ew", "pr", "gt", "le"),
-	mistaken("reference", "a reference", `profileUrl`, "eq", "ne", "co", "sw", "ew", "pr"),
-	mistaken("external-id", "externalId", `externalId`, "ne", "co", "sw", "pr"),
-	mistaken("id", "id", `\bid`, "eq", "ne"),
-	mistaken("boolean", "a boolean", `active`, "ne"),
-	mistaken("date-time", "a dateTime", `meta\.\w+`, "ne", "gt", "ge", "lt", "le"),
-	without("id", "id", `\bid`, "pr"),
-	without("date-time", "a dateTime", `meta\.\w+`, "eq", "pr"),
-	without("boolean", "a boolean", `active`, "pr"),
+	wrongOperators("sub-attribute", "a sub-attribute", `name\.\w+`, "eq", "ne", "co", "sw", "ew", "pr", "gt", "ge", "lt", "le"),
+	wrongOperators("multi-valued", "a multi-valued attribute", `emails\.value`, "eq", "co", "sw", "ew", "pr", "gt", "ge", "lt", "le"),
+	wrongOperators("urn", "a name with a URN", urnName, "eq", "co", "sw", "pr", "ge"),
+	wrongOperators("enterprise", "an extension's attribute", enterpriseName, "eq", "ne", "co", "sw", "ew", "pr", "gt", "le"),
+	wrongOperators("reference", "a reference", `profileUrl`, "eq", "ne", "co", "sw", "ew", "pr"),
+	wrongOperators("external-id", "externalId", `externalId`, "ne", "co", "sw", "pr"),
+	wrongOperators("id", "id", `\bid`, "eq", "ne"),
+	wrongOperators("boolean", "a boolean", `active`, "ne"),
+	wrongOperators("date-time", "a dateTime", `meta\.\w+`, "ne", "gt", "ge", "lt", "le"),
+	neverTrue("id", "id", `\bid`, "pr"),
+	neverTrue("date-time", "a dateTime", `meta\.\w+`, "eq", "pr"),
+	neverTrue("boolean", "a boolean", `active`, "pr"),
 	[]Mutant{
-		{"filter.boolean-pr-truth", "active pr finds the active ones only: false counts as absent", sub(`active pr`, `active eq true`)},
+		{"filter.boolean-pr-truth", "active pr matches active users only: false is treated as absent", sub(`active pr`, `active eq true`)},
 		{"filter.value-path-ne-wrong", "ne in brackets acts as eq", inBrackets("ne", "eq")},
 		{"filter.value-path-co-wrong", "co in brackets acts as eq", inBrackets("co", "eq")},
 		{"filter.value-path-sw-wrong", "sw in brackets acts as eq", inBrackets("sw", "eq")},
@@ -90,35 +90,36 @@ var filterTypes = slices.Concat(
 		{"filter.value-path-not-ignored", "not in brackets is ignored", sub(`(\[[^\]]*)not \(`, `$1(`)},
 		{"filter.value-path-pr-wrong", "pr in brackets is never true", sub(`type pr`, `type eq "none"`)},
 		{"filter.boolean-orders", "ge, lt and le on a boolean are evaluated",
-			filterAnswer(regexp.MustCompile(`active (ge|lt|le) `).MatchString, nobody)},
+			filterAnswer(regexp.MustCompile(`active (ge|lt|le) `).MatchString, emptyList)},
 		{"filter.binary-orders", "gt, ge, lt and le on a binary are evaluated",
-			filterAnswer(regexp.MustCompile(`x509Certificates\.value (gt|ge|lt|le) `).MatchString, nobody)},
-		{"filter.schemas-none", "filters on schemas find nobody", filterAnswer(contains("schemas eq"), nobody)},
+			filterAnswer(regexp.MustCompile(`x509Certificates\.value (gt|ge|lt|le) `).MatchString, emptyList)},
+		{"filter.schemas-none", "filters on schemas match no user", filterAnswer(contains("schemas eq"), emptyList)},
 		{"filter.schemas-all", "conditions on schemas are always true", sub(`schemas eq "[^"]*"`, `id pr`)},
 		{"filter.resource-type-all", "conditions on meta.resourceType are always true", sub(`meta\.resourceType eq "[^"]*"`, `id pr`)},
-		{"filter.manager-none", "the manager cannot be filtered by", filterAnswer(contains("manager.value"), nobody)},
+		{"filter.manager-none", "filters on manager match no user", filterAnswer(contains("manager.value"), emptyList)},
 		{"filter.complex-absent", "a complex attribute is never present", sub(`(name|manager) pr`, `id eq "nobody"`)},
 		{"filter.complex-always", "a complex attribute is always present", sub(`(urn:\S*:)?(name|manager) pr`, `id pr`)},
 		{"filter.element-type-ignored", "conditions on the type of an element are always true", sub(`emails\.type eq "[^"]*"`, `emails pr`)},
-		{"filter.bare-name-none", "the bare name of a multi-valued attribute finds nobody",
-			filterAnswer(regexp.MustCompile(`emails (eq|co)`).MatchString, nobody)},
-		{"filter.complex-as-text", "a complex attribute is compared as the text of its JSON",
+		{"filter.bare-name-none", "the bare name of a multi-valued attribute matches no user",
+			filterAnswer(regexp.MustCompile(`emails (eq|co)`).MatchString, emptyList)},
+		{"filter.complex-as-text", "a complex attribute is compared as its JSON string",
 			sub(`\bname co "Lovelace"`, `name.familyName co "Lovelace"`)},
-		{"filter.id-folded", "id is compared without regard to case", filtering(listUsers, func(f string) string {
+		{"filter.id-folded", "id is compared case-insensitively", filtering(listUsers, func(f string) string {
 			return regexp.MustCompile(`id eq "[0-9A-F-]+"`).ReplaceAllStringFunc(f, strings.ToLower)
 		})},
-		{"filter.external-id-substring-folded", "co on externalId disregards the case",
+		{"filter.external-id-substring-folded", "co on externalId is case-insensitive",
 			sub(`externalId co ("[^"]*)EXT"`, `externalId co ${1}Ext"`)},
-		{"filter.substring-exact", "sw, co and ew look at the case", sub(`title (sw "[^"]*ENGINEER|co "chief|ew "engineer)"`, `id eq "nobody"`)},
-		{"filter.order-by-code-point", "texts are ordered by code points, capitals first",
+		{"filter.substring-exact", "sw, co and ew on title are case-sensitive",
+			sub(`title (sw "[^"]*ENGINEER|co "chief|ew "engineer)"`, `id eq "nobody"`)},
+		{"filter.order-by-code-point", "strings are ordered by code points, upper case first",
 			sub(`displayName gt ("[^"]*) Bravo"`, `(displayName gt $1 Bravo" or displayName eq $1 alpha")`)},
-		{"filter.extension-exact", "values of the extension are compared with regard to case",
+		{"filter.extension-exact", "values of the extension are compared case-sensitively",
 			keep(with(listUsers, "filter"), func(r *http.Request, o *scim.Object) bool {
 				m := departmentOperand.FindStringSubmatch(r.URL.Query().Get("filter"))
 				return m == nil || o.Complex(scim.EnterpriseUserSchema).Text("department") == m[1]
 			})},
 		{"filter.last-modified-ignored", "conditions on meta.lastModified are always true", sub(`meta\.lastModified gt "[^"]*"`, `id pr`)},
-		{"filter.range-half", "only the first of two conditions on one attribute counts",
+		{"filter.range-half", "only the first of two conditions on the same attribute is evaluated",
 			sub(`(meta\.created gt "[^"]*") and meta\.created lt "[^"]*"`, `$1`)},
 	},
 )

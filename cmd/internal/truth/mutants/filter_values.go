@@ -10,33 +10,33 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// filteringGroups changes the filters on groups.
+// filteringGroups returns a wrapper that replaces the matches of a pattern in filters on groups.
 func filteringGroups(pattern, replacement string) wrap {
 	re := regexp.MustCompile(pattern)
 	return filtering(listGroups, func(f string) string { return re.ReplaceAllString(f, replacement) })
 }
 
-// rawQuery answers lists of users whose undecoded query satisfies when with an empty list.
+// rawQuery returns a wrapper that returns an empty list of users if the encoded query matches the pattern.
 func rawQuery(pattern string) wrap {
 	re := regexp.MustCompile(pattern)
 	return instead(listUsers, func(next http.Handler, r *http.Request) *reply {
 		if re.MatchString(r.URL.RawQuery) {
-			return nobody()
+			return emptyList()
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})
 }
 
-// stale answers filters on displayName from the names with which users were created.
-func stale(next http.Handler) http.Handler {
-	var ids sync.Map // by displayName
+// staleDisplayNames wraps next so that filters on displayName use the values that users had at creation.
+func staleDisplayNames(next http.Handler) http.Handler {
+	var ids sync.Map // ids by displayName
 	return instead(either(createUser, listUsers), func(next http.Handler, r *http.Request) *reply {
 		if m := displayNameOperand.FindStringSubmatch(r.URL.Query().Get("filter")); m != nil {
 			if id, ok := ids.Load(m[1]); ok {
-				r = alike(r, http.MethodGet, r.URL.Path, url.Values{"filter": {`id eq "` + id.(string) + `"`}}.Encode(), nil)
+				r = derivedRequest(r, http.MethodGet, r.URL.Path, url.Values{"filter": {`id eq "` + id.(string) + `"`}}.Encode(), nil)
 			}
 		}
-		rep := ask(next, r)
+		rep := serve(next, r)
 		if o := rep.object(); createUser(r) && rep.ok() {
 			ids.Store(o.Text("displayName"), o.Text("id"))
 		}
@@ -47,49 +47,49 @@ func stale(next http.Handler) http.Handler {
 var displayNameOperand = regexp.MustCompile(`^displayName eq "([^"\\]*)"$`)
 
 var filterValues = []Mutant{
-	{"filter.ascii-only", "filters with characters beyond ASCII find nobody", filterAnswer(func(f string) bool {
+	{"filter.ascii-only", "filters with non-ASCII characters match no user", filterAnswer(func(f string) bool {
 		return strings.ContainsFunc(f, func(r rune) bool { return r > 127 })
-	}, nobody)},
-	{"filter.surrogates-lost", "escaped surrogate pairs are not joined", sub(`\\ud83d\\ude80`, `?`)},
-	{"filter.escapes-beyond-ascii-lost", "escapes beyond ASCII are not decoded", sub(`\\u00eb`, `?`)},
-	{"filter.folds-ascii-only", "only ASCII letters are folded", sub(`ÅSTRÖM ÇELIK`, `?`)},
-	{"filter.accents-ignored", "accents are ignored", sub(`Muller`, `Müller`)},
-	{"filter.percent-raw", "percent-encoded blanks are not decoded", rawQuery(`%20eq`)},
-	{"filter.percent-lower-case", "percent-encoding with small letters is not decoded", rawQuery(`%2e`)},
-	{"filter.percent-letters", "encoded letters are not decoded", rawQuery(`%75ser`)},
-	{"filter.plus-kept", "a plus sign is a plus sign", rawQuery(`\+eq\+`)},
-	{"filter.decoded-twice", "the query is decoded twice", filtering(listUsers, func(f string) string {
+	}, emptyList)},
+	{"filter.surrogates-lost", "escaped surrogate pairs are not decoded", sub(`\\ud83d\\ude80`, `?`)},
+	{"filter.escapes-beyond-ascii-lost", "escaped non-ASCII characters are not decoded", sub(`\\u00eb`, `?`)},
+	{"filter.folds-ascii-only", "only ASCII letters are compared case-insensitively", sub(`ÅSTRÖM ÇELIK`, `?`)},
+	{"filter.accents-ignored", "accents are ignored in comparisons", sub(`Muller`, `Müller`)},
+	{"filter.percent-raw", "percent-encoded spaces are not decoded", rawQuery(`%20eq`)},
+	{"filter.percent-lower-case", "percent-encoding with lower-case hex digits is not decoded", rawQuery(`%2e`)},
+	{"filter.percent-letters", "percent-encoded letters are not decoded", rawQuery(`%75ser`)},
+	{"filter.plus-kept", "a plus sign in a query is not decoded to a space", rawQuery(`\+eq\+`)},
+	{"filter.decoded-twice", "the query is percent-decoded twice", filtering(listUsers, func(f string) string {
 		if twice, err := url.QueryUnescape(f); err == nil {
 			return twice
 		}
 		return f
 	})},
-	{"filter.stale", "filters see the values that users were created with", stale},
-	{"filter.stale-removals", "removed e-mail addresses are still found",
+	{"filter.stale", "filters on displayName also match the value at creation", staleDisplayNames},
+	{"filter.stale-removals", "removed email addresses are still found",
 		sub(`emails\.value eq "([^"]*)goes@`, `emails.value eq "${1}stays@`)},
-	{"filter.of-shown-only", "filters see only what the answer shows",
+	{"filter.of-shown-only", "filters evaluate only the attributes that the response contains",
 		instead(with(listUsers, "attributes"), func(next http.Handler, r *http.Request) *reply {
 			if q := r.URL.Query(); q.Get("attributes") == "userName" && strings.Contains(q.Get("filter"), "userType") {
-				return nobody()
+				return emptyList()
 			}
-			return ask(next, r)
+			return serve(next, r)
 		})},
-	{"filter.password-compared", "passwords can be compared by sw and co", sub(`password (sw|co) "(Scimconf-|Probe)"`, `id pr`)},
-	{"filter.password-ordered", "passwords can be compared by gt", sub(`password gt "S"`, `id pr`)},
+	{"filter.password-compared", "sw and co on password are evaluated", sub(`password (sw|co) "(Scimconf-|Probe)"`, `id pr`)},
+	{"filter.password-ordered", "gt on password is evaluated", sub(`password gt "S"`, `id pr`)},
 	{"filter.group-eq-is-sw", "eq on groups acts as sw", filteringGroups(` eq `, ` sw `)},
 	{"filter.group-ignored", "filters on groups are ignored", filtering(listGroups, func(string) string { return "" })},
-	{"filter.group-first-side", "or on groups looks at its first side only", filteringGroups(` or .*$`, ``)},
+	{"filter.group-first-side", "or in filters on groups evaluates only the left operand", filteringGroups(` or .*$`, ``)},
 	{"filter.group-members-none", "groups cannot be found by their members",
 		instead(with(listGroups, "filter"), func(next http.Handler, r *http.Request) *reply {
 			if strings.Contains(r.URL.Query().Get("filter"), "members") {
-				return nobody()
+				return emptyList()
 			}
-			return ask(next, r)
+			return serve(next, r)
 		})},
 	{"filter.group-members-all", "a condition on members is always true", filteringGroups(`members(\.value eq "[^"]*"|\[.*\])`, `id pr`)},
-	{"filter.user-groups-none", "users cannot be found by their groups", filterAnswer(contains("groups.value"), nobody)},
+	{"filter.user-groups-none", "users cannot be found by their groups", filterAnswer(contains("groups.value"), emptyList)},
 	{"filter.user-groups-all", "a condition on groups is always true", sub(`groups\.value eq "[^"]*"`, `id pr`)},
-	{"filter.user-groups-unread", "users found by their groups have lost their id", afterEach(func(r *http.Request) bool {
+	{"filter.user-groups-unread", "users found by a filter on groups have no id", afterEach(func(r *http.Request) bool {
 		return listUsers(r) && strings.Contains(r.URL.Query().Get("filter"), "groups.value")
 	}, func(o *scim.Object) { o.Delete("id") })},
 }

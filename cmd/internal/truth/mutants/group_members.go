@@ -11,7 +11,7 @@ import (
 
 var deleteGroup = on("DELETE", "Groups", true)
 
-// withMembers changes the members of matching answers.
+// withMembers returns a wrapper that changes the members in matching responses.
 func withMembers(m match, fn func(members []any) []any) wrap {
 	return afterEach(m, func(o *scim.Object) {
 		if members := o.Array("members"); len(members) > 0 {
@@ -20,23 +20,24 @@ func withMembers(m match, fn func(members []any) []any) wrap {
 	})
 }
 
-// groupApart sends every operation on a group as a request of its own and answers with the last one's answer.
-func groupApart(next http.Handler, r *http.Request) *reply {
+// groupSeparately sends each operation on a group as a separate request. It returns the first error response, or else the last response.
+func groupSeparately(next http.Handler, r *http.Request) *reply {
 	o, err := scim.Decode(readBody(r))
 	if err != nil || length(o) == 0 {
-		return ask(next, r)
+		return serve(next, r)
 	}
 	var rep *reply
 	for _, single := range o.Array("Operations") {
 		o.Set("Operations", []any{single})
-		if rep = ask(next, alike(r, http.MethodPatch, r.URL.Path, "", o.AppendJSON(nil))); !rep.ok() {
+		if rep = serve(next, derivedRequest(r, http.MethodPatch, r.URL.Path, "", o.AppendJSON(nil))); !rep.ok() {
 			return rep
 		}
 	}
 	return rep
 }
 
-// prunedMembers takes unknown members out of the values of a PATCH.
+// prunedMembers returns a wrapper that removes unknown members from the values of a PATCH. If all is set, a value with an unknown member
+// becomes an empty list.
 func prunedMembers(all bool) wrap {
 	return edit(patchGroup, func(o *scim.Object) {
 		list := o.Array("value")
@@ -48,48 +49,49 @@ func prunedMembers(all bool) wrap {
 }
 
 var groupMembers = []Mutant{
-	{"groups.empty-refused", "a group without members answers 400",
+	{"groups.empty-refused", "a group without members is rejected with 400",
 		refuse(createGroup, func(o *scim.Object) bool { return len(o.Array("members")) == 0 }, func() *reply {
 			return failure(400, scim.InvalidValue)
 		})},
-	{"groups.same-name-500", "a second group of one displayName answers 500", func(next http.Handler) http.Handler {
+	{"groups.same-name-500", "a second group with the same displayName causes 500", func(next http.Handler) http.Handler {
 		posted := &names{}
 		return refuse(createGroup, func(o *scim.Object) bool { return o.Text("displayName") != "" && posted.add(o.Text("displayName")) },
 			func() *reply { return failure(500, "") })(next)
 	}},
-	{"groups.same-name-same-id", "a second group of one displayName is answered with the first one", func(next http.Handler) http.Handler {
-		first := &memory{}
-		return instead(createGroup, func(next http.Handler, r *http.Request) *reply {
-			sent, err := scim.Decode(readBody(r))
-			if err == nil && sent.Text("displayName") != "" {
-				if old, _ := first.at(sent.Text("displayName")).(*scim.Object); old != nil {
-					return answer(201, old)
+	{"groups.same-name-same-id", "POST of a second group with the same displayName returns the first group",
+		func(next http.Handler) http.Handler {
+			first := &memory{}
+			return instead(createGroup, func(next http.Handler, r *http.Request) *reply {
+				sent, err := scim.Decode(readBody(r))
+				if err == nil && sent.Text("displayName") != "" {
+					if old, _ := first.at(sent.Text("displayName")).(*scim.Object); old != nil {
+						return newReply(201, old)
+					}
 				}
-			}
-			rep := ask(next, r)
-			if o := rep.object(); rep.ok() {
-				first.put(o.Text("displayName"), o)
-			}
-			return rep
-		})(next)
-	}},
-	{"groups.add-again-touches", "adding a member again moves lastModified",
-		stained(patchGroup, func(_ *http.Request, _ *scim.Object, rep *reply) any {
+				rep := serve(next, r)
+				if o := rep.object(); rep.ok() {
+					first.put(o.Text("displayName"), o)
+				}
+				return rep
+			})(next)
+		}},
+	{"groups.add-again-touches", "adding an existing member changes lastModified",
+		rememberAndShow(patchGroup, func(_ *http.Request, _ *scim.Object, rep *reply) any {
 			if rep.ok() {
 				return late
 			}
 			return nil
 		}, func(o *scim.Object, kept any) { o.Complex("meta").Set("lastModified", kept) })},
-	{"groups.unknown-drops-all", "an unknown member drops the known ones without an error", prunedMembers(true)},
-	{"groups.unknown-half-way", "an unknown member answers 400, and the known ones are added",
-		instead(bodied(patchGroup, func(o *scim.Object) bool {
+	{"groups.unknown-drops-all", "a PATCH with an unknown member succeeds and drops the known members", prunedMembers(true)},
+	{"groups.unknown-half-way", "a PATCH with an unknown member is rejected with 400, but the known members are added",
+		instead(withJSON(patchGroup, func(o *scim.Object) bool {
 			return strings.Contains(string(o.AppendJSON(nil)), "no-such-id")
 		}), func(next http.Handler, r *http.Request) *reply {
-			ask(prunedMembers(false)(next), r)
+			serve(prunedMembers(false)(next), r)
 			return failure(400, scim.InvalidValue)
 		})},
-	{"groups.unknown-creates-empty", "a POST with an unknown member answers 400 and creates the group without it",
-		instead(bodied(createGroup, func(o *scim.Object) bool {
+	{"groups.unknown-creates-empty", "a POST with an unknown member is rejected with 400, but the group is created",
+		instead(withJSON(createGroup, func(o *scim.Object) bool {
 			return strings.Contains(string(o.AppendJSON(nil)), "no-such-id")
 		}), func(next http.Handler, r *http.Request) *reply {
 			sent, _ := scim.Decode(readBody(r))
@@ -97,17 +99,17 @@ var groupMembers = []Mutant{
 			as(next, r, sent)
 			return failure(400, scim.InvalidValue)
 		})},
-	{"groups.members-twice", "a member who was named twice is returned twice", echoedMembers},
+	{"groups.members-twice", "a duplicate member is returned twice", echoedMembers},
 	{"groups.nested-dropped", "groups as members are dropped", withMembers(either(createGroup, readGroup), func(members []any) []any {
 		return slices.DeleteFunc(members, func(v any) bool { return v.(*scim.Object).Text("type") == "Group" })
 	})},
-	{"groups.all-are-users", "every member is a User", withMembers(either(createGroup, readGroup), func(members []any) []any {
+	{"groups.all-are-users", "every member has the type User", withMembers(either(createGroup, readGroup), func(members []any) []any {
 		for _, v := range members {
 			v.(*scim.Object).Set("type", "User")
 		}
 		return members
 	})},
-	{"groups.cycle-500", "a circle of groups answers 500", func(next http.Handler) http.Handler {
+	{"groups.cycle-500", "circular group membership causes 500", func(next http.Handler) http.Handler {
 		nested := &memory{}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			sent, err := scim.Decode(readBody(r))
@@ -116,7 +118,7 @@ var groupMembers = []Mutant{
 				failure(500, "").send(w)
 				return
 			}
-			rep := ask(next, r)
+			rep := serve(next, r)
 			for _, v := range rep.object().Array("members") {
 				if createGroup(r) && v.(*scim.Object).Text("type") == "Group" {
 					nested.put("group", rep.object().Text("id"))
@@ -125,42 +127,42 @@ var groupMembers = []Mutant{
 			rep.send(w)
 		})
 	}},
-	{"groups.reference-of-group", "$ref of a member is the address of the group", withMembers(readGroup, func(members []any) []any {
+	{"groups.reference-of-group", "$ref of a member is the URL of the group", withMembers(readGroup, func(members []any) []any {
 		for _, v := range members {
 			v.(*scim.Object).Set("$ref", "https://example.com/scim/v2/Groups/1")
 		}
 		return members
 	})},
-	{"groups.always-indirect", "every membership is indirect", afterEach(readUser, func(o *scim.Object) {
+	{"groups.always-indirect", "every membership has the type indirect", afterEach(readUser, func(o *scim.Object) {
 		for _, v := range o.Array("groups") {
 			v.(*scim.Object).Set("type", "indirect")
 		}
 	})},
-	{"groups.one-per-user", "a user leaves its group when it joins another",
+	{"groups.one-per-user", "adding a user to a group removes the user from other groups",
 		instead(createGroup, func(next http.Handler, r *http.Request) *reply {
 			sent, err := scim.Decode(readBody(r))
 			base, _, _ := place(r)
 			if err == nil {
 				for _, v := range sent.Array("members") {
 					m, _ := v.(*scim.Object)
-					u := ask(next, alike(r, http.MethodGet, base+"/Users/"+m.Text("value"), "", nil)).object()
+					u := serve(next, derivedRequest(r, http.MethodGet, base+"/Users/"+m.Text("value"), "", nil)).object()
 					for _, g := range u.Array("groups") {
 						body := scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.PatchOpMessage}},
 							scim.Member{Name: "Operations", Value: []any{op("remove", "members", nil)}})
-						ask(next, alike(r, http.MethodPatch, base+"/Groups/"+g.(*scim.Object).Text("value"), "", body.AppendJSON(nil)))
+						serve(next, derivedRequest(r, http.MethodPatch, base+"/Groups/"+g.(*scim.Object).Text("value"), "", body.AppendJSON(nil)))
 					}
 				}
 			}
-			return ask(next, r)
+			return serve(next, r)
 		})},
-	{"groups.members-cut", "no more than thirty members are returned",
+	{"groups.members-cut", "at most 30 members are returned",
 		withMembers(readGroup, func(members []any) []any { return members[:min(30, len(members))] })},
-	{"groups.gone-204", "DELETE of a group that is gone answers 204", after(deleteGroup, func(_ *http.Request, rep *reply) {
+	{"groups.gone-204", "DELETE of a deleted group returns 204", after(deleteGroup, func(_ *http.Request, rep *reply) {
 		if rep.status == 404 {
 			*rep = reply{status: http.StatusNoContent, header: http.Header{}}
 		}
 	})},
-	{"groups.gone-500", "PATCH of an unknown group answers 500", turned(patchGroup, 404, 500)},
+	{"groups.gone-500", "PATCH of an unknown group causes 500", changeStatus(patchGroup, 404, 500)},
 	{"groups.exclusion-ignored", "excludedAttributes is ignored on groups",
 		query(either(readGroup, listGroups), func(q url.Values) { q.Del("excludedAttributes") })},
 	{"groups.exclusion-ignored-in-lists", "excludedAttributes is ignored in lists of groups",
@@ -172,48 +174,49 @@ var groupMembers = []Mutant{
 		return f
 	})},
 	{"groups.external-id-lost", "externalId of a group is not stored", before(createGroup, func(o *scim.Object) { o.Delete("externalId") })},
-	{"groups.names-exact", "displayName is found in its own letter case only", filtering(listGroups, func(f string) string {
+	{"groups.names-exact", "filters on displayName are case-sensitive", filtering(listGroups, func(f string) string {
 		if strings.Contains(f, "SCIMCONF") {
 			return strings.ReplaceAll(f, "SCIMCONF", "other")
 		}
 		return f
 	})},
-	{"groups.members-text-500", "members that are no list answer 500", turned(createGroup, 400, 500)},
+	{"groups.members-text-500", "members that are not a list cause 500", changeStatus(createGroup, 400, 500)},
 	{"groups.put-name-ignored", "PUT does not rename a group", merging(putGroup, func(sent, has *scim.Object) {
 		if sent.Text("displayName") != "" {
 			sent.Set("displayName", has.Text("displayName"))
 		}
 	})},
-	{"groups.put-keeps-members", "a PUT without members keeps them", merging(putGroup, func(sent, has *scim.Object) {
+	{"groups.put-keeps-members", "a PUT without members does not remove the members", merging(putGroup, func(sent, has *scim.Object) {
 		if _, ok := sent.Get("members"); !ok {
 			sent.Set("members", has.Array("members"))
 		}
 	})},
-	{"groups.put-name-kept", "a PUT without displayName keeps the old one", merging(putGroup, func(sent, has *scim.Object) {
+	{"groups.put-name-kept", "a PUT without displayName keeps the old value", merging(putGroup, func(sent, has *scim.Object) {
 		if sent.Text("displayName") == "" {
 			sent.Set("displayName", has.Text("displayName"))
 		}
 	})},
-	{"groups.not-atomic", "operations on a group before the failing one stay applied", instead(patchGroup, groupApart)},
-	{"groups.member-exchanged", "value of a member can be changed in place", operations(patchGroup, func(o *scim.Object) []*scim.Object {
+	{"groups.not-atomic", "operations on a group before the failing one stay applied", instead(patchGroup, groupSeparately)},
+	{"groups.member-exchanged", "PATCH replaces the value of a member", operations(patchGroup, func(o *scim.Object) []*scim.Object {
 		if member, ok := strings.CutSuffix(o.Text("path"), ".value"); ok && o.Text("op") == "replace" {
 			return []*scim.Object{op("remove", member, nil),
 				op("add", "members", []any{scim.NewObject(scim.Member{Name: "value", Value: o.Text("value")})})}
 		}
 		return []*scim.Object{o}
 	})},
-	{"groups.one-namespace", "a group is answered below /Users too", instead(readUser, func(next http.Handler, r *http.Request) *reply {
-		rep := ask(next, r)
+	{"groups.one-namespace", "a group can also be read below /Users", instead(readUser, func(next http.Handler, r *http.Request) *reply {
+		rep := serve(next, r)
 		base, _, id := place(r)
 		if rep.status == 404 {
-			return ask(next, alike(r, http.MethodGet, base+"/Groups/"+id, "", nil))
+			return serve(next, derivedRequest(r, http.MethodGet, base+"/Groups/"+id, "", nil))
 		}
 		return rep
 	})},
-	{"groups.remove-first-named", "or in a filter on members removes the first one only", edit(patchGroup, func(o *scim.Object) {
-		o.Set("path", cutAt(" or ")(o.Text("path")))
-	})},
-	{"groups.stranger-removes-all", "removing somebody who is no member empties the group",
+	{"groups.remove-first-named", "a remove of members with or in the filter removes only the first member",
+		edit(patchGroup, func(o *scim.Object) {
+			o.Set("path", cutAt(" or ")(o.Text("path")))
+		})},
+	{"groups.stranger-removes-all", "removing a user that is not a member removes all members",
 		instead(patchGroup, func(next http.Handler, r *http.Request) *reply {
 			sent, err := scim.Decode(readBody(r))
 			has := stored(next, r)
@@ -228,30 +231,31 @@ var groupMembers = []Mutant{
 				}
 				return as(next, r, sent)
 			}
-			return ask(next, r)
+			return serve(next, r)
 		})},
-	{"groups.pathless-ignored", "members in a value without path are ignored",
+	{"groups.pathless-ignored", "members in a value without a path are ignored",
 		edit(patchGroup, func(o *scim.Object) { o.Complex("value").Delete("members") })},
-	{"groups.pathless-adds", "replace of members without a path adds to them", edit(patchGroup, func(o *scim.Object) {
+	{"groups.pathless-adds", "replace of members without a path adds to the existing members", edit(patchGroup, func(o *scim.Object) {
 		if pathless(o) && o.Complex("value").Array("members") != nil {
 			o.Set("op", "add")
 		}
 	})},
-	{"groups.object-dropped", "a member without an array is dropped", edit(patchGroup, func(o *scim.Object) {
+	{"groups.object-dropped", "a single member without an array is dropped", edit(patchGroup, func(o *scim.Object) {
 		if is(o, "add", "members") && o.Complex("value") != nil {
 			o.Set("value", []any{})
 		}
 	})},
-	{"groups.urn-unknown", "members with their URN answer 400", refusing(bodied(patchGroup, anyOp(pathHas(scim.GroupSchema))), 400)},
+	{"groups.urn-unknown", "the path members with its URN is rejected with 400",
+		refusing(withJSON(patchGroup, anyOp(pathHas(scim.GroupSchema))), 400)},
 	{"groups.empty-list-ignored", "replace of members with an empty list is ignored",
 		drop(patchGroup, func(o *scim.Object) bool { v, ok := o.Get("value"); return ok && empty(v) })},
-	{"groups.patch-empties", "a PATCH of another attribute empties the group", operations(patchGroup, func(o *scim.Object) []*scim.Object {
+	{"groups.patch-empties", "a PATCH of another attribute removes all members", operations(patchGroup, func(o *scim.Object) []*scim.Object {
 		if o.Text("path") == "externalId" {
 			return []*scim.Object{o, op("remove", "members", nil)}
 		}
 		return []*scim.Object{o}
 	})},
-	{"groups.same-members-twice", "replacing members by the same ones doubles them", withMembers(readGroup, func(members []any) []any {
+	{"groups.same-members-twice", "replacing members with the same members duplicates one", withMembers(readGroup, func(members []any) []any {
 		if len(members) == 2 {
 			return append(members, members[0])
 		}
@@ -264,12 +268,12 @@ var groupMembers = []Mutant{
 	})},
 }
 
-// echoedMembers shows the members of a new group as often as they were sent.
+// echoedMembers wraps next so that the members of a new group are returned as they were sent, including duplicates.
 func echoedMembers(next http.Handler) http.Handler {
 	kept := &memory{}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent, err := scim.Decode(readBody(r))
-		rep := ask(next, r)
+		rep := serve(next, r)
 		o := rep.object()
 		if id := o.Text("id"); createGroup(r) && err == nil && rep.ok() {
 			kept.put(id, sent.Array("members"))

@@ -9,10 +9,10 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// pretendMembers remembers deleted users and leaves them in the members of their groups.
+// pretendMembers wraps next so that deleted users stay members of their groups.
 func pretendMembers(next http.Handler) http.Handler {
 	var mu sync.Mutex
-	former := map[string][]any{} // by the id of the group
+	former := map[string][]any{} // deleted members by group id
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		base, _, id := place(r)
 		switch {
@@ -44,19 +44,19 @@ func pretendMembers(next http.Handler) http.Handler {
 
 var groups = []Mutant{
 	{"groups.create-members-lost", "members of a new group are not stored", before(createGroup, func(o *scim.Object) { o.Delete("members") })},
-	{"groups.create-status-200", "a new group answers 200", after(createGroup, func(_ *http.Request, rep *reply) {
+	{"groups.create-status-200", "POST of a group returns 200", after(createGroup, func(_ *http.Request, rep *reply) {
 		if rep.status == 201 {
 			rep.status = 200
 		}
 	})},
 	{"groups.resource-type-user", "meta.resourceType of a group is User",
 		afterEach(either(createGroup, readGroup), func(o *scim.Object) { o.Complex("meta").Set("resourceType", "User") })},
-	{"groups.nameless", "a group without displayName gets one", before(createGroup, func(o *scim.Object) {
+	{"groups.nameless", "a group without displayName gets a generated one", before(createGroup, func(o *scim.Object) {
 		if o.Text("displayName") == "" {
 			o.Set("displayName", "scimconf unnamed")
 		}
 	})},
-	{"groups.add-replaces", "adding a member replaces the members", edit(patchGroup, func(o *scim.Object) {
+	{"groups.add-replaces", "adding a member replaces the existing members", edit(patchGroup, func(o *scim.Object) {
 		if is(o, "add", "members") {
 			o.Set("op", "replace")
 		}
@@ -66,47 +66,48 @@ var groups = []Mutant{
 			o.Set("value", all[:1])
 		}
 	})},
-	{"groups.remove-one-empties", "removing one member empties the group", edit(patchGroup, func(o *scim.Object) {
+	{"groups.remove-one-empties", "removing one member removes all members", edit(patchGroup, func(o *scim.Object) {
 		if o.Text("op") == "remove" && strings.HasPrefix(o.Text("path"), "members[") {
 			o.Set("path", "members")
 		}
 	})},
-	{"groups.remove-one-ignored", "removing one member does nothing",
+	{"groups.remove-one-ignored", "removing one member has no effect",
 		drop(patchGroup, func(o *scim.Object) bool { return strings.HasPrefix(o.Text("path"), "members[") })},
-	{"groups.remove-all-ignored", "removing all members does nothing",
+	{"groups.remove-all-ignored", "removing all members has no effect",
 		drop(patchGroup, func(o *scim.Object) bool { return is(o, "remove", "members") })},
-	{"groups.replace-adds", "replacing the members adds to them", edit(patchGroup, func(o *scim.Object) {
+	{"groups.replace-adds", "replacing the members adds to the existing members", edit(patchGroup, func(o *scim.Object) {
 		if is(o, "replace", "members") {
 			o.Set("op", "add")
 		}
 	})},
-	{"groups.rename-empties", "renaming a group empties it", operations(patchGroup, func(o *scim.Object) []*scim.Object {
+	{"groups.rename-empties", "renaming a group removes all members", operations(patchGroup, func(o *scim.Object) []*scim.Object {
 		if o.Text("op") == "replace" && pathless(o) {
 			return []*scim.Object{o, op("remove", "members", nil)}
 		}
 		return []*scim.Object{o}
 	})},
-	{"groups.rename-ignored", "renaming a group does nothing",
+	{"groups.rename-ignored", "renaming a group has no effect",
 		drop(patchGroup, func(o *scim.Object) bool { return o.Text("op") == "replace" && pathless(o) })},
-	{"groups.put-merges", "PUT adds to the members", merging(putGroup, func(sent, has *scim.Object) {
+	{"groups.put-merges", "PUT adds to the existing members", merging(putGroup, func(sent, has *scim.Object) {
 		sent.Set("members", append(has.Array("members"), sent.Array("members")...))
 	})},
-	{"groups.user-groups-wrong", "groups of a user names the group instead of its id", afterEach(readUser, func(o *scim.Object) {
-		for _, item := range o.Array("groups") {
-			item.(*scim.Object).Set("value", item.(*scim.Object).Text("display")+"!")
-		}
-	})},
+	{"groups.user-groups-wrong", "the groups attribute of a user has the name of the group instead of its id",
+		afterEach(readUser, func(o *scim.Object) {
+			for _, item := range o.Array("groups") {
+				item.(*scim.Object).Set("value", item.(*scim.Object).Text("display")+"!")
+			}
+		})},
 	{"groups.deleted-user-stays", "a deleted user stays a member", pretendMembers},
-	{"groups.delete-takes-members", "deleting a group deletes its members",
+	{"groups.delete-takes-members", "deleting a group deletes its member users",
 		instead(on("DELETE", "Groups", true), func(next http.Handler, r *http.Request) *reply {
 			was := stored(next, r)
 			base, _, _ := place(r)
 			for _, item := range was.Array("members") {
-				ask(next, alike(r, http.MethodDelete, base+"/Users/"+item.(*scim.Object).Text("value"), "", nil))
+				serve(next, derivedRequest(r, http.MethodDelete, base+"/Users/"+item.(*scim.Object).Text("value"), "", nil))
 			}
-			return ask(next, r)
+			return serve(next, r)
 		})},
-	{"groups.delete-keeps", "DELETE of a group answers 204 and keeps it",
+	{"groups.delete-keeps", "DELETE of a group returns 204 without deleting it",
 		instead(on("DELETE", "Groups", true), func(http.Handler, *http.Request) *reply {
 			return &reply{status: 204, header: http.Header{}}
 		})},

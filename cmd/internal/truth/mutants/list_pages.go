@@ -10,12 +10,12 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// lacking matches requests that lack a query parameter.
+// lacking matches the requests of m without a query parameter.
 func lacking(m match, parameter string) match {
 	return func(r *http.Request) bool { return m(r) && !r.URL.Query().Has(parameter) }
 }
 
-// shiftStart adds to startIndex where it names a later page than the first.
+// shiftStart returns a wrapper that adds a number to a startIndex greater than 1.
 func shiftStart(m match, by int) wrap {
 	return query(m, func(q url.Values) {
 		if n, err := strconv.Atoi(q.Get("startIndex")); err == nil && n > 1 {
@@ -24,7 +24,7 @@ func shiftStart(m match, by int) wrap {
 	})
 }
 
-// totalOf returns totalResults of a list, -1 when there is none.
+// totalOf returns totalResults of a list, or -1 if absent.
 func totalOf(rep *reply) int {
 	v, _ := rep.object().Get("totalResults")
 	n, err := strconv.Atoi(string(scim.AppendValue(nil, v)))
@@ -34,8 +34,8 @@ func totalOf(rep *reply) int {
 	return n
 }
 
-// remembers answers the same address the same way for ever.
-func remembers(m match) wrap {
+// cacheFirst returns a wrapper that returns the first response for a URL to all later requests for the same URL.
+func cacheFirst(m match) wrap {
 	return func(next http.Handler) http.Handler {
 		var mu sync.Mutex
 		answers := map[string]reply{}
@@ -44,7 +44,7 @@ func remembers(m match) wrap {
 			defer mu.Unlock()
 			old, known := answers[r.URL.String()]
 			if !known {
-				old = *ask(next, r)
+				old = *serve(next, r)
 				answers[r.URL.String()] = old
 			}
 			return &old
@@ -53,7 +53,7 @@ func remembers(m match) wrap {
 }
 
 var listPages = []Mutant{
-	{"list.total-so-far", "totalResults counts the matches up to the end of the page",
+	{"list.total-so-far", "totalResults is the number of matches up to the end of the page",
 		afterBody(with(listUsers, "count"), func(o *scim.Object) {
 			start, _ := o.Get("startIndex")
 			n, err := strconv.Atoi(string(scim.AppendValue(nil, start)))
@@ -61,11 +61,11 @@ var listPages = []Mutant{
 				o.Set("totalResults", n+items-1)
 			}
 		})},
-	{"list.pages-overlap", "every page repeats the last item of the page before", shiftStart(listUsers, -1)},
-	{"list.pages-leave-out", "every page leaves out its first item", shiftStart(listUsers, 1)},
-	{"list.last-page-filled", "the last page is filled up with items of the one before",
+	{"list.pages-overlap", "every page repeats the last item of the previous page", shiftStart(listUsers, -1)},
+	{"list.pages-leave-out", "every page after the first omits its first item", shiftStart(listUsers, 1)},
+	{"list.last-page-filled", "the last page is filled up with items of the previous page",
 		instead(with(listUsers, "startIndex"), func(next http.Handler, r *http.Request) *reply {
-			rep := ask(next, r)
+			rep := serve(next, r)
 			start, hasStart := integerOf(r, "startIndex")
 			count, hasCount := integerOf(r, "count")
 			total := totalOf(rep)
@@ -74,78 +74,79 @@ var listPages = []Mutant{
 			}
 			q := r.URL.Query()
 			q.Set("startIndex", strconv.Itoa(max(1, total-count+1)))
-			return ask(next, alike(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
+			return serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
 		})},
 	{"list.start-needs-count", "startIndex is ignored without count",
 		query(lacking(listUsers, "count"), func(q url.Values) { q.Del("startIndex") })},
-	{"list.count-starts-second", "without startIndex a page begins with the second item",
+	{"list.count-starts-second", "without startIndex, a page starts with the second item",
 		query(lacking(with(listUsers, "count"), "startIndex"), func(q url.Values) { q.Set("startIndex", "2") })},
-	{"list.huge-count-400", "a huge count is refused", instead(listUsers, func(next http.Handler, r *http.Request) *reply {
+	{"list.huge-count-400", "a huge count is rejected", instead(listUsers, func(next http.Handler, r *http.Request) *reply {
 		if n, ok := integerOf(r, "count"); ok && n > 10000 {
 			return failure(400, scim.InvalidValue)
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})},
-	{"list.overflow-500", "a number that fits no integer breaks the server",
+	{"list.overflow-500", "a startIndex or count out of integer range causes 500",
 		instead(listUsers, func(next http.Handler, r *http.Request) *reply {
 			if q := r.URL.Query(); max(len(q.Get("startIndex")), len(q.Get("count"))) > 18 {
 				return failure(500, "")
 			}
-			return ask(next, r)
+			return serve(next, r)
 		})},
-	{"list.fraction-500", "a count with a fraction breaks the server", instead(listUsers, func(next http.Handler, r *http.Request) *reply {
+	{"list.fraction-500", "a fractional count causes 500", instead(listUsers, func(next http.Handler, r *http.Request) *reply {
 		if strings.Contains(r.URL.Query().Get("count"), ".") {
 			return failure(500, "")
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})},
-	{"list.empty-parameter-500", "an empty startIndex breaks the server", instead(listUsers, func(next http.Handler, r *http.Request) *reply {
+	{"list.empty-parameter-500", "an empty startIndex causes 500", instead(listUsers, func(next http.Handler, r *http.Request) *reply {
 		if q := r.URL.Query(); q.Has("startIndex") && q.Get("startIndex") == "" {
 			return failure(500, "")
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})},
-	{"list.sort-drops-filter", "of a filter with and only the first part counts in a sorted list",
+	{"list.sort-drops-filter", "a sorted list evaluates only the left operand of and",
 		query(with(listUsers, "sortBy"), func(q url.Values) {
 			first, _, _ := strings.Cut(q.Get("filter"), " and ")
 			q.Set("filter", first)
 		})},
 	{"list.paged-unsorted", "a page of a filtered list is not sorted",
 		query(with(with(listUsers, "sortBy"), "startIndex"), func(q url.Values) { q.Del("sortBy") })},
-	{"list.projected-first-page", "with attributes the first page is always returned",
+	{"list.projected-first-page", "with attributes, the first page is always returned",
 		query(with(listUsers, "attributes"), func(q url.Values) { q.Del("startIndex") })},
-	{"list.items-cut", "items of lists lack what single resources have", afterEach(listUsers, func(o *scim.Object) { o.Delete("emails") })},
+	{"list.items-cut", "items of lists lack attributes that single resources have",
+		afterEach(listUsers, func(o *scim.Object) { o.Delete("emails") })},
 	{"list.items-elsewhere", "items of lists have another location than single resources",
 		afterEach(listUsers, func(o *scim.Object) { o.Complex("meta").Set("location", "/"+o.Text("id")) })},
 	{"list.items-mixed", "a list of users ends with a group", afterBody(listUsers, func(o *scim.Object) {
-		stranger := scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.GroupSchema}}, scim.Member{Name: "id", Value: "a-group"},
+		extra := scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.GroupSchema}}, scim.Member{Name: "id", Value: "a-group"},
 			scim.Member{Name: "displayName", Value: "A group"})
-		o.Set("Resources", append(o.Array("Resources"), stranger))
+		o.Set("Resources", append(o.Array("Resources"), extra))
 	})},
-	{"list.doubled", "the first item of a page is on it twice", afterBody(listUsers, func(o *scim.Object) {
+	{"list.doubled", "the first item of a page is returned twice", afterBody(listUsers, func(o *scim.Object) {
 		if items := o.Array("Resources"); len(items) > 0 {
 			o.Set("Resources", append(items, items[0]))
 		}
 	})},
-	{"list.remembered", "a list is answered as it was the first time", remembers(with(listUsers, "filter"))},
-	{"list.past-the-end-500", "a startIndex past the end breaks the server",
+	{"list.remembered", "lists are served from a cache that is never updated", cacheFirst(with(listUsers, "filter"))},
+	{"list.past-the-end-500", "a startIndex past the end causes 500",
 		instead(with(listUsers, "startIndex"), func(next http.Handler, r *http.Request) *reply {
-			rep := ask(next, r)
+			rep := serve(next, r)
 			if start, ok := integerOf(r, "startIndex"); ok && start > totalOf(rep) {
 				return failure(500, "")
 			}
 			return rep
 		})},
-	{"list.unknown-parameter-400", "an unknown parameter is refused",
+	{"list.unknown-parameter-400", "an unknown parameter is rejected",
 		instead(with(listUsers, "scimconfNoSuchParameter"), func(http.Handler, *http.Request) *reply { return failure(400, scim.InvalidValue) })},
-	{"list.limit-not-kept", "pages hold more than the ServiceProviderConfig announces",
+	{"list.limit-not-kept", "pages are larger than maxResults in the ServiceProviderConfig",
 		afterBody(on("GET", "ServiceProviderConfig", false), func(o *scim.Object) { o.Complex("filter").Set("maxResults", 2) })},
 	{"list.groups-start-ignored", "startIndex is ignored for groups", query(listGroups, func(q url.Values) { q.Del("startIndex") })},
 	{"list.groups-total-of-page", "totalResults of groups is the size of the page",
 		afterBody(listGroups, func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
 	{"list.groups-no-schemas", "a list of groups has no schemas", afterBody(listGroups, func(o *scim.Object) { o.Delete("schemas") })},
 	{"list.groups-nameless", "groups in lists have no displayName", afterEach(listGroups, func(o *scim.Object) { o.Delete("displayName") })},
-	{"list.empty-404", "an empty list answers 404", after(with(listUsers, "filter"), func(_ *http.Request, rep *reply) {
+	{"list.empty-404", "an empty list returns 404", after(with(listUsers, "filter"), func(_ *http.Request, rep *reply) {
 		if rep.ok() && totalOf(rep) == 0 {
 			*rep = *failure(404, "")
 		}

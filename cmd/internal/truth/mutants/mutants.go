@@ -14,11 +14,11 @@ import (
 
 // A Mutant is a named fault.
 type Mutant struct {
-	// ID is words, area first. The areas are those of the checks, and checks of the same area must notice the mutant.
+	// ID is the area, a dot and a name. The areas are those of the checks. A check of the same area must detect the mutant.
 	ID string
-	// Breaks says what the mutant does wrong, as a sentence without the final stop.
+	// Breaks describes the fault as a sentence without a full stop.
 	Breaks string
-	// Wrap returns next with the fault. State that a fault needs is per call of Wrap.
+	// Wrap returns next with the fault. Each call has its own state.
 	Wrap func(next http.Handler) http.Handler
 }
 
@@ -68,10 +68,10 @@ func All() []Mutant {
 	)
 }
 
-// A Variant is a permitted way to be different.
+// A Variant is a permitted change to a correct server.
 type Variant struct {
 	ID string
-	// Permits says what the variant does, and why it is right.
+	// Permits describes the variant as a sentence without a full stop.
 	Permits string
 	Wrap    func(next http.Handler) http.Handler
 }

@@ -11,13 +11,12 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// The mutants of this area break what only shows in requests that nobody thought of: each of them passes all checks but those
-// of the area.
+// The mutants of this area have faults that only generated requests detect: each of them passes the checks of all other areas.
 
-// group matches a group in parentheses that has no further group in it.
+// group matches parentheses without inner parentheses.
 var group = regexp.MustCompile(`\((?:[^()"]|"(?:\\.|[^"\\])*")*\)`)
 
-// doubled tells whether the last two conditions that and joins are the same.
+// doubled reports whether the last two conditions joined by and are equal.
 func doubled(filter string) bool {
 	left, last, ok := sides(filter, "and")
 	if !ok || !strings.HasPrefix(filter, "userName sw ") {
@@ -28,7 +27,7 @@ func doubled(filter string) bool {
 }
 
 var oracle = []Mutant{
-	{"oracle.or-first-in-groups", "or binds more tightly than and inside of groups", filtering(listUsers, func(f string) string {
+	{"oracle.or-first-in-groups", "inside parentheses, or has higher precedence than and", filtering(listUsers, func(f string) string {
 		return group.ReplaceAllStringFunc(f, func(g string) string {
 			left, right, ok := sides(g[1:len(g)-1], "and")
 			for ; ok; left, right, ok = sides(left, "and") {
@@ -37,16 +36,17 @@ var oracle = []Mutant{
 			return "(" + g + ")"
 		})
 	})},
-	{"oracle.primary-element-only", "conditions on roles and entitlements look at the primary value only",
+	{"oracle.primary-element-only", "conditions on roles and entitlements compare only the primary value",
 		sub(`(?i)\b(roles|entitlements)\.(type|value) (\w\w "(?:\\.|[^"\\])*")`, `$1[primary eq true and $2 $3]`)},
-	{"oracle.one-case-in-extension", "operands in capitals or in small letters alone do not match attributes of an extension",
+	{"oracle.one-case-in-extension", "operands entirely in upper or lower case do not match attributes of an extension",
 		sub(`(?i:(extension:enterprise:2\.0:User:\w+ (?:eq|sw|ew|co))) "([A-Z ]*[A-Z]|[a-z ]*[a-z])"`, `$1 "no such value"`)},
-	{"oracle.same-twice", "two equal conditions joined by and cancel each other", filterAnswer(doubled, nobody)},
-	{"oracle.search-without-groups", "a search drops the groups of its filter", before(on("POST", "Users", true), func(o *scim.Object) {
-		if f := o.Text("filter"); strings.Contains(f, "(") {
-			o.Set("filter", regexp.MustCompile(` and (not )?\(.*$`).ReplaceAllString(f, ""))
-		}
-	})},
+	{"oracle.same-twice", "two equal conditions joined by and cancel each other", filterAnswer(doubled, emptyList)},
+	{"oracle.search-without-groups", "a search drops conditions in parentheses from its filter",
+		before(on("POST", "Users", true), func(o *scim.Object) {
+			if f := o.Text("filter"); strings.Contains(f, "(") {
+				o.Set("filter", regexp.MustCompile(` and (not )?\(.*$`).ReplaceAllString(f, ""))
+			}
+		})},
 	{"oracle.add-replaces-lists", "add to a list other than emails replaces it", rewriting(patchUser, func(op *scim.Object) bool {
 		return op.Text("op") == "add" && otherList(op) && !strings.Contains(op.Text("path"), "[")
 	}, func(op *scim.Object) { op.Set("op", "replace") })},
@@ -57,17 +57,17 @@ var oracle = []Mutant{
 			list, _, _ := strings.Cut(op.Text("path"), "[")
 			op.Set("path", list)
 		})},
-	{"oracle.parts-stick", "what a refused PATCH has done to an extension, or to a list other than emails, stays",
-		sticking(func(op *scim.Object) bool {
+	{"oracle.parts-stick", "changes of a rejected PATCH to an extension, or to a list other than emails, stay applied",
+		applyRejected(func(op *scim.Object) bool {
 			return strings.Contains(op.Text("path"), "extension:") || otherList(op)
 		})},
-	{"oracle.members-replaced-late", "a replace of members behind another operation adds them", func(next http.Handler) http.Handler {
+	{"oracle.members-replaced-late", "a replace of members after another operation adds to the members", func(next http.Handler) http.Handler {
 		late := func(o *scim.Object) bool {
 			return slices.ContainsFunc(o.Array("Operations")[min(1, length(o)):], func(item any) bool {
 				return is(item.(*scim.Object), "replace", "members")
 			})
 		}
-		return before(bodied(patchGroup, late), func(o *scim.Object) {
+		return before(withJSON(patchGroup, late), func(o *scim.Object) {
 			for _, item := range o.Array("Operations")[1:] {
 				if op := item.(*scim.Object); is(op, "replace", "members") {
 					op.Set("op", "add")
@@ -75,20 +75,20 @@ var oracle = []Mutant{
 			}
 		})(next)
 	}},
-	{"oracle.sort-by-names-only", "lists are sorted by names alone, whatever sortBy says", query(listUsers, func(q url.Values) {
+	{"oracle.sort-by-names-only", "lists are sorted only by names, userName and meta", query(listUsers, func(q url.Values) {
 		if by := strings.ToLower(q.Get("sortBy")); by != "" && !strings.HasPrefix(by, "name.familyname") &&
 			!strings.Contains(by, "displayname") && !strings.Contains(by, "username") && !strings.HasPrefix(by, "meta") {
 			q.Del("sortBy")
 		}
 	})},
-	{"oracle.pages-aligned", "startIndex is moved back to the beginning of a page of the given size", query(listUsers, func(q url.Values) {
+	{"oracle.pages-aligned", "startIndex is rounded down to a multiple of count", query(listUsers, func(q url.Values) {
 		start, err1 := strconv.Atoi(q.Get("startIndex"))
 		count, err2 := strconv.Atoi(q.Get("count"))
 		if err1 == nil && err2 == nil && start > 0 && count > 1 {
 			q.Set("startIndex", strconv.Itoa((start-1)/count*count+1))
 		}
 	})},
-	{"oracle.one-sub-attribute", "of two sub-attributes of one attribute only the first is returned", query(readUser, func(q url.Values) {
+	{"oracle.one-sub-attribute", "only the first of two sub-attributes of the same attribute is returned", query(readUser, func(q url.Values) {
 		var kept, parents []string
 		for name := range strings.SplitSeq(q.Get("attributes"), ",") {
 			parent, _, isSub := strings.Cut(strings.ToLower(name[strings.LastIndex(name, ":")+1:]), ".")
@@ -107,36 +107,36 @@ var oracle = []Mutant{
 	})},
 }
 
-// afterDot matches a sub-attribute behind an attribute.
+// afterDot matches an attribute name with a sub-attribute.
 var afterDot = regexp.MustCompile(`([A-Za-z]+)\.[A-Za-z$]+`)
 
-// otherList tells whether the path of an operation begins with a multi-valued attribute other than emails.
+// otherList reports whether the path of an operation starts with a multi-valued attribute other than emails.
 func otherList(op *scim.Object) bool {
 	path := strings.ToLower(strings.TrimPrefix(op.Text("path"), scim.UserSchema+":"))
 	return slices.ContainsFunc([]string{"roles", "entitlements", "addresses"}, func(list string) bool { return strings.HasPrefix(path, list) })
 }
 
-// rewriting changes the operations that satisfy when, and nothing in other requests.
+// rewriting returns a wrapper that changes the operations that satisfy when. It does not modify other requests.
 func rewriting(m match, when func(op *scim.Object) bool, fn func(op *scim.Object)) wrap {
-	return edit(bodied(m, anyOp(when)), func(op *scim.Object) {
+	return edit(withJSON(m, anyOp(when)), func(op *scim.Object) {
 		if when(op) {
 			fn(op)
 		}
 	})
 }
 
-// sticking stores the operations that satisfy when, one by one, although the request as a whole is refused.
-func sticking(when func(op *scim.Object) bool) wrap {
+// applyRejected returns a wrapper that applies each operation of a rejected PATCH that satisfies when.
+func applyRejected(when func(op *scim.Object) bool) wrap {
 	return instead(patchUser, func(next http.Handler, r *http.Request) *reply {
 		sent, err := scim.Decode(readBody(r))
-		rep := ask(next, r)
+		rep := serve(next, r)
 		if err != nil || rep.status != 400 {
 			return rep
 		}
 		for _, item := range sent.Array("Operations") {
 			if op, ok := item.(*scim.Object); ok && when(op) {
 				sent.Set("Operations", []any{op})
-				ask(next, alike(r, http.MethodPatch, r.URL.Path, "", sent.AppendJSON(nil)))
+				serve(next, derivedRequest(r, http.MethodPatch, r.URL.Path, "", sent.AppendJSON(nil)))
 			}
 		}
 		return rep

@@ -8,36 +8,36 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// quiet answers 204 to PATCH requests with an operation that satisfies when, and does nothing.
-func quiet(when func(op *scim.Object) bool) wrap {
-	return instead(bodied(patchUser, anyOp(when)), func(http.Handler, *http.Request) *reply {
+// ignorePatch returns a wrapper that returns 204 without effect for PATCH requests with an operation that satisfies when.
+func ignorePatch(when func(op *scim.Object) bool) wrap {
+	return instead(withJSON(patchUser, anyOp(when)), func(http.Handler, *http.Request) *reply {
 		return &reply{status: 204, header: http.Header{}}
 	})
 }
 
-// refuseOp answers an error to PATCH requests with an operation that satisfies when.
+// refuseOp returns a wrapper that rejects PATCH requests with an operation that satisfies when.
 func refuseOp(when func(op *scim.Object) bool, kind scim.Type) wrap {
-	return instead(bodied(patchUser, anyOp(when)), func(http.Handler, *http.Request) *reply { return failure(400, kind) })
+	return instead(withJSON(patchUser, anyOp(when)), func(http.Handler, *http.Request) *reply { return failure(400, kind) })
 }
 
-// apart sends every operation as a request of its own, in the given order, and stops at the first error.
-func apart(order func(operations []any)) wrap {
+// separately returns a wrapper that sends each operation as a separate request, in the order set by order, and stops at the first error.
+func separately(order func(operations []any)) wrap {
 	return instead(patchUser, func(next http.Handler, r *http.Request) *reply {
 		o, err := scim.Decode(readBody(r))
 		if err != nil {
-			return ask(next, r)
+			return serve(next, r)
 		}
 		operations := slices.Clone(o.Array("Operations"))
 		order(operations)
 		var rep *reply
 		for _, single := range operations {
 			o.Set("Operations", []any{single})
-			if rep = ask(next, alike(r, http.MethodPatch, r.URL.Path, "", o.AppendJSON(nil))); !rep.ok() {
+			if rep = serve(next, derivedRequest(r, http.MethodPatch, r.URL.Path, "", o.AppendJSON(nil))); !rep.ok() {
 				return rep
 			}
 		}
 		if rep == nil {
-			return ask(next, r)
+			return serve(next, r)
 		}
 		return rep
 	})
@@ -49,7 +49,7 @@ func pathHas(part string) func(op *scim.Object) bool {
 
 func pathless(op *scim.Object) bool { _, ok := op.Get("path"); return !ok }
 
-// removedFirst unassigns the attribute of an operation before the operation, so that nothing of it survives.
+// removedFirst returns a wrapper that removes the attribute of an operation before the operation.
 func removedFirst(kind, path string) wrap {
 	return operations(patchUser, func(o *scim.Object) []*scim.Object {
 		if is(o, kind, path) {
@@ -75,15 +75,15 @@ var patch = []Mutant{
 	{"patch.add-pathless-ignored", "add without a path is ignored",
 		drop(patchUser, func(o *scim.Object) bool { return o.Text("op") == "add" && pathless(o) })},
 	{"patch.add-complex-replaces", "add to a complex attribute replaces it", removedFirst("add", "name")},
-	{"patch.add-copies", "add of a value that is there adds a copy", edit(patchUser, func(o *scim.Object) {
+	{"patch.add-copies", "add of an existing value adds a copy", edit(patchUser, func(o *scim.Object) {
 		for _, item := range o.Array("value") {
 			if e, ok := item.(*scim.Object); ok && is(o, "add", "emails") && e.Text("type") == "work" {
 				e.Set("type", "other")
 			}
 		}
 	})},
-	{"patch.urn-unknown", "a path with a URN answers 400", refuseOp(pathHas("urn:"), scim.InvalidPath)},
-	{"patch.extension-unnamed", "schemas does not name an extension that PATCH added",
+	{"patch.urn-unknown", "a path with a URN is rejected with 400", refuseOp(pathHas("urn:"), scim.InvalidPath)},
+	{"patch.extension-unnamed", "schemas does not contain an extension that PATCH added",
 		afterEach(readUser, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
 	{"patch.primary-stays", "the old primary value stays primary", func(next http.Handler) http.Handler {
 		return afterEach(readUser, func(o *scim.Object) {
@@ -101,25 +101,25 @@ var patch = []Mutant{
 			}
 		}
 	})},
-	{"patch.ignored", "PATCH answers 200 and changes nothing", instead(patchUser, unchanged)},
-	{"patch.replace-needs-value", "replace of an attribute without a value is ignored",
+	{"patch.ignored", "PATCH returns 200 without effect", instead(patchUser, unchanged)},
+	{"patch.replace-needs-value", "replace of an unassigned attribute is ignored",
 		drop(patchUser, func(o *scim.Object) bool { return is(o, "replace", "nickName") })},
 	{"patch.replace-pathless-ignored", "replace without a path is ignored",
 		drop(patchUser, func(o *scim.Object) bool { return o.Text("op") == "replace" && pathless(o) })},
-	{"patch.replace-pathless-is-put", "replace without a path removes what it does not name",
+	{"patch.replace-pathless-is-put", "replace without a path removes omitted attributes",
 		operations(patchUser, func(o *scim.Object) []*scim.Object {
 			if o.Text("op") == "replace" && pathless(o) {
 				return []*scim.Object{op("remove", "nickName", nil), o}
 			}
 			return []*scim.Object{o}
 		})},
-	{"patch.active-ignored", "active:false without a path answers 200 and changes nothing",
+	{"patch.active-ignored", "active:false without a path returns 200 without effect",
 		edit(patchUser, func(o *scim.Object) { o.Complex("value").Delete("active") })},
-	{"patch.active-one-way", "a user that was switched off cannot be switched on", drop(patchUser, func(o *scim.Object) bool {
+	{"patch.active-one-way", "a deactivated user cannot be reactivated", drop(patchUser, func(o *scim.Object) bool {
 		on, _ := o.Bool("value")
 		return is(o, "replace", "active") && on
 	})},
-	{"patch.replace-appends", "replace of a multi-valued attribute adds to it", edit(patchUser, func(o *scim.Object) {
+	{"patch.replace-appends", "replace of a multi-valued attribute adds values", edit(patchUser, func(o *scim.Object) {
 		if is(o, "replace", "emails") {
 			o.Set("op", "add")
 			for _, item := range o.Array("value") {
@@ -127,22 +127,23 @@ var patch = []Mutant{
 			}
 		}
 	})},
-	{"patch.replace-complex-whole", "replace of a complex attribute drops what it does not name", removedFirst("replace", "name")},
+	{"patch.replace-complex-whole", "replace of a complex attribute removes omitted sub-attributes", removedFirst("replace", "name")},
 	{"patch.value-filter-ignored", "a value filter in a replace is ignored", edit(patchUser, func(o *scim.Object) {
 		if o.Text("op") == "replace" && strings.HasPrefix(o.Text("path"), "emails[") && strings.HasSuffix(o.Text("path"), "].value") {
 			o.Set("path", "emails[value pr].value")
 		}
 	})},
-	{"patch.no-target-hidden", "replace that matches nothing answers 204", quiet(pathHas("scimconf-none"))},
-	{"patch.no-target-without-type", "replace that matches nothing has no scimType", after(patchUser, func(_ *http.Request, rep *reply) {
-		if rep.status == 400 && rep.object().Text("scimType") == string(scim.NoTarget) {
-			*rep = *failure(400, "")
-		}
-	})},
+	{"patch.no-target-hidden", "replace with a value filter that matches nothing returns 204", ignorePatch(pathHas("scimconf-none"))},
+	{"patch.no-target-without-type", "replace with a value filter that matches nothing is rejected without scimType",
+		after(patchUser, func(_ *http.Request, rep *reply) {
+			if rep.status == 400 && rep.object().Text("scimType") == string(scim.NoTarget) {
+				*rep = *failure(400, "")
+			}
+		})},
 	{"patch.null-ignored", "replace with null is ignored",
 		drop(patchUser, func(o *scim.Object) bool { v, ok := o.Get("value"); return ok && empty(v) })},
-	{"patch.names-case-exact", "names in a path count with their case", refuseOp(pathHas("DISPLAYNAME"), scim.InvalidPath)},
-	{"patch.conflict-hidden", "a userName in use answers 200", pretend(patchUser, 409)},
+	{"patch.names-case-exact", "attribute names in a path are case-sensitive", refuseOp(pathHas("DISPLAYNAME"), scim.InvalidPath)},
+	{"patch.conflict-hidden", "PATCH to a userName in use returns 200", pretend(patchUser, 409)},
 	{"patch.remove-ignored", "remove is ignored",
 		drop(patchUser, func(o *scim.Object) bool { return o.Text("op") == "remove" && !pathless(o) })},
 	{"patch.remove-parent", "remove of a sub-attribute removes the whole attribute", edit(patchUser, func(o *scim.Object) {
@@ -160,19 +161,19 @@ var patch = []Mutant{
 			o.Set("path", `emails[type eq "work"]`)
 		}
 	})},
-	{"patch.remove-pathless-hidden", "remove without a path answers 204",
-		quiet(func(o *scim.Object) bool { return o.Text("op") == "remove" && pathless(o) })},
-	{"patch.remove-required-hidden", "remove of userName answers 204",
-		quiet(func(o *scim.Object) bool { return is(o, "remove", "userName") })},
-	{"patch.answer-stale", "PATCH answers with the old state", instead(patchUser, func(next http.Handler, r *http.Request) *reply {
+	{"patch.remove-pathless-hidden", "remove without a path returns 204",
+		ignorePatch(func(o *scim.Object) bool { return o.Text("op") == "remove" && pathless(o) })},
+	{"patch.remove-required-hidden", "remove of userName returns 204",
+		ignorePatch(func(o *scim.Object) bool { return is(o, "remove", "userName") })},
+	{"patch.answer-stale", "PATCH returns the old state", instead(patchUser, func(next http.Handler, r *http.Request) *reply {
 		old := stored(next, r)
-		rep := ask(next, r)
+		rep := serve(next, r)
 		if rep.ok() && old != nil {
-			return answer(200, old)
+			return newReply(200, old)
 		}
 		return rep
 	})},
-	{"patch.status-202", "PATCH answers 202", after(patchUser, func(_ *http.Request, rep *reply) {
+	{"patch.status-202", "PATCH returns 202", after(patchUser, func(_ *http.Request, rep *reply) {
 		if rep.ok() {
 			rep.status = 202
 		}
@@ -182,28 +183,30 @@ var patch = []Mutant{
 			o.Set("Operations", all[:1])
 		}
 	})},
-	{"patch.last-first", "operations are applied from the last to the first", apart(func(operations []any) { slices.Reverse(operations) })},
-	{"patch.not-atomic", "operations before the failing one stay applied", apart(func([]any) {})},
-	{"patch.read-only-hidden", "PATCH of id answers 204", quiet(func(o *scim.Object) bool { return is(o, "replace", "id") })},
-	{"patch.created-hidden", "PATCH of meta.created answers 204",
-		quiet(func(o *scim.Object) bool { return is(o, "replace", "meta.created") })},
-	{"patch.unknown-204", "PATCH of an unknown id answers 204", after(patchUser, func(_ *http.Request, rep *reply) {
+	{"patch.last-first", "operations are applied from the last to the first",
+		separately(func(operations []any) { slices.Reverse(operations) })},
+	{"patch.not-atomic", "operations before the failing one stay applied", separately(func([]any) {})},
+	{"patch.read-only-hidden", "PATCH of id returns 204", ignorePatch(func(o *scim.Object) bool { return is(o, "replace", "id") })},
+	{"patch.created-hidden", "PATCH of meta.created returns 204",
+		ignorePatch(func(o *scim.Object) bool { return is(o, "replace", "meta.created") })},
+	{"patch.unknown-204", "PATCH of an unknown id returns 204", after(patchUser, func(_ *http.Request, rep *reply) {
 		if rep.status == 404 {
 			*rep = reply{status: 204, header: http.Header{}}
 		}
 	})},
-	{"patch.path-guessed", "a malformed path answers 204", quiet(func(o *scim.Object) bool {
+	{"patch.path-guessed", "a PATCH with a malformed path returns 204", ignorePatch(func(o *scim.Object) bool {
 		path := o.Text("path")
 		return strings.Contains(path, "..") || strings.Count(path, "[") != strings.Count(path, "]")
 	})},
-	{"patch.schema-not-needed", "the PatchOp schema may be missing",
+	{"patch.schema-not-needed", "a PATCH without the PatchOp schema is accepted",
 		before(patchUser, func(o *scim.Object) { o.Set("schemas", []any{scim.PatchOpMessage}) })},
-	{"patch.unknown-operation-hidden", "an unknown op answers 204", quiet(func(o *scim.Object) bool { return o.Text("op") == "move" })},
-	{"patch.op-case-exact", "Replace with a capital letter answers 400",
+	{"patch.unknown-operation-hidden", "a PATCH with an unknown op returns 204",
+		ignorePatch(func(o *scim.Object) bool { return o.Text("op") == "move" })},
+	{"patch.op-case-exact", "an op with an upper-case letter is rejected with 400",
 		refuseOp(func(o *scim.Object) bool { return o.Text("op") != strings.ToLower(o.Text("op")) }, scim.InvalidSyntax)},
-	{"patch.wrong-type-hidden", "a name that is a text answers 204",
-		quiet(func(o *scim.Object) bool { return is(o, "replace", "name") && o.Text("value") != "" })},
-	{"patch.password-echoed", "the answer to PATCH has the password", echo(patchUser, func(sent, got *scim.Object) {
+	{"patch.wrong-type-hidden", "a PATCH that sets name to a string returns 204",
+		ignorePatch(func(o *scim.Object) bool { return is(o, "replace", "name") && o.Text("value") != "" })},
+	{"patch.password-echoed", "the PATCH response contains the password", echo(patchUser, func(sent, got *scim.Object) {
 		for _, item := range sent.Array("Operations") {
 			if password := item.(*scim.Object).Complex("value").Text("password"); password != "" {
 				got.Set("password", password)

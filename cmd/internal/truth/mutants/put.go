@@ -6,16 +6,16 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// stored returns what the server has at the path of a request, nil when it has nothing.
+// stored returns the stored resource at the path of a request, or nil if absent.
 func stored(next http.Handler, r *http.Request) *scim.Object {
-	rep := ask(next, alike(r, http.MethodGet, r.URL.Path, "", nil))
+	rep := serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, "", nil))
 	if !rep.ok() {
 		return nil
 	}
 	return rep.object()
 }
 
-// merging changes the body of a matching request, knowing what is stored.
+// merging returns a wrapper that changes the body of a matching request. fn receives the body and the stored resource.
 func merging(m match, fn func(sent, has *scim.Object)) wrap {
 	return instead(m, func(next http.Handler, r *http.Request) *reply {
 		if sent, err := scim.Decode(readBody(r)); err == nil {
@@ -24,13 +24,13 @@ func merging(m match, fn func(sent, has *scim.Object)) wrap {
 				setBody(r, sent.AppendJSON(nil))
 			}
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})
 }
 
-// unchanged answers 200 with what is stored, and changes nothing.
+// unchanged returns the stored resource without processing the request.
 func unchanged(next http.Handler, r *http.Request) *reply {
-	return ask(next, alike(r, http.MethodGet, r.URL.Path, "", nil))
+	return serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, "", nil))
 }
 
 func empty(v any) bool {
@@ -39,21 +39,21 @@ func empty(v any) bool {
 }
 
 var put = []Mutant{
-	{"put.ignored", "PUT changes nothing", instead(putUser, unchanged)},
-	{"put.answer-stale", "PUT answers with the old state", instead(putUser, func(next http.Handler, r *http.Request) *reply {
+	{"put.ignored", "PUT has no effect", instead(putUser, unchanged)},
+	{"put.answer-stale", "PUT returns the old state", instead(putUser, func(next http.Handler, r *http.Request) *reply {
 		old := stored(next, r)
-		rep := ask(next, r)
+		rep := serve(next, r)
 		if rep.ok() {
 			rep.body = old.AppendJSON(nil)
 		}
 		return rep
 	})},
-	{"put.status-201", "PUT answers 201", after(putUser, func(_ *http.Request, rep *reply) {
+	{"put.status-201", "PUT returns 201", after(putUser, func(_ *http.Request, rep *reply) {
 		if rep.ok() {
 			rep.status = 201
 		}
 	})},
-	{"put.merges-emails", "PUT adds to the e-mail addresses", merging(putUser, func(sent, has *scim.Object) {
+	{"put.merges-emails", "PUT adds to the existing email addresses", merging(putUser, func(sent, has *scim.Object) {
 		var all []any
 		for _, item := range append(has.Array("emails"), sent.Array("emails")...) {
 			item.(*scim.Object).Delete("primary")
@@ -61,18 +61,18 @@ var put = []Mutant{
 		}
 		sent.Set("emails", all)
 	})},
-	{"put.null-ignored", "null and [] in a PUT leave the value", merging(putUser, func(sent, has *scim.Object) {
+	{"put.null-ignored", "null and [] in a PUT do not remove the value", merging(putUser, func(sent, has *scim.Object) {
 		for name, v := range sent.Clone().All() {
 			if old, ok := has.Get(name); ok && empty(v) {
 				sent.Set(name, old)
 			}
 		}
 	})},
-	{"put.read-only-refused", "a PUT with id or meta answers 400", refuse(putUser, func(o *scim.Object) bool {
+	{"put.read-only-refused", "a PUT with an id is rejected with 400", refuse(putUser, func(o *scim.Object) bool {
 		_, id := o.Get("id")
 		return id
 	}, func() *reply { return failure(400, scim.Mutability) })},
-	{"put.groups-taken", "PUT takes groups from the body", func(next http.Handler) http.Handler {
+	{"put.groups-taken", "PUT stores groups from the body", func(next http.Handler) http.Handler {
 		taken := map[string]any{}
 		inner := echo(putUser, func(sent, got *scim.Object) {
 			if v, ok := sent.Get("groups"); ok {
@@ -85,7 +85,7 @@ var put = []Mutant{
 			}
 		})(inner)
 	}},
-	{"put.required-kept", "a PUT without userName keeps the old one", merging(putUser, func(sent, has *scim.Object) {
+	{"put.required-kept", "a PUT without userName keeps the old value", merging(putUser, func(sent, has *scim.Object) {
 		if sent.Text("userName") == "" {
 			sent.Set("userName", has.Text("userName"))
 		}
@@ -93,28 +93,28 @@ var put = []Mutant{
 	{"put.creates", "PUT of an unknown id creates a user", func(next http.Handler) http.Handler {
 		return instead(putUser, func(next http.Handler, r *http.Request) *reply {
 			body := readBody(r)
-			rep := ask(next, r)
+			rep := serve(next, r)
 			if rep.status == 404 {
 				base, collection, _ := place(r)
-				return ask(next, alike(r, http.MethodPost, base+"/"+collection, "", body))
+				return serve(next, derivedRequest(r, http.MethodPost, base+"/"+collection, "", body))
 			}
 			return rep
 		})(next)
 	}},
-	{"put.unknown-500", "PUT of an unknown id answers 500", after(putUser, func(_ *http.Request, rep *reply) {
+	{"put.unknown-500", "PUT of an unknown id causes 500", after(putUser, func(_ *http.Request, rep *reply) {
 		if rep.status == 404 {
 			*rep = *failure(500, "")
 		}
 	})},
-	{"put.conflict-hidden", "PUT with a userName in use answers 200", pretend(putUser, 409)},
-	{"put.own-name-conflicts", "PUT with the own userName answers 409", func(next http.Handler) http.Handler {
+	{"put.conflict-hidden", "PUT with a userName in use returns 200", pretend(putUser, 409)},
+	{"put.own-name-conflicts", "PUT with the user's own userName is rejected with 409", func(next http.Handler) http.Handler {
 		return instead(putUser, func(next http.Handler, r *http.Request) *reply {
 			sent, err := scim.Decode(readBody(r))
 			if has := stored(next, r); err == nil && has != nil && has.Text("userName") == sent.Text("userName") {
 				return failure(409, scim.Uniqueness)
 			}
-			return ask(next, r)
+			return serve(next, r)
 		})(next)
 	}},
-	{"put.password-echoed", "the answer to PUT has the password", echo(putUser, echoMember("password"))},
+	{"put.password-echoed", "the PUT response contains the password", echo(putUser, echoMember("password"))},
 }

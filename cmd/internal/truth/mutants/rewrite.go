@@ -14,17 +14,17 @@ import (
 
 type wrap = func(http.Handler) http.Handler
 
-// A reply is an answer before it is sent.
+// A reply is a recorded response. Its methods Header, WriteHeader and Write implement http.ResponseWriter.
 type reply struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// Header makes a reply, with WriteHeader and Write, an http.ResponseWriter.
+// Header returns the header of the response.
 func (r *reply) Header() http.Header { return r.header }
 
-// WriteHeader keeps the first status.
+// WriteHeader records the first status.
 func (r *reply) WriteHeader(status int) {
 	if r.status == 0 {
 		r.status = status
@@ -40,7 +40,7 @@ func (r *reply) Write(p []byte) (int, error) {
 
 func (r *reply) ok() bool { return r.status >= 200 && r.status < 300 }
 
-// object returns the body as an object, nil when it is none.
+// object returns the body as an object, or nil if it is not a JSON object.
 func (r *reply) object() *scim.Object {
 	o, err := scim.Decode(r.body)
 	if err != nil {
@@ -62,15 +62,15 @@ func (r *reply) send(w http.ResponseWriter) {
 	_, _ = w.Write(r.body) // the test's client sees a short body
 }
 
-// ask lets next answer a request and returns the answer.
-func ask(next http.Handler, r *http.Request) *reply {
+// serve passes a request to next and returns the response.
+func serve(next http.Handler, r *http.Request) *reply {
 	rep := &reply{header: http.Header{}}
 	next.ServeHTTP(rep, r)
 	return rep
 }
 
-// alike returns a request with the credentials and host of r.
-func alike(r *http.Request, method, path, query string, body []byte) *http.Request {
+// derivedRequest returns a request with the credentials and host of r.
+func derivedRequest(r *http.Request, method, path, query string, body []byte) *http.Request {
 	out := r.Clone(r.Context())
 	out.Method = method
 	out.URL = &url.URL{Path: path, RawQuery: query}
@@ -80,8 +80,8 @@ func alike(r *http.Request, method, path, query string, body []byte) *http.Reque
 	return out
 }
 
-// answer makes a reply with a JSON body; a nil object makes an empty one.
-func answer(status int, o *scim.Object) *reply {
+// newReply returns a reply with a JSON body. A nil object means an empty body.
+func newReply(status int, o *scim.Object) *reply {
 	rep := &reply{status: status, header: http.Header{"Content-Type": {scim.MediaType}}}
 	if o != nil {
 		rep.body = o.AppendJSON(nil)
@@ -90,17 +90,17 @@ func answer(status int, o *scim.Object) *reply {
 }
 
 func failure(status int, kind scim.Type) *reply {
-	data, err := scim.Errorf(status, kind, "as a mutant says").MarshalJSON()
+	data, err := scim.Errorf(status, kind, "error of a mutant").MarshalJSON()
 	if err != nil {
-		panic(err) // a constant message always has a JSON form
+		panic(err) // unreachable: the message is constant
 	}
 	return &reply{status: status, header: http.Header{"Content-Type": {scim.MediaType}}, body: data}
 }
 
-// A match says whether a fault applies to a request.
+// A match reports whether a fault applies to a request.
 type match func(*http.Request) bool
 
-// place splits a path into what is before the collection, the collection and the id.
+// place splits a path into the base path, the collection and the id.
 func place(r *http.Request) (base, collection, id string) {
 	segments := strings.Split(strings.TrimSuffix(r.URL.Path, "/"), "/")
 	for i, s := range segments {
@@ -112,7 +112,7 @@ func place(r *http.Request) (base, collection, id string) {
 	return strings.TrimSuffix(r.URL.Path, "/"), "", ""
 }
 
-// on matches a method ("" for any) on a collection ("" for any), with or without an id.
+// on matches a method on a collection, with an id if single is set and without one otherwise. An empty method or collection matches any.
 //
 //go:noinline
 func on(method, collection string, single bool) match {
@@ -144,7 +144,7 @@ var (
 	patchGroup        = on("PATCH", "Groups", true)
 )
 
-// instead answers a matching request without asking the server.
+// instead returns a wrapper that answers matching requests with fn instead of next.
 //
 //go:noinline
 func instead(m match, fn func(next http.Handler, r *http.Request) *reply) wrap {
@@ -159,18 +159,18 @@ func instead(m match, fn func(next http.Handler, r *http.Request) *reply) wrap {
 	}
 }
 
-// after changes the answer to a matching request.
+// after returns a wrapper that changes the response to matching requests.
 //
 //go:noinline
 func after(m match, fn func(r *http.Request, rep *reply)) wrap {
 	return instead(m, func(next http.Handler, r *http.Request) *reply {
-		rep := ask(next, r)
+		rep := serve(next, r)
 		fn(r, rep)
 		return rep
 	})
 }
 
-// afterBody changes the JSON body of a matching request's successful answer.
+// afterBody returns a wrapper that changes the JSON body of successful responses to matching requests.
 //
 //go:noinline
 func afterBody(m match, fn func(o *scim.Object)) wrap {
@@ -182,7 +182,7 @@ func afterBody(m match, fn func(o *scim.Object)) wrap {
 	})
 }
 
-// afterEach changes every resource in a matching request's successful answer: the body, or the items of a list.
+// afterEach returns a wrapper that changes every resource in successful responses to matching requests: the body, or the items of a list.
 func afterEach(m match, fn func(o *scim.Object)) wrap {
 	return afterBody(m, func(o *scim.Object) {
 		if _, isList := o.Get("Resources"); !isList {
@@ -196,7 +196,7 @@ func afterEach(m match, fn func(o *scim.Object)) wrap {
 	})
 }
 
-// readBody returns the body of a request and leaves it readable.
+// readBody returns the body of a request. The body can be read again afterwards.
 func readBody(r *http.Request) []byte {
 	data, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -211,7 +211,7 @@ func setBody(r *http.Request, data []byte) {
 	r.Header.Del("Content-Length")
 }
 
-// before changes the JSON body of a matching request.
+// before returns a wrapper that changes the JSON body of matching requests.
 //
 //go:noinline
 func before(m match, fn func(o *scim.Object)) wrap {
@@ -228,17 +228,17 @@ func before(m match, fn func(o *scim.Object)) wrap {
 	}
 }
 
-// refuse answers a matching request whose JSON body satisfies when with an error.
+// refuse returns a wrapper that answers matching requests whose JSON body satisfies when with rep.
 func refuse(m match, when func(o *scim.Object) bool, rep func() *reply) wrap {
 	return instead(m, func(next http.Handler, r *http.Request) *reply {
 		if o, err := scim.Decode(readBody(r)); err == nil && when(o) {
 			return rep()
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})
 }
 
-// query changes the query of a matching request.
+// query returns a wrapper that changes the query of matching requests.
 //
 //go:noinline
 func query(m match, fn func(q url.Values)) wrap {
@@ -255,7 +255,7 @@ func query(m match, fn func(q url.Values)) wrap {
 	}
 }
 
-// filtering changes the filter of a matching request.
+// filtering returns a wrapper that changes the filter of matching requests. If fn returns "", the filter is removed.
 func filtering(m match, fn func(filter string) string) wrap {
 	return query(m, func(q url.Values) {
 		if f := q.Get("filter"); f != "" {
@@ -268,14 +268,14 @@ func filtering(m match, fn func(filter string) string) wrap {
 	})
 }
 
-// with tells whether a request has a query parameter.
+// with matches the requests of m with a nonempty query parameter.
 //
 //go:noinline
 func with(m match, parameter string) match {
 	return func(r *http.Request) bool { return m(r) && r.URL.Query().Get(parameter) != "" }
 }
 
-// operations changes the operations of a matching PATCH; fn returns what becomes of one, nothing to drop it.
+// operations returns a wrapper that replaces each operation of a matching PATCH by the result of fn. An empty result removes the operation.
 func operations(m match, fn func(op *scim.Object) []*scim.Object) wrap {
 	return before(m, func(o *scim.Object) {
 		var out []any
@@ -287,14 +287,14 @@ func operations(m match, fn func(op *scim.Object) []*scim.Object) wrap {
 			}
 		}
 		if len(out) == 0 {
-			// A server may refuse an empty list: this changes nothing.
+			// Servers may reject an empty list. This operation has no effect.
 			out = append(out, op("remove", "locale", nil))
 		}
 		o.Set("Operations", out)
 	})
 }
 
-// edit changes single operations in place.
+// edit returns a wrapper that changes each operation in place.
 func edit(m match, fn func(op *scim.Object)) wrap {
 	return operations(m, func(op *scim.Object) []*scim.Object {
 		fn(op)
@@ -302,7 +302,7 @@ func edit(m match, fn func(op *scim.Object)) wrap {
 	})
 }
 
-// drop leaves out the operations that satisfy when.
+// drop returns a wrapper that removes the operations that satisfy when.
 func drop(m match, when func(op *scim.Object) bool) wrap {
 	return operations(m, func(op *scim.Object) []*scim.Object {
 		if when(op) {
@@ -312,7 +312,7 @@ func drop(m match, when func(op *scim.Object) bool) wrap {
 	})
 }
 
-// op makes an operation.
+// op returns an operation.
 func op(kind, path string, value any) *scim.Object {
 	o := scim.NewObject(scim.Member{Name: "op", Value: kind})
 	if path != "" {
@@ -328,20 +328,20 @@ func is(o *scim.Object, kind, path string) bool {
 	return o.Text("op") == kind && o.Text("path") == path
 }
 
-// pretend answers 200 with the present state to a matching request whose own answer has the status: a refusal that is kept
-// from the client.
+// pretend returns a wrapper that replaces responses with this status by the response to a GET of the same path. It hides a rejection from
+// the client.
 func pretend(m match, status int) wrap {
 	return instead(m, func(next http.Handler, r *http.Request) *reply {
-		rep := ask(next, r)
+		rep := serve(next, r)
 		if rep.status != status {
 			return rep
 		}
-		return ask(next, alike(r, http.MethodGet, r.URL.Path, "", nil))
+		return serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, "", nil))
 	})
 }
 
-// bodied narrows a match to requests whose JSON body satisfies when.
-func bodied(m match, when func(o *scim.Object) bool) match {
+// withJSON matches the requests of m whose JSON body satisfies when.
+func withJSON(m match, when func(o *scim.Object) bool) match {
 	return func(r *http.Request) bool {
 		if !m(r) {
 			return false
@@ -351,7 +351,7 @@ func bodied(m match, when func(o *scim.Object) bool) match {
 	}
 }
 
-// anyOp tells whether one of the operations of a message satisfies when.
+// anyOp reports whether an operation of a message satisfies when.
 func anyOp(when func(op *scim.Object) bool) func(*scim.Object) bool {
 	return func(o *scim.Object) bool {
 		return slices.ContainsFunc(o.Array("Operations"), func(item any) bool {

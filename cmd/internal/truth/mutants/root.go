@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	// queryRoot matches queries on the root, by which this package means any path that ends above the collections.
+	// queryRoot matches queries on the root: any path without a collection.
 	queryRoot match = func(r *http.Request) bool {
 		_, c, _ := place(r)
 		return c == "" && r.Method == http.MethodGet && r.URL.Query().Has("filter")
@@ -21,7 +21,7 @@ var (
 	}
 )
 
-// atRoot replaces what a pattern matches in the filters of queries on the root.
+// atRoot returns a wrapper that replaces the matches of a pattern in the filters of queries on the root.
 func atRoot(pattern, replacement string) wrap {
 	re := regexp.MustCompile(pattern)
 	return filtering(queryRoot, func(f string) string { return re.ReplaceAllString(f, replacement) })
@@ -38,16 +38,17 @@ var root = []Mutant{
 		keep(queryRoot, func(_ *http.Request, o *scim.Object) bool { return isGroup(o) })},
 	{"root.type-ignored", "conditions on meta.resourceType are always true", atRoot(`meta\.resourceType eq "\w+"`, `id pr`)},
 	{"root.type-none", "conditions on meta.resourceType are never true", atRoot(`meta\.resourceType eq "\w+"`, `id eq "nobody"`)},
-	{"root.present-always", "pr on an attribute of one type is true for the other", atRoot(`userName pr`, `id pr`)},
-	{"root.equal-400", "an attribute that groups do not have is refused", instead(queryRoot, func(next http.Handler, r *http.Request) *reply {
-		if strings.Contains(r.URL.Query().Get("filter"), "userName eq") {
-			return answer(200, scim.NewObject(scim.Member{Name: "totalResults", Value: 0}))
-		}
-		return ask(next, r)
-	})},
+	{"root.present-always", "pr on an attribute of one resource type is true for the other", atRoot(`userName pr`, `id pr`)},
+	{"root.equal-400", "eq on an attribute that groups do not have returns no resources",
+		instead(queryRoot, func(next http.Handler, r *http.Request) *reply {
+			if strings.Contains(r.URL.Query().Get("filter"), "userName eq") {
+				return newReply(200, scim.NewObject(scim.Member{Name: "totalResults", Value: 0}))
+			}
+			return serve(next, r)
+		})},
 	{"root.unknown-dropped", "a condition on an unknown attribute is dropped", atRoot(` and scimconfNoSuchAttribute.*`, ``)},
 	{"root.filter-ignored", "filters on the root are ignored", filtering(queryRoot, func(string) string { return "id pr" })},
-	{"root.untyped", "items of a query on the root have the schema of users",
+	{"root.untyped", "all items of a query on the root have the User schema",
 		afterEach(queryRoot, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
 	{"root.type-wrong", "meta.resourceType of all items is Resource", afterEach(queryRoot, func(o *scim.Object) {
 		if meta := o.Complex("meta"); meta != nil {
@@ -59,15 +60,15 @@ var root = []Mutant{
 	{"root.count-ignored", "count is ignored on the root", query(queryRoot, func(q url.Values) { q.Del("count") })},
 	{"root.start-ignored", "startIndex is ignored on the root", query(queryRoot, func(q url.Values) { q.Del("startIndex") })},
 	{"root.attributes-ignored", "attributes is ignored on the root", query(queryRoot, func(q url.Values) { q.Del("attributes") })},
-	{"root.broken-filter-taken", "a broken filter on the root finds nothing", after(queryRoot, func(_ *http.Request, rep *reply) {
+	{"root.broken-filter-taken", "an invalid filter on the root returns an empty list", after(queryRoot, func(_ *http.Request, rep *reply) {
 		if rep.status == 400 {
-			*rep = *nobody()
+			*rep = *emptyList()
 		}
 	})},
 	{"root.sort-ignored", "sortBy is ignored on the root", query(queryRoot, func(q url.Values) { q.Del("sortBy") })},
 	{"root.search-unfiltered", "a search on the root ignores its filter", before(searchRoot, func(o *scim.Object) { o.Delete("filter") })},
-	{"root.search-users", "a search on the root looks at users only", instead(searchRoot, func(next http.Handler, r *http.Request) *reply {
-		return ask(next, alike(r, http.MethodPost, strings.TrimSuffix(r.URL.Path, ".search")+"Users/.search", "", readBody(r)))
+	{"root.search-users", "a search on the root covers users only", instead(searchRoot, func(next http.Handler, r *http.Request) *reply {
+		return serve(next, derivedRequest(r, http.MethodPost, strings.TrimSuffix(r.URL.Path, ".search")+"Users/.search", "", readBody(r)))
 	})},
 	{"root.search-count-ignored", "a search on the root ignores count", before(searchRoot, func(o *scim.Object) { o.Delete("count") })},
 }

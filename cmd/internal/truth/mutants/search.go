@@ -7,7 +7,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// searchAt matches searches below a collection.
+// searchAt matches searches in a collection.
 func searchAt(collection string) match {
 	return func(r *http.Request) bool {
 		_, c, id := place(r)
@@ -20,7 +20,7 @@ var (
 	searchGroups = searchAt("Groups")
 )
 
-// searchWithout takes members out of the message.
+// searchWithout returns a wrapper that removes members from the search message.
 func searchWithout(names ...string) wrap {
 	return before(searchUsers, func(o *scim.Object) {
 		for _, name := range names {
@@ -35,29 +35,29 @@ func searchBroken(o *scim.Object) bool {
 }
 
 var search = []Mutant{
-	{"search.not-served", "searches are not served",
+	{"search.not-served", "searches are not supported",
 		instead(searchUsers, func(http.Handler, *http.Request) *reply { return failure(404, "") })},
-	{"search.status-201", "a search is answered with 201", after(searchUsers, func(_ *http.Request, rep *reply) {
+	{"search.status-201", "a search returns 201", after(searchUsers, func(_ *http.Request, rep *reply) {
 		if rep.status == 200 {
 			rep.status = 201
 		}
 	})},
-	{"search.bare-list", "the answer to a search has no schemas", afterBody(searchUsers, func(o *scim.Object) { o.Delete("schemas") })},
+	{"search.bare-list", "the search response has no schemas", afterBody(searchUsers, func(o *scim.Object) { o.Delete("schemas") })},
 	{"search.filter-ignored", "the filter of a search is ignored", searchWithout("filter")},
 	{"search.eq-is-sw", "eq acts as sw in searches",
 		before(searchUsers, func(o *scim.Object) { o.Set("filter", strings.ReplaceAll(o.Text("filter"), " eq ", " sw ")) })},
-	{"search.and-ignored", "only the first condition of a search counts", before(searchUsers, func(o *scim.Object) {
+	{"search.and-ignored", "only the first condition of a search filter is evaluated", before(searchUsers, func(o *scim.Object) {
 		first, _, _ := strings.Cut(o.Text("filter"), " and ")
 		o.Set("filter", first)
 	})},
-	{"search.no-match-404", "a search that finds nothing answers 404", after(searchUsers, func(_ *http.Request, rep *reply) {
+	{"search.no-match-404", "a search without a match returns 404", after(searchUsers, func(_ *http.Request, rep *reply) {
 		if o := rep.object(); rep.ok() && scim.Equal(first(o.Get("totalResults")), jsonInteger(0)) {
 			*rep = *failure(404, "")
 		}
 	})},
-	{"search.filter-required", "a search without a filter finds nobody",
-		instead(bodied(searchUsers, func(o *scim.Object) bool { return o.Text("filter") == "" }), func(http.Handler, *http.Request) *reply {
-			return nobody()
+	{"search.filter-required", "a search without a filter returns an empty list",
+		instead(withJSON(searchUsers, func(o *scim.Object) bool { return o.Text("filter") == "" }), func(http.Handler, *http.Request) *reply {
+			return emptyList()
 		})},
 	{"search.attributes-ignored", "attributes of a search is ignored", searchWithout("attributes")},
 	{"search.excluded-ignored", "excludedAttributes of a search is ignored", searchWithout("excludedAttributes")},
@@ -67,12 +67,12 @@ var search = []Mutant{
 			o.Delete("excludedAttributes")
 		}
 	})},
-	{"search.password-shown", "a search shows the password that it was asked for",
-		afterEach(bodied(searchUsers, func(o *scim.Object) bool { return len(o.Array("attributes")) > 0 }), func(o *scim.Object) {
+	{"search.password-shown", "a search returns the password when attributes names it",
+		afterEach(withJSON(searchUsers, func(o *scim.Object) bool { return len(o.Array("attributes")) > 0 }), func(o *scim.Object) {
 			o.Set("password", "$2a$10$hash")
 		})},
 	{"search.count-ignored", "count of a search is ignored", searchWithout("count")},
-	{"search.count-zero-is-all", "count 0 of a search is read as no count", before(searchUsers, func(o *scim.Object) {
+	{"search.count-zero-is-all", "count 0 of a search is ignored", before(searchUsers, func(o *scim.Object) {
 		if v, ok := o.Get("count"); ok && scim.Equal(v, jsonInteger(0)) {
 			o.Delete("count")
 		}
@@ -80,47 +80,48 @@ var search = []Mutant{
 	{"search.total-of-page", "totalResults of a search is the size of the page",
 		afterBody(searchUsers, func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
 	{"search.start-ignored", "startIndex of a search is ignored", searchWithout("startIndex")},
-	{"search.start-not-echoed", "the answer to a search always says startIndex 1",
+	{"search.start-not-echoed", "the search response always has startIndex 1",
 		afterBody(searchUsers, func(o *scim.Object) { o.Set("startIndex", 1) })},
 	{"search.sort-ignored", "sortBy of a search is ignored", searchWithout("sortBy")},
 	{"search.order-ignored", "sortOrder of a search is ignored", searchWithout("sortOrder")},
-	{"search.schema-optional", "a search needs no schemas", before(searchUsers, func(o *scim.Object) {
+	{"search.schema-optional", "a search without schemas is accepted", before(searchUsers, func(o *scim.Object) {
 		if len(o.Array("schemas")) == 0 {
 			o.Set("schemas", []any{scim.SearchRequestMessage})
 		}
 	})},
-	{"search.any-schema", "a search takes any schemas", before(searchUsers, func(o *scim.Object) {
+	{"search.any-schema", "a search with any schemas is accepted", before(searchUsers, func(o *scim.Object) {
 		if len(o.Array("schemas")) > 0 {
 			o.Set("schemas", []any{scim.SearchRequestMessage})
 		}
 	})},
-	{"search.broken-filter-taken", "a broken filter of a search finds nobody", refuse(searchUsers, searchBroken, nobody)},
-	{"search.not-json-taken", "a search that is no JSON finds nobody", instead(searchUsers, func(next http.Handler, r *http.Request) *reply {
-		if _, err := scim.Decode(readBody(r)); err != nil {
-			return nobody()
-		}
-		return ask(next, r)
-	})},
+	{"search.broken-filter-taken", "an invalid search filter returns an empty list", refuse(searchUsers, searchBroken, emptyList)},
+	{"search.not-json-taken", "a search that is not JSON returns an empty list",
+		instead(searchUsers, func(next http.Handler, r *http.Request) *reply {
+			if _, err := scim.Decode(readBody(r)); err != nil {
+				return emptyList()
+			}
+			return serve(next, r)
+		})},
 	{"search.creates", "a search with a userName creates that user",
-		instead(bodied(searchUsers, func(o *scim.Object) bool { return o.Text("userName") != "" }),
+		instead(withJSON(searchUsers, func(o *scim.Object) bool { return o.Text("userName") != "" }),
 			func(next http.Handler, r *http.Request) *reply {
 				o, _ := scim.Decode(readBody(r))
 				user := scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.UserSchema}},
 					scim.Member{Name: "userName", Value: o.Text("userName")})
-				return ask(next, alike(r, http.MethodPost, strings.TrimSuffix(r.URL.Path, "/.search"), "", user.AppendJSON(nil)))
+				return serve(next, derivedRequest(r, http.MethodPost, strings.TrimSuffix(r.URL.Path, "/.search"), "", user.AppendJSON(nil)))
 			})},
 	{"search.by-get", "GET on /.search lists users",
 		instead(func(r *http.Request) bool { return readUser(r) && strings.HasSuffix(r.URL.Path, "/.search") },
 			func(next http.Handler, r *http.Request) *reply {
-				return ask(next, alike(r, http.MethodGet, strings.TrimSuffix(r.URL.Path, "/.search"), "", nil))
+				return serve(next, derivedRequest(r, http.MethodGet, strings.TrimSuffix(r.URL.Path, "/.search"), "", nil))
 			})},
-	{"search.groups-are-users", "a search for groups looks at users", instead(searchGroups, func(next http.Handler, r *http.Request) *reply {
-		return ask(next, alike(r, http.MethodPost, strings.Replace(r.URL.Path, "/Groups/", "/Users/", 1), "", readBody(r)))
+	{"search.groups-are-users", "a search for groups returns users", instead(searchGroups, func(next http.Handler, r *http.Request) *reply {
+		return serve(next, derivedRequest(r, http.MethodPost, strings.Replace(r.URL.Path, "/Groups/", "/Users/", 1), "", readBody(r)))
 	})},
 	{"search.groups-unfiltered", "a search for groups ignores its filter", before(searchGroups, func(o *scim.Object) { o.Delete("filter") })},
-	{"search.long-500", "a long search breaks the server",
+	{"search.long-500", "a long search causes 500",
 		refuse(searchUsers, func(o *scim.Object) bool { return len(o.Text("filter")) > 4096 }, func() *reply { return failure(500, "") })},
 }
 
-// first is the first of two results.
+// first returns the first of two results.
 func first[T any](v T, _ bool) T { return v }

@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// sortedBy matches lists of users that are sorted by an attribute, in any letter case; "" stands for any.
+// sortedBy matches lists of users sorted by an attribute, compared case-insensitively. An empty name matches any attribute.
 func sortedBy(attribute string) match {
 	return func(r *http.Request) bool {
 		by := r.URL.Query().Get("sortBy")
@@ -18,7 +18,7 @@ func sortedBy(attribute string) match {
 	}
 }
 
-// rearrange changes the order of the items in the answers to matching requests.
+// rearrange returns a wrapper that changes the order of the items in matching responses.
 func rearrange(m match, fn func(r *http.Request, items []*scim.Object)) wrap {
 	return after(m, func(r *http.Request, rep *reply) {
 		o := rep.object()
@@ -41,7 +41,7 @@ func rearrange(m match, fn func(r *http.Request, items []*scim.Object)) wrap {
 
 func isDescending(r *http.Request) bool { return r.URL.Query().Get("sortOrder") == "descending" }
 
-// absentAt moves the items without an attribute to the beginning or the end.
+// absentAt returns a wrapper that moves the items without an attribute to the start if front is set, and to the end otherwise.
 func absentAt(attribute string, front bool, when func(*http.Request) bool) wrap {
 	return rearrange(sortedBy(attribute), func(r *http.Request, items []*scim.Object) {
 		if !when(r) {
@@ -61,22 +61,22 @@ func absentAt(attribute string, front bool, when func(*http.Request) bool) wrap 
 	})
 }
 
-// unsortedBy ignores sortBy where it names an attribute.
+// unsortedBy returns a wrapper that ignores sortBy for one attribute.
 func unsortedBy(attribute string) wrap {
 	return query(sortedBy(attribute), func(q url.Values) { q.Del("sortBy") })
 }
 
-// sortBreaks answers 500 to lists with a parameter that satisfies when.
+// sortBreaks returns a wrapper that returns 500 for lists of users with a query parameter that satisfies when.
 func sortBreaks(parameter string, when func(string) bool) wrap {
 	return instead(listUsers, func(next http.Handler, r *http.Request) *reply {
 		if when(r.URL.Query().Get(parameter)) {
 			return failure(500, "")
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})
 }
 
-// everyOther reverses every second answer to a matching request.
+// everyOther returns a wrapper that reverses the items of every second matching response.
 func everyOther(m match) wrap {
 	return func(next http.Handler) http.Handler {
 		var n atomic.Int64
@@ -88,7 +88,7 @@ func everyOther(m match) wrap {
 	}
 }
 
-// The mutants of sorting work on servers that sort.
+// The mutants of this area require a server that supports sorting.
 var sort = []Mutant{
 	{"sort.ignored", "sortBy is ignored", query(listUsers, func(q url.Values) { q.Del("sortBy") })},
 	{"sort.order-ignored", "sortOrder is ignored", query(listUsers, func(q url.Values) { q.Del("sortOrder") })},
@@ -97,18 +97,19 @@ var sort = []Mutant{
 			q.Del("sortBy")
 		}
 	})},
-	{"sort.by-code-point", "texts are ordered by code points", rearrange(sortedBy("displayName"), func(r *http.Request, items []*scim.Object) {
-		slices.SortStableFunc(items, func(a, b *scim.Object) int { return strings.Compare(a.Text("displayName"), b.Text("displayName")) })
-		if isDescending(r) {
-			slices.Reverse(items)
-		}
-	})},
-	{"sort.missing-first", "absent values come first when ascending",
+	{"sort.by-code-point", "strings are ordered by code points",
+		rearrange(sortedBy("displayName"), func(r *http.Request, items []*scim.Object) {
+			slices.SortStableFunc(items, func(a, b *scim.Object) int { return strings.Compare(a.Text("displayName"), b.Text("displayName")) })
+			if isDescending(r) {
+				slices.Reverse(items)
+			}
+		})},
+	{"sort.missing-first", "absent values come first in ascending order",
 		absentAt("nickName", true, func(r *http.Request) bool { return !isDescending(r) })},
-	{"sort.missing-last", "absent values come last when descending", absentAt("nickName", false, isDescending)},
-	{"sort.missing-dropped", "who has no value is left out",
+	{"sort.missing-last", "absent values come last in descending order", absentAt("nickName", false, isDescending)},
+	{"sort.missing-dropped", "users without a value are omitted",
 		keep(sortedBy("nickName"), func(_ *http.Request, o *scim.Object) bool { return o.Text("nickName") != "" })},
-	{"sort.doubled", "who has two values is listed twice", after(sortedBy("emails.value"), func(_ *http.Request, rep *reply) {
+	{"sort.doubled", "users with two values are listed twice", after(sortedBy("emails.value"), func(_ *http.Request, rep *reply) {
 		o := rep.object()
 		if !rep.ok() || o == nil {
 			return
@@ -123,7 +124,7 @@ var sort = []Mutant{
 		o.Set("totalResults", len(out))
 		rep.body = o.AppendJSON(nil)
 	})},
-	{"sort.first-not-primary", "a multi-valued attribute is sorted by its first value, whichever is primary",
+	{"sort.first-not-primary", "a multi-valued attribute is sorted by its first value instead of the primary value",
 		rearrange(sortedBy("emails.value"), func(_ *http.Request, items []*scim.Object) {
 			byAddress(items, func(emails []string) string { return emails[0] })
 		})},
@@ -131,12 +132,12 @@ var sort = []Mutant{
 		rearrange(sortedBy("emails.value"), func(_ *http.Request, items []*scim.Object) {
 			byAddress(items, func(emails []string) string { return slices.Max(emails) })
 		})},
-	{"sort.name-case-exact", "the name in sortBy counts with its case", query(sortedBy(""), func(q url.Values) {
+	{"sort.name-case-exact", "the name in sortBy is case-sensitive", query(sortedBy(""), func(q url.Values) {
 		if q.Get("sortBy") == "NAME.familyname" {
 			q.Del("sortBy")
 		}
 	})},
-	{"sort.urn-unknown", "a name with a URN is not recognised in sortBy", query(sortedBy(""), func(q url.Values) {
+	{"sort.urn-unknown", "a name with a URN is not recognized in sortBy", query(sortedBy(""), func(q url.Values) {
 		if strings.HasPrefix(q.Get("sortBy"), "urn:") {
 			q.Del("sortBy")
 		}
@@ -144,36 +145,36 @@ var sort = []Mutant{
 	{"sort.user-name-ignored", "lists cannot be sorted by userName", unsortedBy("userName")},
 	{"sort.user-name-order-ignored", "sortOrder is ignored for userName",
 		query(sortedBy("userName"), func(q url.Values) { q.Del("sortOrder") })},
-	{"sort.reference-reversed", "a list sorted by a reference is turned round",
+	{"sort.reference-reversed", "a list sorted by a reference is in reverse order",
 		rearrange(sortedBy("profileUrl"), func(_ *http.Request, items []*scim.Object) { slices.Reverse(items) })},
-	{"sort.shown-only", "lists are sorted only by what they show",
+	{"sort.shown-only", "sortBy is ignored if attributes does not name the attribute",
 		instead(with(sortedBy(""), "attributes"), func(next http.Handler, r *http.Request) *reply {
 			q := r.URL.Query()
 			q.Del("sortBy")
-			return ask(next, alike(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
+			return serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
 		})},
-	{"sort.date-disordered", "a list sorted by date is in no order of dates",
+	{"sort.date-disordered", "a list sorted by date is not in chronological order",
 		rearrange(sortedBy("meta.created"), func(_ *http.Request, items []*scim.Object) {
 			for i, item := range items {
 				item.Complex("meta").Set("created", []string{"2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z"}[i%2])
 			}
 		})},
-	{"sort.unknown-500", "an unknown name in sortBy breaks the server",
+	{"sort.unknown-500", "an unknown name in sortBy causes 500",
 		sortBreaks("sortBy", func(v string) bool { return strings.Contains(v, "NoSuchAttribute") })},
-	{"sort.unknown-nobody", "an unknown name in sortBy finds nobody",
-		instead(sortedBy("scimconfNoSuchAttribute"), func(http.Handler, *http.Request) *reply { return nobody() })},
-	{"sort.hostile-500", "code in sortBy breaks the server",
+	{"sort.unknown-nobody", "an unknown name in sortBy returns an empty list",
+		instead(sortedBy("scimconfNoSuchAttribute"), func(http.Handler, *http.Request) *reply { return emptyList() })},
+	{"sort.hostile-500", "code in sortBy causes 500",
 		sortBreaks("sortBy", func(v string) bool { return strings.ContainsAny(v, "';(") })},
-	{"sort.unknown-order-500", "an unknown sortOrder breaks the server",
+	{"sort.unknown-order-500", "an unknown sortOrder causes 500",
 		sortBreaks("sortOrder", func(v string) bool { return v == "sideways" })},
-	{"sort.order-alone", "sortOrder without sortBy turns the list round",
+	{"sort.order-alone", "sortOrder without sortBy reverses the list",
 		rearrange(with(listUsers, "sortOrder"), func(r *http.Request, items []*scim.Object) {
 			if r.URL.Query().Get("sortBy") == "" {
 				slices.Reverse(items)
 			}
 		})},
-	{"sort.ties-change", "equal values come in another order each time", everyOther(sortedBy("name.familyName"))},
-	{"sort.pages-reversed", "each page of a descending list is turned round for itself",
+	{"sort.ties-change", "equal values are in another order in every second response", everyOther(sortedBy("name.familyName"))},
+	{"sort.pages-reversed", "each page of a descending list is reversed separately",
 		rearrange(with(sortedBy(""), "count"), func(r *http.Request, items []*scim.Object) {
 			if isDescending(r) {
 				slices.Reverse(items)
@@ -182,7 +183,7 @@ var sort = []Mutant{
 	{"sort.groups-ignored", "groups cannot be sorted", query(listGroups, func(q url.Values) { q.Del("sortBy") })},
 }
 
-// byAddress sorts users by one of their e-mail addresses; who has none comes last.
+// byAddress sorts users by the email address that choose returns. Users without an email address come last.
 func byAddress(items []*scim.Object, choose func(emails []string) string) {
 	key := func(o *scim.Object) string {
 		var emails []string

@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// afterError changes the answers of errors.
+// afterError returns a wrapper that changes error responses.
 func afterError(fn func(rep *reply)) wrap {
 	return after(everything, func(_ *http.Request, rep *reply) {
 		if rep.status >= 400 {
@@ -17,7 +17,7 @@ func afterError(fn func(rep *reply)) wrap {
 	})
 }
 
-// errorMember sets a member of every Error.
+// errorMember returns a wrapper that sets a member of every error response.
 func errorMember(name string, value any) wrap {
 	return afterError(func(rep *reply) {
 		if o := rep.object(); o != nil {
@@ -27,7 +27,7 @@ func errorMember(name string, value any) wrap {
 	})
 }
 
-// raw serves a matching answer byte for byte, its header included.
+// raw returns a wrapper that sends matching responses with exactly the header and body that fn sets.
 func raw(m match, fn func(rep *reply)) wrap {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -35,7 +35,7 @@ func raw(m match, fn func(rep *reply)) wrap {
 				next.ServeHTTP(w, r)
 				return
 			}
-			rep := ask(next, r)
+			rep := serve(next, r)
 			fn(rep)
 			for name, values := range rep.header {
 				w.Header()[name] = values
@@ -46,8 +46,8 @@ func raw(m match, fn func(rep *reply)) wrap {
 	}
 }
 
-// loose lets the first user answer for every other one.
-func loose(next http.Handler) http.Handler {
+// mixUpUsers wraps next so that all users in responses to POST and GET have the id of the first user.
+func mixUpUsers(next http.Handler) http.Handler {
 	var mu sync.Mutex
 	var first *scim.Object
 	return afterBody(either(createUser, readUser), func(o *scim.Object) {
@@ -62,29 +62,30 @@ func loose(next http.Handler) http.Handler {
 	})(next)
 }
 
-var people = either(users, createGroup, readGroup, listGroups, putGroup, patchGroup)
+var usersAndGroups = either(users, createGroup, readGroup, listGroups, putGroup, patchGroup)
 
 var traffic = []Mutant{
-	{"traffic.list-500", "a filter that cannot be read answers 500", after(with(listUsers, "filter"), func(_ *http.Request, rep *reply) {
+	{"traffic.list-500", "a malformed filter causes 500", after(with(listUsers, "filter"), func(_ *http.Request, rep *reply) {
 		if rep.status == 400 {
 			*rep = *failure(500, "")
 		}
 	})},
-	{"traffic.unavailable", "an unknown endpoint answers 503", after(everything, func(r *http.Request, rep *reply) {
+	{"traffic.unavailable", "an unknown endpoint returns 503", after(everything, func(r *http.Request, rep *reply) {
 		if _, c, _ := place(r); c == "" && rep.status == 404 {
 			*rep = *failure(503, "")
 		}
 	})},
-	{"traffic.html", "users are typed text/html",
+	{"traffic.html", "users have the Content-Type text/html",
 		after(readUser, func(_ *http.Request, rep *reply) { rep.header.Set("Content-Type", "text/html") })},
-	{"traffic.untyped", "answers to PATCH have no type",
+	{"traffic.untyped", "PATCH responses have no Content-Type",
 		after(patchUser, func(_ *http.Request, rep *reply) { rep.header.Set("Content-Type", "") })},
-	{"traffic.error-text", "errors are typed text/plain", afterError(func(rep *reply) { rep.header.Set("Content-Type", "text/plain") })},
-	{"traffic.latin-1-everywhere", "names are encoded as ISO 8859-1", afterBodyBytes(people, func(body []byte) []byte {
+	{"traffic.error-text", "error responses have the Content-Type text/plain",
+		afterError(func(rep *reply) { rep.header.Set("Content-Type", "text/plain") })},
+	{"traffic.latin-1-everywhere", "strings are encoded as ISO 8859-1", afterBodyBytes(usersAndGroups, func(body []byte) []byte {
 		return []byte(strings.Replace(string(body), "Conformance", "Conformit\xe4t", 1))
 	})},
-	{"traffic.byte-order-mark", "bodies begin with a byte order mark",
-		afterBodyBytes(people, func(body []byte) []byte { return append([]byte("\uFEFF"), body...) })},
+	{"traffic.byte-order-mark", "bodies start with a byte order mark",
+		afterBodyBytes(usersAndGroups, func(body []byte) []byte { return append([]byte("\uFEFF"), body...) })},
 	{"traffic.two-values", "a newline and a second value follow the body",
 		afterBodyBytes(readUser, func(body []byte) []byte { return append(body, "\nnull"...) })},
 	{"traffic.no-schemas", "items of lists have no schemas", afterBody(listUsers, func(o *scim.Object) {
@@ -92,23 +93,24 @@ var traffic = []Mutant{
 			item.(*scim.Object).Delete("schemas")
 		}
 	})},
-	{"traffic.extension-unnamed", "schemas names the core schema only",
+	{"traffic.extension-unnamed", "schemas contains only the core schema",
 		afterEach(users, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
-	{"traffic.password-hash", "answers to PUT carry the hash of the password",
+	{"traffic.password-hash", "PUT responses contain the hash of the password",
 		afterEach(putUser, func(o *scim.Object) { o.Set("password", "$2a$04$abcdefghijklmnopqrstuv") })},
-	{"traffic.password-echo", "a conflict repeats the request", instead(createUser, func(next http.Handler, r *http.Request) *reply {
-		body := string(readBody(r))
-		rep := ask(next, r)
-		if o := rep.object(); rep.status == 409 && o != nil {
-			o.Set("detail", "cannot store "+body)
-			rep.body = o.AppendJSON(nil)
-		}
-		return rep
-	})},
-	{"traffic.token-echo", "a header repeats the token", after(everything, func(r *http.Request, rep *reply) {
+	{"traffic.password-echo", "a conflict error repeats the request body",
+		instead(createUser, func(next http.Handler, r *http.Request) *reply {
+			body := string(readBody(r))
+			rep := serve(next, r)
+			if o := rep.object(); rep.status == 409 && o != nil {
+				o.Set("detail", "cannot store "+body)
+				rep.body = o.AppendJSON(nil)
+			}
+			return rep
+		})},
+	{"traffic.token-echo", "a response header repeats the token", after(everything, func(r *http.Request, rep *reply) {
 		rep.header.Set("X-Debug-Authorization", r.Header.Get("Authorization"))
 	})},
-	{"traffic.stack-trace", "errors show a stack trace", errorMember("detail", "at com.example.Users.find(Users.java:42)")},
+	{"traffic.stack-trace", "errors contain a stack trace", errorMember("detail", "at com.example.Users.find(Users.java:42)")},
 	{"traffic.error-unnamed", "errors have no schemas", errorMember("schemas", nil)},
 	{"traffic.error-status-number", "the status of an error is a number", afterError(func(rep *reply) {
 		if o := rep.object(); o != nil {
@@ -116,15 +118,15 @@ var traffic = []Mutant{
 			rep.body = o.AppendJSON(nil)
 		}
 	})},
-	{"traffic.error-status-other", "the status of every error is 400 in the body", errorMember("status", "400")},
-	{"traffic.scim-type-unknown", "scimType is a word of the server's own", errorMember("scimType", "notFound")},
+	{"traffic.error-status-other", "the status in the body of every error is 400", errorMember("status", "400")},
+	{"traffic.scim-type-unknown", "scimType is a nonstandard keyword", errorMember("scimType", "notFound")},
 	{"traffic.scim-type-misplaced", "every error has the scimType noTarget", errorMember("scimType", "noTarget")},
-	{"traffic.error-200", "an unknown user answers 200 with an Error", after(readUser, func(_ *http.Request, rep *reply) {
+	{"traffic.error-200", "an unknown user returns 200 with an error body", after(readUser, func(_ *http.Request, rep *reply) {
 		if rep.status == 404 {
 			rep.status = 200
 		}
 	})},
-	{"traffic.refused-but-shown", "a conflict shows the user that is there", after(createUser, func(_ *http.Request, rep *reply) {
+	{"traffic.refused-but-shown", "a conflict error shows the existing user", after(createUser, func(_ *http.Request, rep *reply) {
 		if o := rep.object(); rep.status == 409 && o != nil {
 			o.Set("userName", "somebody@example.com")
 			rep.body = o.AppendJSON(nil)
@@ -135,11 +137,11 @@ var traffic = []Mutant{
 			rep.header.Set("Content-Location", r.URL.Path)
 		}
 	})},
-	{"traffic.location-of-another", "meta.location ends in 1", afterEach(people, func(o *scim.Object) {
+	{"traffic.location-of-another", "meta.location ends in 1", afterEach(usersAndGroups, func(o *scim.Object) {
 		location := o.Complex("meta").Text("location")
 		o.Complex("meta").Set("location", location[:strings.LastIndex(location, "/")]+"/1")
 	})},
-	{"traffic.inner-host", "locations name another host", afterEach(people, func(o *scim.Object) {
+	{"traffic.inner-host", "meta.location contains another host", afterEach(usersAndGroups, func(o *scim.Object) {
 		if _, path, ok := strings.Cut(o.Complex("meta").Text("location"), "/scim/"); ok {
 			o.Complex("meta").Set("location", "http://inner.example:8080/scim/"+path)
 		}
@@ -149,14 +151,14 @@ var traffic = []Mutant{
 			item.(*scim.Object).Delete("id")
 		}
 	})},
-	{"traffic.another-user", "reading a user answers another one", loose},
+	{"traffic.another-user", "reading a user returns another user", mixUpUsers},
 	{"traffic.type-in-lower-case", "meta.resourceType of items of lists is in lower case", afterBody(listUsers, func(o *scim.Object) {
 		for _, item := range o.Array("Resources") {
 			meta := item.(*scim.Object).Complex("meta")
 			meta.Set("resourceType", strings.ToLower(meta.Text("resourceType")))
 		}
 	})},
-	{"traffic.dates-in-lists", "times in lists have no seconds", afterBody(listUsers, func(o *scim.Object) {
+	{"traffic.dates-in-lists", "timestamps in lists have no seconds", afterBody(listUsers, func(o *scim.Object) {
 		for _, item := range o.Array("Resources") {
 			meta := item.(*scim.Object).Complex("meta")
 			meta.Set("lastModified", meta.Text("lastModified")[:16])
@@ -164,41 +166,41 @@ var traffic = []Mutant{
 	})},
 	{"traffic.modified-in-the-past", "PATCH sets lastModified to the epoch",
 		afterEach(patchUser, func(o *scim.Object) { o.Complex("meta").Set("lastModified", "1970-01-01T00:00:00Z") })},
-	{"traffic.tag-and-version", "meta.version has no quotes", afterEach(readUser, func(o *scim.Object) {
+	{"traffic.tag-and-version", "meta.version is not quoted", afterEach(readUser, func(o *scim.Object) {
 		o.Complex("meta").Set("version", strings.Trim(strings.TrimPrefix(o.Complex("meta").Text("version"), "W/"), `"`))
 	})},
 	{"traffic.total-zero", "totalResults of a filtered list is 0",
 		afterBody(with(listUsers, "filter"), func(o *scim.Object) { o.Set("totalResults", 0) })},
-	{"traffic.length-of-nothing", "a 204 has a Content-Length", raw(everything, func(rep *reply) {
+	{"traffic.length-of-nothing", "a 204 response has a Content-Length header", raw(everything, func(rep *reply) {
 		if rep.status == http.StatusNoContent {
 			rep.header.Set("Content-Length", "2")
 		}
 	})},
-	{"traffic.no-challenge", "a wrong token is answered without a challenge",
+	{"traffic.no-challenge", "a wrong token is rejected without a WWW-Authenticate header",
 		after(everything, func(_ *http.Request, rep *reply) { rep.header.Del("WWW-Authenticate") })},
-	{"traffic.no-allow", "a 405 does not say what is allowed",
+	{"traffic.no-allow", "a 405 response has no Allow header",
 		after(everything, func(_ *http.Request, rep *reply) { rep.header.Del("Allow") })},
-	{"traffic.redirect", "lists are redirected to an address with a slash", after(listUsers, func(r *http.Request, rep *reply) {
+	{"traffic.redirect", "lists are redirected to a URL with a trailing slash", after(listUsers, func(r *http.Request, rep *reply) {
 		if rep.ok() && r.Method == http.MethodGet && r.URL.Query().Get("filter") != "" {
 			*rep = reply{status: http.StatusMovedPermanently, header: http.Header{"Location": {r.URL.Path + "/"}}}
 		}
 	})},
-	{"traffic.public", "users may be cached by everybody",
+	{"traffic.public", "users may be stored in shared caches",
 		after(readUser, func(_ *http.Request, rep *reply) { rep.header.Set("Cache-Control", "public, max-age=60") })},
-	{"traffic.two-primaries", "two addresses are primary", afterEach(readUser, func(o *scim.Object) {
+	{"traffic.two-primaries", "two email addresses are primary", afterEach(readUser, func(o *scim.Object) {
 		second := scim.NewObject(scim.Member{Name: "value", Value: "second@example.com"}, scim.Member{Name: "primary", Value: true})
 		o.Set("emails", append(o.Array("emails"), second))
 	})},
-	{"traffic.active-as-text", "active is a text in lists", afterBody(listUsers, func(o *scim.Object) {
+	{"traffic.active-as-text", "active is a string in lists", afterBody(listUsers, func(o *scim.Object) {
 		for _, item := range o.Array("Resources") {
 			item.(*scim.Object).Set("active", "true")
 		}
 	})},
-	{"traffic.undeclared", "users carry a member that no schema declares",
+	{"traffic.undeclared", "users have an attribute that no schema defines",
 		afterEach(readUser, func(o *scim.Object) { o.Set("internalState", "x") })},
 }
 
-// afterBodyBytes changes the bytes of a matching request's successful answer.
+// afterBodyBytes returns a wrapper that changes the bytes of successful matching responses.
 func afterBodyBytes(m match, fn func(body []byte) []byte) wrap {
 	return after(m, func(_ *http.Request, rep *reply) {
 		if rep.ok() && len(rep.body) > 0 {

@@ -14,28 +14,28 @@ import (
 // Variants returns every variant. The caller may change the slice.
 func Variants() []Variant {
 	return []Variant{
-		{"patch-204", "PATCH answers 204 without a body, unless attributes asks for one",
+		{"patch-204", "PATCH returns 204 without a body unless the request has attributes",
 			after(either(patchUser, patchGroup), func(r *http.Request, rep *reply) {
 				if rep.status == 200 && !r.URL.Query().Has("attributes") {
 					*rep = reply{status: 204, header: http.Header{}}
 				}
 			})},
-		{"patch-200", "PATCH answers 200 with the resource",
+		{"patch-200", "PATCH returns 200 with the resource",
 			instead(either(patchUser, patchGroup), func(next http.Handler, r *http.Request) *reply {
-				rep := ask(next, r)
+				rep := serve(next, r)
 				if rep.ok() {
-					return ask(next, alike(r, http.MethodGet, r.URL.Path, r.URL.RawQuery, nil))
+					return serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, r.URL.RawQuery, nil))
 				}
 				return rep
 			})},
-		{"group-name-unique", "a second group of one displayName answers 409", func(next http.Handler) http.Handler {
+		{"group-name-unique", "a second group with the same displayName is rejected with 409", func(next http.Handler) http.Handler {
 			posted := &names{}
 			return refuse(createGroup, func(o *scim.Object) bool { return o.Text("displayName") != "" && posted.add(o.Text("displayName")) },
 				func() *reply { return failure(409, scim.Uniqueness) })(next)
 		}},
-		{"unknown-members-refused", "a member that does not exist answers 400",
+		{"unknown-members-refused", "an unknown member is rejected with 400",
 			refuse(either(createGroup, putGroup, patchGroup), namesAbsent, func() *reply { return failure(400, scim.InvalidValue) })},
-		{"unknown-members-dropped", "a member that does not exist is left out, and the others are kept",
+		{"unknown-members-dropped", "an unknown member is ignored, the other members are stored",
 			before(either(createGroup, putGroup, patchGroup), func(o *scim.Object) {
 				dropAbsent(o, "members")
 				for _, item := range o.Array("Operations") {
@@ -44,7 +44,7 @@ func Variants() []Variant {
 					}
 				}
 			})},
-		{"open-discovery", "discovery answers without credentials", func(next http.Handler) http.Handler {
+		{"open-discovery", "discovery endpoints need no credentials", func(next http.Handler) http.Handler {
 			known := &memory{}
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				const once = "credentials"
@@ -56,7 +56,7 @@ func Variants() []Variant {
 						r.Header.Set("Authorization", good)
 					}
 				}
-				rep := ask(next, r)
+				rep := serve(next, r)
 				if rep.ok() && credentials != "" {
 					known.put(once, credentials)
 				}
@@ -65,15 +65,15 @@ func Variants() []Variant {
 		}},
 		{"no-content-location", "Content-Location is absent",
 			after(everything, func(_ *http.Request, rep *reply) { rep.header.Del("Content-Location") })},
-		{"content-location", "Content-Location is the address of the resource",
+		{"content-location", "Content-Location is the URL of the resource",
 			after(either(createUser, readUser), func(_ *http.Request, rep *reply) {
 				if l := rep.object().Complex("meta").Text("location"); rep.ok() && l != "" {
 					rep.header.Set("Content-Location", l)
 				}
 			})},
-		{"me-not-implemented", "/Me answers 501", refusing(ofMe, 501)},
-		{"me-redirects", "/Me redirects to the own resource", instead(reads(ofMe), func(next http.Handler, r *http.Request) *reply {
-			rep := ask(next, r)
+		{"me-not-implemented", "/Me returns 501", refusing(ofMe, 501)},
+		{"me-redirects", "/Me redirects to the resource of the token", instead(reads(ofMe), func(next http.Handler, r *http.Request) *reply {
+			rep := serve(next, r)
 			if location := rep.object().Complex("meta").Text("location"); rep.ok() && location != "" {
 				return &reply{status: http.StatusPermanentRedirect, header: http.Header{"Location": {location}}}
 			}
@@ -85,23 +85,23 @@ func Variants() []Variant {
 			}
 			rep.body = bytes.ReplaceAll(rep.body, []byte(`"W/\"`), []byte(`"\"`))
 		})},
-		{"me-is-there", "/Me answers something else than 501",
+		{"me-is-there", "/Me returns 404 instead of 501",
 			instead(func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/Me") }, func(http.Handler, *http.Request) *reply {
 				return failure(404, "")
 			})},
-		{"no-scim-type", "400 without scimType for a missing or mistyped value",
+		{"no-scim-type", "a missing or mistyped value is rejected with 400 without scimType",
 			after(either(createUser, createGroup, putUser), func(_ *http.Request, rep *reply) {
 				if rep.status == 400 {
 					*rep = *failure(400, "")
 				}
 			})},
-		{"invalid-syntax", "400 invalidSyntax for a missing value",
+		{"invalid-syntax", "a missing value is rejected with 400 invalidSyntax",
 			after(either(createUser, createGroup, putUser), func(_ *http.Request, rep *reply) {
 				if rep.status == 400 {
 					*rep = *failure(400, scim.InvalidSyntax)
 				}
 			})},
-		{"no-etag", "ETag and meta.version are absent, and not advertised", func(next http.Handler) http.Handler {
+		{"no-etag", "ETag and meta.version are absent and not advertised", func(next http.Handler) http.Handler {
 			bare := afterEach(everything, func(o *scim.Object) {
 				o.Complex("meta").Delete("version")
 				if etag := o.Complex("etag"); etag != nil {
@@ -114,7 +114,7 @@ func Variants() []Variant {
 			o.Complex("meta").Delete("created")
 			o.Complex("meta").Delete("lastModified")
 		})},
-		{"schemas-reversed", "schemas come in another order", afterEach(users, func(o *scim.Object) {
+		{"schemas-reversed", "schemas is in another order", afterEach(users, func(o *scim.Object) {
 			schemas := slices.Clone(o.Array("schemas"))
 			slices.Reverse(schemas)
 			o.Set("schemas", schemas)
@@ -150,28 +150,29 @@ func Variants() []Variant {
 				o.Delete("Resources")
 			}
 		})},
-		{"one-of-a-type", "two elements of one type in a list of a user answer 400", func(next http.Handler) http.Handler {
-			twice := func(o *scim.Object) bool { return typedTwice(o) || anyOp(typedTwice)(o) }
-			return refuse(either(createUser, putUser, patchUser), twice, func() *reply { return failure(400, scim.InvalidValue) })(next)
-		}},
+		{"one-of-a-type", "two elements with the same type in an attribute of a user are rejected with 400",
+			func(next http.Handler) http.Handler {
+				twice := func(o *scim.Object) bool { return typedTwice(o) || anyOp(typedTwice)(o) }
+				return refuse(either(createUser, putUser, patchUser), twice, func() *reply { return failure(400, scim.InvalidValue) })(next)
+			}},
 		{"roles-without-types",
-			"the schema has an empty list of types for roles, as in RFC 7643 section 8.7.1, and a role with a type answers 400",
+			"the schema has an empty list of types for roles, as in RFC 7643 section 8.7.1, and a role with a type is rejected with 400",
 			func(next http.Handler) http.Handler {
 				typed := func(o *scim.Object) bool { return typedRole(o) || anyOp(typedRole)(o) }
 				return refuse(either(createUser, putUser, patchUser), typed, func() *reply { return failure(400, scim.InvalidValue) })(
 					afterEach(either(listSchemas, on("GET", "Schemas", true)), untypedRoles)(next))
 			}},
-		{"plain-json", "answers are typed application/json", after(everything, func(_ *http.Request, rep *reply) {
+		{"plain-json", "responses have the Content-Type application/json", after(everything, func(_ *http.Request, rep *reply) {
 			if len(rep.body) > 0 {
 				rep.header.Set("Content-Type", "application/json")
 			}
 		})},
-		{"charset", "answers are typed with a charset", after(everything, func(_ *http.Request, rep *reply) {
+		{"charset", "the Content-Type of responses has a charset parameter", after(everything, func(_ *http.Request, rep *reply) {
 			if len(rep.body) > 0 {
 				rep.header.Set("Content-Type", "application/scim+json; charset=utf-8")
 			}
 		})},
-		{"put-defaults", "PUT gives an absent attribute a default", before(putUser, func(o *scim.Object) {
+		{"put-defaults", "PUT sets an absent attribute to a default", before(putUser, func(o *scim.Object) {
 			if _, ok := o.Get("locale"); !ok {
 				o.Set("locale", "en-GB")
 			}
@@ -184,33 +185,34 @@ func Variants() []Variant {
 						return invalidFilter()
 					}
 				}
-				return ask(next, r)
+				return serve(next, r)
 			})},
-		{"page-of-three", "pages hold at most three items", query(either(listUsers, listGroups), func(q url.Values) {
+		{"page-of-three", "pages have at most three items", query(either(listUsers, listGroups), func(q url.Values) {
 			if c := q.Get("count"); len(c) > 1 && c[0] != '-' || c > "3" || c == "" {
 				q.Set("count", "3")
 			}
 		})},
-		{"unknown-attribute-400", "a filter on an unknown attribute answers 400", filterAnswer(contains("NoSuchAttribute"), invalidFilter)},
-		{"nulls", "unassigned attributes are written as null and as empty arrays", afterEach(users, func(o *scim.Object) {
+		{"unknown-attribute-400", "a filter on an unknown attribute is rejected with 400",
+			filterAnswer(contains("NoSuchAttribute"), invalidFilter)},
+		{"nulls", "unassigned attributes are returned as null and as empty arrays", afterEach(users, func(o *scim.Object) {
 			for name, value := range map[string]any{"nickName": nil, "title": nil, "photos": []any{}} {
 				if _, there := o.Get(name); !there {
 					o.Set(name, value)
 				}
 			}
 		})},
-		{"errors-say-more", "errors carry members and headers of the server's own", after(everything, func(_ *http.Request, rep *reply) {
+		{"errors-say-more", "errors have additional members and headers", after(everything, func(_ *http.Request, rep *reply) {
 			if o := rep.object(); rep.status >= 400 && o != nil {
 				o.Set("id", "request-4711")
 				rep.header.Set("X-Request-Id", "request-4711")
 				rep.body = o.AppendJSON(nil)
 			}
 		})},
-		{"private-cache", "answers may be stored by the client alone",
+		{"private-cache", "responses may be stored only in private caches",
 			after(everything, func(_ *http.Request, rep *reply) { rep.header.Set("Cache-Control", "private, no-cache") })},
-		{"search-location", "the answer to a search has a Location, as nothing forbids",
+		{"search-location", "the search response has a Location header, which the RFCs do not forbid",
 			after(searchUsers, func(_ *http.Request, rep *reply) { rep.header.Set("Location", "/Users/.search") })},
-		{"schemas-of-what-is-shown", "a projected user names the schema of the extension only when it shows data of it",
+		{"schemas-of-what-is-shown", "schemas of a projected user contains the extension only if its data is returned",
 			after(with(readUser, "attributes"), func(_ *http.Request, rep *reply) {
 				o := rep.object()
 				if _, extended := o.Get(scim.EnterpriseUserSchema); rep.ok() && !extended {
@@ -218,21 +220,22 @@ func Variants() []Variant {
 					rep.body = o.AppendJSON(nil)
 				}
 			})},
-		{"few-attributes", "only userName, externalId and id can be filtered by",
+		{"few-attributes", "filters support only userName, externalId and id",
 			instead(with(listUsers, "filter"), func(next http.Handler, r *http.Request) *reply {
 				bare := strings.ToLower(quoted.ReplaceAllString(r.URL.Query().Get("filter"), ""))
 				if strings.Contains(bare, "username") || strings.Contains(bare, "externalid") || strings.HasPrefix(bare, "id ") {
 					if !slices.ContainsFunc(
 						[]string{"title", "usertype", "displayname", "nickname", "active", "name.", "meta.", "emails", "schemas", "urn:"},
 						func(a string) bool { return strings.Contains(bare, a) }) {
-						return ask(next, r)
+						return serve(next, r)
 					}
 				}
 				return invalidFilter()
 			})},
-		{"attributes-undeclared", "users have neither nickName nor profileUrl: not listed, dropped from bodies, refused in paths and filters",
+		{"attributes-undeclared",
+			"nickName and profileUrl are not supported: not in the schema, ignored in bodies, rejected in paths and filters",
 			undeclared("nickName", "profileUrl")},
-		{"no-paging-echo", "startIndex and itemsPerPage are absent when everything is on the page",
+		{"no-paging-echo", "startIndex and itemsPerPage are absent when the page contains all results",
 			afterBody(either(listUsers, listGroups), func(o *scim.Object) {
 				if v, _ := o.Get("totalResults"); scim.Equal(v, jsonInteger(len(o.Array("Resources")))) {
 					o.Delete("startIndex")
@@ -244,7 +247,8 @@ func Variants() []Variant {
 
 var quoted = regexp.MustCompile(`"(\\.|[^"\\])*"`)
 
-// undeclared takes attributes out of users and out of their schema.
+// undeclared returns a wrapper that removes support for attributes of users: not in the schema, ignored in bodies, rejected in paths and
+// filters.
 func undeclared(names ...string) wrap {
 	drop := func(o *scim.Object) {
 		for _, name := range names {
@@ -279,7 +283,7 @@ func undeclared(names ...string) wrap {
 	}
 }
 
-// typedTwice tells whether a list in a body, or in a value of an operation, has two elements of one type.
+// typedTwice reports whether a list in a body, or in the value of an operation, has two elements with the same type.
 func typedTwice(o *scim.Object) bool {
 	for _, v := range o.All() {
 		if inner, ok := v.(*scim.Object); ok && typedTwice(inner) {
@@ -302,7 +306,7 @@ func typedTwice(o *scim.Object) bool {
 	return false
 }
 
-// typedRole tells whether a body, or an operation, gives a role a type.
+// typedRole reports whether a body, or an operation, sets the type of a role.
 func typedRole(o *scim.Object) bool {
 	roles := slices.Concat(o.Array("roles"), o.Complex("value").Array("roles"))
 	if path := strings.ToLower(o.Text("path")); strings.HasPrefix(strings.TrimPrefix(path, strings.ToLower(scim.UserSchema)+":"), "roles") {
@@ -317,7 +321,7 @@ func typedRole(o *scim.Object) bool {
 	})
 }
 
-// untypedRoles says in the schema of users that roles have no types.
+// untypedRoles sets the canonical values of the type of roles to an empty list in the User schema.
 func untypedRoles(o *scim.Object) {
 	for _, a := range o.Array("attributes") {
 		attribute, ok := a.(*scim.Object)
@@ -332,13 +336,13 @@ func untypedRoles(o *scim.Object) {
 	}
 }
 
-// isAbsent tells whether a reference is one to the id that no target hands out.
+// isAbsent reports whether a reference contains the id that no target assigns.
 func isAbsent(v any) bool {
 	m, ok := v.(*scim.Object)
 	return ok && strings.HasSuffix(m.Text("value"), "no-such-id")
 }
 
-// namesAbsent tells whether a body refers to somebody who does not exist.
+// namesAbsent reports whether a body refers to an unknown id.
 func namesAbsent(o *scim.Object) bool {
 	if slices.ContainsFunc(o.Array("members"), isAbsent) {
 		return true
@@ -346,7 +350,7 @@ func namesAbsent(o *scim.Object) bool {
 	return anyOp(func(op *scim.Object) bool { return slices.ContainsFunc(op.Array("value"), isAbsent) })(o)
 }
 
-// dropAbsent takes references to nobody out of a list.
+// dropAbsent removes references to unknown ids from a list.
 func dropAbsent(o *scim.Object, list string) {
 	if all := o.Array(list); slices.ContainsFunc(all, isAbsent) {
 		o.Set(list, slices.DeleteFunc(slices.Clone(all), isAbsent))
@@ -356,7 +360,7 @@ func dropAbsent(o *scim.Object, list string) {
 func jsonInteger(n int) any {
 	v, err := scim.Value(n)
 	if err != nil {
-		panic(err) // an integer always has a JSON form
+		panic(err) // unreachable: an integer is always valid JSON
 	}
 	return v
 }

@@ -21,6 +21,9 @@ type Permission struct {
 	Links       rest.Links  `json:"_links" readOnly:"true" doc:"Links to the permission and its role."`
 }
 
+// SchemaName implements rest.SchemaNamer.
+func (Permission) SchemaName() string { return "iam.Permission" }
+
 // Permissions are all permissions of a role.
 type Permissions struct {
 	Permissions []Permission `json:"permissions" readOnly:"true" doc:"The permissions."`
@@ -31,6 +34,9 @@ type Conditions struct {
 	Include map[string][]string `json:"include,omitempty" doc:"Attributes that it covers, under the key svc:ResourceAttribute/User/Profile."`
 	Exclude map[string][]string `json:"exclude,omitempty" doc:"The attributes that the permission is not about, under the same key."`
 }
+
+// SchemaName implements rest.SchemaNamer.
+func (Conditions) SchemaName() string { return "iam.Conditions" }
 
 // conditionKey is the only thing that conditions can be about.
 const conditionKey = "svc:ResourceAttribute/User/Profile"

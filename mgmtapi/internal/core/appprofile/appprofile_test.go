@@ -14,7 +14,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// attributes are those that users can have in these tests.
+// attributes holds the attributes of users in these tests.
 var attributes = map[string]expression.Kind{
 	"login": expression.String, "firstName": expression.String, "middleName": expression.String, "lastName": expression.String,
 	"nickName": expression.String,
@@ -32,23 +32,23 @@ func ada() *appprofile.Values {
 func TestUserName_FromTemplate(t *testing.T) {
 	cases := map[string]struct{ template, want string }{
 		"from the login":                     {"${source.login}", "ada@northwind.example"},
-		"from the user under its other name": {"${user.login}", "ada@northwind.example"},
+		"from the user object":               {"${user.login}", "ada@northwind.example"},
 		"with literal text around":           {"nw-${source.firstName}.${source.lastName}-x", "nw-Ada.Lindqvist-x"},
-		"from the part before the sign":      {`${fn:substringBefore(source.login, "@")}`, "ada"},
+		"from the part before the @":         {`${fn:substringBefore(source.login, "@")}`, "ada"},
 		"with single quotes and spaces":      {`${ fn:substringBefore( source.login , '@' ) }`, "ada"},
 		"from nested calls":                  {`${fn:substringBefore(fn:substringBefore(source.login, "@"), "d")}`, "a"},
 		"whole when the separator is absent": {`${fn:substringBefore(source.nickName, "@")}`, "ada.l"},
 		"whole when the separator is empty":  {`${fn:substringBefore(source.login, source.middleName)}`, "ada@northwind.example"},
-		"with nothing for an unset value":    {"${source.firstName}${source.middleName}", "Ada"},
-		"from literal text alone":            {"everybody", "everybody"},
+		"without an unset value":             {"${source.firstName}${source.middleName}", "Ada"},
+		"from literal text alone":            {"every user", "every user"},
 		"from a quoted string":               {`${"$"}{x}`, "${x}"},
-		"as nothing when empty":              {"", ""},
+		"empty for an empty string":          {"", ""},
 		"from a function":                    {"${String.toUpperCase(source.lastName)}", "LINDQVIST"},
 		"from an operator":                   {`${source.firstName + "x"}`, "Adax"},
 		"from a condition":                   {`${source.driver ? "d-" + source.nickName : source.nickName}`, "d-ada.l"},
 		"from a number":                      {"${source.shoeSize}", "38.5"},
 		"from the application":               {"${app.label}-${source.nickName}", "HR-ada.l"},
-		"with nothing for what is gone":      {"x${source.gone}", "x"},
+		"without a removed attribute":        {"x${source.gone}", "x"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -63,18 +63,18 @@ func TestUserName_FromTemplate(t *testing.T) {
 
 func TestCheckTemplate_RejectsInvalid(t *testing.T) {
 	cases := map[string]struct{ template, clue string }{
-		"when an attribute is unknown":  {"${source.hatSize}", "hatSize"},
-		"when the owner is unknown":     {"${planet.login}", "planet"},
-		"when the owner lacks it":       {"${org.login}", "login"},
-		"when the owner is missing":     {"${login}", "login"},
-		"when the attribute is missing": {"${source.}", "unexpected"},
-		"when the function is unknown":  {"${String.upper(source.login)}", "String.upper"},
-		"when it is not closed":         {"${source.login", "not closed"},
-		"when the expression is empty":  {"${}", "empty"},
-		"when an argument is missing":   {"${fn:substringBefore(source.login)}", "not enough arguments"},
-		"when the call is not closed":   {`${fn:substringBefore(source.login, "@"}`, "unexpected token"},
-		"when a string is not closed":   {`${fn:substringBefore(source.login, "@)}`, "not closed"},
-		"when it is too long":           {strings.Repeat("x", appprofile.MaxTemplateLength+1), "longer"},
+		"when an attribute is unknown":                 {"${source.hatSize}", "hatSize"},
+		"when the owner is unknown":                    {"${planet.login}", "planet"},
+		"when the attribute belongs to another object": {"${org.login}", "login"},
+		"when the owner is missing":                    {"${login}", "login"},
+		"when the attribute is missing":                {"${source.}", "unexpected"},
+		"when the function is unknown":                 {"${String.upper(source.login)}", "String.upper"},
+		"when it is not closed":                        {"${source.login", "not closed"},
+		"when the expression is empty":                 {"${}", "empty"},
+		"when an argument is missing":                  {"${fn:substringBefore(source.login)}", "not enough arguments"},
+		"when the call is not closed":                  {`${fn:substringBefore(source.login, "@"}`, "unexpected token"},
+		"when a string is not closed":                  {`${fn:substringBefore(source.login, "@)}`, "not closed"},
+		"when it is too long":                          {strings.Repeat("x", appprofile.MaxTemplateLength+1), "longer"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestRules_TemplateAsExpression(t *testing.T) {
 		appprofile.Rules(app, &model.Connection{}, &model.Mapping{Direction: model.ToUser})["lastName"])
 }
 
-// property finds a property by its name among those of every kind.
+// property returns the property with a name from those of all kinds.
 func property(name string) (model.Property, bool) {
 	p, ok := map[string]model.Property{
 		"text": {Type: model.PropertyString, MaxLength: new(5)}, "number": {Type: model.PropertyNumber}, "whole": {Type: model.PropertyInteger},
@@ -152,27 +152,27 @@ func TestApply_ConvertsToAttributeType(t *testing.T) {
 		want                  any
 		problem               string
 	}{
-		"a text":                          {"text", "user.firstName", "Ada", ""},
-		"a number as text":                {"text", "user.shoeSize", "38.5", ""},
-		"a truth value as text":           {"text", "user.driver", "true", ""},
-		"nothing":                         {"text", "user.middleName", nil, ""},
-		"nothing for what is gone":        {"text", "user.gone", nil, ""},
-		"nothing for what makes no sense": {"text", "user.gone + user.skills < 3", nil, ""},
-		"a text that is too long":         {"text", "user.lastName", nil, "at most 5"},
-		"a list where there is one value": {"text", "user.skills", nil, "a string"},
-		"a number":                        {"number", "user.shoeSize", 38.5, ""},
-		"a number from a text":            {"number", `"12"`, 12.0, ""},
-		"a text that is no number":        {"number", "user.firstName", nil, "a number"},
-		"infinity":                        {"number", `"1e999"`, nil, "a number"},
-		"no integer":                      {"whole", "user.shoeSize", nil, "an integer"},
-		"an integer":                      {"whole", "String.len(user.firstName)", 3.0, ""},
-		"a flag":                          {"flag", "user.driver", true, ""},
-		"a flag that is false":            {"flag", "NOT user.driver", false, ""},
-		"a flag from a text":              {"flag", `"false"`, false, ""},
-		"a list":                          {"list", "user.skills", []any{"go", "scim"}, ""},
-		"a list of one":                   {"list", "user.firstName", []any{"Ada"}, ""},
-		"an empty list":                   {"list", "Arrays.clear(user.skills)", nil, ""},
-		"a list of texts for numbers":     {"numbers", "user.skills", nil, "Element 0"},
+		"a text":                             {"text", "user.firstName", "Ada", ""},
+		"a number as string":                 {"text", "user.shoeSize", "38.5", ""},
+		"a boolean as string":                {"text", "user.driver", "true", ""},
+		"nothing":                            {"text", "user.middleName", nil, ""},
+		"no value for a removed attribute":   {"text", "user.gone", nil, ""},
+		"no value for incompatible operands": {"text", "user.gone + user.skills < 3", nil, ""},
+		"a string that is too long":          {"text", "user.lastName", nil, "at most 5"},
+		"an array for a single value":        {"text", "user.skills", nil, "a string"},
+		"a number":                           {"number", "user.shoeSize", 38.5, ""},
+		"a number from a string":             {"number", `"12"`, 12.0, ""},
+		"a string that is not a number":      {"number", "user.firstName", nil, "a number"},
+		"infinity":                           {"number", `"1e999"`, nil, "a number"},
+		"not an integer":                     {"whole", "user.shoeSize", nil, "an integer"},
+		"an integer":                         {"whole", "String.len(user.firstName)", 3.0, ""},
+		"a flag":                             {"flag", "user.driver", true, ""},
+		"a false boolean":                    {"flag", "NOT user.driver", false, ""},
+		"a boolean from a string":            {"flag", `"false"`, false, ""},
+		"a list":                             {"list", "user.skills", []any{"go", "scim"}, ""},
+		"an array of one element":            {"list", "user.firstName", []any{"Ada"}, ""},
+		"an empty array":                     {"list", "Arrays.clear(user.skills)", nil, ""},
+		"an array of strings for numbers":    {"numbers", "user.skills", nil, "Element 0"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -204,7 +204,7 @@ func TestApply_KeepsFirstValue(t *testing.T) {
 	require.Nil(t, pushed.Kept)
 
 	later := programs.Compile(rules(model.DontPush, "text", "user.lastName"), property).Apply(user, false, pushed.Profile, nil)
-	require.Equal(t, map[string]any{"text": "Eva"}, later.Profile, "what there is when the rule begins to be of that kind")
+	require.Equal(t, map[string]any{"text": "Eva"}, later.Profile, "the current value when the rule changes to DONT_PUSH")
 
 	immutable := programs.Compile(rules(model.Push, "first", "user.middleName"), property)
 	require.Equal(t, map[string]any{"first": "K"}, immutable.Apply(user, false, nil, nil).Profile, "a first value")
@@ -285,6 +285,6 @@ func TestOverlay_LastLayerWins(t *testing.T) {
 	base := map[string]any{"a": "1", "b": "1", "c": "1"}
 	got := appprofile.Overlay(base, map[string]any{"a": "2", "b": "2"}, map[string]any{"b": "3", "c": nil})
 	require.Empty(t, cmp.Diff(map[string]any{"a": "2", "b": "3"}, got))
-	require.Empty(t, cmp.Diff(map[string]any{"a": "1", "b": "1", "c": "1"}, base), "the base is not changed")
+	require.Empty(t, cmp.Diff(map[string]any{"a": "1", "b": "1", "c": "1"}, base), "the base is not modified")
 	require.Empty(t, cmp.Diff(map[string]any{}, appprofile.Overlay(nil)))
 }

@@ -1,10 +1,7 @@
-// Package appprofile derives what an application knows of a user: the user
-// name, by the template of the application, and the profile, by the rules of the
-// mapping from user attributes to app attributes. It also knows which rules a
-// mapping has by itself, and where the target has an attribute.
+// Package appprofile derives the application's data of a user: the user name, by the template of the application, and the profile, by the
+// rules of the mapping from user attributes to app attributes. It also defines the default rules of a mapping, and the paths of attributes
+// on the target.
 //
-// It is pure: it reads nothing from storage and sends nothing. Which values
-// callers may supply beside the derived ones is decided in
-// mgmtapi/internal/apps/assignments; how a profile looks in SCIM is decided in
-// mgmtapi/internal/apps/desired.
+// The package does no I/O. Which values callers may supply in addition to the derived ones is decided in mgmtapi/internal/apps/assignments.
+// How a profile is represented in SCIM is decided in mgmtapi/internal/apps/desired.
 package appprofile

@@ -11,10 +11,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// defaults is the mapping that applications begin with that provision: which
-// user attribute an app attribute is taken from, and the other way round. All
-// are applied at creation and update. The user name follows the template of the
-// application.
+// defaults is the default mapping of applications that provision: the user attribute of each app attribute, in both directions. All rules
+// are applied at creation and update. The user name follows the template of the application.
 var defaults = []struct{ app, user string }{
 	{"givenName", "firstName"},
 	{"middleName", "middleName"},
@@ -27,10 +25,8 @@ var defaults = []struct{ app, user string }{
 	{"userType", "userType"},
 }
 
-// Rules returns the rules of a mapping by the attribute that they make: those
-// that applications begin with, changed by what the mapping says. m may be nil
-// for the mapping to an application that was never changed, and the connection
-// for an application that has none.
+// Rules returns the rules of a mapping by the attribute that they set: the default rules with the changes of the mapping. m may be nil for
+// a mapping to the application that was never changed, conn for an application without a connection.
 func Rules(app *model.App, conn *model.Connection, m *model.Mapping) map[string]model.MappingRule {
 	rules, provisions := map[string]model.MappingRule{}, app.Provisions(conn)
 	if m != nil && m.Direction == model.ToUser {
@@ -63,9 +59,8 @@ func Rules(app *model.App, conn *model.Connection, m *model.Mapping) map[string]
 	return rules
 }
 
-// CheckRule says what is wrong with the expression of a rule that makes an
-// attribute with the property from a source with the attributes. The error is
-// meant for the caller.
+// CheckRule returns an error if the expression of a rule is invalid. property is the attribute that the rule sets, source holds the
+// attributes of the source. The error is shown to the caller.
 func CheckRule(direction model.MappingDirection, text string, source map[string]expression.Kind, p *model.Property) error {
 	compiled, err := expression.Compile(text, names(direction, source))
 	if err != nil {
@@ -77,12 +72,12 @@ func CheckRule(direction model.MappingDirection, text string, source map[string]
 	case from == expression.Any, from == to, to == expression.Array && single:
 		return nil
 	case single && (to == expression.String || from == expression.String), from == expression.Integer && to == expression.Number:
-		return nil // what does not look like a value of the attribute is known only when there is one
+		return nil // whether the value has the format of the attribute is only known at evaluation
 	}
-	return fmt.Errorf("the expression gives a value of type %s, and the attribute is of type %s", from, p.Type)
+	return fmt.Errorf("the expression returns a value of type %s, but the attribute has the type %s", from, p.Type)
 }
 
-// Mapping is a compiled mapping. It may be used by several goroutines.
+// Mapping is a compiled mapping. It is safe for concurrent use.
 type Mapping struct{ rules []rule }
 
 type rule struct {
@@ -92,8 +87,7 @@ type rule struct {
 	program   *program
 }
 
-// Compile compiles the rules. Those for attributes without a property are left
-// out, and so is the one of the user name.
+// Compile compiles the rules. It omits the rule of the user name and rules for attributes without a property.
 func (p *Programs) Compile(rules map[string]model.MappingRule, property func(name string) (model.Property, bool)) *Mapping {
 	m := &Mapping{}
 	for _, name := range slices.Sorted(maps.Keys(rules)) {
@@ -107,24 +101,23 @@ func (p *Programs) Compile(rules map[string]model.MappingRule, property func(nam
 	return m
 }
 
-// HasRule says whether the mapping has a rule for the attribute.
+// HasRule reports whether the mapping has a rule for the attribute.
 func (m *Mapping) HasRule(attribute string) bool {
 	return slices.ContainsFunc(m.rules, func(r rule) bool { return r.attribute == attribute })
 }
 
-// Outcome is what a mapping makes of a source.
+// Outcome is the result of a mapping.
 type Outcome struct {
 	// Profile holds the attributes that have a value.
 	Profile map[string]any
-	// Kept holds what rules that are applied once have given, nil for nothing.
+	// Kept holds the results of rules that are applied once, nil for rules without a result.
 	Kept map[string]any
-	// Problems say which values fit no attribute, by the attribute.
+	// Problems holds the errors of values that do not fit their attribute, by attribute.
 	Problems map[string]string
 }
 
-// Apply evaluates the rules. Those that are applied once give what they gave
-// before: what is in kept, or in the profile so far when the rule has been one
-// of that kind for no longer. For something new, both are nil and fresh is set.
+// Apply evaluates the rules. A rule that is applied once returns its first result: the value in kept, or the value in profile if the rule
+// was applied at every update before. For a new profile, fresh is set, and profile and kept are nil.
 func (m *Mapping) Apply(v *Values, fresh bool, profile, kept map[string]any) Outcome {
 	out := Outcome{Profile: make(map[string]any, len(m.rules))}
 	for i := range m.rules {
@@ -134,7 +127,7 @@ func (m *Mapping) Apply(v *Values, fresh bool, profile, kept map[string]any) Out
 			value, given = profile[r.attribute], true
 		}
 		if r.property.Mutability == model.Immutable && value == nil {
-			given = false // it can still get its first value
+			given = false // the attribute can still get its first value
 		}
 		if !r.once || !given {
 			var problem string
@@ -158,8 +151,7 @@ func (m *Mapping) Apply(v *Values, fresh bool, profile, kept map[string]any) Out
 	return out
 }
 
-// UserName is what a user name template gives, with its suffix; "" when it
-// gives nothing.
+// UserName returns the result of a user name template, with its suffix, or "" if the template has no result.
 func (p *Programs) UserName(t model.UserNameTemplate, v *Values) string {
 	name := text(p.template(t.Template), v)
 	if name == "" {
@@ -168,7 +160,7 @@ func (p *Programs) UserName(t model.UserNameTemplate, v *Values) string {
 	return name + t.Suffix
 }
 
-// Text is what an expression gives where a text is wanted, "" for nothing.
+// Text returns the result of an expression as a string, "" if there is none.
 func (p *Programs) Text(expression string, v *Values) string {
 	return text(p.expression(expression), v)
 }
@@ -179,8 +171,8 @@ func text(p *program, v *Values) string {
 	return made
 }
 
-// fit brings a value into the type of a property, and says what is wrong with
-// it. What is no value is nil.
+// fit converts a value to the type of a property and returns the error of a value that does not fit. It returns nil for a value that counts
+// as no value.
 func fit(p *model.Property, value any) (any, string) {
 	value = model.PlainValue(value)
 	if model.NoValue(value) {
@@ -196,7 +188,7 @@ func fit(p *model.Property, value any) (any, string) {
 		converted := make([]any, 0, len(list))
 		for _, element := range list {
 			if n, ok := element.(float64); ok && (math.IsNaN(n) || math.IsInf(n, 0)) {
-				return nil, "The value is no number"
+				return nil, "The value is not a number"
 			}
 			if !model.NoValue(element) {
 				converted = append(converted, convert(p.Items.Type, element))
@@ -207,7 +199,7 @@ func fit(p *model.Property, value any) (any, string) {
 		}
 	}
 	if n, ok := value.(float64); ok && (math.IsNaN(n) || math.IsInf(n, 0)) {
-		return nil, "The value is no number"
+		return nil, "The value is not a number"
 	}
 	if problem := p.Problem(value); problem != "" {
 		return nil, problem
@@ -215,7 +207,7 @@ func fit(p *model.Property, value any) (any, string) {
 	return value, ""
 }
 
-// convert brings a single value into a type, where that loses nothing.
+// convert converts a single value to a type, if the conversion is lossless.
 func convert(t model.PropertyType, value any) any {
 	switch v := value.(type) {
 	case float64:
@@ -241,8 +233,8 @@ func convert(t model.PropertyType, value any) any {
 	return value
 }
 
-// Overlay returns base with the layers laid over it, the last one on top.
-// A nil value in a layer clears the attribute. The arguments are not changed.
+// Overlay returns base overlaid by the layers, of which later ones override earlier ones. A nil value in a layer clears the attribute. The
+// arguments are not modified.
 func Overlay(base map[string]any, layers ...map[string]any) map[string]any {
 	out := maps.Clone(base)
 	if out == nil {

@@ -9,21 +9,19 @@ import (
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
-// AttributePath is where the target of an application has an attribute: in the SCIM
-// user or in an extension of it, by itself, as a part of a complex attribute,
-// or in an element of a list.
+// AttributePath is the path of an attribute on the target of an application. It refers to the SCIM user or one of its extensions, and there
+// to an attribute, to a sub-attribute of a complex attribute, or to an element of an array.
 type AttributePath struct {
-	extension string // URN, empty for the user itself
+	extension string // URN, empty for the core schema
 	name, sub string
-	element   []scim.Member // what the element is like, nil for none
+	element   []scim.Member // values that select the element, nil if unset
 }
 
-// taken are the attributes of users that do not come from a profile.
-var taken = []string{"id", "meta", "schemas", "active", "groups", "password", "externalId", "userName"}
+// reserved lists the attributes of users that do not come from a profile.
+var reserved = []string{"id", "meta", "schemas", "active", "groups", "password", "externalId", "userName"}
 
-// ParsePlace reads the place that a namespace and a name give: a URN, empty
-// for that of users, and a path of RFC 7644 section 3.10. The error is meant for
-// the caller.
+// ParsePlace parses the path from a namespace and a name: a URN, empty for the core schema of users, and a path of RFC 7644 section 3.10.
+// The error is shown to the caller.
 func ParsePlace(namespace, name string) (AttributePath, error) {
 	path, err := filter.ParsePath(name)
 	switch {
@@ -33,7 +31,7 @@ func ParsePlace(namespace, name string) (AttributePath, error) {
 		}
 		return AttributePath{}, err
 	case path.Attr.URN != "":
-		return AttributePath{}, errors.New("the URN stands in externalNamespace")
+		return AttributePath{}, errors.New("the URN belongs into externalNamespace")
 	}
 	p := AttributePath{extension: namespace, name: path.Attr.Name, sub: path.Attr.Sub}
 	if scim.EqualName(namespace, scim.UserSchema) {
@@ -42,22 +40,23 @@ func ParsePlace(namespace, name string) (AttributePath, error) {
 	if p.extension != "" && !strings.HasPrefix(strings.ToLower(p.extension), "urn:") {
 		return p, errors.New("the namespace must be a URN")
 	}
-	if p.extension == "" && slices.ContainsFunc(taken, func(t string) bool { return scim.EqualName(t, p.name) }) {
-		return p, errors.New("no profile gives the attribute " + p.name)
+	if p.extension == "" && slices.ContainsFunc(reserved, func(t string) bool { return scim.EqualName(t, p.name) }) {
+		return p, errors.New("a profile cannot set the attribute " + p.name)
 	}
 	if path.Filter == nil {
 		return p, nil
 	}
 	if p.sub = path.Sub; p.sub == "" {
-		return p, errors.New("the path must say which part of the element is meant, as in " + name + ".value")
+		return p, errors.New("the path must name a sub-attribute of the element, such as " + name + ".value")
 	}
 	if !p.describe(path.Filter) {
-		return p, errors.New(`the filter must say with eq and "and" what the element is like, as in [type eq "home"]`)
+		return p, errors.New(`the filter must select the element with eq and "and" only, such as [type eq "home"]`)
 	}
 	return p, nil
 }
 
-// describe collects what a filter says an element is like.
+// describe collects the values that a filter compares the element with. It returns false for filters with other operators than eq and
+// "and".
 func (p *AttributePath) describe(e filter.Expr) bool {
 	switch e := e.(type) {
 	case filter.And:
@@ -71,7 +70,7 @@ func (p *AttributePath) describe(e filter.Expr) bool {
 	return false
 }
 
-// Path is the place as a path of RFC 7644 section 3.10.
+// Path returns the path as in RFC 7644 section 3.10.
 func (p AttributePath) Path() string {
 	path := p.name
 	for i, m := range p.element {
@@ -93,15 +92,13 @@ func (p AttributePath) Path() string {
 	return path
 }
 
-// Within says whether a value at the place would change what the other place
-// holds.
+// Within reports whether a value at the path is part of the value at the other path.
 func (p AttributePath) Within(other AttributePath) bool {
 	a, b := strings.ToLower(p.Path()), strings.ToLower(other.Path())
 	return a == b || strings.HasPrefix(a, b+".") || strings.HasPrefix(a, b+"[")
 }
 
-// Put puts a value into a user: a string, a bool, a float64 or a []any of
-// these. Nil clears what is there.
+// Put sets the value in a user: a string, a bool, a float64 or a []any of these. Nil clears the attribute.
 func (p AttributePath) Put(r *scim.Resource, value any) {
 	o := &r.Object
 	if p.extension != "" {
@@ -120,7 +117,7 @@ func (p AttributePath) Put(r *scim.Resource, value any) {
 	}
 }
 
-// Get reads what a user has at the place, nil for nothing.
+// Get returns the value in a user, nil if it has none.
 func (p AttributePath) Get(r *scim.Resource) any {
 	o := &r.Object
 	if p.extension != "" {
@@ -128,7 +125,7 @@ func (p AttributePath) Get(r *scim.Resource) any {
 	}
 	if p.element != nil {
 		elements := o.Array(p.name)
-		i := slices.IndexFunc(elements, p.like)
+		i := slices.IndexFunc(elements, p.selects)
 		if i < 0 {
 			return nil
 		}
@@ -147,26 +144,26 @@ func (p AttributePath) Get(r *scim.Resource) any {
 	return value
 }
 
-// putElement finds or makes the element. Without a value there is none, and the
-// list is there all the same, so that the element of an earlier value goes.
+// putElement sets the value in the matching element and adds the element if it is missing. Without a value it adds no element, but creates
+// the array, so that an element with an earlier value is removed from the target.
 func (p AttributePath) putElement(o *scim.Object, value any) {
 	elements := o.Array(p.name)
 	if elements == nil {
 		elements = []any{}
 	}
 	if value != nil {
-		i := slices.IndexFunc(elements, p.like)
+		i := slices.IndexFunc(elements, p.selects)
 		if i < 0 {
 			i = len(elements)
 			elements = append(elements, scim.NewObject(p.element...))
 		}
-		elements[i].(*scim.Object).Set(p.sub, value) // like holds for objects alone
+		elements[i].(*scim.Object).Set(p.sub, value) // selects only returns true for objects
 	}
 	o.Set(p.name, elements)
 }
 
-// like says whether an element is the one that is meant.
-func (p AttributePath) like(element any) bool {
+// selects reports whether the path selects the element.
+func (p AttributePath) selects(element any) bool {
 	o, ok := element.(*scim.Object)
 	return ok && !slices.ContainsFunc(p.element, func(m scim.Member) bool {
 		have, there := o.Get(m.Name)
@@ -174,8 +171,7 @@ func (p AttributePath) like(element any) bool {
 	})
 }
 
-// within returns the object that an object has under a name, which it makes
-// when it is missing.
+// within returns the object in a member of an object. It creates the object if it is missing.
 func within(o *scim.Object, name string) *scim.Object {
 	if o.Complex(name) == nil {
 		o.Set(name, scim.NewObject())

@@ -9,14 +9,14 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// appKinds are what expressions may ask of an application, orgKinds of the organisation.
+// appKinds and orgKinds are the attributes of the application and of the organization in expressions.
 var (
 	appKinds = map[string]expression.Kind{"id": expression.String, "name": expression.String, "label": expression.String,
 		"clientId": expression.String}
 	orgKinds = map[string]expression.Kind{"id": expression.String}
 )
 
-// names are what an expression may refer to whose source has the attributes.
+// names returns the names that an expression may refer to. source holds the attributes of the source.
 func names(direction model.MappingDirection, source map[string]expression.Kind) expression.Names {
 	own := "user"
 	if direction == model.ToUser {
@@ -25,18 +25,18 @@ func names(direction model.MappingDirection, source map[string]expression.Kind) 
 	return expression.Names{own: source, "source": source, "app": appKinds, "org": orgKinds}
 }
 
-// open are the names under which everything is evaluated: what is not there any more is null.
-var open = func() expression.Names {
-	whatever := map[string]expression.Kind{expression.AnyAttribute: expression.Any}
-	return expression.Names{"user": whatever, "appuser": whatever, "source": whatever, "app": whatever, "org": whatever}
+// anyNames allows all attributes, for evaluations: attributes that were removed since are null.
+var anyNames = func() expression.Names {
+	everything := map[string]expression.Kind{expression.AnyAttribute: expression.Any}
+	return expression.Names{"user": everything, "appuser": everything, "source": everything, "app": everything, "org": everything}
 }()
 
-// reference is an expression that only names an attribute of the source.
+// reference matches an expression that consists of one attribute of the source.
 var reference = regexp.MustCompile(`^(?:user|appuser|source)\.(\w+)$`)
 
-// program is a compiled expression or template. The zero value gives null.
+// program is a compiled expression or template. The zero value evaluates to null.
 type program struct {
-	attribute string // of the source, when that is all
+	attribute string // of the source, if the expression is only that
 	compiled  interface {
 		Eval(v expression.Values) (any, error)
 	}
@@ -51,26 +51,25 @@ func (p *program) eval(v *Values) any {
 	}
 	got, err := p.compiled.Eval(v.objects())
 	if err != nil {
-		return nil // values that do not fit together have no result
+		return nil // incompatible operands have no result
 	}
 	return got
 }
 
-// template makes an expression of a template.
+// template adapts a template to the interface of expressions.
 type template struct{ *expression.Template }
 
 func (t template) Eval(v expression.Values) (any, error) { return t.Template.Eval(v) }
 
-// TestsGroups says whether the result of an expression may depend on the groups of the user. One that only looks as if it did
-// costs time and changes nothing.
+// TestsGroups reports whether the result of an expression may depend on the groups of the user. A false positive only costs time.
 func TestsGroups(text string) bool {
 	return strings.Contains(text, "isMemberOf") || strings.Contains(text, "Groups.")
 }
 
-// maxPrograms is how many compiled expressions are kept.
+// maxPrograms is the maximum number of cached expressions.
 const maxPrograms = 10_000
 
-// Programs keeps compiled expressions and templates. The zero value is ready; it may be used by several goroutines.
+// Programs caches compiled expressions and templates. The zero value is ready for use. It is safe for concurrent use.
 type Programs struct {
 	mu     sync.Mutex
 	byText map[string]*program
@@ -81,7 +80,7 @@ func (p *Programs) expression(text string) *program {
 		if m := reference.FindStringSubmatch(text); m != nil {
 			return &program{attribute: m[1]}
 		}
-		if compiled, err := expression.Compile(text, open); err == nil {
+		if compiled, err := expression.Compile(text, anyNames); err == nil {
 			return &program{compiled: compiled}
 		}
 		return &program{}
@@ -95,7 +94,7 @@ func (p *Programs) template(text string) *program {
 				return &program{attribute: m[1]}
 			}
 		}
-		if compiled, err := expression.CompileTemplate(text, open); err == nil {
+		if compiled, err := expression.CompileTemplate(text, anyNames); err == nil {
 			return &program{compiled: template{compiled}}
 		}
 		return &program{}
@@ -115,16 +114,16 @@ func (p *Programs) get(key string, compile func() *program) *program {
 	return p.byText[key]
 }
 
-// Values are what expressions are evaluated with.
+// Values holds the input of expressions.
 type Values struct {
 	// Source is the profile that values come from.
 	Source map[string]any
-	// AppID and App are the application.
+	// AppID and App identify the application.
 	AppID string
 	App   *model.App
-	// Org is the id of the organisation.
+	// Org is the id of the organization.
 	Org string
-	// Groups are those of the user. They are only asked for by expressions for which TestsGroups holds.
+	// Groups holds the groups of the user. Only expressions for which TestsGroups is true use them.
 	Groups []expression.Group
 
 	made *expression.Values

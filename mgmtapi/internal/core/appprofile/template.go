@@ -9,15 +9,14 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// DefaultTemplate is the user name template of an application that names none.
+// DefaultTemplate is the user name template of an application without a template.
 const DefaultTemplate = "${source.login}"
 
-// MaxTemplateLength is the longest template accepted, in bytes.
+// MaxTemplateLength is the maximum length of a template, in bytes.
 const MaxTemplateLength = 1024
 
-// CheckTemplate says what is wrong with a user name template: text with
-// expressions in ${...}. The attributes are those that users can have. The error
-// is meant for the caller.
+// CheckTemplate returns an error if a user name template is invalid: text with expressions in ${...}. user holds the attributes that users
+// can have. The error is shown to the caller.
 func CheckTemplate(text string, user map[string]expression.Kind) error {
 	if len(text) > MaxTemplateLength {
 		return fmt.Errorf("the template is longer than %d bytes", MaxTemplateLength)
@@ -26,8 +25,8 @@ func CheckTemplate(text string, user map[string]expression.Kind) error {
 	return err
 }
 
-// templateExpression writes a template with its suffix as one expression:
-// ${source.login} is source.login, x-${source.login} is "x-" + source.login.
+// templateExpression converts a template with its suffix to one expression: ${source.login} to source.login, x-${source.login} to "x-" +
+// source.login.
 func templateExpression(t model.UserNameTemplate) string {
 	var parts []string
 	literal := func(text string) {

@@ -15,24 +15,23 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Entry is what a writer tells of an event.
+// Entry is a system log event as a slice supplies it.
 type Entry struct {
 	Type Type
-	// Targets are what was acted on, the most important one first.
+	// Targets are the objects that the event concerns, the most important one first.
 	Targets []model.LogParty
-	// Failure is why it failed; empty for a success.
+	// Failure is the cause of a failure, empty for a success.
 	Failure string
 	// Debug holds further details. It must not hold secrets.
 	Debug map[string]string
-	// Actor acted. Defaults to the caller of the request, and outside of requests to the service itself.
+	// Actor caused the event. Default: the caller of the request, or the service itself outside of requests.
 	Actor *model.LogParty
 }
 
-// maxText is the length of the longest text of an event that somebody outside has chosen, in bytes.
+// maxText is the maximum length of an externally supplied string in an event, in bytes.
 const maxText = 1000
 
-// Write adds events to the log, in their order. They are there when the transaction of the change that they tell of commits,
-// and never otherwise.
+// Write adds events to the log, in their order. They are committed with the transaction of the change that they describe, or not at all.
 func Write(ctx context.Context, tx *docstore.Tx, d model.Deps, entries ...Entry) error {
 	if len(entries) == 0 {
 		return nil
@@ -53,17 +52,17 @@ func Write(ctx context.Context, tx *docstore.Tx, d model.Deps, entries ...Entry)
 	return d.LogEvents.InsertMany(ctx, tx, events)
 }
 
-// WriteAlone adds events in a transaction of their own, for what was refused: nothing else commits then. A log that cannot be
-// written does not change the answer, so that the error goes to the logger.
+// WriteAlone adds events in a separate transaction, for rejected requests: nothing else is committed. An error is logged and does not
+// change the response.
 func WriteAlone(ctx context.Context, d model.Deps, logger *slog.Logger, entries ...Entry) {
-	ctx = context.WithoutCancel(ctx) // whoever was refused may have left already
+	ctx = context.WithoutCancel(ctx) // the client may have disconnected after the rejection
 	if err := d.Update(ctx, func(tx *docstore.Tx) error { return Write(ctx, tx, d, entries...) }); err != nil {
 		logger.ErrorContext(ctx, "writing the system log failed", "event", entries[0].Type, "error", err)
 	}
 }
 
-// Refused tells the log that the change of the entry was refused, when err says that it was asked for what cannot be, and returns err. That
-// is not what the caller may not do, nor what is not there or not now. A log that cannot be written does not change that.
+// Refused logs the entry as a failure if err rejects an invalid change, and returns err. It does not log missing permissions, missing
+// objects or temporary errors. It ignores errors of the log.
 func Refused(ctx context.Context, d model.Deps, e Entry, err error) error {
 	refused, ok := errors.AsType[*rest.Error](err)
 	if !ok || refused.Code == rest.CodeForbidden {
@@ -79,19 +78,19 @@ func Refused(ctx context.Context, d model.Deps, e Entry, err error) error {
 	return err
 }
 
-// origin is the request, nil for a job, and the id of what the events belong to.
+// origin returns the request, nil for a job, and the transaction id of the events.
 func origin(ctx context.Context) (*model.LogRequest, string) {
 	r := rest.RequestOf(ctx)
 	if r.ID == "" {
 		return nil, "job" + model.NewSecret(jobLength)
 	}
 	return &model.LogRequest{
-		Path: short(harmlessPath(r.Path)), Query: short(harmless(r.Query)), IP: r.IP, UserAgent: short(r.UserAgent),
+		Path: short(redactPath(r.Path)), Query: short(redactQuery(r.Query)), IP: r.IP, UserAgent: short(r.UserAgent),
 		TokenID: rest.Caller(ctx).TokenID,
 	}, r.ID
 }
 
-// jobLength is how many random characters the id of a job has.
+// jobLength is the number of random characters in the id of a job.
 const jobLength = 22
 
 func actor(ctx context.Context, e Entry) model.LogParty {
@@ -101,7 +100,7 @@ func actor(ctx context.Context, e Entry) model.LogParty {
 	return Caller(ctx)
 }
 
-// Caller is who sent the request, as a party; outside of requests it is the service itself.
+// Caller returns the caller of the request as an actor. Outside of requests, it returns the service itself.
 func Caller(ctx context.Context) model.LogParty {
 	caller := rest.Caller(ctx)
 	switch {
@@ -121,21 +120,21 @@ const (
 	service = "svc"
 )
 
-// secretive are parts of the names of parameters whose values are nobody's business.
-var secretive = []string{"token", "secret", "password", "passcode", "assertion", "answer", "code", "key"}
+// sensitiveParameters lists parts of the names of parameters whose values must not be logged.
+var sensitiveParameters = []string{"token", "secret", "password", "passcode", "assertion", "answer", "code", "key"}
 
-// sessions is where the paths of sessions begin, whose ids are secrets.
-const sessions = "/api/v1/sessions/"
+// sessionPath is the prefix of the paths with the id of a session, which is a secret.
+const sessionPath = "/api/v1/sessions/"
 
-// pictures begins what opens a QR code, at the end of paths.
-const pictures = "/qr/"
+// qrCodePath precedes the token of a QR code at the end of a path. The token is a secret.
+const qrCodePath = "/qr/"
 
-// harmlessPath is a path without the id of a session, and without what opens a QR code.
-func harmlessPath(path string) string {
-	if at := strings.LastIndex(path, pictures); at >= 0 {
-		return path[:at+len(pictures)] + "redacted"
+// redactPath returns a path without the id of a session and without the token of a QR code.
+func redactPath(path string) string {
+	if at := strings.LastIndex(path, qrCodePath); at >= 0 {
+		return path[:at+len(qrCodePath)] + "redacted"
 	}
-	id, found := strings.CutPrefix(path, sessions)
+	id, found := strings.CutPrefix(path, sessionPath)
 	if !found {
 		return path
 	}
@@ -143,15 +142,15 @@ func harmlessPath(path string) string {
 	if id == "me" {
 		return path
 	}
-	return strings.TrimSuffix(sessions+"redacted/"+rest, "/")
+	return strings.TrimSuffix(sessionPath+"redacted/"+rest, "/")
 }
 
-// harmless is a query without the values of parameters that may be secret.
-func harmless(query url.Values) string {
+// redactQuery returns a query without the values of sensitive parameters.
+func redactQuery(query url.Values) string {
 	query = maps.Clone(query)
 	for name := range query {
 		lower := strings.ToLower(name)
-		if slices.ContainsFunc(secretive, func(part string) bool { return strings.Contains(lower, part) }) {
+		if slices.ContainsFunc(sensitiveParameters, func(part string) bool { return strings.Contains(lower, part) }) {
 			query[name] = []string{"redacted"}
 		}
 	}
@@ -165,5 +164,5 @@ func short(text string) string {
 	return strings.ToValidUTF8(text, "")
 }
 
-// AsJob is a context whose entries belong to no request: what they tell of was due, whoever was just calling.
+// AsJob returns a context whose events belong to no request, for scheduled work that runs during a request.
 func AsJob(ctx context.Context) context.Context { return rest.Outside(ctx) }

@@ -80,11 +80,11 @@ const (
 	PushRenamed     Type = "application.provision.group_push.mapping.app.group.renamed"
 	PushFailed      Type = "application.provision.group_push.mapping.update.or.delete.failed.with.error"
 
-	// The names of owners are our own.
+	// The specification does not define events for group owners.
 	GroupOwnerAdd    Type = "group.owner.add"
 	GroupOwnerRemove Type = "group.owner.remove"
 
-	// The names of group rules that are changed are our own.
+	// The specification does not define events for changes of group rules.
 	RuleCreate       Type = "group.user_membership.rule.create"
 	RuleUpdate       Type = "group.user_membership.rule.update"
 	RuleDelete       Type = "group.user_membership.rule.delete"
@@ -115,7 +115,7 @@ const (
 	SetResourceDelete         Type = "iam.resourceset.resources.delete"
 	BindingAdd                Type = "iam.resourceset.bindings.add"
 	BindingDelete             Type = "iam.resourceset.bindings.delete"
-	// The names of targets are our own.
+	// The specification does not define events for role targets.
 	RoleTargetAdd    Type = "iam.role.target.add"
 	RoleTargetDelete Type = "iam.role.target.delete"
 
@@ -148,7 +148,7 @@ const (
 	OAuthRevoke    Type = "app.oauth2.as.token.revoke"
 	OrgAccessGrant Type = "app.oauth2.token.grant"
 	OrgRevoke      Type = "app.oauth2.token.revoke"
-	// ConsentRevoke is a name of our own: there is no specified one for a consent that is withdrawn.
+	// ConsentRevoke reports a withdrawn consent. The specification does not define an event for it.
 	ConsentRevoke Type = "app.oauth2.as.consent.revoke"
 
 	HookCreate     Type = "inline_hook.created"
@@ -162,12 +162,12 @@ const (
 	HookKeyUpdate  Type = "hook_key.updated"
 	HookKeyDelete  Type = "hook_key.deleted"
 
-	// The names of SMS templates are our own.
+	// The specification does not define events for SMS templates.
 	SMSTemplateCreate Type = "sms_template.created"
 	SMSTemplateUpdate Type = "sms_template.updated"
 	SMSTemplateDelete Type = "sms_template.deleted"
 
-	// The names of hardware tokens are our own.
+	// The specification does not define events for hardware tokens.
 	HardwareTokenCreate Type = "system.mfa.hardware_token.create"
 	HardwareTokenDelete Type = "system.mfa.hardware_token.delete"
 	FactorActivate      Type = "user.mfa.factor.activate"
@@ -181,12 +181,13 @@ const (
 
 	TokenCreate Type = "system.api_token.create"
 	TokenRevoke Type = "system.api_token.revoke"
-	// TokenRefuse is a name of our own: a token was sent that is unknown, has expired, or whose owner is not active.
+	// TokenRefuse reports a request with an API token that is unknown or expired, or whose owner is not active. The specification does not
+	// define an event for it.
 	TokenRefuse Type = "system.api_token.refuse"
 	RateLimit   Type = "system.org.rate_limit.violation"
 )
 
-// messages are the event types with what they tell people.
+// messages holds the display message of each event type.
 var messages = map[Type]string{
 	HardwareTokenCreate:       "Add a hardware token",
 	HardwareTokenDelete:       "Delete a hardware token",
@@ -357,5 +358,5 @@ func Types() []Type {
 	return types
 }
 
-// Message is what an event type tells people.
+// Message returns the display message of an event type.
 func (t Type) Message() string { return messages[t] }

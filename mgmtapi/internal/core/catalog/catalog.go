@@ -19,19 +19,17 @@ const (
 	OpenIDConnect       Mode = "OPENID_CONNECT"
 )
 
-// Traits are the consequences of a sign-on mode.
+// Traits are the properties of a sign-on mode.
 type Traits struct {
-	// UserCredentials says that the mode signs in with credentials kept here,
-	// so that the application has a credential scheme.
+	// UserCredentials is true if the mode signs in with credentials that the service stores, so that the application has a credential scheme.
 	UserCredentials bool
-	// Provisioning says that the application can have a provisioning connection.
+	// Provisioning is true if the application can have a provisioning connection.
 	Provisioning bool
-	// Signing says that the application signs what it sends, so that it has a
-	// key from the start.
+	// Signing is true if the application signs assertions or tokens, so that it has a key from the start.
 	Signing bool
 }
 
-// traits has one row for each mode.
+// traits has one entry for each mode.
 var traits = []struct {
 	mode Mode
 	Traits
@@ -45,8 +43,7 @@ var traits = []struct {
 	{OpenIDConnect, Traits{Signing: true}},
 }
 
-// Modes returns the modes that can be created, in the order of the
-// documentation.
+// Modes returns the modes that can be created, in the order of the documentation.
 func Modes() []Mode {
 	modes := make([]Mode, 0, len(traits))
 	for _, t := range traits {
@@ -55,8 +52,7 @@ func Modes() []Mode {
 	return modes
 }
 
-// Traits returns the consequences of the mode; those of an unknown mode are
-// all false.
+// Traits returns the traits of the mode. For an unknown mode, they are all false.
 func (m Mode) Traits() Traits {
 	for _, t := range traits {
 		if t.mode == m {
@@ -66,10 +62,10 @@ func (m Mode) Traits() Traits {
 	return Traits{}
 }
 
-// Known says whether applications can have the mode.
+// Known reports whether applications can have the mode.
 func (m Mode) Known() bool { return slices.Contains(Modes(), m) }
 
-// Kind is the kind of value that a setting takes.
+// Kind is the type of the value of a setting.
 type Kind int
 
 // The kinds of settings.
@@ -77,42 +73,38 @@ const (
 	Text   Kind = iota // a string
 	URL                // a string that is an absolute http or https URL
 	Bool               // a boolean
-	Object             // an object, kept as it is
-	List               // an array, kept as it is
-	Any                // a value of any kind, kept as it is
+	Object             // an object, stored unchanged
+	List               // an array, stored unchanged
+	Any                // a value of any type, stored unchanged
 )
 
-// Setting is one member of settings.app or settings.signOn.
+// Setting is a member of settings.app or settings.signOn.
 type Setting struct {
 	Name     string
 	Kind     Kind
 	Required bool
-	// Alias is another spelling that clients send; answers carry Name.
+	// Alias is another name that requests may use. Responses contain Name.
 	Alias string
 }
 
-// Entry is one application that can be added.
+// Entry is an application that can be added.
 type Entry struct {
-	// Name is what clients give in "name". It is empty for the custom
-	// applications, whose name is generated.
+	// Name is the value of "name" in requests. It is empty for the custom applications, whose name is generated.
 	Name string
-	// Modes are the sign-on modes of the entry; the first one is its own.
+	// Modes lists the sign-on modes of the entry. The first one is the default.
 	Modes []Mode
 	// App lists the members of settings.app.
 	App []Setting
 	// SignOn lists the members of settings.signOn; see SignOnFor.
 	SignOn []Setting
-	// SCIM says that the integration provisions users, so that app users have
-	// a profile from the start and not only once a connection is configured.
+	// SCIM is true if the integration provisions users, so that app users have a profile even before a connection is configured.
 	SCIM bool
 }
 
-// Custom says that instances of the entry get a generated name and are
-// provisioned in the style of custom integrations.
+// Custom reports whether instances of the entry have a generated name and are provisioned in the style of custom integrations.
 func (e *Entry) Custom() bool { return e.Name == "" }
 
-// SignOnFor returns the members that settings.signOn has in the mode: the
-// browser plugin is configured by settings.app alone.
+// SignOnFor returns the members of settings.signOn in the mode. The mode BROWSER_PLUGIN has none: settings.app configures it.
 func (e *Entry) SignOnFor(m Mode) []Setting {
 	if m == BrowserPlugin {
 		return nil
@@ -120,7 +112,7 @@ func (e *Entry) SignOnFor(m Mode) []Setting {
 	return e.SignOn
 }
 
-// Has says whether the entry can be created with the mode.
+// Has reports whether the entry can be created with the mode.
 func (e *Entry) Has(m Mode) bool { return slices.Contains(e.Modes, m) }
 
 func text(name string) Setting             { return Setting{Name: name, Kind: Text} }
@@ -131,16 +123,15 @@ func list(name string) Setting             { return Setting{Name: name, Kind: Li
 func required(s Setting) Setting           { s.Required = true; return s }
 func also(s Setting, alias string) Setting { s.Alias = alias; return s }
 
-// named is the shape that integrations known by name share.
+// named returns an entry with the settings that all integrations known by name share.
 func named(name string, modes ...Mode) Entry {
 	return Entry{Name: name, Modes: modes, App: []Setting{link("url"), text("orgName")}, SignOn: samlOptions}
 }
 
-// provisioned marks an integration that provisions users from the start.
+// provisioned sets SCIM: the integration provisions users.
 func provisioned(e Entry) Entry { e.SCIM = true; return e }
 
-// AttributeStatements is the member of settings.signOn whose elements have
-// rules of their own.
+// AttributeStatements is the member of settings.signOn whose elements have their own validation.
 const AttributeStatements = "attributeStatements"
 
 // InlineHooks is the member of settings.signOn that refers to hooks.
@@ -156,8 +147,7 @@ var samlOptions = []Setting{
 	link("ssoAcsUrlOverride"), text("audienceOverride"), link("recipientOverride"), link("destinationOverride"),
 }
 
-// entries is the whole catalogue: templates first, then integrations by name,
-// then the custom applications.
+// entries is the whole catalog: templates first, then integrations by name, then the custom applications.
 var entries = []Entry{
 	{
 		Name: "bookmark", Modes: []Mode{Bookmark},
@@ -223,7 +213,7 @@ var entries = []Entry{
 	},
 }
 
-// All yields every entry in the order of the table.
+// All iterates over all entries in the order of the table.
 func All() iter.Seq[*Entry] {
 	return func(yield func(*Entry) bool) {
 		for i := range entries {
@@ -257,7 +247,7 @@ func CustomWith(m Mode) (*Entry, bool) {
 	return nil, false
 }
 
-// Names returns the names of all entries that have one.
+// Names returns the names of all entries that have a name.
 func Names() []string {
 	var names []string
 	for e := range All() {

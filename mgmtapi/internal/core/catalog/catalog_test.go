@@ -20,10 +20,10 @@ func TestTable_Consistent(t *testing.T) {
 		}
 		if e.Custom() {
 			require.Len(t, e.Modes, 1, "a custom entry is found by its mode")
-			require.NotEmpty(t, e.SignOn, "nothing but its sign-on settings describes a custom entry")
+			require.NotEmpty(t, e.SignOn, "a custom entry has sign-on settings only")
 			continue
 		}
-		require.False(t, seen[e.Name], "%s is listed twice", e.Name)
+		require.False(t, seen[e.Name], "duplicate entry %s", e.Name)
 		seen[e.Name] = true
 		found, ok := catalog.Named(e.Name)
 		require.True(t, ok)
@@ -76,5 +76,5 @@ func TestCustomWith_FindsByMode(t *testing.T) {
 	_, ok := catalog.CustomWith(catalog.Bookmark)
 	require.False(t, ok)
 	_, ok = catalog.Named("")
-	require.False(t, ok, "the custom entries have no name to be found by")
+	require.False(t, ok, "custom entries have no name")
 }

@@ -1,7 +1,5 @@
-// Package catalog is the table of applications that can be added: the
-// templates, the integrations known by name, and the custom ones that get a
-// generated name. An entry says which sign-on modes it has and which settings
-// it asks for.
+// Package catalog is the table of applications that can be added: the templates, the integrations known by name, and the custom
+// applications with a generated name. An entry lists its sign-on modes and its settings.
 //
-// It holds no instances (see mgmtapi/internal/apps/apps) and knows nothing of storage.
+// The package holds no instances (see mgmtapi/internal/apps/apps) and does not depend on storage.
 package catalog

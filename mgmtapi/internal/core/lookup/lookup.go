@@ -34,7 +34,7 @@ func In[Req, Target any](
 	return func(ctx context.Context, req *Req) error { return load(ctx, store.Reader(), at(req)) }
 }
 
-// InView is In for targets of several documents that have to be of the same time: load reads them in one view of the store.
+// InView is In for targets of several documents that must be consistent: load reads them in one view of the store.
 func InView[Req, Target any](
 	store *docstore.Store, load func(ctx context.Context, q docstore.Reader, target *Target) error, at func(*Req) *Target,
 ) func(context.Context, *Req) error {

@@ -12,7 +12,7 @@ import (
 type APIToken struct {
 	Name   string `json:"name"`
 	UserID string `json:"userId"`
-	// Client names what the token was made for.
+	// Client describes what the token was created for.
 	Client  string    `json:"client"`
 	Hash    string    `json:"hash"`
 	Expires time.Time `json:"expires"`
@@ -24,7 +24,7 @@ const (
 	APITokenByUser = "user_id" // the owner
 )
 
-// SecretHash is what is stored of a random secret: its SHA-256. Secrets that people choose need more, see the users.
+// SecretHash returns the stored form of a random secret: its SHA-256. Secrets that users choose need a slow hash, see package password.
 func SecretHash(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return base64.RawURLEncoding.EncodeToString(sum[:])

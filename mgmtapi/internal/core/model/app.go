@@ -23,10 +23,9 @@ type App struct {
 	Label      string       `json:"label"`
 	Status     AppStatus    `json:"status"`
 	SignOnMode catalog.Mode `json:"signOnMode"`
-	// Custom says that the name was generated: provisioning then follows the
-	// style of custom integrations (every update is a PUT).
+	// Custom is true if the name was generated. Provisioning then follows the style of custom integrations: every update is a PUT.
 	Custom bool `json:"custom,omitempty"`
-	// IssuerID is the id under which a SAML application signs: part of its entity id and of its sign-on addresses.
+	// IssuerID is the id under which a SAML application signs. It is part of the entity id and of the sign-on addresses.
 	IssuerID      string           `json:"issuerId,omitempty"`
 	Accessibility AppAccessibility `json:"accessibility"`
 	Visibility    AppVisibility    `json:"visibility"`
@@ -34,9 +33,8 @@ type App struct {
 	Settings      AppSettings      `json:"settings"`
 }
 
-// Provisions says whether the users of the application have a profile of their
-// own: the integration provisions users by nature, or a connection was
-// configured. The connection is nil when there never was one.
+// Provisions reports whether the users of the application have an application profile: the catalog entry provisions users, or a connection
+// was configured. conn is nil if the application never had a connection.
 func (a *App) Provisions(conn *Connection) bool {
 	if conn != nil {
 		return true
@@ -51,20 +49,19 @@ func (a *App) RenamesUsers() bool {
 	return names.Type != TemplateNone && names.PushStatus != DontPush
 }
 
-// The members of an application below are stored in the shape they have on
-// the wire; their tags are those of internal/rest.
+// The following members of an application are stored in the shape that they have in JSON. Their tags are those of internal/rest.
 
-// AppAccessibility says how users reach an application.
+// AppAccessibility describes how users reach an application.
 type AppAccessibility struct {
 	SelfService      bool    `json:"selfService" doc:"Users may add the application themselves."`
 	ErrorRedirectURL *string `json:"errorRedirectUrl" empty:"absent" max:"1024" doc:"Where users are sent on an error."`
 	LoginRedirectURL *string `json:"loginRedirectUrl" empty:"absent" max:"1024" doc:"Where users are sent to sign in."`
 }
 
-// AppVisibility says where an application is shown.
+// AppVisibility describes where an application is shown.
 type AppVisibility struct {
 	AutoLaunch        bool            `json:"autoLaunch" doc:"The application starts when the user signs in."`
-	AutoSubmitToolbar bool            `json:"autoSubmitToolbar" doc:"The browser plugin submits the sign-in page by itself."`
+	AutoSubmitToolbar bool            `json:"autoSubmitToolbar" doc:"The browser plugin submits the sign-in page automatically."`
 	Hide              AppHide         `json:"hide" doc:"Clients that do not show the application."`
 	AppLinks          map[string]bool `json:"appLinks" doc:"The published links by name, and whether each is shown."`
 }
@@ -78,8 +75,7 @@ type AppHide struct {
 	Web bool `json:"web" doc:"Hidden in the browser."`
 }
 
-// CredentialScheme says who keeps the credentials of an application. It is
-// empty for sign-on modes without credentials.
+// CredentialScheme determines who manages the credentials of an application. It is empty for sign-on modes without credentials.
 type CredentialScheme string
 
 // The credential schemes.
@@ -91,10 +87,10 @@ const (
 	SharedUsernameAndPassword CredentialScheme = "SHARED_USERNAME_AND_PASSWORD"
 )
 
-// AcceptsUserName says whether an app user may have a user name of its own.
+// AcceptsUserName reports whether an app user may have its own user name.
 func (s CredentialScheme) AcceptsUserName() bool { return s != SharedUsernameAndPassword }
 
-// AcceptsPassword says whether an app user may have a password of its own.
+// AcceptsPassword reports whether an app user may have its own password.
 func (s CredentialScheme) AcceptsPassword() bool {
 	return s == EditUsernameAndPassword || s == AdminSetsCredentials || s == EditPasswordOnly
 }
@@ -107,29 +103,28 @@ type AppCredentials struct {
 	// SHARED_USERNAME_AND_PASSWORD. The binding is "app-password:" + app id.
 	UserName       string `json:"userName,omitempty"`
 	SealedPassword string `json:"sealedPassword,omitempty"`
-	// SigningKID is the id of the key that the application signs with, empty for sign-on modes that sign nothing.
+	// SigningKID is the id of the key that the application signs with. It is empty for sign-on modes that do not sign.
 	SigningKID string `json:"signingKid,omitempty"`
-	// OwnKID is the id of the key that the application began with. The key itself is made when it is first looked at.
+	// OwnKID is the id of the first key of the application. The key itself is created when it is first read.
 	OwnKID string `json:"ownKid,omitempty"`
-	// OAuthClient is there for OAuth clients, together with AppSettings.OAuthClient.
+	// OAuthClient is set for OAuth clients, together with AppSettings.OAuthClient.
 	OAuthClient *AppOAuthClient `json:"oauthClient,omitempty"`
 }
 
 // AppPasswordBinding is the seal binding of an application's shared password.
 func AppPasswordBinding(app string) string { return "app-password:" + app }
 
-// UserNameTemplateType says where the user names of an application come from.
+// UserNameTemplateType is the source of the user names of an application.
 type UserNameTemplateType string
 
-// The types of user name templates. With TemplateNone a user name has to be
-// supplied with every assignment.
+// The types of user name templates. With TemplateNone, each assignment must supply a user name.
 const (
 	TemplateBuiltIn UserNameTemplateType = "BUILT_IN"
 	TemplateCustom  UserNameTemplateType = "CUSTOM"
 	TemplateNone    UserNameTemplateType = "NONE"
 )
 
-// PushStatus says when a mapped value is applied.
+// PushStatus determines when a mapped value is applied.
 type PushStatus string
 
 // The push statuses: at creation and update, or at creation only.
@@ -138,13 +133,13 @@ const (
 	DontPush PushStatus = "DONT_PUSH"
 )
 
-// UserNameTemplate says how a user name is made from a user.
+// UserNameTemplate describes how a user name is derived from a user.
 type UserNameTemplate struct {
-	Template string `json:"template,omitempty" max:"1024" doc:"Text with expressions in ${...}. Defaults to ${source.login}."`
+	Template string `json:"template,omitempty" max:"1024" doc:"Text with expressions in ${...}. Default: ${source.login}."`
 
 	Type UserNameTemplateType `json:"type" enum:"BUILT_IN,CUSTOM,NONE" default:"BUILT_IN" doc:"NONE: each assignment supplies a user name."`
 
-	Suffix string `json:"suffix,omitempty" max:"100" doc:"Text put behind the result of the template."`
+	Suffix string `json:"suffix,omitempty" max:"100" doc:"Text appended to the result of the template."`
 	// PushStatus is Push if empty.
 	PushStatus PushStatus `json:"pushStatus,omitempty" empty:"absent"`
 }
@@ -158,14 +153,13 @@ func (UserNameTemplate) MoreTags() map[string]reflect.StructTag {
 
 // AppSettings are the settings of an application.
 type AppSettings struct {
-	// App holds the members that the catalog entry lists: strings, booleans or
-	// nil for an optional member that was not given.
+	// App holds the members that the catalog entry lists: strings, booleans, or nil for an optional member without a value.
 	App           map[string]any   `json:"app"`
 	Notifications AppNotifications `json:"notifications"`
 	Notes         AppNotes         `json:"notes"`
 	// SignOn holds settings.signOn as it was sent, after validation.
 	SignOn map[string]any `json:"signOn,omitempty"`
-	// OAuthClient is there for OAuth clients, together with AppCredentials.OAuthClient.
+	// OAuthClient is set for OAuth clients, together with AppCredentials.OAuthClient.
 	OAuthClient *AppOAuthSettings `json:"oauthClient,omitempty"`
 }
 
@@ -174,14 +168,14 @@ type AppNotifications struct {
 	VPN AppVPN `json:"vpn" doc:"Notice about a private network."`
 }
 
-// AppVPN tells users when an application needs a private network.
+// AppVPN is the notice that is shown to users when an application requires a private network.
 type AppVPN struct {
 	Network AppNetwork `json:"network" doc:"When the notice is shown."`
 	Message *string    `json:"message" empty:"absent" max:"4000" doc:"Text of the notice."`
 	HelpURL *string    `json:"helpUrl" empty:"absent" max:"1024" doc:"Page that helps to connect."`
 }
 
-// AppNetwork says from where the private network is needed.
+// AppNetwork describes from which networks the private network is required.
 type AppNetwork struct {
 	Connection string `json:"connection" default:"DISABLED" empty:"absent" doc:"When the notice is shown; DISABLED for never."`
 }
@@ -202,20 +196,18 @@ type AppNotes struct {
 // EventAppChanged is the topic of AppChanged.
 const EventAppChanged = "app.changed"
 
-// AppChanged tells that an application was created, changed or deleted, or
-// that its connection or its features changed. The desired state of its users
-// and groups is not changed by that.
+// AppChanged reports that an application was created, changed or deleted, or that its connection or its features changed. It does not
+// change the desired state of the users and groups of the application.
 type AppChanged struct {
 	App     string `json:"app"`
 	Deleted bool   `json:"deleted,omitempty"`
-	// Ended says that its connection was deactivated: what is queued for the target is dropped, but for what the events behind this
-	// one ask for.
+	// Ended is true if the connection was deactivated. The queued work for the target is then dropped, except for the work of later events.
 	Ended bool `json:"ended,omitempty"`
-	// Client is the client_id of a deleted OAuth client. Another application may take it.
+	// Client is the client_id of a deleted OAuth client. Another application may use it.
 	Client string `json:"client,omitempty"`
 }
 
-// AppDeleted is the event of an application that is deleted.
+// AppDeleted returns the event for the deletion of an application.
 func AppDeleted(doc docstore.Doc[App]) AppChanged {
 	e := AppChanged{App: doc.ID, Deleted: true}
 	if doc.Value.OAuth() {

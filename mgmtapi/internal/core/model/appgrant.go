@@ -6,12 +6,12 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// AppGrant is a scope of the management API that an application was granted: what its tokens of the org server may ask for. Its
-// document id is of the kind KindGrant.
+// AppGrant is a scope of the management API that was granted to an application. The application's tokens of the org authorization server
+// may request it. Its document id is of the kind KindGrant.
 type AppGrant struct {
 	AppID   string `json:"appId"`
 	ScopeID string `json:"scopeId"` // the name of the scope, for example svc.users.read
-	Issuer  string `json:"issuer"`  // the address of the organisation, as it was sent
+	Issuer  string `json:"issuer"`  // the URL of the organization, as sent
 	// CreatedBy is the id of the user who granted the scope.
 	CreatedBy string `json:"createdBy"`
 }
@@ -31,7 +31,7 @@ func appGrantCollection() docstore.Collection[AppGrant] {
 	)
 }
 
-// GrantedScopes lists the scopes of the management API that an application was granted, in the order in which it was.
+// GrantedScopes returns the scopes of the management API that were granted to an application, in the order of the grants.
 func (d Deps) GrantedScopes(ctx context.Context, q docstore.Reader, app string) (scopes []string, err error) {
 	err = Each(ctx, q, d.AppGrants, docstore.Eq(AppGrantByApp, app), func(doc docstore.Doc[AppGrant]) error {
 		scopes = append(scopes, doc.Value.ScopeID)

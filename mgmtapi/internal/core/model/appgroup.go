@@ -7,8 +7,8 @@ import "github.com/scimwright/scimwright/internal/docstore"
 type AppGroup struct {
 	AppID   string `json:"appId"`
 	GroupID string `json:"groupId"`
-	// Priority decides among the assigned groups of a user: the lowest number
-	// gives the profile. It is unique within the application.
+	// Priority selects among the assigned groups of a user: the group with the lowest number provides the profile. It is unique within the
+	// application.
 	Priority int `json:"priority"`
 	// Profile holds values of app attributes for the members.
 	Profile map[string]any `json:"profile,omitempty"`
@@ -20,8 +20,8 @@ func AppGroupID(app, group string) string { return docstore.JoinID(app, group) }
 // EventAppGroupChanged is the topic of AppGroupChanged.
 const EventAppGroupChanged = "appgroup.changed"
 
-// AppGroupChanged tells that the assignment of a group to an application was
-// made, changed or ended. What that means for users is told by AppUserChanged.
+// AppGroupChanged reports that the assignment of a group to an application was created, changed or removed. AppUserChanged reports the
+// effects on users.
 type AppGroupChanged struct {
 	App   string `json:"app"`
 	Group string `json:"group"`

@@ -5,11 +5,11 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/signkey"
 )
 
-// AppKey is a key that an application can sign with. Its document id is AppKeyID(app, kid): a key that is shared by applications
-// has one document for each.
+// AppKey is a key that an application can sign with. Its document id is AppKeyID(app, kid): a key that several applications share has one
+// document per application.
 //
-// The key that an application begins with is made when it is first looked at (see AppCredentials.OwnKID): to make an RSA key takes
-// longer than everything else about an application, and most keys are never used.
+// The first key of an application is created when it is first read (see AppCredentials.OwnKID): generating an RSA key takes longer than
+// everything else about an application, and most keys are never used.
 type AppKey struct {
 	AppID string      `json:"appId"`
 	Key   signkey.Key `json:"key"`
@@ -18,7 +18,7 @@ type AppKey struct {
 // AppKeyID is the document id of a key of an application.
 func AppKeyID(app, kid string) string { return docstore.JoinID(app, kid) }
 
-// KIDLength is how many characters the id of a key has.
+// KIDLength is the number of characters of a key id.
 const KIDLength = 43
 
 // AppKeyByApp is the index of the keys by application.

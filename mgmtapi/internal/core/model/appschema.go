@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// AppSchema is what was added to the profile schema of the users of an application. Its document id is the id of the
-// application; one to which nothing was ever added has none.
+// AppSchema holds the additions to the profile schema of the users of an application. Its document id is the id of the application. An
+// application without additions has no document.
 type AppSchema struct {
 	Custom map[string]Property `json:"custom,omitempty"`
 }
@@ -20,23 +20,23 @@ func appSchemaCollection() docstore.Collection[AppSchema] {
 	return docstore.NewCollection[AppSchema]("app_schemas").Cached()
 }
 
-// AppUserName is the app attribute that is kept with the credentials.
+// AppUserName is the app attribute that is stored with the credentials.
 const AppUserName = "userName"
 
 const maxUserName = 255 // characters
 
-// appBase are the properties that every schema of an application begins with, and where SCIM has them. Applications that do not
-// provision have the first one alone.
+// appBase lists the properties of every schema of an application, with their SCIM paths. Applications that do not provision have only the
+// first one.
 var appBase = []struct{ name, title, external string }{
 	{AppUserName, "User name", "userName"},
 	{"givenName", "Given name", "name.givenName"},
 	{"familyName", "Family name", "name.familyName"},
 	{"middleName", "Middle name", "name.middleName"},
-	{"email", "E-mail address", `emails[type eq "work"].value`},
+	{"email", "Email address", `emails[type eq "work"].value`},
 	{"displayName", "Display name", "displayName"},
 	{"locale", "Locale", "locale"},
 	{"userType", "User type", "userType"},
-	{"secondEmail", "Secondary e-mail address", `emails[type eq "other"].value`},
+	{"secondEmail", "Secondary email address", `emails[type eq "other"].value`},
 	{"mobilePhone", "Mobile phone", `phoneNumbers[type eq "mobile"].value`},
 }
 
@@ -53,7 +53,7 @@ var appBaseProperties = func() map[string]Property {
 	return properties
 }()
 
-// AppAttribute says whether the name belongs to the base of the schemas of applications, also of those that provision.
+// AppAttribute reports whether the name is in the base schema of applications that provision.
 func AppAttribute(name string) bool {
 	_, ok := appBaseProperties[name]
 	return ok
@@ -68,7 +68,7 @@ func (s *AppSchema) Property(name string, provisions bool) (Property, bool) {
 	return p, ok
 }
 
-// All lists the properties by name: those of the base in their own order, then the custom ones.
+// All iterates over the properties by name: the base properties in their own order, then the custom ones.
 func (s *AppSchema) All(provisions bool) iter.Seq2[string, Property] {
 	return func(yield func(string, Property) bool) {
 		for _, a := range appBase {
@@ -84,7 +84,7 @@ func (s *AppSchema) All(provisions bool) iter.Seq2[string, Property] {
 	}
 }
 
-// Kinds are the attributes as expressions see them. provisions is App.Provisions.
+// Kinds returns the kinds of the attributes for expressions. provisions is App.Provisions.
 func (s *AppSchema) Kinds(provisions bool) map[string]expression.Kind {
 	kinds := map[string]expression.Kind{}
 	for name, p := range s.All(provisions) {

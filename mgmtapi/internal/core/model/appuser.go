@@ -9,11 +9,10 @@ import (
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
-// AppUserScope says where an assignment comes from.
+// AppUserScope is the origin of an assignment.
 type AppUserScope string
 
-// The scopes of an assignment: made for the user, or derived from a group
-// that is assigned to the application.
+// The scopes of an assignment: created for the user, or derived from a group that is assigned to the application.
 const (
 	ScopeUser  AppUserScope = "USER"
 	ScopeGroup AppUserScope = "GROUP"
@@ -22,9 +21,8 @@ const (
 // AppUserStatus is the status of an app user.
 type AppUserStatus string
 
-// The statuses that are entered. A DEPROVISIONED app user is a tombstone: it
-// is not listed and answers no read; it is kept so that the account can be
-// deactivated in the target and found again on re-assignment.
+// The statuses of an app user. A DEPROVISIONED app user is a tombstone: it is not listed and reads do not return it. It is stored so that
+// the account can be deactivated in the target and linked again on reassignment.
 const (
 	AppUserStaged        AppUserStatus = "STAGED"
 	AppUserProvisioned   AppUserStatus = "PROVISIONED"
@@ -32,10 +30,10 @@ const (
 	AppUserDeprovisioned AppUserStatus = "DEPROVISIONED"
 )
 
-// SyncState says how the target of an app user compares with it.
+// SyncState is the state of the synchronization of an app user with its target.
 type SyncState string
 
-// The sync states. SyncDisabled means that no request is due.
+// The sync states. SyncDisabled means that no request is pending.
 const (
 	SyncDisabled     SyncState = "DISABLED"
 	SyncOutOfSync    SyncState = "OUT_OF_SYNC"
@@ -44,87 +42,77 @@ const (
 	SyncError        SyncState = "ERROR"
 )
 
-// AppUser is the assignment of a user to an application. Its document id is
-// AppUserID(app, user); there is never more than one for the pair.
+// AppUser is the assignment of a user to an application. Its document id is AppUserID(app, user), so that each pair has at most one.
 type AppUser struct {
 	AppID  string        `json:"appId"`
 	UserID string        `json:"userId"`
 	Scope  AppUserScope  `json:"scope"`
 	Status AppUserStatus `json:"status"`
-	// Group is the group that an assignment of scope GROUP comes from: among
-	// the assigned groups of the user the one with the lowest priority number.
+	// Group is the group that an assignment of scope GROUP comes from: of the user's groups that are assigned to the application, the one with
+	// the lowest priority number.
 	Group string `json:"group,omitempty"`
 
 	ExternalID string    `json:"externalId,omitempty"`
 	SyncState  SyncState `json:"syncState"`
-	// The times are zero as long as nothing of the kind happened.
+	// The times are zero until the event first happens.
 	StatusChanged   time.Time `json:"statusChanged,omitzero"`
 	PasswordChanged time.Time `json:"passwordChanged,omitzero"`
 	LastSync        time.Time `json:"lastSync,omitzero"`
-	// ErrorSummary is what the last failed provisioning attempt said.
+	// ErrorSummary is the error of the last failed provisioning attempt.
 	ErrorSummary string `json:"errorSummary,omitempty"`
 
 	UserName string `json:"userName,omitempty"`
-	// UserNameGiven says that the user name was supplied and does not follow
-	// the template of the application.
+	// UserNameGiven is true if the user name was supplied by a caller and does not follow the template of the application.
 	UserNameGiven bool `json:"userNameGiven,omitempty"`
-	// UniqueUserName says that no other app user of the application may have
-	// the same user name. It holds for applications that provision.
+	// UniqueUserName is true if no other app user of the application may have the same user name. It is true for applications that provision.
 	UniqueUserName bool `json:"uniqueUserName,omitempty"`
-	// Blocked says that the user name cannot be used, or that the mapping gives
-	// what the schema does not accept, so that the assignment must not be
-	// provisioned; ErrorSummary says why. It happens only to what follows from
-	// other changes: what callers write is refused.
+	// Blocked is true if the user name cannot be used, or if the mapping returns a value that the schema rejects. The assignment is then not
+	// provisioned, and ErrorSummary holds the cause. Only derived changes block an assignment: invalid values in requests are rejected.
 	Blocked bool `json:"blocked,omitempty"`
 	// SealedPassword is the password in the application; its binding is
 	// AppUserPasswordBinding(app, user).
 	SealedPassword string `json:"sealedPassword,omitempty"`
 
-	// SyncedPassword is the User.PasswordVersion that the account is known to have, empty for none.
+	// SyncedPassword is the User.PasswordVersion that was last sent to the account, empty if none was.
 	SyncedPassword string `json:"syncedPassword,omitempty"`
 
-	// Imported says that an import has found the account, and Account what it showed, by the names of app attributes.
+	// Imported is true if an import has found the account. Account holds the imported values by app attribute.
 	Imported bool           `json:"imported,omitempty"`
 	Account  map[string]any `json:"account,omitempty"`
-	// Ahead are the attributes whose values here have changed since the import of Account, and are sent to the target: what the account
-	// shows of them may be a value that was sent earlier.
+	// Ahead lists the attributes that have changed here since the import of Account and are sent to the target. The account may still have an
+	// earlier value of them.
 	Ahead []string `json:"ahead,omitempty"`
 
-	// Profile is the effective profile: what the mapping gives, overlaid by
-	// the profile of Group, overlaid by Overrides.
+	// Profile is the effective profile: the result of the mapping, overlaid by the profile of Group, overlaid by Overrides.
 	Profile map[string]any `json:"profile,omitempty"`
-	// Overrides are the supplied values that differ from what is derived.
+	// Overrides holds the supplied values that differ from the derived ones.
 	Overrides map[string]any `json:"overrides,omitempty"`
-	// Kept are the values of attributes that the mapping gives once and not
-	// again, nil for those that it gave none.
+	// Kept holds the values of attributes whose rules are applied only once, nil for attributes that received no value.
 	Kept map[string]any `json:"kept,omitempty"`
-	// Fresh says that nothing was derived yet. It is not stored.
+	// Fresh is true until values are derived for the first time. It is not stored.
 	Fresh bool `json:"-"`
-	// Cleared are the attributes that had a value and have none any more, by
-	// name: the target is told so.
+	// Cleared lists the names of attributes that had a value and have none now. Provisioning clears them in the target.
 	Cleared []string `json:"cleared,omitempty"`
-	// Hidden are the attributes that are not shown.
+	// Hidden lists the attributes that are not shown.
 	Hidden []string `json:"hidden,omitempty"`
 
-	// Search holds what prefix search compares, beside the user name: first
-	// name, last name and e-mail address of the user.
+	// Search holds the values for prefix search in addition to the user name: first name, last name and email address of the user.
 	Search []string `json:"search,omitempty"`
 }
 
-// Listed says that the assignment exists for callers; a tombstone is not listed.
+// Listed reports whether callers can see the assignment. Tombstones are not listed.
 func (u *AppUser) Listed() bool { return u.Status != AppUserDeprovisioned }
 
-// Provisioned says that the provisioning engine looks after the assignment:
-// it is in the target or is meant to get there.
+// Provisioned reports whether the provisioning engine manages the assignment: its account is in the target or pending creation.
 func (u *AppUser) Provisioned() bool { return u.Status == AppUserStaged || u.InTarget() }
 
-// InTarget says that the account in the target is known: the engine has made or found it, or an import has.
+// InTarget reports whether the account in the target is known: the engine has created or found it, or an import has found it.
 func (u *AppUser) InTarget() bool {
 	return u.Status == AppUserProvisioned || u.Status == AppUserActive && u.Imported
 }
 
-// Unseen lists the app attributes that have been sent, or are to be sent, since an import has read the account: all of them if none
-// has. An import cannot tell a change at the account from a value that the target has not accepted yet.
+// Unseen returns the app attributes that were sent, or are pending, since an import last read the account. Without such an import it
+// returns all of them. An import cannot distinguish a change in the target from a value that the target has not accepted yet.
 func (u *AppUser) Unseen() []string {
 	switch {
 	case !u.Listed() || !u.Provisioned():
@@ -140,12 +128,12 @@ func (u *AppUser) Unsent() bool {
 	return u.Listed() && !u.Blocked && (u.SyncState == SyncOutOfSync || u.SyncState == SyncSyncing || u.SyncState == SyncError)
 }
 
-// Pending says that the account behind a tombstone is yet to be deactivated.
+// Pending reports whether the account of a tombstone still has to be deactivated.
 func (u *AppUser) Pending() bool {
 	return !u.Listed() && u.SyncState != SyncDisabled && u.SyncState != SyncSynchronized
 }
 
-// Enter sets the status and keeps the time of the change.
+// Enter sets the status and records the time of the change.
 func (u *AppUser) Enter(status AppUserStatus, now time.Time) {
 	if u.Status != status {
 		u.Status, u.StatusChanged = status, now
@@ -161,15 +149,14 @@ func AppUserPasswordBinding(app, user string) string { return "app-user-password
 // EventAppUserChanged is the topic of AppUserChanged.
 const EventAppUserChanged = "appuser.changed"
 
-// AppUserChanged tells that the desired state of an assignment may have
-// changed: that it was made, changed or removed, or that its user changed.
+// AppUserChanged reports that the desired state of an assignment may have changed: the assignment was created, changed or removed, or its
+// user changed.
 type AppUserChanged struct {
 	App  string `json:"app"`
 	User string `json:"user"`
-	// Provision says that the provisioning engine is concerned: the user is,
-	// or is meant to be, in the target.
+	// Provision is true if the event concerns the provisioning engine: the user has, or is to have, an account in the target.
 	Provision bool `json:"provision,omitempty"`
-	// Linked says that the account of the user has become known without the provisioning engine.
+	// Linked is true if the account of the user was found without the provisioning engine.
 	Linked bool `json:"linked,omitempty"`
 }
 
@@ -179,17 +166,17 @@ func (AppUserChanged) Topic() string { return EventAppUserChanged }
 // Key implements Event with AppUserID.
 func (e AppUserChanged) Key() string { return AppUserID(e.App, e.User) }
 
-// The indexes of the app users. Those named "listed" leave out tombstones.
+// The indexes of the app users. Indexes named "listed" omit tombstones.
 const (
 	AppUserByApp        = "app"         // the application
 	AppUserByUser       = "user"        // the user
 	AppUserByListedApp  = "listed_app"  // the application
 	AppUserByListedUser = "listed_user" // the user
 	AppUserByUserName   = "user_name"   // AppUserNameKey, unique
-	AppUserByPrefix     = "prefix"      // AppUserPrefixKey of user name, first name, last name and e-mail address
+	AppUserByPrefix     = "prefix"      // AppUserPrefixKey of user name, first name, last name and email address
 	AppUserByGroup      = "group"       // JoinID(application, group) of scope GROUP
-	AppUserByPending    = "pending"     // the application, where Pending
-	// AppUserByUnprovisioned is the application, where it is listed and no account is known.
+	AppUserByPending    = "pending"     // the application, if Pending
+	// AppUserByUnprovisioned is the application, if the assignment is listed and no account is known.
 	AppUserByUnprovisioned = "unprovisioned"
 )
 
@@ -239,7 +226,7 @@ func appUserCollection() docstore.Collection[AppUser] {
 	)
 }
 
-// listed leaves tombstones out of an index.
+// listed omits tombstones from an index.
 func listed(values func(*AppUser) []any) func(*AppUser) []any {
 	return func(u *AppUser) []any {
 		if !u.Listed() {

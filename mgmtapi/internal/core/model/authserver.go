@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/signkey"
 )
 
-// Status says whether something is in force.
+// Status determines whether an object is in effect.
 type Status string
 
 // The statuses.
@@ -20,49 +20,49 @@ const (
 	Inactive Status = "INACTIVE"
 )
 
-// AuthServer is a custom authorization server with everything that decides about its tokens. It is one document, so that a token
-// is never issued under half a change.
+// AuthServer is a custom authorization server with all settings that affect its tokens. They are one document, so that a token is never
+// issued from a partial change.
 type AuthServer struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	Audience    string `json:"audience"`
 	Status      Status `json:"status"`
 	Default     bool   `json:"default,omitempty"`
-	// IssuerMode says which address is the issuer. Defaults to IssuerOrg.
+	// IssuerMode selects the address that is the issuer. Default: IssuerOrg.
 	IssuerMode IssuerMode `json:"issuerMode,omitempty"`
-	// ManualRotation says that keys only change when somebody asks for it.
+	// ManualRotation disables the automatic rotation: keys only change on request.
 	ManualRotation bool `json:"manualRotation,omitempty"`
-	// Changed is when the server itself last changed, whatever became of its parts.
+	// Changed is the time of the last change to the server itself, without its policies, scopes and claims.
 	Changed time.Time `json:"changed"`
-	// Policies are in the order of their priorities.
+	// Policies is sorted by priority.
 	Policies []AuthPolicy `json:"policies"`
-	// Scopes and Claims are in the order in which they were made.
+	// Scopes and Claims are in the order of their creation.
 	Scopes []AuthScope `json:"scopes"`
 	Claims []AuthClaim `json:"claims"`
-	// LastSeq is the highest Seq that a scope has had.
+	// LastSeq is the highest Seq that any scope has had.
 	LastSeq int64 `json:"lastSeq"`
 }
 
-// IssuerMode says which address is the issuer of an authorization server.
+// IssuerMode selects the address that is the issuer of an authorization server.
 type IssuerMode string
 
 // The issuer modes.
 const (
-	IssuerOrg     IssuerMode = "ORG_URL"    // that of the organization
-	IssuerCustom  IssuerMode = "CUSTOM_URL" // that at the custom domain
-	IssuerDynamic IssuerMode = "DYNAMIC"    // that at the custom domain for requests to it, else that of the organization
+	IssuerOrg     IssuerMode = "ORG_URL"    // the URL of the organization
+	IssuerCustom  IssuerMode = "CUSTOM_URL" // the URL at the custom domain
+	IssuerDynamic IssuerMode = "DYNAMIC"    // the custom domain for requests to it, otherwise the organization
 )
 
-// AllClients in AuthPolicy.Clients stands for every client.
+// AllClients in AuthPolicy.Clients matches every client.
 const AllClients = "ALL_CLIENTS"
 
-// EveryoneToken among the groups of a rule stands for every user.
+// EveryoneToken in the groups of a rule matches every user.
 const EveryoneToken = "EVERYONE"
 
-// AnyScope among the scopes of a rule stands for every scope.
+// AnyScope in the scopes of a rule matches every scope.
 const AnyScope = "*"
 
-// AuthPolicy decides for which clients its rules are.
+// AuthPolicy is a list of rules for some clients.
 type AuthPolicy struct {
 	ID          string     `json:"id"`
 	Name        string     `json:"name"`
@@ -72,10 +72,10 @@ type AuthPolicy struct {
 	Created     time.Time  `json:"created"`
 	Updated     time.Time  `json:"updated"`
 	Clients     []string   `json:"clients"` // client ids, or AllClients
-	Rules       []AuthRule `json:"rules"`   // in the order of their priorities
+	Rules       []AuthRule `json:"rules"`   // sorted by priority
 }
 
-// AuthRule says who gets which tokens under a policy.
+// AuthRule determines which users receive which tokens under a policy.
 type AuthRule struct {
 	ID      string     `json:"id"`
 	Name    string     `json:"name"`
@@ -86,17 +86,17 @@ type AuthRule struct {
 	People  RulePeople `json:"people"`
 	Grants  []string   `json:"grants"` // grant types
 	Scopes  []string   `json:"scopes"` // names, or AnyScope
-	// AccessMinutes is how long an access token lives.
+	// AccessMinutes is the lifetime of an access token, in minutes.
 	AccessMinutes int `json:"accessMinutes"`
-	// RefreshMinutes is how long a refresh token lives, 0 for as long as it is used.
+	// RefreshMinutes is the lifetime of a refresh token, in minutes. Zero means that a token does not expire while it is used.
 	RefreshMinutes int `json:"refreshMinutes"`
-	// WindowMinutes is how long a refresh token lives without being used.
+	// WindowMinutes is the time after which an unused refresh token expires, in minutes.
 	WindowMinutes int `json:"windowMinutes"`
-	// Hook is the id of the inline hook that transforms tokens, empty for none.
+	// Hook is the id of the inline hook that transforms tokens, empty if unset.
 	Hook string `json:"hook,omitempty"`
 }
 
-// RulePeople are the users of a rule: the included ones that are not excluded.
+// RulePeople selects the users of a rule: the included users without the excluded ones.
 type RulePeople struct {
 	Users         []string `json:"users,omitempty"`
 	ExcludeUsers  []string `json:"excludeUsers,omitempty"`
@@ -104,7 +104,7 @@ type RulePeople struct {
 	ExcludeGroups []string `json:"excludeGroups,omitempty"`
 }
 
-// Has reports whether a user, who is a member of some groups, is among the people.
+// Has reports whether the rule applies to a user. member reports whether the user is a member of a group.
 func (p *RulePeople) Has(user string, member func(group string) bool) bool {
 	if slices.Contains(p.ExcludeUsers, user) || slices.ContainsFunc(p.ExcludeGroups, member) {
 		return false
@@ -112,14 +112,14 @@ func (p *RulePeople) Has(user string, member func(group string) bool) bool {
 	return slices.Contains(p.Users, user) || slices.ContainsFunc(p.Groups, member)
 }
 
-// Forget takes a deleted user or group out.
+// Forget removes the id of a deleted user or group.
 func (p *RulePeople) Forget(id string) {
 	gone := func(other string) bool { return other == id }
 	p.Users, p.ExcludeUsers = slices.DeleteFunc(p.Users, gone), slices.DeleteFunc(p.ExcludeUsers, gone)
 	p.Groups, p.ExcludeGroups = slices.DeleteFunc(p.Groups, gone), slices.DeleteFunc(p.ExcludeGroups, gone)
 }
 
-// AuthScope is what a client can ask for.
+// AuthScope is a scope that a client can request.
 type AuthScope struct {
 	ID          string `json:"id"`
 	Seq         int64  `json:"seq"`
@@ -130,7 +130,7 @@ type AuthScope struct {
 	Default     bool   `json:"default,omitempty"`
 	Consent     string `json:"consent"` // IMPLICIT, REQUIRED or FLEXIBLE
 	Optional    bool   `json:"optional,omitempty"`
-	Published   bool   `json:"published,omitempty"` // in the metadata
+	Published   bool   `json:"published,omitempty"` // listed in the metadata
 }
 
 // The consents of a scope.
@@ -140,7 +140,7 @@ const (
 	ConsentFlexible = "FLEXIBLE"
 )
 
-// AuthClaim is what a token says beside what it must say.
+// AuthClaim is a claim of tokens in addition to the mandatory ones.
 type AuthClaim struct {
 	ID        string   `json:"id"`
 	Name      string   `json:"name"`
@@ -148,13 +148,13 @@ type AuthClaim struct {
 	ClaimType string   `json:"claimType"` // RESOURCE or IDENTITY
 	ValueType string   `json:"valueType"` // EXPRESSION, GROUPS or SYSTEM
 	Value     string   `json:"value"`
-	Filter    string   `json:"filter,omitempty"` // how GROUPS are compared with the value
+	Filter    string   `json:"filter,omitempty"` // how the names of GROUPS are compared with the value
 	Scopes    []string `json:"scopes,omitempty"`
-	Always    bool     `json:"always,omitempty"` // in every ID token, whatever else is issued
+	Always    bool     `json:"always,omitempty"` // in every ID token, even if an access token is issued too
 	System    bool     `json:"system,omitempty"`
 }
 
-// The types of claims, of their values, and of comparisons of groups.
+// The types of claims, of their values, and of group comparisons.
 const (
 	ClaimResource = "RESOURCE" // in access tokens
 	ClaimIdentity = "IDENTITY" // in ID tokens
@@ -175,7 +175,7 @@ const ClaimSubject = "sub"
 // The indexes of the authorization servers.
 const (
 	AuthServerByDefault = "is_default" // true for the default server, unique
-	AuthServerByRef     = "ref"        // ids of clients, users, groups and hooks that policies and rules name
+	AuthServerByRef     = "ref"        // ids of clients, users, groups and hooks in policies and rules
 )
 
 func authServerCollection() docstore.Collection[AuthServer] {
@@ -190,7 +190,7 @@ func authServerCollection() docstore.Collection[AuthServer] {
 	)
 }
 
-// refs lists what policies and rules name, once each.
+// refs returns the ids that policies and rules refer to, without duplicates.
 func (s *AuthServer) refs() []string {
 	var out []string
 	for _, p := range s.Policies {
@@ -220,7 +220,7 @@ func (s *AuthServer) Forget(id string) {
 	}
 }
 
-// Policy returns a policy by its id, nil when there is none. It is the server's own.
+// Policy returns a pointer to the policy with the id, nil if it does not exist.
 func (s *AuthServer) Policy(id string) *AuthPolicy {
 	if i := slices.IndexFunc(s.Policies, func(p AuthPolicy) bool { return p.ID == id }); i >= 0 {
 		return &s.Policies[i]
@@ -228,7 +228,7 @@ func (s *AuthServer) Policy(id string) *AuthPolicy {
 	return nil
 }
 
-// Rule returns a rule by its id, nil when there is none. It is the policy's own.
+// Rule returns a pointer to the rule with the id, nil if it does not exist.
 func (p *AuthPolicy) Rule(id string) *AuthRule {
 	if i := slices.IndexFunc(p.Rules, func(r AuthRule) bool { return r.ID == id }); i >= 0 {
 		return &p.Rules[i]
@@ -236,7 +236,7 @@ func (p *AuthPolicy) Rule(id string) *AuthRule {
 	return nil
 }
 
-// Scope returns a scope by its name, nil when there is none. It is the server's own.
+// Scope returns a pointer to the scope with the name, nil if it does not exist.
 func (s *AuthServer) Scope(name string) *AuthScope {
 	if i := slices.IndexFunc(s.Scopes, func(c AuthScope) bool { return c.Name == name }); i >= 0 {
 		return &s.Scopes[i]
@@ -244,13 +244,13 @@ func (s *AuthServer) Scope(name string) *AuthScope {
 	return nil
 }
 
-// DefaultServerName is the name of the server that is there from the start, and what stands for its id in paths and in its issuer.
+// DefaultServerName is the name of the built-in server. It replaces the server's id in paths and in its issuer.
 const DefaultServerName = "default"
 
 // EventAuthServerDeleted is the topic of AuthServerDeleted.
 const EventAuthServerDeleted = "authserver.deleted"
 
-// AuthServerDeleted tells that an authorization server is gone, with its keys and tokens.
+// AuthServerDeleted reports that an authorization server was deleted, with its keys and tokens.
 type AuthServerDeleted struct {
 	ID string `json:"id"`
 }
@@ -276,7 +276,8 @@ func (d Deps) FindAuthServer(ctx context.Context, q docstore.Reader, ref string)
 	return page.Docs[0], nil
 }
 
-// NewAuthServer is a server as it begins: active, with the scopes and the claim of the system, and nothing that would let anybody in.
+// NewAuthServer returns a new server: active, with the system scopes and the system claim, and without a policy, so that no client gets a
+// token.
 func NewAuthServer(now time.Time, name, description, audience string) AuthServer {
 	s := AuthServer{Name: name, Description: description, Audience: audience, Status: Active, Changed: now}
 	for _, scope := range systemScopes {
@@ -291,7 +292,7 @@ func NewAuthServer(now time.Time, name, description, audience string) AuthServer
 	return s
 }
 
-// SubjectExpression is what the claim of the system says unless it is changed: the user's name in the application, else the client.
+// SubjectExpression is the default expression of the system claim: the user's name in the application, for a client its id.
 const SubjectExpression = "(appuser != null) ? appuser.userName : app.clientId"
 
 // The scopes that every server has.
@@ -322,7 +323,8 @@ var systemScopes = []AuthScope{
 		Consent: ConsentImplicit},
 }
 
-// SetUpDefaultServer makes the default server, with its policy and rule, and the keys of the org server, when there is none.
+// SetUpDefaultServer creates the default server, with its policy and rule, and the keys of the org authorization server, if they do not
+// exist.
 func (d Deps) SetUpDefaultServer(ctx context.Context, tx *docstore.Tx) error {
 	_, err := d.FindAuthServer(ctx, tx, DefaultServerName)
 	if !errors.Is(err, docstore.ErrNotFound) {
@@ -357,13 +359,13 @@ func (d Deps) InsertAuthServer(ctx context.Context, tx *docstore.Tx, s AuthServe
 	return doc, err
 }
 
-// Lifetimes of tokens, in minutes, for rules that do not say.
+// Default lifetimes of tokens, in minutes.
 const (
 	DefaultAccessMinutes = 60
 	DefaultWindowMinutes = 10080
 )
 
-// GrantTypes are those that rules can allow.
+// GrantTypes lists the grant types that rules can allow.
 var GrantTypes = []string{
 	GrantAuthorizationCode, GrantImplicit, GrantPassword, GrantClientCredentials, "interaction_code",
 	"urn:ietf:params:oauth:grant-type:device_code", "urn:ietf:params:oauth:grant-type:token-exchange",
@@ -373,24 +375,24 @@ var GrantTypes = []string{
 // OrgRing is the document id of the keys of the org authorization server.
 const OrgRing = "org"
 
-// KeyRing says which keys an authorization server has. Its document id is that of the server, or OrgRing. It names the keys by
-// their ids alone: a key is made when it is first looked at.
+// KeyRing lists the keys of an authorization server. Its document id is the id of the server, or OrgRing. It only holds the ids of the
+// keys: a key is created when it is first read.
 type KeyRing struct {
 	Active  string `json:"active"`
 	Next    string `json:"next"`
 	Expired string `json:"expired,omitempty"`
-	// Rotated is when Active became active.
+	// Rotated is the time at which Active became active.
 	Rotated time.Time `json:"rotated"`
-	// Since is when automatic rotation was enabled, if Active was active before. The period of Active starts then.
+	// Since is the time at which automatic rotation was enabled, if Active was active before. The period of Active starts then.
 	Since time.Time `json:"since,omitzero"`
 }
 
-// NewKeyRing returns the ring of a new server.
+// NewKeyRing returns the key ring of a new server.
 func NewKeyRing(now time.Time) KeyRing {
 	return KeyRing{Active: NewSecret(KIDLength), Next: NewSecret(KIDLength), Rotated: now}
 }
 
-// Rotate makes the next key the active one. It drops the key that expired before.
+// Rotate makes the next key the active one and drops the previously expired key.
 func (r *KeyRing) Rotate(now time.Time) {
 	*r = KeyRing{Active: r.Next, Next: NewSecret(KIDLength), Expired: r.Active, Rotated: now}
 }
@@ -398,7 +400,7 @@ func (r *KeyRing) Rotate(now time.Time) {
 // RotationPeriod is the time for which a key is active under automatic rotation.
 const RotationPeriod = 90 * 24 * time.Hour
 
-// Due returns when automatic rotation replaces the active key.
+// Due returns the time at which automatic rotation replaces the active key.
 func (r *KeyRing) Due() time.Time {
 	start := r.Rotated
 	if r.Since.After(start) {
@@ -407,8 +409,8 @@ func (r *KeyRing) Due() time.Time {
 	return start.Add(RotationPeriod)
 }
 
-// RotateIfDue rotates once if the active key is past its period, and reports whether it was. However long ago that was, the next key
-// becomes the active one: clients may have read it already, and the tokens of the last key stay verifiable.
+// RotateIfDue rotates once if the active key is past its period, and reports whether it rotated. It rotates once even if several periods
+// have passed: clients may have read the next key already, and the tokens of the last key stay verifiable.
 func (r *KeyRing) RotateIfDue(now time.Time) bool {
 	if now.Before(r.Due()) {
 		return false
@@ -423,7 +425,7 @@ func keyRingCollection() docstore.Collection[KeyRing] {
 
 // AuthKey is a key of an authorization server. Its document id is the id of the key.
 type AuthKey struct {
-	Server string      `json:"server"` // as in the id of KeyRing
+	Server string      `json:"server"` // the document id of the KeyRing
 	Key    signkey.Key `json:"key"`
 }
 

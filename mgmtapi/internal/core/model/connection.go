@@ -2,18 +2,17 @@ package model
 
 import "github.com/scimwright/scimwright/internal/docstore"
 
-// HeaderFormat says how the token of a connection is put into the
-// Authorization header.
+// HeaderFormat is the format of the Authorization header of a connection.
 type HeaderFormat string
 
 // The header formats.
 const (
 	HeaderBearer HeaderFormat = "BEARER" // "Bearer " and the token
-	HeaderRaw    HeaderFormat = "RAW"    // the token as it is
+	HeaderRaw    HeaderFormat = "RAW"    // the token alone
 	HeaderBasic  HeaderFormat = "BASIC"  // the token is user:password
 )
 
-// Fallback says whether another form of a SCIM request may be tried than the one that the update style names first.
+// Fallback determines whether the engine may send another form of a SCIM request than the preferred one of the update style.
 type Fallback string
 
 // The fallbacks.
@@ -22,43 +21,42 @@ const (
 	FallbackNone  Fallback = "NONE"  // never
 )
 
-// UpdateStyle says which SCIM requests update users and groups.
+// UpdateStyle selects the SCIM requests that update users and groups.
 type UpdateStyle string
 
 // The update styles.
 const (
 	StyleCatalog UpdateStyle = "CATALOG" // PATCH for activation, deactivation, password and group membership, PUT for other updates
 	StyleWizard  UpdateStyle = "WIZARD"  // PUT for all
-	StyleAuto    UpdateStyle = "AUTO"    // as the target's ServiceProviderConfig says
+	StyleAuto    UpdateStyle = "AUTO"    // according to the target's ServiceProviderConfig
 )
 
-// Connection is the provisioning connection of an application and the
-// features that work over it. Its document id is the application id; an
-// application that was never configured has none.
+// Connection is the provisioning connection of an application, with the features that use it. Its document id is the application id. An
+// application whose connection was never configured has no document.
 type Connection struct {
-	// Enabled says that the connection was verified and activated.
+	// Enabled is true if the connection was verified and activated.
 	Enabled bool `json:"enabled"`
-	// Ended says that it was enabled, and was deactivated.
+	// Ended is true if the connection was enabled and then deactivated.
 	Ended   bool   `json:"ended,omitempty"`
 	BaseURL string `json:"baseUrl"`
 	// SealedToken is the token, or the secret of the OAuth client; its binding is ConnectionBinding(app).
 	SealedToken  string       `json:"sealedToken"`
 	HeaderFormat HeaderFormat `json:"headerFormat"`
-	// OAuth is nil for a token that is sent as it is.
+	// OAuth is nil for a static token.
 	OAuth             *ConnectionOAuth `json:"oauth,omitempty"`
 	UserNameAttribute string           `json:"userNameAttribute"`
-	// UpdateStyle is empty as long as none was chosen: see Style.
+	// UpdateStyle is empty if unset: see Style.
 	UpdateStyle UpdateStyle `json:"updateStyle,omitempty"`
-	// Fallback is empty as long as none was chosen: see FallsBack.
+	// Fallback is empty if unset: see FallsBack.
 	Fallback Fallback `json:"fallback,omitempty"`
 
 	UserProvisioning UserProvisioning `json:"userProvisioning"`
 	GroupPush        GroupPush        `json:"groupPush"`
-	// Import is nil as long as imports were not set up.
+	// Import is nil if imports were never configured.
 	Import *ImportSettings `json:"import,omitempty"`
 }
 
-// ConnectionOAuth says where the access tokens of a connection come from, by the client credentials grant.
+// ConnectionOAuth describes how a connection gets access tokens, by the client credentials grant.
 type ConnectionOAuth struct {
 	ClientID string `json:"clientId"`
 	TokenURL string `json:"tokenUrl"`
@@ -78,7 +76,7 @@ type UserProvisioning struct {
 	Change     PasswordChange `json:"change"`
 }
 
-// PasswordSeed says which password Sync Password sends.
+// PasswordSeed selects the password that Sync Password sends.
 type PasswordSeed string
 
 // The password seeds.
@@ -87,10 +85,10 @@ const (
 	SeedSvc    PasswordSeed = "SVC"
 )
 
-// PasswordChange says what Sync Password does when a password changes.
+// PasswordChange selects what Sync Password does when a password changes.
 type PasswordChange string
 
-// The reactions to a changed password.
+// The actions after a changed password.
 const (
 	KeepExisting PasswordChange = "KEEP_EXISTING"
 	ChangeBoth   PasswordChange = "CHANGE"
@@ -98,12 +96,12 @@ const (
 
 // GroupPush are the options of the feature GROUP_PUSH.
 type GroupPush struct {
-	// Off is kept, not on, because the feature starts on with the connection.
+	// Off is stored instead of the opposite because the feature is enabled by default.
 	Off bool `json:"off,omitempty"`
 }
 
-// Style returns the update style: the one that was chosen, otherwise the one of the application, whose name the sandbox generated for a
-// custom integration. It is the latter for nil.
+// Style returns the update style: the configured one, otherwise the default of the application, which depends on App.Custom. For a nil
+// connection, it returns the default.
 func (c *Connection) Style(app *App) UpdateStyle {
 	switch {
 	case c != nil && c.UpdateStyle != "":
@@ -114,7 +112,7 @@ func (c *Connection) Style(app *App) UpdateStyle {
 	return StyleCatalog
 }
 
-// FallsBack returns the fallback: the one that was chosen, otherwise FallbackNone. It is FallbackNone for nil.
+// FallsBack returns the fallback: the configured one, otherwise FallbackNone. It is FallbackNone for nil.
 func (c *Connection) FallsBack() Fallback {
 	if c == nil || c.Fallback == "" {
 		return FallbackNone
@@ -122,41 +120,39 @@ func (c *Connection) FallsBack() Fallback {
 	return c.Fallback
 }
 
-// Creates says whether Create Users is on and can work. It is false for nil.
+// Creates reports whether Create Users is enabled and the connection is too. It is false for nil.
 func (c *Connection) Creates() bool { return c != nil && c.Enabled && c.UserProvisioning.Create }
 
-// Updates says whether Update User Attributes is on and can work. It is false for nil.
+// Updates reports whether Update User Attributes is enabled and the connection is too. It is false for nil.
 func (c *Connection) Updates() bool { return c != nil && c.Enabled && c.UserProvisioning.Update }
 
-// Deactivates says whether Deactivate Users is on and can work. It is false for nil.
+// Deactivates reports whether Deactivate Users is enabled and the connection is too. It is false for nil.
 func (c *Connection) Deactivates() bool {
 	return c.OwesDeactivations() && c.Enabled
 }
 
-// ConnectionOff is told to whoever asks for what takes a connection that is enabled.
+// ConnectionOff is the error text for requests that require an enabled connection.
 const ConnectionOff = "Provisioning is not enabled for the application; activate its connection first"
 
-// OwesDeactivations says whether Deactivate Users is on, also while the connection is not enabled: who loses an assignment meanwhile
-// is deactivated in the target when it is again. It is false for nil.
+// OwesDeactivations reports whether Deactivate Users is enabled, even if the connection is not. A user who loses an assignment while the
+// connection is not enabled is deactivated in the target once it is enabled again. It is false for nil.
 func (c *Connection) OwesDeactivations() bool { return c != nil && c.UserProvisioning.Deactivate }
 
-// OwesUpdates reports whether Update User Attributes is on, including while the connection is not enabled. It is false for nil.
+// OwesUpdates reports whether Update User Attributes is enabled, even if the connection is not. It is false for nil.
 func (c *Connection) OwesUpdates() bool { return c != nil && c.UserProvisioning.Update }
 
-// SyncsPasswords says whether Sync Password is on and can work. It is false for nil.
+// SyncsPasswords reports whether Sync Password is enabled and the connection is too. It is false for nil.
 func (c *Connection) SyncsPasswords() bool {
 	return c != nil && c.Enabled && c.UserProvisioning.Password
 }
 
-// PushesGroups says whether Group Push is on and can work. It is false for nil.
+// PushesGroups reports whether Group Push is enabled and the connection is too. It is false for nil.
 func (c *Connection) PushesGroups() bool { return c != nil && c.Enabled && !c.GroupPush.Off }
 
-// PushesProfiles says that the mapping rules over supplied values, because
-// what is assigned is pushed to the target.
+// PushesProfiles reports whether the mapping overrides supplied values, because assignments are pushed to the target.
 func (c *Connection) PushesProfiles() bool { return c.Creates() || c.Updates() }
 
-// Features derives the feature list of an application. It is empty for nil
-// and for a connection that is not enabled.
+// Features returns the feature list of an application. It is empty for nil and for a connection that is not enabled.
 func (c *Connection) Features() []string {
 	features := []string{}
 	add := func(on bool, names ...string) {

@@ -7,13 +7,11 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// eachBatch is how many documents Each reads at once.
+// eachBatch is the number of documents per read in Each.
 const eachBatch = 500
 
-// Each calls fn for every document that fulfils the condition, in the order of
-// insertion. The documents are read in batches, so that fn may change, add and
-// delete documents of the same collection; those it adds are met too when they
-// fulfil the condition.
+// Each calls fn for every document that matches the condition, in insertion order. It reads the documents in batches, so that fn may
+// change, add and delete documents of the same collection. Each also visits added documents that match the condition.
 func Each[T any](ctx context.Context, q docstore.Reader, c docstore.Collection[T], where docstore.Cond,
 	fn func(docstore.Doc[T]) error) error {
 	for after := ""; ; {
@@ -32,7 +30,7 @@ func Each[T any](ctx context.Context, q docstore.Reader, c docstore.Collection[T
 	}
 }
 
-// Optional reads a document that may be missing: nil without an error then.
+// Optional reads a document that may be missing. It returns nil and no error for a missing document.
 func Optional[T any](ctx context.Context, q docstore.Reader, c docstore.Collection[T], id string) (*docstore.Doc[T], error) {
 	doc, err := c.Get(ctx, q, id)
 	switch {

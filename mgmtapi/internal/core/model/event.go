@@ -8,11 +8,11 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// Event tells of a change. It is a struct whose JSON is the data of the outbox event.
+// Event describes a change. It is a struct whose JSON is the data of the outbox event.
 type Event interface {
 	// Topic is one of the EventXxx constants; it does not depend on the value.
 	Topic() string
-	// Key names what changed, as an id or ids joined with docstore.JoinID.
+	// Key returns the id of the changed object, or ids joined with docstore.JoinID.
 	Key() string
 }
 
@@ -27,54 +27,54 @@ const (
 	EventMembershipChanged = "membership.changed"
 )
 
-// UserChanged tells that a user was created or that its profile, credentials or status changed. It is emitted for
-// every write to a user but its deletion, also beside UserActivated and UserDeactivated, and before them.
+// UserChanged reports that a user was created or that its profile, credentials or status changed. It is emitted for every write to a user
+// except its deletion. It precedes a UserActivated or UserDeactivated of the same change.
 type UserChanged struct {
 	ID string `json:"id"`
-	// New says that the user has just been created, so that nothing is there that belongs to it. For reactions only.
+	// New is true if the user has just been created, so that no other object refers to it. For event handlers only.
 	New bool `json:"-"`
 }
 
-// UserActivated tells that a user has left STAGED or DEPROVISIONED, or was created in another status than STAGED. The
-// user is a member of Everyone already.
+// UserActivated reports that a user has left STAGED or DEPROVISIONED, or was created in a status other than STAGED. The user is already a
+// member of Everyone.
 type UserActivated struct {
 	ID string `json:"id"`
-	// New says that the user was created as an active one, and joined its groups as that. For reactions only.
+	// New is true if the user was created as active and joined its groups with that status. For event handlers only.
 	New bool `json:"-"`
-	// Returning reports whether the user was DEPROVISIONED before. For reactions only.
+	// Returning is true if the user was DEPROVISIONED before. For event handlers only.
 	Returning bool `json:"-"`
 }
 
-// UserDeactivated tells that a user has become DEPROVISIONED. The group memberships are gone already, each with a
-// MembershipChanged of its own.
+// UserDeactivated reports that a user has become DEPROVISIONED. The group memberships have already been removed, each with its own
+// MembershipChanged.
 type UserDeactivated struct {
 	ID string `json:"id"`
 }
 
-// UserDeleted tells that a DEPROVISIONED user was removed.
+// UserDeleted reports that a DEPROVISIONED user was removed.
 type UserDeleted struct {
 	ID string `json:"id"`
 }
 
-// GroupChanged tells that a group was created or that its profile changed.
+// GroupChanged reports that a group was created or that its profile changed.
 type GroupChanged struct {
 	ID string `json:"id"`
 }
 
-// GroupDeleted tells that a group was removed, with all its memberships. No MembershipChanged is emitted for these.
+// GroupDeleted reports that a group was removed, with all its memberships. No MembershipChanged is emitted for them.
 type GroupDeleted struct {
 	ID string `json:"id"`
-	// Members are the ids of those who were in the group, for reactions only.
+	// Members holds the ids of the users who were in the group. For event handlers only.
 	Members []string `json:"-"`
 }
 
-// MembershipChanged tells that a user has joined or left a group.
+// MembershipChanged reports that a user has joined or left a group.
 type MembershipChanged struct {
 	Group string `json:"group"`
 	User  string `json:"user"`
-	// Member says whether the user is in the group now.
+	// Member is true if the user is in the group now.
 	Member bool `json:"member"`
-	// Of is the group. For reactions only.
+	// Of is the group. For event handlers only.
 	Of docstore.Doc[Group] `json:"-"`
 }
 
@@ -120,20 +120,20 @@ func (MembershipChanged) Topic() string { return EventMembershipChanged }
 // Key is the id of the membership.
 func (e MembershipChanged) Key() string { return MembershipID(e.Group, e.User) }
 
-// Feed is the way every event takes: first through the reactions, then into the outbox, all in the transaction of the
-// change. Reactions are how slices act on each other's changes without knowing each other.
+// Feed is the event bus. Each event runs through the event handlers and is then written to the outbox, all in the transaction of the
+// change. Handlers let slices react to changes of other slices without importing them.
 type Feed struct {
 	store     *docstore.Store
 	reactions map[string][]func(context.Context, *docstore.Tx, Event) error
 }
 
-// NewFeed makes a feed without reactions into the outbox of the store.
+// NewFeed returns a feed without event handlers that writes to the outbox of the store.
 func NewFeed(store *docstore.Store) *Feed {
 	return &Feed{store: store, reactions: map[string][]func(context.Context, *docstore.Tx, Event) error{}}
 }
 
-// On adds a reaction to the events of a type. An error rolls the change back and is answered to its caller. Reactions
-// run in the order they were added, may emit events themselves, and are added before the first event is emitted.
+// On adds an event handler for the events of a type. An error of the handler rolls back the change and is returned to its caller. Handlers
+// run in the order in which they were added and may emit events. Add all handlers before the first event is emitted.
 func On[E Event](f *Feed, react func(ctx context.Context, tx *docstore.Tx, e E) error) {
 	topic := (*new(E)).Topic()
 	f.reactions[topic] = append(f.reactions[topic], func(ctx context.Context, tx *docstore.Tx, e Event) error {
@@ -141,7 +141,7 @@ func On[E Event](f *Feed, react func(ctx context.Context, tx *docstore.Tx, e E) 
 	})
 }
 
-// Emit runs the reactions to the events, one event after the other, and writes them to the outbox.
+// Emit runs the handlers for each event in order and writes the events to the outbox.
 func (f *Feed) Emit(ctx context.Context, tx *docstore.Tx, events ...Event) error {
 	for _, e := range events {
 		for _, react := range f.reactions[e.Topic()] {

@@ -6,7 +6,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// FactorType says what a factor is.
+// FactorType is the type of a factor.
 type FactorType string
 
 // The types of factors.
@@ -25,7 +25,7 @@ const (
 	FactorWebAuthn FactorType = "webauthn"
 )
 
-// FactorProvider says whose factor it is.
+// FactorProvider is the provider of a factor.
 type FactorProvider string
 
 // The providers of factors.
@@ -40,10 +40,10 @@ const (
 	FactorProviderE       FactorProvider = "VENDOR_E"
 )
 
-// FactorStatus is how far a factor is.
+// FactorStatus is the status of a factor.
 type FactorStatus string
 
-// The statuses of a factor. Stored are FactorPending, FactorEnrolled and FactorActive; the others follow, see the type Factor.
+// The statuses of a factor. FactorPending, FactorEnrolled and FactorActive are stored; the remaining ones are derived, see Factor.
 const (
 	FactorNotSetUp FactorStatus = "NOT_SETUP"
 	FactorPending  FactorStatus = "PENDING_ACTIVATION"
@@ -53,30 +53,30 @@ const (
 	FactorExpired  FactorStatus = "EXPIRED"
 )
 
-// FactorPendingLife is how long an enrolment can be completed.
+// FactorPendingLife is the time within which a user can complete an enrollment.
 const FactorPendingLife = 24 * time.Hour
 
-// Factor is something that a user has or knows beside the password.
+// Factor is something that a user has or knows in addition to the password.
 //
-// A stored status tells what happened to the factor. What is shown follows from it: one that was pending for longer than
-// FactorPendingLife is EXPIRED, and one whose OrgFactor is INACTIVE is INACTIVE as long as that is.
+// The API derives the status that it shows from the stored status: a factor that was pending for longer than FactorPendingLife is EXPIRED,
+// and a factor whose OrgFactor is INACTIVE is INACTIVE while the OrgFactor is.
 type Factor struct {
 	User     string         `json:"user"`
 	Type     FactorType     `json:"type"`
 	Provider FactorProvider `json:"provider"`
-	// Vendor is the name that the provider goes by.
+	// Vendor is the name of the provider.
 	Vendor string       `json:"vendor"`
 	Status FactorStatus `json:"status"`
-	// Org is the id of the OrgFactor that allows it.
+	// Org is the id of the OrgFactor that allows the factor.
 	Org string `json:"org"`
-	// Profile is shown.
+	// Profile is the public part of the factor.
 	Profile map[string]string `json:"profile,omitempty"`
-	// State is JSON, sealed with FactorBinding: keys, hashes of answers and codes, and what a verification has to remember. Hashes are
-	// sealed, too, because a hash of six digits is undone by trying them all.
+	// State is JSON, encrypted at rest with FactorBinding: keys, hashes of answers and codes, and the state of a verification. Hashes are
+	// encrypted too, because the hash of a six-digit code can be reversed by trying all codes.
 	State string `json:"state,omitempty"`
-	// QR is the hash of the token that opens the QR code of a pending enrolment.
+	// QR is the hash of the token that gives access to the QR code of a pending enrollment.
 	QR string `json:"qr,omitempty"`
-	// Enrolled is when the enrolment began, Changed when it, the profile or the status last changed: verifications do not count.
+	// Enrolled is the start of the enrollment. Changed is the last change of the enrollment, the profile or the status, without verifications.
 	Enrolled time.Time `json:"enrolled"`
 	Changed  time.Time `json:"changed"`
 }
@@ -88,8 +88,8 @@ func FactorBinding(id string) string { return "factor:" + id }
 const (
 	FactorByUser    = "user_id" // id of the user
 	FactorByOrg     = "org"     // id of the OrgFactor
-	FactorByPending = "pending" // when the enrolment began, of those that are pending
-	// FactorByCredential is the index by the credential that a device of FIDO has made.
+	FactorByPending = "pending" // start of the enrollment, of pending factors
+	// FactorByCredential is the index by the credential that a FIDO device has created.
 	FactorByCredential = "credential"
 )
 
@@ -112,11 +112,11 @@ func factorCollection() docstore.Collection[Factor] {
 	)
 }
 
-// PhoneID is the id of a phone of a user. A phone has no document: it is there as long as a factor has its number.
+// PhoneID returns the id of a user's phone. A phone has no document: it exists while a factor has its number.
 func PhoneID(user, number string) string { return derivedID(KindPhone, user+"/"+number) }
 
-// OrgFactor says whether the organisation allows a kind of factors. Its document id is the name of the kind; one without a document
-// is allowed.
+// OrgFactor determines whether the organization allows a kind of factors. Its document id is the name of the kind. A kind without a
+// document is allowed.
 type OrgFactor struct {
 	Status Status `json:"status"`
 }
@@ -125,7 +125,7 @@ func orgFactorCollection() docstore.Collection[OrgFactor] {
 	return docstore.NewCollection[OrgFactor]("org_factors")
 }
 
-// FactorResult is what came of a verification.
+// FactorResult is the result of a verification.
 type FactorResult string
 
 // The results of verifications.
@@ -142,7 +142,7 @@ const (
 	FactorOutside   FactorResult = "TIME_WINDOW_EXCEEDED"
 )
 
-// FactorTransaction is a verification that somebody else answers, as a push. One that is FactorWaiting when it expires is
+// FactorTransaction is a verification that another device completes, such as a push. A transaction that is FactorWaiting when it expires is
 // FactorTimeout from then on.
 type FactorTransaction struct {
 	User    string       `json:"user"`
@@ -151,7 +151,7 @@ type FactorTransaction struct {
 	Expires time.Time    `json:"expires"`
 }
 
-// ResultAt is the result at a time.
+// ResultAt returns the result at the given time.
 func (t *FactorTransaction) ResultAt(now time.Time) FactorResult {
 	if t.Result == FactorWaiting && !now.Before(t.Expires) {
 		return FactorTimeout
@@ -174,16 +174,15 @@ func factorTransactionCollection() docstore.Collection[FactorTransaction] {
 	)
 }
 
-// FactorWindow is when something happened that may happen only so often in a time: wrong codes of a user, messages to a number. Its
-// document id is FactorWindowID.
+// FactorWindow holds the times of rate-limited events: wrong codes of a user, messages to a number. Its document id is FactorWindowID.
 type FactorWindow struct {
-	// Times are when it happened, the earliest first: only those that still count.
+	// Times are the times of the events that still count, the earliest first.
 	Times []time.Time `json:"times"`
-	// Ends is when none counts any more.
+	// Ends is the time after which no event counts.
 	Ends time.Time `json:"ends"`
 }
 
-// FactorWindowID is the document id of what is counted of a subject.
+// FactorWindowID returns the document id of the window for an event and a subject.
 func FactorWindowID(what, subject string) string { return docstore.JoinID(what, subject) }
 
 // FactorWindowByEnd is the index of the windows by their end.
@@ -195,5 +194,5 @@ func factorWindowCollection() docstore.Collection[FactorWindow] {
 	)
 }
 
-// CustomOTPProfile is the id of the custom profile for one-time passcodes that is shipped: it is the same everywhere.
+// CustomOTPProfile returns the id of the built-in custom profile for one-time passcodes. It is the same in every organization.
 func CustomOTPProfile() string { return derivedID(KindFactorProfile, "totp") }

@@ -7,8 +7,8 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// FindUser returns the user with an id, a login, or a short login (the part before its @) that only one user has. It
-// returns docstore.ErrNotFound when there is none.
+// FindUser returns the user with an id, a login, or a short login (the part before its @) that only one user has. It returns
+// docstore.ErrNotFound if no user matches.
 func (d Deps) FindUser(ctx context.Context, q docstore.Reader, ref string) (docstore.Doc[User], error) {
 	doc, err := d.Users.Get(ctx, q, ref)
 	if !errors.Is(err, docstore.ErrNotFound) {

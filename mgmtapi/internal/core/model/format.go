@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/language"
 )
 
-// Format is what a text attribute holds beyond being a text.
+// Format restricts the values of a string attribute.
 type Format string
 
 // The formats.
@@ -20,11 +20,11 @@ const (
 	FormatDateTime  Format = "date-time"     // RFC 3339
 	FormatCountry   Format = "country-code"  // ISO 3166-1 alpha-2
 	FormatLanguages Format = "language-code" // RFC 7231 section 5.3.5
-	FormatLocale    Format = "locale"        // as en_US
+	FormatLocale    Format = "locale"        // such as en_US
 	FormatTimezone  Format = "timezone"      // name of an IANA time zone
 )
 
-// Problem says what is wrong with a text of the format, "" for nothing. A format that is not one of the constants takes any text.
+// Problem returns why a string is not of the format, "" if it is. A format that is not one of the constants accepts any string.
 func (f Format) Problem(text string) string {
 	if check := formats[f]; check != nil {
 		return check(text)
@@ -37,8 +37,8 @@ var formats = map[Format]func(string) string{
 	FormatLanguages: checkLanguages, FormatLocale: checkLocale, FormatTimezone: checkTimezone,
 }
 
-// addressPattern is RFC 5322, section 3.2.3: a dot-atom on both sides of the @, with internationalised characters as RFC 6532
-// adds them.
+// addressPattern follows RFC 5322, section 3.2.3: a dot-atom on both sides of the @, with the internationalized characters that RFC 6532
+// adds.
 var addressPattern = regexp.MustCompile(`^` + dotAtom + `@` + dotAtom + `$`)
 
 const (
@@ -48,7 +48,7 @@ const (
 
 func checkEmail(text string) string {
 	if !addressPattern.MatchString(text) {
-		return "The value must be an e-mail address"
+		return "The value must be an email address"
 	}
 	return ""
 }
@@ -101,7 +101,7 @@ func checkLanguages(text string) string {
 func checkLocale(text string) string {
 	base, region, _ := strings.Cut(text, "_")
 	if _, err := language.ParseBase(base); err != nil || !localePattern.MatchString(text) || !isCountry(region) {
-		return "The value must be a language, an underscore and a country, as en_US"
+		return "The value must be a language, an underscore and a country, such as en_US"
 	}
 	return ""
 }
@@ -113,7 +113,7 @@ func checkTimezone(text string) string {
 	return ""
 }
 
-// Shortened is a text, of which no more than limit bytes are kept and "…" shows where it went on.
+// Shortened returns the first limit bytes of a string, followed by "…" if the string is longer.
 func Shortened(text string, limit int) string {
 	if len(text) <= limit {
 		return text

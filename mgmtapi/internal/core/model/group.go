@@ -9,17 +9,17 @@ import (
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
-// GroupType says who looks after a group.
+// GroupType is the type of a group. It determines who manages the group.
 type GroupType string
 
-// The types of groups: made by callers, belonging to an application, and built into the organisation.
+// The types of groups: created by callers, belonging to an application, and built into the organization.
 const (
 	GroupService GroupType = "SVC_GROUP"
 	GroupApp     GroupType = "APP_GROUP"
 	GroupBuiltIn GroupType = "BUILT_IN"
 )
 
-// EveryoneName is the name of the built-in group of all users that are not DEPROVISIONED.
+// EveryoneName is the name of the built-in group of all users who are not DEPROVISIONED.
 const EveryoneName = "Everyone"
 
 // Group is a set of users.
@@ -29,22 +29,23 @@ type Group struct {
 	App string `json:"app,omitempty"`
 	// Profile holds the attributes that have a value: name, description.
 	Profile map[string]any `json:"profile"`
-	// LastUpdated is when the profile changed.
+	// LastUpdated is the time of the last change of the profile.
 	LastUpdated time.Time `json:"lastUpdated"`
-	// LastMembershipUpdated is when a member came or left, to the second: a burst of changes writes the group once a second.
+	// LastMembershipUpdated is the time at which a member last joined or left, to the second: many changes write the group at most once per
+	// second.
 	LastMembershipUpdated time.Time `json:"lastMembershipUpdated"`
 }
 
-// Text returns a profile attribute, "" when it has no value or is not a string.
+// Text returns a profile attribute, "" if it has no value or is not a string.
 func (g *Group) Text(attribute string) string {
 	text, _ := g.Profile[attribute].(string)
 	return text
 }
 
-// ownGroups is where expressions see groups come from that belong to no application.
+// ownGroups is the source, in expressions, of groups that belong to no application.
 const ownGroups = "SVC"
 
-// Named is the group as expressions see it.
+// Named returns the group for expressions.
 func (g *Group) Named(id string) expression.Group {
 	return expression.Group{ID: id, Name: g.Name(), App: cmp.Or(g.App, ownGroups)}
 }
@@ -52,7 +53,7 @@ func (g *Group) Named(id string) expression.Group {
 // Name returns the name of the group.
 func (g *Group) Name() string { return g.Text("name") }
 
-// Protected says that callers may neither change nor delete the group nor edit its members.
+// Protected reports whether callers may neither change nor delete the group nor edit its members.
 func (g *Group) Protected() bool { return g.Type != GroupService }
 
 // The indexes of the groups.

@@ -2,7 +2,7 @@ package model
 
 import "github.com/scimwright/scimwright/internal/docstore"
 
-// OwnerType says what owns a group.
+// OwnerType is the type of an owner of a group.
 type OwnerType string
 
 // The types of owners.
@@ -11,20 +11,20 @@ const (
 	OwnerGroup OwnerType = "GROUP"
 )
 
-// GroupOwner says that a user or a group owns a group. Its document id is GroupOwnerID(group, owner).
+// GroupOwner makes a user or a group an owner of a group. Its document id is GroupOwnerID(group, owner).
 type GroupOwner struct {
 	Group string    `json:"group"`
 	Owner string    `json:"owner"`
 	Type  OwnerType `json:"type"`
 }
 
-// GroupOwnerID is the document id of an owner of a group.
+// GroupOwnerID returns the document id of an owner of a group.
 func GroupOwnerID(group, owner string) string { return docstore.JoinID(group, owner) }
 
 // The indexes of the owners.
 const (
 	GroupOwnerByGroup = "group_id" // the group
-	GroupOwnerByOwner = "owner_id" // the user or group that owns
+	GroupOwnerByOwner = "owner_id" // the owner: a user or a group
 )
 
 func groupOwnerCollection() docstore.Collection[GroupOwner] {

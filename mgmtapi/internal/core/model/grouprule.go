@@ -8,25 +8,25 @@ import (
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
-// GroupRuleStatus says whether a group rule works.
+// GroupRuleStatus is the status of a group rule.
 type GroupRuleStatus string
 
-// The statuses of a group rule. An INVALID one cannot work: a group that it assigns to is gone, or it contradicts others.
+// The statuses of a group rule. An INVALID rule cannot be applied: a group that it assigns to was deleted, or it contradicts other rules.
 const (
 	RuleActive   GroupRuleStatus = "ACTIVE"
 	RuleInactive GroupRuleStatus = "INACTIVE"
 	RuleInvalid  GroupRuleStatus = "INVALID"
 )
 
-// GroupRule makes the users that fulfil an expression members of groups.
+// GroupRule makes the users that match an expression members of groups.
 type GroupRule struct {
 	Name   string          `json:"name"`
 	Status GroupRuleStatus `json:"status"`
 	// Expression is the condition, in the language of internal/expression.
 	Expression string `json:"expression"`
-	// Excluded are the ids of users that the rule leaves alone.
+	// Excluded holds the ids of users that the rule does not apply to.
 	Excluded []string `json:"excluded,omitempty"`
-	// Groups are the ids of the groups that it assigns to.
+	// Groups holds the ids of the groups that it assigns to.
 	Groups []string `json:"groups"`
 }
 
@@ -35,7 +35,7 @@ const (
 	GroupRuleByName     = "name"     // folded name, unique
 	GroupRuleByStatus   = "status"   // the status
 	GroupRuleByGroup    = "group_id" // each group that it assigns to
-	GroupRuleByExcluded = "excluded" // each user that it leaves alone
+	GroupRuleByExcluded = "excluded" // each excluded user
 )
 
 func groupRuleCollection() docstore.Collection[GroupRule] {
@@ -57,18 +57,18 @@ func anySlice(texts []string) []any {
 	return out
 }
 
-// RuleMember says that a group rule gives a user a membership. A membership that no rule gives was made by a caller, and no
-// rule takes it away. Its document id is RuleMemberID(rule, group, user).
+// RuleMember reports that a group rule assigns a membership to a user. A membership without a RuleMember was created by a caller, and no
+// rule removes it. Its document id is RuleMemberID(rule, group, user).
 type RuleMember struct {
 	Rule  string `json:"rule"`
 	Group string `json:"group"`
 	User  string `json:"user"`
 }
 
-// RuleMemberID is the document id of what a rule gives a user.
+// RuleMemberID returns the document id of a RuleMember.
 func RuleMemberID(rule, group, user string) string { return docstore.JoinID(rule, group, user) }
 
-// The indexes of what rules give.
+// The indexes of the RuleMembers.
 const (
 	RuleMemberByRule       = "rule_id"    // the rule
 	RuleMemberByGroup      = "group_id"   // the group
@@ -87,8 +87,8 @@ func ruleMemberCollection() docstore.Collection[RuleMember] {
 	)
 }
 
-// ExcludeFromRules has every active rule that gives a user a membership leave that user alone from now on, because a caller
-// takes the membership away.
+// ExcludeFromRules adds the user to the exclusions of every active rule that assigns the membership, because a caller removes the
+// membership.
 func (d Deps) ExcludeFromRules(ctx context.Context, tx *docstore.Tx, group, user string) error {
 	where := docstore.Eq(RuleMemberByMembership, MembershipID(group, user))
 	return Each(ctx, tx, d.RuleMembers, where, func(m docstore.Doc[RuleMember]) error {

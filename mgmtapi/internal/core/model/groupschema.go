@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// GroupSchema is what was added to the profile schema of groups. There is one document at most, GroupSchemaDocument.
+// GroupSchema holds the additions to the profile schema of groups. At most one document exists, GroupSchemaDocument.
 type GroupSchema struct {
 	Custom map[string]Property `json:"custom,omitempty"`
 }
@@ -22,13 +22,13 @@ func groupSchemaCollection() docstore.Collection[GroupSchema] {
 	return docstore.NewCollection[GroupSchema]("group_schemas").Cached()
 }
 
-// Bounds of the base attributes of groups, in characters.
+// Length limits of the base attributes of groups, in characters.
 const (
 	maxGroupName        = 255
 	maxGroupDescription = 1024
 )
 
-// groupBase are the names of the base attributes of groups, groupBaseProperties what they are.
+// groupBase lists the names of the base attributes of groups. groupBaseProperties holds their properties.
 var (
 	groupBase           = []string{"name", "description"}
 	groupBaseProperties = func() map[string]Property {
@@ -40,13 +40,13 @@ var (
 	}()
 )
 
-// GroupAttribute says whether every group can have the attribute.
+// GroupAttribute reports whether the name is a base attribute of groups.
 func GroupAttribute(name string) bool {
 	_, ok := groupBaseProperties[name]
 	return ok
 }
 
-// All lists the properties by name: those of the base in their own order, then the custom ones.
+// All iterates over the properties by name: the base properties in their own order, then the custom ones.
 func (s *GroupSchema) All() iter.Seq2[string, Property] {
 	return func(yield func(string, Property) bool) {
 		for _, name := range groupBase {

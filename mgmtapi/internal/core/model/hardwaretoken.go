@@ -11,20 +11,21 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/yubikey"
 )
 
-// KindHardwareToken begins the ids of hardware tokens.
+// KindHardwareToken is the kind of the ids of hardware tokens.
 const KindHardwareToken Kind = "ykk"
 
-// HardwareToken is a token that types one-time passwords. It belongs to the organisation until a user enrols with it, and again when
-// the factor goes.
+// HardwareToken is a hardware token that generates one-time passwords. It is unassigned until a user enrolls it as a factor, and again
+// after the factor is removed.
 type HardwareToken struct {
-	// Serial is the number on it, as SerialNumber writes it. PublicID is what its passwords begin with, in modhex.
+	// Serial is the serial number, formatted by SerialNumber. PublicID is the prefix of the token's passwords, in modhex.
 	Serial   string `json:"serial"`
 	PublicID string `json:"publicId"`
-	// Seed is a HardwareSeed, sealed with HardwareTokenBinding.
+	// Seed is a HardwareSeed, encrypted at rest with HardwareTokenBinding.
 	Seed string `json:"seed"`
-	// Last is the counter of the last password that was accepted, of whomever.
+	// Last is the counter of the last accepted password, for all users that the token has had.
 	Last yubikey.Counter `json:"last,omitzero"`
-	// Made is when it was added. What follows changes with the user: Factor, Email and Activated are empty while there is none.
+	// Made is the time at which the token was added. The following members change with the user. Factor, Email and Activated are empty while
+	// the token has no user.
 	Made         time.Time `json:"made"`
 	User         string    `json:"user,omitempty"`
 	Email        string    `json:"email,omitempty"`
@@ -33,7 +34,7 @@ type HardwareToken struct {
 	LastVerified time.Time `json:"lastVerified,omitzero"`
 }
 
-// HardwareStatus says whether a hardware token has a user.
+// HardwareStatus is the status of a hardware token. It depends on whether the token has a user.
 type HardwareStatus string
 
 // The statuses of hardware tokens.
@@ -42,7 +43,7 @@ const (
 	HardwareActive     HardwareStatus = "ACTIVE"
 )
 
-// Status is HardwareActive when the token has a user.
+// Status returns HardwareActive if the token has a user.
 func (h *HardwareToken) Status() HardwareStatus {
 	if h.User == "" {
 		return HardwareUnassigned
@@ -50,17 +51,17 @@ func (h *HardwareToken) Status() HardwareStatus {
 	return HardwareActive
 }
 
-// Assign gives the token to a user whose factor it becomes.
+// Assign assigns the token to a user, as the factor with the given id.
 func (h *HardwareToken) Assign(user, email, factor string, now time.Time) {
 	h.User, h.Email, h.Factor, h.Activated = user, email, factor, now
 }
 
-// Return takes the token back. What was last verified, and the counter that keeps its passwords from being used again, stay.
+// Return removes the user from the token. The time of the last verification stays, and so does the counter that prevents replays.
 func (h *HardwareToken) Return() {
 	h.User, h.Email, h.Factor, h.Activated = "", "", "", time.Time{}
 }
 
-// Token opens the seed.
+// Token decrypts the seed.
 func (h *HardwareToken) Token(secrets seal.Secrets, id string) (yubikey.Token, error) {
 	text, err := secrets.Open(h.Seed, HardwareTokenBinding(id))
 	if err != nil {
@@ -79,7 +80,7 @@ type HardwareSeed struct {
 	PrivateID [yubikey.PrivateIDSize]byte `json:"privateId"`
 }
 
-// Seal writes the seed of the token with an id.
+// Seal encrypts the seed of the token with the given id.
 func (s HardwareSeed) Seal(secrets seal.Secrets, id string) (string, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -91,10 +92,10 @@ func (s HardwareSeed) Seal(secrets seal.Secrets, id string) (string, error) {
 // HardwareTokenBinding is the seal binding of the seed of a hardware token.
 func HardwareTokenBinding(id string) string { return "hardwaretoken:" + id }
 
-// SerialLength is the number of digits that serial numbers are written with.
+// SerialLength is the number of digits of a formatted serial number.
 const SerialLength = 12
 
-// SerialNumber writes a serial number with all its digits; ok is false for a text that is none.
+// SerialNumber pads a serial number with zeros to SerialLength digits. ok is false if the string is not a serial number.
 func SerialNumber(text string) (serial string, ok bool) {
 	digits := strings.TrimLeft(text, "0")
 	if text == "" || len(digits) > SerialLength || strings.Trim(text, "0123456789") != "" {
@@ -103,7 +104,7 @@ func SerialNumber(text string) (serial string, ok bool) {
 	return strings.Repeat("0", SerialLength-len(digits)) + digits, true
 }
 
-// The indexes of the hardware tokens. Those of times and of what is about users have no value where that is missing.
+// The indexes of the hardware tokens. The indexes of times and of user data have no value for tokens without them.
 const (
 	HardwareTokenBySerial       = "serial"    // unique
 	HardwareTokenByPublicID     = "public_id" // unique

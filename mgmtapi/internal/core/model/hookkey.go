@@ -8,10 +8,10 @@ import (
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
-// HookKey is a key pair with which inline hooks prove who they are to the authorization server of an endpoint.
+// HookKey is a key pair with which inline hooks authenticate at the authorization server of an endpoint.
 type HookKey struct {
 	Name string `json:"name"`
-	// KeyID is how others call the public half: a UUID, and the "kid" of what the key signs.
+	// KeyID is the public id of the key: a UUID, and the "kid" in the JWTs that the key signs.
 	KeyID string      `json:"keyId"`
 	Key   signkey.Key `json:"key"`
 }
@@ -31,10 +31,10 @@ func hookKeyCollection() docstore.Collection[HookKey] {
 	)
 }
 
-// HookKeyNamed finds the hook key with a name; case does not count.
+// HookKeyNamed returns the condition for the hook key with a name, ignoring case.
 func HookKeyNamed(name string) docstore.Cond { return docstore.Eq(HookKeyByName, filter.Fold(name)) }
 
-// HookKeyUsed says whether an inline hook of any status names the key.
+// HookKeyUsed reports whether an inline hook of any status refers to the key.
 func (d Deps) HookKeyUsed(ctx context.Context, q docstore.Reader, id string) (bool, error) {
 	n, err := d.InlineHooks.Count(ctx, q, docstore.Eq(InlineHookByKey, id))
 	return n > 0, err

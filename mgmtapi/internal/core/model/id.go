@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Kind is the prefix of an id; it tells what the id names.
+// Kind is the prefix of an id. It identifies the type of the object.
 type Kind string
 
 // The kinds of ids.
@@ -58,14 +58,14 @@ const (
 	idAlphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// NewID makes an id: the prefix of the kind, the time in 8 characters of [0-9A-Za-z], and 9 random ones of them, about 53 bits. It names
-// something and is no secret. Ids that are made one after another are neighbours in every index that they occur in, so that what is
-// made at the same time goes to the same few pages of a database.
+// NewID returns a new id: the prefix of the kind, the time in 8 characters of [0-9A-Za-z], and 9 random characters, about 53 bits. An id is
+// not a secret. Ids that are created one after another are neighbors in every index, so that objects created at the same time are on the
+// same few pages of a database.
 func NewID(kind Kind) string {
 	return newID(kind, time.Now())
 }
 
-// timeLength is how many characters of an id are its time, in milliseconds: enough for seven thousand years.
+// timeLength is the number of characters for the time in milliseconds: enough for seven thousand years.
 const timeLength = 8
 
 func newID(kind Kind, at time.Time) string {
@@ -73,27 +73,27 @@ func newID(kind Kind, at time.Time) string {
 	for i, ms := timeLength-1, at.UnixMilli(); i >= 0; i, ms = i-1, ms/62 {
 		text[i] = idAlphabet[ms%62]
 	}
-	return spell(kind+Kind(text[:]), func(random *[sha256.Size]byte) { _, _ = rand.Read(random[:]) }) // never fails
+	return encodeID(kind+Kind(text[:]), func(random *[sha256.Size]byte) { _, _ = rand.Read(random[:]) }) // never fails
 }
 
-// derivedID makes the id of something that has no document: always the same for the same text.
+// derivedID returns the id of an object without a document. It is always the same for the same string.
 func derivedID(kind Kind, text string) string {
 	next := []byte(text)
-	return spell(kind, func(random *[sha256.Size]byte) {
+	return encodeID(kind, func(random *[sha256.Size]byte) {
 		*random = sha256.Sum256(next)
 		next = random[:]
 	})
 }
 
-// spell makes an id of the bytes that draw gives.
-func spell(kind Kind, draw func(*[sha256.Size]byte)) string {
+// encodeID encodes an id from the bytes that draw returns.
+func encodeID(kind Kind, draw func(*[sha256.Size]byte)) string {
 	id := make([]byte, 0, idLength)
 	id = append(id, kind...)
 	var random [sha256.Size]byte
 	for len(id) < idLength {
 		draw(&random)
 		for _, b := range random {
-			// 248 is the largest multiple of 62 in a byte: taking more would favour some characters.
+			// 248 is the largest multiple of 62 in a byte: larger values would favor some characters.
 			if b < 248 && len(id) < idLength {
 				id = append(id, idAlphabet[b%62])
 			}
@@ -102,14 +102,14 @@ func spell(kind Kind, draw func(*[sha256.Size]byte)) string {
 	return string(id)
 }
 
-// NewSecret makes a random text of n url-safe characters, 6 bits each.
+// NewSecret returns a random string of n URL-safe characters, 6 bits each.
 func NewSecret(n int) string {
 	random := make([]byte, (n*3+3)/4)
 	_, _ = rand.Read(random) // never fails
 	return base64.RawURLEncoding.EncodeToString(random)[:n]
 }
 
-// NewUUID makes a random UUID (RFC 9562 section 5.4), in lower case.
+// NewUUID returns a random UUID (RFC 9562 section 5.4) in lower case.
 func NewUUID() string {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails
@@ -120,5 +120,5 @@ func NewUUID() string {
 
 var uuidPattern = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// IsUUID says whether a text has the form of a UUID.
+// IsUUID reports whether a string has the form of a UUID.
 func IsUUID(text string) bool { return uuidPattern.MatchString(text) }

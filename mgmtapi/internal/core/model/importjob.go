@@ -6,33 +6,33 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// ImportJob makes users of the accounts that an import has found at the target of an application. Its document id is
+// ImportJob creates and updates users from the accounts that an import has found on the target of an application. Its document id is
 // ImportJobID(application, run).
 type ImportJob struct {
 	App string `json:"app"`
-	// Run is the engine's import, which reads the list of the target and is over before anything is made of it.
+	// Run is the id of the engine's import. It reads the list of the target and finishes before users are created from the list.
 	Run string `json:"run"`
-	// Groups says that groups are read, of which nothing is made.
+	// Groups is true for an import of groups. It creates no users.
 	Groups bool `json:"groups,omitempty"`
 	// Base is the public base of the API, for links in messages.
 	Base string `json:"base,omitempty"`
-	// Open says that there is work left. After is the id at the target of the last account that was dealt with.
+	// Open is true while accounts are left to process. After is the target's id of the last processed account.
 	Open  bool   `json:"open,omitempty"`
 	After string `json:"after,omitempty"`
 
-	Matched  int `json:"matched,omitempty"`  // accounts that belong to a user by now
-	Created  int `json:"created,omitempty"`  // users that were made
-	Updated  int `json:"updated,omitempty"`  // users whose profile has changed
-	Waiting  int `json:"waiting,omitempty"`  // accounts that wait for consent
-	Inactive int `json:"inactive,omitempty"` // accounts that are deactivated, and of which nothing was made
-	// Errors are the first MaxImportErrors texts of what went wrong, Failed is how many accounts could not be imported.
+	Matched  int `json:"matched,omitempty"`  // accounts that are linked to a user
+	Created  int `json:"created,omitempty"`  // created users
+	Updated  int `json:"updated,omitempty"`  // users whose profile changed
+	Waiting  int `json:"waiting,omitempty"`  // accounts that wait for confirmation
+	Inactive int `json:"inactive,omitempty"` // deactivated accounts, for which no user is created
+	// Errors holds the first MaxImportErrors error texts. Failed is the number of accounts that could not be imported.
 	Errors []string  `json:"errors,omitempty"`
 	Failed int       `json:"failed,omitempty"`
 	Ended  time.Time `json:"ended,omitzero"`
 }
 
-// MaxImportErrors is how many errors of an import are kept, MaxImportError how long one is, in bytes: accounts may have names of any
-// length.
+// MaxImportErrors is the maximum number of stored errors per import. MaxImportError is the maximum length of one, in bytes: account names
+// may have any length.
 const (
 	MaxImportErrors = 100
 	MaxImportError  = 1000
@@ -44,20 +44,20 @@ func (j *ImportJob) Fail(text string) {
 	j.Note(text)
 }
 
-// Note keeps what went wrong with an account that was imported all the same.
+// Note stores an error of an account that was imported anyway.
 func (j *ImportJob) Note(text string) {
 	if len(j.Errors) < MaxImportErrors {
 		j.Errors = append(j.Errors, Shortened(text, MaxImportError))
 	}
 }
 
-// ImportJobID is the document id of a job.
+// ImportJobID returns the document id of a job.
 func ImportJobID(app, run string) string { return docstore.JoinID(app, run) }
 
 // The indexes of the jobs.
 const (
 	ImportJobByApp  = "app"  // the application
-	ImportJobByOpen = "open" // the application, where Open
+	ImportJobByOpen = "open" // the application, if Open
 )
 
 func importJobCollection() docstore.Collection[ImportJob] {
@@ -72,7 +72,7 @@ func importJobCollection() docstore.Collection[ImportJob] {
 	)
 }
 
-// ImportAction is what is made of an account.
+// ImportAction is what an import does with an account.
 type ImportAction string
 
 // The actions.
@@ -81,8 +81,8 @@ const (
 	ImportLink   ImportAction = "LINK_USER"
 )
 
-// ImportDecision is what an inline hook has decided about an account that waits for consent. Its document id is
-// JoinID(application, id at the target).
+// ImportDecision is the decision of an inline hook about an account that waits for confirmation. Its document id is JoinID(application, the
+// target's id of the account).
 type ImportDecision struct {
 	App         string         `json:"app"`
 	Action      ImportAction   `json:"action"`

@@ -11,23 +11,23 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// ImportSchedule says when imports of users begin by themselves. SCIM has no way to list what has changed, so that both kinds read all
-// accounts.
+// ImportSchedule determines when imports of users start automatically. SCIM has no way to list the changed accounts, so that full and
+// incremental imports both read all accounts.
 type ImportSchedule struct {
 	On          bool        `json:"on,omitempty"`
 	Full        ImportTimes `json:"full,omitzero"`
 	Incremental ImportTimes `json:"incremental,omitzero"`
 }
 
-// ImportTimes are points in time; none without an expression.
+// ImportTimes is a schedule. It is empty without an expression.
 type ImportTimes struct {
-	// Expression is a UNIX cron expression of five fields: minute, hour, day of the month, month, day of the week. Timezone is the IANA
-	// name of the zone that it is meant in.
+	// Expression is a UNIX cron expression of five fields: minute, hour, day of the month, month, day of the week. Timezone is the IANA name
+	// of its time zone.
 	Expression string `json:"expression,omitempty"`
 	Timezone   string `json:"timezone,omitempty"`
 }
 
-// Next is the first time of the schedule behind an instant, zero when there is none.
+// Next returns the first time of the schedule after the given time, zero if there is none.
 func (s *ImportSchedule) Next(after time.Time) time.Time {
 	var first time.Time
 	if !s.On {
@@ -50,13 +50,13 @@ func (t ImportTimes) next(after time.Time) time.Time {
 	return schedule.Next(after.In(zone))
 }
 
-// cronFields is how many fields an expression has.
+// cronFields is the number of fields of an expression.
 const cronFields = 5
 
 var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
 
 func parseCron(expression string) (cron.Schedule, error) {
-	// The parser would take a zone in front of the fields, too.
+	// The parser would also accept a time zone before the fields.
 	if strings.Contains(expression, "=") || len(strings.Fields(expression)) != cronFields {
 		return nil, fmt.Errorf("it has %d fields: minute, hour, day of the month, month, day of the week", cronFields)
 	}
@@ -67,7 +67,7 @@ func parseCron(expression string) (cron.Schedule, error) {
 	return schedule, err
 }
 
-// Problems say what is wrong with the expression and with the zone, "" for nothing.
+// Problems returns why the expression and the time zone are invalid, "" if they are valid.
 func (t ImportTimes) Problems() (expression, timezone string) {
 	if _, err := parseCron(t.Expression); err != nil {
 		expression = "The value must be a UNIX cron expression: " + err.Error()
@@ -75,11 +75,11 @@ func (t ImportTimes) Problems() (expression, timezone string) {
 	return expression, checkTimezone(t.Timezone)
 }
 
-// DueImport says when the next import of an application begins by its schedule. Its document id is the application id; it exists as
-// long as the schedule has a next time.
+// DueImport is the time of the next scheduled import of an application. Its document id is the application id. It exists while the schedule
+// has a next time.
 type DueImport struct {
 	Due time.Time `json:"due"`
-	// At is when it is to be looked at: at Due, or later while somebody is at it.
+	// At is the time at which a worker next processes it: Due, or later while a worker is processing it.
 	At time.Time `json:"at"`
 	// Base is the public base of the API, for links in messages.
 	Base string `json:"base,omitempty"`

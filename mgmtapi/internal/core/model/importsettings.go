@@ -1,16 +1,16 @@
 package model
 
-// ImportSettings say how the accounts of a target become users: the feature INBOUND_PROVISIONING of an application.
+// ImportSettings determine how the accounts of a target become users: the feature INBOUND_PROVISIONING of an application.
 type ImportSettings struct {
-	// UserName says what the login of an imported user is made of, Expression how for ImportByExpression: in the language of
+	// UserName is the source of the login of an imported user. Expression is the expression of ImportByExpression, in the language of
 	// internal/expression, over the attributes of the account.
 	UserName   ImportUserName `json:"userName"`
 	Expression string         `json:"expression,omitempty"`
-	// Match says by what an account and a user are the same. Partial also takes those for similar who only have the same name.
+	// Match is the criterion by which an account matches a user. With Partial, users who only have the same name are partial matches.
 	Match   ImportMatch `json:"match"`
 	Partial bool        `json:"partial"`
-	// What needs nobody's consent: to link an account to the user that matches exactly, or partially, and to make a user of one
-	// that matches nobody, which is activated at once with Activate.
+	// Actions without a confirmation: to link an account to the user that matches exactly, to link it to the user that matches partially, and
+	// to create a user from an account without a match. Activate also activates created users immediately.
 	ConfirmExact   bool `json:"confirmExact,omitempty"`
 	ConfirmPartial bool `json:"confirmPartial,omitempty"`
 	ConfirmNew     bool `json:"confirmNew,omitempty"`
@@ -19,29 +19,29 @@ type ImportSettings struct {
 	Schedule ImportSchedule `json:"schedule,omitzero"`
 }
 
-// ImportUserName says what the login of an imported user is made of.
+// ImportUserName is the source of the login of an imported user.
 type ImportUserName string
 
-// What logins are made of.
+// The sources of logins.
 const (
 	ImportByEmail      ImportUserName = "EMAIL"
 	ImportByLogin      ImportUserName = "LOGIN" // the user name of the account
 	ImportByExpression ImportUserName = "CUSTOM"
 )
 
-// ImportMatch says by what an account and a user are the same.
+// ImportMatch is a criterion by which an account matches a user.
 type ImportMatch string
 
 // The criteria.
 const (
-	ImportMatchUserName ImportMatch = "USERNAME" // the login that the account would get
+	ImportMatchUserName ImportMatch = "USERNAME" // the login that a user created from the account would have
 	ImportMatchEmail    ImportMatch = "EMAIL"
 )
 
-// DefaultImport are the settings before any were given. Nothing is done without somebody's consent.
+// DefaultImport holds the settings if none were configured. No account is imported without a confirmation.
 var DefaultImport = ImportSettings{UserName: ImportByLogin, Match: ImportMatchUserName, Partial: true}
 
-// LoginRule is the expression that makes the login of an imported user.
+// LoginRule returns the expression for the login of an imported user.
 func (s *ImportSettings) LoginRule() string {
 	switch s.UserName {
 	case ImportByEmail:
@@ -53,7 +53,7 @@ func (s *ImportSettings) LoginRule() string {
 	}
 }
 
-// ImportSettings are those of the connection, or the default ones. It works for nil.
+// ImportSettings returns the settings of the connection, or the default ones. It returns the default ones for nil.
 func (c *Connection) ImportSettings() ImportSettings {
 	if c == nil || c.Import == nil {
 		return DefaultImport
@@ -61,5 +61,5 @@ func (c *Connection) ImportSettings() ImportSettings {
 	return *c.Import
 }
 
-// Imports says whether imports were set up and can work. It is false for nil.
+// Imports reports whether imports are configured and the connection is enabled. It is false for nil.
 func (c *Connection) Imports() bool { return c != nil && c.Enabled && c.Import != nil }

@@ -7,7 +7,7 @@ import (
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
-// HookType says what an inline hook is asked about.
+// HookType is the type of an inline hook: the operation during which it is called.
 type HookType string
 
 // The types of inline hooks.
@@ -20,7 +20,7 @@ const (
 	HookTelephony       HookType = "com.svc.telephony.provider"
 )
 
-// HookStatus says whether an inline hook is called.
+// HookStatus determines whether an inline hook is called.
 type HookStatus string
 
 // The statuses of an inline hook.
@@ -29,7 +29,7 @@ const (
 	HookInactive HookStatus = "INACTIVE"
 )
 
-// HookChannelType says how the calls of an inline hook prove who they are.
+// HookChannelType is the authentication of the calls of an inline hook.
 type HookChannelType string
 
 // The types of channels: with a secret in a header, or with an access token.
@@ -38,7 +38,7 @@ const (
 	HookOAuth HookChannelType = "OAUTH"
 )
 
-// HookAuthType says how a hook proves who it is where it gets its access tokens.
+// HookAuthType is the authentication of a hook at the token endpoint for its access tokens.
 type HookAuthType string
 
 // The ways to authenticate at a token endpoint.
@@ -50,27 +50,27 @@ const (
 // HookVersion is the version of hooks and of their channels.
 const HookVersion = "1.0.0"
 
-// InlineHook is an endpoint outside that is asked while something is decided here.
+// InlineHook is an external endpoint that is called while a request is processed. Its response affects the result.
 type InlineHook struct {
 	Name    string      `json:"name"`
 	Type    HookType    `json:"type"`
 	Version string      `json:"version"`
 	Status  HookStatus  `json:"status"`
 	Channel HookChannel `json:"channel"`
-	// Turn grows with each activation of a hook of the type: of several active ones, that with the greatest is called.
+	// Turn increases with each activation of a hook of the type: of several active hooks, the one with the greatest turn is called.
 	Turn int `json:"turn"`
 }
 
-// HookChannel is how the endpoint of an inline hook is called.
+// HookChannel describes how the endpoint of an inline hook is called.
 type HookChannel struct {
 	Type    HookChannelType `json:"type"`
 	Version string          `json:"version"`
 	URI     string          `json:"uri"`
 	Headers []HookHeader    `json:"headers,omitempty"`
-	// AuthHeader and SealedAuthValue are the header with the secret, of HTTP channels that have one.
+	// AuthHeader and SealedAuthValue are the header with the secret, for HTTP channels that have one.
 	AuthHeader      string `json:"authHeader,omitempty"`
 	SealedAuthValue string `json:"sealedAuthValue,omitempty"`
-	// What follows belongs to OAUTH channels. HookKey is the id of a hook key.
+	// The following members belong to OAUTH channels. HookKey is the id of a hook key.
 	AuthType           HookAuthType `json:"authType,omitempty"`
 	TokenURL           string       `json:"tokenUrl,omitempty"`
 	ClientID           string       `json:"clientId,omitempty"`
@@ -79,16 +79,16 @@ type HookChannel struct {
 	HookKey            string       `json:"hookKey,omitempty"`
 }
 
-// HookHeader is a header that goes with each call.
+// HookHeader is a header that is sent with each call.
 type HookHeader struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
 }
 
-// HookAuthValueBinding is the binding under which the secret of a hook's header is sealed.
+// HookAuthValueBinding is the seal binding of the secret in a hook's header.
 func HookAuthValueBinding(hook string) string { return "hook/" + hook + "/authScheme" }
 
-// HookClientSecretBinding is the binding under which the client secret of a hook is sealed.
+// HookClientSecretBinding is the seal binding of a hook's client secret.
 func HookClientSecretBinding(hook string) string { return "hook/" + hook + "/clientSecret" }
 
 // The indexes of the inline hooks.
@@ -111,7 +111,7 @@ func inlineHookCollection() docstore.Collection[InlineHook] {
 // EventInlineHookDeleted is the topic of InlineHookDeleted.
 const EventInlineHookDeleted = "inlinehook.deleted"
 
-// InlineHookDeleted reports that an inline hook was deleted. What refers to it drops the reference.
+// InlineHookDeleted reports that an inline hook was deleted. Objects that refer to it drop the reference.
 type InlineHookDeleted struct {
 	ID string `json:"id"`
 }
@@ -122,7 +122,7 @@ func (InlineHookDeleted) Topic() string { return EventInlineHookDeleted }
 // Key implements Event with the id of the hook.
 func (e InlineHookDeleted) Key() string { return e.ID }
 
-// NextHookTurn is the turn of a hook of the type that becomes active now.
+// NextHookTurn returns the turn of a hook of the type that is activated now.
 func (d Deps) NextHookTurn(ctx context.Context, q docstore.Reader, kind HookType) (int, error) {
 	turn := 0
 	err := Each(ctx, q, d.InlineHooks, docstore.Eq(InlineHookByType, string(kind)), func(h docstore.Doc[InlineHook]) error {
@@ -132,7 +132,7 @@ func (d Deps) NextHookTurn(ctx context.Context, q docstore.Reader, kind HookType
 	return turn + 1, err
 }
 
-// ActiveHook is the hook of the type that is called: of the active ones, that which was activated last. It is nil when there is none.
+// ActiveHook returns the hook of the type that is called: of the active hooks, the last activated one. It returns nil if no hook is active.
 func (d Deps) ActiveHook(ctx context.Context, q docstore.Reader, kind HookType) (*docstore.Doc[InlineHook], error) {
 	var found *docstore.Doc[InlineHook]
 	err := Each(ctx, q, d.InlineHooks, docstore.Eq(InlineHookByType, string(kind)), func(h docstore.Doc[InlineHook]) error {

@@ -13,27 +13,27 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// LogEvent is an entry of the system log. Its document id is its UUID. It is written once, in the transaction of what it
-// tells of, and holds no secrets.
+// LogEvent is an entry of the system log. Its document id is its UUID. It is written once, in the transaction of the change that it
+// describes, and holds no secrets.
 type LogEvent struct {
 	ID        string    `json:"id"`
 	Published time.Time `json:"published"`
-	// Type is the event type: user.lifecycle.create.
+	// Type is the event type, for example user.lifecycle.create.
 	Type  string   `json:"type"`
 	Actor LogParty `json:"actor"`
-	// Result is one of the LogXxx results; Reason tells why a failure failed.
+	// Result is one of the LogXxx results. Reason is the cause of a failure.
 	Result  LogResult  `json:"result"`
 	Reason  string     `json:"reason,omitempty"`
 	Targets []LogParty `json:"targets,omitempty"`
 	// Transaction is the id of the request, or of the job, that the event belongs to.
 	Transaction string `json:"transaction"`
-	// Request is nil for the work of jobs.
+	// Request is nil for events of jobs.
 	Request *LogRequest `json:"request,omitempty"`
 	// Debug holds further details by name.
 	Debug map[string]string `json:"debug,omitempty"`
 }
 
-// LogResult is how what an event tells of ended.
+// LogResult is the result of the operation that an event describes.
 type LogResult string
 
 // The results.
@@ -42,7 +42,7 @@ const (
 	LogFailure LogResult = "FAILURE"
 )
 
-// LogParty is someone who acts, or something that is acted on, as it was called at that time.
+// LogParty is the actor or a target of an event, with the names that it had at that time.
 type LogParty struct {
 	ID          string `json:"id"`
 	Type        string `json:"type"`
@@ -53,14 +53,14 @@ type LogParty struct {
 // LogRequest is the request that an event belongs to.
 type LogRequest struct {
 	Path      string `json:"path"`
-	Query     string `json:"query,omitempty"` // without the values of what may be secret
+	Query     string `json:"query,omitempty"` // without the values of sensitive parameters
 	IP        string `json:"ip,omitempty"`
 	UserAgent string `json:"userAgent,omitempty"`
 	TokenID   string `json:"tokenId,omitempty"` // id of the API token of the caller
 }
 
-// AppendJSON appends what encoding/json reads as the event, in a third of the time that it needs to write it: nothing is stored as often as
-// events, and nearly always while others wait for the transaction.
+// AppendJSON appends JSON that encoding/json decodes to the event, in a third of the time of its encoder. Events are the most frequently
+// written documents, and other requests usually wait for the transaction.
 func (e *LogEvent) AppendJSON(dst []byte) []byte {
 	dst = slices.Grow(dst, usualEvent)
 	dst = scim.AppendValue(append(dst, `{"id":`...), e.ID)
@@ -102,7 +102,7 @@ func (e *LogEvent) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// usualEvent is how long the text of nearly all events is at most.
+// usualEvent is the maximum length of nearly all encoded events, in bytes.
 const usualEvent = 1024
 
 func (p *LogParty) appendJSON(dst []byte) []byte {
@@ -112,7 +112,7 @@ func (p *LogParty) appendJSON(dst []byte) []byte {
 	return append(appendMember(dst, "displayName", p.DisplayName), '}')
 }
 
-// appendMember appends a member that is left out when it is empty.
+// appendMember appends a member, unless its value is empty.
 func appendMember(dst []byte, name, value string) []byte {
 	if value == "" {
 		return dst
@@ -121,20 +121,20 @@ func appendMember(dst []byte, name, value string) []byte {
 	return scim.AppendValue(dst, value)
 }
 
-// The ids of the log are its order too, see NewLogID: events, which are written all the time, need no other index.
+// The ids of log events sort by time, see NewLogID. Events are written very often, so that they have no other index.
 func logEventCollection() docstore.Collection[LogEvent] {
 	return docstore.NewCollection[LogEvent]("log_events")
 }
 
-// LogTime begins the ids of all events of a millisecond: as text it is before them, and behind those of the milliseconds before it.
+// LogTime returns the common prefix of the ids of all events of a millisecond. As a string, it sorts before these ids and after the ids of
+// earlier milliseconds.
 func LogTime(at time.Time) string {
 	text := fmt.Sprintf("%012x", at.UnixMilli())
 	return text[:8] + "-" + text[8:]
 }
 
-// NewLogID makes the id of a log event that is published at a time: a UUID of version 7 (RFC 9562), whose first part is that time and whose
-// second part is the time of the computer, so that events of one millisecond, which are told in one order, keep it even under
-// a clock that stands still.
+// NewLogID returns the id of a log event that is published at the given time: a UUID of version 7 (RFC 9562). Its first part is that time,
+// its second part the system time. Events of one millisecond therefore stay in order, even if the given time does not advance.
 func NewLogID(at time.Time) string {
 	var id [16]byte
 	ticks := uint64(time.Now().UnixNano())

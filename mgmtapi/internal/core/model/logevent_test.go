@@ -21,8 +21,8 @@ func TestNewLogID_Ordered(t *testing.T) {
 		before := time.Now()
 		id := model.NewLogID(at)
 		require.Regexp(t, `^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, id)
-		if time.Now().UnixNano() > before.UnixNano() { // nobody has set the clock of the computer meanwhile
-			require.Greater(t, id, last, "a clock that stands still does not mix events up")
+		if time.Now().UnixNano() > before.UnixNano() { // the system clock was not set back in the meantime
+			require.Greater(t, id, last, "ids stay in order if the clock does not advance")
 		}
 		last = id
 		if first == "" {
@@ -44,7 +44,7 @@ func TestAppendJSON_MatchesEncodingJSON(t *testing.T) {
 	})
 	for of, members := range map[reflect.Type]int{reflect.TypeFor[model.LogEvent](): 10, reflect.TypeFor[model.LogParty](): 4,
 		reflect.TypeFor[model.LogRequest](): 5} {
-		require.Equal(t, members, of.NumField(), "%s: AppendJSON and this test have to know all of them", of)
+		require.Equal(t, members, of.NumField(), "%s: AppendJSON and this test must cover all members", of)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		event := model.LogEvent{

@@ -6,35 +6,35 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// MappingDirection says whose profile a mapping makes.
+// MappingDirection is the direction of a mapping.
 type MappingDirection string
 
-// The directions: from the users of a type to the users of an application, and the other way round.
+// The directions: from the users of a type to the users of an application, and the reverse.
 const (
 	ToApp  MappingDirection = "app"
 	ToUser MappingDirection = "user"
 )
 
-// Mapping makes one profile out of another one. Every application has two for every user type.
+// Mapping derives a profile from another profile. Every application has two mappings for every user type.
 type Mapping struct {
 	App       string           `json:"app"`
 	UserType  string           `json:"userType"`
 	Direction MappingDirection `json:"direction"`
-	// Rules are those that were changed, by the attribute that they make; nil for one that was removed. The others are the
-	// defaults of appprofile.Rules.
+	// Rules holds the changed rules by the attribute that they set, nil for a removed rule. The defaults of appprofile.Rules apply to all
+	// attributes that are not in Rules.
 	Rules map[string]*MappingRule `json:"rules,omitempty"`
-	// TestsGroups says that a rule may ask for the groups of the user.
+	// TestsGroups is true if a rule may depend on the groups of the user.
 	TestsGroups bool `json:"testsGroups,omitempty"`
 }
 
-// MappingRule says how an attribute gets its value.
+// MappingRule describes how an attribute gets its value.
 type MappingRule struct {
 	// Expression is in the language of internal/expression.
 	Expression string     `json:"expression"`
 	PushStatus PushStatus `json:"pushStatus"`
 }
 
-// Source is the id of the user type or application that values come from.
+// Source returns the id of the user type or application that values come from.
 func (m *Mapping) Source() string {
 	if m.Direction == ToApp {
 		return m.UserType
@@ -42,7 +42,7 @@ func (m *Mapping) Source() string {
 	return m.App
 }
 
-// Target is the id of the user type or application that values go to.
+// Target returns the id of the user type or application that values are written to.
 func (m *Mapping) Target() string {
 	if m.Direction == ToApp {
 		return m.App
@@ -57,7 +57,7 @@ const (
 	MappingBySource = "source_id" // Source
 	MappingByTarget = "target_id" // Target
 	MappingByPair   = "pair"      // JoinID(application, user type, direction), unique
-	MappingByGroups = "groups"    // the application, where TestsGroups
+	MappingByGroups = "groups"    // the application, if TestsGroups
 )
 
 func mappingCollection() docstore.Collection[Mapping] {
@@ -78,7 +78,7 @@ func mappingCollection() docstore.Collection[Mapping] {
 	).Cached()
 }
 
-// CompleteMappings makes the mappings that an application lacks, one in each direction for every user type.
+// CompleteMappings creates the missing mappings of an application, one in each direction for every user type.
 func (d Deps) CompleteMappings(ctx context.Context, tx *docstore.Tx, app string) error {
 	type pair struct {
 		userType  string
@@ -105,7 +105,7 @@ func (d Deps) CompleteMappings(ctx context.Context, tx *docstore.Tx, app string)
 	})
 }
 
-// CompleteAllMappings is CompleteMappings for every application.
+// CompleteAllMappings calls CompleteMappings for every application.
 func (d Deps) CompleteAllMappings(ctx context.Context, tx *docstore.Tx) error {
 	return Each(ctx, tx, d.Apps, nil, func(app docstore.Doc[App]) error { return d.CompleteMappings(ctx, tx, app.ID) })
 }
@@ -113,11 +113,11 @@ func (d Deps) CompleteAllMappings(ctx context.Context, tx *docstore.Tx) error {
 // EventMappingChanged is the topic of MappingChanged.
 const EventMappingChanged = "mapping.changed"
 
-// MappingChanged tells that a mapping to an application, or the profile schema of its users, changed. What that means for users
-// is told by AppUserChanged, once the assignments have followed.
+// MappingChanged reports that a mapping to an application, or the profile schema of its users, changed. AppUserChanged reports the effects
+// on users after the assignments have been updated.
 type MappingChanged struct {
 	App string `json:"app"`
-	// Removed are the attributes that users of the application cannot have any more.
+	// Removed lists the attributes that users of the application can no longer have.
 	Removed []string `json:"removed,omitempty"`
 }
 
@@ -127,12 +127,12 @@ func (MappingChanged) Topic() string { return EventMappingChanged }
 // Key implements Event with the id of the application.
 func (e MappingChanged) Key() string { return e.App }
 
-// PendingResync is what is left to do after a change that concerns all users of an application: they are brought up to date in
-// steps, so that nobody waits for all of them. Its document id is the id of the application.
+// PendingResync is the remaining work after a change that affects all users of an application. They are updated in steps, so that no
+// request waits for all of them. Its document id is the id of the application.
 type PendingResync struct {
-	// After is the cursor behind the users that are up to date.
+	// After is the cursor after the users that are up to date.
 	After string `json:"after,omitempty"`
-	// Removed are the attributes whose values go.
+	// Removed lists the attributes whose values are removed.
 	Removed []string `json:"removed,omitempty"`
 }
 

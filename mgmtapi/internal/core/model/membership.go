@@ -9,13 +9,13 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// Membership says that a user is in a group. Its document id is MembershipID(group, user).
+// Membership makes a user a member of a group. Its document id is MembershipID(group, user).
 type Membership struct {
 	Group string `json:"group"`
 	User  string `json:"user"`
 }
 
-// MembershipID is the document id of a user's membership in a group.
+// MembershipID returns the document id of a user's membership in a group.
 func MembershipID(group, user string) string { return docstore.JoinID(group, user) }
 
 // The indexes of the memberships. Their insertion order is the order in which users joined.
@@ -24,7 +24,7 @@ const (
 	MembershipByUser  = "user_id"  // the user
 )
 
-// memberBatch is how many memberships are read at once where all of a user's are wanted.
+// memberBatch is the number of memberships per read of all memberships of a user.
 const memberBatch = 1000
 
 func membershipCollection() docstore.Collection[Membership] {
@@ -34,7 +34,7 @@ func membershipCollection() docstore.Collection[Membership] {
 	)
 }
 
-// IsMember says whether a user is in a group.
+// IsMember reports whether a user is in a group.
 func (d Deps) IsMember(ctx context.Context, q docstore.Reader, group, user string) (bool, error) {
 	_, err := d.Memberships.Get(ctx, q, MembershipID(group, user))
 	if errors.Is(err, docstore.ErrNotFound) {
@@ -43,7 +43,7 @@ func (d Deps) IsMember(ctx context.Context, q docstore.Reader, group, user strin
 	return err == nil, err
 }
 
-// Join makes a user a member of a group, which both must exist. Joining again changes nothing.
+// Join makes a user a member of a group. Both must exist. A second call has no effect.
 func (d Deps) Join(ctx context.Context, tx *docstore.Tx, group, user string) error {
 	member, err := d.IsMember(ctx, tx, group, user)
 	if err != nil || member {
@@ -56,7 +56,7 @@ func (d Deps) Join(ctx context.Context, tx *docstore.Tx, group, user string) err
 	return d.Admit(ctx, tx, doc, user)
 }
 
-// Admit is Join for a user who is not in the group, which the transaction has read.
+// Admit is Join for a group that the transaction has already read and that the user is not in.
 func (d Deps) Admit(ctx context.Context, tx *docstore.Tx, group docstore.Doc[Group], user string) error {
 	if _, err := d.Memberships.Insert(ctx, tx, MembershipID(group.ID, user), Membership{Group: group.ID, User: user}); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (d Deps) Admit(ctx context.Context, tx *docstore.Tx, group docstore.Doc[Gro
 	return d.membershipChanged(ctx, tx, MembershipChanged{Group: group.ID, User: user, Member: true, Of: group})
 }
 
-// Leave ends a user's membership in a group. Leaving a group the user is not in changes nothing.
+// Leave removes a user from a group. It has no effect if the user is not in the group.
 func (d Deps) Leave(ctx context.Context, tx *docstore.Tx, group, user string) error {
 	err := d.Memberships.Delete(ctx, tx, MembershipID(group, user))
 	if errors.Is(err, docstore.ErrNotFound) {
@@ -88,7 +88,7 @@ func (d Deps) groupOf(ctx context.Context, tx *docstore.Tx, id string) (docstore
 	return doc, nil
 }
 
-// LeaveAll ends all memberships of a user.
+// LeaveAll removes all memberships of a user.
 func (d Deps) LeaveAll(ctx context.Context, tx *docstore.Tx, user string) error {
 	for {
 		page, err := d.Memberships.Query(ctx, tx, docstore.Query[Membership]{
@@ -105,7 +105,8 @@ func (d Deps) LeaveAll(ctx context.Context, tx *docstore.Tx, user string) error 
 	}
 }
 
-// Disband ends all memberships in a group that is about to be removed, without an event for each, and returns who was in it.
+// Disband removes all memberships of a group that is about to be deleted, without an event for each, and returns the ids of the former
+// members.
 func (d Deps) Disband(ctx context.Context, tx *docstore.Tx, group string) (members []string, err error) {
 	where := docstore.Eq(MembershipByGroup, group)
 	err = Each(ctx, tx, d.Memberships, where, func(m docstore.Doc[Membership]) error {
@@ -119,7 +120,7 @@ func (d Deps) Disband(ctx context.Context, tx *docstore.Tx, group string) (membe
 	return members, err
 }
 
-// membershipChanged keeps the group's time of the last change and emits the event.
+// membershipChanged updates the group's time of the last membership change and emits the event.
 func (d Deps) membershipChanged(ctx context.Context, tx *docstore.Tx, e MembershipChanged) error {
 	if now := d.Now().Truncate(time.Second); now.After(e.Of.Value.LastMembershipUpdated) {
 		group := e.Of.Value

@@ -4,13 +4,13 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// Message is a message that would have been sent to somebody. It is sealed as a whole, because what it says is secret: its binding
-// is MessageBinding of its document id.
+// Message is a message that a production service would have sent. It is encrypted at rest as a whole, because its contents are secret. Its
+// binding is MessageBinding of its document id.
 type Message struct {
 	Sealed string `json:"sealed"`
 }
 
-// KindMessage begins the ids of messages.
+// KindMessage is the kind of the ids of messages.
 const KindMessage Kind = "msg"
 
 // MessageBinding is the seal binding of a message.

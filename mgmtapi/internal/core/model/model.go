@@ -139,42 +139,42 @@ func (m *Model) Tables() []docstore.Table {
 	}
 }
 
-// Deps is what every slice works on.
+// Deps holds the dependencies that all slices share.
 type Deps struct {
 	*Model
 	Store *docstore.Store
 	Feed  *Feed
 	Now   func() time.Time
-	// OptionalPassword lets the enrollment policy do without passwords, see PasswordEnrollment.
+	// OptionalPassword allows the enrollment policy to make passwords optional, see PasswordEnrollment.
 	OptionalPassword bool
 }
 
-// Org is the organisation: the singleton that everything belongs to.
+// Org is the organization: the singleton that everything belongs to.
 type Org struct {
 	ID            string `json:"id"`
 	Administrator string `json:"administrator"` // id of the built-in administrator
 	Everyone      string `json:"everyone"`      // id of the built-in group
 	UserType      string `json:"userType"`      // id of the default user type
 
-	// HoldWork says that what can be done after the answer to a request waits, see assembly.API.Work.
+	// HoldWork postpones the work that can run after the response to a request, see assembly.API.Work.
 	HoldWork bool `json:"holdWork,omitempty"`
 }
 
-// OrgDocument is the id of the one document of the collection Orgs.
+// OrgDocument is the id of the only document of the collection Orgs.
 const OrgDocument = "org"
 
 func orgCollection() docstore.Collection[Org] { return docstore.NewCollection[Org]("orgs").Cached() }
 
-// Org reads the organisation.
+// Org reads the organization.
 func (d Deps) Org(ctx context.Context, q docstore.Reader) (Org, error) {
 	doc, err := d.Orgs.Get(ctx, q, OrgDocument)
 	if err != nil {
-		return Org{}, fmt.Errorf("organisation: %w", err)
+		return Org{}, fmt.Errorf("organization: %w", err)
 	}
 	return doc.Value, nil
 }
 
-// optional is the value of an index that skips empty texts.
+// optional returns the value of an index that omits empty strings.
 func optional(text string) []any {
 	if text == "" {
 		return nil

@@ -23,10 +23,10 @@ func TestLoginKey_IgnoresCaseAndMarks(t *testing.T) {
 	for _, same := range [][2]string{{"Zoë@x.org", "zoe@X.ORG"}, {"Jose\u0301", "JOSÉ"}, {"STRASSE", "straße"}, {"ÅNGSTRÖM", "angstrom"}} {
 		require.Equal(t, model.LoginKey(same[0]), model.LoginKey(same[1]), "%v", same)
 	}
-	require.NotEqual(t, model.LoginKey("lukasz"), model.LoginKey("łukasz"), "a stroke is part of the letter")
+	require.NotEqual(t, model.LoginKey("lukasz"), model.LoginKey("łukasz"), "ł is not l with a diacritical mark")
 	rapid.Check(t, func(t *rapid.T) {
 		key := model.LoginKey(rapid.String().Draw(t, "login"))
-		require.Equal(t, key, model.LoginKey(key), "a key is its own key")
+		require.Equal(t, key, model.LoginKey(key), "LoginKey is idempotent")
 	})
 }
 
@@ -43,7 +43,7 @@ func TestNewID_Format(t *testing.T) {
 }
 
 func TestNewID_OrderedByTime(t *testing.T) {
-	const timed = 11 // the kind and the time
+	const timed = 11 // length of the kind and the time
 	synctest.Test(t, func(t *testing.T) {
 		last := ""
 		for range 1000 {
@@ -81,7 +81,7 @@ func TestEventHandler_JoinsTransaction(t *testing.T) {
 	require.ErrorIs(t, change("bad"), refusal)
 	require.Equal(t, []string{"good", "bad"}, reacted)
 	_, err := d.Orgs.Get(t.Context(), d.Store.Reader(), "bad")
-	require.ErrorIs(t, err, docstore.ErrNotFound, "the refused change is undone")
+	require.ErrorIs(t, err, docstore.ErrNotFound, "the rejected change is rolled back")
 	var topics []string
 	_, err = d.Store.Relay(t.Context(), 10, func(_ *docstore.Tx, events []docstore.Event) error {
 		for _, e := range events {
@@ -105,10 +105,10 @@ func TestUpdate_RetriedOnConflict(t *testing.T) {
 	require.Equal(t, 3, attempts)
 	attempts = 0
 	require.ErrorIs(t, d.Update(t.Context(), func(*docstore.Tx) error { attempts++; return docstore.ErrConflict }), docstore.ErrConflict)
-	require.Equal(t, 10, attempts, "but not for ever")
+	require.Equal(t, 10, attempts, "the number of attempts is limited")
 	attempts = 0
 	require.Error(t, d.Update(t.Context(), func(*docstore.Tx) error { attempts++; return &docstore.UniqueError{Index: "login"} }))
-	require.Equal(t, 1, attempts, "a value that is taken stays taken")
+	require.Equal(t, 1, attempts, "a duplicate value is not retried")
 }
 
 // TestFindUser_ShortLogin verifies that a short login finds a user only while no other user has the same one.

@@ -7,7 +7,7 @@ import (
 	"github.com/scimwright/scimwright/internal/expression"
 )
 
-// Kind is the type of the values as expressions see it.
+// Kind returns the type of the values for expressions.
 func (p *Property) Kind() expression.Kind {
 	switch p.Type {
 	case PropertyString:
@@ -21,7 +21,7 @@ func (p *Property) Kind() expression.Kind {
 	}
 }
 
-// ElementKind is the type of a value, or of the elements of an array, as expressions see it.
+// ElementKind returns the type of a value, or of the elements of an array, for expressions.
 func (p *Property) ElementKind() expression.Kind {
 	if p.Type == PropertyArray && p.Items != nil {
 		return (&Property{Type: p.Items.Type}).Kind()
@@ -29,7 +29,7 @@ func (p *Property) ElementKind() expression.Kind {
 	return p.Kind()
 }
 
-// Kinds are the attributes of users of the type as expressions see them.
+// Kinds returns the kinds of the attributes of users of the type, for expressions.
 func (s *UserSchema) Kinds() map[string]expression.Kind {
 	kinds := map[string]expression.Kind{}
 	for name, p := range s.All() {
@@ -38,7 +38,7 @@ func (s *UserSchema) Kinds() map[string]expression.Kind {
 	return kinds
 }
 
-// UserKinds are the attributes of users of any type as expressions see them. One that has several types is of any kind.
+// UserKinds returns the kinds of the attributes of users of all types, for expressions. An attribute with different types is of any kind.
 func (d Deps) UserKinds(ctx context.Context, q docstore.Reader) (map[string]expression.Kind, error) {
 	kinds := (&UserSchema{}).Kinds()
 	err := Each(ctx, q, d.UserSchemas, nil, func(doc docstore.Doc[UserSchema]) error {

@@ -16,7 +16,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/catalog"
 )
 
-// AuthMethod is how an OAuth client authenticates at the token endpoint (RFC 7591 section 2).
+// AuthMethod is the authentication method of an OAuth client at the token endpoint (RFC 7591 section 2).
 type AuthMethod string
 
 // The authentication methods.
@@ -32,12 +32,12 @@ func AuthMethods() []AuthMethod {
 	return []AuthMethod{AuthSecretBasic, AuthSecretPost, AuthPrivateKey, AuthNone}
 }
 
-// Secret says that clients with this method have a secret.
+// Secret reports whether clients with this method have a secret.
 func (m AuthMethod) Secret() bool { return m == AuthSecretBasic || m == AuthSecretPost }
 
-// AppOAuthClient is how an application of the sign-on mode OPENID_CONNECT authenticates as an OAuth client.
+// AppOAuthClient holds the client_id and the authentication of an application of the sign-on mode OPENID_CONNECT.
 type AppOAuthClient struct {
-	// ID is the client_id: the id of the application unless another was given. No two applications have the same.
+	// ID is the client_id. Default: the id of the application. It is unique among all applications.
 	ID string `json:"clientId"`
 	// SealedSecret is the client_secret; its binding is OAuthSecretBinding(app id). Empty for methods without a secret.
 	SealedSecret    string     `json:"sealedSecret,omitempty"`
@@ -49,7 +49,7 @@ type AppOAuthClient struct {
 // OAuthSecretBinding is the seal binding of a client_secret.
 func OAuthSecretBinding(app string) string { return "oauth-client-secret:" + app }
 
-// OAuthSecretLength is how many characters a client_secret has that was not given.
+// OAuthSecretLength is the length of a generated client_secret, in characters.
 const OAuthSecretLength = 64
 
 // The types of OAuth clients.
@@ -60,7 +60,7 @@ const (
 	OAuthService = "service"
 )
 
-// The grant types of OAuth clients that rules are about.
+// The grant types of OAuth clients that have validation rules.
 const (
 	GrantAuthorizationCode = "authorization_code"
 	GrantImplicit          = "implicit"
@@ -81,18 +81,18 @@ var (
 	oauthResponses = []string{"code", "token", "id_token"}
 )
 
-// AppOAuthSettings are the settings of an application as an OAuth client, in the shape of the wire.
+// AppOAuthSettings are the settings of an application as an OAuth client, in the shape that they have in JSON.
 type AppOAuthSettings struct {
-	ClientURI              *string  `json:"client_uri" empty:"absent" max:"1024" doc:"Page that tells about the client."`
-	LogoURI                *string  `json:"logo_uri" empty:"absent" max:"1024" doc:"Picture of the client."`
+	ClientURI              *string  `json:"client_uri" empty:"absent" max:"1024" doc:"Page with information about the client."`
+	LogoURI                *string  `json:"logo_uri" empty:"absent" max:"1024" doc:"Logo of the client."`
 	TOSURI                 *string  `json:"tos_uri,omitempty" empty:"absent" max:"1024" doc:"Terms of service of the client."`
 	PolicyURI              *string  `json:"policy_uri,omitempty" empty:"absent" max:"1024" doc:"Privacy policy of the client."`
-	InitiateLoginURI       *string  `json:"initiate_login_uri,omitempty" empty:"absent" max:"1024" doc:"Where a sign-in at the client begins."`
-	RedirectURIs           []string `json:"redirect_uris,omitempty" max:"100" doc:"Where the client may have users sent back to."`
-	PostLogoutRedirectURIs []string `json:"post_logout_redirect_uris,omitempty" max:"100" doc:"Where users may be sent after they signed out."`
-	ResponseTypes          []string `json:"response_types" doc:"What the client may ask of the authorization endpoint: code, token, id_token."`
-	GrantTypes             []string `json:"grant_types" doc:"The ways in which the client may get tokens."`
-	ApplicationType        string   `json:"application_type" doc:"What the client is: service, web, native or browser."`
+	InitiateLoginURI       *string  `json:"initiate_login_uri,omitempty" empty:"absent" max:"1024" doc:"Page that starts a sign-in."`
+	RedirectURIs           []string `json:"redirect_uris,omitempty" max:"100" doc:"Redirect URIs of the client."`
+	PostLogoutRedirectURIs []string `json:"post_logout_redirect_uris,omitempty" max:"100" doc:"Redirect URIs after a sign-out."`
+	ResponseTypes          []string `json:"response_types" doc:"Response types of the authorization endpoint: code, token, id_token."`
+	GrantTypes             []string `json:"grant_types" doc:"Grant types that the client may use."`
+	ApplicationType        string   `json:"application_type" doc:"Type of the client: service, web, native or browser."`
 
 	ConsentMethod string `json:"consent_method" empty:"absent" enum:"TRUSTED,REQUIRED" default:"TRUSTED" doc:"Whether users must consent."`
 
@@ -103,7 +103,7 @@ type AppOAuthSettings struct {
 // MoreTags implements rest.Described.
 func (AppOAuthSettings) MoreTags() map[string]reflect.StructTag {
 	return map[string]reflect.StructTag{
-		"issuer_mode": `enum:"ORG_URL,DYNAMIC" doc:"Which address tokens name as their issuer. The only one is that of the organization."`,
+		"issuer_mode": `enum:"ORG_URL,DYNAMIC" doc:"Issuer of tokens. It is always the URL of the organization."`,
 	}
 }
 
@@ -112,7 +112,7 @@ type AppJWKS struct {
 	Keys []map[string]any `json:"keys" max:"50" doc:"The keys: RSA or EC, public halves only."`
 }
 
-// Set parses the keys. That of a nil set is empty.
+// Set parses the keys. It returns an empty set for nil.
 func (s *AppJWKS) Set() (set jose.JSONWebKeySet, err error) {
 	if s == nil {
 		return set, nil
@@ -131,15 +131,15 @@ func (s *AppJWKS) Set() (set jose.JSONWebKeySet, err error) {
 	return set, nil
 }
 
-// Problems says what is wrong with the settings of a client that authenticates with the method. Members are reported by their own
-// names; AuthMethodMember stands for the method.
+// Problems reports the errors in the settings of a client that authenticates with the method, each with the name of its member.
+// AuthMethodMember is the member name of the method.
 func (s *AppOAuthSettings) Problems(method AuthMethod, report func(member, format string, args ...any)) {
 	s.modeProblems(method, report)
 	s.uriProblems(report)
 	s.keyProblems(method, report)
 }
 
-// AuthMethodMember is the member by which callers name the authentication method.
+// AuthMethodMember is the name of the member for the authentication method in requests.
 const AuthMethodMember = "token_endpoint_auth_method"
 
 func (s *AppOAuthSettings) modeProblems(method AuthMethod, report func(member, format string, args ...any)) {
@@ -157,21 +157,21 @@ func (s *AppOAuthSettings) modeProblems(method AuthMethod, report func(member, f
 	case s.ApplicationType == OAuthService && !has(GrantClientCredentials):
 		report("grant_types", "Clients of the type service need %s", GrantClientCredentials)
 	case s.ApplicationType == OAuthService && (has(GrantAuthorizationCode) || has(GrantImplicit)):
-		report("grant_types", "Clients of the type service have no users to send through a browser")
+		report("grant_types", "Clients of the type service cannot use grant types that redirect users")
 	case has(GrantClientCredentials) && (s.ApplicationType == OAuthBrowser || method == AuthNone):
-		report("grant_types", "%s needs a client that can keep a secret", GrantClientCredentials)
+		report("grant_types", "%s requires a confidential client, not the type browser or the method none", GrantClientCredentials)
 	case has(GrantAuthorizationCode) && !answers("code"):
-		report("response_types", "The grant type %s needs code", GrantAuthorizationCode)
+		report("response_types", "The grant type %s requires code", GrantAuthorizationCode)
 	case has(GrantImplicit) && !answers("token") && !answers("id_token"):
-		report("response_types", "The grant type %s needs token or id_token", GrantImplicit)
+		report("response_types", "The grant type %s requires token or id_token", GrantImplicit)
 	case answers("code") && !has(GrantAuthorizationCode) && !has("interaction_code"):
-		report("response_types", "code needs the grant type %s", GrantAuthorizationCode)
+		report("response_types", "code requires the grant type %s", GrantAuthorizationCode)
 	case answers("id_token") && !has(GrantImplicit):
-		report("response_types", "id_token needs the grant type %s", GrantImplicit)
+		report("response_types", "id_token requires the grant type %s", GrantImplicit)
 	}
 }
 
-// oneOf reports values that are missing, not accepted or there twice.
+// oneOf reports values that are missing, not accepted or duplicates.
 func oneOf(member string, values, accepted []string, report func(member, format string, args ...any)) {
 	if len(values) == 0 || values[0] == "" {
 		report(member, "The field cannot be left blank")
@@ -181,7 +181,7 @@ func oneOf(member string, values, accepted []string, report func(member, format 
 		case !slices.Contains(accepted, value):
 			report(member, "The value must be one of %s", strings.Join(accepted, ", "))
 		case slices.Contains(values[:i], value):
-			report(member, "The value %s is there twice", value)
+			report(member, "The value %s is a duplicate", value)
 		}
 	}
 }
@@ -222,9 +222,9 @@ func (s *AppOAuthSettings) redirectProblems(member string, uris []string, report
 		web := err == nil && (u.Scheme == "http" || u.Scheme == "https")
 		switch {
 		case err != nil || !u.IsAbs() || u.Fragment != "" || len(text) > maxURI || web && u.Hostname() == "":
-			report(member, "%.100q is no absolute URI without fragment of at most %d bytes", text, maxURI)
+			report(member, "%.100q is not an absolute URI without fragment of at most %d bytes", text, maxURI)
 		case !web && s.ApplicationType != OAuthNative:
-			report(member, "%.100q needs http or https: only clients of the type native have schemes of their own", text)
+			report(member, "%.100q must have the scheme http or https: only clients of the type native can use other schemes", text)
 		}
 	}
 }
@@ -238,7 +238,7 @@ func (s *AppOAuthSettings) keyProblems(method AuthMethod, report func(member, fo
 		return
 	}
 	if method == AuthPrivateKey && len(set.Keys) == 0 {
-		report("jwks", "The authentication method %s needs a key", AuthPrivateKey)
+		report("jwks", "The authentication method %s requires a key", AuthPrivateKey)
 	}
 	seen := map[string]bool{}
 	for i, key := range set.Keys {
@@ -247,15 +247,15 @@ func (s *AppOAuthSettings) keyProblems(method AuthMethod, report func(member, fo
 		case kty != "RSA" && kty != "EC":
 			report("jwks", "key %d: The kty must be RSA or EC", i)
 		case !key.IsPublic():
-			report("jwks", "key %d: Only the public half may be sent", i)
+			report("jwks", "key %d: The key must be a public key", i)
 		case !key.Valid():
 			report("jwks", "key %d: The key is not valid", i)
 		case key.Use != "" && key.Use != "sig":
 			report("jwks", "key %d: The use must be sig", i)
 		case len(set.Keys) > 1 && key.KeyID == "":
-			report("jwks", "key %d: Each of several keys needs a kid", i)
+			report("jwks", "key %d: The kid is required if there are several keys", i)
 		case seen[key.KeyID]:
-			report("jwks", "key %d: The kid %s is there twice", i, key.KeyID)
+			report("jwks", "key %d: The kid %s is a duplicate", i, key.KeyID)
 		}
 		seen[key.KeyID] = true
 	}
@@ -263,7 +263,7 @@ func (s *AppOAuthSettings) keyProblems(method AuthMethod, report func(member, fo
 
 var clientID = regexp.MustCompile(`^[A-Za-z0-9$_.+!*'(),-]{6,100}$`)
 
-// ClientIDProblem says what is wrong with a client_id that was given, "" for nothing.
+// ClientIDProblem returns why a supplied client_id is invalid, "" if it is valid.
 func ClientIDProblem(id string) string {
 	if clientID.MatchString(id) {
 		return ""
@@ -273,7 +273,7 @@ func ClientIDProblem(id string) string {
 
 var clientSecret = regexp.MustCompile(`^[!-~]{14,100}$`)
 
-// ClientSecretProblem says what is wrong with a client_secret that was given, "" for nothing.
+// ClientSecretProblem returns why a supplied client_secret is invalid, "" if it is valid.
 func ClientSecretProblem(secret string) string {
 	if clientSecret.MatchString(secret) {
 		return ""
@@ -281,10 +281,10 @@ func ClientSecretProblem(secret string) string {
 	return "The value must be 14 to 100 visible ASCII characters"
 }
 
-// OIDCName is the catalogue name of all OAuth clients.
+// OIDCName is the catalog name of all OAuth clients.
 const OIDCName = "oidc_client"
 
-// NewOIDCApp is an active OAuth client with the defaults of everything that is not about OAuth.
+// NewOIDCApp returns an active OAuth client. All settings that do not concern OAuth have their defaults.
 func NewOIDCApp(label string, client AppOAuthClient, settings AppOAuthSettings) App {
 	kid := NewSecret(KIDLength)
 	return App{
@@ -302,11 +302,11 @@ func NewOIDCApp(label string, client AppOAuthClient, settings AppOAuthSettings) 
 	}
 }
 
-// OAuth says that the application is an OAuth client.
+// OAuth reports whether the application is an OAuth client.
 func (a *App) OAuth() bool { return a.Credentials.OAuthClient != nil && a.Settings.OAuthClient != nil }
 
-// FindOAuthClient returns the application that is the OAuth client with a client_id, or docstore.ErrNotFound. Only an ACTIVE one may
-// authenticate.
+// FindOAuthClient returns the application that is the OAuth client with a client_id, or docstore.ErrNotFound. The caller must reject
+// authentication by a client that is not ACTIVE.
 func (d Deps) FindOAuthClient(ctx context.Context, q docstore.Reader, clientID string) (docstore.Doc[App], error) {
 	page, err := d.Apps.Query(ctx, q, docstore.Query[App]{Where: docstore.Eq(AppByClientID, clientID), Limit: 1})
 	switch {

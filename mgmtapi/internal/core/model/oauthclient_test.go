@@ -36,49 +36,50 @@ func TestOAuthClient_Validation(t *testing.T) {
 	cases := map[string]struct {
 		method   model.AuthMethod
 		settings model.AppOAuthSettings
-		want     []string // the members to blame
+		want     []string // the members with errors
 	}{
 		"a service": {basic,
 			model.AppOAuthSettings{ApplicationType: "service", GrantTypes: list("client_credentials"), ResponseTypes: list("token")}, nil},
-		"a service with its key": {private,
+		"a service with a key": {private,
 			model.AppOAuthSettings{ApplicationType: "service", GrantTypes: list("client_credentials"), ResponseTypes: list("token"),
 				JWKS: with(func(map[string]any) {})}, nil},
 		"a web application": {basic, model.AppOAuthSettings{
 			ApplicationType: "web", GrantTypes: list("authorization_code", "implicit", "refresh_token"),
 			ResponseTypes: list("code", "token", "id_token"), RedirectURIs: list("https://a.example/cb"),
 		}, nil},
-		"a native one with a scheme of its own": {none, model.AppOAuthSettings{
+		"a native client with a private-use scheme": {none, model.AppOAuthSettings{
 			ApplicationType: "native", GrantTypes: list("authorization_code", "password"), ResponseTypes: list("code"),
 			RedirectURIs: list("com.example:/cb"),
 		}, nil},
-		"nothing at all": {"", model.AppOAuthSettings{}, list("application_type", "grant_types", "response_types", "token_endpoint_auth_method")},
-		"what is not known": {"tls", model.AppOAuthSettings{ApplicationType: "robot", GrantTypes: list("magic"), ResponseTypes: list("wish")},
+		"all members missing": {"", model.AppOAuthSettings{},
 			list("application_type", "grant_types", "response_types", "token_endpoint_auth_method")},
-		"a value twice": {basic,
+		"unknown values": {"tls", model.AppOAuthSettings{ApplicationType: "robot", GrantTypes: list("magic"), ResponseTypes: list("wish")},
+			list("application_type", "grant_types", "response_types", "token_endpoint_auth_method")},
+		"a duplicate value": {basic,
 			model.AppOAuthSettings{ApplicationType: "web", GrantTypes: list("password", "password"), ResponseTypes: list("token")},
 			list("grant_types")},
 		"a service without client credentials": {basic, model.AppOAuthSettings{
 			ApplicationType: "service", GrantTypes: list("authorization_code"), ResponseTypes: list("code")}, list("grant_types")},
-		"a service with users": {basic, model.AppOAuthSettings{
+		"a service with the implicit grant": {basic, model.AppOAuthSettings{
 			ApplicationType: "service", GrantTypes: list("client_credentials", "implicit"), ResponseTypes: list("token")}, list("grant_types")},
-		"a browser with client credentials": {basic, model.AppOAuthSettings{
+		"a browser client with client credentials": {basic, model.AppOAuthSettings{
 			ApplicationType: "browser", GrantTypes: list("client_credentials"), ResponseTypes: list("token")}, list("grant_types")},
-		"client credentials without any": {none, model.AppOAuthSettings{
+		"client credentials without authentication": {none, model.AppOAuthSettings{
 			ApplicationType: "service", GrantTypes: list("client_credentials"), ResponseTypes: list("token")}, list("grant_types")},
-		"a code that is not answered": {basic, model.AppOAuthSettings{
+		"the code grant without response type code": {basic, model.AppOAuthSettings{
 			ApplicationType: "web", GrantTypes: list("authorization_code"), ResponseTypes: list("token")}, list("response_types")},
-		"an implicit grant without answer": {basic, model.AppOAuthSettings{
+		"the implicit grant without response type": {basic, model.AppOAuthSettings{
 			ApplicationType: "web", GrantTypes: list("implicit", "authorization_code"), ResponseTypes: list("code")}, list("response_types")},
-		"a code for nothing": {basic, model.AppOAuthSettings{
+		"response type code without grant": {basic, model.AppOAuthSettings{
 			ApplicationType: "web", GrantTypes: list("password"), ResponseTypes: list("code")}, list("response_types")},
-		"an ID token for nothing": {basic, model.AppOAuthSettings{
+		"response type id_token without grant": {basic, model.AppOAuthSettings{
 			ApplicationType: "web", GrantTypes: list("password"), ResponseTypes: list("id_token")}, list("response_types")},
-		"addresses that are none": {basic, model.AppOAuthSettings{
+		"invalid URLs": {basic, model.AppOAuthSettings{
 			ApplicationType: "web", GrantTypes: list("password"), ResponseTypes: list("token"), ClientURI: &bad, LogoURI: &bad, TOSURI: &bad,
 			PolicyURI:        &bad,
 			InitiateLoginURI: &bad, RedirectURIs: list("https://a.example/#x"), PostLogoutRedirectURIs: list("com.example:/x"),
 		}, list("client_uri", "logo_uri", "tos_uri", "policy_uri", "initiate_login_uri", "redirect_uris", "post_logout_redirect_uris")},
-		"a key that is missing": {private,
+		"a missing key": {private,
 			model.AppOAuthSettings{ApplicationType: "web", GrantTypes: list("password"), ResponseTypes: list("token")}, list("jwks")},
 		"a symmetric key": {basic,
 			model.AppOAuthSettings{ApplicationType: "web", GrantTypes: list("password"), ResponseTypes: list("token"),
@@ -86,10 +87,10 @@ func TestOAuthClient_Validation(t *testing.T) {
 		"a key for encryption": {basic,
 			model.AppOAuthSettings{ApplicationType: "web", GrantTypes: list("password"), ResponseTypes: list("token"),
 				JWKS: with(func(k map[string]any) { k["use"] = "enc" })}, list("jwks")},
-		"half a key": {basic,
+		"an incomplete key": {basic,
 			model.AppOAuthSettings{ApplicationType: "web", GrantTypes: list("password"), ResponseTypes: list("token"),
 				JWKS: with(func(k map[string]any) { delete(k, "n") })}, list("jwks")},
-		"two keys of one name": {basic,
+		"two keys with one kid": {basic,
 			model.AppOAuthSettings{ApplicationType: "web", GrantTypes: list("password"), ResponseTypes: list("token"),
 				JWKS: &model.AppJWKS{Keys: []map[string]any{rsaKey, rsaKey}}}, list("jwks")},
 	}
@@ -137,5 +138,5 @@ func TestFindOAuthClient(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"svc.users.read"}, scopes)
 	err = d.Store.Update(ctx, func(tx *docstore.Tx) error { _, err := d.Apps.Insert(ctx, tx, "a2", app); return err })
-	require.ErrorContains(t, err, model.AppByClientID, "no two applications have the same client_id")
+	require.ErrorContains(t, err, model.AppByClientID, "client_id is unique")
 }

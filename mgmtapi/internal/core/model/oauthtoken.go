@@ -11,7 +11,7 @@ import (
 // TokenStatus is the status of a refresh token or of a consent.
 type TokenStatus string
 
-// The statuses. What has expired is told from its time.
+// The statuses. Expiry is not a status: it follows from the expiry time.
 const (
 	TokenActive  TokenStatus = "ACTIVE"
 	TokenRevoked TokenStatus = "REVOKED"
@@ -27,20 +27,20 @@ type RefreshToken struct {
 	UserID   string      `json:"userId"`
 	Scopes   []string    `json:"scopes"`
 	Status   TokenStatus `json:"status"`
-	// Grant, Policy and Rule are what it was issued under. Using it asks them again.
+	// Grant, Policy and Rule are those that the token was issued under. They are evaluated again when the token is used.
 	Grant  string `json:"grant"`
 	Policy string `json:"policy"`
 	Rule   string `json:"rule"`
-	// SignedIn is when the user has shown who it is.
+	// SignedIn is the time at which the user signed in.
 	SignedIn time.Time `json:"signedIn"`
-	// End is when it ends however it is used, zero for never.
+	// End is the time at which the token expires even if it is used. Zero means never.
 	End time.Time `json:"end,omitzero"`
-	// Window is how long it lives without being used.
+	// Window is the time after which the unused token expires.
 	Window  time.Duration `json:"window"`
 	Expires time.Time     `json:"expires"`
 }
 
-// Use moves the expiry of a token that is used.
+// Use extends the expiry of a token that is used.
 func (t *RefreshToken) Use(now time.Time) {
 	t.Expires = now.Add(t.Window)
 	if !t.End.IsZero() && t.End.Before(t.Expires) {
@@ -48,7 +48,7 @@ func (t *RefreshToken) Use(now time.Time) {
 	}
 }
 
-// Usable says whether the token can be used.
+// Usable reports whether the token is active and has not expired.
 func (t *RefreshToken) Usable(now time.Time) bool {
 	return t.Status == TokenActive && now.Before(t.Expires)
 }
@@ -78,14 +78,14 @@ func refreshTokenCollection() docstore.Collection[RefreshToken] {
 	)
 }
 
-// Consent says that a user lets a client have a scope.
+// Consent is a user's consent that a client receives a scope.
 type Consent struct {
 	Server   string      `json:"server"` // id of the authorization server
 	ClientID string      `json:"clientId"`
 	AppID    string      `json:"appId"`
 	UserID   string      `json:"userId"`
 	ScopeID  string      `json:"scopeId"`
-	Scope    string      `json:"scope"` // its name
+	Scope    string      `json:"scope"` // the name of the scope
 	Status   TokenStatus `json:"status"`
 	Source   string      `json:"source"` // END_USER or ADMIN
 }
@@ -112,21 +112,21 @@ func consentCollection() docstore.Collection[Consent] {
 	)
 }
 
-// UsedToken is something that must not be used again: an access token that was revoked, or an assertion that was seen. Its document id
-// is RevokedID or AssertionID. It is forgotten when it could not be used any more anyway.
+// UsedToken marks an object that must not be used again: a revoked access token, or an assertion that was received. Its document id is
+// RevokedID or AssertionID. It is deleted when the object has expired.
 type UsedToken struct {
 	Expires time.Time `json:"expires"`
 }
 
-// RevokedID is the id of an access token among the spent ones.
+// RevokedID returns the id of the UsedToken of a revoked access token.
 func RevokedID(jti string) string { return docstore.JoinID("token", SecretHash(jti)) }
 
-// AssertionID is the id of an assertion of a client among the spent ones.
+// AssertionID returns the id of the UsedToken of a client's assertion.
 func AssertionID(client, jti string) string {
 	return docstore.JoinID("assertion", client, SecretHash(jti))
 }
 
-// SpentByExpires is the index of the spent ones by the time at which they are forgotten.
+// SpentByExpires is the index of the UsedTokens by the time at which they are deleted.
 const SpentByExpires = "expires"
 
 func spentCollection() docstore.Collection[UsedToken] {
@@ -135,7 +135,7 @@ func spentCollection() docstore.Collection[UsedToken] {
 	)
 }
 
-// Spend notes that something must not be used again and says whether it was new. What nobody could use any more is forgotten meanwhile.
+// Spend marks an object as used and reports whether it was unused before. It also deletes the expired UsedTokens.
 func (d Deps) Spend(ctx context.Context, tx *docstore.Tx, id string, expires time.Time) (bool, error) {
 	if _, err := d.UsedTokens.DeleteWhere(ctx, tx, docstore.Lt(SpentByExpires, d.Now())); err != nil {
 		return false, err
@@ -148,7 +148,7 @@ func (d Deps) Spend(ctx context.Context, tx *docstore.Tx, id string, expires tim
 	return true, err
 }
 
-// RevokeTokens revokes the refresh tokens that fulfil the condition and are active, and returns them.
+// RevokeTokens revokes the active refresh tokens that match the condition, and returns them.
 func (d Deps) RevokeTokens(ctx context.Context, tx *docstore.Tx, where docstore.Cond,
 	match func(*RefreshToken) bool) ([]docstore.Doc[RefreshToken], error) {
 	var revoked []docstore.Doc[RefreshToken]
@@ -165,7 +165,7 @@ func (d Deps) RevokeTokens(ctx context.Context, tx *docstore.Tx, where docstore.
 	return revoked, err
 }
 
-// RevokeConsents revokes the consents that fulfil the condition, with the refresh tokens that carry their scopes, and returns both.
+// RevokeConsents revokes the consents that match the condition, with the refresh tokens that have their scopes, and returns both.
 func (d Deps) RevokeConsents(ctx context.Context, tx *docstore.Tx, where docstore.Cond) (consents []docstore.Doc[Consent],
 	tokens []docstore.Doc[RefreshToken], err error) {
 	err = Each(ctx, tx, d.Consents, docstore.All(where, docstore.Eq(ConsentByStatus, string(TokenActive))),

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// SameOrigin reports whether two URLs have the same scheme, host and port. A secret that was given for one of them may be sent to the
-// other one. The comparison is by name: another spelling of a host, such as one with a trailing dot, is another host.
+// SameOrigin reports whether two URLs have the same scheme, host and port. A secret for one of them may then be sent to the other. The
+// comparison is by name: another spelling of a host, such as one with a trailing dot, is another host.
 func SameOrigin(a, b string) bool {
 	first, ok := origin(a)
 	second, known := origin(b)
 	return ok && known && first == second
 }
 
-// defaultPorts are the ports that a URL need not name.
+// defaultPorts holds the default port of each scheme.
 var defaultPorts = map[string]string{"http": "80", "https": "443"}
 
 // origin returns the scheme, the host and the port of an absolute URL.

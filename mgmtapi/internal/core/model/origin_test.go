@@ -22,6 +22,6 @@ func TestSameOrigin(t *testing.T) {
 		require.Equal(t, same, model.SameOrigin(base, url), url)
 		require.Equal(t, same, model.SameOrigin(url, base), url)
 	}
-	require.False(t, model.SameOrigin("", ""), "what is no URL has no origin")
+	require.False(t, model.SameOrigin("", ""), "an invalid URL has no origin")
 	require.True(t, model.SameOrigin("http://[::1]:80/a", "http://[::1]/b"))
 }

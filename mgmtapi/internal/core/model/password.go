@@ -1,15 +1,14 @@
 package model
 
-// ImportedHash is the hash of a password that another system has made. It is verified at the first sign-in and then replaced
-// by one of our own.
+// ImportedHash is a password hash from another system. It is verified at the first sign-in and then replaced by a hash of this service.
 type ImportedHash struct {
-	// Algorithm is BCRYPT, SHA-512, SHA-256, SHA-1, MD5 or PBKDF2, or HookAlgorithm, which has nothing else.
+	// Algorithm is one of BCRYPT, SHA-512, SHA-256, SHA-1, MD5, PBKDF2, HookAlgorithm. With HookAlgorithm, all other members are empty.
 	Algorithm string `json:"algorithm"`
 	// Value is the hash: radix64 for BCRYPT, base64 for the others.
 	Value string `json:"value"`
-	// Salt is in the form of the value; empty for none.
+	// Salt has the same encoding as the value. It is empty if there is no salt.
 	Salt string `json:"salt,omitempty"`
-	// SaltOrder is PREFIX or POSTFIX, where SHA and MD5 have a salt.
+	// SaltOrder is PREFIX or POSTFIX for SHA and MD5 with a salt.
 	SaltOrder string `json:"saltOrder,omitempty"`
 	// WorkFactor is the cost of BCRYPT.
 	WorkFactor int `json:"workFactor,omitempty"`
@@ -19,8 +18,8 @@ type ImportedHash struct {
 	Digest     string `json:"digest,omitempty"`
 }
 
-// HookAlgorithm stands for a password of which nothing is known here: the inline hook for password imports is asked for it.
+// HookAlgorithm is the algorithm of a password without a hash: the inline hook for password imports verifies it.
 const HookAlgorithm = "HOOK"
 
-// AsksHook says whether a hook has to be asked for the password of the user.
+// AsksHook reports whether a hook has to verify the password of the user.
 func (u *User) AsksHook() bool { return u.Imported != nil && u.Imported.Algorithm == HookAlgorithm }

@@ -10,10 +10,10 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// PolicyType says what a policy of the organisation is about.
+// PolicyType is the type of a policy of the organization.
 type PolicyType string
 
-// The types. There is one policy of each, which belongs to the system.
+// The types. Each has one policy, which belongs to the system.
 const (
 	PolicyPassword PolicyType = "PASSWORD"
 	PolicySignOn   PolicyType = "SVC_SIGN_ON"
@@ -23,31 +23,31 @@ const (
 // PolicyTypes lists the types.
 func PolicyTypes() []PolicyType { return []PolicyType{PolicyPassword, PolicySignOn, PolicyEnroll} }
 
-// OrgPolicy is a policy of the organisation. It applies to everyone.
+// OrgPolicy is a policy of the organization. It applies to all users.
 type OrgPolicy struct {
 	Type        PolicyType `json:"type"`
 	Description string     `json:"description"`
-	// Rule is the id of its one rule.
+	// Rule is the id of its built-in rule.
 	Rule string `json:"rule"`
 	// Password are the settings of PolicyPassword.
 	Password *PasswordSettings `json:"password,omitempty"`
-	// PasswordEnroll is what PolicyEnroll says of passwords; empty for PasswordRequired.
+	// PasswordEnroll is the password setting of PolicyEnroll, empty for PasswordRequired.
 	PasswordEnroll PasswordEnrollment `json:"passwordEnroll,omitempty"`
-	// SignOn are the rules of PolicySignOn before its own one, in the order in which they are evaluated.
+	// SignOn holds the rules of PolicySignOn before the built-in rule, in the order of their evaluation.
 	SignOn []SignOnRule `json:"signOn,omitempty"`
 }
 
-// PasswordEnrollment says whether users have passwords.
+// PasswordEnrollment determines whether users have passwords.
 type PasswordEnrollment string
 
-// Users need a password, may have one, or have none.
+// The values: users need a password, may have one, or have none.
 const (
 	PasswordRequired   PasswordEnrollment = "REQUIRED"
 	PasswordOptional   PasswordEnrollment = "OPTIONAL"
 	PasswordNotAllowed PasswordEnrollment = "NOT_ALLOWED"
 )
 
-// PasswordEnrollment returns what the enrollment policy says of passwords: PasswordRequired, unless Optional Password is enabled.
+// PasswordEnrollment returns the password setting of the enrollment policy. It is PasswordRequired unless Optional Password is enabled.
 func (d Deps) PasswordEnrollment(ctx context.Context, q docstore.Reader) (PasswordEnrollment, error) {
 	if !d.OptionalPassword {
 		return PasswordRequired, nil
@@ -56,7 +56,7 @@ func (d Deps) PasswordEnrollment(ctx context.Context, q docstore.Reader) (Passwo
 	return cmp.Or(doc.Value.PasswordEnroll, PasswordRequired), err
 }
 
-// SignOnRule is a rule about the sign-ins of some users. The first active one that a user is among decides.
+// SignOnRule is a rule for the sign-ins of some users. The first active rule that applies to a user decides.
 type SignOnRule struct {
 	ID      string     `json:"id"`
 	Name    string     `json:"name"`
@@ -64,19 +64,19 @@ type SignOnRule struct {
 	People  RulePeople `json:"people"`
 	Access  string     `json:"access"` // AccessAllow or AccessDeny
 	Factor  bool       `json:"factor,omitempty"`
-	Prompt  string     `json:"prompt,omitempty"` // how often the factor is required
+	Prompt  string     `json:"prompt,omitempty"` // the interval at which the factor is required
 	Created time.Time  `json:"created"`
 	Updated time.Time  `json:"updated"`
 }
 
-// What a SignOnRule says of access.
+// The values of SignOnRule.Access.
 const (
 	AccessAllow = "ALLOW"
 	AccessDeny  = "DENY"
 )
 
-// SignOnRuleFor returns the rule of the sign-on policy that decides about the sign-ins of a user. Without one, the rule of the policy
-// itself decides, which allows them with the password alone: nil.
+// SignOnRuleFor returns the rule of the sign-on policy that applies to the sign-ins of a user. It returns nil if no rule applies: then the
+// built-in rule applies, which allows a sign-in with the password alone.
 func (d Deps) SignOnRuleFor(ctx context.Context, q docstore.Reader, user string) (*SignOnRule, error) {
 	policy, err := d.OrgPolicy(ctx, q, PolicySignOn)
 	if err != nil {
@@ -102,32 +102,32 @@ func (d Deps) SignOnRuleFor(ctx context.Context, q docstore.Reader, user string)
 	return nil, nil
 }
 
-// PasswordSettings say which passwords are good, for how long, and how often one may be wrong. The zero value allows everything.
+// PasswordSettings define which passwords are allowed, their lifetime, and the lockout. The zero value allows everything.
 type PasswordSettings struct {
-	// MinLength and the others are numbers of characters.
+	// MinLength and the following members are numbers of characters.
 	MinLength, MinLower, MinUpper, MinNumber, MinSymbol int
-	// ExcludeLogin refuses passwords with parts of the login, ExcludeAttributes those with the value of such an attribute.
+	// ExcludeLogin rejects passwords with parts of the login, ExcludeAttributes passwords with the value of one of the attributes.
 	ExcludeLogin      bool
 	ExcludeAttributes []string
 
-	// MaxAge is when a password has to be changed, MinAge how long it cannot be; 0 for never and not at all.
+	// MaxAge is the age at which a password expires. MinAge is the age before which it cannot be changed. Zero means no limit.
 	MaxAge, MinAge time.Duration
-	// History is how many of the last passwords, the present one included, a new one must differ from.
+	// History is the number of last passwords, including the current one, that a new password must differ from.
 	History int
 
-	// MaxAttempts is how many failed attempts in a row lock a user out; 0 for never.
+	// MaxAttempts is the number of consecutive failed attempts that locks a user out. Zero means no limit.
 	MaxAttempts int
-	// AutoUnlock is when a lock-out ends by itself; 0 for never.
+	// AutoUnlock is the time after which a lockout ends automatically. Zero means never.
 	AutoUnlock time.Duration
-	// HideLockout answers locked-out users as if the password were wrong.
+	// HideLockout makes the response to a locked-out user the same as for a wrong password.
 	HideLockout bool
 
-	// MinAnswer is the length of the shortest answer to a recovery question, TokenLife how long the link to a new password is good.
+	// MinAnswer is the minimum length of the answer to a recovery question. TokenLife is the lifetime of a password reset link.
 	MinAnswer int
 	TokenLife time.Duration
 }
 
-// DefaultPasswordSettings are the settings that an organisation begins with.
+// DefaultPasswordSettings returns the initial settings of an organization.
 func DefaultPasswordSettings() PasswordSettings {
 	return PasswordSettings{
 		MinLength: 8, MinLower: 1, MinUpper: 1, MinNumber: 1, ExcludeLogin: true, History: 4, MaxAttempts: 10,
@@ -145,8 +145,8 @@ func orgPolicyCollection() docstore.Collection[OrgPolicy] {
 		}}).Cached()
 }
 
-// ErrNoPolicy says that an organisation has no policy of a type: it was not set up.
-var ErrNoPolicy = errors.New("there is no policy of this type")
+// ErrNoPolicy is returned if an organization has no policy of a type because it was not set up.
+var ErrNoPolicy = errors.New("policy of this type not found")
 
 // OrgPolicy reads the policy of a type.
 func (d Deps) OrgPolicy(ctx context.Context, q docstore.Reader, of PolicyType) (docstore.Doc[OrgPolicy], error) {
@@ -169,7 +169,7 @@ func (d Deps) PasswordPolicy(ctx context.Context, q docstore.Reader) (PasswordSe
 	return *doc.Value.Password, nil
 }
 
-// SetUpPolicies makes the policies that are not there yet.
+// SetUpPolicies creates the missing policies.
 func (d Deps) SetUpPolicies(ctx context.Context, tx *docstore.Tx) error {
 	for _, of := range PolicyTypes() {
 		_, err := d.OrgPolicy(ctx, tx, of)

@@ -14,7 +14,7 @@ import (
 // PropertyType is the type of the values of an attribute.
 type PropertyType string
 
-// The types of attributes. An integer lies between -(2^53-1) and 2^53-1, so that every reader of JSON can hold it.
+// The types of attributes. An integer is between -(2^53-1) and 2^53-1, so that every JSON parser can represent it.
 const (
 	PropertyString  PropertyType = "string"
 	PropertyBoolean PropertyType = "boolean"
@@ -25,47 +25,46 @@ const (
 
 const maxInteger = 1<<53 - 1
 
-// Mutability says what callers may do to the values of an attribute.
+// Mutability determines what callers may do with the values of an attribute.
 type Mutability string
 
 // The mutabilities.
 const (
 	ReadWrite Mutability = "READ_WRITE"
 	ReadOnly  Mutability = "READ_ONLY"
-	Immutable Mutability = "IMMUTABLE"  // it cannot change after it got a value
+	Immutable Mutability = "IMMUTABLE"  // it cannot change once it has a value
 	WriteOnly Mutability = "WRITE_ONLY" // it is never shown
 )
 
-// Unique and NotUnique say whether two users of a type can have the same value of an attribute.
+// Unique and NotUnique determine whether two users of a type can have the same value of an attribute.
 const (
 	Unique    = "UNIQUE_VALIDATED"
 	NotUnique = "NOT_UNIQUE"
 )
 
-// Property describes an attribute of a profile. It is stored in the shape that it has on the wire; the tags are those of
-// internal/rest.
+// Property describes an attribute of a profile. It is stored in the shape that it has in JSON. The tags are those of internal/rest.
 type Property struct {
-	Title       string       `json:"title,omitempty" max:"255" doc:"Name of the attribute for people."`
-	Description string       `json:"description,omitempty" max:"1024" doc:"What the attribute is for."`
+	Title       string       `json:"title,omitempty" max:"255" doc:"Human-readable name of the attribute."`
+	Description string       `json:"description,omitempty" max:"1024" doc:"Purpose of the attribute."`
 	Type        PropertyType `json:"type,omitempty" empty:"absent" enum:"string,boolean,number,integer,array" doc:"Type of the values."`
 	Items       *Items       `json:"items,omitempty" doc:"Elements of an array."`
-	Format      Format       `json:"format,omitempty" empty:"absent" doc:"What a text holds."`
-	Required    *bool        `json:"required,omitempty" doc:"Every user needs a value. Users that have none are refused at their next update."`
-	Mutability  Mutability   `json:"mutability,omitempty" empty:"absent" doc:"What callers may do to values."`
-	Scope       string       `json:"scope,omitempty" empty:"absent" enum:"NONE,SELF" doc:"Whether the value belongs to the user alone."`
+	Format      Format       `json:"format,omitempty" empty:"absent" doc:"Format of a string."`
+	Required    *bool        `json:"required,omitempty" doc:"Every user needs a value. The next update of a user without a value is rejected."`
+	Mutability  Mutability   `json:"mutability,omitempty" empty:"absent" doc:"What callers may do with values."`
+	Scope       string       `json:"scope,omitempty" empty:"absent" enum:"NONE,SELF" doc:"SELF for a value that belongs to the user alone."`
 	Enum        []any        `json:"enum,omitempty" doc:"Accepted values."`
 	OneOf       []Choice     `json:"oneOf,omitempty" doc:"Accepted values with their titles."`
-	MinLength   *int         `json:"minLength,omitempty" min:"0" doc:"Fewest characters of a text."`
-	MaxLength   *int         `json:"maxLength,omitempty" min:"1" doc:"Most characters of a text."`
+	MinLength   *int         `json:"minLength,omitempty" min:"0" doc:"Minimum number of characters of a string."`
+	MaxLength   *int         `json:"maxLength,omitempty" min:"1" doc:"Maximum number of characters of a string."`
 	Minimum     *float64     `json:"minimum,omitempty" doc:"Smallest number."`
 	Maximum     *float64     `json:"maximum,omitempty" doc:"Largest number."`
 	Pattern     *string      `json:"pattern,omitempty" max:"255"`
 
 	Unique string `json:"unique,omitempty" empty:"absent" enum:"UNIQUE_VALIDATED,NOT_UNIQUE" doc:"Whether values are unique within the type."`
 
-	Permissions []Permission `json:"permissions,omitempty" doc:"What users may do to their own value."`
-	Master      *Master      `json:"master,omitempty" doc:"Where values come from."`
-	// What an attribute of an application is called in its target. Without a name it stays here.
+	Permissions []Permission `json:"permissions,omitempty" doc:"What users may do with their own value."`
+	Master      *Master      `json:"master,omitempty" doc:"Source of the values."`
+	// ExternalName is the name of an attribute of an application in its target. An attribute without one is not sent.
 	ExternalName      string `json:"externalName,omitempty" empty:"absent" max:"255"`
 	ExternalNamespace string `json:"externalNamespace,omitempty" empty:"absent" max:"255"`
 }
@@ -93,40 +92,41 @@ type Items struct {
 // Choice is an accepted value with its title.
 type Choice struct {
 	Const any    `json:"const" doc:"The value."`
-	Title string `json:"title" doc:"Name of the value for people."`
+	Title string `json:"title" doc:"Human-readable name of the value."`
 }
 
-// Permission says what a principal may do to a value.
+// Permission determines what a principal may do with a value.
 type Permission struct {
 	Principal string `json:"principal" required:"true" enum:"SELF" doc:"Always SELF: the user."`
 	Action    string `json:"action" required:"true" enum:"HIDE,READ_ONLY,READ_WRITE" doc:"What the principal may do."`
 }
 
-// Master says where the values of an attribute come from.
+// Master is the source of the values of an attribute.
 type Master struct {
 	Type string `json:"type" required:"true" enum:"PROFILE_MASTER,SVC,OVERRIDE" doc:"Source of the values."`
 }
 
-// The sources of values: imports, the service alone, or one that is named.
+// The sources of values: imports, this service alone, or a named source.
 const (
 	MasterImport   = "PROFILE_MASTER"
 	MasterService  = "SVC"
 	MasterOverride = "OVERRIDE"
 )
 
-// IsRequired says whether users need a value.
+// IsRequired reports whether users need a value.
 func (p *Property) IsRequired() bool { return p.Required != nil && *p.Required }
 
-// IsUnique says whether no two users of a type may have the same value.
+// IsUnique reports whether the value must be unique among the users of a type.
 func (p *Property) IsUnique() bool { return p.Unique == Unique }
 
-// NoValue says that the value is none for the attribute: an empty array is one only where there are no arrays, and wrong there.
+// NoValue reports whether the value counts as no value of the attribute. For attributes that are not arrays, an empty array is an invalid
+// value.
 func (p *Property) NoValue(value any) bool {
 	_, list := value.([]any)
 	return NoValue(value) && (!list || p.Type == PropertyArray)
 }
 
-// Problem says what is wrong with a value, "" for nothing. Values are as PlainValue makes them.
+// Problem returns why a value is invalid, "" if it is valid. The value must be a result of PlainValue.
 func (p *Property) Problem(value any) string {
 	if p.Type == PropertyArray {
 		return p.arrayProblem(value)
@@ -161,7 +161,7 @@ func (p *Property) textProblem(text string) string {
 	return p.Format.Problem(text)
 }
 
-// CompilePattern compiles the pattern of a login, which has to match as a whole. It is a regular expression of RE2.
+// CompilePattern compiles the pattern of a login. The pattern is an RE2 regular expression and must match the whole login.
 func CompilePattern(pattern string) (*regexp.Regexp, error) {
 	if _, err := regexp.Compile(pattern); err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ func (p *Property) arrayProblem(value any) string {
 	return ""
 }
 
-// typeProblem says why a value is not of the type, "" when it is. Values are as PlainValue makes them.
+// typeProblem returns why a value is not of the type, "" if it is. The value must be a result of PlainValue.
 func typeProblem(t PropertyType, value any) string {
 	ok, want := false, ""
 	switch t {
@@ -222,14 +222,14 @@ func choiceProblem(choices []any, value any) string {
 	return "The value must be one of: " + string(text)
 }
 
-// ChoicesProblem says what is wrong with the accepted values of a type and their titles, "" for nothing.
+// ChoicesProblem returns why the accepted values of a type and their titles are invalid, "" if they are valid.
 func ChoicesProblem(t PropertyType, enum []any, oneOf []Choice) string {
 	for i, value := range enum {
 		if problem := typeProblem(t, value); problem != "" {
 			return fmt.Sprintf("Element %d: %s", i, problem)
 		}
 		if slices.ContainsFunc(enum[:i], func(other any) bool { return reflect.DeepEqual(other, value) }) {
-			return fmt.Sprintf("Element %d: The value is there twice", i)
+			return fmt.Sprintf("Element %d: The value is a duplicate", i)
 		}
 	}
 	same := len(enum) == len(oneOf)
@@ -237,7 +237,7 @@ func ChoicesProblem(t PropertyType, enum []any, oneOf []Choice) string {
 		same = same && choice.Title != "" && slices.ContainsFunc(enum, func(value any) bool { return reflect.DeepEqual(choice.Const, value) })
 	}
 	if !same {
-		return "Every value of enum needs one element of oneOf with the value as const, and a title"
+		return "Every value of enum requires one element of oneOf with the value as const, and a title"
 	}
 	return ""
 }
@@ -254,8 +254,8 @@ func bounds[T int | float64](low, high *T) string {
 	}
 }
 
-// PlainValue returns a JSON value as reading it again from the store gives it: numbers are float64. A number that is too large
-// for that stays what it is, and fits no type.
+// PlainValue returns a JSON value as the store returns it: numbers are float64. A number that is too large for float64 is unchanged and
+// matches no type.
 func PlainValue(value any) any {
 	switch v := value.(type) {
 	case json.Number:
@@ -274,7 +274,7 @@ func PlainValue(value any) any {
 	return value
 }
 
-// NoValue says that an attribute with the value has none: it is null, empty text or an empty array.
+// NoValue reports whether a value counts as no value: null, an empty string or an empty array.
 func NoValue(value any) bool {
 	switch v := value.(type) {
 	case nil:

@@ -16,13 +16,11 @@ const (
 	PushError    PushMappingStatus = "ERROR"
 )
 
-// PushMapping pushes a group to the target of an application. There is at
-// most one that is not deleted for each application and source group.
+// PushMapping pushes a group to the target of an application. Each application and source group have at most one that is not deleted.
 type PushMapping struct {
 	AppID         string `json:"appId"`
 	SourceGroupID string `json:"sourceGroupId"`
-	// SourceName is the name of the source group when it was last looked at;
-	// another one is carried to the target group.
+	// SourceName is the name of the source group when it was last read. A different name is pushed to the target group.
 	SourceName    string            `json:"sourceName"`
 	TargetGroupID string            `json:"targetGroupId"`
 	Status        PushMappingStatus `json:"status"`
@@ -31,27 +29,25 @@ type PushMapping struct {
 	// RemoteID is the id of the group in the target, once known.
 	RemoteID string `json:"remoteId,omitempty"`
 
-	// Deleted marks a tombstone: it answers no read and is kept until the
-	// target has been told.
+	// Deleted marks a tombstone: reads do not return it, and it is stored until the target has been updated.
 	Deleted bool `json:"deleted,omitempty"`
-	// TargetName is the name that the group in the target had, for tombstones.
+	// TargetName is the last name of the group in the target, for tombstones.
 	TargetName string `json:"targetName,omitempty"`
-	// DeleteTarget says that the group in the target goes with the mapping.
+	// DeleteTarget is true if the group in the target is deleted together with the mapping.
 	DeleteTarget bool `json:"deleteTarget,omitempty"`
 }
 
 // EventPushMappingChanged is the topic of PushMappingChanged.
 const EventPushMappingChanged = "pushmapping.changed"
 
-// PushMappingChanged tells that the desired state of a pushed group may have
-// changed. Without Members and AllMembers it is the group itself: its name, the
-// status of the mapping or its existence.
+// PushMappingChanged reports that the desired state of a pushed group may have changed. Without Members and AllMembers, the change concerns
+// the group itself: its name, its existence, or the status of the mapping.
 type PushMappingChanged struct {
 	App   string `json:"app"`
 	Group string `json:"group"` // the source group
 	// Members are the users whose membership in the pushed group may have changed.
 	Members []string `json:"members,omitempty"`
-	// AllMembers says that the whole membership is to be pushed.
+	// AllMembers is true if the whole membership must be pushed.
 	AllMembers bool `json:"allMembers,omitempty"`
 }
 
@@ -61,14 +57,14 @@ func (PushMappingChanged) Topic() string { return EventPushMappingChanged }
 // Key implements Event with JoinID(application, source group).
 func (e PushMappingChanged) Key() string { return docstore.JoinID(e.App, e.Group) }
 
-// The indexes of the push mappings. Those named "live" leave out tombstones.
+// The indexes of the push mappings. Indexes named "live" omit tombstones.
 const (
-	PushMappingByPair       = "pair"        // JoinID(application, source group), tombstones too
+	PushMappingByPair       = "pair"        // JoinID(application, source group), including tombstones
 	PushMappingByLivePair   = "live_pair"   // the same, unique
 	PushMappingByLiveApp    = "live_app"    // the application
 	PushMappingByLiveSource = "live_source" // the source group
 	PushMappingByLiveTarget = "live_target" // the target group
-	PushMappingByApp        = "app"         // the application, tombstones too
+	PushMappingByApp        = "app"         // the application, including tombstones
 	PushMappingByStatus     = "status"      // the status
 )
 

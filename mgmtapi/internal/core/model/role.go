@@ -31,12 +31,12 @@ const (
 	RoleCustom          RoleType = "CUSTOM"
 )
 
-// standardRole is a row of the standard roles.
+// standardRole is an entry of standardRoles.
 type standardRole struct {
 	label string
-	// groups and apps say which targets an assignment may have.
+	// groups and apps determine which targets an assignment may have.
 	groups, apps bool
-	// policy is the fixed resource set of a governance role, permission the one that it has.
+	// policy is the fixed resource set of a governance role, permission its only permission.
 	policy, permission string
 }
 
@@ -69,28 +69,28 @@ func StandardRoles() []RoleType {
 	}
 }
 
-// Standard says whether the type is a standard role.
+// Standard reports whether the type is a standard role.
 func (t RoleType) Standard() bool {
 	_, ok := standardRoles[t]
 	return ok
 }
 
-// Label is the name of a standard role for people.
+// Label returns the human-readable name of a standard role.
 func (t RoleType) Label() string { return standardRoles[t].label }
 
-// GroupTargets says whether assignments of the role can be limited to groups.
+// GroupTargets reports whether assignments of the role can be limited to groups.
 func (t RoleType) GroupTargets() bool { return standardRoles[t].groups }
 
-// AppTargets says whether assignments of the role can be limited to applications.
+// AppTargets reports whether assignments of the role can be limited to applications.
 func (t RoleType) AppTargets() bool { return standardRoles[t].apps }
 
-// Policy is the fixed resource set of a governance role, empty for the others.
+// Policy returns the fixed resource set of a governance role, empty for all other roles.
 func (t RoleType) Policy() string { return standardRoles[t].policy }
 
-// Permission is the one permission of a governance role, empty for the others.
+// Permission returns the only permission of a governance role, empty for all other roles.
 func (t RoleType) Permission() string { return standardRoles[t].permission }
 
-// AssigneeKind says what has a role.
+// AssigneeKind is the kind of an assignee.
 type AssigneeKind string
 
 // The kinds of assignees.
@@ -102,13 +102,13 @@ const (
 
 // RoleAssignment is the assignment of a standard role. Its document id is RoleAssignmentID(assignee, type).
 type RoleAssignment struct {
-	// ID is the id that callers know. Where the role accepts targets, it is the same for all assignees.
+	// ID is the id in the API. For roles that accept targets, it is the same for all assignees.
 	ID   string       `json:"id"`
 	Type RoleType     `json:"type"`
 	Kind AssigneeKind `json:"kind"`
-	// Assignee is the id of a user, a group, or the application of a client.
+	// Assignee is the id of a user, of a group, or of the application of a client.
 	Assignee string `json:"assignee"`
-	// Targets limit the assignment, when there are any. Each has a number, the next one of LastTarget.
+	// Targets limit the assignment, unless there are none. Each has a number. LastTarget is the last number that was used.
 	Targets    []RoleTarget `json:"targets,omitempty"`
 	LastTarget int          `json:"lastTarget,omitempty"`
 }
@@ -117,22 +117,22 @@ type RoleAssignment struct {
 type RoleTarget struct {
 	Number int    `json:"number"`
 	Group  string `json:"group,omitempty"`
-	// AppName is the name of an application, App its id; without an id, all applications of the name are meant.
+	// AppName is the name of an application, App its id. Without an id, the target is all applications with the name.
 	AppName string `json:"appName,omitempty"`
 	App     string `json:"app,omitempty"`
 }
 
-// Same says whether both are about the same.
+// Same reports whether both targets are the same group or application.
 func (t RoleTarget) Same(o RoleTarget) bool {
 	return t.Group == o.Group && t.AppName == o.AppName && t.App == o.App
 }
 
-// RoleAssignmentID is the document id of a standard role of an assignee.
+// RoleAssignmentID returns the document id of the assignment of a standard role.
 func RoleAssignmentID(assignee string, role RoleType) string {
 	return docstore.JoinID(assignee, string(role))
 }
 
-// NewRoleAssignmentID is the id that callers know of a new assignment.
+// NewRoleAssignmentID returns the id of a new assignment in the API.
 func NewRoleAssignmentID(kind AssigneeKind, role RoleType) string {
 	switch {
 	case role.GroupTargets() || role.AppTargets():
@@ -185,13 +185,13 @@ type CustomRole struct {
 // RolePermission is a permission of a custom role.
 type RolePermission struct {
 	Name string `json:"name"`
-	// Conditions limit the profile attributes that it is about; nil when it is about all.
+	// Conditions limit the profile attributes that the permission covers. Nil means all attributes.
 	Conditions  *PermissionConditions `json:"conditions,omitempty"`
 	Created     time.Time             `json:"created"`
 	LastUpdated time.Time             `json:"lastUpdated"`
 }
 
-// PermissionConditions name profile attributes: those that a permission is about, or those that it is not about.
+// PermissionConditions list profile attributes: either those that a permission covers, or those that it excludes.
 type PermissionConditions struct {
 	Exclude    bool     `json:"exclude,omitempty"`
 	Attributes []string `json:"attributes"`
@@ -218,8 +218,8 @@ func customRoleCollection() docstore.Collection[CustomRole] {
 	)
 }
 
-// ResourceSet is a set of resources that custom roles are bound on. Its document changes whenever its resources do, so that its
-// revision stands for its content.
+// ResourceSet is a set of resources for the bindings of custom roles. Its document changes whenever its resources do, so that its revision
+// identifies its contents.
 type ResourceSet struct {
 	Label       string `json:"label"`
 	Description string `json:"description"`
@@ -237,7 +237,7 @@ func resourceSetCollection() docstore.Collection[ResourceSet] {
 type SetResource struct {
 	Set string `json:"set"`
 	ORN string `json:"orn"`
-	// Exclude are the names of resources that a collection is without.
+	// Exclude lists the names of resources that are excluded from a collection.
 	Exclude []string `json:"exclude,omitempty"`
 }
 
@@ -248,7 +248,7 @@ const (
 	SetResourceByORN    = "orn"    // the name
 )
 
-// SetResourceKey is the value of SetResourceByMember.
+// SetResourceKey returns the value of SetResourceByMember.
 func SetResourceKey(set, orn string) string { return set + "/" + orn }
 
 func setResourceCollection() docstore.Collection[SetResource] {
@@ -261,13 +261,13 @@ func setResourceCollection() docstore.Collection[SetResource] {
 	)
 }
 
-// RoleMember binds an assignee to a custom role on a resource set. Together, the members with the same role and set are a
-// binding. Its document id is also the id of the assignment.
+// RoleMember binds an assignee to a custom role on a resource set. The members with the same role and set are a binding. Its document id is
+// also the id of the assignment.
 type RoleMember struct {
 	Role string       `json:"role"`
 	Set  string       `json:"set"`
 	Kind AssigneeKind `json:"kind"`
-	// Assignee is the id of a user, a group, or the application of a client.
+	// Assignee is the id of a user, of a group, or of the application of a client.
 	Assignee string `json:"assignee"`
 }
 
@@ -280,10 +280,10 @@ const (
 	RoleMemberByMember   = "member"   // set, role and assignee, unique
 )
 
-// RoleBindingKey is what the members of a binding have in common.
+// RoleBindingKey returns the value of RoleMemberByBinding, which all members of a binding share.
 func RoleBindingKey(set, role string) string { return set + "/" + role }
 
-// RoleMemberKey is the value of RoleMemberByMember.
+// RoleMemberKey returns the value of RoleMemberByMember.
 func RoleMemberKey(set, role, assignee string) string {
 	return RoleBindingKey(set, role) + "/" + assignee
 }
@@ -300,15 +300,15 @@ func roleMemberCollection() docstore.Collection[RoleMember] {
 	)
 }
 
-// LooksLike says whether a text has the form of an id of the kind.
+// LooksLike reports whether a string has the form of an id of the kind.
 func (k Kind) LooksLike(text string) bool {
 	return len(text) == idLength && text[:len(k)] == string(k) && idPattern.MatchString(text)
 }
 
 var idPattern = regexp.MustCompile(`^[0-9A-Za-z]+$`)
 
-// FindClient returns the application whose client id this is, else the OAuth client whose own id it is. It returns docstore.ErrNotFound
-// when there is none. No client_id is the id of another application.
+// FindClient returns the application with the client_id, otherwise the OAuth client with the application id. It returns
+// docstore.ErrNotFound if neither exists. No client_id is the id of another application.
 func (d Deps) FindClient(ctx context.Context, q docstore.Reader, id string) (docstore.Doc[App], error) {
 	doc, err := d.FindOAuthClient(ctx, q, id)
 	if !errors.Is(err, docstore.ErrNotFound) {
@@ -321,12 +321,12 @@ func (d Deps) FindClient(ctx context.Context, q docstore.Reader, id string) (doc
 	return doc, err
 }
 
-// FindCustomRole returns the custom role with an id or a label. It returns docstore.ErrNotFound when there is none.
+// FindCustomRole returns the custom role with an id or a label. It returns docstore.ErrNotFound if none matches.
 func (d Deps) FindCustomRole(ctx context.Context, q docstore.Reader, ref string) (docstore.Doc[CustomRole], error) {
 	return byIDOrLabel(ctx, q, d.CustomRoles, ref)
 }
 
-// FindResourceSet returns the resource set with an id or a label. It returns docstore.ErrNotFound when there is none.
+// FindResourceSet returns the resource set with an id or a label. It returns docstore.ErrNotFound if none matches.
 func (d Deps) FindResourceSet(ctx context.Context, q docstore.Reader, ref string) (docstore.Doc[ResourceSet], error) {
 	return byIDOrLabel(ctx, q, d.ResourceSets, ref)
 }
@@ -346,7 +346,7 @@ func byIDOrLabel[T any](ctx context.Context, q docstore.Reader, c docstore.Colle
 	return doc, err
 }
 
-// HasRoles says whether a role is assigned to a user, a group, or the application of a client itself.
+// HasRoles reports whether a role is directly assigned to a user, a group, or the application of a client.
 func (d Deps) HasRoles(ctx context.Context, q docstore.Reader, assignee string) (bool, error) {
 	n, err := d.RoleAssignments.Count(ctx, q, docstore.Eq(RoleAssignmentByAssignee, assignee))
 	if err != nil || n > 0 {
@@ -356,7 +356,7 @@ func (d Deps) HasRoles(ctx context.Context, q docstore.Reader, assignee string) 
 	return n > 0, err
 }
 
-// SetUpRoles makes the built-in administrator a SUPER_ADMIN when nobody is.
+// SetUpRoles makes the built-in administrator a SUPER_ADMIN if no user is.
 func (d Deps) SetUpRoles(ctx context.Context, tx *docstore.Tx, org Org) error {
 	n, err := d.RoleAssignments.Count(ctx, tx, docstore.Eq(RoleAssignmentByType, string(RoleSuperAdmin)))
 	if err != nil || n > 0 {

@@ -7,24 +7,24 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// sessionRandom is how many random characters follow the kind in the id of a session.
+// sessionRandom is the number of random characters after the kind in the id of a session.
 const sessionRandom = 22
 
 // SessionLifetime is the duration of a session after it was created or prolonged.
 const SessionLifetime = 2 * time.Hour
 
-// NewSessionID makes the id of a session. It is a secret: who knows it has the session.
+// NewSessionID returns a new id of a session. It is a secret: it authenticates the session.
 func NewSessionID() string { return string(KindSession) + NewSecret(sessionRandom) }
 
-// Session is what somebody who has signed in holds. Its document id is SecretHash of its id.
+// Session is the session of a user who has signed in. Its document id is SecretHash of its id.
 type Session struct {
 	UserID  string    `json:"userId"`
 	Expires time.Time `json:"expires"`
-	// PasswordVerified is when the password was last compared.
+	// PasswordVerified is the time at which the password was last verified.
 	PasswordVerified time.Time `json:"passwordVerified"`
-	// FactorVerified is when a further factor was last verified, zero if none was.
+	// FactorVerified is the time at which a further factor was last verified, zero if none was.
 	FactorVerified time.Time `json:"factorVerified,omitzero"`
-	// Methods are the methods of the sign-in, as RFC 8176 names them.
+	// Methods lists the methods of the sign-in, as RFC 8176 names them.
 	Methods []string `json:"methods"`
 }
 
@@ -37,8 +37,8 @@ func sessionCollection() docstore.Collection[Session] {
 	)
 }
 
-// EndSessions ends the sessions of a user, and the sign-ins that could become some. It returns how many sessions have not
-// expired before.
+// EndSessions ends the sessions of a user and the sign-ins that are still open. It returns the number of ended sessions that had not
+// expired.
 func (d Deps) EndSessions(ctx context.Context, tx *docstore.Tx, user string) (live int, err error) {
 	if _, err := d.SignIns.DeleteWhere(ctx, tx, docstore.Eq(SignInByUser, user)); err != nil {
 		return 0, err
@@ -55,11 +55,11 @@ func (d Deps) EndSessions(ctx context.Context, tx *docstore.Tx, user string) (li
 // EventSessionsCleared is the topic of SessionsCleared.
 const EventSessionsCleared = "sessions.cleared"
 
-// SessionsCleared tells that a caller has asked for the end of all sessions of a user. It is not emitted when they end along
-// with something else, as a deactivation or a new password.
+// SessionsCleared reports that a caller has requested the end of all sessions of a user. It is not emitted when sessions end because of
+// another change, such as a deactivation or a new password.
 type SessionsCleared struct {
 	User string `json:"user"`
-	// Tokens says that what clients hold for the user is to end, too.
+	// Tokens is true if the tokens that clients hold for the user are revoked too.
 	Tokens bool `json:"tokens,omitempty"`
 }
 

@@ -6,10 +6,10 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// SignInStatus is how far a sign-in is.
+// SignInStatus is the status of a sign-in.
 type SignInStatus string
 
-// The statuses of a sign-in. One that is SignInSuccess waits to become a session; one that is SignInLockedOut is never stored.
+// The statuses of a sign-in. With SignInSuccess, it can be exchanged for a session. SignInLockedOut is never stored.
 const (
 	SignInSuccess         SignInStatus = "SUCCESS"
 	SignInPasswordExpired SignInStatus = "PASSWORD_EXPIRED"
@@ -17,34 +17,35 @@ const (
 	SignInRecovery        SignInStatus = "RECOVERY"
 	SignInLockedOut       SignInStatus = "LOCKED_OUT"
 
-	// The statuses of a sign-in that needs a further factor: one is chosen, is verified, has to be enrolled, or is being enrolled.
+	// The statuses of a sign-in that requires a further factor: to be selected, to be verified, to be enrolled, or enrollment in progress.
 	SignInFactorRequired  SignInStatus = "MFA_REQUIRED"
 	SignInFactorChallenge SignInStatus = "MFA_CHALLENGE"
 	SignInFactorEnroll    SignInStatus = "MFA_ENROLL"
 	SignInFactorActivate  SignInStatus = "MFA_ENROLL_ACTIVATE"
 )
 
-// SignIn is a sign-in, or a recovery, that goes on. Its document id is SecretHash of its state token, or of its session token
-// when it is SignInSuccess.
+// SignIn is a sign-in or a recovery in progress. Its document id is SecretHash of its state token, or of its session token if it is
+// SignInSuccess.
 type SignIn struct {
 	UserID  string       `json:"userId"`
 	Status  SignInStatus `json:"status"`
 	Expires time.Time    `json:"expires"`
-	// RelayState is what the caller sent to be given back.
+	// RelayState is a value of the caller that is returned unchanged.
 	RelayState string `json:"relayState,omitempty"`
-	// Token is the hash of the one-time token that it began with, empty when it began with a password.
+	// Token is the hash of the one-time token that the sign-in started with, empty if it started with a password.
 	Token string `json:"token,omitempty"`
 
-	// Methods are how the user has signed in so far (RFC 8176).
+	// Methods lists the methods of the sign-in so far (RFC 8176).
 	Methods []string `json:"methods,omitempty"`
-	// PasswordVerified and FactorVerified are when that was compared, zero if it was not.
+	// PasswordVerified and FactorVerified are the times of the verifications, zero if there was none.
 	PasswordVerified time.Time `json:"passwordVerified,omitzero"`
 	FactorVerified   time.Time `json:"factorVerified,omitzero"`
-	// PasswordChanged is that of the user when the password was compared: a sign-in ends with the password that it began with.
+	// PasswordChanged is the user's PasswordChanged when the password was verified: a changed password invalidates the sign-in.
 	PasswordChanged time.Time `json:"passwordChanged,omitzero"`
-	// First is the id of the factor that was verified in place of a password, empty if there was a password.
+	// First is the id of the factor that was verified instead of a password, empty if a password was verified.
 	First string `json:"first,omitempty"`
-	// Factor is the id of the factor that is being verified or enrolled, and Transaction that of the verification that a device answers.
+	// Factor is the id of the factor that is being verified or enrolled. Transaction is the id of a verification that another device
+	// completes.
 	Factor      string `json:"factor,omitempty"`
 	Transaction string `json:"transaction,omitempty"`
 }

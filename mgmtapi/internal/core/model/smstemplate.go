@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// SMSVerifyCode is the type of the templates of text messages with a verification code. There is no other type.
+// SMSVerifyCode is the type of templates for text messages with a verification code. It is the only type.
 const SMSVerifyCode = "SMS_VERIFY_CODE"
 
 // The macros of a template.
@@ -17,7 +17,7 @@ const (
 	SMSMacroOrg  = "${org.name}"
 )
 
-// SMSTemplate is the text of a message to a phone.
+// SMSTemplate is a template for text messages.
 type SMSTemplate struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
@@ -29,8 +29,8 @@ type SMSTemplate struct {
 // smsLanguage is the language of texts that are not translations.
 const smsLanguage = "en"
 
-// For returns the text in the language that the user prefers most among those that the template has, and the tag of that language. Text
-// counts as English. The user prefers the languages of preferredLanguage, then that of locale.
+// For returns the text in the language that the user prefers among those of the template, and the tag of that language. Text counts as
+// English. The user's preference is preferredLanguage, then the language of locale.
 func (t *SMSTemplate) For(u *User) (text, tag string) {
 	preferred, _, _ := language.ParseAcceptLanguage(u.Text("preferredLanguage"))
 	if locale, err := language.Parse(strings.ReplaceAll(u.Text("locale"), "_", "-")); err == nil {

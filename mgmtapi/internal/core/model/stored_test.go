@@ -15,7 +15,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// events are the values in the rows of the outbox, by the names of their types.
+// events holds the values in the rows of the outbox, by the names of their types.
 var events = []model.Event{
 	model.AppChanged{}, model.AppGroupChanged{}, model.AppUserChanged{}, model.AuthServerDeleted{}, model.UserChanged{},
 	model.UserActivated{}, model.UserDeactivated{}, model.UserDeleted{}, model.GroupChanged{}, model.GroupDeleted{},
@@ -23,7 +23,7 @@ var events = []model.Event{
 	model.PasswordKnown{},
 }
 
-// TestStoredForms covers the documents of all collections, all events, and what is encrypted inside documents.
+// TestStoredForms covers the documents of all collections, all events, and the encrypted parts of documents.
 func TestStoredForms(t *testing.T) {
 	codecs := map[string]storedtest.Codec{"seed of hardware_tokens": storedtest.Of[model.HardwareSeed]()}
 	m, tables := reflect.ValueOf(model.New()).Elem(), 0

@@ -6,26 +6,27 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// SyncPassword is a password on its way to the account of an assignment. It exists from the request that set the password, when it is
-// at hand in clear, until the target has it, or nobody wants it there any more. Its document id is AppUserID(app, user).
+// SyncPassword is a pending password for the account of an assignment. It is stored when a request sets the password, which is the only
+// time when the plaintext is available. It is deleted when the target has it, or when it is no longer needed there. Its document id is
+// AppUserID(app, user).
 type SyncPassword struct {
 	AppID  string `json:"appId"`
 	UserID string `json:"userId"`
-	// Sealed is the password; its binding is SyncPasswordBinding(app, user).
+	// Sealed is the encrypted password. Its binding is SyncPasswordBinding(app, user).
 	Sealed string `json:"sealed"`
 	// Version is User.PasswordVersion.
 	Version string `json:"version"`
-	// Follows says that the account gets it whether or not it exists already; otherwise only a new account does.
+	// Follows is true if the password is also sent to an existing account. Otherwise only a new account receives it.
 	Follows bool `json:"follows,omitempty"`
 }
 
-// SyncPasswordLife is how long a password waits for a target that does not take it. Then it is given up.
+// SyncPasswordLife is the time after which a pending password that the target has not accepted is dropped.
 const SyncPasswordLife = 24 * time.Hour
 
-// SyncPasswordBinding is the seal binding of a password on its way.
+// SyncPasswordBinding is the seal binding of a pending password.
 func SyncPasswordBinding(app, user string) string { return "sync-password:" + app + ":" + user }
 
-// The indexes of the passwords on their way.
+// The indexes of the pending passwords.
 const (
 	SyncPasswordByApp  = "app"
 	SyncPasswordByUser = "user"
@@ -41,11 +42,11 @@ func syncPasswordCollection() docstore.Collection[SyncPassword] {
 // EventPasswordKnown is the topic of PasswordKnown.
 const EventPasswordKnown = "user.password_known"
 
-// PasswordKnown tells, after the event of the change itself, that the password of a user is at hand in clear: it was set, or typed
-// at a sign-in. The password is for the reactions and not part of the event that is stored.
+// PasswordKnown reports that the plaintext password of a user is available: it was set, or entered at a sign-in. It follows the event of
+// the change itself. The password is for event handlers and not part of the stored event.
 type PasswordKnown struct {
 	User string `json:"user"`
-	// Set says that it is a new one.
+	// Set is true if the password is new.
 	Set   bool   `json:"set"`
 	Plain string `json:"-"`
 }
@@ -56,14 +57,14 @@ func (PasswordKnown) Topic() string { return EventPasswordKnown }
 // Key implements Event with the id of the user.
 func (e PasswordKnown) Key() string { return e.User }
 
-// String hides the password, so that a printed event does not tell it.
+// String omits the password, so that it does not appear in printed events.
 func (e PasswordKnown) String() string { return EventPasswordKnown + " " + e.User }
 
 // GoString is String, for %#v.
 func (e PasswordKnown) GoString() string { return e.String() }
 
-// PasswordVersion names the password of the user: it is another text for another one, and does not tell it. It is empty when there
-// is none of our own.
+// PasswordVersion returns a string that identifies the password of the user without revealing it. It changes with the password. It is empty
+// if the user has no password hash of this service.
 func (u *User) PasswordVersion() string {
 	if u.PasswordHash == "" {
 		return ""

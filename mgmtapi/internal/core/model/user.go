@@ -36,7 +36,7 @@ func UserStatuses() []UserStatus {
 	}
 }
 
-// ProviderType says who checks the password of a user.
+// ProviderType determines which system verifies the password of a user.
 type ProviderType string
 
 // The providers of credentials.
@@ -47,15 +47,15 @@ const (
 	ProviderSocial     ProviderType = "SOCIAL"
 )
 
-// External says whether somebody else checks the password: the user has none here, and no recovery question.
+// External reports whether another system verifies the password. The user then has no password and no recovery question here.
 func (p ProviderType) External() bool { return p == ProviderFederation || p == ProviderSocial }
 
-// User is a person of the organisation.
+// User is a user of the organization.
 type User struct {
 	Status UserStatus `json:"status"`
-	// Transition is the status that the user is on the way to, while that waits to be done; see the type Transition.
+	// Transition is the resulting status of a pending change, empty if no change is pending; see the type Transition.
 	Transition UserStatus `json:"transition,omitempty"`
-	// Activated, StatusChanged, LastLogin and PasswordChanged are zero as long as nothing of the kind happened.
+	// Activated, StatusChanged, LastLogin and PasswordChanged are zero until the event first happens.
 	Activated       time.Time `json:"activated,omitzero"`
 	StatusChanged   time.Time `json:"statusChanged,omitzero"`
 	LastLogin       time.Time `json:"lastLogin,omitzero"`
@@ -64,26 +64,26 @@ type User struct {
 	Type string `json:"type"`
 	// Profile holds the attributes that have a value.
 	Profile map[string]any `json:"profile"`
-	// Unique and Hidden follow from the profile, see UserSchema.Stamp: the attributes whose values no other user of the type has,
-	// and those that are not shown.
+	// Unique and Hidden are derived from the profile, see UserSchema.Stamp: the attributes whose values must be unique within the type, and
+	// those that are not shown.
 	Unique   []string     `json:"unique,omitempty"`
 	Hidden   []string     `json:"hidden,omitempty"`
 	Provider ProviderType `json:"provider"`
-	// PasswordHash is empty as long as there is no password.
+	// PasswordHash is empty if there is no password.
 	PasswordHash string `json:"passwordHash,omitempty"`
-	// Imported is a password that another system has hashed, until it is used for the first time. There is no PasswordHash then.
+	// Imported is a password hash of another system, until its first successful verification. PasswordHash is then empty.
 	Imported *ImportedHash `json:"imported,omitempty"`
-	// PasswordHistory holds the hashes of former passwords, the last one first.
+	// PasswordHistory holds the hashes of previous passwords, the last one first.
 	PasswordHistory []string  `json:"passwordHistory,omitempty"`
 	Recovery        *Recovery `json:"recovery,omitempty"`
 	// Activation is the pending one-time token of a PROVISIONED user.
 	Activation *OneTimeToken `json:"activation,omitempty"`
 	// Reset is the pending one-time token of a user who may choose a new password.
 	Reset *ResetToken `json:"reset,omitempty"`
-	// Attempts numbers the series of failed attempts to sign in: whatever has them counted anew raises it. The count is in the
-	// type Attempts.
+	// Attempts is the number of the current series of failed sign-ins. A change that resets the count increments it. The count itself is in
+	// the type Attempts.
 	Attempts int `json:"attempts,omitempty"`
-	// LockedFrom is the status that a LOCKED_OUT user was in before; see Unlocked.
+	// LockedFrom is the status of a LOCKED_OUT user before the lockout; see Unlocked.
 	LockedFrom UserStatus `json:"lockedFrom,omitempty"`
 }
 
@@ -109,20 +109,20 @@ type Recovery struct {
 	AnswerHash string `json:"answerHash"`
 }
 
-// OneTimeToken is a token that was handed out, by its hash.
+// OneTimeToken is the hash and the expiry of an issued one-time token.
 type OneTimeToken struct {
 	Hash    string    `json:"hash"`
 	Expires time.Time `json:"expires"`
 }
 
-// ResetToken is a one-time token for a new password.
+// ResetToken is a one-time token for a password reset.
 type ResetToken struct {
 	OneTimeToken
-	// Ask says that the recovery question has to be answered first.
+	// Ask is true if the recovery question has to be answered first.
 	Ask bool `json:"ask,omitempty"`
 }
 
-// tokenHash is the hash of the pending one-time token, empty when there is none.
+// tokenHash returns the hash of the pending one-time token, empty if there is none.
 func (u *User) tokenHash() string {
 	switch {
 	case u.Activation != nil:
@@ -133,16 +133,16 @@ func (u *User) tokenHash() string {
 	return ""
 }
 
-// HasPassword says whether there is a password to sign in with.
+// HasPassword reports whether the user has a password to sign in with.
 func (u *User) HasPassword() bool { return u.PasswordHash != "" || u.Imported != nil }
 
-// SamePassword says whether both have the very same stored password.
+// SamePassword reports whether both users have exactly the same stored password.
 func (u *User) SamePassword(other *User) bool {
 	imported := u.Imported == other.Imported || u.Imported != nil && other.Imported != nil && *u.Imported == *other.Imported
 	return imported && u.PasswordHash == other.PasswordHash
 }
 
-// Text returns a profile attribute, "" when it has no value or is not a string.
+// Text returns a profile attribute, "" if it has no value or is not a string.
 func (u *User) Text(attribute string) string {
 	text, _ := u.Profile[attribute].(string)
 	return text
@@ -151,7 +151,7 @@ func (u *User) Text(attribute string) string {
 // Login returns the login.
 func (u *User) Login() string { return u.Text("login") }
 
-// Enter sets the status and keeps the time of the change.
+// Enter sets the status and records the time of the change.
 func (u *User) Enter(status UserStatus, now time.Time) {
 	if u.Status != status {
 		u.Status, u.StatusChanged, u.LockedFrom = status, now, ""
@@ -165,17 +165,17 @@ func (u *User) LockOut(now time.Time) {
 	u.LockedFrom = from
 }
 
-// Unlocked is the status that a LOCKED_OUT user comes back to: a password that had expired still has to change.
+// Unlocked returns the status of a LOCKED_OUT user after the lockout: an expired password stays expired.
 func (u *User) Unlocked() UserStatus { return cmp.Or(u.LockedFrom, UserActive) }
 
-// Unlock ends a lock-out. Attempts are counted anew.
+// Unlock ends a lockout and resets the count of failed attempts.
 func (u *User) Unlock(now time.Time) {
 	u.Enter(u.Unlocked(), now)
 	u.Attempts++
 }
 
-// NewPassword notes that there is a password that nobody has tried yet: attempts are counted anew, and a password that had
-// expired before a lock-out is no reason to change this one.
+// NewPassword records that the user has a new password. It resets the count of failed attempts. After a lockout, the new password does not
+// inherit the expiry of the previous one.
 func (u *User) NewPassword(now time.Time) {
 	u.PasswordChanged, u.Activation, u.Reset = now, nil, nil
 	u.Attempts++
@@ -197,9 +197,9 @@ const (
 	UserByUnique    = "unique"     // UserUniqueKey of every unique value
 )
 
-// LoginKey is what makes two logins the same: case and diacritical marks do not count.
+// LoginKey returns the key by which logins are compared: it ignores case and diacritical marks.
 func LoginKey(login string) string {
-	// Lower case after folding, because Fold takes the letters of Cherokee to their capitals and back.
+	// Lower case after folding, because Fold converts Cherokee letters to upper case.
 	folded := strings.ToLower(cases.Fold().String(norm.NFD.String(login)))
 	bare := strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) {
@@ -210,7 +210,7 @@ func LoginKey(login string) string {
 	return norm.NFC.String(bare)
 }
 
-// ShortLogin is the part of a login before its @, the whole login when there is none.
+// ShortLogin returns the part of a login before its @, or the whole login if it has no @.
 func ShortLogin(login string) string {
 	short, _, _ := strings.Cut(login, "@")
 	return short

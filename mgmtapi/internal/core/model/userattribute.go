@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Bounds of the base attributes, in characters.
+// Length limits of the base attributes, in characters.
 const (
 	minAddress = 5
 	maxAddress = 100
@@ -19,22 +19,22 @@ const (
 	selfReads  = "READ_ONLY"
 )
 
-// baseAttribute is a row of the profile schema that all user types begin with. All of its attributes are texts.
+// baseAttribute is a base attribute of the profile schema of all user types. All base attributes are strings.
 type baseAttribute struct {
 	name, title string
 	required    bool
-	min, max    int // in characters; max 0 for no bound
+	min, max    int // in characters; max 0 means no limit
 	format      Format
-	self        string // defaults to selfReads
-	initial     string // of a user who is given no value; empty for none
+	self        string // default: selfReads
+	initial     string // value of a user without one, empty if unset
 }
 
 var baseAttributes = []baseAttribute{
 	{name: "login", title: "User name", required: true, min: minAddress, max: maxAddress},
 	{name: "firstName", title: "First name", required: true, min: 1, max: maxName, self: selfWrites},
 	{name: "lastName", title: "Last name", required: true, min: 1, max: maxName, self: selfWrites},
-	{name: "email", title: "Primary e-mail address", required: true, min: minAddress, max: maxAddress, format: FormatEmail, self: selfWrites},
-	{name: "secondEmail", title: "Secondary e-mail address", min: minAddress, max: maxAddress, format: FormatEmail, self: selfWrites},
+	{name: "email", title: "Primary email address", required: true, min: minAddress, max: maxAddress, format: FormatEmail, self: selfWrites},
+	{name: "secondEmail", title: "Secondary email address", min: minAddress, max: maxAddress, format: FormatEmail, self: selfWrites},
 	{name: "mobilePhone", title: "Mobile phone", max: maxPhone, self: selfWrites},
 	{name: "middleName", title: "Middle name"},
 	{name: "honorificPrefix", title: "Honorific prefix"},
@@ -51,7 +51,7 @@ var baseAttributes = []baseAttribute{
 	{name: "countryCode", title: "ISO 3166-1 alpha-2 country code", format: FormatCountry},
 	{name: "postalAddress", title: "Postal address"},
 	{name: "preferredLanguage", title: "Preferred languages, as in Accept-Language", format: FormatLanguages},
-	{name: "locale", title: "Locale, as en_US", format: FormatLocale, initial: "en_US"},
+	{name: "locale", title: "Locale, such as en_US", format: FormatLocale, initial: "en_US"},
 	{name: "timezone", title: "IANA time zone", format: FormatTimezone},
 	{name: "userType", title: "User type"},
 	{name: "employeeNumber", title: "Employee number"},
@@ -63,7 +63,7 @@ var baseAttributes = []baseAttribute{
 	{name: "manager", title: "Display name of the manager"},
 }
 
-// baseOrder are the names of the base attributes, baseProperties what they are. Nobody changes them.
+// baseOrder lists the names of the base attributes, baseProperties holds their properties. Both are read-only.
 var baseOrder, baseProperties = func() ([]string, map[string]Property) {
 	names, properties := make([]string, len(baseAttributes)), map[string]Property{}
 	for i, a := range baseAttributes {
@@ -84,7 +84,7 @@ var baseOrder, baseProperties = func() ([]string, map[string]Property) {
 	return names, properties
 }()
 
-// DefaultAttributes returns the values of the base attributes that a profile has when it is given none, by their names.
+// DefaultAttributes returns the default values of base attributes, by name.
 var DefaultAttributes = sync.OnceValue(func() map[string]string {
 	out := map[string]string{}
 	for _, a := range baseAttributes {
@@ -95,7 +95,7 @@ var DefaultAttributes = sync.OnceValue(func() map[string]string {
 	return out
 })
 
-// CompleteProfile gives a profile the DefaultAttributes that it lacks.
+// CompleteProfile adds the missing DefaultAttributes to a profile.
 func CompleteProfile(profile map[string]any) {
 	for name, value := range DefaultAttributes() {
 		if NoValue(profile[name]) {
@@ -104,7 +104,7 @@ func CompleteProfile(profile map[string]any) {
 	}
 }
 
-// FillIn puts the defaults in place of what was not given.
+// FillIn sets members without a value to their defaults.
 func (p *Property) FillIn() {
 	if p.Mutability == "" {
 		p.Mutability = ReadWrite
@@ -125,7 +125,7 @@ func selfMay(action string) []Permission { return []Permission{{Principal: "SELF
 // UserAttributes lists the base attributes of users.
 func UserAttributes() []string { return slices.Clone(baseOrder) }
 
-// UserAttribute says whether users of every type can have the attribute.
+// UserAttribute reports whether the name is a base attribute of users.
 func UserAttribute(name string) bool {
 	_, ok := baseProperties[name]
 	return ok

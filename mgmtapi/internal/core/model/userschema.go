@@ -14,7 +14,7 @@ import (
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
-// UserType is a kind of users with a profile schema of its own.
+// UserType is a type of users with its own profile schema.
 type UserType struct {
 	Name        string `json:"name"`
 	DisplayName string `json:"displayName"`
@@ -34,7 +34,7 @@ func userTypeCollection() docstore.Collection[UserType] {
 	).Cached()
 }
 
-// UserSchema is the profile schema of a user type. Its document id is UserSchemaID of the id of the type.
+// UserSchema is the profile schema of a user type. Its document id is UserSchemaID of the type's id.
 type UserSchema struct {
 	// Type is the id of the user type.
 	Type string `json:"type"`
@@ -48,7 +48,7 @@ func userSchemaCollection() docstore.Collection[UserSchema] {
 	return docstore.NewCollection[UserSchema]("user_schemas").Cached()
 }
 
-// UserSchemaID is the id of the schema of a user type: another prefix, and the same characters behind it.
+// UserSchemaID returns the id of the schema of a user type: the id of the type with another prefix.
 func UserSchemaID(userType string) string {
 	return string(KindUserSchema) + strings.TrimPrefix(userType, string(KindUserType))
 }
@@ -59,7 +59,7 @@ const (
 	DefaultTypeDisplayName = "User"
 )
 
-// SetUpDefaultType makes the default user type and its schema when they are missing.
+// SetUpDefaultType creates the default user type and its schema if they are missing.
 func (d Deps) SetUpDefaultType(ctx context.Context, tx *docstore.Tx, org Org) error {
 	found, err := Optional(ctx, tx, d.UserTypes, org.UserType)
 	if err != nil || found != nil {
@@ -68,7 +68,7 @@ func (d Deps) SetUpDefaultType(ctx context.Context, tx *docstore.Tx, org Org) er
 	return d.InsertUserType(ctx, tx, org.UserType, UserType{Name: DefaultTypeName, DisplayName: DefaultTypeDisplayName, Default: true})
 }
 
-// InsertUserType stores a new user type with the schema that every type begins with.
+// InsertUserType stores a new user type with the initial schema.
 func (d Deps) InsertUserType(ctx context.Context, tx *docstore.Tx, id string, t UserType) error {
 	if _, err := d.UserTypes.Insert(ctx, tx, id, t); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (d Deps) InsertUserType(ctx context.Context, tx *docstore.Tx, id string, t 
 	return err
 }
 
-// BaseProperty returns a base property as this schema has it.
+// BaseProperty returns a base property with the changes of this schema.
 func (s *UserSchema) BaseProperty(name string) (Property, bool) {
 	if p, ok := s.Base[name]; ok {
 		return p, true
@@ -95,7 +95,7 @@ func (s *UserSchema) Property(name string) (Property, bool) {
 	return p, ok
 }
 
-// Names lists the names of the properties: those of the base in their own order, then the custom ones.
+// Names iterates over the names of the properties: the base properties in their own order, then the custom ones.
 func (s *UserSchema) Names() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, name := range baseOrder {
@@ -111,7 +111,7 @@ func (s *UserSchema) Names() iter.Seq[string] {
 	}
 }
 
-// All lists the properties with their names, in the order of these.
+// All iterates over the properties by name, in the order of Names.
 func (s *UserSchema) All() iter.Seq2[string, Property] {
 	return func(yield func(string, Property) bool) {
 		for name := range s.Names() {
@@ -122,8 +122,8 @@ func (s *UserSchema) All() iter.Seq2[string, Property] {
 	}
 }
 
-// Stamp writes down in the user what follows from its profile under the schema: which values must be unique, and which
-// attributes are not shown.
+// Stamp sets the members of the user that are derived from its profile under the schema: the attributes whose values must be unique, and
+// those that are not shown.
 func (s *UserSchema) Stamp(u *User) {
 	u.Unique, u.Hidden = nil, nil
 	for _, name := range slices.Sorted(maps.Keys(s.Custom)) {
@@ -140,8 +140,8 @@ func (s *UserSchema) Stamp(u *User) {
 	}
 }
 
-// UserUniqueKey is what makes the values of a unique attribute of two users the same: case does not count. The key is as short
-// for long values, so that every database can index it.
+// UserUniqueKey returns the key by which the values of a unique attribute are compared, ignoring case. Its length does not depend on the
+// value, so that every database can index it.
 func UserUniqueKey(u *User, attribute string) string {
 	text := ""
 	switch v := u.Profile[attribute].(type) {

@@ -1,6 +1,6 @@
-// Package outbox keeps the messages that a service with a post office would send: links for activations and new passwords, codes.
-// Whoever tries something out in a sandbox has no mailbox, and reads them here.
+// Package outbox stores the messages that a production service would send by email or phone: activation links, password reset links, codes.
+// In a sandbox, there are no mailboxes; users read the messages here.
 //
-// It is the one place where tokens and codes that were handed out can be read again, on purpose. That is bounded in three ways: the
-// box is there in a sandbox only, messages are sealed at rest, and they are few and do not last. It sends nothing to anybody.
+// The outbox is the only place where issued tokens and codes can be read again. Three limits bound the exposure: it exists only in a
+// sandbox, messages are encrypted at rest, and their number and age are limited. The package sends nothing.
 package outbox

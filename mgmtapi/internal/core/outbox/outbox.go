@@ -12,15 +12,15 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Bounds of the box.
+// Limits of the outbox.
 const (
-	// MaxMessages is how many messages there are at most. The oldest ones go first.
+	// MaxMessages is the maximum number of messages. The oldest ones are deleted first.
 	MaxMessages = 2000
-	// MaxAge is how long a message lasts: as long as the token with the longest life that one can hold.
+	// MaxAge is the maximum age of a message: the longest lifetime of a token in a message.
 	MaxAge = 7 * 24 * time.Hour
 )
 
-// Channel is the way a message would take.
+// Channel is the channel of a message.
 type Channel string
 
 // The channels.
@@ -30,35 +30,35 @@ const (
 	Voice Channel = "voice"
 )
 
-// Message is what somebody would get.
+// Message is a message to a user.
 type Message struct {
 	ID      string    `json:"-"`
 	Created time.Time `json:"-"`
 
 	Channel Channel `json:"channel"`
-	// To is the address or number, UserID the user whose it is.
+	// To is the email address or phone number. UserID is the id of its owner.
 	To     string `json:"to"`
 	UserID string `json:"userId"`
-	// Template names what the message is about.
+	// Template is the kind of the message.
 	Template string `json:"template"`
 	Subject  string `json:"subject,omitempty"`
 	Text     string `json:"text"`
-	// OTP is the code, Token the one-time token and Link the address that the text has, for those who do not want to parse it.
+	// OTP is the code, Token the one-time token and Link the URL in the text, for clients that do not parse the text.
 	OTP   string `json:"otp,omitempty"`
 	Token string `json:"token,omitempty"`
 	Link  string `json:"link,omitempty"`
 }
 
-// Box keeps messages. A nil Box takes none: where there is no sandbox, nobody is to read them.
+// Box stores messages. A nil Box discards them: outside of a sandbox, there is no outbox.
 type Box struct {
 	model.Deps
 	secrets seal.Secrets
 }
 
-// New returns the box of a store.
+// New returns the outbox of a store.
 func New(d model.Deps, secrets seal.Secrets) *Box { return &Box{Deps: d, secrets: secrets} }
 
-// Send puts a message into the box, in the transaction of what it tells of, and takes out what is too old or too much.
+// Send stores a message, in the transaction of the change that causes it, and deletes messages over the limits.
 func (b *Box) Send(ctx context.Context, tx *docstore.Tx, m Message) error {
 	if b == nil {
 		return nil
@@ -79,10 +79,11 @@ func (b *Box) Send(ctx context.Context, tx *docstore.Tx, m Message) error {
 	return b.purge(ctx, tx, doc.Seq())
 }
 
-// purgeBatch is how many messages a new one can drive out: more than one, so that old ones become fewer.
+// purgeBatch is the maximum number of messages that are deleted per new message. It is greater than 1, so that the number of old messages
+// falls.
 const purgeBatch = 20
 
-// purge takes out the oldest messages, while they are too old or more than MaxMessages before the newest one.
+// purge deletes the oldest messages that are too old, or are more than MaxMessages older than the newest message.
 func (b *Box) purge(ctx context.Context, tx *docstore.Tx, newest int64) error {
 	page, err := b.Messages.Query(ctx, tx, docstore.Query[model.Message]{Limit: purgeBatch})
 	if err != nil {
@@ -103,16 +104,16 @@ func (b *Box) stale(doc *docstore.Doc[model.Message]) bool {
 	return b.Now().Sub(doc.Created) >= MaxAge
 }
 
-// Query selects messages. Empty fields do not restrict.
+// Query selects messages. Empty fields match all messages.
 type Query struct {
 	Channel Channel
-	To      string // in any letter case
+	To      string // case-insensitive
 	UserID  string
-	Since   time.Time // no message from before
+	Since   time.Time // excludes earlier messages
 	Limit   int       // required
 }
 
-// List returns messages, newest first. Those that are too old are not shown, even if nothing has driven them out yet.
+// List returns messages, newest first. It omits messages that are too old, even if they were not deleted yet.
 func (b *Box) List(ctx context.Context, q Query) ([]Message, error) {
 	var found []Message
 	var broken error
@@ -152,7 +153,7 @@ func (b *Box) open(doc *docstore.Doc[model.Message]) (Message, error) {
 	return m, nil
 }
 
-// Clear takes out all messages.
+// Clear deletes all messages.
 func (b *Box) Clear(ctx context.Context, tx *docstore.Tx) error {
 	_, err := b.Messages.DeleteWhere(ctx, tx, nil)
 	return err

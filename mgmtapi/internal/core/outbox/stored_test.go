@@ -7,7 +7,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
 )
 
-// TestStoredForms covers what is encrypted in documents of the collection messages.
+// TestStoredForms covers the encrypted parts of documents in the collection messages.
 func TestStoredForms(t *testing.T) {
 	storedtest.Check(t, map[string]storedtest.Codec{"message": storedtest.Of[outbox.Message]()})
 }

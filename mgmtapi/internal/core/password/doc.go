@@ -1,6 +1,6 @@
-// Package password judges, hashes and verifies what people choose as secrets: passwords, under the password policy,
-// and answers to recovery questions, which are compared without case.
+// Package password validates, hashes and verifies the secrets that users choose: passwords, under the password policy, and answers to
+// recovery questions, which are compared ignoring case.
 //
-// It stores nothing and answers nobody: the users and the primary authentication, which both set and check passwords, share
-// it. Random secrets need less, see model.SecretHash.
+// The package does not access the store or serve requests. The users and the primary authentication share it: both set and check passwords.
+// Random secrets do not need a slow hash, see model.SecretHash.
 package password

@@ -1,4 +1,4 @@
 package password
 
-// WeakBcrypt is for tests.
+// WeakBcrypt exports weakBcrypt for tests.
 var WeakBcrypt = weakBcrypt

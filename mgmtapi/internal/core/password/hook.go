@@ -7,14 +7,14 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Hook knows the passwords of users that are kept by another system.
+// Hook verifies the passwords of users that another system stores.
 type Hook interface {
-	// VerifyPassword says whether the password is that of the user. An error says that nobody has answered.
+	// VerifyPassword reports whether the password is that of the user. An error means that the hook did not respond.
 	VerifyPassword(ctx context.Context, user docstore.Doc[model.User], password string) (bool, error)
 }
 
-// VerifyOrAsk says whether a text is the password of a user, and whether anybody could tell: a hook that is nil or does not answer is no
-// attempt, or its outage would lock its users out.
+// VerifyOrAsk reports whether a string is the password of a user, and whether it could be verified. If the hook is nil or does not respond,
+// the call does not count as a failed attempt: otherwise an outage of the hook would lock its users out.
 func VerifyOrAsk(ctx context.Context, hook Hook, user docstore.Doc[model.User], text string) (right, answered bool) {
 	if !user.Value.AsksHook() {
 		return Verify(&user.Value, text), true

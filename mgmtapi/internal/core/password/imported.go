@@ -19,10 +19,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Bounds of imported hashes.
+// Limits of imported hashes.
 const (
 	minIterations = 4096
-	// MaxIterations is how many iterations of PBKDF2 are verified: a sign-in must end.
+	// MaxIterations is the maximum number of PBKDF2 iterations. It bounds the duration of a sign-in.
 	MaxIterations = 10_000_000
 	maxKeySize    = 1024
 	minWorkFactor = 1
@@ -35,12 +35,12 @@ const (
 	algorithmPBKDF2 = "PBKDF2"
 )
 
-// digests are the plain algorithms.
+// digests holds the hash algorithms without iterations.
 var digests = map[string]func() hash.Hash{
 	"SHA-512": sha512.New, "SHA-256": sha256.New, "SHA-1": sha1.New, "MD5": md5.New,
 }
 
-// pseudorandom are the digest algorithms of PBKDF2.
+// pseudorandom holds the digest algorithms of PBKDF2.
 var pseudorandom = map[string]func() hash.Hash{"SHA256_HMAC": sha256.New, "SHA512_HMAC": sha512.New}
 
 var (
@@ -48,7 +48,7 @@ var (
 	bcryptSalt  = regexp.MustCompile(`^[./A-Za-z0-9]{22}$`)
 )
 
-// CheckImported calls add for every member of an imported hash that is not valid, by the name that it has on the wire.
+// CheckImported calls add with the JSON name and the error of every invalid member of an imported hash.
 func CheckImported(h model.ImportedHash, add func(member, text string)) {
 	newDigest, plain := digests[h.Algorithm]
 	switch {
@@ -89,7 +89,7 @@ func checkPattern(pattern *regexp.Regexp, text, member, wrong string, add func(m
 	}
 }
 
-// checkBytes checks base64 of a number of bytes, 0 for any.
+// checkBytes checks that a string is base64 of size bytes. Size 0 means any size.
 func checkBytes(text string, size int, member string, add func(member, text string)) {
 	switch data, err := decode(text); {
 	case err != nil || len(data) == 0:
@@ -99,19 +99,19 @@ func checkBytes(text string, size int, member string, add func(member, text stri
 	}
 }
 
-// decode reads base64, with padding or without.
+// decode decodes base64 with or without padding.
 func decode(text string) ([]byte, error) {
 	return base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
 }
 
-// matchesImported says whether an imported hash was made of the text.
+// matchesImported reports whether an imported hash is the hash of the string.
 func matchesImported(h *model.ImportedHash, text string) bool {
 	if h.Algorithm == algorithmBcrypt {
 		if h.WorkFactor < bcrypt.MinCost {
 			have, err := weakBcrypt(h.WorkFactor, h.Salt, text)
 			return err == nil && subtle.ConstantTimeCompare([]byte(h.Value), []byte(have)) == 1
 		}
-		// The version does not matter for the comparison.
+		// The version in the prefix does not affect the comparison.
 		return bcrypt.CompareHashAndPassword(fmt.Appendf(nil, "$2a$%02d$%s%s", h.WorkFactor, h.Salt, h.Value), []byte(text)) == nil
 	}
 	want, err := decode(h.Value)
@@ -141,8 +141,8 @@ func matchesImported(h *model.ImportedHash, text string) bool {
 	return subtle.ConstantTimeCompare(want, have) == 1
 }
 
-// Verify says whether the text is the password of the user. It takes long, as comparing does. Of a user for whom a hook has to be asked
-// nothing is known here, so that no text is.
+// Verify reports whether the string is the password of the user. Like all comparisons of hashes, it is slow. It returns false for a user
+// whose password a hook has to verify.
 func Verify(u *model.User, text string) bool {
 	if u.AsksHook() {
 		return false

@@ -10,14 +10,13 @@ import (
 	"golang.org/x/text/cases"
 )
 
-// Hasher hashes what people choose as secrets: bcrypt over the SHA-256 of the text, because bcrypt alone reads no more than 72
-// bytes.
+// Hasher hashes secrets that users choose: bcrypt over the SHA-256 of the string, because bcrypt alone ignores all bytes after the 72nd.
 type Hasher struct {
-	// Cost is the bcrypt cost. Defaults to bcrypt.DefaultCost.
+	// Cost is the bcrypt cost. Default: bcrypt.DefaultCost.
 	Cost int
 }
 
-// Hash hashes a secret. It takes long, on purpose.
+// Hash returns the hash of a secret. It is slow by design.
 func (h Hasher) Hash(text string) (string, error) {
 	if h.Cost == 0 {
 		h.Cost = bcrypt.DefaultCost
@@ -29,16 +28,16 @@ func (h Hasher) Hash(text string) (string, error) {
 	return string(hash), nil
 }
 
-// Matches says whether a hash was made of the text. No text matches the empty hash.
+// Matches reports whether a hash is the hash of the string. No string matches the empty hash.
 func Matches(hash, text string) bool {
 	return hash != "" && bcrypt.CompareHashAndPassword([]byte(hash), digest(text)) == nil
 }
 
-// digest is base64 of the SHA-256: 43 bytes, none of which is NUL, where bcrypt would stop.
+// digest returns the SHA-256 in base64: 43 bytes without NUL, at which bcrypt would stop.
 func digest(text string) []byte {
 	sum := sha256.Sum256([]byte(text))
 	return base64.RawStdEncoding.AppendEncode(nil, sum[:])
 }
 
-// NormalizeAnswer is what is compared of a recovery answer: case and surrounding space do not count.
+// NormalizeAnswer returns the form of a recovery answer for comparisons: it ignores case and surrounding whitespace.
 func NormalizeAnswer(answer string) string { return cases.Fold().String(strings.TrimSpace(answer)) }

@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/password"
 )
 
-// policy is what an organisation begins with.
+// policy holds the initial password settings of an organization.
 var policy = model.DefaultPasswordSettings()
 
 func TestBrokenRules(t *testing.T) {
@@ -47,7 +47,7 @@ func TestBrokenRules_Login(t *testing.T) {
 	require.Len(t, password.BrokenRules(&policy, "", map[string]any{"login": "a@b.org"}), 4)
 }
 
-// TestHash_Salted verifies that two hashes of one secret differ and that NormalAnswer ignores case and whitespace.
+// TestHash_Salted verifies that two hashes of one secret differ and that NormalizeAnswer ignores case and whitespace.
 func TestHash_Salted(t *testing.T) {
 	h := password.Hasher{Cost: 4}
 	a, err := h.Hash("one")
@@ -63,7 +63,7 @@ func TestMatches(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, password.Matches(hash, "one"))
 	require.False(t, password.Matches(hash, "two"))
-	require.False(t, password.Matches("", ""), "no password is not the empty one")
+	require.False(t, password.Matches("", ""), "a missing password does not match the empty string")
 }
 
 // Proves B-hashes-08.
@@ -75,7 +75,7 @@ func TestVerify_BcryptWorkFactors(t *testing.T) {
 		salt, value := string(want[7:29]), string(want[29:])
 		have, err := password.WeakBcrypt(bcrypt.MinCost, salt, text)
 		require.NoError(t, err)
-		require.Equal(t, value, have, "what the library makes")
+		require.Equal(t, value, have, "a hash of the library")
 
 		factor := rapid.IntRange(1, bcrypt.MinCost-1).Draw(t, "factor")
 		weak, err := password.WeakBcrypt(factor, salt, text)
@@ -85,7 +85,7 @@ func TestVerify_BcryptWorkFactors(t *testing.T) {
 		require.True(t, password.Verify(&u, text))
 		require.False(t, password.Verify(&u, text+"x"))
 		u.Imported.WorkFactor++
-		require.False(t, password.Verify(&u, text), "the factor counts")
+		require.False(t, password.Verify(&u, text), "the work factor changes the hash")
 	})
 	for _, factor := range []int{-1, 0, 21} {
 		var wrong []string
@@ -127,6 +127,6 @@ func TestReused_LastFourPasswords(t *testing.T) {
 	}
 	require.Nil(t, u.Activation)
 	require.Nil(t, u.Reset)
-	require.NotEqual(t, 3, u.Attempts, "failed attempts are counted anew")
+	require.NotEqual(t, 3, u.Attempts, "the count of failed attempts is reset")
 	require.Equal(t, now, u.PasswordChanged)
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// minPart is the length of the shortest part of a login, or value of an attribute, that a password must not contain, in characters.
+// minPart is the minimum length of a part of a login, or value of an attribute, that a password must not contain, in characters.
 const minPart = 4
 
-// BrokenRules lists the rules of a policy that a password breaks for somebody with the profile, each as what the password must do.
+// BrokenRules returns the rules of a policy that a password of a user with the profile violates, each as the end of a sentence with "must".
 func BrokenRules(p *model.PasswordSettings, password string, profile map[string]any) []string {
 	var broken []string
 	if utf8.RuneCountInString(password) < p.MinLength {
@@ -55,7 +55,7 @@ func BrokenRules(p *model.PasswordSettings, password string, profile map[string]
 
 func isSymbol(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) }
 
-// number counts characters of a kind.
+// number returns the number of characters for which of is true.
 func number(text string, of func(rune) bool) (n int) {
 	for _, r := range text {
 		if of(r) {
@@ -65,12 +65,12 @@ func number(text string, of func(rune) bool) (n int) {
 	return n
 }
 
-// DescribeBroken tells people which rules a password breaks.
+// DescribeBroken returns an error message for users with the rules that a password violates.
 func DescribeBroken(broken []string) string {
 	return "Password requirements were not met. The password must " + strings.Join(broken, "; it must ")
 }
 
-// Reused lists the rule about the history when the password breaks it. It takes long, as comparing does.
+// Reused returns the rule for the password history if the password violates it. Like all comparisons of hashes, it is slow.
 func Reused(p *model.PasswordSettings, u *model.User, password string) []string {
 	if p.History == 0 {
 		return nil
@@ -82,7 +82,7 @@ func Reused(p *model.PasswordSettings, u *model.User, password string) []string 
 	return nil
 }
 
-// TooYoung lists the rule about the minimum age when the password of the user cannot be changed yet.
+// TooYoung returns the rule for the minimum age if the password of the user cannot be changed yet.
 func TooYoung(p *model.PasswordSettings, u *model.User, now time.Time) []string {
 	if !u.HasPassword() || now.Sub(u.PasswordChanged) >= p.MinAge {
 		return nil
@@ -90,13 +90,12 @@ func TooYoung(p *model.PasswordSettings, u *model.User, now time.Time) []string 
 	return []string{fmt.Sprintf("be kept for %d minutes before it is changed", int(p.MinAge/time.Minute))}
 }
 
-// TooOld says whether the password of the user has to be changed.
+// TooOld reports whether the password of the user has expired.
 func TooOld(p *model.PasswordSettings, u *model.User, now time.Time) bool {
 	return p.MaxAge > 0 && !u.PasswordChanged.IsZero() && now.Sub(u.PasswordChanged) >= p.MaxAge
 }
 
-// containsLogin says whether the password contains the login, or a part of it before the @ of at least minPart
-// characters.
+// containsLogin reports whether the password contains the login, or a part of it before the @ with at least minPart characters.
 func containsLogin(password, login string) bool {
 	if login == "" {
 		return false
@@ -113,7 +112,7 @@ func containsLogin(password, login string) bool {
 	return false
 }
 
-// Characters of temporary passwords: none of those that are easily taken for one another.
+// The characters of temporary passwords, without those that look alike.
 const (
 	upper  = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 	lower  = "abcdefghijkmnopqrstuvwxyz"
@@ -123,8 +122,8 @@ const (
 	temporaryLength = 12
 )
 
-// Temporary makes a random password that the policy allows for somebody with the profile: of the kinds of characters that it asks
-// for, and as long as it asks for, with at least about 60 bits.
+// Temporary returns a random password that the policy allows for a user with the profile. It has the required kinds of characters and the
+// required length, and at least about 60 bits of entropy.
 func Temporary(p *model.PasswordSettings, profile map[string]any) string {
 	for {
 		var text []byte
@@ -149,10 +148,10 @@ func Temporary(p *model.PasswordSettings, profile map[string]any) string {
 	}
 }
 
-// pick draws a character.
+// pick returns a random character.
 func pick(from string) byte { return from[below(len(from))] }
 
-// below draws a number below n.
+// below returns a random number below n.
 func below(n int) int {
 	drawn, _ := rand.Int(rand.Reader, big.NewInt(int64(n))) // never fails
 	return int(drawn.Int64())

@@ -6,8 +6,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Set gives the user a password by its hash, and voids what was handed out to choose one with. Of former passwords it keeps as many
-// as the policy compares.
+// Set sets the hash of the user's password and invalidates the tokens for choosing a password. It stores as many previous passwords as the
+// policy compares.
 func Set(p *model.PasswordSettings, u *model.User, hash string, now time.Time) {
 	if u.PasswordHash != "" {
 		past := append([]string{u.PasswordHash}, u.PasswordHistory...)
@@ -17,7 +17,7 @@ func Set(p *model.PasswordSettings, u *model.User, hash string, now time.Time) {
 	u.NewPassword(now)
 }
 
-// TakeOver stores our own hash of the password that the user has.
+// TakeOver stores a hash of this service for the user's password and removes an imported hash.
 func TakeOver(u *model.User, hash string) {
 	u.PasswordHash, u.Imported = hash, nil
 	if u.Provider == model.ProviderImport {
@@ -25,7 +25,7 @@ func TakeOver(u *model.User, hash string) {
 	}
 }
 
-// Import gives the user a password that another system has hashed.
+// Import sets the password of the user to a hash from another system.
 func Import(u *model.User, imported *model.ImportedHash, now time.Time) {
 	u.PasswordHash, u.Imported, u.Provider = "", imported, model.ProviderImport
 	u.NewPassword(now)

@@ -6,17 +6,17 @@ import (
 	"golang.org/x/crypto/blowfish" //nolint:staticcheck // what bcrypt is made of
 )
 
-// radix64 is how bcrypt writes bytes.
+// radix64 is the base64 encoding of bcrypt.
 var radix64 = base64.NewEncoding("./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789").WithPadding(base64.NoPadding)
 
-// weakBcrypt is the value of a bcrypt hash with any work factor: implementations, also the one that is used otherwise, refuse those
-// below 4, and other systems may have stored such hashes nevertheless.
+// weakBcrypt returns the value of a bcrypt hash with any work factor. Libraries, including the one for all other hashes, reject work
+// factors below 4, but other systems may have stored such hashes.
 func weakBcrypt(workFactor int, salt, text string) (string, error) {
 	rawSalt, err := radix64.DecodeString(salt)
 	if err != nil {
 		return "", err
 	}
-	key := append([]byte(text), 0) // as C has it
+	key := append([]byte(text), 0) // with the terminating NUL of C strings
 	cipher, err := blowfish.NewSaltedCipher(key, rawSalt)
 	if err != nil {
 		return "", err

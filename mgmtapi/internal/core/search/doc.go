@@ -1,10 +1,9 @@
-// Package search is the filter and search language of the lists: which attributes of a collection can be asked for, with
-// which operators, and how an expression becomes a query.
+// Package search implements the filter and search parameters of lists: the attributes and operators that expressions may use for a
+// collection, and the compilation of an expression to a query.
 //
-// What an index can answer is asked of the database; every document is then compared exactly, in Go. Strings compare
-// without regard to case where the attribute says so, timestamps to the second, as they are shown. A missing attribute
-// matches nothing.
+// The database evaluates the conditions that an index supports. Go code then compares every document exactly. String comparison ignores
+// case for attributes that are declared so. Timestamps are compared to the second, the precision in which the API returns them. A missing
+// attribute matches nothing.
 //
-// The grammar is that of SCIM filters, without "ne", "not" and value paths. The package does not serve the attributes of SCIM
-// resources; scim/filter does.
+// The grammar is that of SCIM filters, without "ne", "not" and value paths. For SCIM resources, see scim/filter.
 package search

@@ -8,24 +8,24 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
-// Sorting are the query parameters of a list after its page size.
+// Sorting holds the query parameters of a list for the page and the order.
 type Sorting struct {
 	After     string `query:"after" doc:"Cursor from the link to the next page."`
-	SortBy    string `query:"sortBy" doc:"Attribute to sort a search by."`
+	SortBy    string `query:"sortBy" doc:"Attribute that a search is sorted by."`
 	SortOrder string `query:"sortOrder" doc:"asc or desc; other values count as asc."`
 }
 
-// Request is what a list is searched by: at most one of Search, Filter and Q.
+// Request holds the search parameters of a list. At most one of Search, Filter and Q may be set.
 type Request struct {
 	Search, Filter, Q string
-	Limit             int // page size; 0 is the default one
+	Limit             int // page size; 0 means the default
 	Sorting
 }
 
-// Sorted reports whether the list is a sorted search, which reads more than once.
+// Sorted reports whether the list is a sorted search, which takes several reads.
 func (r *Request) Sorted() bool { return r.Search != "" && r.SortBy != "" }
 
-// check returns an error for more than one way to search.
+// check returns an error if more than one search parameter is set.
 func (r *Request) check() error {
 	given := 0
 	for _, expression := range []string{r.Search, r.Filter, r.Q} {
@@ -39,19 +39,19 @@ func (r *Request) check() error {
 	return nil
 }
 
-// List is a collection that can be searched by an expression of one of two languages, or by the beginning of a name.
+// List is a collection that can be searched by the parameter filter, by the parameter search, or by the prefix of a name.
 type List[T any] struct {
 	Collection docstore.Collection[T]
-	// Present matches the documents that are listed without an expression. Nil matches all.
+	// Present matches the documents that are listed without an expression. Nil matches all documents.
 	Present docstore.Cond
 	// Visible reports whether the caller can read a document. Nil means all.
 	Visible func(id string) bool
-	// Filter is the language of the parameter filter. Search returns that of the parameter search.
+	// Filter is the language of the parameter filter. Search returns the language of the parameter search.
 	Filter Language[T]
 	Search func(ctx context.Context, q docstore.Reader) (Language[T], error)
 	// Quick returns the condition and the order of the parameter q.
 	Quick func(text string) (where docstore.Cond, orderBy string)
-	// PageSize and QuickSize are the default page sizes, without and with the parameter q.
+	// PageSize is the default page size. QuickSize is the default page size with the parameter q.
 	PageSize, QuickSize int
 }
 
@@ -99,7 +99,7 @@ func (l List[T]) Read(ctx context.Context, q docstore.Reader, r *Request) (docst
 	return l.Collection.Query(ctx, q, query)
 }
 
-// visible returns match for the documents that the caller can read. match may be nil, which is all.
+// visible restricts match to the documents that the caller can read. A nil match matches all documents.
 func (l List[T]) visible(match func(*docstore.Doc[T]) bool) func(*docstore.Doc[T]) bool {
 	if l.Visible == nil {
 		return match

@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
-// Operators that attributes commonly offer.
+// The usual sets of operators.
 var (
 	Equality = []filter.Op{"eq"}
 	Ordering = []filter.Op{"eq", "gt", "ge", "lt", "le"}
@@ -22,30 +22,30 @@ var (
 	Moments  = []filter.Op{"eq", "gt", "ge", "lt", "le", "pr"}
 )
 
-// Attribute is something that expressions can compare.
+// Attribute is an attribute that expressions can compare.
 type Attribute[T any] struct {
-	// Operators lists what is allowed.
+	// Operators lists the allowed operators.
 	Operators []filter.Op
-	// Normal turns a text into what is compared. Nil compares texts as they are.
+	// Normal converts a string to the form for comparisons. Nil compares strings unchanged.
 	Normal func(string) string
-	// Same turns a text into what eq compares. Defaults to Normal.
+	// Same converts a string to the form for the operator eq. Default: Normal.
 	Same func(string) string
-	// Time says that the attribute is a timestamp. Values then returns time.Time values.
+	// Time is true if the attribute is a timestamp. Values then returns time.Time values.
 	Time bool
-	// Number and Boolean say that the attribute is compared with a number, or with true and false. Values then returns float64 or
-	// bool values.
+	// Number and Boolean are true if the attribute is compared with a number, or with true and false. Values then returns float64 or bool
+	// values.
 	Number, Boolean bool
-	// Index is the index that helps, empty for none. Its values are Key of the attribute's texts, or the times.
+	// Index is the index that supports the comparison, empty if none does. Its values are the results of Key for strings, or the times.
 	Index string
-	// Key turns a text into what the index holds. Defaults to Normal.
+	// Key converts a string to the value in the index. Default: Normal.
 	Key func(string) string
-	// Values returns the values of a document: string unless said otherwise, none when the attribute is missing. Zero times and empty
-	// strings count as missing.
+	// Values returns the values of a document, none if the attribute is missing. They are strings unless Time, Number or Boolean is set. Zero
+	// times and empty strings count as missing.
 	Values func(*docstore.Doc[T]) []any
 }
 
-// Of is an attribute of the kind, for profiles whose attributes are not known beforehand: texts are compared without regard to
-// case, and an array by its elements, whose kind it is then. The value of a document may be nil.
+// Of returns an attribute of the kind, for profiles whose attributes are only known at run time. Strings are compared ignoring case. For an
+// array, the kind is that of the elements, and every element is compared. value may return nil.
 func Of[T any](kind expression.Kind, value func(*docstore.Doc[T]) any) Attribute[T] {
 	a := Attribute[T]{Operators: Searches, Normal: filter.Fold, Values: func(d *docstore.Doc[T]) []any {
 		if list, ok := value(d).([]any); ok {
@@ -62,15 +62,15 @@ func Of[T any](kind expression.Kind, value func(*docstore.Doc[T]) any) Attribute
 	return a
 }
 
-// Language is what expressions on a collection may name: attributes by their exact name ("status", "profile.login").
+// Language maps the attribute names in expressions ("status", "profile.login") to attributes. Names are case-sensitive.
 type Language[T any] map[string]Attribute[T]
 
-// Query is a compiled expression. Match alone is exact; Where only narrows down and may be nil.
+// Query is a compiled expression. Match is exact. Where selects a superset and may be nil.
 type Query[T any] struct {
 	Where docstore.Cond
 	Match func(*docstore.Doc[T]) bool
-	// Exact says that Where alone is exact, too, as long as the indexes have no values for what counts as missing: the database then
-	// finds what is asked for and nothing else is read.
+	// Exact is true if Where alone is exact too, provided that the indexes hold no values that count as missing. The database then returns
+	// exactly the matching documents.
 	Exact bool
 }
 
@@ -153,31 +153,31 @@ func (l Language[T]) compare(path scim.AttrPath, op filter.Op, value any) (Query
 		literal, ok := value.(json.Number)
 		n, err := literal.Float64()
 		if !ok || err != nil {
-			return Query[T]{}, invalid("the attribute '%s' is compared with a number", path)
+			return Query[T]{}, invalid("the attribute '%s' must be compared with a number", path)
 		}
 		return compareWith(a, func(v any) bool { have, ok := v.(float64); return ok && op.Holds(cmp.Compare(have, n)) }), nil
 	case a.Boolean:
 		want, ok := value.(bool)
 		if !ok {
-			return Query[T]{}, invalid("the attribute '%s' is compared with true or false", path)
+			return Query[T]{}, invalid("the attribute '%s' must be compared with true or false", path)
 		}
 		return compareWith(a, func(v any) bool { return v == want }), nil
 	}
 	text, ok := value.(string)
 	if !ok {
-		return Query[T]{}, invalid("the attribute '%s' is compared with a string in double quotes", path)
+		return Query[T]{}, invalid("the attribute '%s' must be compared with a string in double quotes", path)
 	}
 	if a.Time {
 		t, err := time.Parse(time.RFC3339, text)
 		if err != nil {
-			return Query[T]{}, invalid("the attribute '%s' is compared with an RFC 3339 timestamp", path)
+			return Query[T]{}, invalid("the attribute '%s' must be compared with an RFC 3339 timestamp", path)
 		}
 		return a.compareTime(op, t), nil
 	}
 	return a.compareText(op, text), nil
 }
 
-// compareWith holds where one of the values does.
+// compareWith returns a query that matches if holds is true for one of the values.
 func compareWith[T any](a Attribute[T], holds func(any) bool) Query[T] {
 	return Query[T]{Match: func(d *docstore.Doc[T]) bool { return slices.ContainsFunc(present(a.Values(d)), holds) }}
 }
@@ -192,7 +192,7 @@ func (a Attribute[T]) compareTime(op filter.Op, t time.Time) Query[T] {
 	if a.Index == "" {
 		return q
 	}
-	// The index has milliseconds, what is compared has none.
+	// The index has milliseconds, the compared values have seconds.
 	from, to := t.Truncate(time.Second), t.Truncate(time.Second).Add(time.Second)
 	whole := from.Equal(t)
 	upTo := to // the first second that is not before t
@@ -230,7 +230,7 @@ func (a Attribute[T]) compareText(op filter.Op, text string) Query[T] {
 			return ok && matches(op, normal(have), want)
 		})
 	}}
-	if a.Index == "" || a.Index == docstore.ID && op != "eq" { // ids are not ordered like other texts
+	if a.Index == "" || a.Index == docstore.ID && op != "eq" { // the order of ids differs from that of other strings
 		return q
 	}
 	key := a.Key
@@ -254,7 +254,7 @@ func matches(op filter.Op, have, want string) bool {
 	return op.Finds(have, want) || op.Holds(cmp.Compare(have, want))
 }
 
-// present leaves out what counts as missing.
+// present omits values that count as missing.
 func present(values []any) []any {
 	return slices.DeleteFunc(slices.Clone(values), func(v any) bool {
 		t, isTime := v.(time.Time)

@@ -22,7 +22,7 @@ type thing struct {
 	Seen time.Time `json:"seen,omitzero"`
 }
 
-// What is found by an exact condition alone is what the expression matches, to the millisecond.
+// The exact conditions select the same documents as the expression, to the millisecond.
 func TestExactConditions(t *testing.T) {
 	things := docstore.NewCollection("things",
 		docstore.Index[thing]{Name: "name", Values: func(v *thing) []any { return present(v.Name, v.Name == "") }},
@@ -76,7 +76,7 @@ func TestExactConditions(t *testing.T) {
 		query, err := language.Compile(expression)
 		require.NoError(t, err)
 		want := found(ctx, t, docstore.Query[thing]{Match: query.Match})
-		require.Equal(t, want, found(ctx, t, docstore.Query[thing]{Where: query.Where, Match: query.Match}), "the condition narrows down")
+		require.Equal(t, want, found(ctx, t, docstore.Query[thing]{Where: query.Where, Match: query.Match}), "the condition selects a superset")
 		if query.Exact {
 			exact++
 			require.Equal(t, want, found(ctx, t, docstore.Query[thing]{Where: query.Where}), "the condition is exact")

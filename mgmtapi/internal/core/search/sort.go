@@ -14,17 +14,17 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// sortBatch is how many documents are compared at a time.
+// sortBatch is the number of documents per read.
 const sortBatch = 1000
 
-// Sort is an order by one attribute; documents that do not differ in it are ordered by id. Documents without the attribute
-// come last, or first when Descending.
+// Sort is an order by one attribute. Documents with equal values are ordered by id. Documents without the attribute come last, or first if
+// Descending is set.
 type Sort struct {
 	By         string
 	Descending bool
 }
 
-// sortKey is the place of a document in an order. It is also the cursor behind it.
+// sortKey is the position of a document in an order. It is also the cursor after the document.
 type sortKey struct {
 	Missing bool   `json:"m,omitempty"`
 	Text    string `json:"t,omitempty"`
@@ -46,8 +46,8 @@ func (k sortKey) compare(o sortKey, descending bool) int {
 	return cmp.Or(order, cmp.Compare(k.ID, o.ID))
 }
 
-// Sorted returns a page of what the query finds, in an order that no index keeps: it reads all of it, but holds no more than
-// a page. The attribute to sort by must be one of the language.
+// Sorted returns a page of the documents that match the query, in an order without an index: it reads all of them, but only holds one page
+// in memory. The language must contain the attribute to sort by.
 func (l Language[T]) Sorted(
 	ctx context.Context, c docstore.Collection[T], q docstore.Reader, query Query[T], by Sort, after string, limit int,
 ) (docstore.Page[T], error) {
@@ -116,7 +116,7 @@ func (a Attribute[T]) sortKey(doc *docstore.Doc[T]) sortKey {
 	case time.Time:
 		key.Text = v.UTC().Format("2006-01-02T15:04:05Z")
 	case float64:
-		key.Text = ordered(v)
+		key.Text = sortableNumber(v)
 	case bool:
 		key.Text = strconv.FormatBool(v)
 	case string:
@@ -128,8 +128,8 @@ func (a Attribute[T]) sortKey(doc *docstore.Doc[T]) sortKey {
 	return key
 }
 
-// ordered writes a number so that texts compare as the numbers do.
-func ordered(n float64) string {
+// sortableNumber encodes a number as a string with the same order.
+func sortableNumber(n float64) string {
 	bits := math.Float64bits(n)
 	if n < 0 {
 		bits = ^bits

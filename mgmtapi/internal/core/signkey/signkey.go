@@ -19,20 +19,20 @@ import (
 )
 
 const (
-	// Bits is the size of a key.
+	// Bits is the size of a key, in bits.
 	Bits = 2048
-	// DefaultValidity is how long a key's certificate is valid: ten years.
+	// DefaultValidity is the default validity of a key's certificate: ten years.
 	DefaultValidity = 10 * 365 * 24 * time.Hour
 )
 
-// Key is a key pair as it is stored. Nothing in it tells the private half without the secrets that sealed it.
+// Key is a key pair as it is stored. The private key is encrypted with the secrets of the service.
 type Key struct {
 	ID          string    `json:"kid"`
-	Sealed      string    `json:"sealed"`      // the private half, PKCS #8, under the binding of the key
+	Sealed      string    `json:"sealed"`      // private key, PKCS #8, encrypted with the binding of the key
 	Public      []byte    `json:"public"`      // PKIX, DER
-	Certificate []byte    `json:"certificate"` // X.509, DER, signed by the key itself
+	Certificate []byte    `json:"certificate"` // X.509, DER, self-signed
 	Created     time.Time `json:"created"`
-	Expires     time.Time `json:"expires"` // of the certificate
+	Expires     time.Time `json:"expires"` // expiry of the certificate
 }
 
 // Source generates key pairs.
@@ -40,22 +40,22 @@ type Source func() (*rsa.PrivateKey, error)
 
 func generate() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, Bits) }
 
-// Options say how a key is made.
+// Options are the options of New.
 type Options struct {
-	// Name is the common name of the certificate, e.g. that of the organisation.
+	// Name is the common name of the certificate, for example that of the organization.
 	Name string
-	// Validity of the certificate. Defaults to DefaultValidity.
+	// Validity is the validity of the certificate. Default: DefaultValidity.
 	Validity time.Duration
-	// Now is when the key is made. Defaults to the time of day.
+	// Now is the creation time of the key. Default: the current time.
 	Now time.Time
-	// ID of the key, for one that had a name before it was made. Defaults to the SHA-256 thumbprint of the public half (RFC 7638), 43
+	// ID is the id of the key, for a key whose id was assigned earlier. Default: the SHA-256 thumbprint of the public key (RFC 7638), 43
 	// characters.
 	ID string
-	// Source generates the key pair. Default: a new one of Bits bits, by [rsa.GenerateKey].
+	// Source generates the key pair. Default: [rsa.GenerateKey] with Bits bits.
 	Source Source
 }
 
-// New makes a key.
+// New generates a key.
 func New(secrets seal.Secrets, o Options) (Key, error) {
 	if o.Validity <= 0 {
 		o.Validity = DefaultValidity
@@ -102,10 +102,10 @@ func New(secrets seal.Secrets, o Options) (Key, error) {
 	return k, nil
 }
 
-// binding ties the sealed half to its key: another key's does not open in its place.
+// binding binds the encrypted private key to the key id: the private key of another key does not decrypt in its place.
 func (k Key) binding() string { return "signkey/" + k.ID }
 
-// Private opens the private half. An error wraps seal.ErrOpen when the secrets are not those that sealed it.
+// Private decrypts the private key. The error wraps seal.ErrOpen if the key was encrypted with other secrets.
 func (k Key) Private(secrets seal.Secrets) (*rsa.PrivateKey, error) {
 	plain, err := secrets.Open(k.Sealed, k.binding())
 	if err != nil {
@@ -126,9 +126,9 @@ func (k Key) Private(secrets seal.Secrets) (*rsa.PrivateKey, error) {
 	return pair, nil
 }
 
-var errNotRSA = errors.New("signkey: the stored key is no RSA key")
+var errNotRSA = errors.New("signkey: stored key is not an RSA key")
 
-// PublicKey is the public half.
+// PublicKey returns the public key.
 func (k Key) PublicKey() (*rsa.PublicKey, error) {
 	public, err := x509.ParsePKIXPublicKey(k.Public)
 	if err != nil {
@@ -141,8 +141,8 @@ func (k Key) PublicKey() (*rsa.PublicKey, error) {
 	return pair, nil
 }
 
-// Signer signs with RS256 and names the key in the header of what it signs. Making one opens the private half (RSA keys are checked then,
-// which takes a multiple of a signature): keep it for many.
+// Signer returns a signer for RS256 that writes the key id into the header. Creating one decrypts and checks the private key, which takes a
+// multiple of the time of a signature: reuse it for many signatures.
 func (k Key) Signer(secrets seal.Secrets, o *jose.SignerOptions) (jose.Signer, error) {
 	private, err := k.Private(secrets)
 	if err != nil {
@@ -155,7 +155,7 @@ func (k Key) Signer(secrets seal.Secrets, o *jose.SignerOptions) (jose.Signer, e
 	return signer, nil
 }
 
-// JWK is the public half as the API shows it (RFC 7517, RFC 7518 section 6.3.1).
+// JWK is the public key as the API returns it (RFC 7517, RFC 7518 section 6.3.1).
 type JWK struct {
 	Kty string `json:"kty" readOnly:"true"` // RSA
 	Alg string `json:"alg,omitempty" readOnly:"true"`
@@ -165,7 +165,7 @@ type JWK struct {
 	N   string `json:"n" readOnly:"true"`
 }
 
-// JWK renders the public half, without an algorithm.
+// JWK returns the public key, without an algorithm.
 func (k Key) JWK() (JWK, error) {
 	public, err := k.PublicKey()
 	if err != nil {
@@ -178,10 +178,10 @@ func (k Key) JWK() (JWK, error) {
 	}, nil
 }
 
-// X5C is the certificate chain (RFC 7517 section 4.7): the certificate alone, in base64.
+// X5C returns the certificate chain (RFC 7517 section 4.7): the certificate alone, in base64.
 func (k Key) X5C() []string { return []string{base64.StdEncoding.EncodeToString(k.Certificate)} }
 
-// X5TS256 is the thumbprint of the certificate (RFC 7517 section 4.9).
+// X5TS256 returns the SHA-256 thumbprint of the certificate (RFC 7517 section 4.9).
 func (k Key) X5TS256() string {
 	sum := sha256.Sum256(k.Certificate)
 	return base64.RawURLEncoding.EncodeToString(sum[:])

@@ -66,7 +66,7 @@ func TestPrivate_BoundToKeyAndSecrets(t *testing.T) {
 	other := k
 	other.ID = "another"
 	_, err = other.Private(secrets)
-	require.ErrorIs(t, err, seal.ErrOpen, "under another name it does not open")
+	require.ErrorIs(t, err, seal.ErrOpen, "the private key does not decrypt with another key id")
 	private, err := k.Private(secrets)
 	require.NoError(t, err)
 	require.NoError(t, private.Validate())
@@ -85,7 +85,7 @@ func TestNew_Source(t *testing.T) {
 
 	other, err := signkey.New(secrets, signkey.Options{})
 	require.NoError(t, err)
-	require.NotEqual(t, k.Public, other.Public, "the default source makes new pairs")
+	require.NotEqual(t, k.Public, other.Public, "the default source generates a new pair")
 
 	broken := errors.New("no entropy")
 	_, err = signkey.New(secrets, signkey.Options{Source: func() (*rsa.PrivateKey, error) { return nil, broken }})

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// modhex are the sixteen characters that most keyboards have in the same places, in the order of their values.
+// modhex holds the sixteen characters that have the same place on most keyboards, in the order of their values.
 const modhex = "cbdefghijklnrtuv"
 
-// IsModhex says whether a text is made of the characters of modhex, small ones.
+// IsModhex reports whether a string consists of lower-case modhex characters.
 func IsModhex(text string) bool {
 	return strings.Trim(text, modhex) == ""
 }
 
-// DecodeModhex reads pairs of modhex characters as bytes.
+// DecodeModhex decodes pairs of modhex characters to bytes.
 func DecodeModhex(text string) ([]byte, error) {
 	if len(text)%2 != 0 {
 		return nil, fmt.Errorf("%w: odd number of characters", ErrMalformed)
@@ -22,14 +22,14 @@ func DecodeModhex(text string) ([]byte, error) {
 	for i := range data {
 		high, low := strings.IndexByte(modhex, text[2*i]), strings.IndexByte(modhex, text[2*i+1])
 		if high < 0 || low < 0 {
-			return nil, fmt.Errorf("%w: it is not modhex", ErrMalformed)
+			return nil, fmt.Errorf("%w: not modhex", ErrMalformed)
 		}
 		data[i] = byte(high<<4 | low)
 	}
 	return data, nil
 }
 
-// EncodeModhex writes bytes as pairs of modhex characters.
+// EncodeModhex encodes bytes as pairs of modhex characters.
 func EncodeModhex(data []byte) string {
 	text := make([]byte, 0, 2*len(data))
 	for _, b := range data {

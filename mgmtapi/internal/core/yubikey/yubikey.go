@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Sizes of what a password is made of.
+// Sizes of the parts of a password.
 const (
 	// PublicIDLength is the number of characters of a public id.
 	PublicIDLength = 12
@@ -23,45 +23,44 @@ const (
 )
 
 var (
-	// ErrMalformed says that a text is no password.
+	// ErrMalformed is returned for a string that is not a password.
 	ErrMalformed = errors.New("yubikey: not a one-time password")
-	// ErrWrong says that a password is not of that token.
+	// ErrWrong is returned for a password that is not from the token.
 	ErrWrong = errors.New("yubikey: wrong one-time password")
-	// ErrReplayed says that a password is not newer than the last one.
+	// ErrReplayed is returned for a password that is not newer than the last accepted one.
 	ErrReplayed = errors.New("yubikey: one-time password already used")
 )
 
-// Token is what is known of a token.
+// Token holds the secrets and the state of a hardware token.
 type Token struct {
 	Key       [KeySize]byte
 	PrivateID [PrivateIDSize]byte
-	// Last is the counter of the last password that was accepted.
+	// Last is the counter of the last accepted password.
 	Last Counter
 }
 
-// Counter orders the passwords of a token. The token is delivered with a session counter of 1, so that the zero value is before
-// all of them.
+// Counter orders the passwords of a token. A new token has the session counter 1, so that the zero value precedes all passwords.
 type Counter struct {
-	// Session counts how often the token was plugged in, up to 32767.
+	// Session is the number of times that the token was plugged in, up to 32767.
 	Session uint16 `json:"session"`
-	// Use counts the passwords since then, up to 255.
+	// Use is the number of passwords in the session, up to 255.
 	Use uint8 `json:"use"`
 }
 
-// Compare is negative when c was made before o, positive when after.
+// Compare returns a negative number if c precedes o, a positive number if it follows o, and 0 if they are equal.
 func (c Counter) Compare(o Counter) int {
 	return cmp.Or(cmp.Compare(c.Session, o.Session), cmp.Compare(c.Use, o.Use))
 }
 
-// Split returns the public id of a password and its encrypted block. Capital letters are read as small ones, since a token
-// types with whatever the keyboard has locked.
+// Split returns the public id of a password and its encrypted block. It accepts upper-case letters, because caps lock also affects what a
+// token types.
 func Split(password string) (publicID string, block [aes.BlockSize]byte, err error) {
 	password = strings.ToLower(password)
 	if len(password) != Length {
-		return "", block, fmt.Errorf("%w: it has %d characters, not %d", ErrMalformed, len(password), Length)
+		return "", block, fmt.Errorf("%w: has %d characters instead of %d", ErrMalformed, len(password), Length)
 	}
 	if !IsModhex(password) {
-		return "", block, fmt.Errorf("%w: it is not modhex", ErrMalformed)
+		return "", block, fmt.Errorf("%w: not modhex", ErrMalformed)
 	}
 	publicID = password[:PublicIDLength]
 	data, err := DecodeModhex(password[PublicIDLength:])
@@ -69,7 +68,8 @@ func Split(password string) (publicID string, block [aes.BlockSize]byte, err err
 	return publicID, block, err
 }
 
-// Check says whether the block is the next password of the token or a later one, and returns its counter, to be kept as Last.
+// Check verifies that the block is a password of the token and newer than Last. It returns the counter of the password, the next value of
+// Last.
 func (t Token) Check(block [aes.BlockSize]byte) (Counter, error) {
 	cipher, err := aes.NewCipher(t.Key[:])
 	if err != nil {
@@ -91,14 +91,14 @@ func (t Token) Check(block [aes.BlockSize]byte) (Counter, error) {
 const (
 	sessionAt = 6
 	useAt     = 11
-	// sessionMask leaves out the bit that says whether caps lock triggered the password.
+	// sessionMask clears the bit that is set if caps lock triggered the password.
 	sessionMask = 0x7fff
 )
 
-// residue is the checksum of a block together with its own checksum.
+// residue is the checksum of a block that includes its own checksum.
 const residue = 0xf0b8
 
-// crc16 is the checksum of ISO 13239.
+// crc16 returns the checksum of ISO 13239.
 func crc16(data []byte) uint16 {
 	crc := uint16(0xffff)
 	for _, b := range data {

@@ -14,7 +14,7 @@ import (
 
 const publicID = "cccccccccccb"
 
-// The vectors that Yubico publishes with yubico-c (test-vectors.txt and selftest.c).
+// published holds the test vectors that Yubico publishes with yubico-c (test-vectors.txt and selftest.c).
 var published = []struct {
 	key, block, privateID string
 	counter               yubikey.Counter
@@ -84,8 +84,8 @@ func TestModhex(t *testing.T) {
 func TestSplit_Malformed(t *testing.T) {
 	good := publicID + published[0].block
 	for name, text := range map[string]string{
-		"empty": "", "short": good[1:], "long": good + "c", "another alphabet": "a" + good[1:], "digits": strings.Repeat("1", 44),
-		"not ASCII": strings.Repeat("ö", 22), "blanks": " " + good[1:],
+		"empty": "", "short": good[1:], "long": good + "c", "not modhex": "a" + good[1:], "digits": strings.Repeat("1", 44),
+		"not ASCII": strings.Repeat("ö", 22), "spaces": " " + good[1:],
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := yubikey.Split(text)

@@ -40,6 +40,9 @@ type Client struct {
 	Links   rest.Links `json:"_links" readOnly:"true" doc:"What it holds."`
 }
 
+// SchemaName implements rest.SchemaNamer.
+func (Client) SchemaName() string { return "clienttokens.Client" }
+
 func (s *Slice) showGrant(ctx context.Context, q docstore.Reader, doc docstore.Doc[model.Consent], expand string) (Grant, error) {
 	c := doc.Value
 	server, issuer, err := s.issuer(ctx, q, c.Server)

@@ -1,5 +1,5 @@
-// Package modeltest gives tests what slices of the management API stand on, without an API: the collections on an empty database. A package
-// below mgmtapi tests with it what needs no request; package apitest serves the requests.
+// Package modeltest gives tests the storage of the management API without the API: the collections on an empty database. Tests that send no
+// requests use it. Package apitest serves requests.
 package modeltest
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Deps opens the collections on a database. now is the clock, nil stands for time.Now.
+// Deps opens the collections on a database. now is the clock. Nil means time.Now.
 func Deps(t testing.TB, db *sqldb.DB, now func() time.Time) model.Deps {
 	t.Helper()
 	if now == nil {

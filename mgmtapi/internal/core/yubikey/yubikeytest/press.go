@@ -1,4 +1,4 @@
-// Package yubikeytest presses the button of hardware tokens, for tests.
+// Package yubikeytest generates the one-time passwords of hardware tokens, for tests.
 package yubikeytest
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/yubikey"
 )
 
-// GenerateOTP makes the password of a token as the manual describes it. The checksum is computed in another way than the package under
-// test does: by division of polynomials, the highest power first.
+// GenerateOTP returns a password of a token as the manual describes it. It computes the checksum in another way than the package under
+// test: by polynomial division, the highest power first.
 func GenerateOTP(t require.TestingT, publicID string, token yubikey.Token, session uint16, use uint8, noise [5]byte) string {
 	block := make([]byte, aes.BlockSize)
 	copy(block, token.PrivateID[:])
@@ -27,7 +27,7 @@ func GenerateOTP(t require.TestingT, publicID string, token yubikey.Token, sessi
 }
 
 func checksum(data []byte) uint16 {
-	var bits []byte // of the message, in the order in which they are sent, and sixteen zeros
+	var bits []byte // of the message, in transmission order, and sixteen zeros
 	for _, b := range append(append([]byte{}, data...), 0, 0) {
 		for i := range 8 {
 			bits = append(bits, b>>i&1)

@@ -11,17 +11,17 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// manners are the checks of how the client goes about it, over several exchanges.
-func manners() []check {
+// behavior are the checks of the client's behavior over several exchanges.
+func behavior() []check {
 	return slices.Concat([]check{
 		lookup(), retryAfter(), repeatedFailure(), repeatedCreate(), ifMatch(), ifMatchKnown(),
 		{
 			ID:           "client.patch-supported",
-			Title:        "The client does not PATCH a server that says it cannot",
+			Title:        "The client sends no PATCH if patch.supported is false",
 			Requirements: reqs("RFC7643-5-04"),
 			Level:        interop,
-			Why:          "Every change then takes two requests, the first of which fails.",
-			Fix:          "Read patch.supported in the ServiceProviderConfig, and PUT.",
+			Why:          "Otherwise every change takes two requests, the first of which fails.",
+			Fix:          "Read patch.supported in the ServiceProviderConfig, and send PUT.",
 			Watch: func(w *watched) {
 				if w.Request.Method == http.MethodPatch {
 					w.Holds(!unsupported(w, "patch"), "method", "PUT: patch.supported is false", "PATCH")
@@ -30,10 +30,10 @@ func manners() []check {
 		},
 		{
 			ID:           "client.filter-supported",
-			Title:        "The client does not filter at a server that says it cannot",
+			Title:        "The client sends no filter if filter.supported is false",
 			Requirements: reqs("RFC7643-5-06"),
 			Level:        interop,
-			Why:          "A server that ignores the filter answers everybody, and the client takes the first.",
+			Why:          "A server that ignores the filter returns all users, and the client takes the first.",
 			Fix:          "Read filter.supported in the ServiceProviderConfig, and page through the list.",
 			Watch: func(w *watched) {
 				if w.Request.Query.Has("filter") {
@@ -43,10 +43,10 @@ func manners() []check {
 		},
 		{
 			ID:           "client.sort-supported",
-			Title:        "The client does not ask a server to sort that says it cannot",
+			Title:        "The client sends no sortBy if sort.supported is false",
 			Requirements: reqs("RFC7643-5-04"),
 			Level:        interop,
-			Why:          "A server that cannot sort ignores it.",
+			Why:          "A server that cannot sort ignores the parameter.",
 			Fix:          "Read sort.supported in the ServiceProviderConfig, and sort in the client.",
 			Watch: func(w *watched) {
 				if w.Request.Query.Has("sortBy") {
@@ -56,11 +56,11 @@ func manners() []check {
 		},
 		{
 			ID:           "client.bulk-limits",
-			Title:        "Bulk jobs stay within what the server offers",
+			Title:        "Bulk requests stay within the limits of the server",
 			Requirements: reqs("RFC7644-3.7.4-05"),
 			Level:        interop,
-			Why:          "A job that is too large is refused as a whole.",
-			Fix:          "Read bulk in the ServiceProviderConfig, and split the job.",
+			Why:          "A bulk request that is too large is rejected as a whole.",
+			Fix:          "Read bulk in the ServiceProviderConfig, and split the request.",
 			Watch:        bulkLimits,
 		},
 		{
@@ -68,22 +68,22 @@ func manners() []check {
 			Title:        "Personal data is searched for by POST to .search",
 			Requirements: reqs("RFC7644-7.5.2-01"),
 			Level:        may,
-			Why:          "Addresses are logged by everything on the way.",
-			Fix:          "POST the filter to .search, where the server offers it.",
+			Why:          "Every proxy between client and server may log URLs.",
+			Fix:          "POST the filter to .search, if the server supports it.",
 			Watch: func(w *watched) {
 				if w.Request.Query.Has("filter") {
 					filter := strings.ToLower(w.Request.Query.Get("filter"))
 					personal := slices.ContainsFunc([]string{"username", "emails", "phonenumbers", "name.", "displayname"}, func(a string) bool {
 						return strings.Contains(filter, a)
 					})
-					w.Holds(!personal || w.Collection() == "Groups", "filter in the address", "a search by POST", "personal data")
+					w.Holds(!personal || w.Collection() == "Groups", "filter in the URL", "a search by POST", "personal data")
 				}
 			},
 		},
 	})
 }
 
-// unsupported tells whether the ServiceProviderConfig rules a feature out.
+// unsupported reports whether the ServiceProviderConfig declares a feature as not supported.
 func unsupported(w *watched, feature string) bool {
 	supported, known := w.Capabilities.Supports(feature)
 	return known && !supported
@@ -93,7 +93,7 @@ func bulkLimits(w *watched) {
 	if w.Request.Path != "/Bulk" || w.Request.Method != http.MethodPost {
 		return
 	}
-	w.Holds(!unsupported(w, "bulk"), "path", "single requests: bulk.supported is false", "a bulk job")
+	w.Holds(!unsupported(w, "bulk"), "path", "single requests: bulk.supported is false", "a bulk request")
 	offer := w.Capabilities.ServiceProviderConfig.Complex("bulk")
 	job, _ := scim.Decode(sent(w))
 	for _, limit := range []struct {
@@ -107,7 +107,7 @@ func bulkLimits(w *watched) {
 	}
 }
 
-// created returns what a request creates and what it is called, "" when it creates nothing that has a name.
+// created returns the object that a request creates and its name, "" if it creates no object with a name.
 func created(w *watched) (object *scim.Object, name string) {
 	if w.Request.Method != http.MethodPost || len(sent(w)) == 0 {
 		return nil, ""
@@ -125,17 +125,17 @@ func created(w *watched) (object *scim.Object, name string) {
 	return nil, ""
 }
 
-// lookup judges whether the client looks before it creates.
+// lookup checks whether the client searches for a resource before it creates it.
 func lookup() check {
 	asked := map[string]bool{}
 	listed := map[string]bool{}
 	return check{
 		ID:    "client.lookup-before-create",
-		Title: "The client looks for a user or group before it creates one",
+		Title: "The client searches for a user or group before it creates one",
 		Level: may,
-		Why: "Who creates without looking makes duplicates where names are not unique, as with groups, and never finds accounts that were " +
-			"there before.",
-		Fix: `Ask GET /Users?filter=userName eq "..." first, and link what is there.`,
+		Why: "A client that does not search creates duplicates if names are not unique, as with groups, and never finds accounts that " +
+			"existed before.",
+		Fix: `Send GET /Users?filter=userName eq "..." first, and link the existing user.`,
 		Watch: func(w *watched) {
 			if w.Request.Method == http.MethodGet {
 				asked[w.Collection()+strings.ToLower(w.Request.Query.Get("filter"))] = true
@@ -153,32 +153,32 @@ func lookup() check {
 					found = found || same && key != "" && strings.Contains(filter, strings.ToLower(key))
 				}
 			}
-			w.Holds(found, "create", "a lookup before it", "none")
+			w.Holds(found, "create", "a lookup before the create", "none")
 		},
 	}
 }
 
 const (
-	// impatience is how much earlier than it was told a client may come back: clocks and answers under way take their time.
-	impatience = time.Second
-	// underWay is how long other requests of the client may follow a 429: they were on their way when the answer came.
-	underWay = time.Second
+	// retryTolerance is how much earlier than requested a client may retry, because clocks differ and responses take time.
+	retryTolerance = time.Second
+	// inFlight is the time after a 429 in which other requests of the client may arrive: they may have been in flight when the response was sent.
+	inFlight = time.Second
 )
 
-// retryAfter judges whether the client waits when it is told to.
+// retryAfter checks whether the client honors Retry-After.
 func retryAfter() check {
 	var until, since time.Time
-	var refused string // the request that was told to wait
+	var refused string // the request that got the Retry-After
 	return check{
 		ID:    "client.retry-after",
 		Title: "After 429 or 503 with Retry-After the client waits that long",
 		Level: interop,
-		Why:   "A client that goes on is shut out for longer, and slows down everybody else.",
+		Why:   "A client that continues is blocked for longer, and slows down all other clients.",
 		Fix:   "Stop all requests to the server until the time in Retry-After is over.",
 		Watch: func(w *watched) {
 			at, request := w.Exchange().At, w.Request.Method+" "+w.Request.Path+"\x00"+string(sent(w))
-			if !until.IsZero() && (request == refused || at.Sub(since) > underWay) {
-				early := at.Before(until.Add(-impatience)) || request == refused && at.Before(until) && at.Sub(since) < until.Sub(since)/2
+			if !until.IsZero() && (request == refused || at.Sub(since) > inFlight) {
+				early := at.Before(until.Add(-retryTolerance)) || request == refused && at.Before(until) && at.Sub(since) < until.Sub(since)/2
 				w.Holds(!early, "time", "not before "+until.UTC().Format(time.TimeOnly)+", by Retry-After", at.UTC().Format(time.TimeOnly))
 			}
 			if at.After(until) {
@@ -191,7 +191,7 @@ func retryAfter() check {
 	}
 }
 
-// waitOf is until when the answer of an exchange asks the client to wait.
+// waitOf returns the time until which a response asks the client to wait.
 func waitOf(w *watched) (time.Time, bool) {
 	after := w.Header.Get("Retry-After")
 	if w.Status != http.StatusTooManyRequests && w.Status != http.StatusServiceUnavailable || after == "" {
@@ -206,25 +206,25 @@ func waitOf(w *watched) (time.Time, bool) {
 	return when, err == nil
 }
 
-// tolerated is how often the client may send again what was refused.
-const tolerated = 3
+// maxRepeats is the maximum number of times that a client may send a rejected request.
+const maxRepeats = 3
 
-// repeatedFailure judges whether the client repeats what cannot succeed.
+// repeatedFailure checks whether the client repeats requests that cannot succeed.
 func repeatedFailure() check {
 	refused := map[string]int{}
 	return check{
 		ID:    "client.repeats-refused",
-		Title: "What was refused with 4xx is not sent again unchanged, over and over",
+		Title: "A request rejected with 4xx is not sent unchanged more than three times",
 		Level: interop,
-		Why:   "The answer will be the same; the request only costs.",
-		Fix:   "Take 400, 403, 404, 409, 412 and 413 for final until something changes.",
+		Why:   "The response will be the same; the request is only load.",
+		Fix:   "Treat 400, 403, 404, 409, 412 and 413 as final until something changes.",
 		Watch: func(w *watched) {
 			if w.Request.Method == http.MethodGet {
 				return
 			}
 			key := w.Request.Method + " " + w.Request.Path + "\x00" + string(sent(w))
 			if refused[key] > 0 {
-				w.Holds(refused[key] < tolerated, "request", "a change, after it was refused",
+				w.Holds(refused[key] < maxRepeats, "request", "a change after the rejection",
 					fmt.Sprintf("the same request for the %dth time", refused[key]+1))
 			}
 			final := []int{400, 403, 404, 405, 409, 412, 413, 415, 422, 501}
@@ -238,31 +238,31 @@ func repeatedFailure() check {
 	}
 }
 
-// repeatedCreate judges whether the client creates twice.
+// repeatedCreate checks whether the client creates the same resource twice.
 func repeatedCreate() check {
 	there := map[string]bool{}
 	return check{
 		ID:    "client.creates-once",
-		Title: "What was created is not created again",
+		Title: "A created resource is not created again",
 		Level: interop,
-		Why:   "Where names are not unique there are two of it then; elsewhere it is a conflict.",
-		Fix:   "Keep the id of the answer, and look for the resource when the answer was lost.",
+		Why:   "If names are not unique, the resource then exists twice; otherwise the request is a conflict.",
+		Fix:   "Store the id of the response, and search for the resource if the response was lost.",
 		Watch: func(w *watched) {
 			if w.Request.Method == http.MethodDelete && w.OK() {
-				clear(there) // what was deleted may be created again; which one it was is not known here
+				clear(there) // a deleted resource may be created again; its name is unknown here
 			}
 			_, value := created(w)
 			if value == "" {
 				return
 			}
 			key := w.Collection() + "\x00" + strings.ToLower(value)
-			w.Holds(!there[key], "create", "no second create of what is there", "one")
+			w.Holds(!there[key], "create", "no second create of an existing resource", "one")
 			there[key] = there[key] || w.Status == http.StatusCreated
 		},
 	}
 }
 
-// versions remembers the tags that the server has given, by path.
+// versions returns a function that records the versions that the server has returned, and returns the known ones of the request's path.
 func versions() func(w *watched) []string {
 	tags := map[string][]string{}
 	return func(w *watched) []string {
@@ -291,15 +291,15 @@ func changes(w *watched) bool {
 	return slices.Contains([]string{http.MethodPut, http.MethodPatch, http.MethodDelete}, w.Request.Method)
 }
 
-// ifMatch judges whether the client protects what others have changed.
+// ifMatch checks whether the client protects changes of others.
 func ifMatch() check {
 	seen := versions()
 	return check{
 		ID:           "client.if-match",
-		Title:        "Changes of a resource whose version is known carry If-Match",
+		Title:        "Changes of a resource with a known version have If-Match",
 		Requirements: reqs("RFC7644-3.14-05"),
 		Level:        may,
-		Why:          "Without it the client overwrites what somebody else has changed since.",
+		Why:          "Without it, the client overwrites changes that another client has made since.",
 		Fix:          "Send the last ETag in If-Match, and read again after 412.",
 		Watch: func(w *watched) {
 			if known := seen(w); changes(w) && len(known) > 0 && !unsupported(w, "etag") {
@@ -309,16 +309,16 @@ func ifMatch() check {
 	}
 }
 
-// ifMatchKnown judges whether versions come from the server.
+// ifMatchKnown checks whether the versions in If-Match were returned by the server.
 func ifMatchKnown() check {
 	seen := versions()
 	return check{
 		ID:           "client.if-match-known",
-		Title:        "If-Match names versions as the server has given them",
+		Title:        "If-Match contains versions exactly as the server returned them",
 		Requirements: reqs("RFC7644-3.14-05"),
 		Level:        interop,
 		Why:          "A tag without its quotation marks or its W/ never matches.",
-		Fix:          "Send the ETag back byte for byte.",
+		Fix:          "Send the ETag unchanged.",
 		Watch: func(w *watched) {
 			known := seen(w)
 			tag := w.Request.Header.Get("If-Match")
@@ -326,7 +326,7 @@ func ifMatchKnown() check {
 				return
 			}
 			for one := range strings.SplitSeq(tag, ",") {
-				w.Holds(slices.Contains(known, strings.TrimSpace(one)), "If-Match of the request", "a version that the server has given", tag)
+				w.Holds(slices.Contains(known, strings.TrimSpace(one)), "If-Match of the request", "a version that the server has returned", tag)
 			}
 		},
 	}

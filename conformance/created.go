@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// An estate is everything that a run creates on the target, and the journal that leads to it.
-type estate struct {
+// createdObjects tracks the objects that a run creates on the target, and the journal that lists them.
+type createdObjects struct {
 	wire    *wire
 	run     string // the marker: part of the name of every created object
 	journal *journal
 	naming  map[string]string // the attribute that names the objects of a collection
-	owned   map[string]bool   // the paths of what the run has created and not removed
+	owned   map[string]bool   // the paths of the objects that the run has created and not removed
 	wrote   bool              // the target has created an object
 	broken  error             // the journal cannot be written: no further writes
 
@@ -28,11 +28,11 @@ type estate struct {
 
 type builtFixture struct {
 	objects map[string]*Created
-	blocked string // why there are no objects
+	blocked string // why the fixture could not be built
 }
 
-func newEstate(w *wire, run string, j *journal) *estate {
-	return &estate{wire: w, run: run, journal: j, naming: naming(), owned: map[string]bool{}, fixtures: map[*Fixture]*builtFixture{}}
+func newEstate(w *wire, run string, j *journal) *createdObjects {
+	return &createdObjects{wire: w, run: run, journal: j, naming: naming(), owned: map[string]bool{}, fixtures: map[*Fixture]*builtFixture{}}
 }
 
 // newMarker returns a marker for a run.
@@ -40,7 +40,7 @@ func newMarker() string { return "scimconf-" + strings.ToLower(rand.Text()[:8]) 
 
 // remove deletes the objects of a ledger, newest first. An object that cannot be deleted becomes a leftover. An interrupted run passes a
 // separate context.
-func (e *estate) remove(ctx context.Context, ledger []*Created) {
+func (e *createdObjects) remove(ctx context.Context, ledger []*Created) {
 	for _, c := range slices.Backward(ledger) {
 		if c.gone {
 			continue
@@ -48,17 +48,17 @@ func (e *estate) remove(ctx context.Context, ledger []*Created) {
 		res, err := e.wire.call(ctx, Request{Method: http.MethodDelete, Path: c.Path()}, true)
 		switch {
 		case err != nil:
-			e.leave(c, err.Error())
+			e.addLeftover(c, err.Error())
 		case res.OK(), res.Status == http.StatusNotFound:
 			e.markDeleted(c, res.Status)
 		default:
-			e.leave(c, res.Name+" answered "+statusText(res.Status))
+			e.addLeftover(c, res.Name+" answered "+statusText(res.Status))
 		}
 	}
 }
 
 // leave records an object that stays on the target.
-func (e *estate) leave(c *Created, reason string) {
+func (e *createdObjects) addLeftover(c *Created, reason string) {
 	where := c.Path()
 	if c.ID == "" {
 		where = c.Collection
@@ -67,13 +67,15 @@ func (e *estate) leave(c *Created, reason string) {
 }
 
 // handled reports whether the target claims to have deleted an object, or the object is a leftover.
-func (e *estate) handled(c *Created) bool {
+func (e *createdObjects) handled(c *Created) bool {
 	return slices.ContainsFunc(e.deletes, func(d pendingDelete) bool { return d.object.Path() == c.Path() }) ||
 		slices.ContainsFunc(e.leftovers, func(l Leftover) bool { return l.Path == c.Path() })
 }
 
 // marked reports whether a name starts with the marker of the run.
-func (e *estate) marked(name string) bool { return strings.HasPrefix(strings.ToLower(name), e.run) }
+func (e *createdObjects) marked(name string) bool {
+	return strings.HasPrefix(strings.ToLower(name), e.run)
+}
 
 // journaled takes the error of a write to the journal. After an error the run stops at the end of the check.
-func (e *estate) journaled(err error) { e.broken = errors.Join(e.broken, err) }
+func (e *createdObjects) journaled(err error) { e.broken = errors.Join(e.broken, err) }
