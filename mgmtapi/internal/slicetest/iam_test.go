@@ -198,7 +198,7 @@ func TestSet_RejectsInvalidResources(t *testing.T) {
 		apitest.Step{Do: "GET " + sets, Equal: map[string]any{"resource-sets.#": 0}},
 		apitest.Step{Name: "the log knows",
 			Do:    "GET /api/v1/logs?filter=eventType+eq+%22iam.resourceset.resources.add%22+and+outcome.result+eq+%22FAILURE%22&limit=1000",
-			Equal: map[string]any{"#": 23, "1.outcome.reason": `resources: "users" is not a URL of this organisation`}},
+			Equal: map[string]any{"#": 23, "1.outcome.reason": `resources: "users" is not a URL of this organization`}},
 		apitest.Step{Name: "what nothing is served of is kept", Do: "POST " + sets,
 			Body: `{"label":"S","description":"x","resources":["orn:svc:idp:` + org + `:customizations","orn:svc:workflow:` + org +
 				`:flows","orn:svc:iam:` + org + `:contained_resources","/api/v1/authorizationServers"]}`},
