@@ -241,7 +241,7 @@ func TestBinding_Lifecycle(t *testing.T) {
 				Equal: map[string]any{"#": 1, "0.id": "{{m2}}", "0.type": "CUSTOM", "0.label": "R", "0.role": "{{r}}", "0.resource-set": "{{s}}"},
 				Has:   []string{"0._links.member", "0._links.permissions"}},
 			apitest.Step{Name: "a role that is bound stays", Do: "DELETE " + roles + "/R", Status: 400, Code: "E0000001",
-				Causes: []string{"roleIdOrLabel: The role is bound on the resource sets S"}},
+				Causes: []string{"roleIdOrLabel: The role is bound to the resource sets S"}},
 			apitest.Step{Do: "DELETE " + sets + "/S/bindings/R/members/{{m2}}", Status: 204},
 			apitest.Step{Do: "DELETE " + sets + "/S/bindings/R/members/{{m2}}", Status: 404, Code: "E0000007"},
 			apitest.Step{Do: "PATCH " + sets + "/S/bindings/R/members", Body: `{"additions":["{{bobs}}"]}`, Has: []string{"_links.self"}},

@@ -13,30 +13,30 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// RoleAssignment is the assignment of a role on the wire.
+// RoleAssignment is the assignment of a role in JSON.
 type RoleAssignment struct {
-	ID             string         `json:"id" readOnly:"true" doc:"Id of the assignment; of a custom role, that of the member of the binding."`
-	Label          string         `json:"label" readOnly:"true" doc:"Name of the role for people."`
+	ID             string         `json:"id" readOnly:"true" doc:"Id of the assignment, or of the member of the binding for a custom role."`
+	Label          string         `json:"label" readOnly:"true" doc:"Human-readable name of the role."`
 	Type           model.RoleType `json:"type" readOnly:"true" doc:"Standard role, or CUSTOM."`
 	Status         string         `json:"status" readOnly:"true" enum:"ACTIVE" doc:"Always ACTIVE."`
 	AssignmentType string         `json:"assignmentType" readOnly:"true"`
-	Created        rest.Time      `json:"created" readOnly:"true" doc:"When the role was given."`
+	Created        rest.Time      `json:"created" readOnly:"true" doc:"When the role was assigned."`
 	LastUpdated    rest.Time      `json:"lastUpdated" readOnly:"true" doc:"When the assignment last changed."`
 	Role           string         `json:"role,omitempty" readOnly:"true" doc:"Id of the custom role."`
 	ResourceSet    string         `json:"resource-set,omitempty" readOnly:"true" doc:"Id of the resource set of a custom role."`
-	Embedded       *Embedded      `json:"_embedded,omitempty" readOnly:"true" doc:"What expand asks for."`
-	Links          rest.Links     `json:"_links" readOnly:"true" doc:"Links to what belongs to the assignment."`
+	Embedded       *Embedded      `json:"_embedded,omitempty" readOnly:"true" doc:"Objects requested by expand."`
+	Links          rest.Links     `json:"_links" readOnly:"true" doc:"Links to the assignee, the role and related resources."`
 }
 
 // MoreTags implements rest.Described.
 func (RoleAssignment) MoreTags() map[string]reflect.StructTag {
 	return map[string]reflect.StructTag{
-		"assignmentType": `enum:"USER,GROUP,CLIENT" doc:"What the role was assigned to. GROUP in the list of a user: a role of a group ` +
+		"assignmentType": `enum:"USER,GROUP,CLIENT" doc:"Kind of the assignee. In the list of a user, GROUP marks a role of a group ` +
 			`that the user is in."`,
 	}
 }
 
-// Embedded is what is read along with an assignment.
+// Embedded holds the objects that are read with an assignment.
 type Embedded struct {
 	Targets EmbeddedTargets `json:"targets" doc:"Targets of the assignment."`
 }
@@ -52,7 +52,7 @@ type EmbeddedCatalog struct {
 	Apps []AppTarget `json:"apps" doc:"Target applications."`
 }
 
-// held is an assignment of either sort as it is stored.
+// held is a stored assignment of a standard or a custom role.
 type held struct {
 	standard *docstore.Doc[model.RoleAssignment]
 	custom   *docstore.Doc[model.RoleMember]
@@ -96,7 +96,7 @@ func (s *Slice) render(ctx context.Context, h *held) RoleAssignment {
 	return out
 }
 
-// own reads the assignments that were made for an assignee itself, in the order in which they were, standard roles first.
+// own reads the assignments of the assignee itself in the order of creation, standard roles first.
 func (s *Slice) own(ctx context.Context, q docstore.Reader, who authz.Assignee) ([]held, error) {
 	var out []held
 	err := model.Each(ctx, q, s.RoleAssignments, docstore.Eq(model.RoleAssignmentByAssignee, who.ID),
@@ -115,7 +115,7 @@ func (s *Slice) own(ctx context.Context, q docstore.Reader, who authz.Assignee) 
 	return out, err
 }
 
-// all is own, and what the groups of a user bring.
+// all returns the result of own and the assignments of the groups of a user.
 func (s *Slice) all(ctx context.Context, q docstore.Reader, who authz.Assignee) ([]held, error) {
 	out, err := s.own(ctx, q, who)
 	if err != nil || who.Kind != model.AssigneeUser {
@@ -139,7 +139,7 @@ func (s *Slice) all(ctx context.Context, q docstore.Reader, who authz.Assignee) 
 
 type listRequest struct {
 	assignee
-	Expand string `query:"expand" doc:"targets/groups or targets/catalog/apps adds the targets of that kind."`
+	Expand string `query:"expand" doc:"targets/groups adds the target groups, targets/catalog/apps the target applications."`
 }
 
 func (o of) list(ctx context.Context, r *listRequest) (out rest.Page[RoleAssignment], err error) {
@@ -160,7 +160,7 @@ func (o of) list(ctx context.Context, r *listRequest) (out rest.Page[RoleAssignm
 	return out, err
 }
 
-// embed reads the targets that the parameter expand asks for; names it does not know are left alone.
+// embed reads the targets requested by the parameter expand and ignores unknown names.
 func (s *Slice) embed(ctx context.Context, q docstore.Reader, h *held, expand string) (*Embedded, error) {
 	if h.standard == nil {
 		return nil, nil
@@ -192,22 +192,22 @@ func (s *Slice) embed(ctx context.Context, q docstore.Reader, h *held, expand st
 type assignRequest struct {
 	assignee
 
-	DisableNotifications bool `query:"disableNotifications" default:"false" doc:"Disables notices to the new administrator. None are sent."`
+	DisableNotifications bool `query:"disableNotifications" default:"false" doc:"No effect: the service sends no notifications."`
 
 	Body AssignmentBody `body:"required"`
 }
 
-// AssignmentBody says which role is given.
+// AssignmentBody is the body of a role assignment.
 type AssignmentBody struct {
 	Type        model.RoleType `json:"type" required:"true" doc:"Standard role, or CUSTOM."`
 	Role        string         `json:"role" empty:"absent" doc:"Id of the custom role."`
 	ResourceSet string         `json:"resource-set" empty:"absent" doc:"Id of the resource set of a custom role."`
 }
 
-// checkAssign checks the type, and what a custom role needs beside.
+// checkAssign validates the type and the members that a custom role requires.
 func checkAssign(_ context.Context, r *assignRequest, causes *rest.Causes) error {
 	switch role := r.Body.Type; {
-	case role == "": // told already
+	case role == "": // a cause for this exists already
 	case role == model.RoleCustom:
 		if r.Body.Role == "" {
 			causes.Blank("role")
@@ -295,12 +295,12 @@ type assignmentRequest struct {
 
 func (r *assignmentRequest) self() *assignmentRequest { return r }
 
-// findAssignment reads an assignment, of a user also one that a group brings.
+// findAssignment reads an assignment of the assignee; for a user also one through a group.
 func (o of) findAssignment(ctx context.Context, q docstore.Reader, r *assignmentRequest) error {
 	return o.among(ctx, q, r, o.all)
 }
 
-// findOwn reads an assignment that was made for the assignee itself.
+// findOwn reads an assignment of the assignee itself.
 func (o of) findOwn(ctx context.Context, q docstore.Reader, r *assignmentRequest) error {
 	return o.among(ctx, q, r, o.own)
 }
@@ -341,7 +341,7 @@ func (o of) unassign(ctx context.Context, r *assignmentRequest) (rest.NoContent,
 	return rest.NoContent{}, audit.Refused(ctx, o.Deps, audit.Entry{Type: authz.Revoked(o.kind), Targets: []model.LogParty{r.who.Party}}, err)
 }
 
-// revoke ends the assignment of a standard role. It rejects to revoke the last SUPER_ADMIN.
+// revoke deletes the assignment of a standard role. The last SUPER_ADMIN cannot be revoked.
 func (s *Slice) revoke(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.RoleAssignment]) error {
 	if err := authz.Revoke(ctx, tx, s.Deps, doc); err != nil || doc.Value.Type != model.RoleSuperAdmin {
 		return err
@@ -349,7 +349,7 @@ func (s *Slice) revoke(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[mo
 	return s.keepSuperAdmin(ctx, tx)
 }
 
-// keepSuperAdmin refuses what leaves the organisation without an active user that is a SUPER_ADMIN.
+// keepSuperAdmin returns an error if no active user is a SUPER_ADMIN.
 func (s *Slice) keepSuperAdmin(ctx context.Context, tx *docstore.Tx) error {
 	there, err := authz.ActiveSuperAdmin(ctx, tx, s.Deps, "")
 	if err != nil || there {

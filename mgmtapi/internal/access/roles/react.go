@@ -20,8 +20,8 @@ func (s *Slice) react() {
 	model.On(s.Feed, s.membershipChanged)
 }
 
-// gone revokes the roles of a deactivated user, and of a deleted user, group or application. It rejects a change that leaves no
-// SUPER_ADMIN.
+// gone revokes the roles of a deactivated user, and of a deleted user, group or application. It rejects a change after which no SUPER_ADMIN
+// remains.
 func (s *Slice) gone(ctx context.Context, tx *docstore.Tx, assignee string) error {
 	super, err := model.Optional(ctx, tx, s.RoleAssignments, model.RoleAssignmentID(assignee, model.RoleSuperAdmin))
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Slice) gone(ctx context.Context, tx *docstore.Tx, assignee string) erro
 	return s.keepSuperAdmin(ctx, tx)
 }
 
-// userActivated revokes the roles that a returning user still has. Only a deactivation by an earlier version leaves some.
+// userActivated revokes the remaining roles of a reactivated user. Only users deactivated by an earlier version still have roles.
 func (s *Slice) userActivated(ctx context.Context, tx *docstore.Tx, e model.UserActivated) error {
 	if !e.Returning {
 		return nil
@@ -58,7 +58,7 @@ func (s *Slice) appChanged(ctx context.Context, tx *docstore.Tx, e model.AppChan
 	return s.forget(ctx, tx, docstore.Eq(model.RoleAssignmentByApp, e.App), func(t model.RoleTarget) bool { return t.App == e.App })
 }
 
-// forget takes targets away that are deleted. An assignment without any left would not be limited, and ends.
+// forget removes deleted targets. An assignment without remaining targets would be unlimited and is deleted.
 func (s *Slice) forget(ctx context.Context, tx *docstore.Tx, where docstore.Cond, deleted func(model.RoleTarget) bool) error {
 	return model.Each(ctx, tx, s.RoleAssignments, where, func(doc docstore.Doc[model.RoleAssignment]) error {
 		assignment := doc.Value
@@ -71,7 +71,7 @@ func (s *Slice) forget(ctx context.Context, tx *docstore.Tx, where docstore.Cond
 	})
 }
 
-// membershipChanged refuses to take the last SUPER_ADMIN out of the group that makes it one.
+// membershipChanged rejects the removal of the last SUPER_ADMIN from the group through which it has the role.
 func (s *Slice) membershipChanged(ctx context.Context, tx *docstore.Tx, e model.MembershipChanged) error {
 	if e.Member {
 		return nil

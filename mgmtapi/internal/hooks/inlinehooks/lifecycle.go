@@ -21,7 +21,7 @@ func (s *Slice) deactivate(ctx context.Context, t *target) (InlineHook, error) {
 	return s.enter(ctx, t, model.HookInactive, audit.HookDeactivate)
 }
 
-// enter changes the status. A hook that has it already stays as it is.
+// enter sets the status. A hook that already has the status is not modified.
 func (s *Slice) enter(ctx context.Context, t *target, status model.HookStatus, event audit.Type) (out InlineHook, err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.find(ctx, tx, t); err != nil {
@@ -90,7 +90,7 @@ func (s *Slice) execute(ctx context.Context, r *executeRequest) (json.RawMessage
 	return answer.Body, nil
 }
 
-// failed is what a caller is told of an endpoint that gave no good answer.
+// failed returns the API error for an endpoint without a usable response.
 func failed(f *calls.CallError) error {
 	if !f.Answered() {
 		return rest.Fail(rest.CodeHookTimeout, fmt.Sprintf("uri: %s %s", f.Where, f.Text), fmt.Sprintf("attempts: %d", f.Attempts))
