@@ -1,6 +1,6 @@
 package calls
 
-// Follow is what an answer makes of tokens.
+// Follow applies a response to tokens.
 func Follow(answer []byte, tokens Tokens) (Tokens, error) {
 	said, err := parse(answer)
 	if err != nil {

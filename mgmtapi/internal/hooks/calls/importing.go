@@ -11,16 +11,16 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Import is an account of a target on its way to become a user, or to be linked to one.
+// Import is an account of a target that is about to be imported as a user or linked to one.
 type Import struct {
 	App docstore.Doc[model.App]
 	Job string
-	// Action is what is made of the account, and User to whom it is linked.
+	// Action is the action for the account, and User the user to link it to.
 	Action model.ImportAction
 	User   string
-	// Matches are the users that the account may belong to, Conflicts the attributes by which another user stands in its way.
+	// Matches are the users that the account may belong to, Conflicts the attributes whose values another user already has.
 	Matches, Conflicts []string
-	// AppProfile is what the account shows, UserProfile what the user gets of it; nil takes an attribute away.
+	// AppProfile is the profile of the account, UserProfile the resulting profile of the user; nil removes an attribute.
 	AppProfile, UserProfile map[string]any
 }
 
@@ -31,8 +31,8 @@ const (
 	userUpdate           = "com.svc.user.update"
 )
 
-// TransformImport asks the active hook of imports what is to be made of an account, and returns that and whether the hook has changed
-// anything. Without an active hook nothing changes, and with an error neither. A *Denial says that the account is not to be imported.
+// TransformImport calls the active import hook and returns the changed import, and whether the hook changed anything. Without an active
+// hook, and with an error, nothing changes. A *HookError means that the account must not be imported.
 func (c *Caller) TransformImport(ctx context.Context, i Import) (Import, bool, error) {
 	hook, err := c.ActiveHook(ctx, c.Store.Reader(), model.HookImport)
 	if err != nil || hook == nil {
@@ -69,7 +69,7 @@ func importData(i Import) map[string]any {
 	}
 }
 
-// listed is a list that is never null.
+// listed returns the list, or an empty one instead of nil.
 func listed(texts []string) []string {
 	if texts == nil {
 		return []string{}
@@ -77,7 +77,7 @@ func listed(texts []string) []string {
 	return texts
 }
 
-// follow carries commands out in their order.
+// follow applies commands in order.
 func (i *Import) follow(commands []Command) error {
 	for _, command := range commands {
 		var err error
@@ -87,7 +87,7 @@ func (i *Import) follow(commands []Command) error {
 				Result model.ImportAction `json:"result"`
 			}
 			if json.Unmarshal(command.Value, &value) != nil || value.Result != model.ImportCreate && value.Result != model.ImportLink {
-				return refuse("a result is %s or %s", model.ImportCreate, model.ImportLink)
+				return refuse("a result must be %s or %s", model.ImportCreate, model.ImportLink)
 			}
 			i.Action = value.Result
 		case userUpdate:
@@ -103,7 +103,7 @@ func (i *Import) follow(commands []Command) error {
 		case userProfileUpdate:
 			i.UserProfile, err = overlaid(i.UserProfile, command)
 		default:
-			return refuse("%s is no command for imports", shown(command.Type))
+			return refuse("%s is not a command for imports", shown(command.Type))
 		}
 		if err != nil {
 			return err
@@ -118,12 +118,12 @@ func (i *Import) follow(commands []Command) error {
 	return nil
 }
 
-// overlaid is a profile with the attributes of a command.
+// overlaid returns a profile with the attributes of a command.
 func overlaid(profile map[string]any, command Command) (map[string]any, error) {
 	value, err := decode(command.Value)
 	attributes, isObject := value.(map[string]any)
 	if err != nil || !isObject || !bytes.HasPrefix(command.Value, []byte("{")) {
-		return nil, refuse("the value of %s is an object of attributes", command.Type)
+		return nil, refuse("the value of %s must be an object of attributes", command.Type)
 	}
 	out := maps.Clone(profile)
 	if out == nil {
