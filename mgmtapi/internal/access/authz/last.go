@@ -8,12 +8,12 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// ActiveSuperAdmin reports whether an ACTIVE user is a SUPER_ADMIN, directly or through a group. The user beside is ignored if not empty.
-func ActiveSuperAdmin(ctx context.Context, q docstore.Reader, d model.Deps, beside string) (bool, error) {
+// ActiveSuperAdmin reports whether an ACTIVE user is a SUPER_ADMIN, directly or through a group. The user except is ignored if not empty.
+func ActiveSuperAdmin(ctx context.Context, q docstore.Reader, d model.Deps, except string) (bool, error) {
 	there := errors.New("active SUPER_ADMIN found") // stops the iterations
 	active := func(id string) error {
 		user, err := model.Optional(ctx, q, d.Users, id)
-		if err == nil && user != nil && id != beside && user.Value.Status == model.UserActive {
+		if err == nil && user != nil && id != except && user.Value.Status == model.UserActive {
 			return there
 		}
 		return err

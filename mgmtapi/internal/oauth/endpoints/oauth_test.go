@@ -316,11 +316,11 @@ func TestOrgTokens_AccessManagementAPI(t *testing.T) {
 	forged.Header["kid"] = w.Do(t, "GET /oauth2/v1/keys", "", nil).Value("keys.0.kid")
 	own, err := rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(t, err)
-	stranger, err := forged.SignedString(own)
+	foreign, err := forged.SignedString(own)
 	require.NoError(t, err)
 	w.Run(t,
 		invalid("empty", ""), invalid("no token", "abc"), invalid("of a custom server", custom), invalid("alg none", none),
-		invalid("key confusion", confused), invalid("forged", stranger),
+		invalid("key confusion", confused), invalid("forged", foreign),
 		invalid("cut", strings.Join(parts[:2], ".")), invalid("changed", parts[0]+"."+parts[1]+"x."+parts[2]),
 		invalid("long", strings.Repeat("a", 40000)),
 	)
