@@ -149,11 +149,11 @@ func (a *Authorizer) decide(
 		}
 		check.Met = access.Meets(&check.Need, &check.Resource)
 		if explain {
-			gains := !check.Met && check.Need.moves() && access.gains(&check.Resource)
+			gains := !check.Met && check.Need.moves() && access.escalates(&check.Resource)
 			for i := range access.Grants {
 				why := access.Grants[i].meets(&check.Need, &check.Resource)
 				if gains && why == WhyMet {
-					why = WhyGains
+					why = WhyEscalates
 				}
 				check.Grants = append(check.Grants, why)
 			}

@@ -32,7 +32,7 @@ const (
 	WhyTargets    Why = "the resource is not among the targets of the assignment"
 	WhyPermission Why = "the role has none of the required permissions"
 	WhySet        Why = "the resource is not in the resource set"
-	WhyGains      Why = "the membership would let the caller change users that it cannot change now"
+	WhyEscalates  Why = "the membership would let the caller change users that it cannot change now"
 	WhyProtected  Why = "only a SUPER_ADMIN may change a user or a group that has a role, or an application that has a role or scopes of " +
 		"this API, and an ORG_ADMIN may change users whose roles permit no more than its own"
 )
@@ -44,7 +44,7 @@ func (g *Grant) limited() bool {
 
 func (g *Grant) meets(n *Need, r *Resource) Why {
 	switch {
-	case n.Write && !n.Beside && r.Protected.keeps(g.Type):
+	case n.Write && !n.Unrestricted && r.Protected.blocks(g.Type):
 		return WhyProtected
 	case g.Type == model.RoleCustom:
 		return g.customMeets(n, r)
@@ -83,7 +83,7 @@ func (g *Grant) customMeets(n *Need, r *Resource) Why {
 		}
 		why = WhySet
 		kind := kindOf(permission, n.Kind)
-		if n.Later && g.scope.touches(kind) || !n.Later && g.scope.covers(kind, r) {
+		if n.Later && g.scope.mayContain(kind) || !n.Later && g.scope.covers(kind, r) {
 			return WhyMet
 		}
 	}
@@ -126,7 +126,7 @@ func (a *Access) Meets(n *Need, r *Resource) bool {
 	switch {
 	case a.super:
 		return true
-	case n.moves() && a.gains(r):
+	case n.moves() && a.escalates(r):
 		return false
 	case a.consented:
 		// Only a SUPER_ADMIN assigns roles, regardless of the scopes of a client.
@@ -159,9 +159,9 @@ func (a *Access) meetsAny(n *Need) bool {
 	return a.super || a.consented && a.Meets(n, &Resource{})
 }
 
-// gains reports whether a change of membership would let the caller change the user in a way that it cannot now. Without this check, the
-// holder of a role limited to a group could extend the role to any user by adding the user to the group.
-func (a *Access) gains(r *Resource) bool {
+// escalates reports whether a change of membership would let the caller change the user in a way that it cannot now. Without this check,
+// the holder of a role limited to a group could extend the role to any user by adding the user to the group.
+func (a *Access) escalates(r *Resource) bool {
 	now, then := *r, *r
 	if r.Into != "" {
 		then.Groups = append(slices.Clone(r.Groups), r.Into)

@@ -16,8 +16,8 @@ var (
 	setCredentials = Need{Column: ColumnCredentials, Write: true, Kind: KindUser, Permissions: []string{UsersCredentials}}
 	addMember      = Need{Column: ColumnMembership, Write: true, Kind: KindGroup, Permissions: []string{GroupsMembers, UsersCreate}}
 	createApp      = Need{Column: ColumnApps, Write: true, Kind: KindApp, Permissions: []string{AppsManage}}
-	pushGroup      = Need{Column: ColumnApps, Write: true, Beside: true, Kind: KindGroup, Permissions: []string{GroupsAppAssignment}}
-	assignUser     = Need{Column: ColumnApps, Write: true, Beside: true, Kind: KindUser, Permissions: []string{UsersAppAssignment}}
+	pushGroup      = Need{Column: ColumnApps, Write: true, Unrestricted: true, Kind: KindGroup, Permissions: []string{GroupsAppAssignment}}
+	assignUser     = Need{Column: ColumnApps, Write: true, Unrestricted: true, Kind: KindUser, Permissions: []string{UsersAppAssignment}}
 )
 
 func (a *Access) require(n *Need, r *Resource) error {
@@ -60,8 +60,8 @@ func CheckAddAnyUser(ctx context.Context, groups []string) error {
 		return nil
 	}
 	for _, id := range groups {
-		if a.gains(&Resource{Kind: KindUser, Into: id}) {
-			return rest.Fail(rest.CodeForbidden, string(WhyGains)+": "+id)
+		if a.escalates(&Resource{Kind: KindUser, Into: id}) {
+			return rest.Fail(rest.CodeForbidden, string(WhyEscalates)+": "+id)
 		}
 	}
 	return nil

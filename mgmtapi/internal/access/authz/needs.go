@@ -36,9 +36,9 @@ type Need struct {
 	Var  int
 	// Later means that any resource meets the need for now: lists are filtered, and resources named in a body are checked after it is read.
 	Later bool
-	// Beside means that neither targets nor the roles of the resource limit the need: a caller who may assign an application may assign it to
-	// any user.
-	Beside bool
+	// Unrestricted means that neither targets nor the roles of the resource limit the need: a caller who may assign an application may assign
+	// it to any user.
+	Unrestricted bool
 	// Into and OutOf are the path variables, counted from 1, of the group that a user is added to or removed from. Targets do not limit these
 	// needs: a caller who may change the members of a group may add any user, except users that it could change only because of the
 	// membership.
@@ -49,7 +49,7 @@ type Need struct {
 }
 
 // free reports whether targets do not limit the need.
-func (n *Need) free() bool { return n.Later || n.Beside || n.moves() }
+func (n *Need) free() bool { return n.Later || n.Unrestricted || n.moves() }
 
 // moves reports whether the need is about adding a user to a group or removing it.
 func (n *Need) moves() bool { return n.Into > 0 || n.OutOf > 0 }
@@ -70,10 +70,10 @@ func write(c Column, k Kind, variable int, permissions ...string) Need {
 	return Need{Column: c, Write: true, Kind: k, Var: variable, Permissions: permissions}
 }
 
-func later(n Need) Need      { n.Later = true; return n }
-func beside(n Need) Need     { n.Beside = true; return n }
-func help(n Need) Need       { n.Help = true; return n }
-func of(k Kind, n Need) Need { n.Of = k; return n }
+func later(n Need) Need        { n.Later = true; return n }
+func unrestricted(n Need) Need { n.Unrestricted = true; return n }
+func help(n Need) Need         { n.Help = true; return n }
+func of(k Kind, n Need) Need   { n.Of = k; return n }
 
 // lifecycle returns the need of an operation on the lifecycle or the credentials of a user.
 func lifecycle(permission string) Need { return write(ColumnCredentials, KindUser, 1, permission) }
@@ -147,11 +147,11 @@ var rules = []rule{
 	}},
 	{"POST,PUT,DELETE /api/v1/apps/*/users/*", []Need{
 		write(ColumnApps, KindApp, 1, AppsAssignment),
-		beside(write(ColumnApps, KindUser, 2, UsersAppAssignment)),
+		unrestricted(write(ColumnApps, KindUser, 2, UsersAppAssignment)),
 	}},
 	{"PUT,PATCH,DELETE /api/v1/apps/*/groups/*", []Need{
 		write(ColumnApps, KindApp, 1, AppsAssignment),
-		beside(write(ColumnApps, KindGroup, 2, GroupsAppAssignment)),
+		unrestricted(write(ColumnApps, KindGroup, 2, GroupsAppAssignment)),
 	}},
 	{"POST /api/v1/apps/*/grants", []Need{write(ColumnSuper, KindNone, 0)}}, // granted scopes could exceed the caller's own permissions
 	{"POST /api/v1/apps/*/group-push/mappings", []Need{

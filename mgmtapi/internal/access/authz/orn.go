@@ -38,8 +38,8 @@ type Name struct {
 // partition is the partition of all resource names.
 const partition = "svc"
 
-// others are the collections that a set can store and that have no effect.
-var others = map[string]bool{
+// storedOnly are the collections that a set can store and that have no effect.
+var storedOnly = map[string]bool{
 	"idp:identity_provider": true, "idp:customizations": true, "directory:devices": true, "idp:agents": true,
 	"directory:directories": true, "workflow:flows": true,
 }
@@ -134,7 +134,7 @@ func ParseORN(text, org string) (Name, error) {
 		return nameServer(tail[1]), nil
 	case area == "iam" && len(tail) == 1 && tail[0] == "contained_resources":
 		return Name{FormIAM, "", "", area, tail[0]}, nil
-	case len(tail) == 1 && others[area+":"+tail[0]]:
+	case len(tail) == 1 && storedOnly[area+":"+tail[0]]:
 		return Name{FormOther, "", "", area, tail[0]}, nil
 	default:
 		return Name{}, &ErrName{text, "is not a resource that a resource set can contain"}

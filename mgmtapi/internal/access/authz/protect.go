@@ -21,8 +21,8 @@ const (
 	ProtectedBySuper
 )
 
-// keeps reports whether the protection prevents a role from changing the resource.
-func (p Protection) keeps(role model.RoleType) bool {
+// blocks reports whether the protection prevents a role from changing the resource.
+func (p Protection) blocks(role model.RoleType) bool {
 	switch p {
 	case ProtectedBySuper:
 		return role != model.RoleSuperAdmin
@@ -59,7 +59,7 @@ func (c cell) rank() int {
 
 // protects reports whether the need may be denied because of the roles of the resource.
 func protects(n *Need) bool {
-	if !n.Write || n.Beside {
+	if !n.Write || n.Unrestricted {
 		return false
 	}
 	switch n.Kind {

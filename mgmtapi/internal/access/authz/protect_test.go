@@ -149,7 +149,7 @@ func TestMembership_NoEscalation(t *testing.T) {
 			return map[string]string{"groupId": w.inner, "userId": w.out}[name]
 		})
 	require.NoError(t, err)
-	require.Contains(t, d.Checks[1].Grants, authz.WhyGains)
+	require.Contains(t, d.Checks[1].Grants, authz.WhyEscalates)
 }
 
 // TestGroupRule_RequiresMembershipPermission verifies that changing group rules requires the permission to manage the memberships of all

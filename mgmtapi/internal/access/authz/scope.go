@@ -148,8 +148,8 @@ func (s *scope) coversApp(r *Resource) bool {
 	return of && !except[r.ID]
 }
 
-// touches reports whether the scope can contain resources of the kind.
-func (s *scope) touches(kind Kind) bool {
+// mayContain reports whether the scope can contain resources of the kind.
+func (s *scope) mayContain(kind Kind) bool {
 	switch kind {
 	case KindUser, KindToken:
 		return s.users.all || len(s.usersOf) > 0

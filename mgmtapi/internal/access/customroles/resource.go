@@ -164,8 +164,9 @@ func (s *Slice) put(
 	return added, err
 }
 
-// touch stores the set again to increase its revision: compiled sets are cached by revision.
-func (s *Slice) touch(ctx context.Context, tx *docstore.Tx, set docstore.Doc[model.ResourceSet]) (docstore.Doc[model.ResourceSet], error) {
+// bumpRevision stores the set again to increase its revision: compiled sets are cached by revision.
+func (s *Slice) bumpRevision(ctx context.Context, tx *docstore.Tx, set docstore.Doc[model.ResourceSet]) (docstore.Doc[model.ResourceSet],
+	error) {
 	return s.ResourceSets.Update(ctx, tx, set.ID, set.Rev, set.Value)
 }
 
@@ -218,7 +219,7 @@ func (s *Slice) addResources(ctx context.Context, r *addResourcesRequest) (Resou
 		}
 		added, err := s.put(ctx, tx, r.set, r.names, "additions")
 		if err == nil && len(added) > 0 {
-			r.set, err = s.touch(ctx, tx, r.set)
+			r.set, err = s.bumpRevision(ctx, tx, r.set)
 		}
 		return err
 	})
@@ -316,7 +317,7 @@ func (s *Slice) addResource(ctx context.Context, r *addResourceRequest) (out Set
 // changed updates the revision of the set of a resource and renders the resource.
 func (s *Slice) changed(ctx context.Context, tx *docstore.Tx, set docstore.Doc[model.ResourceSet],
 	doc docstore.Doc[model.SetResource]) (SetResource, error) {
-	if _, err := s.touch(ctx, tx, set); err != nil {
+	if _, err := s.bumpRevision(ctx, tx, set); err != nil {
 		return SetResource{}, err
 	}
 	org, err := s.Org(ctx, tx)
@@ -356,16 +357,17 @@ func (s *Slice) deleteResource(ctx context.Context, r *resourceRequest) (rest.No
 		if err := s.inResource(ctx, tx, &r.resourceTarget); err != nil {
 			return err
 		}
-		return s.take(ctx, tx, r.set, r.found)
+		return s.removeResource(ctx, tx, r.set, r.found)
 	})
 }
 
-// take removes a resource from its set.
-func (s *Slice) take(ctx context.Context, tx *docstore.Tx, set docstore.Doc[model.ResourceSet], doc docstore.Doc[model.SetResource]) error {
+// removeResource removes a resource from its set.
+func (s *Slice) removeResource(ctx context.Context, tx *docstore.Tx, set docstore.Doc[model.ResourceSet],
+	doc docstore.Doc[model.SetResource]) error {
 	if err := s.SetResources.Delete(ctx, tx, doc.ID); err != nil {
 		return err
 	}
-	if _, err := s.touch(ctx, tx, set); err != nil {
+	if _, err := s.bumpRevision(ctx, tx, set); err != nil {
 		return err
 	}
 	return s.log(ctx, tx, audit.SetResourceDelete, audit.ResourceSet(set.ID, set.Value.Label), audit.Resource(doc.ID, doc.Value.ORN))
@@ -423,14 +425,14 @@ func (s *Slice) replaceResource(ctx context.Context, r *replaceResourceRequest) 
 }
 
 func (s *Slice) groupDeleted(ctx context.Context, tx *docstore.Tx, e model.GroupDeleted) error {
-	if err := s.keepExclusion(ctx, tx, e.ID); err != nil {
+	if err := s.checkExclusions(ctx, tx, e.ID); err != nil {
 		return err
 	}
-	return s.forget(ctx, tx, authz.OfGroup(e.ID), authz.OfMembers(e.ID))
+	return s.removeFromSets(ctx, tx, authz.OfGroup(e.ID), authz.OfMembers(e.ID))
 }
 
-// keepExclusion rejects the deletion of a group whose members a set excludes: the deletion would add the members to the set.
-func (s *Slice) keepExclusion(ctx context.Context, tx *docstore.Tx, group string) error {
+// checkExclusions rejects the deletion of a group whose members a set excludes: the deletion would add the members to the set.
+func (s *Slice) checkExclusions(ctx context.Context, tx *docstore.Tx, group string) error {
 	org, err := s.Org(ctx, tx)
 	if err != nil {
 		return err
@@ -447,19 +449,19 @@ func (s *Slice) keepExclusion(ctx context.Context, tx *docstore.Tx, group string
 }
 
 func (s *Slice) serverDeleted(ctx context.Context, tx *docstore.Tx, e model.AuthServerDeleted) error {
-	return s.forget(ctx, tx, authz.OfServer(e.ID))
+	return s.removeFromSets(ctx, tx, authz.OfServer(e.ID))
 }
 
 func (s *Slice) appChanged(ctx context.Context, tx *docstore.Tx, e model.AppChanged) error {
 	if !e.Deleted {
 		return nil
 	}
-	return s.forgetApp(ctx, tx, e.App)
+	return s.removeApp(ctx, tx, e.App)
 }
 
-// forgetApp removes a deleted application from all sets. Its catalog entry is no longer known, so the search uses the id in the
+// removeApp removes a deleted application from all sets. Its catalog entry is no longer known, so the search uses the id in the
 // resource name.
-func (s *Slice) forgetApp(ctx context.Context, tx *docstore.Tx, app string) error {
+func (s *Slice) removeApp(ctx context.Context, tx *docstore.Tx, app string) error {
 	org, err := s.Org(ctx, tx)
 	if err != nil {
 		return err
@@ -474,8 +476,8 @@ func (s *Slice) forgetApp(ctx context.Context, tx *docstore.Tx, app string) erro
 		})
 }
 
-// forget removes deleted resources from all sets.
-func (s *Slice) forget(ctx context.Context, tx *docstore.Tx, names ...authz.Name) error {
+// removeFromSets removes deleted resources from all sets.
+func (s *Slice) removeFromSets(ctx context.Context, tx *docstore.Tx, names ...authz.Name) error {
 	org, err := s.Org(ctx, tx)
 	if err != nil {
 		return err
@@ -497,5 +499,5 @@ func (s *Slice) takeByName(ctx context.Context, tx *docstore.Tx, doc docstore.Do
 	if err != nil {
 		return err
 	}
-	return s.take(ctx, tx, set, doc)
+	return s.removeResource(ctx, tx, set, doc)
 }

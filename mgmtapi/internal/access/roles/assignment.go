@@ -52,22 +52,22 @@ type EmbeddedCatalog struct {
 	Apps []AppTarget `json:"apps" doc:"Target applications."`
 }
 
-// held is a stored assignment of a standard or a custom role.
-type held struct {
+// storedAssignment is a stored assignment of a standard or a custom role.
+type storedAssignment struct {
 	standard *docstore.Doc[model.RoleAssignment]
 	custom   *docstore.Doc[model.RoleMember]
 	label    string // of a custom role
 	who      authz.Assignee
 }
 
-func (h *held) id() string {
+func (h *storedAssignment) id() string {
 	if h.standard != nil {
 		return h.standard.Value.ID
 	}
 	return h.custom.ID
 }
 
-func (s *Slice) render(ctx context.Context, h *held) RoleAssignment {
+func (s *Slice) render(ctx context.Context, h *storedAssignment) RoleAssignment {
 	assigneeURL := map[model.AssigneeKind][]string{
 		model.AssigneeUser: {"api", "v1", "users"}, model.AssigneeGroup: {"api", "v1", "groups"},
 		model.AssigneeClient: {"oauth2", "v1", "clients"},
@@ -97,11 +97,11 @@ func (s *Slice) render(ctx context.Context, h *held) RoleAssignment {
 }
 
 // own reads the assignments of the assignee itself in the order of creation, standard roles first.
-func (s *Slice) own(ctx context.Context, q docstore.Reader, who authz.Assignee) ([]held, error) {
-	var out []held
+func (s *Slice) own(ctx context.Context, q docstore.Reader, who authz.Assignee) ([]storedAssignment, error) {
+	var out []storedAssignment
 	err := model.Each(ctx, q, s.RoleAssignments, docstore.Eq(model.RoleAssignmentByAssignee, who.ID),
 		func(doc docstore.Doc[model.RoleAssignment]) error {
-			out = append(out, held{standard: &doc, who: who})
+			out = append(out, storedAssignment{standard: &doc, who: who})
 			return nil
 		})
 	if err != nil {
@@ -109,14 +109,14 @@ func (s *Slice) own(ctx context.Context, q docstore.Reader, who authz.Assignee) 
 	}
 	err = model.Each(ctx, q, s.RoleMembers, docstore.Eq(model.RoleMemberByAssignee, who.ID), func(doc docstore.Doc[model.RoleMember]) error {
 		role, err := s.CustomRoles.Get(ctx, q, doc.Value.Role)
-		out = append(out, held{custom: &doc, label: role.Value.Label, who: who})
+		out = append(out, storedAssignment{custom: &doc, label: role.Value.Label, who: who})
 		return err
 	})
 	return out, err
 }
 
 // all returns the result of own and the assignments of the groups of a user.
-func (s *Slice) all(ctx context.Context, q docstore.Reader, who authz.Assignee) ([]held, error) {
+func (s *Slice) all(ctx context.Context, q docstore.Reader, who authz.Assignee) ([]storedAssignment, error) {
 	out, err := s.own(ctx, q, who)
 	if err != nil || who.Kind != model.AssigneeUser {
 		return out, err
@@ -142,7 +142,7 @@ type listRequest struct {
 	Expand string `query:"expand" doc:"targets/groups adds the target groups, targets/catalog/apps the target applications."`
 }
 
-func (o of) list(ctx context.Context, r *listRequest) (out rest.Page[RoleAssignment], err error) {
+func (o kindRoutes) list(ctx context.Context, r *listRequest) (out rest.Page[RoleAssignment], err error) {
 	err = o.Store.View(ctx, func(q docstore.Reader) error {
 		all, err := o.all(ctx, q, r.who)
 		if err != nil {
@@ -161,7 +161,7 @@ func (o of) list(ctx context.Context, r *listRequest) (out rest.Page[RoleAssignm
 }
 
 // embed reads the targets requested by the parameter expand and ignores unknown names.
-func (s *Slice) embed(ctx context.Context, q docstore.Reader, h *held, expand string) (*Embedded, error) {
+func (s *Slice) embed(ctx context.Context, q docstore.Reader, h *storedAssignment, expand string) (*Embedded, error) {
 	if h.standard == nil {
 		return nil, nil
 	}
@@ -225,7 +225,7 @@ func checkAssign(_ context.Context, r *assignRequest, causes *rest.Causes) error
 	return nil
 }
 
-func (o of) assign(ctx context.Context, r *assignRequest) (out RoleAssignment, err error) {
+func (o kindRoutes) assign(ctx context.Context, r *assignRequest) (out RoleAssignment, err error) {
 	err = o.Update(ctx, func(tx *docstore.Tx) error {
 		if err := o.find(ctx, tx, &r.assignee); err != nil {
 			return err
@@ -233,7 +233,7 @@ func (o of) assign(ctx context.Context, r *assignRequest) (out RoleAssignment, e
 		if err := authz.CheckAssignable(ctx, tx, o.Deps, r.who, "type"); err != nil {
 			return err
 		}
-		h := held{who: r.who}
+		h := storedAssignment{who: r.who}
 		if r.Body.Type == model.RoleCustom {
 			h.custom, h.label, err = o.bind(ctx, tx, r)
 		} else {
@@ -248,7 +248,7 @@ func (o of) assign(ctx context.Context, r *assignRequest) (out RoleAssignment, e
 	return out, err
 }
 
-func (o of) bind(ctx context.Context, tx *docstore.Tx, r *assignRequest) (*docstore.Doc[model.RoleMember], string, error) {
+func (o kindRoutes) bind(ctx context.Context, tx *docstore.Tx, r *assignRequest) (*docstore.Doc[model.RoleMember], string, error) {
 	role, err := o.FindCustomRole(ctx, tx, r.Body.Role)
 	if err != nil {
 		return nil, "", rest.Missing(err, "Role", r.Body.Role)
@@ -264,7 +264,7 @@ func (o of) bind(ctx context.Context, tx *docstore.Tx, r *assignRequest) (*docst
 	return &member, role.Value.Label, err
 }
 
-func (o of) give(ctx context.Context, tx *docstore.Tx, r *assignRequest) (*docstore.Doc[model.RoleAssignment], error) {
+func (o kindRoutes) give(ctx context.Context, tx *docstore.Tx, r *assignRequest) (*docstore.Doc[model.RoleAssignment], error) {
 	id := model.RoleAssignmentID(r.who.ID, r.Body.Type)
 	old, err := model.Optional(ctx, tx, o.RoleAssignments, id)
 	if err != nil {
@@ -290,24 +290,24 @@ type assignmentRequest struct {
 	assignee
 	ID string `path:"roleAssignmentId" doc:"Id of the assignment."`
 
-	found held
+	found storedAssignment
 }
 
 func (r *assignmentRequest) self() *assignmentRequest { return r }
 
 // findAssignment reads an assignment of the assignee; for a user also one through a group.
-func (o of) findAssignment(ctx context.Context, q docstore.Reader, r *assignmentRequest) error {
+func (o kindRoutes) findAssignment(ctx context.Context, q docstore.Reader, r *assignmentRequest) error {
 	return o.among(ctx, q, r, o.all)
 }
 
 // findOwn reads an assignment of the assignee itself.
-func (o of) findOwn(ctx context.Context, q docstore.Reader, r *assignmentRequest) error {
+func (o kindRoutes) findOwn(ctx context.Context, q docstore.Reader, r *assignmentRequest) error {
 	return o.among(ctx, q, r, o.own)
 }
 
-func (o of) among(
+func (o kindRoutes) among(
 	ctx context.Context, q docstore.Reader, r *assignmentRequest,
-	list func(context.Context, docstore.Reader, authz.Assignee) ([]held, error),
+	list func(context.Context, docstore.Reader, authz.Assignee) ([]storedAssignment, error),
 ) error {
 	if err := o.find(ctx, q, &r.assignee); err != nil {
 		return err
@@ -316,7 +316,7 @@ func (o of) among(
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(all, func(h held) bool { return h.id() == r.ID })
+	i := slices.IndexFunc(all, func(h storedAssignment) bool { return h.id() == r.ID })
 	if i < 0 {
 		return rest.NotFound("RoleAssignment", r.ID)
 	}
@@ -324,11 +324,11 @@ func (o of) among(
 	return nil
 }
 
-func (o of) get(ctx context.Context, r *assignmentRequest) (RoleAssignment, error) {
+func (o kindRoutes) get(ctx context.Context, r *assignmentRequest) (RoleAssignment, error) {
 	return o.render(ctx, &r.found), nil
 }
 
-func (o of) unassign(ctx context.Context, r *assignmentRequest) (rest.NoContent, error) {
+func (o kindRoutes) unassign(ctx context.Context, r *assignmentRequest) (rest.NoContent, error) {
 	err := o.Update(ctx, func(tx *docstore.Tx) error {
 		if err := o.among(ctx, tx, r, o.own); err != nil {
 			return err
@@ -346,11 +346,11 @@ func (s *Slice) revoke(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[mo
 	if err := authz.Revoke(ctx, tx, s.Deps, doc); err != nil || doc.Value.Type != model.RoleSuperAdmin {
 		return err
 	}
-	return s.keepSuperAdmin(ctx, tx)
+	return s.requireSuperAdmin(ctx, tx)
 }
 
-// keepSuperAdmin returns an error if no active user is a SUPER_ADMIN.
-func (s *Slice) keepSuperAdmin(ctx context.Context, tx *docstore.Tx) error {
+// requireSuperAdmin returns an error if no active user is a SUPER_ADMIN.
+func (s *Slice) requireSuperAdmin(ctx context.Context, tx *docstore.Tx) error {
 	there, err := authz.ActiveSuperAdmin(ctx, tx, s.Deps, "")
 	if err != nil || there {
 		return err

@@ -38,8 +38,8 @@ var (
 	writeScope = []string{"svc.roles.manage"}
 )
 
-// of serves the operations for one kind of assignees.
-type of struct {
+// kindRoutes serves the operations for one kind of assignees.
+type kindRoutes struct {
 	*Slice
 	kind model.AssigneeKind
 	// at is the path of an assignee, name its name in summaries.
@@ -76,8 +76,8 @@ var (
 	}
 )
 
-func (s *Slice) kinds() []of {
-	return []of{
+func (s *Slice) kinds() []kindRoutes {
+	return []kindRoutes{
 		{s, model.AssigneeUser, "/api/v1/users/{assignee}/roles", "a user", nil},
 		{s, model.AssigneeGroup, "/api/v1/groups/{assignee}/roles", "a group", groupIDs},
 		{s, model.AssigneeClient, "/oauth2/v1/clients/{assignee}/roles", "a client", clientIDs},
@@ -85,7 +85,7 @@ func (s *Slice) kinds() []of {
 }
 
 // id returns the operation id for this kind of assignees.
-func (o of) id(forUsers string) string {
+func (o kindRoutes) id(forUsers string) string {
 	if id, ok := o.ids[forUsers]; ok {
 		return id
 	}
@@ -128,7 +128,7 @@ func (s *Slice) Routes() []rest.Route {
 	return routes
 }
 
-func (o of) assignments() []rest.Route {
+func (o kindRoutes) assignments() []rest.Route {
 	one := o.at + "/{roleAssignmentId}"
 	return []rest.Route{
 		rest.Op[listRequest, rest.Page[RoleAssignment]]{
@@ -159,7 +159,7 @@ type assignee struct {
 
 func (a *assignee) self() *assignee { return a }
 
-func (o of) find(ctx context.Context, q docstore.Reader, a *assignee) (err error) {
+func (o kindRoutes) find(ctx context.Context, q docstore.Reader, a *assignee) (err error) {
 	ref := a.Assignee
 	if o.kind == model.AssigneeUser && ref == callers.Me {
 		ref = rest.Caller(ctx).UserID

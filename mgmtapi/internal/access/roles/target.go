@@ -18,7 +18,7 @@ const targetTag = "Role targets"
 // MaxTargets is the maximum number of targets of an assignment.
 const MaxTargets = 100
 
-func (o of) targets() []rest.Route {
+func (o kindRoutes) targets() []rest.Route {
 	groups, apps := o.at+"/{roleAssignmentId}/targets/groups", o.at+"/{roleAssignmentId}/targets/catalog/apps"
 	group, app := groups+"/{targetGroupId}", apps+"/{appName}"
 	return []rest.Route{
@@ -109,7 +109,7 @@ func (r *assignmentRequest) standard() (*docstore.Doc[model.RoleAssignment], err
 	return r.found.standard, nil
 }
 
-func (o of) listGroups(ctx context.Context, r *targetsRequest) (out rest.Page[GroupTarget], err error) {
+func (o kindRoutes) listGroups(ctx context.Context, r *targetsRequest) (out rest.Page[GroupTarget], err error) {
 	assignment, err := r.standard()
 	if err != nil {
 		return out, err
@@ -123,7 +123,7 @@ func (o of) listGroups(ctx context.Context, r *targetsRequest) (out rest.Page[Gr
 	return out, err
 }
 
-func (o of) listApps(ctx context.Context, r *targetsRequest) (out rest.Page[AppTarget], err error) {
+func (o kindRoutes) listApps(ctx context.Context, r *targetsRequest) (out rest.Page[AppTarget], err error) {
 	assignment, err := r.standard()
 	if err != nil {
 		return out, err
@@ -138,7 +138,7 @@ func (o of) listApps(ctx context.Context, r *targetsRequest) (out rest.Page[AppT
 }
 
 // change changes the targets of an assignment of the assignee itself. A change without effect is not logged.
-func (o of) change(
+func (o kindRoutes) change(
 	ctx context.Context, r *assignmentRequest, fits func(model.RoleType) bool, event audit.Type, about model.LogParty,
 	fn func(*model.RoleAssignment) (changed bool, err error),
 ) error {
@@ -208,7 +208,7 @@ type groupTargetRequest struct {
 
 func (r *groupTargetRequest) self() *groupTargetRequest { return r }
 
-func (o of) findGroup(ctx context.Context, q docstore.Reader, r *groupTargetRequest) (err error) {
+func (o kindRoutes) findGroup(ctx context.Context, q docstore.Reader, r *groupTargetRequest) (err error) {
 	if err := o.findOwn(ctx, q, &r.assignmentRequest); err != nil {
 		return err
 	}
@@ -216,14 +216,14 @@ func (o of) findGroup(ctx context.Context, q docstore.Reader, r *groupTargetRequ
 	return rest.Missing(err, "UserGroup", r.Group)
 }
 
-func (o of) addGroup(ctx context.Context, r *groupTargetRequest) (rest.NoContent, error) {
+func (o kindRoutes) addGroup(ctx context.Context, r *groupTargetRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, o.change(ctx, &r.assignmentRequest, model.RoleType.GroupTargets, audit.RoleTargetAdd, audit.Group(r.group),
 		func(a *model.RoleAssignment) (bool, error) {
 			return add(a, model.RoleTarget{Group: r.Group}), nil
 		})
 }
 
-func (o of) dropGroup(ctx context.Context, r *groupTargetRequest) (rest.NoContent, error) {
+func (o kindRoutes) dropGroup(ctx context.Context, r *groupTargetRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, o.change(ctx, &r.assignmentRequest, model.RoleType.GroupTargets, audit.RoleTargetDelete, audit.Group(r.group),
 		func(a *model.RoleAssignment) (bool, error) {
 			return drop(a, model.RoleTarget{Group: r.Group}, "UserGroup", r.Group)
@@ -237,7 +237,7 @@ type appTypeRequest struct {
 
 func (r *appTypeRequest) self() *appTypeRequest { return r }
 
-func (o of) findAppType(ctx context.Context, q docstore.Reader, r *appTypeRequest) error {
+func (o kindRoutes) findAppType(ctx context.Context, q docstore.Reader, r *appTypeRequest) error {
 	if err := o.findOwn(ctx, q, &r.assignmentRequest); err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func appType(name string) model.LogParty {
 	return model.LogParty{ID: name, Type: audit.TypeApp, AlternateID: name, DisplayName: name}
 }
 
-func (o of) addAppType(ctx context.Context, r *appTypeRequest) (rest.NoContent, error) {
+func (o kindRoutes) addAppType(ctx context.Context, r *appTypeRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, o.change(ctx, &r.assignmentRequest, model.RoleType.AppTargets, audit.RoleTargetAdd, appType(r.Name),
 		func(a *model.RoleAssignment) (bool, error) {
 			whole := model.RoleTarget{AppName: r.Name}
@@ -260,7 +260,7 @@ func (o of) addAppType(ctx context.Context, r *appTypeRequest) (rest.NoContent, 
 		})
 }
 
-func (o of) dropAppType(ctx context.Context, r *appTypeRequest) (rest.NoContent, error) {
+func (o kindRoutes) dropAppType(ctx context.Context, r *appTypeRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, o.change(ctx, &r.assignmentRequest, model.RoleType.AppTargets, audit.RoleTargetDelete, appType(r.Name),
 		func(a *model.RoleAssignment) (bool, error) {
 			return drop(a, model.RoleTarget{AppName: r.Name}, "AppInstance", r.Name)
@@ -277,7 +277,7 @@ type appRequest struct {
 
 func (r *appRequest) self() *appRequest { return r }
 
-func (o of) findApp(ctx context.Context, q docstore.Reader, r *appRequest) (err error) {
+func (o kindRoutes) findApp(ctx context.Context, q docstore.Reader, r *appRequest) (err error) {
 	if err := o.findOwn(ctx, q, &r.assignmentRequest); err != nil {
 		return err
 	}
@@ -288,7 +288,7 @@ func (o of) findApp(ctx context.Context, q docstore.Reader, r *appRequest) (err 
 	return rest.Missing(err, "AppInstance", r.App)
 }
 
-func (o of) addApp(ctx context.Context, r *appRequest) (rest.NoContent, error) {
+func (o kindRoutes) addApp(ctx context.Context, r *appRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, o.change(ctx, &r.assignmentRequest, model.RoleType.AppTargets, audit.RoleTargetAdd,
 		audit.App(r.App, &r.app.Value),
 		func(a *model.RoleAssignment) (bool, error) {
@@ -299,7 +299,7 @@ func (o of) addApp(ctx context.Context, r *appRequest) (rest.NoContent, error) {
 		})
 }
 
-func (o of) dropApp(ctx context.Context, r *appRequest) (rest.NoContent, error) {
+func (o kindRoutes) dropApp(ctx context.Context, r *appRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, o.change(ctx, &r.assignmentRequest, model.RoleType.AppTargets, audit.RoleTargetDelete,
 		audit.App(r.App, &r.app.Value), func(a *model.RoleAssignment) (bool, error) {
 			return drop(a, model.RoleTarget{AppName: r.Name, App: r.App}, "AppInstance", r.App)
@@ -307,7 +307,7 @@ func (o of) dropApp(ctx context.Context, r *appRequest) (rest.NoContent, error) 
 }
 
 // clearApps removes all application targets.
-func (o of) clearApps(ctx context.Context, r *assignmentRequest) (rest.Empty, error) {
+func (o kindRoutes) clearApps(ctx context.Context, r *assignmentRequest) (rest.Empty, error) {
 	return rest.Empty{}, o.change(ctx, r, model.RoleType.AppTargets, audit.RoleTargetDelete, model.LogParty{},
 		func(a *model.RoleAssignment) (bool, error) {
 			changed := len(a.Targets) > 0

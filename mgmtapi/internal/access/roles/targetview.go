@@ -126,7 +126,7 @@ type AnyTarget struct {
 	Links rest.Links `json:"_links" readOnly:"true" doc:"Link to the resource."`
 }
 
-func (o of) listTargets(ctx context.Context, r *assignmentRequest) ([]AnyTarget, error) {
+func (o kindRoutes) listTargets(ctx context.Context, r *assignmentRequest) ([]AnyTarget, error) {
 	assignment, err := r.standard()
 	if err != nil {
 		return nil, err

@@ -105,20 +105,20 @@ func parse(body []byte) (reply, error) {
 	return out, nil
 }
 
-// question is a hook call by the service itself.
-type question struct {
+// hookCall is a hook call by the service itself.
+type hookCall struct {
 	hook docstore.Doc[model.InlineHook]
 	data any
 	// secrets are those in data: they are removed from the log if the endpoint returns them.
 	secrets []string
 	// about are the log targets in addition to the hook.
 	about []model.LogParty
-	// follow validates the commands of the response and records their effects. An error discards all of them.
-	follow func([]Command) error
+	// apply validates the commands of the response and records their effects. An error discards all of them.
+	apply func([]Command) error
 }
 
-// ask calls a hook, applies the response and logs both. The error is a *CallError, a *HookError, a *Refusal, or an internal error.
-func (c *Caller) ask(ctx context.Context, q question) error {
+// callHook calls a hook, applies the response and logs both. The error is a *CallError, a *HookError, a *Refusal, or an internal error.
+func (c *Caller) callHook(ctx context.Context, q hookCall) error {
 	now := c.Now().UTC()
 	body, err := json.Marshal(envelope{
 		Source: rest.URL(ctx, "api", "v1", "inlineHooks", q.hook.ID), EventID: model.NewUUID(), EventTime: now.Format(rest.TimeFormat),
@@ -129,7 +129,7 @@ func (c *Caller) ask(ctx context.Context, q question) error {
 		return fmt.Errorf("hooks: %w", err)
 	}
 	answer, err := c.send(ctx, q.hook, body)
-	c.tell(ctx, audit.HookExecute, q, answer.debug(), err)
+	c.logCall(ctx, audit.HookExecute, q, answer.debug(), err)
 	if err != nil {
 		return err
 	}
@@ -147,9 +147,9 @@ func (c *Caller) ask(ctx context.Context, q question) error {
 	}
 	if err == nil {
 		debug["commands"] = strconv.Itoa(len(said.Commands))
-		err = q.follow(said.Commands)
+		err = q.apply(said.Commands)
 	}
-	c.tell(ctx, audit.HookProcess, q, debug, err)
+	c.logCall(ctx, audit.HookProcess, q, debug, err)
 	return err
 }
 
@@ -161,20 +161,20 @@ func (a Answer) debug() map[string]string {
 	return map[string]string{"status": strconv.Itoa(a.Status), "attempts": strconv.Itoa(a.Attempts)}
 }
 
-// tell writes a log entry in its own transaction: the call happened even if the operation around it is rejected.
-func (c *Caller) tell(ctx context.Context, event audit.Type, q question, debug map[string]string, err error) {
+// logCall writes a log entry in its own transaction: the call happened even if the operation around it is rejected.
+func (c *Caller) logCall(ctx context.Context, event audit.Type, q hookCall, debug map[string]string, err error) {
 	entry := audit.Entry{Type: event, Targets: append([]model.LogParty{audit.InlineHook(q.hook)}, q.about...), Debug: debug}
 	if err != nil {
 		text, public := publicText(err)
 		if !public {
 			c.logger.ErrorContext(ctx, "cannot call inline hook", "hook", q.hook.ID, "error", err)
 		}
-		entry.Failure = harmless(text, q.secrets)
+		entry.Failure = redact(text, q.secrets)
 	}
 	if failure, ok := errors.AsType[*CallError](err); ok {
 		entry.Debug = map[string]string{"status": strconv.Itoa(failure.Status), "attempts": strconv.Itoa(failure.Attempts)}
 		if failure.Excerpt != "" {
-			entry.Debug["answer"] = harmless(failure.Excerpt, q.secrets)
+			entry.Debug["answer"] = redact(failure.Excerpt, q.secrets)
 		}
 	}
 	audit.WriteAlone(ctx, c.Deps, c.logger, entry)
@@ -193,6 +193,6 @@ func publicText(err error) (string, bool) {
 // is a *CallError or an internal error.
 func (c *Caller) Execute(ctx context.Context, hook docstore.Doc[model.InlineHook], body []byte) (Answer, error) {
 	answer, err := c.send(ctx, hook, body)
-	c.tell(ctx, audit.HookExecute, question{hook: hook}, answer.debug(), err)
+	c.logCall(ctx, audit.HookExecute, hookCall{hook: hook}, answer.debug(), err)
 	return answer, err
 }

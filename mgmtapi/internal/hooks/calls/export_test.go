@@ -6,9 +6,9 @@ func Follow(answer []byte, tokens Tokens) (Tokens, error) {
 	if err != nil {
 		return tokens, err
 	}
-	changed, err := copied(tokens)
+	changed, err := cloneTokens(tokens)
 	if err != nil {
 		return tokens, err
 	}
-	return changed, changed.follow(said.Commands)
+	return changed, changed.apply(said.Commands)
 }

@@ -42,8 +42,8 @@ const (
 	tokenEndpoint = "the token endpoint"
 )
 
-// unanswered returns the error of a request without a response.
-func (c *Caller) unanswered(where string, err error) *CallError {
+// noResponse returns the error of a request without a response.
+func (c *Caller) noResponse(where string, err error) *CallError {
 	f := &CallError{Where: where}
 	if refused, ok := errors.AsType[*egress.Error](err); ok {
 		f.Text, f.final = "has an address that is not allowed: "+refused.Error(), true
@@ -64,8 +64,8 @@ func (c *Caller) unanswered(where string, err error) *CallError {
 	return f
 }
 
-// unusable returns the error for an unusable response.
-func unusable(where string, status int, text string, body []byte, secrets []string) *CallError {
+// badResponse returns the error for an unusable response.
+func badResponse(where string, status int, text string, body []byte, secrets []string) *CallError {
 	return &CallError{Where: where, Status: status, Text: text, Excerpt: excerpt(body, secrets)}
 }
 
@@ -75,11 +75,11 @@ func statusText(status int) string {
 
 // excerpt returns the start of a response without the secrets of the request.
 func excerpt(body []byte, secrets []string) string {
-	text := harmless(string(body[:min(len(body), 4*maxExcerpt)]), secrets)
+	text := redact(string(body[:min(len(body), 4*maxExcerpt)]), secrets)
 	return strings.ToValidUTF8(text[:min(len(text), maxExcerpt)], "")
 }
 
-// harmless removes secrets from a text.
-func harmless(text string, secrets []string) string {
+// redact removes secrets from a text.
+func redact(text string, secrets []string) string {
 	return wirelog.NewRedactor(secrets...).Text(text)
 }

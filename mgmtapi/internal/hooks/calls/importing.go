@@ -41,11 +41,11 @@ func (c *Caller) TransformImport(ctx context.Context, i Import) (Import, bool, e
 	decided := i
 	decided.AppProfile, decided.UserProfile = maps.Clone(i.AppProfile), maps.Clone(i.UserProfile)
 	changed := false
-	err = c.ask(ctx, question{
+	err = c.callHook(ctx, hookCall{
 		hook: *hook, about: []model.LogParty{audit.App(i.App.ID, &i.App.Value)}, data: importData(i),
-		follow: func(commands []Command) error {
+		apply: func(commands []Command) error {
 			changed = len(commands) > 0
-			return decided.follow(commands)
+			return decided.apply(commands)
 		},
 	})
 	if err != nil {
@@ -57,10 +57,10 @@ func (c *Caller) TransformImport(ctx context.Context, i Import) (Import, bool, e
 func importData(i Import) map[string]any {
 	return map[string]any{
 		"context": map[string]any{
-			"conflicts":   listed(i.Conflicts),
+			"conflicts":   nonNil(i.Conflicts),
 			"application": map[string]any{"id": i.App.ID, "name": i.App.Value.Name, "label": i.App.Value.Label, "status": i.App.Value.Status},
 			"job":         map[string]any{"id": i.Job, "type": "import:users"},
-			"matches":     listed(i.Matches),
+			"matches":     nonNil(i.Matches),
 			"policy":      []string{},
 		},
 		"action":  map[string]any{"result": i.Action},
@@ -69,16 +69,16 @@ func importData(i Import) map[string]any {
 	}
 }
 
-// listed returns the list, or an empty one instead of nil.
-func listed(texts []string) []string {
+// nonNil returns the list, or an empty one instead of nil.
+func nonNil(texts []string) []string {
 	if texts == nil {
 		return []string{}
 	}
 	return texts
 }
 
-// follow applies commands in order.
-func (i *Import) follow(commands []Command) error {
+// apply applies commands in order.
+func (i *Import) apply(commands []Command) error {
 	for _, command := range commands {
 		var err error
 		switch command.Type {
@@ -99,11 +99,11 @@ func (i *Import) follow(commands []Command) error {
 			}
 			i.User = value.ID
 		case appUserProfileUpdate:
-			i.AppProfile, err = overlaid(i.AppProfile, command)
+			i.AppProfile, err = withAttributes(i.AppProfile, command)
 		case userProfileUpdate:
-			i.UserProfile, err = overlaid(i.UserProfile, command)
+			i.UserProfile, err = withAttributes(i.UserProfile, command)
 		default:
-			return refuse("%s is not a command for imports", shown(command.Type))
+			return refuse("%s is not a command for imports", quoted(command.Type))
 		}
 		if err != nil {
 			return err
@@ -118,8 +118,8 @@ func (i *Import) follow(commands []Command) error {
 	return nil
 }
 
-// overlaid returns a profile with the attributes of a command.
-func overlaid(profile map[string]any, command Command) (map[string]any, error) {
+// withAttributes returns a profile with the attributes of a command.
+func withAttributes(profile map[string]any, command Command) (map[string]any, error) {
 	value, err := decode(command.Value)
 	attributes, isObject := value.(map[string]any)
 	if err != nil || !isObject || !bytes.HasPrefix(command.Value, []byte("{")) {

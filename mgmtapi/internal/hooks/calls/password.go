@@ -32,7 +32,7 @@ func (c *Caller) VerifyPassword(ctx context.Context, user docstore.Doc[model.Use
 		return false, ErrNoHook
 	}
 	decided := unverified
-	err = c.ask(ctx, question{
+	err = c.callHook(ctx, hookCall{
 		hook: *hook, secrets: []string{password}, about: []model.LogParty{audit.User(user)},
 		data: map[string]any{
 			"context": map[string]any{
@@ -41,14 +41,14 @@ func (c *Caller) VerifyPassword(ctx context.Context, user docstore.Doc[model.Use
 			},
 			"action": map[string]any{"credential": unverified},
 		},
-		follow: func(commands []Command) error {
+		apply: func(commands []Command) error {
 			for _, command := range commands {
 				var value struct {
 					Credential string `json:"credential"`
 				}
 				switch {
 				case command.Type != actionUpdate:
-					return refuse("%s is not a command for passwords", shown(command.Type))
+					return refuse("%s is not a command for passwords", quoted(command.Type))
 				case json.Unmarshal(command.Value, &value) != nil || value.Credential != verified && value.Credential != unverified:
 					return refuse("a credential must be %s or %s", verified, unverified)
 				}
@@ -63,8 +63,8 @@ func (c *Caller) VerifyPassword(ctx context.Context, user docstore.Doc[model.Use
 	return err == nil && decided == verified, err
 }
 
-// shown returns a text of a response for a message: quoted and shortened.
-func shown(text string) string {
+// quoted returns a text of a response for a message: quoted and shortened.
+func quoted(text string) string {
 	const longest = 100
 	return "\"" + excerpt([]byte(text[:min(len(text), longest)]), nil) + "\""
 }

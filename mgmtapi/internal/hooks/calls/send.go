@@ -62,7 +62,7 @@ func (c *Caller) attempt(ctx context.Context, hook docstore.Doc[model.InlineHook
 	}
 	status, data, failure := c.post(ctx, hookEndpoint, hook.Value.Channel.URI, header, body)
 	if failure != nil {
-		failure.Excerpt = harmless(failure.Excerpt, []string{secret})
+		failure.Excerpt = redact(failure.Excerpt, []string{secret})
 		return Answer{}, failure, nil
 	}
 	switch {
@@ -70,13 +70,13 @@ func (c *Caller) attempt(ctx context.Context, hook docstore.Doc[model.InlineHook
 		c.forget(hook.ID, secret)
 		fallthrough
 	case status < 200 || status > 299:
-		return Answer{}, unusable(hookEndpoint, status, statusText(status), data, []string{secret}), nil
+		return Answer{}, badResponse(hookEndpoint, status, statusText(status), data, []string{secret}), nil
 	case len(data) > MaxAnswer:
-		return Answer{}, unusable(hookEndpoint, status, textTooLarge, data, []string{secret}), nil
+		return Answer{}, badResponse(hookEndpoint, status, textTooLarge, data, []string{secret}), nil
 	case status == http.StatusNoContent:
 		data = nil
 	case !utf8.Valid(data) || !json.Valid(data):
-		return Answer{}, unusable(hookEndpoint, status, "answered with a body that is not JSON", data, []string{secret}), nil
+		return Answer{}, badResponse(hookEndpoint, status, "answered with a body that is not JSON", data, []string{secret}), nil
 	}
 	return Answer{Status: status, Body: bytes.TrimSpace(data)}, nil, nil
 }
@@ -88,12 +88,12 @@ func (c *Caller) post(ctx context.Context, where, url string, header http.Header
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
-		return 0, nil, c.unanswered(where, err)
+		return 0, nil, c.noResponse(where, err)
 	}
 	request.Header = header
 	response, err := c.client.Do(request)
 	if err != nil {
-		return 0, nil, c.unanswered(where, err)
+		return 0, nil, c.noResponse(where, err)
 	}
 	defer response.Body.Close()
 	limit := int64(MaxAnswer + 1)
@@ -105,7 +105,7 @@ func (c *Caller) post(ctx context.Context, where, url string, header http.Header
 		if response.StatusCode < 200 || response.StatusCode > 299 { // the status suffices
 			return response.StatusCode, data, nil
 		}
-		return 0, nil, c.unanswered(where, err)
+		return 0, nil, c.noResponse(where, err)
 	}
 	return response.StatusCode, data, nil
 }

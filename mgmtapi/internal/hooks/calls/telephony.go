@@ -49,9 +49,9 @@ func (c *Caller) DeliverMessage(ctx context.Context, user docstore.Doc[model.Use
 		return false, err
 	}
 	delivered := false
-	asked := c.ask(ctx, question{
+	asked := c.callHook(ctx, hookCall{
 		hook: *hook, secrets: []string{m.Text, m.Link, m.Code}, about: []model.LogParty{audit.User(user)}, data: messageData(ctx, user, m),
-		follow: func(commands []Command) (err error) {
+		apply: func(commands []Command) (err error) {
 			delivered, err = deliveredBy(commands)
 			return err
 		},
@@ -87,7 +87,7 @@ func deliveredBy(commands []Command) (bool, error) {
 	delivered := false
 	for _, command := range commands {
 		if command.Type != telephonyAction {
-			return false, refuse("%s is not a command for telephony", shown(command.Type))
+			return false, refuse("%s is not a command for telephony", quoted(command.Type))
 		}
 		var tried []struct {
 			Status string `json:"status"`

@@ -78,13 +78,13 @@ func (c *Caller) TransformTokens(ctx context.Context, id string, about TokenCont
 	if err != nil || found == nil || found.Value.Status != model.HookActive || found.Value.Type != model.HookTokenTransform {
 		return tokens, err
 	}
-	changed, err := copied(tokens)
+	changed, err := cloneTokens(tokens)
 	if err != nil {
 		return tokens, err
 	}
-	err = c.ask(ctx, question{
+	err = c.callHook(ctx, hookCall{
 		hook: *found, data: tokenData(ctx, about, tokens), about: about.Target,
-		follow: func(commands []Command) error { return changed.follow(commands) },
+		apply: func(commands []Command) error { return changed.apply(commands) },
 	})
 	if err != nil {
 		return tokens, err
@@ -125,8 +125,8 @@ func (t *Token) shown() map[string]any {
 	}
 }
 
-// copied returns a copy for changes, with the claims as decoded JSON.
-func copied(tokens Tokens) (Tokens, error) {
+// cloneTokens returns a copy for changes, with the claims as decoded JSON.
+func cloneTokens(tokens Tokens) (Tokens, error) {
 	for _, t := range []**Token{&tokens.Identity, &tokens.Access} {
 		if *t == nil {
 			continue
@@ -155,8 +155,8 @@ type patch struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// follow applies commands.
-func (t *Tokens) follow(commands []Command) error {
+// apply applies commands.
+func (t *Tokens) apply(commands []Command) error {
 	for _, command := range commands {
 		var token *Token
 		switch command.Type {
@@ -165,7 +165,7 @@ func (t *Tokens) follow(commands []Command) error {
 		case accessPatch:
 			token = t.Access
 		default:
-			return refuse("%s is not a command for tokens", shown(command.Type))
+			return refuse("%s is not a command for tokens", quoted(command.Type))
 		}
 		if token == nil {
 			return refuse("%s is for a token that is not issued", command.Type)
@@ -179,16 +179,16 @@ func (t *Tokens) follow(commands []Command) error {
 				return err
 			}
 		}
-		if err := token.bounded(); err != nil {
+		if err := token.checkSize(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// bounded returns an error if the claims are too large or nested too deep.
-func (t *Token) bounded() error {
-	if deeper(t.Claims, MaxClaimsDepth) {
+// checkSize returns an error if the claims are too large or nested too deep.
+func (t *Token) checkSize() error {
+	if exceedsDepth(t.Claims, MaxClaimsDepth) {
 		return refuse("the claims of the token would be nested more than %d deep", MaxClaimsDepth)
 	}
 	text, err := json.Marshal(t.Claims)
@@ -201,8 +201,8 @@ func (t *Token) bounded() error {
 	return nil
 }
 
-// deeper reports whether objects and arrays are nested more than levels deep.
-func deeper(value any, levels int) bool {
+// exceedsDepth reports whether objects and arrays are nested more than levels deep.
+func exceedsDepth(value any, levels int) bool {
 	var inner []any
 	switch v := value.(type) {
 	case map[string]any:
@@ -212,7 +212,7 @@ func deeper(value any, levels int) bool {
 	default:
 		return false
 	}
-	return levels == 0 || slices.ContainsFunc(inner, func(v any) bool { return deeper(v, levels-1) })
+	return levels == 0 || slices.ContainsFunc(inner, func(v any) bool { return exceedsDepth(v, levels-1) })
 }
 
 func (t *Token) apply(p patch) error {
@@ -221,7 +221,7 @@ func (t *Token) apply(p patch) error {
 	}
 	segments, ok := pointer(p.Path)
 	if !ok || len(segments) < 2 || segments[0] != "claims" || segments[1] == "" {
-		return refuse("%s is not the path of a claim", shown(p.Path))
+		return refuse("%s is not the path of a claim", quoted(p.Path))
 	}
 	if slices.Contains(fixedClaims, segments[1]) {
 		return refuse("the claim %s cannot be changed", segments[1])
@@ -230,12 +230,12 @@ func (t *Token) apply(p patch) error {
 	if p.Op != opRemove {
 		var err error
 		if value, err = decode(p.Value); err != nil {
-			return refuse("%s on %s has no value", shown(p.Op), shown(p.Path))
+			return refuse("%s on %s has no value", quoted(p.Op), quoted(p.Path))
 		}
 	}
 	changed, text := change(t.Claims, segments[1:], p.Op, value)
 	if text != "" {
-		return refuse("%s on %s: %s", shown(p.Op), shown(p.Path), text)
+		return refuse("%s on %s: %s", quoted(p.Op), quoted(p.Path), text)
 	}
 	t.Claims = changed.(map[string]any) //nolint:forcetypeassert // an object stays one
 	return nil

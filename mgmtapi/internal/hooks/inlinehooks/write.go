@@ -85,7 +85,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (out InlineHook, e
 		if n >= MaxHooks {
 			return rest.Invalid("inlineHooks", "There can be at most %d inline hooks", MaxHooks)
 		}
-		if err := s.keyStays(ctx, tx, &hook.Channel); err != nil {
+		if err := s.checkKeyExists(ctx, tx, &hook.Channel); err != nil {
 			return err
 		}
 		if hook.Turn, err = s.NextHookTurn(ctx, tx, hook.Type); err != nil {
@@ -101,8 +101,8 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (out InlineHook, e
 	return out, err
 }
 
-// keyStays returns an error if the hook key was deleted since the channel was checked.
-func (s *Slice) keyStays(ctx context.Context, tx *docstore.Tx, c *model.HookChannel) error {
+// checkKeyExists returns an error if the hook key was deleted since the channel was checked.
+func (s *Slice) checkKeyExists(ctx context.Context, tx *docstore.Tx, c *model.HookChannel) error {
 	if c.HookKey == "" {
 		return nil
 	}

@@ -36,8 +36,8 @@ type ClientInput struct {
 	model.AppOAuthSettings
 }
 
-// settle sets the defaults of absent members (RFC 7591 section 2) and records errors.
-func (in *ClientInput) settle(causes *rest.Causes) {
+// applyDefaults sets the defaults of absent members (RFC 7591 section 2) and records errors.
+func (in *ClientInput) applyDefaults(causes *rest.Causes) {
 	s := &in.AppOAuthSettings
 	if in.Method == "" {
 		in.Method = model.AuthSecretBasic
@@ -100,7 +100,7 @@ type createClientRequest struct {
 
 // checkCreateClient validates the settings.
 func checkCreateClient(_ context.Context, r *createClientRequest, causes *rest.Causes) error {
-	r.Body.settle(causes)
+	r.Body.applyDefaults(causes)
 	return nil
 }
 
@@ -120,7 +120,7 @@ func (s *Slice) createClient(ctx context.Context, r *createClientRequest) (Clien
 		if doc, err = s.Apps.Insert(ctx, tx, id, app); err != nil {
 			return err
 		}
-		return s.told(ctx, tx, audit.AppCreate, doc, model.AppChanged{App: id})
+		return s.logChange(ctx, tx, audit.AppCreate, doc, model.AppChanged{App: id})
 	})
 	if err != nil {
 		return Client{}, err
@@ -143,8 +143,9 @@ func (s *Slice) giveSecret(app string, client *model.AppOAuthClient) (string, er
 	return secret, err
 }
 
-// told logs a change of the application of a client and publishes it to the other slices.
-func (s *Slice) told(ctx context.Context, tx *docstore.Tx, event audit.Type, doc docstore.Doc[model.App], change model.AppChanged) error {
+// logChange logs a change of the application of a client and publishes it to the other slices.
+func (s *Slice) logChange(ctx context.Context, tx *docstore.Tx, event audit.Type, doc docstore.Doc[model.App],
+	change model.AppChanged) error {
 	if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: event, Targets: []model.LogParty{audit.App(doc.ID, &doc.Value)}}); err != nil {
 		return err
 	}
@@ -176,7 +177,7 @@ type replaceClientRequest struct {
 
 // checkReplaceClient validates the settings.
 func checkReplaceClient(_ context.Context, r *replaceClientRequest, causes *rest.Causes) error {
-	r.Body.settle(causes)
+	r.Body.applyDefaults(causes)
 	if r.Body.ID != "" && r.Body.ID != r.Client {
 		causes.Add("client_id", "The client_id must be the same as in the path")
 	}
@@ -199,7 +200,7 @@ func (s *Slice) replaceClient(ctx context.Context, r *replaceClientRequest) (Cli
 		if r.found, err = s.Apps.Update(ctx, tx, r.found.ID, r.found.Rev, app); err != nil {
 			return err
 		}
-		return s.told(ctx, tx, audit.AppUpdate, r.found, model.AppChanged{App: r.found.ID})
+		return s.logChange(ctx, tx, audit.AppUpdate, r.found, model.AppChanged{App: r.found.ID})
 	})
 	if err != nil {
 		return Client{}, err
@@ -215,6 +216,6 @@ func (s *Slice) deleteClient(ctx context.Context, t *clientTarget) (rest.NoConte
 		if err := s.Apps.Delete(ctx, tx, t.found.ID); err != nil {
 			return err
 		}
-		return s.told(ctx, tx, audit.AppDelete, t.found, model.AppDeleted(t.found))
+		return s.logChange(ctx, tx, audit.AppDelete, t.found, model.AppDeleted(t.found))
 	})
 }

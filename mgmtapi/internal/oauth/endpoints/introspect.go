@@ -12,8 +12,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/tokens"
 )
 
-// presented is a token in an introspection or revocation request.
-type presented struct {
+// presentedToken is a token in an introspection or revocation request.
+type presentedToken struct {
 	tokens.Credentials
 	Token string `form:"token" max:"32768" required:"true" writeOnly:"true" doc:"The token."`
 	Hint  string `form:"token_type_hint" max:"100" doc:"access_token or refresh_token. Has no effect: both kinds are searched."`
@@ -21,15 +21,15 @@ type presented struct {
 
 type introspectRequest struct {
 	serverRequest
-	presented
+	presentedToken
 }
 
 type revokeRequest struct {
 	serverRequest
-	presented
+	presentedToken
 }
 
-type orgPresented struct{ presented }
+type orgPresented struct{ presentedToken }
 
 // place is the server of the endpoint.
 type place struct {
@@ -83,7 +83,7 @@ type Introspection struct {
 }
 
 // authenticate returns the client that presents a token to the endpoint. A rejection is logged as the event.
-func (s *Slice) authenticate(ctx context.Context, r *presented, at place, endpoint string, event audit.Type) (docstore.Doc[model.App],
+func (s *Slice) authenticate(ctx context.Context, r *presentedToken, at place, endpoint string, event audit.Type) (docstore.Doc[model.App],
 	error) {
 	client, err := s.clients.Authenticate(ctx, r.Credentials, at.audiences(endpoint)...)
 	if err != nil {
@@ -93,14 +93,14 @@ func (s *Slice) authenticate(ctx context.Context, r *presented, at place, endpoi
 }
 
 func (s *Slice) introspect(ctx context.Context, r *introspectRequest) (Introspection, error) {
-	return s.introspectAt(ctx, &r.presented, r.place(ctx))
+	return s.introspectAt(ctx, &r.presentedToken, r.place(ctx))
 }
 
 func (s *Slice) introspectOrg(ctx context.Context, r *orgPresented) (Introspection, error) {
-	return s.introspectAt(ctx, &r.presented, orgPlace(ctx))
+	return s.introspectAt(ctx, &r.presentedToken, orgPlace(ctx))
 }
 
-func (s *Slice) introspectAt(ctx context.Context, r *presented, at place) (Introspection, error) {
+func (s *Slice) introspectAt(ctx context.Context, r *presentedToken, at place) (Introspection, error) {
 	client, err := s.authenticate(ctx, r, at, "introspect", audit.TokenRefuse)
 	if err != nil {
 		return Introspection{}, err
@@ -153,15 +153,15 @@ func (s *Slice) introspectRefresh(ctx context.Context, at place, doc docstore.Do
 }
 
 func (s *Slice) revoke(ctx context.Context, r *revokeRequest) (rest.NoContent, error) {
-	return rest.NoContent{}, s.revokeAt(ctx, &r.presented, r.place(ctx))
+	return rest.NoContent{}, s.revokeAt(ctx, &r.presentedToken, r.place(ctx))
 }
 
 func (s *Slice) revokeOrg(ctx context.Context, r *orgPresented) (rest.NoContent, error) {
-	return rest.NoContent{}, s.revokeAt(ctx, &r.presented, orgPlace(ctx))
+	return rest.NoContent{}, s.revokeAt(ctx, &r.presentedToken, orgPlace(ctx))
 }
 
 // revokeAt revokes a token of the client. An invalid token is not an error (RFC 7009 section 2.2); a token of another client is.
-func (s *Slice) revokeAt(ctx context.Context, r *presented, at place) error {
+func (s *Slice) revokeAt(ctx context.Context, r *presentedToken, at place) error {
 	client, err := s.authenticate(ctx, r, at, "revoke", at.event)
 	if err != nil {
 		return err

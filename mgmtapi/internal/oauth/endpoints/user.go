@@ -42,7 +42,7 @@ func (s *Slice) signIn(ctx context.Context, r *tokenRequest, client docstore.Doc
 		return nil, errCredentials // the event of the hook has the reason
 	}
 	if !right {
-		return nil, s.wrong(ctx, known.ID, r, client)
+		return nil, s.wrongPassword(ctx, known.ID, r, client)
 	}
 	rule, err := s.SignOnRuleFor(ctx, s.Store.Reader(), known.ID)
 	if err != nil {
@@ -57,8 +57,8 @@ func (s *Slice) signIn(ctx context.Context, r *tokenRequest, client docstore.Doc
 	return tokens.FindPerson(ctx, s.Deps, s.Store.Reader(), client.ID, known)
 }
 
-// wrong counts and logs a wrong password, and returns the error. A locked-out user gets the same error without a comparison.
-func (s *Slice) wrong(ctx context.Context, user string, r *tokenRequest, client docstore.Doc[model.App]) error {
+// wrongPassword counts and logs a wrong password, and returns the error. A locked-out user gets the same error without a comparison.
+func (s *Slice) wrongPassword(ctx context.Context, user string, r *tokenRequest, client docstore.Doc[model.App]) error {
 	party := audit.Client(client)
 	var counted bool
 	err := s.Update(ctx, func(tx *docstore.Tx) error {

@@ -59,28 +59,28 @@ func (s *Slice) showGrant(ctx context.Context, q docstore.Reader, doc docstore.D
 	return out, nil
 }
 
-// held is a request about the consents of a user.
-type held struct {
+// consentsRequest is a request about the consents of a user.
+type consentsRequest struct {
 	paging
 	Scope string `query:"scopeId" doc:"Id of a scope: lists only its consents."`
 }
 
 type userGrantsRequest struct {
 	userRequest
-	held
+	consentsRequest
 }
 
 type clientGrantsRequest struct {
 	userClientRequest
-	held
+	consentsRequest
 }
 
 func (s *Slice) grantsOfUser(ctx context.Context, r *userGrantsRequest) (rest.Page[Grant], error) {
-	return s.grants(ctx, docstore.Eq(model.ConsentByUser, r.id), &r.held)
+	return s.grants(ctx, docstore.Eq(model.ConsentByUser, r.id), &r.consentsRequest)
 }
 
 func (s *Slice) grantsForClient(ctx context.Context, r *clientGrantsRequest) (rest.Page[Grant], error) {
-	return s.grants(ctx, r.consents(), &r.held)
+	return s.grants(ctx, r.consents(), &r.consentsRequest)
 }
 
 // consents returns the condition for the consents of the user for the client.
@@ -88,7 +88,7 @@ func (r *userClientRequest) consents() docstore.Cond {
 	return docstore.All(docstore.Eq(model.ConsentByUser, r.id), docstore.Eq(model.ConsentByClient, r.Client))
 }
 
-func (s *Slice) grants(ctx context.Context, where docstore.Cond, h *held) (out rest.Page[Grant], err error) {
+func (s *Slice) grants(ctx context.Context, where docstore.Cond, h *consentsRequest) (out rest.Page[Grant], err error) {
 	query := docstore.Query[model.Consent]{
 		Where: docstore.All(where, docstore.Eq(model.ConsentByStatus, string(model.TokenActive))), After: h.After, Limit: h.Limit,
 	}
