@@ -22,7 +22,8 @@
 //
 // The following rules override the table, because without them a role could be extended to a more powerful one (protect.go):
 //
-//   - Only a SUPER_ADMIN changes a user or a group that has a role, or an application that has a role or was granted scopes of this API. An ORG_ADMIN may also change users whose roles permit no more than its own.
+//   - Only a SUPER_ADMIN changes a user or a group that has a role, or an application that has a role or was granted scopes of this
+//     API. An ORG_ADMIN may also change users whose roles permit no more than its own.
 //   - Only a SUPER_ADMIN grants such scopes.
 //   - No caller gains the permission to change a user by adding the user to a group or removing it from one.
 //

@@ -147,7 +147,8 @@ func TestRole_LimitedByGroupTargets(t *testing.T) {
 		a := administrator(t, w.Env, "targeted", "USER_ADMIN")
 		w.Run(t,
 			a.may("GET /api/v1/users/"+w.out, ""),
-			apitest.Step{Name: "the first target limits the role", Do: "PUT /api/v1/users/" + a.id + "/roles/KVJUKUS7IFCE2SKO/targets/groups/" + w.inner,
+			apitest.Step{Name: "the first target limits the role",
+				Do:     "PUT /api/v1/users/" + a.id + "/roles/KVJUKUS7IFCE2SKO/targets/groups/" + w.inner,
 				Status: 204},
 			a.may("GET /api/v1/users/"+w.in, ""),
 			a.may("GET /api/v1/users/inside", ""),
@@ -266,7 +267,8 @@ func TestRole_LimitedByResourceSet(t *testing.T) {
 				Save: map[string]string{"res": "resources.0.id"}},
 			apitest.Step{Do: "DELETE /api/v1/iam/resource-sets/group/resources/{{res}}", Status: 204},
 			groups.mayNot("GET /api/v1/groups/"+w.inner, ""),
-			apitest.Step{Name: "a resource added to the set", Do: "PATCH /api/v1/iam/resource-sets/group/resources", Body: `{"additions":["/api/v1/groups"]}`},
+			apitest.Step{Name: "a resource added to the set", Do: "PATCH /api/v1/iam/resource-sets/group/resources",
+				Body: `{"additions":["/api/v1/groups"]}`},
 			groups.may("GET /api/v1/groups/"+w.outer, ""),
 			groups.may("POST /api/v1/groups", `{"profile":{"name":"Theirs"}}`),
 			apitest.Step{Name: "a removed permission", Do: "DELETE /api/v1/iam/roles/group/permissions/svc.groups.manage", Status: 204},
@@ -304,8 +306,9 @@ func TestResourceSet_ExcludesResources(t *testing.T) {
 		apitest.Step{Name: "another group can be deleted", Do: "DELETE /api/v1/groups/" + w.outer, Status: 204},
 		a.mayNot("GET /api/v1/users/"+w.in, ""),
 		a.may("GET /api/v1/groups", "", equal(map[string]any{"#": 2})),
-		apitest.Step{Name: "only resources of a collection can be excluded from it", Do: "POST /api/v1/iam/resource-sets/most/resources", Status: 400,
-			Code: "E0000001",
+		apitest.Step{Name: "only resources of a collection can be excluded from it", Do: "POST /api/v1/iam/resource-sets/most/resources",
+			Status: 400,
+			Code:   "E0000001",
 			Body: `{"resourceOrnOrUrl":"/api/v1/authorizationServers","conditions":{"Exclude":{"svc:ORN":["` + names + ":groups:" + w.inner +
 				`"]}}}`},
 	)
@@ -367,7 +370,8 @@ func TestConditions_HideAndForbidAttributes(t *testing.T) {
 		apitest.Step{Do: "GET " + user, Equal: map[string]any{"profile.costCenter": "42"}},
 		apitest.Step{Do: "PUT /api/v1/iam/roles/veiled/permissions/svc.users.read", Body: condition("exclude", "city")},
 		a.may("GET "+user, "", equal(map[string]any{"profile.costCenter": "42"}), lacks("profile.city")),
-		apitest.Step{Name: "another role shows more attributes", Do: "POST /api/v1/users/" + a.id + "/roles", Body: `{"type":"REPORT_ADMIN"}`, Status: 201},
+		apitest.Step{Name: "another role shows more attributes", Do: "POST /api/v1/users/" + a.id + "/roles", Body: `{"type":"REPORT_ADMIN"}`,
+			Status: 201},
 		a.may("GET "+user, "", equal(map[string]any{"profile.city": "Bonn"})),
 	)
 }

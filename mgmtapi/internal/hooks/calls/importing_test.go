@@ -30,9 +30,10 @@ func TestTransformImport_RejectsForbiddenCommands(t *testing.T) {
 	}
 	const allowed = `{"type":"com.svc.user.profile.update","value":{"lastName":"King"}}`
 	for name, c := range map[string]struct{ command, reason string }{
-		"of token hooks":           {`{"type":"com.svc.access.patch","value":[]}`, `"com.svc.access.patch" is not a command for imports`},
-		"without a type":           {`{"value":{}}`, `"" is not a command for imports`},
-		"an unknown result":        {`{"type":"com.svc.action.update","value":{"result":"DELETE_USER"}}`, "a result must be CREATE_USER or LINK_USER"},
+		"of token hooks": {`{"type":"com.svc.access.patch","value":[]}`, `"com.svc.access.patch" is not a command for imports`},
+		"without a type": {`{"value":{}}`, `"" is not a command for imports`},
+		"an unknown result": {`{"type":"com.svc.action.update","value":{"result":"DELETE_USER"}}`,
+			"a result must be CREATE_USER or LINK_USER"},
 		"no result":                {`{"type":"com.svc.action.update"}`, "a result must be CREATE_USER or LINK_USER"},
 		"a link without a user":    {`{"type":"com.svc.action.update","value":{"result":"LINK_USER"}}`, "LINK_USER needs a user"},
 		"a user without an id":     {`{"type":"com.svc.user.update","value":{}}`, "com.svc.user.update needs the id of a user"},
