@@ -42,7 +42,7 @@ func TestInlineHooks_TrustConfiguredCA(t *testing.T) {
 		_, err := execute(t, sandbox.Options{})
 		require.ErrorContains(t, err, "E0000137")
 		require.ErrorContains(t, err,
-			"certificate signed by unknown authority; trusted are the certificates of the system and those of --hook-ca")
+			"certificate signed by unknown authority; trusted certificates: those of the system and of --hook-ca")
 		endpoint.Called(1)
 	})
 	for name, text := range map[string]string{"no certificate": "nothing", "no file": ""} {

@@ -203,7 +203,7 @@ func TestSet_RejectsInvalidResources(t *testing.T) {
 		apitest.Step{Do: "GET " + sets, Equal: map[string]any{"resource-sets.#": 0}},
 		apitest.Step{Name: "the log shows the rejection",
 			Do:    "GET /api/v1/logs?filter=eventType+eq+%22iam.resourceset.resources.add%22+and+outcome.result+eq+%22FAILURE%22&limit=1000",
-			Equal: map[string]any{"#": 23, "1.outcome.reason": `resources: "users" is not a URL of this organisation`}},
+			Equal: map[string]any{"#": 23, "1.outcome.reason": `resources: "users" is not a URL of this organization`}},
 		apitest.Step{Name: "resources that the API does not serve are stored", Do: "POST " + sets,
 			Body: `{"label":"S","description":"x","resources":["orn:svc:idp:` + org + `:customizations","orn:svc:workflow:` + org +
 				`:flows","orn:svc:iam:` + org + `:contained_resources","/api/v1/authorizationServers"]}`},
@@ -246,7 +246,7 @@ func TestBinding_Lifecycle(t *testing.T) {
 				Equal: map[string]any{"#": 1, "0.id": "{{m2}}", "0.type": "CUSTOM", "0.label": "R", "0.role": "{{r}}", "0.resource-set": "{{s}}"},
 				Has:   []string{"0._links.member", "0._links.permissions"}},
 			apitest.Step{Name: "a bound role cannot be deleted", Do: "DELETE " + roles + "/R", Status: 400, Code: "E0000001",
-				Causes: []string{"roleIdOrLabel: The role is bound on the resource sets S"}},
+				Causes: []string{"roleIdOrLabel: The role is bound to the resource sets S"}},
 			apitest.Step{Do: "DELETE " + sets + "/S/bindings/R/members/{{m2}}", Status: 204},
 			apitest.Step{Do: "DELETE " + sets + "/S/bindings/R/members/{{m2}}", Status: 404, Code: "E0000007"},
 			apitest.Step{Do: "PATCH " + sets + "/S/bindings/R/members", Body: `{"additions":["{{bobs}}"]}`, Has: []string{"_links.self"}},

@@ -125,7 +125,7 @@ func TestLog_RecordsRejectedRequests(t *testing.T) {
 				Equal: map[string]any{
 					"0.severity": "WARN", "0.target.0.id": "groups", "0.actor.id": "unknown",
 					"0.outcome.reason": "The limit of 1 requests a minute was exceeded",
-					"1.actor.id":       "unknown", "1.outcome.reason": "The token is not known", "1.target.#": 0,
+					"1.actor.id":       "unknown", "1.outcome.reason": "The token is unknown", "1.target.#": 0,
 					"2.actor.alternateId": "isaac@example.com", "2.target.0.displayName": "ci", "2.outcome.reason": "The owner of the token is not active",
 				}},
 		)

@@ -13,15 +13,15 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Reserved says whether a claim is the server's own: nobody else can set it.
+// Reserved reports whether only the server sets a claim.
 func Reserved(claim string) bool { return slices.Contains(reserved, claim) }
 
 var reserved = []string{"iss", "aud", "exp", "iat", "jti", "ver", "cid", "scp", "uid"}
 
-// reservedIdentity are the claims of ID tokens that are the server's own, beside reserved.
+// reservedIdentity are the additional claims of ID tokens that only the server sets.
 var reservedIdentity = []string{"sub", "amr", "auth_time", "at_hash", "nonce", "idp"}
 
-// Names are what the expressions of claims can refer to.
+// Names returns the names that the expressions of claims can use.
 func Names(ctx context.Context, d model.Deps, q docstore.Reader) (expression.Names, error) {
 	user := map[string]expression.Kind{"id": expression.String}
 	for _, name := range model.UserAttributes() {
@@ -55,22 +55,22 @@ func Names(ctx context.Context, d model.Deps, q docstore.Reader) (expression.Nam
 	}, err
 }
 
-// CheckExpression says what is wrong with the expression of a claim, nil for nothing.
+// CheckExpression returns the error in the expression of a claim, nil if it is valid.
 func CheckExpression(text string, names expression.Names) error {
 	_, err := expression.Compile(text, names)
 	return err
 }
 
-// maxPrograms is how many compiled expressions are kept.
+// maxPrograms is the maximum number of cached compiled expressions.
 const maxPrograms = 1000
 
-// programs keeps compiled expressions by their texts.
+// programs caches compiled expressions by their source.
 type programs struct {
 	mu     sync.Mutex
 	byText map[string]*expression.Program
 }
 
-// get returns a compiled expression, nil when it does not compile any more, because an attribute is gone.
+// get returns a compiled expression. It returns nil for an expression that no longer compiles because an attribute was deleted.
 func (p *programs) get(text string, names func() (expression.Names, error)) (*expression.Program, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +92,7 @@ func (p *programs) get(text string, names func() (expression.Names, error)) (*ex
 	return program, nil
 }
 
-// values are what the expressions of claims are evaluated with.
+// values returns the values for the expressions of claims.
 func (r *Request) values(org string) expression.Values {
 	app := r.Client.Value
 	v := expression.Values{Objects: map[string]map[string]any{
@@ -123,7 +123,7 @@ func (r *Request) values(org string) expression.Values {
 	return v
 }
 
-// claims evaluates the claims of a type for what was granted. A claim without a value is left out.
+// claims evaluates the claims of a type for the granted scopes. Claims without a value are omitted.
 func (i *Issuer) claims(ctx context.Context, r *Request, claimType string, into map[string]any) error {
 	names := func() (expression.Names, error) { return Names(ctx, i.Deps, i.Store.Reader()) }
 	var values *expression.Values
@@ -151,7 +151,7 @@ func (i *Issuer) claims(ctx context.Context, r *Request, claimType string, into 
 			}
 			values = new(r.values(org))
 		}
-		// What does not fit together for this user is no value.
+		// An expression that fails for this user yields no value.
 		if value, err := program.Eval(*values); err == nil && value != nil {
 			into[c.Name] = value
 		}
@@ -159,8 +159,8 @@ func (i *Issuer) claims(ctx context.Context, r *Request, claimType string, into 
 	return nil
 }
 
-// applies says whether a claim is in a token: its scopes were granted, and an ID token that is issued beside an access token is
-// told no more than must be.
+// applies reports whether a claim is in a token: one of its scopes must be granted. An ID token issued together with an access token
+// contains only the claims marked as always included.
 func applies(c *model.AuthClaim, granted []string) bool {
 	if c.ClaimType == model.ClaimIdentity && !c.Always {
 		return false
@@ -168,7 +168,7 @@ func applies(c *model.AuthClaim, granted []string) bool {
 	return len(c.Scopes) == 0 || slices.ContainsFunc(c.Scopes, func(scope string) bool { return slices.Contains(granted, scope) })
 }
 
-// matching are the names of the groups that a claim asks for.
+// matching returns the names of the groups that match a claim.
 func matching(c *model.AuthClaim, groups []docstore.Doc[model.Group]) []string {
 	match := Comparison(c.Filter, c.Value)
 	out := []string{}
@@ -181,8 +181,8 @@ func matching(c *model.AuthClaim, groups []docstore.Doc[model.Group]) []string {
 	return out
 }
 
-// Comparison is how the names of groups are compared with the value of a claim; nil when the comparison is not known or the value is
-// no regular expression.
+// Comparison returns the function that compares the names of groups with the value of a claim. It is nil if the kind is unknown or the
+// value is not a regular expression.
 func Comparison(kind, value string) func(name string) bool {
 	switch kind {
 	case model.GroupsStartWith:
@@ -201,10 +201,10 @@ func Comparison(kind, value string) func(name string) bool {
 	return nil
 }
 
-// ReservedIdentity says whether a claim of ID tokens is the server's own beside those of Reserved.
+// ReservedIdentity reports whether only the server sets a claim of ID tokens, in addition to the claims of Reserved.
 func ReservedIdentity(claim string) bool { return slices.Contains(reservedIdentity, claim) }
 
-// orgID is the id of the organisation, which never changes.
+// orgID returns the id of the organization, which never changes.
 func (i *Issuer) orgID(ctx context.Context) (string, error) {
 	if id, ok := i.org.Load().(string); ok {
 		return id, nil

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
-	exact "github.com/go-jose/go-jose/v4/json" // names of claims are case-sensitive, and none comes twice
+	exact "github.com/go-jose/go-jose/v4/json" // case-sensitive member names, and no repeated ones
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
@@ -23,22 +23,22 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Credentials are how an OAuth client says who it is. They are embedded in the requests of OAuth endpoints.
+// Credentials are the authentication of an OAuth client. They are embedded in the requests of OAuth endpoints.
 type Credentials struct {
 	Authorization string `header:"Authorization" doc:"Basic with client_id and client_secret."`
 	ClientID      string `form:"client_id" max:"200" doc:"Id of the client."`
 	ClientSecret  string `form:"client_secret" max:"200" writeOnly:"true" doc:"Secret of the client."`
 	AssertionType string `form:"client_assertion_type" doc:"urn:ietf:params:oauth:client-assertion-type:jwt-bearer with client_assertion."`
-	Assertion     string `form:"client_assertion" max:"32768" writeOnly:"true" doc:"JWT that the client has signed (RFC 7523)."`
+	Assertion     string `form:"client_assertion" max:"32768" writeOnly:"true" doc:"JWT signed by the client (RFC 7523)."`
 }
 
-// AssertionBearer is the one type of assertions.
+// AssertionBearer is the only assertion type.
 const AssertionBearer = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
-// Bounds of assertions.
+// Limits of assertions.
 const (
 	maxAssertionAge = time.Hour   // from now to its exp
-	assertionSkew   = time.Minute // by which clocks may differ
+	assertionSkew   = time.Minute // maximum clock difference
 	maxJTI          = 255
 )
 
@@ -48,15 +48,15 @@ type Clients struct {
 	Secrets seal.Secrets
 }
 
-// refusal is why a client is not believed: for the log, and the caller.
+// refusal is the reason for rejecting a client, for the log and the caller.
 type refusal struct {
-	client string // as it was claimed, empty when nothing was
+	client string // as claimed, empty if none
 	why    string
 }
 
 func (r *refusal) Error() string { return r.why }
 
-// Claimed returns the client_id that a refused client claimed to have.
+// Claimed returns the client_id that a rejected client claimed.
 func Claimed(err error) string {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r.client
@@ -64,8 +64,8 @@ func Claimed(err error) string {
 	return ""
 }
 
-// Authenticate returns the client that sent the credentials. audiences are what an assertion may be meant for. The error of a client that
-// is not believed is an *rest.OAuthError, which Claimed tells more of.
+// Authenticate returns the client that sent the credentials. audiences are the accepted audiences of an assertion. The error of a rejected
+// client is a *rest.OAuthError; Claimed returns its client_id.
 func (c *Clients) Authenticate(ctx context.Context, sent Credentials, audiences ...string) (docstore.Doc[model.App], error) {
 	id, method, err := sent.method()
 	if err != nil {
@@ -96,7 +96,7 @@ func (c *Clients) Authenticate(ctx context.Context, sent Credentials, audiences 
 	case app.Value.Status != model.AppActive:
 		return app, refuse("The client is not active.")
 	case app.Value.Credentials.OAuthClient.AuthMethod != method:
-		return app, refuse("The client authenticates with another method than " + string(method) + ".")
+		return app, refuse("The client is not registered for the authentication method " + string(method) + ".")
 	}
 	switch method {
 	case model.AuthNone:
@@ -112,16 +112,16 @@ func (c *Clients) Authenticate(ctx context.Context, sent Credentials, audiences 
 	return app, err
 }
 
-// refusedClient is an OAuth error that knows which client was claimed.
+// refusedClient is an OAuth error with the claimed client.
 type refusedClient struct {
 	*rest.OAuthError
 	refusal refusal
 }
 
-// Unwrap returns what the caller is told, and what the log is.
+// Unwrap returns the error for the caller and the one for the log.
 func (r *refusedClient) Unwrap() []error { return []error{r.OAuthError, &r.refusal} }
 
-// method finds out by which method a client authenticates, and who it claims to be as far as that is told.
+// method returns the authentication method of the credentials and the claimed client_id, if they contain it.
 func (s *Credentials) method() (id string, method model.AuthMethod, err error) {
 	scheme, basic, _ := strings.Cut(strings.TrimSpace(s.Authorization), " ")
 	usesBasic := strings.EqualFold(scheme, "Basic")
@@ -133,13 +133,13 @@ func (s *Credentials) method() (id string, method model.AuthMethod, err error) {
 	}
 	switch {
 	case ways > 1:
-		return "", "", rest.OAuthFail(rest.OAuthInvalidRequest, "The client must authenticate by one method.")
+		return "", "", rest.OAuthFail(rest.OAuthInvalidRequest, "The client must use exactly one authentication method.")
 	case usesBasic:
 		id, _, ok := readBasic(basic)
 		if !ok || s.ClientID != "" && s.ClientID != id {
 			return "", "", &rest.OAuthError{
 				Code: rest.OAuthInvalidClient, Status: http.StatusUnauthorized,
-				Description: "The header Authorization does not hold the credentials of a client.",
+				Description: "The header Authorization does not contain the credentials of a client.",
 				Header:      http.Header{"Www-Authenticate": {`Basic realm="OAuth"`}},
 			}
 		}
@@ -148,7 +148,7 @@ func (s *Credentials) method() (id string, method model.AuthMethod, err error) {
 		return s.ClientID, model.AuthSecretPost, nil
 	case ways == 1:
 		if s.AssertionType != AssertionBearer || s.Assertion == "" {
-			return "", "", rest.OAuthFail(rest.OAuthInvalidRequest, "client_assertion and its client_assertion_type belong together.")
+			return "", "", rest.OAuthFail(rest.OAuthInvalidRequest, "client_assertion requires client_assertion_type, and the reverse.")
 		}
 		return s.ClientID, model.AuthPrivateKey, nil
 	case s.ClientID != "":
@@ -158,8 +158,7 @@ func (s *Credentials) method() (id string, method model.AuthMethod, err error) {
 	}
 }
 
-// readBasic reads id and secret as they were sent: form-encoded before they were joined (RFC 6749 section 2.3.1), which not every
-// client does.
+// readBasic reads id and secret as sent: form-encoded before they were joined (RFC 6749 section 2.3.1). Some clients do not encode them.
 func readBasic(text string) (id, secret string, ok bool) {
 	data, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
 	if err != nil {
@@ -194,7 +193,7 @@ func (c *Clients) checkSecret(app *docstore.Doc[model.App], sent Credentials, me
 	return &refusal{why: "The client secret supplied for a confidential client is invalid."}
 }
 
-// assertion is what an assertion says.
+// assertion holds the claims of an assertion.
 type assertion struct {
 	Issuer    string   `json:"iss"`
 	Subject   string   `json:"sub"`
@@ -205,7 +204,7 @@ type assertion struct {
 	ID        string   `json:"jti"`
 }
 
-// audience is one text or several.
+// audience is one string or several.
 type audience []string
 
 // UnmarshalJSON reads both forms.
@@ -219,12 +218,12 @@ func (a *audience) UnmarshalJSON(data []byte) error {
 }
 
 var (
-	errAssertion = &refusal{why: "The client_assertion is not a JWT that is signed with RS256 or ES256."}
+	errAssertion = &refusal{why: "The client_assertion is not a JWT signed with RS256 or ES256."}
 	errSigned    = &refusal{why: "The client_assertion is not signed with a key of the client."}
 )
 
-// parseAssertion reads an assertion without believing it. No algorithm counts but those that are named here, so that an assertion without
-// a signature, or one whose key would be a public text, is none.
+// parseAssertion reads an assertion without verifying it. Only the algorithms named here are accepted, which excludes assertions without a
+// signature and those whose key would be a public text.
 func parseAssertion(text string) (*jose.JSONWebSignature, assertion, error) {
 	var says assertion
 	parsed, err := jose.ParseSignedCompact(text, []jose.SignatureAlgorithm{jose.RS256, jose.ES256})
@@ -237,7 +236,7 @@ func parseAssertion(text string) (*jose.JSONWebSignature, assertion, error) {
 	return parsed, says, nil
 }
 
-// assertedClient is the client that an assertion claims to come from.
+// assertedClient returns the client that an assertion claims to come from.
 func assertedClient(sent Credentials) (string, error) {
 	_, says, err := parseAssertion(sent.Assertion)
 	switch {
@@ -246,7 +245,7 @@ func assertedClient(sent Credentials) (string, error) {
 	case says.Subject == "" || says.Issuer != says.Subject:
 		return "", &refusal{why: "The issuer and the subject of the client_assertion must both be the client_id."}
 	case sent.ClientID != "" && sent.ClientID != says.Subject:
-		return "", &refusal{why: "The client_assertion is of another client than client_id."}
+		return "", &refusal{why: "The client_assertion is from a client other than client_id."}
 	}
 	return says.Subject, nil
 }
@@ -275,12 +274,12 @@ func (c *Clients) checkAssertion(ctx context.Context, app *docstore.Doc[model.Ap
 		return err
 	})
 	if err == nil && !fresh {
-		return &refusal{why: "The client_assertion was used before."}
+		return &refusal{why: "The client_assertion was already used."}
 	}
 	return err
 }
 
-// signedByOne says whether one of the keys signed it: the one that the header names, else any that suits the algorithm.
+// signedByOne reports whether one of the keys signed the assertion: the key named in the header, otherwise any key for the algorithm.
 func signedByOne(parsed *jose.JSONWebSignature, keys []jose.JSONWebKey) bool {
 	header := parsed.Signatures[0].Header
 	return slices.ContainsFunc(keys, func(key jose.JSONWebKey) bool {
@@ -305,9 +304,9 @@ func signedByOne(parsed *jose.JSONWebSignature, keys []jose.JSONWebKey) bool {
 	})
 }
 
-// problem is what is wrong with an assertion whose signature is right, empty for nothing.
+// problem returns the error in an assertion with a valid signature, empty if there is none.
 func (a *assertion) problem(now time.Time, audiences []string) string {
-	// As numbers, since not every number is a time.
+	// Compared as numbers, because not every number is a valid time.
 	after := func(seconds *float64, d time.Duration) bool { return *seconds > float64(now.Add(d).Unix()) }
 	switch {
 	case !slices.ContainsFunc(a.Audience, func(aud string) bool { return slices.Contains(audiences, aud) }):

@@ -12,15 +12,14 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Person is a user that a token is about, in the application that asks for it.
+// Person is the user of a token, in the application of the client.
 type Person struct {
 	User       docstore.Doc[model.User]
 	Assignment docstore.Doc[model.AppUser]
 	Groups     []docstore.Doc[model.Group]
 }
 
-// FindPerson returns what tokens for a user in an application are made of, or access_denied when the user is not active or not
-// assigned.
+// FindPerson returns the user with the data for tokens in an application, or access_denied if the user is not active or not assigned.
 func FindPerson(ctx context.Context, d model.Deps, q docstore.Reader, app string, user docstore.Doc[model.User]) (*Person, error) {
 	assignment, err := d.AppUsers.Get(ctx, q, model.AppUserID(app, user.ID))
 	missing := errors.Is(err, docstore.ErrNotFound)
@@ -43,7 +42,7 @@ func FindPerson(ctx context.Context, d model.Deps, q docstore.Reader, app string
 	return p, err
 }
 
-// in says whether the person is among the people of a rule.
+// in reports whether a rule applies to the user.
 func (p *Person) in(people *model.RulePeople) bool {
 	member := func(id string) bool {
 		return id == model.EveryoneToken || slices.ContainsFunc(p.Groups, func(g docstore.Doc[model.Group]) bool { return g.ID == id })
@@ -51,7 +50,7 @@ func (p *Person) in(people *model.RulePeople) bool {
 	return people.Has(p.User.ID, member)
 }
 
-// RequestedScopes splits what a client asked for, and checks it: the default scopes when it asked for nothing.
+// RequestedScopes splits and validates the scope parameter. If it is empty, the result is the default scopes.
 func RequestedScopes(s *model.AuthServer, asked string) ([]string, error) {
 	var scopes []string
 	for _, name := range strings.Fields(asked) {
@@ -76,23 +75,23 @@ func RequestedScopes(s *model.AuthServer, asked string) ([]string, error) {
 	return scopes, nil
 }
 
-// KnownScopes are those of the scopes that the server still has.
+// KnownScopes returns those of the scopes that the server still has.
 func KnownScopes(s *model.AuthServer, scopes []string) []string {
 	return slices.DeleteFunc(slices.Clone(scopes), func(name string) bool { return s.Scope(name) == nil })
 }
 
-// Decision is the policy and the rule that let a client have a token.
+// Decision is the policy and the rule that permit the issue of a token.
 type Decision struct {
 	Policy *model.AuthPolicy
 	Rule   *model.AuthRule
 }
 
-// Decide asks the first active policy that is for the client for its first active rule that fits. person is nil where a token is about
-// the client alone.
+// Decide returns the first active rule that applies, from the first active policy for the client. person is nil for a token of the client
+// itself.
 func Decide(s *model.AuthServer, client, grant string, person *Person, scopes []string) (Decision, error) {
 	i := slices.IndexFunc(s.Policies, func(p model.AuthPolicy) bool { return p.Status == model.Active && covers(&p, client) })
 	if i < 0 {
-		return Decision{}, rest.OAuthFail(rest.OAuthAccessDenied, "No policy of the authorization server is for the client.")
+		return Decision{}, rest.OAuthFail(rest.OAuthAccessDenied, "No policy of the authorization server applies to the client.")
 	}
 	p := &s.Policies[i]
 	for j := range p.Rules {
@@ -116,11 +115,11 @@ func fits(r *model.AuthRule, grant string, person *Person, scopes []string) bool
 		!slices.ContainsFunc(scopes, func(name string) bool { return !slices.Contains(r.Scopes, name) })
 }
 
-// DecideAgain says whether what a refresh token was issued under still lets the client have a token: its own policy and rule, whatever
-// others there are by now.
+// DecideAgain reports whether the policy and the rule of a refresh token still permit a token for the client. Other policies and rules do
+// not count.
 func DecideAgain(s *model.AuthServer, t *model.RefreshToken, person *Person, scopes []string) (Decision, error) {
 	refused := rest.OAuthFail(rest.OAuthInvalidGrant,
-		"The policy or the rule that the refresh token was issued under does not allow it any more.")
+		"The policy or the rule that the refresh token was issued under no longer permits the request.")
 	p := s.Policy(t.Policy)
 	if p == nil || p.Status != model.Active || !covers(p, t.ClientID) {
 		return Decision{}, refused

@@ -8,9 +8,9 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Domains decides which address is the issuer of a custom authorization server.
+// Domains selects the issuer of a custom authorization server.
 type Domains struct {
-	// Custom is the base URL at the custom domain, one of rest.Bases. Defaults to none.
+	// Custom is the base URL at the custom domain, one of rest.Bases. Default: none.
 	Custom string
 	// Dynamic enables Dynamic Issuer Mode.
 	Dynamic bool
@@ -42,7 +42,7 @@ func (d Domains) Modes() []model.IssuerMode {
 // Shown reports whether the API shows issuer modes.
 func (d Domains) Shown() bool { return d.Custom != "" || d.Dynamic }
 
-// Base returns the base URL that the issuer of a server begins with, for the request of the context.
+// Base returns the base URL of the issuer of a server, for the request of the context.
 func (d Domains) Base(ctx context.Context, s *model.AuthServer) string {
 	if d.Custom != "" && (s.IssuerMode == model.IssuerCustom || s.IssuerMode == model.IssuerDynamic && rest.SentTo(ctx) == d.Custom) {
 		return d.Custom
@@ -55,12 +55,12 @@ func (d Domains) Issuer(ctx context.Context, server docstore.Doc[model.AuthServe
 	return IssuerAt(d.Base(ctx, &server.Value), server)
 }
 
-// IssuerAt returns the address of a server below a base URL.
+// IssuerAt returns the issuer of a server below a base URL.
 func IssuerAt(base string, server docstore.Doc[model.AuthServer]) string {
 	return base + "/oauth2/" + PathName(server)
 }
 
-// PathName returns the id of a server as its address has it.
+// PathName returns the id of a server in its URL.
 func PathName(server docstore.Doc[model.AuthServer]) string {
 	if server.Value.Default {
 		return model.DefaultServerName

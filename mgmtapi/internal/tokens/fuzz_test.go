@@ -21,8 +21,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/tokens"
 )
 
-// FuzzAssertions shows assertions to the check of clients: texts as they are, none of which may be believed, and texts that the key of the
-// client has signed, which are believed when they say what they must and never a second time with the same jti.
+// FuzzAssertions passes assertions to the client authentication. Arbitrary texts must be rejected. Texts signed with the key of the client
+// must be accepted if their claims are valid, and a jti only once.
 func FuzzAssertions(f *testing.F) {
 	const client, audience = "robot", "https://as.example/v1/token"
 	now := time.Date(2026, 3, 4, 5, 6, 7, 890_000_000, time.UTC)
@@ -87,7 +87,7 @@ func FuzzAssertions(f *testing.F) {
 		require.True(t, members["aud"] == audience || slices.Contains(list, any(audience)), "%v", members["aud"])
 		require.InDelta(t, float64(now.Unix()), says.Expires, (time.Hour + 2*time.Minute).Seconds())
 		if says.ID != "" {
-			require.Error(t, show(), "used before")
+			require.Error(t, show(), "already used")
 		}
 	})
 }

@@ -14,14 +14,13 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/hooks/calls"
 )
 
-// Transformer asks an inline hook what to change in tokens before they are signed. A calls.Caller does.
+// Transformer calls an inline hook that changes tokens before they are signed. A calls.Caller implements it.
 type Transformer interface {
-	// TransformTokens returns the tokens as they are to be signed, and leaves those that it is given as they are. After an error they
-	// are issued as they were.
+	// TransformTokens returns the tokens to be signed and does not modify the given ones. After an error the given tokens are issued.
 	TransformTokens(ctx context.Context, hook string, about calls.TokenContext, tokens calls.Tokens) (calls.Tokens, error)
 }
 
-// about returns what a hook receives about the origin of the tokens.
+// about returns the context of the tokens for the hook.
 func (i *Issuer) about(ctx context.Context, r *Request) (calls.TokenContext, error) {
 	out := calls.TokenContext{
 		Protocol: map[string]any{
@@ -59,8 +58,8 @@ func (i *Issuer) about(ctx context.Context, r *Request) (calls.TokenContext, err
 // sessionName is the number of characters after the kind in the id of a session.
 const sessionName = 22
 
-// session returns the sign-in of the user in the form of a session. Its id names the sign-in and opens nothing: the endpoint of a hook
-// must not receive the id of a session, which is a secret.
+// session returns the sign-in of the user in the form of a session. Its id identifies the sign-in and grants no access: the endpoint of a
+// hook must not receive the id of a session, which is a secret.
 func (i *Issuer) session(ctx context.Context, r *Request) (map[string]any, error) {
 	q, u := i.Store.Reader(), &r.Person.User
 	org, err := i.Org(ctx, q)
@@ -85,7 +84,7 @@ func (i *Issuer) session(ctx context.Context, r *Request) (map[string]any, error
 	}, nil
 }
 
-// clientType says whether the client can keep a secret (RFC 6749 section 2.1).
+// clientType returns whether the client is confidential or public (RFC 6749 section 2.1).
 func (r *Request) clientType() string {
 	if r.Client.Value.Credentials.OAuthClient.AuthMethod == model.AuthNone {
 		return "PUBLIC"
@@ -93,12 +92,12 @@ func (r *Request) clientType() string {
 	return "CONFIDENTIAL"
 }
 
-// shownAttributes are the attributes of a user that a hook is told.
+// shownAttributes are the attributes of a user that hooks receive.
 var shownAttributes = map[string]string{
 	"login": "login", "firstName": "firstName", "lastName": "lastName", "locale": "locale", "timeZone": "timezone",
 }
 
-// scopeIDs are the granted scopes with their ids.
+// scopeIDs maps the granted scopes to their ids.
 func (r *Request) scopeIDs() map[string]string {
 	out := map[string]string{}
 	for _, name := range r.Scopes {

@@ -25,14 +25,14 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
 
-// hook answers what a test wants.
+// hook is a transformer whose response the test sets.
 type hook func(calls.TokenContext, calls.Tokens) (calls.Tokens, error)
 
 func (h hook) TransformTokens(_ context.Context, _ string, about calls.TokenContext, tokens calls.Tokens) (calls.Tokens, error) {
 	return h(about, tokens)
 }
 
-// setUp returns what makes tokens, and a request for one without a user.
+// setUp returns an issuer and a request for a token without a user.
 func setUp(t testing.TB, secrets seal.Secrets, h tokens.Transformer) (*tokens.Issuer, tokens.Request) {
 	t.Helper()
 	now := time.Date(2026, 3, 4, 5, 6, 7, 890_000_000, time.UTC)
@@ -124,7 +124,7 @@ func TestKeyRing_RotateIfDue(t *testing.T) {
 				require.Equal(t, before, ring)
 				return
 			}
-			require.Equal(t, before.Next, ring.Active, "the key that was announced")
+			require.Equal(t, before.Next, ring.Active, "the announced key")
 			require.Equal(t, before.Active, ring.Expired)
 			require.Equal(t, now, ring.Rotated)
 			require.Equal(t, now.Add(model.RotationPeriod), ring.Due())
@@ -133,8 +133,8 @@ func TestKeyRing_RotateIfDue(t *testing.T) {
 	}
 }
 
-// BenchmarkIssue compares making a token with bare signing. The two take turns, so that what else runs on the machine slows down both;
-// of-bare is the speed of making a token in parts of that of signing, the median of all pairs of turns.
+// BenchmarkIssue compares issuing a token with bare signing. The two alternate, so that load on the machine slows down both; of-bare is the
+// speed of issuing relative to that of signing, the median of all pairs.
 func BenchmarkIssue(b *testing.B) {
 	const turn = 10
 	secrets := seal.Random()
@@ -155,7 +155,7 @@ func BenchmarkIssue(b *testing.B) {
 	}
 	token := func() error { _, err := issuer.Issue(b.Context(), r); return err }
 	bare := func() error { _, err := signer.Sign(payload); return err }
-	timed(token) // opens the key
+	timed(token) // decrypts the key
 	var ratios []float64
 	for b.Loop() {
 		whole, part := timed(token), timed(bare)

@@ -18,20 +18,20 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/signkey"
 )
 
-// Keys are the signing keys of the authorization servers. They are made when they are first looked at, and opened ones are kept.
+// Keys are the signing keys of the authorization servers. A key is generated when it is first read; decrypted keys are cached.
 type Keys struct {
 	model.Deps
 	secrets seal.Secrets
 	source  signkey.Source
 
-	making sync.Mutex // one key at a time is made: it takes all of a processor
+	making sync.Mutex // one key at a time: generation occupies a whole processor
 	mu     sync.Mutex
 	opened map[string]opened // by kid
 
-	extended map[string]time.Time // when access tokens expire that live longer than they say, by jti
+	extended map[string]time.Time // actual expiry of access tokens with an extended lifetime, by jti
 }
 
-// opened is a key that can be used.
+// opened is a decrypted key.
 type opened struct {
 	server string
 	key    signkey.Key
@@ -39,16 +39,16 @@ type opened struct {
 	signer jose.Signer
 }
 
-// maxOpened is how many opened keys are kept.
+// maxOpened is the maximum number of cached decrypted keys.
 const maxOpened = 1000
 
-// NewKeys makes Keys whose private halves are sealed with the secrets. A nil source is the default of package signkey.
+// NewKeys returns Keys whose private keys are encrypted with the secrets. Nil source means the default source of package signkey.
 func NewKeys(d model.Deps, secrets seal.Secrets, source signkey.Source) *Keys {
 	return &Keys{Deps: d, secrets: secrets, source: source, opened: map[string]opened{}}
 }
 
-// Ring returns the keys of a server. manual disables automatic rotation; otherwise Ring rotates a key that is past its period first. The id
-// is that of the server, or model.OrgRing.
+// Ring returns the keys of a server. manual disables automatic rotation; otherwise Ring first rotates a key whose period is over. server is
+// the id of the server, or model.OrgRing.
 func (k *Keys) Ring(ctx context.Context, server string, manual bool) (model.KeyRing, error) {
 	doc, err := k.KeyRings.Get(ctx, k.Store.Reader(), server)
 	if err != nil {
@@ -81,8 +81,8 @@ func (k *Keys) Ring(ctx context.Context, server string, manual bool) (model.KeyR
 // maxExtended is the number of access tokens that are extended at a time.
 const maxExtended = 100
 
-// Extend has an access token live until a time, whatever it says, as long as the process runs. It is for the token of a client that moves
-// the clock of a sandbox.
+// Extend changes the expiry of an access token, regardless of its exp claim, until the process ends. It is for the token of a client that
+// moves the clock of a sandbox.
 func (k *Keys) Extend(jti string, until time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -114,7 +114,7 @@ func (k *Keys) StartPeriod(ctx context.Context, tx *docstore.Tx, server string) 
 	return err
 }
 
-// Rotate makes the next key of a server the active one now.
+// Rotate makes the next key of a server the active one immediately.
 func (k *Keys) Rotate(ctx context.Context, tx *docstore.Tx, server string) (model.KeyRing, error) {
 	doc, err := k.KeyRings.Get(ctx, tx, server)
 	if err != nil {
@@ -125,7 +125,7 @@ func (k *Keys) Rotate(ctx context.Context, tx *docstore.Tx, server string) (mode
 	return ring, k.store(ctx, tx, doc, ring)
 }
 
-// store stores a rotated ring, forgets the keys that it does not name any more, and logs it.
+// store stores a rotated ring, deletes the keys that the ring no longer contains, and logs the rotation.
 func (k *Keys) store(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.KeyRing], ring model.KeyRing) error {
 	if _, err := k.KeyRings.Update(ctx, tx, doc.ID, doc.Rev, ring); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (k *Keys) store(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[mode
 		audit.Entry{Type: audit.KeyRollover, Targets: []model.LogParty{target}, Debug: map[string]string{"kid": ring.Active}})
 }
 
-// Key returns a key of a ring. One that nobody has looked at before is made.
+// Key returns a key of a ring. It generates a key that does not exist yet.
 func (k *Keys) Key(ctx context.Context, server, kid string) (signkey.Key, error) {
 	o, err := k.open(ctx, server, kid)
 	return o.key, err
@@ -194,7 +194,7 @@ func (k *Keys) known(kid string) (opened, bool) {
 	return o, ok
 }
 
-// make makes a key and stores it, unless somebody else was faster.
+// make generates and stores a key. If another request has stored the key in the meantime, make returns that one.
 func (k *Keys) make(ctx context.Context, server, kid string) (doc docstore.Doc[model.AuthKey], err error) {
 	key, err := signkey.New(k.secrets, signkey.Options{Name: server, Now: k.Now(), ID: kid, Source: k.source})
 	if err != nil {
@@ -232,8 +232,8 @@ func (k *Keys) sign(ctx context.Context, server string, manual bool, payload []b
 	return signed.CompactSerialize()
 }
 
-// verify returns the payload of a token that a key of the server has signed and that names the key, or errToken. A key that has
-// expired still verifies: it signed tokens that are worth something yet.
+// verify returns the payload of a token whose header names a key of the server and that this key has signed, otherwise errToken. An expired
+// key still verifies, because tokens signed with it may still be valid.
 func (k *Keys) verify(ctx context.Context, server string, manual bool, token string) ([]byte, error) {
 	if len(token) > maxToken {
 		return nil, errToken
@@ -261,8 +261,8 @@ func (k *Keys) verify(ctx context.Context, server string, manual bool, token str
 	return payload, nil
 }
 
-// maxToken is the length of the longest token that is looked at, in bytes.
+// maxToken is the maximum length of a token in bytes; longer ones are rejected unread.
 const maxToken = 32 << 10
 
-// errToken says that a token is not one of ours.
-var errToken = errors.New("the token is not one of this server")
+// errToken is the error for a token that this server did not issue.
+var errToken = errors.New("the token was not issued by this server")

@@ -21,63 +21,63 @@ import (
 
 // Options configure an Issuer.
 type Options struct {
-	// Transformer is asked what to change in tokens whose rules name an inline hook. Defaults to nobody: they are left alone.
+	// Transformer changes tokens whose rules name an inline hook. Default: none, the tokens are not modified.
 	Transformer Transformer
 }
 
-// Issuer makes tokens.
+// Issuer issues tokens.
 type Issuer struct {
 	model.Deps
 	keys      *Keys
 	transform Transformer
 	programs  programs
-	org       atomic.Value // its id, a string, once it is known
+	org       atomic.Value // its id, a string, after the first read
 }
 
-// New makes an Issuer.
+// New returns an Issuer.
 func New(d model.Deps, keys *Keys, o Options) *Issuer {
 	return &Issuer{Deps: d, keys: keys, transform: o.Transformer}
 }
 
-// OrgLifetime is how long the access tokens of the org server live.
+// OrgLifetime is the lifetime of the access tokens of the org server.
 const OrgLifetime = time.Hour
 
-// idLifetime is how long ID tokens live.
+// idLifetime is the lifetime of ID tokens.
 const idLifetime = time.Hour
 
-// Request is a token that was decided on.
+// Request is a permitted request for tokens.
 type Request struct {
 	Server docstore.Doc[model.AuthServer]
-	// Issuer is the address of the server.
+	// Issuer is the issuer URL of the server.
 	Issuer string
 	Grant  string
 	Client docstore.Doc[model.App]
-	// Person is whom the token is about, nil for the client itself.
+	// Person is the user of the token, nil for the client itself.
 	Person *Person
-	// SignedIn is when the person has shown who it is.
+	// SignedIn is when the user signed in.
 	SignedIn time.Time
 	Scopes   []string
 	Decision
-	// Refresh is the id of the refresh token that the token comes from, empty for none.
+	// Refresh is the id of the refresh token used for the request, empty for none.
 	Refresh string
 }
 
-// ClientID is the client_id of the client.
+// ClientID returns the client_id of the client.
 func (r *Request) ClientID() string { return r.Client.Value.Credentials.OAuthClient.ID }
 
 // Issued are the tokens of a request.
 type Issued struct {
 	Access string
-	// ID is the ID token, empty where none is due.
+	// ID is the ID token, empty if none is issued.
 	ID        string
 	ExpiresIn int    // of the access token, in seconds
 	JTI       string // of the access token
-	// HookProblem is why the answer of the inline hook of the rule was not followed, nil when it was or there is none. The log has been
-	// told of it.
+	// HookProblem is why the response of the inline hook of the rule was not applied, nil if it was applied or the rule has no hook. It has
+	// been logged.
 	HookProblem error
 }
 
-// tokenLength is how many characters the random part of a jti has.
+// tokenLength is the number of characters in the random part of a jti.
 const tokenLength = 43
 
 // The prefixes of the ids of tokens.
@@ -86,7 +86,7 @@ const (
 	idPrefix     = "ID."
 )
 
-// newJTI is the id of a new access token. It names the refresh token that it ends with.
+// newJTI returns the id of a new access token. It contains the id of the refresh token whose revocation also revokes the access token.
 func newJTI(refresh string) string {
 	jti := accessPrefix + model.NewSecret(tokenLength)
 	if refresh != "" {
@@ -95,7 +95,7 @@ func newJTI(refresh string) string {
 	return jti
 }
 
-// Issue makes the tokens.
+// Issue signs the tokens.
 func (i *Issuer) Issue(ctx context.Context, r Request) (Issued, error) {
 	now := i.Now()
 	out := Issued{JTI: newJTI(r.Refresh)}
@@ -140,7 +140,7 @@ func (i *Issuer) Issue(ctx context.Context, r Request) (Issued, error) {
 	return out, err
 }
 
-// subject is whom a token is about when the claim of the system does not say.
+// subject returns the subject of a token if the system claim has no value.
 func (r *Request) subject() string {
 	if r.Person != nil {
 		return r.Person.User.Value.Login()
@@ -157,8 +157,8 @@ func (i *Issuer) sign(ctx context.Context, r *Request, t *calls.Token, now time.
 	return i.keys.sign(ctx, r.Server.ID, r.Server.Value.ManualRotation, payload)
 }
 
-// identity are the claims that an ID token has by itself: what it must say, and what the granted scopes tell of the user (OpenID
-// Connect Core section 5.4).
+// identity returns the built-in claims of an ID token: the required ones and those of the granted scopes about the user (OpenID Connect
+// Core section 5.4).
 func (r *Request) identity(now time.Time) map[string]any {
 	u := r.Person.User
 	out := map[string]any{
@@ -201,7 +201,7 @@ func (r *Request) address() map[string]string {
 	return out
 }
 
-// profileClaims and addressClaims are the attributes that the standard claims come from.
+// profileClaims and addressClaims map standard claims to attributes.
 var (
 	profileClaims = map[string]string{
 		"given_name": "firstName", "family_name": "lastName", "middle_name": "middleName", "nickname": "nickName",
@@ -212,7 +212,7 @@ var (
 	}
 )
 
-// IssueOrg makes an access token of the org server: for a client, with scopes of the management API.
+// IssueOrg issues an access token of the org server: for a client, with scopes of the management API.
 func (i *Issuer) IssueOrg(ctx context.Context, issuer, client string, scopes []string) (token, jti string, err error) {
 	now := i.Now()
 	jti = newJTI("")
@@ -227,7 +227,7 @@ func (i *Issuer) IssueOrg(ctx context.Context, issuer, client string, scopes []s
 	return token, jti, err
 }
 
-// AccessToken is what an access token says.
+// AccessToken holds the claims of an access token.
 type AccessToken struct {
 	ID       string   `json:"jti"`
 	Issuer   string   `json:"iss"`
@@ -240,8 +240,8 @@ type AccessToken struct {
 	Expires  int64    `json:"exp"`
 }
 
-// Read returns what an access token of the server says, or ok = false when it is none, has expired, or was revoked. The id is that of
-// the server, or model.OrgRing; issuers are the addresses that the server has, or has in another issuer mode.
+// Read returns the claims of an access token of the server. ok is false if the token is from another server, has expired, or was revoked.
+// server is the id of the server, or model.OrgRing; issuers are the issuer URLs of the server in all issuer modes.
 func (k *Keys) Read(ctx context.Context, server string, manual bool, issuers []string, token string) (t AccessToken, ok bool, err error) {
 	payload, err := k.verify(ctx, server, manual, token)
 	if err == errToken { //nolint:errorlint // it is never wrapped
@@ -267,8 +267,8 @@ func (k *Keys) Read(ctx context.Context, server string, manual bool, issuers []s
 	return t, true, nil
 }
 
-// Holder returns the application of the client that has an access token; not ok when it is gone or not active. One that was made after
-// the token has the same client_id, and is not who got it.
+// Holder returns the application of the client that received an access token; not ok if it was deleted or is not active. An application
+// created after the token may have the same client_id, but did not receive the token.
 func (k *Keys) Holder(ctx context.Context, q docstore.Reader, t AccessToken) (app docstore.Doc[model.App], ok bool, err error) {
 	app, err = k.FindOAuthClient(ctx, q, t.Client)
 	if errors.Is(err, docstore.ErrNotFound) {
@@ -277,7 +277,7 @@ func (k *Keys) Holder(ctx context.Context, q docstore.Reader, t AccessToken) (ap
 	return app, err == nil && app.Value.Status == model.AppActive && app.Created.Unix() <= t.Issued, err
 }
 
-// refresh is the id of the refresh token that the token comes from, empty for none.
+// refresh returns the id of the refresh token that the token was issued with, empty for none.
 func (t *AccessToken) refresh() string {
 	_, id, _ := strings.Cut(strings.TrimPrefix(t.ID, accessPrefix), ".")
 	return id

@@ -1,3 +1,3 @@
-// Package apitokens serves what can be seen of API tokens, and their revocation. A secret is shown once, by Create, which the
-// management API itself does not serve: there, tokens come from elsewhere.
+// Package apitokens serves the properties of API tokens and their revocation. Create returns the secret of a token once. The management API
+// has no operation for it; the embedder or the sandbox calls it.
 package apitokens

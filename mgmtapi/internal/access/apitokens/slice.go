@@ -15,7 +15,7 @@ import (
 // Slice serves the API tokens.
 type Slice struct{ model.Deps }
 
-// New returns the slice and adds its reactions to the feed.
+// New returns the slice and subscribes its event handlers.
 func New(d model.Deps) *Slice {
 	s := &Slice{Deps: d}
 	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeactivated) error {
@@ -25,7 +25,7 @@ func New(d model.Deps) *Slice {
 		return RevokeAll(ctx, tx, d, e.ID)
 	})
 	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserActivated) error {
-		if !e.Returning { // only a deactivation by an earlier version leaves tokens
+		if !e.Returning { // only users deactivated by an earlier version still have tokens
 			return nil
 		}
 		return RevokeAll(ctx, tx, d, e.ID)
@@ -73,21 +73,21 @@ func (s *Slice) Routes() []rest.Route {
 	}
 }
 
-// APIToken is what can be seen of an API token.
+// APIToken is an API token without its secret.
 type APIToken struct {
 	ID          string     `json:"id" readOnly:"true" doc:"Id of the token."`
 	Name        string     `json:"name" readOnly:"true" doc:"Name of the token."`
 	UserID      string     `json:"userId" readOnly:"true" doc:"Owner, whose permissions the token has."`
-	ClientName  string     `json:"clientName" readOnly:"true" doc:"What the token was made for."`
-	TokenWindow string     `json:"tokenWindow" readOnly:"true" doc:"How long the token lives after its last use."`
-	Network     Network    `json:"network" readOnly:"true" doc:"From where the token may be used."`
+	ClientName  string     `json:"clientName" readOnly:"true" doc:"Purpose of the token."`
+	TokenWindow string     `json:"tokenWindow" readOnly:"true" doc:"Lifetime of the token after its last use, an ISO 8601 duration."`
+	Network     Network    `json:"network" readOnly:"true" doc:"Networks from which the token may be used."`
 	Created     rest.Time  `json:"created" readOnly:"true" doc:"When the token was created."`
 	LastUpdated rest.Time  `json:"lastUpdated" readOnly:"true" doc:"When the token was last changed or extended."`
-	ExpiresAt   rest.Time  `json:"expiresAt" readOnly:"true" doc:"When the token expires, if it is not used before."`
+	ExpiresAt   rest.Time  `json:"expiresAt" readOnly:"true" doc:"When the token expires unless it is used before."`
 	Links       rest.Links `json:"_links" readOnly:"true" doc:"Links to the token and its owner."`
 }
 
-// Network says from where a token may be used.
+// Network is the network from which a token may be used.
 type Network struct {
 	Connection string `json:"connection" readOnly:"true" enum:"ANYWHERE" doc:"Always ANYWHERE."`
 }
@@ -163,8 +163,8 @@ func (s *Slice) delete(ctx context.Context, id string) error {
 // Created is a new API token with its secret.
 type Created struct{ ID, Name, UserID, Secret string }
 
-// Create makes an API token for a user, named as in paths. The secret cannot be read again. A missing name, a missing user
-// and a DEPROVISIONED user are *rest.Errors.
+// Create creates an API token for a user, identified as in paths. The secret cannot be read again. An empty name, an unknown user and a
+// DEPROVISIONED user are *rest.Errors.
 func (s *Slice) Create(ctx context.Context, name, user string) (Created, error) {
 	if name == "" {
 		var causes rest.Causes

@@ -10,14 +10,14 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Authorizer decides for every operation whether the caller may run it. It is an callers.Authorizer.
+// Authorizer decides for every operation whether the caller may run it. It implements callers.Authorizer.
 type Authorizer struct {
 	*Loader
 	deps  model.Deps
-	needs sync.Map // ruling by method and path template
+	needs sync.Map // rulings by method and path template
 }
 
-// ruling is what the table says of an operation.
+// ruling is the table entry of an operation.
 type ruling struct {
 	needs     []Need
 	known     bool
@@ -35,13 +35,13 @@ func (a *Authorizer) ruling(op rest.Info) ruling {
 	return out
 }
 
-// New makes an authorizer.
+// New returns an authorizer.
 func New(d model.Deps) *Authorizer { return &Authorizer{Loader: NewLoader(d), deps: d} }
 
-// Authorize returns nil when the caller may run the operation on what the path of the request names, and an error with
-// rest.CodeForbidden when not. What the caller may do stays with the request, see From.
+// Authorize returns nil if the caller may run the operation on the resource in the request path, otherwise an error with
+// rest.CodeForbidden. The grants of the caller are stored in the request context, see From.
 func (a *Authorizer) Authorize(ctx context.Context, p rest.Principal, op rest.Info) error {
-	if role, ok := p.Standing.(*superAdminRole); ok { // it may do everything, which needs no snapshot
+	if role, ok := p.Standing.(*superAdminRole); ok { // a SUPER_ADMIN may run every operation: no snapshot needed
 		rest.Admit(ctx, role.access(p.UserID))
 		return nil
 	}
@@ -62,7 +62,8 @@ func (a *Authorizer) Authorize(ctx context.Context, p rest.Principal, op rest.In
 	})
 }
 
-// Standing tells that a user is a SUPER_ADMIN itself. What others may do depends on their groups too.
+// Standing returns the role of a user who is a SUPER_ADMIN by an assignment of its own, nil for other users: their permissions depend on
+// their groups, too.
 func (a *Authorizer) Standing(ctx context.Context, q docstore.Reader, user string) (any, []docstore.Version, error) {
 	role, versions, err := a.super(ctx, q, user)
 	if role == nil {
@@ -75,7 +76,7 @@ func (a *Authorizer) of(ctx context.Context, q docstore.Reader, p rest.Principal
 	if p.ClientID == "" {
 		return a.User(ctx, q, p.UserID)
 	}
-	// Roles are those of the application, whose id need not be the client_id.
+	// Roles are assigned to the application, whose id can differ from the client_id.
 	app, err := a.deps.FindOAuthClient(ctx, q, p.ClientID)
 	if err != nil {
 		return nil, rest.Missing(err, "OAuth2Client", p.ClientID)
@@ -83,34 +84,34 @@ func (a *Authorizer) of(ctx context.Context, q docstore.Reader, p rest.Principal
 	return a.Client(ctx, q, app.ID)
 }
 
-// Decision says whether an operation may run, and why.
+// Decision is the result for one operation, with its reasons.
 type Decision struct {
 	Allowed bool
-	// Known says that the table has a rule for the operation.
+	// Known reports whether the table has a rule for the operation.
 	Known bool
-	// Checks are the needs of the operation, up to the first one that is not met.
+	// Checks are the needs of the operation, up to the first unmet one.
 	Checks []Check
 }
 
-// Check is what became of a need.
+// Check is the result for one need.
 type Check struct {
 	Need Need
-	// Resource is what it is about; Missing says that it does not exist.
+	// Resource is the resource of the need; Missing reports that it does not exist.
 	Resource Resource
 	Missing  bool
 	Met      bool
-	// Grants says for each grant of the caller how it stands to the need, in their order.
+	// Grants holds one result per grant of the caller, in the order of the grants.
 	Grants []Why
 }
 
-// Explain is Authorize with its reasons, for a caller that may be somebody else. value gives the path variables by name.
+// Explain returns the decision with its reasons, for any caller. value returns the path variable with a name.
 func (a *Authorizer) Explain(
 	ctx context.Context, q docstore.Reader, access *Access, op rest.Info, value func(name string) string,
 ) (Decision, error) {
 	return a.decide(ctx, q, access, op, value, true)
 }
 
-// decide is the decision function: everything else asks it, or Access.Meets for what is only known later.
+// decide is the only decision function. Conditions that depend on the request body are checked later with Access.Meets.
 func (a *Authorizer) decide(
 	ctx context.Context, q docstore.Reader, access *Access, op rest.Info, value func(name string) string, explain bool,
 ) (d Decision, err error) {
@@ -137,7 +138,7 @@ func (a *Authorizer) decide(
 				check.Resource.Groups = of.Groups
 			}
 			if check.Missing = !found; check.Missing {
-				check.Need.Later, check.Need.Into, check.Need.OutOf = true, 0, 0 // "not found" is the answer to whoever may do it elsewhere
+				check.Need.Later, check.Need.Into, check.Need.OutOf = true, 0, 0 // a caller with the permission for another resource gets "not found"
 			}
 			if n.Into > 0 {
 				check.Resource.Into = value(table.variables[n.Into-1])
@@ -148,11 +149,11 @@ func (a *Authorizer) decide(
 		}
 		check.Met = access.Meets(&check.Need, &check.Resource)
 		if explain {
-			gains := !check.Met && check.Need.moves() && access.gains(&check.Resource)
+			gains := !check.Met && check.Need.moves() && access.escalates(&check.Resource)
 			for i := range access.Grants {
 				why := access.Grants[i].meets(&check.Need, &check.Resource)
 				if gains && why == WhyMet {
-					why = WhyGains
+					why = WhyEscalates
 				}
 				check.Grants = append(check.Grants, why)
 			}
@@ -166,7 +167,7 @@ func (a *Authorizer) decide(
 	return d, nil
 }
 
-// resource reads what a decision has to know of a resource, and whether it exists.
+// resource reads the properties of a resource that a decision needs, and reports whether the resource exists.
 func (a *Authorizer) resource(ctx context.Context, q docstore.Reader, access *Access, n *Need, ref string) (Resource, bool, error) {
 	r := Resource{Kind: n.Kind, ID: ref}
 	var err error
@@ -206,7 +207,7 @@ func (a *Authorizer) resource(ctx context.Context, q docstore.Reader, access *Ac
 		}
 	case KindServer:
 		var server docstore.Doc[model.AuthServer]
-		if server, err = a.deps.FindAuthServer(ctx, q, ref); err == nil { // a path may call one by another name than its id
+		if server, err = a.deps.FindAuthServer(ctx, q, ref); err == nil { // a path may use another name than the id
 			r.ID = server.ID
 		}
 	case KindIAM, KindNone:
@@ -217,10 +218,10 @@ func (a *Authorizer) resource(ctx context.Context, q docstore.Reader, access *Ac
 	return r, true, err
 }
 
-// me is how callers name themselves in paths.
+// me refers to the calling user in paths.
 const me = "me"
 
-// describeUser reads the groups of a user, and how far its roles protect it: not from itself.
+// describeUser reads the groups of a user and its protection. A user's roles do not protect it from itself.
 func (a *Authorizer) describeUser(ctx context.Context, q docstore.Reader, access *Access, r *Resource, protect bool) (err error) {
 	if r.Groups, err = groupsOf(ctx, q, a.deps, r.ID); err != nil || !protect || r.ID == access.User {
 		return err
@@ -239,7 +240,7 @@ func groupsOf(ctx context.Context, q docstore.Reader, d model.Deps, user string)
 	return groups, err
 }
 
-// superAdmin says whether a user is a SUPER_ADMIN, itself or through one of its groups.
+// superAdmin reports whether a user is a SUPER_ADMIN, directly or through one of its groups.
 func superAdmin(ctx context.Context, q docstore.Reader, d model.Deps, user string, groups []string) (bool, error) {
 	for _, assignee := range append([]string{user}, groups...) {
 		found, err := model.Optional(ctx, q, d.RoleAssignments, model.RoleAssignmentID(assignee, model.RoleSuperAdmin))

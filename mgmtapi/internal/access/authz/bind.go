@@ -10,17 +10,17 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Assignee is what can have a role.
+// Assignee is a user, a group or an application that roles can be assigned to.
 type Assignee struct {
 	Kind model.AssigneeKind
-	ID   string // of a user, a group, or an application
-	// Ref is what paths call it: the client id of an application, the id of the others.
+	ID   string // of the user, group or application
+	// Ref is the name in paths: the client id of an application, the id of a user or group.
 	Ref   string
-	Party model.LogParty // as the log calls it
+	Party model.LogParty // entry in the system log
 }
 
-// FindAssignee reads a user, a group, or the service application of a client, by its id; an application by that of its client,
-// too. A missing one and a client of another type are *rest.Errors.
+// FindAssignee reads a user or a group by its id, and a service application by its id or its client id. An unknown assignee and a client of
+// another type are *rest.Errors.
 func FindAssignee(ctx context.Context, q docstore.Reader, d model.Deps, kind model.AssigneeKind, ref string) (Assignee, error) {
 	switch kind {
 	case model.AssigneeGroup:
@@ -38,7 +38,7 @@ func FindAssignee(ctx context.Context, q docstore.Reader, d model.Deps, kind mod
 	}
 }
 
-// CheckAssignable says why an assignee cannot have a role, under the name of the member that is to blame.
+// CheckAssignable returns an error for the request member if the assignee cannot have a role.
 func CheckAssignable(ctx context.Context, q docstore.Reader, d model.Deps, a Assignee, member string) error {
 	switch a.Kind {
 	case model.AssigneeGroup:
@@ -47,7 +47,7 @@ func CheckAssignable(ctx context.Context, q docstore.Reader, d model.Deps, a Ass
 			return err
 		}
 		if group.Value.Type == model.GroupBuiltIn {
-			return rest.Invalid(member, "The group %s is built in and cannot have roles", a.ID)
+			return rest.Invalid(member, "The built-in group %s cannot have roles", a.ID)
 		}
 		active, err := d.GroupRules.Count(ctx, q, docstore.All(
 			docstore.Eq(model.GroupRuleByGroup, a.ID), docstore.Eq(model.GroupRuleByStatus, string(model.RuleActive))))
@@ -55,7 +55,7 @@ func CheckAssignable(ctx context.Context, q docstore.Reader, d model.Deps, a Ass
 			return err
 		}
 		if active > 0 {
-			return rest.Invalid(member, "The group %s has members by an active group rule and cannot have roles", a.ID)
+			return rest.Invalid(member, "The group %s cannot have roles: an active group rule assigns its members", a.ID)
 		}
 	case model.AssigneeClient:
 		app, err := d.Apps.Get(ctx, q, a.ID)
@@ -77,8 +77,8 @@ func CheckAssignable(ctx context.Context, q docstore.Reader, d model.Deps, a Ass
 	return nil
 }
 
-// Bind binds an assignee to a custom role on a resource set, and tells the log. One that is bound already stays as it is, which
-// the second result says.
+// Bind binds an assignee to a custom role on a resource set, and logs it. An existing binding is not modified; the second result reports
+// this.
 func Bind(
 	ctx context.Context, tx *docstore.Tx, d model.Deps, role docstore.Doc[model.CustomRole], set docstore.Doc[model.ResourceSet], a Assignee,
 ) (docstore.Doc[model.RoleMember], bool, error) {
@@ -102,7 +102,7 @@ func Bind(
 		audit.Entry{Type: audit.BindingAdd, Targets: targets}, audit.Entry{Type: Granted(a.Kind), Targets: targets})
 }
 
-// Unbind ends the membership of an assignee in a binding, and tells the log.
+// Unbind deletes the membership of an assignee in a binding, and logs it.
 func Unbind(ctx context.Context, tx *docstore.Tx, d model.Deps, m docstore.Doc[model.RoleMember]) error {
 	role, err := d.CustomRoles.Get(ctx, tx, m.Value.Role)
 	if err != nil {
@@ -122,7 +122,7 @@ func Unbind(ctx context.Context, tx *docstore.Tx, d model.Deps, m docstore.Doc[m
 		audit.Entry{Type: audit.BindingDelete, Targets: targets}, audit.Entry{Type: Revoked(m.Value.Kind), Targets: targets})
 }
 
-// Party is an assignee as the log calls it, by its id alone when it is gone.
+// Party returns the log entry of an assignee, with the id alone if the assignee was deleted.
 func Party(ctx context.Context, q docstore.Reader, d model.Deps, kind model.AssigneeKind, id string) model.LogParty {
 	if a, err := FindAssignee(ctx, q, d, kind, id); err == nil {
 		return a.Party
@@ -133,7 +133,7 @@ func Party(ctx context.Context, q docstore.Reader, d model.Deps, kind model.Assi
 	return model.LogParty{ID: id, Type: types[kind], AlternateID: id}
 }
 
-// Granted is the event of a role that is given.
+// Granted returns the event type of a role assignment.
 func Granted(kind model.AssigneeKind) audit.Type {
 	switch kind {
 	case model.AssigneeGroup:
@@ -145,7 +145,7 @@ func Granted(kind model.AssigneeKind) audit.Type {
 	}
 }
 
-// Revoked is the event of a role that is taken.
+// Revoked returns the event type of a role revocation.
 func Revoked(kind model.AssigneeKind) audit.Type {
 	switch kind {
 	case model.AssigneeGroup:

@@ -40,13 +40,13 @@ func createToken(t *testing.T, e *apitest.Env, user, name string) apitokens.Crea
 	return token
 }
 
-// admin is somebody who calls.
+// admin is an administrator that calls the API.
 type admin struct {
 	id     string
 	header map[string]string
 }
 
-// administrator makes a user with a standard role, or with none, and a token.
+// administrator creates a user with a standard role, or with none, and a token.
 func administrator(t *testing.T, e *apitest.Env, login, role string) admin {
 	t.Helper()
 	id := e.Do(t, "POST /api/v1/users", person(strings.ToLower(login)), nil).Value("id")
@@ -57,7 +57,7 @@ func administrator(t *testing.T, e *apitest.Env, login, role string) admin {
 	return admin{id, map[string]string{"Authorization": "SSWS " + createToken(t, e, id, login).Secret}}
 }
 
-// may and mayNot are steps of a caller.
+// may and mayNot are request steps of a caller.
 func (a admin) may(do, body string, more ...func(*apitest.Step)) apitest.Step {
 	s := apitest.Step{Name: "may " + do, Do: do, Body: body, Header: a.header}
 	for _, f := range more {
@@ -78,7 +78,7 @@ func equal(values map[string]any) func(*apitest.Step) {
 
 func lacks(paths ...string) func(*apitest.Step) { return func(s *apitest.Step) { s.Lacks = paths } }
 
-// world has a user inside of a group and one outside, and the same of applications.
+// world has a user in a group and one outside of it, and the same for applications.
 type world struct {
 	*apitest.Env
 	in, out, inner, outer, appIn, appOut string
@@ -99,7 +99,7 @@ func newWorld(t *testing.T, db *sqldb.DB) *world {
 	return w
 }
 
-// custom makes an administrator with a custom role.
+// custom creates an administrator with a custom role.
 func (w *world) custom(t *testing.T, name string, permissions, resources []string) admin {
 	t.Helper()
 	a := administrator(t, w.Env, name, "")
@@ -114,7 +114,7 @@ func (w *world) custom(t *testing.T, name string, permissions, resources []strin
 	return a
 }
 
-// give gives an administrator a standard role with targets, whose paths stand behind "targets/".
+// give assigns a standard role with targets to an administrator; the paths of the targets follow "targets/".
 func (w *world) give(t *testing.T, a admin, role string, targets ...string) {
 	t.Helper()
 	id := w.Do(t, "POST /api/v1/users/"+a.id+"/roles", `{"type":"`+role+`"}`, nil).Value("id")
@@ -123,18 +123,18 @@ func (w *world) give(t *testing.T, a admin, role string, targets ...string) {
 	}
 }
 
-// serviceClient is the body of a client.
+// serviceClient returns the body of a client.
 func serviceClient(name string) string {
 	return `{"client_name":"` + name + `","application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}`
 }
 
-// client makes a client and returns its id.
+// client creates a client and returns its id.
 func (w *world) client(t *testing.T, name string) string {
 	t.Helper()
 	return w.Do(t, "POST /oauth2/v1/clients", serviceClient(name), nil).Value("client_id")
 }
 
-// orgOf is the id of the organisation, as it stands in ORNs.
+// orgOf returns the id of the organization in ORNs.
 func orgOf(t *testing.T, e *apitest.Env) string {
 	t.Helper()
 	return strings.Split(e.Do(t, "GET /api/v1/iam/assignees/users", "", nil).Value("value.0.orn"), ":")[3]
@@ -147,7 +147,8 @@ func TestRole_LimitedByGroupTargets(t *testing.T) {
 		a := administrator(t, w.Env, "targeted", "USER_ADMIN")
 		w.Run(t,
 			a.may("GET /api/v1/users/"+w.out, ""),
-			apitest.Step{Name: "the first target narrows", Do: "PUT /api/v1/users/" + a.id + "/roles/KVJUKUS7IFCE2SKO/targets/groups/" + w.inner,
+			apitest.Step{Name: "the first target limits the role",
+				Do:     "PUT /api/v1/users/" + a.id + "/roles/KVJUKUS7IFCE2SKO/targets/groups/" + w.inner,
 				Status: 204},
 			a.may("GET /api/v1/users/"+w.in, ""),
 			a.may("GET /api/v1/users/inside", ""),
@@ -180,7 +181,7 @@ func TestRole_LimitedByGroupTargets(t *testing.T) {
 			a.may("POST /api/v1/users", inGroups("new4", w.inner)),
 			a.mayNot("PUT /api/v1/groups/"+w.inner, `{"profile":{"name":"x"}}`),
 			a.mayNot("GET /api/v1/groups/rules", ""),
-			apitest.Step{Name: "nothing was made", Do: "GET /api/v1/users/new3", Status: 404, Code: "E0000007"},
+			apitest.Step{Name: "no user was created", Do: "GET /api/v1/users/new3", Status: 404, Code: "E0000007"},
 			a.may("GET /api/v1/apps", "", equal(map[string]any{"#": 2})),
 		)
 	})
@@ -262,14 +263,15 @@ func TestRole_LimitedByResourceSet(t *testing.T) {
 			helper.mayNot("POST /api/v1/users/"+w.out+"/lifecycle/expire_password", ""),
 			helper.mayNot("GET /api/v1/users/"+w.out, ""),
 
-			apitest.Step{Name: "a resource that leaves the set", Do: "GET /api/v1/iam/resource-sets/group/resources",
+			apitest.Step{Name: "a resource removed from the set", Do: "GET /api/v1/iam/resource-sets/group/resources",
 				Save: map[string]string{"res": "resources.0.id"}},
 			apitest.Step{Do: "DELETE /api/v1/iam/resource-sets/group/resources/{{res}}", Status: 204},
 			groups.mayNot("GET /api/v1/groups/"+w.inner, ""),
-			apitest.Step{Name: "one that comes", Do: "PATCH /api/v1/iam/resource-sets/group/resources", Body: `{"additions":["/api/v1/groups"]}`},
+			apitest.Step{Name: "a resource added to the set", Do: "PATCH /api/v1/iam/resource-sets/group/resources",
+				Body: `{"additions":["/api/v1/groups"]}`},
 			groups.may("GET /api/v1/groups/"+w.outer, ""),
 			groups.may("POST /api/v1/groups", `{"profile":{"name":"Theirs"}}`),
-			apitest.Step{Name: "a permission that goes", Do: "DELETE /api/v1/iam/roles/group/permissions/svc.groups.manage", Status: 204},
+			apitest.Step{Name: "a removed permission", Do: "DELETE /api/v1/iam/roles/group/permissions/svc.groups.manage", Status: 204},
 			groups.mayNot("GET /api/v1/groups/"+w.outer, ""),
 			groups.may("POST /api/v1/groups", `{"profile":{"name":"Theirs too"}}`),
 		)
@@ -300,12 +302,13 @@ func TestResourceSet_ExcludesResources(t *testing.T) {
 		a.mayNot("POST /api/v1/groups", `{"profile":{"name":"x"}}`),
 		a.may("GET /api/v1/apps", "", equal(map[string]any{"#": 1, "0.id": w.appIn})),
 		a.mayNot("GET /api/v1/apps/"+w.appOut, ""),
-		apitest.Step{Name: "the exclusion stays", Do: "DELETE /api/v1/groups/" + w.inner, Status: 403, Code: "E0000107"},
-		apitest.Step{Name: "one that widens nothing goes", Do: "DELETE /api/v1/groups/" + w.outer, Status: 204},
+		apitest.Step{Name: "a group of an exclusion cannot be deleted", Do: "DELETE /api/v1/groups/" + w.inner, Status: 403, Code: "E0000107"},
+		apitest.Step{Name: "another group can be deleted", Do: "DELETE /api/v1/groups/" + w.outer, Status: 204},
 		a.mayNot("GET /api/v1/users/"+w.in, ""),
 		a.may("GET /api/v1/groups", "", equal(map[string]any{"#": 2})),
-		apitest.Step{Name: "only what is in a collection is excluded from it", Do: "POST /api/v1/iam/resource-sets/most/resources", Status: 400,
-			Code: "E0000001",
+		apitest.Step{Name: "only resources of a collection can be excluded from it", Do: "POST /api/v1/iam/resource-sets/most/resources",
+			Status: 400,
+			Code:   "E0000001",
 			Body: `{"resourceOrnOrUrl":"/api/v1/authorizationServers","conditions":{"Exclude":{"svc:ORN":["` + names + ":groups:" + w.inner +
 				`"]}}}`},
 	)
@@ -351,23 +354,24 @@ func TestConditions_HideAndForbidAttributes(t *testing.T) {
 			Status: 204},
 		a.may("POST "+user, `{"profile":{"city":"Rome"}}`, equal(map[string]any{"profile.city": "Rome"}), lacks("profile.costCenter")),
 		a.mayNot("POST "+user, `{"profile":{"costCenter":"43"}}`),
-		a.mayNot("POST "+user, `{"profile":{"costCenter":"42"}}`), // a right guess is answered as a wrong one
+		a.mayNot("POST "+user, `{"profile":{"costCenter":"42"}}`), // the response does not reveal whether the guess is right
 		a.mayNot("PUT "+user,
 			`{"profile":{"login":"inside@example.com","email":"inside@example.com","firstName":"A","lastName":"B","costCenter":"42"}}`),
-		a.may("POST "+user, `{"profile":{"costCenter":null,"secondEmail":null}}`, lacks("profile.costCenter")), // as it was read
+		a.may("POST "+user, `{"profile":{"costCenter":null,"secondEmail":null}}`, lacks("profile.costCenter")), // as returned by the read
 		a.mayNot("POST "+user, `{"profile":{"city":"Oslo"},"credentials":{"password":{"value":"Other-2026"}}}`),
 		a.may("PUT "+user, `{"profile":{"login":"inside@example.com","email":"inside@example.com","firstName":"A","lastName":"C","city":"Bonn"}}`,
 			lacks("profile.costCenter")),
-		apitest.Step{Name: "what is hidden survives a replacement", Do: "GET " + user,
+		apitest.Step{Name: "hidden attributes survive a replacement", Do: "GET " + user,
 			Equal: map[string]any{"profile.costCenter": "42", "profile.lastName": "C", "profile.city": "Bonn"}},
-		apitest.Step{Name: "nor is what is hidden taken away by who may change it",
+		apitest.Step{Name: "nor does a replacement by a caller who may change them remove them",
 			Do: "PUT /api/v1/iam/roles/veiled/permissions/svc.users.userprofile.manage", Body: condition("exclude", "zipCode")},
 		a.may("PUT "+user, `{"profile":{"login":"inside@example.com","email":"inside@example.com","firstName":"A","lastName":"C","city":"Bonn"}}`,
 			lacks("profile.costCenter")),
 		apitest.Step{Do: "GET " + user, Equal: map[string]any{"profile.costCenter": "42"}},
 		apitest.Step{Do: "PUT /api/v1/iam/roles/veiled/permissions/svc.users.read", Body: condition("exclude", "city")},
 		a.may("GET "+user, "", equal(map[string]any{"profile.costCenter": "42"}), lacks("profile.city")),
-		apitest.Step{Name: "another role shows more", Do: "POST /api/v1/users/" + a.id + "/roles", Body: `{"type":"REPORT_ADMIN"}`, Status: 201},
+		apitest.Step{Name: "another role shows more attributes", Do: "POST /api/v1/users/" + a.id + "/roles", Body: `{"type":"REPORT_ADMIN"}`,
+			Status: 201},
 		a.may("GET "+user, "", equal(map[string]any{"profile.city": "Bonn"})),
 	)
 }
@@ -390,7 +394,7 @@ func TestRole_FollowsGroup(t *testing.T) {
 		boss.mayNot("POST /api/v1/users/"+boss.id+"/roles", `{"type":"SUPER_ADMIN"}`),
 		boss.may("GET /api/v1/users/"+a.id+"/roles", ""),
 		boss.may("PUT /api/v1/groups/"+w.inner+"/users/"+boss.id, "", status(204)),
-		apitest.Step{Name: "who is above is left alone", Do: "GET /api/v1/users/me", Save: map[string]string{"super": "id"},
+		apitest.Step{Name: "a user with a higher role is not changed", Do: "GET /api/v1/users/me", Save: map[string]string{"super": "id"},
 			Then: func(t *testing.T, answer *apitest.Answer) {
 				w.Run(t, boss.mayNot("POST /api/v1/users/"+answer.Value("id")+"/lifecycle/reset_password?sendEmail=false", ""),
 					boss.may("GET /api/v1/users/"+answer.Value("id"), ""))
@@ -431,9 +435,9 @@ func TestDecisions_Explained(t *testing.T) {
 				"checks.0.roles.0.assignment": "JBCUYUC7IRCVGS27IFCE2SKO"}},
 		apitest.Step{Do: explain("user=desk&path=/api/v1/users/outside"),
 			Equal: map[string]any{"allowed": false, "checks.0.resource": w.out,
-				"checks.0.roles.0.why": "the targets of the assignment do not hold the resource"}},
+				"checks.0.roles.0.why": "the resource is not among the targets of the assignment"}},
 		apitest.Step{Do: explain("user=desk&method=POST&path=/api/v1/groups"),
-			Equal: map[string]any{"allowed": false, "checks.0.roles.0.why": "the role does not permit it",
+			Equal: map[string]any{"allowed": false, "checks.0.roles.0.why": "the role does not permit the operation",
 				"reason": "No role meets the last need: change groups."}},
 		apitest.Step{Do: explain("user=desk&path=/api/v1/users/00unobody"), Equal: map[string]any{"allowed": true, "checks.0.exists": false}},
 		apitest.Step{Do: explain("user=me&method=POST&path=/sandbox/v1/api-tokens"), Equal: map[string]any{"allowed": true}},
@@ -462,13 +466,13 @@ func TestLastSuperAdmin_StaysActive(t *testing.T) {
 	e.Run(t,
 		a.may("DELETE /api/v1/users/"+built+"/roles/"+role, "", status(204)),
 		refused(a, "suspend"), refused(a, "deactivate"),
-		apitest.Step{Name: "refused now, not when it is done", Do: "POST /api/v1/users/" + a.id + "/lifecycle/deactivate",
+		apitest.Step{Name: "rejected immediately, not when it runs", Do: "POST /api/v1/users/" + a.id + "/lifecycle/deactivate",
 			Header: map[string]string{"Authorization": a.header["Authorization"], "Prefer": "respond-async"}, Status: 400, Code: "E0000001"},
 		a.may("POST /api/v1/groups", `{"profile":{"name":"Super"}}`, func(s *apitest.Step) { s.Save = map[string]string{"g": "id"} }),
 		a.may("POST /api/v1/groups/{{g}}/roles", `{"type":"SUPER_ADMIN"}`, status(201)),
 		a.may("PUT /api/v1/groups/{{g}}/users/"+b.id, "", status(204)),
 		a.may("POST /api/v1/users/"+a.id+"/lifecycle/suspend", ""),
-		apitest.Step{Name: "through a group, too", Do: "POST /api/v1/users/" + b.id + "/lifecycle/suspend", Header: b.header, Status: 400,
+		apitest.Step{Name: "also through a group", Do: "POST /api/v1/users/" + b.id + "/lifecycle/suspend", Header: b.header, Status: 400,
 			Code: "E0000001"},
 		b.may("POST /api/v1/users/"+a.id+"/lifecycle/unsuspend", ""),
 		b.may("POST /api/v1/users/"+b.id+"/lifecycle/suspend", ""),

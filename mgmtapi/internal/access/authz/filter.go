@@ -10,8 +10,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// From returns what the caller of a request may do. It is nil outside of requests, and where somebody else decides: nothing is
-// hidden then.
+// From returns the grants of the caller of a request. It is nil outside of requests and with another authorizer: nothing is hidden then.
 func From(ctx context.Context) *Access {
 	access, _ := rest.Admitted(ctx).(*Access)
 	return access
@@ -25,13 +24,13 @@ var (
 	readToken  = Need{Column: ColumnSuper, Kind: KindUser, Permissions: []string{UsersTokensRead}}
 )
 
-// Users returns what tells which users the caller may see, by id; nil for all. Who is in which group is read here, so that the
-// filter costs a look-up a user.
+// Users returns a filter for the users that the caller may see, by id; nil for all users. It reads the memberships of the groups in
+// advance, so that filtering a user costs one map lookup.
 func Users(ctx context.Context, q docstore.Reader, d model.Deps) (func(id string) bool, error) {
 	return userFilter(ctx, q, d, &readUser)
 }
 
-// TokenOwners is Users for the owners of API tokens.
+// TokenOwners returns the filter of Users for the owners of API tokens.
 func TokenOwners(ctx context.Context, q docstore.Reader, d model.Deps) (func(id string) bool, error) {
 	return userFilter(ctx, q, d, &readToken)
 }
@@ -41,7 +40,7 @@ func userFilter(ctx context.Context, q docstore.Reader, d model.Deps, n *Need) (
 	if a.everything() || a.meetsAny(n) {
 		return nil, nil
 	}
-	var in, notIn []map[string]bool // sets of users; one is enough, not to be in one is enough
+	var in, notIn []map[string]bool // sets of users; a user needs to be in one of in, or missing from one of notIn
 	for i := range a.Grants {
 		g := &a.Grants[i]
 		some := *n
@@ -75,7 +74,7 @@ func userFilter(ctx context.Context, q docstore.Reader, d model.Deps, n *Need) (
 	}, nil
 }
 
-// membersOf are the users who are in one of the groups.
+// membersOf returns the users in any of the groups.
 func membersOf(ctx context.Context, q docstore.Reader, d model.Deps, groups map[string]bool) (map[string]bool, error) {
 	users := map[string]bool{}
 	for group := range groups {
@@ -90,7 +89,8 @@ func membersOf(ctx context.Context, q docstore.Reader, d model.Deps, groups map[
 	return users, nil
 }
 
-// UsersOf returns what tells which users of an application the caller may see that may read the application; nil for all.
+// UsersOf returns a filter for the users of an application that a caller with read permission for the application may see; nil for all
+// users.
 func UsersOf(ctx context.Context, q docstore.Reader, d model.Deps, app docstore.Doc[model.App]) (func(id string) bool, error) {
 	groups, some := groupsReading(ctx, app)
 	if !some {
@@ -100,7 +100,7 @@ func UsersOf(ctx context.Context, q docstore.Reader, d model.Deps, app docstore.
 	return func(id string) bool { return users[id] }, err
 }
 
-// GroupsOf is UsersOf for the groups of an application.
+// GroupsOf returns the filter of UsersOf for the groups of an application.
 func GroupsOf(ctx context.Context, app docstore.Doc[model.App]) func(id string) bool {
 	if groups, some := groupsReading(ctx, app); some {
 		return func(id string) bool { return groups[id] }
@@ -108,7 +108,8 @@ func GroupsOf(ctx context.Context, app docstore.Doc[model.App]) func(id string) 
 	return nil
 }
 
-// groupsReading are the target groups of the roles that let the caller read an application, and whether there is none without any.
+// groupsReading returns the target groups of the roles that permit the caller to read an application. The second result reports that all
+// these roles have target groups.
 func groupsReading(ctx context.Context, app docstore.Doc[model.App]) (groups map[string]bool, some bool) {
 	a := From(ctx)
 	if a.everything() || a.meetsAny(&readApp) {
@@ -128,7 +129,7 @@ func groupsReading(ctx context.Context, app docstore.Doc[model.App]) (groups map
 	return groups, true
 }
 
-// Groups returns what tells which groups the caller may see; nil for all.
+// Groups returns a filter for the groups that the caller may see; nil for all groups.
 func Groups(ctx context.Context) func(id string) bool {
 	a := From(ctx)
 	if a.everything() || a.meetsAny(&readGroup) {
@@ -139,7 +140,7 @@ func Groups(ctx context.Context) func(id string) bool {
 	}
 }
 
-// Apps returns what tells which applications the caller may see; nil for all.
+// Apps returns a filter for the applications that the caller may see; nil for all applications.
 func Apps(ctx context.Context) func(id string, app *model.App) bool {
 	a := From(ctx)
 	if a.everything() || a.meetsAny(&readApp) {
@@ -148,7 +149,7 @@ func Apps(ctx context.Context) func(id string, app *model.App) bool {
 	return func(id string, app *model.App) bool { return a.Meets(&readApp, appResource(id, app.Name, app.OAuth())) }
 }
 
-// Servers returns what tells which authorization servers the caller may see; nil for all.
+// Servers returns a filter for the authorization servers that the caller may see; nil for all servers.
 func Servers(ctx context.Context) func(id string) bool {
 	a := From(ctx)
 	if a.everything() || a.meetsAny(&readServer) {
@@ -161,17 +162,17 @@ func appResource(id, name string, oauth bool) *Resource {
 	return &Resource{Kind: KindApp, ID: id, Type: name, OAuth: oauth}
 }
 
-// Shown returns what tells which attributes of a user's profile the caller may see; nil for all.
+// Shown returns a filter for the profile attributes of a user that the caller may see; nil for all attributes.
 func Shown(ctx context.Context, q docstore.Reader, d model.Deps, user string) (func(attribute string) bool, error) {
 	return attributes(ctx, q, d, user, &readUser, UsersRead)
 }
 
-// Changeable returns what tells which attributes of a user's profile the caller may change; nil for all.
+// Changeable returns a filter for the profile attributes of a user that the caller may change; nil for all attributes.
 func Changeable(ctx context.Context, q docstore.Reader, d model.Deps, user string) (func(attribute string) bool, error) {
 	return attributes(ctx, q, d, user, &changeProfile, UsersProfile)
 }
 
-// attributes puts together what all grants permit that cover the user.
+// attributes returns the union of the attributes permitted by the grants that cover the user.
 func attributes(
 	ctx context.Context, q docstore.Reader, d model.Deps, user string, n *Need, permission string,
 ) (func(attribute string) bool, error) {
@@ -201,8 +202,8 @@ func attributes(
 	}, nil
 }
 
-// Searchable returns what tells which attributes the caller may search users by: those that it sees of every user, or a search
-// would tell what a list hides. It is nil for all.
+// Searchable returns a filter for the attributes that the caller may search users by: those that the caller sees of every user. Other
+// attributes would let a search reveal hidden values. It is nil for all attributes.
 func Searchable(ctx context.Context) func(attribute string) bool {
 	a := From(ctx)
 	if a.everything() || !a.conditional || a.meetsAny(&readUser) {

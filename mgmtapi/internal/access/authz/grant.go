@@ -6,13 +6,13 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Grant is a role assignment that counts for a caller.
+// Grant is a role assignment that is effective for a caller.
 type Grant struct {
-	// Assignment is the id of the assignment, Type its role; Role and Set are those of a custom role.
+	// Assignment is the id of the assignment, Type its role. Role and Set are the ids of a custom role and its resource set.
 	Assignment string
 	Type       model.RoleType
 	Role, Set  string
-	// Via is the group through which the caller has it, empty when it has it itself.
+	// Via is the group through which the caller has the role, empty if assigned to the caller itself.
 	Via string
 
 	groups map[string]bool // target groups; empty for no limit
@@ -22,29 +22,29 @@ type Grant struct {
 	scope  *scope
 }
 
-// Why says how a grant stands to a need.
+// Why is the result of comparing a grant with a need.
 type Why string
 
-// What a grant can say.
+// The results. WhyMet means that the grant meets the need.
 const (
 	WhyMet        Why = "met"
-	WhyRole       Why = "the role does not permit it"
-	WhyTargets    Why = "the targets of the assignment do not hold the resource"
-	WhyPermission Why = "the role has none of the permissions that permit it"
-	WhySet        Why = "the resource set does not hold the resource"
-	WhyGains      Why = "the caller could change users by the membership whom it cannot change now"
+	WhyRole       Why = "the role does not permit the operation"
+	WhyTargets    Why = "the resource is not among the targets of the assignment"
+	WhyPermission Why = "the role has none of the required permissions"
+	WhySet        Why = "the resource is not in the resource set"
+	WhyEscalates  Why = "the membership would let the caller change users that it cannot change now"
 	WhyProtected  Why = "only a SUPER_ADMIN may change a user or a group that has a role, or an application that has a role or scopes of " +
 		"this API, and an ORG_ADMIN may change users whose roles permit no more than its own"
 )
 
-// limited says whether the grant depends on the resource.
+// limited reports whether the grant depends on the resource.
 func (g *Grant) limited() bool {
 	return g.Type == model.RoleCustom || len(g.groups)+len(g.apps)+len(g.types) > 0
 }
 
 func (g *Grant) meets(n *Need, r *Resource) Why {
 	switch {
-	case n.Write && !n.Beside && r.Protected.keeps(g.Type):
+	case n.Write && !n.Unrestricted && r.Protected.blocks(g.Type):
 		return WhyProtected
 	case g.Type == model.RoleCustom:
 		return g.customMeets(n, r)
@@ -57,7 +57,7 @@ func (g *Grant) meets(n *Need, r *Resource) Why {
 	}
 }
 
-// targets says whether what the need is about is among the targets.
+// targets reports whether the resource of the need is among the targets.
 func (g *Grant) targets(n *Need, r *Resource) bool {
 	inGroups := func() bool {
 		return len(g.groups) == 0 || slices.ContainsFunc(r.Groups, func(id string) bool { return g.groups[id] })
@@ -83,24 +83,24 @@ func (g *Grant) customMeets(n *Need, r *Resource) Why {
 		}
 		why = WhySet
 		kind := kindOf(permission, n.Kind)
-		if n.Later && g.scope.touches(kind) || !n.Later && g.scope.covers(kind, r) {
+		if n.Later && g.scope.mayContain(kind) || !n.Later && g.scope.covers(kind, r) {
 			return WhyMet
 		}
 	}
 	return why
 }
 
-// Access is what a caller may do.
+// Access holds the grants of a caller.
 type Access struct {
 	User, Client string // ids; one of them is empty
 	Grants       []Grant
 
 	super bool // one of the grants is SUPER_ADMIN
-	// consented says that the caller is a client without any role, which may do what its scopes say.
+	// consented reports that the caller is a client without any role: only its scopes limit it.
 	consented bool
-	// byGroup are the grants that are limited to a group, by their places.
+	// byGroup holds the indexes of the grants that are limited to a group, by group.
 	byGroup map[string][]int
-	// conditional says that the profiles that the caller sees or changes depend on conditions.
+	// conditional reports that the profile attributes that the caller may see or change depend on conditions.
 	conditional bool
 }
 
@@ -118,18 +118,18 @@ func (a *Access) add(g Grant) {
 	a.Grants = append(a.Grants, g)
 }
 
-// everything says whether nothing is hidden from the caller.
+// everything reports whether nothing is hidden from the caller.
 func (a *Access) everything() bool { return a == nil || a.super || a.consented }
 
-// Meets says whether a grant meets the need for the resource, and the caller gains nothing by it that it must not.
+// Meets reports whether a grant meets the need for the resource without extending the caller's permissions over users.
 func (a *Access) Meets(n *Need, r *Resource) bool {
 	switch {
 	case a.super:
 		return true
-	case n.moves() && a.gains(r):
+	case n.moves() && a.escalates(r):
 		return false
 	case a.consented:
-		// Roles are assigned by a SUPER_ADMIN only, whatever the scopes of a client say.
+		// Only a SUPER_ADMIN assigns roles, regardless of the scopes of a client.
 		return (!n.Write || n.Column != ColumnRoles && r.Protected == Unprotected) && (n.Column != ColumnSuper || len(n.Permissions) > 0)
 	}
 	direct := n.free() || n.Kind != KindUser && n.Kind != KindGroup && n.Kind != KindToken
@@ -138,7 +138,7 @@ func (a *Access) Meets(n *Need, r *Resource) bool {
 			return true
 		}
 	}
-	// Those that are limited to groups are found by the groups of the resource, which are few.
+	// Grants limited to groups are found through the groups of the resource, which are few.
 	for _, id := range r.Groups {
 		for _, i := range a.byGroup[id] {
 			if !direct && a.Grants[i].meets(n, r) == WhyMet {
@@ -149,7 +149,7 @@ func (a *Access) Meets(n *Need, r *Resource) bool {
 	return false
 }
 
-// meetsAny says whether a grant that does not depend on the resource meets the need.
+// meetsAny reports whether a grant that does not depend on the resource meets the need.
 func (a *Access) meetsAny(n *Need) bool {
 	for i := range a.Grants {
 		if g := &a.Grants[i]; !g.limited() && g.meets(n, &Resource{}) == WhyMet {
@@ -159,9 +159,9 @@ func (a *Access) meetsAny(n *Need) bool {
 	return a.super || a.consented && a.Meets(n, &Resource{})
 }
 
-// gains says whether the caller could change the user once it has come into a group, or left it, in a way that it cannot now. Without
-// that, a role that is limited to a group would hold for everybody whom its holder puts there.
-func (a *Access) gains(r *Resource) bool {
+// escalates reports whether a change of membership would let the caller change the user in a way that it cannot now. Without this check,
+// the holder of a role limited to a group could extend the role to any user by adding the user to the group.
+func (a *Access) escalates(r *Resource) bool {
 	now, then := *r, *r
 	if r.Into != "" {
 		then.Groups = append(slices.Clone(r.Groups), r.Into)
@@ -174,7 +174,7 @@ func (a *Access) gains(r *Resource) bool {
 			continue
 		}
 		for n := range slices.Values(userWrites) {
-			// With conditions, another grant need not permit as much.
+			// With conditions, another grant may permit fewer attributes.
 			if g.meets(&n, &then) == WhyMet && g.meets(&n, &now) != WhyMet && (a.conditional || !a.Meets(&n, &now)) {
 				return true
 			}
@@ -183,7 +183,7 @@ func (a *Access) gains(r *Resource) bool {
 	return false
 }
 
-// dependsOn says whether it makes a difference to the grant that a user is in the group.
+// dependsOn reports whether the membership of a user in the group affects the grant.
 func (g *Grant) dependsOn(group string) bool {
 	if g.scope == nil {
 		return g.groups[group]

@@ -8,13 +8,12 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// ActiveSuperAdmin says whether there is an ACTIVE user that is a SUPER_ADMIN, itself or through a group, beside one that may be
-// empty.
-func ActiveSuperAdmin(ctx context.Context, q docstore.Reader, d model.Deps, beside string) (bool, error) {
-	there := errors.New("there is one") // ends the walks
+// ActiveSuperAdmin reports whether an ACTIVE user is a SUPER_ADMIN, directly or through a group. The user except is ignored if not empty.
+func ActiveSuperAdmin(ctx context.Context, q docstore.Reader, d model.Deps, except string) (bool, error) {
+	there := errors.New("active SUPER_ADMIN found") // stops the iterations
 	active := func(id string) error {
 		user, err := model.Optional(ctx, q, d.Users, id)
-		if err == nil && user != nil && id != beside && user.Value.Status == model.UserActive {
+		if err == nil && user != nil && id != except && user.Value.Status == model.UserActive {
 			return there
 		}
 		return err
@@ -29,7 +28,7 @@ func ActiveSuperAdmin(ctx context.Context, q docstore.Reader, d model.Deps, besi
 					func(m docstore.Doc[model.Membership]) error {
 						return active(m.Value.User)
 					})
-			default: // a client cannot sign in when everybody else is gone
+			default: // a client cannot sign in and assign the role again
 				return nil
 			}
 		})
@@ -39,7 +38,7 @@ func ActiveSuperAdmin(ctx context.Context, q docstore.Reader, d model.Deps, besi
 	return false, err
 }
 
-// LastSuperAdmin says whether a user is the only ACTIVE one that is a SUPER_ADMIN.
+// LastSuperAdmin reports whether a user is the only ACTIVE SUPER_ADMIN.
 func LastSuperAdmin(ctx context.Context, q docstore.Reader, d model.Deps, user string) (bool, error) {
 	doc, err := d.Users.Get(ctx, q, user)
 	if err != nil || doc.Value.Status != model.UserActive {

@@ -16,8 +16,8 @@ var (
 	setCredentials = Need{Column: ColumnCredentials, Write: true, Kind: KindUser, Permissions: []string{UsersCredentials}}
 	addMember      = Need{Column: ColumnMembership, Write: true, Kind: KindGroup, Permissions: []string{GroupsMembers, UsersCreate}}
 	createApp      = Need{Column: ColumnApps, Write: true, Kind: KindApp, Permissions: []string{AppsManage}}
-	pushGroup      = Need{Column: ColumnApps, Write: true, Beside: true, Kind: KindGroup, Permissions: []string{GroupsAppAssignment}}
-	assignUser     = Need{Column: ColumnApps, Write: true, Beside: true, Kind: KindUser, Permissions: []string{UsersAppAssignment}}
+	pushGroup      = Need{Column: ColumnApps, Write: true, Unrestricted: true, Kind: KindGroup, Permissions: []string{GroupsAppAssignment}}
+	assignUser     = Need{Column: ColumnApps, Write: true, Unrestricted: true, Kind: KindUser, Permissions: []string{UsersAppAssignment}}
 )
 
 func (a *Access) require(n *Need, r *Resource) error {
@@ -27,8 +27,8 @@ func (a *Access) require(n *Need, r *Resource) error {
 	return nil
 }
 
-// CreateUser says whether the caller may create a user in these groups: where the caller is limited, one of them must be of
-// those that it is limited to, and all must be groups that it may put users into. The error has rest.CodeForbidden.
+// CreateUser checks whether the caller may create a user in these groups. If the caller is limited to groups, one of these groups must be
+// among them. The caller must also be permitted to add users to each of the groups. The error has rest.CodeForbidden.
 func CreateUser(ctx context.Context, q docstore.Reader, d model.Deps, groups []string) error {
 	a := From(ctx)
 	if a == nil || a.super {
@@ -53,21 +53,21 @@ func CreateUser(ctx context.Context, q docstore.Reader, d model.Deps, groups []s
 	return nil
 }
 
-// CheckAddAnyUser says whether the caller may have users, whoever they are, put into groups. The error has rest.CodeForbidden.
+// CheckAddAnyUser checks whether the caller may add any user to the groups. The error has rest.CodeForbidden.
 func CheckAddAnyUser(ctx context.Context, groups []string) error {
 	a := From(ctx)
 	if a.everything() {
 		return nil
 	}
 	for _, id := range groups {
-		if a.gains(&Resource{Kind: KindUser, Into: id}) {
-			return rest.Fail(rest.CodeForbidden, string(WhyGains)+": "+id)
+		if a.escalates(&Resource{Kind: KindUser, Into: id}) {
+			return rest.Fail(rest.CodeForbidden, string(WhyEscalates)+": "+id)
 		}
 	}
 	return nil
 }
 
-// managesUsersOf says whether the caller may create users for no other place than the group.
+// managesUsersOf reports whether the caller may create users in the group alone.
 func (a *Access) managesUsersOf(group string) bool {
 	return slices.ContainsFunc(a.Grants, func(g Grant) bool {
 		_, manages := g.held[UsersManage]
@@ -75,12 +75,12 @@ func (a *Access) managesUsersOf(group string) bool {
 	})
 }
 
-// SetCredentials says whether the caller may set the credentials of a user along with its profile.
+// SetCredentials checks whether the caller may set the credentials of a user together with its profile.
 func SetCredentials(ctx context.Context, q docstore.Reader, d model.Deps, user string) error {
 	return requireUser(ctx, q, d, &setCredentials, user)
 }
 
-// ChangeProfile says whether the caller may change these attributes of a user.
+// ChangeProfile checks whether the caller may change these attributes of a user.
 func ChangeProfile(ctx context.Context, q docstore.Reader, d model.Deps, user string, changed []string) error {
 	if len(changed) == 0 {
 		return nil
@@ -95,7 +95,7 @@ func ChangeProfile(ctx context.Context, q docstore.Reader, d model.Deps, user st
 	var causes []string
 	for _, name := range changed {
 		if !changeable(name) {
-			causes = append(causes, name+": The attribute is outside of what your role may change")
+			causes = append(causes, name+": Your role does not permit changing the attribute")
 		}
 	}
 	if len(causes) > 0 {
@@ -104,17 +104,17 @@ func ChangeProfile(ctx context.Context, q docstore.Reader, d model.Deps, user st
 	return nil
 }
 
-// AssignUser says whether the caller may assign applications to a user.
+// AssignUser checks whether the caller may assign applications to a user.
 func AssignUser(ctx context.Context, q docstore.Reader, d model.Deps, user string) error {
 	return requireUser(ctx, q, d, &assignUser, user)
 }
 
-// PushGroup says whether the caller may have a group pushed to applications.
+// PushGroup checks whether the caller may push a group to applications.
 func PushGroup(ctx context.Context, group string) error {
 	return From(ctx).require(&pushGroup, &Resource{Kind: KindGroup, ID: group, Groups: []string{group}})
 }
 
-// CanReadUser says whether the caller may read a user.
+// CanReadUser reports whether the caller may read a user.
 func CanReadUser(ctx context.Context, q docstore.Reader, d model.Deps, user string) (bool, error) {
 	return meetsForUser(ctx, q, d, &readUser, user)
 }
@@ -139,13 +139,13 @@ func meetsForUser(ctx context.Context, q docstore.Reader, d model.Deps, n *Need,
 	return a.Meets(n, &Resource{Kind: KindUser, ID: user, Groups: groups}), nil
 }
 
-// CreateApp says whether the caller may add an application of a catalog entry, which is empty for a custom one.
+// CreateApp checks whether the caller may add an application of a catalog entry; name is empty for a custom application.
 func CreateApp(ctx context.Context, name string, oauth bool) error {
 	return From(ctx).require(&createApp, appResource("", name, oauth))
 }
 
-// ChangesApp says whether the caller may change an application. Who may not is not to see its secrets either: with those of one that
-// can call this API, a caller could do what that may do.
+// ChangesApp reports whether the caller may change an application. Its secrets are shown only to these callers: with the secrets of an
+// application that can call this API, a caller would have the permissions of the application.
 func ChangesApp(ctx context.Context, q docstore.Reader, d model.Deps, app docstore.Doc[model.App]) (bool, error) {
 	if caller := rest.Caller(ctx); caller.ClientID != "" && !slices.Contains(strings.Fields(caller.Scopes), appsScope) {
 		return false, nil

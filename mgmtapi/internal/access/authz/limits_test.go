@@ -20,7 +20,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// limits is testdata/limits.txt.
+// limits is the parsed testdata/limits.txt.
 type limits struct {
 	roles  []limitedRole
 	both   map[string][]string        // alternatives of both permissions by operation
@@ -62,35 +62,35 @@ func readLimits(t *testing.T) limits {
 				out.except[name][strings.Join([]string{words[4], words[5], words[2]}, " ")] = words[3] == "y"
 			}
 		default:
-			require.Fail(t, "neither a role nor an operation: "+line)
+			require.Fail(t, "line is neither a role nor an operation: "+line)
 		}
 	}
 	return out
 }
 
-// kindOfThing is what a variable stands for, by what is before it in the path.
+// kindOfThing maps the path segment before a variable to the kind of the resource.
 var kindOfThing = map[string]string{
 	"users": "user", "api-tokens": "user", "sessions": "user", "org": "user", "groups": "group", "apps": "app", "clients": "app",
 	"authorizationServers": "server",
 }
 
-// limitedThings are what there is inside and outside, by what is before it in a path.
+// limitedThings are the resources inside and outside of the limits, by the path segment before the variable.
 type limitedThings struct{ in, out map[string]string }
 
-// thing is what a path names.
+// thing is a resource in a path.
 type thing struct {
 	kind, id string
 	inside   bool
 }
 
-// place is one way to put what a path names inside and outside: its variables in their order, and of these what is of a kind.
+// place is one combination of inside and outside resources: all path variables in order, and the resources among them.
 type place struct {
 	variables []string
 	things    []thing
 	text      string
 }
 
-// places are all of them.
+// places returns all combinations.
 func (x *limitedThings) places(path string) (all []place) {
 	segments := strings.Split(path, "/")
 	named := 0
@@ -126,7 +126,7 @@ func (x *limitedThings) places(path string) (all []place) {
 	return all
 }
 
-// about is the kind of what an operation is about as a whole, empty for none.
+// about returns the kind of the collection that an operation works on, empty for none.
 func about(path string) string {
 	if path == "/api/v1/api-tokens/current" {
 		return "" // the caller's own
@@ -142,7 +142,7 @@ func about(path string) string {
 	return ""
 }
 
-// permits is rules 2 to 4 for one kind.
+// permits implements rules 2 to 4 for one kind.
 func permits(method, path string, things []thing, kind string, inside func(thing) bool) bool {
 	named := slices.DeleteFunc(slices.Clone(things), func(x thing) bool { return x.kind != kind })
 	if len(named) > 0 {
@@ -154,7 +154,7 @@ func permits(method, path string, things []thing, kind string, inside func(thing
 	return method == "GET" && (strings.HasPrefix(path, "/api/v1/") && strings.Count(path, "/") == 3 || path == "/oauth2/v1/clients")
 }
 
-// kindOfPermission is what a permission is about.
+// kindOfPermission returns the kind of resource of a permission.
 func kindOfPermission(name string) string {
 	area, _, _ := strings.Cut(strings.TrimPrefix(name, "svc."), ".")
 	if name == "svc.users.create" {
@@ -163,7 +163,7 @@ func kindOfPermission(name string) string {
 	return map[string]string{"users": "user", "groups": "group", "apps": "app", "authzServers": "server", "iam": "iam"}[area]
 }
 
-// reaches says which kinds the things that a role is limited to are of.
+// reaches maps the limits of a role to the kinds of resources that they cover.
 var reaches = map[string][]string{
 	"group-target": {"user", "group"}, "app-target": {"app"},
 	"users-of-group": {"user"}, "group": {"group"}, "app": {"app"}, "apps-of-type": {"app"}, "server": {"server"},
@@ -174,12 +174,12 @@ func (r limitedRole) reaches(kind string) bool {
 	return slices.ContainsFunc(r.on, func(on string) bool { return slices.Contains(reaches[on], kind) })
 }
 
-// expected is the decision that the files want.
+// expected returns the decision that the files require.
 func (l limits) expected(r limitedRole, row cells, key string, things []thing, text, client string) bool {
 	if want, ok := l.except[r.name][strings.Join([]string{row.method, row.path, text}, " ")]; ok {
 		return want
 	}
-	// Clients are no bookmarks.
+	// Clients are not bookmarks.
 	inside := func(x thing) bool { return x.inside && (x.id != client || !slices.Contains(r.on, "apps-of-type")) }
 	if i := slices.Index(inOrder, model.RoleType(r.holds[0])); i >= 0 {
 		allowed := row.standard[i] == 'y'
@@ -200,7 +200,7 @@ func (l limits) expected(r limitedRole, row cells, key string, things []thing, t
 			if later {
 				return slices.Contains(r.holds, name) && r.reaches(kindOfPermission(name))
 			}
-			// A group rule is about all users, too.
+			// A group rule concerns all users.
 			return enough(name) && !strings.Contains(row.path, "/groups/rules")
 		}) {
 			return false
@@ -254,13 +254,13 @@ func TestLimitedRoles_ExpectedDecisions(t *testing.T) {
 	for _, of := range limits.except {
 		named += len(of)
 	}
-	require.Equal(t, named, excepted, "every exception is about a cell")
+	require.Equal(t, named, excepted, "every exception matches a cell")
 	for key := range limits.both {
 		require.Contains(t, rows, key)
 	}
 }
 
-// limited makes an administrator with a limited role and returns its id.
+// limited creates an administrator with a limited role and returns its id.
 func (w *world) limited(t *testing.T, r limitedRole, x *limitedThings) string {
 	t.Helper()
 	if slices.Contains(r.on, "group-target") || slices.Contains(r.on, "app-target") {
@@ -336,7 +336,7 @@ func TestLists_LimitedToTargets(t *testing.T) {
 	)
 }
 
-// events are the log as somebody reads it, page by page.
+// events reads the log page by page.
 func events(t *testing.T, e *apitest.Env, header map[string]string, query string) (all []map[string]any, pages int) {
 	t.Helper()
 	next := regexp.MustCompile(`<([^>]*)>; rel="next"`)
@@ -449,8 +449,8 @@ func TestLog_PageScanLimit(t *testing.T) {
 	until := "&until=" + w.Clock.Now().Add(time.Minute).Format(time.RFC3339)
 	found, pages := events(t, w.Env, a.header, since+until)
 	require.Len(t, found, 1)
-	require.Equal(t, 2, pages, "the first one is empty")
-	// Whoever polls gets on, too, and misses nothing.
+	require.Equal(t, 2, pages, "the first page is empty")
+	// Polling also progresses and misses no event.
 	var cursor string
 	poll := func(want int) {
 		t.Helper()

@@ -7,26 +7,26 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Loader reads what callers may do.
+// Loader reads the grants of callers.
 type Loader struct {
 	deps model.Deps
 	sets docstore.Cache[*scope] // by the id of the resource set
 }
 
-// maxSets is how many compiled resource sets are kept.
+// maxSets is the maximum number of cached compiled resource sets.
 const maxSets = 1000
 
-// NewLoader makes a loader.
+// NewLoader returns a loader.
 func NewLoader(d model.Deps) *Loader {
 	return &Loader{deps: d, sets: docstore.Cache[*scope]{Max: maxSets}}
 }
 
-// batch is how many assignees are asked for at once.
+// batch is the maximum number of assignees in one query.
 const batch = 200
 
-// User reads what a user may do while it is ACTIVE.
+// User reads the grants of a user that is ACTIVE.
 func (l *Loader) User(ctx context.Context, q docstore.Reader, id string) (*Access, error) {
-	// The usual caller has nothing but this one, which is all that counts.
+	// Most callers have only this role, which overrides all others.
 	role, _, err := l.super(ctx, q, id)
 	if err != nil {
 		return nil, err
@@ -45,10 +45,10 @@ func (l *Loader) User(ctx context.Context, q docstore.Reader, id string) (*Acces
 	return a, l.grants(ctx, q, a, assignees)
 }
 
-// superAdminRole is the role of a user who is a SUPER_ADMIN itself.
+// superAdminRole is the SUPER_ADMIN role of a user by an assignment of its own.
 type superAdminRole struct{ grant Grant }
 
-// super finds that role and the document that it follows from; nil for all others.
+// super returns that role and the document that it is derived from; nil for all other users.
 func (l *Loader) super(ctx context.Context, q docstore.Reader, id string) (*superAdminRole, []docstore.Version, error) {
 	found, err := model.Optional(ctx, q, l.deps.RoleAssignments, model.RoleAssignmentID(id, model.RoleSuperAdmin))
 	if err != nil || found == nil {
@@ -57,14 +57,14 @@ func (l *Loader) super(ctx context.Context, q docstore.Reader, id string) (*supe
 	return &superAdminRole{standardGrant(&found.Value, id)}, []docstore.Version{l.deps.RoleAssignments.Version(*found)}, nil
 }
 
-// access is what the user may do.
+// access returns the grants of the user.
 func (r *superAdminRole) access(user string) *Access {
 	a := &Access{User: user}
 	a.add(r.grant)
 	return a
 }
 
-// Client reads what the client of an application may do.
+// Client reads the grants of the client of an application.
 func (l *Loader) Client(ctx context.Context, q docstore.Reader, app string) (*Access, error) {
 	a := &Access{Client: app}
 	err := l.grants(ctx, q, a, []any{app})
@@ -132,7 +132,7 @@ func (l *Loader) customGrant(ctx context.Context, q docstore.Reader, m *docstore
 	return g, err
 }
 
-// scopeOf returns the compiled resource set, whose document stands for what is in it. The id of the organisation never changes.
+// scopeOf returns the compiled resource set, cached by the version of its document. The id of the organization never changes.
 func (l *Loader) scopeOf(ctx context.Context, q docstore.Reader, set string) (*scope, error) {
 	kept, ok, err := l.sets.Get(ctx, q, set)
 	if err != nil || ok {
@@ -154,7 +154,7 @@ func (l *Loader) scopeOf(ctx context.Context, q docstore.Reader, set string) (*s
 	if err != nil {
 		return nil, err
 	}
-	// What was read now may be newer than the document, which then is not current any more.
+	// The resources may be newer than the document; the cache entry is outdated then and is not used.
 	s := newScope(resources, org.ID)
 	l.sets.Put(q, set, s, l.deps.ResourceSets.Version(doc))
 	return s, nil

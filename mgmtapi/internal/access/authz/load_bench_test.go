@@ -19,7 +19,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// callers are users whose decisions cost differently, and a user and two groups that these are about.
+// callers are users whose decisions differ in cost, and a user and two groups as their resources.
 type callers struct {
 	*apitest.Env
 	ids                 map[string]string
@@ -28,7 +28,7 @@ type callers struct {
 
 func newCallers(b *testing.B) *callers {
 	e := apitest.New(b, sqldbtest.SQLite(b))
-	c := &callers{Env: e, ids: map[string]string{"nothing but SUPER_ADMIN": e.Do(b, "GET /api/v1/users/me", "", nil).Value("id")}}
+	c := &callers{Env: e, ids: map[string]string{"SUPER_ADMIN only": e.Do(b, "GET /api/v1/users/me", "", nil).Value("id")}}
 	id := func(do, body string) string {
 		id := e.Do(b, do, body, nil).Value("id")
 		require.NotEmpty(b, id)
@@ -90,7 +90,7 @@ func newCallers(b *testing.B) *callers {
 	return c
 }
 
-// changesUser is the operation that the callers are asked about.
+// changesUser is the operation of the decisions.
 func changesUser(do func(context.Context) error) rest.Route {
 	type request struct {
 		User string `path:"user"`
@@ -101,7 +101,7 @@ func changesUser(do func(context.Context) error) rest.Route {
 	}
 }
 
-// BenchmarkDecision asks what a caller may do whose roles are known already.
+// BenchmarkDecision measures a decision with loaded roles.
 func BenchmarkDecision(b *testing.B) {
 	c := newCallers(b)
 	loader := authz.NewLoader(deps(c.Env))
@@ -136,7 +136,7 @@ func BenchmarkNeeds(b *testing.B) {
 	}
 }
 
-// caller is a guard that believes who calls and asks an authorizer.
+// caller is a guard that trusts the name of the caller in the request and calls an authorizer.
 type caller struct {
 	*authz.Authorizer
 	id string
@@ -150,11 +150,11 @@ type unlimited struct{}
 
 func (unlimited) Take(string, string) rest.Quota { return rest.Quota{} }
 
-// BenchmarkDecisionWithLoading is what a request pays: the roles of the caller are read each time, and what is to be known of the user.
+// BenchmarkDecisionWithLoading measures the cost per request: reading the roles of the caller and the properties of the user.
 func BenchmarkDecisionWithLoading(b *testing.B) {
 	c := newCallers(b)
 	authorizer := authz.New(deps(c.Env))
-	for _, name := range []string{"nothing but SUPER_ADMIN", "USER_ADMIN with targets", "50 assignments", "1000 resources"} {
+	for _, name := range []string{"SUPER_ADMIN only", "USER_ADMIN with targets", "50 assignments", "1000 resources"} {
 		b.Run(name, func(b *testing.B) {
 			done := 0
 			handler, err := rest.NewHandler([]rest.Route{changesUser(func(context.Context) error { done++; return nil })},
@@ -171,11 +171,10 @@ func BenchmarkDecisionWithLoading(b *testing.B) {
 	}
 }
 
-// BenchmarkMembership puts a user into a group and takes it out again, over HTTP, by callers of whom it has to be known what they gain by
-// it.
+// BenchmarkMembership adds a user to a group and removes it again over HTTP. The callers need the check for extended permissions.
 func BenchmarkMembership(b *testing.B) {
 	c := newCallers(b)
-	for _, name := range []string{"nothing but SUPER_ADMIN", "GROUP_MEMBERSHIP_ADMIN with targets", "USER_ADMIN with targets"} {
+	for _, name := range []string{"SUPER_ADMIN only", "GROUP_MEMBERSHIP_ADMIN with targets", "USER_ADMIN with targets"} {
 		token, err := apitokens.New(deps(c.Env)).Create(b.Context(), name, c.ids[name])
 		require.NoError(b, err)
 		b.Run(name, func(b *testing.B) {

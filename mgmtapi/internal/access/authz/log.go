@@ -15,14 +15,14 @@ import (
 
 var readLog = Need{Column: ColumnLog}
 
-// LogView is the part of the log that a caller sees whose roles that read it have targets: the events that name a target group or
-// one of its members, or a target application, as actor or target, and those of the caller itself.
+// LogView is the part of the log that is visible to a caller whose roles with read permission have targets. It contains the events with a
+// target group, a member of one, or a target application as actor or target, and the events of the caller itself.
 type LogView struct {
 	caller              string
 	groups, apps, types map[string]bool
 }
 
-// Log returns what the caller sees of the log; nil for all of it.
+// Log returns the part of the log that the caller sees; nil for the whole log.
 func Log(ctx context.Context) *LogView {
 	a := From(ctx)
 	if a.everything() || a.meetsAny(&readLog) {
@@ -40,7 +40,7 @@ func Log(ctx context.Context) *LogView {
 	return v
 }
 
-// Among returns what tells which of some events the caller sees. What is to be known of all whom they name is read at once.
+// Among returns a filter for those of the events that the caller sees. It reads the actors and targets of all events at once.
 func (v *LogView) Among(ctx context.Context, q docstore.Reader, d model.Deps,
 	events []docstore.Doc[model.LogEvent]) (func(*model.LogEvent) bool, error) {
 	named := map[string]map[string]bool{audit.TypeUser: {}, audit.TypeApp: {}, audit.TypeClient: {}}
@@ -90,7 +90,7 @@ func (v *LogView) Among(ctx context.Context, q docstore.Reader, d model.Deps,
 	}, err
 }
 
-// parties are all whom an event names.
+// parties returns the actor and the targets of an event.
 func parties(event *model.LogEvent) iter.Seq[model.LogParty] {
 	return func(yield func(model.LogParty) bool) {
 		if !yield(event.Actor) {
@@ -104,7 +104,7 @@ func parties(event *model.LogEvent) iter.Seq[model.LogParty] {
 	}
 }
 
-// inBatches calls fn for some ids after the other, when they are wanted.
+// inBatches calls fn with batches of the ids. If wanted is false, it does nothing.
 func inBatches(ids map[string]bool, wanted bool, fn func(some []any) error) error {
 	if !wanted {
 		return nil

@@ -22,7 +22,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// inOrder are the standard roles in the order of the file.
+// inOrder are the standard roles in the order of the columns of the file.
 var inOrder = []model.RoleType{
 	"SUPER_ADMIN", "ORG_ADMIN", "USER_ADMIN", "HELP_DESK_ADMIN", "GROUP_MEMBERSHIP_ADMIN", "APP_ADMIN", "API_ACCESS_MANAGEMENT_ADMIN",
 	"READ_ONLY_ADMIN", "REPORT_ADMIN", "MOBILE_ADMIN", "ACCESS_CERTIFICATIONS_ADMIN", "ACCESS_REQUESTS_ADMIN",
@@ -59,7 +59,7 @@ func matrix(t *testing.T) map[string]cells {
 	return out
 }
 
-// sandbox serves /sandbox/v1, whose operations need nothing behind them to be decided on.
+// sandbox serves /sandbox/v1. Decisions about these operations need no backend.
 func sandbox(o *assembly.Options) {
 	o.Work, o.Providers = struct{ sandboxport.Work }{}, struct{ sandboxport.Providers }{}
 }
@@ -77,10 +77,10 @@ func TestMatrix_CoversEveryOperation(t *testing.T) {
 	}
 }
 
-// things are what there is to decide on.
+// things are the resources of the decisions.
 type things struct{ user, group, app, client, token, set string }
 
-// info is the operation of a row, its variables named by their numbers.
+// info returns the operation of a row; its path variables are named by their numbers.
 func (c cells) info() rest.Info {
 	path, parts := "", strings.Split(c.path, "{}")
 	for i, part := range parts[:len(parts)-1] {
@@ -89,7 +89,7 @@ func (c cells) info() rest.Info {
 	return rest.Info{Method: c.method, Path: path + parts[len(parts)-1]}
 }
 
-// place is the resource that a variable stands for, by what is before it.
+// place returns the resource of a path variable by the segment before it.
 func (x *things) place(path string) func(name string) string {
 	named := []string{}
 	segments := strings.Split(path, "/")
@@ -183,7 +183,7 @@ func TestPermissions_MatchMatrix(t *testing.T) {
 	}
 	for key, row := range rows {
 		for _, permission := range row.permissions {
-			require.True(t, permission == "-" || permission == "any" || named[permission], "%s: there is no permission %s", key, permission)
+			require.True(t, permission == "-" || permission == "any" || named[permission], "%s: unknown permission %s", key, permission)
 		}
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Kind is what a resource is.
+// Kind is the kind of a resource.
 type Kind int
 
-// The kinds of resources. What is KindNone is not limited by targets and is in no resource set.
+// The kinds of resources. Targets do not limit KindNone, and no resource set contains it.
 const (
 	KindNone Kind = iota
 	KindUser
@@ -16,46 +16,48 @@ const (
 	KindApp
 	KindServer
 	KindIAM
-	// KindToken and KindClient are named by the id of an API token, whose owner counts, and by that of a client, which is an
-	// application.
+	// KindToken is identified by the id of an API token; its owner is the resource. KindClient is identified by the id of a client, which is
+	// an application.
 	KindToken
 	KindClient
 )
 
-// Need is one of the things that an operation needs.
+// Need is one requirement of an operation.
 type Need struct {
-	// Column and Write say what a standard role must be able to do.
+	// Column and Write are the cell that a standard role must have.
 	Column Column
 	Write  bool
-	// Help says that the operation is among those of a help desk.
+	// Help reports that the operation is one of a help desk.
 	Help bool
-	// Permissions are those of which a custom role must have one. None can do without.
+	// Permissions are the permissions of which a custom role must have one. If empty, no custom role meets the need.
 	Permissions []string
-	// Kind is what the need is about, and Var the path variable that names it, counted from 1; 0 for the whole collection.
+	// Kind is the kind of the resource, and Var the number of its path variable, counted from 1; 0 for the whole collection.
 	Kind Kind
 	Var  int
-	// Later says that any resource will do for now: a list is filtered, and what a body names is checked when it is known.
+	// Later means that any resource meets the need for now: lists are filtered, and resources named in a body are checked after it is read.
 	Later bool
-	// Beside says that neither targets nor the roles of the resource limit it: whoever may assign an application may assign it to
-	// anybody.
-	Beside bool
-	// Into and OutOf are the variables of the group that a user comes into, or leaves, counted from 1. Targets do not limit these
-	// needs: whoever may change who is in a group may put anybody there, except those whom it could change by that and cannot now.
+	// Unrestricted means that neither targets nor the roles of the resource limit the need: a caller who may assign an application may assign
+	// it to any user.
+	Unrestricted bool
+	// Into and OutOf are the path variables, counted from 1, of the group that a user is added to or removed from. Targets do not limit these
+	// needs: a caller who may change the members of a group may add any user, except users that it could change only because of the
+	// membership.
 	Into, OutOf int
-	// Of says that the second variable names a user, or a group, that target groups must hold, too: who reads all applications need not
-	// see all of their users.
+	// Of means that the second path variable is a user or a group that must also be among the target groups: a caller who reads all
+	// applications may be denied some of their users.
 	Of Kind
 }
 
-// free says whether targets do not limit the need.
-func (n *Need) free() bool { return n.Later || n.Beside || n.moves() }
+// free reports whether targets do not limit the need.
+func (n *Need) free() bool { return n.Later || n.Unrestricted || n.moves() }
 
-// moves says whether a user comes into a group, or leaves it.
+// moves reports whether the need is about adding a user to a group or removing it.
 func (n *Need) moves() bool { return n.Into > 0 || n.OutOf > 0 }
 
-// rule gives operations their needs.
+// rule assigns needs to operations.
 type rule struct {
-	// do is methods and path, as "PUT,DELETE /api/v1/groups/*/users/*". * is a variable, ** at the end is anything or nothing.
+	// do holds methods and a path, as "PUT,DELETE /api/v1/groups/*/users/*". * is a variable, ** at the end matches any rest, also an empty
+	// one.
 	do    string
 	needs []Need
 }
@@ -68,15 +70,15 @@ func write(c Column, k Kind, variable int, permissions ...string) Need {
 	return Need{Column: c, Write: true, Kind: k, Var: variable, Permissions: permissions}
 }
 
-func later(n Need) Need      { n.Later = true; return n }
-func beside(n Need) Need     { n.Beside = true; return n }
-func help(n Need) Need       { n.Help = true; return n }
-func of(k Kind, n Need) Need { n.Of = k; return n }
+func later(n Need) Need        { n.Later = true; return n }
+func unrestricted(n Need) Need { n.Unrestricted = true; return n }
+func help(n Need) Need         { n.Help = true; return n }
+func of(k Kind, n Need) Need   { n.Of = k; return n }
 
-// lifecycle is a need of an operation on the lifecycle or the credentials of a user.
+// lifecycle returns the need of an operation on the lifecycle or the credentials of a user.
 func lifecycle(permission string) Need { return write(ColumnCredentials, KindUser, 1, permission) }
 
-// membership is the need to change in which groups the user is that the second variable names.
+// membership returns the need to change the group memberships of the user in the second path variable.
 func membership(n Need) Need {
 	n.Column, n.Write, n.Kind, n.Var, n.Permissions = ColumnMembership, true, KindUser, 2, []string{UsersMembership}
 	return n
@@ -87,15 +89,15 @@ const (
 	anyWrite = "POST,PUT,PATCH,DELETE "
 )
 
-// rules is the table. The first rule whose path fits an operation counts; one without needs is for an operation that nobody is asked
-// who runs it.
+// rules is the table. The first rule whose path matches an operation applies. A rule without needs is for an operation without
+// authentication.
 var rules = []rule{
 	// Users.
 	{"GET /api/v1/users", []Need{later(read(ColumnUsers, KindUser, 0, UsersRead))}},
 	{"POST /api/v1/users", []Need{later(write(ColumnUsers, KindUser, 0, UsersCreate, UsersManage))}},
 	{anyRead + "/api/v1/users/*/roles**", []Need{read(ColumnRoles, KindIAM, 0, IAMRead)}},
 	{anyWrite + "/api/v1/users/*/roles**", []Need{write(ColumnRoles, KindIAM, 0)}},
-	{"GET /api/v1/users/*/factors/*/qr/*", nil}, // the token in the path is the guard
+	{"GET /api/v1/users/*/factors/*/qr/*", nil}, // the token in the path authenticates
 	{anyRead + "/api/v1/users/*/factors**", []Need{help(read(ColumnCredentials, KindUser, 1, UsersRead))}},
 	{"DELETE /api/v1/users/*/factors/*", []Need{help(lifecycle(UsersResetFactors))}},
 	{anyWrite + "/api/v1/users/*/factors**", []Need{lifecycle(UsersCredentials)}},
@@ -121,7 +123,7 @@ var rules = []rule{
 	{"DELETE /api/v1/sessions/*", []Need{write(ColumnCredentials, KindUser, 0)}},
 	{"POST /api/v1/sessions/*/lifecycle/refresh", []Need{write(ColumnCredentials, KindUser, 0)}},
 
-	// Groups. A rule moves users of the whole organisation.
+	// Groups. A group rule changes memberships of users of the whole organization.
 	{"GET /api/v1/groups", []Need{later(read(ColumnGroups, KindGroup, 0, GroupsRead))}},
 	{"POST /api/v1/groups", []Need{write(ColumnGroups, KindGroup, 0, GroupsCreate)}},
 	{anyRead + "/api/v1/groups/rules**", []Need{read(ColumnGroups, KindGroup, 0, GroupsRead)}},
@@ -145,13 +147,13 @@ var rules = []rule{
 	}},
 	{"POST,PUT,DELETE /api/v1/apps/*/users/*", []Need{
 		write(ColumnApps, KindApp, 1, AppsAssignment),
-		beside(write(ColumnApps, KindUser, 2, UsersAppAssignment)),
+		unrestricted(write(ColumnApps, KindUser, 2, UsersAppAssignment)),
 	}},
 	{"PUT,PATCH,DELETE /api/v1/apps/*/groups/*", []Need{
 		write(ColumnApps, KindApp, 1, AppsAssignment),
-		beside(write(ColumnApps, KindGroup, 2, GroupsAppAssignment)),
+		unrestricted(write(ColumnApps, KindGroup, 2, GroupsAppAssignment)),
 	}},
-	{"POST /api/v1/apps/*/grants", []Need{write(ColumnSuper, KindNone, 0)}}, // who grants scopes could give more than it has
+	{"POST /api/v1/apps/*/grants", []Need{write(ColumnSuper, KindNone, 0)}}, // granted scopes could exceed the caller's own permissions
 	{"POST /api/v1/apps/*/group-push/mappings", []Need{
 		write(ColumnApps, KindApp, 1, AppsManage),
 		later(write(ColumnApps, KindGroup, 0, GroupsAppAssignment)),
@@ -177,7 +179,7 @@ var rules = []rule{
 
 	// Roles and resource sets.
 	{anyRead + "/api/v1/iam/**", []Need{read(ColumnRoles, KindIAM, 0, IAMRead)}},
-	{anyRead + "/api/v1/catalog/**", []Need{read(ColumnRoles, KindIAM, 0, IAMRead)}}, // what roles can be limited to
+	{anyRead + "/api/v1/catalog/**", []Need{read(ColumnRoles, KindIAM, 0, IAMRead)}}, // possible targets of roles
 	{anyWrite + "/api/v1/iam/**", []Need{write(ColumnRoles, KindIAM, 0)}},
 
 	// Hooks and their keys.
@@ -197,13 +199,13 @@ var rules = []rule{
 	{anyRead + "/api/v1/templates/**", []Need{read(ColumnSchemas, KindNone, 0)}},
 	{anyWrite + "/api/v1/templates/**", []Need{write(ColumnSchemas, KindNone, 0)}},
 
-	// Factors of the organisation, with its hardware tokens.
+	// Factors of the organization, with its hardware tokens.
 	{anyRead + "/api/v1/org/factors**", []Need{read(ColumnCredentials, KindUser, 0)}},
 	{anyWrite + "/api/v1/org/factors**", []Need{write(ColumnCredentials, KindUser, 0)}},
 
 	{"GET /api/v1/logs", []Need{read(ColumnLog, KindNone, 0)}},
 
-	// API tokens. Whoever has one may give it back.
+	// API tokens. Every caller may revoke its own token.
 	{"DELETE /api/v1/api-tokens/current", []Need{write(ColumnAny, KindNone, 0)}},
 	{"GET /api/v1/api-tokens", []Need{later(read(ColumnSuper, KindUser, 0, UsersTokensRead))}},
 	{"GET /api/v1/api-tokens/*", []Need{read(ColumnSuper, KindToken, 1, UsersTokensRead)}},
@@ -227,7 +229,8 @@ var onlySuper = []Need{{Column: ColumnSuper, Write: true}}
 
 var variable = regexp.MustCompile(`\{[^}]*\}`)
 
-// NeedsOf returns what an operation needs, and whether the table has a rule for it. Without one, only a SUPER_ADMIN may run it.
+// NeedsOf returns the needs of an operation, and whether the table has a rule for it. Without one, only a SUPER_ADMIN may run the
+// operation.
 func NeedsOf(method, path string) ([]Need, bool) {
 	path = variable.ReplaceAllString(path, "*")
 	for _, r := range rules {
@@ -251,7 +254,7 @@ func hasMethod(methods, method string) bool {
 	return false
 }
 
-// fits says whether a path template is one of a pattern.
+// fits reports whether a path template matches a pattern.
 func fits(pattern, path string) bool {
 	begins, open := strings.CutSuffix(pattern, "**")
 	switch {
@@ -259,12 +262,12 @@ func fits(pattern, path string) bool {
 		return pattern == path
 	case strings.HasSuffix(begins, "/"):
 		return strings.HasPrefix(path, begins)
-	default: // the resource itself, and what is below it
+	default: // the resource itself and its subresources
 		return path == begins || strings.HasPrefix(path, begins+"/")
 	}
 }
 
-// variablesOf lists the names of the variables of a path template, in order.
+// variablesOf returns the names of the variables of a path template, in order.
 func variablesOf(path string) []string {
 	var names []string
 	for _, v := range variable.FindAllString(path, -1) {
@@ -273,7 +276,7 @@ func variablesOf(path string) []string {
 	return names
 }
 
-// String says what the need is, for people.
+// String returns a human-readable description of the need.
 func (n *Need) String() string {
 	verb := "read"
 	if n.Write {

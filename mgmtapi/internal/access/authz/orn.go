@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Form is the form of a resource name: which resource, or which collection, it names.
+// Form is the form of a resource name: the kind of the resource or collection.
 type Form int
 
 // The forms of resource names.
@@ -23,33 +23,33 @@ const (
 	FormServers                    // all authorization servers
 	FormServer                     // an authorization server
 	FormIAM                        // all roles and resource sets
-	FormOther                      // a collection that nothing is served of
+	FormOther                      // a collection without operations
 )
 
-// Name is a resource name (ORN), taken apart.
+// Name is a parsed resource name (ORN).
 type Name struct {
 	Form Form
-	// Type is the name of the catalog entry of FormAppsOf and FormApp, ID the id of what is named.
+	// Type is the name of the catalog entry of FormAppsOf and FormApp, ID the id of the resource.
 	Type, ID string
-	// tail is what stands behind the organisation, area what stands before it.
+	// tail is the part after the organization, area the part before it.
 	area, tail string
 }
 
 // partition is the partition of all resource names.
 const partition = "svc"
 
-// others are the collections that are kept and have no effect.
-var others = map[string]bool{
+// storedOnly are the collections that a set can store and that have no effect.
+var storedOnly = map[string]bool{
 	"idp:identity_provider": true, "idp:customizations": true, "directory:devices": true, "idp:agents": true,
 	"directory:directories": true, "workflow:flows": true,
 }
 
-// ORN writes the name for an organisation.
+// ORN returns the resource name for an organization.
 func (n Name) ORN(org string) string {
 	return strings.Join([]string{"orn", partition, n.area, org, n.tail}, ":")
 }
 
-// Collection says whether the name is one of a whole collection, so that resources can be excluded from it.
+// Collection reports whether the name is that of a collection from which resources can be excluded.
 func (n Name) Collection() bool {
 	switch n.Form {
 	case FormUsers, FormGroups, FormApps, FormAppsOf, FormServers:
@@ -59,7 +59,7 @@ func (n Name) Collection() bool {
 	}
 }
 
-// Within says whether the name is one of something in the collection.
+// Within reports whether the name is that of a resource in the collection.
 func (n Name) Within(collection Name) bool {
 	switch collection.Form {
 	case FormUsers:
@@ -77,10 +77,10 @@ func (n Name) Within(collection Name) bool {
 	}
 }
 
-// ErrName says why a text is no resource name.
+// ErrName is the error for an invalid resource name; Why is the reason.
 type ErrName struct{ Text, Why string }
 
-// Error returns the text for the caller.
+// Error returns the message for the caller.
 func (e *ErrName) Error() string { return fmt.Sprintf("%q %s", e.Text, e.Why) }
 
 // The names by their forms.
@@ -98,14 +98,14 @@ func nameServer(id string) Name {
 	return Name{FormServer, "", id, "idp", "authorization_servers:" + id}
 }
 
-// ParseORN takes a resource name of an organisation apart. Its error is an *ErrName.
+// ParseORN parses a resource name of an organization. Its error is an *ErrName.
 func ParseORN(text, org string) (Name, error) {
 	parts := strings.Split(text, ":")
 	if len(parts) < 5 || parts[0] != "orn" || parts[1] != partition {
 		return Name{}, &ErrName{text, "is not a resource name"}
 	}
 	if parts[3] != org {
-		return Name{}, &ErrName{text, "names a resource of another organisation"}
+		return Name{}, &ErrName{text, "names a resource of another organization"}
 	}
 	area, tail := parts[2], parts[4:]
 	for _, part := range tail {
@@ -134,18 +134,18 @@ func ParseORN(text, org string) (Name, error) {
 		return nameServer(tail[1]), nil
 	case area == "iam" && len(tail) == 1 && tail[0] == "contained_resources":
 		return Name{FormIAM, "", "", area, tail[0]}, nil
-	case len(tail) == 1 && others[area+":"+tail[0]]:
+	case len(tail) == 1 && storedOnly[area+":"+tail[0]]:
 		return Name{FormOther, "", "", area, tail[0]}, nil
 	default:
-		return Name{}, &ErrName{text, "is not a resource that a set can have"}
+		return Name{}, &ErrName{text, "is not a resource that a resource set can contain"}
 	}
 }
 
-// ParsePath parses the path of a resource, with its query: what is left of its URL below the base of the organization. The name of an
-// application lacks its type, which the URL does not say. The error is an *ErrName.
+// ParsePath parses the path of a resource with its query, relative to the base URL of the organization. The result for an application lacks
+// the type, which is not in the URL. The error is an *ErrName.
 func ParsePath(text string) (Name, error) {
 	if !strings.HasPrefix(text, "/") {
-		return Name{}, &ErrName{text, "is not a URL of this organisation"}
+		return Name{}, &ErrName{text, "is not a URL of this organization"}
 	}
 	u, err := url.Parse(strings.ReplaceAll(text, " ", "%20"))
 	if err != nil || u.Host != "" {
@@ -159,7 +159,7 @@ func ParsePath(text string) (Name, error) {
 	appType, typed := appTypeOf(u.Query().Get("filter"))
 	switch {
 	case u.RawQuery != "" && (kind != "apps" || len(rest) > 0 || !typed):
-		return Name{}, &ErrName{text, "has a query that says nothing about resources"}
+		return Name{}, &ErrName{text, "has a query that does not select resources"}
 	case typed:
 		return nameAppsOf(appType), nil
 	case kind == "users" && len(rest) == 0:
@@ -179,33 +179,33 @@ func ParsePath(text string) (Name, error) {
 	case kind == "authorizationServers" && len(rest) == 1:
 		return nameServer(rest[0]), nil
 	default:
-		return Name{}, &ErrName{text, "is not a resource that a set can have"}
+		return Name{}, &ErrName{text, "is not a resource that a resource set can contain"}
 	}
 }
 
-// appTypeOf takes the name out of the filter name eq "<name>".
+// appTypeOf returns the name in the filter name eq "<name>".
 func appTypeOf(filter string) (string, bool) {
 	value, ok := strings.CutPrefix(filter, "name eq ")
 	value = strings.Trim(value, `"`)
 	return value, ok && value != "" && !strings.ContainsAny(value, `"/: `)
 }
 
-// OfApp is the name of an application.
+// OfApp returns the name of an application.
 func OfApp(id string, app *model.App) Name { return nameApp(app.Name, id) }
 
-// OfUser is the name of a user. It is shown, and no set can have it.
+// OfUser returns the name of a user. It appears in responses only: no resource set can contain a single user.
 func OfUser(id string) Name { return Name{tail: "users:" + id, area: "directory"} }
 
-// OfGroup is the name of a group.
+// OfGroup returns the name of a group.
 func OfGroup(id string) Name { return nameGroup(id) }
 
-// OfServer is the name of an authorization server.
+// OfServer returns the name of an authorization server.
 func OfServer(id string) Name { return nameServer(id) }
 
-// OfAppType is the name of all applications of a catalog entry.
+// OfAppType returns the name of all applications of a catalog entry.
 func OfAppType(name string) Name { return nameAppsOf(name) }
 
-// Path is the path of the resource in the API, with its query, empty when it has none.
+// Path returns the path of the resource in the API, with its query, empty if it has none.
 func (n Name) Path() string {
 	switch n.Form {
 	case FormUsers:
@@ -231,11 +231,11 @@ func (n Name) Path() string {
 	}
 }
 
-// AllUsers is the name of all users.
+// AllUsers returns the name of all users.
 func AllUsers() Name { return nameUsers() }
 
-// OfMembers is the name of the users of a group.
+// OfMembers returns the name of the users of a group.
 func OfMembers(group string) Name { return nameMembers(group) }
 
-// AppsPrefix is what the names of all applications of an organisation begin with.
+// AppsPrefix returns the common prefix of the names of all applications of an organization.
 func AppsPrefix(org string) string { return nameApps().ORN(org) + ":" }

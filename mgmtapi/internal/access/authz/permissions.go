@@ -7,7 +7,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// The permissions that decisions ask for.
+// The permissions that decisions use.
 const (
 	UsersManage            = "svc.users.manage"
 	UsersRead              = "svc.users.read"
@@ -55,7 +55,7 @@ const (
 	devicesLifecyclePrefix = "svc.devices.lifecycle."
 )
 
-// implied says what else a permission permits. What a permission implies, it implies with all that follows from that.
+// implied lists the permissions that a permission implies directly. Implication is transitive.
 var implied = map[string][]string{
 	UsersManage: {
 		UsersCreate, UsersCredentials, UsersProfile, UsersLifecycle, UsersMembership, UsersAppAssignment,
@@ -84,7 +84,7 @@ var implied = map[string][]string{
 	},
 }
 
-// alone are permissions that neither imply nor follow from others.
+// alone are permissions that imply no other permission and are implied by none.
 var alone = []string{
 	UsersTokensManage, IAMRead, "svc.profilesources.import.run", "svc.workflows.read", "svc.workflows.invoke",
 }
@@ -94,7 +94,7 @@ var reserved = []string{
 	"svc.governance.accessCertifications.manage", "svc.governance.accessRequests.manage", "svc.apps.manageFirstPartyApps",
 }
 
-// Permissions lists the permissions that a custom role can have, by name.
+// Permissions returns the permissions that a custom role can have, by name.
 func Permissions() []string {
 	all := map[string]bool{}
 	for _, name := range alone {
@@ -109,20 +109,20 @@ func Permissions() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// KnownPermission says whether a custom role can have the permission.
+// KnownPermission reports whether a custom role can have the permission.
 func KnownPermission(name string) bool { return slices.Contains(Permissions(), name) }
 
-// ReservedPermission says whether only standard roles have the permission.
+// ReservedPermission reports whether only standard roles have the permission.
 func ReservedPermission(name string) bool { return slices.Contains(reserved, name) }
 
-// Conditional says whether a permission can have conditions.
+// Conditional reports whether a permission can have conditions.
 func Conditional(name string) bool { return name == UsersRead || name == UsersProfile }
 
-// permissions are those of a custom role, held or implied, with the conditions under which they hold. Nil conditions are none.
+// permissions are those of a custom role, held or implied, with their conditions. Nil means no conditions.
 type permissions map[string]*model.PermissionConditions
 
-// compile works out what the permissions of a role amount to. A permission that the role holds has the conditions it was given,
-// whatever else would imply it without: who takes attributes out of one permission does not expect another to bring them back.
+// compile returns the effective permissions of a role. A permission that the role holds has its own conditions, even if another permission
+// implies it without conditions: attributes excluded from one permission must not reappear through another.
 func compile(role *model.CustomRole) permissions {
 	out := permissions{}
 	var add func(name string, conditions *model.PermissionConditions)
@@ -150,13 +150,12 @@ func compile(role *model.CustomRole) permissions {
 // always are the attributes that no condition hides or forbids.
 var always = []string{"login", "email", "firstName", "lastName", "mobilePhone"}
 
-// permit says whether the conditions leave an attribute.
+// permit reports whether the conditions permit an attribute.
 func permit(c *model.PermissionConditions, attribute string) bool {
 	return c == nil || slices.Contains(always, attribute) || slices.Contains(c.Attributes, attribute) != c.Exclude
 }
 
-// kindOf is the kind of resource that a permission is about where an operation is about kind: to create a user, a group is what
-// counts.
+// kindOf returns the kind of resource that a permission covers in an operation on kind. The permission to create users covers groups.
 func kindOf(permission string, kind Kind) Kind {
 	if kind == KindUser && permission == UsersCreate {
 		return KindGroup

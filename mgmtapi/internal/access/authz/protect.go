@@ -7,22 +7,22 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Protection says who may change a resource at all, because of what it could do by its roles: whoever sets the password of an
-// administrator can act as that administrator.
+// Protection is the role that a caller needs to change a resource, because of the roles of the resource: a caller who sets the password of
+// an administrator can act as that administrator.
 type Protection int
 
 // The protections.
 const (
-	// Unprotected is what has no role.
+	// Unprotected is a resource without roles.
 	Unprotected Protection = iota
-	// ProtectedByOrg is a user with standard roles that permit nothing that ORG_ADMIN does not: changed by an ORG_ADMIN, too.
+	// ProtectedByOrg is a user with standard roles that permit no more than ORG_ADMIN. Only a SUPER_ADMIN or an ORG_ADMIN changes it.
 	ProtectedByOrg
-	// ProtectedBySuper is any other user, group or application with a role, or with scopes of this API: changed by a SUPER_ADMIN.
+	// ProtectedBySuper is any other user, group or application with a role, or with scopes of this API. Only a SUPER_ADMIN changes it.
 	ProtectedBySuper
 )
 
-// keeps says whether the protection keeps a role from changing the resource.
-func (p Protection) keeps(role model.RoleType) bool {
+// blocks reports whether the protection prevents a role from changing the resource.
+func (p Protection) blocks(role model.RoleType) bool {
 	switch p {
 	case ProtectedBySuper:
 		return role != model.RoleSuperAdmin
@@ -33,7 +33,7 @@ func (p Protection) keeps(role model.RoleType) bool {
 	}
 }
 
-// protectionBy is how far a standard role protects those who have it.
+// protectionBy returns the protection of users that have a standard role.
 func protectionBy(role model.RoleType) Protection {
 	for column, c := range standard[role] {
 		if c.rank() > standard[model.RoleOrgAdmin][column].rank() {
@@ -43,7 +43,7 @@ func protectionBy(role model.RoleType) Protection {
 	return ProtectedByOrg
 }
 
-// rank orders cells by how much they permit.
+// rank orders cells by the extent of their permissions.
 func (c cell) rank() int {
 	switch c {
 	case writes:
@@ -57,9 +57,9 @@ func (c cell) rank() int {
 	}
 }
 
-// protects says whether the need may be refused because of what roles the resource has.
+// protects reports whether the need may be denied because of the roles of the resource.
 func protects(n *Need) bool {
-	if !n.Write || n.Beside {
+	if !n.Write || n.Unrestricted {
 		return false
 	}
 	switch n.Kind {
@@ -70,7 +70,7 @@ func protects(n *Need) bool {
 	}
 }
 
-// protectionOf is how far the roles of a user protect it, those that it has itself and those of its groups, whatever its status is.
+// protectionOf returns the protection of a user by its own roles and those of its groups, regardless of its status.
 func protectionOf(ctx context.Context, q docstore.Reader, d model.Deps, user string, groups []string) (Protection, error) {
 	assignees := []any{user}
 	for _, id := range groups {
@@ -96,7 +96,7 @@ func protectionOf(ctx context.Context, q docstore.Reader, d model.Deps, user str
 	return p, nil
 }
 
-// Administers says whether a user has a role, itself or through a group.
+// Administers reports whether a user has a role, directly or through a group.
 func Administers(ctx context.Context, q docstore.Reader, d model.Deps, user string) (bool, error) {
 	groups, err := groupsOf(ctx, q, d, user)
 	if err != nil {
@@ -106,7 +106,7 @@ func Administers(ctx context.Context, q docstore.Reader, d model.Deps, user stri
 	return p != Unprotected, err
 }
 
-// protectionOfGroup is how far a group is protected: whoever puts somebody into it gives its roles away.
+// protectionOfGroup returns the protection of a group: adding a user to a group gives the user the roles of the group.
 func protectionOfGroup(ctx context.Context, q docstore.Reader, d model.Deps, group string) (Protection, error) {
 	has, err := d.HasRoles(ctx, q, group)
 	if err != nil || !has {
@@ -115,8 +115,8 @@ func protectionOfGroup(ctx context.Context, q docstore.Reader, d model.Deps, gro
 	return ProtectedBySuper, nil
 }
 
-// protectionOfApp is how far an application is protected that can call this API by itself: whoever changes its keys can do what it
-// may do.
+// protectionOfApp returns the protection of an application that can call this API: a caller who changes the keys of the application gains
+// its permissions.
 func protectionOfApp(ctx context.Context, q docstore.Reader, d model.Deps, app string) (Protection, error) {
 	has, err := d.HasRoles(ctx, q, app)
 	if err == nil && !has {

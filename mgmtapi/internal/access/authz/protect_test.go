@@ -14,7 +14,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// changesUser says whether an operation changes the user that its first variable names.
+// changesUser reports whether an operation changes the user in its first path variable.
 func (c cells) changesUser() bool {
 	return c.method != "GET" &&
 		(c.path == "/api/v1/users/{}" || strings.HasPrefix(c.path, "/api/v1/users/{}/") && !strings.HasPrefix(c.path, "/api/v1/users/{}/roles"))
@@ -34,7 +34,7 @@ func TestRoleHolders_Protected(t *testing.T) {
 	viaGroup := administrator(t, w.Env, "member", "").id
 	holders := map[string]struct {
 		id string
-		by string // who may change it
+		by string // callers that may change the user
 	}{
 		"a SUPER_ADMIN":               {administrator(t, w.Env, "boss", "SUPER_ADMIN").id, "super"},
 		"an ORG_ADMIN":                {administrator(t, w.Env, "chief", "ORG_ADMIN").id, "super org"},
@@ -64,14 +64,14 @@ func TestRoleHolders_Protected(t *testing.T) {
 			}
 			for key, row := range rows {
 				if row.changesUser() {
-					want := allowed(row, w.in) && strings.Contains(holder.by, caller) // never more than to anybody else
+					want := allowed(row, w.in) && strings.Contains(holder.by, caller) // never more than for other callers
 					require.Equal(t, want, allowed(row, holder.id), "%s: %s to %s", caller, key, name)
 					require.Equal(t, allowed(row, w.in), allowed(row, id), "%s: %s to itself", caller, key)
 				}
 			}
 		}
 	}
-	// By the API itself, and memberships.
+	// Through the API itself, and through memberships.
 	desk := administrator(t, w.Env, "desk2", "HELP_DESK_ADMIN")
 	usher := administrator(t, w.Env, "usher2", "GROUP_MEMBERSHIP_ADMIN")
 	chief := holders["an ORG_ADMIN"].id
@@ -86,7 +86,7 @@ func TestRoleHolders_Protected(t *testing.T) {
 	)
 }
 
-// TestRoleHolders_ClientWithoutRole verifies that a client without a role may change users but no administrators.
+// TestRoleHolders_ClientWithoutRole verifies that a client without a role may change users but not administrators.
 func TestRoleHolders_ClientWithoutRole(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	desk := administrator(t, w.Env, "desk", "HELP_DESK_ADMIN")
@@ -118,7 +118,7 @@ func TestMembership_NoEscalation(t *testing.T) {
 	w.Run(t, target(usher, role(usher, "GROUP_MEMBERSHIP_ADMIN")))
 	both := administrator(t, w.Env, "both", "GROUP_MEMBERSHIP_ADMIN")
 	w.Run(t, target(both, role(both, "HELP_DESK_ADMIN")))
-	more := administrator(t, w.Env, "more", "USER_ADMIN") // who may do it anyway gains nothing
+	more := administrator(t, w.Env, "more", "USER_ADMIN") // callers with the permission gain nothing
 	w.Run(t, target(more, role(more, "HELP_DESK_ADMIN")))
 	mixed := w.custom(t, "mixed", []string{"svc.users.lifecycle.manage"}, []string{"/api/v1/groups/" + w.inner + "/users"})
 	role(mixed, "GROUP_MEMBERSHIP_ADMIN")
@@ -129,9 +129,9 @@ func TestMembership_NoEscalation(t *testing.T) {
 		apitest.Step{Do: "POST /api/v1/iam/resource-sets/freed/resources",
 			Body: `{"resourceOrnOrUrl":"/api/v1/users","conditions":{"Exclude":{"svc:ORN":["orn:svc:directory:` + org + `:groups:` + w.inner +
 				`:contained_resources"]}}}`},
-		usher.may(in, "", status(204)), // it can read the user from now on, and nothing else
+		usher.may(in, "", status(204)), // the caller can now read the user, and nothing else
 		freed.mayNot("POST /api/v1/users/"+w.out, `{"profile":{"city":"Rome"}}`),
-		freed.mayNot(out, ""), // the user would not be excluded any more
+		freed.mayNot(out, ""), // the user would no longer be excluded
 		usher.mayNot("POST /api/v1/users/"+w.out+"/lifecycle/suspend", ""),
 		usher.may(out, "", status(204)),
 		freed.may("POST /api/v1/users/"+w.out, `{"profile":{"city":"Rome"}}`),
@@ -149,7 +149,7 @@ func TestMembership_NoEscalation(t *testing.T) {
 			return map[string]string{"groupId": w.inner, "userId": w.out}[name]
 		})
 	require.NoError(t, err)
-	require.Contains(t, d.Checks[1].Grants, authz.WhyGains)
+	require.Contains(t, d.Checks[1].Grants, authz.WhyEscalates)
 }
 
 // TestGroupRule_RequiresMembershipPermission verifies that changing group rules requires the permission to manage the memberships of all
@@ -173,7 +173,7 @@ func TestGroupRule_RequiresMembershipPermission(t *testing.T) {
 		groups.mayNot("DELETE /api/v1/groups/rules/{{r}}?removeUsers=true", ""),
 		groups.may("GET /api/v1/groups/rules/{{r}}", ""),
 		both.may("PUT /api/v1/groups/rules/{{r}}", body("B2", w.inner)), both.may("DELETE /api/v1/groups/rules/{{r}}", "", status(202)),
-		apitest.Step{Name: "a role over the members comes", Do: "POST /api/v1/iam/resource-sets",
+		apitest.Step{Name: "after assigning a role for the members", Do: "POST /api/v1/iam/resource-sets",
 			Body: `{"label":"Members","description":"x","resources":["/api/v1/groups/` + w.inner + `/users"]}`},
 		apitest.Step{Do: "POST /api/v1/iam/roles",
 			Body: `{"label":"Passwords","description":"x","permissions":["svc.users.credentials.manage"]}`},
@@ -182,6 +182,6 @@ func TestGroupRule_RequiresMembershipPermission(t *testing.T) {
 		both.mayNot("POST /api/v1/groups/rules", body("B3", w.inner)), both.may("POST /api/v1/groups/rules", body("B4", w.outer)),
 		both.mayNot("PUT /api/v1/groups/rules/{{made}}", body("Made", w.inner)),
 		both.mayNot("POST /api/v1/groups/rules/{{made}}/lifecycle/activate", ""),
-		apitest.Step{Name: "nobody was moved", Do: "GET /api/v1/groups/" + w.inner + "/users", Equal: map[string]any{"#": 1}},
+		apitest.Step{Name: "no membership was changed", Do: "GET /api/v1/groups/" + w.inner + "/users", Equal: map[string]any{"#": 1}},
 	)
 }

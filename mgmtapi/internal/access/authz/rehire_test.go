@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/apitest"
 )
 
-// A USER_ADMIN cannot change administrators. A deactivated administrator is none any longer.
+// A USER_ADMIN cannot change administrators. A deactivated administrator no longer is one.
 func TestUserAdmin_RehiresAdministrator(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
@@ -23,7 +23,7 @@ func TestUserAdmin_RehiresAdministrator(t *testing.T) {
 			hr.may("POST "+at+"/lifecycle/activate?sendEmail=false", ""),
 			hr.may("POST "+at, `{"profile":{"title":"Assistant"},"credentials":{"password":{"value":"Another-2026"}}}`,
 				equal(map[string]any{"profile.title": "Assistant", "status": "ACTIVE"})),
-			apitest.Step{Name: "the API token of before is revoked", Do: "GET /api/v1/users/me", Header: former.header, Status: 401,
+			apitest.Step{Name: "the earlier API token is revoked", Do: "GET /api/v1/users/me", Header: former.header, Status: 401,
 				Code: "E0000011"},
 			apitest.Step{Do: "GET " + at + "/roles", Equal: map[string]any{"#": 0}},
 		)

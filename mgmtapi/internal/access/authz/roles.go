@@ -5,7 +5,7 @@ import "github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 // Column is a column of the table of standard roles.
 type Column int
 
-// The columns. ColumnSuper is what only a SUPER_ADMIN may do, ColumnAny what everybody with a role may.
+// The columns. ColumnSuper is for operations reserved for SUPER_ADMIN, ColumnAny for operations permitted to every role.
 const (
 	ColumnUsers Column = iota
 	ColumnCredentials
@@ -28,17 +28,17 @@ var columnNames = map[Column]string{
 	ColumnMembership: "membership",
 	ColumnApps:       "applications and assignments", ColumnServers: "authorization servers", ColumnRoles: "roles and resource sets",
 	ColumnHooks: "hooks and keys", ColumnSchemas: "schemas, types, mappings and policies", ColumnLog: "the log",
-	ColumnSuper: "what only a SUPER_ADMIN may do", ColumnAny: "what every administrator may do",
+	ColumnSuper: "operations reserved for SUPER_ADMIN", ColumnAny: "operations permitted to every administrator",
 }
 
-// cell is what a standard role may do in a column.
+// cell is the access of a standard role to a column.
 type cell byte
 
 const (
 	nothing   cell = '-'
 	reads     cell = 'R'
-	writes    cell = 'W' // reads, too
-	helpsOut  cell = 'H' // runs the operations of a help desk, and reads what these are about
+	writes    cell = 'W' // also reads
+	helpsOut  cell = 'H' // runs the operations of a help desk, and reads their resources
 	writesOpt cell = 'O' // reads, and changes OAuth clients
 )
 
@@ -67,7 +67,7 @@ func row(text string) (cells [columns]cell) {
 	return cells
 }
 
-// meets says whether a standard role may do what the need says to the resource, whatever its targets are.
+// meets reports whether a standard role has the access that the need requires, regardless of its targets.
 func (n *Need) meets(role model.RoleType, r *Resource) bool {
 	switch {
 	case role == model.RoleSuperAdmin || n.Column == ColumnAny:
@@ -83,7 +83,7 @@ func (n *Need) meets(role model.RoleType, r *Resource) bool {
 	case helpsOut:
 		return n.Help
 	case writesOpt:
-		return !n.Write || r.OAuth || n.free() // the application that somebody is assigned to has a need of its own
+		return !n.Write || r.OAuth || n.free() // a separate need covers the application of an assignment
 	default:
 		return false
 	}

@@ -6,40 +6,40 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Resource is what a decision is about.
+// Resource is the resource of a decision.
 type Resource struct {
 	Kind Kind
 	ID   string
-	// Whole says that it is the collection.
+	// Whole reports that the resource is the whole collection.
 	Whole bool
-	// Groups are the groups that a user is in, and of a group itself; of an application those of what Need.Of names.
+	// Groups are the groups of a user, the group itself, or for an application the groups of the resource in Need.Of.
 	Groups []string
-	// Into and OutOf are the group that a user comes into, or leaves.
+	// Into and OutOf are the groups that a user is added to and removed from.
 	Into, OutOf string
-	// Type is the name of the catalog entry of an application; OAuth says that it is an OAuth client.
+	// Type is the name of the catalog entry of an application; OAuth reports that the application is an OAuth client.
 	Type  string
 	OAuth bool
-	// Protected says how far its roles keep others from changing it.
+	// Protected is the protection of the resource by its roles.
 	Protected Protection
 }
 
-// collection is a collection in a scope, and what is not in it.
+// collection is a collection in a scope, with its exclusions.
 type collection struct {
 	all    bool
-	except map[string]bool // ids; of users: the groups that they must not be in
+	except map[string]bool // ids; of users: the groups that exclude their members
 	types  map[string]bool // of applications: catalog entries
 }
 
-// scope is what a resource set holds, so that one resource is looked up in it in constant time.
+// scope is a compiled resource set with constant-time lookups.
 type scope struct {
 	users, groups, apps, servers collection
-	usersOf                      map[string]bool // groups whose users are in it
+	usersOf                      map[string]bool // groups whose users are in the set
 	group, app, server           map[string]bool // by id
 	appsOf                       map[string]map[string]bool
 	iam                          bool
 }
 
-// newScope compiles the resources of a set. Names that nothing is known of are left out.
+// newScope compiles the resources of a set and ignores unknown names.
 func newScope(resources []model.SetResource, org string) *scope {
 	s := &scope{
 		usersOf: map[string]bool{}, group: map[string]bool{}, app: map[string]bool{}, server: map[string]bool{},
@@ -73,7 +73,7 @@ func newScope(resources []model.SetResource, org string) *scope {
 			s.server[name.ID] = true
 		case FormIAM:
 			s.iam = true
-		case FormOther: // nothing is served of it
+		case FormOther: // the collection has no operations
 		}
 	}
 	return s
@@ -94,7 +94,8 @@ func excluded(names []string, org string) (ids, types map[string]bool) {
 	return ids, types
 }
 
-// covers says whether a resource, seen as one of a kind, is in the scope. A whole collection is when nothing is excluded from it.
+// covers reports whether a resource, taken as one of a kind, is in the scope. A whole collection is covered only if nothing is excluded
+// from it.
 func (s *scope) covers(kind Kind, r *Resource) bool {
 	switch kind {
 	case KindUser, KindToken:
@@ -125,8 +126,7 @@ func (s *scope) coversUser(r *Resource) bool {
 	return s.users.all && !in(s.users.except) || in(s.usersOf)
 }
 
-// coversGroup is also asked whether a new user may be created: by the groups that it is put into, where one that is in the scope
-// is enough.
+// coversGroup also decides whether a user may be created in groups: one of the groups in the scope suffices.
 func (s *scope) coversGroup(r *Resource) bool {
 	if r.Whole {
 		return s.groups.whole()
@@ -148,8 +148,8 @@ func (s *scope) coversApp(r *Resource) bool {
 	return of && !except[r.ID]
 }
 
-// touches says whether there can be anything of the kind in the scope.
-func (s *scope) touches(kind Kind) bool {
+// mayContain reports whether the scope can contain resources of the kind.
+func (s *scope) mayContain(kind Kind) bool {
 	switch kind {
 	case KindUser, KindToken:
 		return s.users.all || len(s.usersOf) > 0

@@ -17,7 +17,7 @@ func TestResourceSet_AuthorizationServers(t *testing.T) {
 	standard := w.Do(t, "GET "+servers+"/default", "", nil).Value("id")
 	some := w.custom(t, "some", []string{"svc.authzServers.manage"}, []string{servers + "/" + one, servers + "/default"})
 	w.Run(t,
-		apitest.Step{Name: "the set knows it by its id", Do: "GET /api/v1/iam/resource-sets/some/resources",
+		apitest.Step{Name: "the set refers to the server by its id", Do: "GET /api/v1/iam/resource-sets/some/resources",
 			Equal: map[string]any{"resources.#": 2}},
 		some.may("GET "+servers, "", equal(map[string]any{"#": 2, "0.id": standard, "1.id": one})),
 		some.may("GET "+servers+"/default", ""),
@@ -27,7 +27,7 @@ func TestResourceSet_AuthorizationServers(t *testing.T) {
 		some.mayNot("POST "+servers, `{"name":"x","description":"d","audiences":["a"]}`),
 		some.may("POST "+servers+"/"+one+"/scopes", `{"name":"s"}`, status(201)),
 		some.may("DELETE "+servers+"/"+one, "", status(204)),
-		apitest.Step{Name: "what is deleted leaves the sets", Do: "GET /api/v1/iam/resource-sets/some/resources",
+		apitest.Step{Name: "deleted servers are removed from the sets", Do: "GET /api/v1/iam/resource-sets/some/resources",
 			Equal: map[string]any{"resources.#": 1}},
 		apitest.Step{Do: "POST /api/v1/iam/resource-sets", Body: `{"label":"gone","description":"x","resources":["` + servers + "/" + one + `"]}`,
 			Status: 400, Code: "E0000001", Causes: []string{"resources"}},
@@ -70,7 +70,7 @@ func TestClients_AuthorizedAsApps(t *testing.T) {
 		targeted.mayNot("POST /api/v1/apps/"+one+"/grants", grant),
 		access.mayNot("POST /api/v1/apps/"+one+"/grants", grant),
 		apitest.Step{Do: "POST /api/v1/apps/" + one + "/grants", Body: grant, Status: 201},
-		apitest.Step{Name: "its secret would be worth more than their roles", Do: "GET /api/v1/apps/" + one},
+		apitest.Step{Name: "the client's secret would permit more than the roles", Do: "GET /api/v1/apps/" + one},
 		targeted.mayNot("PUT /oauth2/v1/clients/"+one, serviceClient("Mine")),
 		access.mayNot("POST /api/v1/apps/"+one+"/lifecycle/deactivate", ""),
 		access.may("GET /api/v1/apps/"+one, "", lacks("credentials.oauthClient.client_secret")),
@@ -88,7 +88,7 @@ func TestGroupPush_RequiresGroupPermission(t *testing.T) {
 		[]string{"/api/v1/apps", "/api/v1/groups/" + w.inner})
 	push := func(group string) string { return `{"sourceGroupId":"` + group + `","targetGroupName":"G"}` }
 	at := "POST /api/v1/apps/" + w.appIn + "/group-push/mappings"
-	past := func(s *apitest.Step) { s.Status, s.Code = 400, "E0000001" } // there is no connection
+	past := func(s *apitest.Step) { s.Status, s.Code = 400, "E0000001" } // no connection is configured
 	w.Run(t,
 		apps.mayNot(at, push(w.inner)),
 		both.mayNot(at, push(w.outer)),

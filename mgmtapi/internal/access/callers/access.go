@@ -13,15 +13,14 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/tokens"
 )
 
-// AcceptAccessTokens makes the guard take access tokens of the org authorization server, which signs with the keys. It is called before
-// the first request.
+// AcceptAccessTokens makes the guard accept access tokens of the org authorization server, which signs with the keys. Call it before the
+// first request.
 func (g *Guard) AcceptAccessTokens(keys *tokens.Keys) { g.tokens = keys }
 
-// byAccessToken finds the client of an access token. What its application was granted meanwhile and is not any more, the token
-// cannot be used for either.
+// byAccessToken finds the client of an access token. A scope of the token that was since revoked from the application is not usable.
 func (g *Guard) byAccessToken(ctx context.Context, token string) (rest.Principal, error) {
 	if g.tokens == nil {
-		return rest.Principal{}, invalidToken("Access tokens are not accepted here; use an API token")
+		return rest.Principal{}, invalidToken("Access tokens are not accepted; use an API token")
 	}
 	if err := rest.CheckHost(ctx); err != nil {
 		return rest.Principal{}, err
@@ -40,7 +39,7 @@ func (g *Guard) byAccessToken(ctx context.Context, token string) (rest.Principal
 		return rest.Principal{}, err
 	}
 	if !ok {
-		return g.refuseAccess(ctx, "The client of the access token is gone or not active", says.Client)
+		return g.refuseAccess(ctx, "The client of the access token was deleted or is not active", says.Client)
 	}
 	granted, err := g.deps.GrantedScopes(ctx, q, app.ID)
 	if err != nil {
@@ -50,15 +49,15 @@ func (g *Guard) byAccessToken(ctx context.Context, token string) (rest.Principal
 	return rest.Principal{ClientID: says.Client, AccessTokenID: says.ID, Name: app.Value.Label, Scopes: strings.Join(scopes, " ")}, nil
 }
 
-// invalidToken is the error for an access token. The challenge has no error_description: with one, client libraries take it for the whole
-// error and do not read the code, the summary and the id in the body.
+// invalidToken returns the error for an access token. The challenge has no error_description: client libraries would report only the
+// description and ignore the code, the summary and the id in the body.
 func invalidToken(why string) error {
 	return &rest.Error{Code: rest.CodeToken, Causes: []string{"Authorization: " + why}, Header: http.Header{
 		"Www-Authenticate": {`Bearer error="invalid_token"`},
 	}}
 }
 
-// refuseAccess logs why an access token is not accepted.
+// refuseAccess logs why an access token is rejected.
 func (g *Guard) refuseAccess(ctx context.Context, why, client string) (rest.Principal, error) {
 	if g.refusals.AllowN(g.deps.Now(), 1) {
 		entry := audit.Entry{Type: audit.TokenRefuse, Failure: why}
@@ -70,18 +69,18 @@ func (g *Guard) refuseAccess(ctx context.Context, why, client string) (rest.Prin
 	return rest.Principal{}, invalidToken("The access token is invalid")
 }
 
-// Authorize wants the scopes of the operation in the access token of a client, and then asks the Authorizer.
+// Authorize requires the scopes of the operation in the access token of a client, and then calls the Authorizer.
 func (g *Guard) Authorize(ctx context.Context, p rest.Principal, op rest.Info) error {
 	if p.ClientID != "" && !HasScopes(strings.Fields(p.Scopes), op.Scopes) {
 		return &rest.Error{
-			Code: rest.CodeForbidden, Causes: []string{"Authorization: The access token must carry the scopes of the operation"},
+			Code: rest.CodeForbidden, Causes: []string{"Authorization: The access token lacks scopes of the operation"},
 			Header: http.Header{"Www-Authenticate": {fmt.Sprintf(`Bearer error="insufficient_scope", scope=%q`, strings.Join(op.Scopes, " "))}},
 		}
 	}
 	return g.Authorizer.Authorize(ctx, p, op)
 }
 
-// HasScopes says whether all of the needed scopes are there. Who may manage may read.
+// HasScopes reports whether have contains all needed scopes. A manage scope includes the read scope.
 func HasScopes(have, needed []string) bool {
 	for _, scope := range needed {
 		area, reads := strings.CutSuffix(scope, ".read")

@@ -10,13 +10,12 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// FailedAttempt counts that somebody who claimed to be the user knew neither password nor recovery answer, and locks the user
-// out when the password policy says that there were too many in a row. The built-in administrator and the last SUPER_ADMIN are
-// never locked out, because nobody else could unlock them. The failure itself is told by entry. The transaction has to commit although the
-// caller is refused.
+// FailedAttempt counts a wrong password or recovery answer for the user, and locks the user out when the number of failures in a row
+// reaches the limit of the password policy. The built-in administrator and the last SUPER_ADMIN are never locked out, because no other user
+// could unlock them. entry logs the failure. The caller must commit the transaction although it rejects the request.
 //
-// It returns false, and counts and tells nothing, when the user is locked out already: the caller must answer as if nothing had
-// been compared, so that attempts that run at the same time learn no more than as many in a row.
+// If the user is already locked out, FailedAttempt returns false and neither counts nor logs. The response must then be the same as without
+// a comparison, so that concurrent attempts reveal no more than sequential ones.
 func FailedAttempt(ctx context.Context, tx *docstore.Tx, d model.Deps, doc docstore.Doc[model.User], entry audit.Entry) (counted bool,
 	err error) {
 	user := doc.Value
@@ -46,7 +45,7 @@ func FailedAttempt(ctx context.Context, tx *docstore.Tx, d model.Deps, doc docst
 	return true, lockOut(ctx, tx, d, doc, entry.Actor)
 }
 
-// countAttempt counts one more attempt and returns how many that are.
+// countAttempt counts one more attempt and returns the new number.
 func countAttempt(ctx context.Context, tx *docstore.Tx, d model.Deps, doc docstore.Doc[model.User]) (int, error) {
 	before, err := model.Optional(ctx, tx, d.Attempts, doc.ID)
 	if err != nil {

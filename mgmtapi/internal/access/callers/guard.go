@@ -17,49 +17,49 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/tokens"
 )
 
-// Authorizer decides what a caller may do. It is the only place that decides it; that of mgmtapi/internal/access/authz does by roles.
+// Authorizer decides which operations a caller may run. All decisions go through it. The implementation in mgmtapi/internal/access/authz
+// decides by roles.
 type Authorizer interface {
-	// Authorize returns nil when the caller may run the operation, and an error with rest.CodeForbidden when not.
+	// Authorize returns nil if the caller may run the operation, otherwise an error with rest.CodeForbidden.
 	Authorize(ctx context.Context, p rest.Principal, op rest.Info) error
 }
 
-// Standings is what an Authorizer may be besides, so that it need not read what was read already to find out who calls.
+// Standings is an optional interface of an Authorizer. It avoids reading data again that authentication has already read.
 type Standings interface {
-	// Standing tells of a user's rights what follows from some documents alone, with their versions; nil when that is nothing. Authorize
-	// finds it in the principal, as long as the versions are current.
+	// Standing returns the rights of a user that depend only on certain documents, and the versions of these; nil if there are none. While the
+	// versions are current, Authorize receives the result in the principal.
 	Standing(ctx context.Context, q docstore.Reader, user string) (any, []docstore.Version, error)
 }
 
-// Guard authenticates callers by their API tokens and asks an Authorizer what they may do. It is a rest.Guard.
+// Guard authenticates callers by their API tokens and calls an Authorizer. It is a rest.Guard.
 type Guard struct {
 	Authorizer
 	deps     model.Deps
 	logger   *slog.Logger
 	tokens   *tokens.Keys               // of the org authorization server; nil accepts no access tokens
-	refusals *rate.Limiter              // of what is logged, not of what is refused
+	refusals *rate.Limiter              // limits log entries, not rejections
 	accepted docstore.Cache[acceptance] // by the hash of the secret
 }
 
-// acceptance is a token that was good, until it expires, or it, its owner or what gives the owner rights changes.
+// acceptance is an accepted token. It is valid until the token expires, or the token, its owner or a source of the owner's rights changes.
 type acceptance struct {
 	principal rest.Principal
 	expires   time.Time
 }
 
-// NewGuard makes a guard.
+// NewGuard returns a guard.
 func NewGuard(d model.Deps, a Authorizer, logger *slog.Logger) *Guard {
 	return &Guard{Authorizer: a, deps: d, logger: logger, refusals: rate.NewLimiter(rate.Every(time.Second), maxRefusals)}
 }
 
-// maxRefusals is how many refused tokens in a row are logged; then it is one a second. Whoever tries tokens out cannot fill the
-// log faster.
+// maxRefusals is the number of rejected tokens that are logged in a burst; after that, one per second is logged. This limits how fast
+// guessing tokens can fill the log.
 const maxRefusals = 60
 
-// touchInterval is how exactly the last use of a token is known: a token in constant use is written once in it, not with
-// every request.
+// touchInterval is the resolution of the last use of a token: a token in constant use is written once per interval, not with every request.
 const touchInterval = time.Minute
 
-// Authenticate finds the owner of the request's API token.
+// Authenticate returns the owner of the request's API token.
 func (g *Guard) Authenticate(r *http.Request) (rest.Principal, error) {
 	header := strings.TrimSpace(r.Header.Get("Authorization"))
 	if header == "" {
@@ -91,20 +91,20 @@ func (g *Guard) byToken(ctx context.Context, secret string) (rest.Principal, err
 	return found.principal, nil
 }
 
-// accept finds the token with a hash and its owner, and remembers them.
+// accept finds the token with a hash and its owner, and caches both.
 func (g *Guard) accept(ctx context.Context, q docstore.Reader, hash string, now time.Time) (none acceptance, err error) {
 	page, err := g.deps.APITokens.Query(ctx, q, docstore.Query[model.APIToken]{Where: docstore.Eq(model.APITokenByHash, hash), Limit: 1})
 	if err != nil {
 		return none, err
 	}
 	if len(page.Docs) == 0 {
-		return none, g.refuse(ctx, "The token is not known", nil)
+		return none, g.refuse(ctx, "The token is unknown", nil)
 	}
 	token := page.Docs[0]
 	owner, err := g.deps.Users.Get(ctx, q, token.Value.UserID)
 	switch {
 	case errors.Is(err, docstore.ErrNotFound):
-		return none, g.refuse(ctx, "The owner of the token is gone", nil, audit.Token(token))
+		return none, g.refuse(ctx, "The owner of the token was deleted", nil, audit.Token(token))
 	case err != nil:
 		return none, err
 	case !now.Before(token.Value.Expires):
@@ -127,7 +127,7 @@ func (g *Guard) accept(ctx context.Context, q docstore.Reader, hash string, now 
 	return found, nil
 }
 
-// refuse logs why a token is not accepted. The caller is not told.
+// refuse logs why a token is rejected. The response does not contain the reason.
 func (g *Guard) refuse(ctx context.Context, why string, owner *docstore.Doc[model.User], token ...model.LogParty) error {
 	if !g.refusals.AllowN(g.deps.Now(), 1) {
 		return rest.Fail(rest.CodeToken)
@@ -141,10 +141,10 @@ func (g *Guard) refuse(ctx context.Context, why string, owner *docstore.Doc[mode
 	return rest.Fail(rest.CodeToken)
 }
 
-// touch moves the expiry of a token that was used. A failure is logged and does not stop the request.
+// touch extends the expiry of a used token. An error is logged and does not fail the request.
 func (g *Guard) touch(ctx context.Context, id string) {
 	err := g.deps.Store.Update(ctx, func(tx *docstore.Tx) error { return ExtendToken(ctx, tx, g.deps, id, g.deps.Now()) })
 	if err != nil && ctx.Err() == nil && !errors.Is(err, docstore.ErrConflict) {
-		g.logger.WarnContext(ctx, "extending an API token failed", "token_id", id, "error", err)
+		g.logger.WarnContext(ctx, "cannot extend API token", "token_id", id, "error", err)
 	}
 }

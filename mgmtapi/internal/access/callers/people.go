@@ -9,10 +9,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// maxPeople is the maximum number of users, and of groups, that a rule names.
+// maxPeople is the maximum number of users, and of groups, in a rule.
 const maxPeople = 100
 
-// CheckPeople records which of the users and groups that a rule names do not exist.
+// CheckPeople adds a cause for each user and group of a rule that does not exist.
 func CheckPeople(ctx context.Context, q docstore.Reader, d model.Deps, people *model.RulePeople, causes *rest.Causes) error {
 	for _, list := range []struct {
 		member string
@@ -49,7 +49,7 @@ func CheckPeople(ctx context.Context, q docstore.Reader, d model.Deps, people *m
 		}
 		for i, id := range list.ids {
 			if !known[id] {
-				causes.Add(fmt.Sprintf("%s[%d]", list.member, i), "There is no %s with the id %.100q", kind, id)
+				causes.Add(fmt.Sprintf("%s[%d]", list.member, i), "Unknown %s id %.100q", kind, id)
 			}
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // Window is the length of a rate-limit window. It starts with the first request of a bucket.
 const Window = time.Minute
 
-// Bucket is a rate limit that all callers share.
+// Bucket is a rate limit shared by all callers.
 type Bucket struct {
 	Name      string
 	PerMinute int
@@ -33,8 +33,7 @@ const (
 	BucketRest   = "api"
 )
 
-// Buckets is the table of rate limits. The first bucket that holds a request counts it; a request that none holds is not
-// limited.
+// Buckets returns the table of rate limits. A request counts in the first bucket that matches; a request that matches none is not limited.
 func Buckets() []Bucket {
 	under := func(segments []string, resource string) bool { return len(segments) > 0 && segments[0] == resource }
 	return []Bucket{
@@ -49,11 +48,11 @@ func Buckets() []Bucket {
 	}
 }
 
-// Limits configure the rate limits.
+// Limits configures the rate limits.
 type Limits struct {
-	// Off lets every request pass. The headers are still written, with nothing taken.
+	// Off disables the limits. The headers are still written and show an unused quota.
 	Off bool
-	// PerMinute replaces limits, by the name of the bucket; 0 is no limit. Defaults to those of Buckets.
+	// PerMinute replaces limits, by the name of the bucket; 0 means no limit. Default: the limits of Buckets.
 	PerMinute map[string]int
 }
 
@@ -71,10 +70,10 @@ type Limiter struct {
 type window struct {
 	end     time.Time
 	count   int
-	refused bool // somebody was
+	refused bool // a request was rejected
 }
 
-// NewLimiter makes a limiter with empty buckets.
+// NewLimiter returns a limiter with empty buckets.
 func NewLimiter(l Limits, now func() time.Time) *Limiter {
 	perMinute := maps.Clone(l.PerMinute)
 	buckets := Buckets()

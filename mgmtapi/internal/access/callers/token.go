@@ -10,10 +10,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// TokenWindow is how long an API token lives after its last use.
+// TokenWindow is the lifetime of an API token after its last use.
 const TokenWindow = 30 * 24 * time.Hour
 
-// Secrets of API tokens begin with secretPrefix and go on with secretLength url-safe characters.
+// The secret of an API token is secretPrefix followed by secretLength URL-safe characters.
 const (
 	secretPrefix = "00"
 	secretLength = 40
@@ -21,14 +21,14 @@ const (
 
 var secretPattern = regexp.MustCompile(`^[!-~]{1,255}$`)
 
-// ErrBadSecret says that the secret of an API token does not look like one.
-var ErrBadSecret = errors.New("an API token is 1 to 255 visible ASCII characters")
+// ErrBadSecret is the error for an API token that does not have the form of one.
+var ErrBadSecret = errors.New("an API token must be 1 to 255 visible ASCII characters")
 
-// NewSecret makes the secret of an API token.
+// NewSecret generates the secret of an API token.
 func NewSecret() string { return secretPrefix + model.NewSecret(secretLength) }
 
-// CheckSecret returns ErrBadSecret when the secret cannot be sent in a header. Secrets made here look like those of NewSecret;
-// one that is configured may be whatever its owner likes.
+// CheckSecret returns ErrBadSecret if the secret cannot be sent in a header. Configured secrets need not have the form of those from
+// NewSecret.
 func CheckSecret(secret string) error {
 	if !secretPattern.MatchString(secret) {
 		return ErrBadSecret
@@ -40,11 +40,11 @@ func CheckSecret(secret string) error {
 type Token struct {
 	Name   string
 	UserID string
-	Client string // what it is made for
+	Client string // purpose of the token
 	Secret string
 }
 
-// ExtendToken has a token live for another TokenWindow from a time on. A token that is gone is no error.
+// ExtendToken sets the expiry of a token to TokenWindow after a time. A deleted token is not an error.
 func ExtendToken(ctx context.Context, tx *docstore.Tx, d model.Deps, id string, from time.Time) error {
 	token, err := model.Optional(ctx, tx, d.APITokens, id)
 	if err != nil || token == nil {
@@ -66,7 +66,7 @@ func FindToken(ctx context.Context, q docstore.Reader, d model.Deps, secret stri
 	return &page.Docs[0], nil
 }
 
-// StoreToken stores a token by the hash of its secret. A secret that is in use already is a *docstore.UniqueError.
+// StoreToken stores a token under the hash of its secret. A secret already in use is a *docstore.UniqueError.
 func StoreToken(ctx context.Context, tx *docstore.Tx, d model.Deps, t Token) (docstore.Doc[model.APIToken], error) {
 	return d.APITokens.Insert(ctx, tx, model.NewID(model.KindAPIToken), model.APIToken{
 		Name: t.Name, UserID: t.UserID, Client: t.Client, Hash: model.SecretHash(t.Secret), Expires: d.Now().Add(TokenWindow),

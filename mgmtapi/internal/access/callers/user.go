@@ -9,11 +9,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Me is how callers name themselves in paths.
+// Me refers to the calling user in paths.
 const Me = "me"
 
-// FindUser returns the user that a path names: by id, login, unambiguous short login, or Me. A missing user is answered
-// with rest.CodeNotFound.
+// FindUser returns the user in a path: by id, login, unambiguous short login, or Me. An unknown user is an error with rest.CodeNotFound.
 func FindUser(ctx context.Context, d model.Deps, q docstore.Reader, ref string) (docstore.Doc[model.User], error) {
 	name := ref
 	if ref == Me {
@@ -23,8 +22,8 @@ func FindUser(ctx context.Context, d model.Deps, q docstore.Reader, ref string) 
 	return doc, rest.Missing(err, "User", ref)
 }
 
-// FoundUser returns a Find for requests about the user that their path names, see FindUser. at returns the name in a request and the field
-// that the user is stored in.
+// FoundUser returns a Find function for requests about the user in their path, see FindUser. at returns the name in a request and the field
+// that receives the user.
 func FoundUser[Req any](
 	d model.Deps, at func(*Req) (ref string, to *docstore.Doc[model.User]),
 ) func(context.Context, *Req) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// BindingLinks is the answer to a changed binding.
+// BindingLinks is the response to a changed binding.
 type BindingLinks struct {
 	Links rest.Links `json:"_links" readOnly:"true" doc:"Links to the binding, all bindings and the resource set."`
 }
@@ -18,7 +18,7 @@ type BindingLinks struct {
 // Binding is the binding of a role on a resource set.
 type Binding struct {
 	ID    string     `json:"id" readOnly:"true" doc:"Id of the role."`
-	Links rest.Links `json:"_links" readOnly:"true" doc:"Links to what belongs to the binding."`
+	Links rest.Links `json:"_links" readOnly:"true" doc:"Links to the members and the resource set."`
 }
 
 // Bindings is a page of the bindings of a resource set.
@@ -34,7 +34,7 @@ func bindingLinks(ctx context.Context, set, role string) rest.Links {
 	}
 }
 
-// assigneePaths are what the URLs of assignees begin with.
+// assigneePaths are the prefixes of the URLs of assignees.
 var assigneePaths = []struct {
 	path string
 	kind model.AssigneeKind
@@ -42,7 +42,7 @@ var assigneePaths = []struct {
 	{"/api/v1/users/", model.AssigneeUser}, {"/api/v1/groups/", model.AssigneeGroup}, {"/oauth2/v1/clients/", model.AssigneeClient},
 }
 
-// assignee finds a member by its URL, an absolute one or a path.
+// assignee finds a member by its URL, absolute or as a path.
 func (s *Slice) assignee(ctx context.Context, q docstore.Reader, text, member string) (authz.Assignee, error) {
 	path := rest.Below(ctx, text)
 	for _, p := range assigneePaths {
@@ -130,7 +130,7 @@ func (s *Slice) listBindings(ctx context.Context, r *listBindingsRequest) (Bindi
 	return out, err
 }
 
-// bindingTarget is the binding that a path names.
+// bindingTarget is the binding in a path.
 type bindingTarget struct {
 	setTarget
 	Role string `path:"roleIdOrLabel" doc:"Id or label of the role."`
@@ -177,10 +177,10 @@ func (s *Slice) deleteBinding(ctx context.Context, r *bindingRequest) (rest.NoCo
 	})
 }
 
-// Member is a member of a binding on the wire.
+// Member is a member of a binding in JSON.
 type Member struct {
 	ID          string     `json:"id" readOnly:"true" doc:"Id of the member."`
-	Created     rest.Time  `json:"created" readOnly:"true" doc:"When it became a member."`
+	Created     rest.Time  `json:"created" readOnly:"true" doc:"When the member was added."`
 	LastUpdated rest.Time  `json:"lastUpdated" readOnly:"true" doc:"When the membership last changed."`
 	Links       rest.Links `json:"_links" readOnly:"true" doc:"Link to the user, the group or the client."`
 }

@@ -1,6 +1,6 @@
-// Package customroles serves what custom roles are made of: the roles with their permissions, the resource sets with their resources,
-// and the bindings of roles on sets with their members.
+// Package customroles serves custom roles with their permissions, resource sets with their resources, and bindings of roles on sets with
+// their members.
 //
-// What follows from them is decided in mgmtapi/internal/access/authz, which also knows the names of permissions and of resources; the roles of
-// one assignee are served by mgmtapi/internal/access/roles. A binding has no document of its own: it is there as long as it has members.
+// Package mgmtapi/internal/access/authz makes the decisions and defines the names of permissions and resources; package
+// mgmtapi/internal/access/roles serves the roles of one assignee. A binding has no document of its own: it exists while it has members.
 package customroles

@@ -12,12 +12,12 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Permission is a permission of a role on the wire.
+// Permission is a permission of a role in JSON.
 type Permission struct {
 	Label       string      `json:"label" readOnly:"true" doc:"Name of the permission."`
-	Conditions  *Conditions `json:"conditions" readOnly:"true" doc:"Profile attributes that the permission is about; null for all."`
-	Created     rest.Time   `json:"created" readOnly:"true" doc:"When the role got the permission."`
-	LastUpdated rest.Time   `json:"lastUpdated" readOnly:"true" doc:"When its conditions last changed."`
+	Conditions  *Conditions `json:"conditions" readOnly:"true" doc:"Profile attributes that the permission covers; null for all."`
+	Created     rest.Time   `json:"created" readOnly:"true" doc:"When the permission was added to the role."`
+	LastUpdated rest.Time   `json:"lastUpdated" readOnly:"true" doc:"When the conditions last changed."`
 	Links       rest.Links  `json:"_links" readOnly:"true" doc:"Links to the permission and its role."`
 }
 
@@ -29,16 +29,16 @@ type Permissions struct {
 	Permissions []Permission `json:"permissions" readOnly:"true" doc:"The permissions."`
 }
 
-// Conditions limit a permission to profile attributes. There is either include or exclude.
+// Conditions limit a permission to profile attributes. Either include or exclude is set.
 type Conditions struct {
-	Include map[string][]string `json:"include,omitempty" doc:"Attributes that it covers, under the key svc:ResourceAttribute/User/Profile."`
-	Exclude map[string][]string `json:"exclude,omitempty" doc:"The attributes that the permission is not about, under the same key."`
+	Include map[string][]string `json:"include,omitempty" doc:"Covered attributes under the key svc:ResourceAttribute/User/Profile."`
+	Exclude map[string][]string `json:"exclude,omitempty" doc:"Attributes that the permission does not cover, under the same key."`
 }
 
 // SchemaName implements rest.SchemaNamer.
 func (Conditions) SchemaName() string { return "iam.Conditions" }
 
-// conditionKey is the only thing that conditions can be about.
+// conditionKey is the only key of conditions.
 const conditionKey = "svc:ResourceAttribute/User/Profile"
 
 func renderPermission(ctx context.Context, role string, p *model.RolePermission) Permission {
@@ -65,7 +65,7 @@ func (s *Slice) listPermissions(ctx context.Context, r *roleRequest) (Permission
 	return out, nil
 }
 
-// permissionTarget is the permission that a path names.
+// permissionTarget is the permission in a path.
 type permissionTarget struct {
 	roleTarget
 	Name string `path:"permissionType" doc:"Name of the permission."`
@@ -81,7 +81,7 @@ func (t *permissionTarget) permission() (*model.RolePermission, error) {
 
 func (t *permissionTarget) self() *permissionTarget { return t }
 
-// withPermission returns the loader of a permission from that of its role.
+// withPermission extends the loader of a role to load a permission of the role.
 func withPermission(
 	role func(context.Context, docstore.Reader, *roleTarget) error,
 ) func(context.Context, docstore.Reader, *permissionTarget) error {
@@ -114,8 +114,8 @@ func (s *Slice) deletePermission(ctx context.Context, r *permissionRequest) (res
 	})
 }
 
-// changePermission changes a custom role that has its own copy of the permissions. fn returns the events to log; without any, nothing is
-// stored.
+// changePermission changes a copy of the permissions of a custom role and stores it. fn returns the events to log; without events, nothing
+// is stored.
 func (s *Slice) changePermission(ctx context.Context, t *permissionTarget, fn func(*model.CustomRole) ([]audit.Type, error)) error {
 	return s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.custom(ctx, tx, &t.roleTarget); err != nil {
@@ -142,14 +142,14 @@ func (s *Slice) changePermission(ctx context.Context, t *permissionTarget, fn fu
 type setPermissionRequest struct {
 	permissionTarget
 	Body struct {
-		Conditions *Conditions `json:"conditions" doc:"Profile attributes that the permission is about. Without any, it is about all."`
+		Conditions *Conditions `json:"conditions" doc:"Profile attributes that the permission covers. Absent means all."`
 	} `body:"optional"`
 
-	attributes map[string]bool // that users can have
+	attributes map[string]bool // of all user types
 	conditions *model.PermissionConditions
 }
 
-// findForSetPermission finds the role, which need not have the permission.
+// findForSetPermission finds the role, which need not have the permission yet.
 func (s *Slice) findForSetPermission(ctx context.Context, r *setPermissionRequest) (err error) {
 	q := s.Store.Reader()
 	if err := s.custom(ctx, q, &r.roleTarget); err != nil {
@@ -167,7 +167,7 @@ func (s *Slice) findForReplacePermission(ctx context.Context, r *setPermissionRe
 	return err
 }
 
-// attributes are the profile attributes of all user types.
+// attributes returns the profile attributes of all user types.
 func (s *Slice) attributes(ctx context.Context, q docstore.Reader) (map[string]bool, error) {
 	names := map[string]bool{}
 	for _, name := range model.UserAttributes() {
@@ -182,7 +182,7 @@ func (s *Slice) attributes(ctx context.Context, q docstore.Reader) (map[string]b
 	return names, err
 }
 
-// checkSetPermission checks the name of the permission and its conditions.
+// checkSetPermission validates the name of the permission and its conditions.
 func checkSetPermission(_ context.Context, r *setPermissionRequest, causes *rest.Causes) error {
 	if problem := permissionProblem(r.Name); problem != "" {
 		causes.Add("permissionType", "%s", problem)
@@ -196,7 +196,7 @@ func checkSetPermission(_ context.Context, r *setPermissionRequest, causes *rest
 		causes.Add("conditions", "Only %s and %s can have conditions", authz.UsersRead, authz.UsersProfile)
 		return nil
 	case (c.Include == nil) == (c.Exclude == nil):
-		causes.Add("conditions", "There must be either include or exclude")
+		causes.Add("conditions", "Exactly one of include and exclude must be given")
 		return nil
 	}
 	r.conditions = &model.PermissionConditions{Exclude: c.Exclude != nil}
@@ -206,7 +206,7 @@ func checkSetPermission(_ context.Context, r *setPermissionRequest, causes *rest
 	}
 	names, ok := lists[conditionKey]
 	if !ok || len(lists) != 1 || len(names) == 0 {
-		causes.Add("conditions", "There must be attributes under the key %s, and no other key", conditionKey)
+		causes.Add("conditions", "The only key must be %s, with at least one attribute", conditionKey)
 		return nil
 	}
 	for _, name := range names {
@@ -223,7 +223,7 @@ func checkSetPermission(_ context.Context, r *setPermissionRequest, causes *rest
 func (s *Slice) addPermission(ctx context.Context, r *setPermissionRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, s.changePermission(ctx, &r.permissionTarget, func(role *model.CustomRole) ([]audit.Type, error) {
 		if _, ok := role.Permission(r.Name); ok {
-			return nil, rest.Invalid("permissionType", "The role has the permission already")
+			return nil, rest.Invalid("permissionType", "The role already has the permission")
 		}
 		now := s.Now()
 		role.Permissions = append(role.Permissions,

@@ -14,14 +14,14 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// SetResource is a resource of a resource set on the wire.
+// SetResource is a resource of a resource set in JSON.
 type SetResource struct {
 	ID          string              `json:"id" readOnly:"true" doc:"Id of the resource in the set."`
 	ORN         string              `json:"orn" readOnly:"true" doc:"Name of the resource."`
-	Created     rest.Time           `json:"created" readOnly:"true" doc:"When the resource was put into the set."`
-	LastUpdated rest.Time           `json:"lastUpdated" readOnly:"true" doc:"When its conditions last changed."`
-	Conditions  *ResourceConditions `json:"conditions,omitempty" readOnly:"true" doc:"What a collection is without."`
-	Links       rest.Links          `json:"_links" readOnly:"true" doc:"Links: self is the resource itself, resource its place in the set."`
+	Created     rest.Time           `json:"created" readOnly:"true" doc:"When the resource was added to the set."`
+	LastUpdated rest.Time           `json:"lastUpdated" readOnly:"true" doc:"When the conditions last changed."`
+	Conditions  *ResourceConditions `json:"conditions,omitempty" readOnly:"true" doc:"Resources excluded from a collection."`
+	Links       rest.Links          `json:"_links" readOnly:"true" doc:"Links: self is the resource itself, resource its entry in the set."`
 }
 
 // ResourceConditions exclude resources from a collection.
@@ -29,7 +29,7 @@ type ResourceConditions struct {
 	Exclude map[string][]string `json:"Exclude,omitempty" doc:"Resource names under the key svc:ORN."`
 }
 
-// excludeKey is the only thing that can be excluded by.
+// excludeKey is the only key of exclusions.
 const excludeKey = "svc:ORN"
 
 // SetResources is a page of the resources of a set.
@@ -38,7 +38,7 @@ type SetResources struct {
 	Links     rest.Links    `json:"_links" readOnly:"true" doc:"Links to the resource set, and to the next page if there is one."`
 }
 
-// collectionLinks are the links that whole collections have beside the others.
+// collectionLinks are the additional links of whole collections.
 var collectionLinks = map[authz.Form]string{
 	authz.FormUsers: "users", authz.FormGroupUsers: "users", authz.FormGroups: "groups", authz.FormApps: "apps", authz.FormAppsOf: "apps",
 }
@@ -63,7 +63,8 @@ func renderResource(ctx context.Context, org string, doc docstore.Doc[model.SetR
 	return out
 }
 
-// resolve finds resources by their URLs or names. What is wrong is recorded under the member and told to the log; the error is a failure.
+// resolve finds resources by their URLs or names. Unknown resources become causes under the member and are logged. The error is a failure
+// to read.
 func (s *Slice) resolve(ctx context.Context, q docstore.Reader, texts []string, member string, causes *rest.Causes) ([]authz.Name, error) {
 	org, err := s.Org(ctx, q)
 	if err != nil {
@@ -85,11 +86,11 @@ func (s *Slice) resolve(ctx context.Context, q docstore.Reader, texts []string, 
 			names = append(names, name)
 		}
 	}
-	_ = audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.SetResourceAdd}, unknown.Err()) // the causes say it
+	_ = audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.SetResourceAdd}, unknown.Err()) // the causes contain the error
 	return names, nil
 }
 
-// resource finds one resource. Its error is an *authz.ErrName when there is none.
+// resource finds one resource. An unknown resource is an *authz.ErrName.
 func (s *Slice) resource(ctx context.Context, q docstore.Reader, text, org string) (name authz.Name, err error) {
 	if strings.HasPrefix(text, "orn:") {
 		name, err = authz.ParseORN(text, org)
@@ -99,7 +100,7 @@ func (s *Slice) resource(ctx context.Context, q docstore.Reader, text, org strin
 	if err != nil {
 		return name, err
 	}
-	missing := &authz.ErrName{Text: text, Why: "names nothing that exists"}
+	missing := &authz.ErrName{Text: text, Why: "names an unknown resource"}
 	switch name.Form {
 	case authz.FormGroup, authz.FormGroupUsers:
 		_, err = s.Groups.Get(ctx, q, name.ID)
@@ -130,7 +131,7 @@ func (s *Slice) resource(ctx context.Context, q docstore.Reader, text, org strin
 	return name, err
 }
 
-// put puts resources into a set and returns those that were not in it. More than fit are refused under the name of the member.
+// put adds resources to a set and returns those that were new. If the set would exceed its limit, the error is a cause under the member.
 func (s *Slice) put(
 	ctx context.Context, tx *docstore.Tx, set docstore.Doc[model.ResourceSet], names []authz.Name, member string,
 ) (added []docstore.Doc[model.SetResource], err error) {
@@ -158,13 +159,14 @@ func (s *Slice) put(
 	}
 	n, err := s.SetResources.Count(ctx, tx, docstore.Eq(model.SetResourceBySet, set.ID))
 	if err == nil && n > MaxResources {
-		err = rest.Invalid(member, "A resource set has at most %d resources", MaxResources)
+		err = rest.Invalid(member, "A resource set can have at most %d resources", MaxResources)
 	}
 	return added, err
 }
 
-// touch has the set show that its resources changed: decisions are made by its revision.
-func (s *Slice) touch(ctx context.Context, tx *docstore.Tx, set docstore.Doc[model.ResourceSet]) (docstore.Doc[model.ResourceSet], error) {
+// bumpRevision stores the set again to increase its revision: compiled sets are cached by revision.
+func (s *Slice) bumpRevision(ctx context.Context, tx *docstore.Tx, set docstore.Doc[model.ResourceSet]) (docstore.Doc[model.ResourceSet],
+	error) {
 	return s.ResourceSets.Update(ctx, tx, set.ID, set.Rev, set.Value)
 }
 
@@ -217,31 +219,31 @@ func (s *Slice) addResources(ctx context.Context, r *addResourcesRequest) (Resou
 		}
 		added, err := s.put(ctx, tx, r.set, r.names, "additions")
 		if err == nil && len(added) > 0 {
-			r.set, err = s.touch(ctx, tx, r.set)
+			r.set, err = s.bumpRevision(ctx, tx, r.set)
 		}
 		return err
 	})
 	return renderSet(ctx, r.set), err
 }
 
-// conditioned is what can be excluded from a resource.
+// conditioned is a resource with its exclusions.
 type conditioned struct {
 	name    authz.Name
 	exclude []string
 }
 
-// checkConditions finds what is excluded.
+// checkConditions finds the excluded resources.
 func (s *Slice) checkConditions(ctx context.Context, c *conditioned, given *ResourceConditions, causes *rest.Causes) error {
 	if given == nil {
 		return nil
 	}
 	texts, ok := given.Exclude[excludeKey]
 	if !ok || len(given.Exclude) != 1 || len(texts) == 0 {
-		causes.Add("conditions", "There must be resource names under Exclude and %s, and nothing else", excludeKey)
+		causes.Add("conditions", "The only member must be Exclude with the only key %s and resource names", excludeKey)
 		return nil
 	}
 	if c.name.Form == 0 {
-		return nil // told already
+		return nil // a cause for this exists already
 	}
 	if !c.name.Collection() {
 		causes.Add("conditions", "Only a whole collection can have conditions")
@@ -269,13 +271,13 @@ type addResourceRequest struct {
 	setTarget
 	Body struct {
 		Resource   string              `json:"resourceOrnOrUrl" required:"true" doc:"The resource by its URL or its resource name."`
-		Conditions *ResourceConditions `json:"conditions" doc:"What a collection is without."`
+		Conditions *ResourceConditions `json:"conditions" doc:"Resources excluded from a collection."`
 	} `body:"required"`
 
 	conditioned
 }
 
-// checkAddResource finds the resource and what is excluded from it.
+// checkAddResource finds the resource and its exclusions.
 func (s *Slice) checkAddResource(ctx context.Context, r *addResourceRequest, causes *rest.Causes) error {
 	if r.Body.Resource != "" {
 		names, err := s.resolve(ctx, s.Store.Reader(), []string{r.Body.Resource}, "resourceOrnOrUrl", causes)
@@ -299,7 +301,7 @@ func (s *Slice) addResource(ctx context.Context, r *addResourceRequest) (out Set
 			return err
 		}
 		if len(added) == 0 {
-			return rest.Invalid("resourceOrnOrUrl", "The resource is in the set already")
+			return rest.Invalid("resourceOrnOrUrl", "The resource is already in the set")
 		}
 		doc := added[0]
 		doc.Value.Exclude = r.exclude
@@ -312,17 +314,17 @@ func (s *Slice) addResource(ctx context.Context, r *addResourceRequest) (out Set
 	return out, err
 }
 
-// changed touches the set of a resource and renders the resource.
+// changed updates the revision of the set of a resource and renders the resource.
 func (s *Slice) changed(ctx context.Context, tx *docstore.Tx, set docstore.Doc[model.ResourceSet],
 	doc docstore.Doc[model.SetResource]) (SetResource, error) {
-	if _, err := s.touch(ctx, tx, set); err != nil {
+	if _, err := s.bumpRevision(ctx, tx, set); err != nil {
 		return SetResource{}, err
 	}
 	org, err := s.Org(ctx, tx)
 	return renderResource(ctx, org.ID, doc), err
 }
 
-// resourceTarget is the resource that a path names.
+// resourceTarget is the resource in a path.
 type resourceTarget struct {
 	setTarget
 	ID string `path:"resourceId" doc:"Id of the resource in the set."`
@@ -355,16 +357,17 @@ func (s *Slice) deleteResource(ctx context.Context, r *resourceRequest) (rest.No
 		if err := s.inResource(ctx, tx, &r.resourceTarget); err != nil {
 			return err
 		}
-		return s.take(ctx, tx, r.set, r.found)
+		return s.removeResource(ctx, tx, r.set, r.found)
 	})
 }
 
-// take takes a resource out of its set.
-func (s *Slice) take(ctx context.Context, tx *docstore.Tx, set docstore.Doc[model.ResourceSet], doc docstore.Doc[model.SetResource]) error {
+// removeResource removes a resource from its set.
+func (s *Slice) removeResource(ctx context.Context, tx *docstore.Tx, set docstore.Doc[model.ResourceSet],
+	doc docstore.Doc[model.SetResource]) error {
 	if err := s.SetResources.Delete(ctx, tx, doc.ID); err != nil {
 		return err
 	}
-	if _, err := s.touch(ctx, tx, set); err != nil {
+	if _, err := s.bumpRevision(ctx, tx, set); err != nil {
 		return err
 	}
 	return s.log(ctx, tx, audit.SetResourceDelete, audit.ResourceSet(set.ID, set.Value.Label), audit.Resource(doc.ID, doc.Value.ORN))
@@ -373,7 +376,7 @@ func (s *Slice) take(ctx context.Context, tx *docstore.Tx, set docstore.Doc[mode
 type replaceResourceRequest struct {
 	resourceTarget
 	Body struct {
-		Conditions *ResourceConditions `json:"conditions" doc:"What a collection is without. Without any, it is whole."`
+		Conditions *ResourceConditions `json:"conditions" doc:"Resources excluded from a collection. Absent means no exclusion."`
 	} `body:"required"`
 
 	conditioned
@@ -392,7 +395,7 @@ func (s *Slice) findForReplaceResource(ctx context.Context, r *replaceResourceRe
 	return err
 }
 
-// checkReplaceResource finds what is excluded.
+// checkReplaceResource finds the excluded resources.
 func (s *Slice) checkReplaceResource(ctx context.Context, r *replaceResourceRequest, causes *rest.Causes) error {
 	return s.checkConditions(ctx, &r.conditioned, r.Body.Conditions, causes)
 }
@@ -422,14 +425,14 @@ func (s *Slice) replaceResource(ctx context.Context, r *replaceResourceRequest) 
 }
 
 func (s *Slice) groupDeleted(ctx context.Context, tx *docstore.Tx, e model.GroupDeleted) error {
-	if err := s.keepExclusion(ctx, tx, e.ID); err != nil {
+	if err := s.checkExclusions(ctx, tx, e.ID); err != nil {
 		return err
 	}
-	return s.forget(ctx, tx, authz.OfGroup(e.ID), authz.OfMembers(e.ID))
+	return s.removeFromSets(ctx, tx, authz.OfGroup(e.ID), authz.OfMembers(e.ID))
 }
 
-// keepExclusion refuses the deletion of a group whose members a set is without: they would come into the set by it.
-func (s *Slice) keepExclusion(ctx context.Context, tx *docstore.Tx, group string) error {
+// checkExclusions rejects the deletion of a group whose members a set excludes: the deletion would add the members to the set.
+func (s *Slice) checkExclusions(ctx context.Context, tx *docstore.Tx, group string) error {
 	org, err := s.Org(ctx, tx)
 	if err != nil {
 		return err
@@ -441,23 +444,24 @@ func (s *Slice) keepExclusion(ctx context.Context, tx *docstore.Tx, group string
 				return nil
 			}
 			return rest.Fail(rest.CodeState,
-				"The resource set "+doc.Value.Set+" excludes the users of the group; take them out of the condition first")
+				"The resource set "+doc.Value.Set+" excludes the users of the group; remove them from the conditions first")
 		})
 }
 
 func (s *Slice) serverDeleted(ctx context.Context, tx *docstore.Tx, e model.AuthServerDeleted) error {
-	return s.forget(ctx, tx, authz.OfServer(e.ID))
+	return s.removeFromSets(ctx, tx, authz.OfServer(e.ID))
 }
 
 func (s *Slice) appChanged(ctx context.Context, tx *docstore.Tx, e model.AppChanged) error {
 	if !e.Deleted {
 		return nil
 	}
-	return s.forgetApp(ctx, tx, e.App)
+	return s.removeApp(ctx, tx, e.App)
 }
 
-// forgetApp takes a deleted application, whose name is gone with it, out of all sets.
-func (s *Slice) forgetApp(ctx context.Context, tx *docstore.Tx, app string) error {
+// removeApp removes a deleted application from all sets. Its catalog entry is no longer known, so the search uses the id in the
+// resource name.
+func (s *Slice) removeApp(ctx context.Context, tx *docstore.Tx, app string) error {
 	org, err := s.Org(ctx, tx)
 	if err != nil {
 		return err
@@ -472,8 +476,8 @@ func (s *Slice) forgetApp(ctx context.Context, tx *docstore.Tx, app string) erro
 		})
 }
 
-// forget takes what is deleted out of all sets.
-func (s *Slice) forget(ctx context.Context, tx *docstore.Tx, names ...authz.Name) error {
+// removeFromSets removes deleted resources from all sets.
+func (s *Slice) removeFromSets(ctx context.Context, tx *docstore.Tx, names ...authz.Name) error {
 	org, err := s.Org(ctx, tx)
 	if err != nil {
 		return err
@@ -495,5 +499,5 @@ func (s *Slice) takeByName(ctx context.Context, tx *docstore.Tx, doc docstore.Do
 	if err != nil {
 		return err
 	}
-	return s.take(ctx, tx, set, doc)
+	return s.removeResource(ctx, tx, set, doc)
 }

@@ -13,23 +13,23 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// CustomRole is a custom role on the wire.
+// CustomRole is a custom role in JSON.
 type CustomRole struct {
 	ID          string     `json:"id" readOnly:"true" doc:"Id of the role."`
-	Label       string     `json:"label" readOnly:"true" doc:"Name of the role, unique without regard to case."`
-	Description string     `json:"description" readOnly:"true" doc:"What the role is for."`
-	Created     rest.Time  `json:"created" readOnly:"true" doc:"When the role was made."`
+	Label       string     `json:"label" readOnly:"true" doc:"Name of the role, unique ignoring case."`
+	Description string     `json:"description" readOnly:"true" doc:"Description of the role."`
+	Created     rest.Time  `json:"created" readOnly:"true" doc:"When the role was created."`
 	LastUpdated rest.Time  `json:"lastUpdated" readOnly:"true" doc:"When the role or its permissions last changed."`
 	Links       rest.Links `json:"_links" readOnly:"true" doc:"Links to the role and its permissions."`
 }
 
-// LocatedRole is a role whose answer says where it is.
+// LocatedRole is a role with its URL for the Location header.
 type LocatedRole struct {
 	CustomRole
 	location string
 }
 
-// Location is where the role can be read.
+// Location returns the URL of the role.
 func (r LocatedRole) Location() string { return r.location }
 
 // CustomRoles is a page of custom roles.
@@ -50,17 +50,17 @@ func locate(ctx context.Context, doc docstore.Doc[model.CustomRole]) LocatedRole
 	return LocatedRole{renderRole(ctx, doc), rest.URL(ctx, "api", "v1", "iam", "roles", doc.ID)}
 }
 
-// RoleBody is what can be set of a custom role.
+// RoleBody holds the writable members of a custom role.
 type RoleBody struct {
-	Label string `json:"label" required:"true" min:"1" max:"255" doc:"Name of the role. It looks neither like an id nor like a standard role."`
+	Label string `json:"label" required:"true" min:"1" max:"255" doc:"Name of the role. Not an id or a standard role."`
 
-	Description string `json:"description" required:"true" max:"1024" doc:"What the role is for."`
+	Description string `json:"description" required:"true" max:"1024" doc:"Description of the role."`
 }
 
 func (b *RoleBody) check(causes *rest.Causes) {
 	switch {
 	case model.KindCustomRole.LooksLike(b.Label):
-		causes.Add("label", "The value must not look like the id of a role")
+		causes.Add("label", "The value must not have the form of a role id")
 	case model.RoleType(b.Label).Standard() || model.RoleType(b.Label) == model.RoleCustom:
 		causes.Add("label", "The value must not be the name of a standard role")
 	}
@@ -69,11 +69,11 @@ func (b *RoleBody) check(causes *rest.Causes) {
 type createRoleRequest struct {
 	Body struct {
 		RoleBody
-		Permissions []string `json:"permissions" required:"true" doc:"Names of permissions, at least one."`
+		Permissions []string `json:"permissions" required:"true" doc:"Names of at least one permission."`
 	} `body:"required"`
 }
 
-// checkCreateRole checks the label and the permissions.
+// checkCreateRole validates the label and the permissions.
 func checkCreateRole(_ context.Context, r *createRoleRequest, causes *rest.Causes) error {
 	r.Body.check(causes)
 	if len(r.Body.Permissions) == 0 {
@@ -87,13 +87,13 @@ func checkCreateRole(_ context.Context, r *createRoleRequest, causes *rest.Cause
 	return nil
 }
 
-// permissionProblem says why a custom role cannot have a permission.
+// permissionProblem returns the reason why a custom role cannot have a permission, "" if it can.
 func permissionProblem(name string) string {
 	switch {
 	case authz.ReservedPermission(name):
 		return "The permission " + name + " is for standard roles only"
 	case !authz.KnownPermission(name):
-		return "There is no permission " + name
+		return "Unknown permission " + name
 	}
 	return ""
 }
@@ -125,7 +125,7 @@ func (s *Slice) listRoles(ctx context.Context, r *pageRequest) (CustomRoles, err
 	return CustomRoles{Roles: roles, Links: links}, err
 }
 
-// roleTarget is the role that a path names.
+// roleTarget is the role in a path.
 type roleTarget struct {
 	Role string `path:"roleIdOrLabel" doc:"Id or label of the role."`
 
@@ -145,7 +145,7 @@ func (s *Slice) custom(ctx context.Context, q docstore.Reader, t *roleTarget) (e
 	return rest.Missing(err, "Role", t.Role)
 }
 
-// governance makes a role of a governance role, which is as old as the organisation.
+// governance returns a governance role in the form of a custom role, as old as the organization.
 func (s *Slice) governance(ctx context.Context, q docstore.Reader, role model.RoleType) (docstore.Doc[model.CustomRole], error) {
 	org, err := s.Orgs.Get(ctx, q, model.OrgDocument)
 	since := org.Created.Truncate(time.Second)
@@ -177,7 +177,7 @@ type replaceRoleRequest struct {
 	Body RoleBody `body:"required"`
 }
 
-// checkReplaceRole checks the label.
+// checkReplaceRole validates the label.
 func checkReplaceRole(_ context.Context, r *replaceRoleRequest, causes *rest.Causes) error {
 	r.Body.check(causes)
 	return nil
@@ -219,7 +219,7 @@ func (s *Slice) deleteRole(ctx context.Context, r *roleRequest) (rest.NoContent,
 			return err
 		}
 		if len(labels) > 0 {
-			return rest.Invalid("roleIdOrLabel", "The role is bound on the resource sets %s", strings.Join(labels, ", "))
+			return rest.Invalid("roleIdOrLabel", "The role is bound to the resource sets %s", strings.Join(labels, ", "))
 		}
 		if err := s.CustomRoles.Delete(ctx, tx, r.found.ID); err != nil {
 			return err

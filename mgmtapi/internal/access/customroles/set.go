@@ -10,14 +10,14 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// ResourceSet is a resource set on the wire.
+// ResourceSet is a resource set in JSON.
 type ResourceSet struct {
 	ID          string     `json:"id" readOnly:"true" doc:"Id of the resource set."`
-	Label       string     `json:"label" readOnly:"true" doc:"Name of the resource set, unique without regard to case."`
-	Description string     `json:"description" readOnly:"true" doc:"What the resource set is for."`
-	Created     rest.Time  `json:"created" readOnly:"true" doc:"When the resource set was made."`
+	Label       string     `json:"label" readOnly:"true" doc:"Name of the resource set, unique ignoring case."`
+	Description string     `json:"description" readOnly:"true" doc:"Description of the resource set."`
+	Created     rest.Time  `json:"created" readOnly:"true" doc:"When the resource set was created."`
 	LastUpdated rest.Time  `json:"lastUpdated" readOnly:"true" doc:"When the resource set or its resources last changed."`
-	Links       rest.Links `json:"_links" readOnly:"true" doc:"Links to what belongs to the resource set."`
+	Links       rest.Links `json:"_links" readOnly:"true" doc:"Links to the resources and bindings of the resource set."`
 }
 
 // ResourceSets is a page of resource sets.
@@ -37,19 +37,19 @@ func renderSet(ctx context.Context, doc docstore.Doc[model.ResourceSet]) Resourc
 	}
 }
 
-// SetBody is what can be set of a resource set.
+// SetBody holds the writable members of a resource set.
 type SetBody struct {
-	Label       string `json:"label" required:"true" min:"1" max:"255" doc:"Name of the resource set. It does not look like an id."`
-	Description string `json:"description" required:"true" max:"1024" doc:"What the resource set is for."`
+	Label       string `json:"label" required:"true" min:"1" max:"255" doc:"Name of the resource set. Must not have the form of an id."`
+	Description string `json:"description" required:"true" max:"1024" doc:"Description of the resource set."`
 }
 
 func (b *SetBody) check(causes *rest.Causes) {
 	if model.KindResourceSet.LooksLike(b.Label) {
-		causes.Add("label", "The value must not look like the id of a resource set")
+		causes.Add("label", "The value must not have the form of a resource set id")
 	}
 }
 
-// MaxResources is how many resources a set can have.
+// MaxResources is the maximum number of resources in a set.
 const MaxResources = 1000
 
 type createSetRequest struct {
@@ -92,7 +92,7 @@ func (s *Slice) listSets(ctx context.Context, r *pageRequest) (ResourceSets, err
 	return ResourceSets{ResourceSets: sets, Links: links}, err
 }
 
-// setTarget is the resource set that a path names.
+// setTarget is the resource set in a path.
 type setTarget struct {
 	Set string `path:"resourceSetIdOrLabel" doc:"Id or label of the resource set."`
 
@@ -108,7 +108,7 @@ func (s *Slice) inSet(ctx context.Context, q docstore.Reader, t *setTarget) (err
 
 type setRequest struct{ setTarget }
 
-// findSetForRead also finds the fixed resource sets of the governance roles.
+// findSetForRead finds a resource set, also the fixed resource set of a governance role.
 func (s *Slice) findSetForRead(ctx context.Context, r *setRequest) error {
 	for _, role := range model.StandardRoles() {
 		if policy := role.Policy(); policy != "" && policy == r.Set {
@@ -132,7 +132,7 @@ type replaceSetRequest struct {
 	Body SetBody `body:"required"`
 }
 
-// checkReplaceSet checks the label.
+// checkReplaceSet validates the label.
 func checkReplaceSet(_ context.Context, r *replaceSetRequest, causes *rest.Causes) error {
 	r.Body.check(causes)
 	return nil

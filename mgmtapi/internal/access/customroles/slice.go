@@ -13,7 +13,7 @@ import (
 // Slice serves custom roles and resource sets.
 type Slice struct{ model.Deps }
 
-// New returns the slice and adds its reactions to the feed.
+// New returns the slice and subscribes its event handlers.
 func New(d model.Deps) *Slice {
 	s := &Slice{Deps: d}
 	model.On(d.Feed, s.groupDeleted)
@@ -41,7 +41,7 @@ const (
 	memberPath    = membersPath + "/{memberId}"
 )
 
-// pageSize is how many objects a page has.
+// pageSize is the number of objects on a page.
 const pageSize = 100
 
 var (
@@ -53,7 +53,7 @@ var (
 func (s *Slice) Routes() []rest.Route {
 	return []rest.Route{
 		rest.Op[createRoleRequest, LocatedRole]{
-			ID: "createRole", Route: "POST " + rolesPath, Tag: roleTag, Scopes: writeScope, Summary: "Makes a custom role", Check: checkCreateRole,
+			ID: "createRole", Route: "POST " + rolesPath, Tag: roleTag, Scopes: writeScope, Summary: "Creates a custom role", Check: checkCreateRole,
 			Do: s.createRole,
 		},
 		rest.Op[pageRequest, CustomRoles]{
@@ -64,11 +64,12 @@ func (s *Slice) Routes() []rest.Route {
 			Find: lookup.In(s.Store, s.readable, (*roleRequest).self), Do: s.getRole,
 		},
 		rest.Op[replaceRoleRequest, LocatedRole]{
-			ID: "replaceRole", Route: "PUT " + rolePath, Tag: roleTag, Scopes: writeScope, Summary: "Renames or describes a custom role",
-			Find: lookup.In(s.Store, s.custom, (*replaceRoleRequest).self), Check: checkReplaceRole, Do: s.replaceRole,
+			ID: "replaceRole", Route: "PUT " + rolePath, Tag: roleTag, Scopes: writeScope,
+			Summary: "Changes the label and the description of a custom role",
+			Find:    lookup.In(s.Store, s.custom, (*replaceRoleRequest).self), Check: checkReplaceRole, Do: s.replaceRole,
 		},
 		rest.Op[roleRequest, rest.NoContent]{
-			ID: "deleteRole", Route: "DELETE " + rolePath, Tag: roleTag, Scopes: writeScope, Summary: "Removes a custom role that is not bound",
+			ID: "deleteRole", Route: "DELETE " + rolePath, Tag: roleTag, Scopes: writeScope, Summary: "Deletes a custom role that is not bound",
 			Find: lookup.In(s.Store, s.custom, (*roleRequest).self), Do: s.deleteRole,
 		},
 		rest.Op[roleRequest, Permissions]{
@@ -89,11 +90,11 @@ func (s *Slice) Routes() []rest.Route {
 			Find: lookup.In(s.Store, withPermission(s.readable), (*permissionRequest).self), Do: s.getPermission,
 		},
 		rest.Op[permissionRequest, rest.NoContent]{
-			ID: "deleteRolePermission", Route: "DELETE " + permitPath, Tag: roleTag, Scopes: writeScope, Summary: "Takes a permission from a role",
+			ID: "deleteRolePermission", Route: "DELETE " + permitPath, Tag: roleTag, Scopes: writeScope, Summary: "Removes a permission from a role",
 			Find: lookup.In(s.Store, withPermission(s.custom), (*permissionRequest).self), Do: s.deletePermission,
 		},
 		rest.Op[createSetRequest, ResourceSet]{
-			ID: "createResourceSet", Route: "POST " + setsPath, Tag: setTag, Scopes: writeScope, Summary: "Makes a resource set",
+			ID: "createResourceSet", Route: "POST " + setsPath, Tag: setTag, Scopes: writeScope, Summary: "Creates a resource set",
 			Check: s.checkCreateSet, Do: s.createSet,
 		},
 		rest.Op[pageRequest, ResourceSets]{
@@ -104,26 +105,27 @@ func (s *Slice) Routes() []rest.Route {
 			Do: s.getSet,
 		},
 		rest.Op[replaceSetRequest, ResourceSet]{
-			ID: "replaceResourceSet", Route: "PUT " + setPath, Tag: setTag, Scopes: writeScope, Summary: "Renames or describes a resource set",
-			Find: lookup.In(s.Store, s.inSet, (*replaceSetRequest).self), Check: checkReplaceSet, Do: s.replaceSet,
+			ID: "replaceResourceSet", Route: "PUT " + setPath, Tag: setTag, Scopes: writeScope,
+			Summary: "Changes the label and the description of a resource set",
+			Find:    lookup.In(s.Store, s.inSet, (*replaceSetRequest).self), Check: checkReplaceSet, Do: s.replaceSet,
 		},
 		rest.Op[setRequest, rest.NoContent]{
 			ID: "deleteResourceSet", Route: "DELETE " + setPath, Tag: setTag, Scopes: writeScope,
-			Summary: "Removes a resource set with its bindings",
+			Summary: "Deletes a resource set with its bindings",
 			Find:    lookup.In(s.Store, s.inSet, (*setRequest).self), Do: s.deleteSet,
 		},
 		rest.Op[listResourcesRequest, SetResources]{
 			ID: "listResourceSetResources", Route: "GET " + resourcesPath, Tag: setTag, Scopes: readScope,
-			Summary: "Lists what is in a resource set",
+			Summary: "Lists the resources of a resource set",
 			Find:    lookup.In(s.Store, s.inSet, (*listResourcesRequest).self), Do: s.listResources,
 		},
 		rest.Op[addResourcesRequest, ResourceSet]{
-			ID: "addResourceSetResources", Route: "PATCH " + resourcesPath, Tag: setTag, Scopes: writeScope, Summary: "Puts resources into a set",
+			ID: "addResourceSetResources", Route: "PATCH " + resourcesPath, Tag: setTag, Scopes: writeScope, Summary: "Adds resources to a set",
 			Find: lookup.In(s.Store, s.inSet, (*addResourcesRequest).self), Check: s.checkAddResources, Do: s.addResources,
 		},
 		rest.Op[addResourceRequest, SetResource]{
 			ID: "addResourceSetResource", Route: "POST " + resourcesPath, Tag: setTag, Scopes: writeScope,
-			Summary: "Puts a resource, with conditions, into a set",
+			Summary: "Adds a resource with conditions to a set",
 			Find:    lookup.In(s.Store, s.inSet, (*addResourceRequest).self), Check: s.checkAddResource, Do: s.addResource,
 		},
 		rest.Op[resourceRequest, SetResource]{
@@ -137,16 +139,16 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[resourceRequest, rest.NoContent]{
 			ID: "deleteResourceSetResource", Route: "DELETE " + resourcePath, Tag: setTag, Scopes: writeScope,
-			Summary: "Takes a resource out of a set",
+			Summary: "Removes a resource from a set",
 			Find:    lookup.In(s.Store, s.inResource, (*resourceRequest).self), Do: s.deleteResource,
 		},
 		rest.Op[createBindingRequest, BindingLinks]{
 			ID: "createResourceSetBinding", Route: "POST " + bindingsPath, Tag: bindingTag, Scopes: writeScope,
-			Summary: "Binds a custom role to members on a set",
+			Summary: "Binds a custom role to members for a resource set",
 			Find:    lookup.In(s.Store, s.inSet, (*createBindingRequest).self), Do: s.createBinding,
 		},
 		rest.Op[listBindingsRequest, Bindings]{
-			ID: "listBindings", Route: "GET " + bindingsPath, Tag: bindingTag, Scopes: readScope, Summary: "Lists the roles that are bound on a set",
+			ID: "listBindings", Route: "GET " + bindingsPath, Tag: bindingTag, Scopes: readScope, Summary: "Lists the roles bound to a resource set",
 			Find: lookup.In(s.Store, s.inSet, (*listBindingsRequest).self), Do: s.listBindings,
 		},
 		rest.Op[bindingRequest, Binding]{
@@ -154,7 +156,7 @@ func (s *Slice) Routes() []rest.Route {
 			Find: lookup.In(s.Store, s.inBinding, (*bindingRequest).self), Do: s.getBinding,
 		},
 		rest.Op[bindingRequest, rest.NoContent]{
-			ID: "deleteBinding", Route: "DELETE " + bindingPath, Tag: bindingTag, Scopes: writeScope, Summary: "Ends the binding of a role",
+			ID: "deleteBinding", Route: "DELETE " + bindingPath, Tag: bindingTag, Scopes: writeScope, Summary: "Deletes the binding of a role",
 			Find: lookup.In(s.Store, s.inBinding, (*bindingRequest).self), Do: s.deleteBinding,
 		},
 		rest.Op[listMembersRequest, Members]{
@@ -171,7 +173,7 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[memberRequest, rest.NoContent]{
 			ID: "unassignMemberFromBinding", Route: "DELETE " + memberPath, Tag: bindingTag, Scopes: writeScope,
-			Summary: "Takes a member out of a binding",
+			Summary: "Removes a member from a binding",
 			Find:    lookup.In(s.Store, s.inMember, (*memberRequest).self), Do: s.deleteMember,
 		},
 	}
@@ -196,7 +198,7 @@ func page[T, Item any](
 	return items, nextLinks(ctx, found.Next, nil), nil
 }
 
-// nextLinks are the links of a list, with that to the next page if there is one.
+// nextLinks adds the link to the next page, if there is one, to the links of a list.
 func nextLinks(ctx context.Context, next string, links rest.Links) rest.Links {
 	if next != "" {
 		if links == nil {
@@ -211,7 +213,7 @@ func url(ctx context.Context, segments ...string) rest.Link {
 	return rest.To(rest.URL(ctx, append([]string{"api", "v1", "iam"}, segments...)...))
 }
 
-// log tells the system log of one thing that happened.
+// log writes an event to the system log.
 func (s *Slice) log(ctx context.Context, tx *docstore.Tx, event audit.Type, targets ...model.LogParty) error {
 	return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: event, Targets: targets})
 }

@@ -61,7 +61,7 @@ func (s *Slice) assignees(ctx context.Context, r *assigneesRequest) (Assignees, 
 	return out, err
 }
 
-// assigned lists the users that have a role, themselves or through a group.
+// assigned returns the users that have a role, directly or through a group.
 func (s *Slice) assigned(ctx context.Context, q docstore.Reader) ([]string, error) {
 	users, groups := map[string]bool{}, map[string]bool{}
 	add := func(kind model.AssigneeKind, id string) {

@@ -13,30 +13,30 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// RoleAssignment is the assignment of a role on the wire.
+// RoleAssignment is the assignment of a role in JSON.
 type RoleAssignment struct {
-	ID             string         `json:"id" readOnly:"true" doc:"Id of the assignment; of a custom role, that of the member of the binding."`
-	Label          string         `json:"label" readOnly:"true" doc:"Name of the role for people."`
+	ID             string         `json:"id" readOnly:"true" doc:"Id of the assignment, or of the member of the binding for a custom role."`
+	Label          string         `json:"label" readOnly:"true" doc:"Human-readable name of the role."`
 	Type           model.RoleType `json:"type" readOnly:"true" doc:"Standard role, or CUSTOM."`
 	Status         string         `json:"status" readOnly:"true" enum:"ACTIVE" doc:"Always ACTIVE."`
 	AssignmentType string         `json:"assignmentType" readOnly:"true"`
-	Created        rest.Time      `json:"created" readOnly:"true" doc:"When the role was given."`
+	Created        rest.Time      `json:"created" readOnly:"true" doc:"When the role was assigned."`
 	LastUpdated    rest.Time      `json:"lastUpdated" readOnly:"true" doc:"When the assignment last changed."`
 	Role           string         `json:"role,omitempty" readOnly:"true" doc:"Id of the custom role."`
 	ResourceSet    string         `json:"resource-set,omitempty" readOnly:"true" doc:"Id of the resource set of a custom role."`
-	Embedded       *Embedded      `json:"_embedded,omitempty" readOnly:"true" doc:"What expand asks for."`
-	Links          rest.Links     `json:"_links" readOnly:"true" doc:"Links to what belongs to the assignment."`
+	Embedded       *Embedded      `json:"_embedded,omitempty" readOnly:"true" doc:"Objects requested by expand."`
+	Links          rest.Links     `json:"_links" readOnly:"true" doc:"Links to the assignee, the role and related resources."`
 }
 
 // MoreTags implements rest.Described.
 func (RoleAssignment) MoreTags() map[string]reflect.StructTag {
 	return map[string]reflect.StructTag{
-		"assignmentType": `enum:"USER,GROUP,CLIENT" doc:"What the role was assigned to. GROUP in the list of a user: a role of a group ` +
+		"assignmentType": `enum:"USER,GROUP,CLIENT" doc:"Kind of the assignee. In the list of a user, GROUP marks a role of a group ` +
 			`that the user is in."`,
 	}
 }
 
-// Embedded is what is read along with an assignment.
+// Embedded holds the objects that are read with an assignment.
 type Embedded struct {
 	Targets EmbeddedTargets `json:"targets" doc:"Targets of the assignment."`
 }
@@ -52,22 +52,22 @@ type EmbeddedCatalog struct {
 	Apps []AppTarget `json:"apps" doc:"Target applications."`
 }
 
-// held is an assignment of either sort as it is stored.
-type held struct {
+// storedAssignment is a stored assignment of a standard or a custom role.
+type storedAssignment struct {
 	standard *docstore.Doc[model.RoleAssignment]
 	custom   *docstore.Doc[model.RoleMember]
 	label    string // of a custom role
 	who      authz.Assignee
 }
 
-func (h *held) id() string {
+func (h *storedAssignment) id() string {
 	if h.standard != nil {
 		return h.standard.Value.ID
 	}
 	return h.custom.ID
 }
 
-func (s *Slice) render(ctx context.Context, h *held) RoleAssignment {
+func (s *Slice) render(ctx context.Context, h *storedAssignment) RoleAssignment {
 	assigneeURL := map[model.AssigneeKind][]string{
 		model.AssigneeUser: {"api", "v1", "users"}, model.AssigneeGroup: {"api", "v1", "groups"},
 		model.AssigneeClient: {"oauth2", "v1", "clients"},
@@ -96,12 +96,12 @@ func (s *Slice) render(ctx context.Context, h *held) RoleAssignment {
 	return out
 }
 
-// own reads the assignments that were made for an assignee itself, in the order in which they were, standard roles first.
-func (s *Slice) own(ctx context.Context, q docstore.Reader, who authz.Assignee) ([]held, error) {
-	var out []held
+// own reads the assignments of the assignee itself in the order of creation, standard roles first.
+func (s *Slice) own(ctx context.Context, q docstore.Reader, who authz.Assignee) ([]storedAssignment, error) {
+	var out []storedAssignment
 	err := model.Each(ctx, q, s.RoleAssignments, docstore.Eq(model.RoleAssignmentByAssignee, who.ID),
 		func(doc docstore.Doc[model.RoleAssignment]) error {
-			out = append(out, held{standard: &doc, who: who})
+			out = append(out, storedAssignment{standard: &doc, who: who})
 			return nil
 		})
 	if err != nil {
@@ -109,14 +109,14 @@ func (s *Slice) own(ctx context.Context, q docstore.Reader, who authz.Assignee) 
 	}
 	err = model.Each(ctx, q, s.RoleMembers, docstore.Eq(model.RoleMemberByAssignee, who.ID), func(doc docstore.Doc[model.RoleMember]) error {
 		role, err := s.CustomRoles.Get(ctx, q, doc.Value.Role)
-		out = append(out, held{custom: &doc, label: role.Value.Label, who: who})
+		out = append(out, storedAssignment{custom: &doc, label: role.Value.Label, who: who})
 		return err
 	})
 	return out, err
 }
 
-// all is own, and what the groups of a user bring.
-func (s *Slice) all(ctx context.Context, q docstore.Reader, who authz.Assignee) ([]held, error) {
+// all returns the result of own and the assignments of the groups of a user.
+func (s *Slice) all(ctx context.Context, q docstore.Reader, who authz.Assignee) ([]storedAssignment, error) {
 	out, err := s.own(ctx, q, who)
 	if err != nil || who.Kind != model.AssigneeUser {
 		return out, err
@@ -139,10 +139,10 @@ func (s *Slice) all(ctx context.Context, q docstore.Reader, who authz.Assignee) 
 
 type listRequest struct {
 	assignee
-	Expand string `query:"expand" doc:"targets/groups or targets/catalog/apps adds the targets of that kind."`
+	Expand string `query:"expand" doc:"targets/groups adds the target groups, targets/catalog/apps the target applications."`
 }
 
-func (o of) list(ctx context.Context, r *listRequest) (out rest.Page[RoleAssignment], err error) {
+func (o kindRoutes) list(ctx context.Context, r *listRequest) (out rest.Page[RoleAssignment], err error) {
 	err = o.Store.View(ctx, func(q docstore.Reader) error {
 		all, err := o.all(ctx, q, r.who)
 		if err != nil {
@@ -160,8 +160,8 @@ func (o of) list(ctx context.Context, r *listRequest) (out rest.Page[RoleAssignm
 	return out, err
 }
 
-// embed reads the targets that the parameter expand asks for; names it does not know are left alone.
-func (s *Slice) embed(ctx context.Context, q docstore.Reader, h *held, expand string) (*Embedded, error) {
+// embed reads the targets requested by the parameter expand and ignores unknown names.
+func (s *Slice) embed(ctx context.Context, q docstore.Reader, h *storedAssignment, expand string) (*Embedded, error) {
 	if h.standard == nil {
 		return nil, nil
 	}
@@ -192,22 +192,22 @@ func (s *Slice) embed(ctx context.Context, q docstore.Reader, h *held, expand st
 type assignRequest struct {
 	assignee
 
-	DisableNotifications bool `query:"disableNotifications" default:"false" doc:"Disables notices to the new administrator. None are sent."`
+	DisableNotifications bool `query:"disableNotifications" default:"false" doc:"No effect: the service sends no notifications."`
 
 	Body AssignmentBody `body:"required"`
 }
 
-// AssignmentBody says which role is given.
+// AssignmentBody is the body of a role assignment.
 type AssignmentBody struct {
 	Type        model.RoleType `json:"type" required:"true" doc:"Standard role, or CUSTOM."`
 	Role        string         `json:"role" empty:"absent" doc:"Id of the custom role."`
 	ResourceSet string         `json:"resource-set" empty:"absent" doc:"Id of the resource set of a custom role."`
 }
 
-// checkAssign checks the type, and what a custom role needs beside.
+// checkAssign validates the type and the members that a custom role requires.
 func checkAssign(_ context.Context, r *assignRequest, causes *rest.Causes) error {
 	switch role := r.Body.Type; {
-	case role == "": // told already
+	case role == "": // a cause for this exists already
 	case role == model.RoleCustom:
 		if r.Body.Role == "" {
 			causes.Blank("role")
@@ -225,7 +225,7 @@ func checkAssign(_ context.Context, r *assignRequest, causes *rest.Causes) error
 	return nil
 }
 
-func (o of) assign(ctx context.Context, r *assignRequest) (out RoleAssignment, err error) {
+func (o kindRoutes) assign(ctx context.Context, r *assignRequest) (out RoleAssignment, err error) {
 	err = o.Update(ctx, func(tx *docstore.Tx) error {
 		if err := o.find(ctx, tx, &r.assignee); err != nil {
 			return err
@@ -233,7 +233,7 @@ func (o of) assign(ctx context.Context, r *assignRequest) (out RoleAssignment, e
 		if err := authz.CheckAssignable(ctx, tx, o.Deps, r.who, "type"); err != nil {
 			return err
 		}
-		h := held{who: r.who}
+		h := storedAssignment{who: r.who}
 		if r.Body.Type == model.RoleCustom {
 			h.custom, h.label, err = o.bind(ctx, tx, r)
 		} else {
@@ -248,7 +248,7 @@ func (o of) assign(ctx context.Context, r *assignRequest) (out RoleAssignment, e
 	return out, err
 }
 
-func (o of) bind(ctx context.Context, tx *docstore.Tx, r *assignRequest) (*docstore.Doc[model.RoleMember], string, error) {
+func (o kindRoutes) bind(ctx context.Context, tx *docstore.Tx, r *assignRequest) (*docstore.Doc[model.RoleMember], string, error) {
 	role, err := o.FindCustomRole(ctx, tx, r.Body.Role)
 	if err != nil {
 		return nil, "", rest.Missing(err, "Role", r.Body.Role)
@@ -264,7 +264,7 @@ func (o of) bind(ctx context.Context, tx *docstore.Tx, r *assignRequest) (*docst
 	return &member, role.Value.Label, err
 }
 
-func (o of) give(ctx context.Context, tx *docstore.Tx, r *assignRequest) (*docstore.Doc[model.RoleAssignment], error) {
+func (o kindRoutes) give(ctx context.Context, tx *docstore.Tx, r *assignRequest) (*docstore.Doc[model.RoleAssignment], error) {
 	id := model.RoleAssignmentID(r.who.ID, r.Body.Type)
 	old, err := model.Optional(ctx, tx, o.RoleAssignments, id)
 	if err != nil {
@@ -290,24 +290,24 @@ type assignmentRequest struct {
 	assignee
 	ID string `path:"roleAssignmentId" doc:"Id of the assignment."`
 
-	found held
+	found storedAssignment
 }
 
 func (r *assignmentRequest) self() *assignmentRequest { return r }
 
-// findAssignment reads an assignment, of a user also one that a group brings.
-func (o of) findAssignment(ctx context.Context, q docstore.Reader, r *assignmentRequest) error {
+// findAssignment reads an assignment of the assignee; for a user also one through a group.
+func (o kindRoutes) findAssignment(ctx context.Context, q docstore.Reader, r *assignmentRequest) error {
 	return o.among(ctx, q, r, o.all)
 }
 
-// findOwn reads an assignment that was made for the assignee itself.
-func (o of) findOwn(ctx context.Context, q docstore.Reader, r *assignmentRequest) error {
+// findOwn reads an assignment of the assignee itself.
+func (o kindRoutes) findOwn(ctx context.Context, q docstore.Reader, r *assignmentRequest) error {
 	return o.among(ctx, q, r, o.own)
 }
 
-func (o of) among(
+func (o kindRoutes) among(
 	ctx context.Context, q docstore.Reader, r *assignmentRequest,
-	list func(context.Context, docstore.Reader, authz.Assignee) ([]held, error),
+	list func(context.Context, docstore.Reader, authz.Assignee) ([]storedAssignment, error),
 ) error {
 	if err := o.find(ctx, q, &r.assignee); err != nil {
 		return err
@@ -316,7 +316,7 @@ func (o of) among(
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(all, func(h held) bool { return h.id() == r.ID })
+	i := slices.IndexFunc(all, func(h storedAssignment) bool { return h.id() == r.ID })
 	if i < 0 {
 		return rest.NotFound("RoleAssignment", r.ID)
 	}
@@ -324,11 +324,11 @@ func (o of) among(
 	return nil
 }
 
-func (o of) get(ctx context.Context, r *assignmentRequest) (RoleAssignment, error) {
+func (o kindRoutes) get(ctx context.Context, r *assignmentRequest) (RoleAssignment, error) {
 	return o.render(ctx, &r.found), nil
 }
 
-func (o of) unassign(ctx context.Context, r *assignmentRequest) (rest.NoContent, error) {
+func (o kindRoutes) unassign(ctx context.Context, r *assignmentRequest) (rest.NoContent, error) {
 	err := o.Update(ctx, func(tx *docstore.Tx) error {
 		if err := o.among(ctx, tx, r, o.own); err != nil {
 			return err
@@ -341,16 +341,16 @@ func (o of) unassign(ctx context.Context, r *assignmentRequest) (rest.NoContent,
 	return rest.NoContent{}, audit.Refused(ctx, o.Deps, audit.Entry{Type: authz.Revoked(o.kind), Targets: []model.LogParty{r.who.Party}}, err)
 }
 
-// revoke ends the assignment of a standard role. It rejects to revoke the last SUPER_ADMIN.
+// revoke deletes the assignment of a standard role. The last SUPER_ADMIN cannot be revoked.
 func (s *Slice) revoke(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.RoleAssignment]) error {
 	if err := authz.Revoke(ctx, tx, s.Deps, doc); err != nil || doc.Value.Type != model.RoleSuperAdmin {
 		return err
 	}
-	return s.keepSuperAdmin(ctx, tx)
+	return s.requireSuperAdmin(ctx, tx)
 }
 
-// keepSuperAdmin refuses what leaves the organisation without an active user that is a SUPER_ADMIN.
-func (s *Slice) keepSuperAdmin(ctx context.Context, tx *docstore.Tx) error {
+// requireSuperAdmin returns an error if no active user is a SUPER_ADMIN.
+func (s *Slice) requireSuperAdmin(ctx context.Context, tx *docstore.Tx) error {
 	there, err := authz.ActiveSuperAdmin(ctx, tx, s.Deps, "")
 	if err != nil || there {
 		return err

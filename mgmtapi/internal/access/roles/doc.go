@@ -1,7 +1,7 @@
-// Package roles serves the roles of users, groups and clients: the assignments of standard roles with their targets, and those
-// of custom roles, which are members of bindings. It also explains decisions.
+// Package roles serves the roles of users, groups and clients: the assignments of standard roles with their targets, and those of custom
+// roles, which are members of bindings. It also explains authorization decisions.
 //
-// What a role permits is decided in mgmtapi/internal/access/authz; custom roles and resource sets themselves are served by mgmtapi/internal/access/customroles. Nobody
-// can take the last SUPER_ADMIN away, whatever the way: by the assignment, the group, or the user. An assignment whose last
-// target is deleted ends with it, because without targets it would not be limited any more.
+// Package mgmtapi/internal/access/authz decides what a role permits; package mgmtapi/internal/access/customroles serves the custom roles
+// and resource sets. The last SUPER_ADMIN cannot be removed, neither through the assignment, nor the group, nor the user. If the last
+// target of an assignment is deleted, the assignment is deleted too, because without targets it would be unlimited.
 package roles

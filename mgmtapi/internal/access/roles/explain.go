@@ -11,37 +11,37 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Explanation says whether a request would be permitted, and why.
+// Explanation reports whether a request would be permitted, and why.
 type Explanation struct {
-	Allowed   bool     `json:"allowed" readOnly:"true" doc:"Whether the roles permit the request. A token needs the scopes, too."`
+	Allowed   bool     `json:"allowed" readOnly:"true" doc:"Whether the roles permit the request. An access token also needs the scopes."`
 	Operation string   `json:"operation" readOnly:"true" doc:"Id of the operation."`
 	Scopes    []string `json:"scopes" readOnly:"true" doc:"Scopes that an access token needs."`
 	Reason    string   `json:"reason" readOnly:"true" doc:"The decision in one sentence."`
-	// Checks go up to the first one that fails.
-	Checks []ExplainedCheck `json:"checks" readOnly:"true" doc:"What the operation needs, up to the first need that is not met."`
+	// Checks go up to the first unmet need.
+	Checks []ExplainedCheck `json:"checks" readOnly:"true" doc:"Needs of the operation, up to the first unmet one."`
 }
 
-// ExplainedCheck is one of the needs of an operation.
+// ExplainedCheck is the result for one need of an operation.
 type ExplainedCheck struct {
-	Need        string   `json:"need" readOnly:"true" doc:"What a standard role must be able to do."`
-	Permissions []string `json:"permissions" readOnly:"true" doc:"The permissions of which a custom role must have one."`
+	Need        string   `json:"need" readOnly:"true" doc:"Access that a standard role must have."`
+	Permissions []string `json:"permissions" readOnly:"true" doc:"Permissions, one of which a custom role must have."`
 	Resource    string   `json:"resource" readOnly:"true" doc:"Id of the resource, empty for a collection."`
 
-	Exists bool `json:"exists" readOnly:"true" doc:"Whether the resource exists. If not, rights on another resource of the kind suffice."`
+	Exists bool `json:"exists" readOnly:"true" doc:"Whether the resource exists. If not, access to another one suffices."`
 
 	Met   bool             `json:"met" readOnly:"true" doc:"Whether a role meets the need."`
-	Roles []ExplainedGrant `json:"roles" readOnly:"true" doc:"What each role of the caller says."`
+	Roles []ExplainedGrant `json:"roles" readOnly:"true" doc:"Result for each role of the caller."`
 }
 
-// ExplainedGrant is how a role assignment stands to a need.
+// ExplainedGrant is the result for one role assignment.
 type ExplainedGrant struct {
 	Assignment  string         `json:"assignment" readOnly:"true" doc:"Id of the assignment."`
 	Type        model.RoleType `json:"type" readOnly:"true" doc:"Standard role, or CUSTOM."`
 	Role        string         `json:"role,omitempty" readOnly:"true" doc:"Id of the custom role."`
 	ResourceSet string         `json:"resource-set,omitempty" readOnly:"true" doc:"Id of the resource set."`
-	Group       string         `json:"group,omitempty" readOnly:"true" doc:"Group that brings the role."`
-	Met         bool           `json:"met" readOnly:"true" doc:"Whether it meets the need."`
-	Why         string         `json:"why" readOnly:"true" doc:"Why it does not."`
+	Group       string         `json:"group,omitempty" readOnly:"true" doc:"Group through which the caller has the role."`
+	Met         bool           `json:"met" readOnly:"true" doc:"Whether the assignment meets the need."`
+	Why         string         `json:"why" readOnly:"true" doc:"Why the assignment does not meet the need."`
 }
 
 type explainRequest struct {
@@ -51,7 +51,7 @@ type explainRequest struct {
 	Path   string `query:"path" required:"true" doc:"Path of the request, without its query: /api/v1/users/00u1."`
 }
 
-// checkExplain checks that one caller is named.
+// checkExplain checks that the request names exactly one caller.
 func checkExplain(_ context.Context, r *explainRequest, causes *rest.Causes) error {
 	if (r.User == "") == (r.Client == "") {
 		causes.Add("user", "Either a user or a client must be given")
@@ -62,18 +62,18 @@ func checkExplain(_ context.Context, r *explainRequest, causes *rest.Causes) err
 func (s *Slice) explainRoute() rest.Route {
 	return rest.Op[explainRequest, Explanation]{
 		ID: "explainAuthorization", Route: "GET /sandbox/v1/authz/explain", Tag: "Sandbox", Scopes: []string{"svc.sandbox.manage"},
-		Summary: "Explains which role permits a request, or why none does", Check: checkExplain, Do: s.explain,
+		Summary: "Explains which role permits a request, or why no role does", Check: checkExplain, Do: s.explain,
 	}
 }
 
 func (s *Slice) explain(ctx context.Context, r *explainRequest) (Explanation, error) {
 	op, vars, ok := s.route(r.Method, r.Path)
 	if !ok {
-		return Explanation{}, rest.Invalid("path", "There is no operation %s %s", r.Method, r.Path)
+		return Explanation{}, rest.Invalid("path", "Unknown operation %s %s", r.Method, r.Path)
 	}
 	out := Explanation{Operation: op.ID, Scopes: op.Scopes, Checks: []ExplainedCheck{}}
 	if op.Public {
-		out.Allowed, out.Scopes, out.Reason = true, []string{}, "The operation needs no credentials."
+		out.Allowed, out.Scopes, out.Reason = true, []string{}, "The operation requires no authentication."
 		return out, nil
 	}
 	err := s.Store.View(ctx, func(q docstore.Reader) error {
@@ -95,7 +95,7 @@ func (s *Slice) explain(ctx context.Context, r *explainRequest) (Explanation, er
 	return out, err
 }
 
-// caller reads what the named caller may do, and whether it can call at all.
+// caller reads the grants of the named caller, and reports whether the caller is active.
 func (s *Slice) caller(ctx context.Context, q docstore.Reader, r *explainRequest) (*authz.Access, bool, error) {
 	if r.Client != "" {
 		app, err := s.FindClient(ctx, q, r.Client)
@@ -120,7 +120,7 @@ func reason(a *authz.Access, d authz.Decision, active bool) string {
 	case len(a.Grants) == 0 && a.Client == "":
 		return "The caller has no role."
 	case len(a.Grants) == 0 && d.Allowed:
-		return "A client without a role may do what its scopes say."
+		return "A client without a role is limited by its scopes only."
 	case d.Allowed:
 		return "Every need is met by a role."
 	case !d.Known:
@@ -144,7 +144,7 @@ func explained(a *authz.Access, c authz.Check) ExplainedCheck {
 	return out
 }
 
-// route finds the operation of a request, with the path variables. Literals come before variables.
+// route finds the operation of a request and its path variables. Literal segments have precedence over variables.
 func (s *Slice) route(method, path string) (op rest.Info, vars map[string]string, ok bool) {
 	segments := strings.Split(strings.TrimRight(path, "/"), "/")
 	fewest := len(segments) + 1

@@ -10,19 +10,21 @@ import (
 )
 
 func (s *Slice) react() {
-	model.On(s.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeleted) error { return s.gone(ctx, tx, e.ID) })
+	model.On(s.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeleted) error {
+		return s.assigneeRemoved(ctx, tx, e.ID)
+	})
 	model.On(s.Feed, s.groupDeleted)
 	model.On(s.Feed, s.appChanged)
 	model.On(s.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeactivated) error {
-		return s.gone(ctx, tx, e.ID)
+		return s.assigneeRemoved(ctx, tx, e.ID)
 	})
 	model.On(s.Feed, s.userActivated)
 	model.On(s.Feed, s.membershipChanged)
 }
 
-// gone revokes the roles of a deactivated user, and of a deleted user, group or application. It rejects a change that leaves no
-// SUPER_ADMIN.
-func (s *Slice) gone(ctx context.Context, tx *docstore.Tx, assignee string) error {
+// assigneeRemoved revokes the roles of a deactivated user, and of a deleted user, group or application. It rejects a change after which no
+// SUPER_ADMIN remains.
+func (s *Slice) assigneeRemoved(ctx context.Context, tx *docstore.Tx, assignee string) error {
 	super, err := model.Optional(ctx, tx, s.RoleAssignments, model.RoleAssignmentID(assignee, model.RoleSuperAdmin))
 	if err != nil {
 		return err
@@ -30,10 +32,10 @@ func (s *Slice) gone(ctx context.Context, tx *docstore.Tx, assignee string) erro
 	if err := authz.RevokeAll(ctx, tx, s.Deps, assignee); err != nil || super == nil {
 		return err
 	}
-	return s.keepSuperAdmin(ctx, tx)
+	return s.requireSuperAdmin(ctx, tx)
 }
 
-// userActivated revokes the roles that a returning user still has. Only a deactivation by an earlier version leaves some.
+// userActivated revokes the remaining roles of a reactivated user. Only users deactivated by an earlier version still have roles.
 func (s *Slice) userActivated(ctx context.Context, tx *docstore.Tx, e model.UserActivated) error {
 	if !e.Returning {
 		return nil
@@ -42,24 +44,24 @@ func (s *Slice) userActivated(ctx context.Context, tx *docstore.Tx, e model.User
 }
 
 func (s *Slice) groupDeleted(ctx context.Context, tx *docstore.Tx, e model.GroupDeleted) error {
-	if err := s.gone(ctx, tx, e.ID); err != nil {
+	if err := s.assigneeRemoved(ctx, tx, e.ID); err != nil {
 		return err
 	}
-	return s.forget(ctx, tx, docstore.Eq(model.RoleAssignmentByGroup, e.ID), func(t model.RoleTarget) bool { return t.Group == e.ID })
+	return s.removeTargets(ctx, tx, docstore.Eq(model.RoleAssignmentByGroup, e.ID), func(t model.RoleTarget) bool { return t.Group == e.ID })
 }
 
 func (s *Slice) appChanged(ctx context.Context, tx *docstore.Tx, e model.AppChanged) error {
 	if !e.Deleted {
 		return nil
 	}
-	if err := s.gone(ctx, tx, e.App); err != nil {
+	if err := s.assigneeRemoved(ctx, tx, e.App); err != nil {
 		return err
 	}
-	return s.forget(ctx, tx, docstore.Eq(model.RoleAssignmentByApp, e.App), func(t model.RoleTarget) bool { return t.App == e.App })
+	return s.removeTargets(ctx, tx, docstore.Eq(model.RoleAssignmentByApp, e.App), func(t model.RoleTarget) bool { return t.App == e.App })
 }
 
-// forget takes targets away that are deleted. An assignment without any left would not be limited, and ends.
-func (s *Slice) forget(ctx context.Context, tx *docstore.Tx, where docstore.Cond, deleted func(model.RoleTarget) bool) error {
+// removeTargets removes deleted targets. An assignment without remaining targets would be unlimited and is deleted.
+func (s *Slice) removeTargets(ctx context.Context, tx *docstore.Tx, where docstore.Cond, deleted func(model.RoleTarget) bool) error {
 	return model.Each(ctx, tx, s.RoleAssignments, where, func(doc docstore.Doc[model.RoleAssignment]) error {
 		assignment := doc.Value
 		assignment.Targets = slices.DeleteFunc(slices.Clone(assignment.Targets), deleted)
@@ -71,7 +73,7 @@ func (s *Slice) forget(ctx context.Context, tx *docstore.Tx, where docstore.Cond
 	})
 }
 
-// membershipChanged refuses to take the last SUPER_ADMIN out of the group that makes it one.
+// membershipChanged rejects the removal of the last SUPER_ADMIN from the group through which it has the role.
 func (s *Slice) membershipChanged(ctx context.Context, tx *docstore.Tx, e model.MembershipChanged) error {
 	if e.Member {
 		return nil
@@ -80,5 +82,5 @@ func (s *Slice) membershipChanged(ctx context.Context, tx *docstore.Tx, e model.
 	if err != nil || found == nil {
 		return err
 	}
-	return s.keepSuperAdmin(ctx, tx)
+	return s.requireSuperAdmin(ctx, tx)
 }

@@ -13,7 +13,7 @@ import (
 
 // Options configure the slice.
 type Options struct {
-	// Operations lists all operations, whose decisions are explained. Defaults to none: nothing is explained then.
+	// Operations returns all operations, for the explanation of decisions. Default: none, which disables the explanation.
 	Operations func() []rest.Info
 }
 
@@ -24,7 +24,7 @@ type Slice struct {
 	authorizer *authz.Authorizer
 }
 
-// New returns the slice and adds its reactions to the feed.
+// New returns the slice and subscribes its event handlers.
 func New(d model.Deps, o Options) *Slice {
 	s := &Slice{Deps: d, operations: o.Operations, authorizer: authz.New(d)}
 	s.react()
@@ -38,17 +38,17 @@ var (
 	writeScope = []string{"svc.roles.manage"}
 )
 
-// of is what is served for one kind of assignees.
-type of struct {
+// kindRoutes serves the operations for one kind of assignees.
+type kindRoutes struct {
 	*Slice
 	kind model.AssigneeKind
-	// at is the path of an assignee, name what it is called.
+	// at is the path of an assignee, name its name in summaries.
 	at, name string
-	// ids are the ids of the operations, by those of users.
+	// ids maps the operation ids for users to those for this kind.
 	ids map[string]string
 }
 
-// The operations on role assignments by their ids for users. Client libraries name those for groups and clients without a rule.
+// The ids of the operations on role assignments for users. Client libraries use ids for groups and clients that do not follow a rule.
 var (
 	groupIDs = map[string]string{
 		"listAssignedRolesForUser": "listGroupAssignedRoles", "assignRoleToUser": "assignRoleToGroup",
@@ -76,16 +76,16 @@ var (
 	}
 )
 
-func (s *Slice) kinds() []of {
-	return []of{
+func (s *Slice) kinds() []kindRoutes {
+	return []kindRoutes{
 		{s, model.AssigneeUser, "/api/v1/users/{assignee}/roles", "a user", nil},
 		{s, model.AssigneeGroup, "/api/v1/groups/{assignee}/roles", "a group", groupIDs},
 		{s, model.AssigneeClient, "/oauth2/v1/clients/{assignee}/roles", "a client", clientIDs},
 	}
 }
 
-// id is the id of an operation for this kind of assignees.
-func (o of) id(forUsers string) string {
+// id returns the operation id for this kind of assignees.
+func (o kindRoutes) id(forUsers string) string {
 	if id, ok := o.ids[forUsers]; ok {
 		return id
 	}
@@ -104,7 +104,7 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[assignmentRequest, rest.Empty]{
 			ID: "assignAllAppsAsTargetToRoleForUser", Route: "PUT " + user.at + "/{roleAssignmentId}/targets/catalog/apps", Tag: targetTag,
 			Scopes:  writeScope,
-			Summary: "Lifts the limits of a user's role to applications",
+			Summary: "Removes the application targets of a role of a user",
 			Find:    lookup.In(s.Store, user.findAssignment, (*assignmentRequest).self),
 			Do:      user.clearApps,
 		},
@@ -115,11 +115,11 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[catalogRequest, AppTarget]{
 			ID: "getCatalogApplication", Route: "GET /api/v1/catalog/apps/{appName}", Tag: targetTag, Scopes: readScope,
-			Summary: "Reads a kind of applications that roles can be limited to", Find: s.findCatalogEntry, Do: s.catalogEntry,
+			Summary: "Reads a catalog entry that can be a role target", Find: s.findCatalogEntry, Do: s.catalogEntry,
 		},
 		rest.Op[assigneesRequest, Assignees]{
 			ID: "listUsersWithRoleAssignments", Route: "GET /api/v1/iam/assignees/users", Tag: tag, Scopes: readScope,
-			Summary: "Lists the users that have a role, themselves or through a group", Do: s.assignees,
+			Summary: "Lists the users that have a role, directly or through a group", Do: s.assignees,
 		},
 	)
 	if s.operations != nil {
@@ -128,7 +128,7 @@ func (s *Slice) Routes() []rest.Route {
 	return routes
 }
 
-func (o of) assignments() []rest.Route {
+func (o kindRoutes) assignments() []rest.Route {
 	one := o.at + "/{roleAssignmentId}"
 	return []rest.Route{
 		rest.Op[listRequest, rest.Page[RoleAssignment]]{
@@ -137,7 +137,7 @@ func (o of) assignments() []rest.Route {
 		},
 		rest.Op[assignRequest, RoleAssignment]{
 			ID: o.id("assignRoleToUser"), Route: "POST " + o.at, Tag: tag, Scopes: writeScope, Status: 201,
-			Summary: "Gives a role to " + o.name, Find: lookup.In(o.Store, o.find, (*assignRequest).self), Check: checkAssign, Do: o.assign,
+			Summary: "Assigns a role to " + o.name, Find: lookup.In(o.Store, o.find, (*assignRequest).self), Check: checkAssign, Do: o.assign,
 		},
 		rest.Op[assignmentRequest, RoleAssignment]{
 			ID: o.id("getUserAssignedRole"), Route: "GET " + one, Tag: tag, Scopes: readScope,
@@ -145,21 +145,21 @@ func (o of) assignments() []rest.Route {
 		},
 		rest.Op[assignmentRequest, rest.NoContent]{
 			ID: o.id("unassignRoleFromUser"), Route: "DELETE " + one, Tag: tag, Scopes: writeScope,
-			Summary: "Takes a role from " + o.name, Find: lookup.In(o.Store, o.findOwn, (*assignmentRequest).self), Do: o.unassign,
+			Summary: "Revokes a role from " + o.name, Find: lookup.In(o.Store, o.findOwn, (*assignmentRequest).self), Do: o.unassign,
 		},
 	}
 }
 
-// assignee is what a path names.
+// assignee is the assignee in a path.
 type assignee struct {
-	Assignee string `path:"assignee" doc:"Id of the user, the group or the client; of a user also the login, or me."`
+	Assignee string `path:"assignee" doc:"Id of the user, the group or the client; for a user also the login, or me."`
 
 	who authz.Assignee
 }
 
 func (a *assignee) self() *assignee { return a }
 
-func (o of) find(ctx context.Context, q docstore.Reader, a *assignee) (err error) {
+func (o kindRoutes) find(ctx context.Context, q docstore.Reader, a *assignee) (err error) {
 	ref := a.Assignee
 	if o.kind == model.AssigneeUser && ref == callers.Me {
 		ref = rest.Caller(ctx).UserID

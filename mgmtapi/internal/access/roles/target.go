@@ -15,10 +15,10 @@ import (
 
 const targetTag = "Role targets"
 
-// MaxTargets is how many targets an assignment can have.
+// MaxTargets is the maximum number of targets of an assignment.
 const MaxTargets = 100
 
-func (o of) targets() []rest.Route {
+func (o kindRoutes) targets() []rest.Route {
 	groups, apps := o.at+"/{roleAssignmentId}/targets/groups", o.at+"/{roleAssignmentId}/targets/catalog/apps"
 	group, app := groups+"/{targetGroupId}", apps+"/{appName}"
 	return []rest.Route{
@@ -34,7 +34,7 @@ func (o of) targets() []rest.Route {
 		},
 		rest.Op[groupTargetRequest, rest.NoContent]{
 			ID: o.id("unassignGroupTargetFromUserAdminRole"), Route: "DELETE " + group, Tag: targetTag, Scopes: writeScope,
-			Summary: "Drops a target group of a role of " + o.name, Find: lookup.In(o.Store, o.findGroup, (*groupTargetRequest).self),
+			Summary: "Removes a target group of a role of " + o.name, Find: lookup.In(o.Store, o.findGroup, (*groupTargetRequest).self),
 			Do: o.dropGroup,
 		},
 		rest.Op[targetsRequest, rest.Page[AppTarget]]{
@@ -44,12 +44,12 @@ func (o of) targets() []rest.Route {
 		},
 		rest.Op[appTypeRequest, rest.NoContent]{
 			ID: o.id("assignAppTargetToAdminRoleForUser"), Route: "PUT " + app, Tag: targetTag, Scopes: writeScope,
-			Summary: "Limits a role of " + o.name + " to all applications of a kind",
+			Summary: "Limits a role of " + o.name + " to all applications of a catalog entry",
 			Find:    lookup.In(o.Store, o.findAppType, (*appTypeRequest).self), Do: o.addAppType,
 		},
 		rest.Op[appTypeRequest, rest.NoContent]{
 			ID: o.id("unassignAppTargetFromAppAdminRoleForUser"), Route: "DELETE " + app, Tag: targetTag, Scopes: writeScope,
-			Summary: "Drops a kind of applications of a role of " + o.name, Find: lookup.In(o.Store, o.findAppType, (*appTypeRequest).self),
+			Summary: "Removes a target catalog entry of a role of " + o.name, Find: lookup.In(o.Store, o.findAppType, (*appTypeRequest).self),
 			Do: o.dropAppType,
 		},
 		rest.Op[appRequest, rest.NoContent]{
@@ -58,7 +58,7 @@ func (o of) targets() []rest.Route {
 		},
 		rest.Op[appRequest, rest.NoContent]{
 			ID: o.id("unassignAppInstanceTargetFromAdminRoleForUser"), Route: "DELETE " + app + "/{appId}", Tag: targetTag, Scopes: writeScope,
-			Summary: "Drops a target application of a role of " + o.name, Find: lookup.In(o.Store, o.findApp, (*appRequest).self), Do: o.dropApp,
+			Summary: "Removes a target application of a role of " + o.name, Find: lookup.In(o.Store, o.findApp, (*appRequest).self), Do: o.dropApp,
 		},
 	}
 }
@@ -77,7 +77,7 @@ type targetsRequest struct {
 	After string `query:"after" doc:"Cursor from the link to the next page."`
 }
 
-// page cuts a page out of targets, which are in the order of their numbers.
+// page returns a page of targets, which are ordered by their numbers.
 func (r *targetsRequest) page(targets []model.RoleTarget) (page []model.RoleTarget, next string, err error) {
 	after := 0
 	if r.After != "" {
@@ -101,7 +101,7 @@ func (r *targetsRequest) page(targets []model.RoleTarget) (page []model.RoleTarg
 	return page, next, nil
 }
 
-// standard refuses targets of what has none: a custom role has a resource set.
+// standard returns an error for a custom role, which has a resource set instead of targets.
 func (r *assignmentRequest) standard() (*docstore.Doc[model.RoleAssignment], error) {
 	if r.found.standard == nil {
 		return nil, rest.Fail(rest.CodeTargetKind, "roleAssignmentId: A custom role has a resource set instead of targets")
@@ -109,7 +109,7 @@ func (r *assignmentRequest) standard() (*docstore.Doc[model.RoleAssignment], err
 	return r.found.standard, nil
 }
 
-func (o of) listGroups(ctx context.Context, r *targetsRequest) (out rest.Page[GroupTarget], err error) {
+func (o kindRoutes) listGroups(ctx context.Context, r *targetsRequest) (out rest.Page[GroupTarget], err error) {
 	assignment, err := r.standard()
 	if err != nil {
 		return out, err
@@ -123,7 +123,7 @@ func (o of) listGroups(ctx context.Context, r *targetsRequest) (out rest.Page[Gr
 	return out, err
 }
 
-func (o of) listApps(ctx context.Context, r *targetsRequest) (out rest.Page[AppTarget], err error) {
+func (o kindRoutes) listApps(ctx context.Context, r *targetsRequest) (out rest.Page[AppTarget], err error) {
 	assignment, err := r.standard()
 	if err != nil {
 		return out, err
@@ -137,8 +137,8 @@ func (o of) listApps(ctx context.Context, r *targetsRequest) (out rest.Page[AppT
 	return out, err
 }
 
-// change changes the targets of an assignment that was made for the assignee itself. What changes nothing is not told.
-func (o of) change(
+// change changes the targets of an assignment of the assignee itself. A change without effect is not logged.
+func (o kindRoutes) change(
 	ctx context.Context, r *assignmentRequest, fits func(model.RoleType) bool, event audit.Type, about model.LogParty,
 	fn func(*model.RoleAssignment) (changed bool, err error),
 ) error {
@@ -174,7 +174,7 @@ func (o of) change(
 	return audit.Refused(ctx, o.Deps, audit.Entry{Type: event, Targets: []model.LogParty{r.who.Party}}, err)
 }
 
-// add adds a target, unless it is there.
+// add adds a target and reports whether it was new.
 func add(a *model.RoleAssignment, t model.RoleTarget) bool {
 	if slices.ContainsFunc(a.Targets, t.Same) {
 		return false
@@ -185,7 +185,7 @@ func add(a *model.RoleAssignment, t model.RoleTarget) bool {
 	return true
 }
 
-// drop takes a target away. The last one stays: without any, the role would not be limited.
+// drop removes a target. The last target cannot be removed: without targets the role would be unlimited.
 func drop(a *model.RoleAssignment, t model.RoleTarget, kind, id string) (bool, error) {
 	i := slices.IndexFunc(a.Targets, t.Same)
 	switch {
@@ -193,7 +193,7 @@ func drop(a *model.RoleAssignment, t model.RoleTarget, kind, id string) (bool, e
 		return false, rest.NotFound(kind, id)
 	case len(a.Targets) == 1:
 		return false, rest.Invalid("targets",
-			"The last target cannot be removed; delete the assignment and create it again to have it without limits")
+			"The last target cannot be removed; to remove the limits, delete the assignment and create it again")
 	}
 	a.Targets = slices.Delete(a.Targets, i, i+1)
 	return true, nil
@@ -208,7 +208,7 @@ type groupTargetRequest struct {
 
 func (r *groupTargetRequest) self() *groupTargetRequest { return r }
 
-func (o of) findGroup(ctx context.Context, q docstore.Reader, r *groupTargetRequest) (err error) {
+func (o kindRoutes) findGroup(ctx context.Context, q docstore.Reader, r *groupTargetRequest) (err error) {
 	if err := o.findOwn(ctx, q, &r.assignmentRequest); err != nil {
 		return err
 	}
@@ -216,14 +216,14 @@ func (o of) findGroup(ctx context.Context, q docstore.Reader, r *groupTargetRequ
 	return rest.Missing(err, "UserGroup", r.Group)
 }
 
-func (o of) addGroup(ctx context.Context, r *groupTargetRequest) (rest.NoContent, error) {
+func (o kindRoutes) addGroup(ctx context.Context, r *groupTargetRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, o.change(ctx, &r.assignmentRequest, model.RoleType.GroupTargets, audit.RoleTargetAdd, audit.Group(r.group),
 		func(a *model.RoleAssignment) (bool, error) {
 			return add(a, model.RoleTarget{Group: r.Group}), nil
 		})
 }
 
-func (o of) dropGroup(ctx context.Context, r *groupTargetRequest) (rest.NoContent, error) {
+func (o kindRoutes) dropGroup(ctx context.Context, r *groupTargetRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, o.change(ctx, &r.assignmentRequest, model.RoleType.GroupTargets, audit.RoleTargetDelete, audit.Group(r.group),
 		func(a *model.RoleAssignment) (bool, error) {
 			return drop(a, model.RoleTarget{Group: r.Group}, "UserGroup", r.Group)
@@ -237,7 +237,7 @@ type appTypeRequest struct {
 
 func (r *appTypeRequest) self() *appTypeRequest { return r }
 
-func (o of) findAppType(ctx context.Context, q docstore.Reader, r *appTypeRequest) error {
+func (o kindRoutes) findAppType(ctx context.Context, q docstore.Reader, r *appTypeRequest) error {
 	if err := o.findOwn(ctx, q, &r.assignmentRequest); err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func appType(name string) model.LogParty {
 	return model.LogParty{ID: name, Type: audit.TypeApp, AlternateID: name, DisplayName: name}
 }
 
-func (o of) addAppType(ctx context.Context, r *appTypeRequest) (rest.NoContent, error) {
+func (o kindRoutes) addAppType(ctx context.Context, r *appTypeRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, o.change(ctx, &r.assignmentRequest, model.RoleType.AppTargets, audit.RoleTargetAdd, appType(r.Name),
 		func(a *model.RoleAssignment) (bool, error) {
 			whole := model.RoleTarget{AppName: r.Name}
@@ -260,7 +260,7 @@ func (o of) addAppType(ctx context.Context, r *appTypeRequest) (rest.NoContent, 
 		})
 }
 
-func (o of) dropAppType(ctx context.Context, r *appTypeRequest) (rest.NoContent, error) {
+func (o kindRoutes) dropAppType(ctx context.Context, r *appTypeRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, o.change(ctx, &r.assignmentRequest, model.RoleType.AppTargets, audit.RoleTargetDelete, appType(r.Name),
 		func(a *model.RoleAssignment) (bool, error) {
 			return drop(a, model.RoleTarget{AppName: r.Name}, "AppInstance", r.Name)
@@ -277,7 +277,7 @@ type appRequest struct {
 
 func (r *appRequest) self() *appRequest { return r }
 
-func (o of) findApp(ctx context.Context, q docstore.Reader, r *appRequest) (err error) {
+func (o kindRoutes) findApp(ctx context.Context, q docstore.Reader, r *appRequest) (err error) {
 	if err := o.findOwn(ctx, q, &r.assignmentRequest); err != nil {
 		return err
 	}
@@ -288,26 +288,26 @@ func (o of) findApp(ctx context.Context, q docstore.Reader, r *appRequest) (err 
 	return rest.Missing(err, "AppInstance", r.App)
 }
 
-func (o of) addApp(ctx context.Context, r *appRequest) (rest.NoContent, error) {
+func (o kindRoutes) addApp(ctx context.Context, r *appRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, o.change(ctx, &r.assignmentRequest, model.RoleType.AppTargets, audit.RoleTargetAdd,
 		audit.App(r.App, &r.app.Value),
 		func(a *model.RoleAssignment) (bool, error) {
 			if slices.ContainsFunc(a.Targets, model.RoleTarget{AppName: r.Name}.Same) {
-				return false, rest.Invalid("appId", "All applications of the name %s are targets already", r.Name)
+				return false, rest.Invalid("appId", "All applications with the name %s are already targets", r.Name)
 			}
 			return add(a, model.RoleTarget{AppName: r.Name, App: r.App}), nil
 		})
 }
 
-func (o of) dropApp(ctx context.Context, r *appRequest) (rest.NoContent, error) {
+func (o kindRoutes) dropApp(ctx context.Context, r *appRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, o.change(ctx, &r.assignmentRequest, model.RoleType.AppTargets, audit.RoleTargetDelete,
 		audit.App(r.App, &r.app.Value), func(a *model.RoleAssignment) (bool, error) {
 			return drop(a, model.RoleTarget{AppName: r.Name, App: r.App}, "AppInstance", r.App)
 		})
 }
 
-// clearApps lifts all limits to applications.
-func (o of) clearApps(ctx context.Context, r *assignmentRequest) (rest.Empty, error) {
+// clearApps removes all application targets.
+func (o kindRoutes) clearApps(ctx context.Context, r *assignmentRequest) (rest.Empty, error) {
 	return rest.Empty{}, o.change(ctx, r, model.RoleType.AppTargets, audit.RoleTargetDelete, model.LogParty{},
 		func(a *model.RoleAssignment) (bool, error) {
 			changed := len(a.Targets) > 0

@@ -11,19 +11,19 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// GroupTarget is a target group, in the shape of a group.
+// GroupTarget is a target group in the JSON format of a group.
 type GroupTarget struct {
 	ID                    string         `json:"id" readOnly:"true" doc:"Id of the group."`
 	Created               rest.Time      `json:"created" readOnly:"true" doc:"When the group was created."`
 	LastUpdated           rest.Time      `json:"lastUpdated" readOnly:"true" doc:"When the profile last changed."`
-	LastMembershipUpdated rest.Time      `json:"lastMembershipUpdated" readOnly:"true" doc:"When a member last came or left."`
+	LastMembershipUpdated rest.Time      `json:"lastMembershipUpdated" readOnly:"true" doc:"When a member was last added or removed."`
 	ObjectClass           []string       `json:"objectClass" readOnly:"true" doc:"Always svc:user_group."`
-	Type                  string         `json:"type" readOnly:"true" doc:"Who looks after the group."`
+	Type                  string         `json:"type" readOnly:"true" doc:"Type of the group: which system manages it."`
 	Profile               map[string]any `json:"profile" readOnly:"true" doc:"Attributes of the group."`
-	Links                 rest.Links     `json:"_links" readOnly:"true" doc:"Links to what belongs to the group."`
+	Links                 rest.Links     `json:"_links" readOnly:"true" doc:"Links to the members and other related resources."`
 }
 
-// groupTargets reads target groups. One that is gone is left out.
+// groupTargets reads target groups and omits deleted ones.
 func (s *Slice) groupTargets(ctx context.Context, q docstore.Reader, targets []model.RoleTarget) ([]GroupTarget, error) {
 	ids := make([]string, len(targets))
 	for i, t := range targets {
@@ -51,23 +51,23 @@ func (s *Slice) groupTargets(ctx context.Context, q docstore.Reader, targets []m
 	return out, err
 }
 
-// AppTarget is a target application, or a catalog entry, all of whose applications are targets. Instances have an id.
+// AppTarget is a target application, or a catalog entry as the target for all its applications. Only applications have an id.
 type AppTarget struct {
 	ID                 string         `json:"id,omitempty" readOnly:"true" doc:"Id of the application; a catalog entry has none."`
 	Name               string         `json:"name" readOnly:"true" doc:"Name of the catalog entry, label of an application."`
-	DisplayName        string         `json:"displayName,omitempty" readOnly:"true" doc:"Name of the catalog entry for people."`
-	Description        string         `json:"description,omitempty" readOnly:"true" doc:"What the catalog entry is for."`
+	DisplayName        string         `json:"displayName,omitempty" readOnly:"true" doc:"Human-readable name of the catalog entry."`
+	Description        string         `json:"description,omitempty" readOnly:"true" doc:"Description of the catalog entry."`
 	Status             string         `json:"status" readOnly:"true" doc:"Status."`
 	LastUpdated        *rest.Time     `json:"lastUpdated,omitempty" readOnly:"true" doc:"When the catalog entry last changed."`
 	Category           string         `json:"category,omitempty" readOnly:"true" doc:"Category of the catalog entry."`
-	VerificationStatus string         `json:"verificationStatus,omitempty" readOnly:"true" doc:"Who has verified the catalog entry."`
-	Website            string         `json:"website,omitempty" readOnly:"true" doc:"Web site of the catalog entry."`
+	VerificationStatus string         `json:"verificationStatus,omitempty" readOnly:"true" doc:"Verification status of the catalog entry."`
+	Website            string         `json:"website,omitempty" readOnly:"true" doc:"Website of the catalog entry."`
 	SignOnModes        []catalog.Mode `json:"signOnModes,omitempty" readOnly:"true" doc:"Sign-on modes of the catalog entry."`
 	Features           []string       `json:"features,omitempty" readOnly:"true" doc:"Provisioning features of the catalog entry."`
 	Links              rest.Links     `json:"_links" readOnly:"true" doc:"Links."`
 }
 
-// appTargets reads target applications. One that is gone is left out.
+// appTargets reads target applications and omits deleted ones.
 func (s *Slice) appTargets(ctx context.Context, q docstore.Reader, targets []model.RoleTarget) ([]AppTarget, error) {
 	out := make([]AppTarget, 0, len(targets))
 	for _, t := range targets {
@@ -93,8 +93,8 @@ func (s *Slice) appTargets(ctx context.Context, q docstore.Reader, targets []mod
 	return out, nil
 }
 
-// catalogTarget describes a catalog entry. What the catalogue does not keep of it is the same for all, and its age is that of
-// the organisation.
+// catalogTarget describes a catalog entry. Properties that the catalog does not store have fixed values; its age is that of the
+// organization.
 func (s *Slice) catalogTarget(ctx context.Context, q docstore.Reader, name string) (AppTarget, error) {
 	org, err := s.Orgs.Get(ctx, q, model.OrgDocument)
 	if err != nil {
@@ -117,16 +117,16 @@ func (s *Slice) catalogTarget(ctx context.Context, q docstore.Reader, name strin
 	return out, nil
 }
 
-// AnyTarget is a target of either kind.
+// AnyTarget is a target group, application or catalog entry.
 type AnyTarget struct {
 	ORN string `json:"orn" readOnly:"true" doc:"Name of the resource."`
 
-	AssignmentType string `json:"assignmentType" readOnly:"true" enum:"USER,GROUP" doc:"Whether the role is the user's own or from a group."`
+	AssignmentType string `json:"assignmentType" readOnly:"true" enum:"USER,GROUP" doc:"USER, or GROUP for a role of a group."`
 
 	Links rest.Links `json:"_links" readOnly:"true" doc:"Link to the resource."`
 }
 
-func (o of) listTargets(ctx context.Context, r *assignmentRequest) ([]AnyTarget, error) {
+func (o kindRoutes) listTargets(ctx context.Context, r *assignmentRequest) ([]AnyTarget, error) {
 	assignment, err := r.standard()
 	if err != nil {
 		return nil, err
@@ -156,12 +156,12 @@ type catalogRequest struct {
 	Name string `path:"appName" doc:"Name of the catalog entry."`
 }
 
-// isAppType returns the error for a name that neither a catalog entry nor an application has.
+// isAppType returns an error if neither a catalog entry nor an application has the name.
 func (s *Slice) isAppType(ctx context.Context, q docstore.Reader, name string) error {
 	if _, ok := catalog.Named(name); ok {
 		return nil
 	}
-	// Custom applications have a name of their own.
+	// Custom applications have their own names.
 	n, err := s.Apps.Count(ctx, q, docstore.Eq(model.AppByName, name))
 	if err == nil && n == 0 {
 		err = rest.NotFound("AppInstance", name)

@@ -15,13 +15,13 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Versions in what is sent to hooks.
+// Versions in the requests to hooks.
 const (
 	eventTypeVersion  = "1.0"
 	cloudEventVersion = "0.1"
 )
 
-// envelope is what a hook is sent.
+// envelope is the request body of a hook call.
 type envelope struct {
 	Source            string         `json:"source"`
 	EventID           string         `json:"eventId"`
@@ -33,7 +33,7 @@ type envelope struct {
 	Data              any            `json:"data"`
 }
 
-// requestContext is what a hook is told of the request that is answered, nil outside of one.
+// requestContext returns the description of the management API request that caused the call, nil outside of a request.
 func requestContext(ctx context.Context, method string) map[string]any {
 	r := rest.RequestOf(ctx)
 	if r.ID == "" {
@@ -44,13 +44,13 @@ func requestContext(ctx context.Context, method string) map[string]any {
 	}
 }
 
-// Command is something that a hook wants to be done.
+// Command is one instruction in the response of a hook.
 type Command struct {
 	Type  string          `json:"type"`
 	Value json.RawMessage `json:"value"`
 }
 
-// HookError is an error that a hook has answered with.
+// HookError is an error in the response of a hook.
 type HookError struct {
 	Summary string `json:"errorSummary"`
 	Causes  []struct {
@@ -63,62 +63,62 @@ type HookError struct {
 }
 
 func (d *HookError) Error() string {
-	text := "the hook denies it: " + d.Summary
+	text := "the hook returned an error: " + d.Summary
 	for _, cause := range d.Causes {
 		text += "; " + cause.Summary
 	}
 	return text
 }
 
-// reply is what a hook has answered.
+// reply is the response body of a hook.
 type reply struct {
 	Commands     []Command  `json:"commands"`
 	Denial       *HookError `json:"error"`
 	DebugContext any        `json:"debugContext"`
 }
 
-// MaxCommands is how many commands an answer may hold.
+// MaxCommands is the maximum number of commands in a response.
 const MaxCommands = 100
 
-// Refusal says that an answer holds what the type of the hook does not allow. Nothing of it was followed.
+// Refusal is the error for a response that the type of the hook does not allow. None of its commands was applied.
 type Refusal struct{ Text string }
 
-func (r *Refusal) Error() string { return "the answer of the hook was refused: " + r.Text }
+func (r *Refusal) Error() string { return "invalid response of the hook: " + r.Text }
 
 func refuse(format string, args ...any) error { return &Refusal{Text: fmt.Sprintf(format, args...)} }
 
-// parse reads the answer of a hook.
+// parse reads the response of a hook.
 func parse(body []byte) (reply, error) {
 	var out reply
 	if body == nil {
 		return out, nil
 	}
 	if !bytes.HasPrefix(body, []byte("{")) {
-		return out, refuse("it is no JSON object")
+		return out, refuse("it is not a JSON object")
 	}
 	if err := json.Unmarshal(body, &out); err != nil {
 		return out, refuse("it has members of the wrong type")
 	}
 	if len(out.Commands) > MaxCommands {
-		return out, refuse("it holds more than %d commands", MaxCommands)
+		return out, refuse("it contains more than %d commands", MaxCommands)
 	}
 	return out, nil
 }
 
-// question is a call of a hook by the service itself.
-type question struct {
+// hookCall is a hook call by the service itself.
+type hookCall struct {
 	hook docstore.Doc[model.InlineHook]
 	data any
-	// secrets are those in data: they are not told to the log when the endpoint echoes them.
+	// secrets are those in data: they are removed from the log if the endpoint returns them.
 	secrets []string
-	// about are the parties that the log names beside the hook.
+	// about are the log targets in addition to the hook.
 	about []model.LogParty
-	// follow checks the commands of the answer and notes what they lead to. Its error discards them all.
-	follow func([]Command) error
+	// apply validates the commands of the response and records their effects. An error discards all of them.
+	apply func([]Command) error
 }
 
-// ask calls a hook and follows the answer, and tells the log of both. The error is a *Failure, a *Denial or a *Refusal, or one of ours.
-func (c *Caller) ask(ctx context.Context, q question) error {
+// callHook calls a hook, applies the response and logs both. The error is a *CallError, a *HookError, a *Refusal, or an internal error.
+func (c *Caller) callHook(ctx context.Context, q hookCall) error {
 	now := c.Now().UTC()
 	body, err := json.Marshal(envelope{
 		Source: rest.URL(ctx, "api", "v1", "inlineHooks", q.hook.ID), EventID: model.NewUUID(), EventTime: now.Format(rest.TimeFormat),
@@ -129,14 +129,14 @@ func (c *Caller) ask(ctx context.Context, q question) error {
 		return fmt.Errorf("hooks: %w", err)
 	}
 	answer, err := c.send(ctx, q.hook, body)
-	c.tell(ctx, audit.HookExecute, q, answer.debug(), err)
+	c.logCall(ctx, audit.HookExecute, q, answer.debug(), err)
 	if err != nil {
 		return err
 	}
 	said, err := parse(answer.Body)
 	debug := map[string]string{}
 	if said.DebugContext != nil {
-		text, err := json.Marshal(said.DebugContext) // written anew, so that a secret in it has one form
+		text, err := json.Marshal(said.DebugContext) // encoded again, so that a secret in it has one form
 		if err != nil {
 			return fmt.Errorf("hooks: %w", err)
 		}
@@ -147,13 +147,13 @@ func (c *Caller) ask(ctx context.Context, q question) error {
 	}
 	if err == nil {
 		debug["commands"] = strconv.Itoa(len(said.Commands))
-		err = q.follow(said.Commands)
+		err = q.apply(said.Commands)
 	}
-	c.tell(ctx, audit.HookProcess, q, debug, err)
+	c.logCall(ctx, audit.HookProcess, q, debug, err)
 	return err
 }
 
-// debug is what the log is told of an answer.
+// debug returns the log details of a response.
 func (a Answer) debug() map[string]string {
 	if a.Attempts == 0 {
 		return nil
@@ -161,26 +161,26 @@ func (a Answer) debug() map[string]string {
 	return map[string]string{"status": strconv.Itoa(a.Status), "attempts": strconv.Itoa(a.Attempts)}
 }
 
-// tell writes an entry of its own: what the call is part of may be refused, and the call has still happened.
-func (c *Caller) tell(ctx context.Context, event audit.Type, q question, debug map[string]string, err error) {
+// logCall writes a log entry in its own transaction: the call happened even if the operation around it is rejected.
+func (c *Caller) logCall(ctx context.Context, event audit.Type, q hookCall, debug map[string]string, err error) {
 	entry := audit.Entry{Type: event, Targets: append([]model.LogParty{audit.InlineHook(q.hook)}, q.about...), Debug: debug}
 	if err != nil {
 		text, public := publicText(err)
 		if !public {
-			c.logger.ErrorContext(ctx, "calling an inline hook failed", "hook", q.hook.ID, "error", err)
+			c.logger.ErrorContext(ctx, "cannot call inline hook", "hook", q.hook.ID, "error", err)
 		}
-		entry.Failure = harmless(text, q.secrets)
+		entry.Failure = redact(text, q.secrets)
 	}
 	if failure, ok := errors.AsType[*CallError](err); ok {
 		entry.Debug = map[string]string{"status": strconv.Itoa(failure.Status), "attempts": strconv.Itoa(failure.Attempts)}
 		if failure.Excerpt != "" {
-			entry.Debug["answer"] = harmless(failure.Excerpt, q.secrets)
+			entry.Debug["answer"] = redact(failure.Excerpt, q.secrets)
 		}
 	}
 	audit.WriteAlone(ctx, c.Deps, c.logger, entry)
 }
 
-// publicText is an error as the log may have it: one of ours stays inside.
+// publicText returns the message of an error for the log. Internal errors get a general message.
 func publicText(err error) (string, bool) {
 	switch err := err.(type) { //nolint:errorlint // they are never wrapped
 	case *CallError, *HookError, *Refusal:
@@ -189,10 +189,10 @@ func publicText(err error) (string, bool) {
 	return "the hook could not be called", false
 }
 
-// Execute posts a JSON text to the endpoint of a hook as it is, for tests of the endpoint. What is answered is not followed.
-// The error is a *Failure, or one of ours.
+// Execute posts a JSON text unchanged to the endpoint of a hook, to test the endpoint. Commands in the response are not applied. The error
+// is a *CallError or an internal error.
 func (c *Caller) Execute(ctx context.Context, hook docstore.Doc[model.InlineHook], body []byte) (Answer, error) {
 	answer, err := c.send(ctx, hook, body)
-	c.tell(ctx, audit.HookExecute, question{hook: hook}, answer.debug(), err)
+	c.logCall(ctx, audit.HookExecute, hookCall{hook: hook}, answer.debug(), err)
 	return answer, err
 }

@@ -18,23 +18,23 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// grant is an access token that the endpoint of a hook takes.
+// grant is an access token for the endpoint of a hook.
 type grant struct {
 	token   string
-	channel model.HookChannel // under which it was given
+	channel model.HookChannel // configuration for which it was issued
 	expires time.Time
 }
 
 const (
-	// expiryMargin is how long before its end an access token is no longer used.
+	// expiryMargin is the time before its expiry at which an access token is no longer used.
 	expiryMargin = 30 * time.Second
-	// maxTokenLifetime bounds how long an access token is kept, whatever is said of it.
+	// maxTokenLifetime limits the caching of an access token, regardless of its stated lifetime.
 	maxTokenLifetime = 24 * time.Hour
-	// assertionLifetime is how long the assertion of a key is valid.
+	// assertionLifetime is the lifetime of a signed assertion.
 	assertionLifetime = 5 * time.Minute
 )
 
-// authenticate adds what proves to the endpoint who calls, and returns the secret in it, empty for none.
+// authenticate adds the authentication to the header and returns the secret in it, empty for none.
 func (c *Caller) authenticate(ctx context.Context, hook docstore.Doc[model.InlineHook], header http.Header) (string, *CallError, error) {
 	channel := hook.Value.Channel
 	switch {
@@ -53,7 +53,7 @@ func (c *Caller) authenticate(ctx context.Context, hook docstore.Doc[model.Inlin
 	return "", nil, nil
 }
 
-// token returns an access token for the hook (RFC 6749 section 4.4): the last one while it can be used, else a new one.
+// token returns an access token for the hook (RFC 6749 section 4.4): the cached one while it is usable, otherwise a new one.
 func (c *Caller) token(ctx context.Context, hook docstore.Doc[model.InlineHook]) (string, *CallError, error) {
 	now, channel := c.Now(), hook.Value.Channel
 	c.mu.Lock()
@@ -88,7 +88,7 @@ func (c *Caller) token(ctx context.Context, hook docstore.Doc[model.InlineHook])
 	lifetime := time.Duration(min(given.ExpiresIn, maxTokenLifetime.Seconds()) * float64(time.Second))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for id, old := range c.tokens { // of hooks that are gone, too
+	for id, old := range c.tokens { // also of deleted hooks
 		if !now.Before(old.expires) {
 			delete(c.tokens, id)
 		}
@@ -97,8 +97,8 @@ func (c *Caller) token(ctx context.Context, hook docstore.Doc[model.InlineHook])
 	return given.AccessToken, nil, nil
 }
 
-// oauthCode returns the error code in the answer of a token endpoint, with a separator before it, "" if there is none that OAuth defines.
-// Nothing else of the answer is told: it may hold a token, and the tokenUrl may be that of something else.
+// oauthCode returns the error code in the response of a token endpoint after a separator, "" if OAuth defines no such code. Nothing else of
+// the response is reported: it may contain a token, and the tokenUrl may be that of another service.
 func oauthCode(data []byte) string {
 	var said struct {
 		Error string `json:"error"`
@@ -113,7 +113,7 @@ func oauthCode(data []byte) string {
 	return ": " + said.Error
 }
 
-// visible says whether a text is one that can stand in a header: visible ASCII, and some of it.
+// visible reports whether a text is not empty and consists of visible ASCII characters, so that a header can contain it.
 func visible(text string) bool {
 	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
@@ -123,7 +123,7 @@ func sameGrant(a, b model.HookChannel) bool {
 		a.SealedClientSecret == b.SealedClientSecret && a.HookKey == b.HookKey
 }
 
-// forget drops an access token that the endpoint does not take. Another one that came meanwhile stays.
+// forget drops an access token that the endpoint rejected. A newer cached token is retained.
 func (c *Caller) forget(hook, token string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -132,7 +132,7 @@ func (c *Caller) forget(hook, token string) {
 	}
 }
 
-// credentials is the form of a token request.
+// credentials returns the form of a token request.
 func (c *Caller) credentials(ctx context.Context, hook docstore.Doc[model.InlineHook], now time.Time) (url.Values, error) {
 	channel := hook.Value.Channel
 	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {channel.ClientID}}
@@ -156,7 +156,7 @@ func (c *Caller) credentials(ctx context.Context, hook docstore.Doc[model.Inline
 	return form, nil
 }
 
-// assertion is a JWT with which the hook key proves who asks (RFC 7523 section 3).
+// assertion returns a JWT signed with the hook key that authenticates the client (RFC 7523 section 3).
 func (c *Caller) assertion(ctx context.Context, channel model.HookChannel, now time.Time) (string, error) {
 	key, err := c.HookKeys.Get(ctx, c.Store.Reader(), channel.HookKey)
 	if err != nil {

@@ -19,59 +19,59 @@ import (
 // Egress is the policy for the addresses of hooks and their token endpoints.
 type Egress = egress.Policy
 
-// Bounds of a call.
+// Limits of a call.
 const (
-	// DefaultTimeout bounds each request, that for an access token too, from its begin to the last byte of the answer.
+	// DefaultTimeout limits each request, also for an access token, from its start to the last byte of the response.
 	DefaultTimeout = 3 * time.Second
-	// Attempts is how often a call is tried: once more after a failure.
+	// Attempts is the maximum number of attempts per call: a failed call is repeated once.
 	Attempts = 2
-	// MaxAnswer is the size of the largest answer, in bytes.
+	// MaxAnswer is the maximum size of a response body, in bytes.
 	MaxAnswer = 256 << 10
-	// maxExcerpt is how much of an answer that is refused is told, in bytes.
+	// maxExcerpt is the maximum size of the logged part of an invalid response, in bytes.
 	maxExcerpt = 255
-	// maxHeader is the size of the largest header of an answer, in bytes.
+	// maxHeader is the maximum size of the header of a response, in bytes.
 	maxHeader = 64 << 10
 
 	idleTimeout     = 30 * time.Second
 	idleConnections = 8 // per host
 )
 
-// Network says how hooks are reached. The zero value works.
+// Network configures the connections to hooks. The zero value is usable.
 type Network struct {
-	// CA holds certificates in PEM form that are trusted beside those of the system, for endpoints in tests.
+	// CA holds certificates in PEM format that are trusted in addition to those of the system, for endpoints in tests.
 	CA string
-	// CAOption names the option that sets CA, for administrators whose endpoint has a certificate that is not trusted. Defaults to no name.
+	// CAOption is the name of the option that sets CA. Errors about untrusted certificates mention it. Default: no name.
 	CAOption string
 	// Egress is the policy for the addresses of hooks and their token endpoints. Default: every address but link-local ones and
 	// metadata services.
 	Egress Egress
-	// Timeout of a request. Defaults to DefaultTimeout.
+	// Timeout of a request. Default: DefaultTimeout.
 	Timeout time.Duration
 }
 
 // Options configure a Caller.
 type Options struct {
 	Network
-	// Secrets opens what the hooks have sealed.
+	// Secrets decrypts the secrets of the hooks.
 	Secrets seal.Secrets
-	// Logger gets what the system log cannot be told. Defaults to none.
+	// Logger receives errors that cannot be written to the system log. Default: none.
 	Logger *slog.Logger
 }
 
-// Caller calls inline hooks. It may be used by several goroutines.
+// Caller calls inline hooks. It is safe for concurrent use.
 type Caller struct {
 	model.Deps
 	secrets seal.Secrets
 	logger  *slog.Logger
 	timeout time.Duration
-	trusted string // the certificates that are trusted, in words
+	trusted string // description of the trusted certificates
 	client  *http.Client
 
 	mu     sync.Mutex
 	tokens map[string]grant // by hook
 }
 
-// New returns a Caller. The error says what is wrong with the certificates.
+// New returns a Caller. It returns an error if the certificates are invalid.
 func New(d model.Deps, o Options) (*Caller, error) {
 	trusted := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.CA != "" {
@@ -80,7 +80,7 @@ func New(d model.Deps, o Options) (*Caller, error) {
 			return nil, fmt.Errorf("hooks: the certificates of the system: %w", err)
 		}
 		if !roots.AppendCertsFromPEM([]byte(o.CA)) {
-			return nil, errors.New("hooks: the CA holds no PEM certificate")
+			return nil, errors.New("hooks: the CA contains no PEM certificate")
 		}
 		trusted.RootCAs = roots
 	}
@@ -90,14 +90,14 @@ func New(d model.Deps, o Options) (*Caller, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	certificates := "the certificates of the system"
+	certificates := "those of the system"
 	if o.CAOption != "" {
-		certificates += " and those of " + o.CAOption
+		certificates += " and of " + o.CAOption
 	}
 	return &Caller{
 		Deps: d, secrets: o.Secrets, logger: o.Logger, timeout: o.Timeout, trusted: certificates, tokens: map[string]grant{},
 		client: &http.Client{
-			Transport: &http.Transport{ // no proxy: it would be connected to in place of the address that is checked
+			Transport: &http.Transport{ // no proxy: a proxy would connect to an unchecked address
 				DialContext:            (&net.Dialer{Control: o.Egress.Control}).DialContext,
 				TLSClientConfig:        trusted,
 				MaxIdleConnsPerHost:    idleConnections,
@@ -105,7 +105,7 @@ func New(d model.Deps, o Options) (*Caller, error) {
 				MaxResponseHeaderBytes: maxHeader,
 				ForceAttemptHTTP2:      true,
 			},
-			// A redirection would carry the secrets to where nobody has registered a hook.
+			// A redirect would send the secrets to an endpoint that is not registered.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil

@@ -1,14 +1,14 @@
 package calls
 
-// Follow is what an answer makes of tokens.
+// Follow applies a response to tokens.
 func Follow(answer []byte, tokens Tokens) (Tokens, error) {
 	said, err := parse(answer)
 	if err != nil {
 		return tokens, err
 	}
-	changed, err := copied(tokens)
+	changed, err := cloneTokens(tokens)
 	if err != nil {
 		return tokens, err
 	}
-	return changed, changed.follow(said.Commands)
+	return changed, changed.apply(said.Commands)
 }

@@ -13,37 +13,37 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// CallError says that a hook gave no answer that can be used, after all attempts.
+// CallError is the error for a hook call without a usable response after all attempts.
 type CallError struct {
-	// Where is who failed: the hook's endpoint, or the one that gives its access tokens.
+	// Where is the failed endpoint: that of the hook, or its token endpoint.
 	Where string
-	// Text says what went wrong.
+	// Text is the cause.
 	Text string
-	// Status of the answer, 0 when there was none.
+	// Status is the HTTP status of the response, 0 if there was none.
 	Status int
-	// Excerpt is the beginning of the answer of a hook endpoint, without secrets. Of token endpoints nothing is quoted.
+	// Excerpt is the start of the response of a hook endpoint, without secrets. Responses of token endpoints are not quoted.
 	Excerpt string
-	// Attempts is how often it was tried.
+	// Attempts is the number of attempts.
 	Attempts int
 
-	final bool // trying again is of no use
+	final bool // another attempt cannot succeed
 }
 
-// Answered says whether there was an answer, though not one that can be used.
+// Answered reports whether there was a response, even an unusable one.
 func (f *CallError) Answered() bool { return f.Status != 0 }
 
 func (f *CallError) Error() string {
 	return fmt.Sprintf("%s %s (attempts: %d)", f.Where, f.Text, f.Attempts)
 }
 
-// Whom a failure is about.
+// The endpoints in errors.
 const (
 	hookEndpoint  = "the hook endpoint"
 	tokenEndpoint = "the token endpoint"
 )
 
-// unanswered words the error of a request that got no answer.
-func (c *Caller) unanswered(where string, err error) *CallError {
+// noResponse returns the error of a request without a response.
+func (c *Caller) noResponse(where string, err error) *CallError {
 	f := &CallError{Where: where}
 	if refused, ok := errors.AsType[*egress.Error](err); ok {
 		f.Text, f.final = "has an address that is not allowed: "+refused.Error(), true
@@ -54,18 +54,18 @@ func (c *Caller) unanswered(where string, err error) *CallError {
 	case errors.Is(err, context.DeadlineExceeded) || isURL && wrapped.Timeout():
 		f.Text = fmt.Sprintf("did not answer within %s", c.timeout)
 	case errors.Is(err, context.Canceled):
-		f.Text, f.final = "was not waited for", true
+		f.Text, f.final = "did not answer before the request was canceled", true
 	default:
 		f.Text = "could not be reached: " + egress.Describe(err)
 		if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-			f.Text += "; trusted are " + c.trusted
+			f.Text += "; trusted certificates: " + c.trusted
 		}
 	}
 	return f
 }
 
-// unusable words an answer that cannot be used.
-func unusable(where string, status int, text string, body []byte, secrets []string) *CallError {
+// badResponse returns the error for an unusable response.
+func badResponse(where string, status int, text string, body []byte, secrets []string) *CallError {
 	return &CallError{Where: where, Status: status, Text: text, Excerpt: excerpt(body, secrets)}
 }
 
@@ -73,13 +73,13 @@ func statusText(status int) string {
 	return strings.TrimSpace(fmt.Sprintf("answered with %d %s", status, http.StatusText(status)))
 }
 
-// excerpt is the beginning of what an endpoint has sent, without the secrets that it was sent.
+// excerpt returns the start of a response without the secrets of the request.
 func excerpt(body []byte, secrets []string) string {
-	text := harmless(string(body[:min(len(body), 4*maxExcerpt)]), secrets)
+	text := redact(string(body[:min(len(body), 4*maxExcerpt)]), secrets)
 	return strings.ToValidUTF8(text[:min(len(text), maxExcerpt)], "")
 }
 
-// harmless takes secrets out of a text.
-func harmless(text string, secrets []string) string {
+// redact removes secrets from a text.
+func redact(text string, secrets []string) string {
 	return wirelog.NewRedactor(secrets...).Text(text)
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Import is an account of a target on its way to become a user, or to be linked to one.
+// Import is an account of a target that is about to be imported as a user or linked to one.
 type Import struct {
 	App docstore.Doc[model.App]
 	Job string
-	// Action is what is made of the account, and User to whom it is linked.
+	// Action is the action for the account, and User the user to link it to.
 	Action model.ImportAction
 	User   string
-	// Matches are the users that the account may belong to, Conflicts the attributes by which another user stands in its way.
+	// Matches are the users that the account may belong to, Conflicts the attributes whose values another user already has.
 	Matches, Conflicts []string
-	// AppProfile is what the account shows, UserProfile what the user gets of it; nil takes an attribute away.
+	// AppProfile is the profile of the account, UserProfile the resulting profile of the user; nil removes an attribute.
 	AppProfile, UserProfile map[string]any
 }
 
@@ -31,8 +31,8 @@ const (
 	userUpdate           = "com.svc.user.update"
 )
 
-// TransformImport asks the active hook of imports what is to be made of an account, and returns that and whether the hook has changed
-// anything. Without an active hook nothing changes, and with an error neither. A *Denial says that the account is not to be imported.
+// TransformImport calls the active import hook and returns the changed import, and whether the hook changed anything. Without an active
+// hook, and with an error, nothing changes. A *HookError means that the account must not be imported.
 func (c *Caller) TransformImport(ctx context.Context, i Import) (Import, bool, error) {
 	hook, err := c.ActiveHook(ctx, c.Store.Reader(), model.HookImport)
 	if err != nil || hook == nil {
@@ -41,11 +41,11 @@ func (c *Caller) TransformImport(ctx context.Context, i Import) (Import, bool, e
 	decided := i
 	decided.AppProfile, decided.UserProfile = maps.Clone(i.AppProfile), maps.Clone(i.UserProfile)
 	changed := false
-	err = c.ask(ctx, question{
+	err = c.callHook(ctx, hookCall{
 		hook: *hook, about: []model.LogParty{audit.App(i.App.ID, &i.App.Value)}, data: importData(i),
-		follow: func(commands []Command) error {
+		apply: func(commands []Command) error {
 			changed = len(commands) > 0
-			return decided.follow(commands)
+			return decided.apply(commands)
 		},
 	})
 	if err != nil {
@@ -57,10 +57,10 @@ func (c *Caller) TransformImport(ctx context.Context, i Import) (Import, bool, e
 func importData(i Import) map[string]any {
 	return map[string]any{
 		"context": map[string]any{
-			"conflicts":   listed(i.Conflicts),
+			"conflicts":   nonNil(i.Conflicts),
 			"application": map[string]any{"id": i.App.ID, "name": i.App.Value.Name, "label": i.App.Value.Label, "status": i.App.Value.Status},
 			"job":         map[string]any{"id": i.Job, "type": "import:users"},
-			"matches":     listed(i.Matches),
+			"matches":     nonNil(i.Matches),
 			"policy":      []string{},
 		},
 		"action":  map[string]any{"result": i.Action},
@@ -69,16 +69,16 @@ func importData(i Import) map[string]any {
 	}
 }
 
-// listed is a list that is never null.
-func listed(texts []string) []string {
+// nonNil returns the list, or an empty one instead of nil.
+func nonNil(texts []string) []string {
 	if texts == nil {
 		return []string{}
 	}
 	return texts
 }
 
-// follow carries commands out in their order.
-func (i *Import) follow(commands []Command) error {
+// apply applies commands in order.
+func (i *Import) apply(commands []Command) error {
 	for _, command := range commands {
 		var err error
 		switch command.Type {
@@ -87,7 +87,7 @@ func (i *Import) follow(commands []Command) error {
 				Result model.ImportAction `json:"result"`
 			}
 			if json.Unmarshal(command.Value, &value) != nil || value.Result != model.ImportCreate && value.Result != model.ImportLink {
-				return refuse("a result is %s or %s", model.ImportCreate, model.ImportLink)
+				return refuse("a result must be %s or %s", model.ImportCreate, model.ImportLink)
 			}
 			i.Action = value.Result
 		case userUpdate:
@@ -99,11 +99,11 @@ func (i *Import) follow(commands []Command) error {
 			}
 			i.User = value.ID
 		case appUserProfileUpdate:
-			i.AppProfile, err = overlaid(i.AppProfile, command)
+			i.AppProfile, err = withAttributes(i.AppProfile, command)
 		case userProfileUpdate:
-			i.UserProfile, err = overlaid(i.UserProfile, command)
+			i.UserProfile, err = withAttributes(i.UserProfile, command)
 		default:
-			return refuse("%s is no command for imports", shown(command.Type))
+			return refuse("%s is not a command for imports", quoted(command.Type))
 		}
 		if err != nil {
 			return err
@@ -118,12 +118,12 @@ func (i *Import) follow(commands []Command) error {
 	return nil
 }
 
-// overlaid is a profile with the attributes of a command.
-func overlaid(profile map[string]any, command Command) (map[string]any, error) {
+// withAttributes returns a profile with the attributes of a command.
+func withAttributes(profile map[string]any, command Command) (map[string]any, error) {
 	value, err := decode(command.Value)
 	attributes, isObject := value.(map[string]any)
 	if err != nil || !isObject || !bytes.HasPrefix(command.Value, []byte("{")) {
-		return nil, refuse("the value of %s is an object of attributes", command.Type)
+		return nil, refuse("the value of %s must be an object of attributes", command.Type)
 	}
 	out := maps.Clone(profile)
 	if out == nil {

@@ -30,21 +30,22 @@ func TestTransformImport_RejectsForbiddenCommands(t *testing.T) {
 	}
 	const allowed = `{"type":"com.svc.user.profile.update","value":{"lastName":"King"}}`
 	for name, c := range map[string]struct{ command, reason string }{
-		"of token hooks":           {`{"type":"com.svc.access.patch","value":[]}`, `"com.svc.access.patch" is no command for imports`},
-		"without a type":           {`{"value":{}}`, `"" is no command for imports`},
-		"an unknown result":        {`{"type":"com.svc.action.update","value":{"result":"DELETE_USER"}}`, "a result is CREATE_USER or LINK_USER"},
-		"no result":                {`{"type":"com.svc.action.update"}`, "a result is CREATE_USER or LINK_USER"},
-		"a link to nobody":         {`{"type":"com.svc.action.update","value":{"result":"LINK_USER"}}`, "LINK_USER needs a user"},
+		"of token hooks": {`{"type":"com.svc.access.patch","value":[]}`, `"com.svc.access.patch" is not a command for imports`},
+		"without a type": {`{"value":{}}`, `"" is not a command for imports`},
+		"an unknown result": {`{"type":"com.svc.action.update","value":{"result":"DELETE_USER"}}`,
+			"a result must be CREATE_USER or LINK_USER"},
+		"no result":                {`{"type":"com.svc.action.update"}`, "a result must be CREATE_USER or LINK_USER"},
+		"a link without a user":    {`{"type":"com.svc.action.update","value":{"result":"LINK_USER"}}`, "LINK_USER needs a user"},
 		"a user without an id":     {`{"type":"com.svc.user.update","value":{}}`, "com.svc.user.update needs the id of a user"},
-		"a profile that is a list": {`{"type":"com.svc.user.profile.update","value":[]}`, "is an object of attributes"},
-		"a profile that is null":   {`{"type":"com.svc.appUser.profile.update","value":null}`, "is an object of attributes"},
+		"a profile that is a list": {`{"type":"com.svc.user.profile.update","value":[]}`, "must be an object of attributes"},
+		"a profile that is null":   {`{"type":"com.svc.appUser.profile.update","value":null}`, "must be an object of attributes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w.endpoint.Answer(hookstest.JSON(200, fmt.Sprintf(`{"commands":[%s,%s]}`, allowed, c.command)))
 			got, changed, err := w.TransformImport(t.Context(), account())
 			require.ErrorContains(t, err, c.reason)
 			require.False(t, changed)
-			require.Equal(t, account(), got, "nothing is done by halves")
+			require.Equal(t, account(), got, "no command is applied")
 			w.endpoint.Called(1)
 			told := w.newest(t, "inline_hook.response.processed")
 			require.Equal(t, model.LogFailure, told.Result)

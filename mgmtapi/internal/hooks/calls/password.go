@@ -11,18 +11,18 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// ErrNoHook says that no hook of the type is active.
+// ErrNoHook is the error if no hook of the type is active.
 var ErrNoHook = errors.New("hooks: no hook of the type is active")
 
-// The commands of hooks that decide, and what a password hook decides.
+// The commands of hooks that decide, and the decisions of a password hook.
 const (
 	actionUpdate = "com.svc.action.update"
 	verified     = "VERIFIED"
 	unverified   = "UNVERIFIED"
 )
 
-// VerifyPassword asks the active hook of password imports whether a password is that of a user, who has given it to another system.
-// It is not, unless the hook says so. The error is ErrNoHook, or one of a call.
+// VerifyPassword asks the active password import hook whether a password is that of a user in another system. The password is right only if
+// the hook confirms it. The error is ErrNoHook, or the error of a call.
 func (c *Caller) VerifyPassword(ctx context.Context, user docstore.Doc[model.User], password string) (bool, error) {
 	hook, err := c.ActiveHook(ctx, c.Store.Reader(), model.HookPasswordImport)
 	if err != nil {
@@ -32,7 +32,7 @@ func (c *Caller) VerifyPassword(ctx context.Context, user docstore.Doc[model.Use
 		return false, ErrNoHook
 	}
 	decided := unverified
-	err = c.ask(ctx, question{
+	err = c.callHook(ctx, hookCall{
 		hook: *hook, secrets: []string{password}, about: []model.LogParty{audit.User(user)},
 		data: map[string]any{
 			"context": map[string]any{
@@ -41,16 +41,16 @@ func (c *Caller) VerifyPassword(ctx context.Context, user docstore.Doc[model.Use
 			},
 			"action": map[string]any{"credential": unverified},
 		},
-		follow: func(commands []Command) error {
+		apply: func(commands []Command) error {
 			for _, command := range commands {
 				var value struct {
 					Credential string `json:"credential"`
 				}
 				switch {
 				case command.Type != actionUpdate:
-					return refuse("%s is no command for passwords", shown(command.Type))
+					return refuse("%s is not a command for passwords", quoted(command.Type))
 				case json.Unmarshal(command.Value, &value) != nil || value.Credential != verified && value.Credential != unverified:
-					return refuse("a credential is %s or %s", verified, unverified)
+					return refuse("a credential must be %s or %s", verified, unverified)
 				}
 				decided = value.Credential
 			}
@@ -63,8 +63,8 @@ func (c *Caller) VerifyPassword(ctx context.Context, user docstore.Doc[model.Use
 	return err == nil && decided == verified, err
 }
 
-// shown is a text of an answer in a message: quoted and short.
-func shown(text string) string {
+// quoted returns a text of a response for a message: quoted and shortened.
+func quoted(text string) string {
 	const longest = 100
 	return "\"" + excerpt([]byte(text[:min(len(text), longest)]), nil) + "\""
 }

@@ -7,14 +7,14 @@ import (
 	"strconv"
 )
 
-// The operations that hooks may use, as RFC 6902 has them.
+// The operations that hooks may use, as in RFC 6902.
 const (
 	opAdd     = "add"
 	opReplace = "replace"
 	opRemove  = "remove"
 )
 
-// decode reads one JSON value and keeps its numbers as they are.
+// decode reads one JSON value and preserves its numbers.
 func decode(data []byte) (any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
@@ -23,8 +23,8 @@ func decode(data []byte) (any, error) {
 	return value, err
 }
 
-// change carries an operation out below a value and returns the value as it is then, or says why it cannot be (RFC 6902 section 4). The
-// path has at least one segment. Objects are changed in place.
+// change applies an operation below a value and returns the new value, or the reason why the operation cannot be applied (RFC 6902 section
+// 4). The path has at least one segment. Objects are changed in place.
 func change(in any, path []string, op string, value any) (any, string) {
 	switch container := in.(type) {
 	case map[string]any:
@@ -32,11 +32,11 @@ func change(in any, path []string, op string, value any) (any, string) {
 	case []any:
 		return changeArray(container, path, op, value)
 	default:
-		return nil, "the path goes through something that is no object and no array"
+		return nil, "the path goes through a value that is neither an object nor an array"
 	}
 }
 
-const textMissing = "there is nothing at the path"
+const textMissing = "the path does not exist"
 
 func changeObject(object map[string]any, path []string, op string, value any) (any, string) {
 	name := path[0]
@@ -54,7 +54,7 @@ func changeObject(object map[string]any, path []string, op string, value any) (a
 	case op == opAdd:
 		object[name] = value
 	case op != opReplace && op != opRemove:
-		return nil, "the operation is none of add, replace and remove"
+		return nil, "the operation must be add, replace or remove"
 	case !exists:
 		return nil, textMissing
 	case op == opReplace:
@@ -71,7 +71,7 @@ func changeArray(array []any, path []string, op string, value any) (any, string)
 	}
 	i, err := strconv.Atoi(path[0])
 	if err != nil || i < 0 || strconv.Itoa(i) != path[0] {
-		return nil, "the position in an array is no number"
+		return nil, "the array index is not a number"
 	}
 	if i > len(array) || i == len(array) && (len(path) > 1 || op != opAdd) {
 		return nil, textMissing
@@ -93,6 +93,6 @@ func changeArray(array []any, path []string, op string, value any) (any, string)
 	case opRemove:
 		return slices.Delete(array, i, i+1), ""
 	default:
-		return nil, "the operation is none of add, replace and remove"
+		return nil, "the operation must be add, replace or remove"
 	}
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Answer is what the endpoint of a hook has said.
+// Answer is the response of a hook endpoint.
 type Answer struct {
 	// Status is 2xx.
 	Status int
-	// Body is a JSON value, nil for an answer without one.
+	// Body is a JSON value, nil if the response has no body.
 	Body []byte
-	// Attempts is how often it was tried.
+	// Attempts is the number of attempts.
 	Attempts int
 }
 
@@ -30,7 +30,7 @@ const (
 
 var textTooLarge = fmt.Sprintf("answered with more than %d bytes", MaxAnswer)
 
-// send posts a JSON text to the endpoint of a hook. An error that is no *Failure is one of ours.
+// send posts a JSON text to the endpoint of a hook. An error that is not a *CallError is an internal error.
 func (c *Caller) send(ctx context.Context, hook docstore.Doc[model.InlineHook], body []byte) (Answer, error) {
 	for attempt := 1; ; attempt++ {
 		answer, failure, err := c.attempt(ctx, hook, body)
@@ -62,7 +62,7 @@ func (c *Caller) attempt(ctx context.Context, hook docstore.Doc[model.InlineHook
 	}
 	status, data, failure := c.post(ctx, hookEndpoint, hook.Value.Channel.URI, header, body)
 	if failure != nil {
-		failure.Excerpt = harmless(failure.Excerpt, []string{secret})
+		failure.Excerpt = redact(failure.Excerpt, []string{secret})
 		return Answer{}, failure, nil
 	}
 	switch {
@@ -70,30 +70,30 @@ func (c *Caller) attempt(ctx context.Context, hook docstore.Doc[model.InlineHook
 		c.forget(hook.ID, secret)
 		fallthrough
 	case status < 200 || status > 299:
-		return Answer{}, unusable(hookEndpoint, status, statusText(status), data, []string{secret}), nil
+		return Answer{}, badResponse(hookEndpoint, status, statusText(status), data, []string{secret}), nil
 	case len(data) > MaxAnswer:
-		return Answer{}, unusable(hookEndpoint, status, textTooLarge, data, []string{secret}), nil
+		return Answer{}, badResponse(hookEndpoint, status, textTooLarge, data, []string{secret}), nil
 	case status == http.StatusNoContent:
 		data = nil
 	case !utf8.Valid(data) || !json.Valid(data):
-		return Answer{}, unusable(hookEndpoint, status, "answered with something else than JSON", data, []string{secret}), nil
+		return Answer{}, badResponse(hookEndpoint, status, "answered with a body that is not JSON", data, []string{secret}), nil
 	}
 	return Answer{Status: status, Body: bytes.TrimSpace(data)}, nil, nil
 }
 
-// post sends one request and reads its answer: at most one byte more than MaxAnswer, so that a larger one is recognised, and of
-// one that is no success only the beginning.
+// post sends one request and reads its response: at most one byte more than MaxAnswer, to detect a larger one, and only the start of an
+// error response.
 func (c *Caller) post(ctx context.Context, where, url string, header http.Header, body []byte) (int, []byte, *CallError) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
-		return 0, nil, c.unanswered(where, err)
+		return 0, nil, c.noResponse(where, err)
 	}
 	request.Header = header
 	response, err := c.client.Do(request)
 	if err != nil {
-		return 0, nil, c.unanswered(where, err)
+		return 0, nil, c.noResponse(where, err)
 	}
 	defer response.Body.Close()
 	limit := int64(MaxAnswer + 1)
@@ -102,10 +102,10 @@ func (c *Caller) post(ctx context.Context, where, url string, header http.Header
 	}
 	data, err := io.ReadAll(io.LimitReader(response.Body, limit))
 	if err != nil {
-		if response.StatusCode < 200 || response.StatusCode > 299 { // the status says enough
+		if response.StatusCode < 200 || response.StatusCode > 299 { // the status suffices
 			return response.StatusCode, data, nil
 		}
-		return 0, nil, c.unanswered(where, err)
+		return 0, nil, c.noResponse(where, err)
 	}
 	return response.StatusCode, data, nil
 }

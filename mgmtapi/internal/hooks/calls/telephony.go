@@ -15,43 +15,43 @@ import (
 
 // PhoneMessage is a message to a phone that a hook may deliver.
 type PhoneMessage struct {
-	// Number is the phone, as in E.164, and Extension what is dialled after it, for calls.
+	// Number is the phone number in E.164 format, and Extension the digits dialed after the connection, for calls.
 	Number, Extension string
-	// Voice says that the message is told in a call. Others are text messages.
+	// Voice means that a call delivers the message. Other messages are text messages.
 	Voice bool
-	// Text is the whole message. Code is the one-time passcode in it, empty when there is none, and Link the address in it, likewise.
+	// Text is the whole message. Code is the one-time passcode in it, and Link the URL in it, each empty if absent.
 	Text, Code, Link string
 	// Language is the tag of the language of Text. Default: en.
 	Language string
-	// Expires is when the code or the link is good no more.
+	// Expires is when the code or the link expires.
 	Expires time.Time
 }
 
-// telephonyAction is the command that tells what became of a message.
+// telephonyAction is the command with the delivery status of a message.
 const telephonyAction = "com.svc.telephony.action"
 
-// What became of a message.
+// The delivery statuses.
 const (
 	deliverySuccessful = "SUCCESSFUL"
 	deliveryPending    = "PENDING"
 	deliveryFailed     = "FAILED"
 )
 
-// locale is the language of messages that do not name theirs.
+// locale is the default language of messages.
 const locale = "en"
 
-// DeliverMessage asks the active hook for telephony to deliver a message to a phone of a user, and says whether it has, or is about to.
-// Otherwise, without an active hook too, the message is still to be delivered. What went wrong at the hook is told to the log; an error
-// is one of ours.
+// DeliverMessage calls the active telephony hook to deliver a message to a phone of a user. It reports whether the hook has delivered the
+// message or will. Otherwise, also without an active hook, the caller must deliver it. Errors of the hook are only logged; a returned error
+// is an internal error.
 func (c *Caller) DeliverMessage(ctx context.Context, user docstore.Doc[model.User], m PhoneMessage) (bool, error) {
 	hook, err := c.ActiveHook(ctx, c.Store.Reader(), model.HookTelephony)
 	if err != nil || hook == nil {
 		return false, err
 	}
 	delivered := false
-	asked := c.ask(ctx, question{
+	asked := c.callHook(ctx, hookCall{
 		hook: *hook, secrets: []string{m.Text, m.Link, m.Code}, about: []model.LogParty{audit.User(user)}, data: messageData(ctx, user, m),
-		follow: func(commands []Command) (err error) {
+		apply: func(commands []Command) (err error) {
 			delivered, err = deliveredBy(commands)
 			return err
 		},
@@ -82,18 +82,18 @@ func messageData(ctx context.Context, user docstore.Doc[model.User], m PhoneMess
 	}
 }
 
-// deliveredBy says whether one of the providers that an answer tells of has taken the message.
+// deliveredBy reports whether one of the providers in the response has accepted the message.
 func deliveredBy(commands []Command) (bool, error) {
 	delivered := false
 	for _, command := range commands {
 		if command.Type != telephonyAction {
-			return false, refuse("%s is no command for telephony", shown(command.Type))
+			return false, refuse("%s is not a command for telephony", quoted(command.Type))
 		}
 		var tried []struct {
 			Status string `json:"status"`
 		}
 		if json.Unmarshal(command.Value, &tried) != nil || len(tried) == 0 {
-			return false, refuse("the value of %s is a list of what providers did", telephonyAction)
+			return false, refuse("the value of %s must be a list of provider results", telephonyAction)
 		}
 		for _, provider := range tried {
 			switch provider.Status {
@@ -101,7 +101,7 @@ func deliveredBy(commands []Command) (bool, error) {
 				delivered = true
 			case deliveryFailed:
 			default:
-				return false, refuse("a status is %s, %s or %s", deliverySuccessful, deliveryPending, deliveryFailed)
+				return false, refuse("a status must be %s, %s or %s", deliverySuccessful, deliveryPending, deliveryFailed)
 			}
 		}
 	}

@@ -13,28 +13,28 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Token is a token before it is signed, as far as a hook is shown it.
+// Token is an unsigned token in the form that hooks receive.
 type Token struct {
 	// Claims are all claims of the token, as JSON values.
 	Claims map[string]any
 	// Lifetime of the token, in whole seconds.
 	Lifetime time.Duration
-	// Scopes are the names of the granted scopes with their ids. Of access tokens only.
+	// Scopes maps the names of the granted scopes to their ids. Access tokens only.
 	Scopes map[string]string
 }
 
-// Tokens are those of one answer of a token endpoint. What is nil is not issued.
+// Tokens are the tokens of one token response. A nil token is not issued.
 type Tokens struct {
 	Identity, Access *Token
 }
 
-// TokenContext says what the tokens are issued for. What is nil is left out.
+// TokenContext describes the request for the tokens. Nil members are omitted.
 type TokenContext struct {
 	// Protocol holds type, request, issuer and client.
 	Protocol any
-	// Session, User and Policy are about whom and by which rule the tokens are issued.
+	// Session, User and Policy are the session, the user and the policy with the rule of the tokens.
 	Session, User, Policy any
-	// Target is who the log names beside the hook, e.g. the client.
+	// Target are the log targets in addition to the hook, e.g. the client.
 	Target []model.LogParty
 }
 
@@ -44,47 +44,47 @@ const (
 	accessPatch   = "com.svc.access.patch"
 )
 
-// Bounds of the lifetime that a hook may give a token.
+// Limits of the lifetime that a hook may set.
 const (
 	MinTokenLifetime = 5 * time.Minute
 	MaxTokenLifetime = 24 * time.Hour
 )
 
-// Bounds of the claims of a token that a hook has changed.
+// Limits of the claims after the changes of a hook.
 const (
-	// MaxClaims is their size as JSON, in bytes. A token with them can still be sent in a header.
+	// MaxClaims is the maximum size of the claims as JSON, in bytes. A token of this size fits into a header.
 	MaxClaims = 16 << 10
-	// MaxClaimsDepth is how deep objects and arrays are nested in them.
+	// MaxClaimsDepth is the maximum nesting of objects and arrays in the claims.
 	MaxClaimsDepth = 16
 )
 
-// lifetimePath is the path of a token's lifetime in a command.
+// lifetimePath is the path of the lifetime of a token in commands.
 const lifetimePath = "/token/lifetime/expiration"
 
-// fixedClaims say who issued a token to whom, for what and for how long, or bind it to something else. No hook changes them.
+// fixedClaims identify the issuer, the recipient, the purpose and the lifetime of a token, or bind the token to another object. Hooks
+// cannot change them.
 var fixedClaims = []string{
 	"iss", "aud", "sub", "exp", "iat", "nbf", "jti", "ver", "cid", "uid", "scp", "scope", "cnf", "client_id", "token_type",
 	"auth_time", "amr", "acr", "azp", "idp", "nonce", "at_hash", "c_hash", "s_hash", "sid", "act", "may_act",
 }
 
-// FixedClaims lists the claims that no hook changes.
+// FixedClaims returns the claims that hooks cannot change.
 func FixedClaims() []string { return slices.Clone(fixedClaims) }
 
-// TransformTokens asks the hook with the id what is to be changed in tokens, and returns them changed; those it is given stay as they
-// are. A hook that is gone, not active or of another type changes nothing. With an error, which the log has been told, the tokens are
-// returned as they were.
+// TransformTokens calls the hook with the id and returns the changed tokens; the given tokens are not modified. An unknown or inactive
+// hook, or one of another type, changes nothing. An error is logged, and the unchanged tokens are returned with it.
 func (c *Caller) TransformTokens(ctx context.Context, id string, about TokenContext, tokens Tokens) (Tokens, error) {
 	found, err := model.Optional(ctx, c.Store.Reader(), c.InlineHooks, id)
 	if err != nil || found == nil || found.Value.Status != model.HookActive || found.Value.Type != model.HookTokenTransform {
 		return tokens, err
 	}
-	changed, err := copied(tokens)
+	changed, err := cloneTokens(tokens)
 	if err != nil {
 		return tokens, err
 	}
-	err = c.ask(ctx, question{
+	err = c.callHook(ctx, hookCall{
 		hook: *found, data: tokenData(ctx, about, tokens), about: about.Target,
-		follow: func(commands []Command) error { return changed.follow(commands) },
+		apply: func(commands []Command) error { return changed.apply(commands) },
 	})
 	if err != nil {
 		return tokens, err
@@ -92,7 +92,7 @@ func (c *Caller) TransformTokens(ctx context.Context, id string, about TokenCont
 	return changed, nil
 }
 
-// tokenData is what a hook is told of tokens.
+// tokenData returns the data of the request to a token hook.
 func tokenData(ctx context.Context, about TokenContext, tokens Tokens) map[string]any {
 	described := map[string]any{}
 	for name, value := range map[string]any{"protocol": about.Protocol, "session": about.Session, "user": about.User, "policy": about.Policy} {
@@ -125,8 +125,8 @@ func (t *Token) shown() map[string]any {
 	}
 }
 
-// copied is a copy to change, with claims as JSON has them.
-func copied(tokens Tokens) (Tokens, error) {
+// cloneTokens returns a copy for changes, with the claims as decoded JSON.
+func cloneTokens(tokens Tokens) (Tokens, error) {
 	for _, t := range []**Token{&tokens.Identity, &tokens.Access} {
 		if *t == nil {
 			continue
@@ -155,8 +155,8 @@ type patch struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// follow carries commands out.
-func (t *Tokens) follow(commands []Command) error {
+// apply applies commands.
+func (t *Tokens) apply(commands []Command) error {
 	for _, command := range commands {
 		var token *Token
 		switch command.Type {
@@ -165,30 +165,30 @@ func (t *Tokens) follow(commands []Command) error {
 		case accessPatch:
 			token = t.Access
 		default:
-			return refuse("%s is no command for tokens", shown(command.Type))
+			return refuse("%s is not a command for tokens", quoted(command.Type))
 		}
 		if token == nil {
 			return refuse("%s is for a token that is not issued", command.Type)
 		}
 		var patches []patch
 		if err := json.Unmarshal(command.Value, &patches); err != nil {
-			return refuse("the value of %s is no list of operations", command.Type)
+			return refuse("the value of %s must be a list of operations", command.Type)
 		}
 		for _, p := range patches {
 			if err := token.apply(p); err != nil {
 				return err
 			}
 		}
-		if err := token.bounded(); err != nil {
+		if err := token.checkSize(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// bounded refuses claims that are too large or too deep.
-func (t *Token) bounded() error {
-	if deeper(t.Claims, MaxClaimsDepth) {
+// checkSize returns an error if the claims are too large or nested too deep.
+func (t *Token) checkSize() error {
+	if exceedsDepth(t.Claims, MaxClaimsDepth) {
 		return refuse("the claims of the token would be nested more than %d deep", MaxClaimsDepth)
 	}
 	text, err := json.Marshal(t.Claims)
@@ -201,8 +201,8 @@ func (t *Token) bounded() error {
 	return nil
 }
 
-// deeper says whether objects and arrays are nested more than so many times.
-func deeper(value any, levels int) bool {
+// exceedsDepth reports whether objects and arrays are nested more than levels deep.
+func exceedsDepth(value any, levels int) bool {
 	var inner []any
 	switch v := value.(type) {
 	case map[string]any:
@@ -212,7 +212,7 @@ func deeper(value any, levels int) bool {
 	default:
 		return false
 	}
-	return levels == 0 || slices.ContainsFunc(inner, func(v any) bool { return deeper(v, levels-1) })
+	return levels == 0 || slices.ContainsFunc(inner, func(v any) bool { return exceedsDepth(v, levels-1) })
 }
 
 func (t *Token) apply(p patch) error {
@@ -221,7 +221,7 @@ func (t *Token) apply(p patch) error {
 	}
 	segments, ok := pointer(p.Path)
 	if !ok || len(segments) < 2 || segments[0] != "claims" || segments[1] == "" {
-		return refuse("%s is no path of a claim", shown(p.Path))
+		return refuse("%s is not the path of a claim", quoted(p.Path))
 	}
 	if slices.Contains(fixedClaims, segments[1]) {
 		return refuse("the claim %s cannot be changed", segments[1])
@@ -230,12 +230,12 @@ func (t *Token) apply(p patch) error {
 	if p.Op != opRemove {
 		var err error
 		if value, err = decode(p.Value); err != nil {
-			return refuse("%s on %s has no value", shown(p.Op), shown(p.Path))
+			return refuse("%s on %s has no value", quoted(p.Op), quoted(p.Path))
 		}
 	}
 	changed, text := change(t.Claims, segments[1:], p.Op, value)
 	if text != "" {
-		return refuse("%s on %s: %s", shown(p.Op), shown(p.Path), text)
+		return refuse("%s on %s: %s", quoted(p.Op), quoted(p.Path), text)
 	}
 	t.Claims = changed.(map[string]any) //nolint:forcetypeassert // an object stays one
 	return nil
@@ -247,10 +247,10 @@ func (t *Token) setLifetime(p patch) error {
 	}
 	var seconds int64
 	if err := json.Unmarshal(p.Value, &seconds); err != nil || string(p.Value) == "null" {
-		return refuse("a lifetime is a number of seconds")
+		return refuse("a lifetime must be a whole number of seconds")
 	}
 	if seconds < int64(MinTokenLifetime/time.Second) || seconds > int64(MaxTokenLifetime/time.Second) {
-		return refuse("a lifetime is between %d and %d seconds", int64(MinTokenLifetime/time.Second), int64(MaxTokenLifetime/time.Second))
+		return refuse("a lifetime must be between %d and %d seconds", int64(MinTokenLifetime/time.Second), int64(MaxTokenLifetime/time.Second))
 	}
 	t.Lifetime = time.Duration(seconds) * time.Second
 	return nil

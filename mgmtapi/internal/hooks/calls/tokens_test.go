@@ -45,7 +45,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// newest is the newest log event of a type.
+// newest returns the newest log event of a type.
 func (w *world) newest(t *testing.T, event string) model.LogEvent {
 	t.Helper()
 	var found model.LogEvent
@@ -69,7 +69,7 @@ func tokens() calls.Tokens {
 	}
 }
 
-// claims are claims as JSON has them.
+// claims returns claims as JSON.
 func claims(t *testing.T, of map[string]any) string {
 	t.Helper()
 	text, err := json.Marshal(of)
@@ -97,9 +97,9 @@ func TestTransformTokens(t *testing.T) {
 	}
 	changed, err := w.TransformTokens(t.Context(), w.hook.ID, about, given)
 	require.NoError(t, err)
-	require.Empty(t, cmp.Diff(tokens(), given), "what was given stays")
+	require.Empty(t, cmp.Diff(tokens(), given), "the given tokens are not modified")
 	require.JSONEq(t, `{"sub":"00u1","name":"Lady Ada","big":12345678901234567890}`, claims(t, changed.Identity.Claims))
-	require.Contains(t, claims(t, changed.Identity.Claims), "12345678901234567890", "digit by digit")
+	require.Contains(t, claims(t, changed.Identity.Claims), "12345678901234567890", "all digits of the number")
 	require.Equal(t, 10*time.Hour, changed.Identity.Lifetime)
 	require.JSONEq(t,
 		`{"iss":"https://as","sub":"ada","scp":["a"],"teams":["z"],"place":{"floor":3},"new":{"a":null,"b":[0,1]},`+
@@ -133,7 +133,7 @@ func TestTransformTokens(t *testing.T) {
 // TestTransformTokens_RejectsForbiddenCommands verifies that one forbidden command leaves all tokens unchanged.
 func TestTransformTokens_RejectsForbiddenCommands(t *testing.T) {
 	w := newWorld(t)
-	// Each answer begins with a command that is allowed: it must not count either.
+	// Each response starts with an allowed command, which must not be applied either.
 	access := func(patches string) string {
 		return `{"commands":[{"type":"com.svc.access.patch","value":[{"op":"add","path":"/claims/fine","value":1}]},` +
 			`{"type":"com.svc.access.patch","value":` + patches + `}]}`
@@ -142,33 +142,33 @@ func TestTransformTokens_RejectsForbiddenCommands(t *testing.T) {
 		return access(fmt.Sprintf(`[{"op":%q,"path":%q,"value":%s}]`, op, path, value))
 	}
 	cases := map[string]struct{ answer, reason string }{
-		"an unknown command": {`{"commands":[{"type":"com.svc.assertion.patch","value":[]}]}`, "is no command for tokens"},
+		"an unknown command": {`{"commands":[{"type":"com.svc.assertion.patch","value":[]}]}`, "is not a command for tokens"},
 		"too many commands": {`{"commands":[` + strings.Repeat(`{"type":"com.svc.access.patch","value":[]},`, calls.MaxCommands) +
 			`{"type":"com.svc.access.patch","value":[]}]}`, "more than 100 commands"},
-		"a value that is no list":      {access(`{"op":"add"}`), "is no list of operations"},
-		"no value":                     {`{"commands":[{"type":"com.svc.access.patch"}]}`, "is no list of operations"},
-		"an operation without value":   {access(`[{"op":"add","path":"/claims/x"}]`), "has no value"},
-		"an unknown operation":         {one("move", "/claims/teams", `1`), "none of add, replace and remove"},
-		"an unknown one in an array":   {one("copy", "/claims/teams/0", `1`), "none of add, replace and remove"},
-		"replacing what is not there":  {one("replace", "/claims/x", `1`), "there is nothing at the path"},
-		"removing what is not there":   {one("remove", "/claims/x", `1`), "there is nothing at the path"},
-		"a path through nothing":       {one("add", "/claims/x/y", `1`), "there is nothing at the path"},
-		"a path through a text":        {one("add", "/claims/place/room/x", `1`), "no object and no array"},
-		"a position that is none":      {one("add", "/claims/teams/01", `1`), "no number"},
-		"a position behind the end":    {one("add", "/claims/teams/3", `1`), "there is nothing at the path"},
-		"replacing behind the end":     {one("replace", "/claims/teams/2", `1`), "there is nothing at the path"},
-		"all claims":                   {one("replace", "/claims", `{}`), "is no path of a claim"},
-		"a claim without a name":       {one("add", "/claims/", `1`), "is no path of a claim"},
-		"no path":                      {one("add", "", `1`), "is no path of a claim"},
-		"a path outside":               {one("replace", "/scopes/a/action", `"DENY"`), "is no path of a claim"},
-		"another part of the token":    {one("replace", "/token/lifetime", `{"expiration":600}`), "is no path of a claim"},
-		"a lifetime that is added":     {one("add", "/token/lifetime/expiration", `600`), "can only be replaced"},
-		"a lifetime that is too short": {one("replace", "/token/lifetime/expiration", `299`), "between 300 and 86400"},
-		"a lifetime that is too long":  {one("replace", "/token/lifetime/expiration", `86401`), "between 300 and 86400"},
-		"a lifetime that is a text":    {one("replace", "/token/lifetime/expiration", `"600"`), "a number of seconds"},
-		"a lifetime that is null":      {one("replace", "/token/lifetime/expiration", `null`), "a number of seconds"},
-		"a lifetime with a fraction":   {one("replace", "/token/lifetime/expiration", `600.5`), "a number of seconds"},
-		"a claim that is too large":    {one("add", "/claims/x", `"`+strings.Repeat("x", calls.MaxClaims)+`"`), "more than 16384 bytes"},
+		"a value that is not a list":      {access(`{"op":"add"}`), "must be a list of operations"},
+		"no value":                        {`{"commands":[{"type":"com.svc.access.patch"}]}`, "must be a list of operations"},
+		"an operation without value":      {access(`[{"op":"add","path":"/claims/x"}]`), "has no value"},
+		"an unknown operation":            {one("move", "/claims/teams", `1`), "must be add, replace or remove"},
+		"an unknown one in an array":      {one("copy", "/claims/teams/0", `1`), "must be add, replace or remove"},
+		"replacing an absent member":      {one("replace", "/claims/x", `1`), "the path does not exist"},
+		"removing an absent member":       {one("remove", "/claims/x", `1`), "the path does not exist"},
+		"a path through an absent member": {one("add", "/claims/x/y", `1`), "the path does not exist"},
+		"a path through a string":         {one("add", "/claims/place/room/x", `1`), "neither an object nor an array"},
+		"an index that is not a number":   {one("add", "/claims/teams/01", `1`), "not a number"},
+		"an index past the end":           {one("add", "/claims/teams/3", `1`), "the path does not exist"},
+		"replacing past the end":          {one("replace", "/claims/teams/2", `1`), "the path does not exist"},
+		"all claims":                      {one("replace", "/claims", `{}`), "is not the path of a claim"},
+		"a claim without a name":          {one("add", "/claims/", `1`), "is not the path of a claim"},
+		"no path":                         {one("add", "", `1`), "is not the path of a claim"},
+		"a path outside":                  {one("replace", "/scopes/a/action", `"DENY"`), "is not the path of a claim"},
+		"another part of the token":       {one("replace", "/token/lifetime", `{"expiration":600}`), "is not the path of a claim"},
+		"a lifetime that is added":        {one("add", "/token/lifetime/expiration", `600`), "can only be replaced"},
+		"a lifetime that is too short":    {one("replace", "/token/lifetime/expiration", `299`), "between 300 and 86400"},
+		"a lifetime that is too long":     {one("replace", "/token/lifetime/expiration", `86401`), "between 300 and 86400"},
+		"a lifetime that is a string":     {one("replace", "/token/lifetime/expiration", `"600"`), "a whole number of seconds"},
+		"a lifetime that is null":         {one("replace", "/token/lifetime/expiration", `null`), "a whole number of seconds"},
+		"a lifetime with a fraction":      {one("replace", "/token/lifetime/expiration", `600.5`), "a whole number of seconds"},
+		"a claim that is too large":       {one("add", "/claims/x", `"`+strings.Repeat("x", calls.MaxClaims)+`"`), "more than 16384 bytes"},
 		"claims that are too large": {
 			access("[" + strings.Repeat(fmt.Sprintf(`{"op":"add","path":"/claims/teams/-","value":%q},`, strings.Repeat("x", 1000)), 17) +
 				`{"op":"add","path":"/claims/x","value":1}]`), "more than 16384 bytes"},
@@ -178,7 +178,7 @@ func TestTransformTokens_RejectsForbiddenCommands(t *testing.T) {
 		"far too deep": {one("add", "/claims/x", strings.Repeat("[", 9000)+strings.Repeat("]", 9000)), "nested more than 16 deep"},
 		"claims that become too deep": {access(`[{"op":"add","path":"/claims/x","value":{"y":[]}},{"op":"add","path":"/claims/x/y/-",` +
 			`"value":` + strings.Repeat(`{"z":`, 13) + `[]` + strings.Repeat(`}`, 13) + `}]`), "nested more than 16 deep"},
-		"a denial beside commands": {strings.Replace(one("add", "/claims/x", `1`), `{`, `{"error":{"errorSummary":"not today"},`, 1),
+		"an error next to commands": {strings.Replace(one("add", "/claims/x", `1`), `{`, `{"error":{"errorSummary":"not today"},`, 1),
 			"not today"},
 	}
 	for _, name := range calls.FixedClaims() {
@@ -254,7 +254,7 @@ func FuzzCommands(f *testing.F) {
 	f.Fuzz(func(t *testing.T, answer string) {
 		before := tokens()
 		after, err := calls.Follow([]byte(answer), before)
-		require.Empty(t, cmp.Diff(tokens(), before), "what was given stays")
+		require.Empty(t, cmp.Diff(tokens(), before), "the given tokens are not modified")
 		if err != nil {
 			return
 		}

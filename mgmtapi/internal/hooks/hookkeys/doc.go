@@ -1,5 +1,5 @@
-// Package hookkeys serves the hook keys: the key pairs with which inline hooks authenticate where they get their access tokens.
+// Package hookkeys serves the hook keys: the key pairs that inline hooks use to authenticate at the token endpoints of their OAuth servers.
 //
-// Who uses a key is said by the inline hooks; what is signed with it is the matter of mgmtapi/internal/hooks/calls. The private half never
-// leaves the store in clear.
+// The configuration of an inline hook names its key; package mgmtapi/internal/hooks/calls signs with it. The private key is stored
+// encrypted only.
 package hookkeys

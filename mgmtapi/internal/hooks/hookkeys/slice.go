@@ -16,9 +16,9 @@ import (
 
 // Options configure the slice.
 type Options struct {
-	// Secrets seals the private halves.
+	// Secrets encrypts the private keys.
 	Secrets seal.Secrets
-	// KeySource generates the key pairs. Default: that of package signkey.
+	// KeySource generates the key pairs. Default: the source of package signkey.
 	KeySource signkey.Source
 }
 
@@ -46,19 +46,19 @@ func (s *Slice) Routes() []rest.Route {
 	read, write := []string{"svc.inlineHooks.read"}, []string{"svc.inlineHooks.manage"}
 	return []rest.Route{
 		rest.Op[createRequest, HookKey]{
-			ID: "createHookKey", Route: "POST " + root, Tag: tag, Scopes: write, Summary: "Makes a key pair", Do: s.create,
+			ID: "createHookKey", Route: "POST " + root, Tag: tag, Scopes: write, Summary: "Creates a key pair", Do: s.create,
 		},
 		rest.Op[struct{}, rest.Page[HookKey]]{
-			ID: "listHookKeys", Route: "GET " + root, Tag: tag, Scopes: read, Summary: "Lists all hook keys, without their public halves",
+			ID: "listHookKeys", Route: "GET " + root, Tag: tag, Scopes: read, Summary: "Lists all hook keys, without their public keys",
 			Do: s.list,
 		},
 		rest.Op[getRequest, HookKeyOrPublic]{
 			ID: "getHookKey", Route: "GET " + one, Tag: tag, Scopes: read,
-			Summary: "Reads a hook key by its id, or the public half alone by its key id", Find: s.findForGet, Do: s.get,
+			Summary: "Reads a hook key by its id, or the public key alone by its key id", Find: s.findForGet, Do: s.get,
 		},
 		rest.Op[publicRequest, HookPublicKey]{
 			ID: "getPublicKey", Route: "GET " + root + "/public/{keyId}", Tag: tag, Scopes: read,
-			Summary: "Reads the public half of a hook key", Find: s.findPublic, Do: s.public,
+			Summary: "Reads the public key of a hook key", Find: s.findPublic, Do: s.public,
 		},
 		rest.Op[replaceRequest, HookKey]{
 			ID: "replaceHookKey", Route: "PUT " + one, Tag: tag, Scopes: write, Summary: "Renames a hook key",
@@ -71,34 +71,34 @@ func (s *Slice) Routes() []rest.Route {
 	}
 }
 
-// HookKey is a hook key on the wire.
+// HookKey is a hook key in JSON.
 type HookKey struct {
 	ID          string         `json:"id" readOnly:"true" doc:"Id of the key."`
-	KeyID       string         `json:"keyId" readOnly:"true" doc:"Name of the public half, as the kid of what the key signs."`
+	KeyID       string         `json:"keyId" readOnly:"true" doc:"Id of the public key, which is the kid of signatures."`
 	Name        string         `json:"name" readOnly:"true" doc:"Name of the key."`
 	IsUsed      bool           `json:"isUsed" readOnly:"true" doc:"Whether an inline hook uses the key."`
-	Created     rest.Time      `json:"created" readOnly:"true" doc:"When the key was made."`
+	Created     rest.Time      `json:"created" readOnly:"true" doc:"When the key was created."`
 	LastUpdated rest.Time      `json:"lastUpdated" readOnly:"true" doc:"When the key was last changed."`
-	Embedded    *HookPublicKey `json:"_embedded,omitempty" readOnly:"true" doc:"The public half. Not part of lists."`
+	Embedded    *HookPublicKey `json:"_embedded,omitempty" readOnly:"true" doc:"The public key. Not part of lists."`
 }
 
-// HookPublicKey is the public half of a hook key (RFC 7517, RFC 7518 section 6.3.1).
+// HookPublicKey is the public key of a hook key (RFC 7517, RFC 7518 section 6.3.1).
 type HookPublicKey struct {
 	Kty string  `json:"kty" readOnly:"true" doc:"RSA."`
 	Alg string  `json:"alg" readOnly:"true" doc:"RSA."`
 	Kid string  `json:"kid" readOnly:"true" doc:"The key id."`
-	Use *string `json:"use" readOnly:"true" doc:"Not said."`
+	Use *string `json:"use" readOnly:"true" doc:"Always null."`
 	E   string  `json:"e" readOnly:"true" doc:"Exponent."`
 	N   string  `json:"n" readOnly:"true" doc:"Modulus."`
 }
 
-// HookKeyOrPublic is what one path shows: a key for its id, the public half for the key id.
+// HookKeyOrPublic is the response of one path: a key for its id, the public key for the key id.
 type HookKeyOrPublic struct{ shown any }
 
-// MarshalJSON writes what is shown.
+// MarshalJSON writes the key or the public key.
 func (k HookKeyOrPublic) MarshalJSON() ([]byte, error) { return json.Marshal(k.shown) }
 
-// OpenAPISchema describes both.
+// OpenAPISchema describes both forms.
 func (HookKeyOrPublic) OpenAPISchema() *openapi3.Schema {
 	schema := openapi3.NewSchema()
 	for _, name := range []string{"HookKey", "HookPublicKey"} {
@@ -107,7 +107,7 @@ func (HookKeyOrPublic) OpenAPISchema() *openapi3.Schema {
 	return schema
 }
 
-// algorithm is what a public half says of its use: RSA, and no more.
+// algorithm is the alg member of public keys: only the family, RSA.
 const algorithm = "RSA"
 
 func publicHalf(k *model.HookKey) (HookPublicKey, error) {
@@ -115,7 +115,7 @@ func publicHalf(k *model.HookKey) (HookPublicKey, error) {
 	return HookPublicKey{Kty: jwk.Kty, Alg: algorithm, Kid: k.KeyID, E: jwk.E, N: jwk.N}, err
 }
 
-// render shows a key without its public half.
+// render returns a key without its public key.
 func (s *Slice) render(ctx context.Context, q docstore.Reader, doc docstore.Doc[model.HookKey]) (HookKey, error) {
 	used, err := s.HookKeyUsed(ctx, q, doc.ID)
 	return HookKey{
@@ -124,7 +124,7 @@ func (s *Slice) render(ctx context.Context, q docstore.Reader, doc docstore.Doc[
 	}, err
 }
 
-// renderWhole shows a key with its public half.
+// renderWhole returns a key with its public key.
 func (s *Slice) renderWhole(ctx context.Context, q docstore.Reader, doc docstore.Doc[model.HookKey]) (HookKey, error) {
 	out, err := s.render(ctx, q, doc)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *Slice) renderWhole(ctx context.Context, q docstore.Reader, doc docstore
 	return out, err
 }
 
-// target is the hook key that a path names by its id.
+// target is the hook key in a path, by its id.
 type target struct {
 	ID string `path:"id" doc:"Id of the key."`
 
@@ -149,7 +149,7 @@ func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err err
 	return rest.Missing(err, kind, t.ID)
 }
 
-// findByKeyID finds a key by the name of its public half.
+// findByKeyID finds a key by the key id of its public key.
 func (s *Slice) findByKeyID(ctx context.Context, keyID string) (docstore.Doc[model.HookKey], error) {
 	page, err := s.HookKeys.Query(ctx, s.Store.Reader(),
 		docstore.Query[model.HookKey]{Where: docstore.Eq(model.HookKeyByKeyID, keyID), Limit: 1})
@@ -164,7 +164,7 @@ func (s *Slice) findByKeyID(ctx context.Context, keyID string) (docstore.Doc[mod
 
 type getRequest struct {
 	ID     string `path:"id" doc:"Id of the key, or its key id."`
-	Expand string `query:"expand" doc:"publickey; the public half is shown in any case."`
+	Expand string `query:"expand" doc:"publickey. Has no effect: the public key is always included."`
 
 	found    docstore.Doc[model.HookKey]
 	byPublic bool

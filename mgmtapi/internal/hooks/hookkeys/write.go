@@ -10,10 +10,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/signkey"
 )
 
-// MaxKeys is how many hook keys there can be.
+// MaxKeys is the maximum number of hook keys.
 const MaxKeys = 50
 
-// HookKeyInput is what callers give of a hook key. What is read-only is ignored, so that a key can be sent back as it was read.
+// HookKeyInput is the body of a hook key. Read-only members are ignored, so that a key can be sent back as it was read.
 type HookKeyInput struct {
 	Name string `json:"name" required:"true" max:"255" doc:"Name of the key."`
 }
@@ -23,7 +23,7 @@ type createRequest struct {
 }
 
 func (s *Slice) create(ctx context.Context, r *createRequest) (out HookKey, err error) {
-	if err := s.room(ctx, s.Store.Reader(), r.Body.Name); err != nil { // a key takes long to make
+	if err := s.checkCapacity(ctx, s.Store.Reader(), r.Body.Name); err != nil { // before the slow generation of a key
 		return HookKey{}, err
 	}
 	id, keyID := model.NewID(model.KindHookKey), model.NewUUID()
@@ -32,7 +32,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (out HookKey, err 
 		return HookKey{}, err
 	}
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.room(ctx, tx, r.Body.Name); err != nil {
+		if err := s.checkCapacity(ctx, tx, r.Body.Name); err != nil {
 			return err
 		}
 		doc, err := s.HookKeys.Insert(ctx, tx, id, model.HookKey{Name: r.Body.Name, KeyID: keyID, Key: key})
@@ -48,8 +48,8 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (out HookKey, err 
 	return out, err
 }
 
-// room says what keeps another key from being made.
-func (s *Slice) room(ctx context.Context, q docstore.Reader, name string) error {
+// checkCapacity returns an error if another key with the name cannot be created.
+func (s *Slice) checkCapacity(ctx context.Context, q docstore.Reader, name string) error {
 	n, err := s.HookKeys.Count(ctx, q, nil)
 	if err != nil {
 		return err

@@ -19,71 +19,71 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Bounds of a channel.
+// Limits of a channel.
 const (
 	maxURL = 1024 // characters
-	// MaxHeaders is how many headers of its own a hook can have.
+	// MaxHeaders is the maximum number of headers configured for a hook.
 	MaxHeaders = 50
 )
 
-// authHeader is the only type of authentication schemes.
+// authHeader is the only type of authentication scheme.
 const authHeader = "HEADER"
 
-// ChannelInput is a channel as callers send it.
+// ChannelInput is a channel in a request.
 type ChannelInput struct {
-	Type    string       `json:"type" empty:"absent" enum:"HTTP,OAUTH" doc:"HTTP or OAUTH. Defaults to HTTP."`
-	Version string       `json:"version" empty:"absent" enum:"1.0.0" doc:"1.0.0, which is the default."`
-	Config  *ConfigInput `json:"config" doc:"The endpoint and how calls authenticate."`
+	Type    string       `json:"type" empty:"absent" enum:"HTTP,OAUTH" doc:"HTTP or OAUTH. Default: HTTP."`
+	Version string       `json:"version" empty:"absent" enum:"1.0.0" doc:"1.0.0. Default: 1.0.0."`
+	Config  *ConfigInput `json:"config" doc:"The endpoint and the authentication of calls."`
 }
 
-// ConfigInput is the configuration of a channel as callers send it. What is absent in an update stays as it is.
+// ConfigInput is the configuration of a channel in a request. In an update, absent members are not modified.
 type ConfigInput struct {
 	URI        string           `json:"uri" empty:"absent" doc:"The endpoint, an https URL of at most 1024 characters."`
-	Method     string           `json:"method" empty:"absent" enum:"POST" doc:"POST, which is the default."`
-	Headers    *[]HookHeader    `json:"headers" doc:"Headers that go with each call."`
+	Method     string           `json:"method" empty:"absent" enum:"POST" doc:"POST. Default: POST."`
+	Headers    *[]HookHeader    `json:"headers" doc:"Headers of each call."`
 	AuthScheme *AuthSchemeInput `json:"authScheme" doc:"A header with a secret, for HTTP channels."`
 	AuthType   string           `json:"authType" empty:"absent"`
-	TokenURL   string           `json:"tokenUrl" empty:"absent" doc:"Where it gets them, an https URL."`
-	ClientID   string           `json:"clientId" empty:"absent" max:"1024" doc:"As which client."`
+	TokenURL   string           `json:"tokenUrl" empty:"absent" doc:"Token endpoint of the OAuth server, an https URL."`
+	ClientID   string           `json:"clientId" empty:"absent" max:"1024" doc:"Client id at the token endpoint."`
 
 	Secret string `json:"clientSecret" empty:"absent" max:"4096" writeOnly:"true" doc:"The secret of the client, for client_secret_post."`
 
-	Scope     *string `json:"scope" max:"1024" doc:"For which scopes."`
+	Scope     *string `json:"scope" max:"1024" doc:"Scopes of the token request."`
 	HookKeyID string  `json:"hookKeyId" empty:"absent" doc:"Id of the hook key that signs, for private_key_jwt."`
 }
 
 // MoreTags implements rest.Described.
 func (ConfigInput) MoreTags() map[string]reflect.StructTag {
 	return map[string]reflect.StructTag{
-		"authType": `enum:"client_secret_post,private_key_jwt" doc:"How an OAUTH channel gets its access tokens. Default: ` +
+		"authType": `enum:"client_secret_post,private_key_jwt" doc:"Client authentication of an OAUTH channel at the token endpoint. Default: ` +
 			`client_secret_post."`,
 	}
 }
 
-// AuthSchemeInput is a header with a secret as callers send it.
+// AuthSchemeInput is a header with a secret in a request.
 type AuthSchemeInput struct {
-	Type  string `json:"type" empty:"absent" enum:"HEADER" doc:"HEADER, which is the default."`
+	Type  string `json:"type" empty:"absent" enum:"HEADER" doc:"HEADER. Default: HEADER."`
 	Key   string `json:"key" empty:"absent" max:"256" doc:"Name of the header."`
 	Value string `json:"value" empty:"absent" max:"4096" writeOnly:"true" doc:"The secret."`
 }
 
-// Where members stand in a body.
+// The paths of members in a body.
 const (
 	inConfig     = "channel.config."
 	inAuthScheme = inConfig + "authScheme"
 )
 
-// given are secrets in clear that are still to be sealed.
+// given are plaintext secrets that must still be encrypted.
 type given struct{ authValue, clientSecret string }
 
-// merge puts what is sent into a channel and checks the whole. The secrets of the channel stay where none are sent.
+// merge applies a request to a channel and validates the result. Secrets absent from the request are not modified.
 func (s *Slice) merge(ctx context.Context, q docstore.Reader, c model.HookChannel, in *ChannelInput,
 	causes *rest.Causes) (model.HookChannel, given, error) {
 	if in == nil {
 		return c, given{}, nil
 	}
 	if kind := model.HookChannelType(in.Type); kind != "" && kind != c.Type {
-		c = model.HookChannel{Type: kind} // nothing of one type is of use for the other
+		c = model.HookChannel{Type: kind} // settings of one type do not apply to the other
 	}
 	if c.Type == "" {
 		c.Type = model.HookHTTP
@@ -168,13 +168,13 @@ func (s *Slice) mergeOAuth(ctx context.Context, q docstore.Reader, c *model.Hook
 	if c.AuthType == model.HookPrivateKey {
 		c.SealedClientSecret = ""
 		if in.Secret != "" {
-			causes.Add(inConfig+"clientSecret", "There is no secret with %s", model.HookPrivateKey)
+			causes.Add(inConfig+"clientSecret", "A secret is not allowed with %s", model.HookPrivateKey)
 		}
 		return given{}, s.checkKey(ctx, q, c.HookKey, causes)
 	}
 	c.HookKey = ""
 	if in.HookKeyID != "" {
-		causes.Add(inConfig+"hookKeyId", "There is no hook key with %s", model.HookClientSecret)
+		causes.Add(inConfig+"hookKeyId", "A hook key is not allowed with %s", model.HookClientSecret)
 	}
 	if in.Secret == "" && c.SealedClientSecret == "" {
 		causes.Blank(inConfig + "clientSecret")
@@ -189,13 +189,13 @@ func (s *Slice) checkKey(ctx context.Context, q docstore.Reader, id string, caus
 	}
 	_, err := s.HookKeys.Get(ctx, q, id)
 	if errors.Is(err, docstore.ErrNotFound) {
-		causes.Add(inConfig+"hookKeyId", "There is no hook key with this id")
+		causes.Add(inConfig+"hookKeyId", "Unknown hook key id")
 		return nil
 	}
 	return err
 }
 
-// checkURL checks the address of an endpoint.
+// checkURL validates the URL of an endpoint.
 func checkURL(member, text string, causes *rest.Causes) {
 	u, err := url.Parse(text)
 	switch {
@@ -217,18 +217,18 @@ func validPort(port string) bool {
 	return port == "" || err == nil && n > 0
 }
 
-// ownHeaders are those that the service writes itself, or that say how a message is read.
+// ownHeaders are set by the service, or define the framing of the message.
 var ownHeaders = []string{
 	"Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Expect", "Host", "Te", "Trailer",
 	"Transfer-Encoding", "Upgrade",
 }
 
 const (
-	textHeaderName  = "The value is no name of a header that can be sent"
-	textHeaderValue = "The value must be visible text"
+	textHeaderName  = "The value is not the name of an allowed header"
+	textHeaderValue = "The value must not contain control characters"
 )
 
-// checkHeaders checks the headers of a channel's own.
+// checkHeaders validates the configured headers of a channel.
 func checkHeaders(c *model.HookChannel, causes *rest.Causes) {
 	if len(c.Headers) > MaxHeaders {
 		causes.Add(inConfig+"headers", "There can be at most %d headers", MaxHeaders)
@@ -241,11 +241,11 @@ func checkHeaders(c *model.HookChannel, causes *rest.Causes) {
 	for i, h := range c.Headers {
 		at, name := inConfig+"headers["+strconv.Itoa(i)+"]", http.CanonicalHeaderKey(h.Key)
 		switch {
-		case h.Key == "" || h.Value == "": // the tags have said so
+		case h.Key == "" || h.Value == "": // the tags have reported this
 		case !httpguts.ValidHeaderFieldName(h.Key) || slices.Contains(ownHeaders, name):
 			causes.Add(at+".key", "%s", textHeaderName)
 		case seen[name]:
-			causes.Add(at+".key", "The header is that of the authentication, or comes twice")
+			causes.Add(at+".key", "The header is the authentication header, or is repeated")
 		case !httpguts.ValidHeaderFieldValue(h.Value):
 			causes.Add(at+".value", "%s", textHeaderValue)
 		}
@@ -253,7 +253,7 @@ func checkHeaders(c *model.HookChannel, causes *rest.Causes) {
 	}
 }
 
-// seal keeps the secrets that were given.
+// seal encrypts the given secrets and stores them in the channel.
 func (s *Slice) seal(id string, c *model.HookChannel, secrets given) (err error) {
 	if secrets.authValue != "" {
 		if c.SealedAuthValue, err = s.secrets.Seal(secrets.authValue, model.HookAuthValueBinding(id)); err != nil {

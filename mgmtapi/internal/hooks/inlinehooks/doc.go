@@ -1,5 +1,5 @@
-// Package inlinehooks serves the inline hooks: endpoints outside that are registered to be asked while something is decided here.
+// Package inlinehooks serves the inline hooks: external endpoints that the service calls while it makes a decision.
 //
-// How an endpoint is called and what is done with its answer is the matter of mgmtapi/internal/hooks/calls. What is a secret in a channel is
-// written only: it is stored sealed and never shown again.
+// Package mgmtapi/internal/hooks/calls calls the endpoints and applies their responses. The secrets of a channel are write-only: they are
+// stored encrypted and never returned.
 package inlinehooks

@@ -14,15 +14,15 @@ import (
 )
 
 func (s *Slice) activate(ctx context.Context, t *target) (InlineHook, error) {
-	return s.enter(ctx, t, model.HookActive, audit.HookActivate)
+	return s.setStatus(ctx, t, model.HookActive, audit.HookActivate)
 }
 
 func (s *Slice) deactivate(ctx context.Context, t *target) (InlineHook, error) {
-	return s.enter(ctx, t, model.HookInactive, audit.HookDeactivate)
+	return s.setStatus(ctx, t, model.HookInactive, audit.HookDeactivate)
 }
 
-// enter changes the status. A hook that has it already stays as it is.
-func (s *Slice) enter(ctx context.Context, t *target, status model.HookStatus, event audit.Type) (out InlineHook, err error) {
+// setStatus sets the status. A hook that already has the status is not modified.
+func (s *Slice) setStatus(ctx context.Context, t *target, status model.HookStatus, event audit.Type) (out InlineHook, err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.find(ctx, tx, t); err != nil {
 			return err
@@ -79,7 +79,7 @@ func (s *Slice) execute(ctx context.Context, r *executeRequest) (json.RawMessage
 	}
 	answer, err := s.caller.Execute(ctx, r.found, r.Body)
 	if failure, ok := errors.AsType[*calls.CallError](err); ok {
-		return nil, failed(failure)
+		return nil, callFailed(failure)
 	}
 	if err != nil {
 		return nil, err
@@ -90,8 +90,8 @@ func (s *Slice) execute(ctx context.Context, r *executeRequest) (json.RawMessage
 	return answer.Body, nil
 }
 
-// failed is what a caller is told of an endpoint that gave no good answer.
-func failed(f *calls.CallError) error {
+// callFailed returns the API error for an endpoint without a usable response.
+func callFailed(f *calls.CallError) error {
 	if !f.Answered() {
 		return rest.Fail(rest.CodeHookTimeout, fmt.Sprintf("uri: %s %s", f.Where, f.Text), fmt.Sprintf("attempts: %d", f.Attempts))
 	}

@@ -16,7 +16,7 @@ import (
 
 // Options configure the slice.
 type Options struct {
-	// Secrets seals the secrets of channels.
+	// Secrets encrypts the secrets of channels.
 	Secrets seal.Secrets
 	// Caller calls the endpoints.
 	Caller *calls.Caller
@@ -46,11 +46,11 @@ func (s *Slice) Routes() []rest.Route {
 	read, write := []string{"svc.inlineHooks.read"}, []string{"svc.inlineHooks.manage"}
 	return []rest.Route{
 		rest.Op[createRequest, InlineHook]{
-			ID: "createInlineHook", Route: "POST " + root, Tag: tag, Scopes: write, Summary: "Registers an inline hook, which is active then",
+			ID: "createInlineHook", Route: "POST " + root, Tag: tag, Scopes: write, Summary: "Registers an inline hook and activates it",
 			Check: s.checkCreate, Do: s.create,
 		},
 		rest.Op[listRequest, rest.Page[InlineHook]]{
-			ID: "listInlineHooks", Route: "GET " + root, Tag: tag, Scopes: read, Summary: "Lists the inline hooks, all or those of a type",
+			ID: "listInlineHooks", Route: "GET " + root, Tag: tag, Scopes: read, Summary: "Lists the inline hooks, optionally those of one type",
 			Do: s.list,
 		},
 		rest.Op[target, InlineHook]{
@@ -59,11 +59,11 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[replaceRequest, InlineHook]{
 			ID: "replaceInlineHook", Route: "PUT " + one, Tag: tag, Scopes: write,
-			Summary: "Replaces an inline hook; secrets that are not given stay",
+			Summary: "Replaces an inline hook; absent secrets are not modified",
 			Find:    lookup.In(s.Store, s.find, (*replaceRequest).self), Check: s.checkReplace, Do: s.replace,
 		},
 		rest.Op[updateRequest, InlineHook]{
-			ID: "updateInlineHook", Route: "POST " + one, Tag: tag, Scopes: write, Summary: "Changes what is given of an inline hook",
+			ID: "updateInlineHook", Route: "POST " + one, Tag: tag, Scopes: write, Summary: "Changes the given members of an inline hook",
 			Find: lookup.In(s.Store, s.find, (*updateRequest).self), Check: s.checkUpdate, Do: s.update,
 		},
 		rest.Op[target, rest.NoContent]{
@@ -72,63 +72,63 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[target, InlineHook]{
 			ID: "activateInlineHook", Route: "POST " + one + "/lifecycle/activate", Tag: tag, Scopes: write,
-			Summary: "Lets an inline hook be called",
+			Summary: "Activates an inline hook",
 			Find:    lookup.In(s.Store, s.find, (*target).self), Do: s.activate,
 		},
 		rest.Op[target, InlineHook]{
 			ID: "deactivateInlineHook", Route: "POST " + one + "/lifecycle/deactivate", Tag: tag, Scopes: write,
-			Summary: "Stops an inline hook from being called",
+			Summary: "Deactivates an inline hook",
 			Find:    lookup.In(s.Store, s.find, (*target).self), Do: s.deactivate,
 		},
 		rest.Op[executeRequest, json.RawMessage]{
 			ID: "executeInlineHook", Route: "POST " + one + "/execute", Tag: tag, Scopes: write,
 			Summary:     "Calls the endpoint of an inline hook as a test",
-			Description: "The body is posted as it is, and what is answered is returned. It has no other effect.",
+			Description: "The body is posted unchanged, and the response is returned. It has no other effect.",
 			Find:        lookup.In(s.Store, s.find, (*executeRequest).self), Do: s.execute,
 		},
 	}
 }
 
-// InlineHook is an inline hook on the wire.
+// InlineHook is an inline hook in JSON.
 type InlineHook struct {
 	ID          string      `json:"id" readOnly:"true" doc:"Id of the hook."`
 	Status      string      `json:"status" readOnly:"true" doc:"ACTIVE or INACTIVE."`
 	Name        string      `json:"name" readOnly:"true" doc:"Name of the hook."`
-	Type        string      `json:"type" readOnly:"true" doc:"What the hook is asked about."`
+	Type        string      `json:"type" readOnly:"true" doc:"Type of the hook: the decision that it is called for."`
 	Version     string      `json:"version" readOnly:"true" doc:"Version of the type."`
-	Channel     HookChannel `json:"channel" readOnly:"true" doc:"How the endpoint is called."`
+	Channel     HookChannel `json:"channel" readOnly:"true" doc:"Endpoint and authentication of calls."`
 	Created     rest.Time   `json:"created" readOnly:"true" doc:"When the hook was registered."`
 	LastUpdated rest.Time   `json:"lastUpdated" readOnly:"true" doc:"When the hook was last changed."`
-	Links       rest.Links  `json:"_links" readOnly:"true" doc:"What can be done with the hook."`
+	Links       rest.Links  `json:"_links" readOnly:"true" doc:"Links to the operations on the hook."`
 }
 
-// HookChannel is a channel on the wire.
+// HookChannel is a channel in JSON.
 type HookChannel struct {
 	Type    string     `json:"type" readOnly:"true" doc:"HTTP or OAUTH."`
 	Version string     `json:"version" readOnly:"true" doc:"Version of the channel."`
-	Config  HookConfig `json:"config" readOnly:"true" doc:"The endpoint and how calls authenticate, without secrets."`
+	Config  HookConfig `json:"config" readOnly:"true" doc:"The endpoint and the authentication of calls, without secrets."`
 }
 
-// HookConfig is the configuration of a channel on the wire.
+// HookConfig is the configuration of a channel in JSON.
 type HookConfig struct {
 	URI        string          `json:"uri" readOnly:"true" doc:"The endpoint."`
 	Method     string          `json:"method" readOnly:"true" doc:"POST."`
-	Headers    []HookHeader    `json:"headers" readOnly:"true" doc:"Headers that go with each call."`
-	AuthScheme *HookAuthScheme `json:"authScheme" readOnly:"true" doc:"The header with the secret. Of HTTP channels only."`
-	AuthType   string          `json:"authType,omitempty" readOnly:"true" doc:"How an OAUTH channel gets its access tokens."`
-	TokenURL   string          `json:"tokenUrl,omitempty" readOnly:"true" doc:"Where it gets them."`
-	ClientID   string          `json:"clientId,omitempty" readOnly:"true" doc:"As which client."`
-	Scope      string          `json:"scope,omitempty" readOnly:"true" doc:"For which scopes."`
+	Headers    []HookHeader    `json:"headers" readOnly:"true" doc:"Headers of each call."`
+	AuthScheme *HookAuthScheme `json:"authScheme" readOnly:"true" doc:"The header with the secret. HTTP channels only."`
+	AuthType   string          `json:"authType,omitempty" readOnly:"true" doc:"Client authentication of an OAUTH channel."`
+	TokenURL   string          `json:"tokenUrl,omitempty" readOnly:"true" doc:"Token endpoint of the OAuth server."`
+	ClientID   string          `json:"clientId,omitempty" readOnly:"true" doc:"Client id at the token endpoint."`
+	Scope      string          `json:"scope,omitempty" readOnly:"true" doc:"Scopes of the token request."`
 	HookKeyID  string          `json:"hookKeyId,omitempty" readOnly:"true" doc:"Id of the hook key that signs for private_key_jwt."`
 }
 
-// HookHeader is a header that goes with each call.
+// HookHeader is a header of each call.
 type HookHeader struct {
 	Key   string `json:"key" required:"true" max:"256" doc:"Name of the header."`
 	Value string `json:"value" required:"true" max:"4096" doc:"Value of the header."`
 }
 
-// HookAuthScheme is the header with the secret, without the secret.
+// HookAuthScheme is the header of the secret, without the secret.
 type HookAuthScheme struct {
 	Type string `json:"type" readOnly:"true" doc:"HEADER."`
 	Key  string `json:"key" readOnly:"true" doc:"Name of the header."`
@@ -166,7 +166,7 @@ func render(ctx context.Context, doc docstore.Doc[model.InlineHook]) InlineHook 
 	return out
 }
 
-// target is the inline hook that a path names.
+// target is the inline hook in a path.
 type target struct {
 	ID string `path:"id" doc:"Id of the hook."`
 
@@ -185,7 +185,7 @@ func (s *Slice) get(ctx context.Context, t *target) (InlineHook, error) {
 }
 
 type listRequest struct {
-	Type string `query:"type" doc:"Only hooks of the type."`
+	Type string `query:"type" doc:"Lists only hooks of this type."`
 }
 
 // MoreTags implements rest.Described.

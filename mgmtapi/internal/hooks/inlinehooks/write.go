@@ -11,27 +11,28 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// MaxHooks is how many inline hooks there can be, of all types together.
+// MaxHooks is the maximum number of inline hooks of all types together.
 const MaxHooks = 50
 
-// InlineHookInput is an inline hook as callers send it. What is read-only is ignored, so that a hook can be sent back as it was read.
+// InlineHookInput is an inline hook in a request. Read-only members are ignored, so that a hook can be sent back as it was read.
 type InlineHookInput struct {
 	Name    string        `json:"name" empty:"absent" max:"255" doc:"Name of the hook."`
 	Type    string        `json:"type" empty:"absent"`
 	Version string        `json:"version" empty:"absent" enum:"1.0.0" doc:"1.0.0. It cannot be changed."`
-	Channel *ChannelInput `json:"channel" doc:"How the endpoint is called."`
+	Channel *ChannelInput `json:"channel" doc:"Endpoint and authentication of calls."`
 }
 
 // MoreTags implements rest.Described.
 func (InlineHookInput) MoreTags() map[string]reflect.StructTag {
 	return map[string]reflect.StructTag{
 		"type": `enum:"com.svc.oauth2.tokens.transform,com.svc.saml.tokens.transform,com.svc.import.transform,` +
-			`com.svc.user.pre-registration,com.svc.user.credential.password.import,com.svc.telephony.provider" doc:"What the hook is asked ` +
-			`about. It cannot be changed."`,
+			`com.svc.user.pre-registration,com.svc.user.credential.password.import,com.svc.telephony.provider" doc:"Type of the hook: the ` +
+			`decision that it is called ` +
+			`for. It cannot be changed."`,
 	}
 }
 
-// checkChange rejects what an existing hook cannot become.
+// checkChange rejects changes of read-only members of an existing hook.
 func (in *InlineHookInput) checkChange(old *model.InlineHook, causes *rest.Causes) {
 	if in.Name != "" && blank(in.Name) {
 		causes.Blank("name")
@@ -84,7 +85,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (out InlineHook, e
 		if n >= MaxHooks {
 			return rest.Invalid("inlineHooks", "There can be at most %d inline hooks", MaxHooks)
 		}
-		if err := s.keyStays(ctx, tx, &hook.Channel); err != nil {
+		if err := s.checkKeyExists(ctx, tx, &hook.Channel); err != nil {
 			return err
 		}
 		if hook.Turn, err = s.NextHookTurn(ctx, tx, hook.Type); err != nil {
@@ -100,8 +101,8 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (out InlineHook, e
 	return out, err
 }
 
-// keyStays refuses a hook key that has gone since the channel was checked.
-func (s *Slice) keyStays(ctx context.Context, tx *docstore.Tx, c *model.HookChannel) error {
+// checkKeyExists returns an error if the hook key was deleted since the channel was checked.
+func (s *Slice) checkKeyExists(ctx context.Context, tx *docstore.Tx, c *model.HookChannel) error {
 	if c.HookKey == "" {
 		return nil
 	}
@@ -117,7 +118,8 @@ type replaceRequest struct {
 	Body InlineHookInput `body:"required"`
 }
 
-// base returns what a replacement leaves of a channel: the secrets, if the channel authenticates in the same way at the same place.
+// base returns the initial channel of a replacement: the stored secrets, if the channel authenticates in the same way at the same endpoint,
+// otherwise an empty channel.
 func base(old model.HookChannel, in *ChannelInput) model.HookChannel {
 	kept := model.HookChannel{Type: old.Type}
 	if in == nil || in.Config == nil || moves(old, in) {
@@ -130,7 +132,7 @@ func base(old model.HookChannel, in *ChannelInput) model.HookChannel {
 	return kept
 }
 
-// patched returns what an update leaves of a channel: all but the secrets of a channel that moves.
+// patched returns the initial channel of an update: the stored channel, without the secrets if the endpoint moves.
 func patched(old model.HookChannel, in *ChannelInput) model.HookChannel {
 	if in != nil && in.Config != nil && moves(old, in) {
 		old.SealedAuthValue, old.SealedClientSecret = "", ""
@@ -138,8 +140,8 @@ func patched(old model.HookChannel, in *ChannelInput) model.HookChannel {
 	return old
 }
 
-// moves reports whether an endpoint of a channel moves to another scheme, host or port. The administrator who moves it need not know the
-// secrets that are sent there, directly or as an access token, and has to give them again.
+// moves reports whether an endpoint of a channel moves to another scheme, host or port. The administrator who moves it may not know the
+// secrets that are sent there, directly or as an access token, and must provide them again.
 func moves(old model.HookChannel, in *ChannelInput) bool {
 	elsewhere := func(to, from string) bool { return to != "" && !model.SameOrigin(to, from) }
 	return elsewhere(in.Config.URI, old.URI) || elsewhere(in.Config.TokenURL, old.TokenURL)
@@ -168,7 +170,7 @@ type updateRequest struct {
 	Body InlineHookInput `body:"required"`
 }
 
-// checkUpdate validates the hook as it will be.
+// checkUpdate validates the hook after the update.
 func (s *Slice) checkUpdate(ctx context.Context, r *updateRequest, causes *rest.Causes) error {
 	r.Body.checkChange(&r.found.Value, causes)
 	_, _, err := s.merge(ctx, s.Store.Reader(), patched(r.found.Value.Channel, r.Body.Channel), r.Body.Channel, causes)
@@ -179,7 +181,7 @@ func (s *Slice) update(ctx context.Context, r *updateRequest) (InlineHook, error
 	return s.write(ctx, &r.target, &r.Body, patched)
 }
 
-// write stores what a body makes of a hook. start is what the body is put into.
+// write applies a body to a hook and stores it. start returns the initial channel.
 func (s *Slice) write(ctx context.Context, t *target, in *InlineHookInput,
 	start func(model.HookChannel, *ChannelInput) model.HookChannel) (out InlineHook, err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {

@@ -12,23 +12,23 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/tokens"
 )
 
-// Claim is a claim on the wire.
+// Claim is a claim in JSON.
 type Claim struct {
 	ID     string       `json:"id" readOnly:"true" doc:"Id of the claim."`
 	Name   string       `json:"name" readOnly:"true" doc:"Name in the token."`
-	Status model.Status `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"Whether tokens have it."`
+	Status model.Status `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"ACTIVE or INACTIVE: whether tokens contain the claim."`
 
-	ClaimType string `json:"claimType" readOnly:"true" enum:"RESOURCE,IDENTITY" doc:"Whether it is in access tokens or in ID tokens."`
+	ClaimType string `json:"claimType" readOnly:"true" enum:"RESOURCE,IDENTITY" doc:"RESOURCE for access tokens, IDENTITY for ID tokens."`
 
-	ValueType  string          `json:"valueType" readOnly:"true" enum:"EXPRESSION,GROUPS,SYSTEM" doc:"What its value is."`
-	Value      string          `json:"value" readOnly:"true" doc:"Expression, or what the names of groups are compared with."`
-	Filter     string          `json:"group_filter_type,omitempty" readOnly:"true" doc:"How the names of groups are compared."`
-	Conditions ClaimConditions `json:"conditions" readOnly:"true" doc:"When it is there."`
+	ValueType  string          `json:"valueType" readOnly:"true" enum:"EXPRESSION,GROUPS,SYSTEM" doc:"Kind of the value."`
+	Value      string          `json:"value" readOnly:"true" doc:"Expression, or the value compared with the names of groups."`
+	Filter     string          `json:"group_filter_type,omitempty" readOnly:"true" doc:"Comparison for the names of groups."`
+	Conditions ClaimConditions `json:"conditions" readOnly:"true" doc:"Conditions for the claim."`
 
-	Always bool `json:"alwaysIncludeInToken" readOnly:"true" doc:"Whether ID tokens next to access tokens have it. Always true for RESOURCE."`
+	Always bool `json:"alwaysIncludeInToken" readOnly:"true" doc:"Whether ID tokens next to access tokens contain it. True for RESOURCE."`
 
-	System bool       `json:"system" readOnly:"true" doc:"Whether every server has it."`
-	Links  rest.Links `json:"_links" readOnly:"true" doc:"What can be done with the claim."`
+	System bool       `json:"system" readOnly:"true" doc:"Whether the claim is built in."`
+	Links  rest.Links `json:"_links" readOnly:"true" doc:"Links to the operations on the claim."`
 }
 
 // MoreTags implements rest.Described.
@@ -38,24 +38,24 @@ func (Claim) MoreTags() map[string]reflect.StructTag {
 	}
 }
 
-// ClaimConditions say when a claim is there.
+// ClaimConditions are the conditions for a claim in a token.
 type ClaimConditions struct {
-	Scopes []string `json:"scopes" doc:"Names of scopes, one of which must be granted. None for always."`
+	Scopes []string `json:"scopes" doc:"Names of scopes, one of which must be granted. Empty: always."`
 }
 
 // ClaimInput is the body of a new or replaced claim.
 type ClaimInput struct {
 	Name   string       `json:"name" max:"255" required:"true" doc:"Name in the token."`
-	Status model.Status `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"Whether tokens have it. A new one is ACTIVE."`
+	Status model.Status `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"Whether tokens contain the claim. Default: ACTIVE."`
 
-	ClaimType string `json:"claimType" required:"true" enum:"RESOURCE,IDENTITY" doc:"Whether it is in access tokens or in ID tokens."`
+	ClaimType string `json:"claimType" required:"true" enum:"RESOURCE,IDENTITY" doc:"RESOURCE for access tokens, IDENTITY for ID tokens."`
 
-	ValueType string `json:"valueType" required:"true" enum:"EXPRESSION,GROUPS,SYSTEM" doc:"What its value is. Nothing new can be SYSTEM."`
+	ValueType string `json:"valueType" required:"true" enum:"EXPRESSION,GROUPS,SYSTEM" doc:"Kind of the value. A new claim cannot be SYSTEM."`
 
-	Value      string          `json:"value" max:"8192" required:"true" doc:"Expression, or what the names of groups are compared with."`
-	Filter     string          `json:"group_filter_type" empty:"absent" doc:"How the names of groups are compared; needed with GROUPS."`
-	Conditions ClaimConditions `json:"conditions" doc:"When it is there."`
-	Always     bool            `json:"alwaysIncludeInToken" doc:"Whether an ID token has it although an access token is issued with it."`
+	Value      string          `json:"value" max:"8192" required:"true" doc:"Expression, or the value compared with the names of groups."`
+	Filter     string          `json:"group_filter_type" empty:"absent" doc:"Comparison for the names of groups. Required for GROUPS."`
+	Conditions ClaimConditions `json:"conditions" doc:"Conditions for the claim."`
+	Always     bool            `json:"alwaysIncludeInToken" doc:"Whether ID tokens issued with an access token contain the claim."`
 }
 
 // MoreTags implements rest.Described.
@@ -73,7 +73,7 @@ func showClaim(ctx context.Context, server string, c *model.AuthClaim) Claim {
 	}
 }
 
-// applyClaim checks what was given and puts it into a claim.
+// applyClaim validates a body and applies it to a claim.
 func (s *Slice) applyClaim(ctx context.Context, q docstore.Reader, in *ClaimInput, server *model.AuthServer, c *model.AuthClaim) error {
 	var causes rest.Causes
 	next := *c
@@ -83,7 +83,7 @@ func (s *Slice) applyClaim(ctx context.Context, q docstore.Reader, in *ClaimInpu
 	next.Value = in.Value
 	if c.System {
 		if in.Name != c.Name || in.ClaimType != c.ClaimType || len(in.Conditions.Scopes) > 0 {
-			causes.Add("name", "Of a claim of the system only value and status can be changed")
+			causes.Add("name", "Only value and status of a built-in claim can be changed")
 		}
 	} else {
 		if tokens.Reserved(in.Name) || in.ClaimType == model.ClaimIdentity && tokens.ReservedIdentity(in.Name) {
@@ -121,7 +121,7 @@ func (s *Slice) applyClaim(ctx context.Context, q docstore.Reader, in *ClaimInpu
 	return nil
 }
 
-// sameClaim says whether two claims would be one in a token.
+// sameClaim reports whether two claims have the same place in a token.
 func sameClaim(a, b *model.AuthClaim) bool {
 	sorted := func(scopes []string) []string { return slices.Sorted(slices.Values(scopes)) }
 	return a.Name == b.Name && a.ClaimType == b.ClaimType && slices.Equal(sorted(a.Scopes), sorted(b.Scopes))
@@ -129,7 +129,7 @@ func sameClaim(a, b *model.AuthClaim) bool {
 
 type listClaimsRequest struct {
 	target
-	Include bool `query:"includeClaims" doc:"Changes nothing."`
+	Include bool `query:"includeClaims" doc:"No effect."`
 }
 
 func (s *Slice) listClaims(ctx context.Context, r *listClaimsRequest) ([]Claim, error) {
@@ -140,7 +140,7 @@ func (s *Slice) listClaims(ctx context.Context, r *listClaimsRequest) ([]Claim, 
 	return out, nil
 }
 
-// claimTarget is the claim that a path names.
+// claimTarget is the claim in a path.
 type claimTarget struct {
 	target
 	Claim string `path:"claimId" doc:"Id of the claim."`
@@ -177,7 +177,7 @@ func (s *Slice) createClaim(ctx context.Context, r *createClaimRequest) (Claim, 
 	c := model.AuthClaim{ID: model.NewID(model.KindAuthClaim), Status: model.Active}
 	err := s.change(ctx, &r.target, audit.ClaimCreate, func(tx *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
 		if len(server.Claims) >= maxClaims {
-			return nil, rest.Invalid("claims", "An authorization server has at most %d claims", maxClaims)
+			return nil, rest.Invalid("claims", "An authorization server can have at most %d claims", maxClaims)
 		}
 		if err := s.applyClaim(ctx, tx, &r.Body, server, &c); err != nil {
 			return nil, err

@@ -1,4 +1,5 @@
 // Package authservers serves the custom authorization servers: their settings, policies with rules, scopes, claims and signing keys.
 //
-// It says what tokens are to be like. They are issued by mgmtapi/internal/oauth/endpoints, and what became of them is served by mgmtapi/internal/oauth/grants.
+// These configure the tokens. Package mgmtapi/internal/oauth/endpoints issues the tokens, and package mgmtapi/internal/oauth/grants serves
+// the issued refresh tokens and consents.
 package authservers

@@ -10,14 +10,14 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/signkey"
 )
 
-// Key is a signing key on the wire.
+// Key is a signing key in JSON.
 type Key struct {
 	signkey.JWK
-	Status string     `json:"status" readOnly:"true" enum:"ACTIVE,NEXT,EXPIRED" doc:"Whether it signs, will sign, or has signed."`
-	Links  rest.Links `json:"_links" readOnly:"true" doc:"What can be done with the key."`
+	Status string     `json:"status" readOnly:"true" enum:"ACTIVE,NEXT,EXPIRED" doc:"NEXT becomes ACTIVE, ACTIVE becomes EXPIRED."`
+	Links  rest.Links `json:"_links" readOnly:"true" doc:"Links to the operations on the key."`
 }
 
-// statuses are the keys of a ring with their statuses, in the order in which they are listed.
+// statuses returns the keys of a ring with their statuses, in the order of lists.
 func statuses(ring model.KeyRing) [][2]string {
 	out := [][2]string{{"ACTIVE", ring.Active}, {"NEXT", ring.Next}}
 	if ring.Expired != "" {
@@ -58,7 +58,7 @@ func (s *Slice) listKeys(ctx context.Context, t *target) ([]Key, error) {
 	return s.showKeys(ctx, t.found.ID, ring)
 }
 
-// keyTarget is the key that a path names.
+// keyTarget is the key in a path.
 type keyTarget struct {
 	target
 	KID string `path:"kid" doc:"Id of the key."`
@@ -92,7 +92,7 @@ func (s *Slice) getKey(ctx context.Context, t *keyTarget) (Key, error) {
 type rotateRequest struct {
 	target
 	Body struct {
-		Use string `json:"use" doc:"What the key is for: sig."`
+		Use string `json:"use" doc:"Use of the key: sig."`
 	} `body:"required"`
 }
 
@@ -102,7 +102,7 @@ func (s *Slice) rotate(ctx context.Context, r *rotateRequest) ([]Key, error) {
 		e.Summary = "Api validation failed: rotateKeys"
 		return nil, e
 	}
-	// A rotation that is due needs no other one: this one starts the next period.
+	// If an automatic rotation is due, it is skipped: this rotation starts the next period.
 	var ring model.KeyRing
 	err := s.Update(ctx, func(tx *docstore.Tx) (err error) {
 		if err := s.find(ctx, tx, &r.target); err != nil {

@@ -11,23 +11,23 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// spot is the place of a part in the document of a server. Parts are policies, rules, scopes and claims.
+// spot is the position of a part in the document of a server. Parts are policies, rules, scopes and claims.
 type spot[T any] struct {
 	list *[]T
 	i    int
-	// parties are the targets of events about the part.
+	// parties returns the log targets of events about the part.
 	parties func(*T) []model.LogParty
 }
 
 func (p spot[T]) part() *T { return &(*p.list)[p.i] }
 
-// partTarget is the part that a path names.
+// partTarget is the part in a path.
 type partTarget[T any] interface {
 	base() *target
 	at(server *model.AuthServer) (spot[T], error)
 }
 
-// locate returns the place of the part that is matches. The error names the kind and the id of a part that does not exist.
+// locate returns the position of the part for which is returns true. The error names the kind and the id of a part that does not exist.
 func locate[T any](list *[]T, kind, id string, is func(*T) bool, parties func(*T) []model.LogParty) (spot[T], error) {
 	for i := range *list {
 		if is(&(*list)[i]) {
@@ -47,7 +47,7 @@ func findPart[T any](ctx context.Context, s *Slice, q docstore.Reader, t partTar
 	return err
 }
 
-// changePart has fn change a part of a server in a transaction, and logs the part that fn returns.
+// changePart changes a part of a server with fn in a transaction, and logs the part that fn returns.
 func changePart[T any](
 	ctx context.Context, s *Slice, t partTarget[T], event audit.Type,
 	fn func(tx *docstore.Tx, server *model.AuthServer, at spot[T]) (T, error),
@@ -65,7 +65,7 @@ func changePart[T any](
 	})
 }
 
-// replacePart has apply change a copy of the part, stores the copy, and moves it to its priority, if that is not 0.
+// replacePart changes a copy of the part with apply, stores the copy, and moves it to its priority, if that is not 0.
 func replacePart[T any](
 	ctx context.Context, s *Slice, t partTarget[T], event audit.Type, priority int,
 	apply func(tx *docstore.Tx, server *model.AuthServer, part *T) error,
@@ -83,19 +83,19 @@ func replacePart[T any](
 	})
 }
 
-// deletePart removes a part. A part of the system cannot be deleted: the error has the kind of part and the member of the request.
+// deletePart deletes a part. A built-in part cannot be deleted: the error has the kind of part and the member of the request.
 func deletePart[T any](ctx context.Context, s *Slice, t partTarget[T], event audit.Type, kind, member string, system func(*T) bool) error {
 	return changePart(ctx, s, t, event, func(_ *docstore.Tx, _ *model.AuthServer, at spot[T]) (T, error) {
 		part := *at.part()
 		if system(&part) {
-			return part, rest.Invalid(member, "A %s of the system cannot be deleted", kind)
+			return part, rest.Invalid(member, "A built-in %s cannot be deleted", kind)
 		}
 		*at.list = slices.Delete(*at.list, at.i, at.i+1)
 		return part, nil
 	})
 }
 
-// enterPart returns the operation that brings a part to a status. of returns the fields of a part for its status and its last change.
+// enterPart returns the operation that sets the status of a part. of returns the fields of a part for its status and its last change.
 func enterPart[T any, P partTarget[T]](
 	s *Slice, status model.Status, event audit.Type, of func(*T) (*model.Status, *time.Time),
 ) func(context.Context, P) (rest.NoContent, error) {

@@ -14,10 +14,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// policyType is the one type of policies.
+// policyType is the only type of policy.
 const policyType = "OAUTH_AUTHORIZATION_POLICY"
 
-// Bounds of a server, so that it stays one document of a decent size.
+// Limits of a server, which bound the size of its document.
 const (
 	maxPolicies = 50
 	maxRules    = 50 // of a policy
@@ -26,27 +26,27 @@ const (
 	maxNamed    = 100 // clients of a policy; users, groups or scopes of a rule
 )
 
-// Policy is a policy on the wire.
+// Policy is a policy in JSON.
 type Policy struct {
 	ID          string       `json:"id" readOnly:"true" doc:"Id of the policy."`
 	Type        string       `json:"type" readOnly:"true" enum:"OAUTH_AUTHORIZATION_POLICY" doc:"Always OAUTH_AUTHORIZATION_POLICY."`
-	Status      model.Status `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"Whether it is in force."`
+	Status      model.Status `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"Whether the policy is in force."`
 	Name        string       `json:"name" readOnly:"true" doc:"Name of the policy."`
-	Description string       `json:"description" readOnly:"true" doc:"What the policy is for."`
-	Priority    int          `json:"priority" readOnly:"true" doc:"Its place among the policies of the server, from 1."`
-	System      bool         `json:"system" readOnly:"true" doc:"Whether it was there from the start, and cannot be deleted."`
-	Conditions  PolicyPeople `json:"conditions" readOnly:"true" doc:"Whom it is for."`
-	Created     rest.Time    `json:"created" readOnly:"true" doc:"When the policy was made."`
+	Description string       `json:"description" readOnly:"true" doc:"Description of the policy."`
+	Priority    int          `json:"priority" readOnly:"true" doc:"Position among the policies of the server, from 1."`
+	System      bool         `json:"system" readOnly:"true" doc:"Whether the policy is built in and cannot be deleted."`
+	Conditions  PolicyPeople `json:"conditions" readOnly:"true" doc:"Clients that the policy applies to."`
+	Created     rest.Time    `json:"created" readOnly:"true" doc:"When the policy was created."`
 	LastUpdated rest.Time    `json:"lastUpdated" readOnly:"true" doc:"When the policy last changed."`
-	Links       rest.Links   `json:"_links" readOnly:"true" doc:"What can be done with the policy."`
+	Links       rest.Links   `json:"_links" readOnly:"true" doc:"Links to the operations on the policy."`
 }
 
-// PolicyPeople say whom a policy is for.
+// PolicyPeople are the clients that a policy applies to.
 type PolicyPeople struct {
 	Clients Included `json:"clients" doc:"Clients."`
 }
 
-// Included lists what a condition names.
+// Included lists the objects of a condition.
 type Included struct {
 	Include []string `json:"include" doc:"Names or ids."`
 }
@@ -55,11 +55,11 @@ type Included struct {
 type PolicyInput struct {
 	ID string `json:"id" empty:"absent" doc:"Id of the policy. A replacement must name it; a new policy receives one."`
 
-	Type string `json:"type" empty:"absent" enum:"OAUTH_AUTHORIZATION_POLICY" doc:"Always OAUTH_AUTHORIZATION_POLICY, which may be left out."`
+	Type string `json:"type" empty:"absent" enum:"OAUTH_AUTHORIZATION_POLICY" doc:"Always OAUTH_AUTHORIZATION_POLICY; may be omitted."`
 
-	Status      model.Status `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"Whether it is in force. A new one is."`
+	Status      model.Status `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"Whether the policy is in force. Default: ACTIVE."`
 	Name        string       `json:"name" max:"255" required:"true" doc:"Name of the policy."`
-	Description string       `json:"description" max:"1024" required:"true" doc:"What the policy is for."`
+	Description string       `json:"description" max:"1024" required:"true" doc:"Description of the policy."`
 	Priority    int          `json:"priority" min:"0" required:"true"`
 	Conditions  PolicyPeople `json:"conditions"`
 }
@@ -67,14 +67,14 @@ type PolicyInput struct {
 // MoreTags implements rest.Described.
 func (PolicyInput) MoreTags() map[string]reflect.StructTag {
 	return map[string]reflect.StructTag{
-		"priority": `doc:"Position among the policies, from 1. The other policies are renumbered. 0 appends a new policy and keeps the ` +
+		"priority": `doc:"Position among the policies, from 1. The other policies are renumbered. 0 appends a new policy and retains the ` +
 			`position of an existing one."`,
 		"conditions": `doc:"Clients that the policy applies to: ALL_CLIENTS or ids. A policy whose clients were deleted names none and ` +
 			`applies to no client."`,
 	}
 }
 
-// show renders the policy at a place.
+// showPolicy renders the policy at a position.
 func showPolicy(ctx context.Context, server string, at int, p *model.AuthPolicy) Policy {
 	url := func(segments ...string) string {
 		return rest.URL(ctx, append([]string{"api", "v1", "authorizationServers", server, "policies", p.ID}, segments...)...)
@@ -89,8 +89,8 @@ func showPolicy(ctx context.Context, server string, at int, p *model.AuthPolicy)
 	return out
 }
 
-// checkPolicy records the errors of a policy that its tags do not detect. A new policy names a client. A policy whose last client was
-// deleted names none, applies to no client, and can be sent back as it was read.
+// checkPolicy records the errors of a policy that its tags do not detect. A new policy must name a client. A policy whose last client was
+// deleted has none, applies to no client, and can be sent back as it was read.
 func (s *Slice) checkPolicy(ctx context.Context, q docstore.Reader, in *PolicyInput, isNew bool, causes *rest.Causes) error {
 	const member = "conditions.clients.include"
 	switch include := in.Conditions.Clients.Include; {
@@ -106,7 +106,7 @@ func (s *Slice) checkPolicy(ctx context.Context, q docstore.Reader, in *PolicyIn
 		}
 		_, err := s.FindOAuthClient(ctx, q, id)
 		if errors.Is(err, docstore.ErrNotFound) {
-			causes.Add(fmt.Sprintf("%s[%d]", member, i), "There is no client with the id %.100q", id)
+			causes.Add(fmt.Sprintf("%s[%d]", member, i), "Unknown client id %.100q", id)
 		} else if err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (s *Slice) checkPolicy(ctx context.Context, q docstore.Reader, in *PolicyIn
 	return nil
 }
 
-// place puts an element to its priority, 1-based; 0 and what is past the end is the end.
+// place moves an element to its priority, counted from 1; 0 and positions past the end mean the end.
 func place[T any](list []T, element T, priority int) []T {
 	at := len(list)
 	if priority > 0 && priority <= at {
@@ -123,7 +123,7 @@ func place[T any](list []T, element T, priority int) []T {
 	return slices.Insert(list, at, element)
 }
 
-// policyTarget is the policy that a path names.
+// policyTarget is the policy in a path.
 type policyTarget struct {
 	target
 	Policy string `path:"policyId" doc:"Id of the policy."`
@@ -168,7 +168,7 @@ func (s *Slice) createPolicy(ctx context.Context, r *createPolicyRequest) (Polic
 	p := model.AuthPolicy{ID: model.NewID(model.KindPolicy), Status: model.Active, Rules: []model.AuthRule{}}
 	err := s.change(ctx, &r.target, audit.PolicyCreate, func(tx *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
 		if len(server.Policies) >= maxPolicies {
-			return nil, rest.Invalid("policies", "An authorization server has at most %d policies", maxPolicies)
+			return nil, rest.Invalid("policies", "An authorization server can have at most %d policies", maxPolicies)
 		}
 		p.Created = s.Now()
 		if err := s.applyPolicy(ctx, tx, &r.Body, &p); err != nil {
@@ -183,7 +183,7 @@ func (s *Slice) createPolicy(ctx context.Context, r *createPolicyRequest) (Polic
 	return s.getPolicy(ctx, &policyTarget{target: r.target, Policy: p.ID})
 }
 
-// applyPolicy checks what was given and puts it into a policy.
+// applyPolicy validates a body and applies it to a policy.
 func (s *Slice) applyPolicy(ctx context.Context, tx *docstore.Tx, in *PolicyInput, p *model.AuthPolicy) error {
 	var causes rest.Causes
 	if err := s.checkPolicy(ctx, tx, in, p.Updated.IsZero(), &causes); err != nil {
@@ -215,14 +215,14 @@ type replacePolicyRequest struct {
 	Body PolicyInput `body:"required"`
 }
 
-// checkReplacePolicy wants the id of the policy.
+// checkReplacePolicy requires the id of the policy.
 func checkReplacePolicy(_ context.Context, r *replacePolicyRequest, causes *rest.Causes) error {
 	switch r.Body.ID {
 	case "":
 		causes.Blank("id")
 	case r.Policy:
 	default:
-		causes.Add("id", "The id must be that of the path")
+		causes.Add("id", "The id must be the same as in the path")
 	}
 	return nil
 }

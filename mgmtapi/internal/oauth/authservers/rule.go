@@ -15,51 +15,51 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// ruleType is the one type of rules.
+// ruleType is the only type of rule.
 const ruleType = "RESOURCE_ACCESS"
 
-// Rule is a rule on the wire.
+// Rule is a rule in JSON.
 type Rule struct {
 	ID          string         `json:"id" readOnly:"true" doc:"Id of the rule."`
 	Type        string         `json:"type" readOnly:"true" enum:"RESOURCE_ACCESS" doc:"Always RESOURCE_ACCESS."`
-	Status      model.Status   `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"Whether it is in force."`
+	Status      model.Status   `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"Whether the rule is in force."`
 	Name        string         `json:"name" readOnly:"true" doc:"Name of the rule."`
-	Priority    int            `json:"priority" readOnly:"true" doc:"Its place among the rules of the policy, from 1."`
-	System      bool           `json:"system" readOnly:"true" doc:"Whether it was there from the start, and cannot be deleted."`
-	Conditions  RuleConditions `json:"conditions" readOnly:"true" doc:"What it is for."`
-	Actions     RuleActions    `json:"actions" readOnly:"true" doc:"What tokens it gives."`
-	Created     rest.Time      `json:"created" readOnly:"true" doc:"When the rule was made."`
+	Priority    int            `json:"priority" readOnly:"true" doc:"Position among the rules of the policy, from 1."`
+	System      bool           `json:"system" readOnly:"true" doc:"Whether the rule is built in and cannot be deleted."`
+	Conditions  RuleConditions `json:"conditions" readOnly:"true" doc:"Conditions for the rule."`
+	Actions     RuleActions    `json:"actions" readOnly:"true" doc:"Settings of the issued tokens."`
+	Created     rest.Time      `json:"created" readOnly:"true" doc:"When the rule was created."`
 	LastUpdated rest.Time      `json:"lastUpdated" readOnly:"true" doc:"When the rule last changed."`
-	Links       rest.Links     `json:"_links" readOnly:"true" doc:"What can be done with the rule."`
+	Links       rest.Links     `json:"_links" readOnly:"true" doc:"Links to the operations on the rule."`
 }
 
-// RuleConditions say what a rule is for.
+// RuleConditions are the conditions for a rule.
 type RuleConditions struct {
-	People     *RulePeople `json:"people,omitempty" doc:"Users and groups. Left out, the rule is for everyone."`
+	People     *RulePeople `json:"people,omitempty" doc:"Users and groups. If omitted, the rule applies to every user."`
 	GrantTypes Included    `json:"grantTypes" doc:"The grant types."`
 	Scopes     Included    `json:"scopes" doc:"Names of scopes, or * for all."`
 }
 
-// RulePeople are the users that a rule is for.
+// RulePeople are the users that a rule applies to.
 type RulePeople struct {
 	Users  Selected `json:"users" doc:"Ids of users."`
 	Groups Selected `json:"groups" doc:"Ids of groups, or EVERYONE."`
 }
 
-// Selected are those that are meant, and those that are not.
+// Selected lists the included and the excluded ids.
 type Selected struct {
-	Include []string `json:"include" doc:"Whom the rule is for."`
-	Exclude []string `json:"exclude" doc:"Whom it is not for, although they are included."`
+	Include []string `json:"include" doc:"Users or groups that the rule applies to."`
+	Exclude []string `json:"exclude" doc:"Exceptions from include."`
 }
 
-// RuleActions are what a rule gives.
+// RuleActions are the settings of the tokens of a rule.
 type RuleActions struct {
-	Token TokenAction `json:"token" doc:"How tokens are made."`
+	Token TokenAction `json:"token" doc:"Lifetimes and inline hook of the tokens."`
 }
 
-// TokenAction says how tokens are made.
+// TokenAction holds the lifetimes and the inline hook of tokens.
 type TokenAction struct {
-	Access  *int `json:"accessTokenLifetimeMinutes,omitempty" min:"5" max:"1440" doc:"How long access tokens live. Defaults to 60."`
+	Access  *int `json:"accessTokenLifetimeMinutes,omitempty" min:"5" max:"1440" doc:"Lifetime of access tokens. Default: 60."`
 	Refresh *int `json:"refreshTokenLifetimeMinutes,omitempty" min:"0" max:"52560000"`
 
 	Window *int `json:"refreshTokenWindowMinutes,omitempty" min:"10" max:"2628000" doc:"Maximum idle time of refresh tokens. Default: 10080."`
@@ -70,29 +70,29 @@ type TokenAction struct {
 // MoreTags implements rest.Described.
 func (TokenAction) MoreTags() map[string]reflect.StructTag {
 	return map[string]reflect.StructTag{
-		"refreshTokenLifetimeMinutes": `doc:"Lifetime of refresh tokens, at least that of access tokens. Default: 0, which means as long ` +
-			`as they are used."`,
+		"refreshTokenLifetimeMinutes": `doc:"Lifetime of refresh tokens, at least that of access tokens. Default: 0, which means unlimited ` +
+			`while they are used."`,
 	}
 }
 
-// InlineHookRef names an inline hook.
+// InlineHookRef refers to an inline hook.
 type InlineHookRef struct {
 	ID string `json:"id" doc:"Id of the inline hook."`
 }
 
 // RuleInput is the body of a new or replaced rule.
 type RuleInput struct {
-	Type   string       `json:"type" empty:"absent" enum:"RESOURCE_ACCESS" doc:"Always RESOURCE_ACCESS, which may be left out."`
-	Status model.Status `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"Whether it is in force. A new one is."`
+	Type   string       `json:"type" empty:"absent" enum:"RESOURCE_ACCESS" doc:"Always RESOURCE_ACCESS; may be omitted."`
+	Status model.Status `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"Whether the rule is in force. Default: ACTIVE."`
 	Name   string       `json:"name" max:"255" required:"true" doc:"Name of the rule, unique in its policy."`
 
 	Priority int `json:"priority" min:"0" doc:"Position among the rules, from 1. The other rules are renumbered. 0 appends a new rule."`
 
-	Conditions RuleConditions `json:"conditions" doc:"What it is for."`
-	Actions    RuleActions    `json:"actions" doc:"What tokens it gives."`
+	Conditions RuleConditions `json:"conditions" doc:"Conditions for the rule."`
+	Actions    RuleActions    `json:"actions" doc:"Settings of the issued tokens."`
 }
 
-// showRule renders the rule at a place.
+// showRule renders the rule at a position.
 func showRule(ctx context.Context, server, policy string, at int, r *model.AuthRule) Rule {
 	url := func(segments ...string) string {
 		return rest.URL(ctx, append([]string{"api", "v1", "authorizationServers", server, "policies", policy, "rules", r.ID}, segments...)...)
@@ -117,7 +117,7 @@ func showRule(ctx context.Context, server, policy string, at int, r *model.AuthR
 	return out
 }
 
-// ruleTarget is the rule that a path names.
+// ruleTarget is the rule in a path.
 type ruleTarget struct {
 	policyTarget
 	Rule string `path:"ruleId" doc:"Id of the rule."`
@@ -137,7 +137,7 @@ func (t *ruleTarget) at(server *model.AuthServer) (spot[model.AuthRule], error) 
 	return locate(&in.part().Rules, "PolicyRule", t.Rule, func(r *model.AuthRule) bool { return r.ID == t.Rule }, ruleParties(in.part()))
 }
 
-// ruleParties returns the targets of events about a rule of a policy.
+// ruleParties returns the log targets of events about a rule of a policy.
 func ruleParties(p *model.AuthPolicy) func(*model.AuthRule) []model.LogParty {
 	return func(r *model.AuthRule) []model.LogParty {
 		return append([]model.LogParty{audit.Part(audit.TypePolicyRule, r.ID, r.Name)}, policyParties(p)...)
@@ -175,7 +175,7 @@ func (s *Slice) createRule(ctx context.Context, r *createRuleRequest) (Rule, err
 		}
 		p := in.part()
 		if len(p.Rules) >= maxRules {
-			return nil, rest.Invalid("rules", "A policy has at most %d rules", maxRules)
+			return nil, rest.Invalid("rules", "A policy can have at most %d rules", maxRules)
 		}
 		rule.Created = s.Now()
 		if err := s.applyRule(ctx, tx, &r.Body, server, p, &rule); err != nil {
@@ -190,7 +190,7 @@ func (s *Slice) createRule(ctx context.Context, r *createRuleRequest) (Rule, err
 	return s.getRule(ctx, &ruleTarget{policyTarget: r.policyTarget, Rule: rule.ID})
 }
 
-// applyRule checks what was given and puts it into a rule.
+// applyRule validates a body and applies it to a rule.
 func (s *Slice) applyRule(
 	ctx context.Context, tx *docstore.Tx, in *RuleInput, server *model.AuthServer, p *model.AuthPolicy, r *model.AuthRule,
 ) error {
@@ -234,7 +234,7 @@ func (s *Slice) applyRule(
 	return nil
 }
 
-// checkScopes wants the names of scopes of the server. With any, * stands for all, and there must be one.
+// checkScopes requires the names of scopes of the server. With anyScope, * means all scopes, and the list must not be empty.
 func checkScopes(server *model.AuthServer, names []string, member string, anyScope bool, causes *rest.Causes) {
 	switch {
 	case len(names) == 0 && anyScope:
@@ -250,7 +250,7 @@ func checkScopes(server *model.AuthServer, names []string, member string, anySco
 	}
 }
 
-// applyTokens checks how tokens are to be made and puts it into a rule. What is left out has its default.
+// applyTokens validates the settings of tokens and applies them to a rule. Absent settings get their defaults.
 func (s *Slice) applyTokens(ctx context.Context, q docstore.Reader, in *TokenAction, r *model.AuthRule, causes *rest.Causes) error {
 	given := func(n *int, fallback int) int {
 		if n == nil {
@@ -262,7 +262,7 @@ func (s *Slice) applyTokens(ctx context.Context, q docstore.Reader, in *TokenAct
 	r.RefreshMinutes = given(in.Refresh, 0)
 	r.WindowMinutes = given(in.Window, model.DefaultWindowMinutes)
 	if r.RefreshMinutes != 0 && r.RefreshMinutes < r.AccessMinutes {
-		causes.Add("actions.token.refreshTokenLifetimeMinutes", "The value must be 0, or at least that of accessTokenLifetimeMinutes")
+		causes.Add("actions.token.refreshTokenLifetimeMinutes", "The value must be 0, or at least accessTokenLifetimeMinutes")
 	}
 	r.Hook = ""
 	if in.Hook == nil || in.Hook.ID == "" {
@@ -271,7 +271,7 @@ func (s *Slice) applyTokens(ctx context.Context, q docstore.Reader, in *TokenAct
 	r.Hook = in.Hook.ID
 	there, err := s.HasInlineHook(ctx, q, r.Hook, model.HookTokenTransform)
 	if err == nil && !there {
-		causes.Add("actions.token.inlineHook.id", "There is no inline hook for tokens with the id %.100q", r.Hook)
+		causes.Add("actions.token.inlineHook.id", "Unknown id of an inline hook for tokens: %.100q", r.Hook)
 	}
 	return err
 }

@@ -17,48 +17,48 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/search"
 )
 
-// Whether the metadata of a server names a scope.
+// Values for the publication of a scope in the metadata of a server.
 const (
 	publishNone = "NO_CLIENTS"
 	publishAll  = "ALL_CLIENTS"
 )
 
-// Scope is a scope on the wire.
+// Scope is a scope in JSON.
 type Scope struct {
 	ID          string `json:"id" readOnly:"true" doc:"Id of the scope."`
-	Name        string `json:"name" readOnly:"true" doc:"What clients ask for."`
-	DisplayName string `json:"displayName,omitempty" readOnly:"true" doc:"Name for people."`
-	Description string `json:"description,omitempty" readOnly:"true" doc:"What the scope is for."`
-	System      bool   `json:"system" readOnly:"true" doc:"Whether every server has it."`
-	Default     bool   `json:"default" readOnly:"true" doc:"Whether clients that ask for nothing get it."`
+	Name        string `json:"name" readOnly:"true" doc:"Name in token requests."`
+	DisplayName string `json:"displayName,omitempty" readOnly:"true" doc:"Human-readable name."`
+	Description string `json:"description,omitempty" readOnly:"true" doc:"Description of the scope."`
+	System      bool   `json:"system" readOnly:"true" doc:"Whether the scope is built in."`
+	Default     bool   `json:"default" readOnly:"true" doc:"Whether a request without scopes gets the scope."`
 
-	Consent string `json:"consent" readOnly:"true" enum:"IMPLICIT,REQUIRED,FLEXIBLE" doc:"Whether users are asked for their consent."`
+	Consent string `json:"consent" readOnly:"true" enum:"IMPLICIT,REQUIRED,FLEXIBLE" doc:"Whether users must consent."`
 
-	Optional bool `json:"optional" readOnly:"true" doc:"Whether users may refuse it."`
+	Optional bool `json:"optional" readOnly:"true" doc:"Whether users may decline the scope."`
 
-	MetadataPublish string `json:"metadataPublish" readOnly:"true" enum:"NO_CLIENTS,ALL_CLIENTS" doc:"Whether the server metadata names it."`
+	MetadataPublish string `json:"metadataPublish" readOnly:"true" enum:"NO_CLIENTS,ALL_CLIENTS" doc:"Whether the metadata contains it."`
 
-	Links rest.Links `json:"_links" readOnly:"true" doc:"What can be done with the scope."`
+	Links rest.Links `json:"_links" readOnly:"true" doc:"Links to the operations on the scope."`
 }
 
 // ScopeInput is the body of a new or replaced scope.
 type ScopeInput struct {
-	Name string `json:"name" max:"255" required:"true" doc:"What clients ask for: printable ASCII without space, quote and backslash."`
+	Name string `json:"name" max:"255" required:"true" doc:"Name in token requests: printable ASCII without space, quote and backslash."`
 
-	DisplayName string `json:"displayName" max:"255" doc:"Name for people."`
-	Description string `json:"description" max:"1024" doc:"What the scope is for."`
-	Default     bool   `json:"default" doc:"Whether clients that ask for nothing get it."`
+	DisplayName string `json:"displayName" max:"255" doc:"Human-readable name."`
+	Description string `json:"description" max:"1024" doc:"Description of the scope."`
+	Default     bool   `json:"default" doc:"Whether a request without scopes gets the scope."`
 
 	Consent string `json:"consent" empty:"absent" enum:"IMPLICIT,REQUIRED,FLEXIBLE" doc:"Whether users must consent. Default: IMPLICIT."`
 
-	Optional        bool   `json:"optional" doc:"Whether users may refuse it."`
+	Optional        bool   `json:"optional" doc:"Whether users may decline the scope."`
 	MetadataPublish string `json:"metadataPublish" empty:"absent"`
 }
 
 // MoreTags implements rest.Described.
 func (ScopeInput) MoreTags() map[string]reflect.StructTag {
 	return map[string]reflect.StructTag{
-		"metadataPublish": `enum:"NO_CLIENTS,ALL_CLIENTS" doc:"Whether the metadata of the server names it. Default: NO_CLIENTS."`,
+		"metadataPublish": `enum:"NO_CLIENTS,ALL_CLIENTS" doc:"Whether the metadata of the server contains the scope. Default: NO_CLIENTS."`,
 	}
 }
 
@@ -68,7 +68,7 @@ var scopePattern = regexp.MustCompile(`^[!#-\[\]-~]+$`)
 func (in *ScopeInput) check(causes *rest.Causes) {
 	name := in.Name
 	switch {
-	case name == "": // told by its tag
+	case name == "": // reported by its tag
 	case !scopePattern.MatchString(name):
 		causes.Add("name", "The value must be printable ASCII without space, quote and backslash")
 	case name == model.AnyScope, name == "svc", strings.HasPrefix(name, "svc."), strings.HasPrefix(name, "svc:"):
@@ -76,13 +76,13 @@ func (in *ScopeInput) check(causes *rest.Causes) {
 	}
 }
 
-// apply puts what was given into a scope. Of one of the system only what people see can change.
+// apply applies a body to a scope. Of a built-in scope, only the settings for users and metadata can be changed.
 func (in *ScopeInput) apply(c *model.AuthScope, causes *rest.Causes) {
 	if c.System && in.Name != c.Name {
-		causes.Add("name", "The name of a scope of the system cannot be changed")
+		causes.Add("name", "The name of a built-in scope cannot be changed")
 	}
 	if c.System && (in.Default != c.Default || in.Optional != c.Optional) {
-		causes.Add("default", "Of a scope of the system only metadataPublish, consent, description and displayName can be changed")
+		causes.Add("default", "Only metadataPublish, consent, description and displayName of a built-in scope can be changed")
 	}
 	c.Name, c.DisplayName, c.Description, c.Default, c.Optional = in.Name, in.DisplayName, in.Description, in.Default, in.Optional
 	if c.Consent = in.Consent; c.Consent == "" {
@@ -105,7 +105,7 @@ func showScope(ctx context.Context, server string, c *model.AuthScope) Scope {
 
 type listScopesRequest struct {
 	target
-	Q      string `query:"q" doc:"Beginning of the name."`
+	Q      string `query:"q" doc:"Prefix of the name."`
 	Filter string `query:"filter" doc:"Expression with name eq."`
 	Limit  int    `query:"limit" default:"200" min:"1" max:"200" clamp:"true" doc:"Size of the page, at most 200."`
 	After  string `query:"after" doc:"Cursor from the link to the next page."`
@@ -148,7 +148,7 @@ func (s *Slice) listScopes(ctx context.Context, r *listScopesRequest) (out rest.
 	return out, nil
 }
 
-// cursor is a place in the list of scopes that stays when the scope at it goes.
+// cursor returns the cursor after a scope. It remains valid if the scope is deleted.
 func cursor(seq int64) string {
 	return base64.RawURLEncoding.EncodeToString(strconv.AppendInt([]byte("s"), seq, 10))
 }
@@ -166,7 +166,7 @@ func readCursor(text string) (int64, error) {
 	return 0, docstore.ErrBadCursor
 }
 
-// scopeTarget is the scope that a path names.
+// scopeTarget is the scope in a path.
 type scopeTarget struct {
 	target
 	Scope string `path:"scopeId" doc:"Id of the scope."`
@@ -199,7 +199,7 @@ type createScopeRequest struct {
 	Body ScopeInput `body:"required"`
 }
 
-// checkCreateScope checks the name.
+// checkCreateScope validates the name.
 func checkCreateScope(_ context.Context, r *createScopeRequest, causes *rest.Causes) error {
 	r.Body.check(causes)
 	return nil
@@ -209,7 +209,7 @@ func (s *Slice) createScope(ctx context.Context, r *createScopeRequest) (Scope, 
 	c := model.AuthScope{ID: model.NewID(model.KindAuthScope)}
 	err := s.change(ctx, &r.target, audit.ScopeCreate, func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
 		if len(server.Scopes) >= maxScopes {
-			return nil, rest.Invalid("scopes", "An authorization server has at most %d scopes", maxScopes)
+			return nil, rest.Invalid("scopes", "An authorization server can have at most %d scopes", maxScopes)
 		}
 		if server.Scope(r.Body.Name) != nil {
 			return nil, rest.NotUnique("name")
@@ -231,7 +231,7 @@ type replaceScopeRequest struct {
 	Body ScopeInput `body:"required"`
 }
 
-// checkReplaceScope checks the name.
+// checkReplaceScope validates the name.
 func checkReplaceScope(_ context.Context, r *replaceScopeRequest, causes *rest.Causes) error {
 	r.Body.check(causes)
 	return nil
@@ -256,7 +256,7 @@ func (s *Slice) replaceScope(ctx context.Context, r *replaceScopeRequest) (Scope
 	return s.getScope(ctx, &r.scopeTarget)
 }
 
-// renameScope has rules and claims that name a scope follow its new name.
+// renameScope renames a scope in the rules and claims that name it.
 func renameScope(server *model.AuthServer, was, name string) {
 	follow := func(names []string) {
 		for i := range names {
@@ -280,7 +280,7 @@ func (s *Slice) deleteScope(ctx context.Context, t *scopeTarget) (rest.NoContent
 		func(tx *docstore.Tx, server *model.AuthServer, at spot[model.AuthScope]) (model.AuthScope, error) {
 			c := *at.part()
 			if c.System {
-				return c, rest.Invalid("scopeId", "A scope of the system cannot be deleted")
+				return c, rest.Invalid("scopeId", "A built-in scope cannot be deleted")
 			}
 			if user := userOfScope(server, c.Name); user != "" {
 				return c, rest.Invalid("scopeId", "The scope is in use by %s", user)
@@ -290,7 +290,7 @@ func (s *Slice) deleteScope(ctx context.Context, t *scopeTarget) (rest.NoContent
 		})
 }
 
-// userOfScope is what names a scope, in words; empty for nothing. Without the name a claim that has no other would be in every token.
+// userOfScope describes the rule or claim that names a scope; empty for none. Without its last scope, a claim would be in every token.
 func userOfScope(server *model.AuthServer, name string) string {
 	for _, p := range server.Policies {
 		for _, r := range p.Rules {
@@ -307,8 +307,8 @@ func userOfScope(server *model.AuthServer, name string) string {
 	return ""
 }
 
-// followScope has refresh tokens and consents follow a scope to its new name, or lose it when it is gone and has none: they do not carry
-// over to another scope that gets the old name.
+// followScope renames a scope in refresh tokens and consents, or removes it if name is empty. They must not become valid for another scope
+// that gets the old name.
 func (s *Slice) followScope(ctx context.Context, tx *docstore.Tx, server, id, was, name string) error {
 	if name == was {
 		return nil

@@ -19,7 +19,7 @@ import (
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
-// errUnchanged says that there is nothing to change, and to log.
+// errUnchanged reports that there is nothing to change and to log.
 var errUnchanged = errors.New("nothing to change")
 
 // The modes of key rotation.
@@ -28,69 +28,69 @@ const (
 	rotationManual = "MANUAL"
 )
 
-// AuthorizationServer is an authorization server on the wire.
+// AuthorizationServer is an authorization server in JSON.
 type AuthorizationServer struct {
 	ID          string       `json:"id" readOnly:"true" doc:"Id of the server."`
 	Name        string       `json:"name" readOnly:"true" doc:"Name of the server."`
-	Description string       `json:"description" readOnly:"true" doc:"What the server is for."`
+	Description string       `json:"description" readOnly:"true" doc:"Description of the server."`
 	Audiences   []string     `json:"audiences" readOnly:"true" doc:"The audience of its access tokens: exactly one."`
-	Issuer      string       `json:"issuer" readOnly:"true" doc:"Address of the server, and the issuer of its tokens."`
+	Issuer      string       `json:"issuer" readOnly:"true" doc:"URL of the server, which is the issuer of its tokens."`
 	IssuerMode  string       `json:"issuerMode,omitempty" readOnly:"true"`
 	Status      model.Status `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"Whether it issues tokens."`
-	Default     bool         `json:"default" readOnly:"true" doc:"Whether it is the server that is there from the start."`
-	Created     rest.Time    `json:"created" readOnly:"true" doc:"When the server was made."`
-	LastUpdated rest.Time    `json:"lastUpdated" readOnly:"true" doc:"When its settings last changed."`
-	Credentials Credentials  `json:"credentials" readOnly:"true" doc:"How it signs."`
-	Links       rest.Links   `json:"_links" readOnly:"true" doc:"What can be done with the server."`
+	Default     bool         `json:"default" readOnly:"true" doc:"Whether this is the built-in default server."`
+	Created     rest.Time    `json:"created" readOnly:"true" doc:"When the server was created."`
+	LastUpdated rest.Time    `json:"lastUpdated" readOnly:"true" doc:"When the settings last changed."`
+	Credentials Credentials  `json:"credentials" readOnly:"true" doc:"Signing settings."`
+	Links       rest.Links   `json:"_links" readOnly:"true" doc:"Links to the operations on the server."`
 }
 
 // MoreTags implements rest.Described.
 func (AuthorizationServer) MoreTags() map[string]reflect.StructTag {
 	return map[string]reflect.StructTag{
-		"issuerMode": `enum:"ORG_URL,CUSTOM_URL,DYNAMIC" doc:"Which address the issuer is. Shown when a custom domain is configured or ` +
+		"issuerMode": `enum:"ORG_URL,CUSTOM_URL,DYNAMIC" doc:"Kind of the issuer URL. Shown when a custom domain is configured or ` +
 			`Dynamic Issuer Mode is enabled."`,
 	}
 }
 
-// Credentials are how a server signs.
+// Credentials are the signing settings of a server.
 type Credentials struct {
-	Signing Signing `json:"signing" readOnly:"true" doc:"Its signing keys."`
+	Signing Signing `json:"signing" readOnly:"true" doc:"Signing keys and their rotation."`
 }
 
-// Signing tells of the signing keys of a server.
+// Signing describes the signing keys of a server.
 type Signing struct {
-	RotationMode string     `json:"rotationMode" readOnly:"true" enum:"AUTO,MANUAL" doc:"Whether keys change by themselves, every 90 days."`
-	LastRotated  rest.Time  `json:"lastRotated" readOnly:"true" doc:"When the key became the active one."`
-	NextRotation *rest.Time `json:"nextRotation,omitempty" readOnly:"true" doc:"When the next key takes its place, for AUTO."`
+	RotationMode string     `json:"rotationMode" readOnly:"true" enum:"AUTO,MANUAL" doc:"AUTO rotates the keys every 90 days."`
+	LastRotated  rest.Time  `json:"lastRotated" readOnly:"true" doc:"When the key became active."`
+	NextRotation *rest.Time `json:"nextRotation,omitempty" readOnly:"true" doc:"Time of the next rotation, for AUTO."`
 	KID          string     `json:"kid" readOnly:"true" doc:"Id of the active key."`
 }
 
 // ServerInput is the body of a new or replaced server.
 type ServerInput struct {
 	Name        string   `json:"name" max:"100" empty:"absent" doc:"Name of the server."`
-	Description *string  `json:"description" max:"1024" doc:"What the server is for. A replacement may leave it out."`
+	Description *string  `json:"description" max:"1024" doc:"Description of the server. May be omitted in a replacement."`
 	Audiences   []string `json:"audiences" doc:"The audience of its access tokens: exactly one."`
 	IssuerMode  string   `json:"issuerMode" empty:"absent"`
 	Credentials *struct {
 		Signing *struct {
-			RotationMode string `json:"rotationMode" empty:"absent" enum:"AUTO,MANUAL" doc:"Whether keys change by themselves."`
-		} `json:"signing" doc:"Its signing keys."`
-	} `json:"credentials" doc:"How it signs."`
+			RotationMode string `json:"rotationMode" empty:"absent" enum:"AUTO,MANUAL" doc:"Whether keys are rotated automatically."`
+		} `json:"signing" doc:"Signing keys and their rotation."`
+	} `json:"credentials" doc:"Signing settings."`
 }
 
 // MoreTags implements rest.Described.
 func (ServerInput) MoreTags() map[string]reflect.StructTag {
 	return map[string]reflect.StructTag{
-		"issuerMode": `enum:"ORG_URL,CUSTOM_URL,DYNAMIC" doc:"Which address the issuer is. CUSTOM_URL needs a custom domain, DYNAMIC needs ` +
+		"issuerMode": `enum:"ORG_URL,CUSTOM_URL,DYNAMIC" doc:"Kind of the issuer URL. CUSTOM_URL needs a custom domain, DYNAMIC needs ` +
 			`Dynamic Issuer Mode. Default: DYNAMIC or CUSTOM_URL where these are configured, otherwise ORG_URL. A replacement without it ` +
-			`keeps the mode."`,
+			`retains the mode."`,
 	}
 }
 
-// maxAudience is the length of the longest audience, in bytes.
+// maxAudience is the maximum length of an audience, in bytes.
 const maxAudience = 1024
 
-// check records the errors of the settings of a server with an issuer mode, empty for a new server.
+// check records the errors in the settings of a server. had is the current issuer mode, empty for a new server.
 func (s *Slice) check(in *ServerInput, had model.IssuerMode, causes *rest.Causes) {
 	modes := s.domains.Modes()
 	if mode := model.IssuerMode(in.IssuerMode); mode != "" && mode != had && !slices.Contains(modes, mode) {
@@ -109,7 +109,7 @@ func (s *Slice) check(in *ServerInput, had model.IssuerMode, causes *rest.Causes
 	}
 }
 
-// joined lists issuer modes.
+// joined returns a list of issuer modes as text.
 func joined(modes []model.IssuerMode) string {
 	texts := make([]string, len(modes))
 	for i, mode := range modes {
@@ -118,7 +118,7 @@ func joined(modes []model.IssuerMode) string {
 	return strings.Join(texts, ", ")
 }
 
-// apply puts what was given into a server.
+// apply applies a body to a server.
 func (in *ServerInput) apply(s *model.AuthServer, now time.Time) {
 	s.Name, s.Audience, s.Changed = in.Name, in.Audiences[0], now
 	if in.Description != nil {
@@ -169,7 +169,7 @@ func (s *Slice) show(ctx context.Context, doc docstore.Doc[model.AuthServer]) (A
 	return out, nil
 }
 
-// lifecycle adds the link to the other status.
+// lifecycle adds the link to the operation for the other status.
 func lifecycle(links rest.Links, status model.Status, url func(...string) string) {
 	verb := "activate"
 	if status == model.Active {
@@ -211,7 +211,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (AuthorizationServ
 }
 
 type listRequest struct {
-	Q     string `query:"q" doc:"Part of the name or of the audience. Case does not count."`
+	Q     string `query:"q" doc:"Part of the name or of the audience, ignoring case."`
 	Limit int    `query:"limit" default:"200" min:"1" max:"200" clamp:"true" doc:"Size of the page, at most 200."`
 	After string `query:"after" doc:"Cursor from the link to the next page."`
 }
@@ -304,7 +304,7 @@ func (s *Slice) delete(ctx context.Context, t *target) (rest.NoContent, error) {
 	return rest.NoContent{}, s.refused(ctx, t, audit.AuthServerDelete, err)
 }
 
-// enter brings a server to a status.
+// enter returns the operation that sets the status of a server.
 func (s *Slice) enter(status model.Status, event audit.Type) func(context.Context, *target) (rest.NoContent, error) {
 	return func(ctx context.Context, t *target) (rest.NoContent, error) {
 		return rest.NoContent{}, s.change(ctx, t, event, func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {

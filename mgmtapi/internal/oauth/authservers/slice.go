@@ -15,9 +15,9 @@ import (
 
 // Options configure the slice.
 type Options struct {
-	// Keys are the signing keys of the servers. They are needed.
+	// Keys are the signing keys of the servers. Required.
 	Keys *tokens.Keys
-	// Domains decides about issuers.
+	// Domains selects the issuers.
 	Domains tokens.Domains
 }
 
@@ -28,7 +28,7 @@ type Slice struct {
 	domains tokens.Domains
 }
 
-// New returns the slice and adds its reactions to the feed.
+// New returns the slice and subscribes its event handlers.
 func New(d model.Deps, o Options) *Slice {
 	s := &Slice{Deps: d, keys: o.Keys, domains: o.Domains}
 	forget := func(ctx context.Context, tx *docstore.Tx, id string) error {
@@ -43,8 +43,9 @@ func New(d model.Deps, o Options) *Slice {
 	return s
 }
 
-// appChanged takes a deleted client out of policies, so that who gets its client_id again does not get what it was allowed. A policy that
-// named nobody else is for no client. Clients may choose their ids, so that nothing else is looked for under one.
+// appChanged removes a deleted client from policies, so that a new client with the same client_id does not inherit its permissions. A
+// policy without remaining clients applies to no client. Only clients are removed: clients may choose their ids, which could be equal to
+// those of other objects.
 func (s *Slice) appChanged(ctx context.Context, tx *docstore.Tx, e model.AppChanged) error {
 	if e.Client == "" || e.Client == model.AllClients {
 		return nil
@@ -57,7 +58,7 @@ func (s *Slice) appChanged(ctx context.Context, tx *docstore.Tx, e model.AppChan
 	})
 }
 
-// forget takes what is gone out of the servers that name it.
+// forget removes a deleted object from the servers that refer to it.
 func (s *Slice) forget(ctx context.Context, tx *docstore.Tx, id string, out func(*model.AuthServer)) error {
 	return model.Each(ctx, tx, s.AuthServers, docstore.Eq(model.AuthServerByRef, id), func(doc docstore.Doc[model.AuthServer]) error {
 		out(&doc.Value)
@@ -103,7 +104,7 @@ func (s *Slice) Routes() []rest.Route {
 	return []rest.Route{
 		rest.Op[createRequest, AuthorizationServer]{ID: "createAuthorizationServer", Route: post + root, Tag: serverTag, Scopes: writeScope,
 			Status:  http.StatusCreated,
-			Summary: "Adds an authorization server", Description: "It is active, and has no policy, so that it issues nothing yet.",
+			Summary: "Adds an authorization server", Description: "The server is active. It issues no tokens until it has a policy.",
 			Check: s.checkCreate, Do: s.create},
 		rest.Op[listRequest, rest.Page[AuthorizationServer]]{ID: "listAuthorizationServers", Route: get + root, Tag: serverTag, Scopes: readScope,
 			Summary: "Lists the authorization servers", Do: s.list},
@@ -113,12 +114,12 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Replaces the settings of an authorization server", Find: lookup.In(s.Store, s.find, (*replaceRequest).self),
 			Check: s.checkReplace, Do: s.replace},
 		rest.Op[target, rest.NoContent]{ID: "deleteAuthorizationServer", Route: remove + one, Tag: serverTag, Scopes: writeScope,
-			Summary: "Removes an authorization server, its keys and its tokens", Find: lookup.In(s.Store, s.find, (*target).self), Do: s.delete},
+			Summary: "Deletes an authorization server, its keys and its tokens", Find: lookup.In(s.Store, s.find, (*target).self), Do: s.delete},
 		rest.Op[target, rest.NoContent]{ID: "activateAuthorizationServer", Route: post + one + activate, Tag: serverTag, Scopes: writeScope,
-			Summary: "Lets an authorization server issue tokens", Find: lookup.In(s.Store, s.find, (*target).self),
+			Summary: "Activates an authorization server", Find: lookup.In(s.Store, s.find, (*target).self),
 			Do: s.enter(model.Active, audit.AuthServerActivate)},
 		rest.Op[target, rest.NoContent]{ID: "deactivateAuthorizationServer", Route: post + one + deactivate, Tag: serverTag, Scopes: writeScope,
-			Summary: "Stops an authorization server from issuing tokens", Find: lookup.In(s.Store, s.find, (*target).self),
+			Summary: "Deactivates an authorization server", Find: lookup.In(s.Store, s.find, (*target).self),
 			Do: s.enter(model.Inactive, audit.AuthServerDeactivate)},
 
 		rest.Op[target, []Policy]{ID: "listAuthorizationServerPolicies", Route: get + policies, Tag: policyTag, Scopes: readScope,
@@ -132,14 +133,14 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Replaces a policy", Find: lookup.In(s.Store, s.findPolicy, (*replacePolicyRequest).self), Check: checkReplacePolicy,
 			Do: s.replacePolicy},
 		rest.Op[policyTarget, rest.NoContent]{ID: "deleteAuthorizationServerPolicy", Route: remove + policy, Tag: policyTag, Scopes: writeScope,
-			Summary: "Removes a policy and its rules", Find: lookup.In(s.Store, s.findPolicy, (*policyTarget).self), Do: s.deletePolicy},
+			Summary: "Deletes a policy and its rules", Find: lookup.In(s.Store, s.findPolicy, (*policyTarget).self), Do: s.deletePolicy},
 		rest.Op[policyTarget, rest.NoContent]{ID: "activateAuthorizationServerPolicy", Route: post + policy + activate, Tag: policyTag,
 			Scopes:  writeScope,
-			Summary: "Puts a policy into force", Find: lookup.In(s.Store, s.findPolicy, (*policyTarget).self),
+			Summary: "Activates a policy", Find: lookup.In(s.Store, s.findPolicy, (*policyTarget).self),
 			Do: enterPart[model.AuthPolicy, *policyTarget](s, model.Active, audit.PolicyActivate, policyStatus)},
 		rest.Op[policyTarget, rest.NoContent]{ID: "deactivateAuthorizationServerPolicy", Route: post + policy + deactivate, Tag: policyTag,
 			Scopes:  writeScope,
-			Summary: "Takes a policy out of force", Find: lookup.In(s.Store, s.findPolicy, (*policyTarget).self),
+			Summary: "Deactivates a policy", Find: lookup.In(s.Store, s.findPolicy, (*policyTarget).self),
 			Do: enterPart[model.AuthPolicy, *policyTarget](s, model.Inactive, audit.PolicyDeactivate, policyStatus)},
 
 		rest.Op[policyTarget, []Rule]{ID: "listAuthorizationServerPolicyRules", Route: get + rules, Tag: policyTag, Scopes: readScope,
@@ -152,14 +153,14 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[replaceRuleRequest, Rule]{ID: "replaceAuthorizationServerPolicyRule", Route: put + rule, Tag: policyTag, Scopes: writeScope,
 			Summary: "Replaces a rule", Find: lookup.In(s.Store, s.findRule, (*replaceRuleRequest).self), Do: s.replaceRule},
 		rest.Op[ruleTarget, rest.NoContent]{ID: "deleteAuthorizationServerPolicyRule", Route: remove + rule, Tag: policyTag, Scopes: writeScope,
-			Summary: "Removes a rule", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self), Do: s.deleteRule},
+			Summary: "Deletes a rule", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self), Do: s.deleteRule},
 		rest.Op[ruleTarget, rest.NoContent]{ID: "activateAuthorizationServerPolicyRule", Route: post + rule + activate, Tag: policyTag,
 			Scopes:  writeScope,
-			Summary: "Puts a rule into force", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self),
+			Summary: "Activates a rule", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self),
 			Do: enterPart[model.AuthRule, *ruleTarget](s, model.Active, audit.PolicyRuleActivate, ruleStatus)},
 		rest.Op[ruleTarget, rest.NoContent]{ID: "deactivateAuthorizationServerPolicyRule", Route: post + rule + deactivate, Tag: policyTag,
 			Scopes:  writeScope,
-			Summary: "Takes a rule out of force", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self),
+			Summary: "Deactivates a rule", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self),
 			Do: enterPart[model.AuthRule, *ruleTarget](s, model.Inactive, audit.PolicyRuleDeactivate, ruleStatus)},
 
 		rest.Op[listScopesRequest, rest.Page[Scope]]{ID: "listOAuth2Scopes", Route: get + scopes, Tag: scopeTag, Scopes: readScope,
@@ -173,7 +174,7 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Replaces a scope", Find: lookup.In(s.Store, s.findScope, (*replaceScopeRequest).self), Check: checkReplaceScope,
 			Do: s.replaceScope},
 		rest.Op[scopeTarget, rest.NoContent]{ID: "deleteOAuth2Scope", Route: remove + scope, Tag: scopeTag, Scopes: writeScope,
-			Summary: "Removes a scope", Find: lookup.In(s.Store, s.findScope, (*scopeTarget).self), Do: s.deleteScope},
+			Summary: "Deletes a scope", Find: lookup.In(s.Store, s.findScope, (*scopeTarget).self), Do: s.deleteScope},
 
 		rest.Op[listClaimsRequest, []Claim]{ID: "listOAuth2Claims", Route: get + claims, Tag: claimTag, Scopes: readScope,
 			Summary: "Lists the claims of a server", Find: lookup.In(s.Store, s.find, (*listClaimsRequest).self), Do: s.listClaims},
@@ -185,7 +186,7 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[replaceClaimRequest, Claim]{ID: "replaceOAuth2Claim", Route: put + claim, Tag: claimTag, Scopes: writeScope,
 			Summary: "Replaces a claim", Find: lookup.In(s.Store, s.findClaim, (*replaceClaimRequest).self), Do: s.replaceClaim},
 		rest.Op[claimTarget, rest.NoContent]{ID: "deleteOAuth2Claim", Route: remove + claim, Tag: claimTag, Scopes: writeScope,
-			Summary: "Removes a claim", Find: lookup.In(s.Store, s.findClaim, (*claimTarget).self), Do: s.deleteClaim},
+			Summary: "Deletes a claim", Find: lookup.In(s.Store, s.findClaim, (*claimTarget).self), Do: s.deleteClaim},
 
 		rest.Op[target, []Key]{ID: "listAuthorizationServerKeys", Route: get + keys, Tag: keyTag, Scopes: readScope,
 			Summary: "Lists the signing keys of a server", Find: lookup.In(s.Store, s.find, (*target).self), Do: s.listKeys},
@@ -193,11 +194,11 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Reads a signing key of a server", Find: lookup.In(s.Store, s.findKey, (*keyTarget).self), Do: s.getKey},
 		rest.Op[rotateRequest, []Key]{ID: "rotateAuthorizationServerKeys", Route: post + one + "/credentials/lifecycle/keyRotate", Tag: keyTag,
 			Scopes:  writeScope,
-			Summary: "Makes the next signing key the active one", Find: lookup.In(s.Store, s.find, (*rotateRequest).self), Do: s.rotate},
+			Summary: "Rotates the signing keys: the next key becomes active", Find: lookup.In(s.Store, s.find, (*rotateRequest).self), Do: s.rotate},
 	}
 }
 
-// target is the server that a path names.
+// target is the server in a path.
 type target struct {
 	Server string `path:"authServerId" doc:"Id of the authorization server, or default."`
 
@@ -206,7 +207,7 @@ type target struct {
 
 func (t *target) self() *target { return t }
 
-// base is self for the targets below a server.
+// base returns the server of targets below a server.
 func (t *target) base() *target { return t }
 
 func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err error) {
@@ -214,8 +215,7 @@ func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err err
 	return rest.Missing(err, "AuthorizationServer", t.Server)
 }
 
-// change changes a server in a transaction, and logs what was done: the parts that were acted on, and the server. What is refused is logged
-// as well.
+// change changes a server in a transaction, and logs the changed parts and the server. Rejections are logged as well.
 func (s *Slice) change(ctx context.Context, t *target, event audit.Type,
 	fn func(tx *docstore.Tx, server *model.AuthServer) (parts []model.LogParty, err error)) error {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
@@ -239,7 +239,7 @@ func (s *Slice) change(ctx context.Context, t *target, event audit.Type,
 	return s.refused(ctx, t, event, err)
 }
 
-// refused logs that a change of the server was refused.
+// refused logs that a change of the server was rejected.
 func (s *Slice) refused(ctx context.Context, t *target, event audit.Type, err error) error {
 	return audit.Refused(ctx, s.Deps, audit.Entry{Type: event, Targets: []model.LogParty{audit.AuthServer(t.found.ID, &t.found.Value)}}, err)
 }

@@ -21,7 +21,7 @@ func (w *world) putClient(id string, grants ...string) {
 	require.Equal(w.t, 200, a.Status, "%s", a.Body)
 }
 
-// TestRefreshToken_LimitedToCurrentGrant verifies that a refresh token gives no more than a new grant with the current settings.
+// TestRefreshToken_LimitedToCurrentGrant verifies that a refresh token permits no more than a new grant with the current settings.
 func TestRefreshToken_LimitedToCurrentGrant(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	user := w.user("ann")
@@ -51,9 +51,9 @@ func TestRefreshToken_LimitedToCurrentGrant(t *testing.T) {
 	token := a.Value("refresh_token")
 	require.Equal(t, "offline_access orders stock", use(token).Value("scope"))
 
-	// The client, and what it may do.
+	// The client and its grant types.
 	w.putClient(id, "refresh_token")
-	w.refused(use(token), 400, "invalid_grant") // not the grant type that it came from
+	w.refused(use(token), 400, "invalid_grant") // without the grant type of the token
 	w.putClient(id, "password")
 	w.refused(use(token), 400, "unauthorized_client")
 	w.putClient(id, "password", "refresh_token")
@@ -63,7 +63,7 @@ func TestRefreshToken_LimitedToCurrentGrant(t *testing.T) {
 	w.post("/api/v1/apps/"+id+"/lifecycle/activate", "")
 	require.Equal(t, 200, use(token).Status)
 
-	// A scope that gets another name, and one that goes.
+	// A renamed scope and a deleted one.
 	w.Run(t,
 		step{Do: "PUT " + at + "/scopes/" + orders, Body: `{"name":"purchases","consent":"REQUIRED"}`},
 		step{Do: "POST " + at + "/scopes", Body: `{"name":"orders"}`, Status: 201},
@@ -73,24 +73,24 @@ func TestRefreshToken_LimitedToCurrentGrant(t *testing.T) {
 	w.refused(use(token, "scope", "stock"), 400, "invalid_scope")
 	w.refused(use(token, "scope", "orders"), 400, "invalid_scope")
 	w.post(at+"/scopes", `{"name":"stock"}`)
-	require.Equal(t, "offline_access purchases", use(token).Value("scope"), "another one of the same name")
+	require.Equal(t, "offline_access purchases", use(token).Value("scope"), "another scope of the same name")
 	w.refused(use(token, "scope", "stock"), 400, "invalid_scope")
 	renewed := sign("offline_access purchases").Value("refresh_token")
 	grant := w.Run(t,
 		step{Do: "GET /api/v1/users/" + user + "/grants", Equal: values{"#": 1, "0.status": "ACTIVE"}, Save: saved{"id": "0.id"}})["id"]
 	require.Equal(t, 204, w.Do(t, "DELETE /api/v1/users/"+user+"/grants/"+grant, "", nil).Status)
 	for _, token := range []string{token, renewed} {
-		w.refused(use(token), 400, "invalid_grant") // with the consent, whatever the scope is called
+		w.refused(use(token), 400, "invalid_grant") // with the consent, even after a rename of the scope
 	}
 	token = sign("offline_access purchases").Value("refresh_token")
 	w.Run(t,
 		step{Do: "GET /api/v1/users/" + user + "/grants", Equal: values{"#": 1, "0.status": "ACTIVE"}, Save: saved{"id": "0.id"}},
 		step{Do: "DELETE " + at + "/scopes/" + orders, Status: 204},
-		step{Name: "a consent goes with its scope", Do: "GET /api/v1/users/" + user + "/grants/{{id}}", Equal: values{"status": "REVOKED"}},
+		step{Name: "the consent is revoked with it", Do: "GET /api/v1/users/" + user + "/grants/{{id}}", Equal: values{"status": "REVOKED"}},
 	)
 	require.Equal(t, "offline_access", use(token).Value("scope"))
 
-	// A rule that is for nobody any more is not for everybody.
+	// A rule without remaining users does not apply to all users.
 	require.Equal(t, 204, w.Do(t, "DELETE /api/v1/groups/"+group, "", nil).Status)
 	w.refused(use(token), 400, "invalid_grant")
 	w.refused(sign("offline_access"), 400, "access_denied")
@@ -140,15 +140,15 @@ func TestClientID_Reused(t *testing.T) {
 	impostor := w.post("/api/v1/apps", strings.ReplaceAll(fmt.Sprintf(robot, group), "Robot", "Group")).Value("id")
 	w.post("/api/v1/apps/"+impostor+"/lifecycle/deactivate", "")
 	w.Run(t,
-		step{Name: "a client_id names nothing but a client", Do: "DELETE /api/v1/apps/" + impostor, Status: 204},
+		step{Name: "a client_id identifies only a client", Do: "DELETE /api/v1/apps/" + impostor, Status: 204},
 		step{Do: "GET " + policy + "/rules", Equal: values{"0.conditions.people.groups.include.0": group}},
-		step{Name: "a policy keeps who may come back", Do: "GET " + policy, Equal: values{"conditions.clients.include.0": "the-robot"}},
+		step{Name: "a policy retains a deactivated client", Do: "GET " + policy, Equal: values{"conditions.clients.include.0": "the-robot"}},
 		step{Do: "DELETE /api/v1/apps/" + app, Status: 204},
-		step{Name: "but not who is gone", Do: "GET " + policy, Equal: values{"conditions.clients.include.#": 0}},
+		step{Name: "but not a deleted one", Do: "GET " + policy, Equal: values{"conditions.clients.include.#": 0}},
 		step{Do: "GET " + at + "/clients", Equal: values{"#": 0}},
 		step{Do: "GET /oauth2/v1/clients/the-robot/roles", Status: 404, Code: "E0000007"},
 	)
-	refused("the client is gone")
+	refused("the client was deleted")
 	w.refused(ask("/"+as, secret, "s"), 401, "invalid_client")
 
 	w.Clock.Advance(time.Second)

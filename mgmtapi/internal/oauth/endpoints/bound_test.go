@@ -15,7 +15,7 @@ func bearer(token string) map[string]string {
 	return map[string]string{"Authorization": "Bearer " + token}
 }
 
-// The roles of a client are those of its application, whose id need not be its client_id.
+// Roles of a client are assigned to its application, whose id can differ from the client_id.
 func TestClient_LimitedByRoles(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db)
@@ -35,20 +35,21 @@ func TestClient_LimitedByRoles(t *testing.T) {
 			}
 			header := sign("svc.groups.manage svc.roles.manage svc.appGrants.manage svc.apps.manage")
 			w.Run(t,
-				step{Name: "without a role its scopes count", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"One` + chosen + `"}}`,
+				step{Name: "without a role, the scopes limit the client", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"One` + chosen + `"}}`,
 					Header: header},
-				step{Name: "which do not make it greater", Do: "POST /oauth2/v1/clients/" + id + "/roles", Body: `{"type":"SUPER_ADMIN"}`,
+				step{Name: "scopes do not permit role assignments", Do: "POST /oauth2/v1/clients/" + id + "/roles", Body: `{"type":"SUPER_ADMIN"}`,
 					Header: header, Status: 403, Code: "E0000006"},
 				step{Do: "POST /api/v1/apps/" + app + "/grants", Body: fmt.Sprintf(`{"scopeId":"svc.users.manage","issuer":%q}`, w.Server.URL),
 					Header: header, Status: 403, Code: "E0000006"},
-				step{Name: "nor others", Do: "POST /api/v1/apps/" + app + "/lifecycle/deactivate", Header: header, Status: 403, Code: "E0000006"},
+				step{Name: "nor changes of applications", Do: "POST /api/v1/apps/" + app + "/lifecycle/deactivate", Header: header, Status: 403,
+					Code: "E0000006"},
 				step{Do: "POST /oauth2/v1/clients/" + id + "/roles", Body: `{"type":"REPORT_ADMIN"}`, Status: 201, Save: saved{"role": "id"}},
-				step{Name: "a role binds it", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"Two"}}`, Header: header, Status: 403,
+				step{Name: "a role limits it", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"Two"}}`, Header: header, Status: 403,
 					Code: "E0000006"},
 				step{Do: "GET /api/v1/groups", Header: header, Has: []string{"1.id"}},
 				step{Do: "DELETE /oauth2/v1/clients/" + id + "/roles/{{role}}", Status: 204},
 				step{Do: "POST /oauth2/v1/clients/" + id + "/roles", Body: `{"type":"SUPER_ADMIN"}`, Status: 201},
-				step{Name: "and its scopes still count", Do: "POST /api/v1/users", Body: `{}`, Header: header, Status: 403, Code: "E0000006"},
+				step{Name: "and its scopes still limit it", Do: "POST /api/v1/users", Body: `{}`, Header: header, Status: 403, Code: "E0000006"},
 				step{Do: "POST /api/v1/apps/" + app + "/grants", Body: fmt.Sprintf(`{"scopeId":"svc.users.manage","issuer":%q}`, w.Server.URL),
 					Header: header, Status: 201},
 			)
@@ -103,12 +104,12 @@ func TestOrgTokens_IntrospectedAndRevoked(t *testing.T) {
 	}
 	require.JSONEq(t, `{"active":false}`, string(look("nothing").Body))
 	require.JSONEq(t, `{"active":false}`, string(w.form("/oauth2/default/v1/introspect", basic(otherID, otherSecret), "token", token).Body),
-		"each server knows its own")
+		"each server accepts its own tokens only")
 	w.refused(w.form("/oauth2/v1/revoke", basic(otherID, otherSecret), "token", token), 400, "unauthorized_client")
 	w.refused(w.form("/oauth2/v1/revoke", basic(id, "wrong"), "token", token), 401, "invalid_client")
 	w.refused(w.form("/oauth2/v1/introspect", nil, "token", token), 400, "invalid_client")
 	w.Run(t, step{Do: "GET /api/v1/users", Header: bearer(token)})
-	for range 2 { // one that is worth nothing already is no error
+	for range 2 { // revoking an invalid token is not an error
 		require.Equal(t, 200, w.form("/oauth2/v1/revoke", basic(id, secret), "token", token).Status)
 	}
 	w.Run(t,

@@ -13,31 +13,31 @@ import (
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
-// Client is an OAuth client on the wire (RFC 7591).
+// Client is an OAuth client in JSON (RFC 7591).
 type Client struct {
 	ID     string `json:"client_id" readOnly:"true" doc:"Id of the client."`
-	Secret string `json:"client_secret,omitempty" readOnly:"true" doc:"Secret of the client, shown when it was made."`
+	Secret string `json:"client_secret,omitempty" readOnly:"true" doc:"Secret of the client. Returned by the creation only."`
 
 	IssuedAt int64 `json:"client_id_issued_at" readOnly:"true" doc:"When the client was registered, in seconds of Unix time."`
 
 	SecretExpiresAt int64            `json:"client_secret_expires_at" readOnly:"true" doc:"Always 0: secrets do not expire."`
 	Name            string           `json:"client_name" readOnly:"true" doc:"Name of the client."`
-	Method          model.AuthMethod `json:"token_endpoint_auth_method" readOnly:"true" doc:"How the client authenticates."`
+	Method          model.AuthMethod `json:"token_endpoint_auth_method" readOnly:"true" doc:"Authentication method of the client."`
 	model.AppOAuthSettings
-	Links rest.Links `json:"_links" readOnly:"true" doc:"Where its application is."`
+	Links rest.Links `json:"_links" readOnly:"true" doc:"Link to the application of the client."`
 }
 
 // ClientInput is the body of a new or replaced client.
 type ClientInput struct {
-	ID string `json:"client_id" empty:"absent" doc:"Id of the client that is replaced, which may be left out. A new client is given one."`
+	ID string `json:"client_id" empty:"absent" doc:"Id of the replaced client; may be omitted. A new client receives one."`
 
 	Name   string           `json:"client_name" required:"true" max:"100" doc:"Name of the client."`
 	Method model.AuthMethod `json:"token_endpoint_auth_method" empty:"absent" doc:"Client authentication. Default: client_secret_basic."`
 	model.AppOAuthSettings
 }
 
-// settle puts in what is not given (RFC 7591 section 2) and records what is wrong.
-func (in *ClientInput) settle(causes *rest.Causes) {
+// applyDefaults sets the defaults of absent members (RFC 7591 section 2) and records errors.
+func (in *ClientInput) applyDefaults(causes *rest.Causes) {
 	s := &in.AppOAuthSettings
 	if in.Method == "" {
 		in.Method = model.AuthSecretBasic
@@ -66,7 +66,7 @@ func showClient(ctx context.Context, doc docstore.Doc[model.App], secret string)
 }
 
 type listClientsRequest struct {
-	Q     string `query:"q" doc:"Beginning of the name. Case does not count."`
+	Q     string `query:"q" doc:"Prefix of the name, ignoring case."`
 	Limit int    `query:"limit" default:"20" min:"1" max:"200" clamp:"true" doc:"Size of the page, at most 200."`
 	After string `query:"after" doc:"Cursor from the link to the next page."`
 }
@@ -98,9 +98,9 @@ type createClientRequest struct {
 	Body ClientInput `body:"required"`
 }
 
-// checkCreateClient checks the settings.
+// checkCreateClient validates the settings.
 func checkCreateClient(_ context.Context, r *createClientRequest, causes *rest.Causes) error {
-	r.Body.settle(causes)
+	r.Body.applyDefaults(causes)
 	return nil
 }
 
@@ -120,7 +120,7 @@ func (s *Slice) createClient(ctx context.Context, r *createClientRequest) (Clien
 		if doc, err = s.Apps.Insert(ctx, tx, id, app); err != nil {
 			return err
 		}
-		return s.told(ctx, tx, audit.AppCreate, doc, model.AppChanged{App: id})
+		return s.logChange(ctx, tx, audit.AppCreate, doc, model.AppChanged{App: id})
 	})
 	if err != nil {
 		return Client{}, err
@@ -128,7 +128,7 @@ func (s *Slice) createClient(ctx context.Context, r *createClientRequest) (Clien
 	return showClient(ctx, doc, secret), nil
 }
 
-// giveSecret makes a secret for a client that needs one and has none, and takes it from one that needs none. It returns a new one.
+// giveSecret generates a secret for a client that needs one and has none, and deletes a secret that is not needed. It returns a new secret.
 func (s *Slice) giveSecret(app string, client *model.AppOAuthClient) (string, error) {
 	if !client.AuthMethod.Secret() {
 		client.SealedSecret = ""
@@ -143,15 +143,16 @@ func (s *Slice) giveSecret(app string, client *model.AppOAuthClient) (string, er
 	return secret, err
 }
 
-// told logs what happened to the application of a client, and tells the other slices.
-func (s *Slice) told(ctx context.Context, tx *docstore.Tx, event audit.Type, doc docstore.Doc[model.App], change model.AppChanged) error {
+// logChange logs a change of the application of a client and publishes it to the other slices.
+func (s *Slice) logChange(ctx context.Context, tx *docstore.Tx, event audit.Type, doc docstore.Doc[model.App],
+	change model.AppChanged) error {
 	if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: event, Targets: []model.LogParty{audit.App(doc.ID, &doc.Value)}}); err != nil {
 		return err
 	}
 	return s.Feed.Emit(ctx, tx, change)
 }
 
-// clientTarget is the client that a path names.
+// clientTarget is the client in a path.
 type clientTarget struct {
 	Client string `path:"clientId" doc:"Id of the client."`
 
@@ -174,11 +175,11 @@ type replaceClientRequest struct {
 	Body ClientInput `body:"required"`
 }
 
-// checkReplaceClient checks the settings.
+// checkReplaceClient validates the settings.
 func checkReplaceClient(_ context.Context, r *replaceClientRequest, causes *rest.Causes) error {
-	r.Body.settle(causes)
+	r.Body.applyDefaults(causes)
 	if r.Body.ID != "" && r.Body.ID != r.Client {
-		causes.Add("client_id", "The client_id must be that of the path")
+		causes.Add("client_id", "The client_id must be the same as in the path")
 	}
 	return nil
 }
@@ -199,7 +200,7 @@ func (s *Slice) replaceClient(ctx context.Context, r *replaceClientRequest) (Cli
 		if r.found, err = s.Apps.Update(ctx, tx, r.found.ID, r.found.Rev, app); err != nil {
 			return err
 		}
-		return s.told(ctx, tx, audit.AppUpdate, r.found, model.AppChanged{App: r.found.ID})
+		return s.logChange(ctx, tx, audit.AppUpdate, r.found, model.AppChanged{App: r.found.ID})
 	})
 	if err != nil {
 		return Client{}, err
@@ -215,6 +216,6 @@ func (s *Slice) deleteClient(ctx context.Context, t *clientTarget) (rest.NoConte
 		if err := s.Apps.Delete(ctx, tx, t.found.ID); err != nil {
 			return err
 		}
-		return s.told(ctx, tx, audit.AppDelete, t.found, model.AppDeleted(t.found))
+		return s.logChange(ctx, tx, audit.AppDelete, t.found, model.AppDeleted(t.found))
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/apitest"
 )
 
-// addresses lists the URLs in a JSON value by their paths. An issuer is an identifier, and no place.
+// addresses collects the URLs in a JSON value by their paths. An issuer is an identifier, not an address.
 func addresses(path string, value any, into map[string]string) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -51,7 +51,7 @@ func TestDiscovery_AddressesServed(t *testing.T) {
 						require.Contains(t, a.Header.Get("Content-Type"), "application/json")
 						statuses[a.Status] = true
 					}
-					require.False(t, len(statuses) == 1 && statuses[405], "%s: no method leads anywhere", member)
+					require.False(t, len(statuses) == 1 && statuses[405], "%s: no method is served", member)
 				}
 			})
 		}
@@ -66,7 +66,7 @@ func TestDiscovery_AddressesServed(t *testing.T) {
 	})
 }
 
-// What OAuth clients request fails in the form that they can read, whatever is wrong.
+// OAuth clients receive errors in the OAuth format, whatever the error is.
 func TestOAuthEndpoints_ErrorForm(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	nobody := map[string]string{"Authorization": ""}

@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// RFC 6749 section 3.2: no parameter is there twice. Of two the client and the server, or something between them, may read different ones.
+// RFC 6749 section 3.2: no parameter may be repeated. The client, the server and intermediaries could read different values.
 func TestForm_RejectsRepeatsAndNUL(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	id, secret := w.client("")
@@ -24,16 +24,16 @@ func TestForm_RejectsRepeatsAndNUL(t *testing.T) {
 	}
 	for _, path := range []string{"/oauth2/default/v1/token", "/oauth2/v1/token"} {
 		for name, c := range map[string]struct{ query, body string }{
-			"twice in the body":             {"", good + "&" + good},
-			"twice with another value":      {"", good + "&scope=a&scope=b"},
-			"twice in the query":            {"?" + good + "&" + good, ""},
-			"in the query and in the body":  {"?" + good, good},
-			"with U+0000":                   {"", good + "&scope=a%00b"},
-			"with U+0000 in the query":      {"?scope=a%00b", good},
-			"unknown, with U+0000":          {"", good + "&nobody-reads=%00"},
-			"with U+0000 in its name":       {"", good + "&a%00b=1"},
-			"a secret in two places":        {"?client_secret=" + secret, good + "&client_secret=" + secret},
-			"the client's id in two places": {"?client_id=" + id, good + "&client_id=" + id},
+			"twice in the body":                             {"", good + "&" + good},
+			"twice with another value":                      {"", good + "&scope=a&scope=b"},
+			"twice in the query":                            {"?" + good + "&" + good, ""},
+			"in the query and in the body":                  {"?" + good, good},
+			"with U+0000":                                   {"", good + "&scope=a%00b"},
+			"with U+0000 in the query":                      {"?scope=a%00b", good},
+			"unknown, with U+0000":                          {"", good + "&nobody-reads=%00"},
+			"with U+0000 in its name":                       {"", good + "&a%00b=1"},
+			"a secret in the header and in the body":        {"?client_secret=" + secret, good + "&client_secret=" + secret},
+			"the client's id in the header and in the body": {"?client_id=" + id, good + "&client_id=" + id},
 		} {
 			status, code := send(path, c.query, c.body)
 			require.Equal(t, 400, status, name)
@@ -49,5 +49,5 @@ func TestForm_RejectsRepeatsAndNUL(t *testing.T) {
 	}
 	status, code := send("/oauth2/default/v1/token", "", good+"&scope=nosuch&nobody-reads=1&nobody-reads=2")
 	require.Equal(t, 400, status)
-	require.Equal(t, "invalid_scope", code, "what OAuth does not define is ignored")
+	require.Equal(t, "invalid_scope", code, "parameters that OAuth does not define are ignored")
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/hooks/calls"
 )
 
-// hookedWorld is a world that trusts the endpoint of a hook.
+// hookedWorld is a world that trusts the certificate of the hook endpoint.
 func hookedWorld(t *testing.T, db *sqldb.DB, timeout time.Duration) (*world, *hookstest.Endpoint) {
 	t.Helper()
 	endpoint := hookstest.New(t)
@@ -106,7 +106,7 @@ func TestTokenHook_ChangesTokens(t *testing.T) {
 			`"value":1},{"op":"replace","path":"/claims/scp","value":["all"]}]}]}`))
 		a = ask()
 		access = w.claims("/oauth2/default", a.Value("access_token"))
-		require.NotContains(t, access, "team", "nothing is done by halves")
+		require.NotContains(t, access, "team", "no command is applied")
 		require.Equal(t, []any{"openid", "email"}, access["scp"])
 		w.Run(t, step{Do: "GET /api/v1/logs?filter=outcome.reason+co+%22the+claim+scp+cannot+be+changed%22", Equal: values{"#": 1}})
 
@@ -131,7 +131,7 @@ func TestPasswordGrant_CallsPasswordHook(t *testing.T) {
 				password, "scope", "openid")
 		}
 		endpoint.Answer(hookstest.JSON(500, ""))
-		for range 12 { // an outage locks nobody out
+		for range 12 { // an outage locks out no user
 			w.refused(ask(), 400, "invalid_grant")
 		}
 		verdict := func(credential string) {
@@ -144,7 +144,7 @@ func TestPasswordGrant_CallsPasswordHook(t *testing.T) {
 		verdict("VERIFIED")
 		require.Equal(t, 200, ask().Status)
 		require.Equal(t, 200, ask().Status)
-		endpoint.Called(1) // the password was taken over
+		endpoint.Called(1) // the password is now stored here
 	})
 }
 
@@ -161,28 +161,28 @@ func TestTokenHook_TokensAlwaysIssued(t *testing.T) {
 	cases := map[string]struct {
 		answer   http.HandlerFunc
 		attempts string
-		executed string // why the call failed, empty when it did not
-		refused  string // why the answer was refused, empty when it was not
+		executed string // cause of a failed call, empty for success
+		refused  string // cause of a rejected response, empty for success
 		status   string
 	}{
 		"silence":          {hookstest.Hang, "2", "the hook endpoint did not answer within 200ms (attempts: 2)", "", "0"},
 		"an endless body":  {hookstest.Endless(200), "2", failed + "more than 262144 bytes (attempts: 2)", "", "200"},
 		"an endless error": {hookstest.Endless(503), "2", failed + "503 Service Unavailable (attempts: 2)", "", "503"},
-		"HTML":             {hookstest.JSON(200, "<html>hello</html>"), "2", failed + "something else than JSON (attempts: 2)", "", "200"},
+		"HTML":             {hookstest.JSON(200, "<html>hello</html>"), "2", failed + "a body that is not JSON (attempts: 2)", "", "200"},
 		"an error":         {hookstest.JSON(500, commands(add)), "2", failed + "500 Internal Server Error (attempts: 2)", "", "500"},
-		"a redirection": {http.RedirectHandler("https://elsewhere.example", http.StatusFound).ServeHTTP, "2",
+		"a redirect": {http.RedirectHandler("https://elsewhere.example", http.StatusFound).ServeHTTP, "2",
 			failed + "302 Found (attempts: 2)", "", "302"},
 		"a forbidden claim": {hookstest.JSON(200, commands(add+`,{"op":"replace","path":"/claims/sub","value":"root"}`)), "1", "",
 			"the claim sub cannot be changed", "200"},
 		"a forbidden scope": {hookstest.JSON(200, commands(add+`,{"op":"add","path":"/claims/scp/-","value":"admin"}`)), "1", "",
 			"the claim scp cannot be changed", "200"},
-		"a longer life": {hookstest.JSON(200, commands(add+`,{"op":"replace","path":"/token/lifetime/expiration","value":86401}`)), "1", "",
-			"a lifetime is between 300 and 86400 seconds", "200"},
-		"too much": {hookstest.JSON(200, commands(add+fmt.Sprintf(`,{"op":"add","path":"/claims/x","value":"%016400d"}`, 0))), "1", "",
+		"a longer lifetime": {hookstest.JSON(200, commands(add+`,{"op":"replace","path":"/token/lifetime/expiration","value":86401}`)), "1", "",
+			"a lifetime must be between 300 and 86400 seconds", "200"},
+		"too many claims": {hookstest.JSON(200, commands(add+fmt.Sprintf(`,{"op":"add","path":"/claims/x","value":"%016400d"}`, 0))), "1", "",
 			"the claims of the token would have more than 16384 bytes", "200"},
 		"an unknown command": {hookstest.JSON(200, `{"commands":[{"type":"com.svc.action.update","value":{}}]}`), "1", "",
-			`"com.svc.action.update" is no command for tokens`, "200"},
-		"a list": {hookstest.JSON(200, `[]`), "1", "", "it is no JSON object", "200"},
+			`"com.svc.action.update" is not a command for tokens`, "200"},
+		"a list": {hookstest.JSON(200, `[]`), "1", "", "it is not a JSON object", "200"},
 		"an error and then the right answer": {func(rw http.ResponseWriter, r *http.Request) {
 			status := 500
 			if again++; again == 2 {
@@ -191,7 +191,8 @@ func TestTokenHook_TokensAlwaysIssued(t *testing.T) {
 			hookstest.JSON(status, commands(add))(rw, r)
 		}, "2", "", "", "200"},
 	}
-	// Nothing here depends on how long it takes: silence lasts until the caller has left, and everything else has a minute.
+	// The test does not depend on durations: a silent endpoint hangs until the client disconnects; other endpoints have a timeout of one
+	// minute.
 	for _, silent := range []bool{true, false} {
 		timeout := time.Minute
 		if silent {
@@ -237,7 +238,7 @@ func TestTokenHook_TokensAlwaysIssued(t *testing.T) {
 					if c.refused == "" {
 						require.Empty(t, processed)
 					} else {
-						require.Equal(t, "the answer of the hook was refused: "+c.refused, processed)
+						require.Equal(t, "invalid response of the hook: "+c.refused, processed)
 					}
 				}
 				require.Equal(t, good, newest("app.oauth2.as.token.grant").Value("0.debugContext.debugData.inlineHookProblem") == "")

@@ -12,7 +12,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// An embedder that configures no base URL serves OAuth to this machine only: whoever sends a request chooses its Host header.
+// Without a configured base URL, the service serves OAuth only to the local machine, because the sender of a request chooses its Host
+// header.
 func TestHost_WithoutBaseURL(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	id, secret := w.client(`,"token_endpoint_auth_method":"client_secret_post"`)

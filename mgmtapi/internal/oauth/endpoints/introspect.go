@@ -12,32 +12,32 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/tokens"
 )
 
-// presented is a token that a client asks about.
-type presented struct {
+// presentedToken is a token in an introspection or revocation request.
+type presentedToken struct {
 	tokens.Credentials
 	Token string `form:"token" max:"32768" required:"true" writeOnly:"true" doc:"The token."`
-	Hint  string `form:"token_type_hint" max:"100" doc:"access_token or refresh_token. It changes nothing: both are looked for."`
+	Hint  string `form:"token_type_hint" max:"100" doc:"access_token or refresh_token. Has no effect: both kinds are searched."`
 }
 
 type introspectRequest struct {
 	serverRequest
-	presented
+	presentedToken
 }
 
 type revokeRequest struct {
 	serverRequest
-	presented
+	presentedToken
 }
 
-type orgPresented struct{ presented }
+type orgPresented struct{ presentedToken }
 
-// place is the server that a token is presented at.
+// place is the server of the endpoint.
 type place struct {
 	id     string   // or model.OrgRing
-	manual bool     // whether its keys change only when somebody asks for it
-	issuer string   // of the tokens that it issues for this request
-	all    []string // its addresses: what tokens of it may name, and assertions may be made out to
-	path   string   // from an address to its endpoints
+	manual bool     // keys change only on request
+	issuer string   // of tokens issued for this request
+	all    []string // all its issuers: accepted in tokens and as audience of assertions
+	path   string   // path from an issuer to its endpoints
 	party  model.LogParty
 	event  audit.Type // of a revocation
 }
@@ -54,7 +54,7 @@ func orgPlace(ctx context.Context) place {
 	return place{model.OrgRing, false, rest.URL(ctx), rest.Bases(ctx), "/oauth2/v1/", orgParty, audit.OrgRevoke}
 }
 
-// audiences are what an assertion for an endpoint of the server may be made out to: the endpoint, the token endpoint or the issuer.
+// audiences returns the accepted audiences of assertions: the endpoint, the token endpoint and the issuers.
 func (p *place) audiences(endpoint string) []string {
 	var out []string
 	for _, address := range p.all {
@@ -66,24 +66,24 @@ func (p *place) audiences(endpoint string) []string {
 // tokenEndpoint is the last segment of token endpoints.
 const tokenEndpoint = "token"
 
-// Introspection is what a token is worth (RFC 7662). Of one that is worth nothing only that is told.
+// Introspection is the state of a token (RFC 7662). An invalid token has only the member active.
 type Introspection struct {
-	Active    bool   `json:"active" readOnly:"true" doc:"Whether the token is worth anything."`
-	Scope     string `json:"scope,omitempty" readOnly:"true" doc:"The scopes, with spaces between."`
+	Active    bool   `json:"active" readOnly:"true" doc:"Whether the token is valid."`
+	Scope     string `json:"scope,omitempty" readOnly:"true" doc:"Scopes, separated by spaces."`
 	ClientID  string `json:"client_id,omitempty" readOnly:"true" doc:"Id of the client."`
 	Username  string `json:"username,omitempty" readOnly:"true" doc:"Login of the user."`
-	Expires   int64  `json:"exp,omitempty" readOnly:"true" doc:"When it ends, in seconds of Unix time."`
-	Issued    int64  `json:"iat,omitempty" readOnly:"true" doc:"When it was issued, in seconds of Unix time."`
-	Subject   string `json:"sub,omitempty" readOnly:"true" doc:"Whom it is about."`
-	Audience  string `json:"aud,omitempty" readOnly:"true" doc:"Whom it is for."`
+	Expires   int64  `json:"exp,omitempty" readOnly:"true" doc:"When the token expires, in seconds of Unix time."`
+	Issued    int64  `json:"iat,omitempty" readOnly:"true" doc:"When the token was issued, in seconds of Unix time."`
+	Subject   string `json:"sub,omitempty" readOnly:"true" doc:"Subject of the token."`
+	Audience  string `json:"aud,omitempty" readOnly:"true" doc:"Audience of the token."`
 	Issuer    string `json:"iss,omitempty" readOnly:"true" doc:"Address of the authorization server."`
 	ID        string `json:"jti,omitempty" readOnly:"true" doc:"Id of the token."`
 	TokenType string `json:"token_type,omitempty" readOnly:"true" doc:"Bearer, for access tokens."`
 	UserID    string `json:"uid,omitempty" readOnly:"true" doc:"Id of the user."`
 }
 
-// authenticate returns the client that presents a token to the endpoint. A refusal is told to the log as the event.
-func (s *Slice) authenticate(ctx context.Context, r *presented, at place, endpoint string, event audit.Type) (docstore.Doc[model.App],
+// authenticate returns the client that presents a token to the endpoint. A rejection is logged as the event.
+func (s *Slice) authenticate(ctx context.Context, r *presentedToken, at place, endpoint string, event audit.Type) (docstore.Doc[model.App],
 	error) {
 	client, err := s.clients.Authenticate(ctx, r.Credentials, at.audiences(endpoint)...)
 	if err != nil {
@@ -93,14 +93,14 @@ func (s *Slice) authenticate(ctx context.Context, r *presented, at place, endpoi
 }
 
 func (s *Slice) introspect(ctx context.Context, r *introspectRequest) (Introspection, error) {
-	return s.introspectAt(ctx, &r.presented, r.place(ctx))
+	return s.introspectAt(ctx, &r.presentedToken, r.place(ctx))
 }
 
 func (s *Slice) introspectOrg(ctx context.Context, r *orgPresented) (Introspection, error) {
-	return s.introspectAt(ctx, &r.presented, orgPlace(ctx))
+	return s.introspectAt(ctx, &r.presentedToken, orgPlace(ctx))
 }
 
-func (s *Slice) introspectAt(ctx context.Context, r *presented, at place) (Introspection, error) {
+func (s *Slice) introspectAt(ctx context.Context, r *presentedToken, at place) (Introspection, error) {
 	client, err := s.authenticate(ctx, r, at, "introspect", audit.TokenRefuse)
 	if err != nil {
 		return Introspection{}, err
@@ -116,7 +116,7 @@ func (s *Slice) introspectAt(ctx context.Context, r *presented, at place) (Intro
 	if err != nil || !ok {
 		return Introspection{}, err
 	}
-	// Anybody can be a client without credentials (RFC 7662 section 4): it is told of its own tokens alone.
+	// A client without credentials can be impersonated (RFC 7662 section 4): it receives only the state of its own tokens.
 	own := client.Value.Credentials.OAuthClient
 	if own.AuthMethod == model.AuthNone && own.ID != token.Client {
 		return Introspection{}, nil
@@ -153,15 +153,15 @@ func (s *Slice) introspectRefresh(ctx context.Context, at place, doc docstore.Do
 }
 
 func (s *Slice) revoke(ctx context.Context, r *revokeRequest) (rest.NoContent, error) {
-	return rest.NoContent{}, s.revokeAt(ctx, &r.presented, r.place(ctx))
+	return rest.NoContent{}, s.revokeAt(ctx, &r.presentedToken, r.place(ctx))
 }
 
 func (s *Slice) revokeOrg(ctx context.Context, r *orgPresented) (rest.NoContent, error) {
-	return rest.NoContent{}, s.revokeAt(ctx, &r.presented, orgPlace(ctx))
+	return rest.NoContent{}, s.revokeAt(ctx, &r.presentedToken, orgPlace(ctx))
 }
 
-// revokeAt revokes a token of the client. One that is worth nothing already is no error (RFC 7009 section 2.2), one of another client is.
-func (s *Slice) revokeAt(ctx context.Context, r *presented, at place) error {
+// revokeAt revokes a token of the client. An invalid token is not an error (RFC 7009 section 2.2); a token of another client is.
+func (s *Slice) revokeAt(ctx context.Context, r *presentedToken, at place) error {
 	client, err := s.authenticate(ctx, r, at, "revoke", at.event)
 	if err != nil {
 		return err

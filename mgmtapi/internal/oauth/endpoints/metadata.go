@@ -11,29 +11,29 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/signkey"
 )
 
-// Metadata is the metadata of an authorization server (RFC 8414). It names no authorization endpoint: no grant type that is supported
-// uses one.
+// Metadata is the metadata of an authorization server (RFC 8414). It names no authorization endpoint, because no supported grant type uses
+// one.
 type Metadata struct {
 	Issuer                string   `json:"issuer" readOnly:"true" doc:"Issuer of its tokens."`
-	TokenEndpoint         string   `json:"token_endpoint" readOnly:"true" doc:"Where tokens are issued."`
-	RegistrationEndpoint  string   `json:"registration_endpoint" readOnly:"true" doc:"Where clients are registered."`
-	JWKSURI               string   `json:"jwks_uri" readOnly:"true" doc:"The public signing keys."`
-	IntrospectionEndpoint string   `json:"introspection_endpoint" readOnly:"true" doc:"Where tokens are looked at."`
-	RevocationEndpoint    string   `json:"revocation_endpoint" readOnly:"true" doc:"Where tokens are revoked."`
-	ResponseTypes         []string `json:"response_types_supported" readOnly:"true" doc:"None: there is no flow through a browser."`
+	TokenEndpoint         string   `json:"token_endpoint" readOnly:"true" doc:"Token endpoint."`
+	RegistrationEndpoint  string   `json:"registration_endpoint" readOnly:"true" doc:"Client registration endpoint."`
+	JWKSURI               string   `json:"jwks_uri" readOnly:"true" doc:"URL of the public signing keys."`
+	IntrospectionEndpoint string   `json:"introspection_endpoint" readOnly:"true" doc:"Introspection endpoint."`
+	RevocationEndpoint    string   `json:"revocation_endpoint" readOnly:"true" doc:"Revocation endpoint."`
+	ResponseTypes         []string `json:"response_types_supported" readOnly:"true" doc:"None: browser flows are not supported."`
 	ResponseModes         []string `json:"response_modes_supported" readOnly:"true" doc:"None."`
-	GrantTypes            []string `json:"grant_types_supported" readOnly:"true" doc:"The grant types that are issued for."`
+	GrantTypes            []string `json:"grant_types_supported" readOnly:"true" doc:"Supported grant types."`
 	SubjectTypes          []string `json:"subject_types_supported" readOnly:"true" doc:"public."`
-	Scopes                []string `json:"scopes_supported" readOnly:"true" doc:"The scopes that may be told of."`
+	Scopes                []string `json:"scopes_supported" readOnly:"true" doc:"Published scopes."`
 
-	TokenMethods []string `json:"token_endpoint_auth_methods_supported" readOnly:"true" doc:"How clients authenticate at the token endpoint."`
+	TokenMethods []string `json:"token_endpoint_auth_methods_supported" readOnly:"true" doc:"Client authentication at the token endpoint."`
 
 	IntrospectionMethods []string `json:"introspection_endpoint_auth_methods_supported" readOnly:"true"`
 	RevocationMethods    []string `json:"revocation_endpoint_auth_methods_supported" readOnly:"true"`
 
-	SigningAlgorithms []string `json:"token_endpoint_auth_signing_alg_values_supported" readOnly:"true" doc:"How clients may sign assertions."`
+	SigningAlgorithms []string `json:"token_endpoint_auth_signing_alg_values_supported" readOnly:"true" doc:"Algorithms of client assertions."`
 
-	Claims               []string `json:"claims_supported" readOnly:"true" doc:"The claims that tokens may have."`
+	Claims               []string `json:"claims_supported" readOnly:"true" doc:"Claims that tokens can have."`
 	CodeChallengeMethods []string `json:"code_challenge_methods_supported" readOnly:"true" doc:"None."`
 	RequestParameter     bool     `json:"request_parameter_supported" readOnly:"true" doc:"Always false."`
 }
@@ -41,8 +41,8 @@ type Metadata struct {
 // MoreTags implements rest.Described.
 func (Metadata) MoreTags() map[string]reflect.StructTag {
 	return map[string]reflect.StructTag{
-		"introspection_endpoint_auth_methods_supported": `doc:"How clients authenticate at the introspection endpoint."`,
-		"revocation_endpoint_auth_methods_supported":    `doc:"How clients authenticate at the revocation endpoint."`,
+		"introspection_endpoint_auth_methods_supported": `doc:"Client authentication at the introspection endpoint."`,
+		"revocation_endpoint_auth_methods_supported":    `doc:"Client authentication at the revocation endpoint."`,
 	}
 }
 
@@ -50,7 +50,7 @@ func (Metadata) MoreTags() map[string]reflect.StructTag {
 type OpenIDMetadata struct {
 	Metadata
 	AuthorizationEndpoint string   `json:"authorization_endpoint" readOnly:"true"`
-	IDTokenAlgorithms     []string `json:"id_token_signing_alg_values_supported" readOnly:"true" doc:"How ID tokens are signed."`
+	IDTokenAlgorithms     []string `json:"id_token_signing_alg_values_supported" readOnly:"true" doc:"Signature algorithms of ID tokens."`
 }
 
 // MoreTags implements rest.Described.
@@ -60,10 +60,10 @@ func (OpenIDMetadata) MoreTags() map[string]reflect.StructTag {
 	}
 }
 
-// signingAlgorithm is how tokens are signed.
+// signingAlgorithm is the signature algorithm of tokens.
 const signingAlgorithm = "RS256"
 
-// ownClaims are the claims that tokens have without anybody asking for them.
+// ownClaims are the claims that tokens have without configuration.
 var ownClaims = []string{"iss", "ver", "sub", "aud", "iat", "exp", "jti", "cid", "uid", "scp", "auth_time", "amr"}
 
 func methods() []string {
@@ -74,7 +74,7 @@ func methods() []string {
 	return out
 }
 
-// describe returns what all servers have in common. The address is that of its endpoints, the base that of the registration of clients.
+// describe returns the metadata common to all servers. address is the base URL of the endpoints, base that of client registration.
 func describe(issuer, address, base string) Metadata {
 	at := func(endpoint string) string { return address + "/v1/" + endpoint }
 	return Metadata{
@@ -127,7 +127,7 @@ func asOpenID(m Metadata) OpenIDMetadata {
 	}
 }
 
-// KeySet is the public signing keys of a server (RFC 7517 section 5).
+// KeySet holds the public signing keys of a server (RFC 7517 section 5).
 type KeySet struct {
 	Keys []signkey.JWK `json:"keys" readOnly:"true" doc:"The keys."`
 }
@@ -140,7 +140,7 @@ func (s *Slice) orgKeySet(ctx context.Context, _ *struct{}) (KeySet, error) {
 	return s.publicKeys(ctx, model.OrgRing, false)
 }
 
-// publicKeys are the keys that sign, will sign, and have signed tokens that are worth something yet.
+// publicKeys returns the active key, the next key, and earlier keys whose tokens may still be valid.
 func (s *Slice) publicKeys(ctx context.Context, server string, manual bool) (KeySet, error) {
 	ring, err := s.keys.Ring(ctx, server, manual)
 	if err != nil {

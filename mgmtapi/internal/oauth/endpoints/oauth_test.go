@@ -82,7 +82,7 @@ func basic(id, secret string) map[string]string {
 		base64.StdEncoding.EncodeToString([]byte(url.QueryEscape(id)+":"+url.QueryEscape(secret)))}
 }
 
-// refused wants an OAuth error.
+// refused asserts an OAuth error.
 func (w *world) refused(a *apitest.Answer, status int, code string) {
 	w.t.Helper()
 	require.Equal(w.t, status, a.Status, "%s", a.Body)
@@ -90,7 +90,7 @@ func (w *world) refused(a *apitest.Answer, status int, code string) {
 	require.NotEmpty(w.t, a.Value("error_description"))
 }
 
-// claims verifies a token with the published keys, by libraries that are not those of the service, and returns what it says.
+// claims verifies a token with the published keys, using libraries other than those of the service, and returns its claims.
 func (w *world) claims(server, token string) jwt.MapClaims {
 	w.t.Helper()
 	provider, err := oidc.NewProvider(context.Background(), w.Server.URL+server)
@@ -145,7 +145,7 @@ func TestClientCredentials_CustomServer(t *testing.T) {
 			"scp": []any{"orders"}, "app": "ROBOT",
 		}, says)
 		w.refused(w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "client_credentials"), 400, "invalid_scope")
-		w.refused(w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "client_credentials", "scope", "orders nothing"), 400,
+		w.refused(w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "client_credentials", "scope", "orders unknown"), 400,
 			"invalid_scope")
 		w.refused(w.form("/oauth2/default/v1/token", basic(id, secret)), 400, "invalid_request")
 		w.refused(w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "magic"), 400, "unsupported_grant_type")
@@ -196,12 +196,12 @@ func TestPoliciesAndRulesDecide(t *testing.T) {
 	require.Equal(t, "300", ask("").Value("expires_in"), "the default scope")
 	w.refused(ask("read write"), 400, "access_denied")
 	second := rule(everyone, "any", "*", 10)
-	require.Equal(t, "300", ask("read").Value("expires_in"), "the first rule that fits")
+	require.Equal(t, "300", ask("read").Value("expires_in"), "the first matching rule")
 	require.Equal(t, "600", ask("read write").Value("expires_in"))
 	mine := policy("mine", id, 1)
 	w.refused(ask("read"), 400, "access_denied") // the first policy for the client has no rule
 	w.post(at+"/policies/"+mine+"/lifecycle/deactivate", "")
-	require.Equal(t, 200, ask("read").Status, "an inactive policy is not asked")
+	require.Equal(t, 200, ask("read").Status, "an inactive policy is skipped")
 	w.post(at+"/policies/"+everyone+"/rules/"+second+"/lifecycle/deactivate", "")
 	w.refused(ask("write"), 400, "access_denied")
 	token := ask("read").Value("access_token")
@@ -247,7 +247,7 @@ func TestMetadata(t *testing.T) {
 	require.Equal(t, base+"/oauth2/v1/token", provider.Endpoint().TokenURL)
 }
 
-// grantScopes gives a client scopes of the management API.
+// grantScopes grants scopes of the management API to a client.
 func (w *world) grantScopes(client string, scopes ...string) {
 	w.t.Helper()
 	err := w.Store.Update(w.t.Context(), func(tx *docstore.Tx) error {
@@ -295,7 +295,7 @@ func TestOrgTokens_AccessManagementAPI(t *testing.T) {
 				require.Contains(t, a.Header.Get("WWW-Authenticate"), `error="insufficient_scope", scope="svc.groups.manage"`)
 			}},
 		step{Do: "GET /api/v1/logs", Header: bearer(token), Status: 403, Code: "E0000006"},
-		step{Name: "there is no me", Do: "GET /api/v1/users/me", Header: bearer(token), Status: 404, Code: "E0000007"},
+		step{Name: "a client cannot use me", Do: "GET /api/v1/users/me", Header: bearer(token), Status: 404, Code: "E0000007"},
 	)
 	invalid := func(name, token string) step {
 		return step{Name: name, Do: "GET /api/v1/users", Header: bearer(token), Status: 401, Code: "E0000011",
@@ -308,7 +308,7 @@ func TestOrgTokens_AccessManagementAPI(t *testing.T) {
 	require.NotEmpty(t, custom)
 	parts := strings.Split(token, ".")
 	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + parts[1] + "."
-	// The public key as the secret of an HMAC: what a verifier falls for that believes the header.
+	// The public key as HMAC secret: accepted by verifiers that trust the algorithm in the header.
 	key := w.Do(t, "GET /oauth2/v1/keys", "", nil).Value("keys.0.n")
 	confused, err := jwt.NewWithClaims(jwt.SigningMethodHS256, says).SignedString([]byte(key))
 	require.NoError(t, err)
@@ -316,11 +316,11 @@ func TestOrgTokens_AccessManagementAPI(t *testing.T) {
 	forged.Header["kid"] = w.Do(t, "GET /oauth2/v1/keys", "", nil).Value("keys.0.kid")
 	own, err := rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(t, err)
-	stranger, err := forged.SignedString(own)
+	foreign, err := forged.SignedString(own)
 	require.NoError(t, err)
 	w.Run(t,
 		invalid("empty", ""), invalid("no token", "abc"), invalid("of a custom server", custom), invalid("alg none", none),
-		invalid("key confusion", confused), invalid("forged", stranger),
+		invalid("key confusion", confused), invalid("forged", foreign),
 		invalid("cut", strings.Join(parts[:2], ".")), invalid("changed", parts[0]+"."+parts[1]+"x."+parts[2]),
 		invalid("long", strings.Repeat("a", 40000)),
 	)
@@ -328,7 +328,7 @@ func TestOrgTokens_AccessManagementAPI(t *testing.T) {
 		_, err := w.Model.AppGrants.DeleteWhere(t.Context(), tx, docstore.Eq(model.AppGrantByScope, docstore.JoinID(id, "svc.groups.read")))
 		return err
 	}))
-	w.Run(t, step{Name: "a grant that was withdrawn", Do: "GET /api/v1/groups", Header: bearer(token), Status: 403, Code: "E0000006"})
+	w.Run(t, step{Name: "a revoked grant", Do: "GET /api/v1/groups", Header: bearer(token), Status: 403, Code: "E0000006"})
 	w.Clock.Advance(time.Hour)
 	w.Run(t, invalid("expired", token))
 	fresh := w.form("/oauth2/v1/token", basic(id, secret), "grant_type", "client_credentials", "scope",
@@ -373,7 +373,7 @@ func TestClient_AuthenticationMethod(t *testing.T) {
 	require.NotContains(t, w.Log.String(), basicSecret)
 }
 
-// refusals are what the log tells of tokens of the org server that were not issued.
+// refusals returns the log entries about tokens that the org server did not issue.
 func (w *world) refusals() []any {
 	w.t.Helper()
 	list, ok := w.Do(w.t, "GET /api/v1/logs?limit=1000&filter=eventType+eq+%22app.oauth2.token.grant%22+and+outcome.result+eq+%22FAILURE%22",
@@ -436,7 +436,7 @@ func TestPrivateKeyJWT(t *testing.T) {
 	require.NoError(t, err)
 	otherID, _ := w.client(`,"token_endpoint_auth_method":"private_key_jwt","jwks":` + string(others))
 	w.grantScopes(otherID, "svc.users.read")
-	// extended is an assertion whose header has a member more.
+	// extended returns an assertion with an additional header member.
 	extended := func(key *rsa.PrivateKey, member string, value any) string {
 		token := jwt.NewWithClaims(jwt.SigningMethodRS256, good(nil))
 		token.Header["kid"], token.Header[member] = "one", value
@@ -451,45 +451,46 @@ func TestPrivateKeyJWT(t *testing.T) {
 	require.NoError(t, err)
 	public := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 	for name, assertion := range map[string]string{
-		"signed by another key":   sign(jwt.SigningMethodRS256, other, "one", good(nil)),
-		"the kid of another key":  sign(jwt.SigningMethodRS256, private, "two", good(nil)),
-		"an unknown kid":          sign(jwt.SigningMethodRS256, private, "three", good(nil)),
-		"an algorithm of its own": sign(jwt.SigningMethodPS256, private, "one", good(nil)),
-		"alg none":                sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, "one", good(nil)),
+		"signed by another key":  sign(jwt.SigningMethodRS256, other, "one", good(nil)),
+		"the kid of another key": sign(jwt.SigningMethodRS256, private, "two", good(nil)),
+		"an unknown kid":         sign(jwt.SigningMethodRS256, private, "three", good(nil)),
+		"an unknown algorithm":   sign(jwt.SigningMethodPS256, private, "one", good(nil)),
+		"alg none":               sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, "one", good(nil)),
 		"key confusion": sign(jwt.SigningMethodHS256, []byte(base64.RawURLEncoding.EncodeToString(private.N.Bytes())), "one",
 			good(nil)),
-		"key confusion with PEM":   sign(jwt.SigningMethodHS256, public, "one", good(nil)),
-		"key confusion with DER":   sign(jwt.SigningMethodHS256, der, "", good(nil)),
-		"for another audience":     sign(jwt.SigningMethodRS256, private, "one", good(claims{"aud": "https://elsewhere.example"})),
-		"for no audience":          sign(jwt.SigningMethodRS256, private, "one", good(claims{"aud": nil})),
-		"of another issuer":        sign(jwt.SigningMethodRS256, private, "one", good(claims{"iss": "me"})),
-		"of another subject":       sign(jwt.SigningMethodRS256, private, "one", good(claims{"sub": "me"})),
-		"of an unknown client":     sign(jwt.SigningMethodRS256, private, "one", good(claims{"sub": "me", "iss": "me"})),
-		"without an end":           sign(jwt.SigningMethodRS256, private, "one", good(claims{"exp": nil})),
-		"expired":                  sign(jwt.SigningMethodRS256, private, "one", good(claims{"exp": now.Add(-61 * time.Second).Unix()})),
-		"too long":                 sign(jwt.SigningMethodRS256, private, "one", good(claims{"exp": now.Add(time.Hour + 62*time.Second).Unix()})),
-		"an end that is no number": sign(jwt.SigningMethodRS256, private, "one", good(claims{"exp": "tomorrow"})),
-		"not valid yet":            sign(jwt.SigningMethodRS256, private, "one", good(claims{"nbf": now.Add(2 * time.Minute).Unix()})),
-		"of the future":            sign(jwt.SigningMethodRS256, private, "one", good(claims{"iat": now.Add(2 * time.Minute).Unix()})),
-		"no JWT":                   "abc",
-		"nothing between dots":     "..",
-		"without a signature":      parts[0] + "." + parts[1] + ".",
-		"changed after signing":    parts[0] + "." + base64.RawURLEncoding.EncodeToString(changed) + "." + parts[2],
-		"the key of another client, of which it claims to come": sign(jwt.SigningMethodRS256, private, "one",
+		"key confusion with PEM": sign(jwt.SigningMethodHS256, public, "one", good(nil)),
+		"key confusion with DER": sign(jwt.SigningMethodHS256, der, "", good(nil)),
+		"for another audience":   sign(jwt.SigningMethodRS256, private, "one", good(claims{"aud": "https://elsewhere.example"})),
+		"for no audience":        sign(jwt.SigningMethodRS256, private, "one", good(claims{"aud": nil})),
+		"of another issuer":      sign(jwt.SigningMethodRS256, private, "one", good(claims{"iss": "me"})),
+		"of another subject":     sign(jwt.SigningMethodRS256, private, "one", good(claims{"sub": "me"})),
+		"of an unknown client":   sign(jwt.SigningMethodRS256, private, "one", good(claims{"sub": "me", "iss": "me"})),
+		"without exp":            sign(jwt.SigningMethodRS256, private, "one", good(claims{"exp": nil})),
+		"expired":                sign(jwt.SigningMethodRS256, private, "one", good(claims{"exp": now.Add(-61 * time.Second).Unix()})),
+		"too long": sign(jwt.SigningMethodRS256, private, "one",
+			good(claims{"exp": now.Add(time.Hour + 62*time.Second).Unix()})),
+		"an exp that is not a number": sign(jwt.SigningMethodRS256, private, "one", good(claims{"exp": "tomorrow"})),
+		"not valid yet":               sign(jwt.SigningMethodRS256, private, "one", good(claims{"nbf": now.Add(2 * time.Minute).Unix()})),
+		"issued in the future":        sign(jwt.SigningMethodRS256, private, "one", good(claims{"iat": now.Add(2 * time.Minute).Unix()})),
+		"no JWT":                      "abc",
+		"nothing between dots":        "..",
+		"without a signature":         parts[0] + "." + parts[1] + ".",
+		"changed after signing":       parts[0] + "." + base64.RawURLEncoding.EncodeToString(changed) + "." + parts[2],
+		"the key of another client, claimed as issuer": sign(jwt.SigningMethodRS256, private, "one",
 			good(claims{"iss": otherID, "sub": otherID})),
 		"the key and the kid of another client": sign(jwt.SigningMethodRS256, other, "other", good(nil)),
 		"ES256 with the kid of the RSA key":     sign(jwt.SigningMethodES256, curve, "one", good(nil)),
-		"with a key of its own":                 extended(other, "jwk", jose.JSONWebKey{Key: &other.PublicKey}),
+		"with its key in the header":            extended(other, "jwk", jose.JSONWebKey{Key: &other.PublicKey}),
 		"with a critical extension":             extended(private, "crit", []string{"x"}),
-		"an end that is no time":                sign(jwt.SigningMethodRS256, private, "one", good(claims{"exp": 1e300})),
-		"a beginning that is no time":           sign(jwt.SigningMethodRS256, private, "one", good(claims{"nbf": 1e300})),
-		"issued at no time":                     sign(jwt.SigningMethodRS256, private, "one", good(claims{"iat": 1e300})),
+		"an exp that is not a valid time":       sign(jwt.SigningMethodRS256, private, "one", good(claims{"exp": 1e300})),
+		"an nbf that is not a valid time":       sign(jwt.SigningMethodRS256, private, "one", good(claims{"nbf": 1e300})),
+		"an iat that is not a valid time":       sign(jwt.SigningMethodRS256, private, "one", good(claims{"iat": 1e300})),
 		"a jti that is too long": sign(jwt.SigningMethodRS256, private, "one",
 			good(claims{"jti": strings.Repeat("x", 256)})),
-		"a jti that is no text": sign(jwt.SigningMethodRS256, private, "one", good(claims{"jti": 7})),
-		"huge, though no larger than what is looked at": sign(jwt.SigningMethodRS256, private, "one",
+		"a jti that is not a string": sign(jwt.SigningMethodRS256, private, "one", good(claims{"jti": 7})),
+		"huge, within the size limit": sign(jwt.SigningMethodRS256, private, "one",
 			good(claims{"aud": strings.Repeat("x", 23000)})),
-		"huge, and larger than what is looked at": sign(jwt.SigningMethodRS256, private, "one",
+		"huge, above the size limit": sign(jwt.SigningMethodRS256, private, "one",
 			good(claims{"x": strings.Repeat("x", 40000)})),
 	} {
 		status, code := 401, "invalid_client"
@@ -506,7 +507,7 @@ func TestPrivateKeyJWT(t *testing.T) {
 	}
 	count, err := w.Model.UsedTokens.Count(t.Context(), w.Store.Reader(), nil)
 	require.NoError(t, err)
-	require.Zero(t, count, "none of them is remembered")
+	require.Zero(t, count, "no jti is stored")
 	once := sign(jwt.SigningMethodRS256, private, "one", good(claims{"jti": "1", "exp": now.Add(time.Hour).Unix()}))
 	require.Equal(t, 200, ask(once).Status)
 	w.refused(ask(once), 401, "invalid_client")
@@ -516,6 +517,6 @@ func TestPrivateKeyJWT(t *testing.T) {
 	w.refused(ask(sign(jwt.SigningMethodRS256, private, "one", good(nil)), "client_id", "other"), 401, "invalid_client")
 	require.Equal(t, 200, ask(sign(jwt.SigningMethodRS256, private, "one", good(nil)), "client_id", id).Status)
 	log := w.Do(t, "GET /api/v1/logs?filter=outcome.result+eq+%22FAILURE%22&limit=1000", "", nil)
-	require.Contains(t, string(log.Body), "was used before")
+	require.Contains(t, string(log.Body), "was already used")
 	require.NotContains(t, string(log.Body), once)
 }

@@ -16,10 +16,10 @@ import (
 type orgTokenRequest struct {
 	tokens.Credentials
 	GrantType string `form:"grant_type" doc:"client_credentials."`
-	Scope     string `form:"scope" max:"10000" doc:"Names of scopes, with spaces between."`
+	Scope     string `form:"scope" max:"10000" doc:"Names of scopes, separated by spaces."`
 }
 
-// orgParty is the org server as a party.
+// orgParty is the org server as a log target.
 var orgParty = model.LogParty{ID: model.OrgRing, Type: audit.TypeAuthServer, AlternateID: model.OrgRing,
 	DisplayName: "Org authorization server"}
 
@@ -36,10 +36,10 @@ func (s *Slice) orgToken(ctx context.Context, r *orgTokenRequest) (TokenResponse
 	return out, nil
 }
 
-// orgGrantTypes are those of the org server.
+// orgGrantTypes are the grant types of the org server.
 var orgGrantTypes = []string{model.GrantClientCredentials}
 
-// orgGrant issues a token with scopes that the application of a client was granted.
+// orgGrant issues a token with scopes that were granted to the application of a client.
 func (s *Slice) orgGrant(ctx context.Context, r *orgTokenRequest, client docstore.Doc[model.App]) (TokenResponse, error) {
 	if err := checkGrantType(client, r.GrantType, orgGrantTypes); err != nil {
 		return TokenResponse{}, err
@@ -54,7 +54,7 @@ func (s *Slice) orgGrant(ctx context.Context, r *orgTokenRequest, client docstor
 	var scopes []string
 	for _, name := range strings.Fields(r.Scope) {
 		if !slices.Contains(granted, name) {
-			return TokenResponse{}, rest.OAuthFail(rest.OAuthInvalidScope, "One or more scopes are not granted to the client, or unknown.")
+			return TokenResponse{}, rest.OAuthFail(rest.OAuthInvalidScope, "One or more scopes are unknown or not granted to the client.")
 		}
 		if !slices.Contains(scopes, name) {
 			scopes = append(scopes, name)

@@ -9,8 +9,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// A rejected access token has an error as every other one has, also for a client library that takes the error_description of a challenge
-// for the whole error, as that of Go (major 2) does.
+// A rejected access token has an error body as any other error, also for client libraries that take the error_description of a challenge
+// for the whole error, such as that of Go (major 2).
 func TestBearer_RejectedWithFullError(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	id, secret := w.client("")
@@ -26,7 +26,7 @@ func TestBearer_RejectedWithFullError(t *testing.T) {
 		"malformed":          {"/api/v1/users", "Bearer nonsense", 401, "E0000011", `Bearer error="invalid_token"`},
 		"empty":              {"/api/v1/users", "Bearer", 401, "E0000011", `Bearer error="invalid_token"`},
 		"tampered":           {"/api/v1/groups", "Bearer " + good[:len(good)-4] + "AAAA", 401, "E0000011", `Bearer error="invalid_token"`},
-		"of the sandbox":     {"/sandbox/v1/api-tokens", "Bearer nonsense", 401, "E0000011", `Bearer error="invalid_token"`},
+		"for the sandbox":    {"/sandbox/v1/api-tokens", "Bearer nonsense", 401, "E0000011", `Bearer error="invalid_token"`},
 		"at a path of OAuth": {"/oauth2/v1/clients", "Bearer nonsense", 401, "E0000011", `Bearer error="invalid_token"`},
 		"without the scope":  {"/api/v1/users", "Bearer " + good, 403, "E0000006", `Bearer error="insufficient_scope", scope="svc.users.read"`},
 		"an unknown token":   {"/api/v1/users", "SSWS nonsense", 401, "E0000011", ""},

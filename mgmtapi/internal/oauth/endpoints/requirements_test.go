@@ -103,7 +103,7 @@ func TestTokenHook_WholeEvent(t *testing.T) {
 		require.NotEmpty(t, got, name)
 	}
 	session, _ := at(context, "session", "id").(string)
-	require.Equal(t, 404, w.Do(t, "GET /api/v1/sessions/"+session, "", nil).Status, "the id opens nothing")
+	require.Equal(t, 404, w.Do(t, "GET /api/v1/sessions/"+session, "", nil).Status, "the id grants no access")
 
 	w.Run(t,
 		step{Do: "POST /api/v1/users/" + user + "/factors",
@@ -153,5 +153,5 @@ func TestUserTokens_Revoked(t *testing.T) {
 	w.Run(t, step{Do: "DELETE " + at + "/" + token, Status: 204})
 	require.Equal(t, []string{"false", "false", "false", "true", "true"},
 		[]string{active(access), active(refresh), active(again), active(other), active(otherRefresh)},
-		"with it all that was issued with it")
+		"all tokens issued with it are revoked")
 }

@@ -21,19 +21,19 @@ import (
 
 // Options configure the slice.
 type Options struct {
-	// Keys are the signing keys of the servers. They are needed.
+	// Keys are the signing keys of the servers. Required.
 	Keys *tokens.Keys
-	// Domains decides about issuers.
+	// Domains selects the issuers.
 	Domains tokens.Domains
-	// Secrets opens the secrets of clients. They are needed.
+	// Secrets decrypts the secrets of clients. Required.
 	Secrets seal.Secrets
-	// Transformer is asked what to change in tokens whose rules name an inline hook. Defaults to nobody.
+	// Transformer changes tokens whose rules name an inline hook. Default: none.
 	Transformer tokens.Transformer
-	// Hook is asked for passwords that another system has. Defaults to nobody: who has such a password gets no token for it.
+	// Hook verifies passwords that are stored in another system. Default: none; users with such a password receive no tokens for it.
 	Hook password.Hook
-	// HashCost is the bcrypt cost of passwords. Defaults to bcrypt.DefaultCost.
+	// HashCost is the bcrypt cost of passwords. Default: bcrypt.DefaultCost.
 	HashCost int
-	// Logger is told when an event about a refused request cannot be written. Defaults to nobody.
+	// Logger receives the error if the event of a rejected request cannot be written. Default: none.
 	Logger *slog.Logger
 }
 
@@ -48,10 +48,10 @@ type Slice struct {
 	hasher   password.Hasher
 	hook     password.Hook
 	logger   *slog.Logger
-	refusals *rate.Limiter // of what is logged, not of what is refused
+	refusals *rate.Limiter // limits log entries, not rejections
 }
 
-// maxRefusals is how many refused requests in a row are logged; then it is one a second.
+// maxRefusals is the number of rejected requests that are logged in a burst; after that, one per second is logged.
 const maxRefusals = 60
 
 // New returns the slice.
@@ -114,7 +114,7 @@ func (s *Slice) Routes() []rest.Route {
 			Do: s.orgToken},
 		rest.Op[introspectRequest, Introspection]{ID: "introspectCustomAS", Route: "POST" + custom + "/v1/introspect", Tag: tag, Public: true,
 			OAuth:   true,
-			Summary: "Tells what a token of a custom authorization server is worth (RFC 7662)",
+			Summary: "Introspects a token of a custom authorization server (RFC 7662)",
 			Find:    lookup.In(s.Store, s.findIssuing, (*introspectRequest).self), Do: s.introspect},
 		rest.Op[revokeRequest, rest.NoContent]{ID: "revokeCustomAS", Route: "POST" + custom + "/v1/revoke", Tag: tag, Public: true, OAuth: true,
 			Status:  http.StatusOK,
@@ -123,7 +123,7 @@ func (s *Slice) Routes() []rest.Route {
 			Do:      s.revoke},
 
 		rest.Op[orgPresented, Introspection]{ID: "introspect", Route: "POST" + orgServer + "/v1/introspect", Tag: tag, Public: true, OAuth: true,
-			Summary: "Tells what a token of the org authorization server is worth (RFC 7662)", Find: checkHost[orgPresented], Do: s.introspectOrg},
+			Summary: "Introspects a token of the org authorization server (RFC 7662)", Find: checkHost[orgPresented], Do: s.introspectOrg},
 		rest.Op[orgPresented, rest.NoContent]{ID: "revoke", Route: "POST" + orgServer + "/v1/revoke", Tag: tag, Public: true, OAuth: true,
 			Status:  http.StatusOK,
 			Summary: "Revokes a token of the org authorization server (RFC 7009)", Find: checkHost[orgPresented], Do: s.revokeOrg},
@@ -132,7 +132,7 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Lists the OAuth clients", Do: s.listClients},
 		rest.Op[createClientRequest, Client]{ID: "createClient", Route: "POST" + clients, Tag: clientTag, Scopes: writeScope,
 			Status:  http.StatusCreated,
-			Summary: "Registers an OAuth client (RFC 7591)", Description: "It is an application of the sign-on mode OPENID_CONNECT.",
+			Summary: "Registers an OAuth client (RFC 7591)", Description: "The client is an application with the sign-on mode OPENID_CONNECT.",
 			Check: checkCreateClient, Do: s.createClient},
 		rest.Op[clientTarget, Client]{ID: "getClient", Route: "GET" + clients + "/{clientId}", Tag: clientTag, Scopes: readScope,
 			Summary: "Reads an OAuth client", Find: lookup.In(s.Store, s.findClient, (*clientTarget).self), Do: s.getClient},
@@ -140,7 +140,7 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Replaces the settings of an OAuth client", Find: lookup.In(s.Store, s.findClient, (*replaceClientRequest).self),
 			Check: checkReplaceClient, Do: s.replaceClient},
 		rest.Op[clientTarget, rest.NoContent]{ID: "deleteClient", Route: "DELETE" + clients + "/{clientId}", Tag: clientTag, Scopes: writeScope,
-			Summary: "Removes an OAuth client, which is its application", Find: lookup.In(s.Store, s.findClient, (*clientTarget).self),
+			Summary: "Deletes an OAuth client with its application", Find: lookup.In(s.Store, s.findClient, (*clientTarget).self),
 			Do: s.deleteClient},
 	)
 }
@@ -148,8 +148,8 @@ func (s *Slice) Routes() []rest.Route {
 // authorize is the last segment of authorization endpoints.
 const authorize = "authorize"
 
-// unserved are the endpoints that a browser would be sent to, or that a client would use after that. They answer that they are not served:
-// an authorization endpoint, which OpenID providers have to name, in the form of RFC 6749 section 4.1.2.1.
+// unserved are the endpoints for browsers and for flows that start in a browser. Their responses state that they are not supported. OpenID
+// providers must name an authorization endpoint; its error has the format of RFC 6749 section 4.1.2.1.
 func (s *Slice) unserved() []rest.Route {
 	var routes []rest.Route
 	for _, name := range []string{authorize, "userinfo", "logout"} {
@@ -182,9 +182,9 @@ func (s *Slice) unserved() []rest.Route {
 	return routes
 }
 
-// authorizeRequest is what a client sends a browser to the authorization endpoint with.
+// authorizeRequest holds the parameters of an authorization request.
 type authorizeRequest struct {
-	ResponseType string `form:"response_type" max:"100" doc:"What the client wants."`
+	ResponseType string `form:"response_type" max:"100" doc:"Requested response type."`
 	ClientID     string `form:"client_id" max:"200" doc:"Id of the client."`
 }
 
@@ -193,7 +193,7 @@ type customAuthorizeRequest struct {
 	authorizeRequest
 }
 
-// refusal is the error of an authorization request to a server with other grant types.
+// refusal returns the error of an authorization request. grants are the grant types of the server.
 func (r *authorizeRequest) refusal(grants []string) error {
 	switch {
 	case r.ClientID == "":
@@ -205,7 +205,7 @@ func (r *authorizeRequest) refusal(grants []string) error {
 		"Request tokens at the token endpoint with the grant type "+strings.Join(grants, ", ")+".")
 }
 
-// serverRequest names a custom authorization server.
+// serverRequest identifies a custom authorization server.
 type serverRequest struct {
 	Server string `path:"authServerId" doc:"Id of the authorization server, or default."`
 
@@ -215,7 +215,7 @@ type serverRequest struct {
 
 func (r *serverRequest) self() *serverRequest { return r }
 
-// findActive finds the server. One that is not active answers nothing.
+// findActive finds the server. A server that is not active is an error.
 func (s *Slice) findActive(ctx context.Context, q docstore.Reader, r *serverRequest) (err error) {
 	r.found, err = s.FindAuthServer(ctx, q, r.Server)
 	switch {
@@ -229,7 +229,7 @@ func (s *Slice) findActive(ctx context.Context, q docstore.Reader, r *serverRequ
 	return nil
 }
 
-// findIssuing is findActive for operations whose answer depends on the issuer.
+// findIssuing is findActive for operations whose response depends on the issuer.
 func (s *Slice) findIssuing(ctx context.Context, q docstore.Reader, r *serverRequest) error {
 	if err := rest.CheckHost(ctx); err != nil {
 		return err

@@ -18,23 +18,23 @@ type tokenRequest struct {
 	serverRequest
 	tokens.Credentials
 	GrantType    string `form:"grant_type" doc:"client_credentials, password or refresh_token."`
-	Scope        string `form:"scope" max:"10000" doc:"Names of scopes, with spaces between."`
-	Username     string `form:"username" max:"1000" doc:"Login of the user, for password."`
-	Password     string `form:"password" max:"1000" writeOnly:"true" doc:"Password of the user, for password."`
-	RefreshToken string `form:"refresh_token" max:"1000" writeOnly:"true" doc:"The refresh token, for refresh_token."`
+	Scope        string `form:"scope" max:"10000" doc:"Names of scopes, separated by spaces."`
+	Username     string `form:"username" max:"1000" doc:"Login of the user, for the grant type password."`
+	Password     string `form:"password" max:"1000" writeOnly:"true" doc:"Password of the user, for the grant type password."`
+	RefreshToken string `form:"refresh_token" max:"1000" writeOnly:"true" doc:"The refresh token, for the grant type refresh_token."`
 }
 
-// TokenResponse is the answer of a token endpoint (RFC 6749 section 5.1).
+// TokenResponse is the response of a token endpoint (RFC 6749 section 5.1).
 type TokenResponse struct {
 	TokenType    string `json:"token_type" readOnly:"true" doc:"Bearer."`
-	ExpiresIn    int    `json:"expires_in" readOnly:"true" doc:"How long the access token lives, in seconds."`
+	ExpiresIn    int    `json:"expires_in" readOnly:"true" doc:"Lifetime of the access token in seconds."`
 	AccessToken  string `json:"access_token" readOnly:"true" doc:"The access token."`
-	Scope        string `json:"scope" readOnly:"true" doc:"The scopes that were granted, with spaces between."`
-	RefreshToken string `json:"refresh_token,omitempty" readOnly:"true" doc:"The refresh token, where offline_access was granted."`
-	IDToken      string `json:"id_token,omitempty" readOnly:"true" doc:"The ID token, where openid was granted for a user."`
+	Scope        string `json:"scope" readOnly:"true" doc:"Granted scopes, separated by spaces."`
+	RefreshToken string `json:"refresh_token,omitempty" readOnly:"true" doc:"The refresh token, if offline_access was granted."`
+	IDToken      string `json:"id_token,omitempty" readOnly:"true" doc:"The ID token, if openid was granted for a user."`
 }
 
-// grantTypes are those of custom servers.
+// grantTypes are the grant types of custom servers.
 var grantTypes = []string{model.GrantClientCredentials, model.GrantPassword, model.GrantRefreshToken}
 
 func (s *Slice) token(ctx context.Context, r *tokenRequest) (TokenResponse, error) {
@@ -50,10 +50,10 @@ func (s *Slice) token(ctx context.Context, r *tokenRequest) (TokenResponse, erro
 	return out, nil
 }
 
-// server is the server as a party.
+// server returns the server as a log target.
 func (r *serverRequest) server() model.LogParty { return audit.AuthServer(r.found.ID, &r.found.Value) }
 
-// unknownClient is a client that was not believed as a party.
+// unknownClient returns a rejected client as a log target.
 func unknownClient(err error, sent string) model.LogParty {
 	id := tokens.Claimed(err)
 	if id == "" {
@@ -65,7 +65,7 @@ func unknownClient(err error, sent string) model.LogParty {
 	return model.LogParty{ID: id, Type: audit.TypeClient, AlternateID: id}
 }
 
-// refuse logs why a client got no token and returns err. Passwords that were wrong are logged already.
+// refuse logs why a client received no token, and returns err. Wrong passwords are already logged.
 func (s *Slice) refuse(ctx context.Context, event audit.Type, server, client model.LogParty, err error) error {
 	e, ok := errors.AsType[*rest.OAuthError](err)
 	if !ok || errors.Is(err, errLogged) || !s.refusals.AllowN(s.Now(), 1) {
@@ -77,23 +77,23 @@ func (s *Slice) refuse(ctx context.Context, event audit.Type, server, client mod
 	return err
 }
 
-// errLogged marks errors that the log tells of already.
+// errLogged marks errors that are already logged.
 var errLogged = errors.New("logged")
 
-// checkGrantType says whether the client may use a grant type that is one of the server's.
+// checkGrantType returns an error if the server does not support the grant type, or the client may not use it.
 func checkGrantType(client docstore.Doc[model.App], grant string, supported []string) error {
 	switch {
 	case grant == "":
 		return rest.OAuthFail(rest.OAuthInvalidRequest, "grant_type is missing.")
 	case !slices.Contains(supported, grant):
-		return rest.OAuthFail(rest.OAuthUnsupportedGrant, "The grant type is none of "+strings.Join(supported, ", ")+".")
+		return rest.OAuthFail(rest.OAuthUnsupportedGrant, "The grant type must be one of "+strings.Join(supported, ", ")+".")
 	case !slices.Contains(client.Value.Settings.OAuthClient.GrantTypes, grant):
 		return rest.OAuthFail(rest.OAuthUnauthorized, "The client is not authorized to use the provided grant type.")
 	}
 	return nil
 }
 
-// grant issues tokens to a client that is who it says.
+// grant issues tokens to an authenticated client.
 func (s *Slice) grant(ctx context.Context, r *tokenRequest, client docstore.Doc[model.App]) (TokenResponse, error) {
 	if err := checkGrantType(client, r.GrantType, grantTypes); err != nil {
 		return TokenResponse{}, err
@@ -143,7 +143,7 @@ func (s *Slice) grant(ctx context.Context, r *tokenRequest, client docstore.Doc[
 	return respond(&in, &issued, secret), nil
 }
 
-// refreshLength is how many characters a refresh token has.
+// refreshLength is the number of characters in a refresh token.
 const refreshLength = 43
 
 func respond(in *tokens.Request, issued *tokens.Issued, refresh string) TokenResponse {
@@ -153,14 +153,14 @@ func respond(in *tokens.Request, issued *tokens.Issued, refresh string) TokenRes
 	}
 }
 
-// storeRefresh stores a refresh token, unless what it is about has gone meanwhile.
+// storeRefresh stores a refresh token, unless its client, user or server was deleted in the meantime.
 func (s *Slice) storeRefresh(ctx context.Context, tx *docstore.Tx, in *tokens.Request, secret string) error {
 	_, noServer := s.AuthServers.Get(ctx, tx, in.Server.ID)
 	_, noApp := s.Apps.Get(ctx, tx, in.Client.ID)
 	_, noUser := s.Users.Get(ctx, tx, in.Person.User.ID)
 	if err := errors.Join(noServer, noApp, noUser); err != nil {
 		if errors.Is(err, docstore.ErrNotFound) {
-			return rest.OAuthFail(rest.OAuthAccessDenied, "The client, the user or the authorization server is gone.")
+			return rest.OAuthFail(rest.OAuthAccessDenied, "The client, the user or the authorization server was deleted.")
 		}
 		return err
 	}
@@ -182,11 +182,10 @@ func (s *Slice) storeRefresh(ctx context.Context, tx *docstore.Tx, in *tokens.Re
 	return err
 }
 
-// forgetAfter is how long a refresh token that has expired can still be read.
+// forgetAfter is the time for which an expired refresh token can still be read.
 const forgetAfter = 24 * time.Hour
 
-// consent notes that the user lets the client have the scopes that ask for it: giving it the password is how a user says so where
-// there is no browser.
+// consent records the consent of the user to the scopes that require it. Without a browser, giving the client the password is the consent.
 func (s *Slice) consent(ctx context.Context, tx *docstore.Tx, in *tokens.Request) error {
 	if in.Person == nil {
 		return nil
@@ -220,13 +219,13 @@ func (s *Slice) consent(ctx context.Context, tx *docstore.Tx, in *tokens.Request
 	return nil
 }
 
-// logIssued tells which tokens were issued, to whom and by which rule.
+// logIssued logs the issued tokens, their recipient and the rule.
 func (s *Slice) logIssued(ctx context.Context, tx *docstore.Tx, in *tokens.Request, issued *tokens.Issued, refresh bool) error {
 	client := audit.Client(in.Client)
 	debug := map[string]string{"grantType": in.Grant, "grantedScopes": strings.Join(in.Scopes, " "), "policyId": in.Policy.ID,
 		"ruleId": in.Rule.ID}
 	if issued.HookProblem != nil {
-		debug["inlineHookProblem"] = "The answer was not followed; the events of the hook tell why." // in words that may be told
+		debug["inlineHookProblem"] = "The response was not applied; see the events of the hook." // no internal error
 	}
 	about := []model.LogParty{audit.AuthServer(in.Server.ID, &in.Server.Value)}
 	if in.Person != nil {
@@ -243,7 +242,7 @@ func (s *Slice) logIssued(ctx context.Context, tx *docstore.Tx, in *tokens.Reque
 	return audit.Write(ctx, tx, s.Deps, entries...)
 }
 
-// accessToken is an access token as a party.
+// accessToken returns an access token as a log target.
 func accessToken(jti string) model.LogParty {
 	return model.LogParty{ID: jti, Type: audit.TypeAccess, AlternateID: jti, DisplayName: "Access token"}
 }

@@ -17,19 +17,20 @@ import (
 
 var errCredentials = rest.OAuthFail(rest.OAuthInvalidGrant, "The credentials provided were invalid.")
 
-// signIn returns the user whose name and password the client has sent.
+// signIn returns the user with the login and the password in the request.
 func (s *Slice) signIn(ctx context.Context, r *tokenRequest, client docstore.Doc[model.App]) (*tokens.Person, error) {
 	if r.Username == "" || r.Password == "" {
-		return nil, rest.OAuthFail(rest.OAuthInvalidRequest, "username and password are needed.")
+		return nil, rest.OAuthFail(rest.OAuthInvalidRequest, "username and password are required.")
 	}
 	known, err := s.FindUser(ctx, s.Store.Reader(), r.Username)
 	found := err == nil
 	if err != nil && !errors.Is(err, docstore.ErrNotFound) {
 		return nil, err
 	}
-	usable := found && known.Value.HasPassword() && known.Value.Status == model.UserActive // a hook is not told passwords that cannot be used
+	// a hook never receives passwords that cannot be used
+	usable := found && known.Value.HasPassword() && known.Value.Status == model.UserActive
 	if !usable || known.Value.AsksHook() {
-		if _, err := s.hasher.Hash(r.Password); err != nil { // as long as a comparison takes
+		if _, err := s.hasher.Hash(r.Password); err != nil { // takes as long as a comparison
 			return nil, err
 		}
 	}
@@ -38,16 +39,16 @@ func (s *Slice) signIn(ctx context.Context, r *tokenRequest, client docstore.Doc
 	}
 	right, answered := password.VerifyOrAsk(ctx, s.hook, known, r.Password)
 	if !answered {
-		return nil, errCredentials // the event of the hook tells why
+		return nil, errCredentials // the event of the hook has the reason
 	}
 	if !right {
-		return nil, s.wrong(ctx, known.ID, r, client)
+		return nil, s.wrongPassword(ctx, known.ID, r, client)
 	}
 	rule, err := s.SignOnRuleFor(ctx, s.Store.Reader(), known.ID)
 	if err != nil {
 		return nil, err
 	}
-	if rule != nil && (rule.Factor || rule.Access == model.AccessDeny) { // the grant has no way to verify a factor
+	if rule != nil && (rule.Factor || rule.Access == model.AccessDeny) { // the grant cannot verify a factor
 		return nil, rest.OAuthFail(rest.OAuthAccessDenied, "The sign-on policy does not allow the user to sign in with a password alone.")
 	}
 	if known, err = s.accept(ctx, known, r.Password); err != nil {
@@ -56,8 +57,8 @@ func (s *Slice) signIn(ctx context.Context, r *tokenRequest, client docstore.Doc
 	return tokens.FindPerson(ctx, s.Deps, s.Store.Reader(), client.ID, known)
 }
 
-// wrong counts a wrong password, logs it, and returns the refusal. For who is locked out it is the same as if nothing had been compared.
-func (s *Slice) wrong(ctx context.Context, user string, r *tokenRequest, client docstore.Doc[model.App]) error {
+// wrongPassword counts and logs a wrong password, and returns the error. A locked-out user gets the same error without a comparison.
+func (s *Slice) wrongPassword(ctx context.Context, user string, r *tokenRequest, client docstore.Doc[model.App]) error {
 	party := audit.Client(client)
 	var counted bool
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
@@ -72,7 +73,7 @@ func (s *Slice) wrong(ctx context.Context, user string, r *tokenRequest, client 
 		return err
 	})
 	switch {
-	case err != nil && !errors.Is(err, docstore.ErrNotFound): // gone meanwhile
+	case err != nil && !errors.Is(err, docstore.ErrNotFound): // deleted in the meantime
 		return err
 	case err == nil && counted:
 		return fmt.Errorf("%w: %w", errCredentials, errLogged)
@@ -80,7 +81,8 @@ func (s *Slice) wrong(ctx context.Context, user string, r *tokenRequest, client 
 	return errCredentials
 }
 
-// accept goes on with a user whose password was right: one that another system has is taken over, and failed attempts are forgotten.
+// accept completes the sign-in after a correct password. It stores a password that was verified by another system, and resets the failed
+// attempts.
 func (s *Slice) accept(ctx context.Context, known docstore.Doc[model.User], text string) (out docstore.Doc[model.User], err error) {
 	attempts, err := model.Optional(ctx, s.Store.Reader(), s.Attempts, known.ID)
 	if err != nil {
@@ -99,7 +101,7 @@ func (s *Slice) accept(ctx context.Context, known docstore.Doc[model.User], text
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.Users.Get(ctx, tx, known.ID)
 		if errors.Is(err, docstore.ErrNotFound) || err == nil && (!doc.Value.SamePassword(&known.Value) || doc.Value.Status != model.UserActive) {
-			return errCredentials // it has changed since the password was compared
+			return errCredentials // the password was changed after the comparison
 		}
 		if err != nil {
 			return err
@@ -126,7 +128,7 @@ func (s *Slice) accept(ctx context.Context, known docstore.Doc[model.User], text
 
 var errRefreshToken = rest.OAuthFail(rest.OAuthInvalidGrant, "The refresh token is invalid or expired.")
 
-// usableRefresh returns the refresh token of the client at the server.
+// usableRefresh returns the refresh token of the client from the server.
 func (s *Slice) usableRefresh(ctx context.Context, server, client, secret string) (docstore.Doc[model.RefreshToken], error) {
 	page, err := s.RefreshTokens.Query(ctx, s.Store.Reader(), docstore.Query[model.RefreshToken]{
 		Where: docstore.Eq(model.RefreshTokenByHash, model.SecretHash(secret)), Limit: 1,
@@ -144,7 +146,7 @@ func (s *Slice) usableRefresh(ctx context.Context, server, client, secret string
 	return doc, nil
 }
 
-// refresh issues tokens for a refresh token, which stays the same one.
+// refresh issues tokens for a refresh token, which remains valid.
 func (s *Slice) refresh(ctx context.Context, r *tokenRequest, client docstore.Doc[model.App]) (TokenResponse, error) {
 	if r.RefreshToken == "" {
 		return TokenResponse{}, rest.OAuthFail(rest.OAuthInvalidRequest, "refresh_token is missing.")
@@ -156,7 +158,7 @@ func (s *Slice) refresh(ctx context.Context, r *tokenRequest, client docstore.Do
 	t := &token.Value
 	if !slices.Contains(client.Value.Settings.OAuthClient.GrantTypes, t.Grant) {
 		return TokenResponse{}, rest.OAuthFail(rest.OAuthInvalidGrant,
-			"The client is not authorized any more to use the grant type that the refresh token came from.")
+			"The client is no longer authorized to use the grant type of the refresh token.")
 	}
 	in := tokens.Request{
 		Server: r.found, Issuer: r.issuer, Grant: t.Grant, Client: client, Scopes: tokens.KnownScopes(&r.found.Value, t.Scopes),
@@ -167,11 +169,11 @@ func (s *Slice) refresh(ctx context.Context, r *tokenRequest, client docstore.Do
 			return TokenResponse{}, err
 		}
 		if slices.ContainsFunc(in.Scopes, func(name string) bool { return !slices.Contains(t.Scopes, name) }) {
-			return TokenResponse{}, rest.OAuthFail(rest.OAuthInvalidScope, "The refresh token does not carry all of the scopes.")
+			return TokenResponse{}, rest.OAuthFail(rest.OAuthInvalidScope, "The refresh token does not have all of the scopes.")
 		}
 	}
 	user, err := s.Users.Get(ctx, s.Store.Reader(), t.UserID)
-	if errors.Is(err, docstore.ErrNotFound) { // gone meanwhile
+	if errors.Is(err, docstore.ErrNotFound) { // deleted in the meantime
 		err = errRefreshToken
 	}
 	if err != nil {
@@ -180,7 +182,7 @@ func (s *Slice) refresh(ctx context.Context, r *tokenRequest, client docstore.Do
 	in.Person, err = tokens.FindPerson(ctx, s.Deps, s.Store.Reader(), client.ID, user)
 	if _, denied := errors.AsType[*rest.OAuthError](err); denied {
 		return TokenResponse{}, rest.OAuthFail(rest.OAuthInvalidGrant,
-			"The user is not active, or not assigned to the client application any more.")
+			"The user is not active, or no longer assigned to the client application.")
 	}
 	if err != nil {
 		return TokenResponse{}, err

@@ -14,7 +14,7 @@ import (
 
 const password = "Correct-horse-7-battery"
 
-// user makes a user who can sign in.
+// user creates a user who can sign in.
 func (w *world) user(name string) string {
 	w.t.Helper()
 	return w.post("/api/v1/users",
@@ -22,7 +22,7 @@ func (w *world) user(name string) string {
 			`"credentials":{"password":{"value":%q}}}`, name, password)).Value("id")
 }
 
-// app registers a client that works for users.
+// app registers a client for users.
 func (w *world) app() (id, secret string) {
 	w.t.Helper()
 	a := w.post("/oauth2/v1/clients",
@@ -69,7 +69,7 @@ func TestTokensForUsers(t *testing.T) {
 		require.Equal(t, "ann@example.com", identity["email"])
 		require.Equal(t, "Ann Archer", identity["name"])
 		require.NotEmpty(t, identity["at_hash"])
-		require.NotContains(t, identity, "quiet", "the access token is there to ask with")
+		require.NotContains(t, identity, "quiet", "an ID token next to an access token contains only claims that are always included")
 		refresh := a.Value("refresh_token")
 		require.NotEmpty(t, refresh)
 		require.Empty(t, ask("ann@example.com", password, "openid").Value("refresh_token"))
@@ -79,7 +79,7 @@ func TestTokensForUsers(t *testing.T) {
 		}
 		b := again(refresh)
 		require.Equal(t, 200, b.Status, "%s", b.Body)
-		require.Equal(t, refresh, b.Value("refresh_token"), "it stays the same one")
+		require.Equal(t, refresh, b.Value("refresh_token"), "the refresh token is not replaced")
 		require.Equal(t, "orders", again(refresh, "scope", "orders").Value("scope"))
 		w.refused(again(refresh, "scope", "address"), 400, "invalid_scope")
 		w.refused(again("unknown"), 400, "invalid_grant")
@@ -88,7 +88,7 @@ func TestTokensForUsers(t *testing.T) {
 		w.refused(w.form("/oauth2/default/v1/token", basic(otherID, otherSecret), "grant_type", "refresh_token", "refresh_token", refresh), 400,
 			"invalid_grant")
 
-		// What clients hold is seen from every side.
+		// Tokens and consents are listed by user, by application and by server.
 		token := w.Do(t, "GET /api/v1/apps/"+id+"/tokens", "", nil).Value("0.id")
 		require.Regexp(t, "^oar", token)
 		ofUser, ofServer := "/api/v1/users/ann/clients", servers+"/default/clients"
@@ -117,7 +117,7 @@ func TestTokensForUsers(t *testing.T) {
 			step{Do: "GET " + ofServer + "/" + id + "/tokens/" + token, Equal: values{"id": token}},
 			step{Do: "GET " + ofServer + "/nobody/tokens", Status: 404, Code: "E0000007"},
 			step{Do: "GET " + servers + "/nobody/clients", Status: 404, Code: "E0000007"},
-			step{Name: "a consent was given once", Do: "GET /api/v1/users/ann/grants?expand=scope",
+			step{Name: "the consent is stored once", Do: "GET /api/v1/users/ann/grants?expand=scope",
 				Equal: values{"#": 1, "0.status": "ACTIVE", "0.source": "END_USER", "0.clientId": id, "0.userId": user,
 					"0._embedded.scope.name": "orders"}, Save: saved{"g": "0.id", "scope": "0.scopeId"},
 				Has: []string{"0._links.app", "0._links.scope", "0._links.client", "0._links.self", "0._links.user", "0._links.authorizationServer"}},
@@ -126,7 +126,7 @@ func TestTokensForUsers(t *testing.T) {
 			step{Do: "GET /api/v1/users/bob/grants/{{g}}", Status: 404, Code: "E0000007"},
 			step{Do: "GET " + ofUser + "/" + id + "/grants?scopeId={{scope}}", Equal: values{"#": 1}},
 			step{Do: "GET " + ofUser + "/" + otherID + "/grants", Equal: values{"#": 0}},
-			step{Name: "nobody else's is withdrawn", Do: "DELETE /api/v1/users/bob/grants/{{g}}", Status: 404, Code: "E0000007"},
+			step{Name: "no other consent is revoked", Do: "DELETE /api/v1/users/bob/grants/{{g}}", Status: 404, Code: "E0000007"},
 			step{Do: "DELETE /api/v1/users/bob/grants", Status: 204},
 			step{Do: "DELETE " + ofUser + "/" + otherID + "/grants", Status: 204},
 			step{Do: "DELETE " + ofUser + "/" + otherID + "/tokens", Status: 204},
@@ -146,7 +146,7 @@ func TestTokensForUsers(t *testing.T) {
 			require.Equal(t, 204, w.Do(t, "DELETE "+do, "", nil).Status, "%s again", do)
 		}
 		w.Run(t,
-			step{Name: "with a consent its tokens go", Do: "DELETE /api/v1/users/ann/grants/" + grants["g"], Status: 204},
+			step{Name: "revoking a consent revokes its tokens", Do: "DELETE /api/v1/users/ann/grants/" + grants["g"], Status: 204},
 			step{Do: "GET /api/v1/users/ann/grants/" + grants["g"], Equal: values{"status": "REVOKED"}},
 			step{Do: "GET /api/v1/apps/" + id + "/tokens/" + token, Equal: values{"status": "REVOKED"}},
 			step{Do: "GET /api/v1/users/ann/clients", Equal: values{"#": 0}},
@@ -172,7 +172,7 @@ func TestTokensForUsers(t *testing.T) {
 		w.post("/api/v1/apps/"+id+"/users", fmt.Sprintf(`{"id":%q}`, user))
 		w.Do(t, "POST /api/v1/users/"+user+"/lifecycle/deactivate", "", nil)
 		w.refused(again(refresh), 400, "invalid_grant")
-		w.Run(t, step{Name: "who has left is in no list", Do: "GET " + ofServer, Equal: values{"#": 0}})
+		w.Run(t, step{Name: "a deactivated user is in no list", Do: "GET " + ofServer, Equal: values{"#": 0}})
 	})
 }
 
@@ -201,9 +201,9 @@ func TestRefreshToken_Expires(t *testing.T) {
 	w.Clock.Advance(29 * time.Minute)
 	require.Equal(t, 200, use(token).Status)
 	w.Clock.Advance(29 * time.Minute)
-	require.Equal(t, 200, use(token).Status, "it was used within the window")
+	require.Equal(t, 200, use(token).Status, "the token was used within the window")
 	w.Clock.Advance(2 * time.Minute)
-	w.refused(use(token), 400, "invalid_grant") // an hour
+	w.refused(use(token), 400, "invalid_grant") // one hour
 	idle := sign()
 	w.Clock.Advance(30 * time.Minute)
 	w.refused(use(idle), 400, "invalid_grant")
@@ -219,7 +219,7 @@ func TestRefreshToken_Expires(t *testing.T) {
 		step{Do: "PUT " + policies + "/" + policy + "/rules/" + rule,
 			Body: `{"name":"r","conditions":{"grantTypes":{"include":["client_credentials"]},"scopes":{"include":["*"]}}}`})
 	w.refused(use(token), 400, "invalid_grant")
-	w.Run(t, step{Name: "a server goes with its tokens", Do: "DELETE " + servers + "/" + as, Status: 204},
+	w.Run(t, step{Name: "deleting a server deletes its tokens", Do: "DELETE " + servers + "/" + as, Status: 204},
 		step{Do: "GET /api/v1/apps/" + id + "/tokens", Equal: values{"#": 0}})
 }
 
@@ -270,7 +270,7 @@ func TestIntrospectionAndRevocation(t *testing.T) {
 	}
 	require.Equal(t, "true", look(refresh).Value("active"))
 	require.Equal(t, "true", w.form("/oauth2/default/v1/introspect", basic(otherID, otherSecret), "token", access).Value("active"),
-		"a resource server may look at access tokens")
+		"a resource server may introspect access tokens")
 	require.Equal(t, "false", w.form("/oauth2/default/v1/introspect", basic(otherID, otherSecret), "token", refresh).Value("active"))
 	require.JSONEq(t, `{"active":false}`, string(look("unknown").Body))
 	public := w.post("/oauth2/v1/clients",
@@ -281,7 +281,7 @@ func TestIntrospectionAndRevocation(t *testing.T) {
 		"scope", "openid").Value("access_token")
 	for token, active := range map[string]string{own: "true", access: "false", refresh: "false"} {
 		require.Equal(t, active, w.form("/oauth2/default/v1/introspect", nil, "client_id", public, "token", token).Value("active"),
-			"who anybody can be is told of its own tokens alone")
+			"a public client introspects only its own tokens")
 	}
 	w.refused(w.form("/oauth2/default/v1/introspect", nil, "token", access), 400, "invalid_client")
 	w.refused(look(""), 400, "invalid_request")
@@ -292,13 +292,13 @@ func TestIntrospectionAndRevocation(t *testing.T) {
 	require.Equal(t, 200, revoke(access).Status)
 	require.Empty(t, revoke(access).Body, "twice")
 	require.Equal(t, "false", look(access).Value("active"))
-	require.Equal(t, "true", look(refresh).Value("active"), "the refresh token is still good")
+	require.Equal(t, "true", look(refresh).Value("active"), "the refresh token is still valid")
 	require.Equal(t, 200, revoke("unknown").Status)
 
 	access, refresh = sign()
 	require.Equal(t, 200, revoke(refresh).Status)
 	require.Equal(t, "false", look(refresh).Value("active"))
-	require.Equal(t, "false", look(access).Value("active"), "it came with the refresh token")
+	require.Equal(t, "false", look(access).Value("active"), "it was issued with the refresh token")
 
 	access, _ = sign()
 	w.Do(t, "POST /api/v1/users/"+user+"/lifecycle/suspend", "", nil)
@@ -320,7 +320,7 @@ func TestClient_Registration(t *testing.T) {
 		step{Do: "POST " + at, Body: fmt.Sprintf(body, ""), Status: 201, Save: saved{"c": "client_id", "secret": "client_secret"},
 			Equal: values{"client_name": "Robot", "token_endpoint_auth_method": "client_secret_basic", "application_type": "service",
 				"client_secret_expires_at": 0, "client_id_issued_at": int(w.Clock.Now().Unix()), "client_uri": nil}},
-		step{Name: "it is an application", Do: "GET /api/v1/apps/{{c}}",
+		step{Name: "the client is an application", Do: "GET /api/v1/apps/{{c}}",
 			Equal: values{"name": "oidc_client", "label": "Robot", "status": "ACTIVE", "signOnMode": "OPENID_CONNECT"}},
 		step{Do: "GET " + at + "/{{c}}", Equal: values{"client_id": "{{c}}"}, Lacks: []string{"client_secret"}},
 		step{Do: "POST " + at, Body: `{"client_name":"Web","redirect_uris":["https://web.example/back"]}`, Status: 201,
@@ -344,7 +344,7 @@ func TestClient_Registration(t *testing.T) {
 		step{Do: "PUT " + at + "/{{c}}",
 			Body: `{"client_id":"{{c}}","client_name":"Machine","application_type":"service","grant_types":["client_credentials"],` +
 				`"token_endpoint_auth_method":"client_secret_post"}`, Equal: values{"client_name": "Machine"}, Lacks: []string{"client_secret"}},
-		step{Name: "without credentials there is nothing to be asked", Do: "GET " + at, Header: saved{"Authorization": ""}, Status: 403,
+		step{Name: "requires authentication", Do: "GET " + at, Header: saved{"Authorization": ""}, Status: 403,
 			Code: "E0000005"},
 	)
 	w.post(servers+"/default/scopes", `{"name":"s","default":true}`)
@@ -361,7 +361,7 @@ func TestClient_Registration(t *testing.T) {
 	w.refused(ask(), 400, "invalid_client")
 }
 
-// The password grant does not get around a rule of the sign-on policy that demands a factor or denies access.
+// The password grant respects a rule of the sign-on policy that requires a factor or denies access.
 func TestPasswordGrant_SignOnPolicy(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	user := w.user("ann")

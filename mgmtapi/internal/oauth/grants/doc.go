@@ -1,3 +1,3 @@
-// Package grants serves what OAuth clients hold: refresh tokens, by user, by application and by authorization server, and the
-// consents of users. It lists and revokes; they come into being in mgmtapi/internal/oauth/endpoints.
+// Package grants serves the refresh tokens of OAuth clients, by user, by application and by authorization server, and the consents of
+// users. It lists and revokes them; package mgmtapi/internal/oauth/endpoints creates them.
 package grants

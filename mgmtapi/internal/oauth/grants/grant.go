@@ -11,19 +11,19 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Grant is the consent of a user on the wire.
+// Grant is the consent of a user in JSON.
 type Grant struct {
 	ID          string            `json:"id" readOnly:"true" doc:"Id of the consent."`
-	Status      model.TokenStatus `json:"status" readOnly:"true" enum:"ACTIVE,REVOKED,EXPIRED" doc:"Whether it holds."`
+	Status      model.TokenStatus `json:"status" readOnly:"true" enum:"ACTIVE,REVOKED,EXPIRED" doc:"Status of the consent."`
 	Created     rest.Time         `json:"created" readOnly:"true" doc:"When the consent was given."`
-	LastUpdated rest.Time         `json:"lastUpdated" readOnly:"true" doc:"When it last changed."`
+	LastUpdated rest.Time         `json:"lastUpdated" readOnly:"true" doc:"When the consent last changed."`
 	Issuer      string            `json:"issuer" readOnly:"true" doc:"Address of the authorization server."`
 	ClientID    string            `json:"clientId" readOnly:"true" doc:"Id of the client."`
 	UserID      string            `json:"userId" readOnly:"true" doc:"Id of the user."`
 	ScopeID     string            `json:"scopeId" readOnly:"true" doc:"Id of the scope."`
-	Source      string            `json:"source" readOnly:"true" enum:"END_USER,ADMIN" doc:"Who gave it."`
-	Links       rest.Links        `json:"_links" readOnly:"true" doc:"What the consent is about."`
-	Embedded    *EmbeddedGrant    `json:"_embedded,omitempty" readOnly:"true" doc:"What expand asked for."`
+	Source      string            `json:"source" readOnly:"true" enum:"END_USER,ADMIN" doc:"END_USER or ADMIN: who gave the consent."`
+	Links       rest.Links        `json:"_links" readOnly:"true" doc:"Links to the related objects."`
+	Embedded    *EmbeddedGrant    `json:"_embedded,omitempty" readOnly:"true" doc:"Objects requested by expand."`
 }
 
 // EmbeddedGrant is what expand adds to a consent.
@@ -31,13 +31,13 @@ type EmbeddedGrant struct {
 	Scope EmbeddedScope `json:"scope" readOnly:"true" doc:"The scope."`
 }
 
-// Client is a client that holds something, on the wire.
+// Client is a client with tokens or consents, in JSON.
 type Client struct {
 	ID      string     `json:"client_id" readOnly:"true" doc:"Id of the client."`
 	Name    string     `json:"client_name" readOnly:"true" doc:"Name of the client."`
-	URI     *string    `json:"client_uri" readOnly:"true" doc:"Page that tells about the client."`
-	LogoURI *string    `json:"logo_uri" readOnly:"true" doc:"Picture of the client."`
-	Links   rest.Links `json:"_links" readOnly:"true" doc:"What it holds."`
+	URI     *string    `json:"client_uri" readOnly:"true" doc:"Home page of the client."`
+	LogoURI *string    `json:"logo_uri" readOnly:"true" doc:"Logo of the client."`
+	Links   rest.Links `json:"_links" readOnly:"true" doc:"Links to the tokens and consents of the client."`
 }
 
 // SchemaName implements rest.SchemaNamer.
@@ -62,36 +62,36 @@ func (s *Slice) showGrant(ctx context.Context, q docstore.Reader, doc docstore.D
 	return out, nil
 }
 
-// held is what a request about the consents of a user takes.
-type held struct {
+// consentsRequest is a request about the consents of a user.
+type consentsRequest struct {
 	paging
-	Scope string `query:"scopeId" doc:"Id of a scope, for its consents alone."`
+	Scope string `query:"scopeId" doc:"Id of a scope: lists only its consents."`
 }
 
 type userGrantsRequest struct {
 	userRequest
-	held
+	consentsRequest
 }
 
 type clientGrantsRequest struct {
 	userClientRequest
-	held
+	consentsRequest
 }
 
 func (s *Slice) grantsOfUser(ctx context.Context, r *userGrantsRequest) (rest.Page[Grant], error) {
-	return s.grants(ctx, docstore.Eq(model.ConsentByUser, r.id), &r.held)
+	return s.grants(ctx, docstore.Eq(model.ConsentByUser, r.id), &r.consentsRequest)
 }
 
 func (s *Slice) grantsForClient(ctx context.Context, r *clientGrantsRequest) (rest.Page[Grant], error) {
-	return s.grants(ctx, r.consents(), &r.held)
+	return s.grants(ctx, r.consents(), &r.consentsRequest)
 }
 
-// consents is the condition that the consents of the user for the client fulfil.
+// consents returns the condition for the consents of the user for the client.
 func (r *userClientRequest) consents() docstore.Cond {
 	return docstore.All(docstore.Eq(model.ConsentByUser, r.id), docstore.Eq(model.ConsentByClient, r.Client))
 }
 
-func (s *Slice) grants(ctx context.Context, where docstore.Cond, h *held) (out rest.Page[Grant], err error) {
+func (s *Slice) grants(ctx context.Context, where docstore.Cond, h *consentsRequest) (out rest.Page[Grant], err error) {
 	query := docstore.Query[model.Consent]{
 		Where: docstore.All(where, docstore.Eq(model.ConsentByStatus, string(model.TokenActive))), After: h.After, Limit: h.Limit,
 	}
@@ -187,8 +187,7 @@ func (s *Slice) clientsOfServer(ctx context.Context, r *serverRequest) ([]Client
 	})
 }
 
-// clients are those that hold usable tokens or active consents that fulfil the conditions; a nil condition of consents is fulfilled by
-// none.
+// clients returns the clients with usable tokens or active consents that match the conditions. A nil condition matches no consent.
 func (s *Slice) clients(ctx context.Context, tokens, consents docstore.Cond, links func(client string) rest.Links) ([]Client, error) {
 	out := []Client{}
 	err := s.Store.View(ctx, func(q docstore.Reader) error {
@@ -199,7 +198,7 @@ func (s *Slice) clients(ctx context.Context, tokens, consents docstore.Cond, lin
 			}
 			seen[client] = true
 			doc, err := s.FindOAuthClient(ctx, q, client)
-			if errors.Is(err, docstore.ErrNotFound) { // its application is no client any more
+			if errors.Is(err, docstore.ErrNotFound) { // the application is no longer a client
 				return nil
 			}
 			if err != nil {

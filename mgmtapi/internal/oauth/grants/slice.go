@@ -13,7 +13,7 @@ import (
 // Slice serves refresh tokens and consents.
 type Slice struct{ model.Deps }
 
-// New returns the slice and adds its reactions to the feed.
+// New returns the slice and subscribes its event handlers.
 func New(d model.Deps) *Slice {
 	s := &Slice{Deps: d}
 	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeactivated) error {
@@ -37,7 +37,8 @@ func New(d model.Deps) *Slice {
 	return s
 }
 
-// revokeOfUser revokes what clients hold for a user who has left, or whose sessions were to end with them.
+// revokeOfUser revokes the refresh tokens of a user who was deactivated or deleted, or whose sessions were cleared together with the
+// tokens.
 func (s *Slice) revokeOfUser(ctx context.Context, tx *docstore.Tx, user string) error {
 	tokens, err := s.RevokeTokens(ctx, tx, docstore.Eq(model.RefreshTokenByUser, user), nil)
 	if err != nil {
@@ -46,7 +47,7 @@ func (s *Slice) revokeOfUser(ctx context.Context, tx *docstore.Tx, user string) 
 	return s.logTokens(ctx, tx, tokens)
 }
 
-// remove forgets what belonged to what is gone.
+// remove deletes the tokens and consents of a deleted object.
 func (s *Slice) remove(ctx context.Context, tx *docstore.Tx, tokens, consents docstore.Cond) error {
 	if _, err := s.RefreshTokens.DeleteWhere(ctx, tx, tokens); err != nil {
 		return err
@@ -96,18 +97,18 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[userGrantsRequest, rest.Page[Grant]]{ID: "listUserGrants", Route: "GET" + user + "/grants", Tag: userTag, Scopes: usersRead,
 			Summary: "Lists the consents of a user", Find: find[userGrantsRequest](s), Do: s.grantsOfUser},
 		rest.Op[userRequest, rest.NoContent]{ID: "revokeUserGrants", Route: "DELETE" + user + "/grants", Tag: userTag, Scopes: usersWrite,
-			Summary: "Withdraws all consents of a user, with the refresh tokens that carry them", Find: find[userRequest](s), Do: s.withdrawOfUser},
+			Summary: "Revokes all consents of a user, with the refresh tokens that use them", Find: find[userRequest](s), Do: s.withdrawOfUser},
 		rest.Op[userGrantReading, Grant]{ID: "getUserGrant", Route: "GET" + userGrant, Tag: userTag, Scopes: usersRead,
 			Summary: "Reads a consent", Find: find[userGrantReading](s), Do: s.grant},
 		rest.Op[userGrantRequest, rest.NoContent]{ID: "revokeUserGrant", Route: "DELETE" + userGrant, Tag: userTag, Scopes: usersWrite,
-			Summary: "Withdraws a consent, with the refresh tokens that carry it", Find: find[userGrantRequest](s), Do: s.withdraw},
+			Summary: "Revokes a consent, with the refresh tokens that use it", Find: find[userGrantRequest](s), Do: s.withdraw},
 
 		rest.Op[clientGrantsRequest, rest.Page[Grant]]{ID: "listGrantsForUserAndClient", Route: "GET" + userClient + "/grants", Tag: userTag,
 			Scopes:  usersRead,
 			Summary: "Lists the consents of a user for a client", Find: find[clientGrantsRequest](s), Do: s.grantsForClient},
 		rest.Op[userClientRequest, rest.NoContent]{ID: "revokeGrantsForUserAndClient", Route: "DELETE" + userClient + "/grants", Tag: userTag,
 			Scopes:  usersWrite,
-			Summary: "Withdraws the consents of a user for a client, with the refresh tokens that carry them", Find: find[userClientRequest](s),
+			Summary: "Revokes the consents of a user for a client, with the refresh tokens that use them", Find: find[userClientRequest](s),
 			Do: s.withdrawForClient},
 		rest.Op[userTokensRequest, rest.Page[RefreshToken]]{ID: "listRefreshTokensForUserAndClient", Route: "GET" + userClient + "/tokens",
 			Tag: userTag, Scopes: usersRead,
@@ -153,20 +154,20 @@ func (s *Slice) Routes() []rest.Route {
 	}
 }
 
-// holder is what a path names that clients hold tokens of: a user, an application or a server, and perhaps a client.
+// holder is the object in a path whose tokens are served: a user, an application or a server, optionally with a client.
 type holder interface {
-	// resolve looks the parts of the path up.
+	// resolve finds the objects in the path.
 	resolve(ctx context.Context, s *Slice, q docstore.Reader) error
-	// tokens is the condition that its tokens fulfil.
+	// tokens returns the condition for the tokens of the object.
 	tokens() docstore.Cond
 }
 
-// found is what is common to all requests.
+// found is common to all requests.
 type found struct{ where docstore.Cond }
 
 func (f *found) tokens() docstore.Cond { return f.where }
 
-// find is the Find of every request.
+// find is the Find function of every request.
 func find[R any, H interface {
 	*R
 	holder
@@ -243,7 +244,7 @@ func (r *serverClientRequest) resolve(ctx context.Context, s *Slice, q docstore.
 	return s.findClient(ctx, q, r.Client)
 }
 
-// paging is what lists of tokens take.
+// paging holds the parameters of lists of tokens.
 type paging struct {
 	Expand string `query:"expand" doc:"scope adds the scopes."`
 	Limit  int    `query:"limit" default:"20" min:"1" max:"200" clamp:"true" doc:"Size of the page, at most 200."`
@@ -267,7 +268,7 @@ type serverTokensRequest struct {
 	paging
 }
 
-// tokenID is the token that a path names.
+// tokenID is the token in a path.
 type tokenID struct {
 	Token string `path:"tokenId" doc:"Id of the refresh token."`
 
@@ -289,7 +290,7 @@ func (t *tokenID) load(ctx context.Context, s *Slice, q docstore.Reader, where d
 	return nil
 }
 
-// expansion is what reading a token or a consent can add.
+// expansion is the parameter expand of a single token or consent.
 type expansion struct {
 	Expand string `query:"expand" doc:"scope adds the scopes."`
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// RefreshToken is a refresh token on the wire.
+// RefreshToken is a refresh token in JSON.
 type RefreshToken struct {
-	ID          string            `json:"id" readOnly:"true" doc:"Id of the token, which is not the token."`
+	ID          string            `json:"id" readOnly:"true" doc:"Id of the token, not the token itself."`
 	Status      model.TokenStatus `json:"status" readOnly:"true" enum:"ACTIVE,REVOKED" doc:"Whether it can be used."`
 	Created     rest.Time         `json:"created" readOnly:"true" doc:"When the token was issued."`
-	LastUpdated rest.Time         `json:"lastUpdated" readOnly:"true" doc:"When it was last used, or revoked."`
-	ExpiresAt   rest.Time         `json:"expiresAt" readOnly:"true" doc:"When it ends unless it is used."`
+	LastUpdated rest.Time         `json:"lastUpdated" readOnly:"true" doc:"When the token was last used, or revoked."`
+	ExpiresAt   rest.Time         `json:"expiresAt" readOnly:"true" doc:"When the token expires unless it is used before."`
 	Issuer      string            `json:"issuer" readOnly:"true" doc:"Address of the authorization server."`
 	ClientID    string            `json:"clientId" readOnly:"true" doc:"Id of the client."`
 	UserID      string            `json:"userId" readOnly:"true" doc:"Id of the user."`
 	Scopes      []string          `json:"scopes" readOnly:"true" doc:"Names of the scopes."`
-	Links       rest.Links        `json:"_links" readOnly:"true" doc:"What the token is about."`
-	Embedded    *EmbeddedScopes   `json:"_embedded,omitempty" readOnly:"true" doc:"What expand asked for."`
+	Links       rest.Links        `json:"_links" readOnly:"true" doc:"Links to the application, the client, the server and the user."`
+	Embedded    *EmbeddedScopes   `json:"_embedded,omitempty" readOnly:"true" doc:"Objects requested by expand."`
 }
 
 // EmbeddedScopes are the scopes of a token or of a consent.
@@ -29,19 +29,19 @@ type EmbeddedScopes struct {
 	Scopes []EmbeddedScope `json:"scopes" readOnly:"true" doc:"The scopes that the server still has."`
 }
 
-// EmbeddedScope tells of a scope.
+// EmbeddedScope describes a scope.
 type EmbeddedScope struct {
 	ID          string     `json:"id" readOnly:"true" doc:"Id of the scope."`
 	Name        string     `json:"name" readOnly:"true" doc:"Name of the scope."`
-	Description string     `json:"description,omitempty" readOnly:"true" doc:"What the scope is for."`
-	DisplayName string     `json:"displayName,omitempty" readOnly:"true" doc:"Name for people."`
-	Links       rest.Links `json:"_links" readOnly:"true" doc:"Where the scope is."`
+	Description string     `json:"description,omitempty" readOnly:"true" doc:"Description of the scope."`
+	DisplayName string     `json:"displayName,omitempty" readOnly:"true" doc:"Human-readable name."`
+	Links       rest.Links `json:"_links" readOnly:"true" doc:"Link to the scope."`
 }
 
 // expandScope is the value of expand that adds the scopes.
 const expandScope = "scope"
 
-// issuer is the address of a server, and the part of its path that names it.
+// issuer returns a server and its issuer URL.
 func (s *Slice) issuer(ctx context.Context, q docstore.Reader, id string) (docstore.Doc[model.AuthServer], string, error) {
 	doc, err := s.AuthServers.Get(ctx, q, id)
 	name := id
@@ -51,7 +51,7 @@ func (s *Slice) issuer(ctx context.Context, q docstore.Reader, id string) (docst
 	return doc, rest.URL(ctx, "oauth2", name), err
 }
 
-// parties are the links to what a token or a consent is about.
+// parties returns the links to the related objects of a token or a consent.
 func parties(ctx context.Context, app, client, user, server string) rest.Links {
 	link := func(segments ...string) rest.Link { return rest.To(rest.URL(ctx, segments...), http.MethodGet) }
 	return rest.Links{
@@ -60,7 +60,7 @@ func parties(ctx context.Context, app, client, user, server string) rest.Links {
 	}
 }
 
-// show renders a token at an address.
+// show renders a token with its URL.
 func (s *Slice) show(ctx context.Context, q docstore.Reader, doc docstore.Doc[model.RefreshToken], self, expand string) (RefreshToken,
 	error) {
 	t := doc.Value
@@ -92,13 +92,13 @@ func showScope(ctx context.Context, server string, c *model.AuthScope) EmbeddedS
 	}
 }
 
-// usable are the tokens that can be used.
+// usable returns the condition for usable tokens.
 func (s *Slice) usable(where docstore.Cond) docstore.Cond {
 	return docstore.All(where, docstore.Eq(model.RefreshTokenByStatus, string(model.TokenActive)),
 		docstore.Gt(model.RefreshTokenByExpires, s.Now()))
 }
 
-// addressed is a request that knows where its tokens are.
+// addressed is a request with the URL of its tokens.
 type addressed interface {
 	holder
 	address(ctx context.Context, token string) string
@@ -172,7 +172,7 @@ func revokeOne[R any, H interface {
 	}
 }
 
-// revoke revokes the tokens that can be used. Those that cannot stay as they are.
+// revoke revokes the usable tokens. Other tokens are not modified.
 func (s *Slice) revoke(ctx context.Context, where docstore.Cond) (rest.NoContent, error) {
 	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		tokens, err := s.RevokeTokens(ctx, tx, s.usable(where), nil)

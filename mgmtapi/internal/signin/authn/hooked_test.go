@@ -187,17 +187,17 @@ func TestPasswordHook_InvalidResponse(t *testing.T) {
 		calls         int
 	}{
 		"an error": {500, "", executed, "the hook endpoint answered with 500 Internal Server Error (attempts: 2)", 2},
-		"HTML":     {200, "<html>", executed, "the hook endpoint answered with something else than JSON (attempts: 2)", 2},
+		"HTML":     {200, "<html>", executed, "the hook endpoint answered with a body that is not JSON (attempts: 2)", 2},
 		"no object": {200, `[{"type":"com.svc.action.update"}]`, processed,
-			"the answer of the hook was refused: it is no JSON object", 1},
+			"invalid response of the hook: it is not a JSON object", 1},
 		"commands that are none": {200, `{"commands":"VERIFIED"}`, processed,
-			"the answer of the hook was refused: it has members of the wrong type", 1},
+			"invalid response of the hook: it has members of the wrong type", 1},
 		"a command that is not for it": {200, command("com.svc.access.patch", `[]`), processed,
-			`the answer of the hook was refused: "com.svc.access.patch" is no command for passwords`, 1},
+			`invalid response of the hook: "com.svc.access.patch" is not a command for passwords`, 1},
 		"an unknown decision": {200, command("com.svc.action.update", `{"credential":"MAYBE"}`), processed,
-			"the answer of the hook was refused: a credential is VERIFIED or UNVERIFIED", 1},
+			"invalid response of the hook: a credential must be VERIFIED or UNVERIFIED", 1},
 		"a decision of the wrong type": {200, command("com.svc.action.update", `"VERIFIED"`), processed,
-			"the answer of the hook was refused: a credential is VERIFIED or UNVERIFIED", 1},
+			"invalid response of the hook: a credential must be VERIFIED or UNVERIFIED", 1},
 	} {
 		endpoint.Answer(hookstest.JSON(c.status, c.answer))
 		e.Run(t,
@@ -220,7 +220,7 @@ func TestPasswordHook_InvalidResponse(t *testing.T) {
 	}
 	require.Equal(t, len(denials), attempts())
 	e.Run(t,
-		apitest.Step{Name: "which is logged", Do: "GET /api/v1/logs?filter=outcome.reason+co+%22the+hook+denies+it%3A+no%3B+really+not%22",
+		apitest.Step{Name: "which is logged", Do: "GET /api/v1/logs?filter=outcome.reason+co+%22the+hook+returned+an+error%3A+no%3B+really+not%22",
 			Equal: map[string]any{"#": 1}})
 	endpoint.Answer(verify)
 	e.Run(t, signIn("in the end", "h", first))
