@@ -9,14 +9,14 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Confirmed is what was consented to: to whom accounts belong, and of which accounts users are made.
+// Confirmed is a consent: the users to link accounts to, and the accounts to create users from.
 type Confirmed struct {
 	Links  []Link
 	Create []string
 }
 
-// Confirm does what was consented to, all or nothing, and returns how many accounts were linked to users that there were and how many
-// users were made. Without anything it links what the import has matched.
+// Confirm applies a consent, all or nothing, and returns the number of accounts linked to existing users and the number of users created.
+// If c is nil, it links the accounts that the import matched to a user.
 func (s *Service) Confirm(ctx context.Context, app, run string, c *Confirmed) (linked, created int, err error) {
 	job, err := s.Job(ctx, app, run)
 	switch {
@@ -59,7 +59,7 @@ func (s *Service) Confirm(ctx context.Context, app, run string, c *Confirmed) (l
 	}
 }
 
-// consented makes steps of a consent.
+// confirmedSteps returns the steps of a consent.
 func (s *Service) consented(ctx context.Context, a *about, run string, c *Confirmed) ([]*step, error) {
 	user, ids := map[string]string{}, []string{}
 	for _, l := range c.Links {
@@ -81,7 +81,7 @@ func (s *Service) consented(ctx context.Context, a *about, run string, c *Confir
 		for _, id := range part {
 			account, ok := accounts[id]
 			if !ok || account.Resource == nil {
-				return nil, rest.Failf(rest.CodeMoved, "The import has not seen the account %s.", id)
+				return nil, rest.Failf(rest.CodeMoved, "The import has not found the account %s.", id)
 			}
 			st, err := s.consent(ctx, a, account, user[id])
 			if err != nil {
@@ -93,7 +93,7 @@ func (s *Service) consented(ctx context.Context, a *about, run string, c *Confir
 	return steps, nil
 }
 
-// consent is the step of one account, which is linked to the user, or becomes one.
+// confirmedStep returns the step that links an account to the user, or that creates a user from it if user is empty.
 func (s *Service) consent(ctx context.Context, a *about, account Account, user string) (*step, error) {
 	st := &step{account: account, user: user, action: model.ImportLink, confirmed: true}
 	if user == "" {
