@@ -14,15 +14,15 @@ import (
 
 // Account is an account of a target that an import has found.
 type Account struct {
-	ID       string // at the target
+	ID       string // on the target
 	UserName string
-	// Profile holds what the account is to have, by the names of app attributes, and Shown what it shows.
+	// Profile is the desired profile of the account, Shown its profile on the target, both by the names of app attributes.
 	Profile, Shown map[string]any
 }
 
-// TakeOver gives a user the account, and an assignment if there is none. The values of the account replace those of the mapping for
-// attributes that the mapping does not rule over. TakeOver sends nothing to the target, and a push that is pending or has failed stays so.
-// An error for callers returns why the user cannot have the account.
+// TakeOver assigns the account to a user, and assigns the application to the user if necessary. The values of the account override those of
+// the mapping, except for attributes that are pushed by a mapping rule. TakeOver sends nothing to the target and does not change a pending
+// or failed push. A rejection is an error for clients that states why the user cannot have the account.
 func (s *Slice) TakeOver(ctx context.Context, tx *docstore.Tx, app, userID string, a Account) error {
 	t, err := s.target(ctx, tx, app)
 	if err != nil {
@@ -94,8 +94,8 @@ func (s *Slice) TakeOver(ctx context.Context, tx *docstore.Tx, app, userID strin
 	return s.keep(ctx, tx, t, user, c)
 }
 
-// advance records the attributes that get another value and are sent, so that the next import does not take the value that the account
-// shows of them for a change at the account.
+// recordAhead records the attributes whose changed values will be sent. Until then, the next import must not treat the account's values of
+// these attributes as changes on the target.
 func (t *target) advance(before, u *model.AppUser) {
 	if u.Account == nil || !u.InTarget() || !t.conn.OwesUpdates() {
 		return
@@ -115,14 +115,15 @@ func (t *target) advance(before, u *model.AppUser) {
 	u.Ahead = slices.Compact(ahead)
 }
 
-// same says whether an import has found nothing new.
+// same reports whether an import has changed nothing.
 func same(a, b *model.AppUser) bool {
 	before, after := *a, *b
 	before.LastSync = after.LastSync
 	return reflect.DeepEqual(before, after)
 }
 
-// taken are the values of an account that differ from what is derived. While profiles are pushed the mapping rules over its attributes.
+// importedOverrides returns the values of an account that differ from the derived ones. While profiles are pushed, it omits attributes with
+// a mapping rule.
 func (t *target) taken(p *person, group *model.AppGroup, u *model.AppUser, shows map[string]any) map[string]any {
 	made := t.derived(p, group, u)
 	mapping := t.mapping(p.Value.Type)
@@ -144,7 +145,7 @@ func (t *target) taken(p *person, group *model.AppGroup, u *model.AppUser, shows
 	return out
 }
 
-// keep is store for an account that has become known without the engine.
+// storeLinked stores an app user like store, for an account that was linked by an import and not by the engine.
 func (s *Slice) keep(ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User], c change) error {
 	if err := audit.Write(ctx, tx, s.Deps, t.entries(user, c)...); err != nil {
 		return err
