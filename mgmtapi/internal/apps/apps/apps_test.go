@@ -166,7 +166,7 @@ func TestCreate_Rejected(t *testing.T) {
 		"no label":              {`{"name":"facebook"}`, "label: The field cannot be left blank"},
 		"a long label":          {`{"name":"facebook","label":"` + strings.Repeat("x", 101) + `"}`, "label: "},
 		"neither name nor mode": {`{"label":"x"}`, "signOnMode: The field cannot be left blank"},
-		"an unknown name":       {`{"name":"nosuch","label":"x"}`, "name: There is no application"},
+		"an unknown name":       {`{"name":"nosuch","label":"x"}`, "name: The catalog has no application"},
 		"an unknown mode":       {`{"label":"x","signOnMode":"WS_FEDERATION"}`, "signOnMode: The value must be one of BOOKMARK"},
 		"OpenID Connect alone": {`{"name":"oidc_client","label":"x","signOnMode":"OPENID_CONNECT"}`,
 			"credentials.oauthClient.token_endpoint_auth_method: The field cannot be left blank"},
@@ -337,7 +337,7 @@ func TestListsOfApplications(t *testing.T) {
 		refused := map[string]struct{ query, code string }{
 			"q with filter":          {"q=a&filter=status+eq+ACTIVE", "E0000033"},
 			"an unknown attribute":   {"filter=label+eq+x", "E0000031"},
-			"another letter case":    {"filter=Status+eq+ACTIVE", "E0000031"},
+			"another case":    {"filter=Status+eq+ACTIVE", "E0000031"},
 			"another operator":       {"filter=name+sw+x", "E0000031"},
 			"two expressions":        {"filter=status+eq+ACTIVE+and+name+eq+x", "E0000031"},
 			"an unknown status":      {"filter=status+eq+GONE", "E0000031"},

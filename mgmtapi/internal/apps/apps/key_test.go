@@ -80,7 +80,7 @@ func TestKeysOfApplications(t *testing.T) {
 	for query, code := range map[string]string{"": "E0000001", "?targetAid=": "E0000001", "?targetAid=" + id: "E0000001"} {
 		w.Post(path+"/"+newKID+"/clone"+query, nil).Fails(400, code, "targetAid: ")
 	}
-	w.Post(path+"/"+kid+"/clone?targetAid="+id, nil).Fails(400, "E0000001", "targetAid: The application has the key already")
+	w.Post(path+"/"+kid+"/clone?targetAid="+id, nil).Fails(400, "E0000001", "targetAid: The application already has the key")
 	w.Post(path+"/"+newKID+"/clone?targetAid=0oanosuch", nil).Fails(404, "E0000007", "0oanosuch (AppInstance)")
 	cloned := w.Post(path+"/"+newKID+"/clone?targetAid="+other, nil).OK(201)
 	require.Equal(t, made.Text("n"), cloned.Text("n"))
@@ -96,7 +96,7 @@ func TestKeysOfApplications(t *testing.T) {
 	w.Post("/apps/"+bookmark+"/credentials/keys/generate?validityYears=2", nil).Fails(400, "E0000024")
 	w.Post(path+"/"+newKID+"/clone?targetAid="+bookmark, nil).Fails(400, "E0000024")
 	w.Put("/apps/"+bookmark, `{"label":"x","settings":{"app":{"url":"https://a.example/"}},"credentials":{"signing":{"kid":"`+kid+`"}}}`).
-		Fails(400, "E0000001", "credentials.signing.kid: Applications with the sign-on mode BOOKMARK sign nothing")
+		Fails(400, "E0000001", "credentials.signing.kid: Applications with the sign-on mode BOOKMARK have no signing keys")
 	for _, missing := range []string{"/apps/0oanosuch/credentials/keys", path + "/nosuch", "/apps/" + other + "/credentials/keys/" + kid} {
 		w.Get(missing).Fails(404, "E0000007")
 	}

@@ -123,7 +123,7 @@ func TestMembersOfOAuthClients(t *testing.T) {
 		"a short secret":         {"credentials.oauthClient.client_secret", "short", "credentials.oauthClient.client_secret: "},
 		"an id with blanks":      {"credentials.oauthClient.client_id", "my client", "credentials.oauthClient.client_id: "},
 		"an id of all clients": {"credentials.oauthClient.client_id", "ALL_CLIENTS",
-			"credentials.oauthClient.client_id: The value stands for every client"},
+			"credentials.oauthClient.client_id: The value is reserved"},
 		"a scheme": {"credentials.scheme", "EDIT_USERNAME_AND_PASSWORD", "credentials.scheme: "},
 	}
 	for name, c := range cases {
@@ -165,7 +165,7 @@ func TestOAuthClient_ScopeGrants(t *testing.T) {
 		require.Equal(t, grant.Body, w.Get(path+"/"+grantID).OK().Body)
 
 		w.Post(path, object{"scopeId": "svc.users.read", "issuer": org}).Fails(400, "E0000001",
-			"scopeId: The application was granted the scope already")
+			"scopeId: The scope is already granted to the application")
 		second := w.Post(path, object{"scopeId": "svc.appGrants.manage", "issuer": org}).OK(201).Text("id")
 		page := w.Get(path + "?limit=1")
 		require.Equal(t, []string{grantID}, page.IDs())
@@ -176,7 +176,7 @@ func TestOAuthClient_ScopeGrants(t *testing.T) {
 		w.Post(path, nil).Fails(400, "E0000003")
 		w.Post(path, `{}`).Fails(400, "E0000001", "scopeId: The field cannot be left blank", "issuer: The field cannot be left blank")
 		w.Post(path, `{"scopeId":1,"issuer":[]}`).Fails(400, "E0000001", "scopeId: ", "issuer: ")
-		w.Post(path, object{"scopeId": "svc.nothing.read", "issuer": org}).Fails(400, "E0000001", "scopeId: There is no scope with this name")
+		w.Post(path, object{"scopeId": "svc.nothing.read", "issuer": org}).Fails(400, "E0000001", "scopeId: Unknown scope")
 		w.Post(path, object{"scopeId": "openid", "issuer": org}).Fails(400, "E0000001", "scopeId: ")
 		w.Post(path, object{"scopeId": "svc.users.manage", "issuer": "https://elsewhere.example"}).Fails(400, "E0000001",
 			"issuer: The value must be "+org)
