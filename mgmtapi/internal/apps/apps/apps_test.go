@@ -337,7 +337,7 @@ func TestListsOfApplications(t *testing.T) {
 		refused := map[string]struct{ query, code string }{
 			"q with filter":          {"q=a&filter=status+eq+ACTIVE", "E0000033"},
 			"an unknown attribute":   {"filter=label+eq+x", "E0000031"},
-			"another case":    {"filter=Status+eq+ACTIVE", "E0000031"},
+			"another case":           {"filter=Status+eq+ACTIVE", "E0000031"},
 			"another operator":       {"filter=name+sw+x", "E0000031"},
 			"two expressions":        {"filter=status+eq+ACTIVE+and+name+eq+x", "E0000031"},
 			"an unknown status":      {"filter=status+eq+GONE", "E0000031"},

@@ -123,7 +123,7 @@ func TestMembersOfSAMLSettings(t *testing.T) {
 		"log-out without certificate": {"slo", object{"enabled": true, "spIssuer": "urn:sp", "logoutUrl": "https://sp.example/"}, nil,
 			"settings.signOn.spCertificate: The field cannot be left blank"},
 		"log-out to nowhere": {"slo", object{"logoutUrl": "nowhere"}, nil, "slo.logoutUrl: The value must be an absolute"},
-		"a text for logout": {"slo", "yes", nil, "slo: The value must be an object"},
+		"a text for logout":  {"slo", "yes", nil, "slo: The value must be an object"},
 		"a part in log-out": {"participateSlo",
 			object{"enabled": true, "logoutRequestUrl": "https://sp.example/", "sessionIndexRequired": true, "bindingType": "REDIRECT"}, nil, ""},
 		"a part of nothing": {"participateSlo", object{"enabled": true}, nil,
