@@ -55,7 +55,7 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[deleteRequest, rest.NoContent]{
 			ID: "deleteGroupRule", Route: "DELETE /api/v1/groups/rules/{ruleId}", Tag: tag, Scopes: writeScope, Status: http.StatusAccepted,
-			Summary: "Removes a group rule that is not active", Find: lookup.In(s.Store, s.find, (*deleteRequest).self), Do: s.delete,
+			Summary: "Deletes a group rule that is not active", Find: lookup.In(s.Store, s.find, (*deleteRequest).self), Do: s.delete,
 		},
 		rest.Op[lifecycleRequest, rest.NoContent]{
 			ID: "activateGroupRule", Route: "POST /api/v1/groups/rules/{ruleId}/lifecycle/activate", Tag: tag, Scopes: writeScope,

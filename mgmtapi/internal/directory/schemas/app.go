@@ -94,7 +94,7 @@ func (r *appRequest) apply(causes *rest.Causes) model.AppSchema {
 	custom := &r.Body.Definitions.Custom
 	for _, name := range slices.Sorted(maps.Keys(custom.Properties)) {
 		if _, there := old.Custom[name]; !there && custom.Properties[name] != nil && slices.Contains(r.leaving, name) {
-			causes.Add(at(customPath, name), "The values of the previous property with this name are still being deleted; try again later")
+			causes.Add(at(customPath, name), "The values of the previous property with this name are still being removed; try again later")
 		}
 	}
 	return model.AppSchema{Custom: custom.apply(old.Custom, appKind, causes)}
