@@ -205,7 +205,7 @@ func (s *Slice) delete(ctx context.Context, req *getRequest) (rest.NoContent, er
 }
 
 // setStatus returns the operation that sets the status of an application. It does nothing if the application has the status already.
-func (s *Slice) enter(status model.AppStatus, event audit.Type) func(context.Context, *getRequest) (rest.Empty, error) {
+func (s *Slice) setStatus(status model.AppStatus, event audit.Type) func(context.Context, *getRequest) (rest.Empty, error) {
 	return func(ctx context.Context, req *getRequest) (rest.Empty, error) {
 		err := s.Update(ctx, func(tx *docstore.Tx) error {
 			doc, err := s.find(ctx, tx, req.AppID)

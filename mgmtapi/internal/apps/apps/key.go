@@ -64,7 +64,7 @@ func (s *Slice) keyRoutes() []rest.Route {
 }
 
 // ensureOwnKey creates the first key of an application, which is generated when it is first used.
-func (s *Slice) ownKey(ctx context.Context, app docstore.Doc[model.App]) error {
+func (s *Slice) ensureOwnKey(ctx context.Context, app docstore.Doc[model.App]) error {
 	kid := app.Value.Credentials.OwnKID
 	if kid == "" {
 		return nil
@@ -94,7 +94,7 @@ func (s *Slice) ownKey(ctx context.Context, app docstore.Doc[model.App]) error {
 func (s *Slice) key(ctx context.Context, q docstore.Reader, app docstore.Doc[model.App], kid string) (doc docstore.Doc[model.AppKey],
 	err error) {
 	if kid == app.Value.Credentials.OwnKID {
-		if err := s.ownKey(ctx, app); err != nil {
+		if err := s.ensureOwnKey(ctx, app); err != nil {
 			return doc, err
 		}
 	}
@@ -104,7 +104,7 @@ func (s *Slice) key(ctx context.Context, q docstore.Reader, app docstore.Doc[mod
 
 // listKeys lists the keys: the first key of the application, then the others in the order in which they were added.
 func (s *Slice) listKeys(ctx context.Context, req *getRequest) ([]Key, error) {
-	if err := s.ownKey(ctx, req.app); err != nil {
+	if err := s.ensureOwnKey(ctx, req.app); err != nil {
 		return nil, err
 	}
 	var docs []docstore.Doc[model.AppKey]
@@ -131,7 +131,7 @@ func (s *Slice) listKeys(ctx context.Context, req *getRequest) ([]Key, error) {
 }
 
 // requireSigning returns an error if the sign-on mode of an application has no signatures, and hence no keys.
-func signs(app docstore.Doc[model.App]) error {
+func requireSigning(app docstore.Doc[model.App]) error {
 	if app.Value.SignOnMode.Traits().Signing {
 		return nil
 	}
@@ -144,7 +144,7 @@ type generateRequest struct {
 }
 
 func (s *Slice) generateKey(ctx context.Context, req *generateRequest) (Key, error) {
-	if err := signs(req.app); err != nil {
+	if err := requireSigning(req.app); err != nil {
 		return Key{}, err
 	}
 	now := s.Now()
@@ -220,7 +220,7 @@ func (s *Slice) cloneKey(ctx context.Context, req *cloneRequest) (Key, error) {
 	if err != nil {
 		return Key{}, err
 	}
-	if err := signs(target); err != nil {
+	if err := requireSigning(target); err != nil {
 		return Key{}, err
 	}
 	return s.addKey(ctx, req.Target, req.key.Value.Key)

@@ -71,7 +71,7 @@ func pick(settings []catalog.Setting, given map[string]any, path string, causes 
 			}
 			continue
 		}
-		if problem := misfit(s.Kind, value); problem != "" {
+		if problem := kindProblem(s.Kind, value); problem != "" {
 			causes.Add(path+s.Name, "%s", problem)
 			continue
 		}
@@ -96,7 +96,7 @@ func keepAliased(settings []catalog.Setting, given, stored map[string]any) map[s
 }
 
 // kindProblem returns why a value does not have the type, or "".
-func misfit(kind catalog.Kind, value any) string {
+func kindProblem(kind catalog.Kind, value any) string {
 	text, isText := value.(string)
 	switch kind {
 	case catalog.Bool:

@@ -103,13 +103,13 @@ func (s *Slice) appRoutes() []rest.Route {
 		rest.Op[getRequest, rest.Empty]{
 			ID: "activateApplication", Route: "POST /api/v1/apps/{appId}/lifecycle/activate", Tag: tag, Scopes: writeScope,
 			Summary: "Activates an application", Find: lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*getRequest).at),
-			Do: s.enter(model.AppActive, audit.AppActivate),
+			Do: s.setStatus(model.AppActive, audit.AppActivate),
 		},
 		rest.Op[getRequest, rest.Empty]{
 			ID: "deactivateApplication", Route: "POST /api/v1/apps/{appId}/lifecycle/deactivate", Tag: tag, Scopes: writeScope,
 			Summary: "Deactivates an application and pauses its provisioning",
 			Find:    lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*getRequest).at),
-			Do:      s.enter(model.AppInactive, audit.AppDeactivate),
+			Do:      s.setStatus(model.AppInactive, audit.AppDeactivate),
 		},
 	}
 }

@@ -224,7 +224,7 @@ func (s *Slice) apply(
 	if err != nil {
 		return none, err
 	}
-	p, err := s.person(ctx, tx, t, user)
+	p, err := s.mappedUser(ctx, tx, t, user)
 	if err != nil {
 		return none, err
 	}
@@ -259,7 +259,7 @@ func (s *Slice) apply(
 		}
 		c.value.PasswordChanged = tx.Now()
 	}
-	t.judge(&c.value, "", begun || differs(&before, &c.value))
+	t.updateSyncState(&c.value, "", begun || differs(&before, &c.value))
 	return s.store(ctx, tx, t, user, c)
 }
 
@@ -289,7 +289,7 @@ func (t *target) checkCredentials(given supplied) (userName string, err error) {
 
 // overrides returns the supplied values that differ from the derived ones: the stored ones, changed by the given ones. While profiles are
 // pushed, a value with a mapping rule cannot differ.
-func (t *target) overrides(u *model.AppUser, given map[string]any, p *person, group *model.AppGroup) (map[string]any, error) {
+func (t *target) overrides(u *model.AppUser, given map[string]any, p *mappedUser, group *model.AppGroup) (map[string]any, error) {
 	made := t.derived(p, group, u)
 	derived := appprofile.Overlay(made.Profile, made.group)
 	mapping := t.mapping(p.Value.Type)

@@ -59,7 +59,7 @@ func (s *Slice) TakeOver(ctx context.Context, tx *docstore.Tx, app, userID strin
 			c.value.SyncState, c.value.ErrorSummary = model.SyncSynchronized, ""
 		}
 	}
-	p, err := s.person(ctx, tx, t, user)
+	p, err := s.mappedUser(ctx, tx, t, user)
 	if err != nil {
 		return err
 	}
@@ -75,13 +75,13 @@ func (s *Slice) TakeOver(ctx context.Context, tx *docstore.Tx, app, userID strin
 	if a.UserName != "" && a.UserName != c.value.UserName && t.app.Credentials.Scheme.AcceptsUserName() {
 		c.value.UserName, c.value.UserNameGiven = a.UserName, a.UserName != t.userName(p)
 	}
-	c.value.Overrides = t.taken(p, group, &c.value, a.Profile)
+	c.value.Overrides = t.importedOverrides(p, group, &c.value, a.Profile)
 	problems := t.derive(p, group, false, &c.value)
 	problem, err := s.nameProblem(ctx, tx, t, &c.value)
 	if err != nil {
 		return err
 	}
-	if problem = cmp.Or(problem, inShort(problems)); problem != "" {
+	if problem = cmp.Or(problem, joinProblems(problems)); problem != "" {
 		return rest.Invalid("account", "%s", problem)
 	}
 	c.value.Blocked = false
@@ -91,12 +91,12 @@ func (s *Slice) TakeOver(ctx context.Context, tx *docstore.Tx, app, userID strin
 	if err := audit.Write(ctx, tx, s.Deps, t.entry(audit.AppUserImport, user, &c.value)); err != nil {
 		return err
 	}
-	return s.keep(ctx, tx, t, user, c)
+	return s.storeLinked(ctx, tx, t, user, c)
 }
 
 // recordAhead records the attributes whose changed values will be sent. Until then, the next import must not treat the account's values of
 // these attributes as changes on the target.
-func (t *target) advance(before, u *model.AppUser) {
+func (t *target) recordAhead(before, u *model.AppUser) {
 	if u.Account == nil || !u.InTarget() || !t.conn.OwesUpdates() {
 		return
 	}
@@ -124,7 +124,7 @@ func same(a, b *model.AppUser) bool {
 
 // importedOverrides returns the values of an account that differ from the derived ones. While profiles are pushed, it omits attributes with
 // a mapping rule.
-func (t *target) taken(p *person, group *model.AppGroup, u *model.AppUser, shows map[string]any) map[string]any {
+func (t *target) importedOverrides(p *mappedUser, group *model.AppGroup, u *model.AppUser, shows map[string]any) map[string]any {
 	made := t.derived(p, group, u)
 	mapping := t.mapping(p.Value.Type)
 	out := map[string]any{}
@@ -146,7 +146,7 @@ func (t *target) taken(p *person, group *model.AppGroup, u *model.AppUser, shows
 }
 
 // storeLinked stores an app user like store, for an account that was linked by an import and not by the engine.
-func (s *Slice) keep(ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User], c change) error {
+func (s *Slice) storeLinked(ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User], c change) error {
 	if err := audit.Write(ctx, tx, s.Deps, t.entries(user, c)...); err != nil {
 		return err
 	}

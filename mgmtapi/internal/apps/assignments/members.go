@@ -70,7 +70,7 @@ func (s *Slice) regroupSome(
 				return err
 			}
 		}
-		if err := s.settle(ctx, tx, t, user, group, c); err != nil {
+		if err := s.applyGroup(ctx, tx, t, user, group, c); err != nil {
 			return err
 		}
 	}

@@ -67,7 +67,7 @@ func (s *Slice) followed(ctx context.Context, q docstore.Reader, t *target, user
 		}
 		group = &found.Value
 	}
-	p, err := s.person(ctx, q, t, user)
+	p, err := s.mappedUser(ctx, q, t, user)
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +82,8 @@ func (s *Slice) followed(ctx context.Context, q docstore.Reader, t *target, user
 			return nil, err
 		}
 	}
-	problem = cmp.Or(problem, inShort(problems))
-	t.judge(&u, problem, differs(&doc.Value, &u))
+	problem = cmp.Or(problem, joinProblems(problems))
+	t.updateSyncState(&u, problem, differs(&doc.Value, &u))
 	if u.Status == model.AppUserStaged && u.SyncState == model.SyncDisabled && user.Value.Status != model.UserStaged {
 		u.SyncState = model.SyncOutOfSync // the user was activated: the push is pending
 	}

@@ -89,14 +89,14 @@ func (t *target) mapping(userType string) *appprofile.Mapping {
 }
 
 // mappedUser is a user with the values that mapping expressions can use.
-type person struct {
+type mappedUser struct {
 	docstore.Doc[model.User]
 	values appprofile.Values
 }
 
 // mappedUser returns a user with the values for the mapping. It reads the groups only if a rule uses them.
-func (s *Slice) person(ctx context.Context, q docstore.Reader, t *target, user docstore.Doc[model.User]) (*person, error) {
-	p := &person{Doc: user, values: appprofile.Values{Source: user.Value.Profile, AppID: t.id, App: &t.app, Org: t.org}}
+func (s *Slice) mappedUser(ctx context.Context, q docstore.Reader, t *target, user docstore.Doc[model.User]) (*mappedUser, error) {
+	p := &mappedUser{Doc: user, values: appprofile.Values{Source: user.Value.Profile, AppID: t.id, App: &t.app, Org: t.org}}
 	m := t.stored[user.Value.Type]
 	if (m == nil || !m.TestsGroups) && !appprofile.TestsGroups(t.app.Credentials.UserNameTemplate.Template) {
 		return p, nil
@@ -123,16 +123,16 @@ type layers struct {
 }
 
 // derived returns the values derived from the user and, for scope GROUP, from the assigned group. u is the assignment so far.
-func (t *target) derived(p *person, group *model.AppGroup, u *model.AppUser) layers {
+func (t *target) derived(p *mappedUser, group *model.AppGroup, u *model.AppUser) layers {
 	l := layers{Outcome: t.mapping(p.Value.Type).Apply(&p.values, u.Fresh, u.Profile, u.Kept)}
 	if group != nil && u.Scope == model.ScopeGroup {
-		l.group = t.there(group.Profile)
+		l.group = t.definedOnly(group.Profile)
 	}
 	return l
 }
 
 // definedOnly omits the attributes that app users can no longer have.
-func (t *target) there(profile map[string]any) map[string]any {
+func (t *target) definedOnly(profile map[string]any) map[string]any {
 	var out map[string]any
 	for name, value := range profile {
 		if _, ok := t.property(name); ok && !slices.Contains(t.removed, name) {
@@ -146,7 +146,7 @@ func (t *target) there(profile map[string]any) map[string]any {
 }
 
 // userName returns the user name that the mapping rule gives for a user, by default that of the template; "" if there is none.
-func (t *target) userName(p *person) string {
+func (t *target) userName(p *mappedUser) string {
 	if !t.app.Credentials.Scheme.AcceptsUserName() {
 		return ""
 	}
@@ -239,14 +239,14 @@ func (s *Slice) begin(tx *docstore.Tx, t *target, user docstore.Doc[model.User],
 
 // derive updates the values that follow from other documents: profile, search strings, and the user name if it follows the template. It
 // replaces an existing user name only if rename is set. It returns the errors in the profile by attribute, nil if there are none.
-func (t *target) derive(p *person, group *model.AppGroup, rename bool, u *model.AppUser) map[string]string {
+func (t *target) derive(p *mappedUser, group *model.AppGroup, rename bool, u *model.AppUser) map[string]string {
 	u.Group = ""
 	if u.Scope == model.ScopeGroup {
 		u.Group = group.GroupID
 	}
 	made := t.derived(p, group, u)
 	before := u.Profile
-	u.Overrides = t.there(u.Overrides)
+	u.Overrides = t.definedOnly(u.Overrides)
 	u.Profile = appprofile.Overlay(made.Profile, made.group, u.Overrides)
 	u.Kept, u.Fresh = made.Kept, false
 	u.Cleared = cleared(u.Cleared, before, u.Profile)
@@ -316,14 +316,14 @@ func (s *Slice) nameTaken(ctx context.Context, q docstore.Reader, u *model.AppUs
 }
 
 // markOutOfSync sets the sync state of an app user whose desired state may have changed. A permanent failure is retried then.
-func (t *target) touch(u *model.AppUser) {
+func (t *target) markOutOfSync(u *model.AppUser) {
 	if u.Status == model.AppUserStaged && u.SyncState == model.SyncError || u.InTarget() && t.conn.Updates() {
 		u.SyncState, u.ErrorSummary = model.SyncOutOfSync, ""
 	}
 }
 
 // updateSyncState sets the sync state of an app user after it was derived. problem is the reason why it must not be provisioned, or "".
-func (t *target) judge(u *model.AppUser, problem string, changed bool) {
+func (t *target) updateSyncState(u *model.AppUser, problem string, changed bool) {
 	if problem != "" {
 		u.Blocked, u.SyncState, u.ErrorSummary = true, model.SyncError, problem
 		return
@@ -338,7 +338,7 @@ func (t *target) judge(u *model.AppUser, problem string, changed bool) {
 		}
 	}
 	if changed || u.SyncState == model.SyncError {
-		t.touch(u)
+		t.markOutOfSync(u)
 	}
 }
 
@@ -352,7 +352,7 @@ func (s *Slice) store(
 	}
 	concerned := c.value.Provisioned()
 	if c.doc != nil {
-		t.advance(&c.doc.Value, &c.value)
+		t.recordAhead(&c.doc.Value, &c.value)
 		concerned = concerned || c.doc.Value.Provisioned() || !c.doc.Value.Listed()
 	}
 	if doc, err = s.put(ctx, tx, c); err != nil {
@@ -419,11 +419,11 @@ func (s *Slice) regroup(ctx context.Context, tx *docstore.Tx, t *target, userID 
 	if err != nil {
 		return err
 	}
-	return s.settle(ctx, tx, t, user, group, c)
+	return s.applyGroup(ctx, tx, t, user, group, c)
 }
 
 // applyGroup derives a user's assignment, which must not have scope USER, from the group; without a group it ends the assignment.
-func (s *Slice) settle(
+func (s *Slice) applyGroup(
 	ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User], group *model.AppGroup, c change,
 ) error {
 	if group == nil {
@@ -445,7 +445,7 @@ func (s *Slice) followGroup(
 	}
 	c.value.Scope = model.ScopeGroup
 	before := c.value
-	p, err := s.person(ctx, tx, t, user)
+	p, err := s.mappedUser(ctx, tx, t, user)
 	if err != nil {
 		return err
 	}
@@ -459,7 +459,7 @@ func (s *Slice) followGroup(
 	if err != nil {
 		return err
 	}
-	t.judge(&c.value, cmp.Or(problem, inShort(problems)), true)
+	t.updateSyncState(&c.value, cmp.Or(problem, joinProblems(problems)), true)
 	_, err = s.store(ctx, tx, t, user, c)
 	return err
 }
@@ -490,7 +490,7 @@ func sameProfile(a, b map[string]any) bool {
 }
 
 // joinProblems returns the errors in a profile in one line, or "".
-func inShort(problems map[string]string) string {
+func joinProblems(problems map[string]string) string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(problems)) {
 		lines = append(lines, name+": "+problems[name])

@@ -243,7 +243,7 @@ func (s *Slice) configured(req *connectionRequest, c model.Connection) (model.Co
 	if secret == "" {
 		if c.SealedToken == "" {
 			causes.Blank("profile." + member)
-		} else if moved := movedTo(old, c); moved != "" {
+		} else if moved := changedOrigin(old, c); moved != "" {
 			causes.Add("profile."+member, "The value must be given again, because %s names another scheme, host or port", moved)
 		}
 	}
@@ -265,7 +265,7 @@ func (s *Slice) configured(req *connectionRequest, c model.Connection) (model.Co
 
 // changedOrigin returns the member that moves the recipient of a connection's secret, or of its access tokens, to another scheme, host or
 // port; "" if there is none. The administrator who changes the member may not know the secret.
-func movedTo(old, c model.Connection) string {
+func changedOrigin(old, c model.Connection) string {
 	switch {
 	case old.BaseURL != "" && !model.SameOrigin(old.BaseURL, c.BaseURL):
 		return "baseUrl"
@@ -280,7 +280,7 @@ func (p *ConnectionProfile) configureToken(c *model.Connection, causes *rest.Cau
 	if c.OAuth != nil {
 		c.OAuth, c.SealedToken = nil, "" // a client secret cannot be used as a token
 	}
-	belong(causes, oauthScheme,
+	rejectMembers(causes, oauthScheme,
 		map[string]string{"clientId": p.ClientID, "clientSecret": p.ClientSecret, "tokenUrl": p.TokenURL, "scope": p.Scope})
 	c.HeaderFormat = cmp.Or(p.HeaderFormat, c.HeaderFormat, model.HeaderBearer)
 }
@@ -305,12 +305,12 @@ func (p *ConnectionProfile) configureOAuth(c *model.Connection, causes *rest.Cau
 	if p.HeaderFormat != model.HeaderBearer {
 		other["headerFormat"] = string(p.HeaderFormat)
 	}
-	belong(causes, tokenScheme, other)
+	rejectMembers(causes, tokenScheme, other)
 	c.OAuth, c.HeaderFormat = &o, model.HeaderBearer
 }
 
 // rejectMembers records an error for each member that was sent and belongs to the other kind of credentials, named by scheme.
-func belong(causes *rest.Causes, scheme string, members map[string]string) {
+func rejectMembers(causes *rest.Causes, scheme string, members map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if members[name] != "" {
 			causes.Add("profile."+name, "The member belongs to the authScheme %s", scheme)

@@ -306,7 +306,7 @@ func (s *Slice) deleteMapping(ctx context.Context, req *deleteMappingRequest) (r
 		if doc.Value.Status == model.PushActive {
 			return rest.Fail(rest.CodeState, "status: Set the mapping to INACTIVE before deleting it")
 		}
-		return s.bury(ctx, tx, doc, req.DeleteTargetGroup)
+		return s.markDeleted(ctx, tx, doc, req.DeleteTargetGroup)
 	})
 	return rest.NoContent{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.PushRemoved, Targets: []model.LogParty{
 		audit.PushMapping(req.mapping.ID, &req.mapping.Value), audit.App(req.app.ID, &req.app.Value),
@@ -314,7 +314,7 @@ func (s *Slice) deleteMapping(ctx context.Context, req *deleteMappingRequest) (r
 }
 
 // markDeleted replaces a mapping by a tombstone, which stays until the target has the deletion.
-func (s *Slice) bury(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.PushMapping], deleteTarget bool) error {
+func (s *Slice) markDeleted(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.PushMapping], deleteTarget bool) error {
 	m := doc.Value
 	m.Deleted, m.DeleteTarget = true, deleteTarget
 	if target, err := s.Groups.Get(ctx, tx, m.TargetGroupID); err == nil {

@@ -40,14 +40,14 @@ func (s *Slice) appUserChanged(ctx context.Context, tx *docstore.Tx, e model.App
 
 // membershipChanged emits a change for each mapping of the group.
 func (s *Slice) membershipChanged(ctx context.Context, tx *docstore.Tx, e model.MembershipChanged) error {
-	return s.eachOf(ctx, tx, e.Group, func(m docstore.Doc[model.PushMapping]) error {
+	return s.eachMapping(ctx, tx, e.Group, func(m docstore.Doc[model.PushMapping]) error {
 		return s.Feed.Emit(ctx, tx, model.PushMappingChanged{App: m.Value.AppID, Group: e.Group, Members: []string{e.User}})
 	})
 }
 
 // groupChanged renames the target groups of a pushed group that was renamed.
 func (s *Slice) groupChanged(ctx context.Context, tx *docstore.Tx, e model.GroupChanged) error {
-	return s.eachOf(ctx, tx, e.ID, func(m docstore.Doc[model.PushMapping]) error {
+	return s.eachMapping(ctx, tx, e.ID, func(m docstore.Doc[model.PushMapping]) error {
 		source, err := s.Groups.Get(ctx, tx, e.ID)
 		if err != nil || source.Value.Name() == m.Value.SourceName {
 			return err
@@ -81,11 +81,11 @@ func (s *Slice) groupDeleted(ctx context.Context, tx *docstore.Tx, e model.Group
 	if n > 0 {
 		return rest.Fail(rest.CodeState, "group: The group is the target of a push mapping")
 	}
-	return s.eachOf(ctx, tx, e.ID, func(m docstore.Doc[model.PushMapping]) error { return s.bury(ctx, tx, m, false) })
+	return s.eachMapping(ctx, tx, e.ID, func(m docstore.Doc[model.PushMapping]) error { return s.markDeleted(ctx, tx, m, false) })
 }
 
 // eachMapping calls fn for each mapping of a source group that is not deleted.
-func (s *Slice) eachOf(ctx context.Context, tx *docstore.Tx, source string, fn func(docstore.Doc[model.PushMapping]) error) error {
+func (s *Slice) eachMapping(ctx context.Context, tx *docstore.Tx, source string, fn func(docstore.Doc[model.PushMapping]) error) error {
 	return model.Each(ctx, tx, s.PushMappings, docstore.Eq(model.PushMappingByLiveSource, source), fn)
 }
 

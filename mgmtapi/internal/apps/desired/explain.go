@@ -30,10 +30,10 @@ func (s *State) ExplainUser(ctx context.Context, app, user string) (reasons []st
 		return []string{"The user is not assigned to the application."}, nil, nil
 	}
 	u := &assignment.Value
-	if reasons, err = s.cameBy(ctx, q, u); err != nil {
+	if reasons, err = s.assignmentReasons(ctx, q, u); err != nil {
 		return nil, nil, err
 	}
-	held, err := s.heldBack(ctx, q, u)
+	held, err := s.holdReason(ctx, q, u)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,7 +79,7 @@ func (s *State) rules(ctx context.Context, q docstore.Reader, app *model.App, u 
 }
 
 // assignmentReasons returns how a user was assigned to an application.
-func (s *State) cameBy(ctx context.Context, q docstore.Reader, u *model.AppUser) ([]string, error) {
+func (s *State) assignmentReasons(ctx context.Context, q docstore.Reader, u *model.AppUser) ([]string, error) {
 	switch {
 	case !u.Listed():
 		return []string{"The user is no longer assigned to the application."}, nil
@@ -102,7 +102,7 @@ func (s *State) cameBy(ctx context.Context, q docstore.Reader, u *model.AppUser)
 
 // holdReason returns a reason other than the assignment that decides the state of an account, "" if there is none. Its cases are those of
 // wanted.
-func (s *State) heldBack(ctx context.Context, q docstore.Reader, u *model.AppUser) (string, error) {
+func (s *State) holdReason(ctx context.Context, q docstore.Reader, u *model.AppUser) (string, error) {
 	switch {
 	case !u.Listed() && u.SyncState == model.SyncDisabled:
 		return "The assignment was removed while Deactivate Users was off, so the account stays as it is.", nil

@@ -34,25 +34,25 @@ func (s *State) logUser(ctx context.Context, tx *docstore.Tx, u *model.AppUser, 
 	if user != nil {
 		targets = append(targets, audit.User(*user))
 	}
-	entries := sent(r, targets, userEvent)
+	entries := requestEntries(r, targets, userEvent)
 	if r.Outcome == Started && !slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Method != http.MethodGet }) {
 		return nil // the attempt only polled an accepted change
 	}
 	if r.Confirmed != "" {
-		entries = append(entries, audit.Entry{Type: meant(r.Confirmed), Targets: targets})
+		entries = append(entries, audit.Entry{Type: operationEvent(r.Confirmed), Targets: targets})
 	}
 	if r.setPassword(u) {
 		conn, err := model.Optional(ctx, tx, s.Connections, u.AppID)
 		if err != nil {
 			return err
 		}
-		entries = tellPassword(entries, targets, conn != nil && !conn.Value.Updates())
+		entries = addPasswordEntry(entries, targets, conn != nil && !conn.Value.Updates())
 	}
 	switch {
-	case r.Outcome == Failed && !slices.ContainsFunc(entries, failure):
-		entries = append(entries, audit.Entry{Type: meant(r.Operation), Targets: targets, Failure: r.reason()})
+	case r.Outcome == Failed && !slices.ContainsFunc(entries, hasFailure):
+		entries = append(entries, audit.Entry{Type: operationEvent(r.Operation), Targets: targets, Failure: r.reason()})
 	case r.Outcome == Done:
-		for _, event := range cameTo(u, r) {
+		for _, event := range outcomeEvents(u, r) {
 			entries = append(entries, audit.Entry{Type: event, Targets: targets})
 		}
 	}
@@ -61,7 +61,7 @@ func (s *State) logUser(ctx context.Context, tx *docstore.Tx, u *model.AppUser, 
 
 // addPasswordEntry adds an entry for a password that was set. The last request set it and nothing else if the request is a PATCH, or if
 // alone is true; then the entry of that request becomes the password entry.
-func tellPassword(entries []audit.Entry, targets []model.LogParty, alone bool) []audit.Entry {
+func addPasswordEntry(entries []audit.Entry, targets []model.LogParty, alone bool) []audit.Entry {
 	if last := len(entries) - 1; last >= 0 &&
 		(alone && entries[last].Type == audit.TargetProfile || entries[last].Debug["scimMethod"] == http.MethodPatch) {
 		entries[last].Type = audit.TargetPassword
@@ -71,14 +71,14 @@ func tellPassword(entries []audit.Entry, targets []model.LogParty, alone bool) [
 }
 
 // hasFailure reports whether an entry describes a failure.
-func failure(e audit.Entry) bool { return e.Failure != "" }
+func hasFailure(e audit.Entry) bool { return e.Failure != "" }
 
 // reason returns the cause of a failed attempt, never empty.
 func (r Result) reason() string { return cmp.Or(r.summary(), "The attempt failed") }
 
 // operationEvent returns the event for an operation on a user that no logged request represents: it failed before
 // a request was sent, or the target confirmed it later.
-func meant(o Operation) audit.Type {
+func operationEvent(o Operation) audit.Type {
 	switch o {
 	case Created:
 		return audit.TargetPush
@@ -114,7 +114,7 @@ func userEvent(step Step, r Result) audit.Type {
 }
 
 // outcomeEvents returns the events of a successful attempt on a user, in addition to those of its requests.
-func cameTo(u *model.AppUser, r Result) []audit.Type {
+func outcomeEvents(u *model.AppUser, r Result) []audit.Type {
 	var events []audit.Type
 	switch {
 	case !u.Listed() && r.Operation == Deactivated:
@@ -140,7 +140,7 @@ func (s *State) logGroup(ctx context.Context, tx *docstore.Tx, m docstore.Doc[mo
 		return err
 	}
 	targets := []model.LogParty{audit.PushMapping(m.ID, &m.Value), audit.App(app.ID, &app.Value)}
-	entries := sent(r, targets, groupEvent)
+	entries := requestEntries(r, targets, groupEvent)
 	if event := confirmedGroup[r.Confirmed]; event != "" {
 		entries = append(entries, audit.Entry{Type: event, Targets: targets})
 	}
@@ -181,9 +181,9 @@ func groupEvent(step Step, _ Result) audit.Type {
 }
 
 // requestEntries returns the log entries for the requests of an attempt, each with its result.
-func sent(r Result, targets []model.LogParty, eventOf func(Step, Result) audit.Type) []audit.Entry {
+func requestEntries(r Result, targets []model.LogParty, eventOf func(Step, Result) audit.Type) []audit.Entry {
 	var entries []audit.Entry
-	culprit := r.culprit()
+	culprit := r.failedStep()
 	for i, step := range r.Steps {
 		event := eventOf(step, r)
 		if event == "" || step.Method != http.MethodGet && step.Status == http.StatusAccepted {
@@ -213,7 +213,7 @@ func sent(r Result, targets []model.LogParty, eventOf func(Step, Result) audit.T
 
 // failedStep returns the index of the request that failed the attempt, -1 if there is none. It is the last request, unless that was a
 // successful read after a rejected request or after a write.
-func (r Result) culprit() int {
+func (r Result) failedStep() int {
 	last := len(r.Steps) - 1
 	if r.Outcome != Failed || r.Lapsed { // a request of an earlier attempt has failed
 		return -1

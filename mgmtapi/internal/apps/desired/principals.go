@@ -81,15 +81,15 @@ func (s *State) UserOwners(ctx context.Context, app string, accounts []*scim.Res
 	if err != nil {
 		return nil, err
 	}
-	all := make([]sought, len(accounts))
+	all := make([]accountKeys, len(accounts))
 	var ids []string
 	var like []docstore.Cond
 	for i, r := range accounts {
 		shown := AccountProfile(r, schema)
 		text := func(name string) string { value, _ := shown[name].(string); return value }
-		all[i] = sought{
+		all[i] = accountKeys{
 			externalID: r.ExternalID(), name: r.Text("userName"), login: model.LoginKey(login(shown)), email: filter.Fold(text("email")),
-			first: filter.Fold(text("givenName")), last: filter.Fold(text("familyName")), display: reconciled(r),
+			first: filter.Fold(text("givenName")), last: filter.Fold(text("familyName")), display: displayNameOf(r),
 		}
 		a := &all[i]
 		if a.externalID != "" {
@@ -136,10 +136,10 @@ func (s *State) UserOwners(ctx context.Context, app string, accounts []*scim.Res
 }
 
 // accountKeys holds the values of an account by which its owner is found; values that are compared ignoring case are folded.
-type sought struct{ externalID, name, login, email, first, last, display string }
+type accountKeys struct{ externalID, name, login, email, first, last, display string }
 
 // owner returns the user as a possible owner of an account, with Name and DisplayName only if they match. ok reports whether any value matches.
-func (a *sought) owner(u docstore.Doc[model.User], names map[string]string) (o Owner, ok bool) {
+func (a *accountKeys) owner(u docstore.Doc[model.User], names map[string]string) (o Owner, ok bool) {
 	if u.Value.Status == model.UserDeprovisioned {
 		return o, false
 	}
@@ -159,7 +159,7 @@ func (a *sought) owner(u docstore.Doc[model.User], names map[string]string) (o O
 }
 
 // assignedNames returns the users of an application who have the user name of one of the accounts, by the folded name.
-func (s *State) assignedNames(ctx context.Context, q docstore.Reader, app string, all []sought) (map[string]string, error) {
+func (s *State) assignedNames(ctx context.Context, q docstore.Reader, app string, all []accountKeys) (map[string]string, error) {
 	var like []docstore.Cond
 	for i := range all {
 		if all[i].name != "" {
@@ -213,7 +213,7 @@ func (s *State) importedLogin(ctx context.Context, q docstore.Reader, app string
 }
 
 // displayNameOf returns the human-readable name by which accounts are compared.
-func reconciled(r *scim.Resource) string {
+func displayNameOf(r *scim.Resource) string {
 	if name := r.Text("displayName"); name != "" {
 		return name
 	}

@@ -98,7 +98,7 @@ func (s *State) ReportUser(ctx context.Context, app, user string, r Result) erro
 		if r.PasswordVersion != "" {
 			u.SyncedPassword = r.PasswordVersion
 		}
-		if err := s.arrived(ctx, tx, doc.ID, &u, r); err != nil {
+		if err := s.dropPassword(ctx, tx, doc.ID, &u, r); err != nil {
 			return err
 		}
 		if !u.Listed() && !u.Pending() {
@@ -120,7 +120,7 @@ func (s *State) ReportUser(ctx context.Context, app, user string, r Result) erro
 
 // dropPassword deletes a pending password that the target has received, that is no longer to be sent, or that is older than
 // model.SyncPasswordLife.
-func (s *State) arrived(ctx context.Context, tx *docstore.Tx, id string, u *model.AppUser, r Result) error {
+func (s *State) dropPassword(ctx context.Context, tx *docstore.Tx, id string, u *model.AppUser, r Result) error {
 	p, err := model.Optional(ctx, tx, s.SyncPasswords, id)
 	if err != nil || p == nil {
 		return err

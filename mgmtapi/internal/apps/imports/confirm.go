@@ -27,12 +27,12 @@ func (s *Service) Confirm(ctx context.Context, app, run string, c *Confirmed) (l
 	case job.Open:
 		return 0, 0, rest.Failf(rest.CodeMoved, "The import is running.")
 	}
-	a, err := s.context(ctx, s.Store.Reader(), app)
+	a, err := s.loadContext(ctx, s.Store.Reader(), app)
 	if err != nil || a == nil {
 		return 0, 0, err
 	}
 	if c != nil {
-		steps, err := s.consented(ctx, a, run, c)
+		steps, err := s.confirmedSteps(ctx, a, run, c)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -47,7 +47,7 @@ func (s *Service) Confirm(ctx context.Context, app, run string, c *Confirmed) (l
 		for _, account := range accounts {
 			links, after = append(links, Link{User: account.User, Account: account.ID, Name: account.Name}), account.ID
 		}
-		steps, err := s.consented(ctx, a, run, &Confirmed{Links: links})
+		steps, err := s.confirmedSteps(ctx, a, run, &Confirmed{Links: links})
 		if err != nil {
 			return linked, created, err
 		}
@@ -60,7 +60,7 @@ func (s *Service) Confirm(ctx context.Context, app, run string, c *Confirmed) (l
 }
 
 // confirmedSteps returns the steps of a consent.
-func (s *Service) consented(ctx context.Context, a *about, run string, c *Confirmed) ([]*step, error) {
+func (s *Service) confirmedSteps(ctx context.Context, a *importContext, run string, c *Confirmed) ([]*step, error) {
 	user, ids := map[string]string{}, []string{}
 	for _, l := range c.Links {
 		user[l.Account], ids = l.User, append(ids, l.Account)
@@ -83,7 +83,7 @@ func (s *Service) consented(ctx context.Context, a *about, run string, c *Confir
 			if !ok || account.Resource == nil {
 				return nil, rest.Failf(rest.CodeMoved, "The import has not found the account %s.", id)
 			}
-			st, err := s.consent(ctx, a, account, user[id])
+			st, err := s.confirmedStep(ctx, a, account, user[id])
 			if err != nil {
 				return nil, err
 			}
@@ -94,7 +94,7 @@ func (s *Service) consented(ctx context.Context, a *about, run string, c *Confir
 }
 
 // confirmedStep returns the step that links an account to the user, or that creates a user from it if user is empty.
-func (s *Service) consent(ctx context.Context, a *about, account Account, user string) (*step, error) {
+func (s *Service) confirmedStep(ctx context.Context, a *importContext, account Account, user string) (*step, error) {
 	st := &step{account: account, user: user, action: model.ImportLink, confirmed: true}
 	if user == "" {
 		st.action = model.ImportCreate
@@ -116,7 +116,7 @@ func (s *Service) consent(ctx context.Context, a *about, account Account, user s
 	return st, err
 }
 
-func (s *Service) confirm(ctx context.Context, a *about, run string, steps []*step) (linked, created int, err error) {
+func (s *Service) confirm(ctx context.Context, a *importContext, run string, steps []*step) (linked, created int, err error) {
 	err = s.Deps.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.ImportJobs.Get(ctx, tx, model.ImportJobID(a.app.ID, run))
 		if err != nil {

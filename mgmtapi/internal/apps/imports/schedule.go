@@ -21,7 +21,7 @@ const (
 
 // startDue starts the imports that are due by their schedules, and reports whether there may be more. It starts one import however many
 // times were missed, because the import and the next time are stored together.
-func (s *Service) beginDue(ctx context.Context) (more bool, err error) {
+func (s *Service) startDue(ctx context.Context) (more bool, err error) {
 	page, err := s.DueImports.Query(ctx, s.Store.Reader(), docstore.Query[model.DueImport]{
 		Where: docstore.Le(model.DueImportByAt, s.Now()), OrderBy: model.DueImportByAt, Limit: dueBatch,
 	})
@@ -32,7 +32,7 @@ func (s *Service) beginDue(ctx context.Context) (more bool, err error) {
 	for _, doc := range page.Docs {
 		due, err := s.claim(ctx, doc.ID)
 		if err == nil && due != nil {
-			if _, err = s.begin(rest.WithBaseURL(ctx, due.Base), doc.ID, false, due); refusal(err) {
+			if _, err = s.start(rest.WithBaseURL(ctx, due.Base), doc.ID, false, due); isRejection(err) {
 				err = nil // tried again when the claim expires
 			}
 		}
@@ -51,7 +51,7 @@ func (s *Service) claim(ctx context.Context, app string) (claimed *model.DueImpo
 		if err != nil || doc == nil || doc.Value.At.After(s.Now()) {
 			return err
 		}
-		a, err := s.context(ctx, tx, app)
+		a, err := s.loadContext(ctx, tx, app)
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (s *Service) claim(ctx context.Context, app string) (claimed *model.DueImpo
 }
 
 // pass stores the next future time of the schedule.
-func (s *Service) pass(ctx context.Context, tx *docstore.Tx, doc *docstore.Doc[model.DueImport], a *about) error {
+func (s *Service) pass(ctx context.Context, tx *docstore.Tx, doc *docstore.Doc[model.DueImport], a *importContext) error {
 	var next time.Time
 	if a != nil {
 		next = a.settings.Schedule.Next(s.Now())
@@ -81,7 +81,7 @@ func (s *Service) pass(ctx context.Context, tx *docstore.Tx, doc *docstore.Doc[m
 }
 
 // finishClaim stores the next time after a claimed import was started. It returns an error if the claim is no longer valid.
-func (s *Service) begun(ctx context.Context, tx *docstore.Tx, app string, claimed *model.DueImport) error {
+func (s *Service) finishClaim(ctx context.Context, tx *docstore.Tx, app string, claimed *model.DueImport) error {
 	doc, err := model.Optional(ctx, tx, s.DueImports, app)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (s *Service) begun(ctx context.Context, tx *docstore.Tx, app string, claime
 	if doc == nil || !doc.Value.At.Equal(claimed.At) {
 		return rest.Failf(rest.CodeMoved, "Another process has started the import, or its schedule has changed.")
 	}
-	a, err := s.context(ctx, tx, app)
+	a, err := s.loadContext(ctx, tx, app)
 	if err != nil {
 		return err
 	}

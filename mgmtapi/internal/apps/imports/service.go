@@ -64,11 +64,11 @@ func New(d model.Deps, o Options) *Service {
 
 // Begin starts an import of the users, or the groups, of an app and returns its run.
 func (s *Service) Begin(ctx context.Context, app string, groups bool) (run string, err error) {
-	return s.begin(ctx, app, groups, nil)
+	return s.start(ctx, app, groups, nil)
 }
 
 // start starts an import. due is the claim of a scheduled import, nil for an import on request.
-func (s *Service) begin(ctx context.Context, app string, groups bool, due *model.DueImport) (run string, err error) {
+func (s *Service) start(ctx context.Context, app string, groups bool, due *model.DueImport) (run string, err error) {
 	open, err := s.ImportJobs.Count(ctx, s.Store.Reader(), docstore.Eq(model.ImportJobByOpen, app))
 	if err != nil {
 		return "", err
@@ -92,7 +92,7 @@ func (s *Service) begin(ctx context.Context, app string, groups bool, due *model
 	}
 	return run, s.Deps.Update(ctx, func(tx *docstore.Tx) error {
 		if due != nil {
-			if err := s.begun(ctx, tx, app, due); err != nil {
+			if err := s.finishClaim(ctx, tx, app, due); err != nil {
 				return err
 			}
 		}
@@ -119,7 +119,7 @@ func (s *Service) Job(ctx context.Context, app, run string) (*model.ImportJob, e
 // Work starts the imports that are due by a schedule, processes one batch of each open import, and reports whether there may be more. It
 // may call an inline hook, which can take some seconds.
 func (s *Service) Work(ctx context.Context) (more bool, err error) {
-	more, failed := s.beginDue(ctx)
+	more, failed := s.startDue(ctx)
 	var open []docstore.Doc[model.ImportJob]
 	err = model.Each(ctx, s.Store.Reader(), s.ImportJobs, docstore.NotNull(model.ImportJobByOpen),
 		func(job docstore.Doc[model.ImportJob]) error {
@@ -139,7 +139,7 @@ func (s *Service) Work(ctx context.Context) (more bool, err error) {
 			continue
 		}
 		if err == nil {
-			err = s.piece(rest.WithBaseURL(ctx, job.Value.Base), job, run)
+			err = s.processBatch(rest.WithBaseURL(ctx, job.Value.Base), job, run)
 		}
 		if err != nil { // the other imports continue
 			failures = append(failures, fmt.Errorf("import %s of %s: %w", job.Value.Run, job.Value.App, err))
@@ -151,7 +151,7 @@ func (s *Service) Work(ctx context.Context) (more bool, err error) {
 }
 
 // processBatch processes the next batch of a job, or closes the job if its list could not be read or is processed.
-func (s *Service) piece(ctx context.Context, job docstore.Doc[model.ImportJob], run Run) error {
+func (s *Service) processBatch(ctx context.Context, job docstore.Doc[model.ImportJob], run Run) error {
 	if run.State != Done || job.Value.Groups {
 		return s.end(ctx, job, run)
 	}
@@ -162,7 +162,7 @@ func (s *Service) piece(ctx context.Context, job docstore.Doc[model.ImportJob], 
 	if len(accounts) == 0 {
 		return s.end(ctx, job, run)
 	}
-	about, err := s.context(ctx, s.Store.Reader(), job.Value.App)
+	about, err := s.loadContext(ctx, s.Store.Reader(), job.Value.App)
 	if err != nil {
 		return err
 	}
@@ -178,13 +178,13 @@ func (s *Service) piece(ctx context.Context, job docstore.Doc[model.ImportJob], 
 		steps = append(steps, made)
 	}
 	after := job.Value.After
-	if err = s.apply(ctx, job.ID, after, about, steps); !refusal(err) {
+	if err = s.apply(ctx, job.ID, after, about, steps); !isRejection(err) {
 		return err
 	}
 	for _, one := range steps { // one account is rejected: process the accounts one by one
 		err := s.apply(ctx, job.ID, after, about, []*step{one})
-		if refusal(err) {
-			one.problem = message(err)
+		if isRejection(err) {
+			one.problem = rejectionText(err)
 			err = s.apply(ctx, job.ID, after, about, []*step{one})
 		}
 		if err != nil {
@@ -247,7 +247,7 @@ func (s *Service) close(ctx context.Context, tx *docstore.Tx, job docstore.Doc[m
 }
 
 // isRejection reports whether an error means that the change is invalid, not that the service failed.
-func refusal(err error) bool {
+func isRejection(err error) bool {
 	if e, ok := errors.AsType[*rest.Error](err); ok {
 		return e.Status() < 500
 	}
@@ -256,7 +256,7 @@ func refusal(err error) bool {
 }
 
 // rejectionText returns a rejection worded for administrators.
-func message(err error) string {
+func rejectionText(err error) string {
 	if e, ok := errors.AsType[*rest.Error](err); ok {
 		return e.Text()
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // importContext holds the documents that apply to the import of all accounts of an application.
-type about struct {
+type importContext struct {
 	app      docstore.Doc[model.App]
 	conn     *model.Connection
 	settings model.ImportSettings
@@ -32,12 +32,12 @@ type userType struct {
 }
 
 // loadContext reads the importContext of an application, nil if the application does not exist.
-func (s *Service) context(ctx context.Context, q docstore.Reader, app string) (*about, error) {
+func (s *Service) loadContext(ctx context.Context, q docstore.Reader, app string) (*importContext, error) {
 	doc, err := model.Optional(ctx, q, s.Apps, app)
 	if err != nil || doc == nil {
 		return nil, err
 	}
-	a := &about{app: *doc, types: map[string]*userType{}}
+	a := &importContext{app: *doc, types: map[string]*userType{}}
 	conn, err := model.Optional(ctx, q, s.Connections, app)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (s *Service) context(ctx context.Context, q docstore.Reader, app string) (*
 }
 
 // userTypeOf returns the schema of a user type and the mapping to it, from the cache if possible.
-func (s *Service) of(ctx context.Context, q docstore.Reader, a *about, id string) (*userType, error) {
+func (s *Service) userTypeOf(ctx context.Context, q docstore.Reader, a *importContext, id string) (*userType, error) {
 	if t := a.types[id]; t != nil {
 		return t, nil
 	}
@@ -86,7 +86,7 @@ func (s *Service) of(ctx context.Context, q docstore.Reader, a *about, id string
 }
 
 // applyRules returns the user profile that rules derive from the profile of an account.
-func (a *about) made(m *appprofile.Mapping, shown map[string]any) map[string]any {
+func (a *importContext) applyRules(m *appprofile.Mapping, shown map[string]any) map[string]any {
 	v := &appprofile.Values{Source: shown, AppID: a.app.ID, App: &a.app.Value, Org: a.org.ID}
 	return m.Apply(v, true, nil, nil).Profile
 }
@@ -114,7 +114,7 @@ type step struct {
 func (st *step) label() string { return "account " + st.account.ID + " (" + st.account.Name + "): " }
 
 // prepare returns the step of an account.
-func (s *Service) prepare(ctx context.Context, a *about, job string, account Account) (*step, error) {
+func (s *Service) prepare(ctx context.Context, a *importContext, job string, account Account) (*step, error) {
 	st := &step{account: account}
 	if account.Resource == nil {
 		st.nothing = true
@@ -149,12 +149,12 @@ func (s *Service) prepare(ctx context.Context, a *about, job string, account Acc
 }
 
 // derive sets the profile of the user: all attributes for a new user, else those that have changed on the account.
-func (s *Service) derive(ctx context.Context, a *about, st *step) error {
+func (s *Service) derive(ctx context.Context, a *importContext, st *step) error {
 	q := s.Store.Reader()
 	if st.action == model.ImportCreate {
-		t, err := s.of(ctx, q, a, a.org.UserType)
+		t, err := s.userTypeOf(ctx, q, a, a.org.UserType)
 		if err == nil {
-			st.profile = a.made(t.all, st.shown)
+			st.profile = a.applyRules(t.all, st.shown)
 		}
 		return err
 	}
@@ -192,11 +192,11 @@ func (s *Service) derive(ctx context.Context, a *about, st *step) error {
 		st.problem = "The user " + st.user + " was deleted"
 		return nil
 	}
-	t, err := s.of(ctx, q, a, user.Value.Type)
+	t, err := s.userTypeOf(ctx, q, a, user.Value.Type)
 	if err != nil {
 		return err
 	}
-	old, made := a.made(t.updates, before), a.made(t.updates, is)
+	old, made := a.applyRules(t.updates, before), a.applyRules(t.updates, is)
 	st.profile = map[string]any{}
 	for name := range old {
 		if _, still := made[name]; !still && !fresh {
@@ -242,7 +242,7 @@ func unchanged(u *model.AppUser, before, shown map[string]any) (names []string) 
 }
 
 // ask calls the inline hook and applies its decision to the step.
-func (s *Service) ask(ctx context.Context, a *about, job string, st *step) error {
+func (s *Service) ask(ctx context.Context, a *importContext, job string, st *step) error {
 	matches := slices.Clone(st.account.Candidates)
 	if st.user != "" {
 		matches = []string{st.user}

@@ -67,14 +67,14 @@ func (r *rule) testsGroups() bool {
 }
 
 // ruleUser is a user with the values that rules can test.
-type person struct {
+type ruleUser struct {
 	id      string
 	profile map[string]any
 	groups  map[string]expression.Group // all groups that rules can test, by their ids
 }
 
 // matches reports whether a rule matches a user who is in some groups. An expression whose evaluation fails does not match.
-func (r *rule) matches(p *person, in map[string]bool) bool {
+func (r *rule) matches(p *ruleUser, in map[string]bool) bool {
 	if r.program == nil || slices.Contains(r.excluded, p.id) {
 		return false
 	}
@@ -91,7 +91,7 @@ func (r *rule) matches(p *person, in map[string]bool) bool {
 // match returns the rules that match a user whose memberships, apart from those that the rules give, are base. Rules may test the groups
 // that other rules assign to, so match evaluates them repeatedly until the set no longer changes. If it never stops changing, because rules
 // contradict each other, match returns the rules that keep changing instead.
-func match(rules []*rule, p *person, base map[string]bool) (matched, restless map[string]bool) {
+func match(rules []*rule, p *ruleUser, base map[string]bool) (matched, restless map[string]bool) {
 	matched = map[string]bool{}
 	// A chain of rules needs at most one round per rule, and one more to confirm. A rule that changes after that never stops changing.
 	rounds := len(rules) + 1

@@ -16,7 +16,7 @@ import (
 // react registers the event handlers of the slice.
 func (s *Slice) react() {
 	model.On(s.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserChanged) error {
-		return s.settleUser(ctx, tx, e.ID)
+		return s.applyToUser(ctx, tx, e.ID)
 	})
 	model.On(s.Feed, s.membershipChanged)
 	model.On(s.Feed, s.userDeleted)
@@ -25,10 +25,10 @@ func (s *Slice) react() {
 }
 
 // applyingKey marks the context of changes that the rules themselves make. Their consequences are computed already.
-type settlingKey struct{}
+type applyingKey struct{}
 
 func (s *Slice) membershipChanged(ctx context.Context, tx *docstore.Tx, e model.MembershipChanged) error {
-	if ctx.Value(settlingKey{}) != nil {
+	if ctx.Value(applyingKey{}) != nil {
 		return nil
 	}
 	if !e.Member {
@@ -37,7 +37,7 @@ func (s *Slice) membershipChanged(ctx context.Context, tx *docstore.Tx, e model.
 			return err
 		}
 	}
-	return s.settleUser(ctx, tx, e.User)
+	return s.applyToUser(ctx, tx, e.User)
 }
 
 // userDeleted removes the user from the exclusions of rules.
@@ -56,7 +56,7 @@ func (s *Slice) groupChanged(ctx context.Context, tx *docstore.Tx, e model.Group
 		return err
 	}
 	return model.Each(ctx, tx, s.Memberships, docstore.Eq(model.MembershipByGroup, e.ID), func(m docstore.Doc[model.Membership]) error {
-		return s.settleUser(ctx, tx, m.Value.User)
+		return s.applyToUser(ctx, tx, m.Value.User)
 	})
 }
 
@@ -76,7 +76,7 @@ func (s *Slice) groupDeleted(ctx context.Context, tx *docstore.Tx, e model.Group
 		return err
 	}
 	for _, user := range e.Members {
-		if err := s.settleUser(ctx, tx, user); err != nil {
+		if err := s.applyToUser(ctx, tx, user); err != nil {
 			return err
 		}
 	}
@@ -111,7 +111,7 @@ func (s *Slice) active(ctx context.Context, tx *docstore.Tx) (rules []*rule, err
 }
 
 // applyToUser updates the memberships of a user by the rules. Rules that contradict each other for this user become INVALID.
-func (s *Slice) settleUser(ctx context.Context, tx *docstore.Tx, id string) error {
+func (s *Slice) applyToUser(ctx context.Context, tx *docstore.Tx, id string) error {
 	for {
 		rules, err := s.active(ctx, tx)
 		if err != nil || len(rules) == 0 {
@@ -121,7 +121,7 @@ func (s *Slice) settleUser(ctx context.Context, tx *docstore.Tx, id string) erro
 		if err != nil || user == nil {
 			return err
 		}
-		restless, err := s.settle(ctx, tx, rules, *user, true)
+		restless, err := s.applyRules(ctx, tx, rules, *user, true)
 		if err != nil || len(restless) == 0 {
 			return err
 		}
@@ -139,7 +139,7 @@ func (s *Slice) settleUser(ctx context.Context, tx *docstore.Tx, id string) erro
 
 // applyToAll updates the memberships of all users after a rule was activated. It skips users that the rule cannot affect, and returns an
 // error if the rule contradicts others.
-func (s *Slice) settleAll(ctx context.Context, tx *docstore.Tx, begun string) error {
+func (s *Slice) applyToAll(ctx context.Context, tx *docstore.Tx, begun string) error {
 	rules, err := s.active(ctx, tx)
 	if err != nil {
 		return err
@@ -161,10 +161,10 @@ func (s *Slice) settleAll(ctx context.Context, tx *docstore.Tx, begun string) er
 		switch {
 		case !evaluated(user.Value.Status):
 			return nil
-		case !first.testsGroups() && !given[user.ID] && !first.matches(&person{id: user.ID, profile: user.Value.Profile}, nil):
+		case !first.testsGroups() && !given[user.ID] && !first.matches(&ruleUser{id: user.ID, profile: user.Value.Profile}, nil):
 			return nil
 		}
-		restless, err := s.settle(ctx, tx, rules, user, false)
+		restless, err := s.applyRules(ctx, tx, rules, user, false)
 		if err == nil && len(restless) > 0 {
 			return rest.Invalid("conditions.expression", "The rule conflicts with others: for the user %s, these rules contradict each other: %v",
 				user.ID, slices.Sorted(maps.Keys(restless)))
@@ -180,7 +180,7 @@ func evaluated(status model.UserStatus) bool {
 
 // applyRules updates the memberships of a user by the rules. If rules contradict each other, it changes nothing and returns those rules.
 // With tell, it logs the rules that had an effect.
-func (s *Slice) settle(ctx context.Context, tx *docstore.Tx, rules []*rule, user docstore.Doc[model.User], tell bool) (map[string]bool,
+func (s *Slice) applyRules(ctx context.Context, tx *docstore.Tx, rules []*rule, user docstore.Doc[model.User], tell bool) (map[string]bool,
 	error) {
 	have, err := s.memberships(ctx, tx, rules, user.ID)
 	if err != nil {
@@ -188,9 +188,9 @@ func (s *Slice) settle(ctx context.Context, tx *docstore.Tx, rules []*rule, user
 	}
 	matched := map[string]bool{}
 	if evaluated(user.Value.Status) {
-		p := &person{id: user.ID, profile: user.Value.Profile}
+		p := &ruleUser{id: user.ID, profile: user.Value.Profile}
 		if slices.ContainsFunc(rules, (*rule).testsGroups) {
-			if p.groups, err = s.known(ctx, tx, rules, have); err != nil {
+			if p.groups, err = s.testableGroups(ctx, tx, rules, have); err != nil {
 				return nil, err
 			}
 		}
@@ -199,7 +199,7 @@ func (s *Slice) settle(ctx context.Context, tx *docstore.Tx, rules []*rule, user
 			return restless, nil
 		}
 	}
-	ctx = context.WithValue(ctx, settlingKey{}, true)
+	ctx = context.WithValue(ctx, applyingKey{}, true)
 	changed, err := s.apply(ctx, tx, rules, matched, user.ID, have)
 	if err != nil || !tell {
 		return nil, err
@@ -253,7 +253,7 @@ func (m memberships) base(rules []*rule) map[string]bool {
 }
 
 // testableGroups reads the groups that rules can test: those of the user, and those that the rules assign to.
-func (s *Slice) known(ctx context.Context, tx *docstore.Tx, rules []*rule, have memberships) (map[string]expression.Group, error) {
+func (s *Slice) testableGroups(ctx context.Context, tx *docstore.Tx, rules []*rule, have memberships) (map[string]expression.Group, error) {
 	ids := slices.Sorted(maps.Keys(have))
 	for _, r := range rules {
 		ids = append(ids, r.groups...)

@@ -96,23 +96,23 @@ type lifecycleRequest struct{ target }
 
 func (s *Slice) activate(ctx context.Context, r *lifecycleRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
-		changed, err := s.enter(ctx, tx, r, model.RuleActive, audit.RuleActivate)
+		changed, err := s.setStatus(ctx, tx, r, model.RuleActive, audit.RuleActivate)
 		if err != nil || !changed {
 			return err
 		}
-		return s.settleAll(ctx, tx, r.found.ID)
+		return s.applyToAll(ctx, tx, r.found.ID)
 	})
 }
 
 func (s *Slice) deactivate(ctx context.Context, r *lifecycleRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
-		_, err := s.enter(ctx, tx, r, model.RuleInactive, audit.RuleDeactivate)
+		_, err := s.setStatus(ctx, tx, r, model.RuleInactive, audit.RuleDeactivate)
 		return err
 	})
 }
 
 // setStatus sets the status of a rule and reports whether it changed. It returns an error for a rule that is INVALID.
-func (s *Slice) enter(ctx context.Context, tx *docstore.Tx, r *lifecycleRequest, status model.GroupRuleStatus, event audit.Type) (bool,
+func (s *Slice) setStatus(ctx context.Context, tx *docstore.Tx, r *lifecycleRequest, status model.GroupRuleStatus, event audit.Type) (bool,
 	error) {
 	if err := s.find(ctx, tx, &r.target); err != nil || r.found.Value.Status == status {
 		return false, err

@@ -85,7 +85,7 @@ func checkApp(_ context.Context, r *appRequest, causes *rest.Causes) error {
 
 func (r *appRequest) apply(causes *rest.Causes) model.AppSchema {
 	old := r.schema()
-	r.Body.Definitions.Base.changeNothing(func(name string) (model.Property, bool) {
+	r.Body.Definitions.Base.rejectChanges(func(name string) (model.Property, bool) {
 		if !model.AppAttribute(name) {
 			return model.Property{}, false
 		}
@@ -125,8 +125,8 @@ func (s *Slice) updateApp(ctx context.Context, r *appRequest) (Schema, error) {
 			audit.Entry{Type: audit.AppSchemaUpdate, Targets: []model.LogParty{audit.App(r.AppID, &r.app.Value)}}); err != nil {
 			return err
 		}
-		removed := gone(before.Custom, after.Custom)
-		if err := s.forgetApp(ctx, tx, r.AppID, removed); err != nil {
+		removed := removedNames(before.Custom, after.Custom)
+		if err := s.deleteAppValues(ctx, tx, r.AppID, removed); err != nil {
 			return err
 		}
 		return s.Feed.Emit(ctx, tx, model.MappingChanged{App: r.AppID, Removed: removed})
@@ -139,7 +139,7 @@ func (s *Slice) updateApp(ctx context.Context, r *appRequest) (Schema, error) {
 
 // deleteAppValues deletes removed properties from the rules of the application's mappings and the profiles of its groups. The assignments
 // are updated in the background.
-func (s *Slice) forgetApp(ctx context.Context, tx *docstore.Tx, app string, removed []string) error {
+func (s *Slice) deleteAppValues(ctx context.Context, tx *docstore.Tx, app string, removed []string) error {
 	if len(removed) == 0 {
 		return nil
 	}
@@ -170,7 +170,7 @@ func (s *Slice) forgetApp(ctx context.Context, tx *docstore.Tx, app string, remo
 }
 
 // removedNames returns the names of properties that are only in before.
-func gone(before, after map[string]model.Property) (names []string) {
+func removedNames(before, after map[string]model.Property) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		if _, ok := after[name]; !ok {
 			names = append(names, name)

@@ -140,7 +140,7 @@ func (g *given) checkPlaces(all map[string]model.Property, causes *rest.Causes) 
 }
 
 // rejectChanges records an error for each member of a base property in the body that differs from the property.
-func (g *given) changeNothing(base func(name string) (model.Property, bool), causes *rest.Causes) {
+func (g *given) rejectChanges(base func(name string) (model.Property, bool), causes *rest.Causes) {
 	for _, name := range slices.Sorted(maps.Keys(g.Properties)) {
 		path := at(basePath, name)
 		before, ok := base(name)

@@ -71,7 +71,7 @@ func (r *groupRequest) apply(causes *rest.Causes) model.GroupSchema {
 			base[name] = p
 		}
 	}
-	r.Body.Definitions.Base.changeNothing(func(name string) (model.Property, bool) { p, ok := base[name]; return p, ok }, causes)
+	r.Body.Definitions.Base.rejectChanges(func(name string) (model.Property, bool) { p, ok := base[name]; return p, ok }, causes)
 	return model.GroupSchema{Custom: r.Body.Definitions.Custom.apply(old.Custom, groupKind, causes)}
 }
 
@@ -100,7 +100,7 @@ func (s *Slice) updateGroup(ctx context.Context, r *groupRequest) (Schema, error
 			nil {
 			return err
 		}
-		return s.forget(ctx, tx, gone(before.Custom, after.Custom))
+		return s.deleteValues(ctx, tx, removedNames(before.Custom, after.Custom))
 	})
 	if err != nil {
 		return Schema{}, err
@@ -109,7 +109,7 @@ func (s *Slice) updateGroup(ctx context.Context, r *groupRequest) (Schema, error
 }
 
 // deleteValues deletes the values of removed properties from all groups.
-func (s *Slice) forget(ctx context.Context, tx *docstore.Tx, removed []string) error {
+func (s *Slice) deleteValues(ctx context.Context, tx *docstore.Tx, removed []string) error {
 	if len(removed) == 0 {
 		return nil
 	}

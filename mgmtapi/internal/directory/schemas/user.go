@@ -128,7 +128,7 @@ func (s *Slice) updateUser(ctx context.Context, r *userRequest) (Schema, error) 
 		if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserSchemaUpdate, Targets: target}); err != nil {
 			return err
 		}
-		return s.follow(ctx, tx, &before, &after)
+		return s.updateUsers(ctx, tx, &before, &after)
 	})
 	if err != nil {
 		return Schema{}, err
@@ -138,7 +138,7 @@ func (s *Slice) updateUser(ctx context.Context, r *userRequest) (Schema, error) 
 
 // updateUsers updates the users of the type after a change of its schema: it deletes the values of removed properties and updates which
 // values are unique or hidden. Other constraints are checked when a user is next written.
-func (s *Slice) follow(ctx context.Context, tx *docstore.Tx, before, after *model.UserSchema) error {
+func (s *Slice) updateUsers(ctx context.Context, tx *docstore.Tx, before, after *model.UserSchema) error {
 	removed := map[string]bool{}
 	stamped := false // whether the result of Stamp may have changed
 	for name, old := range before.Custom {

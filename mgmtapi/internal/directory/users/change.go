@@ -117,7 +117,7 @@ func (s *Slice) changePassword(ctx context.Context, r *changePasswordRequest) (C
 	}
 	broken := password.BrokenRules(&policy, value, known.Profile)
 	if r.Strict {
-		broken = append(broken, s.unfit(&policy, &known, value)...)
+		broken = append(broken, s.historyProblems(&policy, &known, value)...)
 	}
 	if len(broken) > 0 {
 		return Credentials{}, rest.Fail(rest.CodeCredentials, "password: "+password.DescribeBroken(broken))
@@ -199,7 +199,7 @@ func (s *Slice) changeCredentials(
 func (s *Slice) changeUser(
 	ctx context.Context, tx *docstore.Tx, at *target, entry audit.Entry, change func(*model.User) error,
 ) (docstore.Doc[model.User], error) {
-	doc, err := s.again(ctx, tx, at)
+	doc, err := s.reread(ctx, tx, at)
 	if err != nil {
 		return doc, err
 	}

@@ -118,7 +118,7 @@ func (s *Slice) basisFor(ctx context.Context, tx *docstore.Tx, guess *basis, giv
 }
 
 // checkCombination rejects invalid combinations of parameters that have their own error codes.
-func (r *createRequest) refuse() error {
+func (r *createRequest) checkCombination() error {
 	_, given := r.Body.Credentials.password()
 	switch {
 	case len(r.Body.GroupIDs) > MaxGroups:
@@ -132,7 +132,7 @@ func (r *createRequest) refuse() error {
 }
 
 func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
-	if err := r.refuse(); err != nil {
+	if err := r.checkCombination(); err != nil {
 		return User{}, err
 	}
 	user := model.User{

@@ -26,14 +26,14 @@ type RecoveryAnswer struct {
 }
 
 // starts reports whether the request only starts a recovery.
-func (r *forgotRequest) begins() bool {
+func (r *forgotRequest) starts() bool {
 	return r.Body.Password == nil && r.Body.RecoveryQuestion == nil
 }
 
 // checkForgot requires both the password and the answer, or neither.
 func checkForgot(_ context.Context, r *forgotRequest, causes *rest.Causes) error {
 	switch {
-	case r.begins():
+	case r.starts():
 	case r.Body.Password == nil:
 		causes.Blank("password")
 	case r.Body.RecoveryQuestion == nil:
@@ -71,7 +71,7 @@ func mayRecover(u *model.User) error {
 }
 
 func (s *Slice) forgot(ctx context.Context, r *forgotRequest) (ForgottenPassword, error) {
-	if !r.begins() {
+	if !r.starts() {
 		done, err := s.recoverPassword(ctx, &r.target, forgottenPassword{Password: *r.Body.Password, RecoveryQuestion: *r.Body.RecoveryQuestion})
 		if err != nil {
 			return ForgottenPassword{}, err
@@ -146,7 +146,7 @@ func (s *Slice) recoverPassword(ctx context.Context, at *target, given forgotten
 func (s *Slice) wrongAnswer(ctx context.Context, at *target) error {
 	var counted bool
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		doc, err := s.again(ctx, tx, at)
+		doc, err := s.reread(ctx, tx, at)
 		if err != nil {
 			return err
 		}

@@ -173,7 +173,7 @@ func (s *Slice) suspension(id, route string, t transition) rest.Route {
 func (s *Slice) enter(
 	ctx context.Context, tx *docstore.Tx, at *target, t transition, and func(before model.UserStatus, u *model.User),
 ) (docstore.Doc[model.User], error) {
-	doc, err := s.settled(ctx, tx, at)
+	doc, err := s.rereadIdle(ctx, tx, at)
 	if err != nil {
 		return doc, err
 	}
@@ -216,7 +216,7 @@ func (s *Slice) issueActivation(ctx context.Context) (Activation, *model.OneTime
 func (s *Slice) startActivation(ctx context.Context, at *target, t transition, send bool) (Activation, error) {
 	out, issued := s.issueActivation(ctx)
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		doc, err := s.settled(ctx, tx, at)
+		doc, err := s.rereadIdle(ctx, tx, at)
 		if err != nil {
 			return err
 		}
@@ -311,9 +311,9 @@ func (s *Slice) activated(
 // change runs a change of a user. The change is asynchronous if the client prefers that, or while work is held.
 func (s *Slice) change(ctx context.Context, at *target, prefer string,
 	change func(context.Context, *docstore.Tx, docstore.Doc[model.User], bool) error) error {
-	async := later(prefer)
+	async := prefersAsync(prefer)
 	return s.Update(ctx, func(tx *docstore.Tx) error {
-		doc, err := s.settled(ctx, tx, at)
+		doc, err := s.rereadIdle(ctx, tx, at)
 		if err != nil {
 			return err
 		}

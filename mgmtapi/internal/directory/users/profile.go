@@ -86,7 +86,7 @@ func merge(profile, sent map[string]any) map[string]any {
 }
 
 // retained returns the attributes that a replacement keeps if it omits them: those that the caller cannot change or cannot see.
-func kept(schema *model.UserSchema, profile map[string]any, replaces func(attribute string) bool) map[string]any {
+func retained(schema *model.UserSchema, profile map[string]any, replaces func(attribute string) bool) map[string]any {
 	out := map[string]any{}
 	for name, value := range profile {
 		if !replaces(name) {
@@ -171,11 +171,11 @@ func (s *Slice) enforce(
 	if err := checkMutability(schema, before, user.Profile, unseen...); err != nil {
 		return err
 	}
-	return s.fits(ctx, tx, schema, id, user)
+	return s.enforceValues(ctx, tx, schema, id, user)
 }
 
 // enforceValues is enforce without the check of mutability, for a profile that does not come from a client.
-func (s *Slice) fits(ctx context.Context, tx *docstore.Tx, schema *model.UserSchema, id string, user *model.User) error {
+func (s *Slice) enforceValues(ctx context.Context, tx *docstore.Tx, schema *model.UserSchema, id string, user *model.User) error {
 	var causes rest.Causes
 	checkProfile(schema, user.Profile, &causes)
 	if err := causes.Err(); err != nil {

@@ -103,7 +103,7 @@ func (s *Slice) unlock() rest.Route {
 		Find: callers.FoundUser(s.Deps, (*unlockRequest).at),
 		Do: func(ctx context.Context, r *unlockRequest) (rest.Empty, error) {
 			return rest.Empty{}, s.Update(ctx, func(tx *docstore.Tx) error {
-				doc, err := s.settled(ctx, tx, &r.target)
+				doc, err := s.rereadIdle(ctx, tx, &r.target)
 				if err != nil || doc.Value.Status == model.UserActive { // an ACTIVE user is not locked out
 					return err
 				}

@@ -93,8 +93,8 @@ type target struct {
 func (t *target) at() (string, *docstore.Doc[model.User]) { return t.User, &t.found }
 
 // rereadIdle reads the user like reread and rejects a change of the status while a queued one is pending.
-func (s *Slice) settled(ctx context.Context, tx *docstore.Tx, t *target) (docstore.Doc[model.User], error) {
-	doc, err := s.again(ctx, tx, t)
+func (s *Slice) rereadIdle(ctx context.Context, tx *docstore.Tx, t *target) (docstore.Doc[model.User], error) {
+	doc, err := s.reread(ctx, tx, t)
 	if err == nil && doc.Value.Transition != "" {
 		err = rest.Fail(rest.CodeTransitioning)
 	}
@@ -102,6 +102,6 @@ func (s *Slice) settled(ctx context.Context, tx *docstore.Tx, t *target) (docsto
 }
 
 // reread reads the found user again in the transaction that changes it.
-func (s *Slice) again(ctx context.Context, tx *docstore.Tx, t *target) (docstore.Doc[model.User], error) {
+func (s *Slice) reread(ctx context.Context, tx *docstore.Tx, t *target) (docstore.Doc[model.User], error) {
 	return callers.FindUser(ctx, s.Deps, tx, t.found.ID)
 }

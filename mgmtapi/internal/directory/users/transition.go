@@ -13,7 +13,7 @@ import (
 )
 
 // prefersAsync reports whether the header Prefer (RFC 7240) requests a response before the change is performed.
-func later(prefer string) bool {
+func prefersAsync(prefer string) bool {
 	for preference := range strings.SplitSeq(prefer, ",") {
 		name, _, _ := strings.Cut(preference, ";")
 		if strings.EqualFold(strings.TrimSpace(name), "respond-async") {
@@ -41,7 +41,7 @@ func (s *Slice) Work(ctx context.Context) (more bool, err error) {
 	return false, model.Each(ctx, s.Store.Reader(), s.Transitions, nil, func(waiting docstore.Doc[model.Transition]) error {
 		err := s.Update(ctx, func(tx *docstore.Tx) error { return s.finish(ctx, tx, waiting.ID) })
 		if refusal, ok := errors.AsType[*rest.Error](err); ok && refusal.Status() < 500 {
-			err = s.Update(ctx, func(tx *docstore.Tx) error { return s.giveUp(ctx, tx, waiting.ID, refusal) })
+			err = s.Update(ctx, func(tx *docstore.Tx) error { return s.abandon(ctx, tx, waiting.ID, refusal) })
 		}
 		if err != nil {
 			return fmt.Errorf("user %s: %w", waiting.ID, err)
@@ -82,7 +82,7 @@ func (s *Slice) finish(ctx context.Context, tx *docstore.Tx, id string) error {
 }
 
 // abandon drops a queued change that is no longer allowed, and logs the reason.
-func (s *Slice) giveUp(ctx context.Context, tx *docstore.Tx, id string, refusal *rest.Error) error {
+func (s *Slice) abandon(ctx context.Context, tx *docstore.Tx, id string, refusal *rest.Error) error {
 	waiting, user, err := s.claim(ctx, tx, id)
 	if err != nil || user == nil {
 		return err

@@ -102,7 +102,7 @@ func (r *replaceRequest) profileOf(schema *model.UserSchema, old map[string]any)
 	if r.Body.Profile == nil {
 		return defined(schema, old)
 	}
-	return merge(kept(schema, old, r.replaces), r.sent())
+	return merge(retained(schema, old, r.replaces), r.sent())
 }
 
 // defined returns the profile without attributes that the schema does not define: the user may come from another type.
@@ -147,7 +147,7 @@ func (s *Slice) checkChange(ctx context.Context, c *change, profileOf profiler, 
 	}
 	c.Body.Credentials.checkEnrollment(enroll, causes)
 	if value, given := c.Body.Credentials.password(); given && c.Strict && !causes.Has("password") {
-		if broken := s.unfit(&policy, &c.found.Value, value); len(broken) > 0 {
+		if broken := s.historyProblems(&policy, &c.found.Value, value); len(broken) > 0 {
 			causes.Add("password", "%s", password.DescribeBroken(broken))
 		}
 	}
@@ -155,7 +155,7 @@ func (s *Slice) checkChange(ctx context.Context, c *change, profileOf profiler, 
 }
 
 // historyProblems returns the rules about earlier passwords that a password violates.
-func (s *Slice) unfit(policy *model.PasswordSettings, u *model.User, value string) []string {
+func (s *Slice) historyProblems(policy *model.PasswordSettings, u *model.User, value string) []string {
 	return append(password.TooYoung(policy, u, s.Now()), password.Reused(policy, u, value)...)
 }
 
@@ -176,7 +176,7 @@ func (s *Slice) write(ctx context.Context, c *change, profileOf profiler) (User,
 	var doc docstore.Doc[model.User]
 	unseen := c.unseen()
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
-		if doc, err = s.again(ctx, tx, &c.target); err != nil {
+		if doc, err = s.reread(ctx, tx, &c.target); err != nil {
 			return err
 		}
 		if err := rest.CheckMatch(c.IfMatch, rest.WeakTag(doc.Updated, doc.Rev)); err != nil {
