@@ -135,7 +135,8 @@ func requireSigning(app docstore.Doc[model.App]) error {
 	if app.Value.SignOnMode.Traits().Signing {
 		return nil
 	}
-	return rest.Fail(rest.CodeAppOperation, "signOnMode: Applications with the sign-on mode "+string(app.Value.SignOnMode)+" have no signing keys")
+	return rest.Fail(rest.CodeAppOperation,
+		"signOnMode: Applications with the sign-on mode "+string(app.Value.SignOnMode)+" have no signing keys")
 }
 
 type generateRequest struct {

@@ -17,7 +17,7 @@ import (
 type AppGroup struct {
 	ID          string         `json:"id" readOnly:"true" doc:"Id of the group."`
 	LastUpdated rest.Time      `json:"lastUpdated" readOnly:"true" doc:"Time of the last change."`
-	Priority    int            `json:"priority" doc:"Rank among the groups of the application. The group with the lowest number provides the profile."`
+	Priority    int            `json:"priority" doc:"Rank among the groups of the application; the lowest number provides the profile."`
 	Profile     map[string]any `json:"profile" doc:"Values of app attributes for the members."`
 	Links       rest.Links     `json:"_links" readOnly:"true" doc:"Links."`
 }

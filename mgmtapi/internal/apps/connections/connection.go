@@ -31,9 +31,9 @@ const (
 
 // Connection is a provisioning connection in the API. It never contains the token.
 type Connection struct {
-	AuthScheme string `json:"authScheme" readOnly:"true" enum:"TOKEN,OAUTH2,UNKNOWN" doc:"Kind of credentials. UNKNOWN: the application cannot have any."`
+	AuthScheme string `json:"authScheme" readOnly:"true" enum:"TOKEN,OAUTH2,UNKNOWN" doc:"Kind of credentials. UNKNOWN: not supported."`
 
-	Status string `json:"status" readOnly:"true" enum:"ENABLED,DISABLED,UNKNOWN" doc:"Status. UNKNOWN: the application cannot have a connection."`
+	Status string `json:"status" readOnly:"true" enum:"ENABLED,DISABLED,UNKNOWN" doc:"Status. UNKNOWN: connections are not supported."`
 
 	BaseURL string            `json:"baseUrl,omitempty" doc:"Base URL of the SCIM endpoints."`
 	Profile ConnectionProfile `json:"profile" doc:"Credentials and options."`

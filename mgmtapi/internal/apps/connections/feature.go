@@ -25,8 +25,8 @@ type Capabilities struct {
 	Update *UpdateCapability `json:"update,omitempty" doc:"Update of users (USER_PROVISIONING)."`
 	Push   *Switch           `json:"push,omitempty" doc:"Push of groups (GROUP_PUSH)."`
 
-	ImportSettings *ImportSettings `json:"importSettings,omitempty" doc:"Logins of imported users, and when imports start (INBOUND_PROVISIONING)."`
-	ImportRules    *ImportRules    `json:"importRules,omitempty" doc:"How accounts match users, and what needs no consent (INBOUND_PROVISIONING)."`
+	ImportSettings *ImportSettings `json:"importSettings,omitempty" doc:"Logins of imported users, and schedule (INBOUND_PROVISIONING)."`
+	ImportRules    *ImportRules    `json:"importRules,omitempty" doc:"Matching of accounts, and consent (INBOUND_PROVISIONING)."`
 }
 
 // CreateCapability configures the creation of users.

@@ -61,8 +61,8 @@ type User struct {
 	Resource *scim.Resource
 	// RemoteID is the id on the target, empty if unknown.
 	RemoteID string
-	// Anew reports that the account belongs to an earlier assignment and may no longer be the user's.
-	Anew bool
+	// Activating reports that the account belongs to an earlier assignment and may no longer be the user's.
+	Activating bool
 	// Password is a pending password for the account, in plaintext; it must not be logged. PasswordVersion identifies it, and is empty if only
 	// a new account receives it.
 	Password, PasswordVersion string
@@ -151,7 +151,7 @@ func (s *State) User(ctx context.Context, app, user string) (User, error) {
 	}
 	out.Resource = resource(u, &schema)
 	if out.Want == Active {
-		out.Anew = u.Status == model.AppUserStaged && u.ExternalID != ""
+		out.Activating = u.Status == model.AppUserStaged && u.ExternalID != ""
 		err = s.password(ctx, q, app, user, &out)
 	}
 	return out, err

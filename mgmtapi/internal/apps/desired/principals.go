@@ -138,7 +138,8 @@ func (s *State) UserOwners(ctx context.Context, app string, accounts []*scim.Res
 // accountKeys holds the values of an account by which its owner is found; values that are compared ignoring case are folded.
 type accountKeys struct{ externalID, name, login, email, first, last, display string }
 
-// owner returns the user as a possible owner of an account, with Name and DisplayName only if they match. ok reports whether any value matches.
+// owner returns the user as a possible owner of an account, with Name and DisplayName only if they match. ok reports whether any value
+// matches.
 func (a *accountKeys) owner(u docstore.Doc[model.User], names map[string]string) (o Owner, ok bool) {
 	if u.Value.Status == model.UserDeprovisioned {
 		return o, false

@@ -230,7 +230,8 @@ func (s *Slice) memberships(ctx context.Context, tx *docstore.Tx, rules []*rule,
 	}
 	return out, model.Each(ctx, tx, s.RuleMembers, docstore.Eq(model.RuleMemberByUser, user), func(m docstore.Doc[model.RuleMember]) error {
 		if _, ok := out[m.Value.Group]; !ok {
-			return fmt.Errorf("inconsistent store: the rule %s gives the user %s the group %s, but the membership does not exist", m.Value.Rule, user, m.Value.Group)
+			return fmt.Errorf("inconsistent store: the rule %s gives the user %s the group %s, but the membership does not exist", m.Value.Rule,
+				user, m.Value.Group)
 		}
 		out[m.Value.Group] = append(out[m.Value.Group], m.Value.Rule)
 		return nil

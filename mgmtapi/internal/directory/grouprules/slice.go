@@ -65,8 +65,9 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[lifecycleRequest, rest.NoContent]{
 			ID: "deactivateGroupRule", Route: "POST /api/v1/groups/rules/{ruleId}/lifecycle/deactivate", Tag: tag, Scopes: writeScope,
-			Summary: "Deactivates a group rule without removing the members that it added", Find: lookup.In(s.Store, s.find, (*lifecycleRequest).self),
-			Do: s.deactivate,
+			Summary: "Deactivates a group rule without removing the members that it added",
+			Find:    lookup.In(s.Store, s.find, (*lifecycleRequest).self),
+			Do:      s.deactivate,
 		},
 	}
 }

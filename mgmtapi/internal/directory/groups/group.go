@@ -23,7 +23,7 @@ type Group struct {
 	LastUpdated           rest.Time  `json:"lastUpdated" readOnly:"true" doc:"When the profile last changed."`
 	LastMembershipUpdated rest.Time  `json:"lastMembershipUpdated" readOnly:"true" doc:"When a member was last added or removed."`
 	ObjectClass           []string   `json:"objectClass" readOnly:"true" doc:"Always svc:user_group."`
-	Type                  string     `json:"type" readOnly:"true" enum:"SVC_GROUP,APP_GROUP,BUILT_IN" doc:"Who manages the group: this API, an application, or the service."`
+	Type                  string     `json:"type" readOnly:"true" enum:"SVC_GROUP,APP_GROUP,BUILT_IN" doc:"Type of the group."`
 	Profile               Profile    `json:"profile" readOnly:"true" doc:"Attributes of the group."`
 	Source                *Source    `json:"source,omitempty" readOnly:"true" doc:"The application of an APP_GROUP."`
 	Embedded              *Embedded  `json:"_embedded,omitempty" readOnly:"true" doc:"Objects that expand requests."`

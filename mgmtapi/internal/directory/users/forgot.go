@@ -55,7 +55,7 @@ type forgottenPassword struct {
 
 // ForgottenPassword is the response to a recovery: the URL that continues it, or the credentials if it is complete.
 type ForgottenPassword struct {
-	URL string `json:"resetPasswordUrl,omitempty" doc:"URL at which the user answers the question and sets a password. The token is valid for 1h."`
+	URL string `json:"resetPasswordUrl,omitempty" doc:"URL where the user answers the question and sets a password. Valid for 1h."`
 
 	Password         *Password `json:"password,omitempty" doc:"Empty; present if a password is set."`
 	RecoveryQuestion *Recovery `json:"recovery_question,omitempty" doc:"Recovery question."`

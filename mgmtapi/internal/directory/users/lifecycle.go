@@ -85,12 +85,12 @@ func (t transition) check(u *model.User) error {
 
 type activateRequest struct {
 	target
-	SendEmail bool `query:"sendEmail" default:"true" doc:"Whether to email the activation token to the user; if false, the response contains it."`
+	SendEmail bool `query:"sendEmail" default:"true" doc:"Whether to email the activation token to the user; if false, returns it."`
 }
 
 type reactivateRequest struct {
 	target
-	SendEmail bool `query:"sendEmail" default:"false" doc:"Whether to email the activation token to the user; if false, the response contains it."`
+	SendEmail bool `query:"sendEmail" default:"false" doc:"Whether to email the activation token to the user; if false, returns it."`
 }
 
 type deactivateRequest struct {

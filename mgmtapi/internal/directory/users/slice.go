@@ -63,13 +63,15 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[updateRequest, User]{
 			ID: "updateUser", Route: "POST /api/v1/users/{user}", Tag: tag, Scopes: writeScope,
-			Summary: "Changes the members of a user that are sent", Find: lookup.In(s.Store, s.findForChange, (*updateRequest).self), Check: s.checkUpdate,
-			Do: s.update,
+			Summary: "Changes the members of a user that are sent", Find: lookup.In(s.Store, s.findForChange, (*updateRequest).self),
+			Check: s.checkUpdate,
+			Do:    s.update,
 		},
 		rest.Op[replaceRequest, User]{
 			ID: "replaceUser", Route: "PUT /api/v1/users/{user}", Tag: tag, Scopes: writeScope,
-			Summary: "Replaces the profile of a user and other members that are sent", Find: lookup.In(s.Store, s.findForChange, (*replaceRequest).self),
-			Check: s.checkReplace, Do: s.replace,
+			Summary: "Replaces the profile of a user and other members that are sent",
+			Find:    lookup.In(s.Store, s.findForChange, (*replaceRequest).self),
+			Check:   s.checkReplace, Do: s.replace,
 		},
 		rest.Op[deleteRequest, rest.NoContent]{
 			ID: "deleteUser", Route: "DELETE /api/v1/users/{user}", Tag: tag, Scopes: writeScope,
