@@ -97,7 +97,7 @@ func (w *Wanted) Target(ctx context.Context, app string) (Target, error) {
 func (w *Wanted) User(ctx context.Context, app, user string) (UserState, error) {
 	u, err := w.state.User(ctx, app, user)
 	return UserState{
-		Want: Want(u.Want), UserName: u.UserName, Resource: u.Resource, RemoteID: u.RemoteID, Activating: u.Anew,
+		Want: Want(u.Want), UserName: u.UserName, Resource: u.Resource, RemoteID: u.RemoteID, Activating: u.Activating,
 		Password: u.Password, PasswordVersion: u.PasswordVersion,
 	}, err
 }

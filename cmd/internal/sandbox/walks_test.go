@@ -265,7 +265,7 @@ func walkCreateUsers(t *testing.T, wizard bool) {
 	}
 	require.Empty(t, messages(), "no message without sendEmail")
 	do(t, w.api, http.MethodDelete, w.path("/users/"+u+"?sendEmail=true"), "", nil)
-	require.Equal(t, []string{"ann@walk.example is not assigned to Walk any more."}, messages())
+	require.Equal(t, []string{"ann@walk.example is no longer assigned to Walk."}, messages())
 	w.end()
 }
 

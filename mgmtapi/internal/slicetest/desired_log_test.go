@@ -125,7 +125,7 @@ func TestDesired_UserLogEvents(t *testing.T) {
 				{Method: http.MethodPost, Path: "/Users", Status: 201},
 			}},
 			want: []entry{
-				{prefix + "user.verify_exists", failed, "The target answered with the status 400", "GET " + lookup + " 400"},
+				{prefix + "user.verify_exists", failed, "The target responded with status 400", "GET " + lookup + " 400"},
 				{prefix + "user.verify_exists", ok, "", "GET /Users?startIndex=1&count=100 200 instead: GET of the whole list (400)"},
 				{prefix + "user.push", ok, "", "POST /Users 201"},
 				{"app.user_management.push_new_user_success", ok, "", ""}, {"application.user_membership.provision", ok, "", ""},
@@ -168,7 +168,7 @@ func TestDesired_UserLogEvents(t *testing.T) {
 				{Method: http.MethodPut, Path: "/Users/r1", Status: 200},
 			}},
 			want: []entry{
-				{prefix + "user.push_profile", failed, "The target answered with the status 501", "PATCH /Users/r1 501"},
+				{prefix + "user.push_profile", failed, "The target responded with status 501", "PATCH /Users/r1 501"},
 				{prefix + "user.push_profile", ok, "", "PUT /Users/r1 200"},
 			},
 		},

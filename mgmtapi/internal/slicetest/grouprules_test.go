@@ -331,7 +331,7 @@ func TestGroupRule_ContradictingRules(t *testing.T) {
 		a, b := w.Group("A"), w.Group("B")
 		w.active(`isMemberOfGroup("`+a+`") AND user.login != "ada@example.com"`, b)
 		other := w.rule(`NOT isMemberOfGroup("`+b+`")`, []string{a})
-		w.Post("/groups/rules/"+other+"/lifecycle/activate", nil).Fails(400, "E0000001", "conditions.expression: The rule cannot work")
+		w.Post("/groups/rules/"+other+"/lifecycle/activate", nil).Fails(400, "E0000001", "conditions.expression: The rule conflicts with others")
 		require.Equal(t, "INACTIVE", w.status(other))
 		w.members(a)
 

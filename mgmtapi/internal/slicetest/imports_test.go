@@ -282,7 +282,7 @@ func TestImport_ContinuesAfterFailedAccount(t *testing.T) {
 	job := w.imported(map[string]any{
 		"usersCreated": 2, "usersFailed": 4, "errors.#": 4,
 		"errors.0": "account b (no login): login: The value must look like an e-mail address; email: The field cannot be left blank",
-		"errors.2": "account e (e@example.com): The user 00unobody is gone",
+		"errors.2": "account e (e@example.com): The user 00unobody was deleted",
 	})
 	require.Len(t, w.engine.links, 2)
 	w.work()
@@ -455,7 +455,7 @@ func TestImport_StopsOnDeactivatedConnection(t *testing.T) {
 	)
 	w.work()
 	w.Run(t, apitest.Step{Do: w.at(job), Equal: map[string]any{"status": "done", "usersCreated": 50, "errors.#": 1,
-		"errors.0": "The connection was deactivated before all accounts were dealt with"}})
+		"errors.0": "The connection was deactivated before all accounts were processed"}})
 	w.imported(map[string]any{"usersCreated": 10})
 }
 

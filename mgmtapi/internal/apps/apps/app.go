@@ -14,7 +14,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// App is an application as callers see it.
+// App is an application in the API.
 type App struct {
 	ID            string                 `json:"id" readOnly:"true" doc:"Id of the application."`
 	Name          string                 `json:"name" doc:"Catalog name, or a generated one for custom applications."`
@@ -24,23 +24,23 @@ type App struct {
 	Created       rest.Time              `json:"created" readOnly:"true" doc:"Time of creation."`
 	Accessibility model.AppAccessibility `json:"accessibility" doc:"How users reach the application."`
 	Visibility    model.AppVisibility    `json:"visibility" doc:"Where the application is shown."`
-	Features      []string               `json:"features" readOnly:"true" doc:"Provisioning features that are on."`
+	Features      []string               `json:"features" readOnly:"true" doc:"Enabled provisioning features."`
 	SignOnMode    catalog.Mode           `json:"signOnMode" doc:"Sign-on mode."`
 	Credentials   Credentials            `json:"credentials" doc:"Credential rules."`
 	Settings      Settings               `json:"settings" doc:"Settings."`
-	Embedded      *Embedded              `json:"_embedded,omitempty" readOnly:"true" doc:"What expand asks for."`
+	Embedded      *Embedded              `json:"_embedded,omitempty" readOnly:"true" doc:"Objects that expand requests."`
 	Links         rest.Links             `json:"_links" readOnly:"true" doc:"Links."`
 }
 
 // Credentials are the credential rules of an application.
 type Credentials struct {
-	Scheme           model.CredentialScheme  `json:"scheme,omitempty" empty:"absent" doc:"Who keeps the credentials."`
-	UserNameTemplate *model.UserNameTemplate `json:"userNameTemplate,omitempty" doc:"How user names are made."`
+	Scheme           model.CredentialScheme  `json:"scheme,omitempty" empty:"absent" doc:"Who sets the credentials of users."`
+	UserNameTemplate *model.UserNameTemplate `json:"userNameTemplate,omitempty" doc:"How user names are derived."`
 	UserName         string                  `json:"userName,omitempty" empty:"absent" max:"255" doc:"Shared user name."`
 
-	Password *Password `json:"password,omitempty" doc:"Shared password. An answer has the empty object when there is one."`
+	Password *Password `json:"password,omitempty" doc:"Shared password. A response has the empty object if a password is set."`
 
-	Signing     *Signing     `json:"signing,omitempty" doc:"Signing key of applications that sign what they send."`
+	Signing     *Signing     `json:"signing,omitempty" doc:"Signing key, for sign-on modes with signatures."`
 	OAuthClient *OAuthClient `json:"oauthClient,omitempty" doc:"How an OAuth client authenticates."`
 }
 
@@ -52,38 +52,38 @@ func (Credentials) MoreTags() map[string]reflect.StructTag {
 	}
 }
 
-// Password is a secret that goes in and never comes out.
+// Password is a secret that requests contain and responses omit.
 type Password struct {
 	Value string `json:"value,omitempty" writeOnly:"true" max:"255" doc:"The password."`
 }
 
-// given says whether a password was sent.
+// given reports whether a password was sent.
 func (p *Password) given() bool { return p != nil && p.Value != "" }
 
 // Signing names the signing key.
 type Signing struct {
-	KID string `json:"kid,omitempty" empty:"absent" max:"100" doc:"Id of the key that the application signs with: one of its keys."`
+	KID string `json:"kid,omitempty" empty:"absent" max:"100" doc:"Id of the signing key, which is one of the application's keys."`
 }
 
-// given says whether a key was named.
+// given reports whether a key was named.
 func (s *Signing) given() bool { return s != nil && s.KID != "" }
 
 // Settings are the settings of an application.
 type Settings struct {
-	App map[string]any `json:"app" doc:"Members that the catalog entry asks for. An optional one that was not given is null."`
+	App map[string]any `json:"app" doc:"Members of the catalog entry. An optional member that was omitted is null."`
 
 	Notifications model.AppNotifications  `json:"notifications" doc:"Notices to users."`
-	Notes         model.AppNotes          `json:"notes" doc:"Remarks."`
+	Notes         model.AppNotes          `json:"notes" doc:"Notes for administrators and users."`
 	SignOn        map[string]any          `json:"signOn,omitempty" doc:"Members of the sign-on mode."`
-	OAuthClient   *model.AppOAuthSettings `json:"oauthClient,omitempty" doc:"What an OAuth client may do."`
+	OAuthClient   *model.AppOAuthSettings `json:"oauthClient,omitempty" doc:"Settings of an OAuth client."`
 }
 
-// Embedded is what is read along with an application.
+// Embedded holds the objects that are returned with an application.
 type Embedded struct {
-	User any `json:"user" doc:"The assignment of the user that the list was asked for."`
+	User any `json:"user" doc:"The assignment of the user that expand names."`
 }
 
-// render shows an application, without the secret of an OAuth client. The connection may be nil.
+// render returns an application in the form of the API, without the secret of an OAuth client. conn may be nil.
 func render(ctx context.Context, doc docstore.Doc[model.App], conn *model.Connection) App {
 	a := doc.Value
 	out := App{
@@ -113,7 +113,7 @@ func render(ctx context.Context, doc docstore.Doc[model.App], conn *model.Connec
 	return out
 }
 
-// linksOf returns the links of an application. For logo, help and the app links see pageRoutes.
+// linksOf returns the links of an application. pageRoutes serves logo, help and the app links.
 func linksOf(ctx context.Context, doc docstore.Doc[model.App]) rest.Links {
 	a := doc.Value
 	url := func(more ...string) string {
@@ -148,7 +148,8 @@ func linksOf(ctx context.Context, doc docstore.Doc[model.App]) rest.Links {
 	return links
 }
 
-// show renders an application together with what its connection says, and, for who may change it, with the secret of an OAuth client.
+// show returns an application in the form of the API with the features of its connection. A caller who may change the application also gets
+// the secret of an OAuth client.
 func (s *Slice) show(ctx context.Context, q docstore.Reader, doc docstore.Doc[model.App]) (App, error) {
 	found, err := model.Optional(ctx, q, s.Connections, doc.ID)
 	if err != nil {
@@ -203,9 +204,8 @@ func (s *Slice) delete(ctx context.Context, req *getRequest) (rest.NoContent, er
 		audit.Entry{Type: audit.AppDelete, Targets: []model.LogParty{audit.App(req.app.ID, &req.app.Value)}}, err)
 }
 
-// enter returns the operation that brings an application to a status. An
-// application that is there already stays as it is.
-func (s *Slice) enter(status model.AppStatus, event audit.Type) func(context.Context, *getRequest) (rest.Empty, error) {
+// setStatus returns the operation that sets the status of an application. It does nothing if the application has the status already.
+func (s *Slice) setStatus(status model.AppStatus, event audit.Type) func(context.Context, *getRequest) (rest.Empty, error) {
 	return func(ctx context.Context, req *getRequest) (rest.Empty, error) {
 		err := s.Update(ctx, func(tx *docstore.Tx) error {
 			doc, err := s.find(ctx, tx, req.AppID)

@@ -94,7 +94,7 @@ func TestCreate_Accepted(t *testing.T) {
 			`{"name":"template_swa","label":"x","signOnMode":"BROWSER_PLUGIN","settings":{"app":{` + field + `,"buttonField":"b"}}}`,
 			[]string{"settings", "app", "loginUrlRegex"}, nil,
 		},
-		"the three-field template in the other spelling": {
+		"the three-field template with the alias": {
 			`{"name":"template_swa3field","label":"x","settings":{"app":{"targetURL":"https://a.example","userNameSelector":"#u",` +
 				`"passwordSelector":"#p","buttonSelector":"#b","extraFieldSelector":"#e","extraFieldValue":"v"}}}`,
 			[]string{"settings", "app", "usernameSelector"}, "#u",
@@ -113,10 +113,10 @@ func TestCreate_Accepted(t *testing.T) {
 			`{"label":"Two Words","signOnMode":"AUTO_LOGIN","settings":{"signOn":{"loginUrl":"https://a.example"}}}`,
 			[]string{"name"}, "sandbox_twowords_1",
 		},
-		"a custom SAML application":   {customSAML, []string{"name"}, "sandbox_acmeco2_1"},
-		"with false for its booleans": {customSAML, []string{"settings", "signOn", "responseSigned"}, false},
-		"without unknown members":     {customSAML, []string{"settings", "signOn", "unheardOf"}, nil},
-		"with a link of its name":     {customSAML, []string{"visibility", "appLinks"}, nil},
+		"a custom SAML application":         {customSAML, []string{"name"}, "sandbox_acmeco2_1"},
+		"with false for its booleans":       {customSAML, []string{"settings", "signOn", "responseSigned"}, false},
+		"without unknown members":           {customSAML, []string{"settings", "signOn", "unheardOf"}, nil},
+		"with a link derived from its name": {customSAML, []string{"visibility", "appLinks"}, nil},
 		"with its own links": {
 			`{"name":"facebook","label":"x","visibility":{"appLinks":{"login":false}}}`,
 			[]string{"visibility", "appLinks"}, map[string]any{"login": false},
@@ -126,7 +126,7 @@ func TestCreate_Accepted(t *testing.T) {
 				`\"@\")}","pushStatus":"PUSH"}}}`,
 			[]string{"credentials", "userNameTemplate", "pushStatus"}, "PUSH",
 		},
-		"empty texts as absent": {
+		"empty strings as absent": {
 			`{"name":"facebook","label":"x","accessibility":{"errorRedirectUrl":""},"credentials":{"userName":"","password":{}}}`,
 			[]string{"accessibility", "errorRedirectUrl"}, nil,
 		},
@@ -142,7 +142,7 @@ func TestCreate_Accepted(t *testing.T) {
 				path += "?activate=false"
 			}
 			got := w.Post(path, c.body).OK()
-			if name == "with a link of its name" {
+			if name == "with a link derived from its name" {
 				require.Equal(t, true, got.Value("visibility", "appLinks", got.Text("name")+"_link"))
 				return
 			}
@@ -166,12 +166,12 @@ func TestCreate_Rejected(t *testing.T) {
 		"no label":              {`{"name":"facebook"}`, "label: The field cannot be left blank"},
 		"a long label":          {`{"name":"facebook","label":"` + strings.Repeat("x", 101) + `"}`, "label: "},
 		"neither name nor mode": {`{"label":"x"}`, "signOnMode: The field cannot be left blank"},
-		"an unknown name":       {`{"name":"nosuch","label":"x"}`, "name: There is no application"},
+		"an unknown name":       {`{"name":"nosuch","label":"x"}`, "name: The catalog has no application"},
 		"an unknown mode":       {`{"label":"x","signOnMode":"WS_FEDERATION"}`, "signOnMode: The value must be one of BOOKMARK"},
-		"OpenID Connect alone": {`{"name":"oidc_client","label":"x","signOnMode":"OPENID_CONNECT"}`,
+		"OpenID Connect without settings": {`{"name":"oidc_client","label":"x","signOnMode":"OPENID_CONNECT"}`,
 			"credentials.oauthClient.token_endpoint_auth_method: The field cannot be left blank"},
 		"OpenID Connect without name": {`{"label":"x","signOnMode":"OPENID_CONNECT"}`, "name: The field cannot be left blank"},
-		"a mode the name has not": {`{"name":"bookmark","label":"x","signOnMode":"SAML_2_0"}`,
+		"a mode that the entry does not support": {`{"name":"bookmark","label":"x","signOnMode":"SAML_2_0"}`,
 			"signOnMode: The value for bookmark must be one of BOOKMARK"},
 		"a template without name": {`{"label":"x","signOnMode":"BOOKMARK"}`, "name: The field cannot be left blank"},
 		"a missing setting":       {`{"name":"bookmark","label":"x"}`, "settings.app.url: The field cannot be left blank"},
@@ -179,9 +179,9 @@ func TestCreate_Rejected(t *testing.T) {
 			"settings.app.url: The value must be an absolute"},
 		"an FTP URL": {`{"name":"bookmark","label":"x","settings":{"app":{"url":"ftp://x"}}}`,
 			"settings.app.url: The value must be an absolute"},
-		"a number as text": {`{"name":"bookmark","label":"x","settings":{"app":{"url":7}}}`,
+		"a number as string": {`{"name":"bookmark","label":"x","settings":{"app":{"url":7}}}`,
 			"settings.app.url: The value must be a string"},
-		"a text as boolean": {
+		"a string as boolean": {
 			`{"name":"bookmark","label":"x","settings":{"app":{"url":"https://a.example","requestIntegration":"yes"}}}`,
 			"requestIntegration: The value must be true or false"},
 		"SAML without settings": {`{"label":"x","signOnMode":"SAML_2_0"}`,
@@ -199,10 +199,10 @@ func TestCreate_Rejected(t *testing.T) {
 		"a shared name alone": {`{"name":"facebook","label":"x","credentials":{"userName":"all"}}`, "credentials: Only the scheme"},
 		"an expression with a typo": {`{"name":"facebook","label":"x","credentials":{"userNameTemplate":{"template":"${source.logim}"}}}`,
 			"credentials.userNameTemplate.template"},
-		"a function that is not here": {
+		"an unsupported function": {
 			`{"name":"facebook","label":"x","credentials":{"userNameTemplate":{"template":"${String.lower(source.login)}"}}}`,
 			"no function String.lower"},
-		"a custom template of naught": {`{"name":"facebook","label":"x","credentials":{"userNameTemplate":{"type":"CUSTOM"}}}`,
+		"an empty custom template": {`{"name":"facebook","label":"x","credentials":{"userNameTemplate":{"type":"CUSTOM"}}}`,
 			"credentials.userNameTemplate.template: The field cannot be left blank"},
 	}
 	for name, c := range cases {
@@ -210,7 +210,7 @@ func TestCreate_Rejected(t *testing.T) {
 			w.Post("/apps", c.body).Fails(400, "E0000001", c.clue)
 		})
 	}
-	t.Run("everything at once, each with its cause", func(t *testing.T) {
+	t.Run("several errors, one cause each", func(t *testing.T) {
 		w.Post("/apps", `{"name":"template_sps","settings":{"app":{"url":"x"}}}`).
 			Fails(400, "E0000001", "label: ", "settings.app.url: ", "settings.app.usernameField: ", "settings.app.passwordField: ")
 	})
@@ -225,7 +225,7 @@ func TestSharedPassword_StoredAndHidden(t *testing.T) {
 	app := w.Post("/apps", body).OK()
 	require.Empty(t, cmp.Diff(map[string]any{}, app.Value("credentials", "password")))
 	path := "/apps/" + app.Text("id")
-	// Sent back as it was read, without the password.
+	// Send the application back as it was read, without the password.
 	again := w.Put(path, string(app.Body)).OK()
 	require.Empty(t, cmp.Diff(map[string]any{}, again.Value("credentials", "password")))
 	doc, err := w.Model.Apps.Get(t.Context(), w.Store.Reader(), app.Text("id"))
@@ -335,17 +335,17 @@ func TestListsOfApplications(t *testing.T) {
 			t.Run(name, func(t *testing.T) { require.Equal(t, c.want, w.Get("/apps?"+c.query).IDs()) })
 		}
 		refused := map[string]struct{ query, code string }{
-			"q with filter":          {"q=a&filter=status+eq+ACTIVE", "E0000033"},
-			"an unknown attribute":   {"filter=label+eq+x", "E0000031"},
-			"another letter case":    {"filter=Status+eq+ACTIVE", "E0000031"},
-			"another operator":       {"filter=name+sw+x", "E0000031"},
-			"two expressions":        {"filter=status+eq+ACTIVE+and+name+eq+x", "E0000031"},
-			"an unknown status":      {"filter=status+eq+GONE", "E0000031"},
-			"a number":               {"filter=name+eq+7", "E0000031"},
-			"nonsense":               {"filter=%28%28", "E0000031"},
-			"a bad cursor":           {"after=xyz", "E0000029"},
-			"a limit that is none":   {"limit=many", "E0000001"},
-			"a limit that is nought": {"limit=0", "E0000001"},
+			"q with filter":                {"q=a&filter=status+eq+ACTIVE", "E0000033"},
+			"an unknown attribute":         {"filter=label+eq+x", "E0000031"},
+			"another case":                 {"filter=Status+eq+ACTIVE", "E0000031"},
+			"another operator":             {"filter=name+sw+x", "E0000031"},
+			"two expressions":              {"filter=status+eq+ACTIVE+and+name+eq+x", "E0000031"},
+			"an unknown status":            {"filter=status+eq+GONE", "E0000031"},
+			"a number":                     {"filter=name+eq+7", "E0000031"},
+			"nonsense":                     {"filter=%28%28", "E0000031"},
+			"a bad cursor":                 {"after=xyz", "E0000029"},
+			"a limit that is not a number": {"limit=many", "E0000001"},
+			"a limit of zero":              {"limit=0", "E0000001"},
 		}
 		for name, c := range refused {
 			t.Run(name, func(t *testing.T) { w.Get("/apps?"+c.query).Fails(400, c.code) })
@@ -366,7 +366,7 @@ func TestListsOfGroupApps(t *testing.T) {
 		require.Equal(t, []string{second}, page.IDs())
 		w.Delete("/apps/" + second + "/groups/" + group).OK(204)
 		page = w.Get(page.Next())
-		require.Equal(t, []string{first}, page.IDs(), "a cursor outlives what it stands on")
+		require.Equal(t, []string{first}, page.IDs(), "a cursor stays valid after its application is deleted")
 		require.Contains(t, string(page.Body), "PUSH_NEW_USERS")
 		require.Empty(t, page.Next())
 		w.Get(path+"?after=%21").Fails(400, "E0000029")

@@ -1,7 +1,5 @@
-// Package apps is the part of the management API that adds, reads, changes and
-// removes applications.
+// Package apps serves the operations that add, read, change and delete applications, their keys and their scope grants.
 //
-// What can be added stands in mgmtapi/internal/core/catalog. Assignments, the provisioning
-// connection and group push are other parts; they go with the application because
-// they react to its deletion.
+// mgmtapi/internal/core/catalog lists the applications that can be added. Other packages serve assignments, the provisioning connection and
+// group push; they delete their documents when an application is deleted.
 package apps

@@ -15,7 +15,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/signkey"
 )
 
-// set returns the JSON text with a member set, by its path with dots. A nil value takes the member away.
+// set returns the JSON text with a member, given by its dotted path, set to a value. Nil removes the member.
 func set(t *testing.T, text, path string, value any) string {
 	t.Helper()
 	var object map[string]any
@@ -41,7 +41,7 @@ func set(t *testing.T, text, path string, value any) string {
 
 type object = map[string]any
 
-// plain is a value as JSON shows it.
+// plain returns a value in its JSON form.
 func plain(t *testing.T, value any) any {
 	t.Helper()
 	data, err := json.Marshal(value)
@@ -51,7 +51,7 @@ func plain(t *testing.T, value any) any {
 	return out
 }
 
-// certificate is one in base64.
+// certificate returns a certificate in base64.
 func certificate(t *testing.T) string {
 	t.Helper()
 	k, err := signkey.New(seal.Random(), signkey.Options{Name: "sp"})
@@ -98,8 +98,8 @@ func TestMembersOfSAMLSettings(t *testing.T) {
 	cases := map[string]struct {
 		member string
 		value  any
-		want   any    // what is stored; nil for the same
-		clue   string // what is wrong, "" for nothing
+		want   any    // the stored value; nil if it equals value
+		clue   string // part of the error, "" for success
 	}{
 		"a signature algorithm": {"signatureAlgorithm", "RSA_SHA1", nil, ""},
 		"an unknown one":        {"signatureAlgorithm", "DSA", nil, "signatureAlgorithm: The value must be one of"},
@@ -107,44 +107,45 @@ func TestMembersOfSAMLSettings(t *testing.T) {
 		"an unknown digest":     {"digestAlgorithm", "MD5", nil, "digestAlgorithm: The value must be one of"},
 		"a name format":         {"subjectNameIdFormat", "urn:oasis:names:tc:SAML:2.0:nameid-format:transient", nil, ""},
 		"an unknown format":     {"subjectNameIdFormat", "urn:x", nil, "subjectNameIdFormat: The value must be one of"},
-		"a template of the app": {"subjectNameIdTemplate", "${appuser.anything}-${fn:substringBefore(user.userName, \"@\")}", nil, ""},
-		"an unknown attribute":  {"subjectNameIdTemplate", "${user.logim}", nil, "subjectNameIdTemplate: "},
-		"a template left open":  {"subjectNameIdTemplate", "${user.login", nil, "is not closed"},
-		"a context class":       {"authnContextClassRef", "urn:oasis:names:tc:SAML:2.0:ac:classes:X509", nil, ""},
-		"a context of words":    {"authnContextClassRef", "by password", nil, "authnContextClassRef: The value must be a URN"},
-		"a relay state":         {"defaultRelayState", "any text", nil, ""},
-		"a flag":                {"honorForceAuthn", true, nil, ""},
-		"a flag in words":       {"responseSigned", "yes", nil, "responseSigned: The value must be true or false"},
-		"an override":           {"destinationOverride", "https://o.example/", nil, ""},
-		"a relative override":   {"recipientOverride", "o", nil, "recipientOverride: The value must be an absolute"},
-		"an audience override":  {"audienceOverride", "urn:any", nil, ""},
-		"no log-out":            {"slo", object{"enabled": false, "other": 1}, object{"enabled": false}, ""},
-		"log-out alone":         {"slo", object{"enabled": true}, nil, "slo.spIssuer: The field cannot be left blank"},
-		"log-out without certificate": {"slo", object{"enabled": true, "spIssuer": "urn:sp", "logoutUrl": "https://sp.example/"}, nil,
+		"a template of the app": {"subjectNameIdTemplate", "${appuser.anything}-${fn:substringBefore(user.userName, \"@\")}", nil,
+			""},
+		"an unknown attribute":              {"subjectNameIdTemplate", "${user.logim}", nil, "subjectNameIdTemplate: "},
+		"an unclosed template":              {"subjectNameIdTemplate", "${user.login", nil, "is not closed"},
+		"a context class":                   {"authnContextClassRef", "urn:oasis:names:tc:SAML:2.0:ac:classes:X509", nil, ""},
+		"a context class that is not a URN": {"authnContextClassRef", "by password", nil, "authnContextClassRef: The value must be a URN"},
+		"a relay state":                     {"defaultRelayState", "any text", nil, ""},
+		"a flag":                            {"honorForceAuthn", true, nil, ""},
+		"a string as flag":                  {"responseSigned", "yes", nil, "responseSigned: The value must be true or false"},
+		"an override":                       {"destinationOverride", "https://o.example/", nil, ""},
+		"a relative override":               {"recipientOverride", "o", nil, "recipientOverride: The value must be an absolute"},
+		"an audience override":              {"audienceOverride", "urn:any", nil, ""},
+		"logout disabled":                   {"slo", object{"enabled": false, "other": 1}, object{"enabled": false}, ""},
+		"logout without members":            {"slo", object{"enabled": true}, nil, "slo.spIssuer: The field cannot be left blank"},
+		"logout without certificate": {"slo", object{"enabled": true, "spIssuer": "urn:sp", "logoutUrl": "https://sp.example/"}, nil,
 			"settings.signOn.spCertificate: The field cannot be left blank"},
-		"log-out to nowhere": {"slo", object{"logoutUrl": "nowhere"}, nil, "slo.logoutUrl: The value must be an absolute"},
-		"a text for log-out": {"slo", "yes", nil, "slo: The value must be an object"},
-		"a part in log-out": {"participateSlo",
+		"logout with a relative URL": {"slo", object{"logoutUrl": "nowhere"}, nil, "slo.logoutUrl: The value must be an absolute"},
+		"a string as logout":         {"slo", "yes", nil, "slo: The value must be an object"},
+		"participation in logout": {"participateSlo",
 			object{"enabled": true, "logoutRequestUrl": "https://sp.example/", "sessionIndexRequired": true, "bindingType": "REDIRECT"}, nil, ""},
-		"a part of nothing": {"participateSlo", object{"enabled": true}, nil,
+		"participation without members": {"participateSlo", object{"enabled": true}, nil,
 			"participateSlo.logoutRequestUrl: The field cannot be left blank"},
-		"a part by pigeon": {"participateSlo", object{"bindingType": "PIGEON"}, nil,
+		"participation with an unknown binding": {"participateSlo", object{"bindingType": "PIGEON"}, nil,
 			"participateSlo.bindingType: The value must be one of POST, REDIRECT"},
 		"a certificate":  {"spCertificate", object{"x5c": []any{cert}}, nil, ""},
-		"no certificate": {"spCertificate", object{"x5c": []any{"AAAA"}}, nil, "spCertificate.x5c: Element 0 is no certificate"},
+		"no certificate": {"spCertificate", object{"x5c": []any{"AAAA"}}, nil, "spCertificate.x5c: Element 0 is not a certificate"},
 		"an empty chain": {"spCertificate", object{}, nil, "spCertificate.x5c: The value must be an array"},
-		"endpoints without leave": {"acsEndpoints", []any{object{"url": "https://sp.example/", "index": 1}}, nil,
-			"acsEndpoints: Endpoints beside ssoAcsUrl need"},
-		"endpoints of no address": {"acsEndpoints", []any{object{"index": 1}}, nil, "acsEndpoints[0].url: The field cannot be left blank"},
-		"endpoints of no number": {"acsEndpoints", []any{object{"url": "https://sp.example/", "index": "x"}}, nil,
+		"endpoints without allowMultipleAcsEndpoints": {"acsEndpoints", []any{object{"url": "https://sp.example/", "index": 1}}, nil,
+			"acsEndpoints: Endpoints in addition to ssoAcsUrl require"},
+		"endpoints without URL": {"acsEndpoints", []any{object{"index": 1}}, nil, "acsEndpoints[0].url: The field cannot be left blank"},
+		"endpoints without index": {"acsEndpoints", []any{object{"url": "https://sp.example/", "index": "x"}}, nil,
 			"acsEndpoints[0].index: The value must be between"},
-		"endpoints of one number": {"acsEndpoints",
+		"endpoints with the same index": {"acsEndpoints",
 			[]any{object{"url": "https://a.example/", "index": 0}, object{"url": "https://b.example/", "index": 0}}, nil,
-			"acsEndpoints[1].index: The index 0 is there twice"},
-		"an endpoint of text": {"acsEndpoints", []any{"https://sp.example/"}, nil, "acsEndpoints[0]: The value must be an object"},
-		"too many endpoints":  {"acsEndpoints", make([]any, 101), nil, "acsEndpoints: There are more than 100"},
-		"null statements":     {"attributeStatements", []any(nil), nil, ""},
-		"a statement by default": {"attributeStatements",
+			"acsEndpoints[1].index: The index 0 is used twice"},
+		"a string as endpoint": {"acsEndpoints", []any{"https://sp.example/"}, nil, "acsEndpoints[0]: The value must be an object"},
+		"too many endpoints":   {"acsEndpoints", make([]any, 101), nil, "acsEndpoints: The value has more than 100"},
+		"null statements":      {"attributeStatements", []any(nil), nil, ""},
+		"a statement with defaults": {"attributeStatements",
 			[]any{object{"name": "n", "values": []any{"user.email", "text", "${user.firstName}!"}, "filterType": "REGEX", "x": 1}},
 			[]any{object{"name": "n", "type": "EXPRESSION", "values": []any{"user.email", "text", "${user.firstName}!"}}}, ""},
 		"a statement of groups": {"attributeStatements",
@@ -154,31 +155,31 @@ func TestMembersOfSAMLSettings(t *testing.T) {
 			[]any{
 				object{"name": "g", "type": "GROUP", "namespace": "urn:oasis:names:tc:SAML:2.0:attrname-format:basic", "filterType": "STARTS_WITH",
 					"filterValue": "eng"}}, ""},
-		"a statement of no name": {"attributeStatements", []any{object{"values": []any{}}}, nil,
+		"a statement without name": {"attributeStatements", []any{object{"values": []any{}}}, nil,
 			"attributeStatements[0].name: The field cannot be left blank"},
-		"a statement of a kind": {"attributeStatements", []any{object{"name": "n", "type": "X", "values": []any{}}}, nil,
+		"a statement of an unknown type": {"attributeStatements", []any{object{"name": "n", "type": "X", "values": []any{}}}, nil,
 			"attributeStatements[0].type: The value must be one of EXPRESSION, GROUP"},
-		"a statement of a space": {"attributeStatements", []any{object{"name": "n", "namespace": "x", "values": []any{}}}, nil,
+		"a statement with an unknown namespace": {"attributeStatements", []any{object{"name": "n", "namespace": "x", "values": []any{}}}, nil,
 			"attributeStatements[0].namespace: The value must be one of"},
-		"a group of a filter": {"attributeStatements",
+		"a group statement with an unknown filter": {"attributeStatements",
 			[]any{object{"name": "n", "type": "GROUP", "filterType": "LIKE", "filterValue": "x"}}, nil,
 			"attributeStatements[0].filterType: The value must be one of"},
-		"a group of no filter": {"attributeStatements", []any{object{"name": "n", "type": "GROUP"}}, nil,
+		"a group statement without filter": {"attributeStatements", []any{object{"name": "n", "type": "GROUP"}}, nil,
 			"attributeStatements[0].filterValue: The field cannot be left blank"},
-		"a value of a number": {"attributeStatements", []any{object{"name": "n", "values": []any{1}}}, nil,
+		"a number as value": {"attributeStatements", []any{object{"name": "n", "values": []any{1}}}, nil,
 			"attributeStatements[0].values[0]: The value must be a string"},
-		"a value of nobody": {"attributeStatements", []any{object{"name": "n", "values": []any{"user.nobody"}}}, nil,
+		"a reference to an unknown attribute": {"attributeStatements", []any{object{"name": "n", "values": []any{"user.nobody"}}}, nil,
 			"attributeStatements[0].values[0]: "},
-		"an expression of nobody": {"attributeStatements", []any{object{"name": "n", "values": []any{"x ${user.nobody}"}}}, nil,
+		"an expression with an unknown attribute": {"attributeStatements", []any{object{"name": "n", "values": []any{"x ${user.nobody}"}}}, nil,
 			"attributeStatements[0].values[0]: "},
 		"configured statements": {"configuredAttributeStatements", []any{object{"name": "n"}}, nil,
 			"configuredAttributeStatements[0].values: The field cannot be left blank"},
-		"a hook that is not there": {"inlineHooks", []any{object{"id": "cal1"}}, nil,
-			"inlineHooks[0].id: There is no inline hook of the SAML type"},
-		"a hook of no name":         {"inlineHooks", []any{object{}}, nil, "inlineHooks[0].id: The field cannot be left blank"},
-		"hooks that are none":       {"inlineHooks", "cal1", nil, "inlineHooks: The value must be an array"},
-		"an audience that is a map": {"audience", object{}, nil, "audience: The value must be a string"},
-		"a long text":               {"audience", strings.Repeat("x", 5000), nil, "audience: The value is too long"},
+		"an unknown hook": {"inlineHooks", []any{object{"id": "cal1"}}, nil,
+			"inlineHooks[0].id: No inline hook of the SAML type"},
+		"a hook without id":           {"inlineHooks", []any{object{}}, nil, "inlineHooks[0].id: The field cannot be left blank"},
+		"hooks that are not an array": {"inlineHooks", "cal1", nil, "inlineHooks: The value must be an array"},
+		"an object as audience":       {"audience", object{}, nil, "audience: The value must be a string"},
+		"a long string":               {"audience", strings.Repeat("x", 5000), nil, "audience: The value is too long"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -197,10 +198,10 @@ func TestMembersOfSAMLSettings(t *testing.T) {
 			}
 			require.Empty(t, cmp.Diff(plain(t, want), answer.OK().Value("settings", "signOn", c.member)))
 			again := w.Put("/apps/"+answer.Text("id"), string(answer.Body)).OK()
-			require.Empty(t, cmp.Diff(answer.Value("settings"), again.Value("settings")), "a replacement by what was read changes nothing")
+			require.Empty(t, cmp.Diff(answer.Value("settings"), again.Value("settings")), "a replacement with the read application changes nothing")
 		})
 	}
-	t.Run("log-out and endpoints with all they need", func(t *testing.T) {
+	t.Run("logout and endpoints with all required members", func(t *testing.T) {
 		body := set(t, customSAML, "settings.signOn.spCertificate", object{"x5c": []any{cert}})
 		body = set(t, body, "settings.signOn.slo", object{"enabled": true, "spIssuer": "urn:sp", "logoutUrl": "https://sp.example/out"})
 		body = set(t, body, "settings.signOn.allowMultipleAcsEndpoints", true)
@@ -211,7 +212,7 @@ func TestMembersOfSAMLSettings(t *testing.T) {
 			cmp.Diff(plain(t, []any{object{"url": "https://a.example/", "index": 0}, object{"url": "https://b.example/", "index": 1}}),
 				app.Value("settings", "signOn", "acsEndpoints")))
 	})
-	t.Run("every member that a custom application needs", func(t *testing.T) {
+	t.Run("every required member of a custom application", func(t *testing.T) {
 		for _, member := range []string{
 			"ssoAcsUrl", "audience", "recipient", "destination", "subjectNameIdTemplate", "subjectNameIdFormat", "signatureAlgorithm",
 			"digestAlgorithm", "authnContextClassRef",
@@ -236,13 +237,13 @@ func TestMembersOfAllApps(t *testing.T) {
 		"a relative page":   {"accessibility.errorRedirectUrl", "/e", "accessibility.errorRedirectUrl: The value must be an absolute"},
 		"a page to sign in": {"accessibility.loginRedirectUrl", "ftp://e.example/",
 			"accessibility.loginRedirectUrl: The value must be an absolute"},
-		"a self-service of words": {"accessibility.selfService", "yes", "accessibility.selfService: "},
-		"a launch":                {"visibility.autoLaunch", true, ""},
-		"the toolbar":             {"visibility.autoSubmitToolbar", true, ""},
-		"what hides it":           {"visibility.hide", object{"iOS": true, "web": true}, ""},
-		"links":                   {"visibility.appLinks", object{"login": false}, ""},
-		"links that are a list":   {"visibility.appLinks", []any{"login"}, "visibility.appLinks: "},
-		"a link of words":         {"visibility.appLinks", object{"login": "yes"}, "visibility.appLinks"},
+		"a string as self-service flag": {"accessibility.selfService", "yes", "accessibility.selfService: "},
+		"a launch":                      {"visibility.autoLaunch", true, ""},
+		"the toolbar":                   {"visibility.autoSubmitToolbar", true, ""},
+		"hide flags":                    {"visibility.hide", object{"iOS": true, "web": true}, ""},
+		"links":                         {"visibility.appLinks", object{"login": false}, ""},
+		"an array as links":             {"visibility.appLinks", []any{"login"}, "visibility.appLinks: "},
+		"a string as link":              {"visibility.appLinks", object{"login": "yes"}, "visibility.appLinks"},
 		"a private network": {"settings.notifications.vpn",
 			object{"network": object{"connection": "OFF_NETWORK"}, "message": "m", "helpUrl": "https://h.example/"}, ""},
 		"an unknown network": {"settings.notifications.vpn.network.connection", "MARS", "settings.notifications.vpn.network.connection: "},
@@ -252,13 +253,15 @@ func TestMembersOfAllApps(t *testing.T) {
 		"long notes": {"settings.notes.admin", strings.Repeat("x", 4001), "settings.notes.admin: "},
 		"a user name with suffix": {"credentials.userNameTemplate", object{"template": "${source.login}", "type": "BUILT_IN", "suffix": ".x"},
 			""},
-		"a user name by hand":   {"credentials.userNameTemplate", object{"type": "NONE"}, ""},
-		"a user name of a kind": {"credentials.userNameTemplate", object{"type": "OTHER"}, "credentials.userNameTemplate.type: "},
+		"a user name without template": {"credentials.userNameTemplate", object{"type": "NONE"}, ""},
+		"a user name template of an unknown type": {"credentials.userNameTemplate", object{"type": "OTHER"},
+			"credentials.userNameTemplate.type: "},
 		"a user name pushed": {"credentials.userNameTemplate",
 			object{"template": "${source.email}", "type": "CUSTOM", "pushStatus": "PUSH"}, ""},
-		"a user name pushed twice": {"credentials.userNameTemplate.pushStatus", "TWICE", "credentials.userNameTemplate.pushStatus: "},
-		"a key that is not its":    {"credentials.signing.kid", "x", "credentials.signing.kid: "},
-		"no key":                   {"credentials.signing", object{"kid": ""}, ""},
+		"an unknown push status of the user name": {"credentials.userNameTemplate.pushStatus", "TWICE",
+			"credentials.userNameTemplate.pushStatus: "},
+		"a key of another application": {"credentials.signing.kid", "x", "credentials.signing.kid: "},
+		"no key":                       {"credentials.signing", object{"kid": ""}, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -14,14 +14,14 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// ScopeGrant is a scope of the management API that an application was granted.
+// ScopeGrant is a scope of the management API that is granted to an application.
 type ScopeGrant struct {
 	ID          string     `json:"id" readOnly:"true" doc:"Id of the grant."`
 	Status      string     `json:"status" readOnly:"true" enum:"ACTIVE" doc:"Status."`
 	Created     rest.Time  `json:"created" readOnly:"true" doc:"When the scope was granted."`
 	LastUpdated rest.Time  `json:"lastUpdated" readOnly:"true" doc:"When the grant was last changed."`
 	CreatedBy   Grantor    `json:"createdBy" readOnly:"true" doc:"Who granted the scope."`
-	Issuer      string     `json:"issuer" readOnly:"true" doc:"The authorization server: the organisation itself."`
+	Issuer      string     `json:"issuer" readOnly:"true" doc:"The authorization server, which is that of the organization."`
 	ClientID    string     `json:"clientId" readOnly:"true" doc:"The client_id of the application."`
 	ScopeID     string     `json:"scopeId" readOnly:"true" doc:"Name of the scope."`
 	Source      string     `json:"source" readOnly:"true" enum:"ADMIN" doc:"Who consented."`
@@ -31,7 +31,7 @@ type ScopeGrant struct {
 // Grantor is who granted a scope.
 type Grantor struct {
 	ID   string `json:"id" readOnly:"true" doc:"Id of the user."`
-	Type string `json:"type" readOnly:"true" enum:"User" doc:"What the id names."`
+	Type string `json:"type" readOnly:"true" enum:"User" doc:"Type of the object with the id."`
 }
 
 func renderGrant(ctx context.Context, app docstore.Doc[model.App], doc docstore.Doc[model.AppGrant]) ScopeGrant {
@@ -75,7 +75,7 @@ func (s *Slice) grantRoutes() []rest.Route {
 func (s *Slice) findClient(ctx context.Context, q docstore.Reader, id string) (docstore.Doc[model.App], error) {
 	app, err := s.find(ctx, q, id)
 	if err == nil && !app.Value.OAuth() {
-		err = rest.Fail(rest.CodeAppOperation, "signOnMode: Only applications with the sign-on mode OPENID_CONNECT are granted scopes")
+		err = rest.Fail(rest.CodeAppOperation, "signOnMode: Only applications with the sign-on mode OPENID_CONNECT can have scope grants")
 	}
 	return app, err
 }
@@ -103,15 +103,15 @@ func (s *Slice) listGrants(ctx context.Context, req *listGrantsRequest) (page re
 type grantScopeRequest struct {
 	getRequest
 	Body struct {
-		ScopeID string `json:"scopeId" required:"true" max:"255" doc:"Name of the scope: one that some operation needs."`
-		Issuer  string `json:"issuer" required:"true" max:"1024" doc:"The address of the organisation."`
+		ScopeID string `json:"scopeId" required:"true" max:"255" doc:"Name of a scope that an operation requires."`
+		Issuer  string `json:"issuer" required:"true" max:"1024" doc:"The URL of the organization."`
 	} `body:"required"`
 }
 
-// checkGrantScope compares scope and issuer with those of the organization.
+// checkGrantScope validates the scope and the issuer.
 func (s *Slice) checkGrantScope(ctx context.Context, r *grantScopeRequest, causes *rest.Causes) error {
 	if scopes := s.Scopes(); r.Body.ScopeID != "" && !slices.Contains(scopes, r.Body.ScopeID) {
-		causes.Add("scopeId", "There is no scope with this name; there is %s", strings.Join(scopes, ", "))
+		causes.Add("scopeId", "Unknown scope; the scopes are %s", strings.Join(scopes, ", "))
 	}
 	if r.Body.Issuer != "" && rest.Below(ctx, strings.TrimRight(r.Body.Issuer, "/")) != "" {
 		causes.Add("issuer", "The value must be %s", rest.URL(ctx))
@@ -135,7 +135,7 @@ func (s *Slice) grantScope(ctx context.Context, req *grantScopeRequest) (ScopeGr
 		return s.log(ctx, tx, audit.AppUpdate, app)
 	})
 	if unique, ok := errors.AsType[*docstore.UniqueError](err); ok && unique.Index == model.AppGrantByScope {
-		err = rest.Invalid("scopeId", "The application was granted the scope already")
+		err = rest.Invalid("scopeId", "The scope is already granted to the application")
 	}
 	if err != nil {
 		return ScopeGrant{}, err
@@ -158,7 +158,7 @@ func (s *Slice) findForGrant(ctx context.Context, req *grantRequest) (err error)
 	return err
 }
 
-// grant reads a grant of the application, or answers that there is none.
+// grant reads a grant of the application, or returns a 404 error.
 func (s *Slice) grant(ctx context.Context, q docstore.Reader, req *grantRequest) (docstore.Doc[model.AppGrant], error) {
 	doc, err := s.AppGrants.Get(ctx, q, req.GrantID)
 	if err == nil && doc.Value.AppID != req.AppID {

@@ -14,14 +14,14 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/signkey"
 )
 
-// Key is the public half of a key that an application can sign with.
+// Key is the public part of a signing key of an application.
 type Key struct {
 	signkey.JWK
 	X5C         []string  `json:"x5c" readOnly:"true" doc:"The certificate, in base64."`
 	X5TS256     string    `json:"x5t#S256" readOnly:"true" doc:"SHA-256 thumbprint of the certificate."`
-	Created     rest.Time `json:"created" readOnly:"true" doc:"When the key was made."`
+	Created     rest.Time `json:"created" readOnly:"true" doc:"When the key was created."`
 	LastUpdated rest.Time `json:"lastUpdated" readOnly:"true" doc:"When the application got the key."`
-	ExpiresAt   rest.Time `json:"expiresAt" readOnly:"true" doc:"Until when the certificate is valid."`
+	ExpiresAt   rest.Time `json:"expiresAt" readOnly:"true" doc:"When the certificate expires."`
 }
 
 func renderKey(doc docstore.Doc[model.AppKey]) (Key, error) {
@@ -42,8 +42,8 @@ func (s *Slice) keyRoutes() []rest.Route {
 		},
 		rest.Op[generateRequest, Key]{
 			ID: "generateApplicationKey", Route: "POST /api/v1/apps/{appId}/credentials/keys/generate", Tag: tag, Scopes: writeScope,
-			Status: http.StatusCreated, Summary: "Makes a signing key for an application",
-			Description: "The application signs with it when its credentials.signing.kid names it.",
+			Status: http.StatusCreated, Summary: "Creates a signing key for an application",
+			Description: "To sign with the key, set credentials.signing.kid of the application to its id.",
 			Find:        lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*generateRequest).at), Do: s.generateKey,
 		},
 		rest.Op[keyRequest, Key]{
@@ -63,8 +63,8 @@ func (s *Slice) keyRoutes() []rest.Route {
 	}
 }
 
-// ownKey makes the key that the application began with, when it was not looked at before.
-func (s *Slice) ownKey(ctx context.Context, app docstore.Doc[model.App]) error {
+// ensureOwnKey creates the first key of an application, which is generated when it is first used.
+func (s *Slice) ensureOwnKey(ctx context.Context, app docstore.Doc[model.App]) error {
 	kid := app.Value.Credentials.OwnKID
 	if kid == "" {
 		return nil
@@ -73,7 +73,7 @@ func (s *Slice) ownKey(ctx context.Context, app docstore.Doc[model.App]) error {
 	if found, err := model.Optional(ctx, s.Store.Reader(), s.AppKeys, id); err != nil || found != nil {
 		return err
 	}
-	// Outside of the transaction, which others wait for.
+	// Outside of the transaction: generating a key is slow, and other writers would wait.
 	key, err := signkey.New(s.Secrets, signkey.Options{ID: kid, Name: s.Subdomain, Now: app.Created, Source: s.KeySource})
 	if err != nil {
 		return err
@@ -83,18 +83,18 @@ func (s *Slice) ownKey(ctx context.Context, app docstore.Doc[model.App]) error {
 			return err
 		}
 		if found, err := model.Optional(ctx, tx, s.AppKeys, id); err != nil || found != nil {
-			return err // someone else was faster
+			return err // a concurrent request created it first
 		}
 		_, err := s.AppKeys.Insert(ctx, tx, id, model.AppKey{AppID: app.ID, Key: key})
 		return err
 	})
 }
 
-// key reads a key of an application, or answers that there is none.
+// key reads a key of an application, or returns a 404 error.
 func (s *Slice) key(ctx context.Context, q docstore.Reader, app docstore.Doc[model.App], kid string) (doc docstore.Doc[model.AppKey],
 	err error) {
 	if kid == app.Value.Credentials.OwnKID {
-		if err := s.ownKey(ctx, app); err != nil {
+		if err := s.ensureOwnKey(ctx, app); err != nil {
 			return doc, err
 		}
 	}
@@ -102,9 +102,9 @@ func (s *Slice) key(ctx context.Context, q docstore.Reader, app docstore.Doc[mod
 	return doc, rest.Missing(err, "OAuth2Key", kid)
 }
 
-// listKeys lists the keys: first the one that the application began with, then the others in the order in which it got them.
+// listKeys lists the keys: the first key of the application, then the others in the order in which they were added.
 func (s *Slice) listKeys(ctx context.Context, req *getRequest) ([]Key, error) {
-	if err := s.ownKey(ctx, req.app); err != nil {
+	if err := s.ensureOwnKey(ctx, req.app); err != nil {
 		return nil, err
 	}
 	var docs []docstore.Doc[model.AppKey]
@@ -130,21 +130,22 @@ func (s *Slice) listKeys(ctx context.Context, req *getRequest) ([]Key, error) {
 	return keys, nil
 }
 
-// signs answers that applications of a sign-on mode that signs nothing have no keys.
-func signs(app docstore.Doc[model.App]) error {
+// requireSigning returns an error if the sign-on mode of an application has no signatures, and hence no keys.
+func requireSigning(app docstore.Doc[model.App]) error {
 	if app.Value.SignOnMode.Traits().Signing {
 		return nil
 	}
-	return rest.Fail(rest.CodeAppOperation, "signOnMode: Applications with the sign-on mode "+string(app.Value.SignOnMode)+" sign nothing")
+	return rest.Fail(rest.CodeAppOperation,
+		"signOnMode: Applications with the sign-on mode "+string(app.Value.SignOnMode)+" have no signing keys")
 }
 
 type generateRequest struct {
 	getRequest
-	Years int `query:"validityYears" required:"true" min:"2" max:"10" doc:"How many years the certificate is valid."`
+	Years int `query:"validityYears" required:"true" min:"2" max:"10" doc:"Validity of the certificate in years."`
 }
 
 func (s *Slice) generateKey(ctx context.Context, req *generateRequest) (Key, error) {
-	if err := signs(req.app); err != nil {
+	if err := requireSigning(req.app); err != nil {
 		return Key{}, err
 	}
 	now := s.Now()
@@ -156,7 +157,7 @@ func (s *Slice) generateKey(ctx context.Context, req *generateRequest) (Key, err
 	return s.addKey(ctx, req.AppID, key)
 }
 
-// addKey gives an application a key.
+// addKey adds a key to an application.
 func (s *Slice) addKey(ctx context.Context, app string, key signkey.Key) (out Key, err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		to, err := s.find(ctx, tx, app)
@@ -169,7 +170,7 @@ func (s *Slice) addKey(ctx context.Context, app string, key signkey.Key) (out Ke
 			return err
 		}
 		if found != nil || to.Value.Credentials.OwnKID == key.ID {
-			return rest.Invalid("targetAid", "The application has the key already")
+			return rest.Invalid("targetAid", "The application already has the key")
 		}
 		doc, err := s.AppKeys.Insert(ctx, tx, id, model.AppKey{AppID: app, Key: key})
 		if err != nil {
@@ -205,7 +206,7 @@ func (s *Slice) getKey(_ context.Context, req *keyRequest) (Key, error) { return
 
 type cloneRequest struct {
 	keyRequest
-	Target string `query:"targetAid" required:"true" doc:"Id of the application that gets the key, too."`
+	Target string `query:"targetAid" required:"true" doc:"Id of the application that also gets the key."`
 }
 
 func (s *Slice) cloneKey(ctx context.Context, req *cloneRequest) (Key, error) {
@@ -220,7 +221,7 @@ func (s *Slice) cloneKey(ctx context.Context, req *cloneRequest) (Key, error) {
 	if err != nil {
 		return Key{}, err
 	}
-	if err := signs(target); err != nil {
+	if err := requireSigning(target); err != nil {
 		return Key{}, err
 	}
 	return s.addKey(ctx, req.Target, req.key.Value.Key)

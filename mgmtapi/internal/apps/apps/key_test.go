@@ -26,9 +26,9 @@ func TestKeysOfApplications(t *testing.T) {
 	require.Regexp(t, `^[\w-]{43}$`, kid)
 	require.NotEqual(t, kid, second.Text("credentials", "signing", "kid"))
 	_, err := w.Model.AppKeys.Get(t.Context(), w.Store.Reader(), model.AppKeyID(id, kid))
-	require.Error(t, err, "nobody has looked at the key")
+	require.Error(t, err, "the key was not generated before")
 
-	// Many look at it at once, and all see one key.
+	// Concurrent reads return the same key.
 	bodies := make([]string, 4)
 	var wg sync.WaitGroup
 	for i := range bodies {
@@ -64,14 +64,15 @@ func TestKeysOfApplications(t *testing.T) {
 	require.InDelta(t, 730, daysBetween(t, made), 2)
 	w.Get(path).OK().Into(&keys)
 	require.Len(t, keys, 2)
-	require.Equal(t, []any{kid, newKID}, []any{keys[0]["kid"], keys[1]["kid"]}, "its own one first")
+	require.Equal(t, []any{kid, newKID}, []any{keys[0]["kid"], keys[1]["kid"]}, "the first key is listed first")
 
-	// The new one is used when the application names it, and given to another one.
+	// The new key is used when the application names it, and shared with another application.
 	other := second.Text("id")
 	elsewhere := "/apps/" + other + "/credentials/keys"
 	body := strings.Replace(string(first.Body), kid, newKID, 1)
 	require.Equal(t, newKID, w.Put("/apps/"+id, body).OK().Text("credentials", "signing", "kid"))
-	require.Equal(t, newKID, w.Put("/apps/"+id, customSAML).OK().Text("credentials", "signing", "kid"), "and stays when it is left out")
+	require.Equal(t, newKID, w.Put("/apps/"+id, customSAML).OK().Text("credentials", "signing", "kid"),
+		"an omitted key id keeps the signing key")
 	w.Put("/apps/"+other, set(t, serviceClient, "credentials.signing.kid", newKID)).Fails(400, "E0000001",
 		"credentials.signing.kid: The application has no key")
 	require.Equal(t, []string{id}, w.Get("/apps?filter=credentials.signing.kid+eq+%22"+newKID+"%22").IDs())
@@ -80,7 +81,7 @@ func TestKeysOfApplications(t *testing.T) {
 	for query, code := range map[string]string{"": "E0000001", "?targetAid=": "E0000001", "?targetAid=" + id: "E0000001"} {
 		w.Post(path+"/"+newKID+"/clone"+query, nil).Fails(400, code, "targetAid: ")
 	}
-	w.Post(path+"/"+kid+"/clone?targetAid="+id, nil).Fails(400, "E0000001", "targetAid: The application has the key already")
+	w.Post(path+"/"+kid+"/clone?targetAid="+id, nil).Fails(400, "E0000001", "targetAid: The application already has the key")
 	w.Post(path+"/"+newKID+"/clone?targetAid=0oanosuch", nil).Fails(404, "E0000007", "0oanosuch (AppInstance)")
 	cloned := w.Post(path+"/"+newKID+"/clone?targetAid="+other, nil).OK(201)
 	require.Equal(t, made.Text("n"), cloned.Text("n"))
@@ -90,13 +91,13 @@ func TestKeysOfApplications(t *testing.T) {
 	w.Put("/apps/"+other, set(t, serviceClient, "credentials.signing.kid", newKID)).OK()
 	require.Equal(t, []string{id, other}, w.Get("/apps?filter=credentials.signing.kid+eq+"+newKID).IDs())
 
-	// What has no keys, and what is no key.
+	// Applications without keys, and unknown keys.
 	bookmark := w.Bookmark("x")
 	require.JSONEq(t, `[]`, string(w.Get("/apps/"+bookmark+"/credentials/keys").OK().Body))
 	w.Post("/apps/"+bookmark+"/credentials/keys/generate?validityYears=2", nil).Fails(400, "E0000024")
 	w.Post(path+"/"+newKID+"/clone?targetAid="+bookmark, nil).Fails(400, "E0000024")
 	w.Put("/apps/"+bookmark, `{"label":"x","settings":{"app":{"url":"https://a.example/"}},"credentials":{"signing":{"kid":"`+kid+`"}}}`).
-		Fails(400, "E0000001", "credentials.signing.kid: Applications with the sign-on mode BOOKMARK sign nothing")
+		Fails(400, "E0000001", "credentials.signing.kid: Applications with the sign-on mode BOOKMARK have no signing keys")
 	for _, missing := range []string{"/apps/0oanosuch/credentials/keys", path + "/nosuch", "/apps/" + other + "/credentials/keys/" + kid} {
 		w.Get(missing).Fails(404, "E0000007")
 	}
@@ -106,8 +107,8 @@ func TestKeysOfApplications(t *testing.T) {
 	w.Post("/apps/"+id+"/lifecycle/deactivate", nil).OK()
 	w.Delete("/apps/" + id).OK(204)
 	_, err = w.Model.AppKeys.Get(t.Context(), w.Store.Reader(), model.AppKeyID(id, kid))
-	require.Error(t, err, "keys go with their application")
-	require.Equal(t, newKID, w.Get(elsewhere+"/"+newKID).OK().Text("kid"), "but not those of others")
+	require.Error(t, err, "keys are deleted with their application")
+	require.Equal(t, newKID, w.Get(elsewhere+"/"+newKID).OK().Text("kid"), "shared keys remain")
 }
 
 func daysBetween(t *testing.T, key *apptest.Answer) float64 {
@@ -119,7 +120,7 @@ func daysBetween(t *testing.T, key *apptest.Answer) float64 {
 	return c.NotAfter.Sub(c.NotBefore).Hours() / 24
 }
 
-// descriptor is what a service provider reads of SAML metadata.
+// descriptor is the part of SAML metadata that a service provider reads.
 type descriptor struct {
 	XMLName xml.Name `xml:"urn:oasis:names:tc:SAML:2.0:metadata EntityDescriptor"`
 	ID      string   `xml:"entityID,attr"`
@@ -141,7 +142,7 @@ type service struct {
 	Location string `xml:"Location,attr"`
 }
 
-// children are the names of the elements below the one with the name, in their order.
+// children returns the names of the child elements of the element with the name, in document order.
 func children(t *testing.T, document []byte, of string) []string {
 	t.Helper()
 	var names []string
@@ -207,7 +208,7 @@ func TestSAMLMetadata(t *testing.T) {
 	require.Equal(t, made.Value("x5c"), []any{d.IDP.Keys[0].Certificate})
 	w.Get(path+"?kid=nosuch").Fails(404, "E0000007", "nosuch (OAuth2Key)")
 
-	// Everything that the schema has an order for, under a name that needs escaping.
+	// All elements with an order in the schema, and a name that requires escaping.
 	body := set(t, customSAML, "settings.signOn.idpIssuer", `urn:<"Acme" & 'Co'>:${org.externalKey}`)
 	body = set(t, body, "settings.signOn.spCertificate", object{"x5c": []any{certificate(t)}})
 	body = set(t, body, "settings.signOn.slo", object{"enabled": true, "spIssuer": "urn:sp", "logoutUrl": "https://sp.example/out"})
@@ -215,7 +216,7 @@ func TestSAMLMetadata(t *testing.T) {
 	w.Put("/apps/"+id, body).OK()
 	d, document = read(path)
 	require.Regexp(t, `^urn:<"Acme" & 'Co'>:exk\w{17}$`, d.ID)
-	require.Equal(t, made.Value("x5c"), []any{d.IDP.Keys[0].Certificate}, "the key that the application signs with")
+	require.Equal(t, made.Value("x5c"), []any{d.IDP.Keys[0].Certificate}, "the signing key of the application")
 	require.Len(t, d.IDP.Logout, 2)
 	require.Regexp(t, `/slo/saml$`, d.IDP.Logout[0].Location)
 	require.Equal(t, []string{"IDPSSODescriptor"}, children(t, document, "EntityDescriptor"))

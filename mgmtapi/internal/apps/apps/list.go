@@ -16,7 +16,7 @@ import (
 )
 
 type listRequest struct {
-	Q      string `query:"q" doc:"Beginning of the name or the label, in any letter case."`
+	Q      string `query:"q" doc:"Prefix of the name or label, case-insensitive."`
 	Expand string `query:"expand" doc:"user/{userId} embeds the assignment of the user. Needs the filter user.id eq with the same id."`
 	Filter string `query:"filter" doc:"Comparison with eq of status, name, user.id, group.id or credentials.signing.kid. Quotes are optional."`
 	Limit  int    `query:"limit" default:"20" min:"1" max:"200" clamp:"true" doc:"Size of the page."`
@@ -30,7 +30,7 @@ func (s *Slice) list(ctx context.Context, req *listRequest) (rest.Page[App], err
 	user, expands := strings.CutPrefix(req.Expand, "user/")
 	if req.Expand != "" && (!expands || user == "" || !s.filtersBy(req.Filter, user)) {
 		return rest.Page[App]{}, rest.Fail(rest.CodeExclusive,
-			"expand: user/{userId} goes together with the filter user.id eq of the same id, and nothing else can be embedded")
+			"expand: The only value is user/{userId}, with the filter user.id eq and the same id")
 	}
 	q := s.Store.Reader()
 	query := docstore.Query[model.App]{After: req.After, Limit: req.Limit}
@@ -62,7 +62,7 @@ func (s *Slice) list(ctx context.Context, req *listRequest) (rest.Page[App], err
 		if expands {
 			assigned, err := s.AppUser(ctx, q, doc.ID, user)
 			if missing, ok := errors.AsType[*rest.Error](err); ok && missing.Code == rest.CodeNotFound {
-				continue // the assignment has just ended
+				continue // the assignment was removed concurrently
 			}
 			if err != nil {
 				return rest.Page[App]{}, err
@@ -74,13 +74,13 @@ func (s *Slice) list(ctx context.Context, req *listRequest) (rest.Page[App], err
 	return page, nil
 }
 
-// filtersBy says whether the filter asks for the applications of the user.
+// filtersBy reports whether the filter selects the applications of the user.
 func (s *Slice) filtersBy(text, user string) bool {
 	attribute, value, err := comparisonOf(text)
 	return err == nil && attribute == "user.id" && value == user
 }
 
-// connections reads the connections of the applications that have one.
+// connections returns the connections of the applications that have one.
 func (s *Slice) connections(ctx context.Context, q docstore.Reader, apps []docstore.Doc[model.App]) (map[string]*model.Connection, error) {
 	ids := make([]string, len(apps))
 	for i, app := range apps {
@@ -97,14 +97,14 @@ func (s *Slice) connections(ctx context.Context, q docstore.Reader, apps []docst
 	return out, nil
 }
 
-// comparison puts the value of a filter into a query for applications.
+// comparison adds a filter value to a query for applications.
 type comparison func(ctx context.Context, s *Slice, q docstore.Reader, value string, query *docstore.Query[model.App]) error
 
-// comparisons are the attributes that can be filtered by, all with eq.
+// comparisons lists the filter attributes. All support eq only.
 var comparisons = map[string]comparison{
 	"status": func(_ context.Context, _ *Slice, _ docstore.Reader, value string, query *docstore.Query[model.App]) error {
 		if value != string(model.AppActive) && value != string(model.AppInactive) {
-			return badFilter("status is %s or %s", model.AppActive, model.AppInactive)
+			return badFilter("the value of status must be %s or %s", model.AppActive, model.AppInactive)
 		}
 		query.Where = docstore.Eq(model.AppByStatus, value)
 		return nil
@@ -127,9 +127,8 @@ var comparisons = map[string]comparison{
 	},
 }
 
-// only restricts a query to the applications that the related documents name.
-// It does so by Match, not by a condition on ids: a cursor stays valid when a
-// relation comes or goes between two pages.
+// only restricts a query to the applications that the related documents name. It uses Match and no condition on ids, so that a cursor stays
+// valid if related documents change between two pages.
 func only[T any](
 	ctx context.Context, q docstore.Reader, related docstore.Collection[T], where docstore.Cond, app func(T) string,
 	query *docstore.Query[model.App],
@@ -143,7 +142,7 @@ func only[T any](
 	return err
 }
 
-// filtered puts the filter, one comparison with eq, into a query.
+// filtered adds the filter, one comparison with eq, to a query.
 func (s *Slice) filtered(ctx context.Context, q docstore.Reader, text string, query *docstore.Query[model.App]) error {
 	attribute, value, err := comparisonOf(text)
 	if err != nil {
@@ -151,13 +150,13 @@ func (s *Slice) filtered(ctx context.Context, q docstore.Reader, text string, qu
 	}
 	compare, ok := comparisons[attribute]
 	if !ok {
-		return badFilter("%q cannot be filtered by; what can is %s", attribute,
+		return badFilter("%q is not a filter attribute; the filter attributes are %s", attribute,
 			strings.Join(slices.Sorted(maps.Keys(comparisons)), ", "))
 	}
 	return compare(ctx, s, q, value, query)
 }
 
-// comparisonOf reads a filter: one comparison of an attribute with a text.
+// comparisonOf parses a filter: one comparison of an attribute with a string.
 func comparisonOf(text string) (attribute, value string, err error) {
 	expr, err := filter.ParseWith(text, filter.Options{DeepPaths: true, BareValues: true})
 	if err != nil {
@@ -168,7 +167,7 @@ func comparisonOf(text string) (attribute, value string, err error) {
 		return "", "", badFilter("the filter must be one comparison with eq")
 	}
 	if value, ok = c.Value.(string); !ok {
-		return "", "", badFilter("the value of %s must be a text", c.Path.String())
+		return "", "", badFilter("the value of %s must be a string", c.Path.String())
 	}
 	return c.Path.String(), value, nil
 }

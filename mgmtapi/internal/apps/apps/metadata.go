@@ -14,7 +14,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// The names that SAML 2.0 metadata is made of (saml-metadata-2.0-os, section 2).
+// The names in SAML 2.0 metadata (saml-metadata-2.0-os, section 2).
 const (
 	metadataNamespace  = "urn:oasis:names:tc:SAML:2.0:metadata"
 	signatureNamespace = "http://www.w3.org/2000/09/xmldsig#"
@@ -23,7 +23,7 @@ const (
 	bindingRedirect    = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect"
 )
 
-// entityDescriptor is the metadata of one identity provider. The order of the members is that of the schema.
+// entityDescriptor is the metadata of one identity provider. The members are in the order of the XML schema.
 type entityDescriptor struct {
 	XMLName   xml.Name         `xml:"md:EntityDescriptor"`
 	Namespace string           `xml:"xmlns:md,attr"`
@@ -61,10 +61,10 @@ func endpoints(location string) []endpoint {
 
 type metadataRequest struct {
 	getRequest
-	KID string `query:"kid" doc:"Id of the key of the metadata. Defaults to the one that the application signs with."`
+	KID string `query:"kid" doc:"Id of the key in the metadata. Default: the signing key of the application."`
 }
 
-// metadata describes the identity provider as the application is to see it.
+// metadata returns the metadata of the identity provider for the application.
 func (s *Slice) metadata(ctx context.Context, req *metadataRequest) (rest.XML, error) {
 	app := req.app.Value
 	if app.SignOnMode != catalog.SAML {
@@ -93,8 +93,7 @@ func (s *Slice) metadata(ctx context.Context, req *metadataRequest) (rest.XML, e
 	return rest.XML{Document: append([]byte(xml.Header), document...)}, nil
 }
 
-// entityID is the name of the identity provider: the one that the settings give, or one that does not depend on the address under
-// which the API is reached.
+// entityID returns the name of the identity provider: the one in the settings, or a default that does not depend on the URL of the API.
 func entityID(app model.App) string {
 	if given, _ := app.Settings.SignOn["idpIssuer"].(string); given != "" {
 		return strings.ReplaceAll(given, "${org.externalKey}", app.IssuerID)
@@ -102,12 +101,12 @@ func entityID(app model.App) string {
 	return "urn:svc:saml:" + app.IssuerID
 }
 
-// signOnURL is where users with the application's requests arrive.
+// signOnURL returns the URL to which browsers bring the application's sign-on requests.
 func signOnURL(ctx context.Context, app docstore.Doc[model.App], what string) string {
 	return rest.URL(ctx, "app", app.Value.Name, app.Value.IssuerID, what, "saml")
 }
 
-// formatsOf are the formats of user names in assertions: the two that every application understands, and its own.
+// formatsOf returns the formats of user names in assertions: two that every application supports, and the configured one.
 func formatsOf(app model.App) []string {
 	formats := nameIDFormats[:2:2]
 	if own, _ := app.Settings.SignOn["subjectNameIdFormat"].(string); own != "" && !slices.Contains(formats, own) {

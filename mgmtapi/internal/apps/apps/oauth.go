@@ -8,11 +8,11 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// OAuthClient is how an application authenticates as an OAuth client.
+// OAuthClient configures how an application authenticates as an OAuth client.
 type OAuthClient struct {
-	ID string `json:"client_id,omitempty" empty:"absent" doc:"Id of the client. Defaults to the id of the application, and does not change."`
+	ID string `json:"client_id,omitempty" empty:"absent" doc:"Id of the client. Immutable. Default: the id of the application."`
 
-	Secret string `json:"client_secret,omitempty" empty:"absent" doc:"Secret of the client. Made when it is not given; lists do not show it."`
+	Secret string `json:"client_secret,omitempty" empty:"absent" doc:"Secret of the client. Default: a generated one. Lists omit it."`
 
 	AutoKeyRotation *bool `json:"autoKeyRotation,omitempty" doc:"Whether the signing keys of tokens rotate automatically. Default: true."`
 
@@ -32,13 +32,13 @@ func renderClient(c *model.AppOAuthClient) *OAuthClient {
 	return &OAuthClient{ID: c.ID, AutoKeyRotation: new(c.AutoKeyRotation), AuthMethod: c.AuthMethod, PKCERequired: new(c.PKCERequired)}
 }
 
-// The places of the members of OAuth clients.
+// The paths of the members of OAuth clients.
 const (
 	clientPath        = "credentials.oauthClient."
 	oauthSettingsPath = "settings.oauthClient."
 )
 
-// oauth puts the OAuth client that the body describes into the application, without id and secret.
+// oauth sets the OAuth client of the application from the body, except its id and secret.
 func (b *body) oauth(app *model.App, causes *rest.Causes) {
 	given, settings := OAuthClient{}, model.AppOAuthSettings{}
 	if b.Credentials.OAuthClient != nil {
@@ -58,7 +58,7 @@ func (b *body) oauth(app *model.App, causes *rest.Causes) {
 		if problem := model.ClientIDProblem(given.ID); problem != "" {
 			causes.Add(clientPath+"client_id", "%s", problem)
 		} else if given.ID == model.AllClients {
-			causes.Add(clientPath+"client_id", "The value stands for every client")
+			causes.Add(clientPath+"client_id", "The value is reserved: in policies it represents all clients")
 		}
 	}
 	if given.Secret != "" {
@@ -78,7 +78,7 @@ func (b *body) oauth(app *model.App, causes *rest.Causes) {
 	}
 }
 
-// sealSecret gives an OAuth client its secret: the one that was sent, the one that it has, or a new one.
+// sealSecret stores the secret of an OAuth client, encrypted: the one that was sent, the stored one, or a generated one.
 func (s *Slice) sealSecret(id string, given *OAuthClient, app *model.App, had string) (err error) {
 	client := app.Credentials.OAuthClient
 	if client == nil || !client.AuthMethod.Secret() {

@@ -49,12 +49,12 @@ func TestOAuthClient_Lifecycle(t *testing.T) {
 		require.NoError(t, err)
 		stored, err := json.Marshal(doc.Value)
 		require.NoError(t, err)
-		require.NotContains(t, string(stored), secret, "nor does the store")
+		require.NotContains(t, string(stored), secret, "the store has no plaintext secret")
 
 		again := w.Put(path, string(app.Body)).OK()
-		require.Equal(t, secret, again.Text("credentials", "oauthClient", "client_secret"), "the secret comes back as it was read")
+		require.Equal(t, secret, again.Text("credentials", "oauthClient", "client_secret"), "the secret is returned unchanged")
 		again = w.Put(path, serviceClient).OK()
-		require.Equal(t, secret, again.Text("credentials", "oauthClient", "client_secret"), "and stays when it is left out")
+		require.Equal(t, secret, again.Text("credentials", "oauthClient", "client_secret"), "an omitted secret keeps its value")
 		other := w.Put(path, set(t, serviceClient, "credentials.oauthClient.client_secret", "a-secret-of-my-own")).OK()
 		require.Equal(t, "a-secret-of-my-own", other.Text("credentials", "oauthClient", "client_secret"))
 		w.Put(path, set(t, serviceClient, "credentials.oauthClient.client_id", "another-client")).Fails(400, "E0000001",
@@ -64,11 +64,11 @@ func TestOAuthClient_Lifecycle(t *testing.T) {
 		w.Put(path, keyed).Fails(400, "E0000001", "settings.oauthClient.jwks: ")
 		keyed = strings.Replace(keyed, `"unheard_of":1`, `"jwks":{"keys":[`+publicKey+`]}`, 1)
 		signed := w.Put(path, keyed).OK()
-		require.Nil(t, signed.Value("credentials", "oauthClient", "client_secret"), "who signs has no secret")
+		require.Nil(t, signed.Value("credentials", "oauthClient", "client_secret"), "a client with private_key_jwt has no secret")
 		require.Equal(t, "one", signed.Value("settings", "oauthClient", "jwks", "keys").([]any)[0].(object)["kid"])
 		back := w.Put(path, serviceClient).OK()
 		require.NotContains(t, []string{"", secret, "a-secret-of-my-own"}, back.Text("credentials", "oauthClient", "client_secret"),
-			"a new secret after none")
+			"a new secret is generated")
 
 		w.Post(path+"/lifecycle/deactivate", nil).OK()
 		w.Delete(path).OK(204)
@@ -114,16 +114,16 @@ func TestMembersOfOAuthClients(t *testing.T) {
 		"a service with users": {"settings.oauthClient.grant_types", []any{"password"},
 			"settings.oauthClient.grant_types: Clients of the type service need"},
 		"an unknown consent":     {"settings.oauthClient.consent_method", "MAYBE", "settings.oauthClient.consent_method: "},
-		"a domain of its own":    {"settings.oauthClient.issuer_mode", "CUSTOM_URL", "settings.oauthClient.issuer_mode: "},
+		"a custom domain":        {"settings.oauthClient.issuer_mode", "CUSTOM_URL", "settings.oauthClient.issuer_mode: "},
 		"a relative picture":     {"settings.oauthClient.logo_uri", "x.png", "settings.oauthClient.logo_uri: "},
 		"a relative redirect":    {"settings.oauthClient.redirect_uris", []any{"/cb"}, "settings.oauthClient.redirect_uris: "},
 		"a number as a redirect": {"settings.oauthClient.redirect_uris", []any{1}, "settings.oauthClient.redirect_uris"},
-		"a key without halves":   {"settings.oauthClient.jwks", object{"keys": []any{object{"kty": "RSA"}}}, "settings.oauthClient.jwks: key 0"},
-		"keys that are none":     {"settings.oauthClient.jwks", object{"keys": []any{1}}, "settings.oauthClient.jwks"},
+		"an incomplete key":      {"settings.oauthClient.jwks", object{"keys": []any{object{"kty": "RSA"}}}, "settings.oauthClient.jwks: key 0"},
+		"invalid keys":           {"settings.oauthClient.jwks", object{"keys": []any{1}}, "settings.oauthClient.jwks"},
 		"a short secret":         {"credentials.oauthClient.client_secret", "short", "credentials.oauthClient.client_secret: "},
-		"an id with blanks":      {"credentials.oauthClient.client_id", "my client", "credentials.oauthClient.client_id: "},
-		"an id of all clients": {"credentials.oauthClient.client_id", "ALL_CLIENTS",
-			"credentials.oauthClient.client_id: The value stands for every client"},
+		"an id with spaces":      {"credentials.oauthClient.client_id", "my client", "credentials.oauthClient.client_id: "},
+		"the id that represents all clients": {"credentials.oauthClient.client_id", "ALL_CLIENTS",
+			"credentials.oauthClient.client_id: The value is reserved"},
 		"a scheme": {"credentials.scheme", "EDIT_USERNAME_AND_PASSWORD", "credentials.scheme: "},
 	}
 	for name, c := range cases {
@@ -165,7 +165,7 @@ func TestOAuthClient_ScopeGrants(t *testing.T) {
 		require.Equal(t, grant.Body, w.Get(path+"/"+grantID).OK().Body)
 
 		w.Post(path, object{"scopeId": "svc.users.read", "issuer": org}).Fails(400, "E0000001",
-			"scopeId: The application was granted the scope already")
+			"scopeId: The scope is already granted to the application")
 		second := w.Post(path, object{"scopeId": "svc.appGrants.manage", "issuer": org}).OK(201).Text("id")
 		page := w.Get(path + "?limit=1")
 		require.Equal(t, []string{grantID}, page.IDs())
@@ -176,7 +176,7 @@ func TestOAuthClient_ScopeGrants(t *testing.T) {
 		w.Post(path, nil).Fails(400, "E0000003")
 		w.Post(path, `{}`).Fails(400, "E0000001", "scopeId: The field cannot be left blank", "issuer: The field cannot be left blank")
 		w.Post(path, `{"scopeId":1,"issuer":[]}`).Fails(400, "E0000001", "scopeId: ", "issuer: ")
-		w.Post(path, object{"scopeId": "svc.nothing.read", "issuer": org}).Fails(400, "E0000001", "scopeId: There is no scope with this name")
+		w.Post(path, object{"scopeId": "svc.nothing.read", "issuer": org}).Fails(400, "E0000001", "scopeId: Unknown scope")
 		w.Post(path, object{"scopeId": "openid", "issuer": org}).Fails(400, "E0000001", "scopeId: ")
 		w.Post(path, object{"scopeId": "svc.users.manage", "issuer": "https://elsewhere.example"}).Fails(400, "E0000001",
 			"issuer: The value must be "+org)
@@ -196,7 +196,7 @@ func TestOAuthClient_ScopeGrants(t *testing.T) {
 		w.Post("/apps/"+id+"/lifecycle/deactivate", nil).OK()
 		w.Delete("/apps/" + id).OK(204)
 		_, err := w.Model.AppGrants.Get(t.Context(), w.Store.Reader(), second)
-		require.Error(t, err, "grants go with their application")
+		require.Error(t, err, "grants are deleted with their application")
 		scopes, err := (model.Deps{Model: w.Model, Store: w.Store}).GrantedScopes(t.Context(), w.Store.Reader(), id)
 		require.NoError(t, err)
 		require.Empty(t, scopes)

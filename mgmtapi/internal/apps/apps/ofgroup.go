@@ -18,7 +18,7 @@ type ofGroupRequest struct {
 
 func (r *ofGroupRequest) at() (string, *docstore.Doc[model.Group]) { return r.GroupID, nil }
 
-// ofGroup lists the applications of a group in the order in which it was assigned to them.
+// ofGroup lists the applications of a group in the order in which the group was assigned to them.
 func (s *Slice) ofGroup(ctx context.Context, req *ofGroupRequest) (page rest.Page[App], err error) {
 	err = s.Store.View(ctx, func(q docstore.Reader) error {
 		assigned, err := s.AppGroups.Query(ctx, q, docstore.Query[model.AppGroup]{

@@ -19,8 +19,8 @@ import (
 
 const pagesTag = "Application pages"
 
-// pageRoutes lists what the links logo, appLinks and help of an application lead to. Browsers fetch these without credentials. The pages
-// show nothing of an application but its label.
+// pageRoutes lists the operations behind the links logo, appLinks and help of an application. Browsers request them without credentials.
+// The pages contain only the label of an application.
 func (s *Slice) pageRoutes() []rest.Route {
 	return []rest.Route{
 		rest.Op[logoRequest, rest.SVG]{
@@ -58,7 +58,7 @@ func (s *Slice) findForLogo(ctx context.Context, r *logoRequest) error {
 		r.label = strings.ReplaceAll(r.App, "_", " ")
 		return nil
 	}
-	// Custom applications have a name of their own.
+	// Custom applications have their own names.
 	page, err := s.Apps.Query(ctx, q, docstore.Query[model.App]{Where: docstore.Eq(model.AppByName, r.App), Limit: 1})
 	switch {
 	case err != nil:
@@ -70,7 +70,7 @@ func (s *Slice) findForLogo(ctx context.Context, r *logoRequest) error {
 	return nil
 }
 
-// logo draws the initials of the label on a background whose color follows from the label.
+// logo returns an image of the initials of the label on a background whose color is derived from the label.
 func logo(_ context.Context, r *logoRequest) (rest.SVG, error) {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(r.label)) // never fails
@@ -79,7 +79,7 @@ func logo(_ context.Context, r *logoRequest) (rest.SVG, error) {
 	if err := xml.EscapeText(&text, []byte(initials(r.label))); err != nil {
 		return rest.SVG{}, fmt.Errorf("apps: logo: %w", err)
 	}
-	// Each channel stays below 160, so that white text can be read.
+	// Each channel stays below 160, so that white text is legible.
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="420" height="120" viewBox="0 0 420 120" role="img">`+
 		`<rect width="420" height="120" fill="#%02x%02x%02x"/>`+
 		`<text x="210" y="80" font-family="sans-serif" font-size="60" text-anchor="middle" fill="#ffffff">%s</text></svg>`,
@@ -136,7 +136,7 @@ func (s *Slice) findForLinkPage(ctx context.Context, q docstore.Reader, r *linkP
 	return rest.NotFound("AppLink", r.Link)
 }
 
-// page is the only page there is. html/template escapes the label.
+// page is the template of all pages. html/template escapes the label.
 var page = template.Must(template.New("page").Parse(`<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{{.Label}}</title></head>
 <body><h1>{{.Label}}</h1>{{range .Text}}<p>{{.}}</p>{{end}}</body></html>

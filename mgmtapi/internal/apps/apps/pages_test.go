@@ -17,7 +17,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/catalog"
 )
 
-// everyApp returns the body of an application for each catalog entry in each of its modes, by a name.
+// everyApp returns the body of an application for each mode of each catalog entry, by a name.
 func everyApp(t *testing.T) map[string]map[string]any {
 	t.Helper()
 	out := map[string]map[string]any{}
@@ -58,7 +58,7 @@ func filled(settings []catalog.Setting) map[string]any {
 	return out
 }
 
-// hrefs returns all links below a value that can be read.
+// hrefs returns all links in a value that can be read with GET.
 func hrefs(value any) []string {
 	var out []string
 	switch v := value.(type) {
@@ -119,7 +119,7 @@ func TestLinks_OfEveryApplication(t *testing.T) {
 	}
 }
 
-// page reads a page as a browser does: without credentials.
+// page reads a page like a browser: without credentials.
 func page(t *testing.T, url, media string) string {
 	t.Helper()
 	require.NotEmpty(t, url)
@@ -159,7 +159,7 @@ func TestLogo_FollowsLabel(t *testing.T) {
 			nil).Value("_links.logo.0.href")
 	}
 	wiki := page(t, app("Our wiki"), "image/svg+xml")
-	require.Equal(t, wiki, page(t, app("Our wiki"), "image/svg+xml"), "the same label draws the same logo")
+	require.Equal(t, wiki, page(t, app("Our wiki"), "image/svg+xml"), "the same label gives the same logo")
 	require.NotEqual(t, wiki, page(t, app("Other Wiki"), "image/svg+xml"))
 	for label, initials := range map[string]string{"Our wiki": "OW", "ärger": "Ä", "<script>": "S", "&&&": "#", "日本 語": "日語", "1 & 2": "12"} {
 		require.Contains(t, page(t, app(label), "image/svg+xml"), ">"+initials+"</text>", label)

@@ -18,11 +18,11 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// references finds the objects that the settings of an application refer to. The first failure of the store stays in err: the checks of
-// settings collect errors of the caller only.
+// references searches for the objects that the settings of an application refer to. The first store error is in err: the checks of settings
+// collect errors of the client only.
 type references struct {
 	slice *Slice
-	user  map[string]expression.Kind // the attributes that users of some type have
+	user  map[string]expression.Kind // attributes of the users of all types
 	err   error
 }
 
@@ -31,7 +31,7 @@ func (s *Slice) references(ctx context.Context) (references, error) {
 	return references{slice: s, user: user}, err
 }
 
-// hook says whether there is an inline hook that takes part in SAML sign-on.
+// hook reports whether an inline hook of the SAML type has the id.
 func (r *references) hook(ctx context.Context, id string) bool {
 	there, err := r.slice.HasInlineHook(ctx, r.slice.Store.Reader(), id, model.HookSAML)
 	if err != nil && r.err == nil {
@@ -40,15 +40,15 @@ func (r *references) hook(ctx context.Context, id string) bool {
 	return there
 }
 
-// samlContext is what the check of a member of settings.signOn works with.
+// samlContext is the input of the check of a member of settings.signOn.
 type samlContext struct {
 	path   string
-	all    map[string]any // the other members, as far as their kinds are right
+	all    map[string]any // all members whose types are correct
 	known  *references
 	causes *rest.Causes
 }
 
-// samlMembers are the members of settings.signOn with rules beyond their kinds. A check returns what is stored.
+// samlMembers lists the members of settings.signOn with rules in addition to their types. A check returns the value to store.
 var samlMembers = []struct {
 	name  string
 	check func(ctx context.Context, value any, c samlContext) any
@@ -67,7 +67,7 @@ var samlMembers = []struct {
 	{catalog.InlineHooks, checkHooks},
 }
 
-// nameIDFormats are the formats of the name that a user has in an assertion (SAML core, section 8.3).
+// nameIDFormats lists the formats of the user's name in an assertion (SAML core, section 8.3).
 var nameIDFormats = []string{
 	"urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified",
 	"urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress",
@@ -87,7 +87,7 @@ func among(values ...string) func(context.Context, any, samlContext) any {
 
 var contextClass = regexp.MustCompile(`^urn:\S+$`)
 
-// checkContextClass accepts any URN: service providers have classes of their own.
+// checkContextClass accepts any URN and URL: service providers define their own classes.
 func checkContextClass(_ context.Context, value any, c samlContext) any {
 	if text, _ := value.(string); !contextClass.MatchString(text) && !isURL(text) {
 		c.causes.Add(c.path, "The value must be a URN")
@@ -105,8 +105,8 @@ func checkTemplate(_ context.Context, value any, c samlContext) any {
 
 var appAttribute = regexp.MustCompile(`\bappuser\.([A-Za-z_][A-Za-z0-9_]*)`)
 
-// names are what the expressions of SAML settings may refer to. Which attributes app users have is for the schema of the
-// application, which may change after its settings were made: what is not there is null.
+// names returns the names that the expressions of SAML settings may use. It accepts any attribute of app users: the schema of the
+// application defines them, and it may change later. An attribute that is not defined is null.
 func (c samlContext) names(text string) expression.Names {
 	user := maps.Clone(c.known.user)
 	user["userName"] = expression.String // the user name in the application
@@ -121,7 +121,7 @@ func (c samlContext) names(text string) expression.Names {
 	}
 }
 
-// single log-out.
+// logoutMembers lists the members of single logout.
 var logoutMembers = []catalog.Setting{
 	{Name: "enabled", Kind: catalog.Bool}, {Name: "spIssuer", Kind: catalog.Text}, {Name: "logoutUrl", Kind: catalog.URL},
 }
@@ -157,7 +157,7 @@ func checkParticipation(ctx context.Context, value any, c samlContext) any {
 	return out
 }
 
-// need records members that are missing.
+// need records an error for each missing member.
 func (c samlContext) need(of map[string]any, members ...string) {
 	for _, name := range members {
 		if _, ok := of[name]; !ok && !c.causes.Has(c.path+"."+name) {
@@ -166,14 +166,14 @@ func (c samlContext) need(of map[string]any, members ...string) {
 	}
 }
 
-// maxElements bounds the arrays of settings.signOn.
+// maxElements is the maximum number of elements of an array in settings.signOn.
 const maxElements = 100
 
-// elements are the elements of an array, each an object with only the listed members.
+// elements returns the elements of an array, each an object with only the listed members.
 func (c samlContext) elements(value any, members ...catalog.Setting) []map[string]any {
 	list, _ := value.([]any)
 	if len(list) > maxElements {
-		c.causes.Add(c.path, "There are more than %d elements", maxElements)
+		c.causes.Add(c.path, "The value has more than %d elements", maxElements)
 		return nil
 	}
 	out := make([]map[string]any, 0, len(list))
@@ -188,7 +188,7 @@ func (c samlContext) elements(value any, members ...catalog.Setting) []map[strin
 	return out
 }
 
-// stored is a list as documents hold it.
+// stored converts a list to the type that documents use.
 func stored(list []map[string]any) []any {
 	out := make([]any, len(list))
 	for i, element := range list {
@@ -210,13 +210,13 @@ func checkCertificate(_ context.Context, value any, c samlContext) any {
 			_, err = x509.ParseCertificate(der)
 		}
 		if err != nil {
-			c.causes.Add(c.path+".x5c", "Element %d is no certificate in base64", i)
+			c.causes.Add(c.path+".x5c", "Element %d is not a certificate in base64", i)
 		}
 	}
 	return map[string]any{"x5c": chain}
 }
 
-// maxIndex is the highest index of an endpoint in metadata (SAML metadata, section 2.2.3).
+// maxIndex is the maximum index of an endpoint in metadata (SAML metadata, section 2.2.3).
 const maxIndex = 65535
 
 func checkEndpoints(_ context.Context, value any, c samlContext) any {
@@ -227,16 +227,16 @@ func checkEndpoints(_ context.Context, value any, c samlContext) any {
 		number, _ := endpoint["index"].(json.Number)
 		index, err := number.Int64()
 		switch {
-		case endpoint["index"] == nil: // has been said
+		case endpoint["index"] == nil: // reported by elements
 		case err != nil || index < 0 || index > maxIndex:
 			c.causes.Add(fmt.Sprintf("%s[%d].index", c.path, i), "The value must be between 0 and %d", maxIndex)
 		case seen[index]:
-			c.causes.Add(fmt.Sprintf("%s[%d].index", c.path, i), "The index %d is there twice", index)
+			c.causes.Add(fmt.Sprintf("%s[%d].index", c.path, i), "The index %d is used twice", index)
 		}
 		seen[index] = true
 	}
 	if len(list) > 0 && c.all["allowMultipleAcsEndpoints"] != true {
-		c.causes.Add(c.path, "Endpoints beside ssoAcsUrl need allowMultipleAcsEndpoints")
+		c.causes.Add(c.path, "Endpoints in addition to ssoAcsUrl require allowMultipleAcsEndpoints")
 	}
 	return stored(list)
 }
@@ -252,8 +252,7 @@ var (
 	}
 )
 
-// checkStatements checks attribute statements: objects with unique names,
-// either an expression with values or a filter on groups.
+// checkStatements checks attribute statements: objects with unique names that have either values or a filter on groups.
 func checkStatements(ctx context.Context, value any, c samlContext) any {
 	list := c.elements(value,
 		catalog.Setting{Name: "name", Kind: catalog.Text, Required: true}, catalog.Setting{Name: "type", Kind: catalog.Text},
@@ -286,7 +285,7 @@ func checkStatements(ctx context.Context, value any, c samlContext) any {
 	return stored(list)
 }
 
-// choice checks a member that takes one of some values, when it is there.
+// choice checks that a member, if present, has one of the values.
 func (c samlContext) choice(ctx context.Context, member string, values []string) {
 	if value, ok := c.all[member]; ok {
 		at := c
@@ -297,7 +296,7 @@ func (c samlContext) choice(ctx context.Context, member string, values []string)
 
 var reference = regexp.MustCompile(`^(user|source|appuser|app|org)\.`)
 
-// checkValues checks the values of a statement. One that neither is a reference nor holds an expression in ${} is text.
+// checkValues checks the values of a statement. A value that is not a reference and has no expression in ${} is plain text.
 func (c samlContext) checkValues() {
 	values, _ := c.all["values"].([]any)
 	for i, value := range values {
@@ -323,7 +322,7 @@ func checkHooks(ctx context.Context, value any, c samlContext) any {
 	list := c.elements(value, catalog.Setting{Name: "id", Kind: catalog.Text, Required: true})
 	for i, hook := range list {
 		if id, ok := hook["id"].(string); ok && !c.known.hook(ctx, id) {
-			c.causes.Add(fmt.Sprintf("%s[%d].id", c.path, i), "There is no inline hook of the SAML type with this id")
+			c.causes.Add(fmt.Sprintf("%s[%d].id", c.path, i), "No inline hook of the SAML type has this id")
 		}
 	}
 	return stored(list)
@@ -350,7 +349,7 @@ func (s *Slice) hookDeleted(ctx context.Context, tx *docstore.Tx, e model.Inline
 	})
 }
 
-// withHookLinks is settings.signOn with a link to each inline hook that it refers to.
+// withHookLinks returns settings.signOn with a link to each inline hook that it refers to.
 func withHookLinks(ctx context.Context, signOn map[string]any) map[string]any {
 	hooks, _ := signOn[catalog.InlineHooks].([]any)
 	if len(hooks) == 0 {

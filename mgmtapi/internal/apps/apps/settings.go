@@ -9,11 +9,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/catalog"
 )
 
-// maxText is the longest text of a setting, in bytes.
+// maxText is the maximum length of a string in settings, in bytes.
 const maxText = 4096
 
-// appSettings picks the members of settings.app that the entry lists. What it
-// does not list is dropped, an optional member that is missing becomes null.
+// appSettings returns the members of settings.app that the entry lists. It drops others. A missing optional member is null.
 func appSettings(entry *catalog.Entry, given map[string]any, causes *rest.Causes) map[string]any {
 	out := pick(entry.App, given, "settings.app.", causes)
 	for _, s := range entry.App {
@@ -24,10 +23,8 @@ func appSettings(entry *catalog.Entry, given map[string]any, causes *rest.Causes
 	return out
 }
 
-// signOnSettings picks the members of settings.signOn that the entry lists for
-// the mode. It returns nil for modes without any. An optional member that is
-// given as null stays null. For custom applications,
-// which are described by nothing else, missing booleans are false.
+// signOnSettings returns the members of settings.signOn that the entry lists for the mode, nil for modes without any. An optional member
+// that is sent as null stays null. For custom applications, which have no other defaults, missing booleans are false.
 func signOnSettings(
 	ctx context.Context, entry *catalog.Entry, mode catalog.Mode, given map[string]any, known *references, causes *rest.Causes,
 ) map[string]any {
@@ -39,7 +36,7 @@ func signOnSettings(
 	out := pick(settings, given, path, causes)
 	for _, s := range settings {
 		if value, ok := given[s.Name]; ok && value == nil && !s.Required {
-			out[s.Name] = nil // clients compare what they have sent with what they read
+			out[s.Name] = nil // clients compare the response with their request
 		}
 	}
 	if entry.Custom() {
@@ -54,14 +51,13 @@ func signOnSettings(
 		if value == nil {
 			continue
 		}
-		// What is wrong with it has been said; the value is not stored then.
+		// The check records errors in causes; an invalid application is not stored.
 		out[member.name] = member.check(ctx, value, samlContext{path: path + member.name, all: out, known: known, causes: causes})
 	}
 	return out
 }
 
-// pick takes the listed members, each by its name or its alias, and checks
-// their kinds. Null counts as absent, and so does an empty text.
+// pick returns the listed members, each by its name or its alias, and checks their types. Null and the empty string count as absent.
 func pick(settings []catalog.Setting, given map[string]any, path string, causes *rest.Causes) map[string]any {
 	out := map[string]any{}
 	for _, s := range settings {
@@ -75,7 +71,7 @@ func pick(settings []catalog.Setting, given map[string]any, path string, causes 
 			}
 			continue
 		}
-		if problem := misfit(s.Kind, value); problem != "" {
+		if problem := kindProblem(s.Kind, value); problem != "" {
 			causes.Add(path+s.Name, "%s", problem)
 			continue
 		}
@@ -84,8 +80,8 @@ func pick(settings []catalog.Setting, given map[string]any, path string, causes 
 	return out
 }
 
-// keepAliased adds what is stored of the settings that have two spellings and were sent in neither: clients that know only the other
-// one lose them between reading an application and sending it back.
+// keepAliased adds the stored values of settings that have a name and an alias and were sent under neither. A client that supports only one
+// of the names would otherwise delete them by sending back the application that it read.
 func keepAliased(settings []catalog.Setting, given, stored map[string]any) map[string]any {
 	for _, s := range settings {
 		_, named := given[s.Name]
@@ -99,8 +95,8 @@ func keepAliased(settings []catalog.Setting, given, stored map[string]any) map[s
 	return given
 }
 
-// misfit says what is wrong with a value, "" when it fits the kind.
-func misfit(kind catalog.Kind, value any) string {
+// kindProblem returns why a value does not have the type, or "".
+func kindProblem(kind catalog.Kind, value any) string {
 	text, isText := value.(string)
 	switch kind {
 	case catalog.Bool:
@@ -129,7 +125,7 @@ func misfit(kind catalog.Kind, value any) string {
 	return ""
 }
 
-// isURL says whether the text is an absolute http or https URL with a host.
+// isURL reports whether the text is an absolute http or https URL with a host.
 func isURL(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""

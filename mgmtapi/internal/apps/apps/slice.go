@@ -14,21 +14,20 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/signkey"
 )
 
-// DefaultSubdomain begins the generated names of custom applications.
+// DefaultSubdomain is the default prefix of the generated names of custom applications.
 const DefaultSubdomain = "sandbox"
 
 // Options configure the slice.
 type Options struct {
-	// Secrets seals shared passwords, the secrets of OAuth clients and the keys of applications.
+	// Secrets encrypts shared passwords, the secrets of OAuth clients and the keys of applications.
 	Secrets seal.Secrets
-	// KeySource generates the key pairs of applications. Default: that of package signkey.
+	// KeySource generates the key pairs of applications. Default: the source of package signkey.
 	KeySource signkey.Source
-	// Subdomain begins the generated names of custom applications. Defaults to
-	// DefaultSubdomain.
+	// Subdomain is the prefix of the generated names of custom applications. Default: DefaultSubdomain.
 	Subdomain string
-	// AppUser shows the assignment of a user to an application.
+	// AppUser returns the assignment of a user to an application in the form of the API.
 	AppUser func(ctx context.Context, q docstore.Reader, app, user string) (any, error)
-	// Scopes lists the scopes of the operation table: those that applications can be granted.
+	// Scopes returns the scopes of the operation table, which can be granted to applications.
 	Scopes func() []string
 }
 
@@ -47,7 +46,7 @@ func New(d model.Deps, o Options) *Slice {
 	return s
 }
 
-// appChanged forgets the keys and the scope grants of a deleted application.
+// appChanged deletes the keys and the scope grants of a deleted application.
 func (s *Slice) appChanged(ctx context.Context, tx *docstore.Tx, e model.AppChanged) error {
 	if !e.Deleted {
 		return nil
@@ -94,7 +93,7 @@ func (s *Slice) appRoutes() []rest.Route {
 		},
 		rest.Op[replaceRequest, App]{
 			ID: "replaceApplication", Route: "PUT /api/v1/apps/{appId}", Tag: tag, Scopes: writeScope,
-			Summary: "Replaces what can be set of an application", Find: lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*replaceRequest).at),
+			Summary: "Replaces the writable members of an application", Find: lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*replaceRequest).at),
 			Check: s.checkReplace, Do: s.replace,
 		},
 		rest.Op[getRequest, rest.NoContent]{
@@ -104,24 +103,24 @@ func (s *Slice) appRoutes() []rest.Route {
 		rest.Op[getRequest, rest.Empty]{
 			ID: "activateApplication", Route: "POST /api/v1/apps/{appId}/lifecycle/activate", Tag: tag, Scopes: writeScope,
 			Summary: "Activates an application", Find: lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*getRequest).at),
-			Do: s.enter(model.AppActive, audit.AppActivate),
+			Do: s.setStatus(model.AppActive, audit.AppActivate),
 		},
 		rest.Op[getRequest, rest.Empty]{
 			ID: "deactivateApplication", Route: "POST /api/v1/apps/{appId}/lifecycle/deactivate", Tag: tag, Scopes: writeScope,
 			Summary: "Deactivates an application and pauses its provisioning",
 			Find:    lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*getRequest).at),
-			Do:      s.enter(model.AppInactive, audit.AppDeactivate),
+			Do:      s.setStatus(model.AppInactive, audit.AppDeactivate),
 		},
 	}
 }
 
-// find reads an application, or answers that there is none.
+// find reads an application, or returns a 404 error.
 func (s *Slice) find(ctx context.Context, q docstore.Reader, id string) (docstore.Doc[model.App], error) {
 	doc, err := s.Apps.Get(ctx, q, id)
 	return doc, rest.Missing(err, "AppInstance", id)
 }
 
-// log tells the system log what happened to an application.
+// log writes a system log entry about an application.
 func (s *Slice) log(ctx context.Context, tx *docstore.Tx, event audit.Type, app docstore.Doc[model.App]) error {
 	return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: event, Targets: []model.LogParty{audit.App(app.ID, &app.Value)}})
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/lookup"
 )
 
-// unsupported are the operations on applications that the public API has and this one has not, below /api/v1/apps/{appId}. All
-// need the scope of changes but the reads.
+// unsupported lists the operations below /api/v1/apps/{appId} that the public API has and this one does not implement. Reads need the scope
+// of reads, all others that of changes.
 var unsupported = []struct{ id, do string }{
 	{"listCsrsForApplication", "GET /credentials/csrs"},
 	{"generateCsrForApplication", "POST /credentials/csrs"},
@@ -37,7 +37,7 @@ var unsupported = []struct{ id, do string }{
 
 type innerRequest struct {
 	getRequest
-	InnerID string `path:"innerId" doc:"Id of what belongs to the application."`
+	InnerID string `path:"innerId" doc:"Id of the object below the application."`
 }
 
 func (s *Slice) unsupportedRoutes() []rest.Route {

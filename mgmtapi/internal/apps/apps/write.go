@@ -18,22 +18,22 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// body is what can be set of an application.
+// body holds the writable members of an application.
 type body struct {
-	Name string `json:"name" empty:"absent" max:"100" doc:"Catalog name. Left out for custom applications, which get a generated one."`
+	Name string `json:"name" empty:"absent" max:"100" doc:"Catalog name. Omit it for custom applications, which get a generated one."`
 
 	Label         string                 `json:"label" required:"true" min:"1" max:"100" doc:"Display label."`
-	SignOnMode    catalog.Mode           `json:"signOnMode" empty:"absent" doc:"Sign-on mode. Defaults to the catalog entry's own."`
+	SignOnMode    catalog.Mode           `json:"signOnMode" empty:"absent" doc:"Sign-on mode. Default: that of the catalog entry."`
 	Accessibility model.AppAccessibility `json:"accessibility" doc:"How users reach the application."`
 	Visibility    visibility             `json:"visibility" doc:"Where the application is shown."`
 	Credentials   Credentials            `json:"credentials" doc:"Credential rules."`
 	Settings      Settings               `json:"settings" doc:"Settings."`
 }
 
-// visibility is where an application is to be shown. What hides it depends on the sign-on mode when it is not given.
+// visibility configures where an application is shown. The default of hide depends on the sign-on mode.
 type visibility struct {
 	AutoLaunch        bool `json:"autoLaunch" doc:"The application starts when the user signs in."`
-	AutoSubmitToolbar bool `json:"autoSubmitToolbar" doc:"The browser plugin submits the sign-in page by itself."`
+	AutoSubmitToolbar bool `json:"autoSubmitToolbar" doc:"The browser plugin submits the sign-in page automatically."`
 
 	Hide *model.AppHide `json:"hide" doc:"Clients that do not show the application. OAuth clients are hidden everywhere by default."`
 
@@ -58,7 +58,7 @@ type createRequest struct {
 	app model.App
 }
 
-// checkCreate finds the catalog entry and validates the members with it.
+// checkCreate finds the catalog entry and validates the members against it.
 func (s *Slice) checkCreate(ctx context.Context, r *createRequest, causes *rest.Causes) error {
 	entry, mode := r.Body.entry(causes)
 	if entry == nil {
@@ -73,7 +73,7 @@ func (s *Slice) checkCreate(ctx context.Context, r *createRequest, causes *rest.
 		causes.Blank("credentials.password.value")
 	}
 	if r.Body.Credentials.Signing.given() {
-		causes.Add("credentials.signing.kid", "A new application has a key of its own; another one can be set when it has it")
+		causes.Add("credentials.signing.kid", "A new application has its own key; another key can be set after it was added to the application")
 	}
 	return known.err
 }
@@ -102,7 +102,7 @@ func (s *Slice) create(ctx context.Context, req *createRequest) (App, error) {
 	}
 	var out App
 	err := s.Update(ctx, func(tx *docstore.Tx) (err error) {
-		app, link := app, model.DefaultLink // a second try begins anew
+		app, link := app, model.DefaultLink // a retried transaction starts from a copy
 		if app.Custom {
 			if app.Name, err = s.freeName(ctx, tx, app.Label); err != nil {
 				return err
@@ -117,7 +117,7 @@ func (s *Slice) create(ctx context.Context, req *createRequest) (App, error) {
 			if err != nil {
 				return err
 			}
-			if other != nil { // paths call clients by the ids of their applications, too
+			if other != nil { // in paths, the id of an application also identifies its client
 				return rest.NotUnique(clientPath + "client_id")
 			}
 		}
@@ -140,8 +140,7 @@ func (s *Slice) create(ctx context.Context, req *createRequest) (App, error) {
 	return out, err
 }
 
-// freeName generates the name of a custom application: the subdomain, the
-// label in lower case without anything but letters and digits, and a number.
+// freeName generates the name of a custom application: the subdomain, the lowercase label reduced to letters and digits, and a number.
 func (s *Slice) freeName(ctx context.Context, tx *docstore.Tx, label string) (string, error) {
 	var base strings.Builder
 	base.WriteString(s.Subdomain + "_")
@@ -168,7 +167,7 @@ type replaceRequest struct {
 	new model.App
 }
 
-// checkReplace validates the members with the catalog entry of the application.
+// checkReplace validates the members against the catalog entry of the application.
 func (s *Slice) checkReplace(ctx context.Context, r *replaceRequest, causes *rest.Causes) error {
 	old := r.app.Value
 	if r.Body.SignOnMode != "" && r.Body.SignOnMode != old.SignOnMode {
@@ -177,7 +176,7 @@ func (s *Slice) checkReplace(ctx context.Context, r *replaceRequest, causes *res
 	}
 	entry, ok := entryOf(old)
 	if !ok {
-		return fmt.Errorf("apps: application %s has the name %q, which the catalogue does not know", r.AppID, old.Name)
+		return fmt.Errorf("apps: application %s has the name %q, which is not in the catalog", r.AppID, old.Name)
 	}
 	known, err := s.references(ctx)
 	if err != nil {
@@ -187,7 +186,7 @@ func (s *Slice) checkReplace(ctx context.Context, r *replaceRequest, causes *res
 	r.new = r.Body.app(ctx, entry, old.SignOnMode, &known, causes)
 	r.new.Name, r.new.Status, r.new.IssuerID = old.Name, old.Status, old.IssuerID
 	if r.Body.Credentials.Signing.given() && !old.SignOnMode.Traits().Signing {
-		causes.Add("credentials.signing.kid", "Applications with the sign-on mode %s sign nothing", old.SignOnMode)
+		causes.Add("credentials.signing.kid", "Applications with the sign-on mode %s have no signing keys", old.SignOnMode)
 	}
 	if client := r.new.Credentials.OAuthClient; client != nil && old.OAuth() {
 		if client.ID != "" && client.ID != old.Credentials.OAuthClient.ID {
@@ -215,7 +214,7 @@ func (s *Slice) replace(ctx context.Context, req *replaceRequest) (App, error) {
 			return err
 		}
 		app := req.new
-		app.Status = now.Value.Status // a lifecycle call may have come in between
+		app.Status = now.Value.Status // a lifecycle operation may have changed it since
 		app.Credentials.SigningKID, app.Credentials.OwnKID = now.Value.Credentials.SigningKID, now.Value.Credentials.OwnKID
 		signing := req.Body.Credentials.Signing
 		if signing.given() && signing.KID != app.Credentials.OwnKID {
@@ -247,8 +246,8 @@ func (s *Slice) replace(ctx context.Context, req *replaceRequest) (App, error) {
 	return out, err
 }
 
-// sealSecrets keeps the shared password of an application and the secret of an OAuth client, those that were sent or those that the
-// application had.
+// sealSecrets stores, encrypted, the shared password of an application and the secret of an OAuth client: those that were sent, else the
+// stored ones.
 func (s *Slice) sealSecrets(id string, given Credentials, app *model.App, had model.App) error {
 	if given.Password.given() {
 		sealed, err := s.Secrets.Seal(given.Password.Value, model.AppPasswordBinding(id))
@@ -264,7 +263,7 @@ func (s *Slice) sealSecrets(id string, given Credentials, app *model.App, had mo
 	return s.sealSecret(id, given.OAuthClient, app, before)
 }
 
-// entryOf returns the catalog entry that an application was made from.
+// entryOf returns the catalog entry of an application.
 func entryOf(app model.App) (*catalog.Entry, bool) {
 	if app.Custom {
 		return catalog.CustomWith(app.SignOnMode)
@@ -272,8 +271,7 @@ func entryOf(app model.App) (*catalog.Entry, bool) {
 	return catalog.Named(app.Name)
 }
 
-// entry finds what is to be added by name and sign-on mode. It returns nil
-// after it recorded why there is none.
+// entry returns the catalog entry for the name and the sign-on mode. If there is none, it records why and returns nil.
 func (b *body) entry(causes *rest.Causes) (*catalog.Entry, catalog.Mode) {
 	mode := b.SignOnMode
 	if b.Name == "" {
@@ -285,7 +283,7 @@ func (b *body) entry(causes *rest.Causes) (*catalog.Entry, catalog.Mode) {
 			causes.Blank("signOnMode")
 			causes.Blank("name")
 		case mode.Known():
-			causes.Blank("name") // only custom applications have no name of their own
+			causes.Blank("name") // only custom applications are added without a name
 		default:
 			causes.Add("signOnMode", "The value must be one of %s", modeNames(catalog.Modes()))
 		}
@@ -293,7 +291,7 @@ func (b *body) entry(causes *rest.Causes) (*catalog.Entry, catalog.Mode) {
 	}
 	entry, ok := catalog.Named(b.Name)
 	if !ok {
-		causes.Add("name", "There is no application with this name in the catalog; it has %s", strings.Join(catalog.Names(), ", "))
+		causes.Add("name", "The catalog has no application with this name; it has %s", strings.Join(catalog.Names(), ", "))
 		return nil, ""
 	}
 	if mode == "" {
@@ -314,8 +312,7 @@ func modeNames(modes []catalog.Mode) string {
 	return strings.Join(names, ", ")
 }
 
-// app builds the application that the body describes, without status, links
-// and password.
+// app builds the application that the body describes, without status, links and password.
 func (b *body) app(ctx context.Context, entry *catalog.Entry, mode catalog.Mode, known *references, causes *rest.Causes) model.App {
 	app := model.App{
 		Name: entry.Name, Label: b.Label, SignOnMode: mode, Custom: entry.Custom(),
@@ -340,14 +337,14 @@ func (b *body) app(ctx context.Context, entry *catalog.Entry, mode catalog.Mode,
 	return app
 }
 
-// pageAddress checks the address of a page that may be missing.
+// pageAddress checks the URL of an optional page.
 func pageAddress(member string, text *string, causes *rest.Causes) {
 	if text != nil && !isURL(*text) {
 		causes.Add(member, "The value must be an absolute http or https URL")
 	}
 }
 
-// model checks the credential rules for a sign-on mode and fills in defaults.
+// model validates the credential rules for a sign-on mode and sets defaults.
 func (c *Credentials) model(mode catalog.Mode, user map[string]expression.Kind, causes *rest.Causes) model.AppCredentials {
 	out := model.AppCredentials{Scheme: c.Scheme, UserName: c.UserName}
 	switch {
@@ -361,7 +358,7 @@ func (c *Credentials) model(mode catalog.Mode, user map[string]expression.Kind, 
 			causes.Blank("credentials.userName")
 		}
 	} else if c.UserName != "" || c.Password.given() {
-		causes.Add("credentials", "Only the scheme %s has a user name and a password of the application", model.SharedUsernameAndPassword)
+		causes.Add("credentials", "Only the scheme %s has a shared user name and password", model.SharedUsernameAndPassword)
 	}
 	template := model.UserNameTemplate{Type: model.TemplateBuiltIn}
 	if c.UserNameTemplate != nil {
@@ -386,7 +383,7 @@ func (c *Credentials) model(mode catalog.Mode, user map[string]expression.Kind, 
 	return out
 }
 
-// upperFirst is the text of an error as a sentence begins.
+// upperFirst returns the text of an error with an uppercase first letter.
 func upperFirst(err error) string {
 	text := err.Error()
 	return strings.ToUpper(text[:1]) + text[1:]

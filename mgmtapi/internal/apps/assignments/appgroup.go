@@ -13,11 +13,11 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// AppGroup is the assignment of a group to an application as callers see it.
+// AppGroup is the assignment of a group to an application in the API.
 type AppGroup struct {
 	ID          string         `json:"id" readOnly:"true" doc:"Id of the group."`
 	LastUpdated rest.Time      `json:"lastUpdated" readOnly:"true" doc:"Time of the last change."`
-	Priority    int            `json:"priority" doc:"Rank among the groups of the application; the lowest number gives the profile."`
+	Priority    int            `json:"priority" doc:"Rank among the groups of the application; the lowest number provides the profile."`
 	Profile     map[string]any `json:"profile" doc:"Values of app attributes for the members."`
 	Links       rest.Links     `json:"_links" readOnly:"true" doc:"Links."`
 }
@@ -38,11 +38,11 @@ func renderGroup(ctx context.Context, doc docstore.Doc[model.AppGroup]) AppGroup
 	return out
 }
 
-// maxPriority is the highest number of a priority.
+// maxPriority is the maximum priority number.
 const maxPriority = 100
 
 type putGroupBody struct {
-	// Priority 0 counts as not given, as client libraries send it.
+	// Client libraries send priority 0 for an omitted one, so 0 counts as omitted.
 	Priority int            `json:"priority" min:"0" max:"100"`
 	Profile  map[string]any `json:"profile" doc:"Values of app attributes for the members."`
 }
@@ -85,7 +85,7 @@ func (s *Slice) putGroup(ctx context.Context, req *putGroupRequest) (AppGroup, e
 	return renderGroup(ctx, written), nil
 }
 
-// writeGroup makes or changes the assignment of a group, and those of its members with it.
+// writeGroup creates or changes the assignment of a group, and updates the assignments of its members.
 func (s *Slice) writeGroup(ctx context.Context, tx *docstore.Tx, req *putGroupRequest) (written docstore.Doc[model.AppGroup], err error) {
 	t, err := s.target(ctx, tx, req.AppID)
 	if err != nil {
@@ -113,12 +113,12 @@ func (s *Slice) writeGroup(ctx context.Context, tx *docstore.Tx, req *putGroupRe
 	return written, s.regroupMembers(ctx, tx, t, req.GroupID)
 }
 
-// checkGroupProfile refuses values that app users cannot have.
+// checkGroupProfile rejects values that app users cannot have.
 func (t *target) checkGroupProfile(profile map[string]any) error {
 	var causes rest.Causes
 	for _, name := range slices.Sorted(maps.Keys(profile)) {
 		if name == model.AppUserName {
-			causes.Add("profile."+name, "Members have user names of their own")
+			causes.Add("profile."+name, "A group cannot set the user name of its members")
 			continue
 		}
 		t.checkValue(name, model.PlainValue(profile[name]), &causes)
@@ -126,7 +126,7 @@ func (t *target) checkGroupProfile(profile map[string]any) error {
 	return causes.Err()
 }
 
-// plainProfile is a profile as reading it again from the store gives it, without what has no value.
+// plainProfile returns a profile as the store would return it, without attributes that have no value.
 func plainProfile(profile map[string]any) map[string]any {
 	var out map[string]any
 	for name, value := range profile {
@@ -140,8 +140,7 @@ func plainProfile(profile map[string]any) map[string]any {
 	return out
 }
 
-// storeGroup writes the assignment of a group and finds its place among the
-// priorities.
+// storeGroup stores the assignment of a group with its priority.
 func (s *Slice) storeGroup(ctx context.Context, tx *docstore.Tx, req *putGroupRequest) (docstore.Doc[model.AppGroup], error) {
 	id := model.AppGroupID(req.AppID, req.GroupID)
 	old, err := model.Optional(ctx, tx, s.AppGroups, id)
@@ -166,7 +165,7 @@ func (s *Slice) storeGroup(ctx context.Context, tx *docstore.Tx, req *putGroupRe
 	return s.AppGroups.Update(ctx, tx, id, old.Rev, value)
 }
 
-// nextPriority is the one behind the last group of the application.
+// nextPriority returns the priority after that of the last group of the application.
 func (s *Slice) nextPriority(ctx context.Context, q docstore.Reader, app string) (int, error) {
 	page, err := s.AppGroups.Query(ctx, q, docstore.Query[model.AppGroup]{
 		Where: docstore.Eq(model.AppGroupByApp, app), OrderBy: model.AppGroupByPriority, Desc: true, Limit: 1,
@@ -177,8 +176,7 @@ func (s *Slice) nextPriority(ctx context.Context, q docstore.Reader, app string)
 	return page.Docs[0].Value.Priority + 1, nil
 }
 
-// makeRoom moves the group that has the wanted priority, and those that are in
-// the way of the move, up by one.
+// makeRoom moves the group that has the requested priority up by one, and each following group whose number is then taken.
 func (s *Slice) makeRoom(ctx context.Context, tx *docstore.Tx, wanted model.AppGroup) error {
 	var inTheWay []docstore.Doc[model.AppGroup]
 	free := wanted.Priority
@@ -229,7 +227,7 @@ func (s *Slice) findForGroup(ctx context.Context, q docstore.Reader, req *groupR
 	return err
 }
 
-// findGroup reads the assignment of a group, or answers that there is none.
+// findGroup reads the assignment of a group, or returns a 404 error.
 func (s *Slice) findGroup(ctx context.Context, q docstore.Reader, app, group string) (docstore.Doc[model.AppGroup], error) {
 	doc, err := s.AppGroups.Get(ctx, q, model.AppGroupID(app, group))
 	return doc, rest.Missing(err, "GroupAssignment", group)

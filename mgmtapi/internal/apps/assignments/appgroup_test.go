@@ -24,7 +24,7 @@ func TestGroupAssignment_AssignsMembers(t *testing.T) {
 		require.Equal(t, group, assigned.Text("id"))
 		require.EqualValues(t, 0, assigned.Value("priority"))
 		w.Expect(model.AppGroupChanged{App: app, Group: group}, model.AppUserChanged{App: app, User: ada, Provision: true})
-		require.Equal(t, []string{ada}, w.Get(users).IDs(), "a staged member has to wait")
+		require.Equal(t, []string{ada}, w.Get(users).IDs(), "a staged member is not assigned yet")
 		got := w.Get(users + "/" + ada).OK()
 		require.Equal(t, "GROUP", got.Text("scope"))
 		require.Contains(t, got.Text("_links", "group", "href"), "/groups/"+group)
@@ -60,7 +60,7 @@ func TestScopesConvert(t *testing.T) {
 		got := w.Post(path, `{"id":"`+user+`","credentials":{"userName":"mine"},"profile":{"givenName":"A."}}`).OK()
 		require.Equal(t, "USER", got.Text("scope"))
 		require.Equal(t, "mine", got.Text("credentials", "userName"))
-		require.Nil(t, got.Value("profile", "userType"), "the group gives nothing to it any more")
+		require.Nil(t, got.Value("profile", "userType"), "the assignment has no values of the group")
 		require.Nil(t, got.Value("_links", "group"))
 	})
 	t.Run("an update alone keeps the scope", func(t *testing.T) {
@@ -127,11 +127,11 @@ func TestPriorities(t *testing.T) {
 		require.Equal(t, []string{a, b, c, d}, w.Get(path).IDs())
 
 		w.Put(path+"/"+d, `{"priority":1}`).OK()
-		require.Equal(t, []string{a, d, b, c}, w.Get(path).IDs(), "those in the way move up")
+		require.Equal(t, []string{a, d, b, c}, w.Get(path).IDs(), "groups with the requested priority move up")
 		w.Put(path+"/"+a, `{"priority":50}`).OK()
 		require.Equal(t, []string{d, b, c, a}, w.Get(path).IDs())
 		w.Put(path+"/"+c, `{"priority":0}`).OK()
-		require.Equal(t, []string{d, b, c, a}, w.Get(path).IDs(), "0 is no priority: the place stays")
+		require.Equal(t, []string{d, b, c, a}, w.Get(path).IDs(), "priority 0 keeps the stored priority")
 		require.EqualValues(t, 3, w.Get(path+"/"+c).OK().Value("priority"))
 
 		var paged []string
@@ -169,7 +169,7 @@ func TestGroupAssignment_TakenUserName(t *testing.T) {
 	require.Equal(t, "ERROR", got.Text("syncState"))
 	state, err := w.Desired.User(t.Context(), app, bob)
 	require.NoError(t, err)
-	require.Equal(t, desired.Keep, state.Want, "nothing is sent under a name that is another one's")
+	require.Equal(t, desired.Keep, state.Want, "a taken user name is not provisioned")
 
 	w.Post("/users/"+bob, `{"profile":{"lastName":"Builder"}}`).OK()
 	got = w.Get("/apps/" + app + "/users/" + bob).OK()
@@ -208,13 +208,13 @@ func TestPatchesOfGroupAssignments(t *testing.T) {
 		got := patch(first, `[{"op":"replace","path":"/profile/userType","value":"Uno"}]`).OK()
 		w.Expect(model.AppGroupChanged{App: app, Group: first})
 		require.Equal(t, map[string]any{"userType": "Uno", "locale": "en_US"}, got.Value("profile"))
-		require.EqualValues(t, 1, got.Value("priority"), "what is not named stays")
+		require.EqualValues(t, 1, got.Value("priority"), "omitted members keep their values")
 		require.Equal(t, "Uno", kind())
 
 		got = patch(second, `[{"op":"replace","path":"/priority","value":1},{"op":"add","path":"/profile/locale","value":"de_DE"}]`).OK()
 		require.EqualValues(t, 1, got.Value("priority"))
 		require.Equal(t, "Two", kind())
-		require.EqualValues(t, 2, w.Get(path+first).OK().Value("priority"), "who is in the way moves up")
+		require.EqualValues(t, 2, w.Get(path+first).OK().Value("priority"), "the group with the requested priority moves up")
 
 		patch(second, `[{"op":"remove","path":"/profile/locale"},{"op":"replace","path":"/profile","value":{"userType":"Dos"}}]`).OK()
 		require.Equal(t, "Dos", kind())
@@ -235,14 +235,14 @@ func TestPatchesOfGroupAssignments_Rejected(t *testing.T) {
 		"an object":              {`{}`, "E0000003", "array"},
 		"a number":               {`1`, "E0000003", ""},
 		"an element of a number": {`[1]`, "E0000001", "[0]: "},
-		"no operation":           {`[{}]`, "E0000001", "[0].op: "},
+		"a missing operation":    {`[{}]`, "E0000001", "[0].op: "},
 		"an unknown operation":   {`[{"op":"move","path":"/priority"}]`, "E0000001", "[0].op: "},
 		"an unknown path": {`[{"op":"add","path":"/profile/locale","value":"x"},{"op":"replace","path":"/id","value":"x"}]`, "E0000001",
 			"[1].path: "},
-		"no priority":          {`[{"op":"remove","path":"/priority"}]`, "E0000001", "[0].path: "},
-		"a priority of a text": {`[{"op":"replace","path":"/priority","value":"1"}]`, "E0000001", "[0].value: "},
+		"a removed priority":   {`[{"op":"remove","path":"/priority"}]`, "E0000001", "[0].path: "},
+		"a string as priority": {`[{"op":"replace","path":"/priority","value":"1"}]`, "E0000001", "[0].value: "},
 		"a high priority":      {`[{"op":"replace","path":"/priority","value":101}]`, "E0000001", "[0].value: "},
-		"a profile of a text":  {`[{"op":"replace","path":"/profile","value":"x"}]`, "E0000001", "[0].value: "},
+		"a string as profile":  {`[{"op":"replace","path":"/profile","value":"x"}]`, "E0000001", "[0].value: "},
 		"an unknown attribute": {`[{"op":"add","path":"/profile/hat","value":"x"}]`, "E0000001", "profile.hat: "},
 		"nothing to replace":   {`[{"op":"replace","path":"/profile/locale","value":"x"}]`, "E0000001", "[0].path: "},
 		"nothing to remove":    {`[{"op":"remove","path":"/profile/locale"}]`, "E0000001", "[0].path: "},

@@ -17,10 +17,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
 )
 
-// AppUser is the assignment of a user to an application as callers see it.
+// AppUser is the assignment of a user to an application in the API.
 type AppUser struct {
 	ID          string    `json:"id" readOnly:"true" doc:"Id of the user."`
-	ExternalID  *string   `json:"externalId" readOnly:"true" doc:"Id of the account in the target."`
+	ExternalID  *string   `json:"externalId" readOnly:"true" doc:"Id of the account on the target."`
 	Created     rest.Time `json:"created" readOnly:"true" doc:"Time of the assignment."`
 	LastUpdated rest.Time `json:"lastUpdated" readOnly:"true" doc:"Time of the last change."`
 
@@ -30,14 +30,14 @@ type AppUser struct {
 	StatusChanged   *rest.Time          `json:"statusChanged" readOnly:"true" doc:"Time of the last change of the status."`
 	PasswordChanged *rest.Time          `json:"passwordChanged" readOnly:"true" doc:"Time of the last change of the password."`
 	LastSync        *rest.Time          `json:"lastSync" readOnly:"true" doc:"Time of the last successful provisioning."`
-	SyncState       model.SyncState     `json:"syncState" readOnly:"true" doc:"How the account in the target compares with the assignment."`
+	SyncState       model.SyncState     `json:"syncState" readOnly:"true" doc:"Whether the account on the target matches the assignment."`
 	Credentials     *UserCredentials    `json:"credentials,omitempty" readOnly:"true" doc:"Credentials in the application."`
 	Profile         map[string]any      `json:"profile" readOnly:"true" doc:"Attributes in the application."`
-	Embedded        *Embedded           `json:"_embedded,omitempty" readOnly:"true" doc:"The user, when expand asks for it, and what failed."`
+	Embedded        *Embedded           `json:"_embedded,omitempty" readOnly:"true" doc:"The user, if requested, and a failed provisioning."`
 	Links           rest.Links          `json:"_links" readOnly:"true" doc:"Links."`
 }
 
-// Embedded is what is read along with an assignment.
+// Embedded holds the objects that are returned with an assignment.
 type Embedded struct {
 	User any   `json:"user,omitempty" doc:"The user."`
 	Task *Task `json:"task,omitempty" doc:"The provisioning that failed."`
@@ -45,32 +45,32 @@ type Embedded struct {
 
 // Task is a provisioning that failed.
 type Task struct {
-	ErrorSummary string `json:"errorSummary" doc:"What went wrong."`
+	ErrorSummary string `json:"errorSummary" doc:"The error."`
 }
 
 // UserCredentials are the credentials of a user in an application.
 type UserCredentials struct {
 	UserName string    `json:"userName,omitempty" empty:"absent" max:"255" doc:"User name."`
-	Password *Password `json:"password,omitempty" doc:"Password. An answer has the empty object when there is one."`
+	Password *Password `json:"password,omitempty" doc:"Password. A response has the empty object if a password is set."`
 }
 
-// Password is a secret that goes in and never comes out.
+// Password is a secret that requests contain and responses omit.
 type Password struct {
 	Value string `json:"value,omitempty" writeOnly:"true" max:"255" doc:"The password."`
 }
 
-// given says whether a password was sent.
+// given reports whether a password was sent.
 func (p *Password) given() bool { return p != nil && p.Value != "" }
 
-// syncState is the state to be shown. That an account is being provisioned is not stored when it begins, so that a crash leaves nothing
-// behind.
+// syncState returns the state to show. That an account is being provisioned is queried, not stored at the start, so that it is correct
+// after a crash.
 func (s *Slice) syncState(ctx context.Context, u *model.AppUser) model.SyncState {
 	switch {
 	case s.Syncing == nil, u.SyncState == model.SyncDisabled:
 	case s.Syncing(ctx, u):
 		return model.SyncSyncing
 	case u.SyncState == model.SyncSyncing:
-		return model.SyncOutOfSync // what was begun was given up
+		return model.SyncOutOfSync // the attempt was abandoned
 	}
 	return u.SyncState
 }
@@ -115,9 +115,9 @@ func (s *Slice) renderUser(ctx context.Context, doc docstore.Doc[model.AppUser])
 	return out
 }
 
-// supplied is what callers give of an assignment.
+// supplied holds the members of an assignment that a client can set.
 type supplied struct {
-	Scope       model.AppUserScope `json:"scope" empty:"absent" enum:"USER,GROUP" doc:"GROUP goes back to what an assigned group gives."`
+	Scope       model.AppUserScope `json:"scope" empty:"absent" enum:"USER,GROUP" doc:"GROUP restores the values of the assigned group."`
 	Credentials UserCredentials    `json:"credentials" doc:"Credentials in the application."`
 
 	Profile map[string]any `json:"profile" doc:"Attributes in the application that differ from the mapping. Null restores the mapped value."`
@@ -148,7 +148,7 @@ func (s *Slice) update(ctx context.Context, req *updateRequest) (AppUser, error)
 	return s.write(ctx, req.AppID, req.UserID, req.Body, false)
 }
 
-// write makes or changes an assignment. An update does not make one.
+// write changes an assignment. It creates a missing one only if assign is true.
 func (s *Slice) write(ctx context.Context, app, userID string, given supplied, assign bool) (AppUser, error) {
 	var written docstore.Doc[model.AppUser]
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
@@ -188,7 +188,7 @@ func (s *Slice) write(ctx context.Context, app, userID string, given supplied, a
 		return err
 	})
 	if unique, ok := errors.AsType[*docstore.UniqueError](err); ok && unique.Index == model.AppUserByUserName {
-		err = rest.NotUnique("userName") // someone else was faster
+		err = rest.NotUnique("userName") // a concurrent request stored the name first
 	}
 	if err != nil {
 		return AppUser{}, err
@@ -196,7 +196,7 @@ func (s *Slice) write(ctx context.Context, app, userID string, given supplied, a
 	return s.renderUser(ctx, written), nil
 }
 
-// apply puts what a caller supplied over what is derived, and stores it.
+// apply overrides the derived values with those that a client supplied, and stores the assignment.
 func (s *Slice) apply(
 	ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User], c change, given supplied,
 ) (none docstore.Doc[model.AppUser], err error) {
@@ -224,7 +224,7 @@ func (s *Slice) apply(
 	if err != nil {
 		return none, err
 	}
-	p, err := s.person(ctx, tx, t, user)
+	p, err := s.mappedUser(ctx, tx, t, user)
 	if err != nil {
 		return none, err
 	}
@@ -259,13 +259,12 @@ func (s *Slice) apply(
 		}
 		c.value.PasswordChanged = tx.Now()
 	}
-	t.judge(&c.value, "", begun || differs(&before, &c.value))
+	t.updateSyncState(&c.value, "", begun || differs(&before, &c.value))
 	return s.store(ctx, tx, t, user, c)
 }
 
-// checkCredentials checks the credentials against the scheme of the
-// application and returns the user name that was supplied, "" for none. The
-// user name is an app attribute as well and may stand in the profile.
+// checkCredentials validates the credentials for the scheme of the application and returns the supplied user name, or "". The user name is
+// also an app attribute and may be part of the profile.
 func (t *target) checkCredentials(given supplied) (userName string, err error) {
 	userName = given.Credentials.UserName
 	if value, ok := given.Profile[model.AppUserName]; ok && value != nil && value != "" {
@@ -283,15 +282,14 @@ func (t *target) checkCredentials(given supplied) (userName string, err error) {
 		return "", rest.Fail(rest.CodeAppCredentials, "credentials.userName: The application has one user name for all")
 	}
 	if given.Credentials.Password.given() && !scheme.AcceptsPassword() {
-		return "", rest.Fail(rest.CodeAppCredentials, "credentials.password: Users have no password of their own in the application")
+		return "", rest.Fail(rest.CodeAppCredentials, "credentials.password: Users have no separate password in the application")
 	}
 	return userName, nil
 }
 
-// overrides returns the supplied values that differ from the derived ones: the
-// ones known before, changed by what is given now. A value that the mapping
-// rules over cannot differ while profiles are pushed.
-func (t *target) overrides(u *model.AppUser, given map[string]any, p *person, group *model.AppGroup) (map[string]any, error) {
+// overrides returns the supplied values that differ from the derived ones: the stored ones, changed by the given ones. While profiles are
+// pushed, a value with a mapping rule cannot differ.
+func (t *target) overrides(u *model.AppUser, given map[string]any, p *mappedUser, group *model.AppGroup) (map[string]any, error) {
 	made := t.derived(p, group, u)
 	derived := appprofile.Overlay(made.Profile, made.group)
 	mapping := t.mapping(p.Value.Type)
@@ -310,11 +308,11 @@ func (t *target) overrides(u *model.AppUser, given map[string]any, p *person, gr
 		property, _ := t.property(name)
 		switch {
 		case reflect.DeepEqual(value, u.Profile[name]) && u.Profile[name] != nil:
-			// as it was read
+			// unchanged
 		case property.Mutability == model.ReadOnly && !model.NoValue(value):
 			readOnly = append(readOnly, "profile."+name+": The attribute is read-only")
 		case property.Mutability == model.Immutable && u.Profile[name] != nil:
-			immutable = append(immutable, "profile."+name+": The attribute cannot change after it got a value")
+			immutable = append(immutable, "profile."+name+": The attribute has a value and is immutable")
 		}
 		if model.NoValue(value) || reflect.DeepEqual(value, derived[name]) {
 			delete(out, name)
@@ -341,8 +339,7 @@ func (t *target) overrides(u *model.AppUser, given map[string]any, p *person, gr
 	return out, nil
 }
 
-// checkValue records why app users cannot have a value, and says whether they
-// can have it. The user name is looked at with the credentials.
+// checkValue reports whether app users can have a value, and records the error if not. The user name is checked with the credentials.
 func (t *target) checkValue(name string, value any, causes *rest.Causes) bool {
 	path := "profile." + name
 	property, known := t.property(name)
@@ -366,8 +363,7 @@ func (t *target) checkValue(name string, value any, causes *rest.Causes) bool {
 	return false
 }
 
-// maxAttribute is the length of the longest value of an attribute without a
-// bound of its own, in bytes.
+// maxAttribute is the maximum length of a value of an attribute without its own limit, in bytes.
 const maxAttribute = 1024
 
 type userRequest struct {
@@ -387,7 +383,7 @@ func (s *Slice) findForUser(ctx context.Context, q docstore.Reader, req *userReq
 	return err
 }
 
-// findUser reads the assignment of a user, or answers that there is none.
+// findUser reads the assignment of a user, or returns a 404 error.
 func (s *Slice) findUser(ctx context.Context, q docstore.Reader, app, user string) (docstore.Doc[model.AppUser], error) {
 	doc, err := s.AppUsers.Get(ctx, q, model.AppUserID(app, user))
 	if errors.Is(err, docstore.ErrNotFound) || err == nil && !doc.Value.Listed() {
@@ -396,7 +392,7 @@ func (s *Slice) findUser(ctx context.Context, q docstore.Reader, app, user strin
 	return doc, err
 }
 
-// Show is the assignment of a user to an application as callers see it.
+// Show returns the assignment of a user to an application in the form of the API.
 func (s *Slice) Show(ctx context.Context, q docstore.Reader, app, user string) (any, error) {
 	doc, err := s.findUser(ctx, q, app, user)
 	if err != nil {
@@ -407,14 +403,14 @@ func (s *Slice) Show(ctx context.Context, q docstore.Reader, app, user string) (
 
 type getUserRequest struct {
 	userRequest
-	Expand string `query:"expand" enum:"user" doc:"user embeds the user."`
+	Expand string `query:"expand" enum:"user" doc:"Embeds the user."`
 }
 
 func (s *Slice) getUser(ctx context.Context, req *getUserRequest) (AppUser, error) {
 	return s.expanded(ctx, s.Store.Reader(), req.doc, req.Expand)
 }
 
-// expanded renders an assignment with what is to be read along with it.
+// expanded renders an assignment with the objects that expand requests.
 func (s *Slice) expanded(ctx context.Context, q docstore.Reader, doc docstore.Doc[model.AppUser], expand string) (AppUser, error) {
 	out := s.renderUser(ctx, doc)
 	if expand == "" {
@@ -433,7 +429,7 @@ func (s *Slice) expanded(ctx context.Context, q docstore.Reader, doc docstore.Do
 
 type unassignRequest struct {
 	userRequest
-	SendEmail bool `query:"sendEmail" default:"false" doc:"Tells the administrator by e-mail."`
+	SendEmail bool `query:"sendEmail" default:"false" doc:"Whether to notify the administrator by email."`
 }
 
 func (s *Slice) unassign(ctx context.Context, req *unassignRequest) (rest.Empty, error) {
@@ -476,7 +472,7 @@ func (s *Slice) unassign(ctx context.Context, req *unassignRequest) (rest.Empty,
 	return rest.Empty{}, audit.Refused(ctx, s.Deps, refused, err)
 }
 
-// mailUnassigned tells the administrator of the organisation that a user has lost an application.
+// mailUnassigned notifies the administrator that a user was removed from an application.
 func (s *Slice) mailUnassigned(ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User]) error {
 	org, err := s.Org(ctx, tx)
 	if err != nil {
@@ -489,14 +485,14 @@ func (s *Slice) mailUnassigned(ctx context.Context, tx *docstore.Tx, t *target, 
 	return s.Outbox.Send(ctx, tx, outbox.Message{
 		Channel: outbox.Email, To: admin.Value.Text("email"), UserID: admin.ID, Template: "app.user.unassigned",
 		Subject: "A user was removed from " + t.app.Label,
-		Text:    fmt.Sprintf("%s is not assigned to %s any more.", user.Value.Login(), t.app.Label),
+		Text:    fmt.Sprintf("%s is no longer assigned to %s.", user.Value.Login(), t.app.Label),
 	})
 }
 
 type listUsersRequest struct {
 	AppID  string `path:"appId" doc:"Id of the application."`
 	Q      string `query:"q"`
-	Expand string `query:"expand" enum:"user" doc:"user embeds the users."`
+	Expand string `query:"expand" enum:"user" doc:"Embeds the users."`
 	Limit  int    `query:"limit" default:"50" min:"1" max:"500" clamp:"true" doc:"Size of the page."`
 	After  string `query:"after" doc:"Cursor of the page."`
 
@@ -506,7 +502,7 @@ type listUsersRequest struct {
 // MoreTags implements rest.Described.
 func (listUsersRequest) MoreTags() map[string]reflect.StructTag {
 	return map[string]reflect.StructTag{
-		"q": `doc:"Beginning of the user name, first name, last name or email address, case-insensitive. For an OPENID_CONNECT ` +
+		"q": `doc:"Prefix of the user name, first name, last name or email address, case-insensitive. For an OPENID_CONNECT ` +
 			`application: of the user name or email address."`,
 	}
 }

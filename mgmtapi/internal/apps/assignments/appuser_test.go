@@ -60,7 +60,7 @@ func TestAssign_WithProvisioning(t *testing.T) {
 			"givenName": "ada", "familyName": "Tester", "email": "ada@example.com", "displayName": "Ada T", "userType": "Employee",
 		}
 		profile, _ := got.Value("profile").(map[string]any)
-		delete(profile, "locale") // whether users have a default locale is decided elsewhere
+		delete(profile, "locale") // the default locale is tested in package users
 		require.Empty(t, cmp.Diff(want, profile))
 		w.Expect(model.AppUserChanged{App: app, User: user, Provision: true})
 
@@ -159,22 +159,22 @@ func TestUserName_FromTemplate(t *testing.T) {
 		id := app(`{"type":"CUSTOM","template":"${fn:substringBefore(source.login, \"@\")}","suffix":".x${y}"}`)
 		require.Equal(t, "ada.x${y}", w.Assign(id, user).Text("credentials", "userName"))
 	})
-	t.Run("one that gives nothing is an error", func(t *testing.T) {
+	t.Run("a template without a result is an error", func(t *testing.T) {
 		id := app(`{"type":"CUSTOM","template":"${source.nickName}","suffix":".x"}`)
 		w.Post("/apps/"+id+"/users", `{"id":"`+user+`"}`).Fails(400, "E0000001", "userName: The field cannot be left blank")
 		w.Post("/apps/"+id+"/users", `{"id":"`+user+`","credentials":{"userName":"given"}}`).OK()
 	})
-	t.Run("without template it has to be supplied", func(t *testing.T) {
+	t.Run("without a template the user name is required", func(t *testing.T) {
 		id := app(`{"type":"NONE"}`)
 		w.Post("/apps/"+id+"/users", `{"id":"`+user+`"}`).Fails(400, "E0000001", "userName")
 		require.Equal(t, "mine",
 			w.Post("/apps/"+id+"/users", `{"id":"`+user+`","profile":{"userName":"mine"}}`).OK().Text("credentials", "userName"))
 	})
-	t.Run("two different ones are refused", func(t *testing.T) {
+	t.Run("two different user names are rejected", func(t *testing.T) {
 		w.Post("/apps/"+w.SCIMApp("y")+"/users", `{"id":"`+user+`","credentials":{"userName":"a"},"profile":{"userName":"b"}}`).
 			Fails(400, "E0000001", "profile.userName")
 	})
-	t.Run("unique where users are provisioned, in any letter case", func(t *testing.T) {
+	t.Run("unique ignoring case where users are provisioned", func(t *testing.T) {
 		id, other := w.SCIMApp("z"), w.User("bob")
 		w.Assign(id, user)
 		w.Post("/apps/"+id+"/users", `{"id":"`+other+`","credentials":{"userName":"ADA@example.com"}}`).
@@ -255,17 +255,17 @@ func TestSuppliedAttributes(t *testing.T) {
 	path := "/apps/" + app + "/users/" + user
 	w.Assign(app, user)
 
-	t.Run("lie over what the mapping gives", func(t *testing.T) {
+	t.Run("override the mapping", func(t *testing.T) {
 		require.Equal(t, "A.", w.Post(path, `{"profile":{"givenName":"A."}}`).OK().Text("profile", "givenName"))
 		w.Post("/users/"+user, `{"profile":{"firstName":"Adele","lastName":"New"}}`).OK()
 		got := w.Get(path).OK()
 		require.Equal(t, "A.", got.Text("profile", "givenName"))
-		require.Equal(t, "New", got.Text("profile", "familyName"), "what was not supplied follows the user")
+		require.Equal(t, "New", got.Text("profile", "familyName"), "other values follow the user")
 	})
-	t.Run("go back with null", func(t *testing.T) {
+	t.Run("null restores the mapped value", func(t *testing.T) {
 		require.Equal(t, "Adele", w.Post(path, `{"profile":{"givenName":null}}`).OK().Text("profile", "givenName"))
 	})
-	t.Run("do not stick when they equal the mapping", func(t *testing.T) {
+	t.Run("are not stored if they equal the mapping", func(t *testing.T) {
 		w.Post(path, `{"profile":{"givenName":"Adele"}}`).OK()
 		w.Post("/users/"+user, `{"profile":{"firstName":"Ada"}}`).OK()
 		require.Equal(t, "Ada", w.Get(path).OK().Text("profile", "givenName"))
@@ -275,11 +275,11 @@ func TestSuppliedAttributes(t *testing.T) {
 		require.Equal(t, "ada.n", got.Text("credentials", "userName"))
 		require.Equal(t, "Guest", got.Text("profile", "userType"))
 	})
-	t.Run("are refused when unknown or of another type", func(t *testing.T) {
+	t.Run("are rejected if unknown or of another type", func(t *testing.T) {
 		w.Post(path, `{"profile":{"shoeSize":"7","email":7}}`).Fails(400, "E0000001", "profile.shoeSize",
 			"profile.email: The value must be a string")
 	})
-	t.Run("may not differ while profiles are pushed", func(t *testing.T) {
+	t.Run("must not differ while profiles are pushed", func(t *testing.T) {
 		w.Connect(app, `{"update":{"profile":{"status":"ENABLED"}}}`)
 		w.Post(path, `{"profile":{"familyName":"Other"}}`).Fails(403, "E0000075", "familyName")
 		w.Post(path, `{"profile":{"familyName":"New","email":"ada@example.com"}}`).OK()
@@ -327,7 +327,7 @@ func TestListsOfAppUsers(t *testing.T) {
 			"id")
 		w.Assign(client, users[2])
 		for q, want := range map[string][]string{"u2@example": users[2:3], "zola": {}, "%C3%A9": {}} {
-			require.Equal(t, want, w.Get("/apps/"+client+"/users?q="+q).IDs(), "names of people are not looked at: %s", q)
+			require.Equal(t, want, w.Get("/apps/"+client+"/users?q="+q).IDs(), "names are not searched: %s", q)
 		}
 	})
 }
@@ -360,11 +360,11 @@ func TestAssignments_FollowUser(t *testing.T) {
 		require.Empty(t, w.Get("/apps/"+hr+"/users").IDs())
 		require.Empty(t, w.Get("/apps/"+wiki+"/users").IDs())
 		w.Post("/users/"+user+"/lifecycle/activate?sendEmail=false", nil).OK()
-		require.Empty(t, w.Get("/apps/"+hr+"/users").IDs(), "former assignments do not come back")
+		require.Empty(t, w.Get("/apps/"+hr+"/users").IDs(), "previous assignments are not restored")
 
 		back := w.Assign(hr, user)
 		require.Equal(t, "STAGED", back.Text("status"))
-		require.Equal(t, "r1", back.Text("externalId"), "the account is remembered")
+		require.Equal(t, "r1", back.Text("externalId"), "the id of the account is preserved")
 	})
 }
 

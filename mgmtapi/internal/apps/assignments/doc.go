@@ -1,11 +1,7 @@
-// Package assignments is the part of the management API that assigns users and
-// groups to applications.
+// Package assignments serves the operations that assign users and groups to applications.
 //
-// Whatever changes an assignment goes through one place, settle.go: a call, a
-// membership that comes or goes, a user that changes. It derives the app user
-// from the state at that moment, stores it, and emits what the provisioning
-// engine has to know, all in the transaction of the change.
+// Every change of an assignment goes through settle.go: a request, a changed membership, a changed user. In the transaction of the change
+// it derives the app user from the current state, stores it, and emits the events for the provisioning engine.
 //
-// The package sends nothing to targets. What the engine reads and reports back
-// is mgmtapi/internal/apps/desired.
+// The package sends nothing to targets. The engine reads the desired state from mgmtapi/internal/apps/desired and reports results there.
 package assignments

@@ -38,7 +38,7 @@ func TestAssignments_Expanded(t *testing.T) {
 		w.Get(query).Fails(400, "E0000063")
 	}
 
-	// What failed is told with the assignment.
+	// The error of a failed provisioning is embedded in the assignment.
 	scim := w.SCIMApp("S")
 	w.Connect(scim, apptest.All)
 	first, second, group := w.User("one"), w.User("two"), w.Group("g")

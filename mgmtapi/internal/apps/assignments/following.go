@@ -10,18 +10,16 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// followBatch is how many assignments one transaction brings up to date after a
-// change that concerns all of an application, so that other callers do not wait
-// for long.
+// followBatch is the number of assignments that one transaction updates after a change that affects all assignments of an application. It
+// is small so that other writers do not wait long.
 const followBatch = 100
 
-// mappingChanged has all assignments of an application follow.
+// mappingChanged requests an update of all assignments of an application.
 func (s *Slice) mappingChanged(ctx context.Context, tx *docstore.Tx, e model.MappingChanged) error {
 	return s.beginFollowing(ctx, tx, e.App, e.Removed)
 }
 
-// beginFollowing notes that all assignments of an application are to be
-// brought up to date, from the first one on. Work does it.
+// beginFollowing stores that all assignments of an application need an update, from the first one on. Work performs it.
 func (s *Slice) beginFollowing(ctx context.Context, tx *docstore.Tx, app string, removed []string) error {
 	users, err := s.AppUsers.Query(ctx, tx, docstore.Query[model.AppUser]{Where: docstore.Eq(model.AppUserByListedApp, app), Limit: 1})
 	if err != nil || len(users.Docs) == 0 {
@@ -41,8 +39,8 @@ func (s *Slice) beginFollowing(ctx context.Context, tx *docstore.Tx, app string,
 	return err
 }
 
-// Work does a bounded piece of what changes have left to do, in a transaction of
-// its own, and says whether there may be more. What is left survives a restart.
+// Work performs one batch of the pending updates, in its own transaction, and reports whether there may be more. Pending updates survive a
+// restart.
 func (s *Slice) Work(ctx context.Context) (more bool, err error) {
 	waiting, err := s.Followings.Query(ctx, s.Store.Reader(), docstore.Query[model.PendingResync]{Limit: 1})
 	if err != nil || len(waiting.Docs) == 0 {
@@ -72,13 +70,12 @@ func (s *Slice) Work(ctx context.Context) (more bool, err error) {
 	})
 }
 
-// followSome brings the assignments behind a cursor up to date and returns the
-// cursor behind them, "" at the end.
+// followSome updates the assignments after a cursor and returns the next cursor, "" at the end.
 func (s *Slice) followSome(ctx context.Context, tx *docstore.Tx, t *target, after string) (string, error) {
 	query := docstore.Query[model.AppUser]{Where: docstore.Eq(model.AppUserByListedApp, t.id), After: after, Limit: followBatch}
 	page, err := s.AppUsers.Query(ctx, tx, query)
 	if errors.Is(err, docstore.ErrBadCursor) {
-		query.After = "" // one of another version: from the first one again
+		query.After = "" // a cursor of another version: start again
 		page, err = s.AppUsers.Query(ctx, tx, query)
 	}
 	if err != nil {
@@ -106,7 +103,7 @@ func (s *Slice) followSome(ctx context.Context, tx *docstore.Tx, t *target, afte
 	return page.Next, nil
 }
 
-// groupsTested are the applications whose mappings ask for the groups of users.
+// groupsTested returns the applications whose mappings use the groups of users.
 func (s *Slice) groupsTested(ctx context.Context, q docstore.Reader) (apps []string, err error) {
 	err = model.Each(ctx, q, s.Mappings, docstore.NotNull(model.MappingByGroups), func(m docstore.Doc[model.Mapping]) error {
 		if !slices.Contains(apps, m.Value.App) {
@@ -117,8 +114,7 @@ func (s *Slice) groupsTested(ctx context.Context, q docstore.Reader) (apps []str
 	return apps, err
 }
 
-// followGroups brings the assignments of a user up to date whose mapping asks
-// for its groups.
+// followGroups updates the assignments of a user whose mapping uses the user's groups.
 func (s *Slice) followGroups(ctx context.Context, tx *docstore.Tx, userID string) error {
 	apps, err := s.groupsTested(ctx, tx)
 	for _, app := range apps {
@@ -144,8 +140,7 @@ func (s *Slice) followGroups(ctx context.Context, tx *docstore.Tx, userID string
 	return err
 }
 
-// groupChanged has all assignments follow whose mapping asks for groups: they
-// may ask for the name.
+// groupChanged requests an update of all assignments whose mapping uses groups: the mapping may use the name.
 func (s *Slice) groupChanged(ctx context.Context, tx *docstore.Tx, _ model.GroupChanged) error {
 	return s.followAllGroups(ctx, tx)
 }

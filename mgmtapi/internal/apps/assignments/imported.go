@@ -14,15 +14,15 @@ import (
 
 // Account is an account of a target that an import has found.
 type Account struct {
-	ID       string // at the target
+	ID       string // on the target
 	UserName string
-	// Profile holds what the account is to have, by the names of app attributes, and Shown what it shows.
+	// Profile is the desired profile of the account, Shown its profile on the target, both by the names of app attributes.
 	Profile, Shown map[string]any
 }
 
-// TakeOver gives a user the account, and an assignment if there is none. The values of the account replace those of the mapping for
-// attributes that the mapping does not rule over. TakeOver sends nothing to the target, and a push that is pending or has failed stays so.
-// An error for callers returns why the user cannot have the account.
+// TakeOver assigns the account to a user, and assigns the application to the user if necessary. The values of the account override those of
+// the mapping, except for attributes that are pushed by a mapping rule. TakeOver sends nothing to the target and does not change a pending
+// or failed push. A rejection is an error for clients that states why the user cannot have the account.
 func (s *Slice) TakeOver(ctx context.Context, tx *docstore.Tx, app, userID string, a Account) error {
 	t, err := s.target(ctx, tx, app)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Slice) TakeOver(ctx context.Context, tx *docstore.Tx, app, userID strin
 			c.value.SyncState, c.value.ErrorSummary = model.SyncSynchronized, ""
 		}
 	}
-	p, err := s.person(ctx, tx, t, user)
+	p, err := s.mappedUser(ctx, tx, t, user)
 	if err != nil {
 		return err
 	}
@@ -75,13 +75,13 @@ func (s *Slice) TakeOver(ctx context.Context, tx *docstore.Tx, app, userID strin
 	if a.UserName != "" && a.UserName != c.value.UserName && t.app.Credentials.Scheme.AcceptsUserName() {
 		c.value.UserName, c.value.UserNameGiven = a.UserName, a.UserName != t.userName(p)
 	}
-	c.value.Overrides = t.taken(p, group, &c.value, a.Profile)
+	c.value.Overrides = t.importedOverrides(p, group, &c.value, a.Profile)
 	problems := t.derive(p, group, false, &c.value)
 	problem, err := s.nameProblem(ctx, tx, t, &c.value)
 	if err != nil {
 		return err
 	}
-	if problem = cmp.Or(problem, inShort(problems)); problem != "" {
+	if problem = cmp.Or(problem, joinProblems(problems)); problem != "" {
 		return rest.Invalid("account", "%s", problem)
 	}
 	c.value.Blocked = false
@@ -91,12 +91,12 @@ func (s *Slice) TakeOver(ctx context.Context, tx *docstore.Tx, app, userID strin
 	if err := audit.Write(ctx, tx, s.Deps, t.entry(audit.AppUserImport, user, &c.value)); err != nil {
 		return err
 	}
-	return s.keep(ctx, tx, t, user, c)
+	return s.storeLinked(ctx, tx, t, user, c)
 }
 
-// advance records the attributes that get another value and are sent, so that the next import does not take the value that the account
-// shows of them for a change at the account.
-func (t *target) advance(before, u *model.AppUser) {
+// recordAhead records the attributes whose changed values will be sent. Until then, the next import must not treat the account's values of
+// these attributes as changes on the target.
+func (t *target) recordAhead(before, u *model.AppUser) {
 	if u.Account == nil || !u.InTarget() || !t.conn.OwesUpdates() {
 		return
 	}
@@ -115,15 +115,16 @@ func (t *target) advance(before, u *model.AppUser) {
 	u.Ahead = slices.Compact(ahead)
 }
 
-// same says whether an import has found nothing new.
+// same reports whether an import has changed nothing.
 func same(a, b *model.AppUser) bool {
 	before, after := *a, *b
 	before.LastSync = after.LastSync
 	return reflect.DeepEqual(before, after)
 }
 
-// taken are the values of an account that differ from what is derived. While profiles are pushed the mapping rules over its attributes.
-func (t *target) taken(p *person, group *model.AppGroup, u *model.AppUser, shows map[string]any) map[string]any {
+// importedOverrides returns the values of an account that differ from the derived ones. While profiles are pushed, it omits attributes with
+// a mapping rule.
+func (t *target) importedOverrides(p *mappedUser, group *model.AppGroup, u *model.AppUser, shows map[string]any) map[string]any {
 	made := t.derived(p, group, u)
 	mapping := t.mapping(p.Value.Type)
 	out := map[string]any{}
@@ -144,8 +145,8 @@ func (t *target) taken(p *person, group *model.AppGroup, u *model.AppUser, shows
 	return out
 }
 
-// keep is store for an account that has become known without the engine.
-func (s *Slice) keep(ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User], c change) error {
+// storeLinked stores an app user like store, for an account that was linked by an import and not by the engine.
+func (s *Slice) storeLinked(ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User], c change) error {
 	if err := audit.Write(ctx, tx, s.Deps, t.entries(user, c)...); err != nil {
 		return err
 	}

@@ -11,9 +11,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/apitest/apptest"
 )
 
-// TestGroupAssignment_FollowsState performs calls in random order and then
-// compares who is assigned, and how, with what the final state says: it must
-// not matter on which way the state was reached.
+// TestGroupAssignment_FollowsState performs calls in random order and compares the resulting assignments with those that follow from the
+// final state: they must not depend on the order of the calls.
 func TestGroupAssignment_FollowsState(t *testing.T) {
 	w := apptest.New(t)
 	w.Unrecorded()
@@ -30,7 +29,7 @@ func TestGroupAssignment_FollowsState(t *testing.T) {
 			users[i] = w.User(fmt.Sprintf("u%d-%d", run, i))
 			groups[i] = w.Group(fmt.Sprintf("g%d-%d", run, i))
 		}
-		// The model: what the calls made of it.
+		// The model: the state after the calls.
 		member := map[[2]int]bool{}
 		direct, active := map[int]bool{}, map[int]bool{0: true, 1: true, 2: true}
 		var assigned []int // groups by priority

@@ -8,13 +8,12 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// entry is what the log tells of an assignment.
+// entry returns the log entry for an event of an assignment.
 func (t *target) entry(event audit.Type, user docstore.Doc[model.User], u *model.AppUser) audit.Entry {
 	return audit.Entry{Type: event, Targets: []model.LogParty{audit.AppUser(u), audit.App(t.id, &t.app), audit.User(user)}}
 }
 
-// entries is what the log tells of a change of an assignment. What only moves
-// between here and the target is no change.
+// entries returns the log entries for a change of an assignment. A change of the sync state alone is not logged.
 func (t *target) entries(user docstore.Doc[model.User], c change) []audit.Entry {
 	var events []audit.Type
 	was, is := c.doc != nil && c.doc.Value.Listed(), c.value.Listed()
@@ -24,7 +23,7 @@ func (t *target) entries(user docstore.Doc[model.User], c change) []audit.Entry 
 	case was && !is:
 		events = append(events, audit.AppUserRemove)
 		if c.value.ExternalID != "" && c.value.SyncState == model.SyncDisabled {
-			events = append(events, audit.AppUserRevoke) // the account in the target stays as it is
+			events = append(events, audit.AppUserRevoke) // the account on the target stays as it is
 		}
 	case was && is:
 		before, after := &c.doc.Value, &c.value
@@ -45,7 +44,7 @@ func (t *target) entries(user docstore.Doc[model.User], c change) []audit.Entry 
 	return entries
 }
 
-// logGroup tells the log of the assignment of a group. The group may be gone.
+// logGroup logs an event of the assignment of a group. The group may be deleted.
 func (s *Slice) logGroup(ctx context.Context, tx *docstore.Tx, event audit.Type, t *target, group string) error {
 	party := model.LogParty{ID: group, Type: audit.TypeGroup}
 	doc, err := model.Optional(ctx, tx, s.Groups, group)

@@ -7,17 +7,17 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// memberBatch is how many members of a group are read at once.
+// memberBatch is the number of members of a group per query.
 const memberBatch = 500
 
-// regroupMembers is regroup for all members of a group that is assigned. A group may have very many of them, so what is the same for all
-// is found out once, and the rest is read in batches.
+// regroupMembers performs regroup for all members of an assigned group. Groups can be very large, so it reads shared documents once and the
+// members in batches.
 func (s *Slice) regroupMembers(ctx context.Context, tx *docstore.Tx, t *target, group string) error {
 	assigned, err := s.AppGroups.Query(ctx, tx, docstore.Query[model.AppGroup]{Where: docstore.Eq(model.AppGroupByApp, t.id), Limit: 2})
 	if err != nil {
 		return err
 	}
-	var only *model.AppGroup // the group, when no other one can be in its way
+	var only *model.AppGroup // the group, if it is the only assigned one
 	if len(assigned.Docs) == 1 {
 		only = &assigned.Docs[0].Value
 	}
@@ -70,7 +70,7 @@ func (s *Slice) regroupSome(
 				return err
 			}
 		}
-		if err := s.settle(ctx, tx, t, user, group, c); err != nil {
+		if err := s.applyGroup(ctx, tx, t, user, group, c); err != nil {
 			return err
 		}
 	}

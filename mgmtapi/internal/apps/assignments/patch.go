@@ -14,7 +14,7 @@ import (
 
 // operation is an operation of JSON Patch (RFC 6902).
 type operation struct {
-	Op    string `json:"op" required:"true" enum:"add,remove,replace" doc:"What to do. The priority cannot be removed."`
+	Op    string `json:"op" required:"true" enum:"add,remove,replace" doc:"Operation. The priority cannot be removed."`
 	Path  string `json:"path" required:"true" doc:"/priority, /profile, or an attribute below /profile."`
 	Value any    `json:"value" doc:"The new value."`
 }
@@ -48,7 +48,7 @@ func (s *Slice) patchGroup(ctx context.Context, req *patchGroupRequest) (AppGrou
 	return renderGroup(ctx, written), nil
 }
 
-// apply changes what is written of an assignment, or records what is wrong with the operation.
+// apply applies the operation to the members of an assignment, or records the error in the operation.
 func (o operation) apply(to *putGroupBody, at string, causes *rest.Causes) {
 	attribute, below := strings.CutPrefix(o.Path, "/profile/")
 	switch {
@@ -70,11 +70,11 @@ func (o operation) apply(to *putGroupBody, at string, causes *rest.Causes) {
 	case below:
 		o.applyBelow(to, strings.NewReplacer("~1", "/", "~0", "~").Replace(attribute), at, causes)
 	default:
-		causes.Add(at+".path", "The path %q cannot be changed by the operation %s", o.Path, o.Op)
+		causes.Add(at+".path", "The path %q does not support the operation %s", o.Path, o.Op)
 	}
 }
 
-// applyBelow changes one attribute. Only "add" makes one that there is not.
+// applyBelow changes one attribute of the profile. Only "add" can create an attribute.
 func (o operation) applyBelow(to *putGroupBody, attribute, at string, causes *rest.Causes) {
 	if _, there := to.Profile[attribute]; !there && o.Op != "add" {
 		causes.Add(at+".path", "The profile has no attribute %q", attribute)

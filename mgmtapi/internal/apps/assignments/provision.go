@@ -8,9 +8,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Provision has assigned users that were never meant for the target, because
-// Create Users was off when they were assigned, provisioned; failed ones are
-// tried again. Without users it takes all that are assigned.
+// Provision provisions users that were assigned while Create Users was off, and retries failed ones. Without users it applies to all
+// assigned users of the application.
 func (s *Slice) Provision(ctx context.Context, app string, users []string) error {
 	return s.Update(ctx, func(tx *docstore.Tx) error {
 		t, err := s.target(ctx, tx, app)
@@ -41,7 +40,7 @@ func (s *Slice) Provision(ctx context.Context, app string, users []string) error
 	})
 }
 
-// provision stages one assignment and brings it up to date with its user.
+// provision stages one assignment and updates it from its user.
 func (s *Slice) provision(ctx context.Context, tx *docstore.Tx, t *target, doc docstore.Doc[model.AppUser]) error {
 	user, err := s.Users.Get(ctx, tx, doc.Value.UserID)
 	if err != nil {
@@ -49,7 +48,7 @@ func (s *Slice) provision(ctx context.Context, tx *docstore.Tx, t *target, doc d
 	}
 	if !doc.Value.Provisioned() {
 		doc.Value.Enter(model.AppUserStaged, s.Now())
-		doc.Value.SyncState = model.SyncDisabled // follow moves on when the user can be provisioned
+		doc.Value.SyncState = model.SyncDisabled // follow changes the state if the user can be provisioned
 	}
 	return s.follow(ctx, tx, t, user, doc)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// react adds the reactions of the slice to the feed.
+// react registers the event handlers of the slice.
 func (s *Slice) react() {
 	model.On(s.Feed, s.userChanged)
 	model.On(s.Feed, s.userActivated)
@@ -22,11 +22,10 @@ func (s *Slice) react() {
 	model.On(s.Feed, s.groupChanged)
 }
 
-// userChanged brings every assignment of the user up to date. A user that was
-// deactivated loses all of them.
+// userChanged updates every assignment of the user. It removes all assignments of a deactivated user.
 func (s *Slice) userChanged(ctx context.Context, tx *docstore.Tx, e model.UserChanged) error {
 	if e.New {
-		return nil // nothing is assigned yet
+		return nil // a new user has no assignments
 	}
 	user, err := s.Users.Get(ctx, tx, e.ID)
 	if err != nil {
@@ -44,9 +43,8 @@ func (s *Slice) userChanged(ctx context.Context, tx *docstore.Tx, e model.UserCh
 	})
 }
 
-// follow brings one assignment up to date with its user. The event is emitted
-// even when nothing is stored: that the user was suspended, for example,
-// changes what may be sent to the target.
+// follow updates one assignment from its user. It emits the event even if the stored assignment is unchanged: a suspension of the user, for
+// example, changes what may be sent to the target.
 func (s *Slice) follow(ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User],
 	doc docstore.Doc[model.AppUser]) error {
 	u, err := s.followed(ctx, tx, t, user, doc)
@@ -57,8 +55,7 @@ func (s *Slice) follow(ctx context.Context, tx *docstore.Tx, t *target, user doc
 	return err
 }
 
-// followed is an assignment as it follows from its user now, nil when the group
-// that it came from is not assigned any more.
+// followed returns an assignment updated from its user, nil if the group that it comes from is no longer assigned.
 func (s *Slice) followed(ctx context.Context, q docstore.Reader, t *target, user docstore.Doc[model.User],
 	doc docstore.Doc[model.AppUser]) (*model.AppUser, error) {
 	u := doc.Value
@@ -70,7 +67,7 @@ func (s *Slice) followed(ctx context.Context, q docstore.Reader, t *target, user
 		}
 		group = &found.Value
 	}
-	p, err := s.person(ctx, q, t, user)
+	p, err := s.mappedUser(ctx, q, t, user)
 	if err != nil {
 		return nil, err
 	}
@@ -80,31 +77,30 @@ func (s *Slice) followed(ctx context.Context, q docstore.Reader, t *target, user
 		return nil, err
 	}
 	if problem != "" && u.UserName != doc.Value.UserName && !u.Blocked {
-		u.UserName = doc.Value.UserName // better the old name than one that cannot be used
+		u.UserName = doc.Value.UserName // keep the previous name if the new one is not usable
 		if problem, err = s.nameProblem(ctx, q, t, &u); err != nil {
 			return nil, err
 		}
 	}
-	problem = cmp.Or(problem, inShort(problems))
-	t.judge(&u, problem, differs(&doc.Value, &u))
+	problem = cmp.Or(problem, joinProblems(problems))
+	t.updateSyncState(&u, problem, differs(&doc.Value, &u))
 	if u.Status == model.AppUserStaged && u.SyncState == model.SyncDisabled && user.Value.Status != model.UserStaged {
-		u.SyncState = model.SyncOutOfSync // the user was activated: what waited for that is due
+		u.SyncState = model.SyncOutOfSync // the user was activated: the push is pending
 	}
 	return &u, nil
 }
 
-// userActivated derives the assignments that the user's groups give.
+// userActivated derives the assignments that come from the user's groups.
 func (s *Slice) userActivated(ctx context.Context, tx *docstore.Tx, e model.UserActivated) error {
 	if e.New {
-		return nil // each of its memberships has done so
+		return nil // membershipChanged has done it for each membership
 	}
 	return model.Each(ctx, tx, s.Memberships, docstore.Eq(model.MembershipByUser, e.ID), func(m docstore.Doc[model.Membership]) error {
 		return s.regroupIn(ctx, tx, m.Value.Group, e.ID)
 	})
 }
 
-// userDeleted forgets the user. A tombstone whose account is yet to be
-// deactivated stays until that is done.
+// userDeleted deletes the user's assignments, except tombstones whose account still has to be deactivated.
 func (s *Slice) userDeleted(ctx context.Context, tx *docstore.Tx, e model.UserDeleted) error {
 	return model.Each(ctx, tx, s.AppUsers, docstore.Eq(model.AppUserByUser, e.ID), func(doc docstore.Doc[model.AppUser]) error {
 		if doc.Value.Pending() {
@@ -114,8 +110,7 @@ func (s *Slice) userDeleted(ctx context.Context, tx *docstore.Tx, e model.UserDe
 	})
 }
 
-// membershipChanged derives the user's assignments to the applications of the
-// group.
+// membershipChanged derives the user's assignments to the applications of the group.
 func (s *Slice) membershipChanged(ctx context.Context, tx *docstore.Tx, e model.MembershipChanged) error {
 	if err := s.regroupIn(ctx, tx, e.Group, e.User); err != nil {
 		return err
@@ -123,8 +118,7 @@ func (s *Slice) membershipChanged(ctx context.Context, tx *docstore.Tx, e model.
 	return s.followGroups(ctx, tx, e.User)
 }
 
-// regroupIn derives the assignments of a user to every application that the
-// group is assigned to.
+// regroupIn derives the user's assignment to each application that the group is assigned to.
 func (s *Slice) regroupIn(ctx context.Context, tx *docstore.Tx, group, user string) error {
 	return model.Each(ctx, tx, s.AppGroups, docstore.Eq(model.AppGroupByGroup, group), func(g docstore.Doc[model.AppGroup]) error {
 		t, err := s.target(ctx, tx, g.Value.AppID)
@@ -135,7 +129,7 @@ func (s *Slice) regroupIn(ctx context.Context, tx *docstore.Tx, group, user stri
 	})
 }
 
-// groupDeleted ends the assignments of the group.
+// groupDeleted deletes the assignments of the group.
 func (s *Slice) groupDeleted(ctx context.Context, tx *docstore.Tx, e model.GroupDeleted) error {
 	err := model.Each(ctx, tx, s.AppGroups, docstore.Eq(model.AppGroupByGroup, e.ID), func(g docstore.Doc[model.AppGroup]) error {
 		return s.endGroup(ctx, tx, g.Value.AppID, e.ID)
@@ -146,8 +140,7 @@ func (s *Slice) groupDeleted(ctx context.Context, tx *docstore.Tx, e model.Group
 	return s.followAllGroups(ctx, tx)
 }
 
-// endGroup ends the assignment of a group: the users that were assigned
-// through it get their assignment from another group, or lose it.
+// endGroup deletes the assignment of a group. The users that were assigned through it get an assignment from another group, or none.
 func (s *Slice) endGroup(ctx context.Context, tx *docstore.Tx, app, group string) error {
 	if err := s.AppGroups.Delete(ctx, tx, model.AppGroupID(app, group)); err != nil {
 		return err
@@ -166,14 +159,13 @@ func (s *Slice) endGroup(ctx context.Context, tx *docstore.Tx, app, group string
 		func(u docstore.Doc[model.AppUser]) error {
 			err := s.regroup(ctx, tx, t, u.Value.UserID)
 			if errors.Is(err, docstore.ErrNotFound) {
-				return nil // the user is gone, and its assignments with it
+				return nil // the user and its assignments were deleted
 			}
 			return err
 		})
 }
 
-// appChanged forgets the assignments of a deleted application. Nothing is sent
-// to the target, so that no tombstones are needed.
+// appChanged deletes the assignments of a deleted application. It needs no tombstones, because nothing is sent to the target.
 func (s *Slice) appChanged(ctx context.Context, tx *docstore.Tx, e model.AppChanged) error {
 	if !e.Deleted {
 		return nil

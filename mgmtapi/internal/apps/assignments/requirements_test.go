@@ -46,7 +46,7 @@ func TestAppUser_ValuesOfMappings(t *testing.T) {
 			w.Connect(app, c.capabilities)
 			path := "/apps/" + app + "/users"
 			assign, update := w.Post(path, `{"id":"`+one+`","profile":{"givenName":"Other","userType":"Guest"}}`), w.Assign(app, two)
-			require.Equal(t, "bob", update.Text("profile", "givenName"), "what the mapping gives")
+			require.Equal(t, "bob", update.Text("profile", "givenName"), "values of the mapping")
 			update = w.Post(path+"/"+two, `{"profile":{"givenName":"Other"}}`)
 			if c.refused {
 				assign.Fails(403, "E0000075", "givenName")
@@ -55,7 +55,7 @@ func TestAppUser_ValuesOfMappings(t *testing.T) {
 				w.Post(path+"/"+two, `{"profile":{"givenName":"bob"}}`).OK()
 				return
 			}
-			require.Equal(t, "Other", assign.OK().Text("profile", "givenName"), "supplied values come after the mapping")
+			require.Equal(t, "Other", assign.OK().Text("profile", "givenName"), "supplied values override the mapping")
 			require.Equal(t, "Other", update.OK().Text("profile", "givenName"))
 		})
 	}
@@ -75,7 +75,7 @@ func TestAppUser_UpdatesAndRemoval(t *testing.T) {
 		require.JSONEq(t, `{}`, string(w.Delete(path+query).OK().Body))
 		w.Get(path).Fails(404, "E0000007")
 		again := w.Assign(app, user)
-		require.Equal(t, "ada@example.com", again.Text("credentials", "userName"), "what was supplied is lost")
+		require.Equal(t, "ada@example.com", again.Text("credentials", "userName"), "supplied values are removed")
 		require.Empty(t, again.Text("profile", "userType"))
 	}
 

@@ -15,24 +15,22 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// target is what governs all assignments of one application.
+// target holds the documents that apply to all assignments of one application.
 type target struct {
 	id     string
 	app    model.App
-	conn   *model.Connection // nil when there never was one
+	conn   *model.Connection // nil if there never was one
 	org    string
 	schema model.AppSchema
-	// stored are the mappings to the application by user type, mappings what
-	// became of them so far.
+	// stored holds the mappings to the application by user type, mappings those that are compiled already.
 	stored   map[string]*model.Mapping
 	mappings map[string]*appprofile.Mapping
 	programs *appprofile.Programs
-	// removed are attributes whose values are on their way out.
+	// removed lists attributes whose removal from stored assignments is pending.
 	removed []string
 }
 
-// target reads what governs the assignments of an application. It returns nil
-// when there is no such application.
+// target reads the target of an application. It returns nil if the application does not exist.
 func (s *Slice) target(ctx context.Context, q docstore.Reader, app string) (*target, error) {
 	doc, err := model.Optional(ctx, q, s.Apps, app)
 	if err != nil || doc == nil {
@@ -70,10 +68,10 @@ func (s *Slice) target(ctx context.Context, q docstore.Reader, app string) (*tar
 	})
 }
 
-// provisions says whether app users have a profile.
+// provisions reports whether app users have a profile.
 func (t *target) provisions() bool { return t.app.Provisions(t.conn) }
 
-// property is an attribute that app users can have, the user name left out.
+// property returns an attribute that app users can have, other than the user name.
 func (t *target) property(name string) (model.Property, bool) {
 	if name == model.AppUserName {
 		return model.Property{}, false
@@ -81,7 +79,7 @@ func (t *target) property(name string) (model.Property, bool) {
 	return t.schema.Property(name, t.provisions())
 }
 
-// mapping is the mapping for users of a type.
+// mapping returns the mapping for users of a type.
 func (t *target) mapping(userType string) *appprofile.Mapping {
 	if t.mappings[userType] == nil {
 		rules := appprofile.Rules(&t.app, t.conn, t.stored[userType])
@@ -90,15 +88,15 @@ func (t *target) mapping(userType string) *appprofile.Mapping {
 	return t.mappings[userType]
 }
 
-// person is a user as the mapping sees it.
-type person struct {
+// mappedUser is a user with the values that mapping expressions can use.
+type mappedUser struct {
 	docstore.Doc[model.User]
 	values appprofile.Values
 }
 
-// person prepares a user for the mapping.
-func (s *Slice) person(ctx context.Context, q docstore.Reader, t *target, user docstore.Doc[model.User]) (*person, error) {
-	p := &person{Doc: user, values: appprofile.Values{Source: user.Value.Profile, AppID: t.id, App: &t.app, Org: t.org}}
+// mappedUser returns a user with the values for the mapping. It reads the groups only if a rule uses them.
+func (s *Slice) mappedUser(ctx context.Context, q docstore.Reader, t *target, user docstore.Doc[model.User]) (*mappedUser, error) {
+	p := &mappedUser{Doc: user, values: appprofile.Values{Source: user.Value.Profile, AppID: t.id, App: &t.app, Org: t.org}}
 	m := t.stored[user.Value.Type]
 	if (m == nil || !m.TestsGroups) && !appprofile.TestsGroups(t.app.Credentials.UserNameTemplate.Template) {
 		return p, nil
@@ -118,23 +116,23 @@ func (s *Slice) person(ctx context.Context, q docstore.Reader, t *target, user d
 	return p, err
 }
 
-// layers are what the profile of an assignment is made of, the last one on top.
+// layers are the sources of an assignment's profile. The values of group override those of Outcome.
 type layers struct {
 	appprofile.Outcome
-	group map[string]any // what the assigned group gives
+	group map[string]any // values of the assigned group
 }
 
-// derived is what follows from the user and, for scope GROUP, from the assigned group. u is the assignment so far.
-func (t *target) derived(p *person, group *model.AppGroup, u *model.AppUser) layers {
+// derived returns the values derived from the user and, for scope GROUP, from the assigned group. u is the assignment so far.
+func (t *target) derived(p *mappedUser, group *model.AppGroup, u *model.AppUser) layers {
 	l := layers{Outcome: t.mapping(p.Value.Type).Apply(&p.values, u.Fresh, u.Profile, u.Kept)}
 	if group != nil && u.Scope == model.ScopeGroup {
-		l.group = t.there(group.Profile)
+		l.group = t.definedOnly(group.Profile)
 	}
 	return l
 }
 
-// there leaves out the attributes that app users cannot have any more.
-func (t *target) there(profile map[string]any) map[string]any {
+// definedOnly omits the attributes that app users can no longer have.
+func (t *target) definedOnly(profile map[string]any) map[string]any {
 	var out map[string]any
 	for name, value := range profile {
 		if _, ok := t.property(name); ok && !slices.Contains(t.removed, name) {
@@ -147,9 +145,8 @@ func (t *target) there(profile map[string]any) map[string]any {
 	return out
 }
 
-// userName is what the mapping gives for a user, by default that of the
-// template; "" for nothing.
-func (t *target) userName(p *person) string {
+// userName returns the user name that the mapping rule gives for a user, by default that of the template; "" if there is none.
+func (t *target) userName(p *mappedUser) string {
 	if !t.app.Credentials.Scheme.AcceptsUserName() {
 		return ""
 	}
@@ -168,14 +165,13 @@ func (t *target) userName(p *person) string {
 	return t.programs.UserName(names, &p.values)
 }
 
-// assignable says whether a user can have assignments that come from groups.
+// assignable reports whether a user can have assignments that come from groups.
 func assignable(user *model.User) bool {
 	return user.Status != model.UserStaged && user.Status != model.UserDeprovisioned
 }
 
-// effectiveGroup returns the assigned group that an assignment of scope GROUP
-// comes from: of those that the user is in, the one with the lowest priority
-// number. It returns nil when there is none or the user cannot have one yet.
+// effectiveGroup returns the assigned group that an assignment of scope GROUP comes from: of the user's assigned groups, the one with the
+// lowest priority number. It returns nil if there is none, or if the user cannot have assignments from groups.
 func (s *Slice) effectiveGroup(ctx context.Context, q docstore.Reader, app string, user docstore.Doc[model.User]) (*model.AppGroup, error) {
 	if !assignable(&user.Value) {
 		return nil, nil
@@ -201,13 +197,13 @@ func (s *Slice) effectiveGroup(ctx context.Context, q docstore.Reader, app strin
 	return best, nil
 }
 
-// change is an app user on its way from what is stored to what will be.
+// change is a stored app user and its new value.
 type change struct {
-	doc   *docstore.Doc[model.AppUser] // nil when there is no document yet
+	doc   *docstore.Doc[model.AppUser] // nil if nothing is stored
 	value model.AppUser
 }
 
-// load reads the assignment of a user, tombstones too.
+// load reads the assignment of a user, including tombstones.
 func (s *Slice) load(ctx context.Context, q docstore.Reader, app, user string) (change, error) {
 	doc, err := model.Optional(ctx, q, s.AppUsers, model.AppUserID(app, user))
 	if err != nil || doc == nil {
@@ -216,16 +212,14 @@ func (s *Slice) load(ctx context.Context, q docstore.Reader, app, user string) (
 	return change{doc: doc, value: doc.Value}, nil
 }
 
-// noAppUser is what stands for an assignment that is not there.
+// noAppUser returns the value that represents a missing assignment.
 func noAppUser(app, user string) model.AppUser {
 	return model.AppUser{AppID: app, UserID: user, Status: model.AppUserDeprovisioned}
 }
 
-// begin turns a tombstone, or nothing, into a new assignment. Only the id that
-// the account had in the target is kept.
+// begin creates a new assignment in place of a tombstone or a missing one. It preserves only the id of the account on the target.
 func (s *Slice) begin(tx *docstore.Tx, t *target, user docstore.Doc[model.User], c *change) {
-	// What the account may still show is not forgotten: what there is no value
-	// for any more is to be cleared.
+	// The account may still have the previous values: attributes that have none now are cleared.
 	cleared := slices.Concat(c.value.Cleared, slices.Collect(maps.Keys(c.value.Profile)))
 	c.value = model.AppUser{
 		AppID: t.id, UserID: user.ID, Scope: model.ScopeUser, ExternalID: c.value.ExternalID, Status: c.value.Status, Cleared: cleared,
@@ -243,18 +237,16 @@ func (s *Slice) begin(tx *docstore.Tx, t *target, user docstore.Doc[model.User],
 	c.value.SyncState = model.SyncDisabled
 }
 
-// derive brings what follows from other documents up to date: profile, search
-// texts, and the user name when it follows the template. A user name that
-// exists is only replaced when rename is set. It returns what is wrong with the
-// profile by attribute, nil for nothing.
-func (t *target) derive(p *person, group *model.AppGroup, rename bool, u *model.AppUser) map[string]string {
+// derive updates the values that follow from other documents: profile, search strings, and the user name if it follows the template. It
+// replaces an existing user name only if rename is set. It returns the errors in the profile by attribute, nil if there are none.
+func (t *target) derive(p *mappedUser, group *model.AppGroup, rename bool, u *model.AppUser) map[string]string {
 	u.Group = ""
 	if u.Scope == model.ScopeGroup {
 		u.Group = group.GroupID
 	}
 	made := t.derived(p, group, u)
 	before := u.Profile
-	u.Overrides = t.there(u.Overrides)
+	u.Overrides = t.definedOnly(u.Overrides)
 	u.Profile = appprofile.Overlay(made.Profile, made.group, u.Overrides)
 	u.Kept, u.Fresh = made.Kept, false
 	u.Cleared = cleared(u.Cleared, before, u.Profile)
@@ -288,7 +280,7 @@ func (t *target) derive(p *person, group *model.AppGroup, rename bool, u *model.
 	return problems
 }
 
-// cleared are the attributes that had a value once and have none now.
+// cleared returns the attributes that had a value once and have none now.
 func cleared(so []string, before, after map[string]any) []string {
 	names := slices.Concat(so, slices.Collect(maps.Keys(before)))
 	names = slices.DeleteFunc(names, func(name string) bool { _, has := after[name]; return has })
@@ -299,8 +291,7 @@ func cleared(so []string, before, after map[string]any) []string {
 	return names
 }
 
-// renames reports whether user names of users of a type follow later changes of
-// the user.
+// renames reports whether the user names of users of a type follow later changes of the user.
 func (t *target) renames(userType string) bool {
 	if m := t.stored[userType]; m != nil {
 		if rule, changed := m.Rules[model.AppUserName]; changed {
@@ -310,8 +301,7 @@ func (t *target) renames(userType string) bool {
 	return t.app.RenamesUsers()
 }
 
-// nameTaken says whether another app user of the application has the user name
-// where that is not allowed.
+// nameTaken reports whether another app user of the application has the user name and user names must be unique.
 func (s *Slice) nameTaken(ctx context.Context, q docstore.Reader, u *model.AppUser) (bool, error) {
 	if !u.UniqueUserName || u.UserName == "" {
 		return false, nil
@@ -325,17 +315,15 @@ func (s *Slice) nameTaken(ctx context.Context, q docstore.Reader, u *model.AppUs
 	return len(page.Docs) > 0 && page.Docs[0].Value.UserID != u.UserID, nil
 }
 
-// touch moves the sync state of an app user whose wanted state may have
-// changed. What failed for good is tried again with it.
-func (t *target) touch(u *model.AppUser) {
+// markOutOfSync sets the sync state of an app user whose desired state may have changed. A permanent failure is retried then.
+func (t *target) markOutOfSync(u *model.AppUser) {
 	if u.Status == model.AppUserStaged && u.SyncState == model.SyncError || u.InTarget() && t.conn.Updates() {
 		u.SyncState, u.ErrorSummary = model.SyncOutOfSync, ""
 	}
 }
 
-// judge moves the sync state of an app user after it was derived. problem says
-// why it must not be provisioned, "" that it may be.
-func (t *target) judge(u *model.AppUser, problem string, changed bool) {
+// updateSyncState sets the sync state of an app user after it was derived. problem is the reason why it must not be provisioned, or "".
+func (t *target) updateSyncState(u *model.AppUser, problem string, changed bool) {
 	if problem != "" {
 		u.Blocked, u.SyncState, u.ErrorSummary = true, model.SyncError, problem
 		return
@@ -350,12 +338,12 @@ func (t *target) judge(u *model.AppUser, problem string, changed bool) {
 		}
 	}
 	if changed || u.SyncState == model.SyncError {
-		t.touch(u)
+		t.markOutOfSync(u)
 	}
 }
 
-// store writes the app user, tells the log and emits the event. The engine is
-// concerned when it looked after the app user before or does so now.
+// store stores the app user, logs the change and emits the event. The event has Provision set if the engine provisioned the app user before
+// or does so now.
 func (s *Slice) store(
 	ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User], c change,
 ) (doc docstore.Doc[model.AppUser], err error) {
@@ -364,7 +352,7 @@ func (s *Slice) store(
 	}
 	concerned := c.value.Provisioned()
 	if c.doc != nil {
-		t.advance(&c.doc.Value, &c.value)
+		t.recordAhead(&c.doc.Value, &c.value)
 		concerned = concerned || c.doc.Value.Provisioned() || !c.doc.Value.Listed()
 	}
 	if doc, err = s.put(ctx, tx, c); err != nil {
@@ -375,12 +363,11 @@ func (s *Slice) store(
 	})
 }
 
-// put writes the app user.
+// put stores the app user.
 func (s *Slice) put(ctx context.Context, tx *docstore.Tx, c change) (docstore.Doc[model.AppUser], error) {
 	id := model.AppUserID(c.value.AppID, c.value.UserID)
 	if c.doc != nil && !c.doc.Value.Listed() && c.value.Listed() {
-		// A new assignment in place of a tombstone has its own time of
-		// creation and comes last in lists.
+		// A new assignment in place of a tombstone gets its own time of creation and comes last in lists.
 		if err := s.AppUsers.Delete(ctx, tx, id); err != nil {
 			return *c.doc, err
 		}
@@ -392,9 +379,8 @@ func (s *Slice) put(ctx context.Context, tx *docstore.Tx, c change) (docstore.Do
 	return s.AppUsers.Update(ctx, tx, id, c.doc.Rev, c.value)
 }
 
-// remove ends an assignment. What the target may know of becomes a tombstone,
-// so that the engine can deactivate the account and a later assignment finds
-// it again; everything else is deleted.
+// remove ends an assignment. An assignment that may have an account becomes a tombstone, so that the engine can deactivate the account and
+// a later assignment finds it again. Others are deleted.
 func (s *Slice) remove(
 	ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User], doc docstore.Doc[model.AppUser],
 ) error {
@@ -419,8 +405,7 @@ func (s *Slice) remove(
 	return err
 }
 
-// regroup brings the group-derived assignment of a user to what the groups of
-// the application say. An assignment made for the user is not touched.
+// regroup updates a user's assignment from the assigned groups of the user. It does not change an assignment of scope USER.
 func (s *Slice) regroup(ctx context.Context, tx *docstore.Tx, t *target, userID string) error {
 	c, err := s.load(ctx, tx, t.id, userID)
 	if err != nil || c.value.Listed() && c.value.Scope == model.ScopeUser {
@@ -434,11 +419,11 @@ func (s *Slice) regroup(ctx context.Context, tx *docstore.Tx, t *target, userID 
 	if err != nil {
 		return err
 	}
-	return s.settle(ctx, tx, t, user, group, c)
+	return s.applyGroup(ctx, tx, t, user, group, c)
 }
 
-// settle makes the assignment of a user, which is not one made for the user, one that comes from the group; it ends without a group.
-func (s *Slice) settle(
+// applyGroup derives a user's assignment, which must not have scope USER, from the group; without a group it ends the assignment.
+func (s *Slice) applyGroup(
 	ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User], group *model.AppGroup, c change,
 ) error {
 	if group == nil {
@@ -450,7 +435,7 @@ func (s *Slice) settle(
 	return s.followGroup(ctx, tx, t, user, group, c)
 }
 
-// followGroup makes the assignment of a user one that comes from the group.
+// followGroup changes a user's assignment to scope GROUP and derives it from the group.
 func (s *Slice) followGroup(
 	ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User], group *model.AppGroup, c change,
 ) error {
@@ -460,7 +445,7 @@ func (s *Slice) followGroup(
 	}
 	c.value.Scope = model.ScopeGroup
 	before := c.value
-	p, err := s.person(ctx, tx, t, user)
+	p, err := s.mappedUser(ctx, tx, t, user)
 	if err != nil {
 		return err
 	}
@@ -468,19 +453,18 @@ func (s *Slice) followGroup(
 	if !begun && !differs(&before, &c.value) && c.doc.Value.Scope == model.ScopeGroup {
 		return nil
 	}
-	// Nobody waits for an answer about this user: a user name that cannot be
-	// used becomes the error of the app user instead of refusing the change of
-	// a group.
+	// No client waits for a response about this user: an unusable user name becomes the error of the app user and does not reject the change
+	// of the group.
 	problem, err := s.nameProblem(ctx, tx, t, &c.value)
 	if err != nil {
 		return err
 	}
-	t.judge(&c.value, cmp.Or(problem, inShort(problems)), true)
+	t.updateSyncState(&c.value, cmp.Or(problem, joinProblems(problems)), true)
 	_, err = s.store(ctx, tx, t, user, c)
 	return err
 }
 
-// nameProblem says why an app user cannot be provisioned under its user name.
+// nameProblem returns why an app user cannot be provisioned with its user name, or "".
 func (s *Slice) nameProblem(ctx context.Context, q docstore.Reader, t *target, u *model.AppUser) (string, error) {
 	if u.UserName == "" {
 		if t.app.Credentials.Scheme.AcceptsUserName() {
@@ -495,19 +479,18 @@ func (s *Slice) nameProblem(ctx context.Context, q docstore.Reader, t *target, u
 	return "", err
 }
 
-// differs says whether two versions of an app user look different to the
-// application or to callers.
+// differs reports whether two versions of an app user differ in what the application or API clients can see.
 func differs(a, b *model.AppUser) bool {
 	return a.Group != b.Group || a.Scope != b.Scope || a.UserName != b.UserName || !sameProfile(a.Profile, b.Profile)
 }
 
-// sameProfile says whether two profiles have the same values.
+// sameProfile reports whether two profiles have the same values.
 func sameProfile(a, b map[string]any) bool {
 	return maps.EqualFunc(a, b, func(x, y any) bool { return reflect.DeepEqual(x, y) })
 }
 
-// inShort tells what is wrong with a profile in one line, "" for nothing.
-func inShort(problems map[string]string) string {
+// joinProblems returns the errors in a profile in one line, or "".
+func joinProblems(problems map[string]string) string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(problems)) {
 		lines = append(lines, name+": "+problems[name])

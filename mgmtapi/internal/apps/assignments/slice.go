@@ -14,25 +14,24 @@ import (
 
 // Options configure the slice.
 type Options struct {
-	// Secrets seals the passwords of app users.
+	// Secrets encrypts the passwords of app users.
 	Secrets seal.Secrets
-	// Outbox takes messages. Defaults to none.
+	// Outbox receives messages. Default: none.
 	Outbox *outbox.Box
-	// User shows a user, as a read of it does.
+	// User returns a user as the operation that reads it does.
 	User func(ctx context.Context, q docstore.Reader, id string) (any, error)
-	// Syncing reports whether an assignment is being provisioned at the moment. Defaults to what is stored.
+	// Syncing reports whether an assignment is being provisioned now. Default: the stored state.
 	Syncing func(ctx context.Context, u *model.AppUser) bool
 }
 
-// Slice serves the operations on the users and groups of applications, and
-// reacts to what happens to users, groups, memberships and applications.
+// Slice serves the operations on the users and groups of applications, and handles events of users, groups, memberships and applications.
 type Slice struct {
 	model.Deps
 	Options
 	programs appprofile.Programs
 }
 
-// New returns the slice and adds its reactions to the feed.
+// New returns the slice and registers its event handlers.
 func New(d model.Deps, o Options) *Slice {
 	s := &Slice{Deps: d, Options: o}
 	s.react()
@@ -101,7 +100,7 @@ func (s *Slice) Routes() []rest.Route {
 	}
 }
 
-// findApp reads an application, or answers that there is none.
+// findApp reads an application, or returns a 404 error.
 func (s *Slice) findApp(ctx context.Context, q docstore.Reader, id string) (docstore.Doc[model.App], error) {
 	doc, err := s.Apps.Get(ctx, q, id)
 	return doc, rest.Missing(err, "AppInstance", id)

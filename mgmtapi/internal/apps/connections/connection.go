@@ -18,7 +18,7 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// The states of a connection as callers see them.
+// The states of a connection in the API.
 const (
 	enabled  = "ENABLED"
 	disabled = "DISABLED"
@@ -29,19 +29,18 @@ const (
 	oauthScheme = "OAUTH2"
 )
 
-// Connection is a provisioning connection as callers see it. The token never
-// comes out.
+// Connection is a provisioning connection in the API. It never contains the token.
 type Connection struct {
-	AuthScheme string `json:"authScheme" readOnly:"true" enum:"TOKEN,OAUTH2,UNKNOWN" doc:"Kind of credentials. UNKNOWN: none are possible."`
+	AuthScheme string `json:"authScheme" readOnly:"true" enum:"TOKEN,OAUTH2,UNKNOWN" doc:"Kind of credentials. UNKNOWN: not supported."`
 
-	Status string `json:"status" readOnly:"true" enum:"ENABLED,DISABLED,UNKNOWN" doc:"Status. UNKNOWN: a connection is not possible."`
+	Status string `json:"status" readOnly:"true" enum:"ENABLED,DISABLED,UNKNOWN" doc:"Status. UNKNOWN: connections are not supported."`
 
-	BaseURL string            `json:"baseUrl,omitempty" doc:"Address below which the SCIM endpoints are."`
-	Profile ConnectionProfile `json:"profile" doc:"Kind of credentials."`
+	BaseURL string            `json:"baseUrl,omitempty" doc:"Base URL of the SCIM endpoints."`
+	Profile ConnectionProfile `json:"profile" doc:"Credentials and options."`
 	Links   rest.Links        `json:"_links,omitempty" readOnly:"true" doc:"Links."`
 }
 
-// ConnectionProfile says how a connection authenticates and finds users.
+// ConnectionProfile holds the credentials of a connection and the options of its SCIM requests.
 type ConnectionProfile struct {
 	AuthScheme   string `json:"authScheme,omitempty" empty:"absent"`
 	Token        string `json:"token,omitempty" empty:"absent" writeOnly:"true" max:"8192"`
@@ -49,7 +48,7 @@ type ConnectionProfile struct {
 	ClientSecret string `json:"clientSecret,omitempty" empty:"absent" writeOnly:"true" max:"8192"`
 	TokenURL     string `json:"tokenUrl,omitempty" empty:"absent" max:"2048"`
 
-	Scope string `json:"scope,omitempty" empty:"absent" max:"2048" doc:"Scopes that are asked for, separated by blanks, for OAUTH2."`
+	Scope string `json:"scope,omitempty" empty:"absent" max:"2048" doc:"Requested scopes, separated by spaces, for OAUTH2."`
 
 	HeaderFormat      model.HeaderFormat `json:"headerFormat,omitempty" empty:"absent"`
 	UserNameAttribute string             `json:"userNameAttribute,omitempty" empty:"absent" max:"255"`
@@ -69,7 +68,7 @@ func (ConnectionProfile) MoreTags() map[string]reflect.StructTag {
 		"tokenUrl": `doc:"Address of the token endpoint, for OAUTH2: absolute, http or https, without user and fragment."`,
 		"headerFormat": `enum:"BEARER,RAW,BASIC" doc:"How the token is sent in the Authorization header: after Bearer, as it is, or as ` +
 			`user:password in Base64. Default: BEARER."`,
-		"userNameAttribute": `doc:"Attribute by which users are found on the target. Default: userName."`,
+		"userNameAttribute": `doc:"Attribute by which the engine searches for users on the target. Default: userName."`,
 		"updateStyle": `enum:"CATALOG,WIZARD,AUTO" doc:"Which SCIM requests update users and groups. CATALOG: PATCH for activation, ` +
 			`deactivation, password and group membership, PUT for other updates. WIZARD: PUT for all. AUTO: WIZARD if the target's ` +
 			`ServiceProviderConfig reports no PATCH, otherwise CATALOG. Default: WIZARD for a custom integration, CATALOG for others."`,
@@ -124,7 +123,7 @@ func (s *Slice) getConnection(ctx context.Context, req *appRequest) (Connection,
 
 type connectionBody struct {
 	BaseURL string            `json:"baseUrl" empty:"absent" max:"2048"`
-	Profile ConnectionProfile `json:"profile" doc:"Kind of credentials."`
+	Profile ConnectionProfile `json:"profile" doc:"Credentials and options."`
 }
 
 // MoreTags implements rest.Described.
@@ -137,11 +136,11 @@ func (connectionBody) MoreTags() map[string]reflect.StructTag {
 
 type connectionRequest struct {
 	appRequest
-	Activate bool           `query:"activate" default:"false" doc:"Verifies and activates the connection as well."`
+	Activate bool           `query:"activate" default:"false" doc:"Whether to verify and activate the connection."`
 	Body     connectionBody `body:"required"`
 }
 
-// checkConnection checks what was sent; what is missing depends on what is known.
+// checkConnection validates the members that were sent. Required members depend on the stored connection, see configured.
 func checkConnection(_ context.Context, r *connectionRequest, causes *rest.Causes) error {
 	if r.Body.BaseURL != "" {
 		if problem := urlProblem(r.Body.BaseURL, false); problem != "" {
@@ -171,8 +170,8 @@ func checkConnection(_ context.Context, r *connectionRequest, causes *rest.Cause
 	return nil
 }
 
-// urlProblem says why a text cannot be the base of SCIM endpoints, or the address of a token endpoint, which may have a query; "" when
-// it can.
+// urlProblem returns why a string cannot be the base URL of SCIM endpoints, or the URL of a token endpoint if query is true, which may have
+// a query. It returns "" for a valid URL.
 func urlProblem(text string, query bool) string {
 	u, err := url.Parse(text)
 	switch {
@@ -192,8 +191,8 @@ func urlProblem(text string, query bool) string {
 	return ""
 }
 
-// setConnection configures the connection. What is left out stays. With
-// activate, nothing is stored unless the connection could be verified.
+// setConnection configures the connection. Omitted members keep their values. With activate, it stores nothing unless the verification
+// succeeds.
 func (s *Slice) setConnection(ctx context.Context, req *connectionRequest) (Connection, error) {
 	if !req.app.Value.SignOnMode.Traits().Provisioning {
 		return Connection{}, unsupported(req.app.Value)
@@ -227,7 +226,7 @@ func (s *Slice) setConnection(ctx context.Context, req *connectionRequest) (Conn
 	}
 }
 
-// configured puts what was sent over the known connection.
+// configured applies the members that were sent to the stored connection.
 func (s *Slice) configured(req *connectionRequest, c model.Connection) (model.Connection, error) {
 	p, old := req.Body.Profile, c
 	var causes rest.Causes
@@ -244,7 +243,7 @@ func (s *Slice) configured(req *connectionRequest, c model.Connection) (model.Co
 	if secret == "" {
 		if c.SealedToken == "" {
 			causes.Blank("profile." + member)
-		} else if moved := movedTo(old, c); moved != "" {
+		} else if moved := changedOrigin(old, c); moved != "" {
 			causes.Add("profile."+member, "The value must be given again, because %s names another scheme, host or port", moved)
 		}
 	}
@@ -264,9 +263,9 @@ func (s *Slice) configured(req *connectionRequest, c model.Connection) (model.Co
 	return c, err
 }
 
-// movedTo returns the member that sends the secret of a connection, or the access tokens that it gets, to another scheme, host or port
-// than before; "" if there is none. The administrator who changes it may not be the one who knows the secret.
-func movedTo(old, c model.Connection) string {
+// changedOrigin returns the member that moves the recipient of a connection's secret, or of its access tokens, to another scheme, host or
+// port; "" if there is none. The administrator who changes the member may not know the secret.
+func changedOrigin(old, c model.Connection) string {
 	switch {
 	case old.BaseURL != "" && !model.SameOrigin(old.BaseURL, c.BaseURL):
 		return "baseUrl"
@@ -276,23 +275,23 @@ func movedTo(old, c model.Connection) string {
 	return ""
 }
 
-// configureToken makes a connection one with a token.
+// configureToken configures a connection with a token.
 func (p *ConnectionProfile) configureToken(c *model.Connection, causes *rest.Causes) {
 	if c.OAuth != nil {
-		c.OAuth, c.SealedToken = nil, "" // the secret of a client is no token
+		c.OAuth, c.SealedToken = nil, "" // a client secret cannot be used as a token
 	}
-	belong(causes, oauthScheme,
+	rejectMembers(causes, oauthScheme,
 		map[string]string{"clientId": p.ClientID, "clientSecret": p.ClientSecret, "tokenUrl": p.TokenURL, "scope": p.Scope})
 	c.HeaderFormat = cmp.Or(p.HeaderFormat, c.HeaderFormat, model.HeaderBearer)
 }
 
-// configureOAuth makes a connection one that fetches its tokens.
+// configureOAuth configures a connection that requests access tokens.
 func (p *ConnectionProfile) configureOAuth(c *model.Connection, causes *rest.Causes) {
 	var o model.ConnectionOAuth
 	if c.OAuth != nil {
 		o = *c.OAuth
 	} else {
-		c.SealedToken = "" // a token is no secret of a client
+		c.SealedToken = "" // a token cannot be used as a client secret
 	}
 	o = model.ConnectionOAuth{ClientID: cmp.Or(p.ClientID, o.ClientID), TokenURL: cmp.Or(p.TokenURL, o.TokenURL),
 		Scope: cmp.Or(p.Scope, o.Scope)}
@@ -306,12 +305,12 @@ func (p *ConnectionProfile) configureOAuth(c *model.Connection, causes *rest.Cau
 	if p.HeaderFormat != model.HeaderBearer {
 		other["headerFormat"] = string(p.HeaderFormat)
 	}
-	belong(causes, tokenScheme, other)
+	rejectMembers(causes, tokenScheme, other)
 	c.OAuth, c.HeaderFormat = &o, model.HeaderBearer
 }
 
-// belong records the members that were sent and belong to the other kind of credentials.
-func belong(causes *rest.Causes, scheme string, members map[string]string) {
+// rejectMembers records an error for each member that was sent and belongs to the other kind of credentials, named by scheme.
+func rejectMembers(causes *rest.Causes, scheme string, members map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if members[name] != "" {
 			causes.Add("profile."+name, "The member belongs to the authScheme %s", scheme)
@@ -319,8 +318,7 @@ func belong(causes *rest.Causes, scheme string, members map[string]string) {
 	}
 }
 
-// verify has the connection tested. The transaction that follows must see the
-// same connection, see putConnection: no transaction is held meanwhile.
+// verify has the connection tested. It runs outside of a transaction; putConnection detects a change of the connection since.
 func (s *Slice) verify(ctx context.Context, app docstore.Doc[model.App], c model.Connection) error {
 	token, err := s.Secrets.Open(c.SealedToken, model.ConnectionBinding(app.ID))
 	if err != nil {
@@ -338,8 +336,8 @@ func (s *Slice) verify(ctx context.Context, app docstore.Doc[model.App], c model
 	return err
 }
 
-// putConnection changes the connection when it still has the revision (0 for
-// none) and returns what was stored; nil when it was changed meanwhile.
+// putConnection changes the connection if it still has the revision (0: no connection) and returns the stored connection; nil if it was
+// changed concurrently.
 func (s *Slice) putConnection(ctx context.Context, app string, rev int64, change func(*model.Connection)) (*model.Connection, error) {
 	var stored *model.Connection
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
@@ -354,7 +352,7 @@ func (s *Slice) putConnection(ctx context.Context, app string, rev int64, change
 		}
 		pushed, before := doc.Value.PushesGroups(), doc.Value.BaseURL
 		change(&doc.Value)
-		if !model.SameOrigin(before, doc.Value.BaseURL) { // passwords in flight are for the previous target
+		if !model.SameOrigin(before, doc.Value.BaseURL) { // pending passwords are for the previous target
 			if err := s.dropPasswords(ctx, tx, app); err != nil {
 				return err
 			}
@@ -376,8 +374,7 @@ func (s *Slice) putConnection(ctx context.Context, app string, rev int64, change
 	return stored, err
 }
 
-// activate verifies the connection and enables it. One that is enabled is
-// verified again.
+// activate verifies the connection and enables it. It also verifies a connection that is enabled already.
 func (s *Slice) activate(ctx context.Context, req *appRequest) (rest.NoContent, error) {
 	if !req.app.Value.SignOnMode.Traits().Provisioning {
 		return rest.NoContent{}, unsupported(req.app.Value)
@@ -400,7 +397,7 @@ func (s *Slice) activate(ctx context.Context, req *appRequest) (rest.NoContent, 
 	}
 }
 
-// changed tells of a connection that was changed. Groups that were not pushed so far are pushed as a whole.
+// changed emits the event of a changed connection. If group push was just enabled, it pushes all groups in full.
 func (s *Slice) changed(ctx context.Context, tx *docstore.Tx, app string, pushed bool, now *model.Connection) error {
 	if err := s.Feed.Emit(ctx, tx, model.AppChanged{App: app}); err != nil || pushed || !now.PushesGroups() {
 		return err
@@ -408,8 +405,8 @@ func (s *Slice) changed(ctx context.Context, tx *docstore.Tx, app string, pushed
 	return s.pushAll(ctx, tx, app)
 }
 
-// deactivate stops the connection and drops what is queued for the target, but for deactivations: whoever has lost an assignment must
-// not keep the account because the connection was off for a while. One that is not enabled stays as it is.
+// deactivate stops the connection and drops the pending changes for the target except deactivations: a user who has lost an assignment must
+// not keep the account because the connection was disabled for a while. It does nothing for a connection that is not enabled.
 func (s *Slice) deactivate(ctx context.Context, req *appRequest) (rest.NoContent, error) {
 	if !req.app.Value.SignOnMode.Traits().Provisioning {
 		return rest.NoContent{}, unsupported(req.app.Value)
@@ -439,12 +436,12 @@ func (s *Slice) deactivate(ctx context.Context, req *appRequest) (rest.NoContent
 	return rest.NoContent{}, err
 }
 
-// logConnection tells the log that the provisioning of an application was changed.
+// logConnection logs that the provisioning of an application was changed.
 func (s *Slice) logConnection(ctx context.Context, tx *docstore.Tx, app docstore.Doc[model.App]) error {
 	return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.ConnectionUpdate, Targets: []model.LogParty{audit.App(app.ID, &app.Value)}})
 }
 
-// unsupported says that an application cannot have a connection.
+// unsupported returns the error for an application that cannot have a connection.
 func unsupported(app model.App) error {
 	return rest.Fail(rest.CodeAppOperation,
 		"signOnMode: Applications with the sign-on mode "+string(app.SignOnMode)+" cannot have a provisioning connection")

@@ -1,7 +1,5 @@
-// Package connections is the part of the management API that configures how an
-// application provisions: its connection to a SCIM service provider, the
-// features that work over it, and the groups that are pushed.
+// Package connections serves the operations that configure how an application provisions: its connection to a SCIM service provider, the
+// provisioning features, and group push.
 //
-// It sends nothing by itself: a connection is verified by a ConnectionTester
-// that the owner of the process supplies.
+// It sends no SCIM requests: a ConnectionTester, which the embedder supplies, verifies connections.
 package connections

@@ -10,47 +10,46 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Feature is a provisioning feature as callers see it.
+// Feature is a provisioning feature in the API.
 type Feature struct {
 	Name         string       `json:"name" readOnly:"true" enum:"USER_PROVISIONING,INBOUND_PROVISIONING,GROUP_PUSH" doc:"Name."`
-	Status       string       `json:"status" readOnly:"true" enum:"ENABLED,DISABLED" doc:"ENABLED while the connection is."`
+	Status       string       `json:"status" readOnly:"true" enum:"ENABLED,DISABLED" doc:"ENABLED while the connection is enabled."`
 	Description  string       `json:"description" readOnly:"true" doc:"What the feature does."`
-	Capabilities Capabilities `json:"capabilities" doc:"What of the feature is on."`
+	Capabilities Capabilities `json:"capabilities" doc:"Capabilities of the feature."`
 	Links        rest.Links   `json:"_links" readOnly:"true" doc:"Links."`
 }
 
-// Capabilities are the parts of a feature; each feature has its own. In an
-// update, only what is sent changes.
+// Capabilities are the parts of a feature; each feature has its own. An update changes only the members that are sent.
 type Capabilities struct {
 	Create *CreateCapability `json:"create,omitempty" doc:"Creation of users (USER_PROVISIONING)."`
 	Update *UpdateCapability `json:"update,omitempty" doc:"Update of users (USER_PROVISIONING)."`
 	Push   *Switch           `json:"push,omitempty" doc:"Push of groups (GROUP_PUSH)."`
 
-	ImportSettings *ImportSettings `json:"importSettings,omitempty" doc:"What is made of accounts, and when (INBOUND_PROVISIONING)."`
-	ImportRules    *ImportRules    `json:"importRules,omitempty" doc:"Whose accounts are, and what needs no consent (INBOUND_PROVISIONING)."`
+	ImportSettings *ImportSettings `json:"importSettings,omitempty" doc:"Logins of imported users, and schedule (INBOUND_PROVISIONING)."`
+	ImportRules    *ImportRules    `json:"importRules,omitempty" doc:"Matching of accounts, and consent (INBOUND_PROVISIONING)."`
 }
 
-// CreateCapability is about the creation of users.
+// CreateCapability configures the creation of users.
 type CreateCapability struct {
-	LifecycleCreate *Switch `json:"lifecycleCreate,omitempty" doc:"Assigned users are created or linked in the target."`
+	LifecycleCreate *Switch `json:"lifecycleCreate,omitempty" doc:"Creates or links assigned users on the target."`
 }
 
-// UpdateCapability is about the update of users.
+// UpdateCapability configures the update of users.
 type UpdateCapability struct {
-	Profile             *Switch         `json:"profile,omitempty" doc:"Changed profiles are sent to the target."`
+	Profile             *Switch         `json:"profile,omitempty" doc:"Sends changed profiles to the target."`
 	LifecycleDeactivate *Switch         `json:"lifecycleDeactivate,omitempty" doc:"Deactivates users who are deactivated or unassigned here."`
-	Password            *PasswordSwitch `json:"password,omitempty" doc:"Passwords are sent to the target."`
+	Password            *PasswordSwitch `json:"password,omitempty" doc:"Sends passwords to the target."`
 }
 
-// Switch turns a capability on or off.
+// Switch enables or disables a capability.
 type Switch struct {
-	Status string `json:"status" empty:"absent" enum:"ENABLED,DISABLED" doc:"Whether it is on."`
+	Status string `json:"status" empty:"absent" enum:"ENABLED,DISABLED" doc:"Whether the capability is enabled."`
 }
 
-// PasswordSwitch turns the sending of passwords on or off. A password is at hand only when it is set, or typed at a sign-in: an
-// account that is made at another time begins with a random one.
+// PasswordSwitch enables or disables the sending of passwords. A password is available only when it is set or entered at a sign-in: an
+// account that is created at another time gets a random one first.
 type PasswordSwitch struct {
-	Status string `json:"status" empty:"absent" enum:"ENABLED,DISABLED" doc:"Whether it is on."`
+	Status string `json:"status" empty:"absent" enum:"ENABLED,DISABLED" doc:"Whether the capability is enabled."`
 
 	Seed model.PasswordSeed `json:"seed,omitempty" empty:"absent" enum:"RANDOM,SVC" doc:"Which password is sent: the user's or a random one."`
 
@@ -65,19 +64,19 @@ func (PasswordSwitch) MoreTags() map[string]reflect.StructTag {
 	}
 }
 
-// feature is a row of the table of features.
+// feature describes a provisioning feature.
 type feature struct {
 	name, description string
 	// show returns the capabilities of a connection.
 	show func(c *model.Connection) Capabilities
-	// set puts the capabilities that were sent into a connection.
+	// set stores the capabilities that were sent in a connection.
 	set func(c *model.Connection, sent Capabilities)
 }
 
 var features = []feature{
 	{
 		name:        "USER_PROVISIONING",
-		description: "Creates, updates and deactivates users in the target",
+		description: "Creates, updates and deactivates users on the target",
 		show: func(c *model.Connection) Capabilities {
 			u := c.UserProvisioning
 			return Capabilities{
@@ -110,7 +109,7 @@ var features = []feature{
 	},
 	{
 		name:        inbound,
-		description: "Makes and updates users from the accounts of the target",
+		description: "Creates and updates users from the accounts of the target",
 		show:        showImport, set: setImport,
 	},
 	{
@@ -141,14 +140,14 @@ func orDefault[T ~string](value, fallback T) T {
 	return value
 }
 
-// set puts the switch, when there is one, into an option.
+// set stores the switch in an option, if it was sent.
 func (s *Switch) set(option *bool) {
 	if s != nil && s.Status != "" {
 		*option = s.Status == enabled
 	}
 }
 
-// asSwitch is the part that every capability has.
+// asSwitch returns the status as a Switch.
 func (s *PasswordSwitch) asSwitch() *Switch { return &Switch{s.Status} }
 
 func named(name string) (feature, bool) {
@@ -160,7 +159,7 @@ func named(name string) (feature, bool) {
 	return feature{}, false
 }
 
-// render shows the feature over a connection.
+// render returns the feature as the API shows it for a connection.
 func (f feature) render(ctx context.Context, app string, c *model.Connection) Feature {
 	return Feature{
 		Name: f.name, Status: onOff(c.Enabled), Description: f.description, Capabilities: f.show(c),
@@ -168,7 +167,7 @@ func (f feature) render(ctx context.Context, app string, c *model.Connection) Fe
 	}
 }
 
-// shownConnection reads the connection that features are shown over: one that is enabled, or was.
+// shownConnection reads the connection for reads of features: one that is, or was, enabled.
 func (s *Slice) shownConnection(ctx context.Context, app string) (docstore.Doc[model.Connection], error) {
 	conn, err := s.connection(ctx, s.Store.Reader(), app)
 	if err == nil && !conn.Value.Enabled && !conn.Value.Ended {
@@ -181,7 +180,7 @@ func notEnabled() error {
 	return rest.Invalid("feature", model.ConnectionOff)
 }
 
-// enabledConnection reads the connection that changes of features need.
+// enabledConnection reads the connection for changes of features: one that is enabled.
 func (s *Slice) enabledConnection(ctx context.Context, q docstore.Reader, app string) (docstore.Doc[model.Connection], error) {
 	conn, err := s.connection(ctx, q, app)
 	if err == nil && !conn.Value.Enabled {
@@ -232,7 +231,7 @@ type featureUpdate struct {
 	featureRequest
 	Body Capabilities `body:"required"`
 
-	imports model.ImportSettings // as they are so far
+	imports model.ImportSettings // as stored
 	source  map[string]expression.Kind
 }
 
@@ -254,7 +253,7 @@ func (s *Slice) findForFeatureUpdate(ctx context.Context, req *featureUpdate) er
 	return nil
 }
 
-// checkFeatureUpdate checks the settings of imports.
+// checkFeatureUpdate validates the settings of imports.
 func checkFeatureUpdate(_ context.Context, req *featureUpdate, causes *rest.Causes) error {
 	if req.feature.name == inbound {
 		req.Body.checkImport(req.imports, req.source, causes)

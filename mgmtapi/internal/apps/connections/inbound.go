@@ -15,13 +15,13 @@ import (
 // inbound is the name of the feature that imports users.
 const inbound = "INBOUND_PROVISIONING"
 
-// ImportSettings say what is made of accounts, and when.
+// ImportSettings configure the logins of imported users and the schedule of imports.
 type ImportSettings struct {
-	Username *ImportUserName `json:"username,omitempty" doc:"What logins are made of."`
-	Schedule *ImportSchedule `json:"schedule,omitempty" doc:"When imports begin by themselves."`
+	Username *ImportUserName `json:"username,omitempty" doc:"How logins are derived."`
+	Schedule *ImportSchedule `json:"schedule,omitempty" doc:"When imports start automatically."`
 }
 
-// ImportUserName says what the login of an imported user is made of.
+// ImportUserName configures how the login of an imported user is derived.
 type ImportUserName struct {
 	Format model.ImportUserName `json:"userNameFormat,omitempty" empty:"absent"`
 
@@ -36,11 +36,11 @@ func (ImportUserName) MoreTags() map[string]reflect.StructTag {
 	}
 }
 
-// ImportSchedule says when imports begin by themselves.
+// ImportSchedule configures when imports start automatically.
 type ImportSchedule struct {
 	Status      string       `json:"status" empty:"absent"`
 	Full        *ImportTimes `json:"fullImport,omitempty" doc:"When all accounts are read."`
-	Incremental *ImportTimes `json:"incrementalImport,omitempty" doc:"When all accounts are read as well: SCIM cannot read changes only."`
+	Incremental *ImportTimes `json:"incrementalImport,omitempty" doc:"More times for all accounts: SCIM has no list of changes."`
 }
 
 // MoreTags implements rest.Described.
@@ -51,7 +51,7 @@ func (ImportSchedule) MoreTags() map[string]reflect.StructTag {
 	}
 }
 
-// ImportTimes are the times at which an import begins.
+// ImportTimes are the times at which an import starts.
 type ImportTimes struct {
 	Expression string `json:"expression" max:"255"`
 	Timezone   string `json:"timezone,omitempty" empty:"absent" max:"64" doc:"IANA time zone of the expression. Default: UTC."`
@@ -72,7 +72,7 @@ func showTimes(t model.ImportTimes) *ImportTimes {
 	return &ImportTimes{Expression: t.Expression, Timezone: t.Timezone}
 }
 
-// set takes the place of the times that there are, when any were sent.
+// set replaces the stored times if any were sent.
 func (t *ImportTimes) set(to *model.ImportTimes) {
 	switch {
 	case t == nil:
@@ -83,7 +83,7 @@ func (t *ImportTimes) set(to *model.ImportTimes) {
 	}
 }
 
-// ImportRules say whose accounts are, and what needs nobody's consent.
+// ImportRules configure how accounts match users and what needs no consent.
 type ImportRules struct {
 	CreateAndMatch *CreateAndMatch `json:"userCreateAndMatch,omitempty" doc:"Rules for users."`
 }
@@ -92,12 +92,12 @@ type ImportRules struct {
 type CreateAndMatch struct {
 	Exact model.ImportMatch `json:"exactMatchCriteria,omitempty" empty:"absent"`
 
-	Partial *bool `json:"allowPartialMatch,omitempty" doc:"Takes an account and a user for similar whose first and last names are the same."`
+	Partial *bool `json:"allowPartialMatch,omitempty" doc:"Treats an account and a user with the same first and last names as similar."`
 
-	ConfirmPartial *bool `json:"autoConfirmPartialMatch,omitempty" doc:"Links an account to the one user that it is similar to."`
+	ConfirmPartial *bool `json:"autoConfirmPartialMatch,omitempty" doc:"Links an account to the only user that it is similar to."`
 	ConfirmExact   *bool `json:"autoConfirmExactMatch,omitempty" doc:"Links an account to the user that it matches."`
-	ConfirmNew     *bool `json:"autoConfirmNewUsers,omitempty" doc:"Makes a user of an account that matches nobody."`
-	Activate       *bool `json:"autoActivateNewUsers,omitempty" doc:"Activates users that are made; otherwise they are STAGED."`
+	ConfirmNew     *bool `json:"autoConfirmNewUsers,omitempty" doc:"Creates a user from an account that matches no user."`
+	Activate       *bool `json:"autoActivateNewUsers,omitempty" doc:"Activates created users; otherwise they are STAGED."`
 }
 
 // MoreTags implements rest.Described.
@@ -155,13 +155,14 @@ func setImport(c *model.Connection, sent Capabilities) {
 	c.Import = &s
 }
 
-// checkImport records what is wrong with settings of imports. so are those so far, source is what an expression may speak of.
-func (c *Capabilities) checkImport(so model.ImportSettings, source map[string]expression.Kind, causes *rest.Causes) {
+// checkImport records errors in settings of imports. stored are the settings so far, source lists the attributes that an expression may
+// use.
+func (c *Capabilities) checkImport(stored model.ImportSettings, source map[string]expression.Kind, causes *rest.Causes) {
 	if c.ImportSettings == nil {
 		return
 	}
 	const path = "importSettings.username.userNameExpression"
-	changed := model.Connection{Import: &so}
+	changed := model.Connection{Import: &stored}
 	setImport(&changed, *c)
 	if c.ImportSettings.Schedule != nil {
 		checkSchedule(changed.Import.Schedule, causes)
@@ -178,7 +179,7 @@ func (c *Capabilities) checkImport(so model.ImportSettings, source map[string]ex
 	}
 }
 
-// checkSchedule records what is wrong with a schedule.
+// checkSchedule records errors in a schedule.
 func checkSchedule(s model.ImportSchedule, causes *rest.Causes) {
 	const path = "importSettings.schedule."
 	for _, times := range []struct {
@@ -197,11 +198,11 @@ func checkSchedule(s model.ImportSchedule, causes *rest.Causes) {
 		}
 	}
 	if s.On && s.Full.Expression == "" && s.Incremental.Expression == "" {
-		causes.Add(path+"status", "A schedule that is enabled needs an expression in fullImport or incrementalImport")
+		causes.Add(path+"status", "An enabled schedule requires an expression in fullImport or incrementalImport")
 	}
 }
 
-// reschedule notes when the next import begins, if the schedule has changed.
+// reschedule stores the time of the next import if the schedule has changed.
 func (s *Slice) reschedule(ctx context.Context, tx *docstore.Tx, app string, was, is model.ImportSchedule) error {
 	if was == is {
 		return nil

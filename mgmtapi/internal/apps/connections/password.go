@@ -8,10 +8,11 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// randomPassword is how many characters a password has that is made up for an account, 6 bits each.
+// randomPassword is the number of characters of a generated password, 6 bits each.
 const randomPassword = 32
 
-// passwordKnown hands a password on to the accounts that are to have it. It is sealed until the target has it.
+// passwordKnown sends a password that was set or entered to the user's accounts with password sync. The password is stored encrypted until
+// the target has it.
 func (s *Slice) passwordKnown(ctx context.Context, tx *docstore.Tx, e model.PasswordKnown) error {
 	user, err := s.Users.Get(ctx, tx, e.User)
 	if err != nil {
@@ -31,9 +32,9 @@ func (s *Slice) passwordKnown(ctx context.Context, tx *docstore.Tx, e model.Pass
 		exists := doc.Value.ExternalID != ""
 		switch {
 		case exists && !follows, exists && doc.Value.SyncedPassword == version:
-			return nil // the account keeps what it has
+			return nil // the account keeps its password
 		case options.Seed != model.SeedSvc && (!exists || !e.Set):
-			return nil // a new account gets a random one in any case
+			return nil // a new account always gets a random one
 		}
 		plain := e.Plain
 		if options.Seed != model.SeedSvc {
@@ -43,7 +44,7 @@ func (s *Slice) passwordKnown(ctx context.Context, tx *docstore.Tx, e model.Pass
 	})
 }
 
-// send has the engine set a password.
+// send stores a password for the engine to send to an account.
 func (s *Slice) send(
 	ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.AppUser], user docstore.Doc[model.User], plain string, p model.SyncPassword,
 ) (err error) {
@@ -52,7 +53,7 @@ func (s *Slice) send(
 	if p.Sealed, err = s.Secrets.Seal(plain, model.SyncPasswordBinding(u.AppID, u.UserID)); err != nil {
 		return err
 	}
-	// Anew, so that its time begins again.
+	// Delete and insert, so that the lifetime of the password starts again.
 	if _, err := s.SyncPasswords.DeleteWhere(ctx, tx, docstore.IDs(doc.ID)); err != nil {
 		return err
 	}
@@ -78,13 +79,13 @@ func (s *Slice) send(
 	return s.Feed.Emit(ctx, tx, model.AppUserChanged{App: u.AppID, User: u.UserID, Provision: true})
 }
 
-// dropPasswords gives up what is on its way to an application, which does not want it any more.
+// dropPasswords deletes the pending passwords for an application.
 func (s *Slice) dropPasswords(ctx context.Context, tx *docstore.Tx, app string) error {
 	_, err := s.SyncPasswords.DeleteWhere(ctx, tx, docstore.Eq(model.SyncPasswordByApp, app))
 	return err
 }
 
-// dropPasswordsOf gives up what is on its way for a user.
+// dropPasswordsOf deletes the pending passwords of a user.
 func (s *Slice) dropPasswordsOf(ctx context.Context, tx *docstore.Tx, user string) error {
 	_, err := s.SyncPasswords.DeleteWhere(ctx, tx, docstore.Eq(model.SyncPasswordByUser, user))
 	return err

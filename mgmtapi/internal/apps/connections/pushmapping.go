@@ -14,18 +14,18 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// PushMapping is a group push mapping as callers see it.
+// PushMapping is a group push mapping in the API.
 type PushMapping struct {
 	ID            string `json:"id" readOnly:"true" doc:"Id of the mapping."`
 	SourceGroupID string `json:"sourceGroupId" readOnly:"true" doc:"Group that is pushed."`
 
-	TargetGroupID string `json:"targetGroupId" readOnly:"true" doc:"Group of the application that stands for the one in the target."`
+	TargetGroupID string `json:"targetGroupId" readOnly:"true" doc:"Group of the application that represents the group on the target."`
 
 	Status       model.PushMappingStatus `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE,ERROR" doc:"Status."`
 	Created      rest.Time               `json:"created" readOnly:"true" doc:"Time of creation."`
 	LastUpdated  rest.Time               `json:"lastUpdated" readOnly:"true" doc:"Time of the last change."`
 	LastPush     *rest.Time              `json:"lastPush" readOnly:"true" doc:"Time of the last successful push."`
-	ErrorSummary string                  `json:"errorSummary" readOnly:"true" doc:"What the last push failed with."`
+	ErrorSummary string                  `json:"errorSummary" readOnly:"true" doc:"Error of the last push."`
 	Links        rest.Links              `json:"_links" readOnly:"true" doc:"Links."`
 }
 
@@ -84,9 +84,9 @@ type createMappingBody struct {
 	SourceGroupID   string `json:"sourceGroupId" required:"true" doc:"Group to push."`
 	TargetGroupName string `json:"targetGroupName" empty:"absent" max:"255"`
 
-	TargetGroupID string `json:"targetGroupId" empty:"absent" doc:"Group of the application that stands for one in the target."`
+	TargetGroupID string `json:"targetGroupId" empty:"absent" doc:"Group of the application that represents the group on the target."`
 
-	Status model.PushMappingStatus `json:"status" default:"ACTIVE" enum:"ACTIVE,INACTIVE" doc:"Whether pushing starts at once."`
+	Status model.PushMappingStatus `json:"status" default:"ACTIVE" enum:"ACTIVE,INACTIVE" doc:"ACTIVE: pushing starts immediately."`
 }
 
 // MoreTags implements rest.Described.
@@ -101,7 +101,7 @@ type createMappingRequest struct {
 	Body createMappingBody `body:"required"`
 }
 
-// checkCreateMapping allows exactly one way to name the target.
+// checkCreateMapping requires exactly one of targetGroupName and targetGroupId.
 func checkCreateMapping(_ context.Context, r *createMappingRequest, causes *rest.Causes) error {
 	if r.Body.TargetGroupName != "" && strings.TrimSpace(r.Body.TargetGroupName) == "" {
 		causes.Blank("targetGroupName")
@@ -112,7 +112,7 @@ func checkCreateMapping(_ context.Context, r *createMappingRequest, causes *rest
 	return nil
 }
 
-const pushedAlready = "sourceGroupId: The group is pushed to the application already"
+const pushedAlready = "sourceGroupId: The group is already pushed to the application"
 
 func (s *Slice) createMapping(ctx context.Context, req *createMappingRequest) (PushMapping, error) {
 	if err := authz.PushGroup(ctx, req.Body.SourceGroupID); err != nil {
@@ -142,8 +142,7 @@ func (s *Slice) createMapping(ctx context.Context, req *createMappingRequest) (P
 		if err != nil {
 			return err
 		}
-		// A tombstone that is still to be told to the target gives way: its
-		// group there is taken over.
+		// A new mapping replaces a tombstone whose deletion is still pending, and takes over its group on the target.
 		if _, err := s.PushMappings.DeleteWhere(ctx, tx, docstore.Eq(model.PushMappingByPair, docstore.JoinID(req.AppID, source.ID))); err !=
 			nil {
 			return err
@@ -160,7 +159,7 @@ func (s *Slice) createMapping(ctx context.Context, req *createMappingRequest) (P
 		return s.Feed.Emit(ctx, tx, model.PushMappingChanged{App: req.AppID, Group: source.ID, AllMembers: true})
 	})
 	if unique, ok := errors.AsType[*docstore.UniqueError](err); ok && unique.Index == model.PushMappingByLivePair {
-		err = rest.Fail(rest.CodePushTarget, pushedAlready) // someone else was faster
+		err = rest.Fail(rest.CodePushTarget, pushedAlready) // a concurrent request created it first
 	}
 	if err != nil {
 		return PushMapping{}, err
@@ -168,13 +167,13 @@ func (s *Slice) createMapping(ctx context.Context, req *createMappingRequest) (P
 	return renderMapping(ctx, created), nil
 }
 
-// group reads a group, or answers that there is none.
+// group reads a group, or returns a 404 error.
 func (s *Slice) group(ctx context.Context, q docstore.Reader, id string) (docstore.Doc[model.Group], error) {
 	doc, err := s.Groups.Get(ctx, q, id)
 	return doc, rest.Missing(err, "UserGroup", id)
 }
 
-// checkFree refuses when a mapping has the value in the index.
+// checkFree returns an error if a mapping has the value in the index.
 func (s *Slice) checkFree(ctx context.Context, q docstore.Reader, index, value, cause string) error {
 	n, err := s.PushMappings.Count(ctx, q, docstore.Eq(index, value))
 	if err == nil && n > 0 {
@@ -183,8 +182,7 @@ func (s *Slice) checkFree(ctx context.Context, q docstore.Reader, index, value, 
 	return err
 }
 
-// targetGroup returns the group of the application that the mapping pushes to,
-// which it makes when it is given by name.
+// targetGroup returns the group of the application that the mapping pushes to. A group that is given by name is created.
 func (s *Slice) targetGroup(ctx context.Context, tx *docstore.Tx, req *createMappingRequest) (string, error) {
 	if id := req.Body.TargetGroupID; id != "" {
 		target, err := s.group(ctx, tx, id)
@@ -237,7 +235,7 @@ func (s *Slice) findForMapping(ctx context.Context, q docstore.Reader, req *mapp
 	return err
 }
 
-// findMapping reads a mapping of the application, or answers that there is none.
+// findMapping reads a mapping of the application, or returns a 404 error.
 func (s *Slice) findMapping(ctx context.Context, q docstore.Reader, req *mappingRequest) (docstore.Doc[model.PushMapping], error) {
 	doc, err := s.PushMappings.Get(ctx, q, req.MappingID)
 	if errors.Is(err, docstore.ErrNotFound) || err == nil && (doc.Value.Deleted || doc.Value.AppID != req.AppID) {
@@ -296,7 +294,7 @@ func (s *Slice) patchMapping(ctx context.Context, req *patchMappingRequest) (Pus
 
 type deleteMappingRequest struct {
 	mappingRequest
-	DeleteTargetGroup bool `query:"deleteTargetGroup" required:"true" doc:"Whether the group in the target goes with the mapping."`
+	DeleteTargetGroup bool `query:"deleteTargetGroup" required:"true" doc:"Whether the group on the target is deleted with the mapping."`
 }
 
 func (s *Slice) deleteMapping(ctx context.Context, req *deleteMappingRequest) (rest.NoContent, error) {
@@ -308,15 +306,15 @@ func (s *Slice) deleteMapping(ctx context.Context, req *deleteMappingRequest) (r
 		if doc.Value.Status == model.PushActive {
 			return rest.Fail(rest.CodeState, "status: Set the mapping to INACTIVE before deleting it")
 		}
-		return s.bury(ctx, tx, doc, req.DeleteTargetGroup)
+		return s.markDeleted(ctx, tx, doc, req.DeleteTargetGroup)
 	})
 	return rest.NoContent{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.PushRemoved, Targets: []model.LogParty{
 		audit.PushMapping(req.mapping.ID, &req.mapping.Value), audit.App(req.app.ID, &req.app.Value),
 	}}, err)
 }
 
-// bury makes a tombstone of a mapping, which stays until the target was told.
-func (s *Slice) bury(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.PushMapping], deleteTarget bool) error {
+// markDeleted replaces a mapping by a tombstone, which stays until the target has the deletion.
+func (s *Slice) markDeleted(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.PushMapping], deleteTarget bool) error {
 	m := doc.Value
 	m.Deleted, m.DeleteTarget = true, deleteTarget
 	if target, err := s.Groups.Get(ctx, tx, m.TargetGroupID); err == nil {
@@ -337,7 +335,7 @@ func (s *Slice) bury(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[mode
 	return s.dropGroup(ctx, tx, m.TargetGroupID)
 }
 
-// dropGroup removes a group of an application.
+// dropGroup deletes a group of an application.
 func (s *Slice) dropGroup(ctx context.Context, tx *docstore.Tx, id string) error {
 	err := s.Groups.Delete(ctx, tx, id)
 	if errors.Is(err, docstore.ErrNotFound) {
@@ -349,8 +347,7 @@ func (s *Slice) dropGroup(ctx context.Context, tx *docstore.Tx, id string) error
 	return s.Feed.Emit(ctx, tx, model.GroupDeleted{ID: id})
 }
 
-// pushAll has the whole membership of every pushed group pushed, and the
-// target told of the mappings that were deleted while pushes were off.
+// pushAll requests a full push of each active mapping, and the pending deletions of mappings that were deleted while group push was off.
 func (s *Slice) pushAll(ctx context.Context, tx *docstore.Tx, app string) error {
 	return model.Each(ctx, tx, s.PushMappings, docstore.Eq(model.PushMappingByApp, app), func(m docstore.Doc[model.PushMapping]) error {
 		if m.Value.Deleted {
@@ -363,7 +360,7 @@ func (s *Slice) pushAll(ctx context.Context, tx *docstore.Tx, app string) error 
 	})
 }
 
-// logMapping tells the log what happened to a mapping.
+// logMapping logs an event of a mapping.
 func (s *Slice) logMapping(ctx context.Context, tx *docstore.Tx, event audit.Type, m docstore.Doc[model.PushMapping]) error {
 	targets := []model.LogParty{audit.PushMapping(m.ID, &m.Value)}
 	app, err := model.Optional(ctx, tx, s.Apps, m.Value.AppID)

@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// react adds the reactions of the slice to the feed.
+// react registers the event handlers of the slice.
 func (s *Slice) react() {
 	model.On(s.Feed, s.appUserChanged)
 	model.On(s.Feed, s.membershipChanged)
@@ -23,8 +23,8 @@ func (s *Slice) react() {
 	})
 }
 
-// appUserChanged tells the pushed groups that the user is in: only users that
-// are provisioned to the application are members there.
+// appUserChanged emits a change for each pushed group of the user: only users that are provisioned to the application are members on its
+// target.
 func (s *Slice) appUserChanged(ctx context.Context, tx *docstore.Tx, e model.AppUserChanged) error {
 	if !e.Provision && !e.Linked {
 		return nil
@@ -38,16 +38,16 @@ func (s *Slice) appUserChanged(ctx context.Context, tx *docstore.Tx, e model.App
 	})
 }
 
-// membershipChanged tells every mapping of the group.
+// membershipChanged emits a change for each mapping of the group.
 func (s *Slice) membershipChanged(ctx context.Context, tx *docstore.Tx, e model.MembershipChanged) error {
-	return s.eachOf(ctx, tx, e.Group, func(m docstore.Doc[model.PushMapping]) error {
+	return s.eachMapping(ctx, tx, e.Group, func(m docstore.Doc[model.PushMapping]) error {
 		return s.Feed.Emit(ctx, tx, model.PushMappingChanged{App: m.Value.AppID, Group: e.Group, Members: []string{e.User}})
 	})
 }
 
-// groupChanged carries a new name of a pushed group to its targets.
+// groupChanged renames the target groups of a pushed group that was renamed.
 func (s *Slice) groupChanged(ctx context.Context, tx *docstore.Tx, e model.GroupChanged) error {
-	return s.eachOf(ctx, tx, e.ID, func(m docstore.Doc[model.PushMapping]) error {
+	return s.eachMapping(ctx, tx, e.ID, func(m docstore.Doc[model.PushMapping]) error {
 		source, err := s.Groups.Get(ctx, tx, e.ID)
 		if err != nil || source.Value.Name() == m.Value.SourceName {
 			return err
@@ -72,26 +72,24 @@ func (s *Slice) groupChanged(ctx context.Context, tx *docstore.Tx, e model.Group
 	})
 }
 
-// groupDeleted ends the mappings of a source group, without touching what is
-// in the target, and keeps a target group from being deleted.
+// groupDeleted deletes the mappings of a source group without changing the target. It rejects the deletion of a target group.
 func (s *Slice) groupDeleted(ctx context.Context, tx *docstore.Tx, e model.GroupDeleted) error {
 	n, err := s.PushMappings.Count(ctx, tx, docstore.Eq(model.PushMappingByLiveTarget, e.ID))
 	if err != nil {
 		return err
 	}
 	if n > 0 {
-		return rest.Fail(rest.CodeState, "group: A push mapping has the group as its target")
+		return rest.Fail(rest.CodeState, "group: The group is the target of a push mapping")
 	}
-	return s.eachOf(ctx, tx, e.ID, func(m docstore.Doc[model.PushMapping]) error { return s.bury(ctx, tx, m, false) })
+	return s.eachMapping(ctx, tx, e.ID, func(m docstore.Doc[model.PushMapping]) error { return s.markDeleted(ctx, tx, m, false) })
 }
 
-// eachOf visits the mappings that push a group.
-func (s *Slice) eachOf(ctx context.Context, tx *docstore.Tx, source string, fn func(docstore.Doc[model.PushMapping]) error) error {
+// eachMapping calls fn for each mapping of a source group that is not deleted.
+func (s *Slice) eachMapping(ctx context.Context, tx *docstore.Tx, source string, fn func(docstore.Doc[model.PushMapping]) error) error {
 	return model.Each(ctx, tx, s.PushMappings, docstore.Eq(model.PushMappingByLiveSource, source), fn)
 }
 
-// appChanged forgets the connection, the mappings and the groups of a deleted
-// application. Nothing is sent to the target.
+// appChanged deletes the connection, the mappings and the groups of a deleted application. Nothing is sent to the target.
 func (s *Slice) appChanged(ctx context.Context, tx *docstore.Tx, e model.AppChanged) error {
 	if !e.Deleted {
 		return nil

@@ -13,28 +13,25 @@ import (
 
 // Endpoint is a SCIM service provider with the credentials to reach it.
 type Endpoint struct {
-	App     string // whose target it is or is to be
+	App     string // the application of the target
 	BaseURL string
 	Header  model.HeaderFormat
-	// Token is the secret in clear: the token, or the secret of the OAuth client. It must not be logged.
+	// Token is the secret in plaintext: the token, or the secret of the OAuth client. It must not be logged.
 	Token string
-	OAuth *model.ConnectionOAuth // nil for a token that is sent as it is
+	OAuth *model.ConnectionOAuth // nil: the token is sent as it is
 }
 
-// ConnectionTester verifies that a SCIM service provider answers: a request
-// for the first page of users must give a list response within a few seconds.
-// The text of the error is shown to the caller, so that it must not tell the
-// token.
+// ConnectionTester verifies that a SCIM service provider works: a request for the first page of users must return a list response within a
+// few seconds. The text of the error is shown to clients, so it must not contain the token.
 type ConnectionTester interface {
 	TestConnection(ctx context.Context, e Endpoint) error
 }
 
 // Options configure the slice.
 type Options struct {
-	// Secrets seals the tokens of connections.
+	// Secrets encrypts the tokens of connections.
 	Secrets seal.Secrets
-	// Tester verifies connections. Defaults to one that refuses all, because
-	// only a verified connection may be activated.
+	// Tester verifies connections. Default: a tester that always fails, because only a verified connection may be activated.
 	Tester ConnectionTester
 }
 
@@ -44,7 +41,7 @@ type Slice struct {
 	Options
 }
 
-// New returns the slice and adds its reactions to the feed.
+// New returns the slice and registers its event handlers.
 func New(d model.Deps, o Options) *Slice {
 	if o.Tester == nil {
 		o.Tester = noTester{}
@@ -54,7 +51,7 @@ func New(d model.Deps, o Options) *Slice {
 	return s
 }
 
-// noTester refuses all connections.
+// noTester fails for every connection.
 type noTester struct{}
 
 // TestConnection implements ConnectionTester.
@@ -141,7 +138,7 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[deleteMappingRequest, rest.NoContent]{
 			ID: "deleteGroupPushMapping", Route: "DELETE " + mappings + "/{mappingId}", Tag: pushTag, Scopes: pushWriteScope,
-			Summary: "Ends a group push mapping that is not active", Find: lookup.In(s.Store, s.findForMapping, (*deleteMappingRequest).self),
+			Summary: "Deletes a group push mapping that is not active", Find: lookup.In(s.Store, s.findForMapping, (*deleteMappingRequest).self),
 			Do: s.deleteMapping,
 		},
 	}
@@ -160,8 +157,7 @@ func (s *Slice) findApp(ctx context.Context, q docstore.Reader, id string) (docs
 	return doc, rest.Missing(err, "AppInstance", id)
 }
 
-// connection reads the connection of an application. It returns a document
-// with revision 0 when there never was one.
+// connection reads the connection of an application. It returns a document with revision 0 if there is none.
 func (s *Slice) connection(ctx context.Context, q docstore.Reader, app string) (docstore.Doc[model.Connection], error) {
 	doc, err := s.Connections.Get(ctx, q, app)
 	if errors.Is(err, docstore.ErrNotFound) {

@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// AccountProfile is what an account of a target shows, by the names of the attributes of an application: the other way round of what is
-// sent. What does not fit an attribute is left out.
+// AccountProfile returns the attributes of a target's account by the names of the app attributes, the inverse of what is sent. Values that
+// do not fit their attribute are omitted.
 func AccountProfile(r *scim.Resource, schema *model.AppSchema) map[string]any {
 	name := r.Complex("name")
 	shown := map[string]any{
@@ -41,7 +41,7 @@ func AccountProfile(r *scim.Resource, schema *model.AppSchema) map[string]any {
 	return shown
 }
 
-// address is the e-mail address that an account is sent as its first one, else the primary one, else the first that is not another's.
+// address returns the account's email address: of type work, else the primary one, else the first whose type is not other.
 func address(r *scim.Resource) string {
 	if work := ofType(r, "emails", "work"); work != "" {
 		return work
@@ -60,7 +60,7 @@ func address(r *scim.Resource) string {
 	return first
 }
 
-// ofType is the value of the element of a type.
+// ofType returns the value of the first element of the list with the type.
 func ofType(r *scim.Resource, list, kind string) string {
 	for _, v := range r.Array(list) {
 		if e, _ := v.(*scim.Object); scim.EqualName(e.Text("type"), kind) {

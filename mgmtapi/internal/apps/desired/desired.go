@@ -11,91 +11,86 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// ErrUnknownApp says that there is no such application, or that it never had a
-// provisioning connection.
+// ErrUnknownApp reports that the application does not exist or never had a provisioning connection.
 var ErrUnknownApp = errors.New("desired: the application has no provisioning target")
 
-// Want is the state that a user or a group should have in the target.
+// Want is the desired state of a user or group on the target.
 type Want string
 
-// The wanted states.
+// The desired states.
 const (
 	Active   Want = "active"
 	Inactive Want = "inactive"
-	// Absent: the directory knows nothing about it.
+	// Absent: the directory does not contain the user or group.
 	Absent Want = "absent"
-	// Keep: whatever the target has is to stay as it is, and no request may be
-	// sent. An event tells when that ends.
+	// Keep: the account or group on the target stays unchanged, and no request may be sent. When that ends, an event is emitted.
 	Keep Want = "keep"
 )
 
-// Target is where and how an application is provisioned.
+// Target describes where and how an application is provisioned.
 type Target struct {
 	BaseURL string
 	Header  model.HeaderFormat
-	Token   string // in clear; it must not be logged
-	// OAuth says where the token is the secret of a client; nil for one that is sent as it is.
+	Token   string // in plaintext; it must not be logged
+	// OAuth names the token endpoint and the client; Token is then the client secret. Nil: Token is sent as it is.
 	OAuth             *model.ConnectionOAuth
-	UserNameAttribute string // compared when a user is looked up
-	// Style says which requests update users and groups.
+	UserNameAttribute string // compared in searches for a user
+	// Style selects the requests that update users and groups.
 	Style model.UpdateStyle
-	// Fallback says whether other forms of a request may be tried.
+	// Fallback states whether the engine may try other forms of a request.
 	Fallback model.Fallback
 
 	CreateUsers, UpdateUsers, DeactivateUsers, PushGroups bool
-	// SyncPasswords: accounts that exist get User.Password, too.
+	// SyncPasswords: existing accounts also receive User.Password.
 	SyncPasswords bool
-	// Paused: the application is INACTIVE or its connection is not enabled.
-	// Nothing may be sent; what is due stays due.
+	// Paused: the application is INACTIVE or its connection is not enabled. Nothing may be sent; pending changes stay pending.
 	Paused bool
 }
 
-// String hides the token, so that a printed target does not tell it.
+// String returns the base URL, so that a printed target does not contain the token.
 func (t Target) String() string { return t.BaseURL }
 
-// GoString is String, for %#v.
+// GoString returns the same as String, for %#v.
 func (t Target) GoString() string { return t.BaseURL }
 
-// User is what a user should look like in the target.
+// User is the desired state of a user on the target.
 type User struct {
 	Want     Want
 	UserName string
-	// Resource holds the mapped attributes, externalId among them, without id,
-	// meta, active, groups and password. It is nil for Absent and Keep.
+	// Resource holds the mapped attributes including externalId, without id, meta, active, groups and password. Nil for Absent and Keep.
 	Resource *scim.Resource
-	// RemoteID is the id in the target, as far as known.
+	// RemoteID is the id on the target, empty if unknown.
 	RemoteID string
-	// Anew says that the account is that of an earlier assignment: nobody knows whether it still is the user's.
-	Anew bool
-	// Password is one that is on its way to the account, in clear; it must not be logged. PasswordVersion names it, and is empty when
-	// only a new account is to get it.
+	// Activating reports that the account belongs to an earlier assignment and may no longer be the user's.
+	Activating bool
+	// Password is a pending password for the account, in plaintext; it must not be logged. PasswordVersion identifies it, and is empty if only
+	// a new account receives it.
 	Password, PasswordVersion string
 }
 
-// String hides the password, so that a printed user does not tell it.
+// String omits the password, so that a printed user does not contain it.
 func (u User) String() string { return string(u.Want) + " " + u.UserName }
 
-// GoString is String, for %#v.
+// GoString returns the same as String, for %#v.
 func (u User) GoString() string { return u.String() }
 
-// Group is what a pushed group should look like in the target. Inactive means
-// that pushes are paused.
+// Group is the desired state of a pushed group on the target. Inactive means that pushes are paused.
 type Group struct {
 	Want        Want
 	DisplayName string
-	// RemoteID is the id in the target, as far as known.
+	// RemoteID is the id on the target, empty if unknown.
 	RemoteID string
-	// DeleteRemote says for Absent that the group in the target goes too.
+	// DeleteRemote states for Absent that the group on the target is deleted too.
 	DeleteRemote bool
 }
 
-// State reads what is desired and writes down results.
+// State reads the desired state and stores results.
 type State struct {
 	model.Deps
 	secrets seal.Secrets
 }
 
-// New returns the state in the store. The clock defaults to time.Now.
+// New returns the state in the store. Default for now: time.Now.
 func New(m *model.Model, store *docstore.Store, secrets seal.Secrets, now func() time.Time) *State {
 	if now == nil {
 		now = time.Now
@@ -103,7 +98,7 @@ func New(m *model.Model, store *docstore.Store, secrets seal.Secrets, now func()
 	return &State{Deps: model.Deps{Model: m, Store: store, Now: now}, secrets: secrets}
 }
 
-// Target returns where an application is provisioned, or ErrUnknownApp.
+// Target returns where and how an application is provisioned, or ErrUnknownApp.
 func (s *State) Target(ctx context.Context, app string) (Target, error) {
 	q := s.Store.Reader()
 	a, err := model.Optional(ctx, q, s.Apps, app)
@@ -132,7 +127,7 @@ func (s *State) Target(ctx context.Context, app string) (Target, error) {
 	}, nil
 }
 
-// User returns what a user should look like in the target of an application.
+// User returns the desired state of a user on the target of an application.
 func (s *State) User(ctx context.Context, app, user string) (User, error) {
 	q := s.Store.Reader()
 	assignment, err := model.Optional(ctx, q, s.AppUsers, model.AppUserID(app, user))
@@ -156,13 +151,13 @@ func (s *State) User(ctx context.Context, app, user string) (User, error) {
 	}
 	out.Resource = resource(u, &schema)
 	if out.Want == Active {
-		out.Anew = u.Status == model.AppUserStaged && u.ExternalID != ""
+		out.Activating = u.Status == model.AppUserStaged && u.ExternalID != ""
 		err = s.password(ctx, q, app, user, &out)
 	}
 	return out, err
 }
 
-// password adds the password that is on its way, unless it has been for too long.
+// password adds the pending password, unless it is older than model.SyncPasswordLife.
 func (s *State) password(ctx context.Context, q docstore.Reader, app, user string, out *User) error {
 	p, err := model.Optional(ctx, q, s.SyncPasswords, model.AppUserID(app, user))
 	if err != nil || p == nil || s.Now().Sub(p.Created) >= model.SyncPasswordLife {
@@ -177,7 +172,7 @@ func (s *State) password(ctx context.Context, q docstore.Reader, app, user strin
 	return nil
 }
 
-// wanted decides about one assignment.
+// wanted returns the desired state that follows from an assignment and its user.
 func (s *State) wanted(ctx context.Context, q docstore.Reader, u *model.AppUser) (Want, error) {
 	switch {
 	case !u.Listed() && u.SyncState == model.SyncDisabled:
@@ -185,7 +180,7 @@ func (s *State) wanted(ctx context.Context, q docstore.Reader, u *model.AppUser)
 	case !u.Listed():
 		return Inactive, nil
 	case !u.Provisioned() || u.Blocked:
-		return Keep, nil // assigned while Create Users was off, or without a user name that can be used
+		return Keep, nil // assigned while Create Users was off, or without a usable user name
 	}
 	user, err := model.Optional(ctx, q, s.Users, u.UserID)
 	if err != nil {
@@ -204,7 +199,7 @@ func (s *State) wanted(ctx context.Context, q docstore.Reader, u *model.AppUser)
 	}
 }
 
-// Group returns what a group should look like in the target of an application.
+// Group returns the desired state of a group on the target of an application.
 func (s *State) Group(ctx context.Context, app, group string) (Group, error) {
 	q := s.Store.Reader()
 	mapping, err := s.mapping(ctx, q, app, group)
@@ -226,8 +221,7 @@ func (s *State) Group(ctx context.Context, app, group string) (Group, error) {
 	return out, nil
 }
 
-// mapping reads the push mapping of a group: the one that lives, else a
-// tombstone, else nil.
+// mapping returns the push mapping of a group: the one that is not deleted, else a tombstone, else nil.
 func (s *State) mapping(ctx context.Context, q docstore.Reader, app, group string) (*docstore.Doc[model.PushMapping], error) {
 	page, err := s.PushMappings.Query(ctx, q, docstore.Query[model.PushMapping]{
 		Where: docstore.Eq(model.PushMappingByPair, docstore.JoinID(app, group)),
@@ -243,10 +237,9 @@ func (s *State) mapping(ctx context.Context, q docstore.Reader, app, group strin
 	return &page.Docs[len(page.Docs)-1], nil
 }
 
-// Members returns the users that belong to a pushed group, ascending by id,
-// behind the given one (empty for the first page). Fewer than limit end the
-// list. A user belongs to it when it is in the source group and is, or is meant
-// to be, in the target; some of them may have no id there yet.
+// Members returns the users that belong to a pushed group, in ascending order of their ids, starting after the given id (empty for the
+// first page). A page with fewer than limit ids is the last one. A user belongs to the group if it is a member of the source group and is
+// provisioned to the target, or will be; it may have no id there yet.
 func (s *State) Members(ctx context.Context, app, group, after string, limit int) ([]string, error) {
 	q := s.Store.Reader()
 	var members []string
@@ -284,7 +277,7 @@ func (s *State) Members(ctx context.Context, app, group, after string, limit int
 	return members, nil
 }
 
-// IsMember says which of the users belong to a pushed group, as Members does.
+// IsMember reports which of the users belong to a pushed group, as defined at Members.
 func (s *State) IsMember(ctx context.Context, app, group string, users []string) (map[string]bool, error) {
 	q := s.Store.Reader()
 	ids := make([]string, len(users))
@@ -302,7 +295,7 @@ func (s *State) IsMember(ctx context.Context, app, group string, users []string)
 	return s.provisioned(ctx, q, app, in)
 }
 
-// provisioned says which of the users are, or are meant to be, in the target.
+// provisioned reports which of the users are provisioned to the target, or will be.
 func (s *State) provisioned(ctx context.Context, q docstore.Reader, app string, users []string) (map[string]bool, error) {
 	ids := make([]string, len(users))
 	for i, user := range users {

@@ -1,9 +1,6 @@
-// Package desired is what a provisioning engine sees of the management API: it
-// reads, at the moment of asking, where an application is provisioned and what
-// each of its users and pushed groups should look like there, and it takes down
-// what came of it.
+// Package desired is the view of the management API for a provisioning engine. At each call it reads where an application is provisioned
+// and the desired state of each user and pushed group there. It stores the results that the engine reports.
 //
-// Reading changes nothing and writing emits no events, so that a result never
-// causes the next attempt. The package does not know any engine: a bridge
-// outside of the management API translates between the two.
+// Reads change nothing and reports emit no events, so that a result never causes another attempt. The package does not depend on any
+// engine: a bridge outside of the management API translates between the two.
 package desired

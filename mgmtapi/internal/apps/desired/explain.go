@@ -10,17 +10,16 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Value is where the value of an attribute comes from.
+// Value describes the origin of an attribute value.
 type Value struct {
-	Path   string // in the target, as in RFC 7644 section 3.10
-	Source string // what it is made of
-	Rule   string // how
+	Path   string // on the target, in the notation of RFC 7644 section 3.10
+	Source string // what the value is derived from
+	Rule   string // how it is derived
 	Value  any
 }
 
-// ExplainUser says why a user is, or is not, in the target of an application,
-// from the cause to the effect, and where the values of its attributes come
-// from.
+// ExplainUser returns the reasons why a user is, or is not, provisioned to the target of an application, from cause to effect, and the
+// origins of its attribute values.
 func (s *State) ExplainUser(ctx context.Context, app, user string) (reasons []string, values []Value, err error) {
 	q := s.Store.Reader()
 	assignment, err := model.Optional(ctx, q, s.AppUsers, model.AppUserID(app, user))
@@ -31,10 +30,10 @@ func (s *State) ExplainUser(ctx context.Context, app, user string) (reasons []st
 		return []string{"The user is not assigned to the application."}, nil, nil
 	}
 	u := &assignment.Value
-	if reasons, err = s.cameBy(ctx, q, u); err != nil {
+	if reasons, err = s.assignmentReasons(ctx, q, u); err != nil {
 		return nil, nil, err
 	}
-	held, err := s.heldBack(ctx, q, u)
+	held, err := s.holdReason(ctx, q, u)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -53,7 +52,7 @@ func (s *State) ExplainUser(ctx context.Context, app, user string) (reasons []st
 	return reasons, valuesOf(&a.Value, u, &schema, rules), err
 }
 
-// rules are those of the mapping that an assignment follows.
+// rules returns the mapping rules that apply to an assignment.
 func (s *State) rules(ctx context.Context, q docstore.Reader, app *model.App, u *model.AppUser) (map[string]model.MappingRule, error) {
 	user, err := model.Optional(ctx, q, s.Users, u.UserID)
 	if err != nil || user == nil {
@@ -79,11 +78,11 @@ func (s *State) rules(ctx context.Context, q docstore.Reader, app *model.App, u 
 	return appprofile.Rules(app, &conn.Value, mapping), nil
 }
 
-// cameBy says how a user came to an application.
-func (s *State) cameBy(ctx context.Context, q docstore.Reader, u *model.AppUser) ([]string, error) {
+// assignmentReasons returns how a user was assigned to an application.
+func (s *State) assignmentReasons(ctx context.Context, q docstore.Reader, u *model.AppUser) ([]string, error) {
 	switch {
 	case !u.Listed():
-		return []string{"The user was assigned to the application and is not any more."}, nil
+		return []string{"The user is no longer assigned to the application."}, nil
 	case u.Scope != model.ScopeGroup:
 		return []string{"The user is assigned to the application directly."}, nil
 	}
@@ -101,9 +100,9 @@ func (s *State) cameBy(ctx context.Context, q docstore.Reader, u *model.AppUser)
 	}, nil
 }
 
-// heldBack says what else decides about an account, "" when nothing does. It
-// follows wanted.
-func (s *State) heldBack(ctx context.Context, q docstore.Reader, u *model.AppUser) (string, error) {
+// holdReason returns a reason other than the assignment that decides the state of an account, "" if there is none. Its cases are those of
+// wanted.
+func (s *State) holdReason(ctx context.Context, q docstore.Reader, u *model.AppUser) (string, error) {
 	switch {
 	case !u.Listed() && u.SyncState == model.SyncDisabled:
 		return "The assignment was removed while Deactivate Users was off, so the account stays as it is.", nil
@@ -131,9 +130,8 @@ func (s *State) heldBack(ctx context.Context, q docstore.Reader, u *model.AppUse
 	}
 }
 
-// valuesOf says where the values of an assignment come from: what was supplied
-// for it counts before the profile of its group, and that before the mapping.
-// A profile of a group that says what the mapping says is not told apart.
+// valuesOf returns the origins of the values of an assignment. Supplied values override the profile of the group, which overrides the
+// mapping. A group value that equals the mapped value is reported as mapped.
 func valuesOf(app *model.App, u *model.AppUser, schema *model.AppSchema, rules map[string]model.MappingRule) []Value {
 	template := app.Credentials.UserNameTemplate
 	if template.Template == "" {
@@ -165,7 +163,7 @@ func valuesOf(app *model.App, u *model.AppUser, schema *model.AppSchema, rules m
 	return values
 }
 
-// ExplainGroup says why a group is, or is not, in the target of an application.
+// ExplainGroup returns the reasons why a group is, or is not, pushed to the target of an application.
 func (s *State) ExplainGroup(ctx context.Context, app, group string) (reasons []string, values []Value, err error) {
 	q := s.Store.Reader()
 	mapping, err := s.mapping(ctx, q, app, group)
@@ -175,13 +173,13 @@ func (s *State) ExplainGroup(ctx context.Context, app, group string) (reasons []
 	case mapping == nil:
 		return []string{"The group is not pushed to the application."}, nil, nil
 	case mapping.Value.Deleted && mapping.Value.DeleteTarget:
-		return []string{"The group was pushed to the application and is not any more; it goes in the target too."}, nil, nil
+		return []string{"The group is no longer pushed to the application; it is deleted on the target."}, nil, nil
 	case mapping.Value.Deleted:
-		return []string{"The group was pushed to the application and is not any more; it stays in the target."}, nil, nil
+		return []string{"The group is no longer pushed to the application; it remains on the target."}, nil, nil
 	}
 	reasons = []string{"The group is pushed to the application."}
 	if mapping.Value.Status == model.PushInactive {
-		reasons = append(reasons, "The push is inactive, so the group in the target stays as it is.")
+		reasons = append(reasons, "The push is inactive, so the group on the target stays as it is.")
 	}
 	target, err := s.Groups.Get(ctx, q, mapping.Value.TargetGroupID)
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// logUser tells the log of an attempt on a user: what was sent, and what it came to. u is the assignment as it was before.
+// logUser writes the log entries for an attempt on a user: its requests and its outcome. u is the assignment before the attempt.
 func (s *State) logUser(ctx context.Context, tx *docstore.Tx, u *model.AppUser, r Result) error {
 	if len(r.Steps) == 0 && (r.Outcome != Failed || u.ErrorSummary == r.summary()) {
-		return nil // nothing was sent, and that is nothing new
+		return nil // no request was sent, and the error is logged already
 	}
 	app, err := model.Optional(ctx, tx, s.Apps, u.AppID)
 	if err != nil || app == nil {
@@ -34,33 +34,34 @@ func (s *State) logUser(ctx context.Context, tx *docstore.Tx, u *model.AppUser, 
 	if user != nil {
 		targets = append(targets, audit.User(*user))
 	}
-	entries := sent(r, targets, userEvent)
+	entries := requestEntries(r, targets, userEvent)
 	if r.Outcome == Started && !slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Method != http.MethodGet }) {
-		return nil // it was only read whether the target is done
+		return nil // the attempt only polled an accepted change
 	}
 	if r.Confirmed != "" {
-		entries = append(entries, audit.Entry{Type: meant(r.Confirmed), Targets: targets})
+		entries = append(entries, audit.Entry{Type: operationEvent(r.Confirmed), Targets: targets})
 	}
 	if r.setPassword(u) {
 		conn, err := model.Optional(ctx, tx, s.Connections, u.AppID)
 		if err != nil {
 			return err
 		}
-		entries = tellPassword(entries, targets, conn != nil && !conn.Value.Updates())
+		entries = addPasswordEntry(entries, targets, conn != nil && !conn.Value.Updates())
 	}
 	switch {
-	case r.Outcome == Failed && !slices.ContainsFunc(entries, failure):
-		entries = append(entries, audit.Entry{Type: meant(r.Operation), Targets: targets, Failure: r.reason()})
+	case r.Outcome == Failed && !slices.ContainsFunc(entries, hasFailure):
+		entries = append(entries, audit.Entry{Type: operationEvent(r.Operation), Targets: targets, Failure: r.reason()})
 	case r.Outcome == Done:
-		for _, event := range cameTo(u, r) {
+		for _, event := range outcomeEvents(u, r) {
 			entries = append(entries, audit.Entry{Type: event, Targets: targets})
 		}
 	}
 	return audit.Write(ctx, tx, s.Deps, entries...)
 }
 
-// tellPassword tells of a password that was set: the last request did, and nothing else if it is a PATCH, or profiles are not updated.
-func tellPassword(entries []audit.Entry, targets []model.LogParty, alone bool) []audit.Entry {
+// addPasswordEntry adds an entry for a password that was set. The last request set it and nothing else if the request is a PATCH, or if
+// alone is true; then the entry of that request becomes the password entry.
+func addPasswordEntry(entries []audit.Entry, targets []model.LogParty, alone bool) []audit.Entry {
 	if last := len(entries) - 1; last >= 0 &&
 		(alone && entries[last].Type == audit.TargetProfile || entries[last].Debug["scimMethod"] == http.MethodPatch) {
 		entries[last].Type = audit.TargetPassword
@@ -69,14 +70,15 @@ func tellPassword(entries []audit.Entry, targets []model.LogParty, alone bool) [
 	return append(entries, audit.Entry{Type: audit.TargetPassword, Targets: targets})
 }
 
-// failure says whether an entry tells of one.
-func failure(e audit.Entry) bool { return e.Failure != "" }
+// hasFailure reports whether an entry describes a failure.
+func hasFailure(e audit.Entry) bool { return e.Failure != "" }
 
-// reason is why an attempt failed, never empty.
+// reason returns the cause of a failed attempt, never empty.
 func (r Result) reason() string { return cmp.Or(r.summary(), "The attempt failed") }
 
-// meant is the event of an attempt on a user that failed before anything was sent that is told of.
-func meant(o Operation) audit.Type {
+// operationEvent returns the event for an operation on a user that no logged request represents: it failed before
+// a request was sent, or the target confirmed it later.
+func operationEvent(o Operation) audit.Type {
 	switch o {
 	case Created:
 		return audit.TargetPush
@@ -91,14 +93,13 @@ func meant(o Operation) audit.Type {
 	}
 }
 
-// userEvent is the event of a request about a user, "" for one that is not told of: what only reads an account that is known
-// changes nothing.
+// userEvent returns the event of a request about a user, "" for a request that is not logged: reading a known account changes nothing.
 func userEvent(step Step, r Result) audit.Type {
 	switch {
 	case step.Method == http.MethodGet && strings.Contains(step.Path, "filter="), strings.HasSuffix(step.Path, ".search"):
 		return audit.TargetLookup
 	case step.Method == http.MethodGet && step.Alternative != "" && strings.Contains(step.Path, "startIndex=1&"):
-		return audit.TargetLookup // the list is read instead
+		return audit.TargetLookup // a search that reads the list instead
 	case step.Method == http.MethodGet:
 		return ""
 	case step.Method == http.MethodPost:
@@ -112,8 +113,8 @@ func userEvent(step Step, r Result) audit.Type {
 	}
 }
 
-// cameTo is what a successful attempt on a user came to.
-func cameTo(u *model.AppUser, r Result) []audit.Type {
+// outcomeEvents returns the events of a successful attempt on a user, in addition to those of its requests.
+func outcomeEvents(u *model.AppUser, r Result) []audit.Type {
 	var events []audit.Type
 	switch {
 	case !u.Listed() && r.Operation == Deactivated:
@@ -129,17 +130,17 @@ func cameTo(u *model.AppUser, r Result) []audit.Type {
 	return events
 }
 
-// logGroup tells the log of an attempt on a pushed group.
+// logGroup writes the log entries for an attempt on a pushed group. m is the push mapping before the attempt.
 func (s *State) logGroup(ctx context.Context, tx *docstore.Tx, m docstore.Doc[model.PushMapping], r Result) error {
 	if len(r.Steps) == 0 && (r.Outcome != Failed || m.Value.ErrorSummary == r.summary()) {
-		return nil // nothing was sent, and that is nothing new
+		return nil // no request was sent, and the error is logged already
 	}
 	app, err := model.Optional(ctx, tx, s.Apps, m.Value.AppID)
 	if err != nil || app == nil {
 		return err
 	}
 	targets := []model.LogParty{audit.PushMapping(m.ID, &m.Value), audit.App(app.ID, &app.Value)}
-	entries := sent(r, targets, groupEvent)
+	entries := requestEntries(r, targets, groupEvent)
 	if event := confirmedGroup[r.Confirmed]; event != "" {
 		entries = append(entries, audit.Entry{Type: event, Targets: targets})
 	}
@@ -157,12 +158,12 @@ func (s *State) logGroup(ctx context.Context, tx *docstore.Tx, m docstore.Doc[mo
 	return audit.Write(ctx, tx, s.Deps, entries...)
 }
 
-// confirmedGroup are the events of changes of groups that a target has carried out after it had accepted them.
+// confirmedGroup maps changes of groups that a target accepted and carried out later to their events.
 var confirmedGroup = map[Operation]audit.Type{
 	Created: audit.TargetGroupAdd, Updated: audit.TargetGroupUpdate, Removed: audit.TargetGroupRemove,
 }
 
-// groupEvent is the event of a request about a group.
+// groupEvent returns the event of a request about a group, "" for a request that is not logged.
 func groupEvent(step Step, _ Result) audit.Type {
 	switch step.Method {
 	case http.MethodPost:
@@ -179,14 +180,14 @@ func groupEvent(step Step, _ Result) audit.Type {
 	}
 }
 
-// sent is what the log tells of the requests of an attempt, each with its answer.
-func sent(r Result, targets []model.LogParty, eventOf func(Step, Result) audit.Type) []audit.Entry {
+// requestEntries returns the log entries for the requests of an attempt, each with its result.
+func requestEntries(r Result, targets []model.LogParty, eventOf func(Step, Result) audit.Type) []audit.Entry {
 	var entries []audit.Entry
-	culprit := r.culprit()
+	culprit := r.failedStep()
 	for i, step := range r.Steps {
 		event := eventOf(step, r)
 		if event == "" || step.Method != http.MethodGet && step.Status == http.StatusAccepted {
-			continue // a change that was accepted is told of once it was carried out, or was not
+			continue // an accepted change is logged once its result is known
 		}
 		e := audit.Entry{Type: event, Targets: targets, Debug: map[string]string{
 			"scimMethod": step.Method, "scimPath": step.Path, "scimStatus": strconv.Itoa(step.Status),
@@ -196,25 +197,25 @@ func sent(r Result, targets []model.LogParty, eventOf func(Step, Result) audit.T
 		}
 		switch {
 		case i == culprit:
-			e.Failure = r.reason() // also of an answer that looked like a success
+			e.Failure = r.reason() // also if the response looks like a success
 		case accepted(step):
 		case step.Message != "":
 			e.Failure = model.Shortened(step.Message, maxErrorSummary)
 		case step.Status == 0:
-			e.Failure = "The target did not answer"
+			e.Failure = "No response from the target"
 		default:
-			e.Failure = "The target answered with the status " + strconv.Itoa(step.Status)
+			e.Failure = "The target responded with status " + strconv.Itoa(step.Status)
 		}
 		entries = append(entries, e)
 	}
 	return entries
 }
 
-// culprit is the index of the request for which the attempt has failed, -1 for none. That is the last one, unless that one was only to
-// find out what is there after another one was rejected, or to read what another one has written.
-func (r Result) culprit() int {
+// failedStep returns the index of the request that failed the attempt, -1 if there is none. It is the last request, unless that was a
+// successful read after a rejected request or after a write.
+func (r Result) failedStep() int {
 	last := len(r.Steps) - 1
-	if r.Outcome != Failed || r.Lapsed { // the request that has failed was one of an earlier attempt
+	if r.Outcome != Failed || r.Lapsed { // a request of an earlier attempt has failed
 		return -1
 	}
 	if last < 0 || r.Steps[last].Method != http.MethodGet || !accepted(r.Steps[last]) {
@@ -232,7 +233,7 @@ func (r Result) culprit() int {
 	return last
 }
 
-// accepted reports whether a target did what it was asked. A 404 is its way to say that a user is not there.
+// accepted reports whether a request succeeded. A read with the status 404 counts as success: the user does not exist on the target.
 func accepted(step Step) bool {
 	return step.Status >= 200 && step.Status < 300 && step.Message == "" || step.Method == http.MethodGet && step.Status == http.StatusNotFound
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
-// AssignedUsers returns the users that have, or had, an assignment to an application,
-// ascending by id, behind the given one (empty for the first page). Fewer than
-// limit end the list.
+// AssignedUsers returns the users that have, or had, an assignment to an application, in ascending order of their ids, starting after the
+// given id (empty for the first page). A page with fewer than limit ids is the last one.
 func (s *State) AssignedUsers(ctx context.Context, app, after string, limit int) ([]string, error) {
 	where := docstore.Prefix(docstore.ID, model.AppUserID(app, ""))
 	if after != "" {
@@ -31,8 +30,7 @@ func (s *State) AssignedUsers(ctx context.Context, app, after string, limit int)
 	return users, nil
 }
 
-// PushedGroups returns the groups that are, or were, pushed to an application,
-// as AssignedUsers does.
+// PushedGroups returns the groups that are, or were, pushed to an application, paged like AssignedUsers.
 func (s *State) PushedGroups(ctx context.Context, app, after string, limit int) ([]string, error) {
 	var groups []string
 	err := model.Each(ctx, s.Store.Reader(), s.PushMappings, docstore.Eq(model.PushMappingByApp, app),
@@ -59,34 +57,39 @@ func (s *State) Pushed(ctx context.Context, app, group string) (bool, error) {
 	return m != nil && !m.Value.Deleted, err
 }
 
-// Owner is somebody to whom an account may belong.
+// Owner is a user or group to which an account or group of a target may belong.
 type Owner struct {
 	ID         string
 	Name       string // userName of a user, displayName of a group
 	ExternalID string
 	Emails     []string
-	// DisplayName is the name for people.
+	// DisplayName is the human-readable name.
 	DisplayName string
 }
 
-// UserOwners returns for each account of an application's target the users, assigned or not, to whom it may belong: the one with the
-// id that the account has as externalId, those who have its name there or would have the login that an import gives it, those with its
-// e-mail address, and those with the same first and last name. Those who are DEPROVISIONED are left out.
+// UserOwners returns for each account of an application's target the users, assigned or not, to whom it may belong. A user is a candidate
+// if one of these matches the account:
+//   - the id, as externalId
+//   - the user name in the application, or the login that an import would derive from the account
+//   - the email address
+//   - the first and last names
+//
+// Users who are DEPROVISIONED are omitted.
 func (s *State) UserOwners(ctx context.Context, app string, accounts []*scim.Resource) ([][]Owner, error) {
 	q := s.Store.Reader()
 	login, schema, err := s.importedLogin(ctx, q, app)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]sought, len(accounts))
+	all := make([]accountKeys, len(accounts))
 	var ids []string
 	var like []docstore.Cond
 	for i, r := range accounts {
 		shown := AccountProfile(r, schema)
 		text := func(name string) string { value, _ := shown[name].(string); return value }
-		all[i] = sought{
+		all[i] = accountKeys{
 			externalID: r.ExternalID(), name: r.Text("userName"), login: model.LoginKey(login(shown)), email: filter.Fold(text("email")),
-			first: filter.Fold(text("givenName")), last: filter.Fold(text("familyName")), display: reconciled(r),
+			first: filter.Fold(text("givenName")), last: filter.Fold(text("familyName")), display: displayNameOf(r),
 		}
 		a := &all[i]
 		if a.externalID != "" {
@@ -132,11 +135,12 @@ func (s *State) UserOwners(ctx context.Context, app string, accounts []*scim.Res
 	return owners, nil
 }
 
-// sought is what an account tells of its owner; texts are folded where they are compared.
-type sought struct{ externalID, name, login, email, first, last, display string }
+// accountKeys holds the values of an account by which its owner is found; values that are compared ignoring case are folded.
+type accountKeys struct{ externalID, name, login, email, first, last, display string }
 
-// owner says how a user resembles an account, ok when in any way.
-func (a *sought) owner(u docstore.Doc[model.User], names map[string]string) (o Owner, ok bool) {
+// owner returns the user as a possible owner of an account, with Name and DisplayName only if they match. ok reports whether any value
+// matches.
+func (a *accountKeys) owner(u docstore.Doc[model.User], names map[string]string) (o Owner, ok bool) {
 	if u.Value.Status == model.UserDeprovisioned {
 		return o, false
 	}
@@ -155,8 +159,8 @@ func (a *sought) owner(u docstore.Doc[model.User], names map[string]string) (o O
 	return o, ok
 }
 
-// assignedNames are the users of an application who have the name of an account there, by the folded name.
-func (s *State) assignedNames(ctx context.Context, q docstore.Reader, app string, all []sought) (map[string]string, error) {
+// assignedNames returns the users of an application who have the user name of one of the accounts, by the folded name.
+func (s *State) assignedNames(ctx context.Context, q docstore.Reader, app string, all []accountKeys) (map[string]string, error) {
 	var like []docstore.Cond
 	for i := range all {
 		if all[i].name != "" {
@@ -173,7 +177,7 @@ func (s *State) assignedNames(ctx context.Context, q docstore.Reader, app string
 	})
 }
 
-// importedLogin is how an account of an application gets a login when it becomes a user of the default type, and the schema of accounts.
+// importedLogin returns a function that derives the login of a user of the default type from an account, and the schema of the application.
 func (s *State) importedLogin(ctx context.Context, q docstore.Reader, app string) (func(map[string]any) string, *model.AppSchema, error) {
 	a, err := s.Apps.Get(ctx, q, app)
 	if err != nil {
@@ -209,8 +213,8 @@ func (s *State) importedLogin(ctx context.Context, q docstore.Reader, app string
 	}, &schema, err
 }
 
-// reconciled is the name for people by which accounts are compared.
-func reconciled(r *scim.Resource) string {
+// displayNameOf returns the human-readable name by which accounts are compared.
+func displayNameOf(r *scim.Resource) string {
 	if name := r.Text("displayName"); name != "" {
 		return name
 	}

@@ -7,53 +7,52 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Outcome is how an attempt to reach the desired state ended.
+// Outcome is the outcome of an attempt to reach the desired state.
 type Outcome string
 
 // The outcomes.
 const (
-	Started Outcome = "started" // an attempt is running, or the target has accepted a change that it carries out later
+	Started Outcome = "started" // an attempt is running, or the target accepted a change to carry out later
 	Done    Outcome = "done"    // the target has the desired state
-	Skipped Outcome = "skipped" // the options exclude what would be needed
+	Skipped Outcome = "skipped" // the options exclude the necessary requests
 	Failed  Outcome = "failed"
 )
 
-// Result tells of an attempt.
+// Result describes an attempt.
 type Result struct {
-	// Want is what the attempt worked towards, which may not be what is wanted by now.
+	// Want is the state that the attempt tried to reach. The desired state may have changed since.
 	Want    Want
 	Outcome Outcome
-	// RemoteID is the id in the target, empty when not known.
+	// RemoteID is the id on the target, empty if unknown.
 	RemoteID string
-	// More says that the desired state has changed since the attempt began, so
-	// that another one follows.
+	// More reports that the desired state has changed since the attempt started, so that another attempt follows.
 	More bool
-	// Error is what went wrong, for administrators.
+	// Error is the cause of a failure, worded for administrators.
 	Error string
-	// Operation is what the attempt came to.
+	// Operation is the main operation of the attempt.
 	Operation Operation
-	// Confirmed is a change that the target has accepted in an earlier attempt and has carried out now; empty for none.
+	// Confirmed is a change that the target accepted in an earlier attempt and has carried out now; empty if there is none.
 	Confirmed Operation
-	// Lapsed says that the target has not carried out in time what it had accepted in an earlier attempt.
+	// Lapsed reports that the target accepted a change in an earlier attempt and did not carry it out in time.
 	Lapsed bool
 	// Steps are the requests of the attempt, in order.
 	Steps []Step
-	// PasswordVersion is the version of the password that the account of a user is known to have, empty for none.
+	// PasswordVersion is the version of the password that the user's account has, empty if unknown.
 	PasswordVersion string
 }
 
-// setPassword says whether the attempt gave an account that was there another password.
+// setPassword reports whether the attempt changed the password of an existing account.
 func (r Result) setPassword(u *model.AppUser) bool {
 	return r.Outcome == Done && r.Operation != Created && r.PasswordVersion != "" && r.PasswordVersion != u.SyncedPassword
 }
 
-// Operation is what an attempt came to, by its weightiest request.
+// Operation is the operation of an attempt, by its most important request.
 type Operation string
 
-// The operations that the log tells apart.
+// The operations that the log distinguishes.
 const (
 	Created     Operation = "create"
-	Linked      Operation = "link" // an account that was found is used
+	Linked      Operation = "link" // an existing account was linked
 	Updated     Operation = "update"
 	Reactivated Operation = "reactivate"
 	Deactivated Operation = "deactivate"
@@ -64,20 +63,19 @@ const (
 type Step struct {
 	Method string
 	Path   string // relative to the base URL, with the query
-	Status int    // 0 when no answer came
-	// Message is why the request has failed, in the words of the target if it gave any; empty for a success.
+	Status int    // 0 without a response
+	// Message is the cause of a failure, as the target worded it if it did; empty for a success.
 	Message string
-	// Alternative names the form of the request and the reason for it, if it is not the one of the update style.
+	// Alternative names the form of the request and the reason for it, if the form is not that of the update style.
 	Alternative string
 }
 
-// maxErrorSummary is the length of the longest error that is kept, in bytes.
+// maxErrorSummary is the maximum length of a stored error, in bytes.
 const maxErrorSummary = 1000
 
 func (r Result) summary() string { return model.Shortened(r.Error, maxErrorSummary) }
 
-// ReportUser writes a result into the assignment of a user. A result about a
-// user that is not assigned is dropped.
+// ReportUser stores a result in the assignment of a user. It ignores a result about a user without an assignment.
 func (s *State) ReportUser(ctx context.Context, app, user string, r Result) error {
 	return s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := model.Optional(ctx, tx, s.AppUsers, model.AppUserID(app, user))
@@ -100,7 +98,7 @@ func (s *State) ReportUser(ctx context.Context, app, user string, r Result) erro
 		if r.PasswordVersion != "" {
 			u.SyncedPassword = r.PasswordVersion
 		}
-		if err := s.arrived(ctx, tx, doc.ID, &u, r); err != nil {
+		if err := s.dropPassword(ctx, tx, doc.ID, &u, r); err != nil {
 			return err
 		}
 		if !u.Listed() && !u.Pending() {
@@ -109,7 +107,7 @@ func (s *State) ReportUser(ctx context.Context, app, user string, r Result) erro
 				return err
 			}
 			if gone == nil {
-				return s.AppUsers.Delete(ctx, tx, doc.ID) // nobody can come back to this tombstone
+				return s.AppUsers.Delete(ctx, tx, doc.ID) // the user was deleted: no later assignment needs the tombstone
 			}
 		}
 		if same(&doc.Value, &u) {
@@ -120,9 +118,9 @@ func (s *State) ReportUser(ctx context.Context, app, user string, r Result) erro
 	})
 }
 
-// arrived forgets a password that was on its way when the target has it, or it is not to get there any more. One that a target does
-// not take waits, but not for ever.
-func (s *State) arrived(ctx context.Context, tx *docstore.Tx, id string, u *model.AppUser, r Result) error {
+// dropPassword deletes a pending password that the target has received, that is no longer to be sent, or that is older than
+// model.SyncPasswordLife.
+func (s *State) dropPassword(ctx context.Context, tx *docstore.Tx, id string, u *model.AppUser, r Result) error {
 	p, err := model.Optional(ctx, tx, s.SyncPasswords, id)
 	if err != nil || p == nil {
 		return err
@@ -139,7 +137,7 @@ func (s *State) arrived(ctx context.Context, tx *docstore.Tx, id string, u *mode
 	return s.SyncPasswords.Delete(ctx, tx, id)
 }
 
-// assigned moves an assignment that is to be in the target.
+// assigned applies a result to an assignment that is provisioned to the target.
 func (s *State) assigned(u *model.AppUser, r Result) {
 	switch r.Outcome {
 	case Started:
@@ -147,7 +145,7 @@ func (s *State) assigned(u *model.AppUser, r Result) {
 	case Done:
 		u.ErrorSummary = ""
 		if u.ExternalID == "" {
-			return // nothing was to be done
+			return // there was nothing to send
 		}
 		u.Enter(model.AppUserProvisioned, s.Now())
 		u.LastSync = s.Now()
@@ -165,10 +163,10 @@ func (s *State) assigned(u *model.AppUser, r Result) {
 	}
 }
 
-// removed moves a tombstone.
+// removed applies a result to a tombstone.
 func (s *State) removed(u *model.AppUser, r Result) {
 	if u.SyncState == model.SyncDisabled {
-		return // nothing was to be sent
+		return // no request was expected
 	}
 	switch r.Outcome {
 	case Started:
@@ -184,14 +182,13 @@ func (s *State) removed(u *model.AppUser, r Result) {
 	}
 }
 
-// same says whether a report changed nothing.
+// same reports whether a result changed nothing.
 func same(a, b *model.AppUser) bool {
 	return a.Status == b.Status && a.SyncState == b.SyncState && a.ExternalID == b.ExternalID &&
 		a.ErrorSummary == b.ErrorSummary && a.SyncedPassword == b.SyncedPassword && a.LastSync.Equal(b.LastSync)
 }
 
-// ReportGroup writes a result into the push mapping of a group. The tombstone
-// of a mapping goes once the target was told.
+// ReportGroup stores a result in the push mapping of a group. It deletes the tombstone of a mapping once the target has the change.
 func (s *State) ReportGroup(ctx context.Context, app, group string, r Result) error {
 	return s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.mapping(ctx, tx, app, group)
@@ -202,7 +199,7 @@ func (s *State) ReportGroup(ctx context.Context, app, group string, r Result) er
 			return err
 		}
 		m := doc.Value
-		if m.Deleted && r.Outcome == Done && r.Want == Absent { // also when another attempt follows: it must not delete once more
+		if m.Deleted && r.Outcome == Done && r.Want == Absent { // also if another attempt follows: it must not delete again
 			return s.PushMappings.Delete(ctx, tx, doc.ID)
 		}
 		if r.RemoteID != "" {

@@ -10,16 +10,14 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// attribute says how an attribute of an app user looks in a SCIM user (RFC 7643
-// section 4.1). Put gets nil for a value that was cleared.
+// attribute maps an attribute of an app user to a SCIM user (RFC 7643 section 4.1). put receives nil for a value that was cleared.
 type attribute struct {
 	app  string
 	path string // RFC 7644 section 3.10
 	put  func(r *scim.Resource, value any)
 }
 
-// attributes lists those of the base schema in the order in which a resource
-// shows them.
+// attributes lists the attributes of the base schema in their order in a resource.
 var attributes = []attribute{
 	{"givenName", "name.givenName", inName("givenName")},
 	{"middleName", "name.middleName", inName("middleName")},
@@ -38,8 +36,8 @@ var attributes = []attribute{
 	{"userType", "userType", single("userType")},
 }
 
-// attributesOf lists the attributes that users of an application have in its
-// target: those of the base schema, then the custom ones that have a place there.
+// attributesOf returns the attributes that an application's users have on its target: those of the base schema, then the custom ones with
+// an external name.
 func attributesOf(schema *model.AppSchema) []attribute {
 	all := slices.Clip(attributes)
 	for _, name := range slices.Sorted(maps.Keys(schema.Custom)) {
@@ -54,9 +52,8 @@ func attributesOf(schema *model.AppSchema) []attribute {
 	return all
 }
 
-// resource builds the SCIM user that an assignment describes. What had a value
-// and has none any more is null, or missing in its list: the target may still
-// show it. What never had one is left to the target.
+// resource builds the SCIM user that an assignment describes. An attribute whose value was cleared is null, or missing in its list, because
+// the target may still have the value. An attribute that never had a value is omitted.
 func resource(u *model.AppUser, schema *model.AppSchema) *scim.Resource {
 	r := &scim.Resource{}
 	r.AddSchema(scim.UserSchema)
@@ -77,7 +74,7 @@ func single(name string) func(*scim.Resource, any) {
 	return func(r *scim.Resource, value any) { r.Set(name, value) }
 }
 
-// inName puts a value into a part of the complex attribute "name".
+// inName returns a function that sets a sub-attribute of the complex attribute "name".
 func inName(part string) func(*scim.Resource, any) {
 	return func(r *scim.Resource, value any) {
 		name := r.Complex("name")
@@ -89,8 +86,8 @@ func inName(part string) func(*scim.Resource, any) {
 	}
 }
 
-// inList adds an element of a type to a multi-valued attribute. Without a value
-// the list is there all the same, so that the element of an earlier one goes.
+// inList returns a function that adds an element of a type to a multi-valued attribute. Without a value it still adds the empty list, so
+// that the target removes an earlier element.
 func inList(name, kind string, primary bool) func(*scim.Resource, any) {
 	return func(r *scim.Resource, value any) {
 		list := r.Array(name)

@@ -9,13 +9,13 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Unprovisioned is a number of users that are assigned to an application, have no account in its target, and get none for the reason.
+// Unprovisioned is the number of users that are assigned to an application, have no account on its target, and get none for the reason.
 type Unprovisioned struct {
 	Reason string
 	Users  int
 }
 
-// The reasons for which assigned users get no account.
+// The reasons why assigned users get no account.
 const (
 	reasonAppInactive    = "the application is inactive"
 	reasonNoConnection   = "the application has no provisioning connection"
@@ -27,11 +27,11 @@ const (
 	reasonAssignedBefore = "assigned while Create Users was off"
 )
 
-// userPage is how many users are read at once.
+// userPage is the number of assignments per query.
 const userPage = 500
 
-// Unprovisioned counts the users that are assigned to an application and get no account, by the reason, the most frequent first. Users
-// that are pending, retried or failed are not among them: the engine counts those.
+// Unprovisioned counts the users that are assigned to an application and get no account, by reason, the most frequent first. Users that are
+// pending, retried or failed are not included: the engine counts those.
 func (s *State) Unprovisioned(ctx context.Context, app string) ([]Unprovisioned, error) {
 	q := s.Store.Reader()
 	a, err := model.Optional(ctx, q, s.Apps, app)
@@ -79,7 +79,7 @@ func (s *State) Unprovisioned(ctx context.Context, app string) ([]Unprovisioned,
 	return all, nil
 }
 
-// reasonForAll is the reason that holds for every user of an application, "" for none.
+// reasonForAll returns the reason that applies to every user of an application, "" if there is none.
 func reasonForAll(app *model.App, conn *model.Connection) string {
 	switch {
 	case app.Status != model.AppActive:
@@ -92,7 +92,7 @@ func reasonForAll(app *model.App, conn *model.Connection) string {
 	return ""
 }
 
-// countReasons adds up why assignments without an account get none.
+// countReasons counts the reasons why assignments have no account.
 func (s *State) countReasons(ctx context.Context, q docstore.Reader, conn *model.Connection, docs []docstore.Doc[model.AppUser],
 	counts map[string]int) error {
 	ids := make([]string, len(docs))
@@ -115,7 +115,7 @@ func (s *State) countReasons(ctx context.Context, q docstore.Reader, conn *model
 	return nil
 }
 
-// reasonFor is the reason for which an assignment gets no account, "" if it is to get one.
+// reasonFor returns the reason why an assignment gets no account, "" if it gets one.
 func reasonFor(u *model.AppUser, user model.UserStatus, conn *model.Connection) string {
 	switch {
 	case u.Blocked:

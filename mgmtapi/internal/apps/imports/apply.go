@@ -14,8 +14,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// apply does steps in one transaction, which also moves the cursor of the job from where they begin to behind them.
-func (s *Service) apply(ctx context.Context, jobID, after string, a *about, steps []*step) error {
+// apply performs steps in one transaction, which also moves the cursor of the job from after to the account of the last step.
+func (s *Service) apply(ctx context.Context, jobID, after string, a *importContext, steps []*step) error {
 	return s.Deps.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := model.Optional(ctx, tx, s.ImportJobs, jobID)
 		if err != nil || doc == nil {
@@ -23,7 +23,7 @@ func (s *Service) apply(ctx context.Context, jobID, after string, a *about, step
 		}
 		job := doc.Value
 		if !job.Open || job.After != after {
-			return nil // somebody else was faster
+			return nil // another process performed the steps first
 		}
 		var links []Link
 		for _, st := range steps {
@@ -44,15 +44,15 @@ func (s *Service) apply(ctx context.Context, jobID, after string, a *about, step
 	})
 }
 
-func (s *Service) link(ctx context.Context, tx *docstore.Tx, a *about, run string, links []Link) error {
+func (s *Service) link(ctx context.Context, tx *docstore.Tx, a *importContext, run string, links []Link) error {
 	if len(links) == 0 {
 		return nil
 	}
 	return s.o.Engine.Link(ctx, tx, a.app.ID, run, links)
 }
 
-// do does a step and counts it. It returns the link to be made, nil for none.
-func (s *Service) do(ctx context.Context, tx *docstore.Tx, a *about, job *model.ImportJob, st *step) (*Link, error) {
+// do performs a step and counts it. It returns the link to create, or nil.
+func (s *Service) do(ctx context.Context, tx *docstore.Tx, a *importContext, job *model.ImportJob, st *step) (*Link, error) {
 	if st.note != "" {
 		job.Note(st.label() + st.note)
 	}
@@ -73,16 +73,16 @@ func (s *Service) do(ctx context.Context, tx *docstore.Tx, a *about, job *model.
 		return nil, nil
 	case !st.confirmed || st.action == model.ImportLink && st.user == "":
 		job.Waiting++
-		return nil, s.remember(ctx, tx, a, st)
+		return nil, s.storeDecision(ctx, tx, a, st)
 	}
 	return s.carryOut(ctx, tx, a, job, st)
 }
 
-// carryOut makes or updates the user of an account and gives it to them.
-func (s *Service) carryOut(ctx context.Context, tx *docstore.Tx, a *about, job *model.ImportJob, st *step) (*Link, error) {
+// carryOut creates or updates the user of an account and assigns the account to the user.
+func (s *Service) carryOut(ctx context.Context, tx *docstore.Tx, a *importContext, job *model.ImportJob, st *step) (*Link, error) {
 	id := st.user
 	if st.action == model.ImportCreate {
-		user, err := s.o.Create(ctx, tx, present(st.profile), a.settings.Activate)
+		user, err := s.o.Create(ctx, tx, withoutEmpty(st.profile), a.settings.Activate)
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +96,7 @@ func (s *Service) carryOut(ctx context.Context, tx *docstore.Tx, a *about, job *
 		if user.Value.Status == model.UserDeprovisioned {
 			return nil, rest.Fail(rest.CodeInactiveUser)
 		}
-		profile, err := s.spare(ctx, tx, job, user, st)
+		profile, err := s.withoutIdentity(ctx, tx, job, user, st)
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +112,7 @@ func (s *Service) carryOut(ctx context.Context, tx *docstore.Tx, a *about, job *
 		job.Matched++
 	}
 	name, _ := st.app[model.AppUserName].(string)
-	profile := present(st.app)
+	profile := withoutEmpty(st.app)
 	delete(profile, model.AppUserName)
 	taken := TakenOver{ID: st.account.ID, UserName: name, Profile: profile, Shown: st.shown}
 	if err := s.o.TakeOver(ctx, tx, a.app.ID, id, taken); err != nil {
@@ -124,12 +124,12 @@ func (s *Service) carryOut(ctx context.Context, tx *docstore.Tx, a *about, job *
 	return &Link{User: id, Account: st.account.ID, Name: st.account.Name}, nil
 }
 
-// identity are the attributes that say who somebody is who signs in, and where codes and new passwords go.
+// identity lists the attributes that identify a user at sign-in, and the addresses for codes and new passwords.
 var identity = []string{"login", "email", "secondEmail", "mobilePhone"}
 
-// spare is what an import changes of a user: not the identity of one who has a role, or whoever has a target or a hook answer for it
-// could act as an administrator. The job says so.
-func (s *Service) spare(
+// withoutIdentity returns the profile changes of a step without identity attributes if the user has an administrator role, and notes this
+// in the job. Otherwise a client that controls the target, or an inline hook, could take over an administrator.
+func (s *Service) withoutIdentity(
 	ctx context.Context, tx *docstore.Tx, job *model.ImportJob, user docstore.Doc[model.User], st *step,
 ) (map[string]any, error) {
 	var kept []string
@@ -152,8 +152,8 @@ func (s *Service) spare(
 	return profile, nil
 }
 
-// present leaves out the attributes without a value.
-func present(profile map[string]any) map[string]any {
+// withoutEmpty omits the attributes without a value.
+func withoutEmpty(profile map[string]any) map[string]any {
 	out := make(map[string]any, len(profile))
 	for name, value := range profile {
 		if !model.NoValue(value) {
@@ -163,8 +163,8 @@ func present(profile map[string]any) map[string]any {
 	return out
 }
 
-// remember keeps what a hook has decided about an account that waits.
-func (s *Service) remember(ctx context.Context, tx *docstore.Tx, a *about, st *step) error {
+// storeDecision stores the decision of a hook about an account that waits for consent.
+func (s *Service) storeDecision(ctx context.Context, tx *docstore.Tx, a *importContext, st *step) error {
 	if !st.hooked {
 		return nil
 	}

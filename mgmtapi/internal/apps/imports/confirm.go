@@ -9,14 +9,14 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Confirmed is what was consented to: to whom accounts belong, and of which accounts users are made.
+// Confirmed is a consent: the users to link accounts to, and the accounts to create users from.
 type Confirmed struct {
 	Links  []Link
 	Create []string
 }
 
-// Confirm does what was consented to, all or nothing, and returns how many accounts were linked to users that there were and how many
-// users were made. Without anything it links what the import has matched.
+// Confirm applies a consent, all or nothing, and returns the number of accounts linked to existing users and the number of users created.
+// If c is nil, it links the accounts that the import matched to a user.
 func (s *Service) Confirm(ctx context.Context, app, run string, c *Confirmed) (linked, created int, err error) {
 	job, err := s.Job(ctx, app, run)
 	switch {
@@ -27,12 +27,12 @@ func (s *Service) Confirm(ctx context.Context, app, run string, c *Confirmed) (l
 	case job.Open:
 		return 0, 0, rest.Failf(rest.CodeMoved, "The import is running.")
 	}
-	a, err := s.context(ctx, s.Store.Reader(), app)
+	a, err := s.loadContext(ctx, s.Store.Reader(), app)
 	if err != nil || a == nil {
 		return 0, 0, err
 	}
 	if c != nil {
-		steps, err := s.consented(ctx, a, run, c)
+		steps, err := s.confirmedSteps(ctx, a, run, c)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -47,7 +47,7 @@ func (s *Service) Confirm(ctx context.Context, app, run string, c *Confirmed) (l
 		for _, account := range accounts {
 			links, after = append(links, Link{User: account.User, Account: account.ID, Name: account.Name}), account.ID
 		}
-		steps, err := s.consented(ctx, a, run, &Confirmed{Links: links})
+		steps, err := s.confirmedSteps(ctx, a, run, &Confirmed{Links: links})
 		if err != nil {
 			return linked, created, err
 		}
@@ -59,8 +59,8 @@ func (s *Service) Confirm(ctx context.Context, app, run string, c *Confirmed) (l
 	}
 }
 
-// consented makes steps of a consent.
-func (s *Service) consented(ctx context.Context, a *about, run string, c *Confirmed) ([]*step, error) {
+// confirmedSteps returns the steps of a consent.
+func (s *Service) confirmedSteps(ctx context.Context, a *importContext, run string, c *Confirmed) ([]*step, error) {
 	user, ids := map[string]string{}, []string{}
 	for _, l := range c.Links {
 		user[l.Account], ids = l.User, append(ids, l.Account)
@@ -81,9 +81,9 @@ func (s *Service) consented(ctx context.Context, a *about, run string, c *Confir
 		for _, id := range part {
 			account, ok := accounts[id]
 			if !ok || account.Resource == nil {
-				return nil, rest.Failf(rest.CodeMoved, "The import has not seen the account %s.", id)
+				return nil, rest.Failf(rest.CodeMoved, "The import has not found the account %s.", id)
 			}
-			st, err := s.consent(ctx, a, account, user[id])
+			st, err := s.confirmedStep(ctx, a, account, user[id])
 			if err != nil {
 				return nil, err
 			}
@@ -93,8 +93,8 @@ func (s *Service) consented(ctx context.Context, a *about, run string, c *Confir
 	return steps, nil
 }
 
-// consent is the step of one account, which is linked to the user, or becomes one.
-func (s *Service) consent(ctx context.Context, a *about, account Account, user string) (*step, error) {
+// confirmedStep returns the step that links an account to the user, or that creates a user from it if user is empty.
+func (s *Service) confirmedStep(ctx context.Context, a *importContext, account Account, user string) (*step, error) {
 	st := &step{account: account, user: user, action: model.ImportLink, confirmed: true}
 	if user == "" {
 		st.action = model.ImportCreate
@@ -116,7 +116,7 @@ func (s *Service) consent(ctx context.Context, a *about, account Account, user s
 	return st, err
 }
 
-func (s *Service) confirm(ctx context.Context, a *about, run string, steps []*step) (linked, created int, err error) {
+func (s *Service) confirm(ctx context.Context, a *importContext, run string, steps []*step) (linked, created int, err error) {
 	err = s.Deps.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.ImportJobs.Get(ctx, tx, model.ImportJobID(a.app.ID, run))
 		if err != nil {

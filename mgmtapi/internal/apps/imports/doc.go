@@ -1,13 +1,13 @@
-// Package imports makes users of the accounts that an import has found at the target of an application, and keeps the users of accounts
-// up to date that are linked: by the settings of the feature INBOUND_PROVISIONING and the rules of the mapping from the application to
-// users, after the inline hook of imports was asked.
+// Package imports creates users from the accounts that an import has found on the target of an application, and updates the users of linked
+// accounts. The settings of the feature INBOUND_PROVISIONING, the rules of the mapping from the application to users, and the inline hook
+// of imports decide about each account.
 //
-// Reading the target is the business of a provisioning engine, which this package knows by an interface alone. What is made of a list
-// begins when the whole list was read well. It is done account by account in pieces, each in a transaction of its own that also moves
-// the cursor of the job, so that a restart goes on where it was and memory does not grow with the list.
+// A provisioning engine reads the target; this package knows the engine only by the interface Engine. Processing starts when the whole list
+// was read successfully. It takes the accounts in batches, one transaction each, which also moves the cursor of the job. A restart
+// therefore continues at the cursor, and memory does not grow with the list.
 //
-// service.go does the work of an import batch by batch, step.go decides what an account leads to, and apply.go carries that out: it creates
-// or updates the user and the assignment, and links the account. confirm.go has what waits for a consent.
+// service.go processes an import batch by batch. step.go decides what to do with an account. apply.go does it: it creates or updates the
+// user and the assignment, and links the account. confirm.go applies a consent to the accounts that wait for one.
 //
-// An import deactivates and unassigns nobody: neither because an account is deactivated nor because it is not listed any more.
+// An import never deactivates or unassigns a user, neither because an account is deactivated nor because it is no longer listed.
 package imports

@@ -10,24 +10,24 @@ import (
 
 // Engine reads the accounts of targets.
 type Engine interface {
-	// Import begins to read the users, or the groups, of the target of an app, and returns the run.
+	// Import starts to read the users, or the groups, of the target of an app, and returns the run.
 	Import(ctx context.Context, app string, groups bool, s model.ImportSettings) (run string, err error)
-	// State is how far a run has come; Error says why it has not ended well.
+	// State returns the progress of a run. Run.Error is the cause of a failure.
 	State(ctx context.Context, app, run string) (Run, error)
-	// Accounts are those that a run has found, ascending by their id.
+	// Accounts returns the accounts that a run has found, in ascending order of their ids.
 	Accounts(ctx context.Context, app, run string, q Query) ([]Account, error)
-	// Link makes links within a transaction, all or none. A refusal is an error for the caller.
+	// Link creates links within a transaction, all or none. A rejection is an error for the client.
 	Link(ctx context.Context, tx *docstore.Tx, app, run string, links []Link) error
 }
 
-// State is how far a run has come.
+// State is the progress of a run.
 type State string
 
 // The states.
 const (
 	Running State = "running"
 	Done    State = "done"
-	Failed  State = "failed" // or stopped: nothing is to be concluded from it
+	Failed  State = "failed" // or stopped: the accounts it has found are not used
 )
 
 // Run is one reading of a target.
@@ -36,7 +36,7 @@ type Run struct {
 	Error string
 }
 
-// Query selects accounts. Empty members do not restrict.
+// Query selects accounts. Empty members do not restrict the result.
 type Query struct {
 	Verdict Verdict
 	Only    []string
@@ -44,10 +44,10 @@ type Query struct {
 	Limit   int
 }
 
-// Verdict says whose an account is.
+// Verdict states how an account relates to users.
 type Verdict string
 
-// The verdicts. There may be others, of which nothing follows.
+// The verdicts that an import acts on. It ignores accounts with other verdicts.
 const (
 	Linked    Verdict = "linked"
 	Matched   Verdict = "matched"
@@ -62,11 +62,11 @@ type Account struct {
 	Name    string // userName
 	Active  bool
 	Verdict Verdict
-	// User is whose it is, when Linked or Matched, Candidates are those that it may belong to otherwise.
+	// User is the account owner if the verdict is Linked or Matched. Otherwise Candidates are the possible owners.
 	User       string
 	Candidates []string
 	Resource   *scim.Resource
 }
 
-// Link says that an account is that of a user.
+// Link assigns an account to a user.
 type Link struct{ User, Account, Name string }

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// dueBatch is how many schedules that are due one piece of work reads.
+	// dueBatch is the maximum number of due schedules that one call reads.
 	dueBatch = 20
-	// claim is for how long a process that begins an import keeps others from it. It is also when somebody looks again for whom an
-	// import could not begin, because another one of the app is running.
+	// claim is the duration for which a process that starts an import excludes other processes. An import that cannot start, because another
+	// import of the app is running, is tried again after it.
 	claim = 20 * time.Second
 )
 
-// beginDue begins the imports that are due by their schedules, and says whether there may be more. However many times were missed, one
-// import is begun: it and the next time are stored together.
-func (s *Service) beginDue(ctx context.Context) (more bool, err error) {
+// startDue starts the imports that are due by their schedules, and reports whether there may be more. It starts one import however many
+// times were missed, because the import and the next time are stored together.
+func (s *Service) startDue(ctx context.Context) (more bool, err error) {
 	page, err := s.DueImports.Query(ctx, s.Store.Reader(), docstore.Query[model.DueImport]{
 		Where: docstore.Le(model.DueImportByAt, s.Now()), OrderBy: model.DueImportByAt, Limit: dueBatch,
 	})
@@ -32,8 +32,8 @@ func (s *Service) beginDue(ctx context.Context) (more bool, err error) {
 	for _, doc := range page.Docs {
 		due, err := s.claim(ctx, doc.ID)
 		if err == nil && due != nil {
-			if _, err = s.begin(rest.WithBaseURL(ctx, due.Base), doc.ID, false, due); refusal(err) {
-				err = nil // the claim runs out, and then it is looked whether that has changed
+			if _, err = s.start(rest.WithBaseURL(ctx, due.Base), doc.ID, false, due); isRejection(err) {
+				err = nil // tried again when the claim expires
 			}
 		}
 		if err != nil {
@@ -43,7 +43,7 @@ func (s *Service) beginDue(ctx context.Context) (more bool, err error) {
 	return len(page.Docs) == dueBatch, errors.Join(failures...)
 }
 
-// claim takes an import that is due, nil when it is not any more. A time at which the app or its connection is not active passes.
+// claim claims a due import; nil if it is no longer due. A time at which the app or its connection is inactive is skipped.
 func (s *Service) claim(ctx context.Context, app string) (claimed *model.DueImport, err error) {
 	err = s.Deps.Update(ctx, func(tx *docstore.Tx) error {
 		claimed = nil
@@ -51,7 +51,7 @@ func (s *Service) claim(ctx context.Context, app string) (claimed *model.DueImpo
 		if err != nil || doc == nil || doc.Value.At.After(s.Now()) {
 			return err
 		}
-		a, err := s.context(ctx, tx, app)
+		a, err := s.loadContext(ctx, tx, app)
 		if err != nil {
 			return err
 		}
@@ -66,8 +66,8 @@ func (s *Service) claim(ctx context.Context, app string) (claimed *model.DueImpo
 	return claimed, err
 }
 
-// pass goes on to the next time that is not over yet.
-func (s *Service) pass(ctx context.Context, tx *docstore.Tx, doc *docstore.Doc[model.DueImport], a *about) error {
+// pass stores the next future time of the schedule.
+func (s *Service) pass(ctx context.Context, tx *docstore.Tx, doc *docstore.Doc[model.DueImport], a *importContext) error {
 	var next time.Time
 	if a != nil {
 		next = a.settings.Schedule.Next(s.Now())
@@ -80,16 +80,16 @@ func (s *Service) pass(ctx context.Context, tx *docstore.Tx, doc *docstore.Doc[m
 	return err
 }
 
-// begun goes on to the next time behind an import that was claimed; no longer claimed, it is an error.
-func (s *Service) begun(ctx context.Context, tx *docstore.Tx, app string, claimed *model.DueImport) error {
+// finishClaim stores the next time after a claimed import was started. It returns an error if the claim is no longer valid.
+func (s *Service) finishClaim(ctx context.Context, tx *docstore.Tx, app string, claimed *model.DueImport) error {
 	doc, err := model.Optional(ctx, tx, s.DueImports, app)
 	if err != nil {
 		return err
 	}
 	if doc == nil || !doc.Value.At.Equal(claimed.At) {
-		return rest.Failf(rest.CodeMoved, "The import was begun by somebody else, or its schedule has changed.")
+		return rest.Failf(rest.CodeMoved, "Another process has started the import, or its schedule has changed.")
 	}
-	a, err := s.context(ctx, tx, app)
+	a, err := s.loadContext(ctx, tx, app)
 	if err != nil {
 		return err
 	}

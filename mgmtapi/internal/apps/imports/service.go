@@ -13,33 +13,34 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/hooks/calls"
 )
 
-// Options are what the service needs of others.
+// Options are the dependencies of the service.
 type Options struct {
 	Engine Engine
-	// Hook asks the inline hook of imports.
+	// Hook calls the inline hook of imports.
 	Hook *calls.Caller
-	// Create makes a user of the default type, Update changes the attributes of one, nil taking one away, and says whether it has.
+	// Create creates a user of the default type. Update changes attributes of a user, where nil removes one, and reports whether the user
+	// changed.
 	Create func(ctx context.Context, tx *docstore.Tx, profile map[string]any, activate bool) (docstore.Doc[model.User], error)
 	Update func(ctx context.Context, tx *docstore.Tx, user docstore.Doc[model.User], profile map[string]any) (bool, error)
-	// TakeOver gives a user an account, and an assignment when there is none.
+	// TakeOver assigns an account to a user, and assigns the application to the user if necessary.
 	TakeOver func(ctx context.Context, tx *docstore.Tx, app, user string, a TakenOver) error
 }
 
-// TakenOver is an account that becomes that of a user.
+// TakenOver is an account that is assigned to a user.
 type TakenOver struct {
 	ID, UserName string
-	// Profile is what the account is to have, Shown what it shows.
+	// Profile is the desired profile of the account, Shown its profile on the target.
 	Profile, Shown map[string]any
 }
 
-// Service imports.
+// Service runs imports.
 type Service struct {
 	model.Deps
 	o        Options
 	programs appprofile.Programs
 }
 
-// New returns the service and adds its reactions to the feed.
+// New returns the service and registers its event handlers.
 func New(d model.Deps, o Options) *Service {
 	s := &Service{Deps: d, o: o}
 	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.AppChanged) error {
@@ -61,13 +62,13 @@ func New(d model.Deps, o Options) *Service {
 	return s
 }
 
-// Begin begins an import of the users, or the groups, of an app and returns its run.
+// Begin starts an import of the users, or the groups, of an app and returns its run.
 func (s *Service) Begin(ctx context.Context, app string, groups bool) (run string, err error) {
-	return s.begin(ctx, app, groups, nil)
+	return s.start(ctx, app, groups, nil)
 }
 
-// begin is Begin, for an import that is due by a schedule unless due is nil.
-func (s *Service) begin(ctx context.Context, app string, groups bool, due *model.DueImport) (run string, err error) {
+// start starts an import. due is the claim of a scheduled import, nil for an import on request.
+func (s *Service) start(ctx context.Context, app string, groups bool, due *model.DueImport) (run string, err error) {
 	open, err := s.ImportJobs.Count(ctx, s.Store.Reader(), docstore.Eq(model.ImportJobByOpen, app))
 	if err != nil {
 		return "", err
@@ -91,7 +92,7 @@ func (s *Service) begin(ctx context.Context, app string, groups bool, due *model
 	}
 	return run, s.Deps.Update(ctx, func(tx *docstore.Tx) error {
 		if due != nil {
-			if err := s.begun(ctx, tx, app, due); err != nil {
+			if err := s.finishClaim(ctx, tx, app, due); err != nil {
 				return err
 			}
 		}
@@ -106,7 +107,7 @@ func (s *Service) begin(ctx context.Context, app string, groups bool, due *model
 	})
 }
 
-// Job is what came of an import so far, nil for one that was not begun here.
+// Job returns the state and the counts of an import, nil if this service did not start the run.
 func (s *Service) Job(ctx context.Context, app, run string) (*model.ImportJob, error) {
 	job, err := model.Optional(ctx, s.Store.Reader(), s.ImportJobs, model.ImportJobID(app, run))
 	if err != nil || job == nil {
@@ -115,10 +116,10 @@ func (s *Service) Job(ctx context.Context, app, run string) (*model.ImportJob, e
 	return &job.Value, nil
 }
 
-// Work begins what is due by a schedule and does a bounded piece of what imports have left to do, and says whether there may be more.
-// It may call an inline hook, and thus take some seconds.
+// Work starts the imports that are due by a schedule, processes one batch of each open import, and reports whether there may be more. It
+// may call an inline hook, which can take some seconds.
 func (s *Service) Work(ctx context.Context) (more bool, err error) {
-	more, failed := s.beginDue(ctx)
+	more, failed := s.startDue(ctx)
 	var open []docstore.Doc[model.ImportJob]
 	err = model.Each(ctx, s.Store.Reader(), s.ImportJobs, docstore.NotNull(model.ImportJobByOpen),
 		func(job docstore.Doc[model.ImportJob]) error {
@@ -132,15 +133,15 @@ func (s *Service) Work(ctx context.Context) (more bool, err error) {
 	for _, job := range open {
 		run, err := s.o.Engine.State(ctx, job.Value.App, job.Value.Run)
 		if missing, ok := errors.AsType[*rest.Error](err); ok && missing.Code == rest.CodeNotFound {
-			run, err = Run{State: Failed, Error: "The import is not known any more"}, nil
+			run, err = Run{State: Failed, Error: "The engine no longer has the run of the import"}, nil
 		}
 		if err == nil && run.State == Running {
 			continue
 		}
 		if err == nil {
-			err = s.piece(rest.WithBaseURL(ctx, job.Value.Base), job, run)
+			err = s.processBatch(rest.WithBaseURL(ctx, job.Value.Base), job, run)
 		}
-		if err != nil { // the others go on
+		if err != nil { // the other imports continue
 			failures = append(failures, fmt.Errorf("import %s of %s: %w", job.Value.Run, job.Value.App, err))
 			continue
 		}
@@ -149,8 +150,8 @@ func (s *Service) Work(ctx context.Context) (more bool, err error) {
 	return more, errors.Join(failures...)
 }
 
-// piece does the next piece of a job whose list was read.
-func (s *Service) piece(ctx context.Context, job docstore.Doc[model.ImportJob], run Run) error {
+// processBatch processes the next batch of a job, or closes the job if its list could not be read or is processed.
+func (s *Service) processBatch(ctx context.Context, job docstore.Doc[model.ImportJob], run Run) error {
 	if run.State != Done || job.Value.Groups {
 		return s.end(ctx, job, run)
 	}
@@ -161,12 +162,12 @@ func (s *Service) piece(ctx context.Context, job docstore.Doc[model.ImportJob], 
 	if len(accounts) == 0 {
 		return s.end(ctx, job, run)
 	}
-	about, err := s.context(ctx, s.Store.Reader(), job.Value.App)
+	about, err := s.loadContext(ctx, s.Store.Reader(), job.Value.App)
 	if err != nil {
 		return err
 	}
 	if about == nil { // the app is being deleted
-		return s.end(ctx, job, Run{State: Failed, Error: "The application is gone"})
+		return s.end(ctx, job, Run{State: Failed, Error: "The application was deleted"})
 	}
 	steps := make([]*step, 0, len(accounts))
 	for _, a := range accounts {
@@ -177,13 +178,13 @@ func (s *Service) piece(ctx context.Context, job docstore.Doc[model.ImportJob], 
 		steps = append(steps, made)
 	}
 	after := job.Value.After
-	if err = s.apply(ctx, job.ID, after, about, steps); !refusal(err) {
+	if err = s.apply(ctx, job.ID, after, about, steps); !isRejection(err) {
 		return err
 	}
-	for _, one := range steps { // somebody cannot be imported: the others can
+	for _, one := range steps { // one account is rejected: process the accounts one by one
 		err := s.apply(ctx, job.ID, after, about, []*step{one})
-		if refusal(err) {
-			one.problem = message(err)
+		if isRejection(err) {
+			one.problem = rejectionText(err)
 			err = s.apply(ctx, job.ID, after, about, []*step{one})
 		}
 		if err != nil {
@@ -194,19 +195,19 @@ func (s *Service) piece(ctx context.Context, job docstore.Doc[model.ImportJob], 
 	return nil
 }
 
-// batch is how many accounts one transaction deals with.
+// batch is the number of accounts per transaction.
 const batch = 50
 
-// drop ends what is left to do for an app whose connection was deactivated. Users that were made already stay.
+// drop closes the open imports of an app whose connection was deactivated. Users that were created already remain.
 func (s *Service) drop(ctx context.Context, tx *docstore.Tx, app string) error {
 	return model.Each(ctx, tx, s.ImportJobs, docstore.Eq(model.ImportJobByOpen, app), func(job docstore.Doc[model.ImportJob]) error {
-		const why = "The connection was deactivated before all accounts were dealt with"
+		const why = "The connection was deactivated before all accounts were processed"
 		job.Value.Note(why)
 		return s.close(ctx, tx, job, Run{State: Failed, Error: why})
 	})
 }
 
-// end closes a job that is open.
+// end closes a job if it is open.
 func (s *Service) end(ctx context.Context, job docstore.Doc[model.ImportJob], run Run) error {
 	return s.Deps.Update(ctx, func(tx *docstore.Tx) error {
 		now, err := model.Optional(ctx, tx, s.ImportJobs, job.ID)
@@ -240,13 +241,13 @@ func (s *Service) close(ctx context.Context, tx *docstore.Tx, job docstore.Doc[m
 	case job.Value.Groups:
 		entry.Type = audit.GroupImport
 	default:
-		return nil // each account has an entry of its own
+		return nil // each account has its own entry
 	}
 	return audit.Write(ctx, tx, s.Deps, entry)
 }
 
-// refusal says whether an error is about what was to be done, and not about how.
-func refusal(err error) bool {
+// isRejection reports whether an error means that the change is invalid, not that the service failed.
+func isRejection(err error) bool {
 	if e, ok := errors.AsType[*rest.Error](err); ok {
 		return e.Status() < 500
 	}
@@ -254,13 +255,13 @@ func refusal(err error) bool {
 	return unique
 }
 
-// message is a refusal for administrators.
-func message(err error) string {
+// rejectionText returns a rejection worded for administrators.
+func rejectionText(err error) string {
 	if e, ok := errors.AsType[*rest.Error](err); ok {
 		return e.Text()
 	}
 	if e, ok := errors.AsType[*docstore.UniqueError](err); ok {
-		return e.Index + ": Somebody else has the value"
+		return e.Index + ": Another object has the value"
 	}
 	return err.Error()
 }

@@ -14,30 +14,30 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/hooks/calls"
 )
 
-// about is what governs the import of all accounts of an application.
-type about struct {
+// importContext holds the documents that apply to the import of all accounts of an application.
+type importContext struct {
 	app      docstore.Doc[model.App]
 	conn     *model.Connection
 	settings model.ImportSettings
 	schema   model.AppSchema
 	org      model.Org
-	// by user type, made when they are first needed
+	// types is a cache by user type.
 	types map[string]*userType
 }
 
-// userType is the mapping to users of a type.
+// userType is the schema of a user type and the mapping to it.
 type userType struct {
 	schema       model.UserSchema
-	all, updates *appprofile.Mapping // all rules, and those that apply at updates
+	all, updates *appprofile.Mapping // all rules; the rules that apply at updates
 }
 
-// context reads what governs the import, nil when there is no such application.
-func (s *Service) context(ctx context.Context, q docstore.Reader, app string) (*about, error) {
+// loadContext reads the importContext of an application, nil if the application does not exist.
+func (s *Service) loadContext(ctx context.Context, q docstore.Reader, app string) (*importContext, error) {
 	doc, err := model.Optional(ctx, q, s.Apps, app)
 	if err != nil || doc == nil {
 		return nil, err
 	}
-	a := &about{app: *doc, types: map[string]*userType{}}
+	a := &importContext{app: *doc, types: map[string]*userType{}}
 	conn, err := model.Optional(ctx, q, s.Connections, app)
 	if err != nil {
 		return nil, err
@@ -53,8 +53,8 @@ func (s *Service) context(ctx context.Context, q docstore.Reader, app string) (*
 	return a, err
 }
 
-// of is the mapping to users of a type.
-func (s *Service) of(ctx context.Context, q docstore.Reader, a *about, id string) (*userType, error) {
+// userTypeOf returns the schema of a user type and the mapping to it, from the cache if possible.
+func (s *Service) userTypeOf(ctx context.Context, q docstore.Reader, a *importContext, id string) (*userType, error) {
 	if t := a.types[id]; t != nil {
 		return t, nil
 	}
@@ -85,36 +85,36 @@ func (s *Service) of(ctx context.Context, q docstore.Reader, a *about, id string
 	return t, nil
 }
 
-// made is what rules make of what an account shows.
-func (a *about) made(m *appprofile.Mapping, shown map[string]any) map[string]any {
+// applyRules returns the user profile that rules derive from the profile of an account.
+func (a *importContext) applyRules(m *appprofile.Mapping, shown map[string]any) map[string]any {
 	v := &appprofile.Values{Source: shown, AppID: a.app.ID, App: &a.app.Value, Org: a.org.ID}
 	return m.Apply(v, true, nil, nil).Profile
 }
 
-// step is what is to be done about one account.
+// step describes how to process one account.
 type step struct {
 	account Account
-	shown   map[string]any // by the names of app attributes
-	// action and user say what is made of it, app and profile what the assignment and the user get.
+	shown   map[string]any // profile of the account, by the names of app attributes
+	// action and user are the decision; app and profile are the values for the assignment and the user.
 	action  model.ImportAction
 	user    string
 	app     map[string]any
 	profile map[string]any
 
-	confirmed bool   // it is done without asking anybody
+	confirmed bool   // needs no consent
 	known     bool   // the account is linked already
-	inactive  bool   // and nothing is made of it
-	nothing   bool   // there is nothing to do
-	hooked    bool   // an inline hook has changed something
-	problem   string // why nothing is done
-	note      string // what went wrong without keeping the account from being imported
+	inactive  bool   // the account is inactive and is not imported
+	nothing   bool   // nothing to do
+	hooked    bool   // an inline hook has changed the step
+	problem   string // why the account is not imported
+	note      string // a problem that does not prevent the import of the account
 }
 
-// label begins what is told about the account.
+// label returns the prefix of messages about the account.
 func (st *step) label() string { return "account " + st.account.ID + " (" + st.account.Name + "): " }
 
-// prepare finds out what is to be done about an account.
-func (s *Service) prepare(ctx context.Context, a *about, job string, account Account) (*step, error) {
+// prepare returns the step of an account.
+func (s *Service) prepare(ctx context.Context, a *importContext, job string, account Account) (*step, error) {
 	st := &step{account: account}
 	if account.Resource == nil {
 		st.nothing = true
@@ -148,26 +148,26 @@ func (s *Service) prepare(ctx context.Context, a *about, job string, account Acc
 	return st, s.ask(ctx, a, job, st)
 }
 
-// derive makes the profile of the user: all of a new one, what the account has changed of another one.
-func (s *Service) derive(ctx context.Context, a *about, st *step) error {
+// derive sets the profile of the user: all attributes for a new user, else those that have changed on the account.
+func (s *Service) derive(ctx context.Context, a *importContext, st *step) error {
 	q := s.Store.Reader()
 	if st.action == model.ImportCreate {
-		t, err := s.of(ctx, q, a, a.org.UserType)
+		t, err := s.userTypeOf(ctx, q, a, a.org.UserType)
 		if err == nil {
-			st.profile = a.made(t.all, st.shown)
+			st.profile = a.applyRules(t.all, st.shown)
 		}
 		return err
 	}
 	if st.user == "" {
 		return nil
 	}
-	var before map[string]any // what the account showed at the last import
+	var before map[string]any // profile of the account at the last import
 	assignment, err := model.Optional(ctx, q, s.AppUsers, model.AppUserID(a.app.ID, st.user))
 	if err != nil {
 		return err
 	}
 	if st.known {
-		if assignment == nil || !assignment.Value.Listed() { // somebody else decides whether that is assigned
+		if assignment == nil || !assignment.Value.Listed() { // an import does not restore a removed assignment
 			st.nothing = true
 			return nil
 		}
@@ -189,14 +189,14 @@ func (s *Service) derive(ctx context.Context, a *about, st *step) error {
 		return err
 	}
 	if user == nil {
-		st.problem = "The user " + st.user + " is gone"
+		st.problem = "The user " + st.user + " was deleted"
 		return nil
 	}
-	t, err := s.of(ctx, q, a, user.Value.Type)
+	t, err := s.userTypeOf(ctx, q, a, user.Value.Type)
 	if err != nil {
 		return err
 	}
-	old, made := a.made(t.updates, before), a.made(t.updates, is)
+	old, made := a.applyRules(t.updates, before), a.applyRules(t.updates, is)
 	st.profile = map[string]any{}
 	for name := range old {
 		if _, still := made[name]; !still && !fresh {
@@ -211,7 +211,7 @@ func (s *Service) derive(ctx context.Context, a *about, st *step) error {
 	return nil
 }
 
-// replaced returns the values of an account with those of the assignment for the attributes.
+// replaced returns the profile of an account with the values of the assignment for the attributes.
 func replaced(shown map[string]any, u *model.AppUser, attributes []string) map[string]any {
 	out := maps.Clone(shown)
 	if out == nil {
@@ -229,7 +229,7 @@ func replaced(shown map[string]any, u *model.AppUser, attributes []string) map[s
 	return out
 }
 
-// unchanged lists the attributes of the assignment and of the account that the account shows as it did before.
+// unchanged lists the attributes that have the same value on the account as at the last import.
 func unchanged(u *model.AppUser, before, shown map[string]any) (names []string) {
 	for _, profile := range []map[string]any{before, shown, u.Profile} {
 		for name := range profile {
@@ -241,8 +241,8 @@ func unchanged(u *model.AppUser, before, shown map[string]any) (names []string) 
 	return names
 }
 
-// ask has the inline hook decide.
-func (s *Service) ask(ctx context.Context, a *about, job string, st *step) error {
+// ask calls the inline hook and applies its decision to the step.
+func (s *Service) ask(ctx context.Context, a *importContext, job string, st *step) error {
 	matches := slices.Clone(st.account.Candidates)
 	if st.user != "" {
 		matches = []string{st.user}
@@ -269,7 +269,7 @@ func (s *Service) ask(ctx context.Context, a *about, job string, st *step) error
 		if !failed && !refused {
 			return err
 		}
-		st.note = err.Error() // the log has more; the account is imported as without a hook
+		st.note = err.Error() // the system log has details; the account is imported as without a hook
 		return nil
 	}
 	if !changed {

@@ -1,10 +1,9 @@
-// Package grouprules serves the group rules and makes them work: a user that fulfils the expression of an active rule is a
-// member of the groups of that rule, and one that no longer does is taken out again.
+// Package grouprules serves the group rules and applies them: a user who matches the expression of an active rule is a member of the groups
+// of that rule, and is removed from them when the user no longer matches.
 //
-// Which rules match a user is worked out from what callers have given the user and from nothing that rules gave before, so
-// that two rules that test each other's groups cannot keep a user in by themselves. What a rule gives is noted beside the
-// membership (model.RuleMember); memberships that callers made are never taken away. All of it happens in the transaction of
-// the change that it follows from.
+// Which rules match a user depends only on the memberships that clients created, not on those that rules gave before. Two rules that test
+// each other's groups therefore cannot keep a user in their groups. What a rule gives is stored next to the membership (model.RuleMember);
+// rules never remove memberships that clients created. All of this happens in the transaction of the change that causes it.
 //
-// The package knows nothing of the operations on groups and their members, nor of the language of the expressions.
+// The package does not depend on the operations on groups and members, nor on the expression language.
 package grouprules

@@ -9,34 +9,34 @@ import (
 	"github.com/scimwright/scimwright/internal/expression"
 )
 
-// check says what is wrong with the expression of a rule over users with the attributes. The error may be shown to an
-// administrator.
+// check returns an error if a text is not a valid expression of a rule over users with the attributes. The error is worded for
+// administrators.
 func check(text string, attributes map[string]expression.Kind) error {
 	program, err := expression.Compile(text, expression.Names{"user": attributes})
 	if err != nil {
 		return err
 	}
 	if kind := program.Kind(); kind != expression.Boolean && kind != expression.Any {
-		return &expression.Error{Text: text, Problem: "the expression is a " + string(kind) + ", and a rule needs true or false"}
+		return &expression.Error{Text: text, Problem: "the expression is a " + string(kind) + ", but a rule requires a boolean"}
 	}
 	return nil
 }
 
-// compile compiles an expression that was checked when it was written. An attribute that there is not any more is null.
+// compile compiles an expression that was validated when it was stored. An attribute that is no longer defined is null.
 func compile(text string) (*expression.Program, error) {
 	return expression.Compile(text, expression.Names{"user": {expression.AnyAttribute: expression.Any}})
 }
 
-// maxPrograms is how many compiled expressions are kept.
+// maxPrograms is the maximum number of cached expressions.
 const maxPrograms = 1000
 
-// programs keeps compiled expressions by their texts.
+// programs caches compiled expressions by their texts.
 type programs struct {
 	mu     sync.Mutex
 	byText map[string]*expression.Program
 }
 
-// get returns the compiled expression, nil when it does not compile any more: such a rule is for nobody.
+// get returns the compiled expression, nil if it no longer compiles: such a rule matches no user.
 func (p *programs) get(text string) *expression.Program {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +52,7 @@ func (p *programs) get(text string) *expression.Program {
 	return program
 }
 
-// rule is an active rule, ready to be asked.
+// rule is an active rule with its compiled expression.
 type rule struct {
 	id       string
 	groups   []string
@@ -60,21 +60,21 @@ type rule struct {
 	program  *expression.Program
 }
 
-// testsGroups says whether the answer may depend on the groups of a user. A text that only looks as if it did costs time and
-// changes nothing.
+// testsGroups reports whether the result may depend on the groups of a user. It compares the text only; a false positive costs time and has
+// no other effect.
 func (r *rule) testsGroups() bool {
 	return r.program != nil && (strings.Contains(r.program.String(), "isMemberOf") || strings.Contains(r.program.String(), "Groups."))
 }
 
-// person is a user as rules see it.
-type person struct {
+// ruleUser is a user with the values that rules can test.
+type ruleUser struct {
 	id      string
 	profile map[string]any
-	groups  map[string]expression.Group // all that can be asked about, by their ids
+	groups  map[string]expression.Group // all groups that rules can test, by their ids
 }
 
-// matches asks a rule about a person that is in some groups. An expression that cannot be evaluated is not fulfilled.
-func (r *rule) matches(p *person, in map[string]bool) bool {
+// matches reports whether a rule matches a user who is in some groups. An expression whose evaluation fails does not match.
+func (r *rule) matches(p *ruleUser, in map[string]bool) bool {
 	if r.program == nil || slices.Contains(r.excluded, p.id) {
 		return false
 	}
@@ -88,12 +88,12 @@ func (r *rule) matches(p *person, in map[string]bool) bool {
 	return err == nil && got == true
 }
 
-// match finds the rules that match a person whose memberships beside those that the rules give are base: the smallest set that
-// agrees with itself, since rules may test the groups that others assign to. When there is none, because rules contradict each
-// other, it returns those that never come to rest instead.
-func match(rules []*rule, p *person, base map[string]bool) (matched, restless map[string]bool) {
+// match returns the rules that match a user whose memberships, apart from those that the rules give, are base. Rules may test the groups
+// that other rules assign to, so match evaluates them repeatedly until the set no longer changes. If it never stops changing, because rules
+// contradict each other, match returns the rules that keep changing instead.
+func match(rules []*rule, p *ruleUser, base map[string]bool) (matched, restless map[string]bool) {
 	matched = map[string]bool{}
-	// One round more for each rule brings every chain of rules to rest; what still changes then never rests.
+	// A chain of rules needs at most one round per rule, and one more to confirm. A rule that changes after that never stops changing.
 	rounds := len(rules) + 1
 	for n := range 2 * rounds {
 		in := maps.Clone(base)

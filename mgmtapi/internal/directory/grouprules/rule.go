@@ -16,31 +16,31 @@ import (
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
-// The only type of rules, and the only type of their expressions.
+// The only supported type of rules and of expressions.
 const (
 	ruleType       = "group_rule"
 	expressionType = "urn:svc:expression:1.0"
 )
 
-// Bounds of a rule.
+// Limits of a rule.
 const (
 	maxName     = 50   // characters
-	maxGroups   = 100  // that a rule assigns to
-	maxExcluded = 1000 // users that a caller can name; more come by removals
+	maxGroups   = 100  // per rule
+	maxExcluded = 1000 // users that a request can exclude; removals can add more
 )
 
-// GroupRule is a group rule on the wire.
+// GroupRule is a group rule in the API.
 type GroupRule struct {
 	ID             string                `json:"id" readOnly:"true" doc:"Id of the rule."`
 	Type           string                `json:"type" readOnly:"true" enum:"group_rule" doc:"Always group_rule."`
 	Name           string                `json:"name" readOnly:"true" doc:"Name of the rule."`
 	Status         model.GroupRuleStatus `json:"status" readOnly:"true"`
-	Created        rest.Time             `json:"created" readOnly:"true" doc:"When the rule was made."`
+	Created        rest.Time             `json:"created" readOnly:"true" doc:"When the rule was created."`
 	LastUpdated    rest.Time             `json:"lastUpdated" readOnly:"true" doc:"When the rule last changed."`
-	Conditions     Conditions            `json:"conditions" readOnly:"true" doc:"Which users the rule is for."`
-	Actions        Actions               `json:"actions" readOnly:"true" doc:"What becomes of these users."`
-	AllGroupsValid bool                  `json:"allGroupsValid" readOnly:"true" doc:"Whether all groups of the rule are there."`
-	Embedded       *Embedded             `json:"_embedded,omitempty" readOnly:"true" doc:"What expand asked for."`
+	Conditions     Conditions            `json:"conditions" readOnly:"true" doc:"Which users the rule applies to."`
+	Actions        Actions               `json:"actions" readOnly:"true" doc:"What the rule does with these users."`
+	AllGroupsValid bool                  `json:"allGroupsValid" readOnly:"true" doc:"Whether all groups of the rule exist."`
+	Embedded       *Embedded             `json:"_embedded,omitempty" readOnly:"true" doc:"Objects that expand requests."`
 }
 
 // MoreTags implements rest.Described.
@@ -51,53 +51,53 @@ func (GroupRule) MoreTags() map[string]reflect.StructTag {
 	}
 }
 
-// Conditions say which users a rule is for.
+// Conditions select the users that a rule applies to.
 type Conditions struct {
-	People     People     `json:"people" doc:"Who is left out."`
-	Expression Expression `json:"expression" doc:"What users must fulfil."`
+	People     People     `json:"people" doc:"Excluded users."`
+	Expression Expression `json:"expression" doc:"Expression that users must match."`
 }
 
-// People are left out by a rule.
+// People lists the users that a rule excludes.
 type People struct {
-	Users  Exclusion `json:"users" doc:"Users that the rule leaves alone."`
-	Groups Exclusion `json:"groups" doc:"Always empty: groups cannot be left out."`
+	Users  Exclusion `json:"users" doc:"Users that the rule does not apply to."`
+	Groups Exclusion `json:"groups" doc:"Always empty: groups cannot be excluded."`
 }
 
-// Exclusion lists what a rule leaves alone.
+// Exclusion lists the ids that a rule does not apply to.
 type Exclusion struct {
 	Exclude []string `json:"exclude" doc:"Ids."`
 }
 
 // Expression is the condition of a rule.
 type Expression struct {
-	Value string `json:"value" doc:"Expression over user.<attribute> and the groups of the user that is true or false."`
-	Type  string `json:"type" doc:"Always urn:svc:expression:1.0, which may be left out."`
+	Value string `json:"value" doc:"Boolean expression over user.<attribute> and the groups of the user."`
+	Type  string `json:"type" doc:"Always urn:svc:expression:1.0. Optional."`
 }
 
-// Actions are what a rule does.
+// Actions are the actions of a rule.
 type Actions struct {
-	AssignUserToGroups AssignUserToGroups `json:"assignUserToGroups" doc:"Makes users members."`
+	AssignUserToGroups AssignUserToGroups `json:"assignUserToGroups" doc:"Adds users to groups."`
 }
 
-// AssignUserToGroups makes users members of groups.
+// AssignUserToGroups adds users to groups.
 type AssignUserToGroups struct {
 	GroupIDs []string `json:"groupIds" doc:"Ids of 1 to 100 groups of the type SVC_GROUP."`
 }
 
-// Embedded is what expand adds to a rule.
+// Embedded holds the members that expand adds to a rule.
 type Embedded struct {
 	Names map[string]string `json:"groupIdToGroupNameMap,omitempty" doc:"Names of the groups of the rule, by their ids."`
 }
 
 // RuleInput is the body of a new or replaced rule.
 type RuleInput struct {
-	Type       string     `json:"type" doc:"Always group_rule, which may be left out."`
-	Name       string     `json:"name" doc:"Name of 1 to 50 characters, unique without regard to case."`
-	Conditions Conditions `json:"conditions" doc:"Which users the rule is for."`
-	Actions    Actions    `json:"actions" doc:"What becomes of these users."`
+	Type       string     `json:"type" doc:"Always group_rule. Optional."`
+	Name       string     `json:"name" doc:"Name of 1 to 50 characters, unique ignoring case."`
+	Conditions Conditions `json:"conditions" doc:"Which users the rule applies to."`
+	Actions    Actions    `json:"actions" doc:"What the rule does with these users."`
 }
 
-// names is the parameter of expand that adds the names of the groups.
+// names is the value of expand that adds the names of the groups.
 const names = "groupIdToGroupNameMap"
 
 // show renders a rule.
@@ -122,7 +122,7 @@ func (s *Slice) show(ctx context.Context, q docstore.Reader, doc docstore.Doc[mo
 	return out, nil
 }
 
-// assignable returns the names of those of the groups that rules can assign to, by their ids.
+// assignable returns the names, by id, of the given groups that exist and that rules can assign to.
 func (s *Slice) assignable(ctx context.Context, q docstore.Reader, ids []string) (map[string]string, error) {
 	groups, err := s.Groups.GetMany(ctx, q, ids)
 	out := make(map[string]string, len(groups))
@@ -134,7 +134,7 @@ func (s *Slice) assignable(ctx context.Context, q docstore.Reader, ids []string)
 	return out, err
 }
 
-// check records what is wrong with name, type and conditions.
+// check records errors in name, type and conditions.
 func (s *Slice) check(ctx context.Context, q docstore.Reader, in *RuleInput, causes *rest.Causes) error {
 	switch {
 	case strings.TrimSpace(in.Name) == "":
@@ -146,7 +146,7 @@ func (s *Slice) check(ctx context.Context, q docstore.Reader, in *RuleInput, cau
 		causes.Add("type", "The value must be one of: %s", ruleType)
 	}
 	if len(in.Conditions.People.Groups.Exclude) > 0 {
-		causes.Add("conditions.people.groups.exclude", "Groups cannot be left out; the field must be empty")
+		causes.Add("conditions.people.groups.exclude", "Groups cannot be excluded; the field must be empty")
 	}
 	if given := in.Conditions.Expression.Type; given != "" && given != expressionType {
 		causes.Add("conditions.expression.type", "The value must be one of: %s", expressionType)
@@ -174,7 +174,7 @@ func (s *Slice) checkExcluded(ctx context.Context, q docstore.Reader, ids []stri
 	users, err := s.Users.GetMany(ctx, q, ids)
 	for i, id := range ids {
 		if !slices.ContainsFunc(users, func(u docstore.Doc[model.User]) bool { return u.ID == id }) {
-			causes.Add(fmt.Sprintf("%s[%d]", member, i), "There is no user with the id %q", id)
+			causes.Add(fmt.Sprintf("%s[%d]", member, i), "No user has the id %q", id)
 		}
 	}
 	return err
@@ -196,7 +196,7 @@ func (s *Slice) checkGroups(ctx context.Context, q docstore.Reader, ids []string
 	}
 	for i, id := range ids {
 		if _, ok := groups[id]; !ok {
-			causes.Add(fmt.Sprintf("%s[%d]", member, i), "There is no group of the type %s with the id %q", model.GroupService, id)
+			causes.Add(fmt.Sprintf("%s[%d]", member, i), "No group of the type %s has the id %q", model.GroupService, id)
 			continue
 		}
 		if err := s.checkRoles(ctx, q, id, fmt.Sprintf("%s[%d]", member, i), causes); err != nil {
@@ -206,7 +206,7 @@ func (s *Slice) checkGroups(ctx context.Context, q docstore.Reader, ids []string
 	return nil
 }
 
-// checkRoles records that a group has roles: who changes what rules look at must not make administrators by that.
+// checkRoles records an error if a group has roles: changing what a rule tests must not be a way to become an administrator.
 func (s *Slice) checkRoles(ctx context.Context, q docstore.Reader, group, member string, causes *rest.Causes) error {
 	has, err := s.HasRoles(ctx, q, group)
 	if err == nil && has {
@@ -215,7 +215,7 @@ func (s *Slice) checkRoles(ctx context.Context, q docstore.Reader, group, member
 	return err
 }
 
-// unique returns the ids without repetitions, in their order.
+// unique returns the ids without duplicates, in their order.
 func unique(ids []string) []string {
 	var out []string
 	for _, id := range ids {
@@ -263,7 +263,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (out GroupRule, er
 }
 
 type listRequest struct {
-	Search string `query:"search" doc:"Part of the name. Case does not count."`
+	Search string `query:"search" doc:"Substring of the name, case-insensitive."`
 	Limit  int    `query:"limit" default:"50" min:"1" max:"200" clamp:"true" doc:"Size of the page, at most 200."`
 	After  string `query:"after" doc:"Cursor from the link to the next page."`
 	Expand string `query:"expand" doc:"groupIdToGroupNameMap adds the names of the groups."`
@@ -337,7 +337,7 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (out GroupRule, 
 		}
 		rule.Name, rule.Expression = in.Name, in.Conditions.Expression.Value
 		rule.Excluded = unique(in.Conditions.People.Users.Exclude)
-		if len(groups) == len(rule.Groups) { // a contradiction is mended by another expression, a missing group is not
+		if len(groups) == len(rule.Groups) { // another expression can resolve a contradiction, but not a missing group
 			rule.Status = model.RuleInactive
 		}
 		doc, err := s.GroupRules.Update(ctx, tx, r.found.ID, r.found.Rev, rule)
@@ -353,14 +353,14 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (out GroupRule, 
 	return out, err
 }
 
-// sameSet compares ids without regard to their order.
+// sameSet compares ids ignoring their order.
 func sameSet(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
 type deleteRequest struct {
 	target
-	RemoveUsers bool `query:"removeUsers" default:"false" doc:"Whether the members that the rule made are taken out."`
+	RemoveUsers bool `query:"removeUsers" default:"false" doc:"Whether to remove the members that the rule added."`
 }
 
 func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.NoContent, error) {
@@ -389,7 +389,7 @@ func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.NoContent, e
 		err)
 }
 
-// leaveUnlessGiven ends a membership that one rule no longer gives, unless another one does.
+// leaveUnlessGiven ends a membership that a rule no longer gives, unless another rule gives it.
 func (s *Slice) leaveUnlessGiven(ctx context.Context, tx *docstore.Tx, group, user string) error {
 	others, err := s.RuleMembers.Count(ctx, tx, docstore.Eq(model.RuleMemberByMembership, model.MembershipID(group, user)))
 	if err != nil || others > 0 {

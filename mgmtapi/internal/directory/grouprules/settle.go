@@ -13,10 +13,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// react adds the reactions of the slice to the feed.
+// react registers the event handlers of the slice.
 func (s *Slice) react() {
 	model.On(s.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserChanged) error {
-		return s.settleUser(ctx, tx, e.ID)
+		return s.applyToUser(ctx, tx, e.ID)
 	})
 	model.On(s.Feed, s.membershipChanged)
 	model.On(s.Feed, s.userDeleted)
@@ -24,11 +24,11 @@ func (s *Slice) react() {
 	model.On(s.Feed, s.groupDeleted)
 }
 
-// settlingKey marks the context of changes that the rules themselves make: they are worked out to their end already.
-type settlingKey struct{}
+// applyingKey marks the context of changes that the rules themselves make. Their consequences are computed already.
+type applyingKey struct{}
 
 func (s *Slice) membershipChanged(ctx context.Context, tx *docstore.Tx, e model.MembershipChanged) error {
-	if ctx.Value(settlingKey{}) != nil {
+	if ctx.Value(applyingKey{}) != nil {
 		return nil
 	}
 	if !e.Member {
@@ -37,10 +37,10 @@ func (s *Slice) membershipChanged(ctx context.Context, tx *docstore.Tx, e model.
 			return err
 		}
 	}
-	return s.settleUser(ctx, tx, e.User)
+	return s.applyToUser(ctx, tx, e.User)
 }
 
-// userDeleted forgets whom rules leave alone.
+// userDeleted removes the user from the exclusions of rules.
 func (s *Slice) userDeleted(ctx context.Context, tx *docstore.Tx, e model.UserDeleted) error {
 	return model.Each(ctx, tx, s.GroupRules, docstore.Eq(model.GroupRuleByExcluded, e.ID), func(doc docstore.Doc[model.GroupRule]) error {
 		doc.Value.Excluded = slices.DeleteFunc(doc.Value.Excluded, func(id string) bool { return id == e.ID })
@@ -49,18 +49,18 @@ func (s *Slice) userDeleted(ctx context.Context, tx *docstore.Tx, e model.UserDe
 	})
 }
 
-// groupChanged looks at the members of the group again: rules may test its name.
+// groupChanged applies the rules to the members of the group again: rules may test its name.
 func (s *Slice) groupChanged(ctx context.Context, tx *docstore.Tx, e model.GroupChanged) error {
 	rules, err := s.active(ctx, tx)
 	if err != nil || !slices.ContainsFunc(rules, (*rule).testsGroups) {
 		return err
 	}
 	return model.Each(ctx, tx, s.Memberships, docstore.Eq(model.MembershipByGroup, e.ID), func(m docstore.Doc[model.Membership]) error {
-		return s.settleUser(ctx, tx, m.Value.User)
+		return s.applyToUser(ctx, tx, m.Value.User)
 	})
 }
 
-// groupDeleted ends the rules that assign to the group, and looks at those who were in it again when rules test groups.
+// groupDeleted invalidates the rules that assign to the group. If rules test groups, it applies them to the previous members again.
 func (s *Slice) groupDeleted(ctx context.Context, tx *docstore.Tx, e model.GroupDeleted) error {
 	if _, err := s.RuleMembers.DeleteWhere(ctx, tx, docstore.Eq(model.RuleMemberByGroup, e.ID)); err != nil {
 		return err
@@ -76,14 +76,14 @@ func (s *Slice) groupDeleted(ctx context.Context, tx *docstore.Tx, e model.Group
 		return err
 	}
 	for _, user := range e.Members {
-		if err := s.settleUser(ctx, tx, user); err != nil {
+		if err := s.applyToUser(ctx, tx, user); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// invalidate ends a rule that cannot work.
+// invalidate sets the status of a rule to INVALID.
 func (s *Slice) invalidate(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.GroupRule], reason string) error {
 	if doc.Value.Status == model.RuleInvalid {
 		return nil
@@ -98,7 +98,7 @@ func (s *Slice) invalidate(ctx context.Context, tx *docstore.Tx, doc docstore.Do
 	})
 }
 
-// active reads the rules that work.
+// active reads the active rules.
 func (s *Slice) active(ctx context.Context, tx *docstore.Tx) (rules []*rule, err error) {
 	err = model.Each(ctx, tx, s.GroupRules, docstore.Eq(model.GroupRuleByStatus, string(model.RuleActive)),
 		func(doc docstore.Doc[model.GroupRule]) error {
@@ -110,9 +110,8 @@ func (s *Slice) active(ctx context.Context, tx *docstore.Tx) (rules []*rule, err
 	return rules, err
 }
 
-// settleUser brings the memberships of a user in line with the rules. Rules that turn out to contradict each other for this
-// user end as INVALID.
-func (s *Slice) settleUser(ctx context.Context, tx *docstore.Tx, id string) error {
+// applyToUser updates the memberships of a user by the rules. Rules that contradict each other for this user become INVALID.
+func (s *Slice) applyToUser(ctx context.Context, tx *docstore.Tx, id string) error {
 	for {
 		rules, err := s.active(ctx, tx)
 		if err != nil || len(rules) == 0 {
@@ -122,25 +121,25 @@ func (s *Slice) settleUser(ctx context.Context, tx *docstore.Tx, id string) erro
 		if err != nil || user == nil {
 			return err
 		}
-		restless, err := s.settle(ctx, tx, rules, *user, true)
+		restless, err := s.applyRules(ctx, tx, rules, *user, true)
 		if err != nil || len(restless) == 0 {
 			return err
 		}
-		for _, rule := range slices.Sorted(maps.Keys(restless)) { // fewer rules are active next time
+		for _, rule := range slices.Sorted(maps.Keys(restless)) { // the next round has fewer active rules
 			doc, err := s.GroupRules.Get(ctx, tx, rule)
 			if err != nil {
 				return err
 			}
-			if err := s.invalidate(ctx, tx, doc, "the rule contradicts others for the user "+id); err != nil {
+			if err := s.invalidate(ctx, tx, doc, "the rule contradicts other rules for the user "+id); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// settleAll brings the memberships of everybody in line with a rule that has begun to work. Others are only looked at where it
-// makes a difference, and it is refused when it contradicts others.
-func (s *Slice) settleAll(ctx context.Context, tx *docstore.Tx, begun string) error {
+// applyToAll updates the memberships of all users after a rule was activated. It skips users that the rule cannot affect, and returns an
+// error if the rule contradicts others.
+func (s *Slice) applyToAll(ctx context.Context, tx *docstore.Tx, begun string) error {
 	rules, err := s.active(ctx, tx)
 	if err != nil {
 		return err
@@ -150,7 +149,7 @@ func (s *Slice) settleAll(ctx context.Context, tx *docstore.Tx, begun string) er
 		return nil
 	}
 	first := rules[i]
-	given := map[string]bool{} // users to whom the rule gave something when it last worked
+	given := map[string]bool{} // users with memberships that the rule gave when it was last active
 	err = model.Each(ctx, tx, s.RuleMembers, docstore.Eq(model.RuleMemberByRule, begun), func(m docstore.Doc[model.RuleMember]) error {
 		given[m.Value.User] = true
 		return nil
@@ -162,26 +161,26 @@ func (s *Slice) settleAll(ctx context.Context, tx *docstore.Tx, begun string) er
 		switch {
 		case !evaluated(user.Value.Status):
 			return nil
-		case !first.testsGroups() && !given[user.ID] && !first.matches(&person{id: user.ID, profile: user.Value.Profile}, nil):
+		case !first.testsGroups() && !given[user.ID] && !first.matches(&ruleUser{id: user.ID, profile: user.Value.Profile}, nil):
 			return nil
 		}
-		restless, err := s.settle(ctx, tx, rules, user, false)
+		restless, err := s.applyRules(ctx, tx, rules, user, false)
 		if err == nil && len(restless) > 0 {
-			return rest.Invalid("conditions.expression", "The rule cannot work: for the user %s, these rules contradict each other: %v",
+			return rest.Invalid("conditions.expression", "The rule conflicts with others: for the user %s, these rules contradict each other: %v",
 				user.ID, slices.Sorted(maps.Keys(restless)))
 		}
 		return err
 	})
 }
 
-// evaluated says whether rules apply to users in the status.
+// evaluated reports whether rules apply to users in the status.
 func evaluated(status model.UserStatus) bool {
 	return status != model.UserStaged && status != model.UserDeprovisioned
 }
 
-// settle brings the memberships of a user in line with the rules, and returns those that contradict each other, having changed
-// nothing, when there are such. With tell, the log says which rules had an effect.
-func (s *Slice) settle(ctx context.Context, tx *docstore.Tx, rules []*rule, user docstore.Doc[model.User], tell bool) (map[string]bool,
+// applyRules updates the memberships of a user by the rules. If rules contradict each other, it changes nothing and returns those rules.
+// With tell, it logs the rules that had an effect.
+func (s *Slice) applyRules(ctx context.Context, tx *docstore.Tx, rules []*rule, user docstore.Doc[model.User], tell bool) (map[string]bool,
 	error) {
 	have, err := s.memberships(ctx, tx, rules, user.ID)
 	if err != nil {
@@ -189,9 +188,9 @@ func (s *Slice) settle(ctx context.Context, tx *docstore.Tx, rules []*rule, user
 	}
 	matched := map[string]bool{}
 	if evaluated(user.Value.Status) {
-		p := &person{id: user.ID, profile: user.Value.Profile}
+		p := &ruleUser{id: user.ID, profile: user.Value.Profile}
 		if slices.ContainsFunc(rules, (*rule).testsGroups) {
-			if p.groups, err = s.known(ctx, tx, rules, have); err != nil {
+			if p.groups, err = s.testableGroups(ctx, tx, rules, have); err != nil {
 				return nil, err
 			}
 		}
@@ -200,7 +199,7 @@ func (s *Slice) settle(ctx context.Context, tx *docstore.Tx, rules []*rule, user
 			return restless, nil
 		}
 	}
-	ctx = context.WithValue(ctx, settlingKey{}, true)
+	ctx = context.WithValue(ctx, applyingKey{}, true)
 	changed, err := s.apply(ctx, tx, rules, matched, user.ID, have)
 	if err != nil || !tell {
 		return nil, err
@@ -217,7 +216,7 @@ func (s *Slice) settle(ctx context.Context, tx *docstore.Tx, rules []*rule, user
 	return nil, nil
 }
 
-// memberships are the groups of a user, each with the rules that give it; none for one that a caller gave.
+// memberships holds the groups of a user, each with the rules that give it; no rules for a membership that a client created.
 type memberships map[string][]string
 
 func (s *Slice) memberships(ctx context.Context, tx *docstore.Tx, rules []*rule, user string) (memberships, error) {
@@ -231,14 +230,15 @@ func (s *Slice) memberships(ctx context.Context, tx *docstore.Tx, rules []*rule,
 	}
 	return out, model.Each(ctx, tx, s.RuleMembers, docstore.Eq(model.RuleMemberByUser, user), func(m docstore.Doc[model.RuleMember]) error {
 		if _, ok := out[m.Value.Group]; !ok {
-			return fmt.Errorf("the rule %s gives the user %s the group %s, and there is no membership", m.Value.Rule, user, m.Value.Group)
+			return fmt.Errorf("inconsistent store: the rule %s gives the user %s the group %s, but the membership does not exist", m.Value.Rule,
+				user, m.Value.Group)
 		}
 		out[m.Value.Group] = append(out[m.Value.Group], m.Value.Rule)
 		return nil
 	})
 }
 
-// base are the groups that do not hang on the active rules: a caller, or a rule that stopped since, has given them.
+// base returns the groups that do not depend on the active rules: a client, or a rule that is no longer active, has given them.
 func (m memberships) base(rules []*rule) map[string]bool {
 	working := map[string]bool{}
 	for _, r := range rules {
@@ -253,8 +253,8 @@ func (m memberships) base(rules []*rule) map[string]bool {
 	return out
 }
 
-// known reads the groups that rules can ask about: those of the user, and those that it may get.
-func (s *Slice) known(ctx context.Context, tx *docstore.Tx, rules []*rule, have memberships) (map[string]expression.Group, error) {
+// testableGroups reads the groups that rules can test: those of the user, and those that the rules assign to.
+func (s *Slice) testableGroups(ctx context.Context, tx *docstore.Tx, rules []*rule, have memberships) (map[string]expression.Group, error) {
 	ids := slices.Sorted(maps.Keys(have))
 	for _, r := range rules {
 		ids = append(ids, r.groups...)
@@ -267,7 +267,7 @@ func (s *Slice) known(ctx context.Context, tx *docstore.Tx, rules []*rule, have 
 	return out, err
 }
 
-// apply makes and ends memberships and notes which rule gives what. It returns the rules that changed anything for the user.
+// apply creates and ends memberships and records which rule gives each. It returns the rules that changed the user's memberships.
 func (s *Slice) apply(ctx context.Context, tx *docstore.Tx, rules []*rule, matched map[string]bool, user string,
 	have memberships) (changed []string, err error) {
 	effect := func(id string) {
@@ -275,7 +275,7 @@ func (s *Slice) apply(ctx context.Context, tx *docstore.Tx, rules []*rule, match
 			changed = append(changed, id)
 		}
 	}
-	for _, r := range rules { // joining comes first, so that nobody leaves a group that another rule gives
+	for _, r := range rules { // join first, so that no user leaves a group that another rule gives
 		for _, group := range r.groups {
 			givers, member := have[group]
 			if !matched[r.id] || slices.Contains(givers, r.id) || member && len(givers) == 0 {

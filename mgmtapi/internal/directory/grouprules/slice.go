@@ -18,7 +18,7 @@ type Slice struct {
 	programs programs
 }
 
-// New returns the slice and adds its reactions to the feed.
+// New returns the slice and registers its event handlers.
 func New(d model.Deps) *Slice {
 	s := &Slice{Deps: d}
 	s.react()
@@ -37,7 +37,7 @@ func (s *Slice) Routes() []rest.Route {
 	return []rest.Route{
 		rest.Op[createRequest, GroupRule]{
 			ID: "createGroupRule", Route: "POST /api/v1/groups/rules", Tag: tag, Scopes: writeScope,
-			Summary: "Makes a group rule, which is inactive", Do: s.create,
+			Summary: "Creates an inactive group rule", Do: s.create,
 		},
 		rest.Op[listRequest, rest.Page[GroupRule]]{
 			ID: "listGroupRules", Route: "GET /api/v1/groups/rules", Tag: tag, Scopes: readScope,
@@ -55,18 +55,19 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[deleteRequest, rest.NoContent]{
 			ID: "deleteGroupRule", Route: "DELETE /api/v1/groups/rules/{ruleId}", Tag: tag, Scopes: writeScope, Status: http.StatusAccepted,
-			Summary: "Removes a group rule that is not active", Find: lookup.In(s.Store, s.find, (*deleteRequest).self), Do: s.delete,
+			Summary: "Deletes a group rule that is not active", Find: lookup.In(s.Store, s.find, (*deleteRequest).self), Do: s.delete,
 		},
 		rest.Op[lifecycleRequest, rest.NoContent]{
 			ID: "activateGroupRule", Route: "POST /api/v1/groups/rules/{ruleId}/lifecycle/activate", Tag: tag, Scopes: writeScope,
-			Summary:     "Lets a group rule work",
-			Description: "All users that are neither STAGED nor DEPROVISIONED are looked at before the answer.",
+			Summary:     "Activates a group rule",
+			Description: "The response follows after the rule was applied to all users that are neither STAGED nor DEPROVISIONED.",
 			Find:        lookup.In(s.Store, s.find, (*lifecycleRequest).self), Do: s.activate,
 		},
 		rest.Op[lifecycleRequest, rest.NoContent]{
 			ID: "deactivateGroupRule", Route: "POST /api/v1/groups/rules/{ruleId}/lifecycle/deactivate", Tag: tag, Scopes: writeScope,
-			Summary: "Stops a group rule; the members that it made stay", Find: lookup.In(s.Store, s.find, (*lifecycleRequest).self),
-			Do: s.deactivate,
+			Summary: "Deactivates a group rule without removing the members that it added",
+			Find:    lookup.In(s.Store, s.find, (*lifecycleRequest).self),
+			Do:      s.deactivate,
 		},
 	}
 }
@@ -85,7 +86,7 @@ func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err err
 	return rest.Missing(err, "GroupRule", t.Rule)
 }
 
-// log tells the system log what happened to a rule, and to whom.
+// log writes a system log entry about a rule and the other targets.
 func (s *Slice) log(ctx context.Context, tx *docstore.Tx, event audit.Type, rule docstore.Doc[model.GroupRule],
 	others ...model.LogParty) error {
 	targets := append([]model.LogParty{audit.GroupRule(rule)}, others...)
@@ -96,23 +97,23 @@ type lifecycleRequest struct{ target }
 
 func (s *Slice) activate(ctx context.Context, r *lifecycleRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
-		changed, err := s.enter(ctx, tx, r, model.RuleActive, audit.RuleActivate)
+		changed, err := s.setStatus(ctx, tx, r, model.RuleActive, audit.RuleActivate)
 		if err != nil || !changed {
 			return err
 		}
-		return s.settleAll(ctx, tx, r.found.ID)
+		return s.applyToAll(ctx, tx, r.found.ID)
 	})
 }
 
 func (s *Slice) deactivate(ctx context.Context, r *lifecycleRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
-		_, err := s.enter(ctx, tx, r, model.RuleInactive, audit.RuleDeactivate)
+		_, err := s.setStatus(ctx, tx, r, model.RuleInactive, audit.RuleDeactivate)
 		return err
 	})
 }
 
-// enter brings a rule to a status and says whether it was in another one. One that cannot work stays as it is.
-func (s *Slice) enter(ctx context.Context, tx *docstore.Tx, r *lifecycleRequest, status model.GroupRuleStatus, event audit.Type) (bool,
+// setStatus sets the status of a rule and reports whether it changed. It returns an error for a rule that is INVALID.
+func (s *Slice) setStatus(ctx context.Context, tx *docstore.Tx, r *lifecycleRequest, status model.GroupRuleStatus, event audit.Type) (bool,
 	error) {
 	if err := s.find(ctx, tx, &r.target); err != nil || r.found.Value.Status == status {
 		return false, err
@@ -121,7 +122,7 @@ func (s *Slice) enter(ctx context.Context, tx *docstore.Tx, r *lifecycleRequest,
 		return false, rest.Fail(rest.CodeState, "status: The rule is INVALID")
 	}
 	rule := r.found.Value
-	if status == model.RuleActive { // roles may have come since the rule was made
+	if status == model.RuleActive { // groups may have got roles since the rule was created
 		if err := authz.CheckAddAnyUser(ctx, rule.Groups); err != nil {
 			return false, err
 		}

@@ -1,6 +1,6 @@
 // Package groups serves the groups and their members.
 //
-// Everyone, the built-in group of all users that are not DEPROVISIONED, follows the users and cannot be edited. Owners
-// are only listed: nothing is allowed or forbidden because of them. Group rules are a package of their own, grouprules; what
-// a change means for applications is the business of reactions to its events.
+// Everyone is the built-in group of all users that are not DEPROVISIONED. Its members follow from the users and cannot be edited. Owners
+// are informational: they have no effect on permissions. Package grouprules serves the group rules. Other packages handle the events of
+// this one to update applications.
 package groups

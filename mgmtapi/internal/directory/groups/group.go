@@ -16,46 +16,46 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Group is a group on the wire.
+// Group is a group in the API.
 type Group struct {
 	ID                    string     `json:"id" readOnly:"true" doc:"Id of the group."`
 	Created               rest.Time  `json:"created" readOnly:"true" doc:"When the group was created."`
 	LastUpdated           rest.Time  `json:"lastUpdated" readOnly:"true" doc:"When the profile last changed."`
-	LastMembershipUpdated rest.Time  `json:"lastMembershipUpdated" readOnly:"true" doc:"When a member last came or left."`
+	LastMembershipUpdated rest.Time  `json:"lastMembershipUpdated" readOnly:"true" doc:"When a member was last added or removed."`
 	ObjectClass           []string   `json:"objectClass" readOnly:"true" doc:"Always svc:user_group."`
-	Type                  string     `json:"type" readOnly:"true" enum:"SVC_GROUP,APP_GROUP,BUILT_IN" doc:"Who looks after the group."`
+	Type                  string     `json:"type" readOnly:"true" enum:"SVC_GROUP,APP_GROUP,BUILT_IN" doc:"Type of the group."`
 	Profile               Profile    `json:"profile" readOnly:"true" doc:"Attributes of the group."`
 	Source                *Source    `json:"source,omitempty" readOnly:"true" doc:"The application of an APP_GROUP."`
-	Embedded              *Embedded  `json:"_embedded,omitempty" readOnly:"true" doc:"What expand asked for."`
-	Links                 rest.Links `json:"_links" readOnly:"true" doc:"Links to what belongs to the group."`
+	Embedded              *Embedded  `json:"_embedded,omitempty" readOnly:"true" doc:"Objects that expand requests."`
+	Links                 rest.Links `json:"_links" readOnly:"true" doc:"Links to related resources."`
 }
 
 // ETag is the entity tag of the group.
 func (g Group) ETag() string { return rest.WeakTag(g.LastUpdated.Time, 0) }
 
-// Source is where a group comes from that is not ours.
+// Source is the application that an APP_GROUP comes from.
 type Source struct {
 	ID string `json:"id" readOnly:"true" doc:"Id of the application."`
 }
 
-// Embedded is what expand adds to a group.
+// Embedded holds the members that expand adds to a group.
 type Embedded struct {
-	Stats *Stats `json:"stats,omitempty" doc:"Numbers of what belongs to the group."`
+	Stats *Stats `json:"stats,omitempty" doc:"Counts of related resources."`
 }
 
-// Stats are numbers of what belongs to a group.
+// Stats holds counts of the resources that are related to a group.
 type Stats struct {
-	UsersCount             int        `json:"usersCount" readOnly:"true" doc:"Members."`
-	AppsCount              int        `json:"appsCount" readOnly:"true" doc:"Assigned applications."`
-	GroupPushMappingsCount int        `json:"groupPushMappingsCount" readOnly:"true" doc:"Push mappings of the group."`
+	UsersCount             int        `json:"usersCount" readOnly:"true" doc:"Number of members."`
+	AppsCount              int        `json:"appsCount" readOnly:"true" doc:"Number of assigned applications."`
+	GroupPushMappingsCount int        `json:"groupPushMappingsCount" readOnly:"true" doc:"Number of push mappings of the group."`
 	HasAdminPrivilege      bool       `json:"hasAdminPrivilege" readOnly:"true" doc:"Whether members are administrators through the group."`
-	Links                  rest.Links `json:"_links" readOnly:"true" doc:"Links to what was counted."`
+	Links                  rest.Links `json:"_links" readOnly:"true" doc:"Links to the counted resources."`
 }
 
 // Profile holds the attributes of a group, by name.
 type Profile map[string]any
 
-// OpenAPISchema describes the base attributes. Custom ones are whatever the schema of groups says.
+// OpenAPISchema describes the base attributes. The schema of groups defines custom ones.
 func (Profile) OpenAPISchema() *openapi3.Schema {
 	schema := openapi3.NewObjectSchema()
 	base := model.GroupSchema{}
@@ -74,7 +74,7 @@ func (Profile) OpenAPISchema() *openapi3.Schema {
 	return schema
 }
 
-// checkProfile records what is wrong with a profile under a schema and returns it without what has no value.
+// checkProfile records errors in a profile under a schema and returns the profile without attributes that have no value.
 func checkProfile(schema *model.GroupSchema, profile map[string]any, causes *rest.Causes) map[string]any {
 	out, known := map[string]any{}, map[string]bool{}
 	for name, p := range schema.All() {
@@ -100,8 +100,8 @@ func checkProfile(schema *model.GroupSchema, profile map[string]any, causes *res
 	return out
 }
 
-// checkMutability refuses changes of attributes that callers cannot change, and returns the profile with those that a
-// replacement leaves as they are when it does not name them.
+// checkMutability rejects changes of attributes that clients cannot change. It returns the profile with the previous values of those that a
+// replacement omits.
 func checkMutability(schema *model.GroupSchema, before, after map[string]any) (map[string]any, error) {
 	out := maps.Clone(after)
 	var readOnly, immutable []string
@@ -116,7 +116,7 @@ func checkMutability(schema *model.GroupSchema, before, after map[string]any) (m
 		case p.Mutability == model.ReadOnly:
 			readOnly = append(readOnly, name+": The attribute is read-only")
 		case p.Mutability == model.Immutable && value != nil:
-			immutable = append(immutable, name+": The attribute cannot change after it got a value")
+			immutable = append(immutable, name+": The attribute has a value and is immutable")
 		}
 	}
 	switch {
@@ -128,7 +128,7 @@ func checkMutability(schema *model.GroupSchema, before, after map[string]any) (m
 	return out, nil
 }
 
-// enforce holds a profile against the schema as the transaction finds it. before is the profile so far.
+// enforce validates a profile against the schema as the transaction reads it. before is the stored profile.
 func (s *Slice) enforce(ctx context.Context, tx *docstore.Tx, before map[string]any, given Profile) (map[string]any, error) {
 	schema, err := s.GroupSchema(ctx, tx)
 	if err != nil {
@@ -167,7 +167,7 @@ func render(ctx context.Context, doc docstore.Doc[model.Group]) Group {
 
 type createRequest struct{ groupInput }
 
-// groupInput is a request that makes or replaces a group.
+// groupInput is a request that creates or replaces a group.
 type groupInput struct {
 	Body GroupInput `body:"required"`
 
@@ -176,7 +176,7 @@ type groupInput struct {
 
 // GroupInput is the body of a new or replaced group.
 type GroupInput struct {
-	Profile Profile `json:"profile" doc:"Attributes of the group. The name is unique without regard to case."`
+	Profile Profile `json:"profile" doc:"Attributes of the group. The name is unique ignoring case."`
 }
 
 func checkCreate(_ context.Context, r *createRequest, causes *rest.Causes) error {
@@ -213,14 +213,14 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (Group, error) {
 
 type getRequest struct {
 	target
-	Expand string `query:"expand" doc:"stats adds the numbers of what belongs to the group."`
+	Expand string `query:"expand" doc:"stats adds counts of related resources."`
 }
 
 func (s *Slice) get(ctx context.Context, r *getRequest) (Group, error) {
 	return s.expand(ctx, s.Store.Reader(), render(ctx, r.found), r.Expand)
 }
 
-// expand adds what the parameter expand asks for; names it does not know are left alone.
+// expand adds the objects that the parameter expand requests; it ignores unknown names.
 func (s *Slice) expand(ctx context.Context, q docstore.Reader, g Group, expand string) (Group, error) {
 	for name := range strings.SplitSeq(expand, ",") {
 		if strings.TrimSpace(name) != "stats" {

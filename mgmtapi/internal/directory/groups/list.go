@@ -20,18 +20,18 @@ const (
 )
 
 type listRequest struct {
-	Search string `query:"search" doc:"Expression over profile attributes, id, type and timestamps. Case does not count."`
-	Filter string `query:"filter" doc:"Expression over id, type, lastUpdated and lastMembershipUpdated. Case counts."`
-	Q      string `query:"q" doc:"Beginning of the name. Exact matches come first."`
-	Limit  int    `query:"limit" min:"1" max:"10000" clamp:"true" doc:"Size of the page, at most 10000. Defaults to 200, and to 300 with q."`
+	Search string `query:"search" doc:"Expression over profile attributes, id, type and timestamps. Case-insensitive."`
+	Filter string `query:"filter" doc:"Expression over id, type, lastUpdated and lastMembershipUpdated. Case-sensitive."`
+	Q      string `query:"q" doc:"Prefix of the name. Exact matches come first."`
+	Limit  int    `query:"limit" min:"1" max:"10000" clamp:"true" doc:"Size of the page, at most 10000. Default: 200, with q 300."`
 	search.Sorting
-	Expand string `query:"expand" doc:"stats adds the numbers of what belongs to each group."`
+	Expand string `query:"expand" doc:"stats adds counts of the resources related to each group."`
 }
 
 func (s *Slice) list(ctx context.Context, r *listRequest) (out rest.Page[Group], err error) {
 	list := search.List[model.Group]{
 		Collection: s.Groups, Visible: authz.Groups(ctx), Filter: filterLanguage, Search: s.searchLanguage,
-		// In the order of the folded names, an exact match comes before all that go on.
+		// In the order of the folded names, an exact match precedes longer names.
 		Quick: func(text string) (docstore.Cond, string) {
 			return docstore.Prefix(model.GroupByName, filter.Fold(text)), model.GroupByName
 		},
@@ -67,7 +67,7 @@ func source(d *doc) []any                { return []any{d.Value.App} }
 func name(d *doc) []any                  { return []any{d.Value.Name()} }
 func description(d *doc) []any           { return []any{d.Value.Text("description")} }
 
-// filterLanguage is the language of the parameter filter, where case counts.
+// filterLanguage is the language of the parameter filter, which is case-sensitive.
 var filterLanguage = search.Language[model.Group]{
 	"id":                    {Operators: search.Equality, Index: docstore.ID, Values: id},
 	"type":                  {Operators: search.Equality, Index: model.GroupByType, Values: groupType},
@@ -75,8 +75,8 @@ var filterLanguage = search.Language[model.Group]{
 	"lastMembershipUpdated": {Operators: search.Ordering, Time: true, Values: lastMembershipUpdated},
 }
 
-// baseLanguage is the language of the parameter search, where case does not count, without custom attributes. Only groups of
-// applications have a source.
+// baseLanguage is the language of the parameter search, which is case-insensitive, without custom attributes. Only groups of applications
+// have a source.
 var baseLanguage = search.Language[model.Group]{
 	"id":                    {Operators: search.Searches, Index: docstore.ID, Values: id},
 	"type":                  {Operators: search.Searches, Normal: strings.ToUpper, Index: model.GroupByType, Values: groupType},

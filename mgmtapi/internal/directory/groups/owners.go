@@ -10,19 +10,19 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Owner is an owner of a group on the wire.
+// Owner is an owner of a group in the API.
 type Owner struct {
-	ID          string          `json:"id" readOnly:"true" doc:"Id of the user or group that owns."`
-	Type        model.OwnerType `json:"type" readOnly:"true" enum:"USER,GROUP" doc:"What owns."`
-	DisplayName string          `json:"displayName" readOnly:"true" doc:"Name of the owner for people."`
-	LastUpdated rest.Time       `json:"lastUpdated" readOnly:"true" doc:"When it became an owner."`
+	ID          string          `json:"id" readOnly:"true" doc:"Id of the user or group."`
+	Type        model.OwnerType `json:"type" readOnly:"true" enum:"USER,GROUP" doc:"Type of the owner."`
+	DisplayName string          `json:"displayName" readOnly:"true" doc:"Human-readable name of the owner."`
+	LastUpdated rest.Time       `json:"lastUpdated" readOnly:"true" doc:"When the owner was added."`
 }
 
 func renderOwner(doc docstore.Doc[model.GroupOwner], owner model.LogParty) Owner {
 	return Owner{ID: doc.Value.Owner, Type: doc.Value.Type, DisplayName: owner.DisplayName, LastUpdated: rest.TimeOf(doc.Updated)}
 }
 
-// owner reads who owns a group, as the log calls it.
+// owner returns the owner of a group as a target of log entries.
 func (s *Slice) owner(ctx context.Context, q docstore.Reader, kind model.OwnerType, id string) (model.LogParty, error) {
 	if kind == model.OwnerGroup {
 		group, err := s.Groups.Get(ctx, q, id)
@@ -52,7 +52,7 @@ func (s *Slice) listOwners(ctx context.Context, r *ownersRequest) (out rest.Page
 // OwnerInput is the body of a new owner.
 type OwnerInput struct {
 	ID   string          `json:"id" required:"true" doc:"Id of the user or group."`
-	Type model.OwnerType `json:"type" required:"true" enum:"USER,GROUP" doc:"What the id names."`
+	Type model.OwnerType `json:"type" required:"true" enum:"USER,GROUP" doc:"Type of the owner."`
 }
 
 type addOwnerRequest struct {
@@ -75,7 +75,7 @@ func (s *Slice) addOwner(ctx context.Context, r *addOwnerRequest) (out Owner, er
 			return err
 		}
 		if old != nil {
-			return rest.Invalid("id", "The group has this owner already")
+			return rest.Invalid("id", "The group already has this owner")
 		}
 		doc, err := s.GroupOwners.Insert(ctx, tx, id, model.GroupOwner{Group: r.found.ID, Owner: r.Body.ID, Type: r.Body.Type})
 		if err != nil {
@@ -89,7 +89,7 @@ func (s *Slice) addOwner(ctx context.Context, r *addOwnerRequest) (out Owner, er
 
 type removeOwnerRequest struct {
 	target
-	Owner string `path:"ownerId" doc:"Id of the user or group that owns."`
+	Owner string `path:"ownerId" doc:"Id of the user or group that is an owner."`
 }
 
 func (s *Slice) findForRemoveOwner(ctx context.Context, r *removeOwnerRequest) error {
@@ -126,13 +126,13 @@ func (s *Slice) removeOwner(ctx context.Context, r *removeOwnerRequest) (rest.No
 	})
 }
 
-// userDeleted forgets what the user owned.
+// userDeleted deletes the ownerships of the user.
 func (s *Slice) userDeleted(ctx context.Context, tx *docstore.Tx, e model.UserDeleted) error {
 	_, err := s.GroupOwners.DeleteWhere(ctx, tx, docstore.Eq(model.GroupOwnerByOwner, e.ID))
 	return err
 }
 
-// groupDeleted forgets who owned the group, and what it owned.
+// groupDeleted deletes the owners of the group, and its ownerships.
 func (s *Slice) groupDeleted(ctx context.Context, tx *docstore.Tx, e model.GroupDeleted) error {
 	_, err := s.GroupOwners.DeleteWhere(ctx, tx,
 		docstore.Any(docstore.Eq(model.GroupOwnerByGroup, e.ID), docstore.Eq(model.GroupOwnerByOwner, e.ID)))

@@ -15,7 +15,7 @@ import (
 // Slice serves the groups.
 type Slice struct{ model.Deps }
 
-// New returns the slice and adds its reactions to the feed.
+// New returns the slice and registers its event handlers.
 func New(d model.Deps) *Slice {
 	s := &Slice{Deps: d}
 	model.On(d.Feed, s.userDeleted)
@@ -30,7 +30,7 @@ var (
 	writeScope = []string{"svc.groups.manage"}
 )
 
-// Routes lists the operations. The members of a group are users and are listed by the slice of these.
+// Routes lists the operations. Package users lists the members of a group, because they are users.
 func (s *Slice) Routes() []rest.Route {
 	return []rest.Route{
 		rest.Op[createRequest, Group]{
@@ -55,11 +55,11 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[memberRequest, rest.NoContent]{
 			ID: "addGroupUser", Route: "PUT /api/v1/groups/{groupId}/users/{userId}", Tag: tag, Scopes: writeScope,
-			Summary: "Makes a user a member of a group", Find: s.findMember, Do: s.add,
+			Summary: "Adds a user to a group", Find: s.findMember, Do: s.add,
 		},
 		rest.Op[memberRequest, rest.NoContent]{
 			ID: "removeGroupUser", Route: "DELETE /api/v1/groups/{groupId}/users/{userId}", Tag: tag, Scopes: writeScope,
-			Summary: "Ends the membership of a user in a group", Find: s.findMember, Do: s.remove,
+			Summary: "Removes a user from a group", Find: s.findMember, Do: s.remove,
 		},
 		rest.Op[ownersRequest, rest.Page[Owner]]{
 			ID: "listGroupOwners", Route: "GET /api/v1/groups/{groupId}/owners", Tag: tag, Scopes: readScope,
@@ -67,11 +67,11 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[addOwnerRequest, Owner]{
 			ID: "addGroupOwner", Route: "POST /api/v1/groups/{groupId}/owners", Tag: tag, Scopes: writeScope, Status: http.StatusCreated,
-			Summary: "Gives a group an owner", Find: lookup.In(s.Store, s.find, (*addOwnerRequest).self), Do: s.addOwner,
+			Summary: "Adds an owner to a group", Find: lookup.In(s.Store, s.find, (*addOwnerRequest).self), Do: s.addOwner,
 		},
 		rest.Op[removeOwnerRequest, rest.NoContent]{
 			ID: "removeGroupOwner", Route: "DELETE /api/v1/groups/{groupId}/owners/{ownerId}", Tag: tag, Scopes: writeScope,
-			Summary: "Takes an owner from a group", Find: s.findForRemoveOwner, Do: s.removeOwner,
+			Summary: "Removes an owner from a group", Find: s.findForRemoveOwner, Do: s.removeOwner,
 		},
 		rest.Op[ofUserRequest, rest.Page[Group]]{
 			ID: "listUserGroups", Route: "GET /api/v1/users/{user}/groups", Tag: "Users", Scopes: []string{"svc.users.read"},
@@ -94,7 +94,7 @@ func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err err
 	return rest.Missing(err, "UserGroup", t.Group)
 }
 
-// editable reads the group in the transaction that changes it, and refuses groups that callers cannot edit.
+// editable reads the group in the transaction that changes it, and rejects groups that clients cannot edit.
 func (s *Slice) editable(ctx context.Context, tx *docstore.Tx, t *target) error {
 	if err := s.find(ctx, tx, t); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (s *Slice) editable(ctx context.Context, tx *docstore.Tx, t *target) error 
 	return nil
 }
 
-// log tells the system log what happened to a group, and with whom.
+// log writes a system log entry about a group and the other targets.
 func (s *Slice) log(ctx context.Context, tx *docstore.Tx, event audit.Type, group docstore.Doc[model.Group],
 	others ...model.LogParty) error {
 	targets := append([]model.LogParty{audit.Group(group)}, others...)

@@ -1,6 +1,6 @@
-// Package mappings serves the profile mappings: which attribute of an application's users is made of which attributes of users,
-// and the other way round.
+// Package mappings serves the profile mappings: the rules that derive the attributes of an application's users from those of users, and the
+// reverse.
 //
-// The package checks and stores what was changed of a mapping. What mappings have by themselves, and what they make of a user,
-// is mgmtapi/internal/core/appprofile; the assignments that follow a change are mgmtapi/internal/apps/assignments.
+// The package validates and stores changes of mappings. mgmtapi/internal/core/appprofile has the default rules and evaluates mappings;
+// mgmtapi/internal/apps/assignments updates the assignments after a change.
 package mappings

@@ -12,10 +12,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Slice serves the mappings, and makes and removes them with their applications.
+// Slice serves the mappings, and creates and deletes them with their applications.
 type Slice struct{ model.Deps }
 
-// New returns the slice and adds its reactions to the feed.
+// New returns the slice and registers its event handlers.
 func New(d model.Deps) *Slice {
 	s := &Slice{Deps: d}
 	model.On(d.Feed, s.appChanged)
@@ -39,14 +39,14 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[updateRequest, Mapping]{
 			ID: "updateProfileMapping", Route: "POST /api/v1/mappings/{mappingId}", Tag: tag, Scopes: write,
 			Summary: "Changes rules of a profile mapping",
-			Description: "A rule that is given takes the place of the one for its attribute, null removes it, and the others stay. The users of " +
-				"the application follow in the background.",
+			Description: "A rule in the body replaces the rule for its attribute, null removes it, and other rules stay. The users of " +
+				"the application are updated in the background.",
 			Find: lookup.InView(s.Store, s.find, (*updateRequest).self), Check: checkUpdate, Do: s.update,
 		},
 	}
 }
 
-// appChanged makes the mappings of a new application, and removes those of one that is deleted.
+// appChanged creates the mappings of a new application, and deletes those of a deleted one.
 func (s *Slice) appChanged(ctx context.Context, tx *docstore.Tx, e model.AppChanged) error {
 	if !e.Deleted {
 		return s.CompleteMappings(ctx, tx, e.App)
@@ -58,8 +58,8 @@ func (s *Slice) appChanged(ctx context.Context, tx *docstore.Tx, e model.AppChan
 // Listed is a mapping in a list.
 type Listed struct {
 	ID     string     `json:"id" readOnly:"true" doc:"Id of the mapping."`
-	Source End        `json:"source" readOnly:"true" doc:"Where values come from."`
-	Target End        `json:"target" readOnly:"true" doc:"Where values go to."`
+	Source End        `json:"source" readOnly:"true" doc:"Profile that values are read from."`
+	Target End        `json:"target" readOnly:"true" doc:"Profile that values are written to."`
 	Links  rest.Links `json:"_links" readOnly:"true" doc:"Links to the mapping."`
 }
 
@@ -67,17 +67,17 @@ type Listed struct {
 type End struct {
 	ID    string     `json:"id" readOnly:"true" doc:"Id of the user type or application."`
 	Name  string     `json:"name" readOnly:"true" doc:"Name of the user type or application."`
-	Type  string     `json:"type" readOnly:"true" enum:"user,appuser" doc:"Whose profile it is."`
+	Type  string     `json:"type" readOnly:"true" enum:"user,appuser" doc:"Type of the profile."`
 	Links rest.Links `json:"_links" readOnly:"true" doc:"Links to the user type or application, and to its schema."`
 }
 
 // Mapping is a mapping with its rules.
 type Mapping struct {
 	Listed
-	Properties map[string]Rule `json:"properties" readOnly:"true" doc:"The rules by the attribute that they make."`
+	Properties map[string]Rule `json:"properties" readOnly:"true" doc:"The rules by target attribute."`
 }
 
-// Rule says how an attribute gets its value.
+// Rule derives the value of an attribute.
 type Rule struct {
 	Expression string           `json:"expression" readOnly:"true" doc:"Expression over the attributes of the source."`
 	PushStatus model.PushStatus `json:"pushStatus" readOnly:"true"`
@@ -90,7 +90,7 @@ func (Rule) MoreTags() map[string]reflect.StructTag {
 	}
 }
 
-// ends are what a mapping connects.
+// ends holds the user type and the application that a mapping connects.
 type ends struct {
 	userType docstore.Doc[model.UserType]
 	app      docstore.Doc[model.App]
@@ -122,8 +122,8 @@ func (e *ends) render(ctx context.Context, doc docstore.Doc[model.Mapping]) List
 }
 
 type listRequest struct {
-	SourceID string `query:"sourceId" doc:"Id of the user type or application that values come from."`
-	TargetID string `query:"targetId" doc:"Id of the user type or application that values go to."`
+	SourceID string `query:"sourceId" doc:"Id of the user type or application that values are read from."`
+	TargetID string `query:"targetId" doc:"Id of the user type or application that values are written to."`
 	Limit    int    `query:"limit" default:"20" min:"1" max:"200" clamp:"true" doc:"Size of the page, at most 200."`
 	After    string `query:"after" doc:"Cursor from the link to the next page."`
 }
@@ -154,13 +154,13 @@ func (s *Slice) list(ctx context.Context, r *listRequest) (out rest.Page[Listed]
 	return out, err
 }
 
-// target is the mapping that a path names, with what its rules may speak of.
+// target is the mapping that a path names, with the schemas that its rules refer to.
 type target struct {
 	MappingID string `path:"mappingId" doc:"Id of the mapping."`
 
 	found      docstore.Doc[model.Mapping]
 	ends       ends
-	connection *model.Connection // nil when there never was one
+	connection *model.Connection // nil if there never was one
 	provisions bool
 	userSchema model.UserSchema
 	appSchema  model.AppSchema
@@ -194,12 +194,12 @@ func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err err
 	return err
 }
 
-// rules are the rules as they are now.
+// rules returns the current rules, including the defaults.
 func (t *target) rules() map[string]model.MappingRule {
 	return appprofile.Rules(&t.ends.app.Value, t.connection, &t.found.Value)
 }
 
-// property is a property of the target.
+// property returns an attribute of the target profile.
 func (t *target) property(name string) (model.Property, bool) {
 	if t.found.Value.Direction == model.ToApp {
 		return t.appSchema.Property(name, t.provisions)
@@ -207,7 +207,7 @@ func (t *target) property(name string) (model.Property, bool) {
 	return t.userSchema.Property(name)
 }
 
-// source are the attributes of the source as expressions see them.
+// source returns the attributes of the source profile for expressions.
 func (t *target) source() map[string]expression.Kind {
 	if t.found.Value.Direction == model.ToApp {
 		return t.userSchema.Kinds()

@@ -19,24 +19,24 @@ type updateRequest struct {
 	Body body `body:"required"`
 }
 
-// body is what callers give of a mapping. What is read-only is ignored, so that a mapping can be sent back as it was read.
+// body is the body of an update. Read-only members are ignored, so that a client can send back a mapping as it was read.
 type body struct {
-	Properties map[string]*given `json:"properties" doc:"Rules by the attribute that they make; null removes one."`
+	Properties map[string]*given `json:"properties" doc:"Rules by target attribute; null removes a rule."`
 }
 
-// given is what callers give of a rule. What is left out stays as it is.
+// given holds the members of a rule in a body. Omitted members keep their values.
 type given struct {
 	Expression string           `json:"expression" empty:"absent" doc:"Expression over the attributes of the source."`
-	PushStatus model.PushStatus `json:"pushStatus" empty:"absent" enum:"PUSH,DONT_PUSH" doc:"When the value is given. Defaults to PUSH."`
+	PushStatus model.PushStatus `json:"pushStatus" empty:"absent" enum:"PUSH,DONT_PUSH" doc:"When the value is set. Default: PUSH."`
 }
 
-// checkUpdate checks the rules against both schemas as they were found.
+// checkUpdate validates the rules against both schemas as they were read.
 func checkUpdate(_ context.Context, r *updateRequest, causes *rest.Causes) error {
 	r.apply(&r.Body, causes)
 	return nil
 }
 
-// apply returns the changed rules with what is given, and records what is wrong with it.
+// apply returns the rules with the changes of the body, and records errors in them.
 func (t *target) apply(b *body, causes *rest.Causes) map[string]*model.MappingRule {
 	out, now, source := maps.Clone(t.found.Value.Rules), t.rules(), t.source()
 	if out == nil {
@@ -60,7 +60,7 @@ func (t *target) apply(b *body, causes *rest.Causes) map[string]*model.MappingRu
 		switch {
 		case rule.Expression == "":
 			causes.Blank(path + ".expression")
-		case rule == before: // as it was read: what follows from elsewhere goes on to do so
+		case rule == before: // unchanged: a default rule stays a default
 		default:
 			if err := appprofile.CheckRule(t.found.Value.Direction, rule.Expression, source, &property); err != nil {
 				causes.Add(path+".expression", "%s", err)
@@ -105,7 +105,7 @@ func (s *Slice) update(ctx context.Context, r *updateRequest) (Mapping, error) {
 	return r.render(ctx), nil
 }
 
-// parties are what the log names of a mapping.
+// parties returns the targets of log entries about a mapping.
 func (t *target) parties() []model.LogParty {
 	return []model.LogParty{
 		audit.Mapping(t.found.ID), audit.App(t.ends.app.ID, &t.ends.app.Value), audit.UserType(t.ends.userType.ID, &t.ends.userType.Value),

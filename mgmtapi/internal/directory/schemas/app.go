@@ -18,8 +18,8 @@ type appTarget struct {
 
 	app        docstore.Doc[model.App]
 	provisions bool
-	found      *docstore.Doc[model.AppSchema] // nil as long as it was never changed
-	leaving    []string                       // properties whose values are still being removed
+	found      *docstore.Doc[model.AppSchema] // nil if it was never changed
+	leaving    []string                       // properties whose values are still being deleted
 }
 
 func (t *appTarget) self() *appTarget { return t }
@@ -77,7 +77,7 @@ type appRequest struct {
 	Body body `body:"required"`
 }
 
-// checkApp checks the properties against the schema as it was found.
+// checkApp validates the properties against the schema as it was read.
 func checkApp(_ context.Context, r *appRequest, causes *rest.Causes) error {
 	r.apply(causes)
 	return nil
@@ -85,7 +85,7 @@ func checkApp(_ context.Context, r *appRequest, causes *rest.Causes) error {
 
 func (r *appRequest) apply(causes *rest.Causes) model.AppSchema {
 	old := r.schema()
-	r.Body.Definitions.Base.changeNothing(func(name string) (model.Property, bool) {
+	r.Body.Definitions.Base.rejectChanges(func(name string) (model.Property, bool) {
 		if !model.AppAttribute(name) {
 			return model.Property{}, false
 		}
@@ -94,7 +94,7 @@ func (r *appRequest) apply(causes *rest.Causes) model.AppSchema {
 	custom := &r.Body.Definitions.Custom
 	for _, name := range slices.Sorted(maps.Keys(custom.Properties)) {
 		if _, there := old.Custom[name]; !there && custom.Properties[name] != nil && slices.Contains(r.leaving, name) {
-			causes.Add(at(customPath, name), "The values of the property that had this name are still being removed; try again later")
+			causes.Add(at(customPath, name), "The values of the previous property with this name are still being removed; try again later")
 		}
 	}
 	return model.AppSchema{Custom: custom.apply(old.Custom, appKind, causes)}
@@ -125,8 +125,8 @@ func (s *Slice) updateApp(ctx context.Context, r *appRequest) (Schema, error) {
 			audit.Entry{Type: audit.AppSchemaUpdate, Targets: []model.LogParty{audit.App(r.AppID, &r.app.Value)}}); err != nil {
 			return err
 		}
-		removed := gone(before.Custom, after.Custom)
-		if err := s.forgetApp(ctx, tx, r.AppID, removed); err != nil {
+		removed := removedNames(before.Custom, after.Custom)
+		if err := s.deleteAppValues(ctx, tx, r.AppID, removed); err != nil {
 			return err
 		}
 		return s.Feed.Emit(ctx, tx, model.MappingChanged{App: r.AppID, Removed: removed})
@@ -137,9 +137,9 @@ func (s *Slice) updateApp(ctx context.Context, r *appRequest) (Schema, error) {
 	return r.render(ctx), nil
 }
 
-// forgetApp takes removed properties out of what is written down for the application as a whole: the rules of its mappings and
-// what its groups give. The assignments follow on their own.
-func (s *Slice) forgetApp(ctx context.Context, tx *docstore.Tx, app string, removed []string) error {
+// deleteAppValues deletes removed properties from the rules of the application's mappings and the profiles of its groups. The assignments
+// are updated in the background.
+func (s *Slice) deleteAppValues(ctx context.Context, tx *docstore.Tx, app string, removed []string) error {
 	if len(removed) == 0 {
 		return nil
 	}
@@ -169,8 +169,8 @@ func (s *Slice) forgetApp(ctx context.Context, tx *docstore.Tx, app string, remo
 	})
 }
 
-// gone are the properties that there were and are not any more.
-func gone(before, after map[string]model.Property) (names []string) {
+// removedNames returns the names of properties that are only in before.
+func removedNames(before, after map[string]model.Property) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		if _, ok := after[name]; !ok {
 			names = append(names, name)
@@ -179,7 +179,7 @@ func gone(before, after map[string]model.Property) (names []string) {
 	return names
 }
 
-// appChanged forgets the schema of a deleted application.
+// appChanged deletes the schema of a deleted application.
 func (s *Slice) appChanged(ctx context.Context, tx *docstore.Tx, e model.AppChanged) error {
 	if !e.Deleted {
 		return nil

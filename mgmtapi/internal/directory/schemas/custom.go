@@ -20,7 +20,7 @@ const (
 
 var namePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 
-// body is what callers give of a schema. What is read-only is ignored, so that a schema can be sent back as it was read.
+// body is the body of an update. Read-only members are ignored, so that a client can send back a schema as it was read.
 type body struct {
 	Definitions struct {
 		Custom given `json:"custom" doc:"Properties to add, change or, with null, remove."`
@@ -28,29 +28,29 @@ type body struct {
 	} `json:"definitions" doc:"The properties."`
 }
 
-// given is what callers give of a part of a schema.
+// given holds the members of a part of a schema in a body.
 type given struct {
 	Properties map[string]*model.Property `json:"properties" doc:"Properties by name."`
-	Required   []string                   `json:"required" doc:"Properties that need a value, beside those that say so themselves."`
+	Required   []string                   `json:"required" doc:"Properties that require a value, in addition to those with required=true."`
 }
 
-// customPath and basePath are where properties stand in a request.
+// customPath and basePath are the paths of properties in a request.
 const (
 	customPath = "definitions.custom.properties"
 	basePath   = "definitions.base.properties"
 )
 
-const unchangeable = "This cannot be changed of a base property"
+const unchangeable = "This member of a base property cannot be changed"
 
-// kind is what the schemas of users, groups and applications differ in.
+// kind holds the differences between the schemas of users, groups and applications.
 type kind struct {
-	// base says which names the base has.
+	// base reports whether the base schema has the name.
 	base func(name string) bool
-	// unique says that values can be.
+	// unique reports whether values can be unique.
 	unique bool
-	// places says that properties have a place in a target.
+	// places reports whether properties can have an attribute path on the target.
 	places bool
-	// shown says that all values are.
+	// shown reports whether all values are shown, so that WRITE_ONLY is not allowed.
 	shown bool
 }
 
@@ -60,7 +60,7 @@ var (
 	appKind   = kind{base: model.AppAttribute, places: true}
 )
 
-// apply returns the custom properties with what is given, and records what is wrong with it.
+// apply returns the custom properties with the changes of the body, and records errors in them.
 func (g *given) apply(old map[string]model.Property, k kind, causes *rest.Causes) map[string]model.Property {
 	out := maps.Clone(old)
 	if out == nil {
@@ -88,10 +88,10 @@ func (g *given) apply(old map[string]model.Property, k kind, causes *rest.Causes
 			}
 			out[name] = complete(*p, path, causes)
 			if p.IsUnique() && !k.unique {
-				causes.Add(at(path, "unique"), "Only values of users can be unique")
+				causes.Add(at(path, "unique"), "Only properties of users can be unique")
 			}
 			if p.Mutability == model.WriteOnly && k.shown {
-				causes.Add(at(path, "mutability"), "All values of groups are shown")
+				causes.Add(at(path, "mutability"), "Properties of groups cannot be WRITE_ONLY")
 			}
 		}
 	}
@@ -108,12 +108,12 @@ func (g *given) apply(old map[string]model.Property, k kind, causes *rest.Causes
 		}
 	}
 	if unique > MaxUnique {
-		causes.Add(customPath, "A schema can have at most %d custom properties that are unique", MaxUnique)
+		causes.Add(customPath, "A schema can have at most %d unique custom properties", MaxUnique)
 	}
 	return out
 }
 
-// checkPlaces records which of the given properties cannot be where they say in the target, or are where another one is.
+// checkPlaces records errors in the attribute paths of the given properties: invalid paths and paths that overlap with another property's.
 func (g *given) checkPlaces(all map[string]model.Property, causes *rest.Causes) {
 	base := model.AppSchema{Custom: all}
 	places := map[string]appprofile.AttributePath{}
@@ -132,15 +132,15 @@ func (g *given) checkPlaces(all map[string]model.Property, causes *rest.Causes) 
 		place, ok := places[name]
 		for _, other := range slices.Sorted(maps.Keys(places)) {
 			if ok && other != name && (place.Within(places[other]) || places[other].Within(place)) {
-				causes.Add(at(customPath, name, "externalName"), "The property %s has this place in the target", other)
+				causes.Add(at(customPath, name, "externalName"), "The property %s has this attribute path on the target", other)
 				break
 			}
 		}
 	}
 }
 
-// changeNothing records which members are given of a base property that are not as they are. The property itself is in body.
-func (g *given) changeNothing(base func(name string) (model.Property, bool), causes *rest.Causes) {
+// rejectChanges records an error for each member of a base property in the body that differs from the property.
+func (g *given) rejectChanges(base func(name string) (model.Property, bool), causes *rest.Causes) {
 	for _, name := range slices.Sorted(maps.Keys(g.Properties)) {
 		path := at(basePath, name)
 		before, ok := base(name)
@@ -164,7 +164,7 @@ func (g *given) changeNothing(base func(name string) (model.Property, bool), cau
 	}
 }
 
-// complete returns a custom property with its defaults, and records what is wrong with it.
+// complete returns a custom property with its defaults, and records errors in it.
 func complete(p model.Property, path string, causes *rest.Causes) model.Property {
 	p.FillIn()
 	if p.Pattern != nil && *p.Pattern == "" {
@@ -226,7 +226,7 @@ func complete(p model.Property, path string, causes *rest.Causes) model.Property
 	return p
 }
 
-// plain returns choices as reading them again from the store gives them.
+// plain returns choices as the store would return them.
 func plain(enum []any, oneOf []model.Choice) ([]any, []model.Choice) {
 	var values []any
 	for _, value := range enum {

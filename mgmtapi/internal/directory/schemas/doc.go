@@ -1,6 +1,6 @@
-// Package schemas serves the profile schemas: which attributes users of a type, groups and users of an application have, with
-// which values, and what may be done to them.
+// Package schemas serves the profile schemas: the attributes of users of a type, of groups, and of users of an application, with their
+// types and constraints.
 //
-// The package changes schemas, and what has to change with them in users and groups that exist. What a schema demands is checked
-// where profiles are written: in mgmtapi/internal/directory/users, mgmtapi/internal/directory/groups and mgmtapi/internal/apps/assignments.
+// The package changes schemas, and updates existing users and groups accordingly. The packages that write profiles validate them against
+// the schemas: mgmtapi/internal/directory/users, mgmtapi/internal/directory/groups and mgmtapi/internal/apps/assignments.
 package schemas

@@ -9,8 +9,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// FuzzProperties defines a property from any JSON and holds any value against it: neither may panic, and what was accepted must
-// mean the same after it was stored.
+// FuzzProperties decodes a property from any JSON and validates any value against it. Neither may panic, and an accepted value must be the
+// same after it was stored.
 func FuzzProperties(f *testing.F) {
 	for _, seed := range [][2]string{
 		{`{"title":"x","type":"integer","minimum":1,"enum":[1],"oneOf":[{"const":1,"title":"One"}]}`, `1`},

@@ -10,9 +10,9 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// groupTarget is the schema of groups; there is one.
+// groupTarget is the schema of groups, which exists once.
 type groupTarget struct {
-	found *docstore.Doc[model.GroupSchema] // nil as long as it was never changed
+	found *docstore.Doc[model.GroupSchema] // nil if it was never changed
 	org   docstore.Doc[model.Org]
 }
 
@@ -57,7 +57,7 @@ type groupRequest struct {
 	Body body `body:"required"`
 }
 
-// checkGroup checks the properties against the schema as it was found.
+// checkGroup validates the properties against the schema as it was read.
 func checkGroup(_ context.Context, r *groupRequest, causes *rest.Causes) error {
 	r.apply(causes)
 	return nil
@@ -71,7 +71,7 @@ func (r *groupRequest) apply(causes *rest.Causes) model.GroupSchema {
 			base[name] = p
 		}
 	}
-	r.Body.Definitions.Base.changeNothing(func(name string) (model.Property, bool) { p, ok := base[name]; return p, ok }, causes)
+	r.Body.Definitions.Base.rejectChanges(func(name string) (model.Property, bool) { p, ok := base[name]; return p, ok }, causes)
 	return model.GroupSchema{Custom: r.Body.Definitions.Custom.apply(old.Custom, groupKind, causes)}
 }
 
@@ -100,7 +100,7 @@ func (s *Slice) updateGroup(ctx context.Context, r *groupRequest) (Schema, error
 			nil {
 			return err
 		}
-		return s.forget(ctx, tx, gone(before.Custom, after.Custom))
+		return s.deleteValues(ctx, tx, removedNames(before.Custom, after.Custom))
 	})
 	if err != nil {
 		return Schema{}, err
@@ -108,8 +108,8 @@ func (s *Slice) updateGroup(ctx context.Context, r *groupRequest) (Schema, error
 	return r.render(ctx), nil
 }
 
-// forget takes the values of removed properties from all groups.
-func (s *Slice) forget(ctx context.Context, tx *docstore.Tx, removed []string) error {
+// deleteValues deletes the values of removed properties from all groups.
+func (s *Slice) deleteValues(ctx context.Context, tx *docstore.Tx, removed []string) error {
 	if len(removed) == 0 {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 // Slice serves the schemas.
 type Slice struct{ model.Deps }
 
-// New returns the slice and adds its reactions to the feed.
+// New returns the slice and registers its event handlers.
 func New(d model.Deps) *Slice {
 	s := &Slice{Deps: d}
 	model.On(d.Feed, s.appChanged)
@@ -34,7 +34,7 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[userRequest, Schema]{
 			ID: "updateUserSchema", Route: "POST /api/v1/meta/schemas/user/{schemaId}", Tag: tag, Scopes: write,
 			Summary: "Adds, changes and removes properties of a user type",
-			Description: "A property that is given replaces the one with its name; null removes it, and its values from all users of the type. " +
+			Description: "A property in the body replaces the one with its name; null removes it, and its values from all users of the type. " +
 				"Of base properties, the permissions can change, whether firstName and lastName are required, and the pattern of login.",
 			Find: lookup.In(s.Store, s.findUser, (*userRequest).self), Check: checkUser, Do: s.updateUser,
 		},
@@ -45,7 +45,7 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[groupRequest, Schema]{
 			ID: "updateGroupSchema", Route: "POST /api/v1/meta/schemas/group/default", Tag: tag, Scopes: write,
 			Summary:     "Adds, changes and removes properties of groups",
-			Description: "A property that is given replaces the one with its name; null removes it, and its values from all groups.",
+			Description: "A property in the body replaces the one with its name; null removes it, and its values from all groups.",
 			Find:        lookup.In(s.Store, s.findGroup, (*groupRequest).self), Check: checkGroup, Do: s.updateGroup,
 		},
 		rest.Op[appTarget, Schema]{
@@ -55,32 +55,32 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[appRequest, Schema]{
 			ID: "updateApplicationUserProfile", Route: "POST /api/v1/meta/schemas/apps/{appId}/default", Tag: tag, Scopes: write,
 			Summary: "Adds, changes and removes properties of the users of an application",
-			Description: "A property that is given replaces the one with its name; null removes it, its values and its rule in the mappings. The " +
-				"users of the application follow in the background.",
+			Description: "A property in the body replaces the one with its name; null removes it, its values and its rule in the mappings. The " +
+				"users of the application are updated in the background.",
 			Find: lookup.InView(s.Store, s.findApp, (*appRequest).self), Check: checkApp, Do: s.updateApp,
 		},
 	}
 }
 
-// Schema is a schema on the wire.
+// Schema is a schema in the API.
 type Schema struct {
 	ID          string      `json:"id" readOnly:"true" doc:"URL of the schema."`
 	Dialect     string      `json:"$schema" readOnly:"true" doc:"Always JSON Schema draft 4."`
 	Name        string      `json:"name" readOnly:"true" doc:"Name of the schema."`
-	Title       string      `json:"title" readOnly:"true" doc:"Name of the schema for people."`
-	Description string      `json:"description,omitempty" readOnly:"true" doc:"What the schema is for."`
+	Title       string      `json:"title" readOnly:"true" doc:"Human-readable name of the schema."`
+	Description string      `json:"description,omitempty" readOnly:"true" doc:"Purpose of the schema."`
 	Created     rest.Time   `json:"created" readOnly:"true" doc:"When the schema was created."`
 	LastUpdated rest.Time   `json:"lastUpdated" readOnly:"true" doc:"When the schema was last changed."`
 	Definitions Definitions `json:"definitions" readOnly:"true" doc:"The properties."`
 	Type        string      `json:"type" readOnly:"true" doc:"Always object."`
-	Properties  Properties  `json:"properties" readOnly:"true" doc:"What a profile is made of."`
-	Links       rest.Links  `json:"_links" readOnly:"true" doc:"Links to the schema and what it belongs to."`
+	Properties  Properties  `json:"properties" readOnly:"true" doc:"The members of an object: its profile."`
+	Links       rest.Links  `json:"_links" readOnly:"true" doc:"Links to the schema and its user type or application."`
 }
 
 // Definitions are the two parts of a schema.
 type Definitions struct {
-	Custom Definition `json:"custom" readOnly:"true" doc:"Properties that were added."`
-	Base   Definition `json:"base" readOnly:"true" doc:"Properties that are always there."`
+	Custom Definition `json:"custom" readOnly:"true" doc:"Custom properties."`
+	Base   Definition `json:"base" readOnly:"true" doc:"Built-in properties."`
 }
 
 // Definition is a part of a schema.
@@ -88,10 +88,10 @@ type Definition struct {
 	ID         string                    `json:"id" readOnly:"true" doc:"#custom or #base."`
 	Type       string                    `json:"type" readOnly:"true" doc:"Always object."`
 	Properties map[string]model.Property `json:"properties" readOnly:"true" doc:"The properties by name."`
-	Required   []string                  `json:"required" readOnly:"true" doc:"Names of the properties that need a value."`
+	Required   []string                  `json:"required" readOnly:"true" doc:"Names of the properties that require a value."`
 }
 
-// Properties say that a profile is made of both parts.
+// Properties states that a profile consists of both parts.
 type Properties struct {
 	Profile Profile `json:"profile" readOnly:"true" doc:"The profile."`
 }
@@ -106,7 +106,7 @@ type Reference struct {
 	Ref string `json:"$ref" readOnly:"true" doc:"The part."`
 }
 
-// definition puts a part together; add gets its properties.
+// definition returns an empty part; add adds properties.
 func definition(id string) *Definition {
 	return &Definition{ID: "#" + id, Type: "object", Properties: map[string]model.Property{}, Required: []string{}}
 }
@@ -169,7 +169,7 @@ func renderUser(ctx context.Context, t *userTarget) Schema {
 	return out
 }
 
-// define puts the properties into their parts.
+// define sorts the properties into the two parts.
 func (s *Schema) define(all iter.Seq2[string, model.Property], k kind) {
 	base, custom := definition("base"), definition("custom")
 	for name, p := range all {
@@ -182,5 +182,5 @@ func (s *Schema) define(all iter.Seq2[string, model.Property], k kind) {
 	s.Definitions = Definitions{Custom: *custom, Base: *base}
 }
 
-// at is the path of a member of a request.
+// at returns the path of a member of a request.
 func at(names ...string) string { return strings.Join(names, ".") }

@@ -18,13 +18,13 @@ type userRequest struct {
 	Body body `body:"required"`
 }
 
-// checkUser checks the properties against the schema as it was found.
+// checkUser validates the properties against the schema as it was read.
 func checkUser(_ context.Context, r *userRequest, causes *rest.Causes) error {
 	r.Body.applyToUser(r.found.Value, causes)
 	return nil
 }
 
-// applyToUser returns the schema with what is given, and records what is wrong with it.
+// applyToUser returns the schema with the changes of the body, and records errors in them.
 func (b *body) applyToUser(old model.UserSchema, causes *rest.Causes) model.UserSchema {
 	out := old
 	out.Base = maps.Clone(old.Base)
@@ -50,7 +50,8 @@ func (b *body) applyToUser(old model.UserSchema, causes *rest.Causes) model.User
 	return out
 }
 
-// changeBase returns a base property with what is given of it, and records what cannot change. Members that are left out stay.
+// changeBase returns a base property with the changes of the body, and records those that are not allowed. Omitted members keep their
+// values.
 func changeBase(name string, before model.Property, p *model.Property, path string, causes *rest.Causes) model.Property {
 	after := before
 	if len(p.Permissions) > 0 {
@@ -68,7 +69,7 @@ func changeBase(name string, before model.Property, p *model.Property, path stri
 	case *p.Pattern == "":
 		after.Pattern = nil
 	case name != "login":
-		causes.Add(at(path, "pattern"), "Only the login has a pattern")
+		causes.Add(at(path, "pattern"), "Only login can have a pattern")
 	default:
 		if _, err := model.CompilePattern(*p.Pattern); err != nil {
 			causes.Add(at(path, "pattern"), "The value must be a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
@@ -79,7 +80,7 @@ func changeBase(name string, before model.Property, p *model.Property, path stri
 	return after
 }
 
-// differences records what is given of a base property that never changes and is not as it is.
+// differences records an error for each immutable member of a base property that differs from the property.
 func differences(before model.Property, p *model.Property, path string, causes *rest.Causes) {
 	for _, m := range []struct {
 		name  string
@@ -127,7 +128,7 @@ func (s *Slice) updateUser(ctx context.Context, r *userRequest) (Schema, error) 
 		if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserSchemaUpdate, Targets: target}); err != nil {
 			return err
 		}
-		return s.follow(ctx, tx, &before, &after)
+		return s.updateUsers(ctx, tx, &before, &after)
 	})
 	if err != nil {
 		return Schema{}, err
@@ -135,11 +136,11 @@ func (s *Slice) updateUser(ctx context.Context, r *userRequest) (Schema, error) 
 	return renderUser(ctx, &r.userTarget), nil
 }
 
-// follow changes the users of the type with the schema: values of removed properties go, and what was unique or hidden may not be
-// so any more, or the other way round. Whether their values fit the properties is looked at when they are written next.
-func (s *Slice) follow(ctx context.Context, tx *docstore.Tx, before, after *model.UserSchema) error {
+// updateUsers updates the users of the type after a change of its schema: it deletes the values of removed properties and updates which
+// values are unique or hidden. Other constraints are checked when a user is next written.
+func (s *Slice) updateUsers(ctx context.Context, tx *docstore.Tx, before, after *model.UserSchema) error {
 	removed := map[string]bool{}
-	stamped := false // whether what Stamp writes may have changed
+	stamped := false // whether the result of Stamp may have changed
 	for name, old := range before.Custom {
 		p, ok := after.Custom[name]
 		removed[name] = !ok
@@ -149,7 +150,7 @@ func (s *Slice) follow(ctx context.Context, tx *docstore.Tx, before, after *mode
 		return nil
 	}
 	var causes rest.Causes
-	holders := map[string]bool{} // of unique values, as UserUniqueKey
+	holders := map[string]bool{} // unique values seen, as UserUniqueKey
 	err := model.Each(ctx, tx, s.Users, docstore.Eq(model.UserByType, after.Type), func(doc docstore.Doc[model.User]) error {
 		user := doc.Value
 		user.Profile = maps.Clone(user.Profile)

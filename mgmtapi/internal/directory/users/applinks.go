@@ -14,19 +14,19 @@ import (
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
-// AppLink is a link that an assigned application puts on the home page of a user.
+// AppLink is a link to an assigned application on the home page of a user.
 type AppLink struct {
 	ID               string `json:"id" readOnly:"true" doc:"Id of the link."`
-	Label            string `json:"label" readOnly:"true" doc:"Label of the application; with the name of the link when there are several."`
-	LinkURL          string `json:"linkUrl" readOnly:"true" doc:"Where the link leads."`
-	LogoURL          string `json:"logoUrl" readOnly:"true" doc:"Where the logo of the application is."`
+	Label            string `json:"label" readOnly:"true" doc:"Label of the application, with the name of the link if there are several."`
+	LinkURL          string `json:"linkUrl" readOnly:"true" doc:"URL of the link."`
+	LogoURL          string `json:"logoUrl" readOnly:"true" doc:"URL of the application's logo."`
 	AppName          string `json:"appName" readOnly:"true" doc:"Name of the application."`
 	AppInstanceID    string `json:"appInstanceId" readOnly:"true" doc:"Id of the application."`
 	AppAssignmentID  string `json:"appAssignmentId" readOnly:"true" doc:"Id of the user in the application."`
-	CredentialsSetup bool   `json:"credentialsSetup" readOnly:"true" doc:"Whether the application needs credentials that the user lacks."`
+	CredentialsSetup bool   `json:"credentialsSetup" readOnly:"true" doc:"Whether the application requires credentials that are not set."`
 	Hidden           bool   `json:"hidden" readOnly:"true" doc:"Whether the application is hidden in the browser."`
 
-	SortOrder int `json:"sortOrder" readOnly:"true" doc:"Position on the home page. Links with the same one are ordered by their labels."`
+	SortOrder int `json:"sortOrder" readOnly:"true" doc:"Position on the home page. Links with the same position are ordered by label."`
 }
 
 type appLinksRequest struct{ target }
@@ -34,7 +34,7 @@ type appLinksRequest struct{ target }
 func (s *Slice) appLinks() rest.Route {
 	return rest.Op[appLinksRequest, []AppLink]{
 		ID: "listAppLinks", Route: "GET /api/v1/users/{user}/appLinks", Tag: tag, Scopes: readScope,
-		Summary: "Lists the links that the active applications of a user put on the home page",
+		Summary: "Lists the links to the active applications of a user",
 		Find:    callers.FoundUser(s.Deps, (*appLinksRequest).at),
 		Do:      s.listAppLinks,
 	}
@@ -66,7 +66,7 @@ func (s *Slice) listAppLinks(ctx context.Context, r *appLinksRequest) ([]AppLink
 	return links, nil
 }
 
-// linksOf lists the published links of an application for a user that it is assigned to.
+// linksOf returns the published links of an application for a user who is assigned to it.
 func linksOf(ctx context.Context, app docstore.Doc[model.App], user *model.AppUser) []AppLink {
 	var published []string
 	for name, shown := range app.Value.Visibility.AppLinks {
@@ -91,7 +91,7 @@ func linksOf(ctx context.Context, app docstore.Doc[model.App], user *model.AppUs
 	return links
 }
 
-// lacksCredentials says whether an application wants credentials of a user's own that are not there.
+// lacksCredentials reports whether an application requires credentials per user that are not set.
 func lacksCredentials(scheme model.CredentialScheme, user *model.AppUser) bool {
 	return scheme != "" && scheme.AcceptsPassword() && (user.UserName == "" || user.SealedPassword == "")
 }

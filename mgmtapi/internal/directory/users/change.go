@@ -12,16 +12,16 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/password"
 )
 
-// PasswordValue is a password as callers send it.
+// PasswordValue is a password in a request.
 type PasswordValue struct {
 	Value string `json:"value" required:"true" writeOnly:"true" max:"72" doc:"The password."`
 }
 
 type changePasswordRequest struct {
 	target
-	Strict bool `query:"strict" default:"false" doc:"Checks the history and the age of the password too."`
+	Strict bool `query:"strict" default:"false" doc:"Whether to check the password history and the minimum age as well."`
 	Body   struct {
-		OldPassword PasswordValue `json:"oldPassword" required:"true" doc:"The present password."`
+		OldPassword PasswordValue `json:"oldPassword" required:"true" doc:"The current password."`
 		NewPassword PasswordValue `json:"newPassword" required:"true" doc:"The new password."`
 		Revoke      bool          `json:"revokeSessions" doc:"Ends all sessions of the user."`
 	} `body:"required"`
@@ -30,32 +30,32 @@ type changePasswordRequest struct {
 type changeQuestionRequest struct {
 	target
 	Body struct {
-		Password         PasswordValue `json:"password" required:"true" doc:"The present password."`
+		Password         PasswordValue `json:"password" required:"true" doc:"The current password."`
 		RecoveryQuestion RecoveryInput `json:"recovery_question" required:"true" doc:"The new question with its answer."`
 	} `body:"required"`
 
 	policy model.PasswordSettings
 }
 
-// checkChangeQuestion checks the recovery question.
+// checkChangeQuestion validates the recovery question.
 func checkChangeQuestion(_ context.Context, r *changeQuestionRequest, causes *rest.Causes) error {
 	r.Body.RecoveryQuestion.check("recovery_question", &r.policy, causes)
 	return nil
 }
 
-// credentials are the operations of people on their own credentials, run for them by a caller.
+// credentials lists the operations of users on their own credentials, which a client performs for them.
 func (s *Slice) credentials() []rest.Route {
 	const path = "POST /api/v1/users/{user}/credentials/"
 	return []rest.Route{
 		rest.Op[changePasswordRequest, Credentials]{
 			ID: "changePassword", Route: path + "change_password", Tag: tag, Scopes: writeScope,
-			Summary: "Changes a password, knowing the old one",
+			Summary: "Changes a password; requires the old one",
 			Find:    callers.FoundUser(s.Deps, (*changePasswordRequest).at),
 			Do:      s.changePassword,
 		},
 		rest.Op[changeQuestionRequest, Credentials]{
 			ID: "changeRecoveryQuestion", Route: path + "change_recovery_question", Tag: tag, Scopes: writeScope,
-			Summary: "Changes the recovery question, knowing the password",
+			Summary: "Changes the recovery question; requires the password",
 			Find: func(ctx context.Context, r *changeQuestionRequest) (err error) {
 				q := s.Store.Reader()
 				if r.found, err = callers.FindUser(ctx, s.Deps, q, r.User); err == nil {
@@ -67,14 +67,14 @@ func (s *Slice) credentials() []rest.Route {
 		},
 		rest.Op[forgotRequest, ForgottenPassword]{
 			ID: "forgotPassword", Route: path + "forgot_password", Tag: tag, Scopes: writeScope,
-			Summary:     "Begins, or does, the recovery of a forgotten password",
-			Description: "Without a body, the address where the recovery goes on is sent to the user, or with sendEmail=false answered.",
+			Summary:     "Starts or completes the recovery of a forgotten password",
+			Description: "Without a body, emails the URL that continues the recovery to the user; with sendEmail=false, returns it.",
 			Find:        callers.FoundUser(s.Deps, (*forgotRequest).at),
 			Check:       checkForgot, Do: s.forgot,
 		},
 		rest.Op[forgotQuestionRequest, Credentials]{
 			ID: "forgotPasswordSetNewPassword", Route: path + "forgot_password_recovery_question", Tag: tag, Scopes: writeScope,
-			Summary: "Sets a forgotten password by the answer to the recovery question",
+			Summary: "Sets a forgotten password; requires the answer to the recovery question",
 			Find:    callers.FoundUser(s.Deps, (*forgotQuestionRequest).at),
 			Do: func(ctx context.Context, r *forgotQuestionRequest) (Credentials, error) {
 				return s.recoverPassword(ctx, &r.target, r.Body)
@@ -83,13 +83,13 @@ func (s *Slice) credentials() []rest.Route {
 	}
 }
 
-// The statuses in which people may change their credentials.
+// The statuses in which users may change their credentials.
 var (
 	passwordStatuses = []model.UserStatus{model.UserStaged, model.UserActive, model.UserPasswordExpired, model.UserRecovery}
 	questionStatuses = []model.UserStatus{model.UserStaged, model.UserActive, model.UserRecovery}
 )
 
-// mayChange answers users without a password, and those in another status.
+// mayChange returns an error for a user without a password or in another status.
 func mayChange(u *model.User, from []model.UserStatus, refusal rest.Code) error {
 	if !u.HasPassword() || !slices.Contains(from, u.Status) {
 		return rest.Fail(refusal)
@@ -97,10 +97,10 @@ func mayChange(u *model.User, from []model.UserStatus, refusal rest.Code) error 
 	return nil
 }
 
-// The causes of changes that fail.
+// The causes of rejected changes.
 const (
 	wrongPassword   = "password: The old password is not correct"
-	changedMeantime = "password: The password was changed at the same time"
+	changedMeantime = "password: The password was changed concurrently"
 )
 
 func (s *Slice) changePassword(ctx context.Context, r *changePasswordRequest) (Credentials, error) {
@@ -117,7 +117,7 @@ func (s *Slice) changePassword(ctx context.Context, r *changePasswordRequest) (C
 	}
 	broken := password.BrokenRules(&policy, value, known.Profile)
 	if r.Strict {
-		broken = append(broken, s.unfit(&policy, &known, value)...)
+		broken = append(broken, s.historyProblems(&policy, &known, value)...)
 	}
 	if len(broken) > 0 {
 		return Credentials{}, rest.Fail(rest.CodeCredentials, "password: "+password.DescribeBroken(broken))
@@ -167,8 +167,8 @@ func (s *Slice) changeQuestion(ctx context.Context, r *changeQuestionRequest) (C
 	})
 }
 
-// changeCredentials changes a user in a transaction of its own. The change sets the password, unless that is empty. With revoke, it
-// ends the sessions of the user.
+// changeCredentials changes a user in its own transaction. A password that is not empty is the one that change sets. With revoke, it ends
+// the sessions of the user.
 func (s *Slice) changeCredentials(
 	ctx context.Context, at *target, entry audit.Entry, password string, revoke bool, change func(*model.User) error,
 ) (Credentials, error) {
@@ -195,11 +195,11 @@ func (s *Slice) changeCredentials(
 	return out, nil
 }
 
-// changeUser changes a user and tells of it.
+// changeUser changes a user, logs it and emits the event.
 func (s *Slice) changeUser(
 	ctx context.Context, tx *docstore.Tx, at *target, entry audit.Entry, change func(*model.User) error,
 ) (docstore.Doc[model.User], error) {
-	doc, err := s.again(ctx, tx, at)
+	doc, err := s.reread(ctx, tx, at)
 	if err != nil {
 		return doc, err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// together runs fn n times at once and counts the answers by their status.
+// together runs fn n times concurrently and counts the responses by status.
 func together(n int, fn func(i int) int) map[int]int {
 	counts := map[int]int{}
 	var mu sync.Mutex
@@ -32,8 +32,8 @@ func together(n int, fn func(i int) int) map[int]int {
 	return counts
 }
 
-// A user is checked before its transaction begins. What has changed until then counts all the same: here the schema changes while the
-// request waits for its turn to write.
+// A user is validated before its transaction starts. A change of the schema until then must have an effect: here the schema changes while
+// the request waits for the writer slot.
 func TestCreate_ValidatedInTransaction(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	org, err := e.Model.Orgs.Get(t.Context(), e.Store.Reader(), model.OrgDocument)
@@ -62,7 +62,7 @@ func TestCreate_ValidatedInTransaction(t *testing.T) {
 				return nil
 			})
 			<-begun
-			for range 300 { // the request comes to its transaction
+			for range 300 { // wait until the request starts its transaction
 				_, err := e.Model.Orgs.Get(t.Context(), e.Store.Reader(), model.OrgDocument)
 				require.NoError(t, err)
 			}
@@ -81,10 +81,10 @@ func TestConcurrentCallers(t *testing.T) {
 		}), "one login, one user")
 		require.Equal(t, map[int]int{200: callers}, together(callers, func(i int) int {
 			return e.Do(t, "POST /api/v1/users", without(fmt.Sprintf("u%d@example.com", i)), nil).Status
-		}), "other logins do not stand in each other's way")
+		}), "different logins do not conflict")
 		require.Equal(t, map[int]int{200: callers}, together(callers, func(i int) int {
 			return e.Do(t, "POST /api/v1/users/same@example.com", fmt.Sprintf(`{"profile":{"title":"%d"}}`, i), nil).Status
-		}), "updates wait for each other")
+		}), "concurrent updates all succeed")
 		group := e.Do(t, "POST /api/v1/groups", `{"profile":{"name":"G"}}`, nil).Value("id")
 		require.Equal(t, map[int]int{204: callers}, together(callers, func(int) int {
 			return e.Do(t, "PUT /api/v1/groups/"+group+"/users/same", "", nil).Status

@@ -14,38 +14,38 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/password"
 )
 
-// MaxGroups is how many groups a user can be created in.
+// MaxGroups is the maximum number of groups that a new user can join.
 const MaxGroups = 20
 
 const changePassword = "changePassword"
 
 type createRequest struct {
-	Activate  bool       `query:"activate" default:"true" doc:"Activates the user. Without a password it becomes PROVISIONED."`
-	Provider  bool       `query:"provider" default:"false" doc:"Says that the body has a provider FEDERATION or SOCIAL."`
-	NextLogin string     `query:"nextLogin" enum:"changePassword" doc:"Has the user change the password at the next login."`
+	Activate  bool       `query:"activate" default:"true" doc:"Whether to activate the user. A user without a password becomes PROVISIONED."`
+	Provider  bool       `query:"provider" default:"false" doc:"Whether the body has a provider FEDERATION or SOCIAL."`
+	NextLogin string     `query:"nextLogin" enum:"changePassword" doc:"changePassword: The user must change the password at the next sign-in."`
 	Body      CreateUser `body:"required"`
 
-	guessed *basis                          // nil when there is no guess
-	schema  *docstore.Doc[model.UserSchema] // that the profile was checked with
+	guessed *basis                          // nil without a guess
+	schema  *docstore.Doc[model.UserSchema] // used to validate the profile
 	enroll  model.PasswordEnrollment
 }
 
-// basis is what a user is created on. That of the last user without a type of its own is remembered.
+// basis holds the documents that apply to a new user. The Slice caches the basis of the last user created without a type.
 type basis struct {
 	org      model.Org
 	schema   *docstore.Doc[model.UserSchema]
-	versions []docstore.Version // of both
+	versions []docstore.Version // of org and schema
 }
 
 // CreateUser is the body of a new user.
 type CreateUser struct {
 	Profile     Profile           `json:"profile" doc:"Attributes of the user."`
 	Credentials *CredentialsInput `json:"credentials" doc:"Credentials of the user."`
-	Type        *Type             `json:"type" doc:"User type. Defaults to the default one."`
+	Type        *Type             `json:"type" doc:"User type. Default: the default user type."`
 	GroupIDs    []string          `json:"groupIds" doc:"Groups the user becomes a member of, at most 20."`
 }
 
-// provider is the provider that the body asks for.
+// provider returns the provider in the body, or the default one.
 func (r *createRequest) provider() model.ProviderType {
 	if c := r.Body.Credentials; c != nil && c.Provider != nil && c.Provider.Type != "" {
 		return model.ProviderType(c.Provider.Type)
@@ -76,16 +76,16 @@ func (s *Slice) checkCreate(ctx context.Context, r *createRequest, causes *rest.
 	switch provider {
 	case model.ProviderFederation, model.ProviderSocial:
 		if !r.Provider {
-			causes.Add("provider", "The provider %s needs provider=true", provider)
+			causes.Add("provider", "The provider %s requires provider=true", provider)
 		}
 	case model.ProviderImport:
-		causes.Add("provider", "The provider %s cannot be given", provider)
+		causes.Add("provider", "The provider %s cannot be set", provider)
 	}
 	return unknown
 }
 
 // guess returns the basis of the last user without a type if no type is given and the profile is valid under its schema. The basis is
-// probably unchanged. The transaction checks that.
+// probably unchanged; the transaction checks that.
 func (s *Slice) guess(given *Type, profile map[string]any) *basis {
 	last := s.lastBasis.Load()
 	if last == nil || given != nil {
@@ -99,7 +99,7 @@ func (s *Slice) guess(given *Type, profile map[string]any) *basis {
 	return last
 }
 
-// basisFor is the guess if it is right, and else reads what the user is created on.
+// basisFor returns the guess if it is current, and otherwise reads the basis.
 func (s *Slice) basisFor(ctx context.Context, tx *docstore.Tx, guess *basis, given *Type) (*basis, error) {
 	if guess != nil {
 		if current, err := docstore.Current(ctx, tx, guess.versions...); err != nil || current {
@@ -117,12 +117,12 @@ func (s *Slice) basisFor(ctx context.Context, tx *docstore.Tx, guess *basis, giv
 	return &basis{org.Value, schema, []docstore.Version{s.Orgs.Version(org), s.UserSchemas.Version(*schema)}}, nil
 }
 
-// refuse answers combinations that have codes of their own.
-func (r *createRequest) refuse() error {
+// checkCombination rejects invalid combinations of parameters that have their own error codes.
+func (r *createRequest) checkCombination() error {
 	_, given := r.Body.Credentials.password()
 	switch {
 	case len(r.Body.GroupIDs) > MaxGroups:
-		return rest.Failf(rest.CodeTooMany, "A user can be created in at most %d groups.", MaxGroups)
+		return rest.Failf(rest.CodeTooMany, "A new user can join at most %d groups.", MaxGroups)
 	case r.NextLogin == changePassword && !r.Activate:
 		return rest.Fail(rest.CodeNotActivated)
 	case r.NextLogin == changePassword && !given:
@@ -132,7 +132,7 @@ func (r *createRequest) refuse() error {
 }
 
 func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
-	if err := r.refuse(); err != nil {
+	if err := r.checkCombination(); err != nil {
 		return User{}, err
 	}
 	user := model.User{
@@ -162,7 +162,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 		if err := authz.CreateUser(ctx, tx, s.Deps, r.Body.GroupIDs); err != nil {
 			return err
 		}
-		if created := tx.Now(); !created.Truncate(time.Second).Equal(now.Truncate(time.Second)) { // callers see the second
+		if created := tx.Now(); !created.Truncate(time.Second).Equal(now.Truncate(time.Second)) { // the API shows seconds
 			now = created
 			stamp(&user, created)
 			draft = s.draft(r.schema, user)
@@ -171,7 +171,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 		if basis, err = s.basisFor(ctx, tx, r.guessed, r.Body.Type); err != nil {
 			return err
 		}
-		if schema := basis.schema; draft.schema.ID != schema.ID || draft.schema.Rev != schema.Rev { // it is another one than at the check
+		if schema := basis.schema; draft.schema.ID != schema.ID || draft.schema.Rev != schema.Rev { // the schema has changed since the check
 			var causes rest.Causes
 			checkProfile(&schema.Value, user.Profile, &causes)
 			if err := causes.Err(); err != nil {
@@ -207,10 +207,10 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 	if r.Body.Type == nil {
 		s.lastBasis.Store(basis)
 	}
-	return s.redactHidden(ctx, s.Store.Reader(), render(ctx, doc)) // it has no factor yet
+	return s.redactHidden(ctx, s.Store.Reader(), render(ctx, doc)) // a new user has no factors
 }
 
-// stamp moves the times of a new user to the time of its creation.
+// stamp sets the times of a new user to the time of its creation.
 func stamp(u *model.User, created time.Time) {
 	for _, at := range []*time.Time{&u.Activated, &u.StatusChanged, &u.PasswordChanged} {
 		if !at.IsZero() {
@@ -219,12 +219,12 @@ func stamp(u *model.User, created time.Time) {
 	}
 }
 
-// draft is a new user with a valid profile, ready to be stored: made before the transaction, in which others wait for their turn.
+// draft is a new user with a valid profile, prepared before the transaction, so that the writer slot is occupied only briefly.
 type draft struct {
 	schema   *docstore.Doc[model.UserSchema]
 	user     model.User
 	prepared docstore.Prepared[model.User]
-	err      error // what is wrong with the user
+	err      error // why the user is invalid
 }
 
 func (s *Slice) draft(schema *docstore.Doc[model.UserSchema], user model.User) draft {
@@ -238,7 +238,7 @@ func (s *Slice) draft(schema *docstore.Doc[model.UserSchema], user model.User) d
 	return d
 }
 
-// passwordSet tells of a password that was given in clear, if one was.
+// passwordSet emits the event for a password that was sent in plaintext, if there is one.
 func (s *Slice) passwordSet(ctx context.Context, tx *docstore.Tx, user string, c *CredentialsInput) error {
 	value, given := c.password()
 	if !given {
@@ -247,7 +247,7 @@ func (s *Slice) passwordSet(ctx context.Context, tx *docstore.Tx, user string, c
 	return s.Feed.Emit(ctx, tx, model.PasswordKnown{User: user, Set: true, Plain: value})
 }
 
-// createEntries is what the log tells of a new user.
+// createEntries returns the log entries for a new user.
 func createEntries(doc docstore.Doc[model.User]) []audit.Entry {
 	user := []model.LogParty{audit.User(doc)}
 	entries := []audit.Entry{{Type: audit.UserCreate, Targets: user}}
@@ -257,7 +257,7 @@ func createEntries(doc docstore.Doc[model.User]) []audit.Entry {
 	return entries
 }
 
-// created puts a new user into its groups, Everyone first, and emits what has happened.
+// created adds a new user to its groups, Everyone first, and emits the events.
 func (s *Slice) created(ctx context.Context, tx *docstore.Tx, id string, status model.UserStatus, groups []string, everyone string) error {
 	if err := s.Feed.Emit(ctx, tx, model.UserChanged{ID: id, New: true}); err != nil {
 		return err
@@ -276,7 +276,7 @@ func (s *Slice) created(ctx context.Context, tx *docstore.Tx, id string, status 
 		if i == 0 {
 			err = s.Admit(ctx, tx, doc, id)
 		} else {
-			err = s.Join(ctx, tx, group, id) // a rule may have done so
+			err = s.Join(ctx, tx, group, id) // a group rule may have added the user already
 		}
 		if err != nil {
 			return err
@@ -288,8 +288,8 @@ func (s *Slice) created(ctx context.Context, tx *docstore.Tx, id string, status 
 	return s.Feed.Emit(ctx, tx, model.UserActivated{ID: id, New: true})
 }
 
-// groupToJoin reads a group. Everyone comes from memory when it need not be written either: nothing about it ever changes but the second in
-// which somebody came or left. Should that second end now, and somebody else have written it, the update begins anew.
+// groupToJoin reads a group. It returns Everyone from the cache while the group need not be written: its only member that changes is
+// LastMembershipUpdated, in seconds. If a new second starts or another process has written the group, the transaction is retried.
 func (s *Slice) groupToJoin(ctx context.Context, tx *docstore.Tx, group, everyone string) (docstore.Doc[model.Group], error) {
 	if group != everyone {
 		return s.Groups.Get(ctx, tx, group)
@@ -305,8 +305,8 @@ func (s *Slice) groupToJoin(ctx context.Context, tx *docstore.Tx, group, everyon
 	return doc, err
 }
 
-// activeStatus is what an activated user becomes: without anything to sign in with, the activation is not finished. Where no password is
-// required, users sign in by e-mail.
+// activeStatus returns the status of an activated user. It is PROVISIONED for a user without a password if a password is required.
+// Otherwise users without a password sign in by email.
 func activeStatus(u *model.User, enroll model.PasswordEnrollment) model.UserStatus {
 	if !u.HasPassword() && u.Provider == model.ProviderService && enroll == model.PasswordRequired {
 		return model.UserProvisioned
@@ -314,7 +314,7 @@ func activeStatus(u *model.User, enroll model.PasswordEnrollment) model.UserStat
 	return model.UserActive
 }
 
-// secrets are hashed credentials.
+// secrets holds hashed credentials.
 type secrets struct {
 	policy   model.PasswordSettings
 	password string
@@ -322,7 +322,7 @@ type secrets struct {
 	recovery *model.Recovery
 }
 
-// hashSecrets hashes credentials. It takes long, on purpose, and is done before a transaction is begun.
+// hashSecrets hashes credentials. Hashing is slow by design, so callers do it before they start a transaction.
 func (s *Slice) hashSecrets(ctx context.Context, c *CredentialsInput) (out secrets, err error) {
 	if out.policy, err = s.policyFor(ctx, c); err != nil {
 		return out, err
@@ -348,7 +348,7 @@ func (s *Slice) hashSecrets(ctx context.Context, c *CredentialsInput) (out secre
 	return out, nil
 }
 
-// set gives the user what there is.
+// set stores the credentials that are present in the user.
 func (s secrets) set(u *model.User, now time.Time) {
 	if s.password != "" {
 		password.Set(&s.policy, u, s.password, now)

@@ -65,7 +65,7 @@ func TestCreate_StatusFromCredentials(t *testing.T) {
 			apitest.Step{Name: "an empty password object is no password", Do: "POST /api/v1/users",
 				Body:  `{` + profile("six@example.com") + `,"credentials":{"password":{}},"groupIds":null,"unknown":1}`,
 				Equal: map[string]any{"status": "PROVISIONED"}},
-			apitest.Step{Name: "profile texts come back as they were sent", Do: "POST /api/v1/users",
+			apitest.Step{Name: "profile strings are returned as sent", Do: "POST /api/v1/users",
 				Body: `{"profile":{"login":"seven@example.com","email":"o'brien@example.com","firstName":"<b>&Zoë</b>","lastName":"Łukasz",` +
 					`"title":"","locale":"de_CH","timezone":"Europe/Zurich","countryCode":"CH","preferredLanguage":"de-CH, de;q=0.9",` +
 					`"profileUrl":"https://example.com/z"}}`,
@@ -106,7 +106,7 @@ func TestCreate_Rejected(t *testing.T) {
 			Causes: []string{"login: The field cannot be left blank", "firstName: ", "lastName: ", "email: "}},
 		{Name: "profile of another type", Body: `{"profile":"x"}`, Code: "E0000001",
 			Causes: []string{"profile: The value must be an object", "login", "firstName", "lastName", "email"}},
-		{Name: "login that is no address", Body: without("nobody"), Code: "E0000001",
+		{Name: "login that is not an email address", Body: without("nobody"), Code: "E0000001",
 			Causes: []string{"login: The value must look like an e-mail address"}},
 		{Name: "login that is too long", Body: without(strings.Repeat("a", 89) + "@example.com"), Code: "E0000001",
 			Causes: []string{"login: The field must have between 5 and 100 characters"}},
@@ -121,7 +121,7 @@ func TestCreate_Rejected(t *testing.T) {
 				`"title":7,"countryCode":"XX","timezone":"Mars/Base","locale":"english","profileUrl":"x","secondEmail":"@","mobilePhone":"` +
 					strings.Repeat("1", 101) + `"`), Code: "E0000001",
 			Causes: []string{"secondEmail", "mobilePhone", "title", "profileUrl", "countryCode", "locale", "timezone"}},
-		{Name: "login that another user has in other case and with other marks", Body: without("ADMÏN@Example.COM"), Code: "E0000001",
+		{Name: "login of another user with other case and diacritics", Body: without("ADMÏN@Example.COM"), Code: "E0000001",
 			Causes: []string{"login: An object with this field already exists in the current organization"}},
 		{Name: "weak password", Body: credentials(`{"password":{"value":"short"}}`), Code: "E0000001",
 			Causes: []string{"password: Password requirements were not met."}},
@@ -143,10 +143,10 @@ func TestCreate_Rejected(t *testing.T) {
 		{Name: "password hash that is not base64", Body: credentials(`{"password":{"hash":{"algorithm":"SHA-1","value":"?","salt":"?"}}}`),
 			Code:   "E0000001",
 			Causes: []string{"credentials.password.hash.value: ", "credentials.password.hash.salt: ", "credentials.password.hash.saltOrder: "}},
-		{Name: "bcrypt hash with everything wrong",
+		{Name: "bcrypt hash with invalid members",
 			Body: credentials(`{"password":{"hash":{"algorithm":"BCRYPT","value":"x","salt":"y","workFactor":21}}}`), Code: "E0000001",
 			Causes: []string{"credentials.password.hash.value: ", "credentials.password.hash.salt: ", "credentials.password.hash.workFactor: "}},
-		{Name: "derived key with everything wrong",
+		{Name: "derived key with invalid members",
 			Body: credentials(`{"password":{"hash":{"algorithm":"PBKDF2","value":"eHg=","iterationCount":4095,"digestAlgorithm":"MD5"}}}`),
 			Code: "E0000001",
 			Causes: []string{"credentials.password.hash.keySize: ", "credentials.password.hash.salt: ", "credentials.password.hash.iterationCount: ",
@@ -171,7 +171,7 @@ func TestCreate_Rejected(t *testing.T) {
 		{Name: "password change without activation", Do: post + "?nextLogin=changePassword&activate=false", Body: withPassword("x@example.com"),
 			Code: "E0000125"},
 		{Name: "password change without a password", Do: post + "?nextLogin=changePassword", Body: without("x@example.com"), Code: "E0000124"},
-		{Name: "boolean that is none", Do: post + "?activate=maybe", Body: without("x@example.com"), Code: "E0000001",
+		{Name: "invalid boolean", Do: post + "?activate=maybe", Body: without("x@example.com"), Code: "E0000001",
 			Causes: []string{"activate: The value must be true or false"}},
 		{Name: "unknown user type", Body: `{` + profile("x@example.com") + `,"type":{"id":"oty1"}}`, Status: 404, Code: "E0000007"},
 		{Name: "unknown group", Body: `{` + profile("x@example.com") + `,"groupIds":["00gnone"]}`, Status: 404, Code: "E0000007"},
@@ -190,7 +190,7 @@ func TestCreate_Rejected(t *testing.T) {
 			e.Run(t, s)
 			n, err := e.Model.Users.Count(t.Context(), e.Store.Reader(), nil)
 			require.NoError(t, err)
-			require.Equal(t, 1, n, "only the administrator may be there")
+			require.Equal(t, 1, n, "no user was created")
 		})
 	}
 }
@@ -217,12 +217,12 @@ func TestEveryone_LastMembershipUpdated(t *testing.T) {
 		e := apitest.New(t, db)
 		everyone := e.Do(t, "GET /api/v1/groups?q=Everyone", "", nil).Value("0.id")
 		last := func() string { return e.Do(t, "GET /api/v1/groups/"+everyone, "", nil).Value("lastMembershipUpdated") }
-		for i := range 12 { // several in a second, and several seconds
+		for i := range 12 { // several per second, over several seconds
 			e.Run(t, apitest.Step{Do: "POST /api/v1/users", Body: without(fmt.Sprintf("user%d@example.com", i))})
 			require.Equal(t, e.Clock.Now().UTC().Truncate(time.Second).Format("2006-01-02T15:04:05.000Z"), last())
 			e.Clock.Advance(300 * time.Millisecond)
 		}
-		e.Run(t, // the one that is known is not the one that is there
+		e.Run(t, // the cached group is outdated
 			apitest.Step{Do: "POST /api/v1/users/user3/lifecycle/deactivate"},
 			apitest.Step{Do: "POST /api/v1/users", Body: without("late@example.com")},
 			apitest.Step{Do: "GET /api/v1/groups/" + everyone + "/users", Equal: map[string]any{"#": 13}},

@@ -9,38 +9,38 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/password"
 )
 
-// CredentialsInput are credentials as callers send them.
+// CredentialsInput holds the credentials in a request.
 type CredentialsInput struct {
 	Password         *PasswordInput `json:"password" doc:"Password; an empty object counts as absent."`
 	RecoveryQuestion *RecoveryInput `json:"recovery_question" doc:"Recovery question and answer."`
 	Provider         *ProviderInput `json:"provider" doc:"Who checks the password. Read-only once the user exists."`
 }
 
-// PasswordInput is a password as callers send it.
+// PasswordInput is a password in a request.
 type PasswordInput struct {
 	Value *string    `json:"value" writeOnly:"true" max:"72" doc:"The password."`
 	Hash  *HashInput `json:"hash" writeOnly:"true" doc:"Password hashed by another system. No policy applies. Verified at the first sign-in."`
 	Hook  *HookInput `json:"hook" writeOnly:"true" doc:"Another system has the password. The password import hook verifies the first sign-in."`
 }
 
-// HookInput says which hook verifies a password.
+// HookInput names the hook that verifies a password.
 type HookInput struct {
 	Type string `json:"type" required:"true" enum:"default" doc:"default: the active inline hook for password imports."`
 }
 
-// HashInput is an imported password hash as callers send it.
+// HashInput is an imported password hash in a request.
 type HashInput struct {
 	Algorithm      string `json:"algorithm" required:"true" enum:"BCRYPT,SHA-512,SHA-256,SHA-1,MD5,PBKDF2" doc:"The algorithm."`
 	Value          string `json:"value" required:"true" max:"2048" doc:"The hash: 31 characters of radix64 for BCRYPT, base64 for the others."`
 	Salt           string `json:"salt" max:"2048" doc:"The salt: 22 characters of radix64 for BCRYPT, base64 for the others."`
-	SaltOrder      string `json:"saltOrder" doc:"PREFIX or POSTFIX: where SHA and MD5 have their salt."`
+	SaltOrder      string `json:"saltOrder" doc:"PREFIX or POSTFIX: position of the salt, for SHA and MD5."`
 	WorkFactor     int    `json:"workFactor" doc:"Cost of BCRYPT, 1 to 20."`
 	IterationCount int    `json:"iterationCount" doc:"Iterations of PBKDF2, at least 4096."`
 	KeySize        int    `json:"keySize" doc:"Size of the key that PBKDF2 derives, in bytes."`
 	Digest         string `json:"digestAlgorithm" doc:"SHA256_HMAC or SHA512_HMAC, for PBKDF2."`
 }
 
-// stored is what is kept of the hash: what belongs to its algorithm.
+// stored returns the hash in its stored form.
 func (h *HashInput) stored() *model.ImportedHash {
 	return &model.ImportedHash{
 		Algorithm: h.Algorithm, Value: h.Value, Salt: h.Salt, SaltOrder: h.SaltOrder, WorkFactor: h.WorkFactor,
@@ -74,7 +74,7 @@ func (c *CredentialsInput) imported() *HashInput {
 	return c.Password.Hash
 }
 
-// hooked says whether a hook has to be asked for the password.
+// hooked reports whether a hook verifies the password.
 func (c *CredentialsInput) hooked() bool {
 	return c != nil && c.Password != nil && c.Password.Hook != nil
 }
@@ -86,20 +86,20 @@ func (c *CredentialsInput) recovery() *RecoveryInput {
 	return c.RecoveryQuestion
 }
 
-// given says whether there is anything to set.
+// given reports whether there are credentials to set.
 func (c *CredentialsInput) given() bool {
 	_, given := c.password()
 	return given || c.imported() != nil || c.hooked() || c.recovery() != nil
 }
 
-// check records what is wrong with the credentials of a user with the profile and the provider.
+// check records errors in the credentials of a user with the profile and the provider.
 func (c *CredentialsInput) check(policy *model.PasswordSettings, profile map[string]any, provider model.ProviderType, causes *rest.Causes) {
 	if c == nil {
 		return
 	}
 	value, given := c.password()
 	if p := c.Password; p != nil && count(given, p.Hash != nil, p.Hook != nil) > 1 {
-		causes.Add("password", "Exactly one of value, hash and hook can be given")
+		causes.Add("password", "Exactly one of value, hash and hook can be set")
 	}
 	external := provider.External()
 	if given {
@@ -117,7 +117,7 @@ func (c *CredentialsInput) check(policy *model.PasswordSettings, profile map[str
 		if external {
 			causes.Add("password", "A user with the provider %s has no password", provider)
 		}
-		if hash.Algorithm != "" && hash.Value != "" { // the tags have said so
+		if hash.Algorithm != "" && hash.Value != "" { // otherwise the tags report the missing members
 			password.CheckImported(*hash.stored(), func(member, text string) { causes.Add("credentials.password.hash."+member, "%s", text) })
 		}
 	}
@@ -129,21 +129,21 @@ func (c *CredentialsInput) check(policy *model.PasswordSettings, profile map[str
 	}
 }
 
-// checkEnrollment rejects passwords that an administrator gives to a user who needs none.
+// checkEnrollment rejects a password that an administrator sets for a user who does not require one.
 func (c *CredentialsInput) checkEnrollment(enroll model.PasswordEnrollment, causes *rest.Causes) {
 	if _, given := c.password(); enroll != model.PasswordRequired && (given || c.imported() != nil || c.hooked()) {
 		causes.Add("password", "An administrator cannot set a password, because the enrollment policy does not require one")
 	}
 }
 
-// dropRead drops the recovery question when it is the one that the user has, without an answer: it was read and is sent back.
+// dropRead drops a recovery question without an answer if it equals the stored one: the client sends back what it has read.
 func (c *CredentialsInput) dropRead(has *model.Recovery) {
 	if q := c.recovery(); q != nil && q.Answer == "" && has != nil && q.Question == has.Question {
 		c.RecoveryQuestion = nil
 	}
 }
 
-// check records what is wrong with a recovery question at the path. That the question is missing is said by the tags.
+// check records errors in a recovery question at the path. The tags report a missing question.
 func (q *RecoveryInput) check(path string, policy *model.PasswordSettings, causes *rest.Causes) {
 	switch answer := password.NormalizeAnswer(q.Answer); {
 	case q.Answer == "":
@@ -152,11 +152,11 @@ func (q *RecoveryInput) check(path string, policy *model.PasswordSettings, cause
 	case utf8.RuneCountInString(answer) < policy.MinAnswer:
 		causes.Add("recovery_question", "The answer must have at least %d characters", policy.MinAnswer)
 	case answer == password.NormalizeAnswer(q.Question):
-		causes.Add("recovery_question", "The answer must not be the question")
+		causes.Add("recovery_question", "The answer must differ from the question")
 	}
 }
 
-// policyFor reads the settings for passwords when there are credentials to be judged.
+// policyFor reads the password policy if there are credentials to validate.
 func (s *Slice) policyFor(ctx context.Context, c *CredentialsInput) (model.PasswordSettings, error) {
 	if !c.given() {
 		return model.PasswordSettings{}, nil

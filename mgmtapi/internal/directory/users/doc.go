@@ -1,8 +1,6 @@
-// Package users serves the users: create, read, list, update, replace, delete, the lifecycle of their status, and their
-// credentials.
+// Package users serves the users: create, read, list, update, replace, delete, the lifecycle of their status, and their credentials.
 //
-// It does not sign users in (authn does). A token for an activation or a new password goes to the user, into the outbox, or is shown
-// to a caller that asks for it with sendEmail=false. A change that a caller prefers to be done later is queued in the transaction that
-// accepts it, and done by Work, which whoever serves the API calls. What a change means for groups and applications is the business of
-// reactions to its events.
+// Package authn signs users in. A token for an activation or a new password is sent to the user through the outbox, or returned to the
+// client with sendEmail=false. With Prefer: respond-async, a change is queued in the transaction that accepts it, and Work performs it; the
+// process that serves the API calls Work. Other packages handle the events of this one to update groups and applications.
 package users

@@ -15,7 +15,7 @@ import (
 
 type expireRequest struct {
 	target
-	TempPassword bool `query:"tempPassword" default:"false" doc:"Gives the user a temporary password, which is the answer."`
+	TempPassword bool `query:"tempPassword" default:"false" doc:"Whether to set a temporary password, which the response contains."`
 	Revoke       bool `query:"revokeSessions" default:"false" doc:"Ends all sessions of the user."`
 }
 
@@ -24,13 +24,13 @@ type expireTemporaryRequest struct {
 	Revoke bool `query:"revokeSessions" default:"false" doc:"Ends all sessions of the user."`
 }
 
-// ExpiredPassword is the answer to an expired password: the user, or the temporary password.
+// ExpiredPassword is the response to an expiration: the user, or the temporary password.
 type ExpiredPassword struct {
 	user      *User
 	temporary string
 }
 
-// MarshalJSON writes what there is.
+// MarshalJSON writes the one that is set.
 func (p ExpiredPassword) MarshalJSON() ([]byte, error) {
 	if p.user != nil {
 		return json.Marshal(p.user)
@@ -38,17 +38,17 @@ func (p ExpiredPassword) MarshalJSON() ([]byte, error) {
 	return json.Marshal(TemporaryPassword{Value: p.temporary})
 }
 
-// OpenAPISchema describes both, which have no member in common.
+// OpenAPISchema describes both forms, which have no member in common.
 func (ExpiredPassword) OpenAPISchema() *openapi3.Schema {
 	schema := openapi3.NewObjectSchema().WithProperty("tempPassword", openapi3.NewStringSchema()).WithProperty("id",
 		openapi3.NewStringSchema()).
 		WithProperty("status", openapi3.NewStringSchema())
-	schema.Description = "The user, or nothing but the temporary password."
+	schema.Description = "The user, or only the temporary password."
 	schema.AdditionalProperties = openapi3.AdditionalProperties{Has: new(true)}
 	return schema
 }
 
-// TemporaryPassword is a password that was made up, shown this once.
+// TemporaryPassword is a generated password, which is shown once.
 type TemporaryPassword struct {
 	Value string `json:"tempPassword" readOnly:"true" doc:"The password, to be changed at the next sign-in."`
 }
@@ -75,7 +75,7 @@ func (s *Slice) expirePassword() rest.Route {
 func (s *Slice) expireWithTemporary() rest.Route {
 	return rest.Op[expireTemporaryRequest, TemporaryPassword]{
 		ID: "expirePasswordWithTempPassword", Route: expirePassword.route() + "_with_temp_password", Tag: tag, Scopes: writeScope,
-		Summary: "Gives a user a temporary password, to be changed at the next sign-in",
+		Summary: "Sets a temporary password, which the user must change at the next sign-in",
 		Find:    callers.FoundUser(s.Deps, (*expireTemporaryRequest).at),
 		Do: func(ctx context.Context, r *expireTemporaryRequest) (TemporaryPassword, error) {
 			return s.expireTemporarily(ctx, &r.target, r.Revoke)
@@ -83,7 +83,7 @@ func (s *Slice) expireWithTemporary() rest.Route {
 	}
 }
 
-// expireTemporarily expires a password that it makes up.
+// expireTemporarily sets a generated password and expires it.
 func (s *Slice) expireTemporarily(ctx context.Context, at *target, revoke bool) (TemporaryPassword, error) {
 	policy, err := s.PasswordPolicy(ctx, s.Store.Reader())
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Slice) expireTemporarily(ctx context.Context, at *target, revoke bool) 
 	if err != nil {
 		return TemporaryPassword{}, err
 	}
-	if enroll != model.PasswordRequired { // administrators set none
+	if enroll != model.PasswordRequired { // administrators cannot set passwords
 		return TemporaryPassword{}, rest.Fail(rest.CodeStatus)
 	}
 	value := password.Temporary(&policy, at.found.Value.Profile)
@@ -107,14 +107,14 @@ func (s *Slice) expireTemporarily(ctx context.Context, at *target, revoke bool) 
 	return TemporaryPassword{Value: value}, nil
 }
 
-// temporary is a password that was made up.
+// temporary is a generated password.
 type temporary struct {
 	policy      model.PasswordSettings
 	hash, value string
 }
 
-// expire has the user change the password, which becomes the temporary one first when there is one. With revoke, it ends the sessions of
-// the user.
+// expire makes the user change the password at the next sign-in. It first sets the temporary password if there is one. With revoke, it ends
+// the sessions of the user.
 func (s *Slice) expire(ctx context.Context, at *target, made *temporary, revoke bool) (doc docstore.Doc[model.User], err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.keepAdministrator(ctx, tx, at.found.ID); err != nil {

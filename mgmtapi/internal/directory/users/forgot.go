@@ -13,27 +13,27 @@ import (
 
 type forgotRequest struct {
 	target
-	SendEmail bool `query:"sendEmail" default:"true" doc:"Emails the user the address that continues the recovery; if false, returns it."`
+	SendEmail bool `query:"sendEmail" default:"true" doc:"Emails the user the URL that continues the recovery; if false, returns it."`
 	Body      struct {
 		Password         *PasswordValue  `json:"password" doc:"The new password."`
 		RecoveryQuestion *RecoveryAnswer `json:"recovery_question" doc:"The answer."`
 	} `body:"optional"`
 }
 
-// RecoveryAnswer is the answer to the recovery question as callers send it.
+// RecoveryAnswer is the answer to the recovery question in a request.
 type RecoveryAnswer struct {
-	Answer string `json:"answer" required:"true" writeOnly:"true" doc:"The answer. Case does not count."`
+	Answer string `json:"answer" required:"true" writeOnly:"true" doc:"The answer, case-insensitive."`
 }
 
-// begins says whether the request only begins a recovery.
-func (r *forgotRequest) begins() bool {
+// starts reports whether the request only starts a recovery.
+func (r *forgotRequest) starts() bool {
 	return r.Body.Password == nil && r.Body.RecoveryQuestion == nil
 }
 
-// checkForgot wants both the password and the answer, or neither.
+// checkForgot requires both the password and the answer, or neither.
 func checkForgot(_ context.Context, r *forgotRequest, causes *rest.Causes) error {
 	switch {
-	case r.begins():
+	case r.starts():
 	case r.Body.Password == nil:
 		causes.Blank("password")
 	case r.Body.RecoveryQuestion == nil:
@@ -47,22 +47,22 @@ type forgotQuestionRequest struct {
 	Body forgottenPassword `body:"required"`
 }
 
-// forgottenPassword is a new password for somebody who knows the answer.
+// forgottenPassword is a new password with the answer to the recovery question.
 type forgottenPassword struct {
 	Password         PasswordValue  `json:"password" required:"true" doc:"The new password."`
 	RecoveryQuestion RecoveryAnswer `json:"recovery_question" required:"true" doc:"The answer."`
 }
 
-// ForgottenPassword is the answer to the recovery of a password: where it goes on, or the credentials when it is done.
+// ForgottenPassword is the response to a recovery: the URL that continues it, or the credentials if it is complete.
 type ForgottenPassword struct {
-	URL string `json:"resetPasswordUrl,omitempty" doc:"Where the user answers the question and sets a password. The token is valid for 1h."`
+	URL string `json:"resetPasswordUrl,omitempty" doc:"URL where the user answers the question and sets a password. Valid for 1h."`
 
-	Password         *Password `json:"password,omitempty" doc:"Empty; present when there is a password."`
+	Password         *Password `json:"password,omitempty" doc:"Empty; present if a password is set."`
 	RecoveryQuestion *Recovery `json:"recovery_question,omitempty" doc:"Recovery question."`
 	Provider         *Provider `json:"provider,omitempty" doc:"Who checks the password."`
 }
 
-// mayRecover answers users that cannot recover a password.
+// mayRecover returns an error for a user who cannot recover a password.
 func mayRecover(u *model.User) error {
 	if u.Status != model.UserActive || u.Recovery == nil {
 		return rest.Fail(rest.CodeForgot)
@@ -71,7 +71,7 @@ func mayRecover(u *model.User) error {
 }
 
 func (s *Slice) forgot(ctx context.Context, r *forgotRequest) (ForgottenPassword, error) {
-	if !r.begins() {
+	if !r.starts() {
 		done, err := s.recoverPassword(ctx, &r.target, forgottenPassword{Password: *r.Body.Password, RecoveryQuestion: *r.Body.RecoveryQuestion})
 		if err != nil {
 			return ForgottenPassword{}, err
@@ -83,7 +83,7 @@ func (s *Slice) forgot(ctx context.Context, r *forgotRequest) (ForgottenPassword
 			return ForgottenPassword{}, err
 		}
 		return ForgottenPassword{}, rest.Failf(rest.CodeUnsupported,
-			"Messages are not sent here. With sendEmail=false, the answer has the address.")
+			"This service sends no messages. With sendEmail=false, the response contains the URL.")
 	}
 	url, token, issued, err := s.issueReset(ctx, true, "signin", "reset-password")
 	if err != nil {
@@ -108,8 +108,8 @@ func (s *Slice) forgot(ctx context.Context, r *forgotRequest) (ForgottenPassword
 	return ForgottenPassword{URL: url}, nil
 }
 
-// recoverPassword sets a password for somebody who knows the answer to the recovery question. A wrong answer counts as a failed
-// attempt to sign in.
+// recoverPassword sets a password after it has verified the answer to the recovery question. A wrong answer counts as a failed sign-in
+// attempt.
 func (s *Slice) recoverPassword(ctx context.Context, at *target, given forgottenPassword) (Credentials, error) {
 	known := at.found.Value
 	if err := mayRecover(&known); err != nil {
@@ -142,11 +142,11 @@ func (s *Slice) recoverPassword(ctx context.Context, at *target, given forgotten
 	})
 }
 
-// wrongAnswer counts the attempt and refuses it.
+// wrongAnswer counts the attempt and returns the error for it.
 func (s *Slice) wrongAnswer(ctx context.Context, at *target) error {
 	var counted bool
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		doc, err := s.again(ctx, tx, at)
+		doc, err := s.reread(ctx, tx, at)
 		if err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (s *Slice) wrongAnswer(ctx context.Context, at *target) error {
 	switch {
 	case err != nil:
 		return err
-	case !counted: // locked out meanwhile
+	case !counted: // the user was locked out concurrently
 		return rest.Fail(rest.CodeForgot)
 	}
 	return rest.Fail(rest.CodeAnswer)

@@ -17,32 +17,32 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// hold holds asynchronous work, or releases it.
+// hold returns the step that holds or releases asynchronous work.
 func hold(on string) apitest.Step {
 	return apitest.Step{Name: "hold " + on, Do: "PUT /sandbox/v1/work", Body: `{"hold":` + on + `}`}
 }
 
-// transits is the step that reads a user with a status, on the way to another one.
+// transits returns the step that reads a user with a status and a pending change to another status.
 func transits(status, to string) apitest.Step {
 	return apitest.Step{Name: status + " to " + to, Do: "GET /api/v1/users/{{u}}",
 		Equal: map[string]any{"status": status, "transitioningToStatus": to}}
 }
 
-// settled is the step that reads a user with a status that stays.
+// settled returns the step that reads a user with a status and no pending change.
 func settled(status string) apitest.Step {
-	return apitest.Step{Name: "settled as " + status, Do: "GET /api/v1/users/{{u}}", Equal: map[string]any{"status": status},
+	return apitest.Step{Name: "final status " + status, Do: "GET /api/v1/users/{{u}}", Equal: map[string]any{"status": status},
 		Lacks: []string{"transitioningToStatus"}}
 }
 
-// released does what was held.
+// released returns the step that releases the work and performs it.
 func released(e *apitest.Env) apitest.Step {
 	s := hold("false")
 	s.Then = func(t *testing.T, _ *apitest.Answer) { e.Work(t) }
 	return s
 }
 
-// waits are the steps that try every operation on the lifecycle of a user on the way to another status. The password of a user with an
-// external provider cannot be reset in any status.
+// waits returns the steps that try every lifecycle operation on a user with a pending change. The password of a user with an external
+// provider cannot be reset in any status.
 func waits(external bool) (steps []apitest.Step) {
 	for _, verb := range []string{
 		"deactivate", "activate", "activate?sendEmail=false", "suspend", "unsuspend", "reactivate", "reset_password", "expire_password",
@@ -52,11 +52,13 @@ func waits(external bool) (steps []apitest.Step) {
 			continue
 		}
 		steps = append(steps,
-			apitest.Step{Name: verb + " has to wait", Do: "POST /api/v1/users/{{u}}/lifecycle/" + verb, Status: http.StatusConflict,
-				Code: "E0000112"})
+			apitest.Step{Name: verb + " is rejected while a change is pending", Do: "POST /api/v1/users/{{u}}/lifecycle/" + verb,
+				Status: http.StatusConflict,
+				Code:   "E0000112"})
 	}
 	return append(steps,
-		apitest.Step{Name: "so does a deletion", Do: "DELETE /api/v1/users/{{u}}", Status: http.StatusConflict, Code: "E0000112"})
+		apitest.Step{Name: "a deletion is rejected while a change is pending", Do: "DELETE /api/v1/users/{{u}}", Status: http.StatusConflict,
+			Code: "E0000112"})
 }
 
 // Proves B-users-04, B-users-32.
@@ -92,11 +94,11 @@ func TestWorkHold_ShowsTransitions(t *testing.T) {
 					apitest.Step{Name: "nothing was logged", Do: "GET /api/v1/logs?filter=eventType+eq+%22user.lifecycle.activate%22",
 						Equal: map[string]any{"#": 0}},
 					released(e), settled(c.to),
-					apitest.Step{Name: "the log knows who wanted it", Do: "GET /api/v1/logs?filter=eventType+eq+%22user.lifecycle.activate%22",
+					apitest.Step{Name: "the log names the requesting user", Do: "GET /api/v1/logs?filter=eventType+eq+%22user.lifecycle.activate%22",
 						Equal: map[string]any{"#": 1, "0.actor.alternateId": "admin@example.com", "0.transaction.type": "JOB"}},
 					apitest.Step{Name: "the message is sent", Do: "GET /sandbox/v1/outbox", Equal: map[string]any{"#": 1}},
 					hold("true"),
-					apitest.Step{Name: "a deactivation waits without a preference", Do: "POST " + user + "/lifecycle/deactivate"},
+					apitest.Step{Name: "a deactivation without Prefer is queued", Do: "POST " + user + "/lifecycle/deactivate"},
 					transits(c.to, "DEPROVISIONED"),
 				)
 				steps = append(steps, waits(c.name == "federated")...)
@@ -107,7 +109,7 @@ func TestWorkHold_ShowsTransitions(t *testing.T) {
 					transits("DEPROVISIONED", c.to),
 					released(e), settled(c.to),
 					apitest.Step{Do: "GET " + user + "/groups", Equal: map[string]any{"#": 1}},
-					apitest.Step{Name: "work is done at once again", Do: "POST " + user + "/lifecycle/deactivate"}, settled("DEPROVISIONED"),
+					apitest.Step{Name: "work is performed immediately again", Do: "POST " + user + "/lifecycle/deactivate"}, settled("DEPROVISIONED"),
 					hold("true"),
 					apitest.Step{Do: "DELETE " + user, Status: 204}, transits("DEPROVISIONED", "DEPROVISIONED"),
 					released(e),
@@ -119,7 +121,7 @@ func TestWorkHold_ShowsTransitions(t *testing.T) {
 	}
 }
 
-// The token that an activation answers with is the one that works when the activation is done, and the one of a message arrives then.
+// The token in the response to an activation becomes valid when the activation is performed; the email with a token is sent then.
 func TestWorkHold_ActivationToken(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	saved := e.Run(t,
@@ -151,14 +153,14 @@ func TestWorkHold_Rejected(t *testing.T) {
 		hold("true"), hold("true"),
 		apitest.Step{Do: "POST /api/v1/users", Body: without("a@example.com"), Save: map[string]string{"u": "id"},
 			Equal: map[string]any{"status": "PROVISIONED"}},
-		apitest.Step{Name: "what is refused is refused at once", Do: "POST /api/v1/users/{{u}}/lifecycle/activate", Status: 403,
+		apitest.Step{Name: "rejections are immediate", Do: "POST /api/v1/users/{{u}}/lifecycle/activate", Status: 403,
 			Code: "E0000016"},
 		apitest.Step{Do: "POST /api/v1/users/me/lifecycle/deactivate", Status: 400, Code: "E0000001"},
 		apitest.Step{Do: "GET /sandbox/v1/work", Equal: map[string]any{"hold": true, "pending": 0}},
 	)
 }
 
-// The hold and what waits outlive the process, and a reset ends both.
+// The hold and the queue survive a restart, and a reset of the sandbox clears both.
 func TestWorkHold_Restart(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		secrets := seal.Random()
@@ -186,7 +188,7 @@ func TestWorkHold_Restart(t *testing.T) {
 	})
 }
 
-// PUT /sandbox/v1/work tells the process that released work can be done.
+// PUT /sandbox/v1/work notifies the process of released work.
 func TestWorkHold_ReleaseNotifies(t *testing.T) {
 	woken := 0
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed, func(o *assembly.Options) { o.Released = func() { woken++ } })

@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Import makes a user of the default type with the profile, STAGED or activated. What callers cannot write may be in the profile. The
-// error is for a caller when the profile is not what the schema says.
+// Import creates a user of the default type with the profile, STAGED or activated. The profile may contain attributes that clients cannot
+// write. If the profile violates the schema, the error is one for clients.
 func (s *Slice) Import(ctx context.Context, tx *docstore.Tx, profile map[string]any, activate bool) (doc docstore.Doc[model.User],
 	err error) {
 	org, err := s.Org(ctx, tx)
@@ -36,7 +36,7 @@ func (s *Slice) Import(ctx context.Context, tx *docstore.Tx, profile map[string]
 		}
 	}
 	id := model.NewID(model.KindUser)
-	if err := s.fits(ctx, tx, &schema.Value, id, &user); err != nil {
+	if err := s.enforceValues(ctx, tx, &schema.Value, id, &user); err != nil {
 		return doc, err
 	}
 	if doc, err = s.Users.Insert(ctx, tx, id, user); err != nil {
@@ -53,8 +53,7 @@ func (s *Slice) Import(ctx context.Context, tx *docstore.Tx, profile map[string]
 	return doc, s.created(ctx, tx, id, user.Status, nil, org.Everyone)
 }
 
-// UpdateImported gives a user the attributes of the profile, of which nil takes one away, and says whether that has changed anything.
-// The error is as for Import.
+// UpdateImported sets attributes of a user, where nil removes one, and reports whether the user changed. Errors are as for Import.
 func (s *Slice) UpdateImported(ctx context.Context, tx *docstore.Tx, user docstore.Doc[model.User], profile map[string]any) (bool, error) {
 	schema, err := s.schemaOf(ctx, tx, user.Value.Type)
 	if err != nil {
@@ -66,7 +65,7 @@ func (s *Slice) UpdateImported(ctx context.Context, tx *docstore.Tx, user docsto
 	if maps.EqualFunc(before.Profile, after.Profile, func(a, b any) bool { return reflect.DeepEqual(a, b) }) {
 		return false, nil
 	}
-	if err := s.fits(ctx, tx, &schema.Value, user.ID, &after); err != nil {
+	if err := s.enforceValues(ctx, tx, &schema.Value, user.ID, &after); err != nil {
 		return false, err
 	}
 	doc, err := s.Users.Update(ctx, tx, user.ID, user.Rev, after)

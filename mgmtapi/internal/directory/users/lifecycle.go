@@ -14,14 +14,14 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// transition is a change of status that callers can ask for.
+// transition is a change of status that clients can request.
 type transition struct {
 	verb    string
 	event   audit.Type
 	summary string
 	from    []model.UserStatus
-	refusal rest.Code // of users in other statuses
-	// password says that users without a password are refused, too.
+	refusal rest.Code // error code for users in other statuses
+	// password states that users without a password are rejected too.
 	password bool
 	to       func(*model.User) model.UserStatus
 }
@@ -37,7 +37,7 @@ var (
 		from: []model.UserStatus{model.UserStaged, model.UserDeprovisioned},
 	}
 	reactivate = transition{
-		verb: "reactivate", event: audit.UserReactivate, summary: "Starts the activation of a user over", refusal: rest.CodeStatus,
+		verb: "reactivate", event: audit.UserReactivate, summary: "Restarts the activation of a user", refusal: rest.CodeStatus,
 		to:   always(model.UserProvisioned),
 		from: []model.UserStatus{model.UserProvisioned, model.UserRecovery},
 	}
@@ -51,17 +51,17 @@ var (
 		from: []model.UserStatus{model.UserSuspended},
 	}
 	resetPassword = transition{
-		verb: "reset_password", event: audit.UserResetPassword, summary: "Has a user choose a new password", refusal: rest.CodeStatus,
+		verb: "reset_password", event: audit.UserResetPassword, summary: "Makes a user choose a new password", refusal: rest.CodeStatus,
 		to:   always(model.UserRecovery),
 		from: []model.UserStatus{model.UserActive, model.UserProvisioned, model.UserRecovery, model.UserPasswordExpired, model.UserLockedOut},
 	}
 	expirePassword = transition{
-		verb: "expire_password", event: audit.UserExpirePassword, summary: "Has a user change the password at the next sign-in",
+		verb: "expire_password", event: audit.UserExpirePassword, summary: "Makes a user change the password at the next sign-in",
 		refusal: rest.CodeStatus, to: always(model.UserPasswordExpired),
 		from: []model.UserStatus{model.UserActive, model.UserPasswordExpired, model.UserRecovery, model.UserLockedOut}, password: true,
 	}
 	unlock = transition{
-		verb: "unlock", event: audit.UserUnlock, summary: "Ends the lock-out of a user", refusal: rest.CodeUnlock, to: (*model.User).Unlocked,
+		verb: "unlock", event: audit.UserUnlock, summary: "Unlocks a user", refusal: rest.CodeUnlock, to: (*model.User).Unlocked,
 		from: []model.UserStatus{model.UserLockedOut},
 	}
 	deactivate = transition{
@@ -71,7 +71,7 @@ var (
 	}
 )
 
-// check answers users that the transition does not start from.
+// check returns an error for a user in a status that the transition does not start from.
 func (t transition) check(u *model.User) error {
 	switch {
 	case slices.Contains(t.from, u.Status) && (u.HasPassword() || !t.password):
@@ -85,26 +85,26 @@ func (t transition) check(u *model.User) error {
 
 type activateRequest struct {
 	target
-	SendEmail bool `query:"sendEmail" default:"true" doc:"Sends the activation token to the user; with false, the answer has it."`
+	SendEmail bool `query:"sendEmail" default:"true" doc:"Whether to email the activation token to the user; if false, returns it."`
 }
 
 type reactivateRequest struct {
 	target
-	SendEmail bool `query:"sendEmail" default:"false" doc:"Sends the activation token to the user; with false, the answer has it."`
+	SendEmail bool `query:"sendEmail" default:"false" doc:"Whether to email the activation token to the user; if false, returns it."`
 }
 
 type deactivateRequest struct {
 	target
-	SendEmail bool   `query:"sendEmail" default:"false" doc:"Tells the administrator who asks, when it is done."`
-	Prefer    string `header:"Prefer" doc:"With respond-async, the answer comes before the work is done."`
+	SendEmail bool   `query:"sendEmail" default:"false" doc:"Whether to email the requesting administrator after the deactivation."`
+	Prefer    string `header:"Prefer" doc:"respond-async: The response is sent before the change is performed."`
 }
 
 type suspendRequest struct{ target }
 
-// Activation is the answer to an activation: an empty object, or the token.
+// Activation is the response to an activation: an empty object, or the token.
 type Activation struct {
-	URL   string `json:"activationUrl,omitempty" doc:"Where the user goes on."`
-	Token string `json:"activationToken,omitempty" doc:"One-time token, valid for seven days. Spent already when the user is ACTIVE."`
+	URL   string `json:"activationUrl,omitempty" doc:"URL at which the user continues."`
+	Token string `json:"activationToken,omitempty" doc:"One-time token, valid for seven days. Not usable if the user is already ACTIVE."`
 }
 
 // Activation tokens.
@@ -113,7 +113,7 @@ const (
 	activationLifetime = 7 * 24 * time.Hour
 )
 
-// route is where callers ask for the transition.
+// route returns the route of the operation for the transition.
 func (t transition) route() string { return "POST /api/v1/users/{user}/lifecycle/" + t.verb }
 
 func (s *Slice) lifecycle() []rest.Route {
@@ -169,18 +169,18 @@ func (s *Slice) suspension(id, route string, t transition) rest.Route {
 	}
 }
 
-// enter runs a transition. And may change the user further before it is stored.
+// enter reads the user again and runs a transition. The function and, if not nil, makes further changes before the user is stored.
 func (s *Slice) enter(
 	ctx context.Context, tx *docstore.Tx, at *target, t transition, and func(before model.UserStatus, u *model.User),
 ) (docstore.Doc[model.User], error) {
-	doc, err := s.settled(ctx, tx, at)
+	doc, err := s.rereadIdle(ctx, tx, at)
 	if err != nil {
 		return doc, err
 	}
 	return s.move(ctx, tx, doc, t, nil, and)
 }
 
-// move is enter for a user that was read. By is who does it, nil for the caller.
+// move runs a transition of a user that was read. by is the actor, nil for the caller.
 func (s *Slice) move(
 	ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], t transition, by *model.LogParty,
 	and func(before model.UserStatus, u *model.User),
@@ -204,19 +204,19 @@ func (s *Slice) move(
 	return doc, s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
 }
 
-// issueActivation makes a token with which a user chooses the first password, and its address.
+// issueActivation creates a token with which a user chooses the first password, and its URL.
 func (s *Slice) issueActivation(ctx context.Context) (Activation, *model.OneTimeToken) {
 	token := model.NewSecret(activationToken)
 	issued := &model.OneTimeToken{Hash: model.SecretHash(token), Expires: s.Now().Add(activationLifetime)}
 	return Activation{Token: token, URL: rest.URL(ctx, "welcome", token)}, issued
 }
 
-// startActivation activates or reactivates a user. The token goes to the user, or to the caller. While work is held, an activation is
-// queued.
+// startActivation activates or reactivates a user. It sends the token to the user, or returns it to the client. While work is held, it
+// queues an activation.
 func (s *Slice) startActivation(ctx context.Context, at *target, t transition, send bool) (Activation, error) {
 	out, issued := s.issueActivation(ctx)
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		doc, err := s.settled(ctx, tx, at)
+		doc, err := s.rereadIdle(ctx, tx, at)
 		if err != nil {
 			return err
 		}
@@ -237,7 +237,7 @@ func (s *Slice) startActivation(ctx context.Context, at *target, t transition, s
 	return out, nil
 }
 
-// held reports whether what can be done after the answer waits until it is released.
+// held reports whether asynchronous work is on hold until it is released.
 func (s *Slice) held(ctx context.Context, tx *docstore.Tx) (bool, error) {
 	org, err := s.Org(ctx, tx)
 	return org.HoldWork, err
@@ -260,7 +260,7 @@ func (s *Slice) queueActivation(
 	return s.queue(ctx, tx, doc, activeStatus(&doc.Value, enroll), how)
 }
 
-// activateQueued does an activation that was queued. The token is the one that the caller has received, or else a new one.
+// activateQueued performs a queued activation. It uses the token that the client has received, or else a new one.
 func (s *Slice) activateQueued(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], waiting model.Transition) error {
 	out, issued := s.issueActivation(ctx)
 	if waiting.Token != nil {
@@ -269,7 +269,7 @@ func (s *Slice) activateQueued(ctx context.Context, tx *docstore.Tx, doc docstor
 	return s.activated(ctx, tx, doc, activate, &waiting.By, out, issued, waiting.Notify)
 }
 
-// activated activates or reactivates a user that was read. By is who does it, nil for the caller.
+// activated activates or reactivates a user that was read. by is the actor, nil for the caller.
 func (s *Slice) activated(
 	ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], t transition, by *model.LogParty,
 	out Activation, issued *model.OneTimeToken, send bool,
@@ -308,12 +308,12 @@ func (s *Slice) activated(
 	return s.Feed.Emit(ctx, tx, model.UserActivated{ID: doc.ID, Returning: returning})
 }
 
-// change runs a change of a user that can be done later: when the caller prefers that, and while work is held.
+// change runs a change of a user. The change is asynchronous if the client prefers that, or while work is held.
 func (s *Slice) change(ctx context.Context, at *target, prefer string,
 	change func(context.Context, *docstore.Tx, docstore.Doc[model.User], bool) error) error {
-	async := later(prefer)
+	async := prefersAsync(prefer)
 	return s.Update(ctx, func(tx *docstore.Tx) error {
-		doc, err := s.settled(ctx, tx, at)
+		doc, err := s.rereadIdle(ctx, tx, at)
 		if err != nil {
 			return err
 		}
@@ -325,7 +325,7 @@ func (s *Slice) change(ctx context.Context, at *target, prefer string,
 	})
 }
 
-// deactivate deactivates a user, or accepts to do it later. With send, the caller gets a message when it is done.
+// deactivate deactivates a user, or queues the deactivation. With send, the caller gets a message after the deactivation.
 func (s *Slice) deactivate(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], async, send bool) error {
 	how := model.Transition{Notify: send, By: audit.Caller(ctx)}
 	if !async {
@@ -340,8 +340,8 @@ func (s *Slice) deactivate(ctx context.Context, tx *docstore.Tx, doc docstore.Do
 	return s.queue(ctx, tx, doc, model.UserDeprovisioned, how)
 }
 
-// deactivated ends everything a user has: sessions and memberships here; roles, API tokens, refresh tokens and app assignments in
-// reactions.
+// deactivated deactivates a user and ends the user's sessions and memberships. Event handlers delete roles, API tokens, refresh tokens and
+// app assignments.
 func (s *Slice) deactivated(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], how model.Transition) error {
 	if err := s.keepAdministrator(ctx, tx, doc.ID); err != nil {
 		return err
@@ -364,7 +364,7 @@ func (s *Slice) deactivated(ctx context.Context, tx *docstore.Tx, doc docstore.D
 	return s.Feed.Emit(ctx, tx, model.UserDeactivated{ID: doc.ID})
 }
 
-// endSessions ends the sessions of a user along with something else. The log tells of those that were live.
+// endSessions ends the sessions of a user as part of another change. It writes a log entry if any were active.
 func (s *Slice) endSessions(ctx context.Context, tx *docstore.Tx, user docstore.Doc[model.User]) error {
 	live, err := s.EndSessions(ctx, tx, user.ID)
 	if err != nil || live == 0 {
@@ -373,8 +373,8 @@ func (s *Slice) endSessions(ctx context.Context, tx *docstore.Tx, user docstore.
 	return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserSessionClear, Targets: []model.LogParty{audit.User(user)}})
 }
 
-// keepAdministrator refuses to lock everybody out: the configured token belongs to the built-in administrator, and somebody has to
-// be left who can give roles. Both work only while their users are ACTIVE.
+// keepAdministrator rejects changes that would leave no working administrator: the configured token belongs to the built-in administrator,
+// and at least one super administrator must remain to grant roles. Both require that their users are ACTIVE.
 func (s *Slice) keepAdministrator(ctx context.Context, tx *docstore.Tx, id string) error {
 	org, err := s.Org(ctx, tx)
 	if err != nil {
@@ -392,8 +392,8 @@ func (s *Slice) keepAdministrator(ctx context.Context, tx *docstore.Tx, id strin
 
 type deleteRequest struct {
 	target
-	SendEmail bool   `query:"sendEmail" default:"false" doc:"Tells the administrator who asks of a deactivation, when it is done."`
-	Prefer    string `header:"Prefer" doc:"With respond-async, the answer comes before the work is done."`
+	SendEmail bool   `query:"sendEmail" default:"false" doc:"Whether to email the requesting administrator after a deactivation."`
+	Prefer    string `header:"Prefer" doc:"respond-async: The response is sent before the change is performed."`
 }
 
 func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.NoContent, error) {
@@ -415,7 +415,7 @@ func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.NoContent, e
 		err)
 }
 
-// remove removes a DEPROVISIONED user. By is who does it, nil for the caller.
+// remove deletes a DEPROVISIONED user. by is the actor, nil for the caller.
 func (s *Slice) remove(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], by *model.LogParty) error {
 	if _, err := s.EndSessions(ctx, tx, doc.ID); err != nil {
 		return err

@@ -129,12 +129,12 @@ func TestLifecycle_MembershipsAndEvents(t *testing.T) {
 				Save: map[string]string{"u": "id"}},
 			"user.changed {{u}}", "membership.changed {{everyone}}+{{u}}", "membership.changed {{g}}+{{u}}")
 		step(
-			apitest.Step{Name: "activation answers a token when asked to", Do: "POST /api/v1/users/{{u}}/lifecycle/activate?sendEmail=false",
+			apitest.Step{Name: "activation returns a token with sendEmail=false", Do: "POST /api/v1/users/{{u}}/lifecycle/activate?sendEmail=false",
 				Has: []string{"activationToken", "activationUrl"}},
 			"user.changed {{u}}", "user.activated {{u}}")
 		step(apitest.Step{Do: "GET /api/v1/users/{{u}}", Equal: map[string]any{"status": "PROVISIONED"}})
 		step(
-			apitest.Step{Name: "reactivation by mail answers nothing", Do: "POST /api/v1/users/{{u}}/lifecycle/reactivate?sendEmail=true",
+			apitest.Step{Name: "reactivation by email returns an empty object", Do: "POST /api/v1/users/{{u}}/lifecycle/reactivate?sendEmail=true",
 				Lacks: []string{"activationToken"}}, "user.changed {{u}}")
 		step(
 			apitest.Step{Name: "the first DELETE deactivates", Do: "DELETE /api/v1/users/{{u}}?sendEmail=true",
@@ -147,11 +147,11 @@ func TestLifecycle_MembershipsAndEvents(t *testing.T) {
 		step(apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/deactivate?sendEmail=true"}, "user.changed {{u}}",
 			"membership.changed {{everyone}}+{{u}}", "user.deactivated {{u}}")
 		step(
-			apitest.Step{Name: "its login stays reserved", Do: "POST /api/v1/users", Body: without("a@example.com"), Status: 400, Code: "E0000001"})
-		step(apitest.Step{Name: "the second DELETE removes", Do: "DELETE /api/v1/users/{{u}}", Status: 204}, "user.deleted {{u}}")
+			apitest.Step{Name: "the login stays reserved", Do: "POST /api/v1/users", Body: without("a@example.com"), Status: 400, Code: "E0000001"})
+		step(apitest.Step{Name: "the second DELETE deletes", Do: "DELETE /api/v1/users/{{u}}", Status: 204}, "user.deleted {{u}}")
 		step(apitest.Step{Do: "GET /api/v1/users/{{u}}", Status: 404, Code: "E0000007"})
 		step(
-			apitest.Step{Name: "its login is free", Do: "POST /api/v1/users?activate=false", Body: without("a@example.com"),
+			apitest.Step{Name: "the login is free", Do: "POST /api/v1/users?activate=false", Body: without("a@example.com"),
 				Save: map[string]string{"v": "id"}},
 			"user.changed {{v}}", "membership.changed {{everyone}}+{{v}}")
 	})

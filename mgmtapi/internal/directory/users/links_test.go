@@ -28,7 +28,7 @@ func TestLinks_ResetFactors(t *testing.T) {
 		for name, body := range map[string]string{"no factor": "", "ACTIVE": question, "PENDING_ACTIVATION": phone} {
 			t.Run(string(status)+" "+name, func(t *testing.T) {
 				set(t, e, user, model.UserActive)
-				e.Clock.Advance(time.Minute) // one text message per 30 s
+				e.Clock.Advance(time.Minute) // at most one text message per 30 s
 				if body != "" {
 					e.Run(t, apitest.Step{Do: "POST " + at + "/factors", Body: body, Equal: map[string]any{"status": name}})
 				}

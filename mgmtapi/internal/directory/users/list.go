@@ -21,12 +21,12 @@ const (
 )
 
 type listRequest struct {
-	Search string `query:"search" doc:"Expression over profile attributes, id, status, timestamps and type.id. Case does not count."`
+	Search string `query:"search" doc:"Expression over profile attributes, id, status, timestamps and type.id. Case-insensitive."`
 	Filter string `query:"filter" doc:"Expression over status, lastUpdated, id, profile.{login,email,firstName,lastName}. Case-sensitive."`
-	Q      string `query:"q" doc:"Beginning of first name, last name, e-mail address or login."`
-	Limit  int    `query:"limit" min:"1" max:"200" clamp:"true" doc:"Size of the page, at most 200. Defaults to 200, and to 10 with q."`
+	Q      string `query:"q" doc:"Prefix of first name, last name, email address or login."`
+	Limit  int    `query:"limit" min:"1" max:"200" clamp:"true" doc:"Size of the page, at most 200. Default: 200, with q 10."`
 	search.Sorting
-	// ContentType carries what to leave out, as in application/json; svc-response=omitCredentials.
+	// ContentType names the members to omit, as in application/json; svc-response=omitCredentials.
 	ContentType string `header:"Content-Type"`
 }
 
@@ -72,7 +72,7 @@ func (s *Slice) query(ctx context.Context, r *listRequest) (page docstore.Page[m
 	return page, err
 }
 
-// restricted is the language without the attributes that the caller must not search by; allowed may be nil, which is all.
+// restricted returns the language without the attributes that the caller must not search by. A nil allowed means that all are allowed.
 func restricted(language search.Language[model.User], allowed func(attribute string) bool) search.Language[model.User] {
 	if allowed == nil {
 		return language
@@ -86,7 +86,7 @@ func restricted(language search.Language[model.User], allowed func(attribute str
 	return out
 }
 
-// startsWith holds for users that q finds.
+// startsWith returns the condition for the parameter q.
 func startsWith(q string) docstore.Cond {
 	folded := filter.Fold(q)
 	return docstore.Any(
@@ -105,7 +105,7 @@ func profileText(name string) func(*docstore.Doc[model.User]) []any {
 	return text(func(d *docstore.Doc[model.User]) string { return d.Value.Text(name) })
 }
 
-// profileIndexes are the indexes of profile attributes that hold folded texts.
+// profileIndexes maps profile attributes to their indexes of folded strings.
 var profileIndexes = map[string]string{
 	"email": model.UserByEmail, "firstName": model.UserByFirstName, "lastName": model.UserByLastName,
 }
@@ -120,7 +120,7 @@ var (
 		Values: func(d *docstore.Doc[model.User]) []any { return []any{d.Updated} }}
 )
 
-// filterLanguage is the language of the parameter filter, where case counts.
+// filterLanguage is the language of the parameter filter, which is case-sensitive.
 var filterLanguage = search.Language[model.User]{
 	"id": idAttribute, "status": status, "lastUpdated": lastUpdated, "profile.login": loginText,
 	"profile.email": userAttribute{Operators: search.Equality, Index: model.UserByEmail, Key: filter.Fold, Values: profileText("email")},
@@ -130,7 +130,7 @@ var filterLanguage = search.Language[model.User]{
 		Values: profileText("lastName")},
 }
 
-// baseLanguage is the language of the parameter search, where case does not count, without custom attributes.
+// baseLanguage is the language of the parameter search, which is case-insensitive, without custom attributes.
 var baseLanguage = func() search.Language[model.User] {
 	timestamp := func(index string, of func(*docstore.Doc[model.User]) any) userAttribute {
 		return userAttribute{
@@ -209,7 +209,7 @@ func (s *Slice) members(ctx context.Context, r *membersRequest) (out rest.Page[U
 	return out, err
 }
 
-// searchLanguage is baseLanguage with the custom attributes of all user types. Those that are never shown cannot be asked for.
+// searchLanguage is baseLanguage with the custom attributes of all user types, except those that are never shown.
 func (s *Slice) searchLanguage(ctx context.Context, q docstore.Reader) (search.Language[model.User], error) {
 	language := maps.Clone(baseLanguage)
 	err := model.Each(ctx, q, s.UserSchemas, nil, func(schema docstore.Doc[model.UserSchema]) error {
@@ -217,7 +217,7 @@ func (s *Slice) searchLanguage(ctx context.Context, q docstore.Reader) (search.L
 			if p.Mutability != model.WriteOnly {
 				language["profile."+name] = search.Of(p.ElementKind(), func(d *docstore.Doc[model.User]) any {
 					if slices.Contains(d.Value.Hidden, name) {
-						return nil // another type does not show what this one does
+						return nil // the user's own type hides the attribute
 					}
 					return d.Value.Profile[name]
 				})

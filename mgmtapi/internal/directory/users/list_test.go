@@ -15,7 +15,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/apitest"
 )
 
-// crowd creates users a, b, c..., a minute after each other, with the first of them deactivated.
+// crowd creates users a, b, c..., one minute apart, and deactivates the first one.
 func crowd(t *testing.T, e *apitest.Env) {
 	t.Helper()
 	for i, name := range []string{"Ann", "Bob", "Çem", "bea", "Eve"} {
@@ -40,27 +40,27 @@ func TestList_FilterAndSearch(t *testing.T) {
 		e := apitest.New(t, db)
 		crowd(t, e)
 		for _, c := range []struct{ name, key, value, want string }{
-			{"without parameters DEPROVISIONED users are left out", "", "", "admin b c d e"},
-			{"q finds the beginning of the first name in any case", "q", "B", "admin b d"},
-			{"q finds the beginning of the login", "q", "e@ex", "e"},
-			{"q leaves DEPROVISIONED users out", "q", "ann", ""},
+			{"without parameters DEPROVISIONED users are omitted", "", "", "admin b c d e"},
+			{"q matches a prefix of the first name, case-insensitive", "q", "B", "admin b d"},
+			{"q matches a prefix of the login", "q", "e@ex", "e"},
+			{"q omits DEPROVISIONED users", "q", "ann", ""},
 			{"filter by status includes DEPROVISIONED users", "filter", `status eq "DEPROVISIONED"`, "a"},
-			{"filter minds case", "filter", `profile.firstName eq "bob"`, ""},
+			{"filter is case-sensitive", "filter", `profile.firstName eq "bob"`, ""},
 			{"filter by first name", "filter", `profile.firstName eq "Bob"`, "b"},
-			{"filter by login minds neither case nor marks", "filter", `profile.login eq "Ç@EXAMPLE.com"`, "c"},
+			{"filter by login ignores case and diacritics", "filter", `profile.login eq "Ç@EXAMPLE.com"`, "c"},
 			{"filter by time", "filter", `lastUpdated gt "2026-03-04T05:10:07.000Z"`, "a e"},
 			{"filter by the second that is shown", "filter", `lastUpdated eq "2026-03-04T06:08:07+01:00"`, "b"},
 			{"filter with or and parentheses", "filter",
 				`(status eq "DEPROVISIONED" or profile.lastName eq "L2") and lastUpdated ge "2026-01-01T00:00:00Z"`, "a c"},
-			{"search does not mind case", "search", `profile.firstName eq "BOB"`, "b"},
-			{"search minds marks", "search", `profile.firstName sw "cem"`, ""},
+			{"search is case-insensitive", "search", `profile.firstName eq "BOB"`, "b"},
+			{"search does not ignore diacritics", "search", `profile.firstName sw "cem"`, ""},
 			{"search starts with", "search", `profile.firstName sw "be"`, "d"},
 			{"search contains", "search", `profile.email co "@EXAMPLE.org"`, "a b c d e"},
 			{"search by an attribute without index", "search", `profile.department eq "x"`, "a b"},
 			{"search for a present attribute", "search", `profile.department pr`, "a b c e"},
 			{"search for a missing attribute matches nothing", "search", `profile.department lt "zzz" and profile.login sw "d"`, ""},
 			{"search by order", "search", `profile.lastName ge "l3"`, "d e"},
-			{"search by status in any case", "search", `status eq "deprovisioned"`, "a"},
+			{"search by status, case-insensitive", "search", `status eq "deprovisioned"`, "a"},
 			{"search by creation", "search", `created le "2026-03-04T05:07:07Z"`, "admin a"},
 		} {
 			t.Run(c.name, func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestList_Sorted(t *testing.T) {
 					}
 				}
 				joined := strings.Join(got, " ")
-				if strings.Contains(c.query, "lastUpdated") { // a and e were changed at the same time; ids decide
+				if strings.Contains(c.query, "lastUpdated") { // a and e have the same time; then the order is by id
 					require.ElementsMatch(t, strings.Fields(c.want), strings.Fields(joined))
 					require.True(t, strings.HasSuffix(joined, "d c b admin"), joined)
 					return
@@ -116,11 +116,11 @@ func TestList_Paged(t *testing.T) {
 		e.Run(t,
 			apitest.Step{Do: "GET /api/v1/users?limit=2&after=", Equal: map[string]any{"#": 2}, Save: map[string]string{"next": "link:next"},
 				Then: func(t *testing.T, a *apitest.Answer) {
-					require.Len(t, a.Header.Values("Link"), 2, "one line for each relation")
+					require.Len(t, a.Header.Values("Link"), 2, "one Link header per relation")
 					require.Contains(t, a.Value("link:self"), e.Server.URL+"/api/v1/users?limit=2")
 					require.Contains(t, a.Value("link:next"), "limit=2")
 				}},
-			apitest.Step{Name: "a user that comes in between appears at the end", Do: "POST /api/v1/users", Body: without("f@example.com")},
+			apitest.Step{Name: "a user created between two pages appears at the end", Do: "POST /api/v1/users", Body: without("f@example.com")},
 			apitest.Step{Do: "GET {{next}}", Equal: map[string]any{"0.profile.login": "c@example.com", "1.profile.login": "d@example.com"},
 				Save: map[string]string{"next": "link:next"}},
 			apitest.Step{Do: "GET {{next}}", Equal: map[string]any{"#": 2, "1.profile.login": "f@example.com"}, Lacks: []string{"link:next"}},
@@ -128,7 +128,7 @@ func TestList_Paged(t *testing.T) {
 				Lacks: []string{"link:next"}},
 			apitest.Step{Name: "a limit above the maximum is lowered", Do: "GET /api/v1/users?limit=100000", Equal: map[string]any{"#": 6}},
 			apitest.Step{Name: "an empty limit is absent", Do: "GET /api/v1/users?limit=", Equal: map[string]any{"#": 6}},
-			apitest.Step{Name: "credentials can be left out", Do: "GET /api/v1/users",
+			apitest.Step{Name: "credentials can be omitted", Do: "GET /api/v1/users",
 				Header: map[string]string{"Content-Type": `application/json; svc-response="omitCredentials,omitTransitioningToStatus"`},
 				Lacks:  []string{"0.credentials"}},
 		)

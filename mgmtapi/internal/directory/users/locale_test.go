@@ -32,10 +32,10 @@ func TestLocale_Default(t *testing.T) {
 			with(null, "POST "+one, `{"profile":{"locale":null}}`), with(null, "PUT "+one, `{"profile":{`+base+`,"locale":null}}`),
 			apitest.Step{Do: "GET " + one, Equal: is("de_CH")},
 			apitest.Step{Do: "POST " + one, Body: `{"profile":{"title":"x"}}`, Equal: is("de_CH")},
-			apitest.Step{Name: "a replacement without it brings the default back", Do: "PUT " + one, Body: `{"profile":{` + base + `}}`,
+			apitest.Step{Name: "a replacement without locale restores the default", Do: "PUT " + one, Body: `{"profile":{` + base + `}}`,
 				Equal: is("en_US")},
 			apitest.Step{Do: "POST " + one, Body: `{"profile":{"locale":"fr_FR"}}`, Equal: is("fr_FR")},
-			apitest.Step{Name: "as empty text does", Do: "POST " + one, Body: `{"profile":{"locale":""}}`, Equal: is("en_US")},
+			apitest.Step{Name: "an empty string restores the default", Do: "POST " + one, Body: `{"profile":{"locale":""}}`, Equal: is("en_US")},
 			apitest.Step{Do: "POST " + one, Body: `{"profile":{"locale":"en-US"}}`, Status: 400, Code: "E0000001", Causes: []string{"locale: "}},
 		)
 	})
@@ -60,7 +60,7 @@ func TestLocale_OfStoredUser(t *testing.T) {
 			apitest.Step{Do: "GET /api/v1/users/" + id,
 				Equal: map[string]any{"profile.locale": "en_US", "profile.preferredLanguage": "de-CH, en-US;q=0.5"}},
 			apitest.Step{Do: "GET /api/v1/users?search=profile.locale+eq+%22en_US%22+and+id+eq+%22" + id + "%22", Equal: map[string]any{"#": 1}},
-			apitest.Step{Name: "it can be changed", Do: "POST /api/v1/users/" + id, Body: `{"profile":{"title":"x"}}`,
+			apitest.Step{Name: "the user can be changed", Do: "POST /api/v1/users/" + id, Body: `{"profile":{"title":"x"}}`,
 				Equal: map[string]any{"profile.locale": "en_US"}},
 		)
 	})

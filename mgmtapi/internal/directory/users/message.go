@@ -18,7 +18,7 @@ const (
 	deactivatedMessage = "user.deactivated"
 )
 
-// mail is a message to a user; nothing is sent to somebody without an address.
+// mail sends an email to a user, or nothing if the user has no address.
 func (s *Slice) mail(ctx context.Context, tx *docstore.Tx, to docstore.Doc[model.User], m outbox.Message) error {
 	m.Channel, m.To, m.UserID = outbox.Email, to.Value.Text("email"), to.ID
 	if m.To == "" {
@@ -27,7 +27,7 @@ func (s *Slice) mail(ctx context.Context, tx *docstore.Tx, to docstore.Doc[model
 	return s.outbox.Send(ctx, tx, m)
 }
 
-// mailActivation tells somebody of the activation: with the token, when that is yet to be used.
+// mailActivation notifies a user of the activation: with the token if the user still has to choose a password.
 func (s *Slice) mailActivation(ctx context.Context, tx *docstore.Tx, user docstore.Doc[model.User], out Activation) error {
 	if user.Value.Status != model.UserProvisioned {
 		return s.mail(ctx, tx, user, outbox.Message{
@@ -36,11 +36,11 @@ func (s *Slice) mailActivation(ctx context.Context, tx *docstore.Tx, user docsto
 	}
 	return s.mail(ctx, tx, user, outbox.Message{
 		Template: activationMessage, Subject: "Activate your account", Token: out.Token, Link: out.URL,
-		Text: fmt.Sprintf("An account was made for you as %s. Choose a password at %s within seven days.", user.Value.Login(), out.URL),
+		Text: fmt.Sprintf("An account was created for you as %s. Choose a password at %s within seven days.", user.Value.Login(), out.URL),
 	})
 }
 
-// mailReset sends the address where a new password is chosen. Its last segment is the token.
+// mailReset sends the URL at which the user chooses a new password. The last path segment is the token.
 func (s *Slice) mailReset(ctx context.Context, tx *docstore.Tx, user docstore.Doc[model.User], template, url, token string) error {
 	return s.mail(ctx, tx, user, outbox.Message{
 		Template: template, Subject: "Choose a new password", Token: token, Link: url,
@@ -48,10 +48,10 @@ func (s *Slice) mailReset(ctx context.Context, tx *docstore.Tx, user docstore.Do
 	})
 }
 
-// mailDeactivated tells the administrator with the id, who has deactivated somebody.
+// mailDeactivated notifies the administrator with the id, who has deactivated a user.
 func (s *Slice) mailDeactivated(ctx context.Context, tx *docstore.Tx, user docstore.Doc[model.User], by string) error {
 	administrator, err := model.Optional(ctx, tx, s.Users, by)
-	if err != nil || administrator == nil { // gone meanwhile
+	if err != nil || administrator == nil { // the administrator was deleted
 		return err
 	}
 	return s.mail(ctx, tx, *administrator, outbox.Message{

@@ -16,13 +16,13 @@ import (
 // Profile holds the attributes of a user, by name.
 type Profile map[string]any
 
-// alwaysShown are the attributes that are null instead of absent when they have no value.
+// alwaysShown lists the attributes that are null and not absent if they have no value.
 var alwaysShown = []string{"login", "firstName", "lastName", "email", "secondEmail", "mobilePhone"}
 
-// mandatory are the attributes that every user of every type has.
+// mandatory lists the attributes that every user of every type has.
 var mandatory = []string{"login", "email", "locale"}
 
-// checkNulls records the attributes that are null in a body and have a default: null does not stand for it.
+// checkNulls records an error for each attribute of a body that is null and has a default: null does not select the default.
 func checkNulls(sent map[string]any, causes *rest.Causes) {
 	for name := range model.DefaultAttributes() {
 		if value, given := sent[name]; given && value == nil {
@@ -31,7 +31,7 @@ func checkNulls(sent map[string]any, causes *rest.Causes) {
 	}
 }
 
-// OpenAPISchema describes the base attributes. Custom ones are whatever the schema of the user type says.
+// OpenAPISchema describes the base attributes. The schema of the user type defines custom ones.
 func (Profile) OpenAPISchema() *openapi3.Schema {
 	schema := openapi3.NewObjectSchema()
 	schema.Properties = openapi3.Schemas{}
@@ -51,7 +51,7 @@ func (Profile) OpenAPISchema() *openapi3.Schema {
 	return schema
 }
 
-// shownProfile is the profile as it is shown: with null for the attributes that are always shown, without those that never are.
+// shownProfile returns the profile for responses: with null for the attributes that are always shown, without those that are never shown.
 func shownProfile(u *model.User) Profile {
 	out := maps.Clone(Profile(u.Profile))
 	if out == nil {
@@ -68,7 +68,7 @@ func shownProfile(u *model.User) Profile {
 	return out
 }
 
-// merge returns the profile with the sent attributes: null and the empty string take an attribute away, or back to its default.
+// merge returns the profile with the sent attributes. Null and the empty string remove an attribute, or restore its default.
 func merge(profile, sent map[string]any) map[string]any {
 	out := maps.Clone(profile)
 	if out == nil {
@@ -85,8 +85,8 @@ func merge(profile, sent map[string]any) map[string]any {
 	return out
 }
 
-// kept is what a replacement leaves as it is when it does not name it: what callers cannot change or have not seen.
-func kept(schema *model.UserSchema, profile map[string]any, replaces func(attribute string) bool) map[string]any {
+// retained returns the attributes that a replacement keeps if it omits them: those that the caller cannot change or cannot see.
+func retained(schema *model.UserSchema, profile map[string]any, replaces func(attribute string) bool) map[string]any {
 	out := map[string]any{}
 	for name, value := range profile {
 		if !replaces(name) {
@@ -107,7 +107,7 @@ func (s *Slice) schemaOf(ctx context.Context, q docstore.Reader, userType string
 	return &doc, rest.Missing(err, "UserType", userType)
 }
 
-// schemaFor reads the profile schema that a body asks for; without a type, that of the fallback, by default of the default type.
+// schemaFor reads the profile schema for the type in a body. Without a type, it uses the fallback, and without that the default type.
 func (s *Slice) schemaFor(ctx context.Context, q docstore.Reader, given *Type, fallback string) (*docstore.Doc[model.UserSchema], error) {
 	switch {
 	case given != nil:
@@ -122,7 +122,7 @@ func (s *Slice) schemaFor(ctx context.Context, q docstore.Reader, given *Type, f
 	return s.schemaOf(ctx, q, org.UserType)
 }
 
-// checkProfile records what is wrong with a complete profile under a schema.
+// checkProfile records errors in a complete profile under a schema.
 func checkProfile(schema *model.UserSchema, profile map[string]any, causes *rest.Causes) {
 	for name := range schema.Names() {
 		value := profile[name]
@@ -158,8 +158,8 @@ func loginProblem(login string, pattern bool) string {
 	return ""
 }
 
-// enforce holds the profile that a user is about to be stored with against the schema, as the transaction finds both. before is
-// the profile so far, unseen are attributes that count as changed.
+// enforce validates the profile of a user against the schema, both as the transaction reads them. before is the stored profile; unseen
+// lists attributes that count as changed.
 func (s *Slice) enforce(
 	ctx context.Context, tx *docstore.Tx, schema *model.UserSchema, id string, before map[string]any, user *model.User, unseen ...string,
 ) error {
@@ -171,11 +171,11 @@ func (s *Slice) enforce(
 	if err := checkMutability(schema, before, user.Profile, unseen...); err != nil {
 		return err
 	}
-	return s.fits(ctx, tx, schema, id, user)
+	return s.enforceValues(ctx, tx, schema, id, user)
 }
 
-// fits is enforce for a profile that no caller has given: what they cannot change, it can.
-func (s *Slice) fits(ctx context.Context, tx *docstore.Tx, schema *model.UserSchema, id string, user *model.User) error {
+// enforceValues is enforce without the check of mutability, for a profile that does not come from a client.
+func (s *Slice) enforceValues(ctx context.Context, tx *docstore.Tx, schema *model.UserSchema, id string, user *model.User) error {
 	var causes rest.Causes
 	checkProfile(schema, user.Profile, &causes)
 	if err := causes.Err(); err != nil {
@@ -185,7 +185,7 @@ func (s *Slice) fits(ctx context.Context, tx *docstore.Tx, schema *model.UserSch
 	return s.unique(ctx, tx, id, user)
 }
 
-// unique refuses unique values that other users have.
+// unique rejects unique values that other users have.
 func (s *Slice) unique(ctx context.Context, tx *docstore.Tx, id string, user *model.User) error {
 	var causes rest.Causes
 	for _, name := range user.Unique {
@@ -202,7 +202,7 @@ func (s *Slice) unique(ctx context.Context, tx *docstore.Tx, id string, user *mo
 	return causes.Err()
 }
 
-// checkMutability refuses changes of attributes that callers cannot change. Unseen are attributes that count as changed.
+// checkMutability rejects changes of attributes that clients cannot change. unseen lists attributes that count as changed.
 func checkMutability(schema *model.UserSchema, before, after map[string]any, unseen ...string) error {
 	var readOnly, immutable []string
 	for _, name := range changedAttributes(before, after, unseen...) {
@@ -211,7 +211,7 @@ func checkMutability(schema *model.UserSchema, before, after map[string]any, uns
 			readOnly = append(readOnly, name+": The attribute is read-only")
 		case model.Immutable:
 			if !model.NoValue(before[name]) {
-				immutable = append(immutable, name+": The attribute cannot change after it got a value")
+				immutable = append(immutable, name+": The attribute has a value and is immutable")
 			}
 		}
 	}

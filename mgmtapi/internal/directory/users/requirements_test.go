@@ -21,7 +21,7 @@ type (
 
 const users = "POST /api/v1/users"
 
-// with is the body of a user whose profile has one attribute changed; the value is JSON.
+// with returns the body of a user with one changed profile attribute; the value is JSON.
 func with(t *testing.T, attribute, value string) string {
 	t.Helper()
 	profile := map[string]json.RawMessage{"login": []byte(`"x@example.com"`), "email": []byte(`"x@example.com"`),
@@ -36,7 +36,7 @@ func with(t *testing.T, attribute, value string) string {
 	return string(body)
 }
 
-// text is a JSON string of n characters, with a tail.
+// text returns a JSON string of n characters that ends with tail.
 func text(n int, tail string) string { return `"` + strings.Repeat("a", n-len(tail)) + tail + `"` }
 
 // Proves B-profile-01, B-profile-04, B-profile-05, B-profile-07, B-profile-08, B-profile-09, B-profile-10, B-profile-11, B-profile-12,
@@ -107,7 +107,7 @@ func TestSchema_NullableNames(t *testing.T) {
 func TestCredentials_Rules(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Unrecorded()
-	const login = "ann.lee,smith_jones#brown-Wren@example.com" // no address, for which the pattern has to change
+	const login = "ann.lee,smith_jones#brown-Wren@example.com" // not an email address, so the pattern must change
 	e.Run(t, step{Do: "POST /api/v1/meta/schemas/user/default", Body: `{"definitions":{"base":{"properties":{"login":{"pattern":".+"}}}}}`})
 	create := func(password string) string {
 		return fmt.Sprintf(`{"profile":{"login":%q,"email":"x@example.com","firstName":"X","lastName":"Y"},`+
@@ -126,7 +126,7 @@ func TestCredentials_Rules(t *testing.T) {
 			step{Do: "DELETE /api/v1/users/{{u}}", Status: 204}, step{Do: "DELETE /api/v1/users/{{u}}", Status: 204},
 		)
 	}
-	// An MD5 hash of a word that no policy would accept.
+	// An MD5 hash of a word that no policy would allow.
 	const hash = `{"hash":{"algorithm":"MD5","value":"CY9rzUYh03PK3k6DJie09g=="}}` // test
 	bcrypt := func(factor int, salt string) string {
 		return fmt.Sprintf(`{"hash":{"algorithm":"BCRYPT","workFactor":%d,"salt":%q,"value":"K1cGxN6vNMzWmNqS6Y9eT3vCyXzVpOe"}}`,
@@ -135,12 +135,12 @@ func TestCredentials_Rules(t *testing.T) {
 	const salt = "rwh>3H48r9E8fJ1b0c2d3e"
 	for name, bad := range map[string]string{
 		"a short salt": bcrypt(10, strings.Repeat("a", 21)), "a long salt": bcrypt(10, strings.Repeat("a", 23)),
-		"no radix64":      bcrypt(10, salt),
-		"too little work": bcrypt(0, strings.Repeat("a", 22)), "too much work": bcrypt(21, strings.Repeat("a", 22)),
+		"not radix64":         bcrypt(10, salt),
+		"work factor too low": bcrypt(0, strings.Repeat("a", 22)), "work factor too high": bcrypt(21, strings.Repeat("a", 22)),
 	} {
 		e.Run(t, step{Name: name, Do: users, Body: create(bad), Status: 400, Code: "E0000001"})
 	}
-	for name, password := range map[string]string{"a weak one": hash, "the least work": bcrypt(1, strings.Repeat("a", 22)),
+	for name, password := range map[string]string{"a weak password": hash, "the minimum work factor": bcrypt(1, strings.Repeat("a", 22)),
 		"a hook": `{"hook":{"type":"default"}}`} {
 		e.Run(t,
 			step{Name: name, Do: users, Body: create(password), Save: saved{"u": "id"}, Equal: values{"status": "ACTIVE",
@@ -279,13 +279,13 @@ func TestMessages_OfLifecycle(t *testing.T) {
 		step{Do: "DELETE /sandbox/v1/outbox", Status: 204},
 		step{Do: users + "?activate=false", Body: without("b@example.com")}, outbox("nothing for a staged user", 0, user),
 		step{Do: users + "/b/lifecycle/activate?sendEmail=false", Has: []string{"activationUrl", "activationToken"}},
-		outbox("nothing by request", 0, user),
-		step{Do: users + "/b/lifecycle/reactivate", Has: []string{"activationUrl", "activationToken"}}, outbox("nothing by default",
+		outbox("no email with sendEmail=false", 0, user),
+		step{Do: users + "/b/lifecycle/reactivate", Has: []string{"activationUrl", "activationToken"}}, outbox("no email by default",
 			0, user),
 		step{Do: users + "/b/lifecycle/reactivate?sendEmail=true", Lacks: []string{"activationUrl", "activationToken"}},
 		outbox("an email", 1, user),
-		step{Do: "DELETE /api/v1/users/b", Status: 204}, outbox("nothing about a delete", 0, admin),
-		step{Do: "DELETE /api/v1/users/a?sendEmail=true", Status: 204}, outbox("an email about a delete", 1, admin),
+		step{Do: "DELETE /api/v1/users/b", Status: 204}, outbox("no email about a deletion", 0, admin),
+		step{Do: "DELETE /api/v1/users/a?sendEmail=true", Status: 204}, outbox("an email about a deletion", 1, admin),
 	)
 }
 
@@ -302,19 +302,19 @@ func TestLifecycle_Assignments(t *testing.T) {
 		step{Do: "PUT /api/v1/apps/{{a}}/groups/{{g}}"},
 		step{Do: users + "?activate=false", Body: `{` + profile("u@example.com") + `,"credentials":{"password":{"value":"` +
 			password1 + `"}},"groupIds":["{{g}}"]}`, Save: saved{"u": "id"}},
-		step{Name: "not before it is activated", Do: "GET /api/v1/apps/{{a}}/users", Equal: values{"#": 0}},
+		step{Name: "not before the activation", Do: "GET /api/v1/apps/{{a}}/users", Equal: values{"#": 0}},
 		step{Do: users + "/{{u}}/lifecycle/activate"},
 		step{Do: "GET /api/v1/apps/{{a}}/users", Equal: values{"#": 1, "0.id": "{{u}}", "0.scope": "GROUP"}},
 		step{Do: "POST /api/v1/apps/{{b}}/users", Body: `{"id":"{{u}}"}`},
 		step{Do: users + "/{{u}}/lifecycle/suspend"},
-		step{Name: "suspended, it keeps its apps", Do: "GET /api/v1/apps/{{a}}/users", Equal: values{"#": 1}},
+		step{Name: "a suspended user keeps its apps", Do: "GET /api/v1/apps/{{a}}/users", Equal: values{"#": 1}},
 		step{Do: "GET /api/v1/apps/{{b}}/users", Equal: values{"#": 1}},
-		step{Name: "and groups", Do: "GET /api/v1/users/{{u}}/groups", Equal: values{"#": 2}},
+		step{Name: "a suspended user keeps its groups", Do: "GET /api/v1/users/{{u}}/groups", Equal: values{"#": 2}},
 		step{Do: users + "/{{u}}/lifecycle/deactivate"},
 		step{Do: "GET /api/v1/apps/{{a}}/users", Equal: values{"#": 0}},
 		step{Do: "GET /api/v1/apps/{{b}}/users", Equal: values{"#": 0}},
 	)
-	require.Contains(t, events(t, e), "user.deactivated "+ids["u"], "what provisioning follows")
+	require.Contains(t, events(t, e), "user.deactivated "+ids["u"], "the events for provisioning")
 }
 
 // Proves B-users-54, B-users-57.

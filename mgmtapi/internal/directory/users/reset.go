@@ -9,25 +9,25 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// resetToken is the length of the token of a reset, in characters.
+// resetToken is the length of a reset token, in characters.
 const resetToken = 20
 
 type resetRequest struct {
 	target
-	SendEmail bool   `query:"sendEmail" default:"true" doc:"Emails the user the address for a new password; if false, returns it."`
+	SendEmail bool   `query:"sendEmail" default:"true" doc:"Emails the user the URL for a new password; if false, returns it."`
 	Revoke    bool   `query:"revokeSessions" default:"false" doc:"Ends all sessions of the user."`
 	Provider  string `query:"provider" enum:"FEDERATION" doc:"Federates the user: deletes password and recovery question, and sets ACTIVE."`
 }
 
-// PasswordReset is the answer to a reset: an empty object, or where the password is chosen.
+// PasswordReset is the response to a reset: an empty object, or the URL at which the user chooses a password.
 type PasswordReset struct {
-	URL string `json:"resetPasswordUrl,omitempty" doc:"Where the user chooses a new password. The one-time token is valid for 1h."`
+	URL string `json:"resetPasswordUrl,omitempty" doc:"URL at which the user chooses a new password. The one-time token is valid for 1h."`
 }
 
 func (s *Slice) resetPassword() rest.Route {
 	return rest.Op[resetRequest, PasswordReset]{
 		ID: "resetPassword", Route: resetPassword.route(), Tag: tag, Scopes: writeScope, Summary: resetPassword.summary,
-		Description: "The password is kept until a new one is chosen, but nobody can sign in with it.",
+		Description: "The old password stays stored until the user chooses a new one, but cannot be used to sign in.",
 		Find:        callers.FoundUser(s.Deps, (*resetRequest).at),
 		Do:          s.reset,
 	}
@@ -41,7 +41,7 @@ func (s *Slice) reset(ctx context.Context, r *resetRequest) (PasswordReset, erro
 	if err != nil {
 		return PasswordReset{}, err
 	}
-	if r.found.Value.Provider.External() || enroll == model.PasswordNotAllowed { // there is no password here
+	if r.found.Value.Provider.External() || enroll == model.PasswordNotAllowed { // the user has no password in this service
 		return PasswordReset{}, rest.Fail(rest.CodeStatus)
 	}
 	url, token, issued, err := s.issueReset(ctx, false, "reset_password")
@@ -69,7 +69,7 @@ func (s *Slice) reset(ctx context.Context, r *resetRequest) (PasswordReset, erro
 	return PasswordReset{URL: url}, nil
 }
 
-// issueReset makes a token for a new password, and its address, which is the base, the path and the token.
+// issueReset creates a token for a new password, and its URL, which consists of the base, the path and the token.
 func (s *Slice) issueReset(ctx context.Context, ask bool, path ...string) (url, token string, issued *model.ResetToken, err error) {
 	policy, err := s.PasswordPolicy(ctx, s.Store.Reader())
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *Slice) issueReset(ctx context.Context, ask bool, path ...string) (url, 
 	}, nil
 }
 
-// federate leaves the check of the password to somebody else.
+// federate changes the provider of a user to FEDERATION, which verifies the password from then on.
 func (s *Slice) federate(ctx context.Context, tx *docstore.Tx, r *resetRequest) error {
 	federation := resetPassword
 	federation.to = always(model.UserActive)
@@ -103,8 +103,8 @@ func (s *Slice) unlock() rest.Route {
 		Find: callers.FoundUser(s.Deps, (*unlockRequest).at),
 		Do: func(ctx context.Context, r *unlockRequest) (rest.Empty, error) {
 			return rest.Empty{}, s.Update(ctx, func(tx *docstore.Tx) error {
-				doc, err := s.settled(ctx, tx, &r.target)
-				if err != nil || doc.Value.Status == model.UserActive { // nothing locks an ACTIVE user out
+				doc, err := s.rereadIdle(ctx, tx, &r.target)
+				if err != nil || doc.Value.Status == model.UserActive { // an ACTIVE user is not locked out
 					return err
 				}
 				_, err = s.enter(ctx, tx, &r.target, unlock, func(_ model.UserStatus, u *model.User) { u.Attempts++ })
@@ -114,13 +114,13 @@ func (s *Slice) unlock() rest.Route {
 	}
 }
 
-// Block is what keeps a user from signing in.
+// Block is a reason why a user cannot sign in.
 type Block struct {
 	Type      string `json:"type" readOnly:"true" enum:"DEVICE_BASED" doc:"Type of the block."`
 	AppliesTo string `json:"appliesTo" readOnly:"true" enum:"ANY_DEVICES" doc:"Devices that are blocked."`
 }
 
-// blocksOf lists what keeps a user from signing in.
+// blocksOf returns the reasons why a user cannot sign in.
 func blocksOf(u *model.User) []Block {
 	if u.Status == model.UserLockedOut {
 		return []Block{{Type: "DEVICE_BASED", AppliesTo: "ANY_DEVICES"}}
@@ -133,7 +133,7 @@ type blocksRequest struct{ target }
 func (s *Slice) blocks() rest.Route {
 	return rest.Op[blocksRequest, []Block]{
 		ID: "listUserBlocks", Route: "GET /api/v1/users/{user}/blocks", Tag: tag, Scopes: readScope,
-		Summary: "Lists what blocks a user from signing in",
+		Summary: "Lists the reasons why a user cannot sign in",
 		Find:    callers.FoundUser(s.Deps, (*blocksRequest).at),
 		Do: func(_ context.Context, r *blocksRequest) ([]Block, error) {
 			return blocksOf(&r.found.Value), nil

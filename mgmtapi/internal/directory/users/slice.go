@@ -16,9 +16,9 @@ import (
 
 // Options configure the slice.
 type Options struct {
-	// HashCost is the bcrypt cost of passwords and recovery answers. Defaults to bcrypt.DefaultCost.
+	// HashCost is the bcrypt cost of passwords and recovery answers. Default: bcrypt.DefaultCost.
 	HashCost int
-	// Outbox takes the messages. Defaults to none: nothing is sent.
+	// Outbox receives the messages. Default: no messages are sent.
 	Outbox *outbox.Box
 }
 
@@ -54,7 +54,7 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[listRequest, rest.Page[User]]{
 			ID: "listUsers", Route: "GET /api/v1/users", Tag: tag, Scopes: readScope,
 			Summary:     "Lists users",
-			Description: "Without parameters, and with q, users that are DEPROVISIONED are left out. A list for q has no further pages.",
+			Description: "Without parameters, and with q, DEPROVISIONED users are omitted. A list for q has no further pages.",
 			Do:          s.list,
 		},
 		rest.Op[getRequest, User]{
@@ -63,17 +63,19 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[updateRequest, User]{
 			ID: "updateUser", Route: "POST /api/v1/users/{user}", Tag: tag, Scopes: writeScope,
-			Summary: "Changes what is given of a user", Find: lookup.In(s.Store, s.findForChange, (*updateRequest).self), Check: s.checkUpdate,
-			Do: s.update,
+			Summary: "Changes the members of a user that are sent", Find: lookup.In(s.Store, s.findForChange, (*updateRequest).self),
+			Check: s.checkUpdate,
+			Do:    s.update,
 		},
 		rest.Op[replaceRequest, User]{
 			ID: "replaceUser", Route: "PUT /api/v1/users/{user}", Tag: tag, Scopes: writeScope,
-			Summary: "Replaces the profile of a user, and what else is given", Find: lookup.In(s.Store, s.findForChange, (*replaceRequest).self),
-			Check: s.checkReplace, Do: s.replace,
+			Summary: "Replaces the profile of a user and other members that are sent",
+			Find:    lookup.In(s.Store, s.findForChange, (*replaceRequest).self),
+			Check:   s.checkReplace, Do: s.replace,
 		},
 		rest.Op[deleteRequest, rest.NoContent]{
 			ID: "deleteUser", Route: "DELETE /api/v1/users/{user}", Tag: tag, Scopes: writeScope,
-			Summary: "Deactivates a user, or removes one that is DEPROVISIONED", Find: callers.FoundUser(s.Deps, (*deleteRequest).at), Do: s.delete,
+			Summary: "Deactivates a user, or deletes a DEPROVISIONED user", Find: callers.FoundUser(s.Deps, (*deleteRequest).at), Do: s.delete,
 		},
 		rest.Op[membersRequest, rest.Page[User]]{
 			ID: "listGroupUsers", Route: "GET /api/v1/groups/{groupId}/users", Tag: "Groups", Scopes: []string{"svc.groups.read"},
@@ -92,16 +94,16 @@ type target struct {
 
 func (t *target) at() (string, *docstore.Doc[model.User]) { return t.User, &t.found }
 
-// settled is again for changes of the status: while one waits to be done, there is no other.
-func (s *Slice) settled(ctx context.Context, tx *docstore.Tx, t *target) (docstore.Doc[model.User], error) {
-	doc, err := s.again(ctx, tx, t)
+// rereadIdle reads the user like reread and rejects a change of the status while a queued one is pending.
+func (s *Slice) rereadIdle(ctx context.Context, tx *docstore.Tx, t *target) (docstore.Doc[model.User], error) {
+	doc, err := s.reread(ctx, tx, t)
 	if err == nil && doc.Value.Transition != "" {
 		err = rest.Fail(rest.CodeTransitioning)
 	}
 	return doc, err
 }
 
-// again reads the found user in the transaction that changes it.
-func (s *Slice) again(ctx context.Context, tx *docstore.Tx, t *target) (docstore.Doc[model.User], error) {
+// reread reads the found user again in the transaction that changes it.
+func (s *Slice) reread(ctx context.Context, tx *docstore.Tx, t *target) (docstore.Doc[model.User], error) {
 	return callers.FindUser(ctx, s.Deps, tx, t.found.ID)
 }

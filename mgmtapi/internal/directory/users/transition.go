@@ -12,8 +12,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// later says whether a caller wants an answer before the work is done, by the header Prefer (RFC 7240).
-func later(prefer string) bool {
+// prefersAsync reports whether the header Prefer (RFC 7240) requests a response before the change is performed.
+func prefersAsync(prefer string) bool {
 	for preference := range strings.SplitSeq(prefer, ",") {
 		name, _, _ := strings.Cut(preference, ";")
 		if strings.EqualFold(strings.TrimSpace(name), "respond-async") {
@@ -23,7 +23,7 @@ func later(prefer string) bool {
 	return false
 }
 
-// queue accepts a change of a user that is done later, and leads to the status.
+// queue accepts a change of a user to the status, which Work performs.
 func (s *Slice) queue(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], to model.UserStatus, how model.Transition) error {
 	user := doc.Value
 	user.Transition = to
@@ -36,13 +36,12 @@ func (s *Slice) queue(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[mod
 	return s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
 }
 
-// Work does what was accepted and waits to be done, the oldest first; nothing is left unless it fails. What an error leaves waits for the
-// next call.
+// Work performs the queued changes, the oldest first, and stops at the first error. The next call retries the remaining ones.
 func (s *Slice) Work(ctx context.Context) (more bool, err error) {
 	return false, model.Each(ctx, s.Store.Reader(), s.Transitions, nil, func(waiting docstore.Doc[model.Transition]) error {
 		err := s.Update(ctx, func(tx *docstore.Tx) error { return s.finish(ctx, tx, waiting.ID) })
 		if refusal, ok := errors.AsType[*rest.Error](err); ok && refusal.Status() < 500 {
-			err = s.Update(ctx, func(tx *docstore.Tx) error { return s.giveUp(ctx, tx, waiting.ID, refusal) })
+			err = s.Update(ctx, func(tx *docstore.Tx) error { return s.abandon(ctx, tx, waiting.ID, refusal) })
 		}
 		if err != nil {
 			return fmt.Errorf("user %s: %w", waiting.ID, err)
@@ -51,11 +50,11 @@ func (s *Slice) Work(ctx context.Context) (more bool, err error) {
 	})
 }
 
-// claim takes what waits for a user out of the queue. The user is nil when nothing waits any more.
+// claim removes the queued change of a user from the queue. The returned user is nil if no change is queued or the user was deleted.
 func (s *Slice) claim(ctx context.Context, tx *docstore.Tx, id string) (waiting model.Transition, user *docstore.Doc[model.User],
 	err error) {
 	queued, err := model.Optional(ctx, tx, s.Transitions, id)
-	if err != nil || queued == nil { // another process has done it
+	if err != nil || queued == nil { // another process has performed it
 		return waiting, nil, err
 	}
 	if err := s.Transitions.Delete(ctx, tx, id); err != nil {
@@ -82,8 +81,8 @@ func (s *Slice) finish(ctx context.Context, tx *docstore.Tx, id string) error {
 	return s.deactivated(ctx, tx, *user, waiting)
 }
 
-// giveUp leaves a user as it is because what waits for it is refused by now, and tells why.
-func (s *Slice) giveUp(ctx context.Context, tx *docstore.Tx, id string, refusal *rest.Error) error {
+// abandon drops a queued change that is no longer allowed, and logs the reason.
+func (s *Slice) abandon(ctx context.Context, tx *docstore.Tx, id string, refusal *rest.Error) error {
 	waiting, user, err := s.claim(ctx, tx, id)
 	if err != nil || user == nil {
 		return err

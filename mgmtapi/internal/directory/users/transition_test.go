@@ -16,10 +16,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// async has the answer come before the work is done.
+// async requests a response before the change is performed.
 var async = map[string]string{"Prefer": "respond-async"}
 
-// finish does what was queued and returns how many users that were.
+// finish performs the queued changes and returns their number.
 func finish(t *testing.T, e *apitest.Env) int {
 	t.Helper()
 	before, err := e.Model.Transitions.Count(t.Context(), e.Store.Reader(), nil)
@@ -43,11 +43,12 @@ func TestAsyncTransition_Deactivate(t *testing.T) {
 			apitest.Step{Do: "POST /api/v1/users",
 				Body: `{` + profile("a@example.com") + `,"credentials":{"password":{"value":"` + password1 + `"}},"groupIds":["{{g}}"]}`,
 				Save: map[string]string{"u": "id"}, Lacks: []string{"transitioningToStatus"}},
-			apitest.Step{Name: "the status is the one of a deactivation that is done", Do: "POST " + user + "/lifecycle/deactivate", Header: async,
+			apitest.Step{Name: "the response is that of a completed deactivation", Do: "POST " + user + "/lifecycle/deactivate", Header: async,
 				Then: func(t *testing.T, a *apitest.Answer) { require.JSONEq(t, `{}`, string(a.Body)) }},
-			apitest.Step{Name: "until it is done, the user says where it goes", Do: "GET " + user, Equal: waiting},
-			apitest.Step{Name: "in lists too", Do: "GET /api/v1/users?q=Isaac", Equal: map[string]any{"0.transitioningToStatus": "DEPROVISIONED"}},
-			apitest.Step{Name: "unless that is left out", Do: "GET " + user,
+			apitest.Step{Name: "a pending change is shown in the user", Do: "GET " + user, Equal: waiting},
+			apitest.Step{Name: "a pending change is shown in lists", Do: "GET /api/v1/users?q=Isaac",
+				Equal: map[string]any{"0.transitioningToStatus": "DEPROVISIONED"}},
+			apitest.Step{Name: "a pending change can be omitted", Do: "GET " + user,
 				Header: map[string]string{"Content-Type": `application/json; svc-response="omitTransitioningToStatus"`},
 				Lacks:  []string{"transitioningToStatus"}},
 			apitest.Step{Name: "nothing is done yet", Do: "GET " + user + "/groups", Equal: map[string]any{"#": 2}},
@@ -59,11 +60,13 @@ func TestAsyncTransition_Deactivate(t *testing.T) {
 			"expire_password_with_temp_password",
 		} {
 			e.Run(t,
-				apitest.Step{Name: path + " has to wait", Do: "POST /api/v1/users/" + saved["u"] + "/lifecycle/" + path, Status: http.StatusConflict,
-					Code: "E0000112"})
+				apitest.Step{Name: path + " is rejected while a change is pending", Do: "POST /api/v1/users/" + saved["u"] + "/lifecycle/" + path,
+					Status: http.StatusConflict,
+					Code:   "E0000112"})
 		}
 		e.Run(t,
-			apitest.Step{Name: "so does a second one", Do: "DELETE /api/v1/users/" + saved["u"], Status: http.StatusConflict, Code: "E0000112"})
+			apitest.Step{Name: "a second deactivation is rejected while a change is pending", Do: "DELETE /api/v1/users/" + saved["u"],
+				Status: http.StatusConflict, Code: "E0000112"})
 		events(t, e)
 		require.Equal(t, 1, finish(t, e))
 		require.Contains(t, events(t, e), "user.deactivated "+saved["u"])
@@ -71,15 +74,16 @@ func TestAsyncTransition_Deactivate(t *testing.T) {
 			apitest.Step{Do: "GET /api/v1/users/" + saved["u"], Equal: map[string]any{"status": "DEPROVISIONED", "profile.title": "Captain"},
 				Lacks: []string{"transitioningToStatus"}},
 			apitest.Step{Do: "GET /api/v1/users/" + saved["u"] + "/groups", Equal: map[string]any{"#": 0}},
-			apitest.Step{Name: "the log knows who wanted it, and that it was a job",
+			apitest.Step{Name: "the log names the requesting user and the job",
 				Do:    "GET /api/v1/logs?filter=eventType+eq+%22user.lifecycle.deactivate%22",
 				Equal: map[string]any{"#": 1, "0.actor.alternateId": "admin@example.com", "0.transaction.type": "JOB", "0.outcome.result": "SUCCESS"}},
-			apitest.Step{Name: "a removal can wait, too", Do: "DELETE /api/v1/users/" + saved["u"],
+			apitest.Step{Name: "a deletion can be asynchronous", Do: "DELETE /api/v1/users/" + saved["u"],
 				Header: map[string]string{"Prefer": "wait=10, Respond-Async; foo=bar"}, Status: 204},
 			apitest.Step{Do: "GET /api/v1/users/" + saved["u"],
 				Equal: map[string]any{"status": "DEPROVISIONED", "transitioningToStatus": "DEPROVISIONED"}},
-			apitest.Step{Name: "nobody comes back meanwhile", Do: "POST /api/v1/users/" + saved["u"] + "/lifecycle/activate", Status: 409,
-				Code: "E0000112"},
+			apitest.Step{Name: "no activation while a deletion is pending", Do: "POST /api/v1/users/" + saved["u"] + "/lifecycle/activate",
+				Status: 409,
+				Code:   "E0000112"},
 			apitest.Step{Do: "GET /api/v1/logs?filter=eventType+sw+%22user.lifecycle.delete%22",
 				Equal: map[string]any{"#": 1, "0.eventType": "user.lifecycle.delete.initiated"}},
 		)
@@ -104,7 +108,7 @@ func TestAsyncTransition_DeleteActiveUser(t *testing.T) {
 	e.Run(t,
 		apitest.Step{Do: "GET /api/v1/users/" + saved["u"], Equal: map[string]any{"status": "DEPROVISIONED"},
 			Lacks: []string{"transitioningToStatus"}},
-		apitest.Step{Name: "what is refused is refused at once", Do: "POST /api/v1/users/" + saved["u"] + "/lifecycle/deactivate", Header: async,
+		apitest.Step{Name: "rejections are immediate", Do: "POST /api/v1/users/" + saved["u"] + "/lifecycle/deactivate", Header: async,
 			Status: 403, Code: "E0000038"},
 		apitest.Step{Do: "POST /api/v1/users/me/lifecycle/deactivate", Header: async, Status: 400, Code: "E0000001"},
 		apitest.Step{Do: "DELETE /api/v1/users/me", Header: async, Status: 400, Code: "E0000001"},
@@ -130,7 +134,7 @@ func TestAsyncTransition_SurvivesRestart(t *testing.T) {
 		require.NoError(t, err)
 		api, err := assembly.New(assembly.Options{Store: store, Model: again, Now: e.Clock.Now})
 		require.NoError(t, err)
-		var wg sync.WaitGroup // several processes may
+		var wg sync.WaitGroup // several processes may run Work
 		errs := make([]error, 3)
 		for i, a := range []*assembly.API{api, api, e.API} {
 			wg.Go(func() { _, errs[i] = a.Work(t.Context()) })

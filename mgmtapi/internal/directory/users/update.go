@@ -16,21 +16,21 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/password"
 )
 
-// UpdateUser is the body of a changed user. What is read-only is ignored, so that a user can be sent back as it was read.
+// UpdateUser is the body of a changed user. Read-only members are ignored, so that a client can send back a user as it was read.
 type UpdateUser struct {
 	Profile     *Profile          `json:"profile" doc:"Attributes of the user."`
 	Credentials *CredentialsInput `json:"credentials" doc:"Credentials to set, without a check of the old ones."`
 	Type        *Type             `json:"type" doc:"User type."`
 }
 
-// change is what updateUser and replaceUser have in common.
+// change holds the parameters that updateUser and replaceUser have in common.
 type change struct {
 	target
-	Strict  bool       `query:"strict" default:"false" doc:"Checks the history and the age of the password too."`
+	Strict  bool       `query:"strict" default:"false" doc:"Whether to check the password history and the minimum age as well."`
 	IfMatch string     `header:"If-Match" doc:"Entity tag of the user as it was read."`
 	Body    UpdateUser `body:"required"`
 
-	// shown and changeable are the attributes that the caller may see and change; nil for all.
+	// shown and changeable report which attributes the caller may see and change; nil means all.
 	shown, changeable func(attribute string) bool
 }
 
@@ -51,23 +51,23 @@ func (s *Slice) findForChange(ctx context.Context, q docstore.Reader, c *change)
 	return err
 }
 
-// hides says whether the caller does not see the attribute.
+// hides reports whether the caller cannot see the attribute.
 func (c *change) hides(name string) bool { return c.shown != nil && !c.shown(name) }
 
-// replaces says whether a replacement may take away the attribute that it does not name.
+// replaces reports whether a replacement may remove the attribute by omitting it.
 func (c *change) replaces(name string) bool {
 	return !c.hides(name) && (c.changeable == nil || c.changeable(name))
 }
 
-// sent is the profile of the body. Null for an attribute that the caller does not see is how the user was shown: it takes nothing away.
+// sent returns the profile of the body. An attribute that the caller cannot see is null in responses, so null does not remove it.
 func (c *change) sent() map[string]any {
 	out := maps.Clone(*c.Body.Profile)
 	maps.DeleteFunc(out, func(name string, value any) bool { return value == nil && c.hides(name) })
 	return out
 }
 
-// unseen lists the attributes that the body gives a value and the caller does not see. Each counts as changed, whatever its value was:
-// otherwise the answer would tell whether a guess is right.
+// unseen returns the attributes that have a value in the body and that the caller cannot see. Each counts as changed, even if the value is
+// the same: otherwise the response would reveal whether a guessed value is correct.
 func (c *change) unseen() (names []string) {
 	if c.Body.Profile == nil {
 		return nil
@@ -80,7 +80,7 @@ func (c *change) unseen() (names []string) {
 	return names
 }
 
-// profileOf is what a partial update makes of a profile.
+// profileOf returns the profile after a partial update.
 func (r *updateRequest) profileOf(_ *model.UserSchema, old map[string]any) map[string]any {
 	if r.Body.Profile == nil {
 		return old
@@ -92,20 +92,20 @@ func (r *updateRequest) profileOf(_ *model.UserSchema, old map[string]any) map[s
 func (s *Slice) checkUpdate(ctx context.Context, r *updateRequest, causes *rest.Causes) error {
 	err := s.checkChange(ctx, &r.change, r.profileOf, causes)
 	if t := r.Body.Type; t != nil && t.ID != "" && t.ID != r.found.Value.Type {
-		causes.Add("type", "The user type can only be changed by a full replacement")
+		causes.Add("type", "The user type can only be changed with PUT")
 	}
 	return err
 }
 
-// profileOf is what a replacement makes of a profile.
+// profileOf returns the profile after a replacement.
 func (r *replaceRequest) profileOf(schema *model.UserSchema, old map[string]any) map[string]any {
 	if r.Body.Profile == nil {
 		return defined(schema, old)
 	}
-	return merge(kept(schema, old, r.replaces), r.sent())
+	return merge(retained(schema, old, r.replaces), r.sent())
 }
 
-// defined is a profile without what a schema does not know: the user comes from another type.
+// defined returns the profile without attributes that the schema does not define: the user may come from another type.
 func defined(schema *model.UserSchema, profile map[string]any) map[string]any {
 	out := map[string]any{}
 	for name := range schema.All() {
@@ -121,7 +121,7 @@ func (s *Slice) checkReplace(ctx context.Context, r *replaceRequest, causes *res
 	return s.checkChange(ctx, &r.change, r.profileOf, causes)
 }
 
-// profiler computes the profile from the one before.
+// profiler computes the new profile from the old one.
 type profiler func(schema *model.UserSchema, old map[string]any) map[string]any
 
 func (s *Slice) checkChange(ctx context.Context, c *change, profileOf profiler, causes *rest.Causes) error {
@@ -147,15 +147,15 @@ func (s *Slice) checkChange(ctx context.Context, c *change, profileOf profiler, 
 	}
 	c.Body.Credentials.checkEnrollment(enroll, causes)
 	if value, given := c.Body.Credentials.password(); given && c.Strict && !causes.Has("password") {
-		if broken := s.unfit(&policy, &c.found.Value, value); len(broken) > 0 {
+		if broken := s.historyProblems(&policy, &c.found.Value, value); len(broken) > 0 {
 			causes.Add("password", "%s", password.DescribeBroken(broken))
 		}
 	}
 	return nil
 }
 
-// unfit lists the rules that a password breaks because of those before it.
-func (s *Slice) unfit(policy *model.PasswordSettings, u *model.User, value string) []string {
+// historyProblems returns the rules about earlier passwords that a password violates.
+func (s *Slice) historyProblems(policy *model.PasswordSettings, u *model.User, value string) []string {
 	return append(password.TooYoung(policy, u, s.Now()), password.Reused(policy, u, value)...)
 }
 
@@ -167,7 +167,7 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (User, error) {
 	return s.write(ctx, &r.change, r.profileOf)
 }
 
-// write changes a user. The profile is computed from the user as the transaction finds it.
+// write changes a user. It computes the profile from the user as the transaction reads it.
 func (s *Slice) write(ctx context.Context, c *change, profileOf profiler) (User, error) {
 	secrets, err := s.hashSecrets(ctx, c.Body.Credentials)
 	if err != nil {
@@ -176,7 +176,7 @@ func (s *Slice) write(ctx context.Context, c *change, profileOf profiler) (User,
 	var doc docstore.Doc[model.User]
 	unseen := c.unseen()
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
-		if doc, err = s.again(ctx, tx, &c.target); err != nil {
+		if doc, err = s.reread(ctx, tx, &c.target); err != nil {
 			return err
 		}
 		if err := rest.CheckMatch(c.IfMatch, rest.WeakTag(doc.Updated, doc.Rev)); err != nil {
@@ -226,7 +226,7 @@ func (s *Slice) write(ctx context.Context, c *change, profileOf profiler) (User,
 	return s.single(ctx, s.Store.Reader(), doc)
 }
 
-// permit asks whether the caller may change what a body changes of a user: its profile, and its credentials.
+// permit checks whether the caller may make the changes of a body to a user's profile and credentials.
 func (s *Slice) permit(
 	ctx context.Context, tx *docstore.Tx, id string, before, after *model.User, given secrets, unseen []string,
 ) error {
@@ -243,8 +243,8 @@ func (s *Slice) permit(
 	return authz.SetCredentials(ctx, tx, s.Deps, id)
 }
 
-// updateEntries is what the log tells of a changed user: the names of the attributes that changed, never their values. What
-// changed nothing is not told.
+// updateEntries returns the log entries for a changed user: the names of the changed attributes, never their values. It returns none if
+// nothing has changed.
 func updateEntries(doc docstore.Doc[model.User], before *model.User, given secrets) []audit.Entry {
 	user := []model.LogParty{audit.User(doc)}
 	var entries []audit.Entry
@@ -266,7 +266,7 @@ func updateEntries(doc docstore.Doc[model.User], before *model.User, given secre
 	return entries
 }
 
-// changedAttributes lists the attributes in which two profiles differ, and those that count as if they did, by name.
+// changedAttributes returns the names of the attributes in which two profiles differ, and of those in all, which count as changed.
 func changedAttributes(a, b map[string]any, all ...string) []string {
 	names := map[string]bool{}
 	for _, name := range all {

@@ -14,7 +14,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// User is a user on the wire.
+// User is a user in the API.
 type User struct {
 	ID              string       `json:"id" readOnly:"true" doc:"Id of the user."`
 	Status          string       `json:"status" readOnly:"true" doc:"Status, see the lifecycle operations."`
@@ -28,8 +28,8 @@ type User struct {
 	Type            Type         `json:"type" readOnly:"true" doc:"User type, which selects the profile schema."`
 	Profile         Profile      `json:"profile" readOnly:"true" doc:"Attributes of the user."`
 	Credentials     *Credentials `json:"credentials,omitempty" readOnly:"true" doc:"Credentials, without their secrets."`
-	Embedded        *Embedded    `json:"_embedded,omitempty" readOnly:"true" doc:"What expand asks for."`
-	Links           rest.Links   `json:"_links" readOnly:"true" doc:"Links to what can be done in the user's status."`
+	Embedded        *Embedded    `json:"_embedded,omitempty" readOnly:"true" doc:"Objects that expand requests."`
+	Links           rest.Links   `json:"_links" readOnly:"true" doc:"Links to the operations for the user's status."`
 
 	tag string
 }
@@ -43,9 +43,9 @@ func (User) MoreTags() map[string]reflect.StructTag {
 	}
 }
 
-// Embedded is what is read along with a user.
+// Embedded holds the objects that are returned with a user.
 type Embedded struct {
-	Blocks []Block `json:"blocks" doc:"What blocks the user from signing in."`
+	Blocks []Block `json:"blocks" doc:"Reasons why the user cannot sign in."`
 }
 
 // ETag is the entity tag of the user.
@@ -56,28 +56,28 @@ type Type struct {
 	ID string `json:"id" required:"true" doc:"Id of the user type."`
 }
 
-// Credentials are the credentials of a user as they are shown.
+// Credentials holds the credentials of a user in responses.
 type Credentials struct {
-	Password         *Password `json:"password,omitempty" doc:"Empty; present when there is a password."`
+	Password         *Password `json:"password,omitempty" doc:"Empty; present if a password is set."`
 	RecoveryQuestion *Recovery `json:"recovery_question,omitempty" doc:"Recovery question."`
 	Provider         Provider  `json:"provider" doc:"Who checks the password."`
 }
 
-// Password stands for a password that exists.
+// Password represents a password that is set.
 type Password struct{}
 
-// Recovery is the recovery question as it is shown.
+// Recovery is the recovery question in responses.
 type Recovery struct {
 	Question string `json:"question" doc:"The question."`
 }
 
-// Provider says who checks the password of a user.
+// Provider names the system that verifies the password of a user.
 type Provider struct {
 	Type string `json:"type" enum:"SVC,IMPORT,FEDERATION,SOCIAL" doc:"Type of the provider."`
 	Name string `json:"name" doc:"Name of the provider."`
 }
 
-// Show is a user as a single read shows it, nil when the caller must not see it.
+// Show returns a user as a single read does, nil if the caller must not see the user.
 func (s *Slice) Show(ctx context.Context, q docstore.Reader, id string) (any, error) {
 	doc, err := s.Users.Get(ctx, q, id)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Slice) Show(ctx context.Context, q docstore.Reader, id string) (any, er
 	return user, nil
 }
 
-// single returns the user as a single read shows it: without what the caller must not see, and with the links of the user's status.
+// single returns the user in the form of a single read: without hidden attributes, and with the links of the user's status.
 func (s *Slice) single(ctx context.Context, q docstore.Reader, doc docstore.Doc[model.User]) (User, error) {
 	out := render(ctx, doc)
 	if slices.Contains(resettable, doc.Value.Status) {
@@ -108,7 +108,7 @@ func (s *Slice) single(ctx context.Context, q docstore.Reader, doc docstore.Doc[
 	return s.redactHidden(ctx, q, out)
 }
 
-// render makes the wire form of a user without factors.
+// render returns a user in the form of the API, without the link for factors.
 func render(ctx context.Context, doc docstore.Doc[model.User]) User {
 	u := doc.Value
 	out := User{
@@ -133,7 +133,7 @@ func render(ctx context.Context, doc docstore.Doc[model.User]) User {
 	return out
 }
 
-// credentialsOf shows the credentials of a user, without their secrets.
+// credentialsOf returns the credentials of a user, without their secrets.
 func credentialsOf(u *model.User) *Credentials {
 	out := &Credentials{Provider: Provider{Type: string(u.Provider), Name: string(u.Provider)}}
 	if u.HasPassword() {
@@ -145,7 +145,7 @@ func credentialsOf(u *model.User) *Credentials {
 	return out
 }
 
-// renderListed makes the wire form as lists show it: with a link to itself only.
+// renderListed returns a user in the form of lists: with a link to itself only.
 func renderListed(ctx context.Context, doc docstore.Doc[model.User]) User {
 	out := render(ctx, doc)
 	out.Links = rest.Links{"self": out.Links["self"]}
@@ -160,7 +160,7 @@ func userURL(ctx context.Context, id string, more ...string) string {
 type statusLink struct {
 	rel, method string
 	at          []string               // path below the user
-	only        func(*model.User) bool // for which users; nil for all
+	only        func(*model.User) bool // restricts the link to some users; nil for all
 }
 
 var (
@@ -194,14 +194,14 @@ func (l statusLink) to(ctx context.Context, user string) rest.Link {
 	return rest.Link{Href: userURL(ctx, user, l.at...), Method: l.method}
 }
 
-// when is the link for some users only.
+// when restricts the link to some users.
 func (l statusLink) when(only func(*model.User) bool) statusLink {
 	l.only = only
 	return l
 }
 
-// linksByStatus lists the links of a user beside those to itself, its schema and its type. Some are published where the
-// operation is refused, as the public API does: suspend in most statuses, and those about a password that does not exist.
+// linksByStatus lists the links of a user in addition to those to itself, its schema and its type. As in the public API, it includes some
+// links whose operation is rejected: suspend in most statuses, and those about a password that does not exist.
 var linksByStatus = map[model.UserStatus][]statusLink{
 	model.UserStaged:      {linkActivate},
 	model.UserProvisioned: {linkSuspend, linkReset, linkReactivate, linkDeactivate},
@@ -221,7 +221,7 @@ var resettable = []model.UserStatus{
 	model.UserProvisioned, model.UserActive, model.UserRecovery, model.UserLockedOut, model.UserPasswordExpired,
 }
 
-// redactHidden takes the attributes out of a user that the caller must not see.
+// redactHidden removes the attributes that the caller must not see from a user.
 func (s *Slice) redactHidden(ctx context.Context, q docstore.Reader, u User) (User, error) {
 	shown, err := authz.Shown(ctx, q, s.Deps, u.ID)
 	if err != nil || shown == nil {
@@ -238,8 +238,8 @@ func (s *Slice) redactHidden(ctx context.Context, q docstore.Reader, u User) (Us
 
 type getRequest struct {
 	target
-	Expand string `query:"expand" doc:"With blocks, the answer has what blocks the user from signing in."`
-	// ContentType carries what to leave out, as in application/json; svc-response=omitCredentials.
+	Expand string `query:"expand" doc:"blocks: Adds the reasons why the user cannot sign in."`
+	// ContentType names the members to omit, as in application/json; svc-response=omitCredentials.
 	ContentType string `header:"Content-Type"`
 }
 
@@ -254,7 +254,7 @@ func (s *Slice) get(ctx context.Context, r *getRequest) (User, error) {
 	return trim(out, r.ContentType), nil
 }
 
-// trim leaves out what the parameter svc-response of a Content-Type names.
+// trim omits the members that the parameter svc-response of a Content-Type names.
 func trim(u User, contentType string) User {
 	_, values, _ := strings.Cut(contentType, "svc-response=")
 	values, _, _ = strings.Cut(values, ";")

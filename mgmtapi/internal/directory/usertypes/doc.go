@@ -1,5 +1,4 @@
-// Package usertypes serves the user types: the kinds of users that an organisation tells apart, each with a profile schema of
-// its own.
+// Package usertypes serves the user types: the kinds of users in an organization, each with its own profile schema.
 //
-// What the schemas hold is the matter of mgmtapi/internal/directory/schemas, and what they demand of users that of mgmtapi/internal/directory/users.
+// mgmtapi/internal/directory/schemas serves the schemas, and mgmtapi/internal/directory/users validates users against them.
 package usertypes

@@ -35,7 +35,7 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[updateRequest, UserType]{
 			ID: "updateUserType", Route: "POST /api/v1/meta/types/user/{typeId}", Tag: tag, Scopes: write,
-			Summary: "Changes what is given of a user type", Find: lookup.In(s.Store, s.find, (*updateRequest).self), Check: checkUpdate,
+			Summary: "Changes the members of a user type that are sent", Find: lookup.In(s.Store, s.find, (*updateRequest).self), Check: checkUpdate,
 			Do: s.update,
 		},
 		rest.Op[replaceRequest, UserType]{
@@ -44,18 +44,18 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[target, rest.NoContent]{
 			ID: "deleteUserType", Route: "DELETE /api/v1/meta/types/user/{typeId}", Tag: tag, Scopes: write,
-			Summary: "Deletes a user type that no user has", Find: lookup.In(s.Store, s.find, (*target).self), Do: s.delete,
+			Summary: "Deletes a user type without users", Find: lookup.In(s.Store, s.find, (*target).self), Do: s.delete,
 		},
 	}
 }
 
-// UserType is a user type on the wire.
+// UserType is a user type in the API.
 type UserType struct {
 	ID          string    `json:"id" readOnly:"true" doc:"Id of the type."`
-	Name        string    `json:"name" readOnly:"true" doc:"Name of the type, as a variable is named."`
-	DisplayName string    `json:"displayName" readOnly:"true" doc:"Name of the type for people."`
-	Description *string   `json:"description" readOnly:"true" doc:"What the type is for."`
-	Default     bool      `json:"default" readOnly:"true" doc:"Whether users that name no type get this one."`
+	Name        string    `json:"name" readOnly:"true" doc:"Name of the type, in the syntax of a variable name."`
+	DisplayName string    `json:"displayName" readOnly:"true" doc:"Human-readable name of the type."`
+	Description *string   `json:"description" readOnly:"true" doc:"Purpose of the type."`
+	Default     bool      `json:"default" readOnly:"true" doc:"Whether users created without a type get this one."`
 	Created     rest.Time `json:"created" readOnly:"true" doc:"When the type was created."`
 
 	CreatedBy string `json:"createdBy" readOnly:"true" doc:"Id of the user who created the type; of the organization for the default one."`

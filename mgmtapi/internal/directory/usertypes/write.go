@@ -11,19 +11,19 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// MaxTypes is how many user types there can be, the default one included.
+// MaxTypes is the maximum number of user types, including the default one.
 const MaxTypes = 10
 
 var namePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 
-// body is what callers give of a user type. What is read-only is ignored, so that a type can be sent back as it was read.
+// body is the body of a request. Read-only members are ignored, so that a client can send back a type as it was read.
 type body struct {
 	Name        string  `json:"name" empty:"absent" max:"100" doc:"Name of the type: a letter, then letters, digits and underscores."`
-	DisplayName string  `json:"displayName" empty:"absent" max:"255" doc:"Name of the type for people."`
-	Description *string `json:"description" max:"1024" doc:"What the type is for."`
+	DisplayName string  `json:"displayName" empty:"absent" max:"255" doc:"Human-readable name of the type."`
+	Description *string `json:"description" max:"1024" doc:"Purpose of the type."`
 }
 
-// check records what is wrong with a body that names everything.
+// check records errors in a body that must have all names.
 func (b *body) check(causes *rest.Causes) {
 	if b.Name == "" {
 		causes.Blank("name")
@@ -34,7 +34,7 @@ func (b *body) check(causes *rest.Causes) {
 	b.checkNames(causes)
 }
 
-// checkNames records what is wrong with the names that are given.
+// checkNames records errors in the names that are present.
 func (b *body) checkNames(causes *rest.Causes) {
 	if b.DisplayName != "" && strings.TrimSpace(b.DisplayName) == "" {
 		causes.Blank("displayName")
@@ -44,7 +44,7 @@ func (b *body) checkNames(causes *rest.Causes) {
 	}
 }
 
-// apply puts what is given into a user type.
+// apply sets the members of a user type that the body has.
 func (b *body) apply(t *model.UserType) {
 	if b.Name != "" {
 		t.Name = b.Name
@@ -129,7 +129,7 @@ func checkReplace(_ context.Context, r *replaceRequest, causes *rest.Causes) err
 	return nil
 }
 
-// checkDefault refuses another name for the default type.
+// checkDefault rejects a new name for the default type.
 func (t *target) checkDefault(b *body, causes *rest.Causes) {
 	if t.found.Value.Default && b.Name != "" && b.Name != t.found.Value.Name {
 		causes.Add("name", "The name of the default user type cannot be changed")
@@ -192,7 +192,7 @@ func (s *Slice) delete(ctx context.Context, t *target) (rest.NoContent, error) {
 		audit.Entry{Type: audit.UserSchemaUpdate, Targets: []model.LogParty{audit.UserType(t.found.ID, &t.found.Value)}}, err)
 }
 
-// log tells the system log what happened to a user type.
+// log writes a system log entry about a user type.
 func (s *Slice) log(ctx context.Context, tx *docstore.Tx, event audit.Type, id string, t *model.UserType) error {
 	return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: event, Targets: []model.LogParty{audit.UserType(id, t)}})
 }
