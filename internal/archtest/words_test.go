@@ -12,6 +12,17 @@ import (
 	"github.com/scimwright/scimwright/internal/gofiles"
 )
 
+func TestProseUsesTheTerms(t *testing.T) {
+	lines, err := Prose(root)
+	require.NoError(t, err)
+	require.Greater(t, len(lines), 10_000, "prose was found")
+	found := CheckWords(lines)
+	for _, f := range found[:min(len(found), 100)] {
+		t.Error(f)
+	}
+	require.Empty(t, found)
+}
+
 func TestCheckWords_FindsEach(t *testing.T) {
 	examples := []string{
 		"the engine mends it", "Whoever asks", "everybody", "read anew", "it heals", "foretells", "beside the model", "on its way", "letter case",
