@@ -88,7 +88,7 @@ type Options struct {
 	// and verifies a key then.
 	RelaxedFIDO bool
 	// OptionalPassword lets the enrollment policy say that passwords are optional or not allowed: such users are ACTIVE without one and
-	// sign in by e-mail.
+	// sign in by email.
 	OptionalPassword bool
 	// Now tells the time. Defaults to time.Now.
 	Now func() time.Time
@@ -263,7 +263,7 @@ func (a *API) OpenAPI() ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// Setup is the content an organisation begins with.
+// Setup is the content an organization begins with.
 type Setup struct {
 	// Login of the built-in administrator. Defaults to DefaultLogin. It does not change an administrator that exists.
 	Login string
@@ -277,7 +277,7 @@ const DefaultLogin = "admin@example.com"
 // configuredToken is the name of the API token that Setup stores.
 const configuredToken = "configured"
 
-// Setup makes what an organisation cannot be without: its record, the administrator, a SUPER_ADMIN, the group Everyone, and the
+// Setup makes what an organization cannot be without: its record, the administrator, a SUPER_ADMIN, the group Everyone, and the
 // configured API token. What is there already stays; the token's expiry is moved.
 func (a *API) Setup(ctx context.Context, s Setup) error {
 	if s.Token != "" {
@@ -286,13 +286,13 @@ func (a *API) Setup(ctx context.Context, s Setup) error {
 		}
 	}
 	if err := a.deps.Update(ctx, func(tx *docstore.Tx) error { return a.setUp(ctx, tx, s) }); err != nil {
-		return fmt.Errorf("mgmtapi: setting up the organisation: %w", err)
+		return fmt.Errorf("mgmtapi: setting up the organization: %w", err)
 	}
 	a.configured.Store(s.Token)
 	return nil
 }
 
-// Reset removes everything of the organisation, its log and the events that nobody has read included, and makes the content it
+// Reset removes everything of the organization, its log and the events that nobody has read included, and makes the content it
 // begins with anew, all in one transaction. Within it, and is told the ids of the applications that there were, also of those whose
 // deletion nobody has read of, before there is anything anew.
 func (a *API) Reset(ctx context.Context, s Setup, and func(ctx context.Context, tx *docstore.Tx, apps []string) error) error {
@@ -321,7 +321,7 @@ func (a *API) Reset(ctx context.Context, s Setup, and func(ctx context.Context, 
 		return a.setUp(ctx, tx, s)
 	})
 	if err != nil {
-		return fmt.Errorf("mgmtapi: resetting the organisation: %w", err)
+		return fmt.Errorf("mgmtapi: resetting the organization: %w", err)
 	}
 	return nil
 }
@@ -398,7 +398,7 @@ func (a *API) revokeFromDeprovisioned(ctx context.Context, tx *docstore.Tx) erro
 	return nil
 }
 
-// found makes the organisation.
+// found makes the organization.
 func (a *API) found(ctx context.Context, tx *docstore.Tx, login string) (model.Org, error) {
 	now := tx.Now()
 	org := model.Org{

@@ -8,8 +8,8 @@ import (
 
 func (s *Slice) resetRoute() rest.Route {
 	return rest.Op[resetRequest, rest.NoContent]{ID: "resetSandbox", Route: "POST /sandbox/v1/reset", Tag: tag,
-		Summary: "Go back to the initial content of the organisation",
-		Description: "Everything of the organisation goes in one step, the system log, the outbox and all that the engine knows included, and " +
+		Summary: "Go back to the initial content of the organization",
+		Description: "Everything of the organization goes in one step, the system log, the outbox and all that the engine knows included, and " +
 			"so do the resources " +
 			"in the SCIM servers of the sandbox. Tokens and secrets are void, but for the configured API token. The SCIM servers themselves and " +
 			"the clock stay.",
@@ -18,7 +18,7 @@ func (s *Slice) resetRoute() rest.Route {
 
 type resetRequest struct {
 	Body *struct {
-		Seed bool `json:"seed" doc:"makes the organisation that a sandbox begins with when it is not to be empty"`
+		Seed bool `json:"seed" doc:"makes the organization that a sandbox begins with when it is not to be empty"`
 	} `body:"optional"`
 }
 

@@ -36,8 +36,8 @@ type Options struct {
 	// request and the configured one valid at a new time.
 	Clock      sandboxport.Clock
 	KeepTokens func(ctx context.Context, tx docstore.Execer, now time.Time) error
-	// Reset takes the organisation back to its initial content, and seeds it when that is asked for. Nothing is changed when it fails
-	// before the content is there; when seeding fails, the organisation is left without. Defaults to none: the path is not served.
+	// Reset takes the organization back to its initial content, and seeds it when that is asked for. Nothing is changed when it fails
+	// before the content is there; when seeding fails, the organization is left without. Defaults to none: the path is not served.
 	Reset func(ctx context.Context, seed bool) error
 }
 

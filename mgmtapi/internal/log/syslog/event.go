@@ -99,7 +99,7 @@ type AuthenticationContext struct {
 // SecurityContext is what is known of a network; nothing is.
 type SecurityContext struct {
 	ASNumber *int    `json:"asNumber" readOnly:"true" doc:"Number of the autonomous system."`
-	ASOrg    *string `json:"asOrg" readOnly:"true" doc:"Organisation of the autonomous system."`
+	ASOrg    *string `json:"asOrg" readOnly:"true" doc:"Organization of the autonomous system."`
 	ISP      *string `json:"isp" readOnly:"true" doc:"Internet service provider."`
 	Domain   *string `json:"domain" readOnly:"true" doc:"Domain of the address."`
 	IsProxy  *bool   `json:"isProxy" readOnly:"true" doc:"Whether the address is a proxy's."`

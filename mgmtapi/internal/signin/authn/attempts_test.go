@@ -15,7 +15,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// maxAttempts is the limit that an organisation begins with.
+// maxAttempts is the limit that an organization begins with.
 var maxAttempts = model.DefaultPasswordSettings().MaxAttempts
 
 // told counts the entries of the log by their type and why they failed.
@@ -72,7 +72,7 @@ func TestAttempts_ConcurrentRightPassword(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	// In the order of the log, no more than maxAttempts failures come before the success, and none is counted after a lock-out.
+	// In the order of the log, no more than maxAttempts failures come before the success, and none is counted after a lockout.
 	failures, series := 0, 0
 	require.NoError(t, model.Each(t.Context(), e.Store.Reader(), e.Model.LogEvents, nil, func(doc docstore.Doc[model.LogEvent]) error {
 		switch {

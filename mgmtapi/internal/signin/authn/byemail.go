@@ -12,10 +12,10 @@ import (
 // Why a sign-in without a password fails, for the log.
 const (
 	hasPassword = "The user has a password" //nolint:gosec // a text
-	noEmail     = "The user has no e-mail factor"
+	noEmail     = "The user has no email factor"
 )
 
-// errNoEmail says that the user has no e-mail factor to sign in with.
+// errNoEmail says that the user has no email factor to sign in with.
 var errNoEmail = errors.New(noEmail)
 
 // signInByEmail begins the sign-in of a user who needs no password and has none: with a code that is sent to the primary address. A user

@@ -74,7 +74,7 @@ func TestSignInByEmail(t *testing.T) {
 						return a
 					}
 					a := byEmail()
-					require.Equal(t, "MFA_ENROLL", a.Value("status"), "the e-mail is the first factor")
+					require.Equal(t, "MFA_ENROLL", a.Value("status"), "the email is the first factor")
 					a = ok(t,
 						v.authn(t, "/factors",
 							map[string]any{"stateToken": a.Value("stateToken"), "factorType": "question", "provider": "SVC",
@@ -86,7 +86,7 @@ func TestSignInByEmail(t *testing.T) {
 						[]string{a.Value("status"), a.Value("_embedded.factors.#"), a.Value("_embedded.factors.0.factorType")})
 					ok(t, e.Do(t, "DELETE "+fmt.Sprintf(rulesPath, v.policy)+"/"+rule, "", nil))
 				})
-				t.Run("not without an e-mail factor", func(t *testing.T) {
+				t.Run("not without an email factor", func(t *testing.T) {
 					ok(t, e.Do(t, "POST /api/v1/org/factors/svc_email/lifecycle/deactivate", "", nil))
 					refuses(t, v.authn(t, "", begin), "E0000004")
 				})

@@ -144,7 +144,7 @@ func (s *Slice) demandFactor(
 	return out, s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
 }
 
-// usable lists the factors of the user that the sign-in can go on with: in place of a password an e-mail, and after it any other one than
+// usable lists the factors of the user that the sign-in can go on with: in place of a password an email, and after it any other one than
 // the one that was first.
 func (s *Slice) usable(ctx context.Context, q docstore.Reader, user userDoc, in model.SignIn) ([]mfa.SignInFactor, error) {
 	list, err := s.factors.Usable(ctx, q, user)

@@ -111,12 +111,12 @@ func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, erro
 	return Transaction{}, rest.Fail(rest.CodeSignIn)
 }
 
-// unlocks says whether a lock-out has ended by itself.
+// unlocks says whether a lockout has ended by itself.
 func unlocks(policy *model.PasswordSettings, u *model.User, now time.Time) bool {
 	return u.Status == model.UserLockedOut && policy.AutoUnlock > 0 && now.Sub(u.StatusChanged) >= policy.AutoUnlock
 }
 
-// unlock ends a lock-out whose time is over. Nobody watches the time: it is compared when the user comes.
+// unlock ends a lockout whose time is over. Nobody watches the time: it is compared when the user comes.
 func (s *Slice) unlock(ctx context.Context, id string, policy *model.PasswordSettings) (doc docstore.Doc[model.User], err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if doc, err = s.Users.Get(ctx, tx, id); err != nil {

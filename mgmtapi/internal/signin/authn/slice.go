@@ -51,7 +51,7 @@ func (s *Slice) Routes() []rest.Route {
 	return append([]rest.Route{
 		rest.Op[signInRequest, Transaction]{
 			ID: "authenticate", Route: root, Tag: tag, Public: true, Summary: "Signs in with a password or an activation token",
-			Description: "Where the enrollment policy requires no password, a user without one signs in by e-mail, with the username alone.",
+			Description: "Where the enrollment policy requires no password, a user without one signs in by email, with the username alone.",
 			Find:        s.prepareSignIn, Check: checkSignIn, Do: s.signIn,
 		},
 		rest.Op[recoveryRequest, Transaction]{

@@ -79,7 +79,7 @@ func (s *Slice) activateThen(ctx context.Context, r *activateRequest, then func(
 	return err
 }
 
-// mayActivate answers factors whose enrolment cannot be completed now.
+// mayActivate answers factors whose enrollment cannot be completed now.
 func (a *act) mayActivate(ctx context.Context) error {
 	if err := mayUse(&a.user.Value); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (a *act) mayActivate(ctx context.Context) error {
 	case err != nil:
 		return err
 	case status == model.FactorExpired:
-		return rest.Failf(rest.CodeExpiredLink, "The enrolment of the factor has expired.")
+		return rest.Failf(rest.CodeExpiredLink, "The enrollment of the factor has expired.")
 	case status != model.FactorPending && status != model.FactorEnrolled || a.kind.Activate == nil:
 		return rest.Invalid("status", "The factor is %s", status)
 	}

@@ -12,7 +12,7 @@ import (
 func call() *kind {
 	return messaging(&kind{
 		Type: model.FactorCall, Provider: model.FactorProviderService, Prefix: "clf", Org: "svc_call",
-		Several: true, Resend: "call", Enrol: enrolCall,
+		Several: true, Resend: "call", Enroll: enrollCall,
 		Send: func(ctx context.Context, a *act) error {
 			return a.send(ctx,
 				sending{channel: outbox.Voice, to: "phoneNumber", digits: 5, life: codeLife, limit: callsToOne, event: audit.FactorCall})
@@ -20,8 +20,8 @@ func call() *kind {
 	})
 }
 
-// enrolCall takes the number. The enrolment of one that is verified already ends with the factor that there is.
-func enrolCall(_ context.Context, a *act) error {
+// enrollCall takes the number. The enrollment of one that is verified already ends with the factor that there is.
+func enrollCall(_ context.Context, a *act) error {
 	number, err := a.phone()
 	if err != nil {
 		return err

@@ -125,7 +125,7 @@ func (a *act) passCode() (string, error) {
 	return a.proof.PassCode, nil
 }
 
-// activatedBy makes a check of a proof the end of an enrolment.
+// activatedBy makes a check of a proof the end of an enrollment.
 func activatedBy(check func(context.Context, *act) error) func(context.Context, *act) (*Activation, error) {
 	return func(ctx context.Context, a *act) (*Activation, error) { return nil, check(ctx, a) }
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// manageSandbox is the scope of what a sandbox has beside the organisation.
+// manageSandbox is the scope of what a sandbox has beside the organization.
 const manageSandbox = "svc.sandbox.manage"
 
 // deviceRoutes are the phones, browsers and security keys of a sandbox: what is on the other side of push, web and FIDO factors.
@@ -21,7 +21,7 @@ func (s *Slice) deviceRoutes() []rest.Route {
 	return []rest.Route{
 		rest.Op[deviceRequest, rest.NoContent]{
 			ID: "completePushActivation", Route: "POST /sandbox/v1/push/{factorId}/device", Tag: "Sandbox", Scopes: scope,
-			Summary: "Complete the enrolment of a push factor, as a phone does", Find: s.findDevice, Do: s.completePush,
+			Summary: "Complete the enrollment of a push factor, as a phone does", Find: s.findDevice, Do: s.completePush,
 		},
 		rest.Op[answerRequest, rest.NoContent]{
 			ID: "answerPushTransaction", Route: "POST /sandbox/v1/push/transactions/{transactionId}", Tag: "Sandbox", Scopes: scope,
@@ -29,7 +29,7 @@ func (s *Slice) deviceRoutes() []rest.Route {
 		},
 		rest.Op[webRequest, rest.NoContent]{
 			ID: "completeWebFactor", Route: "POST /sandbox/v1/web/{factorId}/complete", Tag: "Sandbox", Scopes: scope,
-			Summary: "Complete the enrolment or the verification of a web factor, as the vendor's page does", Find: s.findWeb, Do: s.completeWeb,
+			Summary: "Complete the enrollment or the verification of a web factor, as the vendor's page does", Find: s.findWeb, Do: s.completeWeb,
 		},
 		rest.Op[elsewhere, KeyProof]{
 			ID: "attestSecurityKey", Route: "POST /sandbox/v1/fido/{factorId}/attest", Tag: "Sandbox", Scopes: scope,
@@ -102,7 +102,7 @@ func (r *deviceRequest) profile(login string) map[string]string {
 	return p
 }
 
-// completePush completes an enrolment that waits for it, and that of the passcodes of the app.
+// completePush completes an enrollment that waits for it, and that of the passcodes of the app.
 func (s *Slice) completePush(ctx context.Context, r *deviceRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		a, err := s.actElsewhere(ctx, tx, r.Factor, model.FactorPush)
@@ -120,7 +120,7 @@ func (s *Slice) completePush(ctx context.Context, r *deviceRequest) (rest.NoCont
 			return err
 		}
 		if !a.now.Before(state.Expires) {
-			return rest.Failf(rest.CodeState, "The enrolment waits for a phone no more.")
+			return rest.Failf(rest.CodeState, "The enrollment waits for a phone no more.")
 		}
 		a.factor.Profile, state.QR = r.profile(a.user.Value.Login()), ""
 		if err := a.seal(state); err != nil {
@@ -133,8 +133,8 @@ func (s *Slice) completePush(ctx context.Context, r *deviceRequest) (rest.NoCont
 	})
 }
 
-// completeTOTP completes the enrolment of the passcodes that an app computes: its secret is in the app now. One that cannot be
-// completed any more, or that the organisation has forbidden meanwhile, stays as it is.
+// completeTOTP completes the enrollment of the passcodes that an app computes: its secret is in the app now. One that cannot be
+// completed any more, or that the organization has forbidden meanwhile, stays as it is.
 func (a *act) completeTOTP(ctx context.Context, state *pushState) error {
 	if state.TOTP == "" {
 		return nil

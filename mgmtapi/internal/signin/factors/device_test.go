@@ -278,8 +278,8 @@ func TestCustomHOTPFactor_Lifecycle(t *testing.T) {
 // Proves B-factors-13, B-factors-25.
 func TestVendorTokenFactor_Lifecycle(t *testing.T) {
 	for _, c := range []struct {
-		provider, prefix, enrol, code string
-		wrong                         map[string]string
+		provider, prefix, enroll, code string
+		wrong                          map[string]string
 	}{
 		{"VENDOR_C", "rsa", `{"passCode":"1234567890"}`, "654321",
 			map[string]string{"zeros": `{"passCode":"000000"}`, "short": `{"passCode":"12345"}`, "long": `{"passCode":"12345678901"}`,
@@ -309,7 +309,7 @@ func TestVendorTokenFactor_Lifecycle(t *testing.T) {
 			steps = append(steps,
 				apitest.Step{Name: "none was made", Do: "GET " + factors, Equal: map[string]any{"#": 0}},
 				apitest.Step{
-					Do: "POST " + factors, Body: body(c.enrol), Save: map[string]string{"id": "id"},
+					Do: "POST " + factors, Body: body(c.enroll), Save: map[string]string{"id": "id"},
 					Equal: map[string]any{"status": "ACTIVE", "profile.credentialId": "ada@example.com"},
 					Then:  func(t *testing.T, a *apitest.Answer) { require.Equal(t, c.prefix, a.Value("id")[:3]) },
 				},

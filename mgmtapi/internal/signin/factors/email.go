@@ -11,11 +11,11 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
 )
 
-// email is a code by e-mail, to an address of the user.
+// email is a code by email, to an address of the user.
 func email() *kind {
 	k := messaging(&kind{
 		Type: model.FactorEmail, Provider: model.FactorProviderService, Prefix: "emf", Org: "svc_email",
-		Resend: "email", Enrol: enrolEmail,
+		Resend: "email", Enroll: enrollEmail,
 		Send: func(ctx context.Context, a *act) error {
 			if err := stillOwn(a); err != nil {
 				return err
@@ -52,7 +52,7 @@ func stillOwn(a *act) error {
 	return nil
 }
 
-func enrolEmail(_ context.Context, a *act) error {
+func enrollEmail(_ context.Context, a *act) error {
 	given := a.profile.Email
 	if given == "" {
 		var causes rest.Causes

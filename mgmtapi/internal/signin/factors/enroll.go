@@ -11,25 +11,25 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// enrolQuery is what the query of an enrolment, and in part of a verification, says.
-type enrolQuery struct {
-	Activate    bool   `query:"activate" default:"false" doc:"Completes the enrolment at once and sends nothing."`
+// enrollQuery is what the query of an enrollment, and in part of a verification, says.
+type enrollQuery struct {
+	Activate    bool   `query:"activate" default:"false" doc:"Completes the enrollment at once and sends nothing."`
 	TemplateID  string `query:"templateId" max:"100" doc:"Id of the SMS template, for the type sms. An unknown id selects the built-in text."`
-	Lifetime    int    `query:"tokenLifetimeSeconds" default:"300" min:"1" max:"86400" doc:"How long a code sent by e-mail is valid."`
-	UpdatePhone bool   `query:"updatePhone" default:"false" doc:"Changes the number of a text message factor whose enrolment is not complete."`
+	Lifetime    int    `query:"tokenLifetimeSeconds" default:"300" min:"1" max:"86400" doc:"How long a code sent by email is valid."`
+	UpdatePhone bool   `query:"updatePhone" default:"false" doc:"Changes the number of a text message factor whose enrollment is not complete."`
 }
 
 // defaultQuery is what a query without parameters says.
-var defaultQuery = enrolQuery{Lifetime: 300}
+var defaultQuery = enrollQuery{Lifetime: 300}
 
-type enrolRequest struct {
+type enrollRequest struct {
 	owner
-	enrolQuery
+	enrollQuery
 	Body struct {
 		factorKind
 		Profile FactorProfile `json:"profile" doc:"What there is to know of the factor, by its type."`
 		Verify  Proof         `json:"verify" writeOnly:"true" doc:"What shows that the user has it, of tokens."`
-		Custom  string        `json:"factorProfileId" max:"100" doc:"Custom profile of the organisation, of token:hotp."`
+		Custom  string        `json:"factorProfileId" max:"100" doc:"Custom profile of the organization, of token:hotp."`
 	} `body:"required"`
 }
 
@@ -48,16 +48,16 @@ func (factorKind) MoreTags() map[string]reflect.StructTag {
 }
 
 // pair returns the type and the provider that are asked for.
-func (r *enrolRequest) pair() (model.FactorType, model.FactorProvider) {
+func (r *enrollRequest) pair() (model.FactorType, model.FactorProvider) {
 	return model.FactorType(r.Body.Type), model.FactorProvider(r.Body.Provider)
 }
 
-func (s *Slice) enrol(ctx context.Context, r *enrolRequest) (Factor, error) {
-	return s.enrolThen(ctx, r, nil)
+func (s *Slice) enroll(ctx context.Context, r *enrollRequest) (Factor, error) {
+	return s.enrollThen(ctx, r, nil)
 }
 
-// enrolThen enrolls a factor. Then, unless nil, runs in the transaction if that is not refused.
-func (s *Slice) enrolThen(ctx context.Context, r *enrolRequest, then func(a *act, shown Factor) error) (out Factor, err error) {
+// enrollThen enrolls a factor. Then, unless nil, runs in the transaction if that is not refused.
+func (s *Slice) enrollThen(ctx context.Context, r *enrollRequest, then func(a *act, shown Factor) error) (out Factor, err error) {
 	k := s.kindOf(r.pair())
 	if k == nil {
 		return Factor{}, rest.Invalid("factorType", "%s has no factors of the type %s", r.Body.Provider, r.Body.Type)
@@ -93,7 +93,7 @@ func (s *Slice) enrolThen(ctx context.Context, r *enrolRequest, then func(a *act
 	return out, err
 }
 
-func (s *Slice) newAct(k *kind, r *enrolRequest) *act {
+func (s *Slice) newAct(k *kind, r *enrollRequest) *act {
 	now := s.Now()
 	return &act{
 		Slice: s, kind: k, now: now, user: r.user, id: model.NewID(k.Prefix), fresh: true,
@@ -101,11 +101,11 @@ func (s *Slice) newAct(k *kind, r *enrolRequest) *act {
 			User: r.user.ID, Type: k.Type, Provider: k.Provider, Vendor: string(k.Provider), Org: k.Org,
 			Status: model.FactorPending, Enrolled: now, Changed: now,
 		},
-		profile: r.Body.Profile, proof: r.Body.Verify, query: r.enrolQuery, ofCustom: r.Body.Custom,
+		profile: r.Body.Profile, proof: r.Body.Verify, query: r.enrollQuery, ofCustom: r.Body.Custom,
 	}
 }
 
-// begin enrols the factor. A refusal is one of the proof that came with it.
+// begin enrolls the factor. A refusal is one of the proof that came with it.
 func (a *act) begin(ctx context.Context) (refusal *wrong, err error) {
 	if err := mayUse(&a.user.Value); err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (a *act) begin(ctx context.Context) (refusal *wrong, err error) {
 		return nil, err
 	}
 	if !allowed {
-		return nil, rest.Invalid("factorType", "The organisation does not allow factors of this type")
+		return nil, rest.Invalid("factorType", "The organization does not allow factors of this type")
 	}
 	if err := a.look(ctx); err != nil {
 		return nil, err
@@ -124,9 +124,9 @@ func (a *act) begin(ctx context.Context) (refusal *wrong, err error) {
 		return nil, rest.Invalid("factorEnrollRequest", "A factor of this type is already set up.")
 	}
 	if a.proof == (Proof{}) {
-		err = a.kind.Enrol(ctx, a)
+		err = a.kind.Enroll(ctx, a)
 	} else {
-		refusal, err = a.try(ctx, audit.FactorActivate, func() error { return a.kind.Enrol(ctx, a) })
+		refusal, err = a.try(ctx, audit.FactorActivate, func() error { return a.kind.Enroll(ctx, a) })
 	}
 	if err != nil || refusal != nil {
 		return refusal, err
@@ -209,7 +209,7 @@ func (a *act) has(cond func(*model.Factor) bool) *docstore.Doc[model.Factor] {
 	return nil
 }
 
-// replacePending removes enrolments of the same kind that are not complete, but for the one that goes on.
+// replacePending removes enrollments of the same kind that are not complete, but for the one that goes on.
 func (a *act) replacePending(ctx context.Context) error {
 	for doc := range a.alike() {
 		if doc.ID == a.id || doc.Value.Status != model.FactorPending {

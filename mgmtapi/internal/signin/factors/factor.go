@@ -23,7 +23,7 @@ type Factor struct {
 
 	Status string `json:"status" readOnly:"true" enum:"PENDING_ACTIVATION,ENROLLED,ACTIVE,INACTIVE,EXPIRED" doc:"How far the factor is."`
 
-	Created     rest.Time         `json:"created" readOnly:"true" doc:"When the enrolment began."`
+	Created     rest.Time         `json:"created" readOnly:"true" doc:"When the enrollment began."`
 	LastUpdated rest.Time         `json:"lastUpdated" readOnly:"true" doc:"When profile or status last changed. Verifications do not count."`
 	Profile     map[string]string `json:"profile,omitempty" readOnly:"true" doc:"What there is to know of the factor, by its type."`
 	Links       rest.Links        `json:"_links" readOnly:"true" doc:"What can be done with the factor now."`
@@ -57,7 +57,7 @@ func (FactorOrActivation) OpenAPISchema() *openapi3.Schema {
 	return schema
 }
 
-// Activation is how far an enrolment is that somebody else completes.
+// Activation is how far an enrollment is that somebody else completes.
 type Activation struct {
 	ExpiresAt *rest.Time         `json:"expiresAt,omitempty" readOnly:"true" doc:"Until when it can be completed."`
 	Result    model.FactorResult `json:"factorResult" readOnly:"true" enum:"WAITING,CANCELLED,TIMEOUT,ERROR" doc:"How far it is."`

@@ -241,7 +241,7 @@ func TestFactor_UserStatus(t *testing.T) {
 	staged.Do, staged.Equal = "POST "+users+"?activate=false", map[string]any{"status": "STAGED"}
 	steps := []apitest.Step{
 		staged,
-		{Name: "an administrator enrols somebody who is STAGED", Do: "POST " + factors, Body: questionBody, Save: map[string]string{"id": "id"}},
+		{Name: "an administrator enrolls somebody who is STAGED", Do: "POST " + factors, Body: questionBody, Save: map[string]string{"id": "id"}},
 		{Do: "POST " + users + "/{{user}}/lifecycle/activate"},
 	}
 	for range 10 { // the policy for passwords allows as many
@@ -309,7 +309,7 @@ func TestEnrollment_Rejected(t *testing.T) {
 		bad("a short answer", ask(`{"question":"first_award","answer":" abc "}`), "profile.answer: The field must have at least 4"),
 		bad("an answer in the question", ask(`{"question":"disliked_food","answer":" FOOD"}`), "profile.answer: The answer must not be part"),
 		bad("an answer that is too long", ask(`{"question":"disliked_food","answer":"`+strings.Repeat("x", 256)+`"}`), "profile.answer: "),
-		bad("an e-mail factor without an address", `{"factorType":"email","provider":"SVC"}`, "profile.email: The field"),
+		bad("an email factor without an address", `{"factorType":"email","provider":"SVC"}`, "profile.email: The field"),
 		bad("an address of somebody else", `{"factorType":"email","provider":"SVC","profile":{"email":"eve@example.com"}}`,
 			"profile.email: The address must be"),
 		bad("a number that is none", `{"factorType":"sms","provider":"SVC","profile":{"phoneNumber":15554151337}}`, "profile.phoneNumber: "),
@@ -435,7 +435,7 @@ func TestPhone_ChangedNumberRequiresCode(t *testing.T) {
 	wrong := stepFor(saved, apitest.Step{Do: verify, Body: `{"passCode":"wrong"}`, Status: 403, Code: "E0000068"})
 	e.Run(t, stepFor(saved, wait(e, 10*time.Minute)), wrong, wrong, wrong, wrong, wrong,
 		stepFor(saved,
-			apitest.Step{Name: "an enrolment sends nothing either", Do: "POST " + factors, Body: emailBody, Status: 429, Code: "E0000047"}),
+			apitest.Step{Name: "an enrollment sends nothing either", Do: "POST " + factors, Body: emailBody, Status: 429, Code: "E0000047"}),
 		stepFor(saved, apitest.Step{Do: "GET " + factors, Equal: map[string]any{"#": 1}}),
 		apitest.Step{Do: "GET " + outbox, Equal: map[string]any{"#": 2}},
 	)
@@ -547,7 +547,7 @@ func TestEmail_RemovedAddress(t *testing.T) {
 		wait(e, time.Minute),
 		apitest.Step{Do: "POST " + factor + "/resend"},
 		apitest.Step{Do: "GET " + outbox + "?limit=1", Then: func(t *testing.T, a *apitest.Answer) {
-			require.Contains(t, a.Value("0.text"), "It is valid for 1 hour.", "as long as the enrolment says")
+			require.Contains(t, a.Value("0.text"), "It is valid for 1 hour.", "as long as the enrollment says")
 		}},
 		lastCode(), wait(e, 59*time.Minute),
 		apitest.Step{Do: "POST " + users + "/{{user}}", Body: `{"profile":{"email":"ada@example.net"}}`},

@@ -10,18 +10,18 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/yubikey"
 )
 
-// hardware is a hardware token of the organisation that types passwords. Which tokens there are is the matter of
-// mgmtapi/internal/signin/hardwaretokens; whoever enrols with one has it until the factor goes.
+// hardware is a hardware token of the organization that types passwords. Which tokens there are is the matter of
+// mgmtapi/internal/signin/hardwaretokens; whoever enrolls with one has it until the factor goes.
 func hardware() *kind {
 	return &kind{
 		Type: model.FactorHardware, Provider: model.FactorProviderE, Prefix: "ykf", Org: "hardware_token",
-		AtOnce: true, Asks: "passCode", Enrol: enrolHardware, Verify: verifyHardware, Removed: returnHardware,
+		AtOnce: true, Asks: "passCode", Enroll: enrollHardware, Verify: verifyHardware, Removed: returnHardware,
 	}
 }
 
 var errAssigned = &wrong{code: rest.CodeFactorWrong, why: "The token belongs to another user"}
 
-func enrolHardware(ctx context.Context, a *act) error {
+func enrollHardware(ctx context.Context, a *act) error {
 	token, err := a.verifyToken(ctx, "verify.passCode")
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (a *act) verifyToken(ctx context.Context, member string) (token docstore.Do
 	return token, err
 }
 
-// returnHardware gives the token back to the organisation.
+// returnHardware gives the token back to the organization.
 func returnHardware(ctx context.Context, a *act) error {
 	return model.Each(ctx, a.tx, a.HardwareTokens, docstore.Eq(model.HardwareTokenByFactor, a.id),
 		func(doc docstore.Doc[model.HardwareToken]) error {

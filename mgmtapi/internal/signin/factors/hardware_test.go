@@ -31,7 +31,7 @@ func (p *pressed) otp(t *testing.T) string {
 	return yubikeytest.GenerateOTP(t, p.publicID, p.token, p.session, p.use, [5]byte{1, 2, 3, 4, 5})
 }
 
-// withHardware adds a token to the organisation.
+// withHardware adds a token to the organization.
 func withHardware(t *testing.T, e *apitest.Env, serial, publicID string, key byte) (*pressed, string) {
 	t.Helper()
 	p := &pressed{publicID: publicID, session: 1}

@@ -20,16 +20,16 @@ const (
 	maxSecret = 128
 )
 
-// hotp is a device of the organisation's own, by a custom profile: the shipped one computes passcodes of the time.
+// hotp is a device of the organization's own, by a custom profile: the shipped one computes passcodes of the time.
 func hotp() *kind {
 	return &kind{
 		Type: model.FactorHOTP, Provider: model.FactorProviderCustom, Prefix: "chf", Org: "custom_hotp",
 		AtOnce: true, Guessable: true, Asks: "passCode",
-		Enrol: enrolCustom, Verify: compareDevice,
+		Enroll: enrollCustom, Verify: compareDevice,
 	}
 }
 
-func enrolCustom(_ context.Context, a *act) error {
+func enrollCustom(_ context.Context, a *act) error {
 	var causes rest.Causes
 	switch a.ofCustom {
 	case "":

@@ -27,29 +27,29 @@ type kind struct {
 
 	// Several says that a user can have more than one that is ACTIVE.
 	Several bool
-	// AtOnce says that an enrolment is complete as soon as it is made. Skips says that it is, when the caller says activate=true.
+	// AtOnce says that an enrollment is complete as soon as it is made. Skips says that it is, when the caller says activate=true.
 	AtOnce, Skips bool
-	// Elsewhere says that somebody else than the caller completes an enrolment. Who asks for it after that is answered the factor.
+	// Elsewhere says that somebody else than the caller completes an enrollment. Who asks for it after that is answered the factor.
 	Elsewhere bool
 	// Guessable says that a proof can be found by trying, so that wrong ones are counted and too many are refused.
 	Guessable bool
 	// Asks names the member that a verification cannot do without, of kinds without Challenge.
 	Asks string
 
-	// Prepare does what takes long before the transaction, as hashing: on enrolment, update and verification. It keeps what
+	// Prepare does what takes long before the transaction, as hashing: on enrollment, update and verification. It keeps what
 	// it finds in act.prepared. It must not refuse what depends on anything but the request.
 	Prepare func(ctx context.Context, a *act) error
-	// Enrol checks what the caller gives and sets profile and state.
-	Enrol func(ctx context.Context, a *act) error
-	// Send sends a code: after an enrolment that is not complete, when it is asked for again, and for a challenge.
+	// Enroll checks what the caller gives and sets profile and state.
+	Enroll func(ctx context.Context, a *act) error
+	// Send sends a code: after an enrollment that is not complete, when it is asked for again, and for a challenge.
 	Send func(ctx context.Context, a *act) error
 	// Resend names the way of Send in links.
 	Resend string
-	// Pending is what is embedded as "activation" as long as the enrolment is not complete.
+	// Pending is what is embedded as "activation" as long as the enrollment is not complete.
 	Pending func(ctx context.Context, a *act) (any, error)
-	// QR is the content of the QR code of a pending enrolment.
+	// QR is the content of the QR code of a pending enrollment.
 	QR func(ctx context.Context, a *act) (string, error)
-	// Activate completes an enrolment: nil and no error when the proof is right. It answers an Activation when there is none yet.
+	// Activate completes an enrollment: nil and no error when the proof is right. It answers an Activation when there is none yet.
 	Activate func(ctx context.Context, a *act) (*Activation, error)
 	// Challenge begins a verification without a proof. Without it, there must be one.
 	Challenge func(ctx context.Context, a *act) (*Verification, error)
@@ -61,7 +61,7 @@ type kind struct {
 	Update func(ctx context.Context, a *act) error
 	// Link adds to the links of a factor, or changes them.
 	Link func(ctx context.Context, id string, f *model.Factor, links rest.Links)
-	// Removed ends what hangs on a factor that goes, or that another enrolment replaces.
+	// Removed ends what hangs on a factor that goes, or that another enrollment replaces.
 	Removed func(ctx context.Context, a *act) error
 	// Attest and Assert answer with the security key of the sandbox: the enrollment that waits, and the verification.
 	Attest, Assert func(ctx context.Context, a *act) (KeyProof, error)
@@ -98,13 +98,13 @@ type act struct {
 	factor model.Factor
 	// rev is the revision that was read, 0 for a new factor.
 	rev int64
-	// others are the factors of the user, on enrolment.
+	// others are the factors of the user, on enrollment.
 	others []docstore.Doc[model.Factor]
 
 	// The request.
 	profile  FactorProfile
 	proof    Proof
-	query    enrolQuery
+	query    enrollQuery
 	ofCustom string // factorProfileId
 
 	// prepared is what Prepare has kept.
@@ -112,9 +112,9 @@ type act struct {
 	// outgoing is a message that is handed over when the transaction has ended, exceeded the limit for which it is undone: see change.
 	outgoing *message
 	exceeded *limit
-	// fresh says that the enrolment begins here: its secrets are shown, this once.
+	// fresh says that the enrollment begins here: its secrets are shown, this once.
 	fresh bool
-	// polling says that the caller only asks how far an enrolment is.
+	// polling says that the caller only asks how far an enrollment is.
 	polling bool
 }
 

@@ -26,7 +26,7 @@ func (s *Slice) list(ctx context.Context, o *owner) (out rest.Page[Factor], err 
 	return out, err
 }
 
-// forbidden are the ids of the kinds that the organisation does not allow.
+// forbidden are the ids of the kinds that the organization does not allow.
 func (s *Slice) forbidden(ctx context.Context, q docstore.Reader) (map[string]bool, error) {
 	off := map[string]bool{}
 	err := model.Each(ctx, q, s.OrgFactors, nil, func(doc docstore.Doc[model.OrgFactor]) error {
@@ -52,7 +52,7 @@ func (s *Slice) shown(user string, off map[string]bool) docstore.Cond {
 	return docstore.All(docstore.Eq(model.FactorByUser, user), docstore.Any(complete, begun))
 }
 
-// CatalogFactor is a kind of factors that a user can enrol.
+// CatalogFactor is a kind of factors that a user can enroll.
 type CatalogFactor struct {
 	Type     string         `json:"factorType" readOnly:"true" doc:"Type of the factor."`
 	Provider string         `json:"provider" readOnly:"true" doc:"Whose factor it is."`
@@ -74,7 +74,7 @@ type Phone struct {
 	Status  string            `json:"status" readOnly:"true" enum:"PENDING_ACTIVATION,ACTIVE" doc:"ACTIVE when it was verified."`
 }
 
-// catalog lists the kinds of factors that the organisation allows, in their order.
+// catalog lists the kinds of factors that the organization allows, in their order.
 func (s *Slice) catalog(ctx context.Context, o *owner) (out rest.Page[CatalogFactor], err error) {
 	err = s.Store.View(ctx, func(q docstore.Reader) error {
 		out = rest.Page[CatalogFactor]{}

@@ -19,8 +19,8 @@ const (
 	outbox  = "/sandbox/v1/outbox"
 )
 
-// enrol is the step that enrols a factor and saves its id.
-func enrol(body string) apitest.Step {
+// enroll is the step that enrolls a factor and saves its id.
+func enroll(body string) apitest.Step {
 	return apitest.Step{Do: "POST " + factors, Body: body, Save: map[string]string{"id": "id"}}
 }
 
@@ -59,7 +59,7 @@ func TestMessageFactor_Lifecycle(t *testing.T) {
 			if member == "" {
 				member = "phoneNumber"
 			}
-			begun := enrol(c.body)
+			begun := enroll(c.body)
 			begun.Equal = map[string]any{
 				"status": "PENDING_ACTIVATION", "profile." + member: c.profile, "_links.resend.0.name": c.kind, "_links.self.hints.allow.#": 1,
 			}

@@ -13,14 +13,14 @@ import (
 
 const orgRoot = "/api/v1/org/factors"
 
-// OrgFactor is a kind of factors of the organisation.
+// OrgFactor is a kind of factors of the organization.
 type OrgFactor struct {
 	ID       string     `json:"id" readOnly:"true" doc:"Name of the kind."`
 	Type     string     `json:"factorType" readOnly:"true" doc:"Type of its factors."`
 	Provider string     `json:"provider" readOnly:"true" doc:"Whose factors they are."`
 	Vendor   string     `json:"vendorName" readOnly:"true" doc:"Name that the provider goes by."`
-	Status   string     `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"Whether users may enrol and use them."`
-	Profile  string     `json:"factorProfileId,omitempty" readOnly:"true" doc:"Custom profile that enrolments name, of custom_hotp."`
+	Status   string     `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"Whether users may enroll and use them."`
+	Profile  string     `json:"factorProfileId,omitempty" readOnly:"true" doc:"Custom profile that enrollments name, of custom_hotp."`
 	Links    rest.Links `json:"_links" readOnly:"true" doc:"What can be done with the kind."`
 }
 
@@ -35,7 +35,7 @@ func (s *Slice) orgRoutes() []rest.Route {
 	return []rest.Route{
 		rest.Op[struct{}, rest.Page[OrgFactor]]{
 			ID: "listOrgFactors", Route: "GET " + orgRoot, Tag: tag, Scopes: readScope,
-			Summary: "Lists the kinds of factors of the organisation", Do: s.listOrg,
+			Summary: "Lists the kinds of factors of the organization", Do: s.listOrg,
 		},
 		rest.Op[orgTarget, OrgFactor]{
 			ID: "getOrgFactor", Route: "GET " + orgRoot + "/{id}", Tag: tag, Scopes: readScope,
@@ -103,7 +103,7 @@ func (s *Slice) getOrg(ctx context.Context, r *orgTarget) (OrgFactor, error) {
 	return r.kind.policy(ctx, allowed), err
 }
 
-// allow sets whether the organisation allows a kind. One that is so already stays as it is.
+// allow sets whether the organization allows a kind. One that is so already stays as it is.
 func (s *Slice) allow(ctx context.Context, r *orgTarget, status model.Status, event audit.Type) (out OrgFactor, err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := model.Optional(ctx, tx, s.OrgFactors, r.ID)

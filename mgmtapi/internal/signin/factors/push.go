@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// How long a device can complete an enrolment, and how long it can answer a verification.
+// How long a device can complete an enrollment, and how long it can answer a verification.
 const (
 	pushActivationLife = 10 * time.Minute
 	pushAnswerLife     = 5 * time.Minute
@@ -23,22 +23,22 @@ const (
 func push() *kind {
 	return &kind{
 		Type: model.FactorPush, Provider: model.FactorProviderService, Prefix: "opf", Org: "svc_push",
-		Elsewhere: true, Enrol: enrolPush, Pending: pendingPush, QR: pushURI, Activate: activatePush, Challenge: askDevice, Link: linkPush,
+		Elsewhere: true, Enroll: enrollPush, Pending: pendingPush, QR: pushURI, Activate: activatePush, Challenge: askDevice, Link: linkPush,
 		Removed: removePush,
 	}
 }
 
 // pushState is the sealed state of a push factor.
 type pushState struct {
-	// Expires is when the device can complete the enrolment no more. The enrolment can be begun again then.
+	// Expires is when the device can complete the enrollment no more. The enrollment can be begun again then.
 	Expires time.Time `json:"expires"`
-	// QR is the token of the QR code, as long as the enrolment is not complete.
+	// QR is the token of the QR code, as long as the enrollment is not complete.
 	QR string `json:"qr,omitempty"`
 	// TOTP is the id of the factor that was enrolled with this one, empty when the user had one already.
 	TOTP string `json:"totp,omitempty"`
 }
 
-func enrolPush(ctx context.Context, a *act) error {
+func enrollPush(ctx context.Context, a *act) error {
 	if err := a.replacePending(ctx); err != nil { // with what was enrolled with it
 		return err
 	}
@@ -47,14 +47,14 @@ func enrolPush(ctx context.Context, a *act) error {
 	}
 	state := pushState{Expires: a.now.Add(pushActivationLife), QR: a.newQR()}
 	var err error
-	if state.TOTP, err = a.enrolTOTP(ctx); err != nil {
+	if state.TOTP, err = a.enrollTOTP(ctx); err != nil {
 		return err
 	}
 	return a.seal(state)
 }
 
-// enrolTOTP enrols the passcodes of the app with it, unless the user has some already or the organisation does not allow them.
-func (a *act) enrolTOTP(ctx context.Context) (id string, err error) {
+// enrollTOTP enrolls the passcodes of the app with it, unless the user has some already or the organization does not allow them.
+func (a *act) enrollTOTP(ctx context.Context) (id string, err error) {
 	k := a.kindOf(model.FactorTOTP, model.FactorProviderService)
 	if allowed, err := a.allowed(ctx, a.tx, k.Org); err != nil || !allowed {
 		return "", err
@@ -71,13 +71,13 @@ func (a *act) enrolTOTP(ctx context.Context) (id string, err error) {
 			Status: model.FactorPending, Enrolled: a.now, Changed: a.now,
 		},
 	}
-	if err := k.Enrol(ctx, second); err != nil {
+	if err := k.Enroll(ctx, second); err != nil {
 		return "", err
 	}
 	return second.id, second.write(ctx)
 }
 
-// pendingPush is what is embedded as long as no device has completed the enrolment.
+// pendingPush is what is embedded as long as no device has completed the enrollment.
 func pendingPush(ctx context.Context, a *act) (any, error) {
 	var state pushState
 	if err := a.open(&state); err != nil {
@@ -86,7 +86,7 @@ func pendingPush(ctx context.Context, a *act) (any, error) {
 	return a.waiting(ctx, &state), nil
 }
 
-// waiting is how far an enrolment is that no device has completed.
+// waiting is how far an enrollment is that no device has completed.
 func (a *act) waiting(ctx context.Context, state *pushState) *Activation {
 	at := func(segments ...string) string {
 		return a.url(ctx, append([]string{"lifecycle", "activate"}, segments...)...)
@@ -107,7 +107,7 @@ func (a *act) waiting(ctx context.Context, state *pushState) *Activation {
 	}}
 }
 
-// pushURI is the address that completes the enrolment on a phone.
+// pushURI is the address that completes the enrollment on a phone.
 func pushURI(ctx context.Context, a *act) (string, error) {
 	var state pushState
 	err := a.open(&state)
@@ -120,7 +120,7 @@ func (a *act) pushLink(ctx context.Context, state *pushState) string {
 	return "scimwright-push://activate?" + query.Encode()
 }
 
-// activatePush tells how far the enrolment is. After its time it begins again. A device that completes it makes the factor ACTIVE
+// activatePush tells how far the enrollment is. After its time it begins again. A device that completes it makes the factor ACTIVE
 // at once, so that there is nothing to complete here.
 func activatePush(ctx context.Context, a *act) (*Activation, error) {
 	var state pushState

@@ -83,7 +83,7 @@ func TestPushFactor_Lifecycle(t *testing.T) {
 			require.Equal(t, 1, h.events(t, "system.sms.send_factor_verify_message", "SUCCESS"))
 			require.Equal(t, 1, h.events(t, "system.email.send_factor_verify_message", "SUCCESS"))
 		})
-		t.Run("the enrolment ends, and begins again", func(t *testing.T) {
+		t.Run("the enrollment ends, and begins again", func(t *testing.T) {
 			e.Clock.Advance(10 * time.Minute)
 			over := h.ok(t, "POST", poll, "")
 			is(t, over,
@@ -179,7 +179,7 @@ func TestPushFactor_PasscodesStayPending(t *testing.T) {
 	require.Equal(t, 1, h.events(t, "user.mfa.factor.activate", "SUCCESS"))
 }
 
-// Passcodes that the user has completed by itself stay when another phone begins an enrolment.
+// Passcodes that the user has completed by itself stay when another phone begins an enrollment.
 func TestPushFactor_ActivePasscodesKept(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	h := withHolder(t, e)

@@ -13,17 +13,17 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
 )
 
-// pushRoutes are the operations that send a user what completes the enrolment of a phone, beside the QR code.
+// pushRoutes are the operations that send a user what completes the enrollment of a phone, beside the QR code.
 func (s *Slice) pushRoutes() []rest.Route {
 	return []rest.Route{
 		rest.Op[target, Activation]{
 			ID: "sendPushActivationEmail", Route: "POST " + one + "/lifecycle/activate/email", Tag: tag, Scopes: writeScope,
-			Summary: "Sends the link that completes the enrolment of a push factor by e-mail", Find: lookup.In(s.Store, s.find, (*target).self),
+			Summary: "Sends the link that completes the enrollment of a push factor by email", Find: lookup.In(s.Store, s.find, (*target).self),
 			Do: s.sendPushEmail,
 		},
 		rest.Op[pushSMSRequest, Activation]{
 			ID: "sendPushActivationSms", Route: "POST " + one + "/lifecycle/activate/sms", Tag: tag, Scopes: writeScope,
-			Summary: "Sends the link that completes the enrolment of a push factor by text message",
+			Summary: "Sends the link that completes the enrollment of a push factor by text message",
 			Find:    lookup.In(s.Store, s.find, (*pushSMSRequest).self), Do: s.sendPushSMS,
 		},
 	}
@@ -70,11 +70,11 @@ func (s *Slice) sendPushSMS(ctx context.Context, r *pushSMSRequest) (Activation,
 		}})
 }
 
-// sendPush sends the link while a device can complete the enrolment. After that it says so.
+// sendPush sends the link while a device can complete the enrollment. After that it says so.
 func (s *Slice) sendPush(ctx context.Context, t *target, how pushMessage) (out Activation, err error) {
 	a := s.actOn(t)
 	if a.kind.Type != model.FactorPush {
-		return out, rest.Invalid("factorType", "The enrolment of a factor of the type %s is not completed by a link", a.factor.Type)
+		return out, rest.Invalid("factorType", "The enrollment of a factor of the type %s is not completed by a link", a.factor.Type)
 	}
 	err = a.change(ctx, func(tx *docstore.Tx) error {
 		if err := a.again(ctx, tx, t); err != nil {

@@ -18,7 +18,7 @@ const (
 	qrSize  = 256
 )
 
-// newQR makes the token that opens the QR code of the enrolment. It is kept sealed by the kind, so that it can be shown again.
+// newQR makes the token that opens the QR code of the enrollment. It is kept sealed by the kind, so that it can be shown again.
 func (a *act) newQR() string {
 	token := model.NewSecret(qrToken)
 	a.factor.QR = model.SecretHash(token)
@@ -35,12 +35,12 @@ func (a *act) qrLink(ctx context.Context, token string) rest.Link {
 type qrRequest struct {
 	User   string `path:"user" doc:"Id of the user."`
 	Factor string `path:"factorId" doc:"Id of the factor."`
-	Token  string `path:"token" doc:"What the link of the enrolment has. It is the only guard."`
+	Token  string `path:"token" doc:"What the link of the enrollment has. It is the only guard."`
 
 	found docstore.Doc[model.Factor]
 }
 
-// findQR finds the enrolment that a token opens. Whoever has none learns nothing, not even which factors there are.
+// findQR finds the enrollment that a token opens. Whoever has none learns nothing, not even which factors there are.
 func (s *Slice) findQR(ctx context.Context, r *qrRequest) error {
 	doc, err := model.Optional(ctx, s.Store.Reader(), s.Factors, r.Factor)
 	if err != nil {

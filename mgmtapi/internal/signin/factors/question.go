@@ -63,7 +63,7 @@ func question() *kind {
 	return &kind{
 		Type: model.FactorQuestion, Provider: model.FactorProviderService, Prefix: "ufs", Org: "svc_question",
 		AtOnce: true, Guessable: true, Asks: "answer",
-		Prepare: prepareAnswer, Enrol: setQuestion, Update: setQuestion, Verify: compareAnswer,
+		Prepare: prepareAnswer, Enroll: setQuestion, Update: setQuestion, Verify: compareAnswer,
 	}
 }
 

@@ -16,8 +16,8 @@ type removeRequest struct {
 	Recovery bool `query:"removeRecoveryEnrollment" default:"false" doc:"Accepted; a recovery hangs on no factor."`
 }
 
-// unenrol removes a factor, whatever its status.
-func (s *Slice) unenrol(ctx context.Context, r *removeRequest) (rest.NoContent, error) {
+// unenroll removes a factor, whatever its status.
+func (s *Slice) unenroll(ctx context.Context, r *removeRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		a := s.actOn(&r.target)
 		if err := a.again(ctx, tx, &r.target); err != nil {

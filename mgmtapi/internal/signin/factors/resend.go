@@ -17,7 +17,7 @@ type resendRequest struct {
 	Body struct {
 		Type     string        `json:"factorType" doc:"Type of the factor."`
 		Provider string        `json:"provider" doc:"Whose factor it is."`
-		Profile  FactorProfile `json:"profile" doc:"Where to: where the enrolment goes."`
+		Profile  FactorProfile `json:"profile" doc:"Where to: where the enrollment goes."`
 	} `body:"optional"`
 }
 
@@ -61,7 +61,7 @@ func (a *act) mayResend(ctx context.Context, r *resendRequest) error {
 			return err
 		}
 		if number != a.factor.Profile["phoneNumber"] {
-			causes.Add("profile.phoneNumber", "The enrolment is for another number")
+			causes.Add("profile.phoneNumber", "The enrollment is for another number")
 		}
 	}
 	if a.kind.Resend == "" {

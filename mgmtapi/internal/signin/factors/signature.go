@@ -27,7 +27,7 @@ func (a *act) newToSign() toSign {
 	return toSign{Challenge: fido.NewChallenge(), Expires: a.now.Add(signLife)}
 }
 
-// toSignAfter is what is to be signed after a wrong proof, which has used up what there was: something new for an enrolment, which
+// toSignAfter is what is to be signed after a wrong proof, which has used up what there was: something new for an enrollment, which
 // shows it, and nothing for a verification, which begins again.
 func (a *act) toSignAfter() toSign {
 	if a.factor.Status == model.FactorPending {

@@ -22,7 +22,7 @@ var methods = map[model.FactorType]string{
 	model.FactorU2F: "hwk", model.FactorWebAuthn: "hwk",
 }
 
-// Usable implements mfa.Factors. An e-mail factor whose address the user does not have any more is left out.
+// Usable implements mfa.Factors. An email factor whose address the user does not have any more is left out.
 func (s *Slice) Usable(ctx context.Context, q docstore.Reader, user docstore.Doc[model.User]) ([]mfa.SignInFactor, error) {
 	off, err := s.forbidden(ctx, q)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *Slice) Verify(ctx context.Context, at mfa.Attempt, then mfa.Then) error
 // EnsureEmail implements mfa.Factors.
 func (s *Slice) EnsureEmail(ctx context.Context, tx *docstore.Tx, user docstore.Doc[model.User]) error {
 	address := user.Value.Text("email")
-	a := s.newAct(s.kindOf(model.FactorEmail, model.FactorProviderService), &enrolRequest{owner: owner{user: user}, enrolQuery: defaultQuery})
+	a := s.newAct(s.kindOf(model.FactorEmail, model.FactorProviderService), &enrollRequest{owner: owner{user: user}, enrollQuery: defaultQuery})
 	a.tx = tx
 	allowed, err := s.allowed(ctx, tx, a.kind.Org)
 	if err != nil || !allowed || address == "" {
@@ -169,12 +169,12 @@ func (s *Slice) Enrollable(ctx context.Context, q docstore.Reader, _ docstore.Do
 
 // Enroll implements mfa.Factors.
 func (s *Slice) Enroll(ctx context.Context, e mfa.Enrollment, then mfa.Then) error {
-	r := &enrolRequest{owner: owner{User: e.User}, enrolQuery: defaultQuery}
+	r := &enrollRequest{owner: owner{User: e.User}, enrollQuery: defaultQuery}
 	r.Body.Type, r.Body.Provider, r.Body.Profile, r.Body.Verify = e.Type, e.Provider, e.Profile, e.Proof
 	if err := s.findOwner(ctx, s.Store.Reader(), &r.owner); err != nil {
 		return err
 	}
-	_, err := s.enrolThen(ctx, r, func(a *act, shown Factor) error {
+	_, err := s.enrollThen(ctx, r, func(a *act, shown Factor) error {
 		result := model.FactorWaiting
 		if a.factor.Status == model.FactorActive {
 			result = model.FactorSuccess

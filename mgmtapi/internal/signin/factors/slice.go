@@ -77,9 +77,9 @@ var (
 // Routes lists the operations.
 func (s *Slice) Routes() []rest.Route {
 	routes := []rest.Route{
-		rest.Op[enrolRequest, Factor]{
+		rest.Op[enrollRequest, Factor]{
 			ID: "enrollFactor", Route: "POST " + root, Tag: tag, Scopes: writeScope,
-			Summary: "Enrols a factor", Find: lookup.In(s.Store, s.findOwner, (*enrolRequest).self), Do: s.enrol,
+			Summary: "Enrolls a factor", Find: lookup.In(s.Store, s.findOwner, (*enrollRequest).self), Do: s.enroll,
 		},
 		rest.Op[target, Factor]{
 			ID: "getFactor", Route: "GET " + one, Tag: tag, Scopes: readScope,
@@ -87,11 +87,11 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[activateRequest, FactorOrActivation]{
 			ID: "activateFactor", Route: "POST " + one + "/lifecycle/activate", Tag: tag, Scopes: writeScope,
-			Summary: "Completes the enrolment of a factor", Find: lookup.In(s.Store, s.find, (*activateRequest).self), Do: s.activate,
+			Summary: "Completes the enrollment of a factor", Find: lookup.In(s.Store, s.find, (*activateRequest).self), Do: s.activate,
 		},
 		rest.Op[activateRequest, FactorOrActivation]{
 			ID: "pollFactorActivation", Route: "POST " + one + "/lifecycle/activate/poll", Tag: tag, Scopes: writeScope,
-			Summary: "Asks how far the enrolment of a factor is that somebody else completes",
+			Summary: "Asks how far the enrollment of a factor is that somebody else completes",
 			Find:    lookup.In(s.Store, s.find, (*activateRequest).self), Do: s.pollActivation,
 		},
 		rest.Op[verifyRequest, Verification]{
@@ -107,7 +107,7 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[owner, rest.Page[CatalogFactor]]{
 			ID: "listSupportedFactors", Route: "GET " + root + "/catalog", Tag: tag, Scopes: readScope,
-			Summary: "Lists the kinds of factors that a user can enrol", Find: lookup.In(s.Store, s.findOwner, (*owner).self), Do: s.catalog,
+			Summary: "Lists the kinds of factors that a user can enroll", Find: lookup.In(s.Store, s.findOwner, (*owner).self), Do: s.catalog,
 		},
 		rest.Op[owner, rest.Page[SecurityQuestion]]{
 			ID: "listSupportedSecurityQuestions", Route: "GET " + root + "/questions", Tag: tag, Scopes: readScope,
@@ -121,15 +121,15 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[removeRequest, rest.NoContent]{
 			ID: "unenrollFactor", Route: "DELETE " + one, Tag: tag, Scopes: writeScope,
-			Summary: "Takes a factor from a user", Find: lookup.In(s.Store, s.find, (*removeRequest).self), Do: s.unenrol,
+			Summary: "Takes a factor from a user", Find: lookup.In(s.Store, s.find, (*removeRequest).self), Do: s.unenroll,
 		},
 		rest.Op[resendRequest, Factor]{
 			ID: "resendEnrollFactor", Route: "POST " + one + "/resend", Tag: tag, Scopes: writeScope,
-			Summary: "Sends the code of an enrolment again", Find: lookup.In(s.Store, s.find, (*resendRequest).self), Do: s.resend,
+			Summary: "Sends the code of an enrollment again", Find: lookup.In(s.Store, s.find, (*resendRequest).self), Do: s.resend,
 		},
 		rest.Op[qrRequest, rest.PNG]{
 			ID: "getFactorQRCode", Route: "GET " + one + "/qr/{token}", Tag: tag, Public: true,
-			Summary: "Shows the QR code of an enrolment", Find: s.findQR, Do: s.qr,
+			Summary: "Shows the QR code of an enrollment", Find: s.findQR, Do: s.qr,
 		},
 		rest.Op[transactionRequest, Verification]{
 			ID: "getFactorTransactionStatus", Route: "GET " + one + "/transactions/{transactionId}", Tag: tag, Scopes: readScope,
@@ -223,7 +223,7 @@ func (s *Slice) statusOf(ctx context.Context, q docstore.Reader, f *model.Factor
 	return f.Status, err
 }
 
-// allowed says whether the organisation allows a kind.
+// allowed says whether the organization allows a kind.
 func (s *Slice) allowed(ctx context.Context, q docstore.Reader, org string) (bool, error) {
 	doc, err := model.Optional(ctx, q, s.OrgFactors, org)
 	return doc == nil || doc.Value.Status == model.Active, err

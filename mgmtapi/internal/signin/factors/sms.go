@@ -13,15 +13,15 @@ import (
 func sms() *kind {
 	return messaging(&kind{
 		Type: model.FactorSMS, Provider: model.FactorProviderService, Prefix: "sms", Org: "svc_sms",
-		Several: true, Resend: "sms", Enrol: enrolSMS,
+		Several: true, Resend: "sms", Enroll: enrollSMS,
 		Send: func(ctx context.Context, a *act) error {
 			return a.send(ctx, sending{channel: outbox.SMS, to: "phoneNumber", digits: 6, life: codeLife, limit: textsToOne, event: audit.FactorSMS})
 		},
 	})
 }
 
-// enrolSMS takes the number. The enrolment of a number that is verified already ends with the factor that there is.
-func enrolSMS(ctx context.Context, a *act) error {
+// enrollSMS takes the number. The enrollment of a number that is verified already ends with the factor that there is.
+func enrollSMS(ctx context.Context, a *act) error {
 	number, err := a.phone()
 	if err != nil {
 		return err

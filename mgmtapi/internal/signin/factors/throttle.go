@@ -29,7 +29,7 @@ var (
 	textsToOne  = limit{what: "sms", named: "text messages to a number", count: 1, within: 30 * time.Second, code: rest.CodeSMSTooSoon}
 	callsToOne  = limit{what: "call", named: "calls of a number", count: 1, within: 30 * time.Second, code: rest.CodeRateLimit}
 	pushesToOne = limit{what: "push", named: "verifications by a push factor", count: 20, within: pushAnswerLife, code: rest.CodeRateLimit}
-	emailsToOne = limit{what: "email", named: "e-mails to an address", count: 1, within: 5 * time.Second, code: rest.CodeEmailTooSoon}
+	emailsToOne = limit{what: "email", named: "emails to an address", count: 1, within: 5 * time.Second, code: rest.CodeEmailTooSoon}
 )
 
 // checkAttemptLimit refuses whoever has given too many wrong codes for the user, whatever comes now.

@@ -22,7 +22,7 @@ func tokenC() *kind {
 	return simulated(&kind{Provider: model.FactorProviderC, Prefix: "rsa", Org: "vendor_c_token", Verify: check}, check)
 }
 
-// tokenD is a device of VENDOR_D. Its enrolment takes two codes.
+// tokenD is a device of VENDOR_D. Its enrollment takes two codes.
 func tokenD() *kind {
 	check := func(_ context.Context, a *act) error {
 		code, err := a.passCode()
@@ -49,10 +49,10 @@ func tokenD() *kind {
 	return simulated(&kind{Provider: model.FactorProviderD, Prefix: "ufv", Org: "vendor_d_token", Verify: check}, both)
 }
 
-// simulated completes a kind whose enrolment takes what enrols checks.
-func simulated(k *kind, enrols func(context.Context, *act) error) *kind {
+// simulated completes a kind whose enrollment takes what enrolls checks.
+func simulated(k *kind, enrolls func(context.Context, *act) error) *kind {
 	k.Type, k.AtOnce, k.Guessable, k.Asks = model.FactorToken, true, true, "passCode"
-	k.Enrol = func(ctx context.Context, a *act) error {
+	k.Enroll = func(ctx context.Context, a *act) error {
 		var causes rest.Causes
 		if a.profile.CredentialID == "" {
 			causes.Blank("profile.credentialId")
@@ -64,7 +64,7 @@ func simulated(k *kind, enrols func(context.Context, *act) error) *kind {
 			return err
 		}
 		a.factor.Profile = map[string]string{"credentialId": a.profile.CredentialID}
-		return enrols(ctx, a)
+		return enrolls(ctx, a)
 	}
 	return k
 }

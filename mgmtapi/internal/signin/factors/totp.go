@@ -23,11 +23,11 @@ type deviceState struct {
 	Secret otp.Secret `json:"secret"`
 	// Last is the step of the last passcode that was taken. Neither it nor those before are taken again.
 	Last int64 `json:"last,omitempty"`
-	// QR is the token of the QR code, as long as the enrolment is not complete.
+	// QR is the token of the QR code, as long as the enrollment is not complete.
 	QR string `json:"qr,omitempty"`
 }
 
-// TOTPActivation is what a device needs to compute passcodes. The secret and the link to its QR code are shown once, when the enrolment
+// TOTPActivation is what a device needs to compute passcodes. The secret and the link to its QR code are shown once, when the enrollment
 // begins.
 type TOTPActivation struct {
 	Step      int        `json:"timeStep"`
@@ -42,11 +42,11 @@ func totp(provider model.FactorProvider, org string) *kind {
 	return &kind{
 		Type: model.FactorTOTP, Provider: provider, Prefix: "ost", Org: org,
 		Guessable: true, Asks: "passCode",
-		Enrol: enrolDevice, Pending: showSecret, QR: deviceURI, Activate: activatedBy(compareDevice), Verify: compareDevice,
+		Enroll: enrollDevice, Pending: showSecret, QR: deviceURI, Activate: activatedBy(compareDevice), Verify: compareDevice,
 	}
 }
 
-func enrolDevice(_ context.Context, a *act) error {
+func enrollDevice(_ context.Context, a *act) error {
 	a.factor.Profile = map[string]string{"credentialId": a.user.Value.Login()}
 	return a.seal(deviceState{Secret: otp.NewSecret(), QR: a.newQR()})
 }

@@ -13,7 +13,7 @@ import (
 func u2f() *kind {
 	return &kind{
 		Type: model.FactorU2F, Provider: model.FactorProviderFIDO, Prefix: "fuf", Org: "fido_u2f",
-		Several: true, Enrol: enrolU2F, Pending: u2fActivation, Activate: registerU2F, Challenge: challengeU2F, Verify: authenticateU2F,
+		Several: true, Enroll: enrollU2F, Pending: u2fActivation, Activate: registerU2F, Challenge: challengeU2F, Verify: authenticateU2F,
 		Refused: voids(func(s *u2fState) *toSign { return &s.Sign }), Attest: attestU2F, Assert: assertU2F,
 	}
 }
@@ -42,7 +42,7 @@ type U2FChallenge struct {
 	Timeout int    `json:"timeoutSeconds"`
 }
 
-func enrolU2F(ctx context.Context, a *act) error {
+func enrollU2F(ctx context.Context, a *act) error {
 	if _, err := a.party(ctx); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (a *act) site(ctx context.Context) (u2fdevice.Site, error) {
 	return u2fdevice.Site{AppID: asks.Origin, Origin: asks.Origin}, err
 }
 
-// registerU2F completes an enrolment by the registration of a device.
+// registerU2F completes an enrollment by the registration of a device.
 func registerU2F(ctx context.Context, a *act) (*Activation, error) {
 	data, err := decoded(signed{"registrationData", a.proof.RegistrationData}, signed{"clientData", a.proof.ClientData})
 	if err != nil {

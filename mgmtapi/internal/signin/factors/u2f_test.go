@@ -14,7 +14,7 @@ import (
 
 // What U2F clients say that they do.
 const (
-	u2fEnrols  = "navigator.id.finishEnrollment"
+	u2fEnrolls = "navigator.id.finishEnrollment"
 	u2fAsserts = "navigator.id.getAssertion"
 )
 
@@ -34,7 +34,7 @@ func TestU2FFactor_Lifecycle(t *testing.T) {
 		}
 		activate, verify := "/"+id+"/lifecycle/activate", "/"+id+"/verify"
 		registered := func(nonce, from string, encoding *base64.Encoding) map[string]string {
-			data := fidotest.ClientData(t, u2fEnrols, nonce, from)
+			data := fidotest.ClientData(t, u2fEnrolls, nonce, from)
 			return map[string]string{"registrationData": encoding.EncodeToString(device.Register(t, from, data)),
 				"clientData": encoding.EncodeToString(data)}
 		}

@@ -18,15 +18,15 @@ const webHost = "vendor-a.example.com"
 func web() *kind {
 	return &kind{
 		Type: model.FactorWeb, Provider: model.FactorProviderA, Prefix: "dsf", Org: "vendor_a",
-		Elsewhere: true, Enrol: enrolWeb, Pending: pendingWeb, Activate: activateWeb, Challenge: challengeWeb,
+		Elsewhere: true, Enroll: enrollWeb, Pending: pendingWeb, Activate: activateWeb, Challenge: challengeWeb,
 	}
 }
 
 // webState is the sealed state of a web factor.
 type webState struct {
-	// Signature is that of the request, as long as the enrolment is not complete.
+	// Signature is that of the request, as long as the enrollment is not complete.
 	Signature string `json:"signature,omitempty"`
-	// Failed says that the vendor has refused the enrolment. It can be begun again.
+	// Failed says that the vendor has refused the enrollment. It can be begun again.
 	Failed bool `json:"failed,omitempty"`
 }
 
@@ -54,7 +54,7 @@ func (a *act) request(ctx context.Context, signature string, result model.Factor
 	return WebRequest{Host: webHost, Signature: signature, Result: result, Links: rest.Links{"complete": complete, "script": script}}
 }
 
-func enrolWeb(_ context.Context, a *act) error {
+func enrollWeb(_ context.Context, a *act) error {
 	a.factor.Profile = map[string]string{"credentialId": cmp.Or(a.profile.CredentialID, a.user.Value.Login())}
 	return a.seal(webState{Signature: newSignature()})
 }
@@ -67,7 +67,7 @@ func pendingWeb(ctx context.Context, a *act) (any, error) {
 	return a.request(ctx, state.Signature, state.result()), nil
 }
 
-// result is how far the enrolment is.
+// result is how far the enrollment is.
 func (s *webState) result() model.FactorResult {
 	if s.Failed {
 		return model.FactorError
@@ -75,7 +75,7 @@ func (s *webState) result() model.FactorResult {
 	return model.FactorWaiting
 }
 
-// activateWeb tells how far the enrolment is. One that the vendor has refused begins again.
+// activateWeb tells how far the enrollment is. One that the vendor has refused begins again.
 func activateWeb(ctx context.Context, a *act) (*Activation, error) {
 	var state webState
 	if err := a.open(&state); err != nil {
@@ -120,7 +120,7 @@ func (s *Slice) findWeb(ctx context.Context, r *webRequest) error {
 	return err
 }
 
-// completeWeb ends what waits for the vendor: the enrolment, or the verification.
+// completeWeb ends what waits for the vendor: the enrollment, or the verification.
 func (s *Slice) completeWeb(ctx context.Context, r *webRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		a, err := s.actElsewhere(ctx, tx, r.Factor, model.FactorWeb)
@@ -129,7 +129,7 @@ func (s *Slice) completeWeb(ctx context.Context, r *webRequest) (rest.NoContent,
 		}
 		result := model.FactorResult(r.Body.Result)
 		if a.factor.Status == model.FactorPending {
-			return a.completeWebEnrolment(ctx, result)
+			return a.completeWebEnrollment(ctx, result)
 		}
 		page, err := s.FactorTransactions.Query(ctx, tx, docstore.Query[model.FactorTransaction]{
 			Where: docstore.Eq(model.FactorTransactionByFactor, a.id), Limit: 1,
@@ -144,7 +144,7 @@ func (s *Slice) completeWeb(ctx context.Context, r *webRequest) (rest.NoContent,
 	})
 }
 
-func (a *act) completeWebEnrolment(ctx context.Context, result model.FactorResult) error {
+func (a *act) completeWebEnrollment(ctx context.Context, result model.FactorResult) error {
 	if err := a.mayActivate(ctx); err != nil {
 		return err
 	}
@@ -168,5 +168,5 @@ func (a *act) completeWebEnrolment(ctx context.Context, result model.FactorResul
 	if err := a.write(ctx); err != nil {
 		return err
 	}
-	return a.log(ctx, audit.FactorActivate, "The vendor has refused the enrolment")
+	return a.log(ctx, audit.FactorActivate, "The vendor has refused the enrollment")
 }

@@ -15,7 +15,7 @@ import (
 func webauthn() *kind {
 	return &kind{
 		Type: model.FactorWebAuthn, Provider: model.FactorProviderFIDO, Prefix: "fwf", Org: "fido_webauthn",
-		Several: true, Enrol: enrolWebAuthn, Pending: createOptions, Activate: register, Challenge: requestOptions, Verify: assert,
+		Several: true, Enroll: enrollWebAuthn, Pending: createOptions, Activate: register, Challenge: requestOptions, Verify: assert,
 		Refused: voids(func(s *webAuthnState) *toSign { return &s.Sign }), Attest: attestWebAuthn, Assert: assertWebAuthn,
 	}
 }
@@ -23,7 +23,7 @@ func webauthn() *kind {
 // webAuthnState is the sealed state of a WebAuthn factor.
 type webAuthnState struct {
 	Sign toSign `json:"sign,omitzero"`
-	// Exclude are the ids of the other credentials of the user when the enrolment began.
+	// Exclude are the ids of the other credentials of the user when the enrollment began.
 	Exclude    []string        `json:"exclude,omitempty"`
 	Credential fido.Credential `json:"credential,omitzero"`
 	// Software is the key of the sandbox, nil if the user has another one.
@@ -74,7 +74,7 @@ type UserEntity struct {
 // credentialType is the one type of credentials that there is.
 const credentialType = "public-key"
 
-func enrolWebAuthn(ctx context.Context, a *act) error {
+func enrollWebAuthn(ctx context.Context, a *act) error {
 	if _, err := a.party(ctx); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func createOptions(_ context.Context, a *act) (any, error) {
 	return options, nil
 }
 
-// register completes an enrolment by the credential that was made.
+// register completes an enrollment by the credential that was made.
 func register(ctx context.Context, a *act) (*Activation, error) {
 	data, err := decoded(signed{"attestation", a.proof.Attestation}, signed{"clientData", a.proof.ClientData})
 	if err != nil {

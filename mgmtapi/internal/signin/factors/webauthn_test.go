@@ -84,7 +84,7 @@ func TestSecurityKey_Lifecycle(t *testing.T) {
 		activate, verify := "/"+id+"/lifecycle/activate", "/"+id+"/verify"
 
 		t.Run("nothing but a genuine registration activates it", func(t *testing.T) {
-			// A proof that is refused has used up what was to be signed. The enrolment shows something new.
+			// A proof that is refused has used up what was to be signed. The enrollment shows something new.
 			asks := func() string {
 				return h.ok(t, "GET", "/"+id, "").Value("_embedded.activation.challenge")
 			}

@@ -87,7 +87,7 @@ type Factors interface {
 	Usable(ctx context.Context, q docstore.Reader, user docstore.Doc[model.User]) ([]SignInFactor, error)
 	// Verify verifies a factor, or begins to. The limits on wrong proofs and messages are those of all verifications.
 	Verify(ctx context.Context, a Attempt, then Then) error
-	// EnsureEmail enrolls the primary address of a user as an e-mail factor, unless it is one or the organization does not allow these.
+	// EnsureEmail enrolls the primary address of a user as an email factor, unless it is one or the organization does not allow these.
 	EnsureEmail(ctx context.Context, tx *docstore.Tx, user docstore.Doc[model.User]) error
 	// Enrollable lists the types of factors that a user can enroll.
 	Enrollable(ctx context.Context, q docstore.Reader, user docstore.Doc[model.User]) ([]SignInFactor, error)

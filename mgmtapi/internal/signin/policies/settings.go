@@ -12,7 +12,7 @@ import (
 // Settings are those of the password policy, and of the enrollment policy. A part that is not given has the values that it has at the
 // beginning.
 type Settings struct {
-	Password *PasswordPart `json:"password,omitempty" doc:"Passwords and lock-outs."`
+	Password *PasswordPart `json:"password,omitempty" doc:"Passwords and lockouts."`
 	Recovery *RecoveryPart `json:"recovery,omitempty" doc:"Recovery of forgotten passwords."`
 
 	Authenticators []Authenticator `json:"authenticators,omitempty" max:"1" doc:"Authenticators of the enrollment policy (Optional Password)."`
@@ -53,7 +53,7 @@ func (s *Settings) enrollment() model.PasswordEnrollment {
 	return model.PasswordEnrollment(s.Authenticators[0].Enroll.Self)
 }
 
-// PasswordPart is about passwords and lock-outs.
+// PasswordPart is about passwords and lockouts.
 type PasswordPart struct {
 	Complexity *Complexity `json:"complexity,omitempty" doc:"Which passwords are good."`
 	Age        *Age        `json:"age,omitempty" doc:"For how long."`
@@ -110,7 +110,7 @@ type RecoveryPart struct {
 // RecoveryFactors are the ways of recovery.
 type RecoveryFactors struct {
 	Question *QuestionFactor `json:"recovery_question,omitempty" doc:"The recovery question."`
-	Email    *EmailFactor    `json:"svc_email,omitempty" doc:"A link by e-mail."`
+	Email    *EmailFactor    `json:"svc_email,omitempty" doc:"A link by email."`
 }
 
 // QuestionFactor is the recovery question.
@@ -129,7 +129,7 @@ type AnswerComplexity struct {
 	MinLength int `json:"minLength" default:"4" min:"1" max:"100" doc:"Characters, at least."`
 }
 
-// EmailFactor is the link by e-mail.
+// EmailFactor is the link by email.
 type EmailFactor struct {
 	Status     string           `json:"status" default:"ACTIVE" enum:"ACTIVE" doc:"Status, which stays."`
 	Properties *EmailProperties `json:"properties,omitempty" doc:"What can be set."`
