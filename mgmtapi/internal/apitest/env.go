@@ -44,7 +44,7 @@ type Env struct {
 }
 
 // Beside serves paths of the sandbox that contain a text with the handler of a host. They are in no document and no record.
-func (e *Env) Beside(part string, h http.Handler) {
+func (e *Env) Mount(part string, h http.Handler) {
 	e.beside = part
 	e.Server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if e.besides(r) {

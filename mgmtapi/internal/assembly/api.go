@@ -329,7 +329,7 @@ func (a *API) Reset(ctx context.Context, s Setup, and func(ctx context.Context, 
 func (a *API) setUp(ctx context.Context, tx *docstore.Tx, s Setup) error {
 	org, err := a.deps.Org(ctx, tx)
 	if errors.Is(err, docstore.ErrNotFound) {
-		org, err = a.found(ctx, tx, cmp.Or(s.Login, DefaultLogin))
+		org, err = a.createOrg(ctx, tx, cmp.Or(s.Login, DefaultLogin))
 	}
 	if err != nil {
 		return err
@@ -399,7 +399,7 @@ func (a *API) revokeFromDeprovisioned(ctx context.Context, tx *docstore.Tx) erro
 }
 
 // found makes the organization.
-func (a *API) found(ctx context.Context, tx *docstore.Tx, login string) (model.Org, error) {
+func (a *API) createOrg(ctx context.Context, tx *docstore.Tx, login string) (model.Org, error) {
 	now := tx.Now()
 	org := model.Org{
 		ID: model.NewID(model.KindOrg), Administrator: model.NewID(model.KindUser),

@@ -24,7 +24,7 @@ func (s *Slice) signInByEmail(ctx context.Context, username, relay string) (out 
 	known, err := s.FindUser(ctx, s.Store.Reader(), username)
 	if errors.Is(err, docstore.ErrNotFound) {
 		if s.refusals.AllowN(s.Now(), 1) {
-			err = s.refuse(ctx, nil, unknownUser)
+			err = s.logRejection(ctx, nil, unknownUser)
 		} else {
 			err = nil
 		}
@@ -78,7 +78,7 @@ func withoutPassword(u *model.User) string {
 }
 
 func (s *Slice) refuseByEmail(ctx context.Context, user docstore.Doc[model.User], why string) error {
-	if err := s.refuse(ctx, &user, why); err != nil {
+	if err := s.logRejection(ctx, &user, why); err != nil {
 		return err
 	}
 	return rest.Fail(rest.CodeSignIn)

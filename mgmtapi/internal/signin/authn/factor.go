@@ -106,7 +106,7 @@ var errDenied = errors.New("the sign-on policy denies access")
 
 // denied answers a sign-in that the sign-on policy denies, which is not to be told from a wrong password.
 func (s *Slice) denied(ctx context.Context, user userDoc) error {
-	if err := s.refuse(ctx, &user, "The sign-on policy denies access"); err != nil {
+	if err := s.logRejection(ctx, &user, "The sign-on policy denies access"); err != nil {
 		return err
 	}
 	return rest.Fail(rest.CodeSignIn)
@@ -122,7 +122,7 @@ func (s *Slice) demandFactor(
 	if err != nil {
 		return Transaction{}, err
 	}
-	if err := s.tell(ctx, tx, doc, told...); err != nil {
+	if err := s.logEvents(ctx, tx, doc, told...); err != nil {
 		return Transaction{}, err
 	}
 	usable, err := s.usable(ctx, tx, doc, in)
@@ -192,7 +192,7 @@ func showStep(ctx context.Context, token string, in model.SignIn, user userDoc, 
 }
 
 // going reads a sign-in that needs a factor. The user must be as when the first factor was verified.
-func (s *Slice) going(
+func (s *Slice) pendingFactor(
 	ctx context.Context, q docstore.Reader, token string, statuses ...model.SignInStatus,
 ) (signInDoc, userDoc, error) {
 	in, user, err := s.pending(ctx, q, token, statuses...)
@@ -204,7 +204,7 @@ func (s *Slice) going(
 
 // verifying reads a sign-in whose factor is verified. While another one is, the caller has to go back first.
 func (s *Slice) verifying(ctx context.Context, q docstore.Reader, r *factorStep) (signInDoc, userDoc, error) {
-	in, user, err := s.going(ctx, q, r.Body.StateToken, model.SignInFactorRequired, model.SignInFactorChallenge)
+	in, user, err := s.pendingFactor(ctx, q, r.Body.StateToken, model.SignInFactorRequired, model.SignInFactorChallenge)
 	if err == nil && in.Value.Status == model.SignInFactorChallenge && in.Value.Factor != r.Factor {
 		err = rest.Fail(rest.CodeStateToken)
 	}
@@ -229,7 +229,7 @@ func (s *Slice) verify(ctx context.Context, r *verifyRequest) (out Transaction, 
 			return rest.Fail(rest.CodeStateToken)
 		}
 		if o.Result == model.FactorSuccess {
-			out, err = s.proved(ctx, tx, in, user, o)
+			out, err = s.continueVerified(ctx, tx, in, user, o)
 			return err
 		}
 		in.Value.Status, in.Value.Factor, in.Value.Transaction = model.SignInFactorChallenge, r.Factor, o.Transaction
@@ -243,7 +243,7 @@ func (s *Slice) verify(ctx context.Context, r *verifyRequest) (out Transaction, 
 }
 
 // proved goes on with a sign-in whose factor was verified, under a new token.
-func (s *Slice) proved(ctx context.Context, tx *docstore.Tx, in signInDoc, user userDoc, o mfa.Outcome) (Transaction, error) {
+func (s *Slice) continueVerified(ctx context.Context, tx *docstore.Tx, in signInDoc, user userDoc, o mfa.Outcome) (Transaction, error) {
 	if err := s.SignIns.Delete(ctx, tx, in.ID); err != nil {
 		return Transaction{}, err
 	}
@@ -273,7 +273,7 @@ func (s *Slice) enrolling(ctx context.Context, q docstore.Reader, token, factor 
 	if factor == "" {
 		status = model.SignInFactorEnroll
 	}
-	in, user, err := s.going(ctx, q, token, status)
+	in, user, err := s.pendingFactor(ctx, q, token, status)
 	if err == nil && in.Value.Factor != factor {
 		err = rest.Fail(rest.CodeStateToken)
 	}
@@ -334,7 +334,7 @@ func (s *Slice) enrolled(ctx context.Context, tx *docstore.Tx, token, factor str
 		return Transaction{}, err
 	}
 	if o.Result == model.FactorSuccess {
-		return s.proved(ctx, tx, in, user, o)
+		return s.continueVerified(ctx, tx, in, user, o)
 	}
 	in.Value.Status, in.Value.Factor = model.SignInFactorActivate, o.Factor.ID
 	if _, err := s.SignIns.Update(ctx, tx, in.ID, in.Rev, in.Value); err != nil {
@@ -351,7 +351,7 @@ func alongWith(f, with mfa.SignInFactor) bool {
 // previous goes back to the choice of a factor.
 func (s *Slice) previous(ctx context.Context, r *previousRequest) (out Transaction, err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
-		in, user, err := s.going(ctx, tx, r.Body.StateToken, model.SignInFactorChallenge, model.SignInFactorActivate)
+		in, user, err := s.pendingFactor(ctx, tx, r.Body.StateToken, model.SignInFactorChallenge, model.SignInFactorActivate)
 		if err != nil {
 			return err
 		}

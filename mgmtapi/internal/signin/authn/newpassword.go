@@ -40,13 +40,14 @@ func (s *Slice) change(ctx context.Context, r *changeRequest) (Transaction, erro
 	}
 	right, answered := password.VerifyOrAsk(ctx, s.hook, known, r.Body.OldPassword)
 	if !answered {
-		if err := s.refuse(ctx, &known, unverified); err != nil {
+		if err := s.logRejection(ctx, &known, unverified); err != nil {
 			return Transaction{}, err
 		}
 		return Transaction{}, rest.Fail(rest.CodeCredentials, "password: The old password could not be verified")
 	}
 	if !right {
-		return Transaction{}, s.wrong(ctx, known.ID, wrongPassword, rest.Fail(rest.CodeCredentials, "password: The old password is not correct"))
+		return Transaction{}, s.rejectWrong(ctx, known.ID, wrongPassword,
+			rest.Fail(rest.CodeCredentials, "password: The old password is not correct"))
 	}
 	return s.choose(ctx, r.Body.StateToken, model.SignInPasswordExpired, rest.CodeCredentials, known, r.Body.NewPassword)
 }
@@ -73,7 +74,7 @@ func (s *Slice) choose(
 			return err
 		}
 		user := doc.Value
-		if !waits(&user, in.Value) || !user.SamePassword(&known.Value) {
+		if !awaitsPassword(&user, in.Value) || !user.SamePassword(&known.Value) {
 			return rest.Fail(rest.CodeToken) // the user has changed since the sign-in began
 		}
 		if err := s.SignIns.Delete(ctx, tx, in.ID); err != nil {
@@ -91,9 +92,9 @@ func (s *Slice) choose(
 }
 
 // waits says whether the user still waits for the password that the sign-in is to set.
-func waits(u *model.User, in model.SignIn) bool {
+func awaitsPassword(u *model.User, in model.SignIn) bool {
 	if in.Token == "" {
 		return u.Status == model.UserPasswordExpired
 	}
-	return activates(u, in.Token) || recovers(u, in.Token)
+	return matchesActivation(u, in.Token) || matchesReset(u, in.Token)
 }

@@ -47,12 +47,12 @@ func (s *Slice) byToken(ctx context.Context, hash string) (docstore.Doc[model.Us
 }
 
 // activates says whether the hash is that of the user's activation token, and the user waits for it.
-func activates(u *model.User, hash string) bool {
+func matchesActivation(u *model.User, hash string) bool {
 	return u.Activation != nil && u.Activation.Hash == hash && u.Status == model.UserProvisioned
 }
 
 // recovers says whether the hash is that of the user's reset token, and the user waits for it.
-func recovers(u *model.User, hash string) bool {
+func matchesReset(u *model.User, hash string) bool {
 	if u.Reset == nil || u.Reset.Hash != hash {
 		return false
 	}
@@ -66,7 +66,7 @@ func (s *Slice) activate(ctx context.Context, token, relay string) (Transaction,
 	if err != nil {
 		return Transaction{}, err
 	}
-	if !activates(&user.Value, hash) || !s.Now().Before(user.Value.Activation.Expires) {
+	if !matchesActivation(&user.Value, hash) || !s.Now().Before(user.Value.Activation.Expires) {
 		return Transaction{}, rest.Fail(rest.CodeToken)
 	}
 	return s.begin(ctx, user, model.SignIn{Status: model.SignInPasswordReset, RelayState: relay, Token: hash})
@@ -78,7 +78,7 @@ func (s *Slice) beginRecovery(ctx context.Context, r *recoveryRequest) (Transact
 	if err != nil {
 		return Transaction{}, err
 	}
-	if !recovers(&user.Value, hash) {
+	if !matchesReset(&user.Value, hash) {
 		return Transaction{}, rest.Fail(rest.CodeToken)
 	}
 	if !s.Now().Before(user.Value.Reset.Expires) {
@@ -113,7 +113,7 @@ func (s *Slice) answer(ctx context.Context, r *answerRequest) (Transaction, erro
 		return Transaction{}, rest.Fail(rest.CodeToken)
 	}
 	if !password.Matches(recovery.AnswerHash, password.NormalizeAnswer(r.Body.Answer)) {
-		return Transaction{}, s.wrong(ctx, known.ID, "The recovery answer is wrong", rest.Fail(rest.CodeAnswer))
+		return Transaction{}, s.rejectWrong(ctx, known.ID, "The recovery answer is wrong", rest.Fail(rest.CodeAnswer))
 	}
 	var out Transaction
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
@@ -121,7 +121,7 @@ func (s *Slice) answer(ctx context.Context, r *answerRequest) (Transaction, erro
 		if err != nil {
 			return err
 		}
-		if !recovers(&user.Value, in.Value.Token) || user.Value.Recovery == nil || user.Value.Recovery.AnswerHash != recovery.AnswerHash {
+		if !matchesReset(&user.Value, in.Value.Token) || user.Value.Recovery == nil || user.Value.Recovery.AnswerHash != recovery.AnswerHash {
 			return rest.Fail(rest.CodeToken) // the user has changed since the answer was compared
 		}
 		in.Value.Status = model.SignInPasswordReset

@@ -68,13 +68,13 @@ func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, erro
 	if err != nil {
 		return Transaction{}, err
 	}
-	if found && unlocks(&policy, &known.Value, s.Now()) {
+	if found && lockoutEnded(&policy, &known.Value, s.Now()) {
 		if known, err = s.unlock(ctx, known.ID, &policy); err != nil {
 			return Transaction{}, err
 		}
 	}
 	if found && known.Value.Status == model.UserLockedOut && !policy.HideLockout {
-		return s.locked(ctx, &policy, known)
+		return s.rejectLocked(ctx, &policy, known)
 	}
 	if !found || !known.Value.HasPassword() || known.Value.AsksHook() {
 		if _, err := s.hasher.Hash(r.Body.Password); err != nil { // as long as a comparison takes
@@ -89,18 +89,18 @@ func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, erro
 	switch {
 	case !found:
 		if s.refusals.AllowN(s.Now(), 1) {
-			err = s.refuse(ctx, nil, unknownUser)
+			err = s.logRejection(ctx, nil, unknownUser)
 		}
 	case known.Value.Status == model.UserLockedOut:
-		return s.locked(ctx, &policy, known)
+		return s.rejectLocked(ctx, &policy, known)
 	case !signsIn || !known.Value.HasPassword():
-		err = s.refuse(ctx, &known, wrongStatus)
+		err = s.logRejection(ctx, &known, wrongStatus)
 	case !answered:
-		err = s.refuse(ctx, &known, unverified)
+		err = s.logRejection(ctx, &known, unverified)
 	case !right:
 		var counted bool
-		if counted, err = s.failed(ctx, known.ID, wrongPassword); err == nil && !counted {
-			return s.locked(ctx, &policy, known)
+		if counted, err = s.countFailure(ctx, known.ID, wrongPassword); err == nil && !counted {
+			return s.rejectLocked(ctx, &policy, known)
 		}
 	default:
 		return s.accept(ctx, &policy, known, r.Body.Password, r.Body.RelayState)
@@ -112,7 +112,7 @@ func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, erro
 }
 
 // unlocks says whether a lockout has ended by itself.
-func unlocks(policy *model.PasswordSettings, u *model.User, now time.Time) bool {
+func lockoutEnded(policy *model.PasswordSettings, u *model.User, now time.Time) bool {
 	return u.Status == model.UserLockedOut && policy.AutoUnlock > 0 && now.Sub(u.StatusChanged) >= policy.AutoUnlock
 }
 
@@ -122,7 +122,7 @@ func (s *Slice) unlock(ctx context.Context, id string, policy *model.PasswordSet
 		if doc, err = s.Users.Get(ctx, tx, id); err != nil {
 			return err
 		}
-		if !unlocks(policy, &doc.Value, s.Now()) {
+		if !lockoutEnded(policy, &doc.Value, s.Now()) {
 			return nil
 		}
 		user := doc.Value
@@ -144,8 +144,8 @@ func (s *Slice) unlock(ctx context.Context, id string, policy *model.PasswordSet
 }
 
 // locked answers somebody who is locked out, whatever the password is.
-func (s *Slice) locked(ctx context.Context, policy *model.PasswordSettings, user docstore.Doc[model.User]) (Transaction, error) {
-	if err := s.refuse(ctx, &user, lockedOut); err != nil {
+func (s *Slice) rejectLocked(ctx context.Context, policy *model.PasswordSettings, user docstore.Doc[model.User]) (Transaction, error) {
+	if err := s.logRejection(ctx, &user, lockedOut); err != nil {
 		return Transaction{}, err
 	}
 	if policy.HideLockout {
@@ -155,7 +155,7 @@ func (s *Slice) locked(ctx context.Context, policy *model.PasswordSettings, user
 }
 
 // refuse tells the log of a sign-in that is refused whatever the password is.
-func (s *Slice) refuse(ctx context.Context, user *docstore.Doc[model.User], why string) error {
+func (s *Slice) logRejection(ctx context.Context, user *docstore.Doc[model.User], why string) error {
 	entry := audit.Entry{Type: audit.UserSessionStart, Failure: why}
 	if user != nil {
 		party := audit.User(*user)
@@ -165,7 +165,7 @@ func (s *Slice) refuse(ctx context.Context, user *docstore.Doc[model.User], why 
 }
 
 // failed counts a failed attempt. It says whether it counted: not when the user is locked out.
-func (s *Slice) failed(ctx context.Context, user, why string) (counted bool, err error) {
+func (s *Slice) countFailure(ctx context.Context, user, why string) (counted bool, err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.Users.Get(ctx, tx, user)
 		if err != nil {
@@ -182,8 +182,8 @@ func (s *Slice) failed(ctx context.Context, user, why string) (counted bool, err
 
 // wrong counts a failed attempt in the middle of a sign-in and answers it with the refusal. The sign-in is void when the user is
 // locked out.
-func (s *Slice) wrong(ctx context.Context, user, why string, refusal *rest.Error) error {
-	counted, err := s.failed(ctx, user, why)
+func (s *Slice) rejectWrong(ctx context.Context, user, why string, refusal *rest.Error) error {
+	counted, err := s.countFailure(ctx, user, why)
 	switch {
 	case err != nil:
 		return err
@@ -239,7 +239,7 @@ func (s *Slice) accept(ctx context.Context, policy *model.PasswordSettings, know
 		return s.Feed.Emit(ctx, tx, model.PasswordKnown{User: doc.ID, Plain: value})
 	})
 	if err == nil && locked {
-		return s.locked(ctx, policy, known)
+		return s.rejectLocked(ctx, policy, known)
 	}
 	return out, s.orDenied(ctx, known, err)
 }
@@ -285,14 +285,14 @@ func (s *Slice) complete(
 	if err != nil {
 		return Transaction{}, err
 	}
-	if err := s.tell(ctx, tx, doc, append(told, audit.UserSessionStart)...); err != nil {
+	if err := s.logEvents(ctx, tx, doc, append(told, audit.UserSessionStart)...); err != nil {
 		return Transaction{}, err
 	}
 	return show(ctx, token, in, doc), s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
 }
 
 // tell writes what a user has done while signing in to the log.
-func (s *Slice) tell(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], events ...audit.Type) error {
+func (s *Slice) logEvents(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], events ...audit.Type) error {
 	party := audit.User(doc)
 	for _, event := range events {
 		entry := audit.Entry{Type: event, Actor: &party, Targets: []model.LogParty{party}}

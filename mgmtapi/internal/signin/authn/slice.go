@@ -31,13 +31,13 @@ type Slice struct {
 }
 
 // maxRefusals is how many sign-ins of unknown users in a row are logged; then it is one a second.
-const maxRefusals = 60
+const maxUnknownLogged = 60
 
 // New returns the slice.
 func New(d model.Deps, o Options) *Slice {
 	return &Slice{
 		Deps: d, hasher: password.Hasher{Cost: o.HashCost}, hook: o.Hook, factors: o.Factors,
-		refusals: rate.NewLimiter(rate.Every(time.Second), maxRefusals),
+		refusals: rate.NewLimiter(rate.Every(time.Second), maxUnknownLogged),
 	}
 }
 

@@ -41,10 +41,10 @@ func (s *Slice) activateThen(ctx context.Context, r *activateRequest, then func(
 	var refusal *wrong
 	err := a.change(ctx, func(tx *docstore.Tx) error {
 		refusal = nil
-		if err := a.again(ctx, tx, &r.target); err != nil {
+		if err := a.reload(ctx, tx, &r.target); err != nil {
 			return err
 		}
-		if !a.kind.Elsewhere || a.factor.Status != model.FactorActive {
+		if !a.kind.OutOfBand || a.factor.Status != model.FactorActive {
 			if err := a.mayActivate(ctx); err != nil {
 				return err
 			}

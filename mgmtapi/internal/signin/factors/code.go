@@ -39,7 +39,7 @@ type sending struct {
 // send sends a new code, which voids the one before.
 func (a *act) send(ctx context.Context, how sending) error {
 	to := a.factor.Profile[how.to]
-	if err := a.take(ctx, how.limit, strings.ToLower(to)); err != nil {
+	if err := a.countEvent(ctx, how.limit, strings.ToLower(to)); err != nil {
 		return err
 	}
 	var before codeState
@@ -140,7 +140,7 @@ func sendAgain(ctx context.Context, a *act) (*Verification, error) {
 
 // messaging completes a kind whose codes are sent.
 func messaging(k *kind) *kind {
-	k.Skips, k.Guessable, k.Asks = true, true, "passCode"
+	k.MaySkipActivation, k.Guessable, k.RequiredMember = true, true, "passCode"
 	k.Activate, k.Challenge, k.Verify = activatedBy(compareCode), sendAgain, compareCode
 	return k
 }

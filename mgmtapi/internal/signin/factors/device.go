@@ -31,13 +31,13 @@ func (s *Slice) deviceRoutes() []rest.Route {
 			ID: "completeWebFactor", Route: "POST /sandbox/v1/web/{factorId}/complete", Tag: "Sandbox", Scopes: scope,
 			Summary: "Complete the enrollment or the verification of a web factor, as the vendor's page does", Find: s.findWeb, Do: s.completeWeb,
 		},
-		rest.Op[elsewhere, KeyProof]{
+		rest.Op[deviceTarget, KeyProof]{
 			ID: "attestSecurityKey", Route: "POST /sandbox/v1/fido/{factorId}/attest", Tag: "Sandbox", Scopes: scope,
 			Summary:     "Answer the enrollment of a u2f or webauthn factor with a software security key",
 			Description: "The response is the body of lifecycle/activate of the factor. The key belongs to the factor and signs every call.",
 			Find:        s.findKey, Do: s.attestKey,
 		},
-		rest.Op[elsewhere, KeyProof]{
+		rest.Op[deviceTarget, KeyProof]{
 			ID: "assertSecurityKey", Route: "POST /sandbox/v1/fido/{factorId}/assert", Tag: "Sandbox", Scopes: scope,
 			Summary:     "Answer the challenge of a u2f or webauthn factor with its software security key",
 			Description: "The response is the body of verify of the factor, after a verify without a body has begun the verification.",
@@ -47,12 +47,12 @@ func (s *Slice) deviceRoutes() []rest.Route {
 }
 
 // elsewhere is a factor that the sandbox names without its user.
-type elsewhere struct {
+type deviceTarget struct {
 	Factor string `path:"factorId" doc:"Id of the factor."`
 }
 
 // actElsewhere is the act on the factor in a transaction. Factors of other types are not found.
-func (s *Slice) actElsewhere(ctx context.Context, tx *docstore.Tx, id string, types ...model.FactorType) (*act, error) {
+func (s *Slice) actOnDevice(ctx context.Context, tx *docstore.Tx, id string, types ...model.FactorType) (*act, error) {
 	found, err := s.findElsewhere(ctx, tx, id, types...)
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (s *Slice) findElsewhere(
 }
 
 type deviceRequest struct {
-	elsewhere
+	deviceTarget
 	Body *struct {
 		Name     string `json:"name" max:"100" doc:"name of the phone; defaults to Phone"`
 		Platform string `json:"platform" max:"100" doc:"its operating system; defaults to ANDROID"`
@@ -105,7 +105,7 @@ func (r *deviceRequest) profile(login string) map[string]string {
 // completePush completes an enrollment that waits for it, and that of the passcodes of the app.
 func (s *Slice) completePush(ctx context.Context, r *deviceRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
-		a, err := s.actElsewhere(ctx, tx, r.Factor, model.FactorPush)
+		a, err := s.actOnDevice(ctx, tx, r.Factor, model.FactorPush)
 		if err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (a *act) completeTOTP(ctx context.Context, state *pushState) error {
 	if err != nil || doc == nil || doc.Value.Status != model.FactorPending {
 		return err
 	}
-	second := a.on(*doc)
+	second := a.forFactor(*doc)
 	err = second.mayActivate(ctx)
 	if _, refused := errors.AsType[*rest.Error](err); refused {
 		return nil
@@ -184,7 +184,7 @@ func (s *Slice) answerPush(ctx context.Context, r *answerRequest) (rest.NoConten
 		if err != nil {
 			return err
 		}
-		a, err := s.actElsewhere(ctx, tx, f.ID, model.FactorPush)
+		a, err := s.actOnDevice(ctx, tx, f.ID, model.FactorPush)
 		if err != nil {
 			return err
 		}

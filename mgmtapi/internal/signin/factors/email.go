@@ -17,7 +17,7 @@ func email() *kind {
 		Type: model.FactorEmail, Provider: model.FactorProviderService, Prefix: "emf", Org: "svc_email",
 		Resend: "email", Enroll: enrollEmail,
 		Send: func(ctx context.Context, a *act) error {
-			if err := stillOwn(a); err != nil {
+			if err := checkOwnAddress(a); err != nil {
 				return err
 			}
 			life := time.Duration(a.query.Lifetime) * time.Second
@@ -25,7 +25,7 @@ func email() *kind {
 		},
 	})
 	k.Verify = func(ctx context.Context, a *act) error {
-		if err := stillOwn(a); err != nil {
+		if err := checkOwnAddress(a); err != nil {
 			return err
 		}
 		return compareCode(ctx, a)
@@ -35,7 +35,7 @@ func email() *kind {
 }
 
 // own returns an address of the user as the profile has it, empty when it is none.
-func (a *act) own(address string) string {
+func (a *act) ownAddress(address string) string {
 	for _, attribute := range []string{"email", "secondEmail"} {
 		if known := a.user.Value.Text(attribute); strings.EqualFold(known, address) {
 			return known
@@ -45,8 +45,8 @@ func (a *act) own(address string) string {
 }
 
 // stillOwn refuses to go on with an address that the user had when the factor was enrolled and has no more.
-func stillOwn(a *act) error {
-	if a.own(a.factor.Profile["email"]) == "" {
+func checkOwnAddress(a *act) error {
+	if a.ownAddress(a.factor.Profile["email"]) == "" {
 		return rest.Invalid("profile.email", "The user has another address now: the factor has to be enrolled again")
 	}
 	return nil
@@ -59,7 +59,7 @@ func enrollEmail(_ context.Context, a *act) error {
 		causes.Blank("profile.email")
 		return causes.Err()
 	}
-	if address := a.own(given); address != "" {
+	if address := a.ownAddress(given); address != "" {
 		a.factor.Profile = map[string]string{"email": address}
 		return nil
 	}

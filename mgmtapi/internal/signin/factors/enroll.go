@@ -117,7 +117,7 @@ func (a *act) begin(ctx context.Context) (refusal *wrong, err error) {
 	if !allowed {
 		return nil, rest.Invalid("factorType", "The organization does not allow factors of this type")
 	}
-	if err := a.look(ctx); err != nil {
+	if err := a.loadFactors(ctx); err != nil {
 		return nil, err
 	}
 	if !a.kind.Several && a.has(func(f *model.Factor) bool { return f.Status != model.FactorPending }) != nil {
@@ -131,21 +131,21 @@ func (a *act) begin(ctx context.Context) (refusal *wrong, err error) {
 	if err != nil || refusal != nil {
 		return refusal, err
 	}
-	return nil, a.settle(ctx)
+	return nil, a.storeEnrollment(ctx)
 }
 
 // settle stores what was enrolled, and completes it or sends what that takes.
-func (a *act) settle(ctx context.Context) error {
+func (a *act) storeEnrollment(ctx context.Context) error {
 	if a.rev != 0 && a.factor.Status == model.FactorActive { // it was there already, just so
 		return nil
 	}
-	if err := a.bounded(); err != nil {
+	if err := a.checkFactorLimit(); err != nil {
 		return err
 	}
 	if err := a.replacePending(ctx); err != nil {
 		return err
 	}
-	if a.kind.AtOnce || a.kind.Skips && a.query.Activate {
+	if a.kind.ActiveAtEnrollment || a.kind.MaySkipActivation && a.query.Activate {
 		return a.complete(ctx)
 	}
 	if a.kind.Send != nil {
@@ -163,12 +163,12 @@ func (a *act) settle(ctx context.Context) error {
 const maxOfKind = 10
 
 // bounded refuses a new factor of which the user has enough.
-func (a *act) bounded() error {
+func (a *act) checkFactorLimit() error {
 	if a.rev != 0 {
 		return nil
 	}
 	n := 0
-	for doc := range a.alike() {
+	for doc := range a.sameKind() {
 		if doc.Value.Status != model.FactorPending {
 			n++
 		}
@@ -180,7 +180,7 @@ func (a *act) bounded() error {
 }
 
 // look reads the factors of the user.
-func (a *act) look(ctx context.Context) error {
+func (a *act) loadFactors(ctx context.Context) error {
 	a.others = nil
 	return model.Each(ctx, a.tx, a.Factors, docstore.Eq(model.FactorByUser, a.user.ID), func(doc docstore.Doc[model.Factor]) error {
 		a.others = append(a.others, doc)
@@ -189,7 +189,7 @@ func (a *act) look(ctx context.Context) error {
 }
 
 // alike are the factors of the user that are of the same kind.
-func (a *act) alike() iter.Seq[*docstore.Doc[model.Factor]] {
+func (a *act) sameKind() iter.Seq[*docstore.Doc[model.Factor]] {
 	return func(yield func(*docstore.Doc[model.Factor]) bool) {
 		for i := range a.others {
 			if f := &a.others[i].Value; f.Type == a.kind.Type && f.Provider == a.kind.Provider && !yield(&a.others[i]) {
@@ -201,7 +201,7 @@ func (a *act) alike() iter.Seq[*docstore.Doc[model.Factor]] {
 
 // has returns a factor of the same kind that fulfils the condition, nil for none.
 func (a *act) has(cond func(*model.Factor) bool) *docstore.Doc[model.Factor] {
-	for doc := range a.alike() {
+	for doc := range a.sameKind() {
 		if cond(&doc.Value) {
 			return doc
 		}
@@ -211,11 +211,11 @@ func (a *act) has(cond func(*model.Factor) bool) *docstore.Doc[model.Factor] {
 
 // replacePending removes enrollments of the same kind that are not complete, but for the one that goes on.
 func (a *act) replacePending(ctx context.Context) error {
-	for doc := range a.alike() {
+	for doc := range a.sameKind() {
 		if doc.ID == a.id || doc.Value.Status != model.FactorPending {
 			continue
 		}
-		before := a.on(*doc)
+		before := a.forFactor(*doc)
 		if err := before.remove(ctx); err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 func hardware() *kind {
 	return &kind{
 		Type: model.FactorHardware, Provider: model.FactorProviderE, Prefix: "ykf", Org: "hardware_token",
-		AtOnce: true, Asks: "passCode", Enroll: enrollHardware, Verify: verifyHardware, Removed: returnHardware,
+		ActiveAtEnrollment: true, RequiredMember: "passCode", Enroll: enrollHardware, Verify: verifyHardware, Removed: releaseHardware,
 	}
 }
 
@@ -96,7 +96,7 @@ func (a *act) verifyToken(ctx context.Context, member string) (token docstore.Do
 }
 
 // returnHardware gives the token back to the organization.
-func returnHardware(ctx context.Context, a *act) error {
+func releaseHardware(ctx context.Context, a *act) error {
 	return model.Each(ctx, a.tx, a.HardwareTokens, docstore.Eq(model.HardwareTokenByFactor, a.id),
 		func(doc docstore.Doc[model.HardwareToken]) error {
 			doc.Value.Return()

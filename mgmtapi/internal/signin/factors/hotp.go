@@ -24,7 +24,7 @@ const (
 func hotp() *kind {
 	return &kind{
 		Type: model.FactorHOTP, Provider: model.FactorProviderCustom, Prefix: "chf", Org: "custom_hotp",
-		AtOnce: true, Guessable: true, Asks: "passCode",
+		ActiveAtEnrollment: true, Guessable: true, RequiredMember: "passCode",
 		Enroll: enrollCustom, Verify: compareDevice,
 	}
 }

@@ -28,13 +28,13 @@ type kind struct {
 	// Several says that a user can have more than one that is ACTIVE.
 	Several bool
 	// AtOnce says that an enrollment is complete as soon as it is made. Skips says that it is, when the caller says activate=true.
-	AtOnce, Skips bool
+	ActiveAtEnrollment, MaySkipActivation bool
 	// Elsewhere says that somebody else than the caller completes an enrollment. Who asks for it after that is answered the factor.
-	Elsewhere bool
+	OutOfBand bool
 	// Guessable says that a proof can be found by trying, so that wrong ones are counted and too many are refused.
 	Guessable bool
 	// Asks names the member that a verification cannot do without, of kinds without Challenge.
-	Asks string
+	RequiredMember string
 
 	// Prepare does what takes long before the transaction, as hashing: on enrollment, update and verification. It keeps what
 	// it finds in act.prepared. It must not refuse what depends on anything but the request.
@@ -54,7 +54,7 @@ type kind struct {
 	// Challenge begins a verification without a proof. Without it, there must be one.
 	Challenge func(ctx context.Context, a *act) (*Verification, error)
 	// Refused voids what a wrong proof has used up.
-	Refused func(ctx context.Context, a *act) error
+	Rejected func(ctx context.Context, a *act) error
 	// Verify checks a proof.
 	Verify func(ctx context.Context, a *act) error
 	// Update changes the profile.
@@ -172,7 +172,7 @@ func (a *act) remove(ctx context.Context) error {
 }
 
 // on is the act on another factor of the user, in the same transaction.
-func (a *act) on(doc docstore.Doc[model.Factor]) *act {
+func (a *act) forFactor(doc docstore.Doc[model.Factor]) *act {
 	return &act{
 		Slice: a.Slice, kind: a.kindOf(doc.Value.Type, doc.Value.Provider), tx: a.tx, now: a.now, user: a.user,
 		id: doc.ID, factor: doc.Value, rev: doc.Rev, query: defaultQuery,
@@ -207,7 +207,7 @@ func (w *wrong) Error() string { return w.why }
 
 // told is what the caller learns. Where a passcode of another time is a plain refusal, it is not told apart from a wrong one: one of
 // the future is one that will be right.
-func (w *wrong) told() string {
+func (w *wrong) message() string {
 	if w == errOutside {
 		return errWrong.why
 	}
@@ -238,8 +238,8 @@ func (a *act) try(ctx context.Context, event audit.Type, check func() error) (re
 			return nil, err
 		}
 	}
-	if a.kind.Refused != nil && a.rev != 0 {
-		if err := a.kind.Refused(ctx, a); err != nil {
+	if a.kind.Rejected != nil && a.rev != 0 {
+		if err := a.kind.Rejected(ctx, a); err != nil {
 			return nil, err
 		}
 		if err := a.write(ctx); err != nil {
@@ -251,5 +251,5 @@ func (a *act) try(ctx context.Context, event audit.Type, check func() error) (re
 
 // refusal is what the caller learns of a wrong proof. It names the member that was asked for.
 func (a *act) refusal(code rest.Code, w *wrong) error {
-	return rest.Fail(code, cmp.Or(a.kind.Asks, "clientData")+": "+w.told())
+	return rest.Fail(code, cmp.Or(a.kind.RequiredMember, "clientData")+": "+w.message())
 }

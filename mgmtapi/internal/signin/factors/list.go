@@ -13,7 +13,7 @@ import (
 func (s *Slice) list(ctx context.Context, o *owner) (out rest.Page[Factor], err error) {
 	err = s.Store.View(ctx, func(q docstore.Reader) error {
 		out = rest.Page[Factor]{}
-		off, err := s.forbidden(ctx, q)
+		off, err := s.deactivatedKinds(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -27,7 +27,7 @@ func (s *Slice) list(ctx context.Context, o *owner) (out rest.Page[Factor], err 
 }
 
 // forbidden are the ids of the kinds that the organization does not allow.
-func (s *Slice) forbidden(ctx context.Context, q docstore.Reader) (map[string]bool, error) {
+func (s *Slice) deactivatedKinds(ctx context.Context, q docstore.Reader) (map[string]bool, error) {
 	off := map[string]bool{}
 	err := model.Each(ctx, q, s.OrgFactors, nil, func(doc docstore.Doc[model.OrgFactor]) error {
 		if doc.Value.Status != model.Active {
@@ -78,7 +78,7 @@ type Phone struct {
 func (s *Slice) catalog(ctx context.Context, o *owner) (out rest.Page[CatalogFactor], err error) {
 	err = s.Store.View(ctx, func(q docstore.Reader) error {
 		out = rest.Page[CatalogFactor]{}
-		off, err := s.forbidden(ctx, q)
+		off, err := s.deactivatedKinds(ctx, q)
 		if err != nil {
 			return err
 		}

@@ -41,11 +41,11 @@ func (a *act) deliver(ctx context.Context, m message) error {
 			return nil
 		}
 	}
-	return a.post(ctx, m)
+	return a.postToOutbox(ctx, m)
 }
 
 // post puts a message into the outbox.
-func (a *act) post(ctx context.Context, m message) error {
+func (a *act) postToOutbox(ctx context.Context, m message) error {
 	if a.outbox == nil {
 		return rest.Failf(rest.CodeUnsupported, "Messages are not sent here.")
 	}
@@ -56,7 +56,7 @@ func (a *act) post(ctx context.Context, m message) error {
 }
 
 // handOver asks the hook for telephony to deliver a message. What it does not take goes into the outbox.
-func (a *act) handOver(ctx context.Context, m message) error {
+func (a *act) deliverByHook(ctx context.Context, m message) error {
 	delivered, err := a.telephony.DeliverMessage(ctx, a.user, calls.PhoneMessage{
 		Number: m.To, Extension: m.extension, Voice: m.Channel == outbox.Voice, Text: m.Text, Code: m.OTP, Link: m.Link, Expires: m.expires,
 		Language: m.language,
@@ -69,7 +69,7 @@ func (a *act) handOver(ctx context.Context, m message) error {
 		if delivered {
 			return a.log(ctx, m.event, "")
 		}
-		return a.post(ctx, m)
+		return a.postToOutbox(ctx, m)
 	})
 }
 
@@ -82,9 +82,9 @@ func (a *act) change(ctx context.Context, fn func(tx *docstore.Tx) error) error 
 	})
 	switch {
 	case err != nil:
-		a.tellExceeded(ctx)
+		a.logExceeded(ctx)
 	case a.outgoing != nil:
-		err = a.handOver(context.WithoutCancel(ctx), *a.outgoing) // whoever asked for it may have left already
+		err = a.deliverByHook(context.WithoutCancel(ctx), *a.outgoing) // whoever asked for it may have left already
 	}
 	return err
 }

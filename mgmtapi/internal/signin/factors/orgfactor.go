@@ -90,7 +90,7 @@ func (k *kind) policy(ctx context.Context, allowed bool) OrgFactor {
 }
 
 func (s *Slice) listOrg(ctx context.Context, _ *struct{}) (rest.Page[OrgFactor], error) {
-	off, err := s.forbidden(ctx, s.Store.Reader())
+	off, err := s.deactivatedKinds(ctx, s.Store.Reader())
 	var out rest.Page[OrgFactor]
 	for _, k := range s.kinds {
 		out.Items = append(out.Items, k.policy(ctx, !off[k.Org]))

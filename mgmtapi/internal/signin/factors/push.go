@@ -23,7 +23,7 @@ const (
 func push() *kind {
 	return &kind{
 		Type: model.FactorPush, Provider: model.FactorProviderService, Prefix: "opf", Org: "svc_push",
-		Elsewhere: true, Enroll: enrollPush, Pending: pendingPush, QR: pushURI, Activate: activatePush, Challenge: askDevice, Link: linkPush,
+		OutOfBand: true, Enroll: enrollPush, Pending: pendingPush, QR: pushURI, Activate: activatePush, Challenge: challengePush, Link: linkPush,
 		Removed: removePush,
 	}
 }
@@ -42,7 +42,7 @@ func enrollPush(ctx context.Context, a *act) error {
 	if err := a.replacePending(ctx); err != nil { // with what was enrolled with it
 		return err
 	}
-	if err := a.look(ctx); err != nil {
+	if err := a.loadFactors(ctx); err != nil {
 		return err
 	}
 	state := pushState{Expires: a.now.Add(pushActivationLife), QR: a.newQR()}
@@ -145,8 +145,8 @@ func linkPush(ctx context.Context, id string, f *model.Factor, links rest.Links)
 }
 
 // askDevice begins a verification that the device answers. Those before that nobody has answered go on.
-func askDevice(ctx context.Context, a *act) (*Verification, error) {
-	if err := a.take(ctx, pushesToOne, a.id); err != nil {
+func challengePush(ctx context.Context, a *act) (*Verification, error) {
+	if err := a.countEvent(ctx, pushesToOne, a.id); err != nil {
 		return nil, err
 	}
 	// Whoever asks clears away what was answered, or not, long ago.
@@ -178,7 +178,7 @@ func removePush(ctx context.Context, a *act) error {
 	if a.factor.Status == model.FactorPending && doc.Value.Status != model.FactorPending {
 		return nil // the user has completed it by itself, and keeps it
 	}
-	second := a.on(*doc)
+	second := a.forFactor(*doc)
 	if err := second.remove(ctx); err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func (s *Slice) sendPushSMS(ctx context.Context, r *pushSMSRequest) (Activation,
 			if r.Body != nil {
 				a.profile.PhoneNumber = r.Body.Profile.PhoneNumber
 			}
-			if err := a.look(ctx); err != nil {
+			if err := a.loadFactors(ctx); err != nil {
 				return "", err
 			}
 			number, err := a.phone()
@@ -77,7 +77,7 @@ func (s *Slice) sendPush(ctx context.Context, t *target, how pushMessage) (out A
 		return out, rest.Invalid("factorType", "The enrollment of a factor of the type %s is not completed by a link", a.factor.Type)
 	}
 	err = a.change(ctx, func(tx *docstore.Tx) error {
-		if err := a.again(ctx, tx, t); err != nil {
+		if err := a.reload(ctx, tx, t); err != nil {
 			return err
 		}
 		if err := a.mayActivate(ctx); err != nil {
@@ -101,7 +101,7 @@ func (s *Slice) sendPush(ctx context.Context, t *target, how pushMessage) (out A
 }
 
 func (a *act) sendLink(ctx context.Context, how pushMessage, to string, state *pushState) error {
-	if err := a.take(ctx, how.limit, strings.ToLower(to)); err != nil {
+	if err := a.countEvent(ctx, how.limit, strings.ToLower(to)); err != nil {
 		return err
 	}
 	link := a.pushLink(ctx, state)

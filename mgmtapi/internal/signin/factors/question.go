@@ -53,7 +53,7 @@ type answerState struct {
 }
 
 // answered is what was found out about an answer before the transaction.
-type answered struct {
+type preparedAnswer struct {
 	hash  string // of a new answer, or the one that was compared
 	right bool
 }
@@ -62,14 +62,14 @@ type answered struct {
 func question() *kind {
 	return &kind{
 		Type: model.FactorQuestion, Provider: model.FactorProviderService, Prefix: "ufs", Org: "svc_question",
-		AtOnce: true, Guessable: true, Asks: "answer",
+		ActiveAtEnrollment: true, Guessable: true, RequiredMember: "answer",
 		Prepare: prepareAnswer, Enroll: setQuestion, Update: setQuestion, Verify: compareAnswer,
 	}
 }
 
 // prepareAnswer hashes a new answer, or compares a given one: both take long.
 func prepareAnswer(_ context.Context, a *act) (err error) {
-	var done answered
+	var done preparedAnswer
 	if a.profile.Answer != "" {
 		done.hash, err = a.hasher.Hash(password.NormalizeAnswer(a.profile.Answer))
 	} else if a.proof.Answer != "" {
@@ -79,10 +79,10 @@ func prepareAnswer(_ context.Context, a *act) (err error) {
 	return err
 }
 
-func matchAnswer(a *act) (answered, error) {
+func matchAnswer(a *act) (preparedAnswer, error) {
 	var state answerState
 	err := a.open(&state)
-	return answered{hash: state.Hash, right: password.Matches(state.Hash, password.NormalizeAnswer(a.proof.Answer))}, err
+	return preparedAnswer{hash: state.Hash, right: password.Matches(state.Hash, password.NormalizeAnswer(a.proof.Answer))}, err
 }
 
 // setQuestion takes a new question with its answer.
@@ -115,7 +115,7 @@ func setQuestion(_ context.Context, a *act) error {
 		return err
 	}
 	a.factor.Profile = map[string]string{"question": p.Question, "questionText": text}
-	done, _ := a.prepared.(answered)
+	done, _ := a.prepared.(preparedAnswer)
 	return a.seal(answerState{Hash: done.hash})
 }
 
@@ -129,7 +129,7 @@ func compareAnswer(_ context.Context, a *act) error {
 	if err := a.open(&state); err != nil {
 		return err
 	}
-	done, _ := a.prepared.(answered)
+	done, _ := a.prepared.(preparedAnswer)
 	if done.hash != state.Hash { // another answer was set meanwhile
 		var err error
 		if done, err = matchAnswer(a); err != nil {

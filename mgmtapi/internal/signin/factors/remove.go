@@ -20,7 +20,7 @@ type removeRequest struct {
 func (s *Slice) unenroll(ctx context.Context, r *removeRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		a := s.actOn(&r.target)
-		if err := a.again(ctx, tx, &r.target); err != nil {
+		if err := a.reload(ctx, tx, &r.target); err != nil {
 			return err
 		}
 		if a.user.Value.Status == model.UserDeprovisioned {
@@ -74,7 +74,7 @@ func (s *Slice) removeAll(ctx context.Context, tx *docstore.Tx, user docstore.Do
 		if err != nil || there == nil {
 			return err
 		}
-		a := base.on(*there)
+		a := base.forFactor(*there)
 		removed = append(removed, a)
 		return a.remove(ctx)
 	})

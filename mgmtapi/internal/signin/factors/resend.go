@@ -28,7 +28,7 @@ func (s *Slice) resend(ctx context.Context, r *resendRequest) (out Factor, err e
 		return Factor{}, err
 	}
 	err = a.change(ctx, func(tx *docstore.Tx) error {
-		if err := a.again(ctx, tx, &r.target); err != nil {
+		if err := a.reload(ctx, tx, &r.target); err != nil {
 			return err
 		}
 		if err := a.mayResend(ctx, r); err != nil {

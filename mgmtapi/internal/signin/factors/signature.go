@@ -14,55 +14,55 @@ import (
 )
 
 // signLife is how long something that is to be signed is good.
-const signLife = 5 * time.Minute
+const challengeLife = 5 * time.Minute
 
 // toSign is something random that a device is to sign, once. It is empty when nothing is.
-type toSign struct {
+type pendingChallenge struct {
 	Challenge string    `json:"challenge,omitempty"`
 	Expires   time.Time `json:"expires,omitzero"`
 }
 
 // newToSign is something new.
-func (a *act) newToSign() toSign {
-	return toSign{Challenge: fido.NewChallenge(), Expires: a.now.Add(signLife)}
+func (a *act) newChallenge() pendingChallenge {
+	return pendingChallenge{Challenge: fido.NewChallenge(), Expires: a.now.Add(challengeLife)}
 }
 
 // toSignAfter is what is to be signed after a wrong proof, which has used up what there was: something new for an enrollment, which
 // shows it, and nothing for a verification, which begins again.
-func (a *act) toSignAfter() toSign {
+func (a *act) challengeAfterWrong() pendingChallenge {
 	if a.factor.Status == model.FactorPending {
-		return a.newToSign()
+		return a.newChallenge()
 	}
-	return toSign{}
+	return pendingChallenge{}
 }
 
 // take returns the challenge, which is gone with that: see toSignAfter for proofs that are refused.
-func (s *toSign) take(now time.Time) (string, error) {
+func (s *pendingChallenge) take(now time.Time) (string, error) {
 	challenge := s.Challenge
 	if challenge == "" || !now.Before(s.Expires) {
 		return "", errExpired
 	}
-	*s = toSign{}
+	*s = pendingChallenge{}
 	return challenge, nil
 }
 
 // voids makes the Refused of a kind whose sealed state, an S, has something to sign in it.
-func voids[S any](sign func(*S) *toSign) func(context.Context, *act) error {
+func voidChallenge[S any](sign func(*S) *pendingChallenge) func(context.Context, *act) error {
 	return func(_ context.Context, a *act) error {
 		var state S
 		if err := a.open(&state); err != nil {
 			return err
 		}
-		*sign(&state) = a.toSignAfter()
+		*sign(&state) = a.challengeAfterWrong()
 		return a.seal(state)
 	}
 }
 
 // signed is a member of a proof, in Base64.
-type signed struct{ name, text string }
+type proofMember struct{ name, text string }
 
 // decoded reads the members of a proof. What is not Base64 is as wrong as any other data that nobody has signed.
-func decoded(members ...signed) ([][]byte, error) {
+func decodeMembers(members ...proofMember) ([][]byte, error) {
 	var causes rest.Causes
 	for _, m := range members {
 		if m.text == "" {
@@ -92,7 +92,7 @@ var (
 
 // unsigned is the refusal of something that is not signed as it has to be. What exactly is wrong with it stays inside: the error may
 // have in it what was to be signed. No error stays none.
-func unsigned(err error) error {
+func signatureError(err error) error {
 	if err == nil {
 		return nil
 	}

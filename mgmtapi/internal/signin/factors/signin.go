@@ -24,14 +24,14 @@ var methods = map[model.FactorType]string{
 
 // Usable implements mfa.Factors. An email factor whose address the user does not have any more is left out.
 func (s *Slice) Usable(ctx context.Context, q docstore.Reader, user docstore.Doc[model.User]) ([]mfa.SignInFactor, error) {
-	off, err := s.forbidden(ctx, q)
+	off, err := s.deactivatedKinds(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	var out []mfa.SignInFactor
 	err = model.Each(ctx, q, s.Factors, s.shown(user.ID, off), func(doc docstore.Doc[model.Factor]) error {
 		a := s.actOn(&target{owner: owner{user: user}, found: doc})
-		if doc.Value.Status == model.FactorPending || doc.Value.Type == model.FactorEmail && stillOwn(a) != nil {
+		if doc.Value.Status == model.FactorPending || doc.Value.Type == model.FactorEmail && checkOwnAddress(a) != nil {
 			return nil
 		}
 		out = append(out, a.signIn(nil))
@@ -122,20 +122,21 @@ func (s *Slice) Verify(ctx context.Context, at mfa.Attempt, then mfa.Then) error
 // EnsureEmail implements mfa.Factors.
 func (s *Slice) EnsureEmail(ctx context.Context, tx *docstore.Tx, user docstore.Doc[model.User]) error {
 	address := user.Value.Text("email")
-	a := s.newAct(s.kindOf(model.FactorEmail, model.FactorProviderService), &enrollRequest{owner: owner{user: user}, enrollQuery: defaultQuery})
+	a := s.newAct(s.kindOf(model.FactorEmail, model.FactorProviderService),
+		&enrollRequest{owner: owner{user: user}, enrollQuery: defaultQuery})
 	a.tx = tx
 	allowed, err := s.allowed(ctx, tx, a.kind.Org)
 	if err != nil || !allowed || address == "" {
 		return err
 	}
-	if err := a.look(ctx); err != nil {
+	if err := a.loadFactors(ctx); err != nil {
 		return err
 	}
 	if before := a.has(func(f *model.Factor) bool { return f.Status != model.FactorPending }); before != nil {
 		if strings.EqualFold(before.Value.Profile["email"], address) {
 			return nil
 		}
-		former := a.on(*before) // has an address that the user had before, or the secondary one
+		former := a.forFactor(*before) // has an address that the user had before, or the secondary one
 		if err := former.remove(ctx); err != nil {
 			return err
 		}
@@ -152,7 +153,7 @@ func (s *Slice) EnsureEmail(ctx context.Context, tx *docstore.Tx, user docstore.
 
 // Enrollable implements mfa.Factors. Kinds that only an administrator can enroll are left out.
 func (s *Slice) Enrollable(ctx context.Context, q docstore.Reader, _ docstore.Doc[model.User]) ([]mfa.SignInFactor, error) {
-	off, err := s.forbidden(ctx, q)
+	off, err := s.deactivatedKinds(ctx, q)
 	if err != nil {
 		return nil, err
 	}

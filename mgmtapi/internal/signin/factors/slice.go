@@ -203,7 +203,7 @@ func (s *Slice) actOn(t *target) *act {
 }
 
 // again brings an act up to what is there in the transaction.
-func (a *act) again(ctx context.Context, tx *docstore.Tx, t *target) error {
+func (a *act) reload(ctx context.Context, tx *docstore.Tx, t *target) error {
 	if err := a.findIn(ctx, tx, t, t.user.ID); err != nil {
 		return err
 	}

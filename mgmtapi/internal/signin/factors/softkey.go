@@ -20,13 +20,13 @@ type KeyProof struct {
 	SignatureData     string `json:"signatureData,omitempty" readOnly:"true" doc:"Signature of the key, in Base64."`
 }
 
-func (s *Slice) findKey(ctx context.Context, r *elsewhere) error {
+func (s *Slice) findKey(ctx context.Context, r *deviceTarget) error {
 	_, err := s.findElsewhere(ctx, s.Store.Reader(), r.Factor, model.FactorU2F, model.FactorWebAuthn)
 	return err
 }
 
 // attestKey answers the enrollment that waits. The challenge is not used up by that: an activation uses it up.
-func (s *Slice) attestKey(ctx context.Context, r *elsewhere) (KeyProof, error) {
+func (s *Slice) attestKey(ctx context.Context, r *deviceTarget) (KeyProof, error) {
 	return s.answerWithKey(ctx, r, func(a *act) (KeyProof, error) {
 		if a.factor.Status != model.FactorPending {
 			return KeyProof{}, rest.Failf(rest.CodeState, "The factor is %s.", a.factor.Status)
@@ -39,7 +39,7 @@ func (s *Slice) attestKey(ctx context.Context, r *elsewhere) (KeyProof, error) {
 }
 
 // assertKey answers the challenge of the verification that has begun.
-func (s *Slice) assertKey(ctx context.Context, r *elsewhere) (KeyProof, error) {
+func (s *Slice) assertKey(ctx context.Context, r *deviceTarget) (KeyProof, error) {
 	return s.answerWithKey(ctx, r, func(a *act) (KeyProof, error) {
 		if err := a.mayVerify(ctx, a.tx); err != nil {
 			return KeyProof{}, err
@@ -49,9 +49,9 @@ func (s *Slice) assertKey(ctx context.Context, r *elsewhere) (KeyProof, error) {
 }
 
 // answerWithKey runs an answer of the key of a factor and stores what the key remembers.
-func (s *Slice) answerWithKey(ctx context.Context, r *elsewhere, answer func(*act) (KeyProof, error)) (out KeyProof, err error) {
+func (s *Slice) answerWithKey(ctx context.Context, r *deviceTarget, answer func(*act) (KeyProof, error)) (out KeyProof, err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
-		a, err := s.actElsewhere(ctx, tx, r.Factor, model.FactorU2F, model.FactorWebAuthn)
+		a, err := s.actOnDevice(ctx, tx, r.Factor, model.FactorU2F, model.FactorWebAuthn)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func keyFor(k *softkey.Key) (*softkey.Key, error) {
 }
 
 // mayAssert rejects verifications that the software key cannot answer.
-func mayAssert(k *softkey.Key, sign toSign) error {
+func mayAssert(k *softkey.Key, sign pendingChallenge) error {
 	switch {
 	case k == nil:
 		return rest.Failf(rest.CodeState, "The factor was enrolled with another security key.")

@@ -37,15 +37,15 @@ func (a *act) checkAttemptLimit(ctx context.Context, q docstore.Reader) error {
 	if !a.kind.Guessable {
 		return nil
 	}
-	_, err := a.room(ctx, q, wrongCodes, a.user.ID)
+	_, err := a.checkLimit(ctx, q, wrongCodes, a.user.ID)
 	return err
 }
 
 // count counts a wrong code.
-func (a *act) count(ctx context.Context) error { return a.take(ctx, wrongCodes, a.user.ID) }
+func (a *act) count(ctx context.Context) error { return a.countEvent(ctx, wrongCodes, a.user.ID) }
 
 // room returns what was counted of a subject, nil when nothing was, and refuses when that is as much as may be.
-func (a *act) room(ctx context.Context, q docstore.Reader, l limit, subject string) (*docstore.Doc[model.FactorWindow], error) {
+func (a *act) checkLimit(ctx context.Context, q docstore.Reader, l limit, subject string) (*docstore.Doc[model.FactorWindow], error) {
 	doc, err := model.Optional(ctx, q, a.FactorWindows, model.FactorWindowID(l.what, subject))
 	if err != nil || doc == nil {
 		return nil, err
@@ -65,8 +65,8 @@ func (a *act) room(ctx context.Context, q docstore.Reader, l limit, subject stri
 }
 
 // take counts one more, or refuses it.
-func (a *act) take(ctx context.Context, l limit, subject string) error {
-	doc, err := a.room(ctx, a.tx, l, subject)
+func (a *act) countEvent(ctx context.Context, l limit, subject string) error {
+	doc, err := a.checkLimit(ctx, a.tx, l, subject)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (a *act) take(ctx context.Context, l limit, subject string) error {
 }
 
 // tellExceeded tells the log of a limit that was exceeded, in a transaction of its own: the one that found out is undone.
-func (a *act) tellExceeded(ctx context.Context) {
+func (a *act) logExceeded(ctx context.Context) {
 	if a.exceeded == nil {
 		return
 	}

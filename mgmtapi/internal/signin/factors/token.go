@@ -51,7 +51,7 @@ func tokenD() *kind {
 
 // simulated completes a kind whose enrollment takes what enrolls checks.
 func simulated(k *kind, enrolls func(context.Context, *act) error) *kind {
-	k.Type, k.AtOnce, k.Guessable, k.Asks = model.FactorToken, true, true, "passCode"
+	k.Type, k.ActiveAtEnrollment, k.Guessable, k.RequiredMember = model.FactorToken, true, true, "passCode"
 	k.Enroll = func(ctx context.Context, a *act) error {
 		var causes rest.Causes
 		if a.profile.CredentialID == "" {

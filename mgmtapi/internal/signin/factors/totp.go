@@ -41,7 +41,7 @@ type TOTPActivation struct {
 func totp(provider model.FactorProvider, org string) *kind {
 	return &kind{
 		Type: model.FactorTOTP, Provider: provider, Prefix: "ost", Org: org,
-		Guessable: true, Asks: "passCode",
+		Guessable: true, RequiredMember: "passCode",
 		Enroll: enrollDevice, Pending: showSecret, QR: deviceURI, Activate: activatedBy(compareDevice), Verify: compareDevice,
 	}
 }

@@ -44,7 +44,7 @@ func (a *act) prove(
 	}
 	err = a.change(ctx, func(tx *docstore.Tx) error {
 		out, refusal = Verification{}, nil
-		if err := a.again(ctx, tx, &r.target); err != nil {
+		if err := a.reload(ctx, tx, &r.target); err != nil {
 			return err
 		}
 		if err := a.mayVerify(ctx, tx); err != nil {
@@ -64,7 +64,7 @@ func (a *act) prove(
 			out = Verification{Result: model.FactorSuccess}
 			err = a.log(ctx, audit.FactorVerify, "")
 		case transaction != "":
-			out, err = a.answered(ctx, transaction)
+			out, err = a.transactionState(ctx, transaction)
 		default:
 			out, err = a.challenge(ctx)
 		}
@@ -77,7 +77,7 @@ func (a *act) prove(
 }
 
 // answered returns the state of a verification that a device answers. One that was deleted has timed out.
-func (a *act) answered(ctx context.Context, transaction string) (Verification, error) {
+func (a *act) transactionState(ctx context.Context, transaction string) (Verification, error) {
 	doc, err := model.Optional(ctx, a.tx, a.FactorTransactions, transaction)
 	if err != nil {
 		return Verification{}, err
@@ -97,7 +97,7 @@ func (a *act) prepareProof(ctx context.Context) error {
 		return err
 	}
 	if err := a.checkAttemptLimit(ctx, q); err != nil {
-		a.tellExceeded(ctx)
+		a.logExceeded(ctx)
 		return err
 	}
 	return a.kind.Prepare(ctx, a)
@@ -119,7 +119,7 @@ func (a *act) mayVerify(ctx context.Context, q docstore.Reader) error {
 func (a *act) challenge(ctx context.Context) (Verification, error) {
 	if a.kind.Challenge == nil {
 		var causes rest.Causes
-		causes.Blank(a.kind.Asks)
+		causes.Blank(a.kind.RequiredMember)
 		return Verification{}, causes.Err()
 	}
 	if err := a.checkAttemptLimit(ctx, a.tx); err != nil {

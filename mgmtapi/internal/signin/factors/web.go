@@ -18,7 +18,7 @@ const webHost = "vendor-a.example.com"
 func web() *kind {
 	return &kind{
 		Type: model.FactorWeb, Provider: model.FactorProviderA, Prefix: "dsf", Org: "vendor_a",
-		Elsewhere: true, Enroll: enrollWeb, Pending: pendingWeb, Activate: activateWeb, Challenge: challengeWeb,
+		OutOfBand: true, Enroll: enrollWeb, Pending: pendingWeb, Activate: activateWeb, Challenge: challengeWeb,
 	}
 }
 
@@ -109,7 +109,7 @@ func challengeWeb(ctx context.Context, a *act) (*Verification, error) {
 }
 
 type webRequest struct {
-	elsewhere
+	deviceTarget
 	Body struct {
 		Result string `json:"result" required:"true" enum:"SUCCESS,FAILED" doc:"what the vendor says"`
 	} `body:"required"`
@@ -123,7 +123,7 @@ func (s *Slice) findWeb(ctx context.Context, r *webRequest) error {
 // completeWeb ends what waits for the vendor: the enrollment, or the verification.
 func (s *Slice) completeWeb(ctx context.Context, r *webRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
-		a, err := s.actElsewhere(ctx, tx, r.Factor, model.FactorWeb)
+		a, err := s.actOnDevice(ctx, tx, r.Factor, model.FactorWeb)
 		if err != nil {
 			return err
 		}

@@ -16,13 +16,13 @@ func webauthn() *kind {
 	return &kind{
 		Type: model.FactorWebAuthn, Provider: model.FactorProviderFIDO, Prefix: "fwf", Org: "fido_webauthn",
 		Several: true, Enroll: enrollWebAuthn, Pending: createOptions, Activate: register, Challenge: requestOptions, Verify: assert,
-		Refused: voids(func(s *webAuthnState) *toSign { return &s.Sign }), Attest: attestWebAuthn, Assert: assertWebAuthn,
+		Rejected: voidChallenge(func(s *webAuthnState) *pendingChallenge { return &s.Sign }), Attest: attestWebAuthn, Assert: assertWebAuthn,
 	}
 }
 
 // webAuthnState is the sealed state of a WebAuthn factor.
 type webAuthnState struct {
-	Sign toSign `json:"sign,omitzero"`
+	Sign pendingChallenge `json:"sign,omitzero"`
 	// Exclude are the ids of the other credentials of the user when the enrollment began.
 	Exclude    []string        `json:"exclude,omitempty"`
 	Credential fido.Credential `json:"credential,omitzero"`
@@ -78,7 +78,7 @@ func enrollWebAuthn(ctx context.Context, a *act) error {
 	if _, err := a.party(ctx); err != nil {
 		return err
 	}
-	state := webAuthnState{Sign: a.newToSign()}
+	state := webAuthnState{Sign: a.newChallenge()}
 	for _, doc := range a.others {
 		if f := &doc.Value; f.Type == a.kind.Type && f.Profile["credentialId"] != "" {
 			state.Exclude = append(state.Exclude, f.Profile["credentialId"])
@@ -109,7 +109,7 @@ func createOptions(_ context.Context, a *act) (any, error) {
 
 // register completes an enrollment by the credential that was made.
 func register(ctx context.Context, a *act) (*Activation, error) {
-	data, err := decoded(signed{"attestation", a.proof.Attestation}, signed{"clientData", a.proof.ClientData})
+	data, err := decodeMembers(proofMember{"attestation", a.proof.Attestation}, proofMember{"clientData", a.proof.ClientData})
 	if err != nil {
 		return nil, err
 	}
@@ -137,14 +137,14 @@ func register(ctx context.Context, a *act) (*Activation, error) {
 func (a *act) registered(ctx context.Context, challenge string, r fido.Registration) (out fido.Credential, err error) {
 	if a.relaxedFIDO {
 		out, err = fido.RegisterUnsigned(challenge, r)
-		return out, unsigned(err)
+		return out, signatureError(err)
 	}
 	asks, err := a.party(ctx)
 	if err != nil {
 		return out, err
 	}
 	out, err = asks.Register(challenge, r)
-	return out, unsigned(err)
+	return out, signatureError(err)
 }
 
 // RequestOptions are what a browser asks a credential with.
@@ -158,7 +158,7 @@ func requestOptions(ctx context.Context, a *act) (*Verification, error) {
 	if err := a.open(&state); err != nil {
 		return nil, err
 	}
-	state.Sign = a.newToSign()
+	state.Sign = a.newChallenge()
 	out := a.challenged(ctx)
 	out.Embedded = map[string]any{"challenge": RequestOptions{Challenge: state.Sign.Challenge, Extensions: map[string]any{}}}
 	return out, a.seal(state)
@@ -166,9 +166,9 @@ func requestOptions(ctx context.Context, a *act) (*Verification, error) {
 
 // assert checks what a credential has signed.
 func assert(ctx context.Context, a *act) error {
-	data, err := decoded(
-		signed{"clientData", a.proof.ClientData}, signed{"authenticatorData", a.proof.AuthenticatorData},
-		signed{"signatureData", a.proof.SignatureData},
+	data, err := decodeMembers(
+		proofMember{"clientData", a.proof.ClientData}, proofMember{"authenticatorData", a.proof.AuthenticatorData},
+		proofMember{"signatureData", a.proof.SignatureData},
 	)
 	if err != nil {
 		return err
@@ -184,7 +184,7 @@ func assert(ctx context.Context, a *act) error {
 	assertion := fido.Assertion{ClientData: data[0], AuthenticatorData: data[1], Signature: data[2]}
 	if a.relaxedFIDO {
 		if err := fido.AssertUnsigned(challenge, assertion); err != nil {
-			return unsigned(err)
+			return signatureError(err)
 		}
 		return a.seal(state)
 	}
@@ -194,7 +194,7 @@ func assert(ctx context.Context, a *act) error {
 	}
 	counter, err := asks.Assert(state.Credential, challenge, assertion)
 	if err != nil {
-		return unsigned(err)
+		return signatureError(err)
 	}
 	state.Credential.Counter = counter
 	return a.seal(state)

@@ -162,7 +162,7 @@ func table(docs []docstore.Doc[model.HardwareToken]) ([]byte, error) {
 	_ = w.Write(row) // the error stays, and is found below
 	for i := range docs {
 		for j, column := range columns {
-			row[j] = harmless(column.of(&docs[i]))
+			row[j] = escapeFormula(column.of(&docs[i]))
 		}
 		_ = w.Write(row)
 	}
@@ -171,7 +171,7 @@ func table(docs []docstore.Doc[model.HardwareToken]) ([]byte, error) {
 }
 
 // harmless keeps spreadsheets from taking a cell for a formula: addresses of users can begin with any of these characters.
-func harmless(cell string) string {
+func escapeFormula(cell string) string {
 	if strings.IndexAny(cell, "=+-@\t\r\n＝＋－＠") == 0 {
 		return "'" + cell
 	}

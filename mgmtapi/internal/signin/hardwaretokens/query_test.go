@@ -39,6 +39,6 @@ func TestCells_FormulasEscaped(t *testing.T) {
 		"": "", "000000000001": "000000000001", "a=b@c": "a=b@c", "=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)",
 		"\tx": "'\tx", "＝1": "'＝1",
 	} {
-		require.Equal(t, want, harmless(cell))
+		require.Equal(t, want, escapeFormula(cell))
 	}
 }

@@ -31,7 +31,7 @@ func New(d model.Deps, o Options) *Slice {
 		if e.New { // who has just been made has no token
 			return nil
 		}
-		return s.follow(ctx, tx, e.ID)
+		return s.updateUserEmail(ctx, tx, e.ID)
 	})
 	return s
 }
@@ -146,7 +146,7 @@ func (s *Slice) get(ctx context.Context, r *getRequest) (HardwareToken, error) {
 }
 
 // follow writes the address of a user whose profile may have changed to the tokens that the user has.
-func (s *Slice) follow(ctx context.Context, tx *docstore.Tx, user string) error {
+func (s *Slice) updateUserEmail(ctx context.Context, tx *docstore.Tx, user string) error {
 	return model.Each(ctx, tx, s.HardwareTokens, docstore.Eq(model.HardwareTokenByUser, user),
 		func(doc docstore.Doc[model.HardwareToken]) error {
 			owner, err := s.Users.Get(ctx, tx, user)

@@ -49,7 +49,7 @@ func checkCreate(_ context.Context, r *createRequest, causes *rest.Causes) error
 }
 
 // taken names the members of those indexes that are unique.
-var taken = map[string]string{model.HardwareTokenBySerial: "serialNumber", model.HardwareTokenByPublicID: "publicId"}
+var uniqueMembers = map[string]string{model.HardwareTokenBySerial: "serialNumber", model.HardwareTokenByPublicID: "publicId"}
 
 func (s *Slice) create(ctx context.Context, r *createRequest) (HardwareToken, error) {
 	id := model.NewID(model.KindHardwareToken)
@@ -62,7 +62,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (HardwareToken, er
 		doc, err = s.HardwareTokens.Insert(ctx, tx, id,
 			model.HardwareToken{Serial: r.serial, PublicID: r.Body.PublicID, Seed: sealed, Made: s.Now()})
 		if unique, ok := errors.AsType[*docstore.UniqueError](err); ok {
-			return rest.NotUnique(taken[unique.Index])
+			return rest.NotUnique(uniqueMembers[unique.Index])
 		}
 		if err != nil {
 			return err

@@ -89,7 +89,7 @@ func (SignOnAction) MoreTags() map[string]reflect.StructTag {
 }
 
 // own are the names and the actions of the rules that belong to the system. They describe what the service does anyway.
-var own = map[model.PolicyType]struct {
+var systemRules = map[model.PolicyType]struct {
 	name    string
 	actions map[string]any
 }{
@@ -109,7 +109,7 @@ func ruleURL(ctx context.Context, policy, id string, segments ...string) string 
 
 // ownRule shows the rule of the system.
 func ownRule(ctx context.Context, doc docstore.Doc[model.OrgPolicy]) Rule {
-	r := own[doc.Value.Type]
+	r := systemRules[doc.Value.Type]
 	return Rule{
 		ID: doc.Value.Rule, Type: r.name, Name: defaultRule, Status: model.Active, Priority: len(doc.Value.SignOn) + 1,
 		System: true, Actions: r.actions,
@@ -130,7 +130,7 @@ func showRule(ctx context.Context, policy string, at int, r *model.SignOnRule) R
 		action["factorPromptMode"] = r.Prompt
 	}
 	out := Rule{
-		ID: r.ID, Type: own[model.PolicySignOn].name, Name: r.Name, Status: r.Status, Priority: at + 1,
+		ID: r.ID, Type: systemRules[model.PolicySignOn].name, Name: r.Name, Status: r.Status, Priority: at + 1,
 		Conditions: RuleConditions{
 			People: &RulePeople{
 				Users:  &Selected{list(r.People.Users), list(r.People.ExcludeUsers)},

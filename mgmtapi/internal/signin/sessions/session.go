@@ -38,7 +38,7 @@ type IdP struct {
 const active = "ACTIVE"
 
 // held is a session with what is shown along with it.
-type held struct {
+type sessionView struct {
 	id   string
 	doc  docstore.Doc[model.Session]
 	user docstore.Doc[model.User]
@@ -48,7 +48,7 @@ type held struct {
 }
 
 // render makes the wire form.
-func render(ctx context.Context, h held) Session {
+func render(ctx context.Context, h sessionView) Session {
 	session := h.doc.Value
 	url := func(more ...string) string {
 		return rest.URL(ctx, append([]string{"api", "v1", "sessions", h.id}, more...)...)
@@ -68,16 +68,16 @@ func render(ctx context.Context, h held) Session {
 }
 
 // find reads a session that has not expired by its id. Ref is how the request names it.
-func (s *Slice) find(ctx context.Context, q docstore.Reader, id, ref string) (h held, err error) {
+func (s *Slice) find(ctx context.Context, q docstore.Reader, id, ref string) (h sessionView, err error) {
 	h.id = id
 	if h.doc, err = s.Sessions.Get(ctx, q, model.SecretHash(id)); err == nil {
 		h.user, err = s.Users.Get(ctx, q, h.doc.Value.UserID)
 	}
 	if err != nil {
-		return held{}, rest.Missing(err, "Session", ref)
+		return sessionView{}, rest.Missing(err, "Session", ref)
 	}
 	if !s.Now().Before(h.doc.Value.Expires) {
-		return held{}, rest.NotFound("Session", ref)
+		return sessionView{}, rest.NotFound("Session", ref)
 	}
 	if h.org, err = s.Org(ctx, q); err == nil {
 		h.further, err = s.hasFactor(ctx, q, h.user.ID)
@@ -101,7 +101,7 @@ func (s *Slice) hasFactor(ctx context.Context, q docstore.Reader, user string) (
 
 // create makes a session of a sign-in that is complete. It clears away those of the user that have expired.
 func (s *Slice) create(ctx context.Context, r *createRequest) (Session, error) {
-	h := held{id: model.NewSessionID()}
+	h := sessionView{id: model.NewSessionID()}
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		in, err := s.SignIns.Get(ctx, tx, model.SecretHash(r.Body.Token))
 		if err == nil {
@@ -156,7 +156,7 @@ func (s *Slice) forgetExpired(ctx context.Context, tx *docstore.Tx, user string)
 
 // refresh prolongs a session.
 func (s *Slice) refresh(ctx context.Context, id, ref string) (Session, error) {
-	var h held
+	var h sessionView
 	err := s.Update(ctx, func(tx *docstore.Tx) (err error) {
 		if h, err = s.find(ctx, tx, id, ref); err != nil {
 			return err

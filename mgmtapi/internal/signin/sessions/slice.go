@@ -83,7 +83,7 @@ type createRequest struct {
 type byID struct {
 	ID string `path:"sessionId" doc:"Id of the session."`
 
-	held held
+	held sessionView
 }
 
 func (s *Slice) findByID(ctx context.Context, r *byID) (err error) {

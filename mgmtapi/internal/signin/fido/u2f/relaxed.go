@@ -16,7 +16,7 @@ func RegisterUnsigned(challenge string, clientData, registrationData []byte) (Re
 		handle := sha256.Sum256(bytes.Join([][]byte{clientData, registrationData}, nil)) // the challenge makes it unique
 		return Registration{KeyHandle: handle[:]}, nil
 	}
-	return m.kept(), nil
+	return m.stored(), nil
 }
 
 // AuthenticateUnsigned accepts an authentication without checking type, origin, signature or counter: the client data must be for the

@@ -68,7 +68,7 @@ func (s Site) Register(challenge string, clientData, registrationData []byte) (R
 	if err := m.certificate.CheckSignature(x509.ECDSAWithSHA256, signed, m.signature); err != nil {
 		return Registration{}, fmt.Errorf("%w: %w", ErrSignature, err)
 	}
-	return m.kept(), nil
+	return m.stored(), nil
 }
 
 // Authenticate checks the authentication response message of a token (section 5.4) for the challenge that was given and returns
@@ -155,7 +155,7 @@ type registration struct {
 }
 
 // kept is what the server stores of the registration.
-func (m registration) kept() Registration {
+func (m registration) stored() Registration {
 	return Registration{KeyHandle: bytes.Clone(m.keyHandle), PublicKey: bytes.Clone(m.publicKey)}
 }
 
