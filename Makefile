@@ -13,10 +13,10 @@ help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: ## start the sandbox on 127.0.0.1:8080 with a small seeded organisation
+run: ## start the sandbox on 127.0.0.1:8080 with a small seeded organization
 	go run ./cmd/scimwright sandbox
 
-# SQLite is C: its binary is position-independent, and the linker makes what it has relocated read-only before it starts (full RELRO).
+# SQLite is C code: the binary is position-independent, and the dynamic linker makes its relocated sections read-only at start (full RELRO).
 # The conformance suite is pure Go and static; without an external linker a position-independent binary would need ld.so.
 HARDENED := -trimpath -buildmode=pie -ldflags='-linkmode=external -extldflags=-Wl,-z,relro,-z,now'
 
@@ -41,14 +41,14 @@ test: ## run the quick tests, on SQLite
 
 .PHONY: test-postgres
 test-postgres: ## run the quick tests on SQLite and PostgreSQL
-	SCIMWRIGHT_REQUIRE_POSTGRES=1 go test -p $(ATONCE) -timeout 20m ./... # tests with PostgreSQL mostly wait
+	SCIMWRIGHT_REQUIRE_POSTGRES=1 go test -p $(ATONCE) -timeout 20m ./... # tests with PostgreSQL mostly wait for it
 
-# The costly tests that have found the most: a check that notices nothing, a crash that loses something, a generated page that is out of date.
+# The costly tests that have found most bugs: a check without effect, data lost in a crash, an outdated generated page.
 COSTLY_SUITE := ^(TestSuite_KillMatrix|TestProfiles_EveryStepCanFail|TestProfiles_BreakOnListedQuirks)$$
 COSTLY_ENGINE := ^(TestEngine_KilledAtEveryPoint|TestEngine_Converges)$$
 
 .PHONY: test-costly costly-suite costly-engine
-test-costly: ## run those of the costly tests that have found the most
+test-costly: ## run the costly tests that have found most bugs
 	@$(MAKE) --no-print-directory -j2 -O costly-suite costly-engine
 costly-suite:
 	SCIMWRIGHT_TEST_ALL=1 go test -timeout 20m -run '$(COSTLY_SUITE)' ./cmd/internal/truth
@@ -56,15 +56,15 @@ costly-engine:
 	SCIMWRIGHT_TEST_ALL=1 go test -timeout 20m -run '$(COSTLY_ENGINE)' ./engine/provision
 
 .PHONY: test-all
-test-all: ## run all tests, on both databases and with software of others; a skip is a failure; as long as it takes
+test-all: ## run all tests, on both databases and with third-party software; a skip is a failure
 	@SCIMWRIGHT_TEST_ALL=1 go test -json -timeout 120m ./... | go run ./internal/alltest/strict
 
 .PHONY: race
 race: ## run all tests with the race detector
 	go test -race -timeout 20m $(PKGS)
 
-# What runs in several goroutines. Left out are packages that only compute. Of the management API and the whole sandbox it is the tests in
-# which several do something at the same time: the others send one request after the other. `make race` leaves out nothing.
+# Packages with concurrent code; packages that only compute are omitted. Of the management API and the sandbox, only the tests with concurrent
+# requests run, because all other tests send one request after the other. `make race` omits nothing.
 RACING := ./engine/internal/connect ./engine/internal/lane ./engine/internal/probe ./engine/sqlstore ./scimserver ./scimserver/memstore ./scimserver/observe \
 	./scimserver/sqlstore ./scimserver/tenants ./conformance ./conformance/observed ./internal/docstore ./internal/sqldb ./scim/wirelog \
 	./mgmtapi/internal/hooks/calls ./mgmtapi/internal/tokens
@@ -72,12 +72,12 @@ RACING_TESTS := Parallel|Concurrent|Outlives|BusyLane|Scheduled|StoppedServer|Wa
 RACING_TOGETHER := ./mgmtapi/internal/apps/apps ./mgmtapi/internal/signin/authn ./mgmtapi/internal/signin/factors ./mgmtapi/internal/slicetest ./mgmtapi/internal/directory/users ./cmd/internal/sandbox
 
 .PHONY: race-short race-packages race-together
-race-short: ## run the tests of what is concurrent with the race detector
-	go build -race ./... # once: of two commands at the same time each would compile everything
+race-short: ## run the tests of concurrent code with the race detector
+	go build -race ./... # once: two concurrent commands would each compile everything
 	@$(MAKE) --no-print-directory -j2 -O race-packages race-together
 race-packages:
-	go test -race -timeout 20m -skip Killed $(RACING) # who is killed is a process of its own
-	go test -race -timeout 20m -skip Killed ./engine/provision -rapid.checks=25 # a race shows in few runs of a property
+	go test -race -timeout 20m -skip Killed $(RACING) # the killed processes are separate programs
+	go test -race -timeout 20m -skip Killed ./engine/provision -rapid.checks=25 # a few runs of a property are enough to detect a race
 race-together:
 	go test -race -timeout 20m -run '$(RACING_TESTS)' $(RACING_TOGETHER)
 
@@ -89,9 +89,9 @@ lint: ## vet, formatting and golangci-lint
 FUZZED = $(sort $(patsubst %/,%,$(dir $(shell grep -rlE '^func Fuzz' --include='*_test.go' .))))
 
 .PHONY: fuzz
-# When the time is up while an input runs, the go command may say «context deadline exceeded» and fail, although no input failed
-# (go.dev/issue/75804). Such an end counts as one; a failing input is always named.
-fuzz: ## run every fuzz target for FUZZTIME each, but for those of the packages FUZZSKIP
+# If the time ends while an input runs, the go command may fail with "context deadline exceeded" although no input failed
+# (go.dev/issue/75804). This counts as a success; the go command always names a failing input.
+fuzz: ## run every fuzz target for FUZZTIME, except those of the packages in FUZZSKIP
 	@set -e; out=$$(mktemp); trap 'rm -f $$out' EXIT; for pkg in $(filter-out $(FUZZSKIP),$(FUZZED)); do \
 	  for target in $$(grep -hoE '^func Fuzz\w+' $$pkg/*_test.go | cut -c6-); do \
 	    echo "== $$pkg $$target"; \
@@ -100,14 +100,14 @@ fuzz: ## run every fuzz target for FUZZTIME each, but for those of the packages 
 	  done; done
 
 .PHONY: bench
-bench: ## run the benchmarks (BENCH selects, BENCHTIME bounds each)
+bench: ## run the benchmarks (BENCH selects them, BENCHTIME is the time of each)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) $(PKGS)
 
 .PHONY: golden
-golden: ## rewrite the golden files from what the code says now; read the diff before you commit
+golden: ## rewrite the golden files from the present code; read the diff before you commit
 	@set -e; for pkg in $$(go list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}} ' ./... | \
 	  grep -E '/(goldentest|apitest) ' | cut -d' ' -f1); do go test $$pkg -update; done
-	go test ./mgmtapi -update # docs/generated/operations.md is made of what the packages below it have seen
+	go test ./mgmtapi -update # docs/generated/operations.md is derived from the results of the packages below it
 
 .PHONY: check
-check: lint test ## what a change must pass before it is committed
+check: lint test ## run the checks that a change must pass before a commit

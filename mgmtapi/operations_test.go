@@ -370,8 +370,12 @@ func shape(do string) string { return pathVariable.ReplaceAllString(do, "{}") }
 func facts(t *testing.T) apitest.Coverage {
 	t.Helper()
 	all := apitest.Coverage{}
-	files, err := filepath.Glob(filepath.Join("*", filepath.FromSlash(apitest.RecordFile)))
-	require.NoError(t, err)
+	var files []string
+	for _, depth := range []string{"*", filepath.Join("*", "*")} {
+		found, err := filepath.Glob(filepath.Join("internal", depth, filepath.FromSlash(apitest.RecordFile)))
+		require.NoError(t, err)
+		files = append(files, found...)
+	}
 	require.NotEmpty(t, files)
 	for _, file := range files {
 		require.NoError(t, apitest.ReadFacts(all, filepath.Dir(filepath.Dir(file))))

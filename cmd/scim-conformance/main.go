@@ -1,4 +1,4 @@
-// Command scim-conformance tests a SCIM server. It is pure Go and needs nothing but the server's address.
+// Command scim-conformance tests a SCIM server. It is pure Go and needs only the server's address.
 package main
 
 import (

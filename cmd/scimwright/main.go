@@ -1,4 +1,4 @@
-// Command scimwright runs the provisioning sandbox, its SCIM server alone, and the conformance suite.
+// Command scimwright runs the provisioning sandbox, the SCIM server and the conformance suite.
 package main
 
 import (

@@ -73,7 +73,8 @@ CREATE INDEX {.sync_state_late} ON {sync_state} (app_id, dirty_since, principal_
 	WHERE kind = 'user' AND dirty_since > 0 AND overdue_at = 0 AND (remote_id <> '' OR tried = 1);
 CREATE INDEX {.sync_state_manager} ON {sync_state} (app_id, manager_id) WHERE manager_id <> '';
 CREATE INDEX {.sync_state_former} ON {sync_state} (app_id, kind, former_id) WHERE former_id <> '';
-CREATE INDEX {.sync_state_task} ON {sync_state} (app_id, kind, principal_id, status) WHERE status IN ('retrying', 'failed', 'held', 'pending');
+CREATE INDEX {.sync_state_task} ON {sync_state} (app_id, kind, principal_id, status) ` +
+	`WHERE status IN ('retrying', 'failed', 'held', 'pending');
 CREATE INDEX {.sync_state_pending} ON {sync_state} (app_id, next_at) WHERE next_at IS NOT NULL AND status = 'pending';
 
 CREATE TABLE {member_state} (

@@ -68,7 +68,7 @@ func open(ctx context.Context, db *sql.DB, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{db: wrapped, updater: o.Updater}
-	if err := s.transact(ctx, sqldb.Patient, func(tx *sqldb.Tx) error { return migrate(ctx, tx, wrapped.Names()) }); err != nil {
+	if err := s.transact(ctx, sqldb.LongWait, func(tx *sqldb.Tx) error { return migrate(ctx, tx, wrapped.Names()) }); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -118,7 +118,7 @@ const idleTimeout = `SET LOCAL idle_in_transaction_session_timeout = '3s'`
 
 // update runs every write of the store except Mark and Forget, which use the embedder's transactions.
 func (s *Store) update(ctx context.Context, fn func(tx *sqldb.Tx) error) error {
-	return s.transact(ctx, sqldb.Usual, fn)
+	return s.transact(ctx, sqldb.DefaultWait, fn)
 }
 
 func (s *Store) transact(ctx context.Context, wait sqldb.Wait, fn func(tx *sqldb.Tx) error) error {

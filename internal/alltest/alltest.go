@@ -1,8 +1,8 @@
-// Package alltest decides what a run of tests includes: the quick ones by default, all of them with SCIMWRIGHT_TEST_ALL=1 ("make
+// Package alltest determines which tests a run includes: the quick ones by default, all of them with SCIMWRIGHT_TEST_ALL=1 ("make
 // test-all").
 //
-// A test that takes long asks for it with [Only], one that has a short form with [All], [Sample] or [Draws], and one that needs a program
-// or a service that a machine may lack calls [Lacks] without it. In a run of all tests nothing is left out: what is lacking is a failure.
+// A slow test calls [Only]. A test with a short form calls [All], [Sample] or [Draws]. A test without a program or service that it needs
+// calls [Lacks]. A run of all tests omits nothing: a missing program or service is a failure.
 package alltest
 
 import (
@@ -13,13 +13,13 @@ import (
 	"testing"
 )
 
-// Variable is the environment variable that asks for all tests.
+// Variable is the environment variable that enables all tests.
 const Variable = "SCIMWRIGHT_TEST_ALL"
 
-// All reports whether the run is one of all tests.
+// All reports whether the run includes all tests.
 func All() bool { return os.Getenv(Variable) == "1" }
 
-// Only skips a test unless the run is one of all tests. why is what the test costs: "kills 400 processes".
+// Only skips a test unless the run includes all tests. why is the cost of the test: "kills 400 processes".
 func Only(t testing.TB, why string) {
 	t.Helper()
 	if !All() {
@@ -27,7 +27,7 @@ func Only(t testing.TB, why string) {
 	}
 }
 
-// Sample returns every n-th of the cases, beginning with the first, and all of them in a run of all tests.
+// Sample returns every n-th of the cases, starting with the first, or all of them in a run of all tests.
 func Sample[T any](cases []T, n int) []T {
 	if All() {
 		return cases
@@ -39,8 +39,8 @@ func Sample[T any](cases []T, n int) []T {
 	return some
 }
 
-// Draws bounds how many cases a property of package rapid draws, unless the run is one of all tests or the command line says how many. It
-// is called by TestMain, before the tests.
+// Draws sets the number of random cases per property of package rapid, unless the run includes all tests or the command line sets the
+// number. TestMain calls it before the tests.
 func Draws(n int) error {
 	if All() {
 		return nil
@@ -48,23 +48,23 @@ func Draws(n int) error {
 	return flag.Set("rapid.checks", strconv.Itoa(n))
 }
 
-// Together lets at least n parallel tests of a package run at the same time, unless the command line says how many. It is for tests that
-// wait more than they compute, and is called by TestMain, before the tests. The default is one test per processor.
+// Together makes at least n parallel tests of a package run at the same time, unless the command line sets the number. It is for tests that
+// mostly wait. TestMain calls it before the tests. The default is one test per processor.
 func Together(n int) error {
 	return flag.Set("test.parallel", strconv.Itoa(max(n, runtime.GOMAXPROCS(0))))
 }
 
-// Lacks ends a test that needs what this machine does not have: a run of all tests fails, any other skips the test.
+// Lacks ends a test that needs a program or service that is not installed: a run of all tests fails, any other run skips the test.
 func Lacks(t testing.TB, what string) {
 	t.Helper()
 	if All() {
-		t.Fatalf("a run of all tests needs %s", what)
+		t.Fatalf("a run of all tests requires %s", what)
 	}
 	t.Skipf("needs %s", what)
 }
 
-// Installs returns the folder in which a test installs software of others from their registries: the one that variable names, or a
-// temporary one for any other value and in a run of all tests. Without both the test is skipped.
+// Installs returns the directory in which a test installs third-party software from its registry: the value of the variable if
+// it is an absolute path, or a temporary directory for any other value and in a run of all tests. Otherwise the test is skipped.
 func Installs(t testing.TB, variable string) string {
 	t.Helper()
 	folder := os.Getenv(variable)

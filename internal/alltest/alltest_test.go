@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	_ "pgregory.net/rapid" // has the flag
+	_ "pgregory.net/rapid" // defines the flag
 
 	"github.com/scimwright/scimwright/internal/alltest"
 )
 
-// ended is how a test ended that was left early.
+// ended is the result of a test that ended early.
 type ended struct {
 	testing.TB
 	how string
@@ -82,7 +82,7 @@ func TestRun_OmitsNothing(t *testing.T) {
 	require.Equal(t, "7", flag.Lookup("rapid.checks").Value.String())
 	require.True(t, alltest.All())
 	require.Equal(t, "ran", outcome(t, only))
-	require.Equal(t, "failed: a run of all tests needs sh", outcome(t, lacks))
+	require.Equal(t, "failed: a run of all tests requires sh", outcome(t, lacks))
 	require.Equal(t, "ran", outcome(t, installs))
 	require.DirExists(t, folder)
 }

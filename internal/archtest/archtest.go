@@ -13,13 +13,13 @@ import (
 	"github.com/scimwright/scimwright/internal/gofiles"
 )
 
-// File is what the rules look at in one Go file.
+// File is the data of one Go file that the rules check.
 type File struct {
-	Package string // directory below the module root, slash separated
+	Package string // directory below the module root, slash-separated
 	Name    string // file name
 	Test    bool
 	Imports []string
-	Doc     string   // the package comment, if this file has it
+	Doc     string   // the package comment, if it is in this file
 	Inits   int      // number of init functions
 	Getenv  []string // calls that read the environment
 }
@@ -79,16 +79,16 @@ func Check(files []File) []string {
 			continue
 		}
 		if f.Inits > 0 {
-			broken = append(broken, fmt.Sprintf("%s/%s has an init function: start-up work belongs into constructors", f.Package, f.Name))
+			broken = append(broken, fmt.Sprintf("%s/%s has an init function: move its work into constructors", f.Package, f.Name))
 		}
 		if len(f.Getenv) > 0 && (!match(f.Package, "cmd/...") || match(f.Package, "cmd/internal/...")) && !strings.HasSuffix(f.Package, "test") {
 			broken = append(broken,
-				fmt.Sprintf("%s/%s calls %s: the environment is read by the mains and by command line tags only", f.Package, f.Name, f.Getenv[0]))
+				fmt.Sprintf("%s/%s calls %s: only main packages and command line tags read the environment", f.Package, f.Name, f.Getenv[0]))
 		}
 	}
 	for pkg, ok := range documented {
 		if !ok && !onlyTests(files, pkg) {
-			broken = append(broken, fmt.Sprintf("%s has no opening comment that says what it is for", pkg))
+			broken = append(broken, fmt.Sprintf("%s has no package comment that describes its purpose", pkg))
 		}
 	}
 	slices.Sort(broken)
@@ -143,8 +143,8 @@ func (r Rule) besides(imp string) bool {
 	return slices.ContainsFunc(r.Besides, func(pattern string) bool { return match(imp, pattern) })
 }
 
-// match says whether the package path fits the pattern: a path, "path/..." for a path and all below it,
-// "..." for everything, or "*suffix" for the end of the last element.
+// match reports whether the package path matches the pattern: a path, "path/..." for a path and all below it, "..." for everything, or
+// "*suffix" for the end of the last element.
 func match(pkg, pattern string) bool {
 	if pattern == "..." {
 		return true

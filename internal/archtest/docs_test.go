@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// preamble declares what the examples of the documents leave to the reader.
+// preamble declares the variables that the examples of the documents use without declaring them.
 const preamble = `package example
 
 import (
@@ -48,7 +48,8 @@ var (
 	importGroup = regexp.MustCompile(`(?s)^import (?:\([^)]*\)|[^\n]*)\n`)
 )
 
-// The Go examples of README.md and docs/*.md that start with their imports compile. Such an example may leave errors unchecked.
+// TestDocs_ExamplesCompile type-checks the Go examples of README.md and docs/*.md that start with their imports. Such an example may ignore
+// errors.
 func TestDocs_ExamplesCompile(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	require.NoError(t, err)
@@ -80,10 +81,10 @@ func TestCheckExample_FindsErrors(t *testing.T) {
 	require.Error(t, checkExample(packages, imports+"eng.Mark(\n"), "no Go")
 }
 
-// drivers are imported for their effect, and not by the public packages.
+// drivers are imported for their side effects, and not by the public packages.
 var drivers = []string{"github.com/jackc/pgx/v5/stdlib", "github.com/mattn/go-sqlite3"}
 
-// importable returns the public packages and all that they import, by path.
+// importable returns the public packages and their dependencies, by path.
 func importable(t *testing.T) map[string]*types.Package {
 	t.Helper()
 	loaded, err := LoadTypes(root, Public)

@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// LoadTypes returns the types of packages of the module below root. Paths are relative to root. They are checked from source without
+// LoadTypes returns the types of packages of the module below root. Paths are relative to root. It type-checks them from source without
 // function bodies, so that an empty build cache costs nothing, and without cgo.
 func LoadTypes(root string, packages []string) (map[string]*types.Package, error) {
 	args := []string{"list", "-deps", "-json=ImportPath,Dir,GoFiles,ImportMap"} // dependencies first
@@ -56,14 +56,14 @@ func LoadTypes(root string, packages []string) (map[string]*types.Package, error
 	return loaded, nil
 }
 
-// listed is a package as go list describes it.
+// listed is a package in the output of go list.
 type listed struct {
 	ImportPath, Dir string
 	GoFiles         []string
 	ImportMap       map[string]string
 }
 
-// check type-checks the declarations of a package whose imports are checked.
+// check type-checks the declarations of a package. Its imports must have been checked before.
 func (p listed) check(files *token.FileSet, checked map[string]*types.Package) (*types.Package, error) {
 	var parsed []*ast.File
 	for _, name := range p.GoFiles {
@@ -88,8 +88,8 @@ type importerFunc func(path string) (*types.Package, error)
 // Import implements types.Importer.
 func (f importerFunc) Import(path string) (*types.Package, error) { return f(path) }
 
-// NonPublic returns what the package exports although it needs a type of a package of the module that is not public: a line
-// "path.Name needs path.Type" each.
+// NonPublic returns the exported declarations of a package that use a type of a package of the module that is not public, as lines
+// "path.Name needs path.Type".
 func NonPublic(pkg *types.Package, public []string) []string {
 	var found []string
 	for _, name := range pkg.Scope().Names() {
@@ -109,7 +109,7 @@ func NonPublic(pkg *types.Package, public []string) []string {
 	return found
 }
 
-// declared returns the type whose parts the declaration shows.
+// declared returns the type that the declaration exposes.
 func declared(obj types.Object) types.Type {
 	typ, ok := obj.(*types.TypeName)
 	if !ok {
@@ -121,7 +121,7 @@ func declared(obj types.Object) types.Type {
 	return typ.Type().Underlying()
 }
 
-// needs lists the types of packages that are not public among the parts of a type. Names of other declarations are not resolved.
+// needs returns the types of non-public packages among the parts of a type. Names of other declarations are not resolved.
 func needs(name string, t types.Type, public []string) []string {
 	var found []string
 	var walk func(t types.Type)
@@ -190,7 +190,7 @@ func needs(name string, t types.Type, public []string) []string {
 
 func relative(path string) string { return strings.TrimPrefix(path, Module+"/") }
 
-// API returns the exported declarations of a package as text: what changes in it is a change for those who import the package.
+// API returns the exported declarations of a package as text. A change of the text is a change of the API.
 func API(pkg *types.Package) string {
 	qualified := func(p *types.Package) string {
 		if p == pkg {

@@ -19,7 +19,7 @@ import (
 
 const root = "../.."
 
-// Each exported name of a public package is made of public types.
+// TestPublicPackages_NeedNoInternalTypes checks that each exported name of a public package uses only public types.
 func TestPublicPackages_NeedNoInternalTypes(t *testing.T) {
 	loaded, err := LoadTypes(root, Public)
 	require.NoError(t, err)
@@ -41,7 +41,7 @@ func TestPublicPackages_NeedNoInternalTypes(t *testing.T) {
 	}))
 }
 
-// A package that other modules can import is public, or in the list of those that move below internal.
+// TestPackages_PublicOrInternal checks that a package that other modules can import is in Public or in NotYetInternal.
 func TestPackages_PublicOrInternal(t *testing.T) {
 	files, err := Scan(root)
 	require.NoError(t, err)
@@ -71,7 +71,7 @@ func TestPackages_PublicOrInternal(t *testing.T) {
 	}
 }
 
-// Each way in which a declaration can need a type is found.
+// TestNonPublic_FindsEachWay checks each way in which a declaration can use a type.
 func TestNonPublic_FindsEachWay(t *testing.T) {
 	hidden := compile(t, Module+"/internal/hidden", "package hidden\ntype T struct{}\ntype I interface{ M() }\ntype G[X any] struct{}", nil)
 	tests := map[string]string{

@@ -13,12 +13,12 @@ import (
 	"github.com/scimwright/scimwright/internal/gofiles"
 )
 
-// invariant starts the paragraph of a comment that states an invariant, at the code that ensures it. The comment of a test names the
-// invariants that the test checks, a line each, by the same start without a text.
+// invariant matches the start of a comment paragraph that states an invariant, at the code that ensures it. The comment of a test lists the
+// invariants that it checks, one line each, with the same start but without text.
 var invariant = regexp.MustCompile(`(?m)^Invariant (\d+)(?:: ((?:.+\n?)+))?$`)
 
-// Invariants returns the texts of the invariants below root, in their order, and one sentence for each that is not stated once or has no
-// test.
+// Invariants returns the texts of the invariants below root, in their order, and one sentence for each that is not stated exactly once or
+// has no test.
 func Invariants(root string) (texts, broken []string, err error) {
 	stated, tested := map[int][]string{}, map[int]bool{}
 	place := map[int]string{}
@@ -51,7 +51,7 @@ func Invariants(root string) (texts, broken []string, err error) {
 	}
 	for n := range tested {
 		if len(stated[n]) == 0 {
-			broken = append(broken, fmt.Sprintf("invariant %d has a test, and no code states it", n))
+			broken = append(broken, fmt.Sprintf("invariant %d has a test, but no code states it", n))
 		}
 	}
 	for i, n := range slices.Sorted(maps.Keys(stated)) {

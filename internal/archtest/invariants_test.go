@@ -11,7 +11,8 @@ import (
 	"github.com/scimwright/scimwright/internal/goldentest"
 )
 
-// TestInvariants_Documented wants each invariant once in the code and in a test, and the list of the docs to be that of the code.
+// TestInvariants_Documented checks that each invariant is stated once in the code and named by a test, and that the docs contain the list
+// of the code.
 func TestInvariants_Documented(t *testing.T) {
 	texts, broken, err := Invariants("../..")
 	require.NoError(t, err)
@@ -36,7 +37,7 @@ func TestInvariants(t *testing.T) {
 			"// Invariant 1\n// Invariant 2\nfunc TestF() {\n\t// Invariant 3\n}", []string{"One thing.", "Two.", "Three."}, "",
 		},
 		"no test": {"// Invariant 1: One.\nfunc f() {}", "", []string{"One."}, "a/a.go: no test names invariant 1"},
-		"no code": {"", "// Invariant 1\nfunc TestF() {}", nil, "invariant 1 has a test, and no code states it"},
+		"no code": {"", "// Invariant 1\nfunc TestF() {}", nil, "invariant 1 has a test, but no code states it"},
 		"no text": {"// Invariant 1\nfunc f() {}", "", nil, "a/a.go: invariant 1 has no text"},
 		"stated twice": {
 			"// Invariant 1: One.\nfunc f() {}\n\n// Invariant 1: Two.\nfunc g() {}", "// Invariant 1\n", []string{"One."},

@@ -18,7 +18,7 @@ var (
 	noAnchor = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`)
 )
 
-// CheckLinks returns a sentence for each relative link in the Markdown files below root that leads to no file or to no heading.
+// CheckLinks returns a sentence for each relative link in the Markdown files below root whose target file or heading does not exist.
 func CheckLinks(root string) ([]string, error) {
 	var broken []string
 	err := gofiles.Walk(root, ".md", func(file, rel string) error {
@@ -29,7 +29,7 @@ func CheckLinks(root string) ([]string, error) {
 		for _, line := range proseLines(string(text)) {
 			for _, m := range link.FindAllStringSubmatch(line.Text, -1) {
 				if !scheme.MatchString(m[1]) && !leads(root, rel, m[1]) {
-					broken = append(broken, fmt.Sprintf("%s:%d: %s leads nowhere", rel, line.Number, m[1]))
+					broken = append(broken, fmt.Sprintf("%s:%d: %s does not exist", rel, line.Number, m[1]))
 				}
 			}
 		}
@@ -38,7 +38,7 @@ func CheckLinks(root string) ([]string, error) {
 	return broken, err
 }
 
-// leads reports whether a relative link of the file leads to a file and, in Markdown, to a heading of it.
+// leads reports whether the target file of a relative link exists and, in Markdown, the target heading.
 func leads(root, file, to string) bool {
 	target, anchor, _ := strings.Cut(to, "#")
 	if target == "" {
@@ -58,7 +58,7 @@ func leads(root, file, to string) bool {
 	})
 }
 
-// anchorOf returns the anchor that Git hosts give a heading.
+// anchorOf returns the anchor that Git hosts generate for a heading.
 func anchorOf(heading string) string {
 	return strings.ReplaceAll(noAnchor.ReplaceAllString(strings.ToLower(strings.TrimSpace(heading)), ""), " ", "-")
 }

@@ -31,7 +31,7 @@ func TestCheckLinks_FindsEach(t *testing.T) {
 	broken, err = CheckLinks(dir)
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		"docs/b.md:1: a.md#three leads nowhere", "docs/b.md:2: c.md leads nowhere", "docs/b.md:2: README.md leads nowhere",
-		"docs/b.md:3: #x leads nowhere",
+		"docs/b.md:1: a.md#three does not exist", "docs/b.md:2: c.md does not exist", "docs/b.md:2: README.md does not exist",
+		"docs/b.md:3: #x does not exist",
 	}, broken)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What other projects publish under a name may change under it: actions are pinned by commit and images by digest, with the version in
-// a comment or in the tag.
+// TestActionsAndImages_Pinned checks that actions are pinned by commit and images by digest, with the version in a comment or in the tag:
+// other projects can change what they publish under a name.
 func TestActionsAndImages_Pinned(t *testing.T) {
 	lines := func(file string) []string {
 		text, err := os.ReadFile(filepath.Join("..", "..", file))
@@ -34,7 +34,7 @@ func TestActionsAndImages_Pinned(t *testing.T) {
 	require.Equal(t, []int{3, 1}, []int{uses, from})
 }
 
-// The binary with C in it is hardened where it is built; `make hardened` checks the result.
+// TestMakefile_HardensBinary checks that the binary that contains C code is built with hardening. `make hardened` checks the result.
 func TestMakefile_HardensBinary(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
 	require.NoError(t, err)

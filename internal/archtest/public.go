@@ -1,6 +1,6 @@
 package archtest
 
-// Public lists the packages that other modules import. An outsider can construct everything that they export from public types alone.
+// Public lists the packages that other modules import. Other modules can construct everything that they export from public types alone.
 var Public = []string{
 	"scim", "scim/filter", "scim/lenient", "scim/patch", "scim/schema", "scim/wirelog",
 	"engine", "engine/control", "engine/control/client", "engine/enginetest", "engine/mapping", "engine/metrics", "engine/provision",
@@ -12,7 +12,7 @@ var Public = []string{
 	"mgmtapi", "fixtures",
 }
 
-// NotYetInternal lists the packages that other modules could import although they are not for them. The list may only shrink.
+// NotYetInternal lists the packages that other modules can import although they are not intended for it. The list may only shrink.
 var NotYetInternal = []string{
 	"mgmtapi/mgmtapitest", // for the tests of the sandbox: its functions take types that are internal
 }

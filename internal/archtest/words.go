@@ -20,7 +20,7 @@ type Word struct {
 	Use     string // what is written instead
 }
 
-// Words lists the expressions that docs/contributing/style.md replaces, as far as a pattern recognizes them without false positives.
+// Words lists the expressions that docs/contributing/style.md replaces and that a pattern can recognize without false positives.
 var Words = []Word{
 	{`mend(s|ed|ing)?`, "fix"},
 	{`whoever`, "the name of the actor"},
@@ -60,8 +60,8 @@ type Line struct {
 	Text   string
 }
 
-// Prose returns the comments and the string literals with a space of all Go files below root, and the lines of its Markdown files but for
-// code. Import paths are no prose, nor are struct tags other than help and doc.
+// Prose returns the comments and the string literals with a space of all Go files below root, and the lines of its Markdown files except
+// code. Import paths and struct tags other than help and doc are not prose.
 func Prose(root string) ([]Line, error) {
 	var all []Line
 	err := gofiles.Walk(root, ".go", func(file, rel string) error {
@@ -124,7 +124,7 @@ func proseOfGo(file, rel string) ([]Line, error) {
 	return lines, nil
 }
 
-// isTag reports whether a literal is a struct tag, which is read in another way.
+// tag matches a struct tag, which is parsed separately.
 var tag = regexp.MustCompile("^`[a-z]+:\"")
 
 func isTag(literal string) bool { return tag.MatchString(literal) }
@@ -187,12 +187,12 @@ func quotes(file string) bool {
 // MaxTestName is the maximum number of words of a test's name, after Test.
 const MaxTestName = 6
 
-// citedName is the one name with an article: issues and documents cite the test of this package by it.
+// citedName is the only test name that breaks the rules, because issues and documents cite it.
 const citedName = "TestProseUsesTheTerms"
 
 var testName = regexp.MustCompile(`^Test[A-Z][A-Za-z0-9]*(_[A-Z][A-Za-z0-9]*)?$`)
 
-// CheckTestName returns what is wrong with the name of a test, "" if nothing is. A name is a subject, and a condition after an underscore.
+// CheckTestName returns the error in the name of a test, or "". A name is a subject, and a condition after an underscore.
 func CheckTestName(name string) string {
 	if !testName.MatchString(name) {
 		return "write TestSubject or TestSubject_Condition"

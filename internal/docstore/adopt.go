@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// ownTables are the tables that docstore has for itself; the catalog comes first.
+// ownTables are docstore's own tables; the catalog comes first.
 var ownTables = []string{"docstore_indexes", "docstore_outbox", "docstore_steady"}
 
 var (
@@ -16,8 +16,8 @@ var (
 	documentColumns = []string{"seq", "id", "rev", "created", "updated", "doc"}
 )
 
-// checkOwn returns an error if a table at the place of one of docstore's is another program's: it begins with other columns. It is none
-// if there is no table.
+// checkOwn returns an error if a table with the name of one of docstore's own belongs to another program: its first columns are different.
+// It returns nil if the table does not exist.
 func checkOwn(ctx context.Context, tx *sqldb.Tx, name string, begins []string) error {
 	schemas, err := tx.Schemas(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func beginWith(columns, begins []string) bool {
 	return len(columns) >= len(begins) && slices.Equal(columns[:len(begins)], begins)
 }
 
-// checkOwnTables is checkOwn of the tables that docstore has for itself.
+// checkOwnTables calls checkOwn for each of docstore's own tables.
 func checkOwnTables(ctx context.Context, tx *sqldb.Tx) error {
 	for i, columns := range [][]string{catalogColumns, {"seq", "topic", "key", "data", "at"}, {"one", "state"}} {
 		if err := checkOwn(ctx, tx, ownTables[i], columns); err != nil {
@@ -72,11 +72,11 @@ func (a Adoption) adopt(ctx context.Context, tx *sqldb.Tx, collections []Table) 
 	return nil
 }
 
-// tables returns the tables of a store in a schema, and none if it has other collections too.
+// tables returns the tables of a store in a schema, or none if the store has other collections too.
 func (a Adoption) tables(ctx context.Context, tx *sqldb.Tx, schema string, collections []Table) (tables []string, err error) {
 	columns, err := tx.Columns(ctx, schema, ownTables[0])
 	if err != nil || !slices.Equal(columns, catalogColumns) {
-		return nil, err // there is no store, or the table is another program's
+		return nil, err // no store exists, or the table is another program's
 	}
 	rows, err := tx.Query(ctx, `SELECT CAST(c.collection AS TEXT), CAST(c.name AS TEXT), CAST(c.multi AS TEXT) FROM `+
 		sqldb.Names{Schema: schema}.Quoted(ownTables[0])+` AS c ORDER BY 1, 2`)
@@ -107,7 +107,7 @@ func (a Adoption) tables(ctx context.Context, tx *sqldb.Tx, schema string, colle
 	case others:
 		return nil, a.Mixed
 	}
-	for _, c := range collections { // the catalog does not know those without an index
+	for _, c := range collections { // the catalog does not list collections without an index
 		columns, err := tx.Columns(ctx, schema, c.Name())
 		if err != nil {
 			return nil, err

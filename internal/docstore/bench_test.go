@@ -42,7 +42,7 @@ func newAccount(i int) account {
 	}
 }
 
-// benchmark runs fn on a store with accounts on both databases, commits waiting for the disk.
+// benchmark runs fn on a store with accounts on both databases. Commits wait for the disk.
 func benchmark(b *testing.B, fn func(b *testing.B, s *docstore.Store, c docstore.Collection[account])) {
 	sqldbtest.EachBench(b, func(b *testing.B, db *sqldb.DB) {
 		c := newAccounts()
@@ -57,7 +57,7 @@ func benchmark(b *testing.B, fn func(b *testing.B, s *docstore.Store, c docstore
 			return nil
 		}))
 		require.NoError(b, s.Update(b.Context(), func(tx *docstore.Tx) error {
-			_, err := tx.SQL().Exec(b.Context(), "ANALYZE") // as a server does by itself after a while
+			_, err := tx.SQL().Exec(b.Context(), "ANALYZE") // a server does this automatically after a while
 			return err
 		}))
 		b.ReportAllocs()
@@ -98,7 +98,7 @@ func BenchmarkQueryByIndex(b *testing.B) {
 	}
 }
 
-// BenchmarkFarPage reads the page of 100 that begins in the middle, by cursor.
+// BenchmarkFarPage reads a page of 100 from the middle of the collection, by cursor.
 func BenchmarkFarPage(b *testing.B) {
 	benchmark(b, func(b *testing.B, s *docstore.Store, c docstore.Collection[account]) {
 		middle, err := c.Query(b.Context(), s.Reader(), docstore.Query[account]{OrderBy: "userName", Offset: accounts / 2, Limit: 1})

@@ -8,64 +8,63 @@ import (
 	"time"
 )
 
-// Collection keeps documents of the type T. It holds no connection and no state: a program declares it once, by NewCollection, and hands it
-// to Open of every store.
+// Collection stores documents of the type T. It holds no connection and no state: a program declares it once, by NewCollection, and passes
+// it to Open of every store.
 //
-// It is an interface for the compiler's sake, which makes the methods of a generic struct anew in each package that knows one of its types:
-// that was nine tenths of what it had to do.
+// It is an interface to reduce compile time: the compiler instantiates the methods of a generic struct again in each package that uses one
+// of its types. That was nine tenths of its work.
 type Collection[T any] interface {
 	Table
 
 	// Get returns the document with the id, or ErrNotFound.
 	Get(ctx context.Context, q Reader, id string) (Doc[T], error)
-	// GetLinked is Get that reads a link along, unless that is nil.
+	// GetLinked is Get that also reads a link, unless link is nil.
 	GetLinked(ctx context.Context, q Reader, id string, link *Link) (Doc[T], error)
-	// GetMany returns the documents with the ids, in the order of the ids; missing ones are left out, repeated ones come once.
+	// GetMany returns the documents with the ids, in the order of the ids. Missing documents are omitted, and repeated ids count once.
 	GetMany(ctx context.Context, q Reader, ids []string) ([]Doc[T], error)
-	// Query returns a page. Its errors are ErrBadCursor, which the sender of the cursor caused, and failures.
+	// Query returns a page. It returns ErrBadCursor if the cursor is invalid, and other errors for failures.
 	//
-	// In insertion order, PostgreSQL may commit a document after one that was inserted later; who walks the pages meanwhile can
-	// miss the former.
+	// In insertion order, PostgreSQL may commit a document after one that was inserted later. A caller that reads the pages in the meantime
+	// can miss the earlier document.
 	Query(ctx context.Context, q Reader, query Query[T]) (Page[T], error)
-	// Count returns how many documents fulfil the condition. A nil condition counts all.
+	// Count returns the number of documents that match the condition. A nil condition counts all.
 	Count(ctx context.Context, q Reader, cond Cond) (int, error)
-	// Version is the version of a document of the collection.
+	// Version returns the version of a document of the collection.
 	Version(doc Doc[T]) Version
 
-	// Insert stores a new document. It returns ErrBadID, or a *UniqueError when the id or a value of a unique index is taken;
-	// after the latter the transaction can only be rolled back.
+	// Insert stores a new document. It returns ErrBadID, or a *UniqueError if the id or a value of a unique index is taken. After a
+	// *UniqueError the transaction can only be rolled back.
 	Insert(ctx context.Context, tx *Tx, id string, value T) (Doc[T], error)
-	// Prepare does what an insert can do before its transaction, in which others wait for their turn.
+	// Prepare does the part of an insert that needs no transaction, so that other updates do not wait for it.
 	Prepare(value T) (Prepared[T], error)
-	// InsertPrepared is Insert.
+	// InsertPrepared is Insert of a prepared document.
 	InsertPrepared(ctx context.Context, tx *Tx, id string, p Prepared[T]) (Doc[T], error)
-	// InsertMany is Insert of several documents, in their order. It costs less than one after the other, where the collection has no
-	// Multi index.
+	// InsertMany is Insert of several documents, in their order. It costs less than single inserts if the collection has no Multi index.
 	InsertMany(ctx context.Context, tx *Tx, docs []New[T]) error
-	// Update replaces the document with the id. It returns ErrNotFound, ErrConflict when the document's revision is not rev (0
-	// accepts any), or a *UniqueError as Insert does.
+	// Update replaces the document with the id. It returns ErrNotFound, ErrConflict if the document's revision is not rev (0 accepts any), or
+	// a *UniqueError as Insert does.
 	Update(ctx context.Context, tx *Tx, id string, rev int64, value T) (Doc[T], error)
 	// Delete removes the document with the id, or returns ErrNotFound.
 	Delete(ctx context.Context, tx *Tx, id string) error
-	// DeleteWhere removes the documents that fulfil the condition and returns how many there were. A nil condition removes all.
+	// DeleteWhere removes the documents that match the condition and returns their number. A nil condition removes all.
 	DeleteWhere(ctx context.Context, tx *Tx, cond Cond) (int, error)
 
-	// Cached marks a collection of settings: documents that very many updates read and hardly any changes. What an update of the store
-	// reads of them is kept in memory, as it is stored, for the updates that follow. It returns the collection.
+	// Cached marks a collection of settings: documents that very many updates read and hardly any changes. An update caches the stored rows
+	// that it reads of the collection, for later updates of the store. It returns the collection.
 	//
-	// The database stays the truth: all its steady collections have one state, a number that is drawn anew by whoever changes any of
-	// them, in the same transaction. An update reads that number once, and what was read under another one is not used. So a change by
-	// another process counts at once, and one that is rolled back never did.
+	// The database remains authoritative: all its cached collections share one state, a random number that each change to any of them replaces
+	// in the same transaction. An update reads that number once and does not use rows that were read under another one. So a change by another
+	// process takes effect immediately, and one that is rolled back has no effect.
 	Cached() Collection[T]
 }
 
-// collection is the only Collection. It does not embed the table: the compiler would make each method of the table anew for each type.
+// collection is the only Collection. It does not embed the table: the compiler would instantiate each method of the table for each type.
 type collection[T any] struct {
-	untyped // the table, as far as callers use it
+	untyped // the part of the table that callers use
 	t       *table
 }
 
-// untyped is what needs no type of a Collection.
+// untyped is the part of a Collection that does not depend on T.
 type untyped interface {
 	Table
 	Count(ctx context.Context, q Reader, cond Cond) (int, error)
@@ -86,10 +85,10 @@ type Doc[T any] struct {
 	hasLink bool
 }
 
-// Seq is the document's place in the order of insertion: positive, growing, and never given again.
+// Seq returns the document's position in the order of insertion: positive, increasing, and never reused.
 func (d *Doc[T]) Seq() int64 { return d.seq }
 
-// document is a row with its value.
+// document returns the document of a row and its value.
 func document[T any](r *row, value T) Doc[T] {
 	return Doc[T]{
 		ID: r.id, Rev: r.rev, Created: time.UnixMilli(r.created).UTC(), Updated: time.UnixMilli(r.updated).UTC(), Value: value,
@@ -97,7 +96,7 @@ func document[T any](r *row, value T) Doc[T] {
 	}
 }
 
-// read makes the document of a row. Each caller gets one of its own, since values may hold maps and slices.
+// read decodes the document of a row. Each caller gets its own copy, since values may hold maps and slices.
 func (c *collection[T]) read(r *row) (Doc[T], error) {
 	var value T
 	if r.value == nil {
@@ -114,8 +113,8 @@ func (c *collection[T]) read(r *row) (Doc[T], error) {
 	return document(r, kept), nil
 }
 
-// NewCollection declares a collection. The name is made of lower case letters, digits and single underscores; Open reports
-// declarations that are not allowed.
+// NewCollection declares a collection. The name consists of lowercase letters, digits and single underscores; Open reports invalid
+// declarations.
 func NewCollection[T any](name string, indexes ...Index[T]) Collection[T] {
 	erased := make([]index, len(indexes))
 	for i, ix := range indexes {
@@ -174,7 +173,7 @@ func (c *collection[T]) Insert(ctx context.Context, tx *Tx, id string, value T) 
 	return c.InsertPrepared(ctx, tx, id, p)
 }
 
-// Prepared is a document with its text and the values of its indexes.
+// Prepared is a document with its JSON text and the values of its indexes.
 type Prepared[T any] struct {
 	value   T
 	encoded encoded

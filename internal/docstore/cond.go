@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Cond is a condition on the indexes of a collection. Nil holds for every document.
+// Cond is a condition on the indexes of a collection. Nil is true for every document.
 //
-// Values are of the types that the index takes. Conditions on a Multi index hold when any of the document's values does, each
-// condition by itself. A document without a value in the index fulfils none of them, and none is fulfilled by text that no
-// document can have because it is not valid UTF-8.
+// Values have the types that the index accepts. A condition on a Multi index is true if it is true for any of the document's values; each
+// condition is evaluated separately. For a document without a value in the index it is false. A condition with a string that is not valid
+// UTF-8 is false, because no document can contain the string.
 type Cond interface {
-	// write appends SQL that is true for the documents that fulfil the condition; NULL counts as false.
+	// write appends SQL that is true for the documents that match the condition; NULL counts as false.
 	write(b *builder) error
 }
 
-// builder collects the text of a WHERE clause and its arguments.
+// builder collects a WHERE clause and its arguments.
 type builder struct {
 	table   *table
 	sql     strings.Builder
@@ -32,7 +32,7 @@ func (b *builder) add(sql string, args ...any) {
 	b.args = append(b.args, args...)
 }
 
-// MaxList is how many values In and IDs take.
+// MaxList is the maximum number of values of In and IDs.
 const MaxList = 10_000
 
 type (
@@ -51,40 +51,40 @@ type (
 	not     struct{ cond Cond }
 )
 
-// Eq holds when the index has the value. A nil value equals nothing.
+// Eq is true if the index has the value. A nil value equals nothing.
 func Eq(index string, value any) Cond { return compare{index, "=", value} }
 
-// Gt holds when the index has a greater value.
+// Gt is true if the index has a greater value.
 func Gt(index string, value any) Cond { return compare{index, ">", value} }
 
-// Ge holds when the index has a greater value or this one.
+// Ge is true if the index has this value or a greater one.
 func Ge(index string, value any) Cond { return compare{index, ">=", value} }
 
-// Lt holds when the index has a smaller value.
+// Lt is true if the index has a smaller value.
 func Lt(index string, value any) Cond { return compare{index, "<", value} }
 
-// Le holds when the index has a smaller value or this one.
+// Le is true if the index has this value or a smaller one.
 func Le(index string, value any) Cond { return compare{index, "<=", value} }
 
-// In holds when the index has one of the values, at most MaxList.
+// In is true if the index has one of the values, at most MaxList.
 func In(index string, values ...any) Cond { return in{index, values} }
 
-// Prefix holds when the index, of kind Text, has a value that begins with prefix. The empty prefix holds for every value.
+// Prefix is true if the index, of kind Text, has a value that starts with text. An empty text matches every value.
 func Prefix(index, text string) Cond { return prefix{index, text} }
 
-// NotNull holds when the index has a value.
+// NotNull is true if the index has a value.
 func NotNull(index string) Cond { return notNull{index} }
 
-// All holds when every condition does, and for no conditions.
+// All is true if every condition is true, and for an empty list.
 func All(conds ...Cond) Cond { return allOf(conds) }
 
-// Any holds when at least one condition does, and never for no conditions.
+// Any is true if at least one condition is true, and false for an empty list.
 func Any(conds ...Cond) Cond { return anyOf(conds) }
 
-// Not holds when the condition does not, so also for documents that have no value in the index.
+// Not is true if the condition is false, so also for documents that have no value in the index.
 func Not(cond Cond) Cond { return not{cond} }
 
-// IDs holds for the documents with these ids, at most MaxList.
+// IDs is true for the documents with these ids, at most MaxList.
 func IDs(ids ...string) Cond {
 	values := make([]any, len(ids))
 	for i, id := range ids {
@@ -103,7 +103,7 @@ func (c compare) write(b *builder) error {
 	if err != nil {
 		return err
 	}
-	key, err := col.wanted(c.value)
+	key, err := col.operand(c.value)
 	if err != nil {
 		return err
 	}
@@ -128,8 +128,8 @@ func (c compare) write(b *builder) error {
 	return nil
 }
 
-// lookup says whether a condition is the equality with a value of one column, whose index then gives the documents in the
-// order of insertion, without sorting them.
+// lookup reports whether a condition compares one column for equality with a value. The index of the column then returns the documents in
+// insertion order without a sort.
 func (t *table) lookup(cond Cond) bool {
 	c, ok := cond.(compare)
 	if !ok || c.op != "=" || c.index == Created || c.index == Updated {
@@ -149,7 +149,7 @@ func (c in) write(b *builder) error {
 	}
 	keys := make([]any, 0, len(c.values))
 	for _, value := range c.values {
-		key, err := col.wanted(value)
+		key, err := col.operand(value)
 		if err != nil {
 			return err
 		}
@@ -166,8 +166,8 @@ func (c in) write(b *builder) error {
 	return nil
 }
 
-// padList repeats the last value up to the next power of two: lists of all lengths then share few SQL texts, which the
-// databases keep prepared.
+// padList repeats the last value up to the next power of two: lists of all lengths then share few SQL statements, which the databases keep
+// prepared.
 func padList(keys []any) []any {
 	n := 1
 	for n < len(keys) {
@@ -191,7 +191,7 @@ func (c prefix) write(b *builder) error {
 	if col.kind != Text {
 		return fmt.Errorf("%s: Prefix is for indexes of kind Text", c.index)
 	}
-	key, err := col.wanted(c.prefix)
+	key, err := col.operand(c.prefix)
 	switch {
 	case err != nil:
 		return err
@@ -269,8 +269,8 @@ func (c not) write(b *builder) error {
 	return nil
 }
 
-// where writes a test of the column: test gets the SQL of the value. Values of a Multi index are looked up in the side table,
-// whose own index then drives the query.
+// where writes a test of the column: test receives the SQL of the value. Values of a Multi index are searched in the side table, so that
+// the query uses the side table's index.
 func (c *column) where(b *builder, test func(value string)) {
 	if !c.multi {
 		b.add("(")

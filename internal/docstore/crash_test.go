@@ -16,7 +16,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 )
 
-// crashURL tells the child process of TestKilledProcess_LosesNothing which database to write to.
+// crashURL is the environment variable with the URL of the database that the child process of TestKilledProcess_LosesNothing writes to.
 const crashURL = "DOCSTORE_TEST_CRASH_URL"
 
 // note is the document of the crash test.
@@ -29,9 +29,9 @@ func crashCollections() (written, relayed docstore.Collection[note]) {
 	return docstore.NewCollection("written", index), docstore.NewCollection("relayed", index)
 }
 
-// TestKilledProcess_LosesNothing kills -9 a process that writes documents with an event each, acknowledges them on standard
-// output, and relays the events into a second collection. Afterwards every acknowledged document is there, and every document
-// is either still announced by its event or was relayed, never both and never neither.
+// TestKilledProcess_LosesNothing kills (SIGKILL) a process that writes documents with one event each, acknowledges them on standard output,
+// and relays the events into a second collection. Afterwards every acknowledged document is stored. For every document, either its event is
+// still in the outbox or it was relayed, never both and never neither.
 func TestKilledProcess_LosesNothing(t *testing.T) {
 	const acknowledged = 500
 	for name, url := range map[string]func(t *testing.T) string{
@@ -70,7 +70,7 @@ func TestKilledProcess_LosesNothing(t *testing.T) {
 			isPending := map[string]bool{}
 			_, err = store.Relay(t.Context(), 1_000_000, func(_ *docstore.Tx, events []docstore.Event) error {
 				for _, e := range events {
-					require.False(t, isPending[e.Key], "the event of %s is there twice", e.Key)
+					require.False(t, isPending[e.Key], "the event of %s exists twice", e.Key)
 					isPending[e.Key] = true
 				}
 				return nil
@@ -85,23 +85,23 @@ func TestKilledProcess_LosesNothing(t *testing.T) {
 				isDone[doc.ID] = true
 			}
 			for _, doc := range all.Docs {
-				require.NotEqual(t, isPending[doc.ID], isDone[doc.ID], "document %s: event in the outbox and relayed alike", doc.ID)
+				require.NotEqual(t, isPending[doc.ID], isDone[doc.ID], "document %s: event both in the outbox and relayed, or neither", doc.ID)
 				n, err := written.Count(t.Context(), store.Reader(), docstore.Eq("text", doc.Value.Text))
 				require.NoError(t, err)
 				require.Equal(t, 1, n, "index value of %s", doc.ID)
 			}
 			require.Len(t, all.Docs, len(isPending)+len(isDone))
-			require.NotEmpty(t, isDone, "the relay has done nothing before the kill")
+			require.NotEmpty(t, isDone, "no event was relayed before the kill")
 			t.Logf("%d acknowledged, %d written, %d relayed, %d pending", len(ids), len(all.Docs), len(isDone), len(isPending))
 		})
 	}
 }
 
-// TestCrashChild is the process that gets killed. It never ends by itself.
+// TestCrashChild is the process that is killed. It runs until then.
 func TestCrashChild(t *testing.T) {
 	url := os.Getenv(crashURL)
 	if url == "" {
-		return // only as a child of TestKilledProcess_LosesNothing
+		return // runs only as a child of TestKilledProcess_LosesNothing
 	}
 	ctx := context.Background()
 	db, err := sqlopen.Open(ctx, url, sqlopen.Options{})

@@ -1,13 +1,13 @@
-// Package docstore keeps typed JSON documents in SQL tables, one table for each collection, on SQLite and PostgreSQL alike.
+// Package docstore stores typed JSON documents in SQL tables, one table per collection, on SQLite and PostgreSQL.
 //
-// A document is stored as its JSON text, byte for byte, because SCIM keeps the order of attributes. What queries need is
-// declared beside the type as indexes: their values are computed in Go (so that folding is ours and the same on both
-// databases) and stored in real columns, or in a side table where a document has several values. Tables, columns and indexes
-// are derived from the declarations; an index that is declared later is filled on Open.
+// A document is stored as its JSON text, byte for byte, because SCIM preserves the order of attributes. The values that queries need are
+// declared as indexes, next to the type. They are computed in Go, so that case folding is the same on both databases, and stored in
+// columns, or in a side table if a document has several values. Tables, columns and indexes are derived from the declarations; Open fills
+// an index that was declared later.
 //
-// Updates are transactions with optimistic revisions, pages follow keyset cursors, and an outbox carries events that commit
-// together with the documents they tell of.
+// Updates are transactions with optimistic revisions, pages use keyset cursors, and an outbox stores events that commit together with the
+// documents they are about.
 //
-// The package knows nothing of SCIM resources or HTTP, has no joins between collections, and is not a query language: what a
-// declared index cannot answer is answered by Query.Match, in Go.
+// The package does not depend on SCIM resources or HTTP, has no joins between collections, and is not a query language: conditions that no
+// declared index can evaluate are evaluated by Query.Match, in Go.
 package docstore

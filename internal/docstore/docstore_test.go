@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
 
-// TestStore_Names runs the suite on tables with a prefix. Package scimserver/sqlstore has tests on PostgreSQL, and in a schema.
+// TestStore_Names runs the suite on tables with a prefix. The tests of package scimserver/sqlstore cover PostgreSQL and schemas.
 func TestStore_Names(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) *sqldb.DB {
 		db, err := sqldb.Embed(t.Context(), sqldbtest.SQLitePlace(t).Open(t), "sqlite", "", "own_")

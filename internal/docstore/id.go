@@ -6,28 +6,28 @@ import (
 	"unicode/utf8"
 )
 
-// MaxIDLength is the length of the longest id, in bytes.
+// MaxIDLength is the maximum length of an id in bytes.
 const MaxIDLength = 1000
 
-// idSeparator joins the parts of an id. NUL would be the obvious choice, but PostgreSQL's text cannot hold it.
+// idSeparator joins the parts of an id. It is not NUL, because PostgreSQL's text cannot contain NUL.
 const idSeparator = "\x1f"
 
-// JoinID makes the id of a document that relates others, as of a membership: JoinID(group, user). Parts may be any text but
-// one with the separator U+001F or NUL in it, which Insert then refuses. All ids that begin with the same parts lie together:
-// Prefix(ID, JoinID(group, "")) finds a group's members.
+// JoinID returns the id of a document that represents a relation, such as a membership: JoinID(group, user). Insert rejects parts that
+// contain the separator U+001F or NUL. All ids that start with the same parts are adjacent: Prefix(ID, JoinID(group, "")) selects a group's
+// members.
 func JoinID(parts ...string) string {
 	for _, part := range parts {
 		if strings.Contains(part, idSeparator) {
-			return "\x00" // no document can have this id, and no two relations may share one
+			return "\x00" // no document can have this id: two relations must not share one
 		}
 	}
 	return strings.Join(parts, idSeparator)
 }
 
-// SplitID returns the parts given to JoinID.
+// SplitID returns the parts passed to JoinID.
 func SplitID(id string) []string { return strings.Split(id, idSeparator) }
 
-// maxQuotedID bounds how much of an id an error repeats, in bytes.
+// maxQuotedID is the maximum number of bytes of an id in an error message.
 const maxQuotedID = 100
 
 func validID(id string) bool {

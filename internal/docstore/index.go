@@ -22,18 +22,18 @@ const (
 	Int
 )
 
-// Index declares what a query can ask for. The name is made of letters, digits and _; "id", "created" and "updated" are taken
-// by the columns that every collection has and that conditions can use like indexes of kind Text, Int and Int (Unix
-// milliseconds); of these only id has a database index.
+// Index declares a value that queries can use. The name consists of letters, digits and _. The names "id", "created" and "updated" are
+// reserved for the columns that every collection has. Conditions can use these columns like indexes of kind Text, Int and Int (Unix
+// milliseconds); of the three only id has a database index.
 type Index[T any] struct {
 	Name   string
 	Unique bool // no two documents share a value; documents without a value do not collide
 	Multi  bool // a document may have several values
-	Kind   Kind // Defaults to Text
-	// Values computes a document's values: none or nil for «no value», and more than one only for Multi. It depends on the
-	// document alone. Values of named types (type Status string) are taken for what they are made of.
+	Kind   Kind // default: Text
+	// Values computes a document's values: none or nil for no value, and more than one only for Multi. It depends on the document alone.
+	// Values of named types (type Status string) are treated as their underlying type.
 	Values func(*T) []any
-	// Version is raised when Values computes something else than before: Open then fills the index anew.
+	// Version must be increased when the result of Values changes: Open then fills the index again.
 	Version int
 }
 
@@ -44,24 +44,23 @@ const (
 	Updated = "updated"
 )
 
-// Long Text values: PostgreSQL limits what fits into an index, so of a value whose key is longer than maxKeyLength only the
-// beginning is stored, with a digest of the whole. Eq, In and uniqueness stay exact. Ranges, prefixes and orders know only the
-// beginning; see Exact.
+// Long Text values: PostgreSQL limits the size of index entries. Of a value whose key is longer than maxKeyLength, only the beginning and a
+// digest of the whole value are stored. Eq, In and uniqueness stay exact. Ranges, prefixes and orders use only the beginning; see Exact.
 const (
 	maxKeyLength = 1000
 	headLength   = maxKeyLength - len(digestMark) - 43 // the digest is a SHA-256 in base64url
 	exactLength  = headLength - utf8.UTFMax            // a head is cut between characters
-	digestMark   = escape + "\x03"                     // occurs in no escaped text
+	digestMark   = escape + "\x03"                     // does not occur in escaped text
 )
 
-// Exact says whether Prefix, Gt, Ge, Lt and Le are exact for a text. For one of more than about 950 bytes they also let
-// documents through whose values begin alike, so Not and DeleteWhere refuse them.
+// Exact reports whether Prefix, Gt, Ge, Lt and Le are exact for a string. For one of more than about 950 bytes they also select documents
+// whose values have the same beginning, so Not and DeleteWhere reject them.
 func Exact(text string) bool { return len(escaper.Replace(text)) <= exactLength }
 
 // column is an index, or one of the columns that every collection has, without the type of the documents.
 type column struct {
 	name   string
-	field  string // the SQL column, in the side table if there is one
+	field  string // the SQL column, in the side table if one exists
 	quoted string // field, quoted
 	kind   Kind
 	multi  bool
@@ -71,14 +70,14 @@ type column struct {
 
 var errInvalidUTF8 = errors.New("text is not valid UTF-8")
 
-// wanted is the key that a condition asks for, nil when no document can have it.
-func (c *column) wanted(value any) (any, error) {
+// operand returns the key for the value of a condition, or nil if no document can have it.
+func (c *column) operand(value any) (any, error) {
 	key, err := c.key(value)
 	if errors.Is(err, errInvalidUTF8) {
 		return nil, nil
 	}
 	if text, ok := key.(string); ok && c.raw && strings.Contains(text, "\x00") {
-		return nil, nil // PostgreSQL refuses to be asked
+		return nil, nil // PostgreSQL rejects such a query
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.name, err)
@@ -86,7 +85,7 @@ func (c *column) wanted(value any) (any, error) {
 	return key, nil
 }
 
-// key converts a value to what is stored in the index: int64 or string. Nil pointers and nil give nil.
+// key converts a value to its stored form: int64 or string. A nil value or pointer gives nil.
 func (c *column) key(value any) (any, error) {
 	if c.kind == Int {
 		return intKey(value)
@@ -146,12 +145,12 @@ func textValue(value any) (text string, ok bool, err error) {
 	return text, true, nil
 }
 
-// PostgreSQL's text cannot hold NUL. Escaping it, and the escape character, keeps the order of texts and their prefixes.
+// PostgreSQL's text cannot contain NUL. Escaping NUL and the escape character preserves the order of strings and their prefixes.
 const escape = "\x01"
 
 var escaper = strings.NewReplacer("\x00", escape+"\x01", escape, escape+"\x02")
 
-// textKey is what is stored for a text.
+// textKey returns the stored form of a string.
 func textKey(text string) string {
 	key := escaper.Replace(text)
 	if len(key) <= maxKeyLength {
@@ -161,7 +160,7 @@ func textKey(text string) string {
 	return cut(key, headLength) + digestMark + base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// cut shortens a text to at most n bytes, between characters.
+// cut truncates a string to at most n bytes, between characters.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -172,14 +171,14 @@ func cut(s string, n int) string {
 	return s[:n]
 }
 
-// keyRange returns the bounds of the keys of all texts that begin with prefix: from is the first of them, and to the first
-// text behind them, "" when there is none.
+// keyRange returns the bounds of the keys of all strings that start with prefix: from is the first of them, and to is the first string
+// after them, or "" if there is none.
 func keyRange(prefix string) (from, to string) {
 	from = cut(escaper.Replace(prefix), exactLength)
 	return from, successor(from)
 }
 
-// successor is the smallest valid UTF-8 text that is greater than all texts that begin with s.
+// successor returns the smallest valid UTF-8 string that is greater than all strings that start with s.
 func successor(s string) string {
 	for s != "" {
 		r, size := utf8.DecodeLastRuneInString(s)
@@ -187,7 +186,7 @@ func successor(s string) string {
 		switch r {
 		case utf8.MaxRune:
 			continue
-		case 0xD7FF: // the surrogates follow, which UTF-8 leaves out
+		case 0xD7FF: // the surrogates follow, which UTF-8 excludes
 			r = 0xE000
 		default:
 			r++

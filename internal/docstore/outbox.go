@@ -14,13 +14,13 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Event tells of something that was committed. It stays in the outbox until a Relay has handled it.
+// Event is a committed event. It stays in the outbox until a Relay has handled it.
 type Event struct {
-	Seq   int64           // given by Emit, ascending
-	Topic string          // what happened, as "user.changed"
-	Key   string          // whom it concerns
+	Seq   int64           // set by Emit, ascending
+	Topic string          // the kind of event, such as "user.changed"
+	Key   string          // the object that it is about
 	Data  json.RawMessage // details, may be nil
-	At    time.Time       // UTC, in milliseconds; given by Emit
+	At    time.Time       // UTC, in milliseconds; set by Emit
 }
 
 func openOutbox(ctx context.Context, tx *sqldb.Tx) error {
@@ -29,11 +29,10 @@ func openOutbox(ctx context.Context, tx *sqldb.Tx) error {
 		"key "+d.TextType()+" NOT NULL, data "+d.BytesType()+", at BIGINT NOT NULL)")
 }
 
-// Emit puts an event into the outbox; it becomes visible with the commit of tx and vanishes with its rollback. Seq and At are
-// set by Emit. Who emits after writing the document that the event is about gets the events of one document in the order of
-// its changes.
+// Emit adds an event to the outbox. It becomes visible with the commit of tx and is removed by a rollback. Emit sets Seq and At. If each
+// transaction emits after it writes the document that the event is about, the events of one document have the order of its changes.
 //
-// The events of a transaction are written together: the last ones when its function has returned, which may then fail.
+// The events of a transaction are written in batches: the last batch after its function has returned, which may then fail.
 func (s *Store) Emit(ctx context.Context, tx *Tx, e Event) error {
 	if !tx.emitted {
 		tx.emitted = true
@@ -47,11 +46,11 @@ func (s *Store) Emit(ctx context.Context, tx *Tx, e Event) error {
 }
 
 const (
-	emitBatch   = 32 // events that are written by one statement
-	emitColumns = 4  // of each
+	emitBatch   = 32 // number of events that one statement writes
+	emitColumns = 4  // per event
 )
 
-// flush writes the events that wait for it.
+// flush writes the pending events.
 func (tx *Tx) flush(ctx context.Context) error {
 	if len(tx.emits) == 0 {
 		return nil
@@ -65,7 +64,7 @@ func (tx *Tx) flush(ctx context.Context) error {
 	return nil
 }
 
-// run calls fn and writes what it has emitted.
+// run calls fn and writes the events that it emitted.
 func (tx *Tx) run(ctx context.Context, fn func() error) error {
 	if err := fn(); err != nil {
 		return err
@@ -73,8 +72,8 @@ func (tx *Tx) run(ctx context.Context, fn func() error) error {
 	return tx.flush(ctx)
 }
 
-// OnEmit registers f to be called after each commit of this store that emitted, in the goroutine that committed: f is quick and
-// wakes the relay. Commits of other processes are not noticed; a relay also looks from time to time.
+// OnEmit registers f to be called after each commit of this store that emitted, in the goroutine that committed. f must return quickly, for
+// example after it wakes the relay. Commits of other processes do not call it, so a relay must also poll.
 func (s *Store) OnEmit(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,10 +89,10 @@ func (s *Store) wake() {
 	}
 }
 
-// relayLock keeps relays of several processes apart.
+// relayLock prevents relays of several processes from running at the same time.
 const relayLock = "docstore.relay"
 
-// Waiting returns how many committed events no relay has handled yet; those that one is handling count.
+// Waiting returns the number of committed events that no relay has handled yet, including events that a relay is handling.
 func (s *Store) Waiting(ctx context.Context) (n int, err error) {
 	if err = s.Reader().QueryRow(ctx, "SELECT COUNT(*) FROM {docstore_outbox}").Scan(&n); err != nil {
 		return 0, fmt.Errorf("docstore: waiting events: %w", err)
@@ -101,14 +100,14 @@ func (s *Store) Waiting(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// Relay hands the oldest events, at most batch of them, to fn in one transaction that also removes them, and returns how many
-// there were. When fn returns an error, everything is rolled back, the events stay, and the error is returned: what fn does in
-// tx happens exactly once. One relay runs at a time on a database; others wait. fn may run more than once, see sqldb.DB.Update.
+// Relay passes the oldest events, at most batch of them, to fn in one transaction that also removes them, and returns their number. If fn
+// returns an error, everything is rolled back, the events stay, and the error is returned: the writes of fn in tx happen exactly once. One
+// relay runs at a time on a database; other relays wait. fn may run more than once, see sqldb.DB.Update.
 //
-// Unlike Update it runs at READ COMMITTED on PostgreSQL: the lock keeps relays apart, and whom fn tells may write its own rows
-// all the time, which would fail a serializable batch again and again.
+// Unlike Update it runs at READ COMMITTED on PostgreSQL. The lock serializes relays, and the receivers of events may write rows of their
+// own continuously, which would fail a serializable batch repeatedly.
 func (s *Store) Relay(ctx context.Context, batch int, fn func(tx *Tx, events []Event) error) (n int, err error) {
-	// Most calls find nothing, and that needs no writing transaction.
+	// Most calls find no event, and then need no writing transaction.
 	var some int
 	err = s.Reader().QueryRow(ctx, "SELECT 1 FROM {docstore_outbox} LIMIT 1").Scan(&some)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -157,6 +156,6 @@ func claim(ctx context.Context, tx *sqldb.Tx, batch int) ([]Event, error) {
 		e.Data, e.At = data, time.UnixMilli(at).UTC()
 		events = append(events, e)
 	}
-	slices.SortFunc(events, func(a, b Event) int { return cmp.Compare(a.Seq, b.Seq) }) // RETURNING promises no order
+	slices.SortFunc(events, func(a, b Event) int { return cmp.Compare(a.Seq, b.Seq) }) // RETURNING guarantees no order
 	return events, rows.Err()
 }

@@ -15,41 +15,41 @@ import (
 // DefaultLimit is the size of a page when Query.Limit is 0.
 const DefaultLimit = 100
 
-// Query asks for a page of documents.
+// Query selects a page of documents.
 type Query[T any] struct {
 	// Where selects documents. Nil selects all.
 	Where Cond
-	// OrderBy names a single-valued index. Documents with equal values come in the order of their insertion, documents without
-	// a value after all others. Defaults to the order of insertion.
+	// OrderBy names a single-valued index. Documents with equal values are in insertion order, documents without a value come last. Default:
+	// insertion order.
 	OrderBy string
-	// Desc turns the whole order around: documents without a value come first then.
+	// Desc reverses the whole order: documents without a value come first.
 	Desc bool
-	// After is the Next of the page before; it goes with the same Where (the values in it may differ), OrderBy and Desc only.
-	// Documents that come or go meanwhile, the last one of that page too, neither repeat nor hide others.
+	// After is the Next of the previous page. It is valid only with the same Where (the values in it may differ), OrderBy and Desc. Documents
+	// that are inserted or deleted in the meantime, even the last one of that page, do not make other documents repeat or disappear.
 	After string
-	// From begins the page behind a position instead, for callers that make their own cursors. It goes without After.
+	// From starts the page after a position, for callers that create their own cursors. It must not be combined with After.
 	From *Position
-	// Offset leaves out so many documents, counted from After. Defaults to 0.
+	// Offset is the number of documents to skip, counted from After. Default: 0.
 	Offset int
-	// Limit is the size of the page. Defaults to DefaultLimit.
+	// Limit is the size of the page. Default: DefaultLimit.
 	Limit int
-	// Link is read along, when set; see Doc.Linked.
+	// Link, if set, is read with the documents; see Doc.Linked.
 	Link *Link
-	// Match, when set, checks exactly what Where selects; the page is filled with documents that match, and Offset counts them. It must
-	// not use the database, which is being read while it runs.
+	// Match, if set, selects among the documents that Where selects. The page contains documents that match, and Offset counts them. Match
+	// must not use the database, which is being read while it runs.
 	Match func(*Doc[T]) bool
 }
 
-// Position is a place in the order of a query, whether or not a document stands there.
+// Position is a position in the order of a query, whether or not a document has it.
 type Position struct {
-	Key any   // a value of the index in OrderBy, as Index.Values computes it; nil for «no value» and without OrderBy
+	Key any   // a value of the index in OrderBy, as Index.Values computes it; nil for no value and without OrderBy
 	Seq int64 // as Doc.Seq
 }
 
 // Page is a part of the documents of a query.
 type Page[T any] struct {
 	Docs []Doc[T]
-	// Next is the cursor of the following page; "" when there is none at this time. It is opaque text of URL-safe characters.
+	// Next is the cursor of the next page, or "" if no more documents exist at this time. It is an opaque string of URL-safe characters.
 	Next string
 }
 
@@ -74,7 +74,7 @@ func (c *collection[T]) Query(ctx context.Context, q Reader, query Query[T]) (Pa
 	return Page[T]{Docs: docs, Next: next}, nil
 }
 
-// erased is the query without the type of the documents.
+// erased returns the query without the type of the documents.
 func (q *Query[T]) erased() query {
 	limit := q.Limit
 	if limit <= 0 {
@@ -86,7 +86,7 @@ func (q *Query[T]) erased() query {
 	}
 }
 
-// query is a Query. Matching says that not every row that it finds counts.
+// query is a Query. matching is true if Query.Match filters the rows, so that not every row counts.
 type query struct {
 	where         Cond
 	orderBy       string
@@ -98,14 +98,14 @@ type query struct {
 	matching      bool
 }
 
-// sink takes the rows that a query finds, in their order, and says whether one counts. It keeps those that it is told to.
+// sink receives the rows of a query in their order and reports whether a row counts. It stores the row if keep is true.
 type sink func(r *row, keep bool) (counts bool, err error)
 
-// page hands the rows of a page to the sink and returns the cursor of the next one.
+// page passes the rows of a page to the sink and returns the cursor of the next one.
 func (t *table) page(ctx context.Context, q Reader, query query, into sink) (next string, err error) {
-	tx, vacant := vacancyOf(q, t, &query)
+	tx, vacant := emptyResultOf(q, t, &query)
 	if tx != nil {
-		if err := tx.readState(ctx); err != nil || tx.store.steady.isEmpty(tx.state, vacant) {
+		if err := tx.readState(ctx); err != nil || tx.store.cache.isEmpty(tx.state, vacant) {
 			return "", t.wrap(err)
 		}
 	}
@@ -115,19 +115,19 @@ func (t *table) page(ctx context.Context, q Reader, query query, into sink) (nex
 		return into(r, keep)
 	})
 	if tx != nil && err == nil && !found {
-		tx.store.steady.putEmpty(tx.state, vacant)
+		tx.store.cache.putEmpty(tx.state, vacant)
 	}
 	return next, err
 }
 
-// search is page without what is known before.
+// search is page without the cache.
 func (t *table) search(ctx context.Context, q Reader, query query, into sink) (next string, err error) {
 	w, err := t.walk(query)
 	if err != nil {
 		return "", t.wrap(err)
 	}
 	var last *cursor
-	n, offset := 0, query.offset // n becomes one more than the page holds, when there is one more: that one is counted and not kept
+	n, offset := 0, query.offset // n may exceed the page size by one: that row shows that a next page exists, and is not kept
 	each := func(r *row) error {
 		if n > query.limit {
 			return nil
@@ -163,29 +163,29 @@ func (t *table) search(ctx context.Context, q Reader, query query, into sink) (n
 	return next, t.wrap(err)
 }
 
-// The sizes of the chunks in which documents are read that Match then checks: they double, because few matches in the first
-// chunk announce a long way.
+// Sizes of the chunks of documents that are read for Match. They double, because few matches in the first chunk suggest that many chunks
+// follow.
 const (
 	firstChunk = 64
 	lastChunk  = 1024
 )
 
-// walk goes through the documents of a query in its order. An order by index is walked in two stretches, the documents with a
-// value and those without, because no single ORDER BY both puts NULL at the same end on both databases and uses their indexes.
+// walk reads the documents of a query in its order. An order by index consists of two stretches, the documents with a value and those
+// without, because no single ORDER BY both puts NULL at the same end on both databases and uses their indexes.
 type walk struct {
 	t         *table
-	order     *column // nil for the order of insertion
+	order     *column // nil for insertion order
 	link      *Link
-	lookup    bool // an index gives the documents in their order
+	lookup    bool // an index returns the documents in their order
 	desc      bool
-	where     string // the condition, beginning with " WHERE "
+	where     string // the condition, starting with " WHERE "
 	args      []any
 	stretches []stretch
 	at        int     // the current stretch
-	pos       *cursor // the last document that was read of the current stretch, nil at its beginning
+	pos       *cursor // the last document that was read of the current stretch, nil at its start
 }
 
-// stretch is a run of documents.
+// stretch is a part of the order of a query.
 type stretch int
 
 const (
@@ -194,7 +194,7 @@ const (
 	withoutValue
 )
 
-// cursor is a position behind a document: its key in the order, if it has one, and its seq.
+// cursor is a position after a document: its key in the order, if it has one, and its seq.
 type cursor struct {
 	Text *string `json:"t,omitempty"`
 	Int  *int64  `json:"i,omitempty"`
@@ -219,7 +219,7 @@ func (t *table) walk(query query) (*walk, error) {
 			return nil, err
 		}
 		if w.order.multi {
-			return nil, fmt.Errorf("index %s is Multi and gives no order", query.orderBy)
+			return nil, fmt.Errorf("index %s is Multi and cannot be used for ordering", query.orderBy)
 		}
 		w.stretches = []stretch{withValue, withoutValue}
 		if w.desc {
@@ -250,7 +250,7 @@ func (t *table) walk(query query) (*walk, error) {
 	return w, nil
 }
 
-// take hands the next n rows behind the next offset ones to each, fewer only at the end, and returns how many there were.
+// take skips offset rows, passes the next n rows to each, fewer only at the end, and returns their number.
 func (w *walk) take(ctx context.Context, q Reader, offset, n int, each func(*row) error) (taken int, err error) {
 	for {
 		read, err := w.step(ctx, q, offset, n-taken, each)
@@ -275,7 +275,7 @@ func (w *walk) take(ctx context.Context, q Reader, offset, n int, each func(*row
 	}
 }
 
-// step reads from the current stretch and moves behind what it read.
+// step reads from the current stretch and moves the position after the rows that it read.
 func (w *walk) step(ctx context.Context, q Reader, offset, n int, each func(*row) error) (read int, err error) {
 	where, args := w.rest()
 	direction := ""
@@ -298,7 +298,7 @@ func (w *walk) step(ctx context.Context, q Reader, offset, n int, each func(*row
 	}
 	err = w.t.readRows(ctx, q, with, query, args, func(r *row) error {
 		read++
-		if read == n { // only then is there something behind it in this stretch
+		if read == n { // only then may more rows follow in this stretch
 			w.pos = newCursor(r.key, r.seq)
 		}
 		return each(r)
@@ -306,7 +306,7 @@ func (w *walk) step(ctx context.Context, q Reader, offset, n int, each func(*row
 	return read, err
 }
 
-// rest is the WHERE clause of what is left of the current stretch.
+// rest returns the WHERE clause of the rest of the current stretch.
 func (w *walk) rest() (where string, args []any) {
 	where, args = w.where, slices.Clone(w.args)
 	after := " > "
@@ -331,7 +331,7 @@ func (w *walk) rest() (where string, args []any) {
 	return where, args
 }
 
-// from converts a position of the caller.
+// from converts a position of the caller to a cursor.
 func (w *walk) from(p Position) (*cursor, error) {
 	if w.order == nil {
 		return newCursor(nil, p.Seq), nil
@@ -354,9 +354,9 @@ func newCursor(key any, seq int64) *cursor {
 	return c
 }
 
-// A cursor is written as a checksum and the position, in base64url. The checksum covers the shape of the query: the cursor of
-// another query, or one that was cut or altered by mistake, is refused. It is no signature, since a forged cursor only begins
-// elsewhere in what the same query may see anyway.
+// A cursor is the base64url of a checksum and the position. The checksum covers the form of the query: the cursor of another query, or one
+// that was accidentally truncated or altered, is rejected. It is not a signature: a forged cursor only starts at another position among
+// documents that the same query may read anyway.
 const checksumLength = 9
 
 func (w *walk) cursorAt(pos *cursor) (string, error) {

@@ -11,20 +11,20 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// row is a stored document as it was read.
+// row is a stored document as read from the database.
 type row struct {
 	seq, rev, created, updated int64
 
 	id      string
-	text    []byte // of a row that is not kept: until the next one is read
+	text    []byte // of a row that is not kept: valid until the next one is read
 	key     any    // in the order of the query that found it: string, int64 or nil
 	linked  []string
 	hasLink bool
 
-	value *atomic.Value // of a row that is kept: what was decoded of it, if copies share nothing
+	value *atomic.Value // of a row that is kept: the decoded document, if its copies share no memory
 }
 
-// getRow hands the row with the id to each, or returns ErrNotFound.
+// getRow passes the row with the id to each, or returns ErrNotFound.
 func (t *table) getRow(ctx context.Context, q Reader, id string, link *Link, each func(*row) error) error {
 	if !validID(id) {
 		return t.notFound(id)
@@ -40,10 +40,10 @@ func (t *table) getRow(ctx context.Context, q Reader, id string, link *Link, eac
 	return err
 }
 
-// chunkSize is how many documents are read by one statement where their number is not the caller's.
+// chunkSize is the number of documents that one statement reads, if the caller does not give a number.
 const chunkSize = 512
 
-// getRows hands the rows with the ids to each, in any order.
+// getRows passes the rows with the ids to each, in any order.
 func (t *table) getRows(ctx context.Context, q Reader, ids []string, each func(*row) error) error {
 	for len(ids) > 0 {
 		chunk := ids[:min(len(ids), chunkSize)]
@@ -59,13 +59,13 @@ func (t *table) getRows(ctx context.Context, q Reader, ids []string, each func(*
 	return nil
 }
 
-// readRows hands the rows to each that a statement finds, which begins with selectSQL of the same columns.
+// readRows passes the rows of a query to each. The query starts with selectSQL of the same columns.
 func (t *table) readRows(ctx context.Context, q Reader, with columns, query string, args []any, each func(*row) error) error {
-	tx := steadyTx(q, t, with)
+	tx := cachingTx(q, t, with)
 	if tx == nil {
 		return t.wrap(t.stream(ctx, q, with, query, args, each))
 	}
-	rows, err := tx.steadyRows(ctx, t, with, query, args)
+	rows, err := tx.cachedRows(ctx, t, with, query, args)
 	if err != nil {
 		return t.wrap(err)
 	}
@@ -77,7 +77,7 @@ func (t *table) readRows(ctx context.Context, q Reader, with columns, query stri
 	return nil
 }
 
-// stream reads from the database.
+// stream is readRows without the cache.
 func (t *table) stream(ctx context.Context, q Reader, with columns, query string, args []any, each func(*row) error) error {
 	rows, err := q.Query(ctx, query, args...)
 	if err != nil {
@@ -108,8 +108,8 @@ func (t *table) stream(ctx context.Context, q Reader, with columns, query string
 	return rows.Err()
 }
 
-// decode reads the text of a row into a document. Types that read JSON themselves do so at once: json.Unmarshal would go through the text
-// before they do, and what is stored was valid when it was written.
+// decode decodes the JSON text of a row. Types with an UnmarshalJSON method decode it directly: json.Unmarshal would first validate the
+// text, and stored text was valid when it was written.
 func (t *table) decode(r *row, into any) (err error) {
 	if own, ok := into.(json.Unmarshaler); ok {
 		err = own.UnmarshalJSON(r.text)

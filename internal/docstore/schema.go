@@ -7,12 +7,12 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// The catalog records what indexes were declared as when they were filled, so that Open sees what is new.
+// The catalog records the declaration with which each index was filled, so that Open detects new and changed declarations.
 const catalogSQL = `CREATE TABLE IF NOT EXISTS {docstore_indexes} (
 	collection TEXT NOT NULL, name TEXT NOT NULL, kind BIGINT NOT NULL, uniq BIGINT NOT NULL, multi BIGINT NOT NULL,
 	version BIGINT NOT NULL, PRIMARY KEY (collection, name))`
 
-// declaration is what the catalog holds of an index.
+// declaration is the catalog's record of an index.
 type declaration struct {
 	kind                   Kind
 	unique, multi, version int
@@ -29,15 +29,15 @@ func (ix *index) declaration() declaration {
 	return d
 }
 
-// Names of database objects. Neither collections nor indexes have "__" in their names, so none of these can meet another.
+// Names of database objects. Neither collections nor indexes have "__" in their names, so these names are unique.
 func (t *table) idIndexName() string                 { return t.name + "__id" }
 func (t *table) columnIndexName(index string) string { return t.name + "__" + index + "__k" }
 func (t *table) sideName(index string) string        { return t.name + "__" + index }
 func (t *table) sideUniqueName(index string) string  { return t.name + "__" + index + "__u" }
 func (t *table) sideSeqName(index string) string     { return t.name + "__" + index + "__s" }
 
-// ready makes the table and what its indexes need, drops what is declared no more or otherwise, and has fill compute the
-// values of the indexes that are new. It all happens in the transaction of the caller, who holds the schema lock.
+// ready creates the table and the columns and side tables of its indexes. It drops indexes that are no longer declared or whose declaration
+// changed, and calls fill to compute the values of the new ones. It runs in the transaction of the caller, which holds the schema lock.
 func (t *table) ready(ctx context.Context, tx *sqldb.Tx, fill func(fresh []*index) error) error {
 	if t.err != nil {
 		return t.err
@@ -87,7 +87,7 @@ func (t *table) ready(ctx context.Context, tx *sqldb.Tx, fill func(fresh []*inde
 	if err := fill(fresh); err != nil {
 		return err
 	}
-	for _, ix := range fresh { // a database index is made faster when the values are there
+	for _, ix := range fresh { // a database index is built faster after the values are written
 		if err := t.addIndex(ctx, tx, ix); err != nil {
 			return t.explain(err)
 		}
@@ -95,7 +95,7 @@ func (t *table) ready(ctx context.Context, tx *sqldb.Tx, fill func(fresh []*inde
 	return nil
 }
 
-// create makes the table with the columns of all indexes. SQLite reads its whole schema again for each column that is added later.
+// create creates the table with the columns of all indexes. SQLite reads its whole schema again for each column that is added later.
 func (t *table) create(ctx context.Context, tx *sqldb.Tx) error {
 	d := tx.Dialect()
 	columns := "seq " + d.SerialKey() + ", id " + d.TextType() + " NOT NULL, rev BIGINT NOT NULL, " +
@@ -125,7 +125,7 @@ func (t *table) create(ctx context.Context, tx *sqldb.Tx) error {
 	return nil
 }
 
-// known reads the catalog: declarations by index name.
+// known returns the declarations in the catalog by index name.
 func (t *table) known(ctx context.Context, tx *sqldb.Tx) (map[string]declaration, error) {
 	rows, err := tx.Query(ctx, "SELECT name, kind, uniq, multi, version FROM {docstore_indexes} WHERE collection = ?", t.name)
 	if err != nil {
@@ -144,7 +144,7 @@ func (t *table) known(ctx context.Context, tx *sqldb.Tx) (map[string]declaration
 	return out, rows.Err()
 }
 
-// drop implements Table. It removes all tables that the catalog knows of.
+// drop implements Table. It removes all tables that the catalog lists.
 func (t *table) drop(ctx context.Context, tx *sqldb.Tx) error {
 	if t.err != nil {
 		return t.wrap(t.err)
@@ -158,7 +158,7 @@ func (t *table) drop(ctx context.Context, tx *sqldb.Tx) error {
 	}
 	for name, d := range known {
 		if d.multi == 0 {
-			continue // goes with the table
+			continue // dropped with the table
 		}
 		if err := t.dropIndex(ctx, tx, name, d); err != nil {
 			return t.wrap(err)
@@ -170,7 +170,7 @@ func (t *table) drop(ctx context.Context, tx *sqldb.Tx) error {
 	return t.wrap(execAll(ctx, tx, "DROP TABLE IF EXISTS "+t.quoted))
 }
 
-// dropIndex removes an index of the catalog and its values.
+// dropIndex removes an index and its values, and its row in the catalog.
 func (t *table) dropIndex(ctx context.Context, tx *sqldb.Tx, name string, d declaration) error {
 	statements := []string{"DROP TABLE {" + t.sideName(name) + "}"}
 	if d.multi == 0 {
@@ -186,7 +186,7 @@ func (t *table) dropIndex(ctx context.Context, tx *sqldb.Tx, name string, d decl
 	return err
 }
 
-// valueType is the type of a column that holds the values.
+// valueType returns the type of the column for the values.
 func (ix *index) valueType(d sqldb.Dialect) string {
 	if ix.kind == Int {
 		return "BIGINT"
@@ -194,7 +194,7 @@ func (ix *index) valueType(d sqldb.Dialect) string {
 	return d.TextType()
 }
 
-// addColumn makes the column or side table of a new index of a table that exists.
+// addColumn creates the column or side table of a new index of an existing table.
 func (t *table) addColumn(ctx context.Context, tx *sqldb.Tx, ix *index) error {
 	if ix.multi {
 		return t.addSide(ctx, tx, ix)
@@ -202,7 +202,7 @@ func (t *table) addColumn(ctx context.Context, tx *sqldb.Tx, ix *index) error {
 	return execAll(ctx, tx, "ALTER TABLE "+t.quoted+" ADD COLUMN "+ix.quoted+" "+ix.valueType(tx.Dialect()))
 }
 
-// addSide makes the side table of an index with several values.
+// addSide creates the side table of an index with several values.
 func (t *table) addSide(ctx context.Context, tx *sqldb.Tx, ix *index) error {
 	d := tx.Dialect()
 	options := ""
@@ -216,13 +216,13 @@ func (t *table) addSide(ctx context.Context, tx *sqldb.Tx, ix *index) error {
 		"CREATE INDEX {."+t.sideSeqName(ix.name)+"} ON "+ix.side+" (seq)")
 }
 
-// addIndex makes the database index of a filled index and enters it into the catalog.
+// addIndex creates the database index of a filled index and records the index in the catalog.
 func (t *table) addIndex(ctx context.Context, tx *sqldb.Tx, ix *index) error {
 	statement := ""
 	switch {
 	case ix.multi && ix.unique:
 		statement = "CREATE UNIQUE INDEX {." + t.sideUniqueName(ix.name) + "} ON " + ix.side + " (" + ix.quoted + ")"
-	case ix.multi: // the primary key serves
+	case ix.multi: // the primary key is sufficient
 	case ix.unique:
 		statement = "CREATE UNIQUE INDEX {." + t.columnIndexName(ix.name) + "} ON " + t.quoted + " (" + ix.quoted + ")"
 	default:

@@ -19,7 +19,7 @@ type Reader = sqldb.Queryer
 // Execer runs statements of a transaction that is not a store's, see Store.Within.
 type Execer = sqldb.Execer
 
-// Table is a collection of any type of document. Nobody else can implement it.
+// Table is a collection of any type of document. Only this package can implement it.
 type Table interface {
 	Name() string
 	core() *table
@@ -28,25 +28,27 @@ type Table interface {
 	clear(ctx context.Context, tx *Tx) error
 }
 
-// Store is a database with collections in it.
+// Store is a database with its collections.
 type Store struct {
 	db    *sqldb.DB
 	clock func() time.Time
 
-	steady steady
+	cache rowCache
 
 	mu     sync.Mutex
 	onEmit []func()
 }
 
-// schemaLock makes stores that open the same database wait for each other.
+// schemaLock serializes stores that open the same database.
 const schemaLock = "docstore.schema"
 
-// Open creates the tables of the collections, and fills indexes that were not declared before, all in one transaction: after an error the
-// database is as it was. An index that is declared otherwise than when it was filled, or in another Version, is filled again. The logger
-// of the database is told of that, when there are documents. Indexes that are declared no more are removed, tables of other collections
-// stay. now is the clock of Created and Updated; nil stands for time.Now. The store does not close db, whose names say where the tables
-// are: their schema is created.
+// Open creates the tables of the collections and fills indexes that were not declared before. All of it happens in one transaction: after
+// an error the database is unchanged. An index whose declaration or Version changed since it was filled is filled again. If documents
+// exist, the logger of the database receives a message about it. Indexes that are no longer declared are removed; tables of other
+// collections stay.
+//
+// now is the clock of Created and Updated; nil means time.Now. The store does not close db. The names of db define the schema and prefix of
+// the tables; the schema is created.
 func Open(ctx context.Context, db *sqldb.DB, now func() time.Time, collections ...Table) (*Store, error) {
 	return OpenAdopting(ctx, db, now, Adoption{}, collections...)
 }
@@ -55,12 +57,12 @@ func Open(ctx context.Context, db *sqldb.DB, now func() time.Time, collections .
 type Adoption struct {
 	// Own reports whether a collection is the caller's. The tables of a store with other collections stay as they are.
 	Own func(collection string) bool
-	// Mixed is the error of Open about a store that has collections of the caller and others. Default: none.
+	// Mixed is the error that Open returns for a store with both collections of the caller and others. Default: none.
 	Mixed error
 }
 
-// OpenAdopting is Open that first takes over, in the same transaction, the tables of a store whose names had no prefix, if there are none
-// at their place yet.
+// OpenAdopting is Open that first moves, in the same transaction, the tables of a store without a prefix to the names of db, if no such
+// tables exist there yet.
 func OpenAdopting(ctx context.Context, db *sqldb.DB, now func() time.Time, a Adoption, collections ...Table) (*Store, error) {
 	if now == nil {
 		now = time.Now
@@ -88,8 +90,8 @@ func OpenAdopting(ctx context.Context, db *sqldb.DB, now func() time.Time, a Ado
 	for _, c := range collections {
 		open = append(open, func(ctx context.Context, tx *sqldb.Tx) error { return c.open(ctx, tx, db.Logger()) })
 	}
-	open = append(open, openSteady) // comes last: what was kept of the collections counts no more
-	err := db.UpdateWaiting(ctx, sqldb.Patient, func(tx *sqldb.Tx) error {
+	open = append(open, openCache) // last: invalidates what was cached of the collections
+	err := db.UpdateWaiting(ctx, sqldb.LongWait, func(tx *sqldb.Tx) error {
 		for _, open := range open {
 			if err := open(ctx, tx); err != nil {
 				return err
@@ -114,8 +116,8 @@ func lockSchema(ctx context.Context, tx *sqldb.Tx) error {
 	return tx.CreateSchema(ctx)
 }
 
-// Drop removes collections with everything in them, in one transaction. Nobody may use them any more. A collection that was
-// never opened is no error.
+// Drop removes collections with everything in them, in one transaction. No store may use them afterwards. A collection that was never
+// opened is not an error.
 func Drop(ctx context.Context, db *sqldb.DB, collections ...Table) error {
 	err := db.Update(ctx, func(tx *sqldb.Tx) error {
 		if err := tx.Lock(ctx, schemaLock); err != nil {
@@ -134,8 +136,8 @@ func Drop(ctx context.Context, db *sqldb.DB, collections ...Table) error {
 	return nil
 }
 
-// Clear removes every document of the collections, which stay open, and all events that no relay has handled yet, whatever they
-// tell of. It returns these events.
+// Clear removes every document of the collections, which stay open, and all events that no relay has handled yet, including events about
+// other collections. It returns these events.
 func (s *Store) Clear(ctx context.Context, tx *Tx, collections ...Table) ([]Event, error) {
 	for _, c := range collections {
 		if err := c.clear(ctx, tx); err != nil {
@@ -152,17 +154,17 @@ func (s *Store) Clear(ctx context.Context, tx *Tx, collections ...Table) ([]Even
 	return events, nil
 }
 
-// DB returns the database below.
+// DB returns the underlying database.
 func (s *Store) DB() *sqldb.DB { return s.db }
 
-// Reader reads what is committed, each statement by itself.
+// Reader returns a Reader outside of a transaction: each statement sees what is committed.
 func (s *Store) Reader() Reader { return s.db.Reader() }
 
 // View runs fn on one snapshot.
 func (s *Store) View(ctx context.Context, fn func(q Reader) error) error { return s.db.View(ctx, fn) }
 
-// Update runs fn in a transaction that is durable when nil is returned, as if no other update of the store ran at the same
-// time. See sqldb.DB.UpdateSerializable: fn may run more than once.
+// Update runs fn in a transaction, as if no other update of the store ran at the same time. The transaction is durable when Update returns
+// nil. See sqldb.DB.UpdateSerializable: fn may run more than once.
 func (s *Store) Update(ctx context.Context, fn func(tx *Tx) error) error {
 	return s.db.UpdateSerializable(ctx, func(tx *sqldb.Tx) error {
 		t := &Tx{sql: tx, store: s, serializable: true, began: s.now()}
@@ -170,8 +172,8 @@ func (s *Store) Update(ctx context.Context, fn func(tx *Tx) error) error {
 	})
 }
 
-// Within runs fn in a transaction that is not the store's own: that of another store in the same database, or of an embedder. What fn
-// registers with AfterCommit does not run, so that events of fn are noticed when a relay next looks.
+// Within runs fn in a transaction that is not the store's own: that of another store in the same database, or of an embedder. Functions
+// that fn registers with AfterCommit do not run, so a relay notices the events of fn only when it next polls.
 func (s *Store) Within(ctx context.Context, tx Execer, fn func(tx *Tx) error) error {
 	t := &Tx{sql: s.db.Wrap(tx), store: s, began: s.now()}
 	return t.run(ctx, func() error { return fn(t) })
@@ -182,15 +184,15 @@ type Tx struct {
 	sql     *sqldb.Tx
 	store   *Store
 	emitted bool
-	emits   []any // columns of events that are yet to be written
+	emits   []any // columns of events that are not written yet
 	began   time.Time
 
-	// Of steady collections: whether what was read stays true until the commit, their state if it is known, and whether one was changed.
-	serializable, stateKnown, unsteady bool
-	state                              int64
+	// For cached collections: whether reads stay valid until the commit, whether their state is known, and whether one was changed.
+	serializable, stateKnown, cacheChanged bool
+	state                                  int64
 }
 
-// SQL returns the transaction below, for packages with tables of their own in the same database.
+// SQL returns the underlying transaction, for packages with their own tables in the same database.
 func (tx *Tx) SQL() *sqldb.Tx { return tx.sql }
 
 // Query implements Reader.
@@ -206,9 +208,9 @@ func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) *sql.Row 
 // AfterCommit registers f to run after the commit. See sqldb.Tx.AfterCommit.
 func (tx *Tx) AfterCommit(f func()) { tx.sql.AfterCommit(f) }
 
-// Now returns the time at which the transaction began, to the millisecond. Documents that it inserts have this creation time, so that no
-// time that is taken while the transaction runs is earlier.
+// Now returns the start time of the transaction, to the millisecond. Documents that it inserts have this creation time, so that no time
+// that is taken while the transaction runs is earlier.
 func (tx *Tx) Now() time.Time { return tx.began }
 
-// now is the time of a write, as precise as it is stored.
+// now returns the time of a write, in the stored precision.
 func (s *Store) now() time.Time { return time.UnixMilli(s.clock().UnixMilli()).UTC() }

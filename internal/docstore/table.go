@@ -12,26 +12,26 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// table is a collection without the type of its documents: names, and the SQL texts that are made of them once. What can be done without
-// the type is done here, once for all types.
+// table is a collection without the type of its documents: names, and the SQL statements derived from them. Code that does not need the
+// type is here, once for all types.
 //
-// The columns are seq (insertion order), id, rev, created and updated (Unix milliseconds), doc (the JSON text), and one for
-// each single-valued index: k_NAME of kind Text, n_NAME of kind Int. A Multi index has the side table COLLECTION__NAME with seq
-// and k or n. (A name never changes its type, since connections keep statements prepared.)
+// The columns are seq (insertion order), id, rev, created and updated (Unix milliseconds), doc (the JSON text), and one for each
+// single-valued index: k_NAME of kind Text, n_NAME of kind Int. A Multi index has the side table COLLECTION__NAME with seq and k or n. (A
+// name never changes its type, since connections keep statements prepared.)
 type table struct {
 	name    string
 	quoted  string
 	columns map[string]*column // by index name; id, created and updated too
 	indexes []index            // in the order of declaration
-	err     error              // what is wrong with the declaration; Open reports it
-	steady  bool               // see Collection.Steady
-	flat    bool               // a copy of a document shares nothing with it
-	blank   func() any         // a pointer to a new document
+	err     error              // why the declaration is invalid; Open returns it
+	cached  bool               // see Collection.Cached
+	flat    bool               // copies of a document share no memory
+	blank   func() any         // returns a pointer to a new document
 
 	insertSQL, updateSQL, deleteSQL string
 	insertReturningSQL              string // insertSQL that returns the seq
-	insertMarks                     string // what insertSQL has for one document
-	selectPlainSQL                  string // selectSQL of nothing but documents
+	insertMarks                     string // placeholders of insertSQL for one document
+	selectPlainSQL                  string // selectSQL of documents only
 	versionSQL                      string // the document in one version
 }
 
@@ -40,7 +40,7 @@ type index struct {
 	column
 	unique  bool
 	version int
-	values  func(document any) []any // of a pointer to the document
+	values  func(document any) []any // of a pointer to a document
 
 	insertSQL, deleteSQL, selectSQL string // of the side table
 }
@@ -50,13 +50,13 @@ var (
 	validIndex      = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*$`)
 )
 
-// insertColumns is how many columns insertSQL fills beside those of the indexes.
+// insertColumns is the number of columns that insertSQL fills in addition to those of the indexes.
 const insertColumns = 5
 
-// maxNameLength is PostgreSQL's limit for names, which it cuts beyond that.
+// maxNameLength is the length in bytes at which PostgreSQL truncates names.
 const maxNameLength = 63
 
-// reservedPrefix begins the names of the tables that docstore keeps for itself.
+// reservedPrefix is the prefix of the names of docstore's own tables.
 const reservedPrefix = "docstore"
 
 // maxPlain returns the length of the longest name of a table or index.
@@ -85,7 +85,7 @@ func newTable(name string, indexes []index) *table {
 	}
 	names, sets := "id, rev, created, updated, doc", "rev = rev + 1, updated = ?, doc = ?"
 	marks := placeholders(insertColumns)
-	folded := map[string]bool{ID: true, Created: true, Updated: true} // SQLite's names ignore letter case
+	folded := map[string]bool{ID: true, Created: true, Updated: true} // names are case-insensitive in SQLite
 	for i := range t.indexes {
 		ix := &t.indexes[i]
 		lower := strings.ToLower(ix.name)
@@ -118,13 +118,13 @@ func newTable(name string, indexes []index) *table {
 	return t
 }
 
-// columns are what a statement reads beside the document.
+// columns are what a statement reads in addition to the document.
 type columns struct {
-	order *column // its keys, unless nil
+	order *column // its keys are read, unless nil
 	link  *Link   // unless nil
 }
 
-// selectSQL begins a statement that reads documents.
+// selectSQL returns the beginning of a statement that reads documents.
 func (t *table) selectSQL(with columns) string {
 	if with == (columns{}) {
 		return t.selectPlainSQL
@@ -139,7 +139,7 @@ func (t *table) selectSQL(with columns) string {
 	return names + " FROM " + t.quoted
 }
 
-// fieldName is the column that holds an index.
+// fieldName returns the name of the column for an index.
 func fieldName(name string, kind Kind, multi bool) string {
 	field := "k"
 	if kind == Int {
@@ -158,7 +158,7 @@ func (t *table) core() *table { return t }
 
 func quote(name string) string { return `"` + name + `"` }
 
-// column finds an index or common column by name.
+// column returns an index or common column by name.
 func (t *table) column(name string) (*column, error) {
 	if c, ok := t.columns[name]; ok {
 		return c, nil
@@ -166,7 +166,7 @@ func (t *table) column(name string) (*column, error) {
 	return nil, fmt.Errorf("no index %q is declared", name)
 }
 
-// where writes " WHERE ..." for a condition.
+// where returns " WHERE ..." for a condition.
 func (t *table) where(cond Cond) (sql string, args []any, err error) {
 	b, err := t.build(cond)
 	if err != nil {
@@ -180,8 +180,8 @@ func (t *table) build(cond Cond) (*builder, error) {
 	return b, writeCond(b, cond)
 }
 
-// insertRow inserts a document and returns its seq. SQLite knows the last row of a connection for nothing, while RETURNING
-// costs it about 3 us.
+// insertRow inserts a document and returns its seq. In SQLite, reading the last row id of a connection is free, while RETURNING costs about
+// 3 µs.
 func (t *table) insertRow(ctx context.Context, tx *sqldb.Tx, args []any) (seq int64, err error) {
 	if tx.Dialect() != sqldb.SQLite {
 		err = tx.ExecReturning(ctx, []any{&seq}, t.insertReturningSQL, args...)
@@ -194,17 +194,17 @@ func (t *table) insertRow(ctx context.Context, tx *sqldb.Tx, args []any) (seq in
 	return res.LastInsertId()
 }
 
-// insertManySQL is insertSQL for n documents.
+// insertManySQL returns insertSQL for n documents.
 func (t *table) insertManySQL(n int) string {
 	return t.insertSQL + strings.Repeat(", "+t.insertMarks, n-1)
 }
 
-// hasMulti says whether there are side tables.
+// hasMulti reports whether the table has side tables.
 func (t *table) hasMulti() bool {
 	return slices.ContainsFunc(t.indexes, func(ix index) bool { return ix.multi })
 }
 
-// keys are the index values of one document: single-valued ones in the order of the columns, and the others by index.
+// keys are the index values of one document: single-valued ones in the order of the columns, multi-valued ones by index.
 type keys struct {
 	single []any
 	multi  [][]any // parallel to table.indexes; nil for single-valued ones
@@ -231,10 +231,10 @@ func (t *table) keysOf(document any) (keys, error) {
 	return k, nil
 }
 
-// keys converts the values of one document: each key once, no nil.
+// keys converts the values of one document: without duplicates and nil.
 func (ix *index) keys(values []any) ([]any, error) {
 	out := make([]any, 0, len(values))
-	var seen map[any]bool // made when comparing one by one would take long
+	var seen map[any]bool // created if comparing one by one would be slow
 	for _, value := range values {
 		key, err := ix.key(value)
 		if err != nil {
@@ -260,10 +260,10 @@ func (ix *index) keys(values []any) ([]any, error) {
 	return out, nil
 }
 
-// linearKeys is the number of keys up to which comparing them one by one beats a map.
+// linearKeys is the number of keys up to which comparing them one by one is faster than a map.
 const linearKeys = 16
 
-// writeMulti brings the side tables to the keys of the document seq. Values that stay are not touched.
+// writeMulti updates the side tables to the keys of the document seq. Unchanged values are not written.
 func (t *table) writeMulti(ctx context.Context, tx *sqldb.Tx, seq int64, k keys, fresh bool) error {
 	for i := range t.indexes {
 		if ix := &t.indexes[i]; ix.multi {
@@ -290,7 +290,7 @@ func (ix *index) writeSide(ctx context.Context, tx *sqldb.Tx, seq int64, want []
 	return nil
 }
 
-// missing removes the values of the document seq that it has no more, and returns those wanted that are not there.
+// missing removes the values that the document seq no longer has, and returns those of want that are not stored.
 func (ix *index) missing(ctx context.Context, tx *sqldb.Tx, seq int64, want []any) ([]any, error) {
 	stored, err := ix.stored(ctx, tx, seq)
 	if err != nil {
@@ -330,7 +330,7 @@ func (ix *index) stored(ctx context.Context, tx *sqldb.Tx, seq int64) ([]any, er
 	return out, rows.Err()
 }
 
-// scanner stores a key as int64, string or nil; the drivers differ in what they make of text.
+// scanner stores a key as int64, string or nil; the drivers return different types for text.
 func (c *column) scanner(dest *any) sql.Scanner { return keyScanner{c.kind, dest} }
 
 type keyScanner struct {
@@ -356,7 +356,7 @@ func (s keyScanner) Scan(value any) error {
 	return err
 }
 
-// explain turns a unique violation into a *UniqueError that names the index.
+// explain converts a unique violation to a *UniqueError that names the index.
 func (t *table) explain(err error) error {
 	violation, ok := errors.AsType[*sqldb.UniqueError](err)
 	if !ok {

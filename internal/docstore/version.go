@@ -9,8 +9,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Version is a document in the state in which somebody has read it. No other state of it that is ever committed has the same, and no
-// other document, also none that got its id after it was deleted.
+// Version identifies a committed state of a document. No other committed state of the document has the same Version, nor does another
+// document, even one that got the same id after a deletion.
 type Version struct {
 	table    *table
 	seq, rev int64
@@ -18,14 +18,14 @@ type Version struct {
 
 func (c *collection[T]) Version(doc Doc[T]) Version { return Version{c.t, doc.seq, doc.Rev} }
 
-// Current says whether all of the documents are stored as they were read, in one query that reads none of them. No versions are always
-// current. An update knows those of steady collections from memory.
+// Current reports whether all of the documents are stored in these versions, with one query that reads no document. An empty list is always
+// current. An update uses the cache for cached collections.
 func Current(ctx context.Context, q Reader, versions ...Version) (current bool, err error) {
 	var parts []string
 	var args []any
 	for _, v := range versions {
-		if tx := steadyTx(q, v.table, columns{}); tx != nil {
-			rows, err := tx.steadyRows(ctx, v.table, columns{}, v.table.versionSQL, []any{v.seq, v.rev})
+		if tx := cachingTx(q, v.table, columns{}); tx != nil {
+			rows, err := tx.cachedRows(ctx, v.table, columns{}, v.table.versionSQL, []any{v.seq, v.rev})
 			if err != nil || len(rows) == 0 {
 				return false, err
 			}
@@ -40,10 +40,10 @@ func Current(ctx context.Context, q Reader, versions ...Version) (current bool, 
 	return current, err
 }
 
-// Cache keeps what was made of documents, by a key, for as long as the documents are current: whoever asks for it need not read them
-// again. It is safe for use by many goroutines. The zero value is empty.
+// Cache stores values that were derived from documents, by a key, while the documents are current, so that callers need not read the
+// documents again. It is safe for concurrent use. The zero value is empty.
 type Cache[V any] struct {
-	// Max is how many values are kept; all of them go when it is full. Defaults to 10,000.
+	// Max is the maximum number of values; a full cache is emptied. Default: 10,000.
 	Max int
 
 	mu   sync.Mutex
@@ -57,7 +57,7 @@ type remembered[V any] struct {
 
 const maxRemembered = 10_000
 
-// Get returns the value of the key, if there is one and the documents that it was made of are current. Callers share the value.
+// Get returns the value of the key, if it is cached and the documents that it was derived from are current. Callers share the value.
 func (m *Cache[V]) Get(ctx context.Context, q Reader, key string) (value V, ok bool, err error) {
 	m.mu.Lock()
 	found, ok := m.kept[key]
@@ -71,9 +71,8 @@ func (m *Cache[V]) Get(ctx context.Context, q Reader, key string) (value V, ok b
 	return found.value, true, nil
 }
 
-// Put keeps a value that was made of the documents, which q has read, and of nothing that can change while they do not. The value itself
-// must not change any more. What a transaction has read is not kept: it may be rolled back, and another change may then get the same
-// version.
+// Put stores a value that depends only on the documents, which q has read. The value itself must not change afterwards. Put ignores what a
+// transaction has read: the transaction may be rolled back, and another change may then get the same version.
 func (m *Cache[V]) Put(q Reader, key string, value V, versions ...Version) {
 	switch q.(type) {
 	case *Tx, *sqldb.Tx:

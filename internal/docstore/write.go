@@ -15,21 +15,20 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// encoded is a document's JSON text and what its indexes compute.
+// encoded is a document's JSON text and index values.
 type encoded struct {
 	text []byte
 	keys keys
 }
 
-// encode makes the text of a document. Types that write JSON themselves, by AppendJSON, do so at once: encoding/json would read again what
-// they wrote.
+// encode encodes a document. Types with an AppendJSON method encode themselves directly: encoding/json would read their output again.
 func (t *table) encode(document any) (e encoded, err error) {
 	if own, ok := document.(interface{ AppendJSON([]byte) []byte }); ok {
 		e.text = own.AppendJSON(nil)
 	} else {
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false) // "<" stays "<", as it came
+		enc.SetEscapeHTML(false) // "<" is not escaped
 		if err := enc.Encode(document); err != nil {
 			return e, t.wrap(err)
 		}
@@ -39,7 +38,7 @@ func (t *table) encode(document any) (e encoded, err error) {
 	return e, t.wrap(err)
 }
 
-// columns appends what insertSQL stores of a new document.
+// columns appends the arguments of insertSQL for a new document.
 func (e *encoded) columns(args []any, id string, now time.Time) []any {
 	return append(append(args, id, 1, now.UnixMilli(), now.UnixMilli(), e.text), e.keys.single...)
 }
@@ -62,10 +61,10 @@ func (t *table) insertOne(ctx context.Context, tx *Tx, id string, e encoded) (ro
 	return r, t.wrap(t.explain(err))
 }
 
-// insertBatch is how many documents one statement inserts.
+// insertBatch is the number of documents that one statement inserts.
 const insertBatch = 64
 
-// insertAll stores n new documents, which nth points at.
+// insertAll stores n new documents; nth returns a pointer to each.
 func (t *table) insertAll(ctx context.Context, tx *Tx, n int, nth func(i int) (id string, document any)) error {
 	if n < 2 || t.hasMulti() {
 		for i := range n {
@@ -105,7 +104,7 @@ func (t *table) insertAll(ctx context.Context, tx *Tx, n int, nth func(i int) (i
 	return nil
 }
 
-// replace stores another state of a document and returns its row, without its text.
+// replace replaces the content of a document and returns its row, without its text.
 func (t *table) replace(ctx context.Context, tx *Tx, id string, rev int64, document any) (row, error) {
 	if !validID(id) {
 		return row{}, t.notFound(id)
@@ -129,7 +128,7 @@ func (t *table) replace(ctx context.Context, tx *Tx, id string, rev int64, docum
 	return r, t.wrap(t.explain(err))
 }
 
-// missed says why an update met no row.
+// missed returns the reason why an update matched no row.
 func (t *table) missed(ctx context.Context, tx *Tx, id string, rev int64) error {
 	var found int64
 	err := tx.QueryRow(ctx, "SELECT rev FROM "+t.quoted+" WHERE id = ?", id).Scan(&found)
@@ -139,7 +138,7 @@ func (t *table) missed(ctx context.Context, tx *Tx, id string, rev int64) error 
 	case err != nil:
 		return t.wrap(err)
 	}
-	return t.wrap(fmt.Errorf("%q: %w: revision %d is expected, it has %d", id, ErrConflict, rev, found))
+	return t.wrap(fmt.Errorf("%q: %w: expected revision %d, stored revision %d", id, ErrConflict, rev, found))
 }
 
 // Delete implements Collection.
@@ -184,7 +183,7 @@ func affected(res sql.Result, err error) (int, error) {
 	return int(n), err
 }
 
-// clear implements Table. The rows of side tables go with those that they belong to.
+// clear implements Table. The rows of side tables are deleted by cascade.
 func (t *table) clear(ctx context.Context, tx *Tx) error {
 	if err := tx.changes(ctx, t); err != nil {
 		return t.wrap(err)
@@ -211,8 +210,8 @@ func (t *table) open(ctx context.Context, tx *sqldb.Tx, log *slog.Logger) error 
 	}))
 }
 
-// fill computes the values of new indexes for the documents that are stored already, and returns how many there are. Few of them
-// are in memory at a time.
+// fill computes the values of new indexes for the documents that are stored already, and returns the number of documents. It reads them in
+// batches.
 func (t *table) fill(ctx context.Context, tx *sqldb.Tx, fresh []*index) (documents int, err error) {
 	type stored struct {
 		seq      int64
@@ -270,13 +269,13 @@ func (t *table) fillOne(ctx context.Context, tx *sqldb.Tx, fresh []*index, seq i
 	return err
 }
 
-// wrap says which collection an error is about, if there is one.
+// wrap adds the name of the collection to a non-nil error.
 func (t *table) wrap(err error) error {
 	if err == nil {
 		return nil
 	}
 	if _, ok := errors.AsType[*UniqueError](err); ok {
-		return err // it says so already
+		return err // contains the name already
 	}
 	return fmt.Errorf("%s: %w", t.name, err)
 }

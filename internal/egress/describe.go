@@ -13,8 +13,8 @@ import (
 	"syscall"
 )
 
-// Describe returns why a request got no response, for an administrator who has chosen its URL. The description quotes nothing that the
-// server has sent: errors of net/http hold the first line of whatever answers, errors of crypto/x509 the names in a certificate.
+// Describe returns why a request got no response, for an administrator who has chosen its URL. The description contains nothing that the
+// server has sent: errors of net/http contain the first line of the response, errors of crypto/x509 the names in a certificate.
 func Describe(err error) string {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err // without the method and the URL
@@ -28,7 +28,7 @@ func Describe(err error) string {
 	if certificate, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return "tls: failed to verify certificate: " + describeCertificate(certificate.Err)
 	}
-	if op, ok := errors.AsType[*net.OpError](err); ok { // addresses, and an error of this system or an alert of TLS
+	if op, ok := errors.AsType[*net.OpError](err); ok { // contains addresses, and a system error or a TLS alert
 		return op.Error()
 	}
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
@@ -47,7 +47,7 @@ func Describe(err error) string {
 	}
 }
 
-// describeCertificate returns why a certificate is not trusted, in the words of crypto/x509 without its names.
+// describeCertificate returns why a certificate is not trusted, in the wording of crypto/x509 without names from the certificate.
 func describeCertificate(err error) string {
 	_, host := errors.AsType[x509.HostnameError](err)
 	_, authority := errors.AsType[x509.UnknownAuthorityError](err)

@@ -16,15 +16,15 @@ const (
 	Any Range = "any"
 	// Private excludes the loopback addresses of this machine.
 	Private Range = "private"
-	// Public also excludes private ranges (RFC 1918, RFC 4193) and the others that are not reached over the Internet (RFC 6890): for an
-	// identity provider whose tenants choose the base URLs.
+	// Public also excludes private ranges (RFC 1918, RFC 4193) and other ranges that are not reachable over the Internet (RFC 6890). It is for
+	// an identity provider whose tenants choose the base URLs.
 	Public Range = "public"
 )
 
 // Policy defines which addresses may be connected to. Link-local, multicast, unspecified and reserved addresses and the metadata
 // services of cloud providers are rejected in every range. An IPv6 address that represents an IPv4 address counts as that one.
 type Policy struct {
-	// Range is the allowed part of the network. Default: Any. An unknown value allows what Public does.
+	// Range is the allowed part of the network. Default: Any. An unknown value means Public.
 	Range Range
 	// Allow lists further addresses that are allowed, for example the network of a company's own targets.
 	Allow []netip.Prefix
@@ -32,35 +32,35 @@ type Policy struct {
 	Own []netip.AddrPort
 }
 
-// metadata are addresses outside the link-local ranges at which a cloud provider hands credentials to whoever asks.
+// metadata are the addresses outside the link-local ranges of cloud metadata services, which return credentials without authentication.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("fd00:ec2::254"),   // Amazon EC2 over IPv6
 	netip.MustParseAddr("fd20:ce::254"),    // Google Compute Engine over IPv6
-	netip.MustParseAddr("168.63.129.16"),   // Azure's wire server
+	netip.MustParseAddr("168.63.129.16"),   // WireServer of Azure
 	netip.MustParseAddr("100.100.100.200"), // Alibaba Cloud
 	netip.MustParseAddr("192.0.0.192"),     // Oracle Cloud
 }
 
-// reserved is what no host has (RFC 1112), the broadcast address with it.
+// reserved is the range that is reserved for future use (RFC 1112), including the broadcast address.
 var reserved = netip.MustParsePrefix("240.0.0.0/4")
 
-// private are the ranges that are not reached over the Internet (RFC 6890) and that netip.Addr.IsPrivate does not know.
+// private are the ranges that are not reachable over the Internet (RFC 6890) and that netip.Addr.IsPrivate does not include.
 var private = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),       // this network
-	netip.MustParsePrefix("100.64.0.0/10"),   // shared with the provider
+	netip.MustParsePrefix("100.64.0.0/10"),   // shared address space of providers
 	netip.MustParsePrefix("192.0.0.0/24"),    // protocol assignments
 	netip.MustParsePrefix("192.0.2.0/24"),    // documentation
 	netip.MustParsePrefix("198.18.0.0/15"),   // benchmarks
 	netip.MustParsePrefix("198.51.100.0/24"), // documentation
 	netip.MustParsePrefix("203.0.113.0/24"),  // documentation
-	netip.MustParsePrefix("64:ff9b:1::/48"),  // translation inside of a network
-	netip.MustParsePrefix("100::/64"),        // discarded
-	netip.MustParsePrefix("2001::/32"),       // Teredo, which hides an IPv4 address
+	netip.MustParsePrefix("64:ff9b:1::/48"),  // local-use NAT64
+	netip.MustParsePrefix("100::/64"),        // discard-only
+	netip.MustParsePrefix("2001::/32"),       // Teredo, which obfuscates an IPv4 address
 	netip.MustParsePrefix("2001:db8::/32"),   // documentation
-	netip.MustParsePrefix("fec0::/10"),       // of a site
+	netip.MustParsePrefix("fec0::/10"),       // site-local
 }
 
-// embedding are the ranges of IPv6 whose addresses lead to the IPv4 address that they hold from a byte on.
+// embedding are the ranges of IPv6 addresses that lead to an embedded IPv4 address, with the offset of its first byte.
 var embedding = []struct {
 	prefix netip.Prefix
 	at     int
@@ -70,7 +70,7 @@ var embedding = []struct {
 	{netip.MustParsePrefix("::/96"), 12},        // IPv4-compatible (RFC 4291)
 }
 
-// reached is the address that a connection to an address leads to.
+// reached returns the address that a connection to an address leads to.
 func reached(a netip.Addr) netip.Addr {
 	a = a.Unmap().WithZone("")
 	if a.Is4() || a == netip.IPv6Unspecified() || a == netip.IPv6Loopback() {
@@ -85,7 +85,7 @@ func reached(a netip.Addr) netip.Addr {
 	return a
 }
 
-// Check returns an error that may be shown to an administrator when the address must not be connected to.
+// Check returns an error if the address must not be connected to. The error may be shown to an administrator.
 func (p Policy) Check(a netip.Addr) error {
 	a = reached(a)
 	for _, prefix := range p.Allow {
@@ -105,7 +105,7 @@ func (p Policy) Check(a netip.Addr) error {
 	case a.IsMulticast():
 		return refuse("a multicast address")
 	case a.IsUnspecified(), reserved.Contains(a):
-		return refuse("no address of a host")
+		return refuse("not a host address")
 	case p.Range == "" || p.Range == Any:
 		return nil
 	case a.IsLoopback():
@@ -123,7 +123,7 @@ func (p Policy) Check(a netip.Addr) error {
 	return nil
 }
 
-// Error says that a host resolved to an address that must not be connected to. Nothing was sent.
+// Error means that a host resolved to an address that must not be connected to. Nothing was sent.
 type Error struct {
 	Address netip.Addr
 	Kind    string
@@ -133,7 +133,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s is %s; connections to it are not allowed", e.Address, e.Kind)
 }
 
-// Control is the Control of a net.Dialer: it runs after name resolution and before the connection is made.
+// Control is the Control of a net.Dialer: it runs after name resolution and before the connection is established.
 func (p Policy) Control(_, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -84,18 +84,19 @@ func TestControl_ChecksDialedAddress(t *testing.T) {
 		require.ErrorAs(t, egress.Policy{}.Control("tcp", address, nil), &refused, address)
 	}
 	require.NoError(t, egress.Policy{}.Control("tcp4", "1.1.1.1:443", nil))
-	for _, address := range []string{"", "localhost:80", "/run/socket", "1.1.1.1"} { // what is no address is not checked, and so not dialled
+	// strings that are not addresses are not checked, and so not dialed
+	for _, address := range []string{"", "localhost:80", "/run/socket", "1.1.1.1"} {
 		require.Error(t, egress.Policy{}.Control("tcp", address, nil), address)
 	}
 }
 
-// names is a name server that answers every question for an IPv4 address with the next one, and the last one for ever.
+// names is a name server that returns the next IPv4 address for each query, and the last one repeatedly.
 type names struct {
 	addresses [][4]byte
 	asked     atomic.Int32
 }
 
-// resolver asks the names.
+// resolver returns a resolver that queries names.
 func (n *names) resolver() *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		ours, theirs := net.Pipe()
@@ -107,7 +108,7 @@ func (n *names) resolver() *net.Resolver {
 	}}
 }
 
-// serve answers the questions of a connection: each has its length before it, as over TCP (RFC 1035 section 4.2.2).
+// serve responds to the queries of a connection. Each is preceded by its length, as over TCP (RFC 1035 section 4.2.2).
 func (n *names) serve(conn net.Conn) {
 	for {
 		buffer := make([]byte, 1<<16)
@@ -135,7 +136,7 @@ func (n *names) serve(conn net.Conn) {
 	}
 }
 
-// client sends requests under a policy, each over a connection of its own, and follows redirections.
+// client returns a client with a policy that uses one connection per request and follows redirections.
 func client(p egress.Policy, n *names) *http.Client {
 	dialer := &net.Dialer{Control: p.Control}
 	if n != nil {
@@ -144,7 +145,7 @@ func client(p egress.Policy, n *names) *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}}
 }
 
-// send says whether the policy refuses what a request leads to.
+// send reports whether the policy rejects a request or its redirections.
 func send(t *testing.T, c *http.Client, url string) bool {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

@@ -1,5 +1,5 @@
-// Package enginestore opens the engine's store on a database of this module, whose writes are serialized and committed together.
-// Embedders call sqlstore.Open.
+// Package enginestore opens the engine's store on a database of this module, whose writes are serialized and committed in groups. Embedders
+// call sqlstore.Open.
 package enginestore
 
 import (

@@ -1,4 +1,4 @@
-// Package errtext words errors of this module for administrators.
+// Package errtext formats errors of this module for administrators.
 package errtext
 
 import (
@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// packages are the packages that put their names in front of their errors, for those who embed them and for the log of the program.
+// packages are the packages whose errors start with the package name, for embedders and for the log of the program.
 var packages = []string{
 	"apps", "client", "connect", "console", "control", "desired", "docstore", "engine", "enginetest", "fido", "hooks", "lane", "mgmtapi",
 	"otp",
@@ -16,5 +16,5 @@ var packages = []string{
 
 var prefix = regexp.MustCompile(`(^|: |\n)(?:(?:` + strings.Join(packages, "|") + `): )+`)
 
-// Plain returns the text of an error without the names of the packages that have made or wrapped it.
+// Plain returns the text of an error without the names of the packages that created or wrapped it.
 func Plain(err error) string { return prefix.ReplaceAllString(err.Error(), "$1") }

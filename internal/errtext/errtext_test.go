@@ -32,7 +32,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// Every package of the module that puts its name in front of an error is known.
+// TestPlain_KnowsPackages checks that errtext lists every package of the module whose errors start with its name.
 func TestPlain_KnowsPackages(t *testing.T) {
 	root := filepath.Join("..", "..")
 	seen := 0

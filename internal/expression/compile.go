@@ -16,15 +16,15 @@ import (
 
 // Limits of an expression.
 const (
-	MaxLength = 8 << 10 // bytes of its text
+	MaxLength = 8 << 10 // bytes of its source
 	maxNodes  = 2000
-	maxMemory = 100_000 // elements that are held while it is evaluated, see vm.VM
+	maxMemory = 100_000 // elements in memory during the evaluation, see vm.VM
 )
 
 // Kind is the type of a value.
 type Kind string
 
-// The kinds. Any is a value whose type is only known when the expression is evaluated.
+// The kinds. Any is a value whose type is known only at evaluation.
 const (
 	Any     Kind = "any"
 	String  Kind = "string"
@@ -35,25 +35,25 @@ const (
 	Object  Kind = "object"
 )
 
-// Names are what an expression may refer to: the objects (user, source, app...) with their attributes. An attribute that is
-// not listed is an error when the expression is compiled, unless the object lists AnyAttribute.
+// Names are the names that an expression may use: the objects (user, source, app...) with their attributes. An unlisted attribute is an
+// error at compile time, unless the object lists AnyAttribute.
 type Names map[string]map[string]Kind
 
-// AnyAttribute lets an object have attributes that are not listed, of any kind: null when there is no value. It serves to
-// evaluate what was checked earlier, when there may have been other attributes.
+// AnyAttribute allows an object to have unlisted attributes of any kind, which are null if they have no value. It is for the evaluation of
+// expressions that were checked earlier, possibly with other attributes.
 const AnyAttribute = "*"
 
-// Program is a compiled expression. It may be used by several goroutines.
+// Program is a compiled expression. It is safe for concurrent use.
 type Program struct {
 	text    string
 	program *vm.Program
 	kind    Kind
 }
 
-// Error says what is wrong with an expression, and where.
+// Error describes an error in an expression and its position.
 type Error struct {
 	Text    string
-	Offset  int // of the first byte that is wrong
+	Offset  int // of the first invalid byte
 	Problem string
 }
 
@@ -96,7 +96,7 @@ func Compile(text string, names Names) (*Program, error) {
 	return &Program{text: text, program: program, kind: kindOf(program.Node())}, nil
 }
 
-// plain removes what only a reader of the library's manual would understand.
+// plain replaces the terms of the library in an error message.
 func plain(problem string) string {
 	if m := misfit.FindStringSubmatch(problem); m != nil {
 		for operator, name := range operators {
@@ -113,13 +113,13 @@ func plain(problem string) string {
 
 var misfit = regexp.MustCompile(`^cannot use (\S+) as argument \(type \S+\) to call (\w+)`)
 
-// Kind is the type of the result, as far as it is known.
+// Kind returns the type of the result, Any if it is not known.
 func (p *Program) Kind() Kind { return p.kind }
 
-// String returns the text that was compiled.
+// String returns the source of the expression.
 func (p *Program) String() string { return p.text }
 
-// Values are what an expression is evaluated with: the attributes of each object of Names. A missing one is null.
+// Values are the input of an evaluation: the attributes of each object of Names. A missing attribute is null.
 type Values struct {
 	Objects map[string]map[string]any
 	// Groups of the user, for isMemberOf... and Groups.*.
@@ -129,11 +129,11 @@ type Values struct {
 // Group is a group that the user belongs to.
 type Group struct {
 	ID, Name string
-	App      string // where it comes from, for the first argument of Groups.*
+	App      string // the source of the group, for the first argument of Groups.*
 }
 
-// Eval evaluates the expression. The result is nil, a bool, a string, an int, a float64, a []any or a map[string]any. An
-// error means that the values do not fit together (a number compared with a string) or that a bound was exceeded.
+// Eval evaluates the expression. The result is nil, a bool, a string, an int, a float64, a []any or a map[string]any. It returns an error
+// if the types of values do not match (a number compared with a string) or a limit is exceeded.
 func (p *Program) Eval(v Values) (any, error) {
 	env := make(map[string]any, len(v.Objects)+1)
 	for name, attributes := range v.Objects {
@@ -156,7 +156,7 @@ func (p *Program) Eval(v Values) (any, error) {
 	return normal(out), nil
 }
 
-// contextName carries what functions need beyond their arguments. It is no name that an expression can spell.
+// contextName is the variable with the data that functions need beyond their arguments. Expressions cannot contain this name.
 const contextName = "\u00a0context"
 
 type context struct{ groups []Group }

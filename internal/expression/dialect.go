@@ -7,10 +7,10 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// words are spelled differently in the library. Both sides are equally long, so that positions in errors stay true.
+// words are spelled differently in the library. Both spellings have the same length, so that positions in errors are correct.
 var words = map[string]string{"AND": "and", "OR": "or", "NOT": "not", "null": "nil "}
 
-// spell writes an expression as the library wants it. Strings stay as they are.
+// spell converts an expression to the spelling of the library. String literals do not change.
 func spell(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); {
@@ -31,7 +31,7 @@ func spell(text string) string {
 			case known && !attribute:
 				b.WriteString(replacement)
 			case word == "fn" && end < len(text) && text[end] == ':':
-				b.WriteString("fn_") // fn:substringBefore is an alias that only templates know
+				b.WriteString("fn_") // fn:substringBefore is an alias for use in templates
 				end++
 			default:
 				b.WriteString(word)
@@ -49,7 +49,7 @@ func letter(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '$' || c >= 0x80
 }
 
-// stringEnd returns the offset after the string that begins at i, or the end of the text when it is not closed.
+// stringEnd returns the offset after the string that starts at i, or the end of the text if the string is not closed.
 func stringEnd(text string, i int) int {
 	quote := text[i]
 	for j := i + 1; j < len(text); j++ {
@@ -63,16 +63,16 @@ func stringEnd(text string, i int) int {
 	return len(text)
 }
 
-// operators are replaced by functions that know what null means.
+// operators are replaced by functions that handle null.
 var operators = map[string]string{"+": "add", "<": "less", "<=": "lessOrEqual", ">": "greater", ">=": "greaterOrEqual", "==": "equal",
 	"!=": "unequal"}
 
-// dialect turns the tree of the library into one with the rules of this language. It walks from the leaves to the root.
+// dialect converts the library's syntax tree to one with the rules of this language. It walks from the leaves to the root.
 type dialect struct {
 	names Names
 	err   *Error
-	// unknown is the first name that there is not. The library does not look for it in the arguments of functions, which
-	// operators are, too.
+	// unknown is the error of the first unknown name. The library does not check names in the arguments of functions, and operators become
+	// functions.
 	unknown *Error
 }
 
@@ -96,7 +96,7 @@ func (d *dialect) Visit(node *ast.Node) {
 		name, known := operators[n.Operator]
 		switch {
 		case (n.Operator == "==" || n.Operator == "!=") && isNot(n.Left):
-			// NOT a == b means NOT (a == b); for truth values both are the same, so parentheses do not matter.
+			// NOT a == b means NOT (a == b). For booleans both readings are the same, so parentheses do not matter.
 			inner := call(name, untruth(n.Left.(*ast.UnaryNode).Node), n.Right)
 			inner.SetLocation(at)
 			replace(&ast.UnaryNode{Operator: "not", Node: truth(inner)})
@@ -120,7 +120,7 @@ func (d *dialect) miss(offset int, problem string) {
 	}
 }
 
-// member looks for an attribute of an object.
+// member checks that an attribute of an object exists.
 func (d *dialect) member(n *ast.MemberNode) {
 	object, isName := n.Node.(*ast.IdentifierNode)
 	attribute, isText := n.Property.(*ast.StringNode)
@@ -135,7 +135,7 @@ func (d *dialect) member(n *ast.MemberNode) {
 	}
 }
 
-// names says whether a name is that of a function or begins one, as String does.
+// names reports whether a name is a function, or the first part of one, such as String.
 func names(name string) bool {
 	return name == contextName || slices.ContainsFunc(functions, func(f aFunction) bool {
 		return f.name == name || strings.HasPrefix(f.name, name+".")
@@ -147,7 +147,7 @@ func isNot(n ast.Node) bool {
 	return ok && (u.Operator == "not" || u.Operator == "!")
 }
 
-// call names a function by its whole name, String.append, and hands in the context where it is needed.
+// call replaces the callee by its full name, String.append, and adds the context argument to functions that need it.
 func (d *dialect) call(n *ast.CallNode) {
 	name := ""
 	switch callee := n.Callee.(type) {
@@ -166,7 +166,7 @@ func (d *dialect) call(n *ast.CallNode) {
 	f, known := function(name)
 	if !known || f.hidden {
 		if d.err == nil {
-			d.err = &Error{Offset: n.Callee.Location().From, Problem: "there is no function " + name + suggestion(name)}
+			d.err = &Error{Offset: n.Callee.Location().From, Problem: "unknown function " + name + suggestion(name)}
 			if member, ok := n.Callee.(*ast.MemberNode); ok {
 				d.err.Offset = member.Node.Location().From
 			}
@@ -185,7 +185,7 @@ func call(name string, arguments ...ast.Node) *ast.CallNode {
 	return &ast.CallNode{Callee: &ast.IdentifierNode{Value: name}, Arguments: arguments}
 }
 
-// truth lets null stand where a truth value is wanted.
+// truth allows null where a boolean is expected.
 func truth(n ast.Node) ast.Node {
 	out := call("truth", untruth(n))
 	out.SetLocation(n.Location())
@@ -201,7 +201,7 @@ func untruth(n ast.Node) ast.Node {
 	return n
 }
 
-// suggestion points to a function that is spelled nearly so.
+// suggestion returns a hint to a function with a similar name, or "".
 func suggestion(name string) string {
 	for _, f := range functions {
 		if !f.hidden && strings.EqualFold(f.name, name) {

@@ -93,18 +93,18 @@ func TestCompile_Errors(t *testing.T) {
 	for text, want := range map[string]string{
 		``: "at character 1: the expression is empty", `user.login +`: "at character 12: unexpected token EOF",
 		`user.nothing`: "at character 6: unknown field nothing",
-		`users.login`:  "at character 1: unknown name users", `String.lenn("a")`: "at character 1: there is no function String.lenn",
+		`users.login`:  "at character 1: unknown name users", `String.lenn("a")`: "at character 1: unknown function String.lenn",
 		`user.nothing == "x"`: "at character 6: unknown field nothing", `"a" + user.nothing`: "at character 12: unknown field nothing",
 		`String.len(user.nothing) == 1`: "unknown field nothing",
 		`NOT user.nothing`:              "unknown field nothing", `users.login == "x" OR true`: "at character 1: unknown name users",
 		`isMemberOfGroup(groups)`:     "unknown name groups",
-		`1 + String.tolowercase("a")`: "at character 5: there is no function String.tolowercase; did you mean String.toLowerCase?",
-		`toUpperCase("a")`:            "at character 1: there is no function toUpperCase; did you mean String.toUpperCase?",
+		`1 + String.tolowercase("a")`: "at character 5: unknown function String.tolowercase; did you mean String.toLowerCase?",
+		`toUpperCase("a")`:            "at character 1: unknown function toUpperCase; did you mean String.toUpperCase?",
 		`String.len(5)`:               "cannot use int", `String.len("a", "b")`: "too many arguments",
 		`String.substring("a")`: "not enough arguments", `isMemberOfGroup()`: "not enough arguments",
 		`"a" < 1`: "at character 1: the operator < does not take a string here", `NOT "x"`: "at character 5: a string is neither true nor false",
-		`user.department ? 1 : 2`: "a string is neither true nor false", `truth(1)`: "there is no function truth",
-		`len("a")`: "there is no function len; did you mean String.len?", `"abc`: "literal not terminated",
+		`user.department ? 1 : 2`: "a string is neither true nor false", `truth(1)`: "unknown function truth",
+		`len("a")`: "unknown function len; did you mean String.len?", `"abc`: "literal not terminated",
 		`user.login 1`:                   "unexpected token Number",
 		strings.Repeat("1+", 3000) + "1": "exceeds maximum allowed nodes", strings.Repeat(" ", 9000): "longer than 8192 bytes",
 	} {
@@ -154,7 +154,7 @@ func TestEval_Bounded(t *testing.T) {
 	for _, text := range []string{`Arrays.size(0..100000000)`, `String.replace(user.login, "a", String.join("", 0..90000))`} {
 		program, err := expression.Compile(text, names)
 		if err != nil {
-			continue // refused at once is fine too
+			continue // a rejection at compile time is valid too
 		}
 		_, err = program.Eval(values)
 		require.Error(t, err, text)

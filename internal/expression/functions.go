@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// aFunction is one function of the language. A null where it needs a value makes the result null, unless nulls is set.
+// aFunction is one function of the language. A null argument makes the result null, unless nulls is set.
 type aFunction struct {
 	name    string
-	types   []any // pointers to the Go types of its forms; the first whose arguments fit gives the type of the result
+	types   []any // pointers to the Go types of its overloads; the first that matches the arguments determines the type of the result
 	do      func(args []any) any
-	nulls   bool // it takes null arguments itself
+	nulls   bool // it handles null arguments
 	context bool // its first argument is the *context
-	hidden  bool // it stands for an operator
+	hidden  bool // it implements an operator
 }
 
 func (f aFunction) run(args ...any) (any, error) {
@@ -151,13 +151,13 @@ var functions = []aFunction{
 	{name: "greaterOrEqual", hidden: true, nulls: true, types: ordered, do: order(func(c int) bool { return c >= 0 })},
 }
 
-// ordered are the pairs that can be compared: numbers and strings, not truth values, lists or both kinds mixed.
+// ordered are the types that can be compared: numbers and strings, but not booleans, lists or a number with a string.
 var ordered = []any{
 	new(func(string, string) bool), new(func(int, int) bool), new(func(float64, float64) bool), new(func(int, float64) bool),
 	new(func(float64, int) bool),
 }
 
-// normal brings a value into one of the forms that Eval promises.
+// normal converts a value to one of the types that Eval returns.
 func normal(v any) any {
 	switch v := v.(type) {
 	case nil, bool, string, int, float64, []any, map[string]any, *context:
@@ -188,7 +188,7 @@ func normal(v any) any {
 	}
 }
 
-// text is what a value looks like in a concatenation. Null is empty.
+// text returns the string of a value in a concatenation. Null is empty.
 func text(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -212,7 +212,7 @@ func csv(l []any) string {
 	return strings.Join(texts, ",")
 }
 
-// list reads a single value as a list of one, and null as an empty one.
+// list converts a single value to a list with one element, and null to an empty list.
 func list(v any) []any {
 	switch v := v.(type) {
 	case nil:
@@ -238,7 +238,7 @@ func number(v any) (float64, bool) {
 	}
 }
 
-// whole reads an index; what is none is before every element.
+// whole converts an index to an integer; any other value becomes -1, which is before every element.
 func whole(v any) int {
 	if f, ok := number(v); ok && math.Abs(f) < 1<<31 {
 		return int(f)
@@ -325,7 +325,7 @@ func flatten(into, l []any) []any {
 	return into
 }
 
-// replace does not put text between all characters when there is nothing to replace.
+// replace with an empty old returns s unchanged, unlike strings.Replace.
 func replace(s, old, with string, n int) any {
 	if old == "" {
 		return s
@@ -346,7 +346,7 @@ func stringSwitch(a []any) any {
 	return a[1]
 }
 
-// substring counts characters; bounds outside of the string are moved to its ends.
+// substring counts characters; bounds outside the string are clamped.
 func substring(a []any) any {
 	r := []rune(str(a, 0))
 	from, to := whole(a[1]), len(r)
@@ -367,7 +367,7 @@ func substringAfter(a []any) any {
 	return ""
 }
 
-// wholeOrBefore keeps a text without the separator whole: a short login is then still a user name.
+// wholeOrBefore returns a string without the separator unchanged: a login without "@" is then still a user name.
 func wholeOrBefore(a []any) any {
 	whole, separator := str(a, 0), str(a, 1)
 	if separator == "" {
@@ -384,7 +384,7 @@ func substringBefore(a []any) any {
 	return ""
 }
 
-// now is the time as ISO 8601 text, in UTC or the named time zone.
+// now returns the time in ISO 8601 format, in UTC or the given time zone.
 func now(a []any) any {
 	if len(a) == 0 {
 		return time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
@@ -396,7 +396,7 @@ func now(a []any) any {
 	return time.Now().In(zone).Format("2006-01-02T15:04:05.000Z07:00")
 }
 
-// windowsEpoch is 1601-01-01 in Unix seconds; a Windows time counts 100 ns steps from there.
+// windowsEpoch is 1601-01-01 in Unix seconds, the start of Windows time, which counts units of 100 ns.
 const windowsEpoch = -11644473600
 
 func fromWindows(a []any) any {
@@ -428,7 +428,7 @@ func groupRegex(a []any) any {
 	return slices.ContainsFunc(a[0].(*context).groups, func(g Group) bool { return pattern.MatchString(g.Name) })
 }
 
-// groupNames lists the names of groups of one origin; an empty origin stands for all.
+// groupNames returns the names of groups of one source; an empty source selects all.
 func groupNames(matches func(name, text string) bool) func([]any) any {
 	return func(a []any) any {
 		out := []any{}

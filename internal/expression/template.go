@@ -2,7 +2,7 @@ package expression
 
 import "strings"
 
-// Template is text with ${expressions} in it. It may be used by several goroutines.
+// Template is text with ${expressions} in it. It is safe for concurrent use.
 type Template struct {
 	parts []part
 }
@@ -12,7 +12,7 @@ type part struct {
 	program *Program
 }
 
-// CompileTemplate checks and compiles a template. Offsets in errors count from its beginning.
+// CompileTemplate checks and compiles a template. Offsets in errors are relative to the start of the template.
 func CompileTemplate(text string, names Names) (*Template, error) {
 	t := &Template{}
 	for at := 0; at < len(text); {
@@ -40,7 +40,7 @@ func CompileTemplate(text string, names Names) (*Template, error) {
 	return t, nil
 }
 
-// templateEnd finds the } that closes an expression. Those in strings and maps do not.
+// templateEnd returns the position of the } that closes an expression, skipping those in strings and maps.
 func templateEnd(text string, i int) int {
 	for depth := 0; i < len(text); i++ {
 		switch text[i] {
@@ -58,7 +58,7 @@ func templateEnd(text string, i int) int {
 	return -1
 }
 
-// Eval returns the text with the values put in; null is empty.
+// Eval returns the text with the values inserted; null is empty.
 func (t *Template) Eval(v Values) (string, error) {
 	var b strings.Builder
 	for _, p := range t.parts {
@@ -75,7 +75,7 @@ func (t *Template) Eval(v Values) (string, error) {
 	return b.String(), nil
 }
 
-// CutTemplate splits the text behind a ${ into the expression and what follows its }. Without one, all is the expression.
+// CutTemplate splits the text after a ${ into the expression and the text after its }. Without a }, all of it is the expression.
 func CutTemplate(text string) (inner, after string) {
 	end := templateEnd(text, 0)
 	if end < 0 {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Walk calls visit for each file below root whose name has the suffix, in lexical order: with its path, and with its path relative to
-// root, slash separated. It skips hidden folders, testdata, node_modules and modules below root.
+// Walk calls visit for each file below root whose name has the suffix, in lexical order: with its path, and with its slash-separated path
+// relative to root. It skips hidden directories, testdata, node_modules and modules below root.
 func Walk(root, suffix string, visit func(file, rel string) error) error {
 	return filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {

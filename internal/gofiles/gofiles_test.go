@@ -13,7 +13,7 @@ import (
 )
 
 func TestWalk(t *testing.T) {
-	root := filepath.Join(t.TempDir(), ".hidden") // the root may have any name
+	root := filepath.Join(t.TempDir(), ".hidden") // the name of the root does not matter
 	for _, file := range []string{"b.go", "b_test.go", "a/a.go", "a/testdata/x.go", ".git/x.go", "node_modules/x.go", "a/readme.md",
 		"module/go.mod", "module/x.go"} {
 		path := filepath.Join(root, filepath.FromSlash(file))

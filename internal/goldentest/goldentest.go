@@ -1,6 +1,6 @@
-// Package goldentest compares what tests generate with files, and rewrites the files when the tests run with -update.
+// Package goldentest compares the output of tests with files, and rewrites the files if the tests run with -update.
 //
-// Files are documentation pages, API descriptions and expected results. A page of which only parts are generated uses [Updating].
+// Files are documentation pages, API descriptions and expected results. A page that is only partly generated uses [Updating].
 package goldentest
 
 import (
@@ -27,7 +27,7 @@ func Check(t testing.TB, file, got string) {
 	}
 }
 
-// Update writes got to the file if the tests run with -update. It leaves a file alone that has this content already.
+// Update writes got to the file if the tests run with -update. It does not touch a file that already has this content.
 func Update(t testing.TB, file, got string) {
 	t.Helper()
 	if !*update {
@@ -38,7 +38,7 @@ func Update(t testing.TB, file, got string) {
 	}
 }
 
-// Write writes the file and creates its directory. It leaves a file alone that has this content already.
+// Write writes the file and creates its directory. It does not touch a file that already has this content.
 func Write(file, got string) error {
 	if have, err := os.ReadFile(file); err == nil && bytes.Equal(have, []byte(got)) {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/internal/goldentest"
 )
 
-// recorder is a test that may fail.
+// recorder is a testing.TB that records failures.
 type recorder struct {
 	testing.TB
 	failed bool

@@ -1,5 +1,5 @@
-// Package hookstest is an endpoint for inline hooks that tests steer: it serves TLS under a CA of its own, keeps what it was sent, and
-// answers what it is told to.
+// Package hookstest is an endpoint for inline hooks in tests: it serves TLS with its own CA, records requests, and returns the responses
+// that the test sets.
 package hookstest
 
 import (
@@ -24,10 +24,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Endpoint is the endpoint of a hook, and of the authorization server that hooks get their access tokens from.
+// Endpoint is the endpoint of a hook, and of the authorization server that issues the access tokens of hooks.
 type Endpoint struct {
 	URL string
-	// CA is the certificate to trust, as PEM.
+	// CA is the certificate to trust, in PEM format.
 	CA string
 
 	t      testing.TB
@@ -37,20 +37,20 @@ type Endpoint struct {
 	calls  []Call
 }
 
-// Call is a request that the endpoint got.
+// Call is a request that the endpoint received.
 type Call struct {
 	Method, Path string
 	Header       http.Header
 	Body         string
 }
 
-// New serves an endpoint that answers every call with 204 as long as it is not told something else.
+// New starts an endpoint that returns 204 to every call until Answer sets another response.
 func New(t testing.TB) *Endpoint {
 	t.Helper()
 	e := &Endpoint{t: t}
 	e.Answer(JSON(http.StatusNoContent, ""))
 	e.server = httptest.NewUnstartedServer(http.HandlerFunc(e.serve))
-	e.server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that tests want to fail
+	e.server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that tests make fail
 	e.server.TLS = &tls.Config{}
 	e.CA, e.server.TLS.Certificates = certificates(t)
 	e.server.StartTLS()
@@ -59,7 +59,7 @@ func New(t testing.TB) *Endpoint {
 	return e
 }
 
-// certificates makes a CA, which it returns as PEM, and a certificate for the loopback address that it has signed.
+// certificates creates a CA, which it returns in PEM format, and a certificate for the loopback address signed by it.
 func certificates(t testing.TB) (string, []tls.Certificate) {
 	t.Helper()
 	sign := func(template, parent *x509.Certificate, public *ecdsa.PublicKey, private *ecdsa.PrivateKey) []byte {
@@ -90,9 +90,9 @@ func certificates(t testing.TB) (string, []tls.Certificate) {
 func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the caller has left
+		return // the caller has disconnected
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body)) // for the answer
+	r.Body = io.NopCloser(bytes.NewReader(body)) // for the handler of the test
 	e.mu.Lock()
 	e.calls = append(e.calls, Call{Method: r.Method, Path: r.URL.Path, Header: r.Header.Clone(), Body: string(body)})
 	answer := e.answer
@@ -100,21 +100,21 @@ func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	answer(w, r)
 }
 
-// Answer says what is answered from now on, and forgets the calls so far.
+// Answer sets the handler of the following calls, and removes the recorded ones.
 func (e *Endpoint) Answer(f http.HandlerFunc) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.answer, e.calls = f, nil
 }
 
-// Calls are the calls since the last Answer.
+// Calls returns the calls since the last Answer.
 func (e *Endpoint) Calls() []Call {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return append([]Call(nil), e.calls...)
 }
 
-// Called checks how many calls there were since the last Answer and returns them.
+// Called checks the number of calls since the last Answer and returns them.
 func (e *Endpoint) Called(times int) []Call {
 	e.t.Helper()
 	calls := e.Calls()
@@ -122,19 +122,19 @@ func (e *Endpoint) Called(times int) []Call {
 	return calls
 }
 
-// JSON answers with a status and a text that is said to be JSON.
+// JSON returns a handler that writes a status and a body with the media type of JSON.
 func JSON(status int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body) // a caller that has left is not told
+		_, _ = io.WriteString(w, body) // the caller may have disconnected
 	}
 }
 
-// Hang answers nothing until the caller has left.
+// Hang sends no response until the caller disconnects.
 func Hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
-// Endless begins a JSON text and never ends it, until the caller has left.
+// Endless returns a handler that sends JSON text without an end until the caller disconnects.
 func Endless(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)

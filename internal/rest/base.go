@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// bases are the addresses of the API for one request.
+// bases are the base URLs of the API for one request.
 type bases struct {
 	public string   // base of all links
 	all    []string // public and its aliases
-	sent   string   // the one of all that the request was sent to, empty for another host
+	sent   string   // the one of all that the request was sent to, empty for an unknown host
 }
 
-// basesOf returns the addresses of the API for a request. Without a configured base, the host of the request is the base of links, and no
-// host but this machine counts as an address: a request could name any.
+// basesOf returns the base URLs of the API for a request. Without a configured base, links use the host of the request, and only loopback
+// hosts count as a base, because a request can name any host.
 func (h *Handler) basesOf(r *http.Request) bases {
 	b := bases{public: h.options.BaseURL, all: h.known}
 	if b.public == "" {
@@ -37,7 +37,7 @@ func (h *Handler) basesOf(r *http.Request) bases {
 	return b
 }
 
-// LoopbackAliases returns a base URL and its other names if its host is this machine, and nothing for another host.
+// LoopbackAliases returns a base URL and its other names if its host is a loopback host, and nothing for another host.
 func LoopbackAliases(base string) []string {
 	u, err := url.Parse(base)
 	if err != nil || !IsLoopback(u.Hostname()) {
@@ -54,13 +54,13 @@ func LoopbackAliases(base string) []string {
 	return out
 }
 
-// IsLoopback reports whether a host is this machine.
+// IsLoopback reports whether a host is localhost or a loopback address.
 func IsLoopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && addr.IsLoopback()
 }
 
-// splitBase returns the scheme and the host of a base URL, the host as hostOf writes it.
+// splitBase returns the scheme and the host of a base URL, the host as normalized by hostOf.
 func splitBase(base string) (scheme, host string) {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -69,19 +69,20 @@ func splitBase(base string) (scheme, host string) {
 	return u.Scheme, hostOf(u.Scheme, u.Host)
 }
 
-// hostOf writes a host in one way: in lower case, without the port that belongs to the scheme.
+// hostOf normalizes a host: lowercase, without the default port of the scheme.
 func hostOf(scheme, host string) string {
 	port := map[string]string{"http": ":80", "https": ":443"}[scheme]
 	return strings.TrimSuffix(strings.ToLower(host), port)
 }
 
-// Bases returns the addresses of the API: the base of URL first, then its aliases.
+// Bases returns the base URLs of the API: first the one that URL uses, then its aliases.
 func Bases(ctx context.Context) []string { return callFrom(ctx).bases.all }
 
-// SentTo returns the one of Bases that the request was sent to, empty for another host.
+// SentTo returns the one of Bases that the request was sent to, or "" for an unknown host.
 func SentTo(ctx context.Context) string { return callFrom(ctx).bases.sent }
 
-// CheckHost rejects a request to a host that is not one of Bases, where that host would decide about an issuer or an audience.
+// CheckHost rejects a request to a host that is not one of Bases, for operations in which the host would determine an issuer or an
+// audience.
 func CheckHost(ctx context.Context) error {
 	if c := callFrom(ctx); c.bases.sent == "" {
 		return Invalid("Host", "%.255q is not an address of this service; use %s", c.request.Host, c.bases.hint())
@@ -89,7 +90,7 @@ func CheckHost(ctx context.Context) error {
 	return nil
 }
 
-// hint tells a caller which address to use.
+// hint returns the base URL to recommend in an error.
 func (b *bases) hint() string {
 	if len(b.all) == 0 {
 		return "the public base URL, once one is configured"
@@ -97,7 +98,7 @@ func (b *bases) hint() string {
 	return b.all[0]
 }
 
-// Below returns the path of a URL below one of Bases, and any other text as it is.
+// Below returns the path of a URL below one of Bases, and any other text unchanged.
 func Below(ctx context.Context, text string) string {
 	for _, base := range Bases(ctx) {
 		if path, ok := strings.CutPrefix(text, base); ok && (path == "" || path[0] == '/') {

@@ -19,11 +19,11 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// input is what arrives at an operation.
+// input is the input of an operation.
 type input struct {
 	request *http.Request
 	vars    map[string]string // unescaped
-	limit   int64             // of the body, bytes
+	limit   int64             // maximum size of the body, in bytes
 }
 
 func (s *requestShape) bindPath(to reflect.Value, vars map[string]string) {
@@ -32,8 +32,8 @@ func (s *requestShape) bindPath(to reflect.Value, vars map[string]string) {
 	}
 }
 
-// bind fills the request from headers, cookies, query and body. It returns an error when the body cannot be read at all, and
-// records in causes what is wrong otherwise.
+// bind fills the request from headers, cookies, query and body. It returns an error if the body cannot be read, and records all other
+// errors in causes.
 func (s *requestShape) bind(to reflect.Value, in *input, causes *Causes) error {
 	body, err := s.readBody(in)
 	if err != nil {
@@ -62,8 +62,8 @@ func (s *requestShape) bind(to reflect.Value, in *input, causes *Causes) error {
 	return s.bindForm(to, in, causes)
 }
 
-// readBody returns the JSON object or array of the body, nil when there is none. The media type of a body that is sent is checked
-// even when the operation takes none.
+// readBody returns the JSON object or array of the body, or nil if the request has none. The media type of a body is checked even if the
+// operation takes no body.
 func (s *requestShape) readBody(in *input) (any, error) {
 	if m := in.request.Method; m != http.MethodPost && m != http.MethodPut && m != http.MethodPatch || len(s.form) > 0 {
 		return nil, nil
@@ -81,7 +81,7 @@ func (s *requestShape) readBody(in *input) (any, error) {
 			return nil, Fail(CodeMediaType)
 		}
 	}
-	if len(data) == 0 || string(data) == "null" { // what generated clients send for a body that was not given
+	if len(data) == 0 || string(data) == "null" { // generated clients send null for an unset body
 		if s.bodyRequired {
 			return nil, Failf(CodeBody, textNoBody)
 		}
@@ -103,7 +103,7 @@ func (s *requestShape) readBody(in *input) (any, error) {
 	return value, nil
 }
 
-// container is what a body of the kind is in JSON.
+// container returns the JSON name of the body's kind.
 func (k kind) container() string {
 	if k == kindArray {
 		return "array"
@@ -111,8 +111,8 @@ func (k kind) container() string {
 	return "object"
 }
 
-// parse reads a JSON object or array. No object has a member twice, of which two readers may see different ones, and no string has
-// U+0000, which a database or a target may refuse or take for the end.
+// parse reads a JSON object or array. It rejects duplicate members, of which two readers may use different ones, and U+0000 in strings,
+// which a database or a target may reject or treat as the end of the string.
 func parse(data []byte) (any, error) {
 	value, err := scim.DecodeValue(data)
 	if syntax, ok := errors.AsType[*scim.SyntaxError](err); ok {
@@ -131,10 +131,10 @@ func parse(data []byte) (any, error) {
 	return value, nil
 }
 
-// of returns the field's value inside of the struct, pointers not yet followed.
+// of returns the field's value in the struct, without following pointers.
 func (f *field) of(object reflect.Value) reflect.Value { return object.FieldByIndex(f.index) }
 
-// settle follows pointers, making them, down to the value that can be set.
+// settle follows pointers, allocating them if nil, and returns the value that can be set.
 func settle(v reflect.Value) reflect.Value {
 	for v.Kind() == reflect.Pointer {
 		if v.IsNil() {
@@ -145,7 +145,7 @@ func settle(v reflect.Value) reflect.Value {
 	return v
 }
 
-// bindText binds a parameter. An empty text is an absent parameter.
+// bindText binds a parameter. An empty string is an absent parameter.
 func (f *field) bindText(to reflect.Value, text string, causes *Causes) {
 	if text == "" {
 		f.bindDefault(to, causes, f.name)
@@ -171,7 +171,7 @@ func (f *field) bindDefault(to reflect.Value, causes *Causes, path string) {
 	}
 }
 
-// expected says what the field takes, for a value of the wrong type.
+// expected returns the error message for a value of the wrong type.
 func (f *field) expected() string {
 	switch f.shape.kind {
 	case kindText:
@@ -288,7 +288,7 @@ func bindMap(target reflect.Value, s *shape, object map[string]any, path string,
 	target.Set(out)
 }
 
-// bindJSON binds a member of a body. A null counts as absent, except where anything is accepted.
+// bindJSON binds a member of a body. A null counts as absent, unless the member accepts any value.
 func (f *field) bindJSON(to reflect.Value, value any, path string, causes *Causes) {
 	if f.shape.kind == kindAny && value != nil {
 		to.Set(reflect.ValueOf(value))
@@ -305,7 +305,7 @@ func (f *field) bindJSON(to reflect.Value, value any, path string, causes *Cause
 	case kindVerbatim:
 		raw, ok := value.(json.RawMessage) // a whole body, see readBody
 		if !ok {
-			raw, _ = json.Marshal(value) // was JSON before
+			raw, _ = json.Marshal(value) // was parsed from JSON
 		}
 		to.Set(reflect.ValueOf(raw))
 	case kindObject, kindMap:
@@ -372,13 +372,13 @@ func (f *field) missing(text string) bool {
 	switch {
 	case text == "":
 		return f.emptyGone || f.required
-	case f.writeOnly: // a secret may be any text
+	case f.writeOnly: // a secret may be any string
 		return false
 	}
 	return f.required && strings.TrimSpace(text) == ""
 }
 
-// scalarOf reads a JSON scalar as the kind of the field.
+// scalarOf converts a JSON scalar to the kind of the field.
 func (f *field) scalarOf(value any) (any, bool) {
 	switch v := value.(type) {
 	case string:

@@ -1,5 +1,5 @@
-// Package rest turns a table of typed operations into the management API: routes, binding, validation, the order of
-// checks, error answers, headers and the OpenAPI document all come from the same rows.
+// Package rest implements the management API from a table of typed operations: routes, binding, validation, the order of checks, error
+// responses, headers and the OpenAPI document are derived from the same rows.
 //
 // An operation is a row:
 //
@@ -9,7 +9,7 @@
 //		Find: s.find, Do: s.get,
 //	}
 //
-// A request is a struct whose tags say where a member comes from and what it may hold:
+// A request is a struct whose tags define the source of each member and its valid values:
 //
 //	path:"name"      a variable of the route
 //	query:"name"     a query parameter; an empty value counts as absent
@@ -17,28 +17,28 @@
 //	form:"name"      a parameter of a form in the body, or of the query
 //	cookie:"name"    a cookie
 //	body:"required"  the JSON body, an object or an array, decoded into the field; body:"optional" accepts a request without one;
-//	                 into a json.RawMessage it comes as it was sent
+//	                 a json.RawMessage receives it unchanged
 //
 // and, on these and on the members (json:"name") of a body:
 //
 //	doc:"..."          the description in the OpenAPI document
 //	enum:"A,B"         the accepted values of a string
 //	min:"1" max:"50"   bounds: of numbers by value, of strings by characters, of arrays and maps by elements
-//	required:"true"    the member must be present, not null and not an empty string, nor, unless it is a secret, a blank one
+//	required:"true"    the member must be present, not null and not empty; unless it is a secret, not only whitespace either
 //	default:"..."      the value of an absent scalar
-//	clamp:"true"       an integer above max is lowered to max instead of being refused (page sizes)
+//	clamp:"true"       an integer above max is lowered to max instead of being rejected (page sizes)
 //	empty:"absent"     an empty string counts as absent
-//	format:"date-time" the OpenAPI format of a string; it documents and does not check
-//	readOnly:"true"    ignored on input: objects may be sent back as they were read
-//	writeOnly:"true"   never part of an answer
+//	format:"date-time" the OpenAPI format of a string; documentation only, not checked
+//	readOnly:"true"    ignored on input: clients may send objects back as they read them
+//	writeOnly:"true"   never part of a response
 //
 // Tags that do not fit on a line are returned by a method of the struct, see Described.
 //
-// A body in which an object has a member twice is malformed, and no string and no parameter may have U+0000.
+// A body with duplicate members in an object is malformed. No string and no parameter may contain U+0000.
 //
-// Members of embedded structs are members of the outer one. Unknown members of a body are ignored. Null is an empty array
-// for arrays and absent for everything else, except under map[string]any, which holds what was sent (numbers as
-// json.Number). What the tags cannot express is validated by Op.Check.
+// Members of embedded structs are members of the outer one. Unknown members of a body are ignored. Null is an empty array for arrays and
+// absent for everything else, except under map[string]any, which contains null as sent (and numbers as json.Number). Op.Check validates
+// rules that tags cannot express.
 //
-// The package knows nothing of users or tokens: who calls and what a caller may do is asked of a Guard.
+// The package does not depend on users or tokens: a Guard authenticates and authorizes the caller.
 package rest

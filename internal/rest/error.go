@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Code is an error code of the management API. It decides the HTTP status.
+// Code is an error code of the management API. It determines the HTTP status.
 type Code string
 
 // The error codes in use.
@@ -24,7 +24,7 @@ const (
 	CodeNoPath         Code = "E0000008" // path not found
 	CodeInternal       Code = "E0000009" // unexpected fault
 	CodeToken          Code = "E0000011" // token unknown, revoked or expired
-	CodeCredentials    Code = "E0000014" // old password wrong, or new one against the policy
+	CodeCredentials    Code = "E0000014" // old password wrong, or new one violates the policy
 	CodeAlreadyActive  Code = "E0000016" // activation of an active user
 	CodeMediaType      Code = "E0000021" // wrong media type of the body
 	CodeMethod         Code = "E0000022" // method not supported on the path
@@ -52,11 +52,11 @@ const (
 	CodeReadOnly       Code = "E0000077" // attribute is read-only
 	CodeImmutable      Code = "E0000078" // attribute is immutable
 	CodeStateToken     Code = "E0000079" // state token used in the wrong state
-	CodeResetPolicy    Code = "E0000080" // new password of a recovery against the policy
+	CodeResetPolicy    Code = "E0000080" // new password of a recovery violates the policy
 	CodeReplayed       Code = "E0000082" // passcode already used in this window
 	CodeAnswer         Code = "E0000087" // recovery answer wrong
 	CodeRoleAssigned   Code = "E0000090" // role already assigned
-	CodeTargetKind     Code = "E0000091" // target kind does not fit the role
+	CodeTargetKind     Code = "E0000091" // target kind does not match the role
 	CodeTooMany        Code = "E0000093" // too many elements
 	CodePhone          Code = "E0000098" // phone number not valid
 	CodeExpiredLink    Code = "E0000105" // recovery link expired
@@ -64,19 +64,19 @@ const (
 	CodeSMSTooSoon     Code = "E0000109" // text message to the same number within 30 s
 	CodeTransitioning  Code = "E0000112" // the user is still being activated or deactivated
 	CodeInactiveUser   Code = "E0000117" // app assignment for an inactive user
-	CodeEmailTooSoon   Code = "E0000118" // e-mail to the same address within 5 s
+	CodeEmailTooSoon   Code = "E0000118" // email to the same address within 5 s
 	CodeNotAcceptable  Code = "E0000122" // the Accept header excludes JSON
 	CodeNoPassword     Code = "E0000124" // nextLogin=changePassword without a password
 	CodeNotActivated   Code = "E0000125" // nextLogin=changePassword with activate=false
-	CodeHookAnswer     Code = "E0000135" // the endpoint of a hook has answered with an error
-	CodeHookTimeout    Code = "E0000137" // the endpoint of a hook has not answered in time
+	CodeHookAnswer     Code = "E0000135" // the endpoint of a hook returned an error
+	CodeHookTimeout    Code = "E0000137" // the endpoint of a hook did not respond in time
 	CodeUserType       Code = "E0000142" // the user type cannot be deleted
 	CodePrecondition   Code = "E0000231" // If-Match does not match
-	CodeMoved          Code = "E0000409" // what somebody looked at has moved since, or is in the wrong state (sandbox surface only)
+	CodeMoved          Code = "E0000409" // the state changed since the caller read it, or does not allow the operation (sandbox surface only)
 	CodeNotDrained     Code = "E0000504" // work is still pending (sandbox surface only)
 )
 
-// codes gives the HTTP status of each code and the summary used when an error brings none.
+// codes maps each code to its HTTP status and the default summary of its errors.
 var codes = map[Code]struct {
 	status  int
 	summary string
@@ -130,11 +130,11 @@ var codes = map[Code]struct {
 	CodeSMSTooSoon:     {http.StatusTooManyRequests, "A text message was recently sent. Wait 30 seconds before trying again."},
 	CodeTransitioning:  {http.StatusConflict, "Unable to update the user until its activation or deactivation is complete."},
 	CodeInactiveUser:   {http.StatusForbidden, "Cannot assign an application to an inactive user."},
-	CodeEmailTooSoon:   {http.StatusTooManyRequests, "An e-mail was recently sent. Wait 5 seconds before trying again."},
+	CodeEmailTooSoon:   {http.StatusTooManyRequests, "An email was recently sent. Wait 5 seconds before trying again."},
 	CodeNotAcceptable:  {http.StatusNotAcceptable, "The requested media types are not available. Only application/json is."},
 	CodeNoPassword:     {http.StatusBadRequest, "A password is required to have the user change it at the next login."},
 	CodeNotActivated:   {http.StatusBadRequest, "The user must be activated to have the password changed at the next login."},
-	CodeMoved:          {http.StatusConflict, "The state has moved."},
+	CodeMoved:          {http.StatusConflict, "The state has changed, or does not allow this operation."},
 	CodeNotDrained:     {http.StatusGatewayTimeout, "Provisioning work is still pending."},
 	CodeHookAnswer:     {http.StatusBadRequest, "The hook endpoint answered with an error."},
 	CodeHookTimeout:    {http.StatusBadRequest, "The hook endpoint did not answer."},
@@ -142,17 +142,16 @@ var codes = map[Code]struct {
 	CodePrecondition:   {http.StatusPreconditionFailed, "The resource was changed since it was read: If-Match does not match its entity tag."},
 }
 
-// Error is an error with a place in the code table. What Code, Summary and Causes say is for the caller; the wrapped
-// error is for the log.
+// Error is an error with a code of the table. Code, Summary and Causes are for the caller; the wrapped error is for the log.
 type Error struct {
 	Code    Code
-	Summary string   // Defaults to the summary of the code
-	Causes  []string // each "<member>: <what is wrong>" where a member is to blame
+	Summary string   // default: the summary of the code
+	Causes  []string // "<member>: <error>" if it concerns a member
 	Header  http.Header
 	Err     error // the inner cause, never shown to the caller
 }
 
-// Error returns the texts for the log.
+// Error returns the message for the log.
 func (e *Error) Error() string {
 	text := string(e.Code) + ": " + e.summary()
 	if len(e.Causes) > 0 {
@@ -167,7 +166,7 @@ func (e *Error) Error() string {
 // Unwrap returns the inner cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Status is the HTTP status of the error's code.
+// Status returns the HTTP status of the error's code.
 func (e *Error) Status() int {
 	if row, ok := codes[e.Code]; ok {
 		return row.status
@@ -175,7 +174,7 @@ func (e *Error) Status() int {
 	return http.StatusInternalServerError
 }
 
-// Text is what the error tells people: its causes, or its summary where it has none.
+// Text returns the human-readable text of the error: its causes, or its summary if it has none.
 func (e *Error) Text() string {
 	if len(e.Causes) > 0 {
 		return strings.Join(e.Causes, "; ")
@@ -190,21 +189,21 @@ func (e *Error) summary() string {
 	return codes[e.Code].summary
 }
 
-// Fail makes an error with a code, its default summary, and causes.
+// Fail returns an error with a code, its default summary, and causes.
 func Fail(code Code, causes ...string) *Error { return &Error{Code: code, Causes: causes} }
 
-// Failf makes an error with a code and a summary of its own.
+// Failf returns an error with a code and its own summary.
 func Failf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Summary: fmt.Sprintf(format, args...)}
 }
 
-// NotFound makes the error for a missing entity. id is what the caller sent, kind one of the names of the specification:
-// User, UserGroup, AppInstance, AppUser, GroupAssignment, ApiToken, GroupPushMapping...
+// NotFound returns the error for a missing entity. id is the id that the caller sent, kind one of the names of the specification: User,
+// UserGroup, AppInstance, AppUser, GroupAssignment, ApiToken, GroupPushMapping...
 func NotFound(kind, id string) *Error {
 	return Failf(CodeNotFound, "Not found: Resource not found: %s (%s)", id, kind)
 }
 
-// What errors of a store implement. This package imports no store.
+// Interfaces that errors of a store implement. This package imports no store.
 type (
 	notFound interface {
 		error
@@ -220,7 +219,7 @@ type (
 	}
 )
 
-// Missing is NotFound for an err that says that the document does not exist; any other err, nil too, it returns as it is.
+// Missing returns NotFound if err means that the document does not exist, and err unchanged otherwise.
 func Missing(err error, kind, id string) error {
 	if _, ok := errors.AsType[notFound](err); ok {
 		return NotFound(kind, id)
@@ -228,31 +227,31 @@ func Missing(err error, kind, id string) error {
 	return err
 }
 
-// Invalid makes a validation error with one cause.
+// Invalid returns a validation error with one cause.
 func Invalid(member, format string, args ...any) *Error {
 	var c Causes
 	c.Add(member, format, args...)
 	return c.err()
 }
 
-// The texts that causes share.
+// Messages that several causes share.
 const (
 	textBlank  = "The field cannot be left blank"
 	textTaken  = "An object with this field already exists in the current organization"
-	maxCauses  = 100 // more causes than a caller can use are dropped
+	maxCauses  = 100 // a response contains at most this number of causes
 	textNoBody = "The request has no body."
 )
 
-// NotUnique makes the validation error for a value that must be unique and is not.
+// NotUnique returns the validation error for a value that must be unique and is not.
 func NotUnique(member string) *Error { return Invalid(member, textTaken) }
 
-// Causes collects what is wrong with a request, one cause a member: the first one counts. The zero value is empty.
+// Causes collects the validation errors of a request, one cause per member: the first one. The zero value is empty.
 type Causes struct {
 	members []string
 	texts   []string
 }
 
-// Add records what is wrong with a member. A member that already has a cause keeps that one.
+// Add records a validation error of a member. If the member already has a cause, Add does nothing.
 func (c *Causes) Add(member, format string, args ...any) {
 	if slices.Contains(c.members, member) || len(c.members) >= maxCauses {
 		return
@@ -267,10 +266,10 @@ func (c *Causes) Blank(member string) { c.Add(member, textBlank) }
 // NotUnique records that a value must be unique and is not.
 func (c *Causes) NotUnique(member string) { c.Add(member, textTaken) }
 
-// Has says whether a member already has a cause.
+// Has reports whether a member already has a cause.
 func (c *Causes) Has(member string) bool { return slices.Contains(c.members, member) }
 
-// Err returns a validation error with all causes, or nil when there is none.
+// Err returns a validation error with all causes, or nil if there are none.
 func (c *Causes) Err() error {
 	if len(c.members) == 0 {
 		return nil
@@ -282,8 +281,8 @@ func (c *Causes) err() *Error {
 	return &Error{Code: CodeValidation, Summary: "Api validation failed: " + c.members[0], Causes: slices.Clone(c.texts)}
 }
 
-// wireError maps any error to one with a code. It is the only place where inner errors get their outside; what it does not
-// know is an internal error whose text stays in the log.
+// wireError converts any error to one with a code. It is the only place that does so for inner errors. An unknown error becomes an internal
+// error whose message is only logged.
 func wireError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -302,18 +301,18 @@ func wireError(err error) *Error {
 	return &Error{Code: CodeInternal, Err: err}
 }
 
-// ErrorBody is the body of every answer with a status of 400 or more.
+// ErrorBody is the body of every response with a status of 400 or more.
 type ErrorBody struct {
 	ErrorCode    string       `json:"errorCode" readOnly:"true" doc:"Code of the error."`
 	ErrorSummary string       `json:"errorSummary" readOnly:"true" doc:"What went wrong, in one sentence."`
 	ErrorLink    string       `json:"errorLink" readOnly:"true" doc:"Equal to the code."`
-	ErrorID      string       `json:"errorId" readOnly:"true" doc:"Names this occurrence; the log has it too."`
-	ErrorCauses  []ErrorCause `json:"errorCauses" readOnly:"true" doc:"Everything that is wrong with the request."`
+	ErrorID      string       `json:"errorId" readOnly:"true" doc:"Identifier of this occurrence, also in the log."`
+	ErrorCauses  []ErrorCause `json:"errorCauses" readOnly:"true" doc:"All errors in the request."`
 }
 
 // ErrorCause is one cause of an error.
 type ErrorCause struct {
-	ErrorSummary string `json:"errorSummary" readOnly:"true" doc:"Member and what is wrong with it."`
+	ErrorSummary string `json:"errorSummary" readOnly:"true" doc:"The member and its error."`
 }
 
 func (e *Error) body(id string) ErrorBody {

@@ -25,7 +25,7 @@ import (
 // DefaultMaxBody is the size limit of a request body, in bytes.
 const DefaultMaxBody = 1 << 20
 
-// The response headers of every answer.
+// Headers of every response.
 const (
 	HeaderRequestID     = "X-Svc-Request-Id"
 	HeaderRateLimit     = "X-Rate-Limit-Limit"
@@ -33,13 +33,13 @@ const (
 	HeaderRateReset     = "X-Rate-Limit-Reset"
 )
 
-// Quota is the state of a rate-limit bucket after a request was counted.
+// Quota is the state of a rate-limit bucket after a request has been counted.
 type Quota struct {
-	Limit     int       // requests per window; 0 for a bucket without limit, which writes no headers
-	Remaining int       // requests left in the window
+	Limit     int       // requests per window; 0 for no limit, without headers
+	Remaining int       // remaining requests in the window
 	Reset     time.Time // end of the window
-	Exceeded  bool      // this request is one too many
-	First     bool      // it is the first one in the window that is
+	Exceeded  bool      // this request exceeds the limit
+	First     bool      // it is the first request in the window that does
 	Bucket    string    // name of the bucket
 }
 
@@ -53,34 +53,34 @@ type Limiter interface {
 type Options struct {
 	Guard   Guard
 	Limiter Limiter
-	// BaseURL is the public base of all links. Defaults to the scheme and host of each request.
+	// BaseURL is the public base of all links. Default: the scheme and host of each request.
 	BaseURL string
-	// Aliases are further addresses of the API, each a base URL. They count with BaseURL only.
+	// Aliases are further base URLs of the API. They are used only with BaseURL.
 	Aliases []string
-	// MaxBody limits request bodies, in bytes. Defaults to DefaultMaxBody.
+	// MaxBody is the maximum size of a request body, in bytes. Default: DefaultMaxBody.
 	MaxBody int64
-	// Limited is told of the first request in each window of a bucket that was refused. Defaults to nobody.
+	// Limited is called for the first rejected request of a bucket in each window. Default: no callback.
 	Limited func(ctx context.Context, q Quota)
-	// Words describe types whose fields have none of the tags of this package. Default: none.
+	// Words describe types whose fields have no tags of this package. Default: none.
 	Words Words
-	// Now tells the time of the Date header. Defaults to time.Now.
+	// Now returns the time for the Date header. Default: time.Now.
 	Now func() time.Time
-	// Logger gets one line for each internal error, with its id, and at level debug one for each request. Defaults to none.
+	// Logger receives one line per internal error, with its id, and at level debug one per request. Default: no logging.
 	Logger *slog.Logger
 }
 
 // Handler serves a table of operations.
 type Handler struct {
 	options    Options
-	known      []string // BaseURL and its aliases, once each
+	known      []string // BaseURL and its aliases, without duplicates
 	operations []*operation
 	router     *mux.Router
 }
 
-// NewHandler compiles the routes. An error tells which row of the table is wrong.
+// NewHandler compiles the routes. An error names the invalid row of the table.
 func NewHandler(routes []Route, o Options) (*Handler, error) {
 	if o.Guard == nil || o.Limiter == nil {
-		return nil, errors.New("rest: a handler needs a guard and a limiter")
+		return nil, errors.New("rest: a guard and a limiter are required")
 	}
 	if o.MaxBody == 0 {
 		o.MaxBody = DefaultMaxBody
@@ -111,7 +111,7 @@ func NewHandler(routes []Route, o Options) (*Handler, error) {
 			return nil, err
 		}
 		if ids[op.info.ID] {
-			return nil, fmt.Errorf("rest: two operations are called %s", op.info.ID)
+			return nil, fmt.Errorf("rest: two operations have the ID %s", op.info.ID)
 		}
 		ids[op.info.ID] = true
 		h.operations = append(h.operations, op)
@@ -124,12 +124,12 @@ func NewHandler(routes []Route, o Options) (*Handler, error) {
 	return h, nil
 }
 
-// ServeHTTP answers one request. The order of checks is part of the API: rate limit, authentication, path and method,
-// permission, existence of the entity, body, validation, state.
+// ServeHTTP serves one request. The order of checks is part of the API: rate limit, authentication, path and method, permission, existence
+// of the entity, body, validation, state.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.around(w, r, h.serve) }
 
-// Guarded returns a handler that is not in the table. It serves next to callers that may run op, with the rate limits, headers and error
-// responses of the table.
+// Guarded returns a handler for a route outside of the table. It calls next for callers that may run op, with the rate limits, headers and
+// error responses of the table.
 func (h *Handler) Guarded(op Info, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.around(w, r, func(ctx context.Context, c *call, w http.ResponseWriter, r *http.Request) (err error) {
@@ -149,12 +149,12 @@ func (h *Handler) Guarded(op Info, next http.Handler) http.Handler {
 	})
 }
 
-// around serves one request, with the headers of every response, the log and the errors.
+// around calls the handler of a request and adds the headers of every response, the log and the errors.
 func (h *Handler) around(
 	w http.ResponseWriter, r *http.Request, serve func(ctx context.Context, c *call, w http.ResponseWriter, r *http.Request) error,
 ) {
 	ctx := r.Context()
-	c, guarded := ctx.Value(callKey{}).(*call) // by another handler, which has written headers and writes the log
+	c, guarded := ctx.Value(callKey{}).(*call) // called by another handler, which has written the headers and writes the log
 	if !guarded {
 		c = &call{request: describe(r, "req"+randomText()), bases: h.basesOf(r)}
 		ctx = context.WithValue(ctx, callKey{}, c)
@@ -167,7 +167,7 @@ func (h *Handler) around(
 		answer := &statusWriter{ResponseWriter: w}
 		w = answer
 		defer func(began time.Time) {
-			// The template and not the path: ids and logins in addresses are nobody's business.
+			// The template and not the path: ids and logins in paths must not be logged.
 			h.options.Logger.DebugContext(ctx, "request", "method", r.Method, "route", c.route, "status", answer.status,
 				"duration", time.Since(began), "request_id", c.request.ID)
 		}(time.Now())
@@ -186,7 +186,7 @@ func (h *Handler) around(
 	}
 }
 
-// statusWriter remembers the status of an answer.
+// statusWriter records the status of a response.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
@@ -208,7 +208,7 @@ func (h *Handler) serve(ctx context.Context, c *call, w http.ResponseWriter, r *
 	if found {
 		op, c.oauth = e.byMethod[r.Method], e.oauth()
 	}
-	// OAuth endpoints take no credentials of the management API, whatever the method.
+	// OAuth endpoints accept no credentials of the management API, whatever the method.
 	public := op != nil && op.info.Public || op == nil && c.oauth
 	if !public {
 		principal, err := h.options.Guard.Authenticate(r.WithContext(ctx))
@@ -256,8 +256,8 @@ func (h *Handler) takeQuota(ctx context.Context, header http.Header, r *http.Req
 	return nil
 }
 
-// answer writes a success. The body is complete before anything is written, so that a value that cannot be written is an
-// internal error and not half an answer.
+// answer writes a success. It encodes the whole body before it writes, so that an encoding failure is an internal error and not a truncated
+// response.
 func (h *Handler) answer(c *call, w http.ResponseWriter, r *http.Request, op *operation, result any) error {
 	header, media := w.Header(), op.media()
 	maps.Copy(header, c.header)
@@ -293,7 +293,7 @@ func (h *Handler) answer(c *call, w http.ResponseWriter, r *http.Request, op *op
 			return err
 		}
 	}
-	if media == mediaHTML || media == mediaSVG { // what a browser would run
+	if media == mediaHTML || media == mediaSVG { // media types that a browser would execute
 		header.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 		header.Set("X-Content-Type-Options", "nosniff")
 	}
@@ -306,11 +306,11 @@ func (h *Handler) answer(c *call, w http.ResponseWriter, r *http.Request, op *op
 	}
 	header.Set("Content-Type", media)
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a caller who has left is no error of ours
+	_, _ = w.Write(body) // a disconnected caller is not an error
 	return nil
 }
 
-// listURL is the absolute URL of the list, with another cursor when next is not empty.
+// listURL is the absolute URL of the list, with another cursor if next is not empty.
 func listURL(base string, r *http.Request, next string) string {
 	query := r.URL.RawQuery
 	if next != "" {
@@ -325,7 +325,7 @@ func listURL(base string, r *http.Request, next string) string {
 	return url
 }
 
-// fail writes an error. Internal errors are logged with their cause under the id the caller sees.
+// fail writes an error. Internal errors are logged with their cause and the id that the caller receives.
 func (h *Handler) fail(ctx context.Context, w http.ResponseWriter, err error) {
 	id := "oae" + randomText()
 	wire := wireError(err)
@@ -335,7 +335,7 @@ func (h *Handler) fail(ctx context.Context, w http.ResponseWriter, err error) {
 	}
 	if wire.Code == CodeInternal && (oauth == nil || oauth.Code == oauthServerError) {
 		level := slog.LevelError
-		if ctx.Err() != nil { // the caller has left
+		if ctx.Err() != nil { // the caller has disconnected
 			level = slog.LevelInfo
 		}
 		h.options.Logger.Log(ctx, level, "request failed", "error_id", id, "request_id", RequestID(ctx), "error", err)
@@ -349,7 +349,7 @@ func (h *Handler) fail(ctx context.Context, w http.ResponseWriter, err error) {
 		w.Header()[name] = values
 	}
 	body, err := encode(content)
-	if err != nil { // texts only; cannot happen
+	if err != nil { // strings only; cannot happen
 		body = nil
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -357,19 +357,19 @@ func (h *Handler) fail(ctx context.Context, w http.ResponseWriter, err error) {
 	_, _ = w.Write(body)
 }
 
-// encode writes JSON without escaping HTML: profile texts come back as they were sent.
+// encode encodes JSON without escaping HTML: responses contain profile strings as they were sent.
 func encode(value any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
-		return nil, fmt.Errorf("writing the answer: %w", err)
+		return nil, fmt.Errorf("write the response: %w", err)
 	}
 	return b.Bytes(), nil
 }
 
-// accepts says whether the Accept headers leave room for a media type below application, or for application/json, in which errors
-// are told. No header accepts everything.
+// accepts reports whether the Accept headers allow a media type below application, or application/json, which error responses use. Without
+// a header, everything is allowed.
 func accepts(accept []string, wanted string) bool {
 	if len(accept) == 0 {
 		return true
@@ -390,7 +390,7 @@ func accepts(accept []string, wanted string) bool {
 	return strings.TrimSpace(strings.Join(accept, "")) == ""
 }
 
-// randomText is 22 url-safe characters, 128 bits.
+// randomText returns 22 URL-safe characters, 128 bits.
 func randomText() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails

@@ -26,10 +26,10 @@ func TestListing_Table(t *testing.T) {
 	}}, rest.Options{Guard: guard{}, Limiter: noLimits{}, BaseURL: "http://api"})
 	require.NoError(t, err)
 	for name, c := range map[string]struct{ path, accept, media, body string }{
-		"JSON":                              {"/things", "", "application/json", "[1,2]\n"},
-		"a table":                           {"/things?table=x", "text/csv", "text/csv; charset=utf-8", "a,b\r\n"},
-		"what is asked for, not what may":   {"/things?table=x", "application/json", "text/csv; charset=utf-8", "a,b\r\n"},
-		"JSON for who would take any table": {"/things", "text/csv", "application/json", "[1,2]\n"},
+		"JSON":                                  {"/things", "", "application/json", "[1,2]\n"},
+		"a table":                               {"/things?table=x", "text/csv", "text/csv; charset=utf-8", "a,b\r\n"},
+		"a table even if only JSON is accepted": {"/things?table=x", "application/json", "text/csv; charset=utf-8", "a,b\r\n"},
+		"JSON without a table, although CSV is accepted": {"/things", "text/csv", "application/json", "[1,2]\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := httptest.NewRequestWithContext(t.Context(), "GET", c.path, nil)
@@ -42,7 +42,7 @@ func TestListing_Table(t *testing.T) {
 			require.Equal(t, 200, w.Code, w.Body)
 			require.Equal(t, c.media, w.Header().Get("Content-Type"))
 			require.Equal(t, c.body, w.Body.String())
-			require.Len(t, w.Header().Values("Link"), 2, "a table has pages, too")
+			require.Len(t, w.Header().Values("Link"), 2, "a table has pages")
 		})
 	}
 	document, err := h.Document("t", "1")

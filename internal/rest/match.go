@@ -2,8 +2,8 @@ package rest
 
 import "strings"
 
-// CheckMatch returns an error with CodePrecondition when an If-Match header does not name the entity tag. An empty header
-// matches, and weak tags do: they are all there is.
+// CheckMatch returns an error with CodePrecondition if an If-Match header does not contain the entity tag. An empty header matches. Weak
+// tags match, because the API has no strong ones.
 func CheckMatch(header, tag string) error {
 	if header == "" {
 		return nil

@@ -14,7 +14,7 @@ const (
 	textNULName = "The name must not contain U+0000"
 )
 
-// hasNUL reports whether a string of a JSON value, or the name of a member, has U+0000.
+// hasNUL reports whether a string or a member name in a JSON value contains U+0000.
 func hasNUL(value any) bool {
 	switch v := value.(type) {
 	case string:
@@ -31,7 +31,7 @@ func hasNUL(value any) bool {
 	return false
 }
 
-// addNUL records where a JSON value has U+0000.
+// addNUL records each place in a JSON value that contains U+0000.
 func (c *Causes) addNUL(path string, value any) {
 	switch v := value.(type) {
 	case string:
@@ -59,7 +59,7 @@ func (c *Causes) addNUL(path string, value any) {
 	}
 }
 
-// checkParameters rejects U+0000 in the parameters of a query or a form, known or not.
+// checkParameters rejects U+0000 in the parameters of a query or a form, including unknown ones.
 func checkParameters(values url.Values) error {
 	var causes Causes
 	for _, name := range slices.Sorted(maps.Keys(values)) {

@@ -21,21 +21,21 @@ const (
 	OAuthAccessDenied     = "access_denied"
 	OAuthResponseType     = "unsupported_response_type"
 	oauthServerError      = "server_error"
-	oauthUnsupported      = "unsupported_operation" // a name of our own
+	oauthUnsupported      = "unsupported_operation" // not defined by the RFC
 )
 
-// OAuthError is an error of an OAuth endpoint. Both texts are for the caller.
+// OAuthError is an error of an OAuth endpoint. Code and Description are for the caller.
 type OAuthError struct {
 	Code        string
 	Description string
-	Status      int // Defaults to 400
+	Status      int // default: 400
 	Header      http.Header
 }
 
-// Error returns the texts for the log.
+// Error returns the message for the log.
 func (e *OAuthError) Error() string { return e.Code + ": " + e.Description }
 
-// OAuthFail makes an OAuth error with the status 400.
+// OAuthFail returns an OAuth error with the status 400.
 func OAuthFail(code, description string) *OAuthError {
 	return &OAuthError{Code: code, Description: description}
 }
@@ -46,7 +46,8 @@ type OAuthErrorBody struct {
 	Description string `json:"error_description" readOnly:"true" doc:"What went wrong, in one sentence."`
 }
 
-// oauthError maps the error of an OAuth endpoint to an OAuth error, or to nil for the rate limit, which has one form everywhere.
+// oauthError converts the error of an OAuth endpoint to an OAuth error, or returns nil for the rate limit, which has the same form
+// everywhere.
 func oauthError(err error) *OAuthError {
 	if e, ok := errors.AsType[*OAuthError](err); ok {
 		return e
@@ -69,8 +70,8 @@ func oauthError(err error) *OAuthError {
 
 const formType = "application/x-www-form-urlencoded"
 
-// bindForm binds the parameters of a form. They may be in the query, too. None may be there twice (RFC 6749 section 3.2), not in the
-// body and in the query either.
+// bindForm binds the parameters of a form. They may also be in the query. No parameter may occur twice (RFC 6749 section 3.2), which
+// includes once in the body and once in the query.
 func (s *requestShape) bindForm(to reflect.Value, in *input, causes *Causes) error {
 	if len(s.form) == 0 {
 		return nil

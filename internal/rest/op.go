@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Route is an operation whose request and response types have been erased, so that operations form one table. Only Op and
-// Unsupported implement it.
+// Route is an operation without its request and response types, so that all operations form one table. Only Op and Unsupported implement
+// it.
 type Route interface {
 	// Info describes the operation.
 	Info() Info
@@ -26,44 +26,45 @@ type Slice interface {
 
 // Info describes an operation.
 type Info struct {
-	ID          string   // unique; names the operation in documents, logs and metrics
+	ID          string   // unique name of the operation in documents, logs and metrics
 	Method      string   // GET, POST...
 	Path        string   // template with {variables}
-	Tag         string   // resource it is listed under
+	Tag         string   // resource under which it is listed
 	Summary     string   // one line
-	Description string   // more, when there is more to say
-	Scopes      []string // OAuth scopes a caller needs, all of them
-	Public      bool     // needs no credentials
-	OAuth       bool     // fails as OAuth endpoints do
+	Description string   // more than one line, optional
+	Scopes      []string // required OAuth scopes, all of them
+	Public      bool     // requires no credentials
+	OAuth       bool     // errors have the OAuth form
 	Status      int      // of a success
-	Also        int      // another status of a success, 0 for none
-	Unsupported bool     // answers with CodeUnsupported, see Unsupported
+	Also        int      // second status of a success, 0 for none
+	Unsupported bool     // always returns CodeUnsupported, see Unsupported
 }
 
-// Op is one operation: a row of the table. Req is a struct with binding tags (see the package comment), Resp a type that
-// encoding/json writes, a Page, or Nothing.
+// Op is one operation: a row of the table. Req is a struct with binding tags (see the package comment). Resp is a type that encoding/json
+// encodes, a Page, or NoContent.
 type Op[Req, Resp any] struct {
 	ID          string
 	Route       string // method, space, path template: "GET /api/v1/users/{user}"
 	Tag         string
 	Summary     string
 	Description string
-	// Scopes that a caller needs. Every operation has some, but for those that are Public.
+	// Scopes are the scopes that a caller needs. Required, unless the operation is Public.
 	Scopes []string
-	// Public says that the operation needs no credentials: nobody is asked who calls, and rest.Caller is zero.
+	// Public means that the operation requires no credentials: callers are not authenticated, and rest.Caller is zero.
 	Public bool
-	// OAuth says that the operation fails as OAuth endpoints do (RFC 6749 section 5.2). It is Public, and finds out itself who calls.
+	// OAuth means that errors of the operation have the OAuth form (RFC 6749 section 5.2). The operation is Public and authenticates the
+	// caller itself.
 	OAuth bool
-	// Status of a success. Defaults to 204 when Resp is Nothing, else to 200.
+	// Status is the status of a success. Default: 204 if Resp is NoContent, else 200.
 	Status int
-	// Also is another status of a success, for responses that choose one, see Statused. Defaults to none.
+	// Also is a second status of a success, for responses that choose one, see StatusCoder. Default: none.
 	Also int
-	// Find runs after authorization, with the path variables bound and nothing else read. It answers "not found" before the
-	// body is looked at, and may keep what it found in unexported fields of the request. Optional.
+	// Find runs after authorization, with the path variables bound and nothing else read. It returns the "not found" error before the body is
+	// read, and may store what it found in unexported fields of the request. Optional.
 	Find func(ctx context.Context, req *Req) error
-	// Check validates what the tags cannot express. It adds errors of the caller to causes, which has those of the tags. The error that it
-	// returns is a failure of the server, and becomes the response if causes is empty. Members that failed their tags hold zero values.
-	// Optional.
+	// Check validates rules that tags cannot express. It adds errors of the caller to causes, which contains those of the tags. The error
+	// that it returns is a failure of the server; it becomes the response if causes is empty. Members that failed their tags have zero
+	// values. Optional.
 	Check func(ctx context.Context, req *Req, causes *Causes) error
 	// Do runs the operation on a request that passed binding, the tags and Check.
 	Do func(ctx context.Context, req *Req) (Resp, error)
@@ -95,7 +96,7 @@ const (
 	mediaHTML = "text/html"
 )
 
-// media is the media type of a success; a list that can be had as a table has JSON, too.
+// media returns the media type of a success; a list with a table form also has JSON.
 func (o *operation) media() string {
 	switch r := reflect.New(o.response).Elem().Interface().(type) {
 	case nonJSON:
@@ -126,11 +127,11 @@ func (o Op[Req, Resp]) compile(words Words) (*operation, error) {
 	case !slices.Contains(methods, info.Method) || !strings.HasPrefix(info.Path, "/"):
 		return nil, fmt.Errorf("rest: operation %s: route %q is not a method and a path", o.ID, o.Route)
 	case o.Tag == "" || o.Summary == "":
-		return nil, fmt.Errorf("rest: operation %s needs a tag and a summary", o.ID)
+		return nil, fmt.Errorf("rest: operation %s requires a tag and a summary", o.ID)
 	case o.Public == (len(o.Scopes) > 0):
 		return nil, fmt.Errorf("rest: operation %s needs a scope, or is public", o.ID)
 	case o.OAuth && !o.Public:
-		return nil, fmt.Errorf("rest: operation %s is an OAuth endpoint, and so public", o.ID)
+		return nil, fmt.Errorf("rest: operation %s is an OAuth endpoint and must be public", o.ID)
 	case o.Do == nil:
 		return nil, fmt.Errorf("rest: operation %s has no Do", o.ID)
 	}

@@ -13,13 +13,13 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Describer is implemented by types whose JSON the tags cannot describe, such as maps with known members.
+// Describer is implemented by types whose JSON the tags cannot describe, such as maps with fixed members.
 type Describer interface {
 	// OpenAPISchema returns the schema of the type. It is called on the zero value.
 	OpenAPISchema() *openapi3.Schema
 }
 
-// Document makes the OpenAPI 3.0 document of the table. It is the same for the same table, byte for byte, and valid.
+// Document returns the OpenAPI 3.0 document of the table. It is valid, and byte for byte the same for the same table.
 func (h *Handler) Document(title, version string) (*openapi3.T, error) {
 	d := &document{
 		shaper: newShaper(h.options.Words),
@@ -53,14 +53,14 @@ func (h *Handler) Document(title, version string) (*openapi3.T, error) {
 			d.doc.Tags = append(d.doc.Tags, &openapi3.Tag{Name: op.info.Tag})
 		}
 	}
-	// Read back, so that references are resolved and what is validated is what is published.
+	// Decode the document, so that references are resolved and the validated document is the published one.
 	data, err := json.Marshal(d.doc)
 	if err != nil {
-		return nil, fmt.Errorf("rest: writing the document: %w", err)
+		return nil, fmt.Errorf("rest: encode the document: %w", err)
 	}
 	doc, err := openapi3.NewLoader().LoadFromData(data)
 	if err != nil {
-		return nil, fmt.Errorf("rest: reading the document back: %w", err)
+		return nil, fmt.Errorf("rest: decode the document: %w", err)
 	}
 	if err := doc.Validate(context.Background()); err != nil {
 		return nil, fmt.Errorf("rest: the document is not valid: %w", err)
@@ -136,7 +136,7 @@ func (d *document) add(op *operation) error {
 	return nil
 }
 
-// failure is the schema of the errors of an operation.
+// failure returns the schema of the errors of an operation.
 func (d *document) failure(op *operation) (*openapi3.SchemaRef, error) {
 	plain, err := d.shaper.shapeOf(reflect.TypeFor[ErrorBody]())
 	if err != nil {
@@ -185,7 +185,7 @@ func (d *document) success(op *operation) (*openapi3.Response, error) {
 	return response, nil
 }
 
-// ref returns the schema of a shape: a reference for structs, which become components, and the schema itself for the rest.
+// ref returns the schema of a shape: a reference for structs, which become components, and the schema itself for all other kinds.
 func (d *document) ref(s *shape) *openapi3.SchemaRef {
 	if describer, ok := reflect.New(s.typ).Elem().Interface().(Describer); ok {
 		return describer.OpenAPISchema().NewRef()
@@ -211,7 +211,7 @@ func (d *document) ref(s *shape) *openapi3.SchemaRef {
 		return schema.NewRef()
 	case kindObject:
 		return d.component(s)
-	default: // anything, null too
+	default: // any value, including null
 		return openapi3.NewSchema().WithNullable().NewRef()
 	}
 }
@@ -225,13 +225,13 @@ func (d *document) component(s *shape) *openapi3.SchemaRef {
 		name = cmp.Or(d.shaper.words[s.typ].Name, d.nameFor(s.typ))
 		d.names[s.typ] = name
 		schema := openapi3.NewObjectSchema()
-		d.doc.Components.Schemas[name] = schema.NewRef() // before its members, which may refer to it
+		d.doc.Components.Schemas[name] = schema.NewRef() // registered before its members, which may refer to it
 		d.object(s, schema)
 	}
 	return &openapi3.SchemaRef{Ref: "#/components/schemas/" + name}
 }
 
-// object describes the members of a struct.
+// object adds the members of a struct to its schema.
 func (d *document) object(s *shape, schema *openapi3.Schema) *openapi3.Schema {
 	schema.Properties = openapi3.Schemas{}
 	for i := range s.fields {
@@ -244,7 +244,7 @@ func (d *document) object(s *shape, schema *openapi3.Schema) *openapi3.Schema {
 	return schema
 }
 
-// nameFor is the name of the type, with its package when another type has it already.
+// nameFor returns the name of the type, with its package if another type has the same name.
 func (d *document) nameFor(t reflect.Type) string {
 	clean := strings.NewReplacer("[", ".", "]", "", ",", ".", "*", "", "/", ".").Replace
 	name := t.Name()
@@ -256,7 +256,7 @@ func (d *document) nameFor(t reflect.Type) string {
 	return name
 }
 
-// member returns the schema of a field, with what its tags say.
+// member returns the schema of a field, with the constraints and description of its tags.
 func (d *document) member(f *field, parameter bool) *openapi3.SchemaRef {
 	ref := d.ref(f.shape)
 	nullable := f.pointer && !f.omit && !parameter
@@ -264,7 +264,7 @@ func (d *document) member(f *field, parameter bool) *openapi3.SchemaRef {
 		if !nullable && !f.readOnly && !f.writeOnly && f.doc == "" {
 			return ref
 		}
-		// NoContent may stand beside a $ref in OpenAPI 3.0.
+		// In OpenAPI 3.0 a $ref must have no siblings.
 		ref = (&openapi3.Schema{AllOf: openapi3.SchemaRefs{ref}}).NewRef()
 	}
 	schema := ref.Value

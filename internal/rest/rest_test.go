@@ -58,7 +58,7 @@ type inner struct {
 
 // MoreTags implements rest.Described.
 func (inner) MoreTags() map[string]reflect.StructTag {
-	return map[string]reflect.StructTag{"kind": `enum:"P,Q" doc:"A kind."`, "value": `doc:"That of the field counts."`}
+	return map[string]reflect.StructTag{"kind": `enum:"P,Q" doc:"A kind."`, "value": `doc:"Overridden by the tag of the field."`}
 }
 
 type unknownTag struct {
@@ -71,7 +71,7 @@ func (unknownTag) MoreTags() map[string]reflect.StructTag {
 
 func checkEcho(_ context.Context, r *echo, c *rest.Causes) error {
 	if r.Body.Name == "bad" || r.Body.Name == "both" {
-		c.Add("name", "bad names are refused")
+		c.Add("name", "bad names are rejected")
 	}
 	if r.Body.Name == "fail" || r.Body.Name == "both" {
 		return errors.New("the store is unavailable")
@@ -183,7 +183,7 @@ func TestBody_BoundByTags(t *testing.T) {
 			content{Name: "äöüß", URL: &url, Count: 0, At: &at, Tags: []string{"x", "y"}, Labels: map[string]string{"a": "b"},
 				Inner: &inner{Value: "v"},
 				Many:  []inner{{Value: "w"}}, Anything: map[string]any{"a": []any{json.Number("1.50")}}}},
-		{"integers written as decimals", `{"name":"ab","count":1e1}`, content{Name: "ab", Count: 10, On: true}},
+		{"integers in decimal notation", `{"name":"ab","count":1e1}`, content{Name: "ab", Count: 10, On: true}},
 		{"unknown and read-only members are ignored", `{"name":"ab","created":5,"more":{}}`, content{Name: "ab", Count: 7, On: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -221,7 +221,7 @@ func TestErrors_CollectAllCauses(t *testing.T) {
 			"tags[0]: The value must be one of: x, y", "tags[1]: The value must be a string", "labels.a: The value must be a string",
 			"labels.b: The value must be a string"}},
 		{"rules beyond tags", "", `{"name":"bad","count":-1}`,
-			[]string{"count: The value must be between 0 and 100", "name: bad names are refused"}},
+			[]string{"count: The value must be between 0 and 100", "name: bad names are rejected"}},
 		{"blank", "", `{"name":""}`, []string{"name: The field cannot be left blank"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -259,26 +259,26 @@ func TestHandler_CheckOrder(t *testing.T) {
 		status         int
 		code           string
 	}{
-		{"authentication comes first", "PATCH /nowhere", "{", []string{"Authorization", ""}, 403, "E0000005"},
-		{"then the path", "PATCH /nowhere", "{", nil, 404, "E0000008"},
-		{"then the method", "PATCH /api/v1/things/gone", "{", nil, 405, "E0000022"},
-		{"then what is accepted", "PUT /api/v1/things/gone", "{", []string{"Accept", "text/html"}, 406, "E0000122"},
-		{"then the permission", "PUT /api/v1/things/gone", "{", nil, 403, "E0000006"},
-		{"then the entity", "POST /api/v1/things/gone?limit=x", "{", nil, 404, "E0000007"},
-		{"then the media type", "POST /api/v1/things/1?limit=x", "{", []string{"Content-Type", "application/xml"}, 400, "E0000021"},
-		{"then the body", "POST /api/v1/things/1?limit=x", "{", nil, 400, "E0000003"},
-		{"then its size", "POST /api/v1/things/1?limit=x", `{"name":"` + strings.Repeat("x", 5000) + `"}`, nil, 400, "E0000003"},
-		{"then that there is one", "POST /api/v1/things/1?limit=x", " ", nil, 400, "E0000003"},
-		{"then what is in it", "POST /api/v1/things/1?limit=x", "{}", nil, 400, "E0000001"},
-		{"invalid UTF-8 is no JSON", "POST /api/v1/things/1", "{\"name\":\"\xff\"}", nil, 400, "E0000003"},
+		{"authentication before path", "PATCH /nowhere", "{", []string{"Authorization", ""}, 403, "E0000005"},
+		{"path before method", "PATCH /nowhere", "{", nil, 404, "E0000008"},
+		{"method before Accept header", "PATCH /api/v1/things/gone", "{", nil, 405, "E0000022"},
+		{"Accept header before permission", "PUT /api/v1/things/gone", "{", []string{"Accept", "text/html"}, 406, "E0000122"},
+		{"permission before entity", "PUT /api/v1/things/gone", "{", nil, 403, "E0000006"},
+		{"entity before media type", "POST /api/v1/things/gone?limit=x", "{", nil, 404, "E0000007"},
+		{"media type before body", "POST /api/v1/things/1?limit=x", "{", []string{"Content-Type", "application/xml"}, 400, "E0000021"},
+		{"malformed body", "POST /api/v1/things/1?limit=x", "{", nil, 400, "E0000003"},
+		{"body too large", "POST /api/v1/things/1?limit=x", `{"name":"` + strings.Repeat("x", 5000) + `"}`, nil, 400, "E0000003"},
+		{"missing body", "POST /api/v1/things/1?limit=x", " ", nil, 400, "E0000003"},
+		{"validation of parameters and members", "POST /api/v1/things/1?limit=x", "{}", nil, 400, "E0000001"},
+		{"invalid UTF-8 is not JSON", "POST /api/v1/things/1", "{\"name\":\"\xff\"}", nil, 400, "E0000003"},
 		{"a value that is taken", "GET /api/v1/unique/1", "", nil, 400, "E0000001"},
 		{"a bad cursor", "GET /api/v1/cursor/1", "", nil, 400, "E0000029"},
 		{"a bad filter", "GET /api/v1/filter/1", "", nil, 400, "E0000031"},
-		{"no body needs no media type", "POST /api/v1/things/1/touch", "", []string{"Content-Type", "text/plain"}, 200, ""},
-		{"an ignored body needs one", "POST /api/v1/things/1/touch", "x", []string{"Content-Type", "text/plain"}, 400, "E0000021"},
-		{"an ignored body may be anything", "POST /api/v1/things/1/touch", "{}", nil, 200, ""},
+		{"an absent body needs no media type", "POST /api/v1/things/1/touch", "", []string{"Content-Type", "text/plain"}, 200, ""},
+		{"an ignored body needs a media type", "POST /api/v1/things/1/touch", "x", []string{"Content-Type", "text/plain"}, 400, "E0000021"},
+		{"an ignored body may be any JSON", "POST /api/v1/things/1/touch", "{}", nil, 200, ""},
 		{"JSON with a weight is accepted", "GET /api/v1/things/1", "", []string{"Accept", "text/html, application/*;q=0.1"}, 200, ""},
-		{"JSON without weight is not", "GET /api/v1/things/1", "", []string{"Accept", "text/html, application/json;q=0"}, 406, "E0000122"},
+		{"JSON with weight zero is rejected", "GET /api/v1/things/1", "", []string{"Accept", "text/html, application/json;q=0"}, 406, "E0000122"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := send(h, c.do, c.body, c.header...)
@@ -330,8 +330,8 @@ func TestInternalError_LoggedWithID(t *testing.T) {
 // TestDebugLog_OneLinePerRequest checks that the handler logs each request in one line, without credentials, ids and queries.
 func TestDebugLog_OneLinePerRequest(t *testing.T) {
 	for do, want := range map[string]string{
-		"GET /api/v1/breaks/id-of-somebody?q=who": "method=GET route=/api/v1/breaks/{id} status=500",
-		"GET /nowhere/id-of-somebody":             `method=GET route="" status=404`,
+		"GET /api/v1/breaks/id-of-a-user?q=who": "method=GET route=/api/v1/breaks/{id} status=500",
+		"GET /nowhere/id-of-a-user":             `method=GET route="" status=404`,
 	} {
 		t.Run(do, func(t *testing.T) {
 			var log bytes.Buffer
@@ -346,7 +346,7 @@ func TestDebugLog_OneLinePerRequest(t *testing.T) {
 			require.Contains(t, line[0], "request_id="+w.Header().Get(rest.HeaderRequestID))
 			require.Contains(t, line[0], "duration=")
 			require.NotContains(t, log.String(), "top-secret")
-			require.NotContains(t, log.String(), "id-of-somebody")
+			require.NotContains(t, log.String(), "id-of-a-user")
 		})
 	}
 }
@@ -376,7 +376,7 @@ func TestNewHandler_RejectsInvalidRoutes(t *testing.T) {
 		"is public":                        {op(func(o *rest.Op[nothing, rest.NoContent]) { o.Public = true })},
 		"does not take variable \"other\"": {op(func(o *rest.Op[nothing, rest.NoContent]) { o.Route = "GET /x/{id}/{other}" })},
 		"has no variable \"id\"":           {op(func(o *rest.Op[nothing, rest.NoContent]) { o.Route = "GET /x" })},
-		"two operations are called a": {op(func(*rest.Op[nothing, rest.NoContent]) {}),
+		"two operations have the ID a": {op(func(*rest.Op[nothing, rest.NoContent]) {}),
 			op(func(o *rest.Op[nothing, rest.NoContent]) { o.Route = "PUT /x/{id}" })},
 		"have the same route": {op(func(*rest.Op[nothing, rest.NoContent]) {}),
 			op(func(o *rest.Op[nothing, rest.NoContent]) { o.ID = "b" })},

@@ -18,11 +18,11 @@ type endpoint struct {
 	byMethod map[string]*operation
 }
 
-func (e *endpoint) ServeHTTP(http.ResponseWriter, *http.Request) {} // only matched, never served
+func (e *endpoint) ServeHTTP(http.ResponseWriter, *http.Request) {} // never called: the router is used for matching only
 
 func (e *endpoint) allow() string { return strings.Join(slices.Sorted(maps.Keys(e.byMethod)), ", ") }
 
-// oauth reports whether the endpoint fails as OAuth endpoints do.
+// oauth reports whether errors of the endpoint have the OAuth form.
 func (e *endpoint) oauth() bool {
 	for _, op := range e.byMethod {
 		if !op.info.OAuth {
@@ -32,8 +32,7 @@ func (e *endpoint) oauth() bool {
 	return true
 }
 
-// newRouter builds one subrouter for each resource, because gorilla/mux tries routes one after the other, and puts
-// literals before variables.
+// newRouter creates one subrouter per resource, because gorilla/mux tries routes sequentially, and registers literals before variables.
 func newRouter(operations []*operation) (*mux.Router, error) {
 	endpoints := map[string]*endpoint{}
 	for _, op := range operations {
@@ -47,7 +46,7 @@ func newRouter(operations []*operation) (*mux.Router, error) {
 		}
 		e.byMethod[op.info.Method] = op
 	}
-	// Encoded paths, so that an escaped slash stays inside of its segment; variables are unescaped once, here.
+	// Paths stay encoded, so that an escaped slash remains part of its segment; variables are unescaped once, here.
 	router := mux.NewRouter().UseEncodedPath().SkipClean(true)
 	subrouters := map[string]*mux.Router{}
 	for _, e := range slices.SortedFunc(maps.Values(endpoints), func(a, b *endpoint) int {
@@ -78,7 +77,7 @@ func compareSegments(a, b string) int {
 	}
 }
 
-// resourcePrefix is the template up to its first variable, three segments at most: /api/v1/users.
+// resourcePrefix returns the template up to its first variable, at most three segments: /api/v1/users.
 func resourcePrefix(template string) string {
 	segments := strings.SplitN(template, "/", 5)
 	prefix := ""
@@ -91,7 +90,7 @@ func resourcePrefix(template string) string {
 	return prefix
 }
 
-// match finds the endpoint of a request and its variables. The request's own URL is left alone.
+// match returns the endpoint of a request and its variables. It does not modify the request's URL.
 func match(router *mux.Router, r *http.Request) (*endpoint, map[string]string, bool) {
 	path := strings.TrimRight(r.URL.EscapedPath(), "/")
 	probe := &http.Request{Method: r.Method, URL: &url.URL{}}

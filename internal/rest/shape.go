@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// kind is what a member holds, as JSON sees it.
+// kind is the JSON type of a member.
 type kind int
 
 const (
@@ -23,10 +23,10 @@ const (
 	kindArray
 	kindMap
 	kindObject
-	kindVerbatim // any JSON value as it was sent: json.RawMessage
+	kindVerbatim // any JSON value, unchanged: json.RawMessage
 )
 
-// shape describes a Go type as JSON: the common ground of decoding, validation and the OpenAPI document.
+// shape describes a Go type as JSON, for decoding, validation and the OpenAPI document.
 type shape struct {
 	kind   kind
 	typ    reflect.Type // without pointers
@@ -37,10 +37,10 @@ type shape struct {
 // field is a member of an object or a parameter of a request.
 type field struct {
 	name       string
-	index      []int // as reflect.Value.FieldByIndex wants it
+	index      []int // for reflect.Value.FieldByIndex
 	shape      *shape
 	pointer    bool
-	omit       bool // left out of answers when empty
+	omit       bool // omitted from responses if empty
 	doc        string
 	format     string
 	enum       []string
@@ -60,7 +60,7 @@ var (
 	verbatim = reflect.TypeFor[json.RawMessage]()
 )
 
-// shaper compiles types; the map lets types contain themselves.
+// shaper compiles types; the map supports recursive types.
 type shaper struct {
 	known map[reflect.Type]*shape
 	words Words
@@ -125,7 +125,7 @@ func (s shaper) shapeOf(t reflect.Type) (*shape, error) {
 	return out, nil
 }
 
-// fieldsOf lists the exported fields of a struct that carry the tag, embedded structs flattened.
+// fieldsOf returns the exported fields of a struct that have the tag, with embedded structs flattened.
 func (s shaper) fieldsOf(t reflect.Type, tag string, at []int) ([]field, error) {
 	var fields []field
 	more := moreTags(t)
@@ -173,7 +173,7 @@ func (s shaper) fieldsOf(t reflect.Type, tag string, at []int) ([]field, error) 
 	return fields, nil
 }
 
-// outermost leaves out members of embedded structs that have the name of a member further out, as encoding/json does.
+// outermost removes members of embedded structs that have the name of an outer member, as encoding/json does.
 func outermost(fields []field) []field {
 	depth := map[string]int{}
 	for _, f := range fields {
@@ -219,13 +219,13 @@ func (f *field) readTags(tag reflect.StructTag) (err error) {
 	return nil
 }
 
-// scalar reads a text as the kind of the field: string, bool, int64 or float64.
+// scalar parses a string as the kind of the field: string, bool, int64 or float64.
 func (f *field) scalar(text string) (any, error) {
 	switch f.shape.kind {
 	case kindText:
 		return text, nil
 	case kindBool:
-		switch strings.ToLower(text) { // strconv.ParseBool takes 0, 1, t and f, too
+		switch strings.ToLower(text) { // strconv.ParseBool also accepts 0, 1, t and f
 		case "true":
 			return true, nil
 		case "false":
@@ -240,7 +240,7 @@ func (f *field) scalar(text string) (any, error) {
 	return nil, fmt.Errorf("type %s is not a scalar", f.shape.typ)
 }
 
-// parameterKinds lists what a parameter may hold.
+// parameterKinds lists the allowed kinds of each type of parameter.
 var parameterKinds = map[string][]kind{
 	"path":   {kindText},
 	"header": {kindText},
@@ -303,7 +303,7 @@ func shapeOfRequest(t reflect.Type, words Words) (*requestShape, error) {
 	return out, nil
 }
 
-// matchesPath says what is wrong when the variables of the template and the path parameters of the request differ.
+// matchesPath returns an error if the variables of the template and the path parameters of the request differ.
 func (s *requestShape) matchesPath(template string) error {
 	variables := pathVariables(template)
 	for _, f := range s.path {
@@ -329,7 +329,7 @@ func pathVariables(template string) []string {
 	return names
 }
 
-// variable returns the name when the segment of a template is a {variable}.
+// variable returns the name if the segment of a template is a {variable}.
 func variable(segment string) (string, bool) {
 	if strings.HasPrefix(segment, "{") && strings.HasSuffix(segment, "}") {
 		return segment[1 : len(segment)-1], true

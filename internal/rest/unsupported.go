@@ -5,18 +5,17 @@ import (
 	"strings"
 )
 
-// Unsupported is an operation that the public API has and this one has not: it asks for the credentials and the scopes, looks for
-// the entity and answers with CodeUnsupported (an OAuth endpoint with its status), whatever the body. It is no part of the OpenAPI
-// document.
+// Unsupported is an operation of the public API that this API does not implement. It requires the credentials and the scopes, searches for
+// the entity and returns CodeUnsupported (on an OAuth endpoint in OAuth form), whatever the body. It is not part of the OpenAPI document.
 type Unsupported[Req any] struct {
 	ID     string
 	Route  string // method, space, path template
 	Scopes []string
-	// OAuth says that it is an OAuth endpoint, which asks for no credentials and fails as these do.
+	// OAuth means that it is an OAuth endpoint, which requires no credentials and returns OAuth errors.
 	OAuth bool
-	// Find answers that there is no such entity, as that of Op. Optional.
+	// Find returns the "not found" error, as Op.Find does. Optional.
 	Find func(ctx context.Context, req *Req) error
-	// Error returns the error of a request whose parameters are bound. Defaults to CodeUnsupported, before they are.
+	// Error returns the error of a request whose parameters are bound. Default: CodeUnsupported, before binding.
 	Error func(req *Req) error
 }
 

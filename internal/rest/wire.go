@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// NoContent is the response of an operation that answers without a body.
+// NoContent is the response of an operation without a response body.
 type NoContent struct{}
 
-// Empty is the response of an operation that answers with the empty object.
+// Empty is the response of an operation that returns the empty object.
 type Empty struct{}
 
 // nonJSON is implemented by responses that are not JSON: XML, PNG, SVG, HTML. Errors of their operations are JSON.
@@ -49,16 +49,16 @@ type StatusCoder interface {
 	HTTPStatus() int
 }
 
-// Page is the response of a list: one array, and where it goes on.
+// Page is the response of a list: one page of elements and the cursor of the next page.
 type Page[T any] struct {
 	// Items are the elements of the page. Nil is written as an empty array.
 	Items []T
-	// Next is the cursor of the following page, empty on the last one. It becomes the query parameter "after" of the
-	// Link header with the relation "next".
+	// Next is the cursor of the next page, empty on the last one. It becomes the query parameter "after" of the Link header with the relation
+	// "next".
 	Next string
 }
 
-// pager is what the adapter sees of a Page.
+// pager is the non-generic interface of a Page.
 type pager interface {
 	page() (items any, next string)
 }
@@ -77,7 +77,7 @@ type Listing[T any] struct {
 	Table []byte
 }
 
-// tabular is what the adapter sees of a Listing.
+// tabular is the non-generic interface of a Listing.
 type tabular interface{ table() []byte }
 
 func (l Listing[T]) table() []byte { return l.Table }
@@ -88,13 +88,13 @@ type ETagger interface {
 	ETag() string
 }
 
-// Located is implemented by responses that tell in a Link header where they can be read again.
+// Located is implemented by responses with a Link header for reading them again.
 type Located interface {
 	// Location returns the absolute URL.
 	Location() string
 }
 
-// WeakTag renders an entity tag from the time of the last change and, when it is not zero, a revision.
+// WeakTag formats an entity tag from the time of the last change and a revision, unless that is zero.
 func WeakTag(changed time.Time, rev int64) string {
 	tag := strconv.FormatInt(changed.UnixMilli(), 36)
 	if rev != 0 {
@@ -103,16 +103,16 @@ func WeakTag(changed time.Time, rev int64) string {
 	return `W/"` + tag + `"`
 }
 
-// TimeFormat is how timestamps are written: UTC, always three fraction digits.
+// TimeFormat is the format of timestamps: UTC, always three fraction digits.
 const TimeFormat = "2006-01-02T15:04:05.000Z"
 
-// Time is a timestamp of an entity: written in UTC and cut to the second. It is read from any RFC 3339 text.
+// Time is a timestamp of an entity: encoded in UTC and truncated to the second. It is decoded from any RFC 3339 timestamp.
 type Time struct{ time.Time }
 
-// TimeOf converts a time for the wire.
+// TimeOf converts a time to its JSON form.
 func TimeOf(t time.Time) Time { return Time{t} }
 
-// TimePtr converts a time that may be missing: the zero time becomes nil, written as null.
+// TimePtr converts an optional time: the zero time becomes nil, encoded as null.
 func TimePtr(t time.Time) *Time {
 	if t.IsZero() {
 		return nil
@@ -120,12 +120,12 @@ func TimePtr(t time.Time) *Time {
 	return &Time{t}
 }
 
-// MarshalJSON writes the timestamp.
+// MarshalJSON encodes the timestamp.
 func (t Time) MarshalJSON() ([]byte, error) {
 	return json.Marshal(t.UTC().Truncate(time.Second).Format(TimeFormat))
 }
 
-// UnmarshalJSON reads any RFC 3339 text.
+// UnmarshalJSON decodes any RFC 3339 timestamp.
 func (t *Time) UnmarshalJSON(data []byte) error {
 	var text string
 	if err := json.Unmarshal(data, &text); err != nil {
@@ -139,7 +139,7 @@ func (t *Time) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Links is the member "_links" of an object, by relation: a Link, or a []Link where a relation has several.
+// Links is the member "_links" of an object, by relation: a Link, or a []Link if a relation has several.
 type Links map[string]any
 
 // Link is one link.
@@ -152,12 +152,12 @@ type Link struct {
 	Hints  *Hints `json:"hints,omitempty"`
 }
 
-// Hints tell which methods a link accepts.
+// Hints list the methods that a link accepts.
 type Hints struct {
 	Allow []string `json:"allow"`
 }
 
-// To is a link to href. With methods, it carries them as hints.
+// To returns a link to href. Methods become its hints.
 func To(href string, allow ...string) Link {
 	if len(allow) == 0 {
 		return Link{Href: href}

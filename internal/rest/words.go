@@ -13,19 +13,19 @@ type Words map[reflect.Type]Word
 type Word struct {
 	// Name of the type in the OpenAPI document. Default: as for other types, the name of the Go type.
 	Name string
-	// Served says that no request has the type: every member is readOnly.
+	// Served means that no request has the type: every member is readOnly.
 	Served bool
-	// Members has the tags of each member, by its name in JSON. The tag shape:"any" describes the value as any JSON value.
+	// Members are the tags of each member, by its JSON name. The tag shape:"any" describes the value as any JSON value.
 	Members map[string]reflect.StructTag
 }
 
 // Described is implemented by struct types that have members whose tags do not fit on a line.
 type Described interface {
-	// MoreTags returns further tags of members, by their names. A tag that the field has too is that of the field.
+	// MoreTags returns further tags of members, by their names. A tag of the field itself takes precedence.
 	MoreTags() map[string]reflect.StructTag
 }
 
-// moreTags returns the further tags of the members of a type. A type that embeds a Described type has the tags of that one.
+// moreTags returns the further tags of the members of a type, including those of an embedded Described type.
 func moreTags(t reflect.Type) map[string]reflect.StructTag {
 	if d, ok := reflect.Zero(t).Interface().(Described); ok {
 		return d.MoreTags()
@@ -37,13 +37,13 @@ func moreTags(t reflect.Type) map[string]reflect.StructTag {
 func checkMoreTags(t reflect.Type, fields []field) error {
 	for name := range moreTags(t) {
 		if !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {
-			return fmt.Errorf("type %s: MoreTags has the member %s, which the type has not", t, name)
+			return fmt.Errorf("type %s: MoreTags has the member %s, which the type does not have", t, name)
 		}
 	}
 	return nil
 }
 
-// tags returns the tags of a member of a type: those in the words if the type is there, otherwise those of the field.
+// tags returns the tags of a member of a type: those in Words if it contains the type, otherwise those of the field.
 func (w Words) tags(t reflect.Type, name string, own reflect.StructTag) (reflect.StructTag, error) {
 	word, ok := w[t]
 	if !ok {

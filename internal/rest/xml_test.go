@@ -32,13 +32,13 @@ func TestHandler_XMLAndUnsupported(t *testing.T) {
 		status           int
 		has              string
 	}{
-		"XML for who asks for it":        {"GET /things/1", "application/xml", "", 200, "<a/>"},
-		"and for who asks for JSON":      {"GET /things/1", "application/json", "", 200, "<a/>"},
-		"and for nobody else":            {"GET /things/1", "text/html", "", 406, "E0000122"},
-		"errors are JSON":                {"GET /things/gone", "application/xml", "", 404, "E0000007"},
-		"what is not served, says so":    {"POST /things/1/logo", "", "\x89PNG", 501, "E0000060"},
-		"but not of what is not there":   {"POST /things/gone/logo", "", "", 404, "E0000007"},
-		"XML is not what others answer ": {"POST /things/1/logo", "application/xml", "", 406, "E0000122"},
+		"XML if accepted":                           {"GET /things/1", "application/xml", "", 200, "<a/>"},
+		"XML if only JSON is accepted":              {"GET /things/1", "application/json", "", 200, "<a/>"},
+		"neither is accepted":                       {"GET /things/1", "text/html", "", 406, "E0000122"},
+		"errors are JSON":                           {"GET /things/gone", "application/xml", "", 404, "E0000007"},
+		"unsupported operation":                     {"POST /things/1/logo", "", "\x89PNG", 501, "E0000060"},
+		"unsupported operation on a missing entity": {"POST /things/gone/logo", "", "", 404, "E0000007"},
+		"XML is not accepted from other operations": {"POST /things/1/logo", "application/xml", "", 406, "E0000122"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			method, path, _ := strings.Cut(c.do, " ")
@@ -60,6 +60,6 @@ func TestHandler_XMLAndUnsupported(t *testing.T) {
 	}
 	doc, err := h.Document("t", "1")
 	require.NoError(t, err)
-	require.Nil(t, doc.Paths.Find("/things/{id}/logo"), "what is not served is not in the document")
+	require.Nil(t, doc.Paths.Find("/things/{id}/logo"), "unsupported operations are not in the document")
 	require.NotNil(t, doc.Paths.Find("/things/{id}").Get.Responses.Status(200).Value.Content.Get("application/xml"))
 }

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// ErrNoProvider is what Providers returns for an unknown service provider.
+// ErrNoProvider is the error of Providers for an unknown service provider.
 var ErrNoProvider = errors.New("sandboxport: service provider not found")
 
-// Providers are the SCIM servers of the sandbox. Every method that takes the name of one returns ErrNoProvider if the sandbox does not
-// have it. Errors of package rest are for the client, and the method has changed nothing then.
+// Providers are the SCIM servers of the sandbox. Every method with the name of a service provider returns ErrNoProvider if the sandbox does
+// not have it. Errors of package rest are for the client; the method has then changed nothing.
 type Providers interface {
 	// List returns all service providers, sorted by name.
 	List() []Provider
@@ -26,8 +26,8 @@ type Providers interface {
 	RemoveToken(ctx context.Context, name, id string) error
 	// Quirks returns the active quirks of a service provider and all available ones.
 	Quirks(name string) (active []string, available []Quirk, err error)
-	// SetQuirks replaces all quirks of a service provider in one step. An error other than ErrNoProvider names the invalid setting, and
-	// nothing has changed then.
+	// SetQuirks replaces all quirks of a service provider in one step. An error other than ErrNoProvider names the invalid setting; the quirks
+	// are then unchanged.
 	SetQuirks(ctx context.Context, name string, active []string) error
 }
 
@@ -63,7 +63,7 @@ type NewToken struct {
 
 // Quirk is a deviation that can be enabled.
 type Quirk struct {
-	Usage    string // how a setting is written
+	Usage    string // syntax of a setting
 	Category string // profile, fault or chaos
 	Does     string // how the server deviates
 	Seen     string // products that are known to deviate in this way, empty if unset

@@ -6,15 +6,15 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
-// Sandbox is what the management API shows and changes at /sandbox/v1.
+// Sandbox is the part of the sandbox that the management API reads and changes at /sandbox/v1.
 type Sandbox struct {
 	Work      Work
 	Providers Providers
 	Clock     Clock
 	// Reset restores the initial content, and seeds it if seed is true.
 	Reset func(ctx context.Context, seed bool) error
-	// Beside lists operations that another handler serves behind mgmtapi.API.Authorize. /sandbox/v1/authz/explain explains them, too.
-	Beside []rest.Info
+	// Guarded lists operations that another handler serves behind mgmtapi.API.Authorize. /sandbox/v1/authz/explain also explains them.
+	Guarded []rest.Info
 }
 
 type contextKey struct{}
@@ -24,7 +24,7 @@ func WithSandbox(ctx context.Context, s Sandbox) context.Context {
 	return context.WithValue(ctx, contextKey{}, s)
 }
 
-// FromContext returns the sandbox that the context passes. Default: the zero Sandbox.
+// FromContext returns the sandbox in the context. Default: the zero Sandbox.
 func FromContext(ctx context.Context) Sandbox {
 	s, _ := ctx.Value(contextKey{}).(Sandbox)
 	return s

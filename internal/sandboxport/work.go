@@ -11,5 +11,5 @@ type Work interface {
 // Left is the work that is still pending.
 type Left struct {
 	Pending int
-	Waiting []string // human-readable: who, why and until when; only the first ones
+	Waiting []string // human-readable: principal, reason and time; only the first ones
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// document is what is stored of a resource.
+// document is the stored form of a resource.
 type document struct {
 	Resource     *scim.Resource
 	Display      string
@@ -22,7 +22,7 @@ const (
 	keyPassword = "passwordHash"
 )
 
-// usualSize is the length in bytes of the text of most documents.
+// usualSize is the typical length of a document in bytes.
 const usualSize = 1024
 
 // AppendJSON appends the JSON text of the document to dst.
@@ -39,7 +39,7 @@ func (d *document) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// UnmarshalJSON reads the document in one go, without encoding/json looking for the parts first.
+// UnmarshalJSON decodes the document in one pass, without a first pass of encoding/json that delimits the parts.
 func (d *document) UnmarshalJSON(data []byte) error {
 	o, err := scim.Decode(data)
 	if err != nil {
@@ -56,7 +56,7 @@ func documentOf(rec *scimserver.Record) document {
 	return document{Resource: rec.Resource, Display: rec.Display, PasswordHash: rec.PasswordHash}
 }
 
-// recordOf is the record of a document, without its groups.
+// recordOf returns the record of a document, without its groups.
 func recordOf(k *kind, doc docstore.Doc[document]) *scimserver.Record {
 	return &scimserver.Record{
 		Type: k.Name, ID: doc.ID, Version: doc.Rev, Order: doc.Seq(), Created: doc.Created, LastModified: doc.Updated,

@@ -12,8 +12,7 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// Layout is the tables of one service provider. Several layouts with different names live in one database without touching
-// each other.
+// Layout is the set of tables of one service provider. Several layouts with different names can use one database.
 type Layout struct {
 	types   []*kind
 	members docstore.Collection[membership]
@@ -24,7 +23,7 @@ type kind struct {
 	*schema.ResourceType
 	docs    docstore.Collection[document]
 	indexes []index
-	groups  *docstore.Link // for users, whose groups are read along
+	groups  *docstore.Link // for users, whose groups are read with them
 }
 
 // membership is one direct member of one group. Its id is docstore.JoinID(group, member).
@@ -41,8 +40,8 @@ const (
 	byMember = "member"
 )
 
-// NewLayout lays out tables for the resource types. The name begins the names of the tables; lower case letters, digits and
-// underscores. Name defaults to "scim", types to schema.UserType() and schema.GroupType().
+// NewLayout returns a layout for the resource types. The name is the prefix of the table names; it consists of lowercase letters, digits
+// and underscores. Default: "scim" for name, schema.UserType() and schema.GroupType() for types.
 func NewLayout(name string, types ...*schema.ResourceType) *Layout {
 	name = cmp.Or(name, "scim")
 	if len(types) == 0 {
@@ -68,7 +67,7 @@ func NewLayout(name string, types ...*schema.ResourceType) *Layout {
 	return l
 }
 
-// Tables are what docstore.Open has to open.
+// Tables returns the tables for docstore.Open.
 func (l *Layout) Tables() []docstore.Table {
 	tables := []docstore.Table{l.members}
 	for _, k := range l.types {
@@ -77,30 +76,30 @@ func (l *Layout) Tables() []docstore.Table {
 	return tables
 }
 
-// kind returns the type of that name.
+// kind returns the type with the name.
 func (l *Layout) kind(name string) (*kind, error) {
 	for _, k := range l.types {
 		if k.Name == name {
 			return k, nil
 		}
 	}
-	return nil, fmt.Errorf("scimstore: there is no table for resource type %q", name)
+	return nil, fmt.Errorf("scimstore: resource type %q has no table", name)
 }
 
 // index is a database index on an attribute.
 type index struct {
 	name   string
-	path   scim.AttrPath // canonical, as schema.Resolved has it
-	exact  bool          // letter case counts
+	path   scim.AttrPath // canonical, as in schema.Resolved
+	exact  bool          // case-sensitive
 	unique bool
 	multi  bool
 	text   bool // filters can use it
 }
 
-// searched are attributes that clients look up, beside the unique ones.
+// searched are the attributes that clients search for, in addition to the unique ones.
 var searched = []scim.AttrPath{{Name: "externalId"}, {Name: "displayName"}, {Name: "emails", Sub: "value"}}
 
-// indexesOf lists the indexes of a type: one for every attribute that is unique and for those that clients look up.
+// indexesOf returns the indexes of a type: one per unique attribute and per attribute in searched.
 func indexesOf(rt *schema.ResourceType) []index {
 	var out []index
 	add := func(path scim.AttrPath, unique bool) {
@@ -154,7 +153,7 @@ func isUnique(a *schema.Attribute) bool {
 	return a.Type != schema.Complex && a.Mutability != schema.ReadOnly && (a.Uniqueness == schema.Server || a.Uniqueness == schema.Global)
 }
 
-// indexName is the attribute's name; behind a digest of the URN for extensions, since URNs are longer than names may be.
+// indexName returns the attribute's name. For extensions a digest of the URN precedes it, because URNs exceed the maximum length of names.
 func indexName(p scim.AttrPath) string {
 	name := alphanumeric(p.Name)
 	if p.Sub != "" {
@@ -168,7 +167,7 @@ func indexName(p scim.AttrPath) string {
 	return fmt.Sprintf("x%08x_%s", h.Sum32(), name)
 }
 
-// alphanumeric leaves out what names in a database cannot have.
+// alphanumeric removes the characters that names in a database cannot contain.
 func alphanumeric(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -178,10 +177,10 @@ func alphanumeric(s string) string {
 	}, s)
 }
 
-// valuesVersion is raised when values makes something else of a document than before, for another reason than how text is folded.
+// valuesVersion must be increased when values computes something else for a document than before, except by a change of the case folding.
 const valuesVersion = 0
 
-// version is another one whenever values computes something else than before: docstore.Open then fills the index anew.
+// version changes when values computes something else than before: docstore.Open then fills the index again.
 func (ix index) version() int {
 	v := 2 * (valuesVersion + filter.FoldVersion)
 	if ix.exact {
@@ -208,7 +207,7 @@ func (ix index) values(d *document) []any {
 	return out
 }
 
-// appendKeys appends what an element of the attribute gives.
+// appendKeys appends the keys of an element of the attribute.
 func (ix index) appendKeys(out []any, element any) []any {
 	if ix.path.Sub == "" {
 		return append(out, ix.key(element))
@@ -220,7 +219,7 @@ func (ix index) appendKeys(out []any, element any) []any {
 	return out
 }
 
-// fold is the text by which the attribute is compared.
+// fold returns the form of a string by which the attribute is compared.
 func (ix index) fold(text string) string {
 	if ix.exact {
 		return filter.Exact(text)

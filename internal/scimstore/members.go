@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// chunkSize is how many rows are read by one statement where their number is not ours.
+// chunkSize is the number of rows that one statement reads, if the number is not fixed otherwise.
 const chunkSize = 1000
 
 // Members implements scimserver.Store.
@@ -68,7 +68,7 @@ func (s *Store) MemberOf(ctx context.Context, ids []string) (map[string][]scimse
 	return out, nil
 }
 
-// memberships are those groups that have a display. A group that is deleted right now has left the first table only.
+// memberships returns the groups that have a display. A group whose deletion is in progress has none.
 func memberships(groups []string, display map[string]string) []scimserver.Membership {
 	out := make([]scimserver.Membership, 0, len(groups))
 	for _, group := range groups {
@@ -79,7 +79,7 @@ func memberships(groups []string, display map[string]string) []scimserver.Member
 	return out
 }
 
-// records are the records of documents, with their groups where those were read along.
+// records returns the records of documents, with their groups if those were read.
 func (s *Store) records(ctx context.Context, k *kind, docs []docstore.Doc[document]) ([]*scimserver.Record, error) {
 	out := make([]*scimserver.Record, len(docs))
 	var groups []string
@@ -103,7 +103,7 @@ func (s *Store) records(ctx context.Context, k *kind, docs []docstore.Doc[docume
 	return out, nil
 }
 
-// displays returns the Display of the groups that exist, by id.
+// displays returns the Display of the existing groups, by id.
 func (s *Store) displays(ctx context.Context, groups []string) (map[string]string, error) {
 	slices.Sort(groups)
 	groups = slices.Compact(groups)
@@ -123,7 +123,7 @@ func (s *Store) displays(ctx context.Context, groups []string) (map[string]strin
 	return out, nil
 }
 
-// eachMembership visits memberships in the order in which they came to be.
+// eachMembership visits memberships in the order of their creation.
 func (s *Store) eachMembership(ctx context.Context, where docstore.Cond, visit func(membership)) error {
 	for after := ""; ; {
 		page, err := s.layout.members.Query(ctx, s.docs.Reader(), docstore.Query[membership]{Where: where, After: after, Limit: chunkSize})
@@ -139,15 +139,15 @@ func (s *Store) eachMembership(ctx context.Context, where docstore.Cond, visit f
 	}
 }
 
-// joining looks up the members that are to join a group and holds them, so that none of them is deleted meanwhile.
+// joining reads the members that are to join a group and locks them, so that none of them is deleted concurrently.
 func (s *Store) joining(ctx context.Context, tx *docstore.Tx, group string, ids []string) ([]membership, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	members := make(map[string]membership, len(ids))
-	sorted := slices.Sorted(slices.Values(ids)) // the order in which all transactions take their locks
+	sorted := slices.Sorted(slices.Values(ids)) // all transactions lock in this order
 	for _, k := range s.layout.types {
-		for chunk := range slices.Chunk(sorted, chunkSize) { // of a large group only a few documents at a time are in memory
+		for chunk := range slices.Chunk(sorted, chunkSize) { // limits the number of documents in memory
 			held, err := hold(ctx, tx, k, forShare, chunk)
 			if err != nil {
 				return nil, err
@@ -179,7 +179,7 @@ func (s *Store) joining(ctx context.Context, tx *docstore.Tx, group string, ids 
 	return out, nil
 }
 
-// join stores memberships that are not there yet. All are of one group.
+// join stores new memberships of one group. Existing ones are skipped.
 func (s *Store) join(ctx context.Context, tx *docstore.Tx, joining []membership) error {
 	for chunk := range slices.Chunk(joining, chunkSize) {
 		ids := make([]string, len(chunk))
@@ -217,7 +217,7 @@ func (s *Store) leave(ctx context.Context, tx *docstore.Tx, group string, member
 	return nil
 }
 
-// rename brings the display of a resource to the groups that it is a member of.
+// rename updates the display of a resource in the groups that it is a member of.
 func (s *Store) rename(ctx context.Context, tx *docstore.Tx, member, display string) error {
 	memberships, err := s.membershipsOf(ctx, tx, member)
 	for _, doc := range memberships {
@@ -229,8 +229,8 @@ func (s *Store) rename(ctx context.Context, tx *docstore.Tx, member, display str
 	return err
 }
 
-// dissolve ends all memberships of a deleted resource. The groups that lose it get a new version.
-func (s *Store) dissolve(ctx context.Context, tx *docstore.Tx, id string) error {
+// removeMemberships removes all memberships of a deleted resource. The groups that lose it get a new version.
+func (s *Store) removeMemberships(ctx context.Context, tx *docstore.Tx, id string) error {
 	if _, err := s.layout.members.DeleteWhere(ctx, tx, docstore.Eq(byGroup, id)); err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func (s *Store) dissolve(ctx context.Context, tx *docstore.Tx, id string) error 
 	return nil
 }
 
-// membershipsOf returns what groups a resource is a direct member of.
+// membershipsOf returns the memberships of a resource in its direct groups.
 func (s *Store) membershipsOf(ctx context.Context, tx *docstore.Tx, member string) ([]docstore.Doc[membership], error) {
 	var out []docstore.Doc[membership]
 	for after := ""; ; {
@@ -300,7 +300,7 @@ const (
 	forUpdate = " FOR UPDATE"
 )
 
-// hold locks those of the resources that exist until the end of the transaction and returns their versions by id.
+// hold locks the existing ones of the resources until the end of the transaction and returns their versions by id.
 func hold(ctx context.Context, tx *docstore.Tx, k *kind, lock string, ids []string) (map[string]int64, error) {
 	if tx.SQL().Dialect().String() != "postgres" {
 		lock = ""

@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// scanPage is how many documents of a scan are in memory at a time.
+// scanPage is the number of documents of a scan that are in memory at the same time.
 const scanPage = 200
 
 // Scan implements scimserver.Store.
@@ -75,7 +75,7 @@ func (s *Store) Select(ctx context.Context, q scimserver.Query) (scimserver.Sele
 		if out.Records, err = s.records(ctx, k, page.Docs); err != nil {
 			return scimserver.Selection{}, false, err
 		}
-		if page.Next == "" && (len(page.Docs) > 0 || q.Offset == 0) { // the end is in sight
+		if page.Next == "" && (len(page.Docs) > 0 || q.Offset == 0) { // this is the last page: no count query needed
 			out.Total = q.Offset + len(page.Docs)
 			return out, true, nil
 		}
@@ -86,7 +86,7 @@ func (s *Store) Select(ctx context.Context, q scimserver.Query) (scimserver.Sele
 	return out, true, err
 }
 
-// order sets the order and the beginning of a query, or says that no index gives that order.
+// order sets the order and the start of a query. It returns false if no index has that order.
 func (k *kind) order(query *docstore.Query[document], q scimserver.Query) bool {
 	column := filtersql.Column{}
 	if !q.SortBy.IsZero() {
@@ -103,7 +103,7 @@ func (k *kind) order(query *docstore.Query[document], q scimserver.Query) bool {
 	if key := q.After.Key; key != nil {
 		query.From.Key = *key
 		if len(*key) >= scimserver.MaxSortKey {
-			return false // it was cut, which the index knows nothing of
+			return false // the value was truncated, unlike the one in the index
 		}
 		if column.Kind == filtersql.Time {
 			t, err := time.Parse(scimserver.SortTime, *key)
@@ -116,12 +116,12 @@ func (k *kind) order(query *docstore.Query[document], q scimserver.Query) bool {
 	return true
 }
 
-// multi says whether an index holds several values of one resource.
+// multi reports whether an index has several values of one resource.
 func (k *kind) multi(name string) bool {
 	return slices.ContainsFunc(k.indexes, func(ix index) bool { return ix.name == name && ix.multi })
 }
 
-// condition translates a filter: exact when the condition says the same, else it lets more through.
+// condition translates a filter. If exact is false, the condition also selects resources that the filter does not match.
 func (s *Store) condition(ctx context.Context, k *kind, f filter.Expr) (where docstore.Cond, exact bool, err error) {
 	if f == nil {
 		return nil, true, nil
@@ -141,8 +141,7 @@ func (s *Store) condition(ctx context.Context, k *kind, f filter.Expr) (where do
 	return where, exact, nil
 }
 
-// memberNamed returns the id that a filter on a group's members names: members.value eq "id", members eq "id" or
-// members[value eq "id"].
+// memberNamed returns the id in a filter on a group's members: members.value eq "id", members eq "id" or members[value eq "id"].
 func memberNamed(k *kind, f filter.Expr) (id string, ok bool) {
 	if k.Schema.ID != scim.GroupSchema {
 		return "", false
@@ -169,7 +168,7 @@ func memberNamed(k *kind, f filter.Expr) (id string, ok bool) {
 	return id, ok
 }
 
-// hasMember is the condition for the groups that have a member.
+// hasMember returns the condition for the groups that have a member.
 func (s *Store) hasMember(ctx context.Context, member string) (docstore.Cond, bool, error) {
 	var groups []string
 	err := s.eachMembership(ctx, docstore.Eq(byMember, member), func(m membership) { groups = append(groups, m.Group) })
@@ -179,7 +178,7 @@ func (s *Store) hasMember(ctx context.Context, member string) (docstore.Cond, bo
 	return docstore.IDs(groups...), true, nil
 }
 
-// column tells filtersql which index holds an attribute.
+// column returns the index of an attribute for filtersql.
 func (k *kind) column(path scim.AttrPath) (filtersql.Column, bool) {
 	r, ok := k.Resolve(path)
 	if !ok || r.Attribute == nil {

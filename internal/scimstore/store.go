@@ -20,7 +20,7 @@ var (
 	_ scimserver.Selector = (*Store)(nil)
 )
 
-// New returns the store of a layout, whose tables docs was opened with.
+// New returns the store of a layout on docs, which was opened with the layout's tables.
 func New(docs *docstore.Store, l *Layout) *Store {
 	return &Store{docs: docs, layout: l}
 }
@@ -51,7 +51,7 @@ func (s *Store) Create(ctx context.Context, rec *scimserver.Record, members []st
 	if err != nil {
 		return nil, err
 	}
-	stored[0].Groups = []scimserver.Membership{} // who was not there is nobody's member
+	stored[0].Groups = []scimserver.Membership{} // a new resource is in no group
 	return stored[0], nil
 }
 
@@ -105,8 +105,8 @@ func (s *Store) Replace(ctx context.Context, rec *scimserver.Record, change scim
 		if err != nil {
 			return translate(k, err)
 		}
-		// Members are held before the group and not after it: Delete goes from a member to its groups too, and two
-		// transactions that take the same rows in the same order cannot block each other.
+		// Members are locked before the group: Delete also goes from a member to its groups, and two transactions that lock the same rows in the
+		// same order cannot deadlock.
 		joining, err := s.joining(ctx, tx, rec.ID, change.Add)
 		if err != nil {
 			return err
@@ -150,15 +150,15 @@ func (s *Store) Delete(ctx context.Context, typ, id string, version int64) error
 		case version != 0 && version != found:
 			return scimserver.ErrConflict
 		}
-		// From here on nobody can join through this resource: who adds a member holds it.
+		// From here on no transaction can add this resource to a group, because that requires a lock on it.
 		if err := k.docs.Delete(ctx, tx, id); err != nil {
 			return translate(k, err)
 		}
-		return s.dissolve(ctx, tx, id)
+		return s.removeMemberships(ctx, tx, id)
 	})
 }
 
-// translate turns errors of the docstore into those of the contract.
+// translate converts errors of the docstore to those of scimserver.Store.
 func translate(k *kind, err error) error {
 	unique, ok := errors.AsType[*docstore.UniqueError](err)
 	switch {
@@ -172,7 +172,7 @@ func translate(k *kind, err error) error {
 	return err
 }
 
-// attribute is the path of the attribute behind an index.
+// attribute returns the path of the attribute of an index.
 func (k *kind) attribute(name string) string {
 	for _, ix := range k.indexes {
 		if ix.name == name {

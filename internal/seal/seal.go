@@ -13,31 +13,30 @@ import (
 // KeySize is the length of a key in bytes (AES-256).
 const KeySize = 32
 
-// ErrOpen says that a sealed text cannot be opened: it was sealed under
-// another key or binding, or it was altered. The reason is not told apart.
+// ErrOpen means that a sealed text cannot be opened: it was sealed with another key or binding, or it was altered. The error does not
+// distinguish these causes.
 var ErrOpen = errors.New("seal: the sealed secret cannot be opened")
 
-// prefix names the format of a sealed text, so that a later format can live
-// beside it: version 1 is base64(nonce || AES-256-GCM ciphertext and tag).
+// prefix is the format of a sealed text, so that another format can be added later: version 1 is base64(nonce || AES-256-GCM ciphertext and
+// tag).
 const prefix = "v1:"
 
-// Secrets seals and opens secrets. The binding names the place where the
-// sealed text is stored; a text copied to another place does not open there.
+// Secrets seals and opens secrets. The binding identifies the place where the sealed text is stored; a text that is copied to another place
+// cannot be opened there.
 type Secrets interface {
 	// Seal returns the encrypted form of plain, printable text that differs
 	// on every call.
 	Seal(plain, binding string) (string, error)
-	// Open returns what was sealed, or an error that wraps ErrOpen.
+	// Open returns the plain text, or an error that wraps ErrOpen.
 	Open(sealed, binding string) (string, error)
 }
 
-// Key is a Secrets that works under one AES-256-GCM key. It is safe for
-// concurrent use.
+// Key is a Secrets with one AES-256-GCM key. It is safe for concurrent use.
 type Key struct{ aead cipher.AEAD }
 
 var _ Secrets = (*Key)(nil)
 
-// New returns a Key made of exactly KeySize bytes.
+// New returns a Key for exactly KeySize bytes.
 func New(key []byte) (*Key, error) {
 	if len(key) != KeySize {
 		return nil, fmt.Errorf("seal: the key has %d bytes, want %d", len(key), KeySize)
@@ -53,14 +52,14 @@ func New(key []byte) (*Key, error) {
 	return &Key{aead: aead}, nil
 }
 
-// Random returns a Key that nobody else has. What it seals is lost with the
-// process, so it only suits data that is lost with the process too.
+// Random returns a Key with random bytes that are not stored. Sealed texts can be opened only in the same process, so it is suitable only
+// for data that is lost with the process too.
 func Random() *Key {
 	key := make([]byte, KeySize)
 	rand.Read(key) // never fails: crypto/rand ends the process instead
 	k, err := New(key)
 	if err != nil {
-		panic(err) // the length is right by construction
+		panic(err) // cannot happen: the length is correct
 	}
 	return k
 }

@@ -41,13 +41,13 @@ func TestOpen_Rejected(t *testing.T) {
 		key             *seal.Key
 		sealed, binding string
 	}{
-		"in another place":             {key, sealed, "app 2"},
-		"under another key":            {seal.Random(), sealed, "app 1"},
-		"when a character was changed": {key, flipLast(sealed), "app 1"},
-		"when it was cut short":        {key, sealed[:8], "app 1"},
-		"when it is not base64":        {key, "v1:%%%", "app 1"},
-		"when the format is unknown":   {key, "secret", "app 1"},
-		"when it is empty":             {key, "", "app 1"},
+		"in another place":           {key, sealed, "app 2"},
+		"under another key":          {seal.Random(), sealed, "app 1"},
+		"with a changed character":   {key, flipLast(sealed), "app 1"},
+		"when truncated":             {key, sealed[:8], "app 1"},
+		"when it is not base64":      {key, "v1:%%%", "app 1"},
+		"when the format is unknown": {key, "secret", "app 1"},
+		"when it is empty":           {key, "", "app 1"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestNew_RequiresKeySize(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// flipLast changes a character well inside the encoded ciphertext.
+// flipLast changes a character inside the encoded ciphertext.
 func flipLast(s string) string {
 	i := len(s) - 3
 	c := "A"

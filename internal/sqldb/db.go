@@ -24,25 +24,25 @@ type Options struct {
 	Readers *sql.DB
 	// GroupCommit makes one goroutine own the writer and commit waiting updates together. For SQLite.
 	GroupCommit bool
-	// Updater runs the updates instead of Writer. For SQLite, where somebody else serializes them.
+	// Updater runs the updates instead of Writer. For SQLite, when another component serializes the updates.
 	Updater Updater
-	// Borrowed leaves the connections open at Close.
+	// Borrowed makes Close leave the connections open.
 	Borrowed bool
-	// Names places the tables that statements name in braces. Default: as they are written.
+	// Names defines the schema and prefix of the tables that statements name in braces. Default: names stay as written.
 	Names Names
-	// Logger receives panics of update functions and of functions given to AfterCommit, and what DB.Logger is used for. Defaults
-	// to discarding.
+	// Logger receives panics of update functions and of functions passed to AfterCommit, and the messages of callers of DB.Logger. Default:
+	// messages are discarded.
 	Logger *slog.Logger
 }
 
-// DB is a database. It is safe for use by many goroutines.
+// DB is a database. It is safe for concurrent use.
 type DB struct {
 	dialect Dialect
 	writer  *sql.DB
 	readers *sql.DB
 	texts   *rewriter
 	group   *group  // nil without group commit
-	updater Updater // nil without one
+	updater Updater // nil without an updater
 	log     *slog.Logger
 
 	borrowed bool
@@ -52,8 +52,8 @@ type DB struct {
 	closeErr  error
 }
 
-// New makes a DB of open connections and takes ownership of them: Close closes them. Package sqlopen opens connections with
-// the settings that the promises of this package rest on.
+// New returns a DB on open connections and takes ownership of them: Close closes them. Package sqlopen opens connections with the settings
+// that the guarantees of this package require.
 func New(o Options) (*DB, error) {
 	if o.Dialect != SQLite && o.Dialect != Postgres {
 		return nil, fmt.Errorf("sqldb: unknown dialect %d", int(o.Dialect))
@@ -89,10 +89,10 @@ func New(o Options) (*DB, error) {
 	return db, nil
 }
 
-// Dialect tells which database this is.
+// Dialect returns the dialect of the database.
 func (db *DB) Dialect() Dialect { return db.dialect }
 
-// Names returns where the tables are.
+// Names returns the schema and prefix of the tables.
 func (db *DB) Names() Names { return db.texts.names }
 
 // Writer returns the connections that run updates. The DB closes them.
@@ -101,11 +101,11 @@ func (db *DB) Writer() *sql.DB { return db.writer }
 // Readers returns the connections that read. The DB closes them.
 func (db *DB) Readers() *sql.DB { return db.readers }
 
-// Logger is where those who work with the database tell what they do to it.
+// Logger returns the logger for packages that work with the database.
 func (db *DB) Logger() *slog.Logger { return db.log }
 
-// Close answers waiting updates with ErrClosed, waits for the one that has its turn, and closes the connections unless they are
-// borrowed. It may be called more than once.
+// Close returns ErrClosed to waiting updates, waits for the running one, and closes the connections unless they are borrowed. It may be
+// called more than once.
 func (db *DB) Close() error {
 	db.closeOnce.Do(func() {
 		db.closed.Store(true)
@@ -123,7 +123,7 @@ func (db *DB) Close() error {
 	return db.closeErr
 }
 
-// Reader runs each query by itself: each sees what was committed when it began.
+// Reader returns a Queryer outside of a transaction: each query sees what was committed when it started.
 func (db *DB) Reader() Queryer { return reader{conn: db.readers, texts: db.texts} }
 
 type reader struct {
@@ -131,7 +131,7 @@ type reader struct {
 	texts *rewriter
 }
 
-// Dialect tells which database is read.
+// Dialect returns the dialect of the database.
 func (r reader) Dialect() Dialect { return r.texts.dialect }
 
 func (r reader) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
@@ -142,7 +142,7 @@ func (r reader) QueryRow(ctx context.Context, query string, args ...any) *sql.Ro
 	return r.conn.QueryRowContext(ctx, r.texts.rewrite(query), args...)
 }
 
-// View runs fn on one snapshot of the database: whatever is committed meanwhile, all queries of fn see the same state.
+// View runs fn on one snapshot of the database: all queries of fn see the same state, whatever is committed concurrently.
 func (db *DB) View(ctx context.Context, fn func(q Queryer) error) error {
 	if db.closed.Load() {
 		return ErrClosed
@@ -155,7 +155,7 @@ func (db *DB) View(ctx context.Context, fn func(q Queryer) error) error {
 	return db.guard(func() error { return fn(reader{conn: tx, texts: db.texts}) })
 }
 
-// snapshotLevel is the isolation of a View. SQLite's read transactions are snapshots without asking.
+// snapshotLevel returns the isolation level of a View. Read transactions of SQLite are always snapshots.
 func (db *DB) snapshotLevel() sql.IsolationLevel {
 	if db.dialect == Postgres {
 		return sql.LevelRepeatableRead
@@ -163,38 +163,37 @@ func (db *DB) snapshotLevel() sql.IsolationLevel {
 	return sql.LevelDefault
 }
 
-// Update runs fn in a transaction and returns nil only after it is durably committed. When fn returns an error or panics,
-// or ctx is done before fn has returned, everything fn wrote is rolled back and the error is returned.
+// Update runs fn in a transaction and returns nil only after a durable commit. If fn returns an error or panics, or ctx is done before fn
+// has returned, all writes of fn are rolled back and the error is returned.
 //
-// fn may run more than once, each time in a new transaction, when PostgreSQL reports a serialization failure or a deadlock:
-// it must not have effects outside of the transaction (Tx.AfterCommit is for those). fn must not call Update itself, it would
-// wait for its own end.
+// When PostgreSQL reports a serialization failure or a deadlock, fn runs again in a new transaction. It must therefore have no effects
+// outside of the transaction; Tx.AfterCommit is for those. fn must not call Update: it would deadlock.
 //
 // PostgreSQL runs the transaction at READ COMMITTED; SQLite runs one update at a time.
 func (db *DB) Update(ctx context.Context, fn func(tx *Tx) error) error {
 	return db.update(ctx, sql.LevelDefault, fn)
 }
 
-// Wait is the patience of an update on SQLite with the lock of the writer.
+// Wait is the time that an update on SQLite waits for the write lock.
 type Wait time.Duration
 
-// The patience of updates.
+// Wait times of updates.
 const (
-	Usual   Wait = 0                     // the busy timeout of the connection
-	Patient      = Wait(2 * time.Minute) // while another process migrates a large database
+	DefaultWait Wait = 0                     // the busy timeout of the connection
+	LongWait         = Wait(2 * time.Minute) // while another process migrates a large database
 )
 
-// UpdateWaiting is Update with another patience than that of the connections. With group commit or an updater, and on PostgreSQL, it is
-// Update.
+// UpdateWaiting is Update with a wait time other than that of the connections. With group commit or an updater, and on PostgreSQL, it is
+// the same as Update.
 func (db *DB) UpdateWaiting(ctx context.Context, wait Wait, fn func(tx *Tx) error) error {
-	if db.dialect == SQLite && db.group == nil && db.updater == nil && wait != Usual {
+	if db.dialect == SQLite && db.group == nil && db.updater == nil && wait != DefaultWait {
 		return db.updateImmediate(ctx, wait, fn)
 	}
 	return db.Update(ctx, fn)
 }
 
-// UpdateSerializable is Update with the same promise on both databases: what fn read is still true when it commits, as if
-// no other such update had run at the same time. On PostgreSQL it runs at SERIALIZABLE, and more often again.
+// UpdateSerializable is Update with the same guarantee on both databases: what fn read is still true when it commits, as if no other such
+// update had run at the same time. On PostgreSQL it runs at SERIALIZABLE and retries more often.
 func (db *DB) UpdateSerializable(ctx context.Context, fn func(tx *Tx) error) error {
 	return db.update(ctx, sql.LevelSerializable, fn)
 }
@@ -220,11 +219,11 @@ func (db *DB) update(ctx context.Context, level sql.IsolationLevel, fn func(tx *
 	}
 }
 
-// maxAttempts is how often an update runs before its serialization failure is given to the caller.
+// maxAttempts is the maximum number of runs of an update before its serialization failure is returned to the caller.
 const maxAttempts = 25
 
-// pause waits a random time that grows with the attempts, so that the same transactions do not collide again. It returns
-// false when ctx is done first.
+// pause waits a random time that grows with the attempts, so that the same transactions do not collide again. It returns false if ctx is
+// done first.
 func pause(ctx context.Context, attempt int) bool {
 	longest := time.Millisecond << min(attempt, 7)
 	timer := time.NewTimer(time.Duration(rand.Int64N(int64(longest))))
@@ -242,7 +241,7 @@ func (db *DB) updateOnce(ctx context.Context, level sql.IsolationLevel, fn func(
 		return ErrClosed
 	}
 	if db.dialect == SQLite {
-		return db.updateImmediate(ctx, Usual, fn)
+		return db.updateImmediate(ctx, DefaultWait, fn)
 	}
 	sqlTx, err := db.writer.BeginTx(ctx, &sql.TxOptions{Isolation: level})
 	if err != nil {
@@ -260,8 +259,8 @@ func (db *DB) updateOnce(ctx context.Context, level sql.IsolationLevel, fn func(
 	return nil
 }
 
-// updateImmediate runs an update on SQLite without group commit. It takes the lock of the writer before it reads, whatever the settings
-// of the connections are: a transaction that takes it later fails if another one has written in between.
+// updateImmediate runs an update on SQLite without group commit. It takes the write lock before it reads, whatever the settings of the
+// connections: a transaction that takes the lock later fails if another one has written in between.
 func (db *DB) updateImmediate(ctx context.Context, wait Wait, fn func(tx *Tx) error) error {
 	if db.closed.Load() {
 		return ErrClosed
@@ -271,7 +270,7 @@ func (db *DB) updateImmediate(ctx context.Context, wait Wait, fn func(tx *Tx) er
 		return fmt.Errorf("sqldb: begin: %w", err)
 	}
 	defer conn.Close() //nolint:errcheck // it only gives the connection back
-	if wait != Usual {
+	if wait != DefaultWait {
 		restore, err := waitLonger(ctx, conn, wait)
 		if err != nil {
 			return fmt.Errorf("sqldb: begin: %w", err)
@@ -302,7 +301,7 @@ func (db *DB) updateImmediate(ctx context.Context, wait Wait, fn func(tx *Tx) er
 	return nil
 }
 
-// waitLonger sets the busy timeout of a connection, and returns what sets it back.
+// waitLonger sets the busy timeout of a connection and returns a function that restores the previous one.
 func waitLonger(ctx context.Context, conn *sql.Conn, wait Wait) (restore func(), err error) {
 	var before int64
 	if err := conn.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&before); err != nil {
@@ -315,10 +314,10 @@ func waitLonger(ctx context.Context, conn *sql.Conn, wait Wait) (restore func(),
 	if err := set(time.Duration(wait).Milliseconds()); err != nil {
 		return nil, err
 	}
-	return func() { _ = set(before) }, nil // a connection that cannot do this does nothing else either
+	return func() { _ = set(before) }, nil // if this fails, the connection is unusable anyway
 }
 
-// run calls fn once; the Tx is of no use afterwards.
+// run calls fn once. The Tx must not be used afterwards.
 func (db *DB) run(tx *Tx, fn func(tx *Tx) error) error {
 	defer func() { tx.expired = true }()
 	if err := db.guard(func() error { return fn(tx) }); err != nil {
@@ -338,9 +337,9 @@ func (db *DB) guard(fn func() error) (err error) {
 	return fn()
 }
 
-// afterCommit runs the functions given to Tx.AfterCommit. The commit stands, whatever they do.
+// afterCommit runs the functions passed to Tx.AfterCommit. Their failures do not affect the commit.
 func (db *DB) afterCommit(tx *Tx) {
 	for _, f := range tx.after {
-		_ = db.guard(func() error { f(); return nil }) // guard logs the panic, which nobody else could
+		_ = db.guard(func() error { f(); return nil }) // guard logs the panic; no caller receives it
 	}
 }

@@ -10,15 +10,15 @@ import (
 
 func TestNumberPlaceholders(t *testing.T) {
 	cases := map[string]struct{ in, want string }{
-		"are counted":                       {"a = ? AND b IN (?, ?)", "a = $1 AND b IN ($2, $3)"},
-		"stay in literals":                  {"'?' || ? || 'it''s ?'", "'?' || $1 || 'it''s ?'"},
-		"stay in quoted identifiers":        {`"a?""b?" = ?`, `"a?""b?" = $1`},
-		"stay in line comments":             {"-- ?\n?", "-- ?\n$1"},
-		"stay in block comments":            {"/* ? */ ? /* ?", "/* ? */ $1 /* ?"},
-		"stay in dollar quotes":             {"$$ ? $$ ? $tag$ ? $$ ? $tag$ ?", "$$ ? $$ $1 $tag$ ? $$ ? $tag$ $2"},
-		"stand beside numbered ones":        {"$1 ?", "$1 $1"},
-		"stand beside names with a dollar":  {"a$b$ = ? AND c$b$ = ?", "a$b$ = $1 AND c$b$ = $2"},
-		"stay in a literal that never ends": {"? '?", "$1 '?"},
+		"are counted":                     {"a = ? AND b IN (?, ?)", "a = $1 AND b IN ($2, $3)"},
+		"stay in literals":                {"'?' || ? || 'it''s ?'", "'?' || $1 || 'it''s ?'"},
+		"stay in quoted identifiers":      {`"a?""b?" = ?`, `"a?""b?" = $1`},
+		"stay in line comments":           {"-- ?\n?", "-- ?\n$1"},
+		"stay in block comments":          {"/* ? */ ? /* ?", "/* ? */ $1 /* ?"},
+		"stay in dollar quotes":           {"$$ ? $$ ? $tag$ ? $$ ? $tag$ ?", "$$ ? $$ $1 $tag$ ? $$ ? $tag$ $2"},
+		"next to numbered ones":           {"$1 ?", "$1 $1"},
+		"next to names with a dollar":     {"a$b$ = ? AND c$b$ = ?", "a$b$ = $1 AND c$b$ = $2"},
+		"stay in an unterminated literal": {"? '?", "$1 '?"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -80,6 +80,6 @@ func TestRewriter_BoundsCache(t *testing.T) {
 		}
 	}
 	if n := r.size.Load(); n != maxCachedTexts {
-		t.Errorf("%d texts are kept", n)
+		t.Errorf("%d statements are cached", n)
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	// ErrUnique is what every violation of a unique constraint matches with errors.Is. See UniqueError for the details.
+	// ErrUnique matches every violation of a unique constraint with errors.Is. See UniqueError for the details.
 	ErrUnique = errors.New("unique constraint violated")
 	// ErrClosed is returned by a DB after Close.
 	ErrClosed = errors.New("database is closed")
@@ -15,13 +15,13 @@ var (
 
 // UniqueError is a violation of a unique constraint.
 type UniqueError struct {
-	// Constraint tells which one. PostgreSQL gives the name of the constraint or index; SQLite gives the columns as
-	// "table.column", separated by ", ", and the name only for indexes on expressions. Empty when the driver does not tell.
+	// Constraint identifies the constraint. PostgreSQL gives the name of the constraint or index. SQLite gives the columns as "table.column",
+	// separated by ", ", and the name only for indexes on expressions. Empty if the driver does not report it.
 	Constraint string
 	err        error
 }
 
-// Error says which constraint was violated.
+// Error returns a message with the constraint that was violated.
 func (e *UniqueError) Error() string {
 	if e.Constraint == "" {
 		return ErrUnique.Error()
@@ -35,8 +35,8 @@ func (e *UniqueError) Is(target error) bool { return target == ErrUnique }
 // Unwrap returns the driver's error.
 func (e *UniqueError) Unwrap() error { return e.err }
 
-// IsUnique says whether err is, or wraps, a unique violation. It also knows the drivers' own errors, as they come out of
-// Rows.Err and Row.Scan.
+// IsUnique reports whether err is, or wraps, a unique violation. It also recognizes the drivers' own errors, as Rows.Err and Row.Scan
+// return them.
 func IsUnique(err error) bool { return errors.Is(classify(err), ErrUnique) }
 
 // SQLSTATE codes of PostgreSQL, https://www.postgresql.org/docs/current/errcodes-appendix.html.
@@ -46,13 +46,13 @@ const (
 	stateDeadlockDetected     = "40P01"
 )
 
-// SQLite's texts for a unique violation; the drivers pass sqlite3_errmsg through.
+// SQLite's messages for a unique violation; the drivers pass sqlite3_errmsg through.
 const (
 	sqliteUniquePrefix = "UNIQUE constraint failed: "
 	sqliteIndexPrefix  = "index '"
 )
 
-// classify turns a driver's unique violation into a *UniqueError and returns every other error as it is.
+// classify converts a driver's unique violation to a *UniqueError and returns every other error unchanged.
 func classify(err error) error {
 	if err == nil || errors.Is(err, ErrUnique) {
 		return err
@@ -72,7 +72,7 @@ func classify(err error) error {
 	return err
 }
 
-// sqlState finds the error in err's chain that carries a SQLSTATE, as the errors of PostgreSQL drivers do.
+// sqlState returns the SQLSTATE in err's chain, which errors of PostgreSQL drivers carry, and the error that carries it.
 func sqlState(err error) (string, error) {
 	if e, ok := errors.AsType[interface {
 		error
@@ -83,8 +83,8 @@ func sqlState(err error) (string, error) {
 	return "", nil
 }
 
-// constraintName reads the field that the PostgreSQL drivers keep the constraint's name in (pgx: ConstraintName, pq:
-// Constraint). Reflection spares this package an import of either; the message is no source, the server translates it.
+// constraintName reads the field in which the PostgreSQL drivers store the constraint's name (pgx: ConstraintName, pq: Constraint).
+// Reflection avoids an import of either driver. The message is unsuitable, because the server translates it.
 func constraintName(err error) string {
 	v := reflect.Indirect(reflect.ValueOf(err))
 	if v.Kind() != reflect.Struct {
@@ -98,7 +98,7 @@ func constraintName(err error) string {
 	return ""
 }
 
-// retryable says whether PostgreSQL asks for the same transaction again.
+// retryable reports whether PostgreSQL requests that the same transaction is repeated.
 func retryable(err error) bool {
 	state, _ := sqlState(err)
 	return state == stateSerializationFailure || state == stateDeadlockDetected

@@ -12,31 +12,31 @@ import (
 	"time"
 )
 
-// A batch is committed when nobody waits any more, or when it has grown to one of these sizes: they bound how long the first
-// caller of a batch waits for the others.
+// A batch is committed when no caller is waiting, or when it reaches one of these limits. They bound the time that the first caller of a
+// batch waits for the other callers.
 const (
 	maxBatch     = 256
 	maxBatchTime = 20 * time.Millisecond
 )
 
-// group is the group commit of SQLite. Its goroutine opens a transaction for the first waiting caller, gives the turn to one
-// waiting caller after the other, and commits for all of them. A caller runs its function in its own goroutine, so that a
-// panic or a runtime.Goexit there (t.FailNow) cannot end the writer.
+// group is the group commit of SQLite. Its goroutine opens a transaction for the first waiting caller, gives the writer slot to one waiting
+// caller after the other, and commits for all of them. A caller runs its function in its own goroutine, so that a panic or a runtime.Goexit
+// there (t.FailNow) cannot stop the writer.
 type group struct {
 	writer  *sql.DB
 	texts   *rewriter
-	jobs    chan *job     // unbuffered: a job that was taken will be answered
+	jobs    chan *job     // unbuffered: a job that was received gets a result
 	closing chan struct{} // closed by stop
-	stopped chan struct{} // closed when the goroutine has ended
+	stopped chan struct{} // closed when the goroutine has returned
 	once    sync.Once
 }
 
 // job is one caller's update.
 type job struct {
-	turn chan *Tx      // the writer hands over the turn
-	left chan struct{} // closed by a caller that left before its turn
-	ran  chan error    // the caller gives the turn back
-	done chan error    // the answer, buffered
+	slot chan *Tx      // the writer gives the slot to the caller
+	left chan struct{} // closed by a caller that left before it got the slot
+	ran  chan error    // the caller returns the slot
+	done chan error    // the result, buffered
 }
 
 func startGroup(writer *sql.DB, texts *rewriter) *group {
@@ -56,11 +56,11 @@ func (g *group) stop() {
 	<-g.stopped
 }
 
-// update is the caller's side.
+// update submits a job and waits for its result.
 func (g *group) update(ctx context.Context, db *DB, fn func(tx *Tx) error) error {
-	j := &job{turn: make(chan *Tx), left: make(chan struct{}), ran: make(chan error), done: make(chan error, 1)}
+	j := &job{slot: make(chan *Tx), left: make(chan struct{}), ran: make(chan error), done: make(chan error, 1)}
 	select {
-	case <-g.closing: // select chooses at random, and a closed DB must refuse
+	case <-g.closing: // select chooses at random, and a closed DB must reject updates
 		return ErrClosed
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -75,7 +75,7 @@ func (g *group) update(ctx context.Context, db *DB, fn func(tx *Tx) error) error
 	}
 	var tx *Tx
 	select {
-	case tx = <-j.turn:
+	case tx = <-j.slot:
 	case err := <-j.done: // the transaction could not be opened
 		return err
 	case <-ctx.Done():
@@ -90,9 +90,9 @@ func (g *group) update(ctx context.Context, db *DB, fn func(tx *Tx) error) error
 	return nil
 }
 
-var errGoexit = errors.New("sqldb: the goroutine ended inside of a transaction")
+var errGoexit = errors.New("sqldb: goroutine exited inside a transaction")
 
-// run takes the turn and gives it back, however fn ends.
+// run takes the writer slot and returns it, even if fn panics.
 func (j *job) run(ctx context.Context, db *DB, tx *Tx, fn func(tx *Tx) error) {
 	err := errGoexit
 	defer func() { j.ran <- err }()
@@ -115,10 +115,10 @@ func (g *group) loop() {
 	}
 }
 
-// batch commits first and whoever waits behind it. The transaction is begun and ended by statements of a connection: that of database/sql
-// watches its context by a goroutine, and each of its queries by another one.
+// batch commits first and the jobs that wait after it. Statements on the connection begin and end the transaction: a transaction of
+// database/sql starts a goroutine that watches its context, and one more for each query.
 func (g *group) batch(first *job) {
-	// The transaction belongs to many callers, so none of their contexts may end it.
+	// Many callers share the transaction, so none of their contexts may end it.
 	ctx := context.Background()
 	conn, err := g.writer.Conn(ctx)
 	if err == nil {
@@ -130,8 +130,8 @@ func (g *group) batch(first *job) {
 		return
 	}
 	started := time.Now()
-	// The first one needs no savepoint: when it fails, nothing else is in the transaction. Most of the time it is the only one, and under
-	// a savepoint SQLite copies the pages that change, into a file when they are more than 64 KiB.
+	// The first job needs no savepoint: if it fails, the transaction contains nothing else. Usually it is the only job. Under a savepoint
+	// SQLite copies the pages that change, into a file if they exceed 64 KiB.
 	err = g.run(conn, first)
 	if err == nil && ended(conn) {
 		err = errLost
@@ -160,7 +160,7 @@ func (g *group) batch(first *job) {
 	answer(written, err)
 }
 
-// ended says whether the transaction is over although nobody here has ended it. Without a savepoint, nothing else would notice.
+// ended reports whether SQLite has ended the transaction on its own. Without a savepoint, no statement would fail because of it.
 func ended(conn *sql.Conn) (over bool) {
 	err := conn.Raw(func(c any) error {
 		sqlite, ok := c.(interface{ AutoCommit() bool })
@@ -170,8 +170,8 @@ func ended(conn *sql.Conn) (over bool) {
 	return over || err != nil
 }
 
-// rollback ends the transaction, if there still is one. A connection on which it cannot be ended is given up: the next transaction could
-// not begin on it.
+// rollback ends the transaction, if it is still open. If that fails, the connection is discarded, because the next transaction could not
+// begin on it.
 func rollback(conn *sql.Conn) {
 	_, err := conn.ExecContext(context.Background(), "ROLLBACK")
 	if err != nil && !strings.Contains(err.Error(), "no transaction is active") {
@@ -179,8 +179,7 @@ func rollback(conn *sql.Conn) {
 	}
 }
 
-// errLost answers the callers whose finished work SQLite threw away together with the transaction, as it does when the disk
-// is full or fails.
+// errLost is returned to the callers whose completed work SQLite discarded with the transaction, as it does when the disk is full or fails.
 var errLost = errors.New("sqldb: the database rolled the transaction back")
 
 func answer(jobs []*job, err error) {
@@ -189,7 +188,7 @@ func answer(jobs []*job, err error) {
 	}
 }
 
-// next returns the next waiting job of the batch, or nil when it is time to commit.
+// next returns the next waiting job of the batch, or nil if the batch is to be committed now.
 func (g *group) next(size int, started time.Time) *job {
 	if size >= maxBatch || time.Since(started) >= maxBatchTime {
 		return nil
@@ -199,7 +198,7 @@ func (g *group) next(size int, started time.Time) *job {
 		case j := <-g.jobs:
 			return j
 		default:
-			// Callers that the last commit has just answered may be about to come back.
+			// Callers whose update the last commit completed may be about to submit another one.
 			runtime.Gosched()
 		}
 	}
@@ -208,18 +207,18 @@ func (g *group) next(size int, started time.Time) *job {
 
 const savepoint = "caller"
 
-// run gives j its turn and returns how it ended.
+// run gives j the writer slot and returns its result.
 func (g *group) run(conn *sql.Conn, j *job) error {
 	select {
-	case j.turn <- &Tx{conn: conn, texts: g.texts, detach: true}:
+	case j.slot <- &Tx{conn: conn, texts: g.texts, detach: true}:
 		return <-j.ran
 	case <-j.left:
-		return errFinished // nobody reads it
+		return errFinished // no caller reads it
 	}
 }
 
-// serve does what run does, within a savepoint, so that the others of the transaction stay when j fails. It returns ok when j's work is
-// part of the transaction, and alive=false when the transaction itself is gone. A job that is not ok has been answered.
+// serve is run within a savepoint, so that the work of the other jobs of the transaction remains when j fails. It returns ok if j's work is
+// part of the transaction, and alive=false if the transaction has ended. A job that is not ok has its result already.
 func (g *group) serve(conn *sql.Conn, j *job) (ok, alive bool) {
 	ctx := context.Background()
 	if _, err := conn.ExecContext(ctx, "SAVEPOINT "+savepoint); err != nil {

@@ -14,8 +14,8 @@ import (
 // schemaLock makes transactions that change the tables of a schema wait for each other. Earlier versions use the same lock.
 const schemaLock = "sqldb.schema"
 
-// LockTables makes transactions that change tables wait for each other: those of the names' schema, and those of the current schema of the
-// connection, where earlier versions have created theirs. SQLite runs one update at a time anyway.
+// LockTables serializes transactions that change tables: those of the names' schema, and those of the current schema of the connection, in
+// which earlier versions created their tables. SQLite runs one update at a time anyway.
 func (tx *Tx) LockTables(ctx context.Context) error {
 	if tx.Dialect() != Postgres {
 		return nil
@@ -24,7 +24,7 @@ func (tx *Tx) LockTables(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	slices.Sort(schemas) // so that no two transactions wait for each other
+	slices.Sort(schemas) // prevents deadlocks
 	for _, schema := range schemas {
 		if err := tx.lock(ctx, schema, schemaLock); err != nil {
 			return err
@@ -33,7 +33,7 @@ func (tx *Tx) LockTables(ctx context.Context) error {
 	return nil
 }
 
-// Schemas returns the schema of the names and the current one of the connection, if it is another one. SQLite has one, without a name.
+// Schemas returns the schema of the names and, if different, the current schema of the connection. SQLite has one, without a name.
 func (tx *Tx) Schemas(ctx context.Context) ([]string, error) {
 	if tx.Dialect() != Postgres {
 		return []string{""}, nil
@@ -52,8 +52,8 @@ func (tx *Tx) Schemas(ctx context.Context) ([]string, error) {
 	return []string{own, current.String}, nil
 }
 
-// Lock waits until no other transaction holds the lock called name, and holds it until this one ends. Locks belong to the schema and the
-// prefix of the names. SQLite runs one update at a time anyway.
+// Lock waits until no other transaction holds the lock with this name, and holds it until this transaction ends. Locks belong to the schema
+// and the prefix of the names. SQLite runs one update at a time anyway.
 func (tx *Tx) Lock(ctx context.Context, name string) error {
 	if tx.Dialect() != Postgres {
 		return nil
@@ -81,7 +81,7 @@ func (tx *Tx) Apply(ctx context.Context, statements string) error {
 	return nil
 }
 
-// Hash identifies the text of a step.
+// Hash returns an identifier of the text of a migration step.
 func Hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
@@ -101,8 +101,8 @@ func (tx *Tx) CreateSchema(ctx context.Context) error {
 	return err
 }
 
-// Columns returns the names of the columns of a table or view, in their order, and none if it does not exist. The name is the plain one;
-// the schema is one of Schemas.
+// Columns returns the names of the columns of a table or view, in their order, or none if it does not exist. The name has no schema and no
+// quotes; the schema is one of Schemas.
 func (tx *Tx) Columns(ctx context.Context, schema, table string) ([]string, error) {
 	if tx.Dialect() == Postgres {
 		return tx.strings(ctx, `SELECT a.attname FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
@@ -112,7 +112,7 @@ func (tx *Tx) Columns(ctx context.Context, schema, table string) ([]string, erro
 	return tx.strings(ctx, `SELECT name FROM pragma_table_info(?)`, table)
 }
 
-// HasTable reports whether there is a table where CREATE TABLE {name} would create one.
+// HasTable reports whether a table exists where CREATE TABLE {name} would create one.
 func (tx *Tx) HasTable(ctx context.Context, name string) (bool, error) {
 	names := tx.texts.names
 	query, args := `SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?`, []any{names.Plain(name)}
@@ -126,7 +126,7 @@ func (tx *Tx) HasTable(ctx context.Context, name string) (bool, error) {
 	return n > 0, err
 }
 
-// strings reads rows of one string.
+// strings returns the rows of a query with one string column.
 func (tx *Tx) strings(ctx context.Context, query string, args ...any) (out []string, err error) {
 	rows, err := tx.Query(ctx, query, args...)
 	if err != nil {
@@ -143,9 +143,9 @@ func (tx *Tx) strings(ctx context.Context, query string, args ...any) (out []str
 	return out, rows.Err()
 }
 
-// TakeOver moves tables of an earlier version, which had no prefix, to the place that the names say, with their indexes, constraints and
-// sequences. These are renamed if their names begin with that of the table, as all that this module has created do. On SQLite, indexes are
-// built again.
+// TakeOver moves tables of an earlier version, which had no prefix, to the schema and prefix of the names, with their indexes, constraints
+// and sequences. These are renamed if their names start with the name of the table, as all do that this module has created. On SQLite,
+// indexes are rebuilt.
 func (tx *Tx) TakeOver(ctx context.Context, schema string, tables ...string) error {
 	for _, table := range tables {
 		var err error
@@ -205,7 +205,7 @@ func (tx *Tx) takeOverPostgres(ctx context.Context, schema, table string) error 
 	return err
 }
 
-// indexText is how SQLite stores the text of an index.
+// indexText matches the form in which SQLite stores the definition of an index.
 var indexText = regexp.MustCompile(`(?s)^(CREATE (?:UNIQUE )?INDEX )("[^"]+"|\w+)(\s+ON\s.*)$`)
 
 func (tx *Tx) takeOverSQLite(ctx context.Context, table string) error {
@@ -224,7 +224,7 @@ func (tx *Tx) takeOverSQLite(ctx context.Context, table string) error {
 	for _, text := range texts {
 		parts := indexText.FindStringSubmatch(text)
 		if parts == nil {
-			continue // another program's, in a form of its own
+			continue // created by another program in another form
 		}
 		name := strings.Trim(parts[2], `"`)
 		if !strings.HasPrefix(name, table+"_") {
@@ -233,7 +233,7 @@ func (tx *Tx) takeOverSQLite(ctx context.Context, table string) error {
 		if _, err := tx.Exec(ctx, `DROP INDEX `+Quote(name)); err != nil {
 			return err
 		}
-		// The text is the database's own: nothing in it is a placeholder or a name in braces.
+		// The text is the database's own: it contains no placeholders and no names in braces.
 		if _, err := tx.Exec(ctx, parts[1]+Quote(names.Plain(name))+parts[3]); err != nil {
 			return err
 		}

@@ -41,11 +41,11 @@ func TestEmbedded_Names(t *testing.T) {
 		{dialect: sqldb.SQLite, prefix: "Upper_", err: `prefix "Upper_" is not allowed`},
 		{dialect: sqldb.SQLite, prefix: "1_", err: "start with a letter"},
 		{dialect: sqldb.SQLite, prefix: "_x", err: "start with a letter"},
-		{dialect: sqldb.SQLite, prefix: "a-b", err: "lower case letters"},
-		{dialect: sqldb.SQLite, prefix: `a"b`, err: "lower case letters"},
-		{dialect: sqldb.SQLite, prefix: "a;--", err: "lower case letters"},
-		{dialect: sqldb.SQLite, prefix: "é_", err: "lower case letters"},
-		{dialect: sqldb.SQLite, prefix: "a\n", err: "lower case letters"},
+		{dialect: sqldb.SQLite, prefix: "a-b", err: "lowercase letters"},
+		{dialect: sqldb.SQLite, prefix: `a"b`, err: "lowercase letters"},
+		{dialect: sqldb.SQLite, prefix: "a;--", err: "lowercase letters"},
+		{dialect: sqldb.SQLite, prefix: "é_", err: "lowercase letters"},
+		{dialect: sqldb.SQLite, prefix: "a\n", err: "lowercase letters"},
 		{dialect: sqldb.SQLite, prefix: "sqlite_x_", err: "reserved"},
 		{dialect: sqldb.Postgres, prefix: "pg_x_", err: "reserved"},
 		{dialect: sqldb.Postgres, prefix: "a23456789012345678901", err: "longer than 20 bytes"},
@@ -73,7 +73,8 @@ func TestCheck_WrongDialect(t *testing.T) {
 	})
 }
 
-// TestTakeOver_RenamesTableObjects moves tables to a prefix, and on PostgreSQL to another schema, and uses what they have.
+// TestTakeOver_RenamesTableObjects moves tables to a prefix, and on PostgreSQL to another schema, and then uses their indexes, constraints
+// and sequences.
 func TestTakeOver_RenamesTableObjects(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
 		raw := p.Open(t)

@@ -10,28 +10,28 @@ import (
 	"strings"
 )
 
-// Names places the tables of a DB. A statement writes the name of a table, index or sequence in braces: {plan} is the qualified and
-// quoted name, {.plan} the name without the schema, as CREATE INDEX and RENAME TO expect it. Braces in literals, quoted identifiers and
-// comments stay.
+// Names defines the schema and prefix of the tables of a DB. A statement writes the name of a table, index or sequence in braces: {plan} is
+// the qualified and quoted name, {.plan} the name without the schema, as CREATE INDEX and RENAME TO expect it. Braces in literals, quoted
+// identifiers and comments are not replaced.
 type Names struct {
-	// Schema is a schema of PostgreSQL. Empty: the search path of the connection decides.
+	// Schema is a schema of PostgreSQL. Empty means the search path of the connection.
 	Schema string
-	// Prefix begins each name.
+	// Prefix is the prefix of each name.
 	Prefix string
 }
 
-// DefaultPrefix begins the names of an embedder's database unless the embedder chooses a prefix or a schema.
+// DefaultPrefix is the prefix of names in an embedder's database unless the embedder chooses a prefix or a schema.
 const DefaultPrefix = "scimwright_"
 
-// MaxPrefix is the maximum length of a prefix, in bytes. PostgreSQL truncates names at 63 bytes.
+// MaxPrefix is the maximum length of a prefix in bytes. PostgreSQL truncates names at 63 bytes.
 const MaxPrefix = 20
 
-// maxSchema is the maximum length of a name in PostgreSQL.
+// maxSchema is the maximum length in bytes of a name in PostgreSQL.
 const maxSchema = 63
 
 var validPrefix = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
-// Embedded returns the names in an embedder's database: with neither a schema nor a prefix, the prefix is DefaultPrefix.
+// Embedded returns the names in an embedder's database. With neither a schema nor a prefix, the prefix is DefaultPrefix.
 func Embedded(d Dialect, schema, prefix string) (Names, error) {
 	n := Names{Schema: schema, Prefix: prefix}
 	if schema == "" {
@@ -42,7 +42,7 @@ func Embedded(d Dialect, schema, prefix string) (Names, error) {
 	case len(n.Prefix) > MaxPrefix:
 		return n, fmt.Errorf("prefix %q is longer than %d bytes", n.Prefix, MaxPrefix)
 	case !validPrefix.MatchString(n.Prefix):
-		return n, fmt.Errorf("prefix %q is not allowed: use lower case letters, digits and underscores, and start with a letter", n.Prefix)
+		return n, fmt.Errorf("prefix %q is not allowed: use lowercase letters, digits and underscores, and start with a letter", n.Prefix)
 	case strings.HasPrefix(n.Prefix, "sqlite_"), strings.HasPrefix(n.Prefix, "pg_"):
 		return n, fmt.Errorf("prefix %q is reserved by the database", n.Prefix)
 	}
@@ -51,7 +51,7 @@ func Embedded(d Dialect, schema, prefix string) (Names, error) {
 	case d != Postgres:
 		return n, errors.New("a schema is for PostgreSQL; use a prefix")
 	case len(n.Schema) > maxSchema || strings.ContainsRune(n.Schema, 0):
-		return n, fmt.Errorf("schema %q is not a name of PostgreSQL", n.Schema)
+		return n, fmt.Errorf("schema %q is not a name for a PostgreSQL schema", n.Schema)
 	case strings.HasPrefix(n.Schema, "pg_"), n.Schema == "information_schema":
 		return n, fmt.Errorf("schema %q is reserved by PostgreSQL", n.Schema)
 	}
@@ -61,7 +61,7 @@ func Embedded(d Dialect, schema, prefix string) (Names, error) {
 // Plain returns a name without the schema and without quotes.
 func (n Names) Plain(name string) string { return n.Prefix + name }
 
-// Quoted returns what takes the place of {name} in a statement.
+// Quoted returns the replacement of {name} in a statement.
 func (n Names) Quoted(name string) string {
 	if n.Schema == "" {
 		return Quote(n.Prefix + name)
@@ -72,7 +72,7 @@ func (n Names) Quoted(name string) string {
 // Quote returns a quoted identifier.
 func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// expand replaces the names in braces in a part of a statement that is code.
+// expand replaces the names in braces in a part of a statement that is code, not a literal or comment.
 func (n Names) expand(code string) string {
 	if strings.IndexByte(code, '{') < 0 {
 		return code
@@ -108,7 +108,7 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// own removes the prefix from the constraint of a violation, so that callers see the names of their statements.
+// own removes the prefix from the constraint of a violation, so that callers receive the names that their statements use.
 func (n Names) own(err error) error {
 	unique, ok := errors.AsType[*UniqueError](err)
 	if n.Prefix == "" || !ok {
@@ -121,7 +121,7 @@ func (n Names) own(err error) error {
 	return &UniqueError{Constraint: strings.Join(columns, ", "), err: unique.err}
 }
 
-// Title returns the name of the database for people.
+// Title returns the display name of the database.
 func (d Dialect) Title() string {
 	if d == Postgres {
 		return "PostgreSQL"
@@ -129,16 +129,16 @@ func (d Dialect) Title() string {
 	return "SQLite"
 }
 
-// probes are queries that only one of the databases answers.
+// probes are queries that succeed on only one of the databases.
 var probes = map[Dialect]string{
 	SQLite:   `SELECT sqlite_version()`,
 	Postgres: `SELECT current_setting('server_version_num')`,
 }
 
-// ErrDialect says that a database is not of the dialect that the caller named.
+// ErrDialect means that a database is not of the dialect that the caller named.
 var ErrDialect = errors.New("wrong dialect")
 
-// Check returns an error if db cannot be reached, or is a database of another dialect.
+// Check returns an error if db cannot be reached or has another dialect.
 func Check(ctx context.Context, db *sql.DB, d Dialect) error {
 	version := ""
 	err := db.QueryRowContext(ctx, probes[d]).Scan(&version)
@@ -153,8 +153,8 @@ func Check(ctx context.Context, db *sql.DB, d Dialect) error {
 	return fmt.Errorf("the database does not respond as %s: %w", d.Title(), err)
 }
 
-// Embed returns a DB on an embedder's connections, whose tables are where schema and prefix say. The dialect is a Dialect's String. The
-// connections stay the embedder's to close.
+// Embed returns a DB on an embedder's connections, with the given schema and prefix of the tables. The dialect is a result of
+// Dialect.String. Close leaves the connections open.
 func Embed(ctx context.Context, db *sql.DB, dialect, schema, prefix string) (*DB, error) {
 	if db == nil {
 		return nil, errors.New("a database is required")
@@ -177,7 +177,7 @@ func Embed(ctx context.Context, db *sql.DB, dialect, schema, prefix string) (*DB
 }
 
 // Located returns the names with the schema in which an unqualified CREATE TABLE creates a table now. The statements of an embedder's
-// transaction then find the tables whatever its search path is.
+// transaction then find the tables whatever its search path.
 func (n Names) Located(ctx context.Context, db *sql.DB, d Dialect) (Names, error) {
 	if d != Postgres || n.Schema != "" {
 		return n, nil

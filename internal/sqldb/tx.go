@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// Queryer reads. Texts are written once, with ? placeholders; PostgreSQL gets $1, $2... instead. A ? inside of a literal, a
-// quoted identifier or a comment stays. Names in braces are replaced, see Names.
+// Queryer reads. Statements are written once, with ? placeholders; for PostgreSQL they become $1, $2... A ? inside a literal, a quoted
+// identifier or a comment is not replaced. Names in braces are replaced, see Names.
 type Queryer interface {
 	// Query is sql.DB.QueryContext. The caller closes the rows.
 	Query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -16,9 +16,9 @@ type Queryer interface {
 	QueryRow(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// Brief returns the context for a query of q that an index answers at once. On SQLite it is not watched for its end: that
-// takes a goroutine of database/sql and one of the driver, which cost a fifth of such a query and a switch between
-// goroutines. On PostgreSQL, which may be slow to answer at any time, it is ctx.
+// Brief returns the context for a short query of q that uses an index. On SQLite the query does not watch it for cancellation: that takes a
+// goroutine of database/sql and one of the driver, which cost a fifth of such a query and a switch between goroutines. On PostgreSQL, whose
+// responses may be slow at any time, it is ctx.
 func Brief(ctx context.Context, q Queryer) context.Context {
 	d, ok := q.(interface{ Dialect() Dialect })
 	if !ok || d.Dialect() != SQLite || ctx.Err() != nil {
@@ -27,8 +27,8 @@ func Brief(ctx context.Context, q Queryer) context.Context {
 	return context.WithoutCancel(ctx)
 }
 
-// Limit and Offset are clauses with a placeholder. The cast hides it from SQLite's planner, which otherwise looks at the
-// value and compiles the statement again for each execution: that took half of the time of a query by index.
+// Limit and Offset are clauses with a placeholder. The cast hides the placeholder from SQLite's planner, which otherwise inspects the value
+// and compiles the statement again for each execution: that took half of the time of a query by index.
 const (
 	Limit  = " LIMIT CAST(? AS BIGINT)"
 	Offset = " OFFSET CAST(? AS BIGINT)"
@@ -41,11 +41,10 @@ type Execer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// Tx is one caller's share of a transaction. It is used by one goroutine at a time and not after the function it was handed
-// to has returned.
+// Tx is one caller's part of a transaction. It is used by one goroutine at a time and not after the function that received it has returned.
 //
-// After a statement failed, the transaction can only be rolled back: later statements fail with the first error, and an
-// Update whose function hides it fails with it too. PostgreSQL behaves so by itself; SQLite is held to the same.
+// After a statement failed, the transaction can only be rolled back: later statements fail with the first error, and so does an Update
+// whose function does not return it. That is PostgreSQL's behavior; the package enforces it on SQLite.
 type Tx struct {
 	conn    Execer
 	texts   *rewriter
@@ -55,20 +54,20 @@ type Tx struct {
 	expired bool
 }
 
-// Wrap returns a Tx of an embedder's own transaction. The embedder commits, and calls Committed afterwards so that the
-// functions given to AfterCommit run.
+// Wrap returns a Tx of an embedder's own transaction. The embedder commits, and then calls Committed to run the functions passed to
+// AfterCommit.
 func (db *DB) Wrap(tx Execer) *Tx { return &Tx{conn: tx, texts: db.texts} }
 
-// Err returns the error of the first statement that failed: the transaction can only be rolled back then.
+// Err returns the error of the first statement that failed. The transaction can then only be rolled back.
 func (tx *Tx) Err() error { return tx.failed }
 
-// Dialect tells which database the transaction runs on.
+// Dialect returns the dialect of the transaction's database.
 func (tx *Tx) Dialect() Dialect { return tx.texts.dialect }
 
-// Names returns where the tables are.
+// Names returns the schema and prefix of the tables.
 func (tx *Tx) Names() Names { return tx.texts.names }
 
-// Query reads rows, which the caller closes: on SQLite rows that stay open hold up every update that follows. Errors are those of Exec.
+// Query reads rows, which the caller closes: on SQLite, open rows block every later update. Errors are those of Exec.
 func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	ctx, err := tx.begin(ctx)
 	if err != nil {
@@ -78,11 +77,11 @@ func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 	return rows, tx.note(err)
 }
 
-// QueryRow reads one row, by Scan, which has to be called. On a transaction that already failed, Scan returns an error.
+// QueryRow reads one row. The caller must call Scan. On a transaction that has failed, Scan returns an error.
 func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
 	ctx, err := tx.begin(ctx)
 	if err != nil {
-		// A sql.Row with an error of our own cannot be made; a cancelled context lets database/sql make one, or the driver.
+		// The package cannot create a sql.Row with an error of its own; with a canceled context, database/sql or the driver creates one.
 		cancelled, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 		cancel(err)
 		return tx.conn.QueryRowContext(cancelled, "SELECT 1")
@@ -102,8 +101,8 @@ func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (sql.Result, 
 	return res, tx.note(err)
 }
 
-// ExecReturning runs a writing statement with a RETURNING clause and scans its first row into dest. It returns sql.ErrNoRows,
-// which does not fail the transaction, when there is none. Other errors are those of Exec.
+// ExecReturning runs a writing statement with a RETURNING clause and scans its first row into dest. If there is no row, it returns
+// sql.ErrNoRows, which does not fail the transaction. Other errors are those of Exec.
 func (tx *Tx) ExecReturning(ctx context.Context, dest []any, query string, args ...any) error {
 	rows, err := tx.Query(ctx, query, args...)
 	if err != nil {
@@ -115,7 +114,7 @@ func (tx *Tx) ExecReturning(ctx context.Context, dest []any, query string, args 
 		if err := rows.Scan(dest...); err != nil {
 			return tx.note(err)
 		}
-		for rows.Next() { // SQLite finishes the statement only when it is read to its end
+		for rows.Next() { // SQLite finishes the statement only when all rows are read
 		}
 	}
 	if err := rows.Err(); err != nil {
@@ -130,11 +129,11 @@ func (tx *Tx) ExecReturning(ctx context.Context, dest []any, query string, args 
 	return nil
 }
 
-// AfterCommit registers f to run once after the commit, in the order of registration, in the goroutine that called Update,
-// before Update returns. It does not run when the transaction is rolled back.
+// AfterCommit registers f to run once after the commit, in the order of registration, in the goroutine that called Update, before Update
+// returns. It does not run after a rollback.
 func (tx *Tx) AfterCommit(f func()) { tx.after = append(tx.after, f) }
 
-// Committed runs and forgets the functions given to AfterCommit. Only owners of a transaction given to WrapTx call it.
+// Committed runs and removes the functions passed to AfterCommit. Only owners of a transaction passed to Wrap call it.
 func (tx *Tx) Committed() {
 	after := tx.after
 	tx.after = nil
@@ -143,8 +142,7 @@ func (tx *Tx) Committed() {
 	}
 }
 
-// Execer gives the transaction in the shape of database/sql, for code that writes SQL of its own. Placeholders and failures
-// are treated as by the methods of Tx.
+// Execer returns the transaction as an Execer, for code with its own SQL. Placeholders and failures are treated as by the methods of Tx.
 func (tx *Tx) Execer() Execer { return txExecer{tx} }
 
 type txExecer struct{ tx *Tx }
@@ -163,7 +161,7 @@ func (e txExecer) QueryRowContext(ctx context.Context, query string, args ...any
 
 var errFinished = errors.New("sqldb: the transaction is over")
 
-// begin refuses statements of a transaction that is over or failed, and returns the context to run the next one with.
+// begin rejects statements of a transaction that has ended or failed, and returns the context for the next statement.
 func (tx *Tx) begin(ctx context.Context) (context.Context, error) {
 	switch {
 	case tx.expired:
@@ -174,8 +172,8 @@ func (tx *Tx) begin(ctx context.Context) (context.Context, error) {
 	if !tx.detach {
 		return ctx, nil
 	}
-	// SQLite rolls the whole transaction back when a writing statement is interrupted, and that would take the other callers
-	// of a group commit along. So a context is looked at between statements, and a started statement comes to its end.
+	// SQLite rolls the whole transaction back when a writing statement is interrupted, and with it the work of the other callers of a group
+	// commit. So a context is checked between statements, and a started statement runs until complete.
 	if err := context.Cause(ctx); err != nil {
 		return ctx, tx.note(err)
 	}

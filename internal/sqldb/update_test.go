@@ -22,7 +22,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 )
 
-// withTable gives a test a table t(id, v) whose id is unique.
+// withTable creates a table t(id, v) with a unique id for a test.
 func withTable(fn func(t *testing.T, db *sqldb.DB)) func(t *testing.T, db *sqldb.DB) {
 	return func(t *testing.T, db *sqldb.DB) {
 		require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
@@ -92,7 +92,7 @@ func TestUpdate_RollsBackOnFailure(t *testing.T) {
 			},
 			check: func(t *testing.T, err error) { require.ErrorIs(t, err, sqldb.ErrUnique) },
 		},
-		"when the function goes on after a failed statement": {
+		"when the function continues after a failed statement": {
 			fn: func(ctx context.Context, tx *sqldb.Tx) error {
 				_, first := tx.Exec(ctx, `INSERT INTO t (id, v) VALUES ('taken', 0)`)
 				_, second := tx.Exec(ctx, `INSERT INTO t (id, v) VALUES ('other', 0)`)
@@ -120,7 +120,7 @@ func TestUpdate_RollsBackOnFailure(t *testing.T) {
 				require.Error(t, err)
 				c.check(t, err)
 				wantIDs(t, db, "taken")
-				require.NoError(t, insert(t.Context(), db, "next"), "the database goes on")
+				require.NoError(t, insert(t.Context(), db, "next"), "still usable")
 			}))
 		})
 	}
@@ -204,7 +204,7 @@ func TestView_ConsistentSnapshot(t *testing.T) {
 			require.Equal(t, 0, count(q))
 			require.NoError(t, insert(t.Context(), db, "meanwhile"))
 			require.Equal(t, 0, count(q), "in the view")
-			require.Equal(t, 1, count(db.Reader()), "beside the view")
+			require.Equal(t, 1, count(db.Reader()), "outside the view")
 			return nil
 		}))
 		require.ErrorContains(t, db.View(t.Context(), func(sqldb.Queryer) error { panic("ouch") }), "ouch")
@@ -280,7 +280,7 @@ func TestUpdate_RetriesSerializationFailure(t *testing.T) {
 	withTable(func(t *testing.T, db *sqldb.DB) {
 		require.NoError(t, insert(t.Context(), db, "a"))
 		require.NoError(t, insert(t.Context(), db, "b"))
-		// Two transactions that lock two rows in opposite order: one of them is told to try again.
+		// Two transactions lock two rows in opposite order: PostgreSQL aborts one of them, which runs again.
 		var runs atomic.Int32
 		var meet sync.WaitGroup
 		meet.Add(2)
@@ -348,11 +348,11 @@ func TestGroupCommit_SharesCommits(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					// What was answered is committed: another connection sees it.
+					// A completed update is committed: another connection sees it.
 					var n int
 					err := db.Reader().QueryRow(t.Context(), `SELECT COUNT(*) FROM t WHERE id = ?`, id).Scan(&n)
 					if err != nil || n != 1 {
-						t.Errorf("%s was answered before its commit (%v)", id, err)
+						t.Errorf("%s returned before its commit (%v)", id, err)
 					}
 				}
 			})
@@ -412,7 +412,7 @@ func TestGroupCommit_FailureIsolated(t *testing.T) {
 	})(t, db)
 }
 
-// SQLite ends the whole transaction by itself when the disk is full or fails; a caller that says ROLLBACK has the same effect.
+// SQLite ends the whole transaction on its own when the disk is full or fails. A caller that executes ROLLBACK has the same effect.
 func TestGroupCommit_LostTransactionReported(t *testing.T) {
 	db := sqldbtest.SQLite(t)
 	withTable(func(t *testing.T, db *sqldb.DB) {
@@ -433,7 +433,7 @@ func TestGroupCommit_LostTransactionReported(t *testing.T) {
 		<-started
 		second := make(chan error)
 		go func() { second <- db.Update(t.Context(), destroy) }()
-		time.AfterFunc(5*time.Millisecond, func() { close(waiting) }) // lets the second caller queue up behind the first
+		time.AfterFunc(5*time.Millisecond, func() { close(waiting) }) // lets the second caller queue up after the first
 		firstErr := <-first
 		require.Error(t, <-second)
 		if firstErr == nil { // the two did not share a transaction
@@ -441,12 +441,12 @@ func TestGroupCommit_LostTransactionReported(t *testing.T) {
 		} else {
 			wantIDs(t, db)
 		}
-		require.NoError(t, insert(t.Context(), db, "next"), "the database goes on")
+		require.NoError(t, insert(t.Context(), db, "next"), "still usable")
 	})(t, db)
 }
 
-// The first caller has no savepoint whose release would fail. Whoever comes behind it must not be stored in a transaction of its own that
-// nobody knows of.
+// The first caller has no savepoint whose release would fail. The work of the next caller must not be stored by an implicit transaction
+// outside of the group.
 func TestGroupCommit_EndedTransactionNotReused(t *testing.T) {
 	db := sqldbtest.SQLite(t)
 	withTable(func(t *testing.T, db *sqldb.DB) {
@@ -464,9 +464,9 @@ func TestGroupCommit_EndedTransactionNotReused(t *testing.T) {
 			}()
 			<-started
 			go func() { second <- insert(t.Context(), db, id) }()
-			time.AfterFunc(2*time.Millisecond, func() { close(waiting) }) // lets the second caller queue up behind the first
+			time.AfterFunc(2*time.Millisecond, func() { close(waiting) }) // lets the second caller queue up after the first
 			require.Error(t, <-first)
-			require.NoError(t, <-second, "it has a transaction of its own")
+			require.NoError(t, <-second, "it has a separate transaction")
 			var n int
 			require.NoError(t, db.Reader().QueryRow(t.Context(), `SELECT COUNT(*) FROM t WHERE id = ?`, id).Scan(&n))
 			require.Equal(t, 1, n)

@@ -5,12 +5,11 @@ import (
 	"errors"
 )
 
-// Updater runs writing transactions one at a time, for several that write to one SQLite database in a process. It runs fn in a
-// transaction and returns nil once the transaction is committed. An error of fn, or the end of ctx before fn returns, rolls everything back
-// that fn wrote.
+// Updater runs writing transactions one at a time, for several writers to one SQLite database in a process. It runs fn in a transaction and
+// returns nil once the transaction is committed. If fn returns an error or ctx ends before fn returns, all writes of fn are rolled back.
 type Updater func(ctx context.Context, fn func(tx Execer) error) error
 
-// updateElsewhere runs an update by the updater.
+// updateElsewhere runs an update with the updater.
 func (db *DB) updateElsewhere(ctx context.Context, fn func(tx *Tx) error) error {
 	if db.closed.Load() {
 		return ErrClosed
@@ -24,7 +23,7 @@ func (db *DB) updateElsewhere(ctx context.Context, fn func(tx *Tx) error) error 
 		return err
 	}
 	if tx == nil {
-		return errors.New("sqldb: the updater has not run the update")
+		return errors.New("sqldb: updater did not run the update")
 	}
 	db.afterCommit(tx)
 	return nil

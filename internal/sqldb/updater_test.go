@@ -11,8 +11,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// over returns a DB whose updates db runs.
-func over(t *testing.T, db *sqldb.DB) *sqldb.DB {
+// withUpdater returns a DB whose updater is db.Update.
+func withUpdater(t *testing.T, db *sqldb.DB) *sqldb.DB {
 	t.Helper()
 	o := sqldb.Options{Dialect: sqldb.SQLite, Writer: db.Writer(), Readers: db.Readers(), Updater: updatesOf(db), Borrowed: true}
 	upper, err := sqldb.New(o)
@@ -28,7 +28,7 @@ func updatesOf(db *sqldb.DB) sqldb.Updater {
 
 func TestUpdater(t *testing.T) {
 	withTable(func(t *testing.T, db *sqldb.DB) {
-		upper, ctx := over(t, db), t.Context()
+		upper, ctx := withUpdater(t, db), t.Context()
 		committed := 0
 		insertInto := func(ctx context.Context, id string, end error) error {
 			return upper.Update(ctx, func(tx *sqldb.Tx) error {

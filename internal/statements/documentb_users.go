@@ -87,7 +87,7 @@ var documentBUsers = []Section{
 		{"B-users-16", "Create with a password and `activate=true` leaves the user `ACTIVE`."},
 		{"B-users-17", "Create with a hashed password or a password hook and `activate=true` leaves the user `ACTIVE`."},
 		{"B-users-18", "Create with a password sends no activation token."},
-		{"B-users-19", "Create with provider `FEDERATION` or `SOCIAL` leaves the user `ACTIVE` or `STAGED`, as `activate` says."},
+		{"B-users-19", "Create with provider `FEDERATION` or `SOCIAL` leaves the user `ACTIVE` or `STAGED`, depending on `activate`."},
 		{"B-users-20", "Users of `FEDERATION` and `SOCIAL` have neither a password nor a recovery question."},
 		{"B-users-21", "With Optional Password and a policy that requires a password, create without one leaves the user `PROVISIONED`, " +
 			"with a token by email."},
@@ -116,12 +116,12 @@ var documentBUsers = []Section{
 		{"B-users-42", "Suspend ends the sessions of the user."},
 		{"B-users-43", "Unsuspend turns a `SUSPENDED` user `ACTIVE`."},
 		{"B-users-44", "A `SUSPENDED` user can be unsuspended or deactivated, and no other lifecycle operation is accepted."},
-		{"B-users-45", "DELETE of a `DEPROVISIONED` user removes it for good."},
+		{"B-users-45", "DELETE of a `DEPROVISIONED` user removes it permanently."},
 		{"B-users-46", "DELETE of a user that is not `DEPROVISIONED` deprovisions it; a second DELETE removes it."},
 		{"B-users-47", "The status changes on explicit events only; an expired password takes effect at sign-in."},
 	}},
 	{"User: operations", []Statement{
-		{"B-users-48", "`POST /users/<id>` changes the properties that the body names and keeps the others."},
+		{"B-users-48", "`POST /users/<id>` changes the properties that the body names and leaves all others unchanged."},
 		{"B-users-49", "`POST /users/<id>` accepts `profile`, `credentials` or both, and returns the updated user."},
 		{"B-users-50", "`strict` of an update validates minimum age and history of the password."},
 		{"B-users-51", "`PUT /users/<id>` clears the properties that the body omits."},

@@ -60,7 +60,7 @@ var documentCApps = []Section{
 	{"Application: transitions and operations", []Statement{
 		{"C-apps-20", "`POST /apps/<id>/lifecycle/activate` turns an inactive application `ACTIVE` and returns `{}`."},
 		{"C-apps-21", "`POST /apps/<id>/lifecycle/deactivate` turns an active application `INACTIVE` and returns `{}`."},
-		{"C-apps-22", "`POST /apps` creates an application and returns it; `activate` is true if absent and decides its status."},
+		{"C-apps-22", "`POST /apps` creates an application and returns it; `activate` is true if absent and determines its status."},
 		{"C-apps-23", "`GET /apps/<id>` returns the application."},
 		{"C-apps-24", "`GET /apps` returns an array of applications."},
 		{"C-apps-25", "`after` of the list continues it."},

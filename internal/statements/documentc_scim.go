@@ -4,7 +4,7 @@ var documentCSCIM = []Section{
 	{"SCIM resources", []Statement{
 		{"C-scim-01", "A user is sent with the schema `urn:ietf:params:scim:schemas:core:2.0:User`."},
 		{"C-scim-02", "A user that is created has userName, name (givenName, middleName, familyName), emails, displayName and locale."},
-		{"C-scim-03", "An email is sent with `primary` (boolean), `value` and `type`; a `display` that the server has is kept."},
+		{"C-scim-03", "An email is sent with `primary` (boolean), `value` and `type`; a `display` that the server has is preserved."},
 		{"C-scim-04", "The SCIM server assigns `id`; a create does not contain one."},
 		{"C-scim-05", "`externalId` is sent, and the service stores the server's `id` as external id of the app user."},
 		{"C-scim-06", "A user that is created has `groups` as an array."},
@@ -43,7 +43,7 @@ var documentCSCIM = []Section{
 		{"C-scim-25", "The account that the lookup returns is taken as the user's."},
 		{"C-scim-26", "The create is `POST /Users` with a User body; the `id` of the 201 is stored."},
 		{"C-scim-27", "An empty body in response to a create is a failure, which is shown to the administrator."},
-		{"C-scim-28", "A 409 in response to a create says that the user exists, and stops the provisioning job of this user."},
+		{"C-scim-28", "A 409 in response to a create means that the user exists, and stops the provisioning job of this user."},
 		{"C-scim-29", "An import lists `GET /Users` with `startIndex` and `count=100`."},
 		{"C-scim-30", "`startIndex` of an import grows by 100 until `totalResults` is reached."},
 		{"C-scim-31", "An import detects an order that changes between pages."},

@@ -16,8 +16,8 @@ import (
 
 // Test is a test function or fuzz target of the module.
 type Test struct {
-	Name   string   // folder and function, such as mgmtapi/internal/hooks/calls/TestCall_Limits
-	Proves []string // what its doc comment names
+	Name   string   // directory and function, such as mgmtapi/internal/hooks/calls/TestCall_Limits
+	Proves []string // the statements in its doc comment
 	Idle   string   // why the test never runs, empty if it runs
 }
 
@@ -74,7 +74,7 @@ func scanFile(file string, src any, folder string) ([]Test, error) {
 	return tests, nil
 }
 
-// proved returns what a comment names, words that are not ids included.
+// proved returns the statements that a comment names, including words that are not ids.
 func proved(comment string) []string {
 	var ids []string
 	for _, match := range proves.FindAllStringSubmatch(comment, -1) {
@@ -96,7 +96,7 @@ func isTest(f *ast.FuncDecl) bool {
 	return false
 }
 
-// skipsAlways reports whether a statement of the function itself, under no condition, skips the test.
+// skipsAlways reports whether the function skips the test unconditionally.
 func skipsAlways(body *ast.BlockStmt) bool {
 	return slices.ContainsFunc(body.List, func(s ast.Stmt) bool {
 		expr, ok := s.(*ast.ExprStmt)
@@ -112,7 +112,7 @@ func skipsAlways(body *ast.BlockStmt) bool {
 	})
 }
 
-// isExcluded reports whether a plain `go test` on Linux leaves the file out.
+// isExcluded reports whether a plain `go test` on Linux excludes the file.
 func isExcluded(file *ast.File) bool {
 	for _, group := range file.Comments {
 		for _, c := range group.List {

@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/internal/goldentest"
 )
 
-// root is the module's folder, seen from this package.
+// root is the module's directory, relative to this package.
 var root = filepath.Join("..", "..")
 
 // readPending returns the statements that no test proves yet.
@@ -56,8 +56,8 @@ func TestCheck(t *testing.T) {
 		pending   []string
 		want      string
 	}{
-		{"all is proved", documents(one), []Test{proof}, nil, ""},
-		{"all is proved or pending", documents(one, two), []Test{proof}, []string{"A-hooks-02"}, ""},
+		{"all proved", documents(one), []Test{proof}, nil, ""},
+		{"all proved or pending", documents(one, two), []Test{proof}, []string{"A-hooks-02"}, ""},
 		{"a statement without a test", documents(one, two), []Test{proof}, nil, "A-hooks-02 has no test: Two."},
 		{"an unknown statement", documents(one), []Test{proof, {Name: "p/TestTwo", Proves: []string{"A-hooks-02"}}}, nil,
 			"p/TestTwo proves A-hooks-02, which does not exist"},

@@ -1,8 +1,8 @@
-// Package storedtest checks that what earlier versions have stored as JSON is still read, and read as what it was.
+// Package storedtest checks that the present code decodes the JSON that earlier versions have stored, with the same values.
 //
-// A package that stores JSON has files testdata/stored/COMMIT.json. Each has forms by name: the text that the code of that commit has
-// stored, and the values that it had in Go. Files are written once and never changed: a database of that commit does not change either. A
-// form that is stored first by a later commit is in a file of its own.
+// A package that stores JSON has files testdata/stored/COMMIT.json. Each contains forms by name: the text that the code of that commit
+// stored, and the values that it had in Go. Files are written once and never changed, because a database of that commit does not change
+// either. A form that a later commit stores first is in a file of its own.
 package storedtest
 
 import (
@@ -21,24 +21,24 @@ import (
 // Form is a stored text and its values.
 type Form struct {
 	Stored json.RawMessage `json:"stored"`
-	// Means has the values of the decoded text by the names of the Go fields, such as "Profile.login" or "Keys.0.Expires".
+	// Means are the values of the decoded text by the names of the Go fields, such as "Profile.login" or "Keys.0.Expires".
 	Means map[string]any `json:"means"`
 }
 
-// Codec reads and writes a form. The zero value is encoding/json, which uses methods of the type.
+// Codec decodes and encodes a form. The zero value is encoding/json, which uses the methods of the type.
 type Codec struct {
 	// New returns a pointer to a zero value.
 	New func() any
-	// Marshal is the encoder of types that encoding/json does not know.
+	// Marshal is the encoder of types that encoding/json does not support.
 	Marshal func(value any) ([]byte, error)
-	// Renamed has the names of Go fields now, by the paths in the files: the meaning of a form does not depend on them.
+	// Renamed maps paths in the files to the present names of Go fields: the meaning of a form does not depend on them.
 	Renamed map[string]string
 }
 
 // Of returns the codec of a type for encoding/json.
 func Of[T any]() Codec { return Codec{New: func() any { return new(T) }} }
 
-// Type is Of for a type that is found by reflection.
+// Type is Of for a reflect.Type.
 func Type(t reflect.Type) Codec { return Codec{New: func() any { return reflect.New(t).Interface() }} }
 
 func (c Codec) marshal(value any) ([]byte, error) {
@@ -48,8 +48,9 @@ func (c Codec) marshal(value any) ([]byte, error) {
 	return json.Marshal(value)
 }
 
-// Check fails unless all stored forms are read: every form in the files has a codec and is decoded to the values that it had, encoding it
-// again loses nothing, and every codec has a form. The message about a codec without a form has one that today's code writes.
+// Check fails unless all stored forms can be read: every form in the files has a codec and is decoded to its recorded values, encoding it
+// again loses nothing, and every codec has a form. The message about a codec without a form contains an example that the present code
+// writes.
 func Check(t *testing.T, codecs map[string]Codec) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "stored", "*.json"))
@@ -69,7 +70,7 @@ func Check(t *testing.T, codecs map[string]Codec) {
 		for name, form := range forms {
 			codec, ok := codecs[name]
 			if !ok {
-				t.Errorf("%s: nothing reads %s, which earlier versions have stored", file, name)
+				t.Errorf("%s: no codec for %s, which earlier versions have stored", file, name)
 				continue
 			}
 			covered[name] = true
@@ -81,12 +82,13 @@ func Check(t *testing.T, codecs map[string]Codec) {
 	for name, codec := range codecs {
 		if !covered[name] {
 			form, err := Example(codec)
-			t.Errorf("%s is stored, and no file has its form; add it to a new file testdata/stored/COMMIT.json, such as (%v)\n%s", name, err, form)
+			t.Errorf("%s is stored, but no file contains its form; add it to a new file testdata/stored/COMMIT.json, such as (%v)\n%s", name, err,
+				form)
 		}
 	}
 }
 
-// Problems returns what the present code does to a form, and should not.
+// Problems returns the differences between the recorded values of a form and those that the present code decodes and encodes.
 func (c Codec) Problems(form Form) (problems []string) {
 	value := c.New()
 	if err := json.Unmarshal(form.Stored, value); err != nil {
@@ -99,7 +101,7 @@ func (c Codec) Problems(form Form) (problems []string) {
 			now = renamed
 		}
 		if got, ok := means[now]; !ok || !reflect.DeepEqual(got, want) {
-			problems = append(problems, fmt.Sprintf("%s was %v, and is read as %v", path, want, got))
+			problems = append(problems, fmt.Sprintf("%s was %v, and is decoded as %v", path, want, got))
 		}
 	}
 	again, err := c.marshal(value)
@@ -118,13 +120,13 @@ func (c Codec) Problems(form Form) (problems []string) {
 	return problems
 }
 
-// lost returns the members of before that after lacks, or has with another value.
+// lost returns the members of before that after lacks or has with another value.
 func lost(path string, before, after any) (problems []string) {
 	switch b := before.(type) {
 	case map[string]any:
 		a, ok := after.(map[string]any)
 		if !ok {
-			return []string{path + " is no object after encoding again"}
+			return []string{path + " is not an object after encoding again"}
 		}
 		for name, value := range b {
 			if _, there := a[name]; !there {
@@ -200,7 +202,7 @@ func collect(v reflect.Value, path string, out map[string]any) {
 	}
 }
 
-// plain is what the files have of a value.
+// plain returns the form of a value in the files.
 func plain(value any) (out any) {
 	text, err := json.Marshal(value)
 	if err == nil {
@@ -212,7 +214,7 @@ func plain(value any) (out any) {
 	return out
 }
 
-// Example returns a form as the present code writes it, with a value in every field, as indented JSON.
+// Example returns a form as the present code encodes it, with a value in every field, as indented JSON.
 func Example(c Codec) (string, error) {
 	value := c.New()
 	n := 0
@@ -221,7 +223,7 @@ func Example(c Codec) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	decoded := c.New() // members that are not stored mean nothing
+	decoded := c.New() // members that are not stored have no meaning
 	if err := json.Unmarshal(text, decoded); err != nil {
 		return string(text), err
 	}
@@ -233,7 +235,7 @@ func Example(c Codec) (string, error) {
 	return b.String(), err
 }
 
-// fill gives every field below v another value.
+// fill sets every field below v to a different value.
 func fill(v reflect.Value, n *int, depth int) {
 	if depth > 8 || !v.CanSet() {
 		return

@@ -37,12 +37,12 @@ func TestProblems(t *testing.T) {
 		Off  bool   `json:"off"`
 	}
 	old := storedtest.Form{Stored: []byte(`{"name":"a","off":true}`), Means: map[string]any{"Name": "a", "Off": true}}
-	require.Equal(t, []string{"/name is lost by encoding again", "Name was a, and is read as <nil>"}, storedtest.Of[unread]().Problems(old))
+	require.Equal(t, []string{"/name is lost by encoding again", "Name was a, and is decoded as <nil>"}, storedtest.Of[unread]().Problems(old))
 	type renamed struct {
 		Title string `json:"name"`
 		Off   bool   `json:"off"`
 	}
-	require.Equal(t, []string{"Name was a, and is read as <nil>"}, storedtest.Of[renamed]().Problems(old))
+	require.Equal(t, []string{"Name was a, and is decoded as <nil>"}, storedtest.Of[renamed]().Problems(old))
 	codec := storedtest.Of[renamed]()
 	codec.Renamed = map[string]string{"Name": "Title"}
 	require.Empty(t, codec.Problems(old))

@@ -28,29 +28,29 @@ const (
 
 const program = "scimwright"
 
-const description = `Provisioning with SCIM 2.0, right on both sides of the wire.
+const description = `Provisioning with SCIM 2.0: client, server and conformance tests.
 
-Start with "scimwright sandbox": it needs nothing and prints what to try next.`
+Start with "scimwright sandbox": it needs no configuration and prints the next steps.`
 
 type commands struct {
 	Sandbox sandboxCommand `cmd:"" help:"Run the management API, the engine, a SCIM server and the console in one process."`
 	Serve   struct {
-		SCIM serveSCIMCommand `cmd:"" name:"scim" help:"Run the SCIM server alone."`
-	} `cmd:"" help:"Run one part alone."`
+		SCIM serveSCIMCommand `cmd:"" name:"scim" help:"Run only the SCIM server."`
+	} `cmd:"" help:"Run one component."`
 	Conform conformCommand  `cmd:"" passthrough:"" help:"Test a SCIM server; the same commands as scim-conformance."`
 	OpenAPI openAPICommand  `cmd:"" name:"openapi" help:"Print the OpenAPI document of the management API."`
-	Engine  engine.Commands `cmd:"" help:"Drive the provisioning engine of a running sandbox, and see what it knows."`
+	Engine  engine.Commands `cmd:"" help:"Operate the provisioning engine of a running sandbox and show its state."`
 	Token   struct {
-		Create tokenCreateCommand `cmd:"" help:"Create an API token at a running sandbox and print its secret once."`
-	} `cmd:"" help:"Handle API tokens."`
+		Create tokenCreateCommand `cmd:"" help:"Create an API token in a running sandbox and print its secret once."`
+	} `cmd:"" help:"Manage API tokens."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 
 	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
 
-	LogLevel slog.Level `help:"Least severe level that is logged: debug, info, warn or error." default:"warn" env:"SCIMWRIGHT_LOG_LEVEL"`
+	LogLevel slog.Level `help:"Minimum level of log messages: debug, info, warn or error." default:"warn" env:"SCIMWRIGHT_LOG_LEVEL"`
 }
 
-// invocation is what every command gets besides its own flags.
+// invocation is the data that every command receives in addition to its own flags.
 type invocation struct {
 	ctx            context.Context
 	stdout, stderr io.Writer
@@ -58,16 +58,16 @@ type invocation struct {
 	log            *slog.Logger
 }
 
-// Run runs the command that args name and returns the exit code. It ends when ctx does. lookupEnv is os.LookupEnv.
+// Run runs the command in args and returns the exit code. It stops when ctx ends. lookupEnv is os.LookupEnv.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer, lookupEnv func(string) (string, bool)) int {
 	args = frame.Arguments(args)
-	// The conformance commands parse their own arguments: their flags belong to them, in any order.
+	// The conformance commands parse their own arguments, because they accept their flags in any position.
 	if args[0] == "conform" {
 		return conform.Run(ctx, program+" conform", args[1:], stdout, stderr, lookupEnv)
 	}
 	var cmds commands
-	var exit *int // set when kong answers by itself, as for --help
-	parser, err := kong.New(&cmds, kong.Name(program), kong.Description(description), kong.Vars{"version": frame.Build(program)},
+	var exit *int // set if kong handles the arguments itself, as for --help
+	parser, err := kong.New(&cmds, kong.Name(program), kong.Description(description), kong.Vars{"version": frame.Build(program)}, flagHelp,
 		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(func(code int) { exit = &code }))
 	if err != nil {
@@ -107,10 +107,10 @@ type conformCommand struct {
 	Args []string `arg:"" optional:""`
 }
 
-// Run is reached only through a global flag before the word conform.
+// Run is called only if a global flag precedes the word conform.
 func (c *conformCommand) Run(in *invocation) error {
 	if code := conform.Run(in.ctx, program+" conform", c.Args, in.stdout, in.stderr, in.lookupEnv); code != ExitOK {
-		return fmt.Errorf("conform ended with exit code %d", code)
+		return fmt.Errorf("conform exited with code %d", code)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func run(ctx context.Context, args ...string) (code int, stdout, stderr string) 
 	return code, out.String(), err.String()
 }
 
-// taken returns an address that somebody listens on until the test ends.
+// taken returns an address with a listener until the test ends.
 func taken(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -48,7 +48,7 @@ func TestExitCodesAndTexts(t *testing.T) {
 		stdout string
 		stderr string
 	}{
-		{"without arguments there is help", nil, cli.ExitOK, "sandbox", ""},
+		{"no arguments print help", nil, cli.ExitOK, "sandbox", ""},
 		{"help lists the commands", []string{"--help"}, cli.ExitOK, "serve scim", ""},
 		{"the version", []string{"version"}, cli.ExitOK, "scimwright ", ""},
 		{"the version as a flag", []string{"--version"}, cli.ExitOK, "scimwright ", ""},
@@ -57,8 +57,8 @@ func TestExitCodesAndTexts(t *testing.T) {
 		{"an unknown command", []string{"frobnicate"}, cli.ExitUsage, "", "frobnicate"},
 		{"an unknown flag", []string{"sandbox", "--bogus"}, cli.ExitUsage, "", `Try "scimwright sandbox --help".`},
 		{"data and database at once", []string{"sandbox", "--data", "x", "--db", "sqlite:y"}, cli.ExitUsage, "", "exclude each other"},
-		{"a mistake that only the command sees", []string{"token", "create"}, cli.ExitUsage, "", `Try "scimwright token create --help".`},
-		{"an address that cannot be taken", []string{"sandbox", "--listen", "127.0.0.1:notaport"}, cli.ExitFailure, "", "listen on"},
+		{"an error that only the command detects", []string{"token", "create"}, cli.ExitUsage, "", `Try "scimwright token create --help".`},
+		{"an invalid listen address", []string{"sandbox", "--listen", "127.0.0.1:notaport"}, cli.ExitFailure, "", "listen on"},
 		{
 			"a base URL with credentials", []string{"sandbox", "--listen", "127.0.0.1:notaport", "--base-url", "http://u:p@id.example.com"},
 			cli.ExitUsage, "", "--base-url",
@@ -71,19 +71,19 @@ func TestExitCodesAndTexts(t *testing.T) {
 			"a base URL with a fragment", []string{"sandbox", "--listen", "127.0.0.1:notaport", "--base-url", "http://id.example.com/#"},
 			cli.ExitUsage, "", "--base-url",
 		},
-		{"an address that is taken", []string{"sandbox", "--listen", taken(t)}, cli.ExitFailure, "", "set another address with --listen"},
+		{"an address in use", []string{"sandbox", "--listen", taken(t)}, cli.ExitFailure, "", "set another address with --listen"},
 		{"a database of another kind", []string{"sandbox", "--db", "mysql://u@h/x"}, cli.ExitFailure, "",
 			`databases of the kind "mysql" are not supported`},
 		{"a database without its kind", []string{"serve", "scim", "--db", "x.db"}, cli.ExitFailure, "", "sqlite:PATH"},
-		{"a token with an option that there is not", []string{"serve", "scim", "--token", "x;readonly"}, cli.ExitUsage, "",
+		{"a token with an unknown option", []string{"serve", "scim", "--token", "x;readonly"}, cli.ExitUsage, "",
 			"part 1 is not one of read-only, expires=TIME, me=ID"},
-		{"a token that expires at no time", []string{"serve", "scim", "--read-token", "x;expires=soon"}, cli.ExitUsage, "",
+		{"a token with an invalid expiry", []string{"serve", "scim", "--read-token", "x;expires=soon"}, cli.ExitUsage, "",
 			"expires= without a time"},
-		{"a token to read and to write with", []string{"serve", "scim", "--token", "x", "--read-token", "x"}, cli.ExitUsage, "",
+		{"a token given as read-only and as read-write", []string{"serve", "scim", "--token", "x", "--read-token", "x"}, cli.ExitUsage, "",
 			"is given twice"},
 		{"a quirk given twice", []string{"serve", "scim", "--quirk", "no-put", "--quirk", "no-put"}, cli.ExitUsage, "", "no-put occurs twice"},
-		{"a file of tenants that is not there", []string{"serve", "scim", "--tenants", missing}, cli.ExitUsage, "", "missing.json"},
-		{"a file of tenants with a mistake", []string{"serve", "scim", "--tenants", wrong}, cli.ExitUsage, "",
+		{"a missing tenants file", []string{"serve", "scim", "--tenants", missing}, cli.ExitUsage, "", "missing.json"},
+		{"an invalid tenants file", []string{"serve", "scim", "--tenants", wrong}, cli.ExitUsage, "",
 			`tenant acme: line 4: unknown member "quirk"`},
 		{"the same for the sandbox", []string{"sandbox", "--tenants", wrong}, cli.ExitUsage, "",
 			`tenant acme: line 4: unknown member "quirk"`},
@@ -91,24 +91,24 @@ func TestExitCodesAndTexts(t *testing.T) {
 			`the tenant "default" is the service provider at /scim/v2`},
 		{"the help of a server with tenants", []string{"serve", "scim", "--help"}, cli.ExitOK, "--tenants=FILE", ""},
 		{"a certificate without its key", []string{"serve", "scim", "--tls-cert", missing}, cli.ExitUsage, "", "TLS requires two files"},
-		{"a certificate that is not there", []string{"serve", "scim", "--tls-cert", missing, "--tls-key", missing}, cli.ExitUsage, "",
+		{"a missing certificate", []string{"serve", "scim", "--tls-cert", missing, "--tls-key", missing}, cli.ExitUsage, "",
 			"TLS certificate: open "},
-		{"a certificate that is none", []string{"serve", "scim", "--tls-cert", wrong, "--tls-key", wrong}, cli.ExitUsage, "",
+		{"an invalid certificate", []string{"serve", "scim", "--tls-cert", wrong, "--tls-key", wrong}, cli.ExitUsage, "",
 			"TLS certificate: "},
 		{"PostgreSQL without a key", []string{"sandbox", "--listen", "127.0.0.1:0", "--db", "postgres://u@127.0.0.1:1/x"}, cli.ExitFailure, "",
 			"secret key"},
 		{"a secret key of the wrong length", []string{"sandbox", "--listen", "127.0.0.1:0", "--secret-key", "c2hvcnQ="}, cli.ExitFailure, "",
 			"32 bytes"},
-		{"a token that no header can carry", []string{"sandbox", "--listen", "127.0.0.1:0", "--api-token", "a b"}, cli.ExitFailure, "",
+		{"a token that a header cannot contain", []string{"sandbox", "--listen", "127.0.0.1:0", "--api-token", "a b"}, cli.ExitFailure, "",
 			"visible ASCII"},
 		{"an unknown address policy", []string{"sandbox", "--egress", "all"}, cli.ExitUsage, "",
 			`--egress must be one of "any","private","public"`},
-		{"a metrics token that no header can carry", []string{"sandbox", "--metrics-token", "a b"}, cli.ExitUsage, "", "visible ASCII"},
+		{"a metrics token that a header cannot contain", []string{"sandbox", "--metrics-token", "a b"}, cli.ExitUsage, "", "visible ASCII"},
 		{"the same for the SCIM server", []string{"serve", "scim", "--metrics-token", "a b"}, cli.ExitUsage, "", "visible ASCII"},
-		{"a metrics address that is taken", []string{"serve", "scim", "--listen", "127.0.0.1:0", "--metrics-listen", taken(t)}, cli.ExitFailure,
+		{"a metrics address in use", []string{"serve", "scim", "--listen", "127.0.0.1:0", "--metrics-listen", taken(t)}, cli.ExitFailure,
 			"", "set another address with --metrics-listen"},
 		{"a token without credentials", []string{"token", "create"}, cli.ExitUsage, "", "--api-token"},
-		{"a ready file that is not there", []string{"token", "create", "--ready-file", missing}, cli.ExitFailure, "", "missing.json"},
+		{"a missing ready file", []string{"token", "create", "--ready-file", missing}, cli.ExitFailure, "", "missing.json"},
 		{"the conformance commands are mounted", []string{"conform", "list"}, cli.ExitOK, "discovery.", ""},
 		{"the conformance commands keep their exit codes", []string{"conform", "run"}, cli.ExitUsage, "", ""},
 	}
@@ -136,7 +136,7 @@ func TestOpenAPI_PrintsDocument(t *testing.T) {
 	}
 }
 
-// start runs a command that serves until it is stopped, and waits for its ready file.
+// start runs a server command, waits for its ready file, and returns a function that stops it.
 func start(t *testing.T, args ...string) (ready sandbox.Ready, output func() string, stop func() int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "ready.json")
@@ -182,6 +182,6 @@ func TestSandbox_RunsUntilInterrupted(t *testing.T) {
 	for _, logged := range []string{`"msg":"sandbox started"`, `"route":"/sandbox/v1/api-tokens","status":201`, `"msg":"stopped"`} {
 		require.Contains(t, output(), logged)
 	}
-	require.NotRegexp(t, `"msg".*`+token, output(), "no line of the log holds a token")
-	require.Error(t, api.Do(t.Context(), http.MethodGet, "/api/v1/users/me", nil, nil), "nobody answers any more")
+	require.NotRegexp(t, `"msg".*`+token, output(), "no log line contains a token")
+	require.Error(t, api.Do(t.Context(), http.MethodGet, "/api/v1/users/me", nil, nil), "the server has stopped")
 }

@@ -53,6 +53,6 @@ func TestEngineDoc_NamesExistingTests(t *testing.T) {
 	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(engineDoc(t), -1)
 	require.NotEmpty(t, named)
 	for _, m := range named {
-		require.True(t, all[m[1]], "%s is named in docs/engine.md, and there is no such test", m[1])
+		require.True(t, all[m[1]], "docs/engine.md names the test %s, which does not exist", m[1])
 	}
 }

@@ -28,16 +28,15 @@ import (
 
 const targetToken = "target-token"
 
-// transcript is what somebody sees who works with the engine from the command line. Each command is run in this process against
-// a sandbox in this process.
+// transcript records the commands of an operator and their output. Each command runs in this process, against a sandbox in this process.
 type transcript struct {
 	t      *testing.T
 	s      *sandbox.Sandbox
 	api    *sandbox.APIClient
 	target *httptest.Server
-	refuse atomic.Bool       // creates are refused
-	answer atomic.Value      // func(http.ResponseWriter, *http.Request) bool: answers requests itself if it returns true
-	masks  map[string]string // ids by what is shown for them
+	refuse atomic.Bool       // the target rejects creates
+	answer atomic.Value      // func(http.ResponseWriter, *http.Request) bool: serves a request itself if it returns true
+	masks  map[string]string // replacements of ids
 	text   strings.Builder
 }
 
@@ -70,7 +69,7 @@ func newTranscript(t *testing.T) *transcript {
 	return x
 }
 
-// do sends a request to the management API and returns the id in its answer.
+// do sends a request to the management API and returns the id in its response.
 func (x *transcript) do(method, path, body string) string {
 	x.t.Helper()
 	var payload any
@@ -105,7 +104,7 @@ func (x *transcript) user(name string) string {
 	return id
 }
 
-// assign assigns a user and waits until that has arrived or was refused.
+// assign assigns a user and waits until the assignment is provisioned or rejected.
 func (x *transcript) assign(app, user string) {
 	x.t.Helper()
 	x.do(http.MethodPost, "/api/v1/apps/"+app+"/users", fmt.Sprintf(`{"id":%q,"scope":"USER"}`, user))
@@ -117,7 +116,7 @@ func (x *transcript) settle(app string) {
 	x.do(http.MethodPost, "/sandbox/v1/apps/"+app+"/wait?timeoutSeconds=120", "")
 }
 
-// alter changes an account behind the engine's back.
+// alter changes an account on the target without the engine.
 func (x *transcript) alter(app, user, givenName string) {
 	x.t.Helper()
 	req, err := http.NewRequestWithContext(x.t.Context(), http.MethodPatch, x.target.URL+"/Users/"+x.account(app, user),
@@ -133,7 +132,7 @@ func (x *transcript) alter(app, user, givenName string) {
 	require.Equal(x.t, http.StatusOK, res.StatusCode)
 }
 
-// account is the id of a user's account, which is masked from then on.
+// account returns the id of a user's account and masks it from then on.
 func (x *transcript) account(app, user string) string {
 	x.t.Helper()
 	var p struct{ State struct{ RemoteID string } }
@@ -144,17 +143,17 @@ func (x *transcript) account(app, user string) string {
 
 var (
 	instant = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z|\b\d\d:\d\d:\d\d\b`)
-	// ragged is what lies between columns: it depends on the lengths of what is masked.
+	// ragged matches the space between columns, which depends on the lengths of masked values.
 	ragged = regexp.MustCompile(`(\S)  +`)
 )
 
-// run runs a command of the engine and writes down what it printed, with ids and instants masked.
+// run runs an engine command and records its output, with ids and times masked.
 func (x *transcript) run(code int, args ...string) {
 	x.t.Helper()
 	x.write(code, args, func(stdout string) string { return stdout })
 }
 
-// unordered is run for what is listed by random ids: the lines are sorted.
+// unordered is run for lists in the order of random ids: it sorts the lines.
 func (x *transcript) unordered(code int, args ...string) {
 	x.t.Helper()
 	x.write(code, args, func(stdout string) string {
@@ -219,7 +218,7 @@ func TestEngine_Transcript(t *testing.T) {
 		Items int
 	}
 	x.json(&all, "plan", "CRM", "--all")
-	require.Zero(t, all.Items, "nothing is planned for a settled app")
+	require.Zero(t, all.Items, "the plan of a converged app is empty")
 	_, _, stderr := run(t.Context(), "engine", "--url", x.api.BaseURL, "--api-token", x.api.Token, "discard", "CRM", all.ID)
 	require.Empty(t, stderr)
 
@@ -330,7 +329,7 @@ func TestEngine_Transcript(t *testing.T) {
 	goldentest.Check(t, golden, got)
 }
 
-// linked exports the links of an app.
+// linked returns the exported links of an app.
 func (x *transcript) linked(app string) string {
 	x.t.Helper()
 	code, stdout, stderr := run(x.t.Context(), "engine", "--url", x.api.BaseURL, "--api-token", x.api.Token, "links", "export", app)
@@ -377,7 +376,7 @@ func TestEngineEvents_FollowedUntilInterrupt(t *testing.T) {
 	require.Equal(t, cli.ExitOK, <-done)
 }
 
-// lockedBuffer is written and read at the same time.
+// lockedBuffer is a buffer for concurrent reads and writes.
 type lockedBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEngineWait_NamesPendingUsers has a target answer 429, and then 202.
+// TestEngineWait_NamesPendingUsers uses a target that returns 429, and then 202.
 func TestEngineWait_NamesPendingUsers(t *testing.T) {
 	t.Parallel()
 	x := newTranscript(t)
@@ -34,7 +34,7 @@ func TestEngineWait_NamesPendingUsers(t *testing.T) {
 		code, stdout, stderr := engine(args...)
 		require.Equal(t, 1, code)
 		require.Regexp(t, `^`+paused+`$`, stdout)
-		require.Contains(t, stderr, args[len(args)-3]+" is not settled after 1s")
+		require.Contains(t, stderr, args[len(args)-3]+" has not converged after 1s")
 	}
 	code, stdout, _ := engine("tasks", "CRM")
 	require.Equal(t, 1, code)
@@ -43,7 +43,7 @@ func TestEngineWait_NamesPendingUsers(t *testing.T) {
 	answer(http.StatusAccepted, "Set-Txn", "t81c0")
 	code, _, stderr := engine("retry", "CRM", "ann@northwind.example")
 	require.Zero(t, code, stderr)
-	require.Eventually(t, func() bool { // the engine may be asking what became of the create when the time is up
+	require.Eventually(t, func() bool { // at the timeout, the engine may be reading the state of the create
 		code, stdout, _ = engine("wait", "CRM", "--timeout", "1s")
 		return code == 1 && !strings.HasSuffix(stdout, "(pending): is being provisioned\n")
 	}, time.Minute, time.Millisecond)
@@ -53,7 +53,7 @@ func TestEngineWait_NamesPendingUsers(t *testing.T) {
 	require.Equal(t, 1, code)
 	require.Regexp(t, `user +ann@northwind\.example +pending +create +\d +20\S+ \S+Z +create: accepted at`, stdout)
 	_, stdout, _ = engine("explain", "CRM", "ann@northwind.example")
-	require.Regexp(t, `accepted +POST /Users +20\S+ \S+Z +transaction t81c0 +read \d times?, waits until 20\S+ \S+Z`, stdout)
+	require.Regexp(t, `accepted +POST /Users +20\S+ \S+Z +transaction t81c0 +read \d times?, deadline 20\S+ \S+Z`, stdout)
 	code, stdout, _ = engine("apps", "CRM")
 	require.Zero(t, code)
 	require.Regexp(t, `(?m)^accepted +1$`, stdout)

@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/internal/goldentest"
 )
 
-// What the programs offer is checked in, so that each change of it is seen.
+// The help of the programs is a golden file, so that each change of their interface is visible.
 
 func TestOpenAPI_CheckedIn(t *testing.T) {
 	code, stdout, stderr := run(t.Context(), "openapi")
@@ -51,7 +51,7 @@ func TestHelp_CheckedIn(t *testing.T) {
 	}
 }
 
-// commandsIn lists the commands of an overview.
+// commandsIn returns the commands of an overview.
 func commandsIn(overview string) (all []string) {
 	_, commands, _ := strings.Cut(overview, "\nCommands:\n")
 	commands, _, _ = strings.Cut(commands, "\n\n")

@@ -6,7 +6,7 @@ import (
 
 type openAPICommand struct{}
 
-// Run prints the document that GET /openapi.json of a sandbox answers.
+// Run prints the document that a sandbox serves at GET /openapi.json.
 func (openAPICommand) Run(in *invocation) error {
 	doc, err := sandbox.OpenAPI()
 	if err != nil {

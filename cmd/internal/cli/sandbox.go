@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 	"github.com/scimwright/scimwright/scim/lenient"
@@ -15,13 +17,35 @@ import (
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
-// shutdownTime bounds how long a server may take to end its running requests.
+// shutdownTime is the maximum time for a server to complete its running requests when it stops.
 const shutdownTime = 10 * time.Second
 
-// metricsFlags define where metrics are served and to whom.
+// flagHelp is the help of flags that does not fit into a struct tag.
+var flagHelp = kong.Vars{
+	"metricsToken": "Serve /metrics to clients that send this bearer token. Without it and without --metrics-listen, metrics are not " +
+		"served.",
+	"metricsListen": "Serve /metrics only at this address, without a token unless --metrics-token is given.",
+	"db":            "Database: sqlite:PATH or postgres://... Default: a temporary SQLite file that is removed on exit.",
+	"readyFile":     "Write a JSON file with addresses, tokens and process id once all services respond and the seed is provisioned.",
+	"baseURL": "Public base URL of the links and issuers of the management API and of security keys. Default: the address of --listen; " +
+		"required if that is all addresses.",
+	"customDomain":     "Second host name of the sandbox, which authorization servers can use as issuer (issuerMode), such as id.localhost.",
+	"optionalPassword": "Allow the enrollment policy to make passwords optional or forbid them; users without a password sign in by email.",
+	"hookCA":           "PEM file with certificates that calls of inline hooks trust in addition to those of the system.",
+	"egress": "Allowed addresses of connections, inline hooks and token endpoints: any, private (all except loopback) or public " +
+		"(neither loopback nor private networks). Default: any if --listen is a loopback address, else private.",
+	"guard": "Block the deactivations and deletions of an application that exceed this number within a day, until they are approved " +
+		"(scimwright engine approve).",
+	"token": "Bearer token that clients must send (repeatable), with options: " +
+		"'TOKEN;read-only;expires=2026-12-01T00:00:00Z;me=USERID'; or its digest: 'sha256:HEX;...'. Default: random.",
+	"tenants": "Also serve the tenants of this YAML or JSON file at /t/NAME/scim/v2; see docs/tenants.md. All other flags apply to " +
+		"/scim/v2, the tenant named default.",
+}
+
+// metricsFlags define the address of the metrics and the token that clients need.
 type metricsFlags struct {
-	MetricsToken  string `help:"Serve /metrics to clients that send this bearer token. Without it and without --metrics-listen, metrics are not served." placeholder:"TOKEN" env:"SCIMWRIGHT_METRICS_TOKEN"`
-	MetricsListen string `help:"Serve /metrics at this address alone, without a token unless --metrics-token is given." placeholder:"ADDRESS" env:"SCIMWRIGHT_METRICS_LISTEN"`
+	MetricsToken  string `help:"${metricsToken}" placeholder:"TOKEN" env:"SCIMWRIGHT_METRICS_TOKEN"`
+	MetricsListen string `help:"${metricsListen}" placeholder:"ADDRESS" env:"SCIMWRIGHT_METRICS_LISTEN"`
 }
 
 func (f metricsFlags) options() sandbox.MetricsOptions {
@@ -29,40 +53,40 @@ func (f metricsFlags) options() sandbox.MetricsOptions {
 }
 
 type sandboxCommand struct {
-	Listen           string `help:"Address of the one port that serves everything." default:"127.0.0.1:8080" env:"SCIMWRIGHT_LISTEN"`
-	Data             string `help:"Keep everything in this directory (a SQLite database and the secret key)." placeholder:"DIR" env:"SCIMWRIGHT_DATA"`
-	DB               string `help:"Database: sqlite:PATH or postgres://... Defaults to a temporary SQLite file that is removed on exit." placeholder:"URL" env:"SCIMWRIGHT_DB"`
-	SecretKey        string `help:"Key that seals stored secrets: 32 bytes in base64." placeholder:"KEY" env:"SCIMWRIGHT_SECRET_KEY"`
-	SecretKeyFile    string `help:"File with that key; created when missing." placeholder:"FILE" env:"SCIMWRIGHT_SECRET_KEY_FILE"`
-	APIToken         string `help:"Token of the built-in administrator at the management API. Random when unset." env:"SCIMWRIGHT_API_TOKEN"`
-	SCIMToken        string `help:"Bearer token of the SCIM server. Random when unset." name:"scim-token" env:"SCIMWRIGHT_SCIM_TOKEN"`
-	ReadyFile        string `help:"Write a JSON file with addresses, tokens and process id once everything answers and the seed is provisioned." placeholder:"FILE"`
-	Empty            bool   `help:"Start without the seed organisation."`
+	Listen           string `help:"Address to listen on. All services use this port." default:"127.0.0.1:8080" env:"SCIMWRIGHT_LISTEN"`
+	Data             string `help:"Directory for all data: a SQLite database and the secret key." placeholder:"DIR" env:"SCIMWRIGHT_DATA"`
+	DB               string `help:"${db}" placeholder:"URL" env:"SCIMWRIGHT_DB"`
+	SecretKey        string `help:"Key that encrypts stored secrets: 32 bytes in base64." placeholder:"KEY" env:"SCIMWRIGHT_SECRET_KEY"`
+	SecretKeyFile    string `help:"File with that key; created if missing." placeholder:"FILE" env:"SCIMWRIGHT_SECRET_KEY_FILE"`
+	APIToken         string `help:"Token of the built-in administrator for the management API. Default: random." env:"SCIMWRIGHT_API_TOKEN"`
+	SCIMToken        string `help:"Bearer token of the SCIM server. Default: random." name:"scim-token" env:"SCIMWRIGHT_SCIM_TOKEN"`
+	ReadyFile        string `help:"${readyFile}" placeholder:"FILE"`
+	Empty            bool   `help:"Start without the seed organization."`
 	NoRateLimits     bool   `help:"Do not limit the rate of management API requests."`
-	BaseURL          string `help:"Public base of the links and issuers of the management API, and what security keys are bound to. Defaults to the address of --listen; required when that is all addresses." name:"base-url" placeholder:"URL" env:"SCIMWRIGHT_BASE_URL"`
-	CustomDomain     string `help:"Another name of the sandbox that authorization servers can have as issuer (issuerMode), such as id.localhost." placeholder:"HOST[:PORT]" env:"SCIMWRIGHT_CUSTOM_DOMAIN"`
-	DynamicIssuer    bool   `help:"Enable Dynamic Issuer Mode: new authorization servers have the domain of each request as issuer."`
-	AnswerReplays    bool   `help:"Answer passcodes of factors that are used again, or that are of another time, with a result instead of an error."`
-	RelaxedFIDO      bool   `help:"Accept u2f and webauthn data whose challenge is right without checking its signatures." name:"relaxed-fido"`
-	OptionalPassword bool   `help:"Let the enrollment policy make passwords optional or forbid them; users without one sign in by email." name:"optional-password"`
-	HookCA           string `help:"PEM file with certificates that the calls of inline hooks trust beside those of the system." name:"hook-ca" placeholder:"FILE" env:"SCIMWRIGHT_HOOK_CA"`
-	Egress           string `help:"Addresses that connections, inline hooks and token endpoints may have: any, private (not this machine) or public (no private network either). Default: any if --listen is a loopback address, else private." enum:"any,private,public," default:"" placeholder:"POLICY" env:"SCIMWRIGHT_EGRESS"`
+	BaseURL          string `help:"${baseURL}" name:"base-url" placeholder:"URL" env:"SCIMWRIGHT_BASE_URL"`
+	CustomDomain     string `help:"${customDomain}" placeholder:"HOST[:PORT]" env:"SCIMWRIGHT_CUSTOM_DOMAIN"`
+	DynamicIssuer    bool   `help:"Enable Dynamic Issuer Mode: new authorization servers use the domain of each request as issuer."`
+	AnswerReplays    bool   `help:"Return a result instead of an error for factor passcodes that are reused or outside their time window."`
+	RelaxedFIDO      bool   `help:"Accept u2f and webauthn data with the correct challenge without checking signatures." name:"relaxed-fido"`
+	OptionalPassword bool   `help:"${optionalPassword}" name:"optional-password"`
+	HookCA           string `help:"${hookCA}" name:"hook-ca" placeholder:"FILE" env:"SCIMWRIGHT_HOOK_CA"`
+	Egress           string `help:"${egress}" enum:"any,private,public," default:"" placeholder:"POLICY" env:"SCIMWRIGHT_EGRESS"`
 	metricsFlags
-	Guard   int      `help:"Hold deactivations and deletions of an application back when there are more than so many within a day, until they are approved (scimwright engine approve)." placeholder:"N"`
-	Quirk   []string `help:"Have the SCIM servers deviate; may be given several times. scimwright serve scim --list-quirks lists them." placeholder:"NAME[=ARG]" sep:"none"`
-	Tenants string   `help:"Serve the tenants of this YAML or JSON file too, at /t/NAME/scim/v2; docs/tenants.md describes it." placeholder:"FILE"`
+	Guard   int      `help:"${guard}" placeholder:"N"`
+	Quirk   []string `help:"Deviation of the SCIM servers (repeatable); see serve scim --list-quirks." placeholder:"NAME[=ARG]" sep:"none"`
+	Tenants string   `help:"Also serve the tenants of this YAML or JSON file at /t/NAME/scim/v2; see docs/tenants.md." placeholder:"FILE"`
 }
 
-// Run starts the sandbox, prints what it serves, and waits for the end.
+// Run starts the sandbox, prints its addresses, and waits until it stops.
 func (c *sandboxCommand) Run(in *invocation) error {
 	if c.Data != "" && c.DB != "" {
 		return frame.Usage("--data and --db exclude each other: --data DIR means --db sqlite:DIR/scimwright.db")
 	}
 	if c.Guard < 0 {
-		return frame.Usage("--guard is a number of accounts, 0 for no guard")
+		return frame.Usage("--guard must be a number of accounts, or 0 for no guard")
 	}
 	if c.BaseURL != "" && !isBase(c.BaseURL) {
-		return frame.Usage("--base-url is an address like https://id.example.com, without credentials, query and fragment")
+		return frame.Usage("--base-url must be a URL such as https://id.example.com, without credentials, query and fragment")
 	}
 	if _, err := quirks.ParseAll(c.Quirk); err != nil {
 		return frame.Usage(err.Error())
@@ -97,7 +121,7 @@ func (c *sandboxCommand) Run(in *invocation) error {
 	return waitAndClose(in, s)
 }
 
-// isBase reports whether a text is a URL to which paths can be appended.
+// isBase reports whether a string is a URL to which paths can be appended.
 func isBase(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil &&
@@ -105,23 +129,23 @@ func isBase(text string) bool {
 }
 
 type serveSCIMCommand struct {
-	DB        string   `help:"Database: sqlite:PATH or postgres://... Defaults to a temporary SQLite file that is removed on exit." placeholder:"URL" env:"SCIMWRIGHT_DB"`
+	DB        string   `help:"${db}" placeholder:"URL" env:"SCIMWRIGHT_DB"`
 	Listen    string   `help:"Address to listen on." default:"127.0.0.1:8080" env:"SCIMWRIGHT_LISTEN"`
-	Token     []string `help:"Bearer token that clients must send; may be given several times. Options follow it: 'TOKEN;read-only;expires=2026-12-01T00:00:00Z;me=USERID' or 'sha256:HEX;...', where the digest stands for the token. Random when unset." placeholder:"TOKEN[;OPTION...]" env:"SCIMWRIGHT_SCIM_TOKEN"`
-	ReadToken []string `help:"Bearer token for reading only, as --token with read-only; may be given several times." name:"read-token" placeholder:"TOKEN[;OPTION...]"`
-	Strict    bool     `help:"Refuse what the RFCs do not allow but known clients send." xor:"leniency"`
-	Lenient   []string `help:"Accept only these things outside the RFCs; docs/leniencies.md lists them." placeholder:"NAME,..." xor:"leniency"`
-	Schemas   string   `help:"Serve the resource types and extensions of the schema documents (*.json) in this directory too." placeholder:"DIR" type:"existingdir"`
-	Quirk     []string `help:"Have the server deviate; may be given several times." placeholder:"NAME[=ARG]" sep:"none"`
-	Tenants   string   `help:"Serve the tenants of this YAML or JSON file too, at /t/NAME/scim/v2; docs/tenants.md describes it. The other flags are about /scim/v2, which is the tenant named default." placeholder:"FILE"`
-	TLSCert   string   `help:"Serve with TLS, with the certificate chain in this PEM file." name:"tls-cert" placeholder:"FILE" env:"SCIMWRIGHT_TLS_CERT"`
-	TLSKey    string   `help:"PEM file with the key of that certificate." name:"tls-key" placeholder:"FILE" env:"SCIMWRIGHT_TLS_KEY"`
+	Token     []string `help:"${token}" placeholder:"TOKEN[;OPTION...]" env:"SCIMWRIGHT_SCIM_TOKEN"`
+	ReadToken []string `help:"Same as --token with the option read-only (repeatable)." name:"read-token" placeholder:"TOKEN[;OPTION...]"`
+	Strict    bool     `help:"Reject nonstandard requests, including those that known clients send." xor:"leniency"`
+	Lenient   []string `help:"Accept only this nonstandard input; docs/leniencies.md lists the names." placeholder:"NAME,..." xor:"leniency"`
+	Schemas   string   `help:"Also serve the resource types and extensions in *.json of this directory." placeholder:"DIR" type:"existingdir"`
+	Quirk     []string `help:"Deviation of the server (repeatable)." placeholder:"NAME[=ARG]" sep:"none"`
+	Tenants   string   `help:"${tenants}" placeholder:"FILE"`
+	TLSCert   string   `help:"PEM file with the certificate chain; enables TLS." name:"tls-cert" placeholder:"FILE" env:"SCIMWRIGHT_TLS_CERT"`
+	TLSKey    string   `help:"PEM file with the key of the certificate." name:"tls-key" placeholder:"FILE" env:"SCIMWRIGHT_TLS_KEY"`
 	metricsFlags
 
-	ListQuirks bool `help:"List the quirks there are, and end."`
+	ListQuirks bool `help:"List all quirks and exit."`
 }
 
-// Run starts the SCIM server, prints its address, and waits for the end.
+// Run starts the SCIM server, prints its address, and waits until it stops.
 func (c *serveSCIMCommand) Run(in *invocation) error {
 	if c.ListQuirks {
 		return quirks.WriteTable(in.stdout)
@@ -151,7 +175,7 @@ func (c *serveSCIMCommand) Run(in *invocation) error {
 	return waitAndClose(in, s)
 }
 
-// refuse is what the flags say about leniencies.
+// refuse returns the leniencies that the flags disable.
 func (c *serveSCIMCommand) refuse() (lenient.Set, error) {
 	switch {
 	case c.Strict:
@@ -166,7 +190,7 @@ func (c *serveSCIMCommand) refuse() (lenient.Set, error) {
 	return 0, nil
 }
 
-// readTenants reads a file of tenants, when there is one.
+// readTenants reads a tenants file, if one is given.
 func readTenants(file string) ([]tenants.Config, error) {
 	if file == "" {
 		return nil, nil
@@ -179,19 +203,19 @@ func readTenants(file string) ([]tenants.Config, error) {
 }
 
 type server interface {
-	// Done is closed when serving ended by itself; Err says why.
+	// Done is closed if the server stopped without a call of Close; Err returns the reason.
 	Done() <-chan struct{}
 	Err() error
 	Close(ctx context.Context) error
 }
 
-// waitAndClose waits for the end of the context or of the server, and closes the server within shutdownTime.
+// waitAndClose waits until the context ends or the server stops, and closes the server within shutdownTime.
 func waitAndClose(in *invocation, s server) error {
 	select {
 	case <-in.ctx.Done():
 		fmt.Fprintln(in.stderr, "shutting down")
 	case <-s.Done():
-		in.log.ErrorContext(in.ctx, "serving ended by itself", "error", s.Err())
+		in.log.ErrorContext(in.ctx, "server stopped unexpectedly", "error", s.Err())
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(in.ctx), shutdownTime)
 	defer cancel()

@@ -9,11 +9,11 @@ import (
 
 type tokenCreateCommand struct {
 	Name string `help:"Name of the new token." default:"command line"`
-	User string `help:"Id or login of the user it acts as. Defaults to the owner of the token in use." placeholder:"USER"`
+	User string `help:"Id or login of the user that the token belongs to. Default: the owner of the token in use." placeholder:"USER"`
 	remote.Connection
 }
 
-// Run creates the token and prints its secret alone, so that a script can take it.
+// Run creates the token and prints only its secret, for use in scripts.
 func (c *tokenCreateCommand) Run(in *invocation) error {
 	api, err := c.Client()
 	if err != nil {

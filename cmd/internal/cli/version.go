@@ -8,7 +8,7 @@ import (
 
 type versionCommand struct{}
 
-// Run prints the module version and the revision it was built from, as far as the build recorded them.
+// Run prints the module version and the revision, if the build recorded them.
 func (versionCommand) Run(in *invocation) error {
 	_, err := fmt.Fprintln(in.stdout, frame.Build(program))
 	return err

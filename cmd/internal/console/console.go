@@ -25,11 +25,11 @@ var assetFiles embed.FS
 // Options configure the console.
 type Options struct {
 	Source Source
-	// Logger gets what went wrong while a page was made. Defaults to discarding.
+	// Logger receives errors of pages. Default: messages are discarded.
 	Logger *slog.Logger
 }
 
-// New returns the handler of the pages, to be mounted at the root. It fails when a page does not parse.
+// New returns the handler of the pages, to be mounted at the root. It returns an error if a page template does not parse.
 func New(o Options) (http.Handler, error) {
 	if o.Source == nil {
 		return nil, errors.New("console: Options.Source is required")
@@ -57,7 +57,7 @@ func New(o Options) (http.Handler, error) {
 	c.addLinks(mux)
 	mux.Handle("GET "+style, asset("assets/console.css"))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		c.fail(w, r, http.StatusNotFound, "There is no page at this address.")
+		c.fail(w, r, http.StatusNotFound, "No page exists at this address.")
 	})
 	return localOnly(mux), nil
 }
@@ -86,10 +86,10 @@ func (c *console) history(w http.ResponseWriter, r *http.Request) {
 func (c *console) render(w http.ResponseWriter, r *http.Request, page string, data any, err error) {
 	switch {
 	case errors.Is(err, ErrNotFound):
-		c.fail(w, r, http.StatusNotFound, "Nothing is known under this address.")
+		c.fail(w, r, http.StatusNotFound, "No app, user or group exists at this address.")
 	case err != nil:
 		c.log.ErrorContext(r.Context(), "console page", "page", page, "err", err)
-		c.fail(w, r, http.StatusInternalServerError, "This page could not be made; the log says why.")
+		c.fail(w, r, http.StatusInternalServerError, "This page cannot be shown; the log has the cause.")
 	default:
 		c.write(w, r, http.StatusOK, page, data)
 	}
@@ -99,12 +99,12 @@ func (c *console) fail(w http.ResponseWriter, r *http.Request, status int, text 
 	c.write(w, r, status, "error", text)
 }
 
-// write renders into memory first, so that a failing template never leaves half a page.
+// write renders the page before it writes the response, so that a failing template never sends a partial page.
 func (c *console) write(w http.ResponseWriter, r *http.Request, status int, page string, data any) {
 	var body bytes.Buffer
 	if err := c.pages[page].Execute(&body, data); err != nil {
 		c.log.ErrorContext(r.Context(), "console page", "page", page, "err", err)
-		http.Error(w, "this page could not be made; the log says why", http.StatusInternalServerError)
+		http.Error(w, "this page cannot be shown; the log has the cause", http.StatusInternalServerError)
 		return
 	}
 	h := w.Header()
@@ -117,7 +117,7 @@ func (c *console) write(w http.ResponseWriter, r *http.Request, status int, page
 	_, _ = body.WriteTo(w)
 }
 
-// assetName is the URL of an asset with a checksum of its content, so that browsers may keep it for ever.
+// assetName returns the URL of an asset with a checksum of its content, so that browsers can cache it indefinitely.
 func assetName(file string) (string, error) {
 	data, err := fs.ReadFile(assetFiles, file)
 	if err != nil {
@@ -142,7 +142,7 @@ func clock(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05.000")
 }
 
-// tone maps the words the pages show to the colour class of their badge.
+// tone returns the CSS class of the badge for a status.
 func tone(word string) string {
 	switch strings.ToLower(word) {
 	case "in sync", "running", "active", "clean":

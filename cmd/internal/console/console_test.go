@@ -56,7 +56,7 @@ func TestPages(t *testing.T) {
 		{"activation link", "/welcome/3DX0SCRVXut4Hhys2YQu", 200},
 		{"reset link", "/reset_password/3DX0SCRVXut4Hhys2YQu", 200},
 		{"link after a forgotten password", "/signin/reset-password/3DX0SCRVXut4Hhys2YQu", 200},
-		{"link with what is no token", "/welcome/$(date)", 404},
+		{"link with an invalid token", "/welcome/$(date)", 404},
 		{"unknown app", "/apps/none", 404},
 		{"unknown page", "/nowhere", 404},
 	}
@@ -64,7 +64,7 @@ func TestPages(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := get(h, "127.0.0.1:8080", "127.0.0.1:5000", tt.path)
 			require.Equal(t, tt.status, w.Code)
-			require.NotContains(t, w.Body.String(), "<script>", "what a target sends is escaped")
+			require.NotContains(t, w.Body.String(), "<script>", "responses of targets are escaped")
 			golden := filepath.Join("testdata", tt.name+".html")
 			goldentest.Check(t, golden, w.Body.String())
 		})
@@ -78,8 +78,8 @@ func TestConsole_RejectsRemoteClients(t *testing.T) {
 		name, host, remote string
 		status             int
 	}{
-		{"the machine itself", "localhost:8080", "127.0.0.1:5000", 200},
-		{"the machine itself by IPv6", "[::1]:8080", "[::1]:5000", 200},
+		{"the same machine", "localhost:8080", "127.0.0.1:5000", 200},
+		{"the same machine by IPv6", "[::1]:8080", "[::1]:5000", 200},
 		{"another machine", "10.0.0.5:8080", "10.0.0.9:5000", 403},
 		{"a rebound host name", "evil.example", "127.0.0.1:5000", 403},
 	}
@@ -90,7 +90,7 @@ func TestConsole_RejectsRemoteClients(t *testing.T) {
 	}
 }
 
-// A proxy on the same machine is a loopback client that brings others along.
+// A proxy on the same machine is a loopback client that forwards requests of other clients.
 func TestConsole_RejectsForwardedRequests(t *testing.T) {
 	h, err := New(Options{Source: fixed{}})
 	require.NoError(t, err)

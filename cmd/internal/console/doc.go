@@ -1,7 +1,5 @@
-// Package console serves the pages of the sandbox: what is provisioned where, in which state each principal
-// is, and the exchanges that brought it there.
+// Package console serves the pages of the sandbox: the apps, the state of each principal, and the exchanges with the targets.
 //
-// It only shows. Everything it shows comes through Source, which the composition root implements; it writes
-// nothing and has no script. Because the pages need no password, they answer
-// clients on this machine only, and none behind a proxy on it.
+// The pages are read-only and contain no script. All data comes through Source, which the composition root implements. Because the pages
+// need no password, they are available only to clients on this machine, and not through a proxy on it.
 package console

@@ -5,10 +5,10 @@ import (
 	"regexp"
 )
 
-// links are the addresses that the messages of the management API send people to, with the calls that a sign-in page would make.
+// links are the URLs in the messages of the management API, with the API calls that a sign-in page would send.
 var links = []struct {
 	path, what string
-	begin      string // the call below /api/v1/authn that takes the token, and the member that does
+	begin      string // the call below /api/v1/authn that accepts the token, and the member of the token
 	member     string
 	question   bool
 }{
@@ -17,14 +17,14 @@ var links = []struct {
 	{"/signin/reset-password/{token}", "Choose a new password", "/recovery/token", "recoveryToken", true},
 }
 
-// tokenForm is what a token looks like. Nothing else is shown, since the lines of the page are there to be pasted into a shell.
+// tokenForm matches a token. Other text is not shown, because users paste the lines of the page into a shell.
 var tokenForm = regexp.MustCompile(`^[-\w]{1,64}$`)
 
-// LinkPage tells what to do with a one-time link.
+// LinkPage describes the use of a one-time link.
 type LinkPage struct {
-	// What the link is for.
+	// What is the purpose of the link.
 	What string
-	// Steps are the lines for a shell.
+	// Steps are the shell commands.
 	Steps []string
 }
 
@@ -33,7 +33,7 @@ func (c *console) addLinks(mux *http.ServeMux) {
 		mux.HandleFunc("GET "+l.path, func(w http.ResponseWriter, r *http.Request) {
 			token := r.PathValue("token")
 			if !tokenForm.MatchString(token) {
-				c.fail(w, r, http.StatusNotFound, "There is no page at this address.")
+				c.fail(w, r, http.StatusNotFound, "No page exists at this address.")
 				return
 			}
 			steps := []string{
@@ -50,7 +50,7 @@ func (c *console) addLinks(mux *http.ServeMux) {
 	}
 }
 
-// base is how the browser has reached this server. localOnly has seen to it that the name is a harmless one.
+// base returns the base URL of the request. localOnly has ensured that its host name is a loopback name.
 func base(r *http.Request) string {
 	if r.TLS != nil {
 		return "https://" + r.Host

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// ErrNotFound is what a Source returns for an app or principal it does not know.
+// ErrNotFound is the error of a Source for an unknown app or principal.
 var ErrNotFound = errors.New("console: not found")
 
-// Source is where the pages get their data from.
+// Source provides the data of the pages.
 type Source interface {
 	Overview(ctx context.Context) (Overview, error)
 	App(ctx context.Context, app string) (AppPage, error)
@@ -27,39 +27,39 @@ type Overview struct {
 // Endpoint is a base URL of the sandbox.
 type Endpoint struct{ Name, URL string }
 
-// App is an application and how far its provisioning has come.
+// App is an application and the state of its provisioning.
 type App struct {
 	ID, Label, Name, Style string
 	Status                 string // ACTIVE or INACTIVE
-	Target                 string // SCIM base URL, empty when not connected
+	Target                 string // SCIM base URL, empty if not connected
 	Lane                   string // running, paused, quarantined or idle
 	Reason                 string // why the lane is not running
-	// The numbers of principals by state. Skipped are those for which the options of the app, or the status of the user, allow no request.
+	// The numbers of principals by state. Skipped are those to which the options of the app or the status of the user allow no request.
 	InSync, Waiting, Retrying, Wrong, Skipped int
 
-	WaitingSince  time.Time // the first change that has not arrived, zero for none
-	Halts         []string  // operations that are switched off, and why
+	WaitingSince  time.Time // time of the first pending change, zero for none
+	Halts         []string  // disabled operations, and the reasons
 	Unprovisioned []Unprovisioned
 }
 
-// Unprovisioned is a number of assigned users that have no account and get none.
+// Unprovisioned is a number of assigned users that have no account and are not provisioned.
 type Unprovisioned struct {
 	Users  int
 	Reason string
 }
 
-// AppPage is an application with its principals and the latest exchanges of all of them.
+// AppPage is an application with its principals and the latest exchanges.
 type AppPage struct {
 	App
-	// Principals come with those first that are wrong, then those that wait, and by name.
+	// Principals are sorted: first those with errors, then those that wait, then by name.
 	Principals []Principal
-	// More says that there are principals beyond those shown.
+	// More reports whether there are principals beyond those shown.
 	More bool
-	// Exchanges are the latest, newest first.
+	// Exchanges are the latest exchanges, newest first.
 	Exchanges []Exchange
 }
 
-// Principal is a user or group at one application.
+// Principal is a user or group of one application.
 type Principal struct {
 	Kind, ID, Name string
 	Want, Status   string
@@ -69,27 +69,27 @@ type Principal struct {
 	Updated        time.Time
 }
 
-// HistoryPage is what happened to one principal at one application.
+// HistoryPage is the history of one principal of one application.
 type HistoryPage struct {
 	App       App
 	Principal Principal
-	// Wanted and Reached are generations: of the last change, and of what the target is known to have.
+	// Wanted and Reached are the generations of the last change and of the confirmed state of the target.
 	Wanted, Reached int64
-	Reasons         []string // why it is, or is not, at the application
+	Reasons         []string // why it is assigned to the application, or is not
 	Values          []Value
 	Exchanges       []Exchange
 }
 
-// Value is where the value of an attribute comes from.
+// Value is the value of an attribute and its source.
 type Value struct{ Path, Value, Rule, Source string }
 
 // Exchange is one request to the target, redacted.
 type Exchange struct {
-	// Of is whom the exchange was about, nil where the page is about nobody else.
+	// Of is the principal of the exchange, nil on the page of the principal.
 	Of           *Principal
 	At           time.Time
 	Method, Path string
-	Status       int // 0 when no answer came
+	Status       int // 0 if there was no response
 	Duration     time.Duration
 	Request      string
 	Response     string

@@ -1,5 +1,5 @@
-// Package mockserver runs a SCIM server to grade provisioning clients with: the reference server in memory, behind quirks,
-// behind a recorder. What is expected of a client is the business of package clientgrade.
+// Package mockserver runs a SCIM server that grades provisioning clients: the reference server in memory, with quirks and a recorder.
+// Package clientgrade defines the expectations.
 package mockserver
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver/quirks"
 )
 
-// The names of the resource types.
+// Names of the resource types.
 const (
 	users  = "User"
 	groups = "Group"
@@ -31,35 +31,35 @@ const (
 
 // Options configure a server. Token and Scenario are required.
 type Options struct {
-	// Token is the bearer token that the client has to send.
+	// Token is the bearer token that the client must send.
 	Token string
-	// Listen is the address to listen on. Defaults to a free port of the loopback interface.
+	// Listen is the address to listen on. Default: a free port of the loopback interface.
 	Listen string
-	// Quirks are how the server deviates, beyond those of the scenario. Defaults to not at all.
+	// Quirks are deviations of the server, in addition to those of the scenario. Default: none.
 	Quirks []quirks.Setting
-	// Scenario is what the client is asked to do.
+	// Scenario is the task for the client.
 	Scenario clientgrade.Scenario
-	// Listening, when set, is called with the base URL before the first request is taken. An error of it ends Start.
+	// Listening, if set, is called with the base URL before the server accepts requests. If it returns an error, Start fails.
 	Listening func(url string) error
-	// Each, when set, is called with every finished exchange, one after the other.
+	// Each, if set, is called with every finished exchange, one at a time.
 	Each func(observed.Exchange)
-	// Logger gets what goes wrong inside. Defaults to none.
+	// Logger receives internal errors. Default: no logging.
 	Logger *slog.Logger
 }
 
-// A Server is one client's mock.
+// A Server is the server of one client.
 type Server struct {
 	url      string
 	opts     Options
 	store    *memstore.Store
 	recorder *observed.Recorder
-	inner    *http.Server // the server with its quirks, on an address of its own
+	inner    *http.Server // the server with its quirks, on a separate address
 	outer    *http.Server // the recorder
 	carrier  *http.Transport
 	running  sync.WaitGroup
 
 	mu   sync.Mutex
-	open []clientgrade.ExternalChange // what has not been done yet
+	open []clientgrade.ExternalChange // pending external changes
 }
 
 // Start starts a server, which serves until Close.
@@ -99,7 +99,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 		return nil, errors.Join(err, outside.Close(), inside.Close())
 	}
 	quiet := slog.NewLogLogger(opts.Logger.Handler(), slog.LevelDebug)
-	s.inner = &http.Server{Handler: s.meddling(handler), ReadHeaderTimeout: headerTimeout, ErrorLog: quiet}
+	s.inner = &http.Server{Handler: s.withExternalChanges(handler), ReadHeaderTimeout: headerTimeout, ErrorLog: quiet}
 	s.outer = &http.Server{Handler: s.recorder, ReadHeaderTimeout: headerTimeout, ErrorLog: quiet}
 	s.running.Go(func() { _ = s.inner.Serve(inside) })
 	s.running.Go(func() { _ = s.outer.Serve(outside) })
@@ -108,17 +108,17 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 
 const (
 	headerTimeout = 10 * time.Second
-	// goodbye is how long requests under way may take when the server stops.
-	goodbye = 2 * time.Second
+	// shutdownTime is the maximum time for running requests when the server stops.
+	shutdownTime = 2 * time.Second
 )
 
-// URL is the base URL for the client.
+// URL returns the base URL for the client.
 func (s *Server) URL() string { return s.url }
 
-// handler is the reference server behind its quirks.
+// handler returns the reference server with its quirks.
 func (s *Server) handler() (http.Handler, error) {
 	server, err := scimserver.New(scimserver.Options{
-		Store: s.store, Tokens: scimserver.StaticTokens(s.opts.Token), BaseURL: s.url, PasswordCost: cheap, Logger: s.opts.Logger,
+		Store: s.store, Tokens: scimserver.StaticTokens(s.opts.Token), BaseURL: s.url, PasswordCost: bcryptCost, Logger: s.opts.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -130,10 +130,10 @@ func (s *Server) handler() (http.Handler, error) {
 	return quirks.New(server, slices.Concat(s.opts.Quirks, more)...)
 }
 
-// cheap is the least bcrypt cost: nobody keeps these passwords.
-const cheap = 4
+// bcryptCost is the minimum bcrypt cost: the passwords are temporary.
+const bcryptCost = 4
 
-// prepare creates the users who are there before the client comes.
+// prepare creates the users that exist before the first request.
 func (s *Server) prepare(ctx context.Context) error {
 	for i, attributes := range s.opts.Scenario.Exists {
 		resource := &scim.Resource{}
@@ -153,23 +153,23 @@ func (s *Server) prepare(ctx context.Context) error {
 	return nil
 }
 
-// meddling makes the changes of somebody else as soon as a user is there to be changed: in front of the next request, so that
-// the answer to the create still shows what the client has sent.
-func (s *Server) meddling(next http.Handler) http.Handler {
+// withExternalChanges makes the changes of another client as soon as their user exists. It does so before the next request, so that the
+// response to the create still shows what the client has sent.
+func (s *Server) withExternalChanges(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.meddleAll(r.Context())
+		s.changeAll(r.Context())
 		next.ServeHTTP(w, r)
 	})
 }
 
-func (s *Server) meddleAll(ctx context.Context) {
+func (s *Server) changeAll(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.open = slices.DeleteFunc(s.open, func(m clientgrade.ExternalChange) bool { return s.meddle(ctx, m) })
+	s.open = slices.DeleteFunc(s.open, func(m clientgrade.ExternalChange) bool { return s.change(ctx, m) })
 }
 
-// meddle tells whether the change was made.
-func (s *Server) meddle(ctx context.Context, m clientgrade.ExternalChange) bool {
+// change reports whether the change was made, or can never be made.
+func (s *Server) change(ctx context.Context, m clientgrade.ExternalChange) bool {
 	for record, err := range s.store.Scan(ctx, users, nil, 0) {
 		if err != nil || !strings.EqualFold(record.Resource.Text("userName"), m.UserName) {
 			continue
@@ -179,7 +179,7 @@ func (s *Server) meddle(ctx context.Context, m clientgrade.ExternalChange) bool 
 		for name, v := range m.Set {
 			value, err := scim.Value(v)
 			if err != nil {
-				return true // it can never be made
+				return true // the value is invalid
 			}
 			changed.Resource.Set(name, value)
 		}
@@ -189,7 +189,7 @@ func (s *Server) meddle(ctx context.Context, m clientgrade.ExternalChange) bool 
 	return false
 }
 
-// State is what the server holds now, whatever its quirks make clients believe.
+// State returns the stored state of the server, without the effects of quirks.
 func (s *Server) State(ctx context.Context) (clientgrade.State, error) {
 	var held clientgrade.State
 	for record, err := range s.store.Scan(ctx, users, nil, 0) {
@@ -223,13 +223,13 @@ func represent(record *scimserver.Record) *scim.Resource {
 	return r
 }
 
-// Close stops the server; requests under way get a moment to finish. It may be called again.
+// Close stops the server and waits for running requests, at most 2s. It may be called again.
 func (s *Server) Close(ctx context.Context) {
-	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 	defer cancel()
 	for _, server := range []*http.Server{s.outer, s.inner} {
 		if server.Shutdown(limit) != nil {
-			_ = server.Close() // somebody did not finish in time
+			_ = server.Close() // a request is still running
 		}
 	}
 	s.running.Wait()
@@ -239,7 +239,7 @@ func (s *Server) Close(ctx context.Context) {
 // Grade stops the server and grades the client.
 func (s *Server) Grade(ctx context.Context) (*conformance.Result, error) {
 	s.Close(ctx)
-	s.meddleAll(context.WithoutCancel(ctx)) // what the client gave no occasion for
+	s.changeAll(context.WithoutCancel(ctx)) // changes that no request has triggered
 	held, err := s.State(context.WithoutCancel(ctx))
 	if err != nil {
 		return nil, err

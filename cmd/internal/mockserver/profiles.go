@@ -4,13 +4,13 @@ import "slices"
 
 // A Profile is a set of quirks that occur together.
 type Profile struct {
-	// Name is what it is called on the command line, Title whose habits they are.
+	// Name is the name on the command line. Title is the product or situation that the profile imitates.
 	Name, Title string
-	// Quirks are settings as quirks.Parse reads them.
+	// Quirks are settings in the form of quirks.Parse.
 	Quirks []string
 }
 
-// Profiles lists the profiles. Those of products have the quirks that the table of package quirks knows to be theirs, no more.
+// Profiles returns the profiles. Those of products have exactly the quirks that the table of package quirks lists for them.
 func Profiles() []Profile {
 	return []Profile{
 		{"aws", "AWS IAM Identity Center", []string{"patch-members=100", "patch-needs-path", "no-members-replace", "members-hidden"}},
@@ -24,7 +24,7 @@ func Profiles() []Profile {
 	}
 }
 
-// ProfileNamed returns the profile of that name.
+// ProfileNamed returns the profile with the name.
 func ProfileNamed(name string) (Profile, bool) {
 	i := slices.IndexFunc(Profiles(), func(p Profile) bool { return p.Name == name })
 	if i < 0 {

@@ -244,7 +244,7 @@ func (s *Sandbox) assemble(
 		return nil, err
 	}
 	shown := sandboxport.Sandbox{
-		Work: p.work, Providers: servers, Clock: clk, Beside: controlOperations(),
+		Work: p.work, Providers: servers, Clock: clk, Guarded: controlOperations(),
 		Reset: func(ctx context.Context, seed bool) error { return s.reset(ctx, p, seed) },
 	}
 	options := managementOptions(db)

@@ -137,7 +137,7 @@ func TestKilledRun_CleanupRestoresTarget(t *testing.T) {
 			mu.Unlock()
 			require.NoError(t, err)
 			require.Error(t, child.Wait(), "it was killed, and did not end by itself: %s", out.String())
-			require.Contains(t, out.String(), "remove what it created with")
+			require.Contains(t, out.String(), "remove its objects with")
 			require.Greater(t, len(contents(t, reference)), len(before), "something was left behind")
 
 			code := conform.Run(t.Context(), "scim-conformance", []string{"cleanup", journal, "--token", referenceToken}, &out, &out, os.LookupEnv)

@@ -1,5 +1,5 @@
-// Command strict reads what "go test -json" writes and shows it as "go test" does. It exits with 1 when a test or a package failed, and
-// when a test was skipped: a run of all tests leaves out none.
+// Command strict reads the output of "go test -json" and prints it in the form of "go test". It exits with 1 if a test or a package failed,
+// and if a test was skipped: a run of all tests omits none.
 package main
 
 import (
@@ -14,12 +14,12 @@ import (
 
 func main() { os.Exit(run(os.Stdin, os.Stdout)) }
 
-// event is one line of "go test -json", as far as it is read.
+// event is one line of "go test -json".
 type event struct {
 	Action, Package, Test, Output, ImportPath string
 }
 
-// run copies the output of packages that fail, one line of those that do not, and lists what was skipped.
+// run prints the output of failed packages, one line per other package, and the skipped tests.
 func run(in io.Reader, out io.Writer) (code int) {
 	said := map[string][]string{} // by package
 	var skipped []string
@@ -45,7 +45,7 @@ func run(in io.Reader, out io.Writer) (code int) {
 
 func take(line string, said map[string][]string, skipped *[]string, out io.Writer) (code int) {
 	var e event
-	if json.Unmarshal([]byte(line), &e) != nil { // what the go command says outside of JSON
+	if json.Unmarshal([]byte(line), &e) != nil { // output of the go command that is not JSON
 		fmt.Fprint(out, line)
 		return 0
 	}

@@ -1,8 +1,8 @@
-// Package filtersql compiles SCIM filters (RFC 7644 section 3.4.2.2) to conditions on the indexes of a docstore collection, so
-// that the database finds the few documents that filter.Eval then has to look at, or that need no second look at all.
+// Package filtersql compiles SCIM filters (RFC 7644 section 3.4.2.2) to conditions on the indexes of a docstore collection. The database
+// then selects the few documents that filter.Eval still has to check, or exactly the documents that match.
 //
-// A condition never misses a document that the filter matches. It does not parse or check filters, and knows no attribute: the
-// caller says which index holds which attribute.
+// A condition never misses a document that the filter matches. The package does not parse or check filters and defines no attributes: the
+// caller maps attributes to indexes.
 package filtersql
 
 import (
@@ -17,45 +17,45 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// Kind is the type of the attribute behind a column.
+// Kind is the type of the attribute of a column.
 type Kind int
 
 const (
-	// Text is a string, reference or the like.
+	// Text is a string, reference or similar type.
 	Text Kind = iota
-	// Boolean is an index of kind docstore.Int with the values 0 and 1, as it makes of bool.
+	// Boolean is an index of kind docstore.Int with the values 0 and 1, as docstore stores bool.
 	Boolean
 	// Integer is an index of kind docstore.Int.
 	Integer
-	// Time is a dateTime in an index of kind docstore.Int, which makes Unix milliseconds of a time.Time, rounded down.
+	// Time is a dateTime in an index of kind docstore.Int, which stores Unix milliseconds, rounded down.
 	Time
 )
 
-// Column says that an index holds an attribute: exactly one index value (Fold of it) for each value that the attribute has in
-// the document, or for each element's value in a Multi index, and no other. The attribute must be defined for the type and not
-// be one that is never returned, since filter.Eval finds those in no document.
+// Column maps an attribute to an index. The index has exactly one value (its Fold) for each value that the attribute has in the document,
+// or for each element's value in a Multi index, and no other. The attribute must be defined for the type and must not be one with
+// returned=never, since filter.Eval finds such attributes in no document.
 type Column struct {
 	Index string
-	// Kind defaults to Text.
+	// Kind is the type of the attribute. Default: Text.
 	Kind Kind
-	// Fold is what the index does to text, filter.Fold for attributes that are not caseExact. Defaults to leaving it as it is.
+	// Fold is the folding of strings in the index: filter.Fold for attributes that are not caseExact. Default: none.
 	Fold func(string) string
-	// Whole promises that no dateTime has a fraction of a millisecond.
+	// Whole guarantees that no dateTime has a fraction of a millisecond.
 	Whole bool
 }
 
-// Columns finds the column of an attribute, as it is spelt in the filter; ok is false when no index holds it. Paths inside of
-// a value filter, emails[type eq "work"], arrive as emails.type.
+// Columns returns the column of an attribute, as spelled in the filter; ok is false if no index has it. Paths inside a value filter,
+// emails[type eq "work"], are passed as emails.type.
 type Columns func(path scim.AttrPath) (column Column, ok bool)
 
-// Compile returns a condition that holds for every document that the filter matches; nil holds for all. With exact it holds
-// for no other document, otherwise the caller must Eval what the condition selects.
+// Compile returns a condition that is true for every document that the filter matches; nil is true for all. If exact is true, the condition
+// is false for all other documents; otherwise the caller must evaluate the filter on the documents that the condition selects.
 func Compile(e filter.Expr, columns func(scim.AttrPath) (Column, bool)) (cond docstore.Cond, exact bool) {
 	r := compile(e, columns)
 	return r.cond, r.exact
 }
 
-// result is a condition. The zero value is the one that holds for all documents and is not exact.
+// result is a condition. The zero value selects all documents and is not exact.
 type result struct {
 	cond  docstore.Cond
 	exact bool
@@ -103,13 +103,13 @@ func or(x, y result) result {
 
 func not(x result) result {
 	if !x.exact {
-		return result{} // of what the condition selects too much, the negation would miss some
+		return result{} // the condition selects too much, so its negation would miss documents
 	}
 	return exactly(docstore.Not(x.cond))
 }
 
-// valuePath compiles conditions that one element has to meet. Where there are several, documents whose elements meet them
-// one by one are selected as well.
+// valuePath compiles conditions on one element of an attribute. A condition that combines several also selects documents in which different
+// elements match them.
 func valuePath(e filter.ValuePath, columns Columns) result {
 	r := element(e.Filter, e.Path, columns)
 	if e.Op == "" {
@@ -129,7 +129,7 @@ func element(e filter.Expr, path scim.AttrPath, columns Columns) result {
 		return or(element(e.X, path, columns), element(e.Y, path, columns))
 	case filter.Compare:
 		if e.Op == filter.Ne || e.Value == nil {
-			return result{} // met by an element without the sub-attribute, which leaves nothing in the index
+			return result{} // matches an element without the sub-attribute, which has no value in the index
 		}
 		if p, ok := within(path, e.Path); ok {
 			return compare(filter.Compare{Path: p, Op: e.Op, Value: e.Value}, columns)
@@ -142,7 +142,7 @@ func element(e filter.Expr, path scim.AttrPath, columns Columns) result {
 	return result{}
 }
 
-// within is the path of a sub-attribute that a value filter names.
+// within returns the path of a sub-attribute that a value filter names.
 func within(path, sub scim.AttrPath) (scim.AttrPath, bool) {
 	if path.Sub != "" || sub.URN != "" || sub.Sub != "" {
 		return scim.AttrPath{}, false
@@ -171,7 +171,7 @@ func compare(e filter.Compare, columns Columns) result {
 	return column.compare(e.Op, e.Value)
 }
 
-// present is pr. An empty string has an index value and is not present.
+// present compiles the operator pr. An empty string has an index value but is not present.
 func (c Column) present() docstore.Cond {
 	if c.Kind == Text {
 		return docstore.Gt(c.Index, "")
@@ -179,7 +179,7 @@ func (c Column) present() docstore.Cond {
 	return docstore.NotNull(c.Index)
 }
 
-// compare compiles the operators other than ne with an operand that is not null. Operands of another type are left to Eval.
+// compare compiles the operators other than ne with an operand that is not null. For operands of another type it selects all documents.
 func (c Column) compare(op filter.Op, operand any) result {
 	switch operand := operand.(type) {
 	case string:
@@ -231,7 +231,7 @@ func (c Column) compareTime(op filter.Op, operand string) result {
 	}
 	floor := time.UnixMilli(t.UnixMilli())
 	if !c.Whole {
-		// The index holds the millisecond in which the value lies.
+		// The index stores the millisecond that contains the value.
 		switch op {
 		case filter.Gt:
 			op = filter.Ge
@@ -250,7 +250,7 @@ func (c Column) compareTime(op filter.Op, operand string) result {
 	return c.order(op, floor, ceiling)
 }
 
-// order compares with an operand that lies between two values of the index, or is both.
+// order compares with an operand between two values of the index, floor and ceiling, or equal to both.
 func (c Column) order(op filter.Op, floor, ceiling any) result {
 	switch op {
 	case filter.Eq:

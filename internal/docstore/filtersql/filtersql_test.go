@@ -107,7 +107,7 @@ func thingIndexes() []docstore.Index[scim.Resource] {
 	}
 }
 
-// The pools are small, so that documents and filters meet, and full of texts that fold or compare in odd ways.
+// The pools are small, so that filters match documents, and contain many strings that fold or compare in unusual ways.
 var (
 	texts = rapid.OneOf(
 		rapid.SampledFrom(
@@ -125,7 +125,7 @@ var (
 func drawThing(t *rapid.T) *scim.Resource {
 	r := &scim.Resource{}
 	maybe := func(name string, value func() any) {
-		if rapid.Bool().Draw(t, name+" is there") {
+		if rapid.Bool().Draw(t, name+" is present") {
 			r.Set(name, value())
 		}
 	}
@@ -140,10 +140,10 @@ func drawThing(t *rapid.T) *scim.Resource {
 		var list []any
 		for range rapid.IntRange(0, 3).Draw(t, "mails") {
 			mail := scim.NewObject()
-			if rapid.Bool().Draw(t, "value is there") {
+			if rapid.Bool().Draw(t, "value is present") {
 				mail.Set("value", texts.Draw(t, "value"))
 			}
-			if rapid.Bool().Draw(t, "type is there") {
+			if rapid.Bool().Draw(t, "type is present") {
 				mail.Set("type", texts.Draw(t, "type"))
 			}
 			list = append(list, mail)
@@ -167,7 +167,7 @@ func drawOperand(t *rapid.T) any {
 	case 4, 5:
 		return times.Draw(t, "time")
 	case 6:
-		return rapid.SampledFrom([]string{"true", "False"}).Draw(t, "spelt bool")
+		return rapid.SampledFrom([]string{"true", "False"}).Draw(t, "boolean as string")
 	}
 	return texts.Draw(t, "text")
 }
@@ -261,7 +261,7 @@ func TestCompile_MissesNoDocument(t *testing.T) {
 	})
 }
 
-// TestCompile_ExactFilters checks which filters SQL decides exactly, narrows, or leaves to the evaluation of each document.
+// TestCompile_ExactFilters checks which filters SQL evaluates exactly, narrows, or leaves to the evaluation of each document.
 func TestCompile_ExactFilters(t *testing.T) {
 	for text, want := range map[string]string{
 		`name eq "x"`:                                   "exact",

@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// badge is a document that shares nothing with its copies, in a collection without side tables.
+// badge is a document whose copies share no memory, in a collection without side tables.
 type badge struct {
 	Number string    `json:"number"`
 	Issued time.Time `json:"issued,omitzero"`
@@ -29,7 +29,7 @@ func testMany(t *testing.T, open Opener) {
 		require.NoError(t, err)
 		return store
 	}
-	t.Run("many documents are as those that were inserted one by one", func(t *testing.T) {
+	t.Run("inserting many stores the same as inserting one by one", func(t *testing.T) {
 		store := storeOf(t, newPeople())
 		var many []docstore.New[badge]
 		for i := range 150 { // several statements
@@ -61,7 +61,7 @@ func testMany(t *testing.T, open Opener) {
 		require.NoError(t, err)
 		require.Equal(t, []string{"1", "2"}, idsOf(page.Docs))
 	})
-	t.Run("none is stored when one cannot be", func(t *testing.T) {
+	t.Run("no document is stored if one is rejected", func(t *testing.T) {
 		store := storeOf(t, newPeople())
 		for why, many := range map[string][]docstore.New[badge]{
 			"a value that is taken": {{ID: "1", Value: badge{Number: "1"}}, {ID: "2", Value: badge{Number: "1"}}},
@@ -79,7 +79,7 @@ func testMany(t *testing.T, open Opener) {
 		require.NoError(t, err)
 		require.Zero(t, n)
 	})
-	t.Run("nothing is inserted by none", func(t *testing.T) {
+	t.Run("an empty list inserts nothing", func(t *testing.T) {
 		store := storeOf(t, newPeople())
 		require.NoError(t, store.Update(t.Context(), func(tx *docstore.Tx) error { return badges.InsertMany(t.Context(), tx, nil) }))
 	})

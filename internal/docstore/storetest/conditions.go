@@ -38,8 +38,8 @@ func testConditions(t *testing.T, open Opener) {
 		"in nothing":                     {docstore.In("login"), nil},
 		"in nil":                         {docstore.In("login", nil), nil},
 		"prefix":                         {docstore.Prefix("login", "an"), []string{"1", "2"}},
-		"prefix is no pattern":           {docstore.Prefix("login", "%"), nil},
-		"empty prefix wants a value":     {docstore.Prefix("mails", ""), []string{"1", "2", "3"}},
+		"prefix is not a pattern":        {docstore.Prefix("login", "%"), nil},
+		"empty prefix requires a value":  {docstore.Prefix("mails", ""), []string{"1", "2", "3"}},
 		"prefix in a list of values":     {docstore.Prefix("mails", "a"), []string{"1", "2"}},
 		"prefix with an accent":          {docstore.Prefix("login", "zoë"), []string{"4"}},
 		"greater":                        {docstore.Gt("age", 30), []string{"2"}},
@@ -63,7 +63,7 @@ func testConditions(t *testing.T, open Opener) {
 		"prefix of ids":           {docstore.Prefix(docstore.ID, "3"), []string{"3"}},
 		"created":                 {docstore.Gt(docstore.Created, third.Created), []string{"4"}},
 		"updated":                 {docstore.Le(docstore.Updated, third.Updated), []string{"1", "2", "3"}},
-		"text that no document can have": {
+		"string that no document can have": {
 			docstore.Any(docstore.Eq("login", "\xff"), docstore.Prefix("login", "\xff"), docstore.Eq("id", "\x00"), docstore.Prefix("id", "\x00")),
 			nil},
 		"more values than one round number": {docstore.In("age", 1, 2, 3, 30, 40), []string{"1", "2"}},
@@ -76,14 +76,14 @@ func testConditions(t *testing.T, open Opener) {
 		})
 	}
 	for name, cond := range map[string]docstore.Cond{
-		"an index that is not declared":        docstore.Eq("nope", "x"),
-		"an index that is not declared, in in": docstore.In("nope", "x"),
-		"an index that only SQL knows":         docstore.NotNull("k_login"),
-		"text for an integer":                  docstore.Eq("age", "x"),
-		"an integer for text":                  docstore.Eq("login", 1),
-		"a prefix of integers":                 docstore.Prefix("age", "1"),
-		"a number that does not fit":           docstore.Eq("age", uint64(math.MaxUint64)),
-		"too long a list":                      docstore.In("age", slices.Repeat([]any{1}, docstore.MaxList+1)...),
+		"undeclared index":           docstore.Eq("nope", "x"),
+		"undeclared index in In":     docstore.In("nope", "x"),
+		"column without an index":    docstore.NotNull("k_login"),
+		"string for an integer":      docstore.Eq("age", "x"),
+		"integer for a string":       docstore.Eq("login", 1),
+		"a prefix of integers":       docstore.Prefix("age", "1"),
+		"a number that does not fit": docstore.Eq("age", uint64(math.MaxUint64)),
+		"too long a list":            docstore.In("age", slices.Repeat([]any{1}, docstore.MaxList+1)...),
 	} {
 		t.Run(name+" is an error", func(t *testing.T) {
 			_, err := f.people.Count(f.ctx(), f.store.Reader(), docstore.All(docstore.Not(cond)))
@@ -93,7 +93,7 @@ func testConditions(t *testing.T, open Opener) {
 	t.Run("agree with Go on random documents", func(t *testing.T) { testRandomConditions(t, open) })
 }
 
-// testRandomConditions holds conditions against the same comparisons in Go.
+// testRandomConditions compares random conditions with the same comparisons in Go.
 func testRandomConditions(t *testing.T, open Opener) {
 	f := newFixture(t, open)
 	text := rapid.StringOfN(rapid.SampledFrom([]rune("aAb\x00\x01\x02é\uD7FF\uE000\U0010FFFF%_")), 0, 3, -1)
@@ -126,7 +126,7 @@ func testRandomConditions(t *testing.T, open Opener) {
 	})
 }
 
-// drawCond draws a condition and what it means.
+// drawCond generates a condition and the equivalent Go function.
 func drawCond(rt *rapid.T, text *rapid.Generator[string], depth int) (docstore.Cond, func(person) bool) {
 	someGroup := func(test func(string) bool) func(person) bool {
 		return func(p person) bool { return slices.ContainsFunc(p.Groups, test) }
@@ -188,7 +188,7 @@ func testHostileText(t *testing.T, open Opener) {
 		require.Contains(t, f.walk(docstore.Query[person]{Where: docstore.Ge("plain", login)}), id)
 		require.Contains(t, f.walk(docstore.Query[person]{Where: docstore.Le("plain", login)}), id)
 	}
-	t.Run("conditions on long texts lose nothing", func(t *testing.T) {
+	t.Run("conditions on long strings miss no document", func(t *testing.T) {
 		for _, x := range logins {
 			for i, y := range logins {
 				id := fmt.Sprint(i)
@@ -209,7 +209,7 @@ func testHostileText(t *testing.T, open Opener) {
 			}
 		}
 	})
-	t.Run("conditions that let too much through are neither negated nor deleted by", func(t *testing.T) {
+	t.Run("Not and DeleteWhere reject inexact conditions", func(t *testing.T) {
 		for _, cond := range []docstore.Cond{docstore.Prefix("plain", long), docstore.Lt("plain", long)} {
 			_, err := f.people.Count(f.ctx(), f.store.Reader(), docstore.Not(cond))
 			require.ErrorContains(t, err, "too long")
@@ -219,7 +219,7 @@ func testHostileText(t *testing.T, open Opener) {
 			}), "too long")
 		}
 	})
-	t.Run("text that is not UTF-8 is refused", func(t *testing.T) {
+	t.Run("strings that are not UTF-8 are rejected", func(t *testing.T) {
 		_, err := f.tryInsert("x", person{Login: "\xff"})
 		require.ErrorContains(t, err, "UTF-8")
 	})

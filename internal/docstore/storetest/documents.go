@@ -45,7 +45,7 @@ func testDocuments(t *testing.T, open Opener) {
 			f.equal(want, f.walk(docstore.Query[person]{Where: docstore.Eq("mails", mail)}), "mail "+mail)
 		}
 	})
-	t.Run("a stale revision is refused, and any is accepted for 0", func(t *testing.T) {
+	t.Run("a stale revision is rejected, and 0 accepts any", func(t *testing.T) {
 		f := newFixture(t, open)
 		f.insert("1", person{Login: "ann"})
 		update := func(rev int64) error {
@@ -58,7 +58,7 @@ func testDocuments(t *testing.T, open Opener) {
 		require.ErrorIs(t, update(1), docstore.ErrConflict)
 		require.NoError(t, update(2))
 	})
-	t.Run("what is not there is not found", func(t *testing.T) {
+	t.Run("a missing document is not found", func(t *testing.T) {
 		f := newFixture(t, open)
 		f.insert("1", person{Login: "ann"})
 		for _, id := range []string{"2", "", "\x00", "1\x00", "\xff", strings.Repeat("x", 5000)} {
@@ -73,7 +73,7 @@ func testDocuments(t *testing.T, open Opener) {
 			}), docstore.ErrNotFound, "delete %q", id)
 		}
 	})
-	t.Run("not found does not end the transaction", func(t *testing.T) {
+	t.Run("ErrNotFound does not fail the transaction", func(t *testing.T) {
 		f := newFixture(t, open)
 		f.update(func(tx *docstore.Tx) error {
 			_, err := f.people.Get(f.ctx(), tx, "1")
@@ -98,7 +98,7 @@ func testDocuments(t *testing.T, open Opener) {
 			return nil
 		})
 	})
-	t.Run("deleting takes all index values along", func(t *testing.T) {
+	t.Run("deleting removes all index values", func(t *testing.T) {
 		f := newFixture(t, open)
 		f.insert("1", person{Login: "ann", Badge: "7", Mails: []string{"a"}})
 		f.insert("2", person{Login: "bob", Mails: []string{"a"}})
@@ -106,7 +106,7 @@ func testDocuments(t *testing.T, open Opener) {
 		f.equal([]string{"2"}, f.walk(docstore.Query[person]{Where: docstore.Eq("mails", "a")}), "by mail")
 		f.insert("1", person{Login: "ann", Badge: "7"})
 	})
-	t.Run("deleting by condition tells how many", func(t *testing.T) {
+	t.Run("deleting by condition returns the number", func(t *testing.T) {
 		f := newFixture(t, open)
 		for _, id := range []string{"1", "2", "3"} {
 			f.insert(id, person{Login: id, Mails: []string{"m" + id, "all"}})
@@ -135,7 +135,7 @@ func testDocuments(t *testing.T, open Opener) {
 		require.NoError(t, err)
 		require.Empty(t, docs)
 	})
-	t.Run("JSON text is kept byte for byte", func(t *testing.T) {
+	t.Run("JSON text is stored byte for byte", func(t *testing.T) {
 		raw := docstore.NewCollection[json.RawMessage]("raw")
 		s, err := docstore.Open(t.Context(), open(t), nil, raw)
 		require.NoError(t, err)
@@ -148,7 +148,7 @@ func testDocuments(t *testing.T, open Opener) {
 		require.NoError(t, err)
 		require.Equal(t, string(text), string(doc.Value))
 	})
-	t.Run("a document that cannot be encoded is refused and nothing is written", func(t *testing.T) {
+	t.Run("a document that cannot be encoded is rejected and nothing is written", func(t *testing.T) {
 		f := newFixture(t, open)
 		bad := docstore.NewCollection[any]("bad")
 		s, err := docstore.Open(t.Context(), f.store.DB(), nil, bad)
@@ -160,7 +160,7 @@ func testDocuments(t *testing.T, open Opener) {
 		_, ok := errors.AsType[*json.UnsupportedTypeError](err)
 		require.True(t, ok, "%v", err)
 	})
-	t.Run("ids that no database holds are refused", func(t *testing.T) {
+	t.Run("ids that no database can store are rejected", func(t *testing.T) {
 		f := newFixture(t, open)
 		for _, id := range []string{"", "a\x00", "\xff", strings.Repeat("x", docstore.MaxIDLength+1), docstore.JoinID("a\x1f", "b")} {
 			_, err := f.tryInsert(id, person{Login: "ann"})
@@ -179,7 +179,7 @@ func testUnique(t *testing.T, open Opener) {
 		require.Equal(t, "people", violation.Collection)
 		require.Equal(t, index, violation.Index)
 	}
-	t.Run("the error tells which index", func(t *testing.T) {
+	t.Run("the error names the index", func(t *testing.T) {
 		f := newFixture(t, open)
 		f.insert("1", person{Login: "Ann", Badge: "7"})
 		for _, c := range []struct {
@@ -219,7 +219,7 @@ func testUnique(t *testing.T, open Opener) {
 		f.insert("1", person{Login: "ann"})
 		f.insert("2", person{Login: "bob"})
 	})
-	t.Run("long values collide only when they are equal", func(t *testing.T) {
+	t.Run("long values collide only if they are equal", func(t *testing.T) {
 		f := newFixture(t, open)
 		long := strings.Repeat("é", 5000)
 		f.insert("1", person{Login: long + "1"})
@@ -228,7 +228,7 @@ func testUnique(t *testing.T, open Opener) {
 		conflict(t, err, "login")
 		f.equal([]string{"2"}, f.walk(docstore.Query[person]{Where: docstore.Eq("login", long+"2")}), "equal")
 	})
-	t.Run("of concurrent inserts one wins", func(t *testing.T) {
+	t.Run("one of several concurrent inserts succeeds", func(t *testing.T) {
 		f := newFixture(t, open)
 		errs := make(chan error)
 		for _, id := range []string{"1", "2", "3", "4"} {

@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// seat is a relation: a room has a seat for a person.
+// seat is a relation between a room and a person.
 type seat struct {
 	Room   string `json:"room"`
 	Person string `json:"person"`
@@ -43,7 +43,7 @@ func testLinks(t *testing.T, open Opener) {
 	sit("z", "\x01")
 	f.update(func(tx *docstore.Tx) error { return seats.Delete(f.ctx(), tx, docstore.JoinID("z", "bob")) })
 
-	// The order is that in which the relations came. What is not known is not made up.
+	// The order is that of the insertion of the relations. An id that cannot be read is reported as unknown.
 	known := map[string][]string{"ann": {"z", "a\x1e'b", "m"}, "bob": {}, "cid'\"\x1e|": {""}, long: {}}
 	check := func(doc docstore.Doc[person]) {
 		t.Helper()
@@ -69,13 +69,13 @@ func testLinks(t *testing.T, open Opener) {
 			}
 		}
 	})
-	t.Run("are not known when they were not asked for", func(t *testing.T) {
+	t.Run("unknown without a link", func(t *testing.T) {
 		doc, err := people.Get(t.Context(), store.Reader(), "ann")
 		require.NoError(t, err)
 		_, ok := doc.Linked()
 		require.False(t, ok)
 	})
-	t.Run("need an index with one text", func(t *testing.T) {
+	t.Run("require a single-valued index of kind Text", func(t *testing.T) {
 		require.Panics(t, func() { docstore.NewLink(seats, "rooms") })
 		require.Panics(t, func() { docstore.NewLink(seats, "none") })
 	})

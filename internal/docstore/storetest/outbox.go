@@ -16,7 +16,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// testConcurrency lets many callers raise one counter under optimistic revisions: no raise may be lost.
+// testConcurrency increments one counter from many goroutines with optimistic revisions: no increment may be lost.
 func testConcurrency(t *testing.T, open Opener) {
 	f := newFixture(t, open)
 	f.insert("counter", person{Login: "counter", Age: new(0)})
@@ -52,11 +52,11 @@ func testConcurrency(t *testing.T, open Opener) {
 	require.NoError(t, err)
 	require.Equal(t, callers*each, *doc.Value.Age)
 	require.Equal(t, int64(callers*each+1), doc.Rev)
-	require.Positive(t, conflicts.Load(), "nobody met anybody")
+	require.Positive(t, conflicts.Load(), "no revision conflict occurred")
 }
 
-// testSkew lets two callers each look whether a group is empty and join it if it is, at the same time and without writing
-// to anything the other writes to: only one may find it empty.
+// testSkew runs two transactions that each check whether a group is empty and join it if so. They run at the same time, and neither writes
+// to a row that the other writes to. Only one may find the group empty.
 func testSkew(t *testing.T, open Opener) {
 	f := newFixture(t, open)
 	for round := range 20 {
@@ -97,7 +97,7 @@ func (f *fixture) emitIn(tx *docstore.Tx, keys ...string) error {
 	return nil
 }
 
-// drain relays everything that is there and returns the keys.
+// drain relays all events and returns their keys.
 func (f *fixture) drain(batch int) []string {
 	f.Helper()
 	keys := []string{}
@@ -121,7 +121,7 @@ func (f *fixture) drain(batch int) []string {
 }
 
 func testOutbox(t *testing.T, open Opener) {
-	t.Run("events come in order, once, with what they were given", func(t *testing.T) {
+	t.Run("events are relayed in order, once, with their data", func(t *testing.T) {
 		f := newFixture(t, open)
 		f.emit("a")
 		f.emit("b", "c")
@@ -138,7 +138,7 @@ func testOutbox(t *testing.T, open Opener) {
 		require.Equal(t, []string{"c"}, f.drain(10))
 		require.Empty(t, f.drain(10))
 	})
-	t.Run("an event waits until the relay has committed", func(t *testing.T) {
+	t.Run("an event stays until the relay has committed", func(t *testing.T) {
 		f := newFixture(t, open)
 		waiting := func() int {
 			n, err := f.store.Waiting(f.ctx())
@@ -164,7 +164,7 @@ func testOutbox(t *testing.T, open Opener) {
 		f.emit("kept")
 		require.Equal(t, []string{"kept"}, f.drain(10))
 	})
-	t.Run("a handler that fails keeps the events and loses its own writes", func(t *testing.T) {
+	t.Run("a failing handler keeps the events and rolls back its own writes", func(t *testing.T) {
 		f := newFixture(t, open)
 		f.emit("a", "b")
 		errMine := errors.New("mine")
@@ -201,7 +201,7 @@ func testOutbox(t *testing.T, open Opener) {
 		calls := 0
 		f.store.OnEmit(func() {
 			calls++
-			require.NotEmpty(t, f.drain(10), "the events are there when the listener is called")
+			require.NotEmpty(t, f.drain(10), "the events are stored when the listener is called")
 		})
 		f.emit("a", "b", "c")
 		require.Equal(t, 1, calls)

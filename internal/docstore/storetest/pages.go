@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// insertAged inserts documents whose ids are their places in ages; -1 stands for no age.
+// insertAged inserts documents whose ids are their indexes in ages; -1 means no age.
 func (f *fixture) insertAged(ages ...int) {
 	f.Helper()
 	f.update(func(tx *docstore.Tx) error {
@@ -63,7 +63,7 @@ func testPages(t *testing.T, open Opener) {
 			}
 		})
 	}
-	t.Run("a full last page has no next one", func(t *testing.T) {
+	t.Run("a full last page has no cursor", func(t *testing.T) {
 		require.Empty(t, f.query(docstore.Query[person]{Limit: 7}).Next)
 		require.NotEmpty(t, f.query(docstore.Query[person]{Limit: 6}).Next)
 		require.Empty(t, f.query(docstore.Query[person]{Limit: 3, Match: odd}).Next)
@@ -76,7 +76,7 @@ func testPages(t *testing.T, open Opener) {
 		require.Len(t, page.Docs, docstore.DefaultLimit)
 		require.NotEmpty(t, page.Next)
 	})
-	t.Run("a match far away is found", func(t *testing.T) {
+	t.Run("a match after many documents is found", func(t *testing.T) {
 		f := newFixture(t, open)
 		f.insertAged(make([]int, 3000)...)
 		last := func(doc *docstore.Doc[person]) bool { return doc.ID == "2999" || doc.ID == "0" }
@@ -84,7 +84,7 @@ func testPages(t *testing.T, open Opener) {
 			require.Equal(t, []string{"0", "2999"}, f.walk(docstore.Query[person]{OrderBy: order, Match: last, Limit: 1}))
 		}
 	})
-	t.Run("a list of values gives no order", func(t *testing.T) {
+	t.Run("a Multi index cannot be used for ordering", func(t *testing.T) {
 		_, err := f.people.Query(f.ctx(), f.store.Reader(), docstore.Query[person]{OrderBy: "mails"})
 		require.ErrorContains(t, err, "Multi")
 		_, err = f.people.Query(f.ctx(), f.store.Reader(), docstore.Query[person]{OrderBy: "nope"})
@@ -92,8 +92,8 @@ func testPages(t *testing.T, open Opener) {
 	})
 }
 
-// testMovingPages walks while documents are inserted and deleted, the anchors of the cursors among them: every document that
-// is there from the beginning to the end comes exactly once, and none comes twice.
+// testMovingPages reads pages while documents are inserted and deleted, including the last documents of pages. Every document that exists
+// all the time is returned exactly once, and no document is returned twice.
 func testMovingPages(t *testing.T, open Opener) {
 	for _, query := range []docstore.Query[person]{
 		{}, {Desc: true}, {OrderBy: "age"}, {OrderBy: "age", Desc: true}, {OrderBy: "login"},
@@ -137,7 +137,7 @@ func testMovingPages(t *testing.T, open Opener) {
 			for id := range stays {
 				require.Contains(t, seen, id)
 			}
-			require.Greater(t, len(stays), 10, "the test has deleted too much to show anything")
+			require.Greater(t, len(stays), 10, "too few documents are left: the test proves nothing")
 		})
 	}
 }
@@ -150,9 +150,9 @@ func testCursors(t *testing.T, open Opener) {
 	cursor := f.query(query).Next
 	query.After = cursor
 	require.Equal(t, []string{"1"}, idsOf(f.query(query).Docs))
-	require.Regexp(t, `^[A-Za-z0-9_-]+$`, cursor, "it goes into URLs as it is")
+	require.Regexp(t, `^[A-Za-z0-9_-]+$`, cursor, "needs no escaping in URLs")
 
-	t.Run("other values and sizes may use it", func(t *testing.T) {
+	t.Run("valid with other values and sizes", func(t *testing.T) {
 		other := query
 		other.Where, other.Limit = docstore.Ge("age", 3), 10
 		require.Equal(t, []string{"2", "3"}, idsOf(f.query(other).Docs))
@@ -168,20 +168,20 @@ func testCursors(t *testing.T, open Opener) {
 		"another condition": func(q *docstore.Query[person]) { q.Where = docstore.Gt("age", 1) },
 		"no condition":      func(q *docstore.Query[person]) { q.Where = nil },
 	} {
-		t.Run(name+" refuses it", func(t *testing.T) {
+		t.Run(name+" rejects it", func(t *testing.T) {
 			other := query
 			change(&other)
 			require.ErrorIs(t, refused(other), docstore.ErrBadCursor)
 		})
 	}
-	t.Run("another collection refuses it", func(t *testing.T) {
+	t.Run("another collection rejects it", func(t *testing.T) {
 		twins := docstore.NewCollection("twins", peopleIndexes()...)
 		_, err := docstore.Open(t.Context(), f.store.DB(), nil, twins)
 		require.NoError(t, err)
 		_, err = twins.Query(f.ctx(), f.store.Reader(), query)
 		require.ErrorIs(t, err, docstore.ErrBadCursor)
 	})
-	t.Run("every change to it is noticed", func(t *testing.T) {
+	t.Run("every change to it is detected", func(t *testing.T) {
 		for i := range cursor {
 			for _, c := range "Ab3-" {
 				if byte(c) == cursor[i] {
@@ -190,7 +190,7 @@ func testCursors(t *testing.T, open Opener) {
 				changed := query
 				changed.After = cursor[:i] + string(c) + cursor[i+1:]
 				if page, err := f.people.Query(f.ctx(), f.store.Reader(), changed); err == nil {
-					// The last character has bits that base64 leaves unused.
+					// The last character has bits that base64 does not use.
 					require.Equal(t, len(cursor)-1, i)
 					require.Equal(t, []string{"1"}, idsOf(page.Docs))
 				} else {

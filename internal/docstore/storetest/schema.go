@@ -36,7 +36,7 @@ func testSchema(t *testing.T, open Opener) {
 		require.NoError(t, err)
 		f.equal([]string{"1"}, f.walk(docstore.Query[person]{Where: docstore.All(docstore.Eq("mails", "a"), docstore.Eq("badge", "7"))}), "ids")
 	})
-	t.Run("a dropped collection begins anew, and others stay", func(t *testing.T) {
+	t.Run("a dropped collection starts empty, and others stay", func(t *testing.T) {
 		f := newFixture(t, open)
 		other := docstore.NewCollection("others", peopleIndexes()...)
 		_, err := docstore.Open(t.Context(), f.store.DB(), nil, other)
@@ -67,9 +67,9 @@ func testSchema(t *testing.T, open Opener) {
 		}
 		require.NoError(t, group.Wait())
 	})
-	t.Run("a new index is filled with the documents that are there", func(t *testing.T) {
+	t.Run("a new index is filled from the stored documents", func(t *testing.T) {
 		f := bare(t)
-		const n = 1100 // more than are read at once
+		const n = 1100 // more than one batch
 		f.update(func(tx *docstore.Tx) error {
 			for i := range n {
 				p := person{Login: fmt.Sprintf("U%04d", i), Mails: []string{fmt.Sprint(i % 7), "all"}, Age: new(i % 3)}
@@ -99,7 +99,7 @@ func testSchema(t *testing.T, open Opener) {
 		_, err = f.tryInsert("x", person{Login: "u0000"})
 		require.ErrorIs(t, err, docstore.ErrUnique)
 	})
-	t.Run("a new unique index that the documents violate is refused and leaves nothing", func(t *testing.T) {
+	t.Run("a new unique index that the documents violate is rejected without a change", func(t *testing.T) {
 		for _, index := range []docstore.Index[person]{
 			{Name: "badge", Unique: true, Values: func(p *person) []any { return optional(p.Badge) }},
 			{Name: "badge", Unique: true, Multi: true, Values: func(p *person) []any { return optional(p.Badge) }},
@@ -119,7 +119,7 @@ func testSchema(t *testing.T, open Opener) {
 			require.NoError(t, err)
 		}
 	})
-	t.Run("an index that is declared no more disappears, and is filled when it comes back", func(t *testing.T) {
+	t.Run("an index that is no longer declared is dropped, and filled when declared again", func(t *testing.T) {
 		f := newFixture(t, open)
 		f.insert("1", person{Login: "ann", Mails: []string{"a"}, Badge: "7"})
 		f, err := reopen(t, f)
@@ -132,7 +132,7 @@ func testSchema(t *testing.T, open Opener) {
 		f.equal([]string{"1", "2"}, f.walk(docstore.Query[person]{Where: docstore.Eq("mails", "a")}), "mails")
 		f.equal([]string{"2"}, f.walk(docstore.Query[person]{Where: docstore.Eq("login", "bob")}), "login")
 	})
-	t.Run("an index that is declared otherwise is filled anew", func(t *testing.T) {
+	t.Run("an index with another declaration is filled again", func(t *testing.T) {
 		f := bare(t)
 		var err error
 		declare := func(ix docstore.Index[person]) {
@@ -155,7 +155,7 @@ func testSchema(t *testing.T, open Opener) {
 			f.equal([]string{"1"}, f.walk(docstore.Query[person]{Where: docstore.Eq("x", c.value)}), "ids")
 		}
 	})
-	t.Run("several values need Multi", func(t *testing.T) {
+	t.Run("several values require Multi", func(t *testing.T) {
 		f := bare(t)
 		f, err := reopen(t, f, docstore.Index[person]{Name: "mail", Values: func(p *person) []any { return list(p.Mails, same) }})
 		require.NoError(t, err)
@@ -163,7 +163,7 @@ func testSchema(t *testing.T, open Opener) {
 		require.ErrorContains(t, err, "index mail")
 		f.insert("1", person{Login: "ann", Mails: []string{"a", "a"}})
 	})
-	t.Run("names that SQL could stumble over are refused or quoted", func(t *testing.T) {
+	t.Run("names with a meaning in SQL are rejected or quoted", func(t *testing.T) {
 		db := open(t)
 		for _, name := range []string{"", "A", "a b", `a"b`, "a__b", "docstore_outbox", "1a", strings.Repeat("a", 60)} {
 			c := docstore.NewCollection(name, docstore.Index[person]{Name: "login", Values: func(*person) []any { return nil }})

@@ -1,5 +1,5 @@
-// Package storetest is what a docstore has to pass on every database it runs on. It is for the tests of package docstore; a
-// program that uses docstore has nothing to gain here.
+// Package storetest is the conformance suite that docstore must pass on every supported database. It is for the tests of package docstore,
+// not for programs that use docstore.
 package storetest
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Opener gives a test an empty database of its own, which is closed at the end of the test.
+// Opener opens a separate empty database for a test, which is closed at the end of the test.
 type Opener func(t *testing.T) *sqldb.DB
 
 // Run runs the whole suite.
@@ -36,9 +36,9 @@ func Run(t *testing.T, open Opener) {
 		{"cursors", testCursors},
 		{"schema", testSchema},
 		{"concurrency", testConcurrency},
-		{"what was read still holds at the commit", testSkew},
+		{"reads are still valid at the commit", testSkew},
 		{"outbox", testOutbox},
-		{"steady collections", testSteady},
+		{"cached collections", testCached},
 		{"versions", testVersions},
 	} {
 		t.Run(suite.name, func(t *testing.T) { suite.run(t, open) })
@@ -84,7 +84,7 @@ func list(values []string, key func(string) string) []any {
 	return out
 }
 
-// clock advances by a second with each look.
+// clock advances by 1s per call of Now.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -115,7 +115,7 @@ func newFixture(t *testing.T, open Opener) *fixture {
 	return f
 }
 
-// ctx outlives the test's own context, so that it serves in cleanups.
+// ctx returns a context that outlives the test's own, so that cleanups can use it.
 func (f *fixture) ctx() context.Context { return context.WithoutCancel(f.Context()) }
 
 func (f *fixture) update(fn func(tx *docstore.Tx) error) {
@@ -150,7 +150,7 @@ func (f *fixture) query(q docstore.Query[person]) docstore.Page[person] {
 	return page
 }
 
-// walk follows the cursors to the end and returns all ids.
+// walk follows the cursors to the last page and returns all ids.
 func (f *fixture) walk(q docstore.Query[person]) []string {
 	f.Helper()
 	got := []string{}
@@ -161,7 +161,7 @@ func (f *fixture) walk(q docstore.Query[person]) []string {
 		if page.Next == "" {
 			return got
 		}
-		require.NotEmpty(f, page.Docs, "an empty page has no next one")
+		require.NotEmpty(f, page.Docs, "an empty page has no cursor")
 		q.After, q.Offset = page.Next, 0
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// testVersions: a version is current as long as nobody has written its document.
+// testVersions checks that a version is current until the next write of its document.
 func testVersions(t *testing.T, open Opener) {
 	f := newFixture(t, open)
 	current := func(versions ...docstore.Version) bool {
@@ -37,7 +37,7 @@ func testVersions(t *testing.T, open Opener) {
 	require.True(t, current(ann, bob, ann))
 
 	f.update(func(tx *docstore.Tx) error {
-		_, err := f.people.Update(f.ctx(), tx, "1", 0, person{Login: "ann"}) // the same content is another version
+		_, err := f.people.Update(f.ctx(), tx, "1", 0, person{Login: "ann"}) // the same content is a new version
 		return err
 	})
 	require.False(t, current(ann))
@@ -47,7 +47,7 @@ func testVersions(t *testing.T, open Opener) {
 	f.delete("2")
 	require.False(t, current(bob))
 	f.insert("2", person{Login: "bob"})
-	require.False(t, current(bob), "another document has the id, and the same revision")
+	require.False(t, current(bob), "another document has the same id and revision")
 	require.True(t, current(version("2")))
 
 	err := f.store.Update(f.ctx(), func(tx *docstore.Tx) error {
@@ -59,11 +59,11 @@ func testVersions(t *testing.T, open Opener) {
 		return errUndo
 	})
 	require.ErrorIs(t, err, errUndo)
-	require.True(t, current(version("2")), "a change that was rolled back counted")
+	require.True(t, current(version("2")), "a change that was rolled back took effect")
 
 	f.update(func(tx *docstore.Tx) error { _, err := f.store.Clear(f.ctx(), tx, f.people); return err })
 	f.insert("1", person{Login: "ann"})
-	require.False(t, current(ann), "Clear gave a place in the order again")
+	require.False(t, current(ann), "Clear caused a reused Seq")
 
 	var memory docstore.Cache[string]
 	get := func() (string, bool) {
@@ -80,7 +80,7 @@ func testVersions(t *testing.T, open Opener) {
 	require.Equal(t, "of ann", value)
 	f.delete("1")
 	_, ok = get()
-	require.False(t, ok, "it was kept although its document is gone")
+	require.False(t, ok, "still cached although its document was deleted")
 	f.insert("1", person{Login: "ann"})
 	memory.Put(f.store.Reader(), "key", "of another ann", version("1"))
 	value, ok = get()

@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// private is the cluster of this test binary: the one piece of state that tests of a process have to share, because a
-// cluster takes longer to make than most tests to run.
+// private is the cluster of this test binary. It is the only state that the tests of a process share, because starting a cluster takes
+// longer than most tests.
 var private cluster
 
 const (
@@ -28,14 +28,14 @@ const (
 	stopTimeout  = 20 * time.Second
 )
 
-// cluster is a PostgreSQL server in a temporary directory, listening on a Unix socket there and nowhere else.
+// cluster is a PostgreSQL server in a temporary directory. It listens only on a Unix socket in that directory.
 type cluster struct {
 	mu     sync.Mutex
 	tried  bool
 	err    error
 	dir    string
 	server *exec.Cmd
-	exited chan struct{} // closed when server has ended
+	exited chan struct{} // closed when the server has exited
 	log    *os.File
 }
 
@@ -60,7 +60,7 @@ func (c *cluster) databaseURL() string {
 	return "postgres:///postgres?" + params.Encode()
 }
 
-// stop ends the server, when there is one, and removes its directory.
+// stop stops the server, if it was started, and removes its directory.
 func (c *cluster) stop() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,7 +80,7 @@ func (c *cluster) start() error {
 	if err != nil {
 		return err
 	}
-	// The path of a Unix socket is short, so the directory is not one of the test's own.
+	// The path of a Unix socket must be short, so the directory is not the test's temporary directory.
 	sweep()
 	if c.dir, err = os.MkdirTemp("", fmt.Sprintf("sqldbtest-%d-", os.Getpid())); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (c *cluster) start() error {
 		}
 	}
 	data := filepath.Join(c.dir, "data")
-	// The order of a human language shows when a text column was left without COLLATE "C".
+	// A natural-language sort order reveals text columns without COLLATE "C".
 	cmd := exec.Command(initdb, "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync",
 		"--locale=C", "--locale-provider=icu", "--icu-locale=en-US")
 	cmd.Dir = c.dir
@@ -107,7 +107,7 @@ func (c *cluster) start() error {
 		"-c", "synchronous_commit=off", "-c", "autovacuum=off")
 	c.server.Dir = c.dir
 	c.server.Stdout, c.server.Stderr = c.log, c.log
-	// The kernel sends the signal (immediate shutdown) when this process dies, however it dies.
+	// The kernel sends the signal (immediate shutdown) when this process exits for any reason.
 	c.server.SysProcAttr = &syscall.SysProcAttr{Credential: owner, Pdeathsig: syscall.SIGQUIT}
 	if err := c.spawn(); err != nil {
 		return err
@@ -115,19 +115,18 @@ func (c *cluster) start() error {
 	return c.await()
 }
 
-// sweep removes the directories of test processes that were killed. Their servers died with them.
+// sweep removes the directories of test processes that were killed. Their servers were stopped with them.
 func sweep() {
 	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), "sqldbtest-*-*"))
 	for _, dir := range dirs {
 		pid, err := strconv.Atoi(strings.Split(filepath.Base(dir), "-")[1])
 		if err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-			_ = os.RemoveAll(dir) // another process may be at it
+			_ = os.RemoveAll(dir) // another process may be removing it
 		}
 	}
 }
 
-// spawn starts the server from a goroutine that keeps its thread until the server has ended: the kernel's «parent» of
-// Pdeathsig is the thread.
+// spawn starts the server from a goroutine that keeps its thread until the server has exited: for Pdeathsig, the parent is the thread.
 func (c *cluster) spawn() error {
 	started := make(chan error)
 	exited := make(chan struct{})
@@ -138,7 +137,7 @@ func (c *cluster) spawn() error {
 		err := server.Start()
 		started <- err
 		if err == nil {
-			_ = server.Wait() // the log says why
+			_ = server.Wait() // the log has the cause
 		}
 		close(exited)
 	}()
@@ -165,7 +164,7 @@ func (c *cluster) await() error {
 		select {
 		case <-tick.C:
 		case <-c.exited:
-			return fmt.Errorf("postgres ended: %s", c.tail())
+			return fmt.Errorf("postgres exited: %s", c.tail())
 		case <-ctx.Done():
 			return fmt.Errorf("postgres did not start: %w: %s", err, c.tail())
 		}
@@ -183,7 +182,7 @@ func (c *cluster) tail() string {
 func (c *cluster) halt() error {
 	var errs []error
 	if c.server != nil && c.server.Process != nil {
-		_ = c.server.Process.Signal(syscall.SIGQUIT) // it may have ended already
+		_ = c.server.Process.Signal(syscall.SIGQUIT) // it may have exited already
 		select {
 		case <-c.exited:
 		case <-time.After(stopTimeout):
@@ -203,7 +202,7 @@ func (c *cluster) halt() error {
 	return errors.Join(errs...)
 }
 
-// findBinary looks in PATH and where Debian keeps the versions of PostgreSQL, newest first.
+// findBinary searches PATH, then the directories of Debian's PostgreSQL packages, newest version first.
 func findBinary(name string) (string, error) {
 	if path, err := exec.LookPath(name); err == nil {
 		return path, nil
@@ -219,7 +218,7 @@ func findBinary(name string) (string, error) {
 	return slices.MaxFunc(versions, func(a, b string) int { return version(a) - version(b) }), nil
 }
 
-// serverCredential is who runs the server: ourselves, or an unprivileged user when we are root, which PostgreSQL refuses.
+// serverCredential returns the user that runs the server: the current user, or an unprivileged one for root, which PostgreSQL rejects.
 func serverCredential() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -239,5 +238,5 @@ func serverCredential() (*syscall.Credential, error) {
 		}
 		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 	}
-	return nil, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody")
+	return nil, errors.New("PostgreSQL does not run as root, and neither user postgres nor user nobody exists")
 }

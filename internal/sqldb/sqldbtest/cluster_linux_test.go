@@ -34,7 +34,7 @@ func TestCluster_StopsWithKilledProcess(t *testing.T) {
 	_, err = fmt.Sscan(line, &pid, &dir)
 	require.NoError(t, err)
 	running := func() bool {
-		cmdline, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // empty for a zombie that nobody reaps
+		cmdline, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // empty for a zombie that no process reaps
 		return len(cmdline) > 0
 	}
 	require.True(t, running())
@@ -49,7 +49,7 @@ func TestCluster_StopsWithKilledProcess(t *testing.T) {
 
 func TestClusterChild(t *testing.T) {
 	if os.Getenv(clusterChild) == "" {
-		return // only as a child of TestCluster_StopsWithKilledProcess
+		return // runs only as a child of TestCluster_StopsWithKilledProcess
 	}
 	_, err := private.url()
 	require.NoError(t, err)

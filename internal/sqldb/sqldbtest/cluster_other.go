@@ -4,13 +4,13 @@ package sqldbtest
 
 import "errors"
 
-// cluster is only made on Linux, where the kernel ends it together with the test process.
+// cluster is a stub: only on Linux does the kernel stop the server together with the test process.
 type cluster struct{}
 
 var private cluster
 
 func (c *cluster) url() (string, error) {
-	return "", errors.New("a private cluster is made on Linux only")
+	return "", errors.New("a private cluster requires Linux")
 }
 
 func (c *cluster) stop() error { return nil }

@@ -11,20 +11,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ErrCut is the error of a statement at which a connection was cut.
+// ErrCut is the error of the statement at which a connection was closed.
 var ErrCut = errors.New("the connection was cut")
 
-// Faults cut the connection of a database at a statement.
+// Faults closes the connection of a database at a given statement.
 type Faults struct {
-	At      int64        // the number of the statement, from 1; 0: none
-	Reached func()       // unless nil, called before the cut
-	Count   atomic.Int64 // of the statements so far
+	At      int64        // number of the statement, from 1; 0 means none
+	Reached func()       // unless nil, called before the connection is closed
+	Count   atomic.Int64 // number of statements so far
 
 	driver driver.Driver
 	dsn    string
 }
 
-// Open opens a place. The caller closes it.
+// Open opens the database at p. The caller closes it.
 func (f *Faults) Open(t testing.TB, p Place) *sql.DB {
 	t.Helper()
 	plain, err := sql.Open(p.Driver, p.DSN)
@@ -46,7 +46,7 @@ func (f *Faults) Connect(context.Context) (driver.Conn, error) {
 // Driver implements driver.Connector.
 func (f *Faults) Driver() driver.Driver { return f.driver }
 
-// plainConn is what the connections of both drivers have.
+// plainConn is the interface that the connections of both drivers implement.
 type plainConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -79,7 +79,7 @@ func (c *faultyConn) Close() error {
 	return c.plainConn.Close()
 }
 
-// next cuts the connection if the statement is the one that fails.
+// next closes the connection if this is the statement that fails.
 func (c *faultyConn) next() error {
 	if c.cut {
 		return ErrCut

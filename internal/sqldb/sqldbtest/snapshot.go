@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Load fills a new database with a dump. In dumps of PostgreSQL, the schema is called old.
+// Load fills a new database from a dump. In dumps of PostgreSQL, the schema is named old.
 func Load(t testing.TB, p Place, path string) {
 	t.Helper()
 	db := p.Open(t)
@@ -35,7 +35,7 @@ func CurrentSchema(t testing.TB, db *sql.DB) (name string) {
 	return name
 }
 
-// Read returns the rows of a query as text.
+// Read returns the rows of a query as strings.
 func Read(t testing.TB, db *sql.DB, query string, args ...any) (out []string) {
 	t.Helper()
 	rows, err := db.Query(query, args...)
@@ -71,13 +71,14 @@ func Column(t testing.TB, db *sql.DB, query string, args ...any) (out []string) 
 	return out
 }
 
-// Described returns the tables, columns, indexes, constraints and sequences whose names begin with prefix, in a schema of PostgreSQL.
+// Described returns the tables, columns, indexes, constraints and sequences whose names start with prefix, in a schema of PostgreSQL.
 func Described(t testing.TB, db *sql.DB, d sqldb.Dialect, in, prefix string) (out []string) {
 	t.Helper()
 	if d == sqldb.Postgres {
 		like := strings.ReplaceAll(prefix, "_", `\_`) + "%"
 		for _, query := range []string{
-			`SELECT table_name, ordinal_position, column_name, data_type, collation_name, is_nullable, column_default, is_identity, identity_generation
+			`SELECT table_name, ordinal_position, column_name, data_type, collation_name, is_nullable, column_default, is_identity,
+				identity_generation
 				FROM information_schema.columns WHERE table_schema = $1 AND table_name LIKE $2 ORDER BY 1, 2`,
 			`SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = $1 AND tablename LIKE $2 ORDER BY 1, 2`,
 			`SELECT conrelid::regclass::text, conname, contype, pg_get_constraintdef(oid) FROM pg_constraint

@@ -1,11 +1,11 @@
-// Package sqldbtest gives tests throw-away databases, real ones: an SQLite file in the test's temporary directory, and a
-// schema of its own on a PostgreSQL server.
+// Package sqldbtest provides temporary databases for tests: an SQLite file in the test's temporary directory, and a separate schema on a
+// PostgreSQL server.
 //
-// Tests run on PostgreSQL where SCIMWRIGHT_TEST_POSTGRES names a server (a URL), SCIMWRIGHT_REQUIRE_POSTGRES is 1, or all tests are asked
-// for (package alltest); any other run skips them, and takes half of the time. Without a URL the server is a private cluster, which is
-// made from the machine's own binaries on first use, is shared by the tests of one binary, and dies with it.
+// Tests run on PostgreSQL if SCIMWRIGHT_TEST_POSTGRES is the URL of a server, if SCIMWRIGHT_REQUIRE_POSTGRES is 1, or if all tests are
+// requested (package alltest). Any other run skips them and takes half the time. Without a URL the server is a private cluster. It is
+// created from the machine's own binaries on first use, is shared by the tests of one binary, and stops with it.
 //
-// Nothing here is fit for data that anybody wants to keep.
+// The databases are not suitable for data that must be preserved.
 package sqldbtest
 
 import (
@@ -31,7 +31,7 @@ import (
 // Option changes a database.
 type Option int
 
-// Durable makes commits wait for the disk, as in production. Without it tests are spared the waiting.
+// Durable makes commits wait for the disk, as in production. Without it, commits do not wait.
 const Durable Option = 1
 
 // Each runs fn as the subtests "sqlite" and "postgres".
@@ -58,7 +58,7 @@ func Postgres(t testing.TB, options ...Option) *sqldb.DB {
 	return open(t, PostgresURL(t, options...), sqlopen.Options{})
 }
 
-// Place is a database for those who open databases themselves, as embedders do.
+// Place is the location of a database, for tests that open databases themselves, as embedders do.
 type Place struct {
 	Dialect     sqldb.Dialect
 	Driver, DSN string // for sql.Open
@@ -83,7 +83,7 @@ func PostgresPlace(t testing.TB) Place {
 	return Place{Dialect: sqldb.Postgres, Driver: "pgx", DSN: PostgresURL(t)}
 }
 
-// Open opens the database, until the end of the test.
+// Open opens the database and closes it at the end of the test.
 func (p Place) Open(t testing.TB) *sql.DB {
 	t.Helper()
 	db, err := sql.Open(p.Driver, p.DSN)
@@ -104,12 +104,12 @@ func DropSchema(t testing.TB, db *sql.DB, schema string) {
 func WithPostgres(t testing.TB) {
 	t.Helper()
 	if !alltest.All() && os.Getenv("SCIMWRIGHT_TEST_POSTGRES") == "" && os.Getenv("SCIMWRIGHT_REQUIRE_POSTGRES") != "1" {
-		t.Skip("needs PostgreSQL: runs with SCIMWRIGHT_REQUIRE_POSTGRES=1, on a private server (make test-postgres, make test-all), " +
-			"or on the one whose URL SCIMWRIGHT_TEST_POSTGRES is")
+		t.Skip("needs PostgreSQL: set SCIMWRIGHT_REQUIRE_POSTGRES=1 for a private server (make test-postgres, make test-all), " +
+			"or set SCIMWRIGHT_TEST_POSTGRES to the URL of a server")
 	}
 }
 
-// PostgresURL returns a URL for sqlopen.Open whose connections work in a new schema, which is dropped at the end of the test.
+// PostgresURL returns a URL for sqlopen.Open. Its connections use a new schema, which is dropped at the end of the test.
 func PostgresURL(t testing.TB, options ...Option) string {
 	t.Helper()
 	server := os.Getenv("SCIMWRIGHT_TEST_POSTGRES")
@@ -151,11 +151,11 @@ func admin(t testing.TB, server, statement string) {
 	require.NoError(t, err, statement)
 }
 
-// gcPercent is the growth of the heap between two collections, in percent. What tests allocate is small and soon garbage: with the default
-// of 100 a tenth of what they compute is the collector.
+// gcPercent is the growth of the heap between two collections, in percent. Tests allocate small objects with short lives: with the default
+// of 100, a tenth of their CPU time is garbage collection.
 const gcPercent = 400
 
-// Main runs the tests of a package, stops the private PostgreSQL cluster, and looks for goroutines that nobody stopped. Use:
+// Main runs the tests of a package, stops the private PostgreSQL cluster, and checks for leaked goroutines. Use:
 //
 //	func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
 func Main(m *testing.M) int {

@@ -1,5 +1,5 @@
-// Package sqlopen opens databases for package sqldb with the settings that its promises rest on. It is the only package that
-// imports the drivers (SQLite's needs cgo), so mains, the sandbox and test packages import it and libraries do not.
+// Package sqlopen opens databases for package sqldb with the settings that its guarantees require. It is the only package that imports the
+// drivers (SQLite's needs cgo), so programs, the sandbox and test packages import it and libraries do not.
 package sqlopen
 
 import (
@@ -21,15 +21,15 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Options adjust a database. The zero value is right for production.
+// Options adjust a database. The zero value is suitable for production.
 type Options struct {
-	// MaxConns bounds the connections: those of PostgreSQL, the reading ones of SQLite. Defaults to 16 and 8.
+	// MaxConns is the maximum number of connections to PostgreSQL (default 16) or of reading connections to SQLite (default 8).
 	MaxConns int
-	// BusyTimeout is how long SQLite waits for a lock that another process holds. Defaults to 10 s.
+	// BusyTimeout is the time that SQLite waits for a lock that another process holds. Default: 10s.
 	BusyTimeout time.Duration
-	// NoSync gives up durability for speed: an acknowledged write may be lost. For throw-away databases in tests.
+	// NoSync trades durability for speed: an acknowledged write may be lost. For temporary databases in tests.
 	NoSync bool
-	// Logger is handed to sqldb. Defaults to discarding.
+	// Logger is passed to sqldb. Default: messages are discarded.
 	Logger *slog.Logger
 }
 
@@ -37,22 +37,22 @@ const (
 	defaultPostgresConns = 16
 	defaultSQLiteConns   = 8
 	defaultBusyTimeout   = 10 * time.Second
-	cachedStatements     = 256 // prepared statements kept by each SQLite connection
+	cachedStatements     = 256 // prepared statements cached per SQLite connection
 
-	// The pages that SQLite keeps in memory, in KiB for each connection. The writer's stay valid from one commit to the next,
-	// and insertions at random places of large indexes live on them (a tenth more POSTs with a million users); a reader's
-	// are thrown away after each commit.
+	// Sizes of SQLite's page cache, in KiB per connection. The writer's cache stays valid from one commit to the next, and insertions at
+	// random places of large indexes need it (a tenth more POSTs with a million users). A reader's cache is discarded after each commit.
 	writerCache = 64 << 10
 	readerCache = 4 << 10
-	// checkpointPages is how many pages the WAL holds (16 MiB) before a commit copies them into the database: pages that
-	// change often are copied once for many changes.
+	// checkpointPages is the number of pages in the WAL (16 MiB) at which a commit copies them into the database. Pages that change often are
+	// then copied once for many changes.
 	checkpointPages = 4000
 )
 
-// Open opens the database that databaseURL names and checks that it can be reached.
+// Open opens the database at databaseURL and checks that it can be reached.
 //
-//   - "sqlite:PATH" is a file, created with mode 0600 when it does not exist. WAL, synchronous=FULL and foreign keys are on;
-//     one connection writes, the others can only read. There is no in-memory form: its connections would not see each other.
+//   - "sqlite:PATH" is a file. A new file is created with mode 0600. WAL, synchronous=FULL and foreign keys are enabled; one
+//     connection writes, the other connections can only read. An in-memory database is not supported: its connections would
+//     not see each other's data.
 //   - "postgres://user:password@host:port/database?..." (or "postgresql://") is a PostgreSQL server, 15 or later.
 //
 // Errors never contain the password of the URL.
@@ -64,7 +64,7 @@ func Open(ctx context.Context, databaseURL string, o Options) (*sqldb.DB, error)
 	case "postgres", "postgresql":
 		return openPostgres(ctx, databaseURL, o)
 	default:
-		return nil, errors.New(`sqlopen: a database URL begins with "sqlite:" or "postgres://"`)
+		return nil, errors.New(`sqlopen: a database URL starts with "sqlite:" or "postgres://"`)
 	}
 }
 
@@ -72,7 +72,7 @@ func openSQLite(ctx context.Context, path string, o Options) (*sqldb.DB, error) 
 	if path == "" || path == ":memory:" {
 		return nil, errors.New("sqlopen: sqlite: the path of a file is required")
 	}
-	// SQLite gives its -wal and -shm files the mode of the database, which may hold personal data.
+	// SQLite gives its -wal and -shm files the mode of the database, which may contain personal data.
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("sqlopen: sqlite: %w", err)
@@ -97,7 +97,7 @@ func openSQLite(ctx context.Context, path string, o Options) (*sqldb.DB, error) 
 		return nil, fmt.Errorf("sqlopen: sqlite: %w", err)
 	}
 	writer.SetMaxOpenConns(1)
-	if err := writer.PingContext(ctx); err != nil { // turns the WAL on before a reader comes
+	if err := writer.PingContext(ctx); err != nil { // enables the WAL before the first reader connects
 		return nil, errors.Join(fmt.Errorf("sqlopen: sqlite %s: %w", path, err), writer.Close())
 	}
 	if _, err := writer.ExecContext(ctx, "PRAGMA wal_autocheckpoint = "+strconv.Itoa(checkpointPages)); err != nil {
@@ -116,7 +116,7 @@ func openSQLite(ctx context.Context, path string, o Options) (*sqldb.DB, error) 
 	return newDB(sqldb.Options{Dialect: sqldb.SQLite, Writer: writer, Readers: readers, GroupCommit: true, Logger: o.Logger})
 }
 
-// sqliteDSN writes a "file:" URI, in which ?, # and % of a path are escaped.
+// sqliteDSN returns a "file:" URI in which ?, # and % of the path are escaped.
 func sqliteDSN(path string, params url.Values) string {
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: params.Encode()}
 	return u.String()
@@ -151,7 +151,7 @@ func newDB(o sqldb.Options) (*sqldb.DB, error) {
 	return db, nil
 }
 
-// Processors returns how many goroutines should run at once (see runtime.GOMAXPROCS) in a program whose database is SQLite, given how many
-// do: four at least. A call of SQLite that waits for the disk is a call of C, which keeps its place until the runtime notices, after up to
-// 10 ms. With two places requests then stand still that have nothing to do with the database.
+// Processors returns the number of processors (see runtime.GOMAXPROCS) for a program whose database is SQLite, given the current number: at
+// least four. A call of SQLite that waits for the disk is a C call, which occupies a processor until the runtime notices, after up to 10
+// ms. With two processors, requests that do not use the database would then wait too.
 func Processors(now int) int { return max(now, 4) }

@@ -25,7 +25,7 @@ func TestOpen_AnySQLiteFileName(t *testing.T) {
 		info, err := os.Stat(path)
 		require.NoError(t, err)
 		require.Equal(t, fs.FileMode(0o600), info.Mode(), name)
-		require.NotZero(t, info.Size()+sizeOf(t, path+"-wal"), "%s: the data went elsewhere", name)
+		require.NotZero(t, info.Size()+sizeOf(t, path+"-wal"), "%s: the data is in another file", name)
 		require.NoError(t, db.Close())
 	}
 }
@@ -87,7 +87,7 @@ func TestOpen_ErrorRedactsPassword(t *testing.T) {
 func TestOpen_RejectsNonDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	require.NoError(t,
-		os.WriteFile(path, []byte("this is a letter and no database, and it is long enough to be sure of it, is it not?"), 0o600))
+		os.WriteFile(path, []byte("this is a plain text file and not a database; it is longer than a SQLite header"), 0o600))
 	_, err := sqlopen.Open(t.Context(), "sqlite:"+path, sqlopen.Options{})
 	require.ErrorContains(t, err, "not a database")
 }

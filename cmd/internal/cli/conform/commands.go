@@ -24,7 +24,7 @@ type planCommand struct {
 	limits
 }
 
-// Run discovers what the target offers and prints the plan.
+// Run discovers the features of the target and prints the plan.
 func (c *planCommand) Run(in *invocation) error {
 	url, err := c.base()
 	if err != nil {
@@ -48,7 +48,7 @@ func (c *planCommand) Run(in *invocation) error {
 		return err
 	}
 	if plan.Reason != "" {
-		fmt.Fprintf(in.stdout, "Could not test %s: %s.\n", plan.Target, plan.Reason)
+		fmt.Fprintf(in.stdout, "Cannot test %s: %s.\n", plan.Target, plan.Reason)
 		return exitCode(ExitUntested)
 	}
 	w := tabwriter.NewWriter(in.stdout, 0, 0, 2, ' ', 0)
@@ -106,7 +106,7 @@ func (c *explainCommand) Run(in *invocation) error {
 	}
 	selected, err := conformance.Selection{Only: []string{c.ID}}.Apply(all)
 	if err != nil {
-		return usage("%v; no clause is called so either. \"%s list\" lists the checks", err, in.program)
+		return usage("%v; no clause has this id. \"%s list\" lists the checks", err, in.program)
 	}
 	for i, check := range selected {
 		if i > 0 {
@@ -114,9 +114,9 @@ func (c *explainCommand) Run(in *invocation) error {
 		}
 		fmt.Fprintf(in.stdout, "%s (%s)\n%s.\n\nWhy it matters\n  %s\n", check.ID, check.Level, check.Title, check.Why)
 		if clients := report.Clients(check); len(clients) > 0 {
-			fmt.Fprintf(in.stdout, "\nWho depends on it\n  %s\n", strings.Join(clients, ", "))
+			fmt.Fprintf(in.stdout, "\nClients that depend on it\n  %s\n", strings.Join(clients, ", "))
 		}
-		fmt.Fprintf(in.stdout, "\nHow to mend it\n  %s\n\nClauses\n", check.Fix)
+		fmt.Fprintf(in.stdout, "\nHow to fix it\n  %s\n\nClauses\n", check.Fix)
 		for _, id := range check.Requirements {
 			if r, ok := requirements.Lookup(id); ok {
 				fmt.Fprintf(in.stdout, "  %s, %s, %s\n    %s\n", r.ID, r.Section, r.Level, r.Text)
@@ -127,9 +127,9 @@ func (c *explainCommand) Run(in *invocation) error {
 			needs = append(needs, string(n))
 		}
 		if len(check.Requirements) == 0 {
-			fmt.Fprintln(in.stdout, "  none: it is what a client does")
+			fmt.Fprintln(in.stdout, "  none: clients require it")
 		}
-		if check.Requests == 0 { // it looks at what others send
+		if check.Requests == 0 { // it checks the exchanges of other checks
 			continue
 		}
 		fmt.Fprintf(in.stdout, "\nNeeds %s. Sends about %s.\n", cmp.Or(strings.Join(needs, ", "), "nothing"), plural(check.Requests, "request"))
@@ -138,9 +138,9 @@ func (c *explainCommand) Run(in *invocation) error {
 }
 
 func explainClause(in *invocation, r requirements.Requirement) error {
-	fmt.Fprintf(in.stdout, "%s, %s, %s, binds: %s\n%s\n\nHow it can be tested\n  %s\n", r.ID, r.Section, r.Level, r.Role, r.Text, r.Probe)
+	fmt.Fprintf(in.stdout, "%s, %s, %s, applies to: %s\n%s\n\nHow to test it\n  %s\n", r.ID, r.Section, r.Level, r.Role, r.Text, r.Probe)
 	if r.Doubt != "" {
-		fmt.Fprintf(in.stdout, "\nWhere a verdict needs care\n  %s\n", r.Doubt)
+		fmt.Fprintf(in.stdout, "\nLimits of a verdict\n  %s\n", r.Doubt)
 	}
 	fmt.Fprintf(in.stdout, "\nChecks\n")
 	none := true
@@ -170,7 +170,7 @@ type cleanupCommand struct {
 	connection
 }
 
-// Run finishes what the journal leaves open.
+// Run removes the objects that are still listed in the journal.
 func (c *cleanupCommand) Run(in *invocation) error {
 	target, err := c.target("")
 	if err != nil {
@@ -193,7 +193,7 @@ func (c *cleanupCommand) Run(in *invocation) error {
 
 type versionCommand struct{}
 
-// Run prints the module version and the revision it was built from, as far as the build recorded them.
+// Run prints the module version and the revision, if the build recorded them.
 func (versionCommand) Run(in *invocation) error {
 	_, err := fmt.Fprintln(in.stdout, frame.Build(in.program))
 	return err

@@ -14,7 +14,7 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// settings is a configuration file: the long names of flags with their values.
+// settings is a configuration file: long names of flags and their values.
 type settings map[string]any
 
 // readSettings reads a YAML or JSON file.
@@ -25,13 +25,13 @@ func readSettings(path string) (settings, error) {
 	}
 	var s settings
 	if err := yaml.UnmarshalWithOptions(data, &s, yaml.Strict()); err != nil {
-		return nil, usage("--config %s is no YAML or JSON object of flags: %v", path, firstLine(err))
+		return nil, usage("--config %s is not a YAML or JSON object of flags: %v", path, firstLine(err))
 	}
 	return s, nil
 }
 
-// apply makes the settings the defaults of the flags they name, so that the command line and the environment outweigh them.
-// A setting that no command knows is an error; one that another command knows is left to it.
+// apply sets the settings as defaults of their flags, so that the command line and the environment override them. A setting of a flag that
+// no command has is an error; one of a flag that only another command has is ignored.
 func (s settings) apply(path string) kong.Option {
 	return kong.PostBuild(func(k *kong.Kong) error {
 		known, set := map[string]bool{}, map[string]bool{}
@@ -56,23 +56,23 @@ func (s settings) apply(path string) kong.Option {
 		}
 		for name := range s {
 			if !known[name] {
-				return usage("--config %s: no flag is called %q", path, name)
+				return usage("--config %s: unknown flag %q", path, name)
 			}
 			if !set[name] {
-				return usage("--config %s: %s is true or false", path, name)
+				return usage("--config %s: %s must be true or false", path, name)
 			}
 		}
 		return nil
 	})
 }
 
-// fits tells whether a flag may be meant: commands differ in what they call by one name.
+// fits reports whether a value can be meant for a flag: commands use some names for flags of different types.
 func fits(flag *kong.Flag, value any) bool {
 	text, isText := value.(string)
 	return !isText || !flag.IsBool() || text == "true" || text == "false"
 }
 
-// settingText is a value as it would stand on a command line.
+// settingText returns a value in the form of the command line.
 func settingText(value any, sep rune, onLines bool) (string, error) {
 	switch v := value.(type) {
 	case []any:
@@ -94,10 +94,10 @@ func settingText(value any, sep rune, onLines bool) (string, error) {
 	case string, bool, uint64, int64, float64, int:
 		return fmt.Sprint(v), nil
 	}
-	return "", errors.New("the value must be a text, a number, true, false or a list of these")
+	return "", errors.New("the value must be a string, a number, true, false or a list of these")
 }
 
-// readAttributes reads what creating takes, by resource type.
+// readAttributes reads the attributes for created objects, by resource type.
 func readAttributes(path string) (map[string]conformance.Doc, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -117,7 +117,7 @@ func readAttributes(path string) (map[string]conformance.Doc, error) {
 	return out, nil
 }
 
-// firstLine keeps the position and the reason of a YAML error; the rest is a drawing of the file, which may hold secrets.
+// firstLine returns the position and the reason of a YAML error. The other lines quote the file, which may contain secrets.
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line

@@ -1,7 +1,6 @@
-// Package conform holds the commands of the conformance suite: run, plan, list, explain, diff, lint, proxy,
-// judge, mock and cleanup. They are the whole of
-// the program scim-conformance and one command group of scimwright. What is tested and how is the business of package
-// conformance; this package reads arguments, prints, and chooses exit codes.
+// Package conform contains the commands of the conformance suite: run, plan, list, explain, diff, lint, proxy, judge, mock and cleanup.
+// They are the program scim-conformance and one command group of scimwright. Package conformance contains the tests; this package parses
+// arguments, prints, and chooses exit codes.
 package conform
 
 import (
@@ -24,55 +23,55 @@ import (
 
 // The exit codes.
 const (
-	ExitClean    = 0 // everything asked for was tested, nothing was found
+	ExitClean    = 0 // all selected checks ran, without findings
 	ExitFindings = 1 // at least one check failed or warned
-	ExitUsage    = 2 // the arguments or the configuration are wrong; nothing was sent
-	ExitUntested = 3 // the target could not be tested, or not as far as asked
+	ExitUsage    = 2 // invalid arguments or configuration; nothing was sent
+	ExitUntested = 3 // the target could not be tested, or not completely
 )
 
-const description = `Tests a SCIM 2.0 server against RFC 7643, RFC 7644 and what identity providers send.
+const description = `Test a SCIM 2.0 server against RFC 7643, RFC 7644 and the requests of identity providers.
 
-The objects it creates carry a marker in their names and are removed again. Exit codes: 0 clean, 1 findings, 2 usage or configuration, 3 could not test.`
+Created objects have a marker in their names and are removed. Exit codes: 0 clean, 1 findings, 2 usage or configuration, 3 not tested.`
 
 type commands struct {
 	Run     runCommand     `cmd:"" help:"Test the SCIM server with this base URL."`
-	Plan    planCommand    `cmd:"" help:"Say what a run would do, without writing anything to the server."`
+	Plan    planCommand    `cmd:"" help:"Print the plan of a run without writing to the server."`
 	List    listCommand    `cmd:"" help:"List the checks."`
-	Explain explainCommand `cmd:"" help:"Explain a check: its clauses, why it matters, how to mend what it finds."`
-	Diff    diffCommand    `cmd:"" help:"Compare two JSON reports: what is new, mended, still there or not observed."`
-	Lint    lintCommand    `cmd:"" help:"Check documents offline: resources, lists, PATCHes, bulk jobs, errors, discovery documents."`
-	Proxy   proxyCommand   `cmd:"" help:"Record a client's traffic to the SCIM server with this base URL, and judge both sides."`
-	Judge   judgeCommand   `cmd:"" help:"Judge a recording of the proxy again."`
-	Mock    mockCommand    `cmd:"" help:"Grade a provisioning client: run a SCIM server with quirks in memory, and say what the client coped with."`
-	Cleanup cleanupCommand `cmd:"" help:"Remove what a run that was killed left behind."`
+	Explain explainCommand `cmd:"" help:"Explain a check: its clauses, its purpose and the fix."`
+	Diff    diffCommand    `cmd:"" help:"Compare two JSON reports: findings that are new, fixed, remaining or not observed."`
+	Lint    lintCommand    `cmd:"" help:"Check documents offline: resources, lists, PATCH and bulk requests, errors, discovery documents."`
+	Proxy   proxyCommand   `cmd:"" help:"Record a client's traffic to the SCIM server with this base URL, and evaluate both sides."`
+	Judge   judgeCommand   `cmd:"" help:"Evaluate a recording of the proxy again."`
+	Mock    mockCommand    `cmd:"" help:"Grade a provisioning client with an in-memory SCIM server that has quirks."`
+	Cleanup cleanupCommand `cmd:"" help:"Remove the objects that an aborted run created."`
 	Schema  schemaCommand  `cmd:"" help:"Print the JSON Schema of the JSON report."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 
-	Config      string           `help:"YAML or JSON file with flags by their long names. The command line and the environment outweigh it." type:"path" placeholder:"FILE"`
+	Config      string           `help:"${configHelp}" type:"path" placeholder:"FILE"`
 	VersionFlag kong.VersionFlag `name:"version" env:"-" help:"Print the version."`
 }
 
-// invocation is what every command gets besides its own flags.
+// invocation is the data that every command receives in addition to its own flags.
 type invocation struct {
 	ctx            context.Context
-	program        string // as a user calls it
+	program        string // the command line before the arguments
 	stdin          io.Reader
 	stdout, stderr io.Writer
 }
 
-// exitCode ends a command with a code other than ExitClean and without a message of its own.
+// exitCode is an error that exits with a code other than ExitClean and without a message.
 type exitCode int
 
 func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// Run runs the command that args name and returns the exit code. Program is what a user types before the arguments. When ctx
-// ends, a run stops, cleans up and reports how far it came. lookupEnv is os.LookupEnv.
+// Run runs the command in args and returns the exit code. program is the command line before the arguments. When ctx ends, a run stops,
+// cleans up and reports the completed checks. lookupEnv is os.LookupEnv.
 func Run(ctx context.Context, program string, args []string, stdout, stderr io.Writer, lookupEnv func(string) (string, bool)) int {
 	args = frame.Arguments(args)
 	var cmds commands
 	parsed, done, err := parse(&cmds, program, args, stdout, stderr, lookupEnv)
 	if err == nil && done == nil && cmds.Config != "" {
-		// Only now is it known where the settings are: they become the defaults of a second reading.
+		// The path of the configuration file is known only after the first parsing. Its settings are the defaults of a second one.
 		path := cmds.Config
 		var s settings
 		if s, err = readSettings(path); err == nil {
@@ -105,14 +104,14 @@ func Run(ctx context.Context, program string, args []string, stdout, stderr io.W
 	}
 }
 
-// parse reads the arguments. Done is the exit code when that already answered them, as --help does.
+// parse parses the arguments. done is the exit code if parsing has handled them completely, as for --help.
 func parse(cmds *commands, program string, args []string, stdout, stderr io.Writer, lookupEnv func(string) (string, bool),
 	more ...kong.Option) (parsed *kong.Context, done *int, err error) {
 	options := append([]kong.Option{
 		kong.Name(program), kong.Description(description), kong.DefaultEnvars("SCIM_CONFORMANCE"), withoutEmptyVariables(lookupEnv),
 		kong.Vars{"version": frame.Build(program), "forms": forms(), "formats": strings.ReplaceAll(forms(), " ", "") + ",none",
-			"profiles": profileIDs(), "seed": strconv.FormatUint(conformance.DefaultSeed, 10),
-			"kinds": strings.Join(lint.Kinds(), ", "), "scenarios": scenarioNames(), "contracts": contractNames(), "mocks": mockNames()},
+			"seed":  strconv.FormatUint(conformance.DefaultSeed, 10),
+			"kinds": strings.Join(lint.Kinds(), ", "), "mocks": mockNames()}, flagHelp(),
 		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(func(code int) {
 			if done == nil {
 				done = &code
@@ -127,8 +126,8 @@ func parse(cmds *commands, program string, args []string, stdout, stderr io.Writ
 	return parsed, done, err
 }
 
-// withoutEmptyVariables lets an empty variable say nothing: CI systems set one for a secret that is not there, and it must not
-// outweigh the configuration file.
+// withoutEmptyVariables ignores empty environment variables: CI systems set an empty variable for a missing secret, and it must not
+// override the configuration file.
 func withoutEmptyVariables(lookupEnv func(string) (string, bool)) kong.Option {
 	return kong.PostBuild(func(k *kong.Kong) error {
 		return kong.Visit(k.Model, func(node kong.Visitable, next kong.Next) error {
@@ -144,8 +143,32 @@ func withoutEmptyVariables(lookupEnv func(string) (string, bool)) kong.Option {
 	})
 }
 
-// isTerminal tells whether a person is looking.
+// isTerminal reports whether w is a terminal.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && isatty.IsTerminal(f.Fd())
+}
+
+// flagHelp returns the help of flags that does not fit into a struct tag.
+func flagHelp() kong.Vars {
+	return kong.Vars{
+		"journalHelp": "Journal of created objects, for cleanup after a crash. Removed after a complete cleanup. Default: a new file in " +
+			"the directory for temporary files.",
+		"configHelp": "YAML or JSON file with flags by their long names. The command line and the environment override it.",
+		"scenarioHelp": "Scenario for the client: " + scenarioNames() +
+			", or a YAML or JSON file; docs/conformance.md describes the format.",
+		"contractHelp": "Expected requests: " + contractNames() +
+			". resilient: any requests that recover from the server's deviations. catalog, wizard: exactly the requests in " +
+			"docs/conformance.md, for catalog apps or custom apps. Default: the contract of the scenario, else resilient.",
+		"profileHelp": "Profiles to run: " + profileIDs() + ". rfc is the checks of the RFCs; all is rfc and the flows of every client; " +
+			"each other profile is the flows of one client.",
+		"settleHelp": "Maximum time until a write must be visible. The time is measured once and reported. 0 means no wait.",
+		"attributesHelp": "YAML or JSON file with the attributes that a create requires on this server, by resource type: " +
+			"{User: {userType: staff}}.",
+		"seedHelp": "Seed of the checks that generate their requests (area oracle): a number, or random. The report contains it.",
+		"schemaHelp": "Schema documents of attributes beyond User, Group and the enterprise extension: a single schema, or the response" +
+			" of /Schemas.",
+		"recordHelp": "File for a recording of the exchanges, one JSON line each, for the command judge. It contains personal data, but" +
+			" no passwords and tokens.",
+	}
 }

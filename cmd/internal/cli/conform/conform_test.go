@@ -20,12 +20,12 @@ import (
 	"github.com/scimwright/scimwright/conformance/report"
 )
 
-// execute runs a command line and returns its exit code and what it printed.
+// execute runs a command line and returns its exit code and output.
 func execute(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errOut bytes.Buffer
 	code = Run(t.Context(), "scim-conformance", args, &out, &errOut, os.LookupEnv)
-	require.NotContains(t, out.String()+errOut.String(), "goroutine ", "a panic must not reach the user")
+	require.NotContains(t, out.String()+errOut.String(), "goroutine ", "the output contains a panic")
 	return code, out.String(), errOut.String()
 }
 
@@ -37,33 +37,34 @@ func handler(status int, contentType, body string) http.HandlerFunc {
 	}
 }
 
-// A target that is no SCIM service provider is told from one that is wrong: exit 3 and one sentence that says what to do.
+// TestRun_UntestedOnHostileTarget checks that a target that is not a SCIM service provider is distinguished from a faulty one: exit code 3,
+// and one sentence with the next step.
 func TestRun_UntestedOnHostileTarget(t *testing.T) {
 	for name, c := range map[string]struct {
 		handler http.HandlerFunc
 		says    string
 	}{
-		"answers HTML":         {handler(200, "text/html", "<!doctype html><title>Welcome</title>"), "web site"},
-		"answers HTML as JSON": {handler(200, "application/json", "<html>login</html>"), "web site"},
-		"answers 401 to all": {handler(401, "application/scim+json", `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],`+
+		"returns HTML":         {handler(200, "text/html", "<!doctype html><title>Welcome</title>"), "web site"},
+		"returns HTML as JSON": {handler(200, "application/json", "<html>login</html>"), "web site"},
+		"always returns 401": {handler(401, "application/scim+json", `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],`+
 			`"status":"401"}`), "refuses the credentials"},
-		"answers 403 to all":    {handler(403, "text/plain", "no"), "refuses the credentials"},
-		"answers 404 to all":    {handler(404, "application/json", `{}`), "no SCIM endpoint"},
-		"answers 500 to all":    {handler(500, "text/plain", "boom"), "broken or not ready"},
-		"answers 400 to all":    {handler(400, "text/plain", "no"), "does not let itself be read"},
-		"answers no JSON":       {handler(200, "application/scim+json", `{"schemas":`), "without a JSON object"},
-		"answers an array":      {handler(200, "application/scim+json", `[]`), "without a JSON object"},
-		"answers another JSON":  {handler(200, "application/json", `{"hello":"world"}`), "not SCIM"},
-		"answers nothing":       {handler(200, "application/scim+json", ``), "without a JSON object"},
-		"answers invalid UTF-8": {handler(200, "application/scim+json", "{\"schemas\":[\"\xff\xfe\"]}"), "without a JSON object"},
-		"answers deep JSON": {handler(200, "application/scim+json", strings.Repeat(`{"a":`, 10_000)+"1"+strings.Repeat("}", 10_000)),
+		"always returns 403":    {handler(403, "text/plain", "no"), "refuses the credentials"},
+		"always returns 404":    {handler(404, "application/json", `{}`), "no SCIM endpoint"},
+		"always returns 500":    {handler(500, "text/plain", "boom"), "broken or not ready"},
+		"always returns 400":    {handler(400, "text/plain", "no"), "does not let itself be read"},
+		"returns no JSON":       {handler(200, "application/scim+json", `{"schemas":`), "without a JSON object"},
+		"returns an array":      {handler(200, "application/scim+json", `[]`), "without a JSON object"},
+		"returns other JSON":    {handler(200, "application/json", `{"hello":"world"}`), "not SCIM"},
+		"returns an empty body": {handler(200, "application/scim+json", ``), "without a JSON object"},
+		"returns invalid UTF-8": {handler(200, "application/scim+json", "{\"schemas\":[\"\xff\xfe\"]}"), "without a JSON object"},
+		"returns deep JSON": {handler(200, "application/scim+json", strings.Repeat(`{"a":`, 10_000)+"1"+strings.Repeat("}", 10_000)),
 			"without a JSON object"},
-		"answers a deep array": {handler(200, "application/scim+json", `{"a":`+strings.Repeat("[", 10_000)+strings.Repeat("]", 10_000)+"}"),
+		"returns a deep array": {handler(200, "application/scim+json", `{"a":`+strings.Repeat("[", 10_000)+strings.Repeat("]", 10_000)+"}"),
 			"without a JSON object"},
 		"redirects": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://elsewhere.example.com"+r.URL.Path, http.StatusFound)
 		}, "run again with the base URL https://elsewhere.example.com."},
-		"redirects in a circle": {func(w http.ResponseWriter, r *http.Request) {
+		"redirects in a cycle": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect)
 		}, "redirects"},
 		"sends megabytes": {func(w http.ResponseWriter, _ *http.Request) { endless(w) }, "larger than 8 MiB"},
@@ -131,7 +132,7 @@ func TestRun_SuggestsToken(t *testing.T) {
 	require.Contains(t, stdout, "pass a token")
 }
 
-// A target that answers discovery and hangs afterwards ends the run long before every check has waited for it.
+// A target that serves discovery and then stops responding must end the run early, not after the timeout of every check.
 const emptyList = `{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":0,"Resources":[]}`
 
 func TestRun_TimesOutOnHangingTarget(t *testing.T) {
@@ -139,7 +140,7 @@ func TestRun_TimesOutOnHangingTarget(t *testing.T) {
 	seen := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if seen++; seen > 5 {
-			_, _ = io.Copy(io.Discard, r.Body) // or nobody notices that the client has gone
+			_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not detect that the client has disconnected
 			<-r.Context().Done()
 			return
 		}
@@ -164,31 +165,32 @@ func TestArguments_UsageErrors(t *testing.T) {
 		args []string
 		says string
 	}{
-		"an unknown command": {[]string{"test"}, "unexpected argument"},
-		"no URL":             {[]string{"run"}, "no base URL is given"},
-		"an unknown flag":    {[]string{"run", "http://localhost", "--fast"}, "unknown flag"},
-		"no URL but a word":  {[]string{"run", "localhost"}, "not an absolute http or https URL"},
-		"a URL with a query": {[]string{"run", "http://localhost?x=1"}, "query"},
+		"an unknown command":       {[]string{"test"}, "unexpected argument"},
+		"no URL":                   {[]string{"run"}, "no base URL is given"},
+		"an unknown flag":          {[]string{"run", "http://localhost", "--fast"}, "unknown flag"},
+		"a word that is not a URL": {[]string{"run", "localhost"}, "not an absolute http or https URL"},
+		"a URL with a query":       {[]string{"run", "http://localhost?x=1"}, "query"},
 		"an unknown check": {[]string{"run", "http://localhost", "--only", "filter.equal"},
 			"no check, area, level, section or clause"},
-		"an unknown area to skip":      {[]string{"run", "http://localhost", "--skip", "filters"}, "no check, area, level, section or clause"},
-		"an unknown level":             {[]string{"run", "http://localhost", "--level", "severe"}, "no level"},
-		"nothing selected":             {[]string{"run", "http://localhost", "--only", "auth", "--skip", "auth"}, "no check to run"},
-		"writes without consent":       {[]string{"run", "https://scim.example.com/v2"}, "--yes-write"},
-		"a header without colon":       {[]string{"run", "http://localhost", "--header", "X-Tenant"}, "--header"},
-		"a CA file that is not there":  {[]string{"run", "http://localhost", "--ca-file", filepath.Join(dir, "none.pem")}, "--ca-file"},
-		"a CA file without any":        {[]string{"run", "http://localhost", "--ca-file", noCertificate}, "no certificate"},
-		"a JSON file without a place":  {[]string{"run", "http://localhost", "--json", filepath.Join(dir, "none", "r.json")}, "--json"},
-		"a timeout of nothing":         {[]string{"run", "http://localhost", "--timeout", "0s"}, "--timeout"},
-		"a timeout that is none":       {[]string{"run", "http://localhost", "--timeout", "soon"}, "--timeout"},
-		"no requests":                  {[]string{"run", "http://localhost", "--max-requests", "0"}, "--max-requests"},
-		"an unknown format":            {[]string{"run", "http://localhost", "--format", "xml"}, "--format"},
-		"a command without its URL":    {[]string{"run"}, `Try "scim-conformance run --help".`},
-		"a clause that is not there":   {[]string{"explain", "RFC9999-1"}, "no clause is called so either"},
-		"an unknown check to explain":  {[]string{"explain", "nothing.at-all"}, "no check, area, level, section or clause"},
-		"a journal that is not there":  {[]string{"cleanup", filepath.Join(dir, "none.journal")}, "journal"},
-		"a token with a line break":    {[]string{"run", "http://localhost", "--token", "abc\n"}, "line break"},
-		"a journal that is not a file": {[]string{"cleanup", noCertificate}, "not a journal"},
+		"an unknown area to skip": {[]string{"run", "http://localhost", "--skip", "filters"},
+			"no check, area, level, section or clause"},
+		"an unknown level":                   {[]string{"run", "http://localhost", "--level", "severe"}, "no level"},
+		"nothing selected":                   {[]string{"run", "http://localhost", "--only", "auth", "--skip", "auth"}, "no check to run"},
+		"writes without consent":             {[]string{"run", "https://scim.example.com/v2"}, "--yes-write"},
+		"a header without colon":             {[]string{"run", "http://localhost", "--header", "X-Tenant"}, "--header"},
+		"a missing CA file":                  {[]string{"run", "http://localhost", "--ca-file", filepath.Join(dir, "none.pem")}, "--ca-file"},
+		"a CA file without a certificate":    {[]string{"run", "http://localhost", "--ca-file", noCertificate}, "no certificate"},
+		"a JSON file in a missing directory": {[]string{"run", "http://localhost", "--json", filepath.Join(dir, "none", "r.json")}, "--json"},
+		"a timeout of zero":                  {[]string{"run", "http://localhost", "--timeout", "0s"}, "--timeout"},
+		"an invalid timeout":                 {[]string{"run", "http://localhost", "--timeout", "soon"}, "--timeout"},
+		"no requests":                        {[]string{"run", "http://localhost", "--max-requests", "0"}, "--max-requests"},
+		"an unknown format":                  {[]string{"run", "http://localhost", "--format", "xml"}, "--format"},
+		"a command without its URL":          {[]string{"run"}, `Try "scim-conformance run --help".`},
+		"an unknown clause":                  {[]string{"explain", "RFC9999-1"}, "no clause has this id"},
+		"an unknown check to explain":        {[]string{"explain", "nothing.at-all"}, "no check, area, level, section or clause"},
+		"a missing journal":                  {[]string{"cleanup", filepath.Join(dir, "none.journal")}, "journal"},
+		"a token with a line break":          {[]string{"run", "http://localhost", "--token", "abc\n"}, "line break"},
+		"a file that is not a journal":       {[]string{"cleanup", noCertificate}, "not a journal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := execute(t, c.args...)
@@ -206,7 +208,7 @@ func TestHelpAndVersion_ExitClean(t *testing.T) {
 	}
 }
 
-// openDirectory is a read-only directory without users that is right about everything it says.
+// openDirectory is a conformant read-only service provider without users.
 func openDirectory(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != "/ServiceProviderConfig" {
 		handler(404, "application/scim+json", `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"404"}`)(w, r)
@@ -227,7 +229,7 @@ func TestCleanupCommand_RedactsSecrets(t *testing.T) {
 	}{
 		{"a plain path", runCommand{}, "scimwright conform cleanup /tmp/a.journal"},
 		{"a token", runCommand{connection: connection{Token: "secret"}}, `scimwright conform cleanup /tmp/a.journal --token "$SCIM_TOKEN"`},
-		{"a header keeps its value", runCommand{connection: connection{Header: []string{"X-Key: secret"}}},
+		{"a header without its value", runCommand{connection: connection{Header: []string{"X-Key: secret"}}},
 			"scimwright conform cleanup /tmp/a.journal --header 'X-Key: ...'"},
 	}
 	for _, tt := range tests {
@@ -284,7 +286,7 @@ func TestAuthentication_SentAndRedacted(t *testing.T) {
 	require.Equal(t, "acme, inc: 7", tenant)
 	require.NotContains(t, stdout+stderr, "from-the-environment")
 	_, _, _ = execute(t, "run", server.URL, "--only", "discovery.limits", "--token", "from-the-flag")
-	require.Equal(t, "Bearer from-the-flag", authorization, "a flag wins over the environment")
+	require.Equal(t, "Bearer from-the-flag", authorization, "a flag overrides the environment")
 }
 
 func TestCAFile_Trusted(t *testing.T) {
@@ -302,7 +304,7 @@ func TestCAFile_Trusted(t *testing.T) {
 }
 
 func TestRun_NamesCauseOfUntested(t *testing.T) {
-	_, url := newDesk(t, "")
+	_, url := newRecordingTarget(t, "")
 	dead := httptest.NewServer(http.NotFoundHandler())
 	dead.Close()
 	big := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { endless(w) }))
@@ -344,7 +346,7 @@ func TestListAndExplain(t *testing.T) {
 	require.NotContains(t, stdout, "auth.wrong-token", "which is a should")
 	code, stdout, _ = execute(t, "explain", "patch.atomic")
 	require.Zero(t, code)
-	for _, part := range []string{"RFC7644-3.5.2-28", "Why it matters", "How to mend it", "patch.supported"} {
+	for _, part := range []string{"RFC7644-3.5.2-28", "Why it matters", "How to fix it", "patch.supported"} {
 		require.Contains(t, stdout, part)
 	}
 	code, stdout, _ = execute(t, "explain", "rfc7644-3.5.2-28")

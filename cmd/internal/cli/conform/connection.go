@@ -18,35 +18,35 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// connection is how the target is reached.
+// connection is the set of flags for requests to the target.
 type connection struct {
 	Token         string   `help:"Bearer token." env:"SCIM_TOKEN" placeholder:"TOKEN"`
 	Basic         string   `help:"User name and password for basic authentication." env:"SCIM_BASIC" placeholder:"USER:PASSWORD"`
-	OAuthTokenURL string   `name:"oauth-token-url" help:"Token endpoint for OAuth client credentials." env:"SCIM_OAUTH_TOKEN_URL" placeholder:"URL"`
+	OAuthTokenURL string   `name:"oauth-token-url" help:"OAuth token endpoint." env:"SCIM_OAUTH_TOKEN_URL" placeholder:"URL"`
 	OAuthClientID string   `name:"oauth-client-id" help:"OAuth client id." env:"SCIM_OAUTH_CLIENT_ID" placeholder:"ID"`
 	OAuthSecret   string   `name:"oauth-client-secret" help:"OAuth client secret." env:"SCIM_OAUTH_CLIENT_SECRET" placeholder:"SECRET"`
 	OAuthScope    []string `name:"oauth-scope" help:"OAuth scopes, separated by commas." env:"SCIM_OAUTH_SCOPE" placeholder:"SCOPE,..."`
-	Header        lines    `help:"Header to send with every request; may be repeated." placeholder:"'NAME: VALUE'"`
+	Header        lines    `help:"Header of every request (repeatable)." placeholder:"'NAME: VALUE'"`
 	certificates
-	Timeout        time.Duration `help:"Time limit of the whole command, cleaning up included." default:"5m"`
+	Timeout        time.Duration `help:"Time limit of the whole command, including cleanup." default:"5m"`
 	RequestTimeout time.Duration `help:"Time limit of one request." default:"15s"`
 }
 
-// certificates are the files of a connection by TLS.
+// certificates are the files for TLS connections.
 type certificates struct {
 	ClientCert string `help:"PEM file with the client certificate." type:"path" placeholder:"FILE"`
-	ClientKey  string `help:"PEM file with the key of the client certificate. Defaults to the file of the certificate." type:"path" placeholder:"FILE"`
-	CAFile     string `help:"PEM file with certificates to trust beside those of the system." type:"path" placeholder:"FILE"`
+	ClientKey  string `help:"PEM file with the key of the client certificate. Default: the certificate file." type:"path" placeholder:"FILE"`
+	CAFile     string `help:"PEM file with certificates to trust in addition to those of the system." type:"path" placeholder:"FILE"`
 }
 
-// target builds the target from the flags. Its URL may be "" when a journal names it.
+// target returns the target for the flags. Its URL may be "" if a journal contains it.
 func (c connection) target(url string) (conformance.Target, error) {
 	target := conformance.Target{URL: url, Token: c.Token, Header: http.Header{}}
 	if c.Timeout <= 0 || c.RequestTimeout <= 0 {
 		return target, usage("--timeout and --request-timeout must be positive")
 	}
 	if strings.ContainsAny(c.Token, "\r\n") {
-		return target, usage("the token contains a line break; was it read from a file with one at its end?")
+		return target, usage("the token contains a line break: remove the one at the end of the token file")
 	}
 	for _, h := range c.Header {
 		name, value, found := strings.Cut(h, ":")
@@ -63,7 +63,7 @@ func (c connection) target(url string) (conformance.Target, error) {
 	return target, c.authorize(&target)
 }
 
-// authorize puts the credentials into the target. One kind is enough; two are a mistake.
+// authorize sets the credentials of the target. More than one kind is an error.
 func (c connection) authorize(target *conformance.Target) error {
 	kinds := 0
 	for _, given := range []bool{c.Token != "", c.Basic != "", c.OAuthTokenURL != "", target.Header.Get("Authorization") != ""} {
@@ -81,20 +81,20 @@ func (c connection) authorize(target *conformance.Target) error {
 		target.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(c.Basic)))
 	case c.OAuthTokenURL != "":
 		if c.OAuthClientID == "" || c.OAuthSecret == "" {
-			return usage("--oauth-token-url needs --oauth-client-id and --oauth-client-secret")
+			return usage("--oauth-token-url requires --oauth-client-id and --oauth-client-secret")
 		}
 		target.Authorize = c.clientCredentials(target.Transport)
 	case c.OAuthClientID != "" || c.OAuthSecret != "" || len(c.OAuthScope) > 0:
-		return usage("OAuth client credentials need --oauth-token-url")
+		return usage("OAuth client credentials require --oauth-token-url")
 	}
 	return nil
 }
 
-// clientCredentials fetches tokens with the connection of the target and keeps each until it expires.
+// clientCredentials returns a function that requests tokens with the transport of the target and caches each until it expires.
 func (c connection) clientCredentials(transport http.RoundTripper) func(context.Context) (string, error) {
 	config := clientcredentials.Config{ClientID: c.OAuthClientID, ClientSecret: c.OAuthSecret, TokenURL: c.OAuthTokenURL, Scopes: c.OAuthScope}
 	client := &http.Client{Transport: transport, Timeout: c.RequestTimeout}
-	// The source lives as long as the command, not as long as the request that first asked it.
+	// The source must outlive the request that uses it first: it is used until the command exits.
 	source := config.TokenSource(context.WithValue(context.Background(), oauth2.HTTPClient, client))
 	return func(context.Context) (string, error) {
 		token, err := source.Token()
@@ -106,9 +106,9 @@ func (c connection) clientCredentials(transport http.RoundTripper) func(context.
 			if reason == "" {
 				reason = refused.Response.Status
 			}
-			return "", fmt.Errorf("the token endpoint %s refuses the client credentials: %s", c.OAuthTokenURL, reason)
+			return "", fmt.Errorf("the token endpoint %s rejects the client credentials: %s", c.OAuthTokenURL, reason)
 		}
-		return "", fmt.Errorf("the token endpoint %s gives no token: %w", c.OAuthTokenURL, err)
+		return "", fmt.Errorf("the token endpoint %s returns no token: %w", c.OAuthTokenURL, err)
 	}
 }
 
@@ -125,7 +125,7 @@ func (c certificates) transport() (*http.Transport, error) {
 			pool = x509.NewCertPool()
 		}
 		if !pool.AppendCertsFromPEM(pem) {
-			return nil, usage("--ca-file %s holds no certificate in PEM form", c.CAFile)
+			return nil, usage("--ca-file %s contains no certificate in PEM format", c.CAFile)
 		}
 		transport.TLSClientConfig.RootCAs = pool
 	}
@@ -141,7 +141,7 @@ func (c certificates) transport() (*http.Transport, error) {
 		}
 		transport.TLSClientConfig.Certificates = []tls.Certificate{pair}
 	case c.ClientKey != "":
-		return nil, usage("--client-key needs --client-cert")
+		return nil, usage("--client-key requires --client-cert")
 	}
 	return transport, nil
 }

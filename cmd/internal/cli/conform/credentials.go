@@ -7,7 +7,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// A source is where a setting comes from; the greater one outweighs.
+// A source is the source of a setting; greater values override smaller ones.
 type source int
 
 const (
@@ -17,7 +17,7 @@ const (
 	fromCommandLine
 )
 
-// kinds are the kinds of credentials with the flags that make up each.
+// kinds are the kinds of credentials, each with its flags.
 var kinds = [][]string{
 	{"token"},
 	{"basic"},
@@ -25,11 +25,11 @@ var kinds = [][]string{
 	{"header"},
 }
 
-// credentials is the connection of the command that has one.
+// credentials returns the connection of a command that has one.
 func (c *connection) credentials() *connection { return c }
 
-// preferCredentials leaves of several kinds of credentials those of the weightiest source: whoever passes a password on the
-// command line means it, whatever token the environment has. Two kinds from one source stay, and are refused later.
+// preferCredentials keeps only the kinds of credentials from the source with the highest priority: a password on the command line overrides
+// a token in the environment. Two kinds from one source remain and are rejected later.
 func preferCredentials(parsed *kong.Context, lookupEnv func(string) (string, bool)) {
 	node := parsed.Selected()
 	if node == nil {

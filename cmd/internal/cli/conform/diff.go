@@ -12,7 +12,7 @@ type diffCommand struct {
 	After  string `arg:"" help:"JSON report of the later run." type:"path"`
 }
 
-// Run compares two reports. New findings are exit code 1.
+// Run compares two reports. The exit code is 1 if there are new findings.
 func (c *diffCommand) Run(in *invocation) error {
 	before, err := readReport(c.Before)
 	if err != nil {
@@ -26,7 +26,7 @@ func (c *diffCommand) Run(in *invocation) error {
 	for _, group := range []struct {
 		title   string
 		changes []report.Change
-	}{{"new", d.New}, {"mended", d.Mended}, {"not observed any more", d.Unobserved}, {"still there", d.Still}} {
+	}{{"new", d.New}, {"fixed", d.Mended}, {"no longer observed", d.Unobserved}, {"remaining", d.Still}} {
 		fmt.Fprintf(in.stdout, "%s: %d\n", group.title, len(group.changes))
 		for _, change := range group.changes {
 			fmt.Fprintf(in.stdout, "  %s (%s, was %s): %s\n", change.ID, change.After, change.Before, change.Title)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// example returns the file of docs/conformance.md that is marked with the name.
+// example returns the file in docs/conformance.md that has the given marker.
 func example(t *testing.T, name string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../../../docs/conformance.md")
@@ -26,7 +26,7 @@ func TestDocs_ExamplesAccepted(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "staff", attributes["User"]["userType"])
 	require.Contains(t, attributes, "Group")
-	// A listing has the flags of the selection only: the others must be known all the same.
+	// The list command has only the flags of the selection; the other flags in the file must be accepted.
 	code, stdout, stderr := execute(t, "list", "--config", example(t, "config"))
 	require.Equal(t, ExitClean, code, stderr)
 	require.Contains(t, stdout, "okta.")

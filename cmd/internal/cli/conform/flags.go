@@ -18,7 +18,7 @@ import (
 // address is the target's base URL, as the argument or, for configuration files, as a flag.
 type address struct {
 	URL     string `arg:"" optional:"" help:"Base URL of the SCIM server, such as https://example.com/scim/v2."`
-	BaseURL string `name:"url" help:"The base URL, where the argument is not given." env:"SCIM_URL" placeholder:"URL"`
+	BaseURL string `name:"url" help:"Base URL, if the argument is missing." env:"SCIM_URL" placeholder:"URL"`
 }
 
 func (a address) base() (string, error) {
@@ -28,21 +28,21 @@ func (a address) base() (string, error) {
 	case a.BaseURL != "":
 		return a.BaseURL, nil
 	}
-	return "", usage("no base URL is given: name the SCIM server, such as https://example.com/scim/v2")
+	return "", usage("no base URL is given: add that of the SCIM server, such as https://example.com/scim/v2")
 }
 
-// selection is which checks are meant.
+// selection is the set of flags that select checks.
 type selection struct {
-	Only    []string `help:"Only these: ids, areas, levels, clauses or sections such as RFC7644-3.5.2, separated by commas." placeholder:"ID,..."`
-	Skip    []string `help:"Not these; as with --only." placeholder:"ID,..."`
-	Level   string   `help:"Weakest level that is checked: must, should, interop or may." default:"may"`
-	Profile []string `help:"Clients whose provisioning is tried: ${profiles}; rfc stands for the checks of the RFCs, all for these and every client. Without either, only the clients." placeholder:"CLIENT,..." default:"rfc"`
+	Only    []string `help:"Run only these checks: ids, areas, levels, clauses or sections (RFC7644-3.5.2)." placeholder:"ID,..."`
+	Skip    []string `help:"Skip these checks; same values as --only." placeholder:"ID,..."`
+	Level   string   `help:"Lowest level of the checks: must, should, interop or may." default:"may"`
+	Profile []string `help:"${profileHelp}" placeholder:"CLIENT,..." default:"rfc"`
 }
 
-// rfc is the profile that stands for the checks themselves.
+// rfc is the profile name for the checks of the RFCs.
 const rfc = "rfc"
 
-// checks returns what was selected of the checks and of the profiles.
+// checks returns the selected checks and profiles.
 func (s selection) checks() ([]conformance.Check, []conformance.Profile, error) {
 	var chosen []conformance.Profile
 	withChecks := false
@@ -64,13 +64,13 @@ func (s selection) checks() ([]conformance.Check, []conformance.Profile, error) 
 	for _, name := range slices.Concat(s.Only, s.Skip) {
 		client, _, _ := strings.Cut(name, ".")
 		if _, err := profileNamed(client); err == nil {
-			return nil, nil, usage("%s belongs to the conversations of a client, which are held as a whole: leave it out and use --profile %s", name,
+			return nil, nil, usage("%s is a step of a client flow, which runs as a whole: use --profile %s instead", name,
 				client)
 		}
 	}
 	if !withChecks {
 		if len(s.Only)+len(s.Skip) > 0 {
-			return nil, nil, usage("--only and --skip select checks: add rfc to --profile, or leave them out")
+			return nil, nil, usage("--only and --skip select checks: add rfc to --profile, or omit them")
 		}
 		return nil, chosen, nil
 	}
@@ -87,7 +87,7 @@ func profileNamed(id string) ([]conformance.Profile, error) {
 			return []conformance.Profile{p}, nil
 		}
 	}
-	return nil, usage("no profile is called %q: profiles are %s", id, profileIDs())
+	return nil, usage("unknown profile %q: profiles are %s", id, profileIDs())
 }
 
 func profileIDs() string {
@@ -98,21 +98,21 @@ func profileIDs() string {
 	return strings.Join(append(ids, "all"), ", ")
 }
 
-// limits are the bounds of a run.
+// limits is the set of flags that bound a run.
 type limits struct {
-	ReadOnly     bool          `help:"Create nothing; run only the checks that need no objects of their own."`
-	Rate         float64       `help:"Most requests per second. A 429 with its Retry-After is waited out in any case." placeholder:"N"`
-	MaxRequests  int           `help:"Most requests to send; cleaning up is not bounded." default:"10000"`
-	Concurrency  int           `help:"Most requests in flight at once. Only checks of concurrency send more than one." default:"8"`
-	Settle       time.Duration `help:"How long to wait for what was written to become visible; the wait is measured once and reported. 0 waits for nothing." default:"5s"`
-	UserDomain   string        `help:"Domain of the user names and addresses that are made up." default:"example.com"`
-	Attributes   string        `help:"YAML or JSON file with what creating takes on this server, by resource type: {User: {userType: staff}}." type:"path" placeholder:"FILE"`
-	Seed         string        `help:"What the checks that make up their requests (area oracle) draw them from: a number, or random. The report names it." default:"${seed}"`
-	OracleRounds int           `help:"How often these checks ask, each time something new." default:"1"`
-	ResourceType []string      `help:"Only these resource types, by name, separated by commas." placeholder:"NAME,..."`
+	ReadOnly     bool          `help:"Create nothing: run only the checks that need no test objects."`
+	Rate         float64       `help:"Maximum requests per second. A run always obeys 429 and Retry-After." placeholder:"N"`
+	MaxRequests  int           `help:"Maximum number of requests, without cleanup." default:"10000"`
+	Concurrency  int           `help:"Maximum concurrent requests; only concurrency checks send more than one." default:"8"`
+	Settle       time.Duration `help:"${settleHelp}" default:"5s"`
+	UserDomain   string        `help:"Domain of generated user names and email addresses." default:"example.com"`
+	Attributes   string        `help:"${attributesHelp}" type:"path" placeholder:"FILE"`
+	Seed         string        `help:"${seedHelp}" default:"${seed}"`
+	OracleRounds int           `help:"Number of rounds of these checks, each with new requests." default:"1"`
+	ResourceType []string      `help:"Test only these resource types, by name." placeholder:"NAME,..."`
 }
 
-// options turns the flags into the options of a run.
+// options returns the options of a run for the flags.
 func (l limits) options() (conformance.Options, error) {
 	opts := conformance.Options{
 		ReadOnly: l.ReadOnly, Rate: l.Rate, MaxRequests: l.MaxRequests, Concurrency: l.Concurrency, Settle: l.Settle,
@@ -145,10 +145,10 @@ func (l limits) options() (conformance.Options, error) {
 	return opts, nil
 }
 
-// seedBits is the size of a seed: every reader of a JSON report keeps a number of so many bits as it is.
+// seedBits is the maximum number of bits of a seed: all JSON parsers preserve integers of this size.
 const seedBits = 53
 
-// readSeed reads a seed, or draws one.
+// readSeed parses a seed, or generates a random one.
 func readSeed(text string) (uint64, error) {
 	if text == "random" {
 		return 1 + rand.Uint64N(1<<32), nil
@@ -160,7 +160,7 @@ func readSeed(text string) (uint64, error) {
 	return seed, nil
 }
 
-// lines is a flag that may be repeated; in the environment and in a configuration file its values stand on lines of their own.
+// lines is a repeatable flag; in the environment and in a configuration file it has one value per line.
 type lines []string
 
 // Decode implements kong.MapperValue.

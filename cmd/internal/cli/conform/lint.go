@@ -18,18 +18,18 @@ import (
 
 type lintCommand struct {
 	Files   []string `arg:"" name:"file" help:"JSON files, directories of *.json files, or - for standard input."`
-	As      string   `help:"What the documents are: ${kinds}, or the URN of a schema. Defaults to what their schemas say." placeholder:"KIND"`
-	From    string   `help:"Who sent them, client or server: some rules bind one side only." enum:"client,server,either" default:"either"`
-	Schema  []string `help:"Schema documents of attributes beyond User, Group and the enterprise extension: one, or the answer of /Schemas." type:"path" placeholder:"FILE,..."`
-	Partial bool     `help:"Attributes may be missing, as in answers to requests that chose some."`
+	As      string   `help:"Type of the documents: ${kinds}, or a schema URN. Default: by their schemas." placeholder:"KIND"`
+	From    string   `help:"Sender of the documents; some rules apply to one side only." enum:"client,server,either" default:"either"`
+	Schema  []string `help:"${schemaHelp}" type:"path" placeholder:"FILE,..."`
+	Partial bool     `help:"Allow missing attributes, as in responses to requests that select attributes."`
 	AsJSON  bool     `name:"json" env:"SCIM_CONFORMANCE_LINT_JSON" help:"Print the findings as JSON."`
-	Quiet   bool     `short:"q" help:"Print findings that fail or warn only."`
+	Quiet   bool     `short:"q" help:"Print only findings that fail or warn."`
 }
 
 // stdin is the name of standard input on the command line.
 const stdin = "-"
 
-// Run judges the documents.
+// Run checks the documents.
 func (c *lintCommand) Run(in *invocation) error {
 	opts, err := c.options()
 	if err != nil {
@@ -40,7 +40,7 @@ func (c *lintCommand) Run(in *invocation) error {
 		return err
 	}
 	if len(files) == 0 {
-		fmt.Fprintln(in.stderr, "No document was found: directories are searched for *.json.")
+		fmt.Fprintln(in.stderr, "No document found: directories are searched for *.json.")
 		return exitCode(ExitUntested)
 	}
 	var reports []lintReport
@@ -79,18 +79,18 @@ func (c *lintCommand) options() (lint.Options, error) {
 		}
 		schemas, err := lint.ReadSchemas(data)
 		if err != nil {
-			return opts, usage("--schema %s is no schema document: %v; lint it with --as Schema", name, err)
+			return opts, usage("--schema %s is not a schema document: %v; lint it with --as Schema", name, err)
 		}
 		opts.Schemas = append(opts.Schemas, schemas...)
 	}
 	kind := func(k string) bool { return strings.EqualFold(k, c.As) }
 	if c.As != "" && !slices.ContainsFunc(lint.Kinds(), kind) && !strings.HasPrefix(strings.ToLower(c.As), "urn:") {
-		return opts, usage("--as: no document is called %q: they are %s, or the URN of a schema", c.As, strings.Join(lint.Kinds(), ", "))
+		return opts, usage("--as: unknown document type %q: use %s, or the URN of a schema", c.As, strings.Join(lint.Kinds(), ", "))
 	}
 	return opts, nil
 }
 
-// documents replaces directories by the JSON files below them.
+// documents replaces directories with the JSON files below them.
 func documents(names []string) ([]string, error) {
 	var out []string
 	for _, name := range names {
@@ -119,7 +119,7 @@ func documents(names []string) ([]string, error) {
 	return out, nil
 }
 
-// readDocument reads no more than is needed to see that a document is too large.
+// readDocument reads at most one byte more than the maximum size of a document.
 func readDocument(in *invocation, name string) ([]byte, error) {
 	if name == stdin {
 		return io.ReadAll(io.LimitReader(in.stdin, lint.MaxSize+1))
@@ -132,7 +132,7 @@ func readDocument(in *invocation, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, lint.MaxSize+1))
 }
 
-// A lintReport is what is said about one file.
+// A lintReport is the report on one file.
 type lintReport struct {
 	name   string
 	report lint.Report
@@ -142,7 +142,7 @@ func (c *lintCommand) text(w io.Writer, reports []lintReport) error {
 	count := map[conformance.Outcome]int{}
 	for _, r := range reports {
 		if !c.Quiet {
-			fmt.Fprintf(w, "%s: %s\n", r.name, cmp.Or(r.report.Kind, "not known"))
+			fmt.Fprintf(w, "%s: %s\n", r.name, cmp.Or(r.report.Kind, "unknown type"))
 		}
 		for _, f := range r.report.Findings {
 			count[f.Outcome()]++
@@ -161,7 +161,7 @@ func (c *lintCommand) text(w io.Writer, reports []lintReport) error {
 	return err
 }
 
-// lintVersion is raised when the JSON form changes in a way that readers have to know.
+// lintVersion is increased for incompatible changes of the JSON form.
 const lintVersion = 1
 
 func lintJSON(w io.Writer, reports []lintReport) error {

@@ -89,7 +89,7 @@ func TestLint_CustomSchemasAndSides(t *testing.T) {
 			`"type":"string","multiValued":false,"required":true}]}`)
 	thing := writeFile(t, dir, "thing.json", `{"schemas":["urn:example:Thing"],"id":"1"}`)
 	code, _, _ := execute(t, "lint", thing)
-	require.Equal(t, ExitClean, code, "an unknown schema is no finding that fails")
+	require.Equal(t, ExitClean, code, "an unknown schema does not fail")
 	code, stdout, _ := execute(t, "lint", "--schema", schema, thing)
 	require.Equal(t, ExitFindings, code)
 	require.Contains(t, stdout, "resource.required")

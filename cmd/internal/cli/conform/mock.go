@@ -18,16 +18,16 @@ import (
 type mockCommand struct {
 	outputs
 	printing
-	Scenario   string        `help:"What the client is asked to do: ${scenarios}, or a YAML or JSON file; docs/conformance.md describes it." default:"joiner-mover-leaver" placeholder:"NAME|FILE"`
-	Contract   string        `help:"What is expected on the way: ${contracts}. resilient: recover from whatever the server does. catalog, wizard: exactly the requests that docs/conformance.md names, for apps of the catalog, or for custom ones. Defaults to what the scenario says, and to resilient." placeholder:"NAME"`
-	Quirk      []string      `help:"Have the server deviate; may be repeated." placeholder:"NAME[=ARG]" sep:"none"`
-	Profile    []string      `help:"Quirks that occur together: ${mocks}." placeholder:"NAME,..." env:"SCIM_CONFORMANCE_MOCK_PROFILE"`
+	Scenario   string        `help:"${scenarioHelp}" default:"joiner-mover-leaver" placeholder:"NAME|FILE"`
+	Contract   string        `help:"${contractHelp}" placeholder:"NAME"`
+	Quirk      []string      `help:"Deviation of the server (repeatable)." placeholder:"NAME[=ARG]" sep:"none"`
+	Profile    []string      `help:"Sets of quirks: ${mocks}." placeholder:"NAME,..." env:"SCIM_CONFORMANCE_MOCK_PROFILE"`
 	Listen     string        `help:"Address to listen on; port 0 chooses a free one." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
-	Token      string        `help:"Bearer token that the client has to send. Random when unset." placeholder:"TOKEN" env:"SCIM_CONFORMANCE_MOCK_TOKEN"`
-	Record     string        `help:"File to record the exchanges in, for the command judge." type:"path" placeholder:"FILE"`
-	For        time.Duration `help:"Stop after this time. Defaults to Ctrl-C." placeholder:"DURATION"`
-	Max        int           `help:"Stop after so many exchanges." default:"10000"`
-	ListQuirks bool          `help:"List the quirks and profiles there are, and end."`
+	Token      string        `help:"Bearer token for the client. Default: random." placeholder:"TOKEN" env:"SCIM_CONFORMANCE_MOCK_TOKEN"`
+	Record     string        `help:"File for a recording of the exchanges, for the command judge." type:"path" placeholder:"FILE"`
+	For        time.Duration `help:"Stop after this time. Default: on Ctrl-C." placeholder:"DURATION"`
+	Max        int           `help:"Stop after this number of exchanges." default:"10000"`
+	ListQuirks bool          `help:"List all quirks and profiles and exit."`
 }
 
 func scenarioNames() string {
@@ -54,7 +54,7 @@ func mockNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Run serves until it is told to stop, then grades.
+// Run serves until it is stopped, then grades.
 func (c *mockCommand) Run(in *invocation) error {
 	if c.ListQuirks {
 		return listQuirks(in)
@@ -65,7 +65,7 @@ func (c *mockCommand) Run(in *invocation) error {
 	}
 	if contract := clientgrade.Contract(c.Contract); contract != "" {
 		if !slices.Contains(clientgrade.Contracts(), contract) {
-			return usage("--contract: no contract is called %q: contracts are %s", c.Contract, contractNames())
+			return usage("--contract: unknown contract %q: contracts are %s", c.Contract, contractNames())
 		}
 		scenario.Contract = contract
 	}
@@ -96,7 +96,7 @@ func (c *mockCommand) Run(in *invocation) error {
 	server, err := mockserver.Start(in.ctx, mockserver.Options{
 		Token: token, Listen: c.Listen, Quirks: settings, Scenario: scenario, Each: tap.each,
 		Listening: func(url string) error {
-			introduce(in, url, token, scenario)
+			printInstructions(in, url, token, scenario)
 			return tap.begin(url)
 		},
 	})
@@ -109,18 +109,18 @@ func (c *mockCommand) Run(in *invocation) error {
 		return err
 	}
 	if err := tap.end(); err != nil {
-		return fmt.Errorf("the recording could not be written: %w", err)
+		return fmt.Errorf("write the recording: %w", err)
 	}
 	return conclude(in, result, files, c.printing)
 }
 
-// introduce tells whoever runs the client what to do.
-func introduce(in *invocation, url, token string, s clientgrade.Scenario) {
+// printInstructions prints the instructions for the operator of the client.
+func printInstructions(in *invocation, url, token string, s clientgrade.Scenario) {
 	fmt.Fprintf(in.stderr, "SCIM base URL %s\nbearer token  %s\n\n%s:\n", url, token, s.Title)
 	for i, step := range s.Do {
 		fmt.Fprintf(in.stderr, "  %d. %s\n", i+1, step)
 	}
-	fmt.Fprintln(in.stderr, "\nCtrl-C when the client is done: then it is graded.")
+	fmt.Fprintln(in.stderr, "\nPress Ctrl-C when the client is done, to grade it.")
 }
 
 func (c *mockCommand) scenario() (clientgrade.Scenario, error) {
@@ -129,7 +129,7 @@ func (c *mockCommand) scenario() (clientgrade.Scenario, error) {
 	}
 	data, err := os.ReadFile(c.Scenario)
 	if err != nil {
-		return clientgrade.Scenario{}, usage("--scenario: %q is neither one of %s nor a file that can be read: %v", c.Scenario, scenarioNames(),
+		return clientgrade.Scenario{}, usage("--scenario: %q is neither one of %s nor a readable file: %v", c.Scenario, scenarioNames(),
 			err)
 	}
 	s, err := clientgrade.Parse(data)
@@ -144,12 +144,12 @@ func (c *mockCommand) settings() ([]quirks.Setting, error) {
 	for _, name := range c.Profile {
 		p, known := mockserver.ProfileNamed(name)
 		if !known {
-			return nil, usage("--profile: no profile is called %q: profiles are %s", name, mockNames())
+			return nil, usage("--profile: unknown profile %q: profiles are %s", name, mockNames())
 		}
 		texts = append(texts, p.Quirks...)
 	}
 	for _, text := range c.Quirk {
-		if !slices.Contains(texts, text) { // a profile may have it already
+		if !slices.Contains(texts, text) { // another profile may contain it
 			texts = append(texts, text)
 		}
 	}
@@ -168,14 +168,14 @@ func listQuirks(in *invocation) error {
 		return err
 	}
 	w := tabwriter.NewWriter(in.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nPROFILE\tTHE SERVER OF\tQUIRKS")
+	fmt.Fprintln(w, "\nPROFILE\tSERVER\tQUIRKS")
 	for _, p := range mockserver.Profiles() {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, p.Title, strings.Join(p.Quirks, " "))
 	}
 	return w.Flush()
 }
 
-// until ends when the time is over, 0 for never, or when stop is called.
+// until returns a context that ends after the time limit, 0 for none, or when stop is called.
 func until(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if limit == 0 {
 		return context.WithCancel(ctx)

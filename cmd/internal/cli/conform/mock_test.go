@@ -39,7 +39,7 @@ func TestMock_GradesClient(t *testing.T) {
 		"no-put", "--profile", "google")
 	require.Equal(t, 201,
 		request(t, "POST", address+"/Users", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"ben"}`, header))
-	require.Equal(t, 405, request(t, "PUT", address+"/Users/1", goodUser, header), "the quirks of the profile are on")
+	require.Equal(t, 405, request(t, "PUT", address+"/Users/1", goodUser, header), "the quirks of the profile are active")
 	code, stdout = stop()
 	require.Equal(t, ExitFindings, code)
 	require.Contains(t, stdout, "cope.users")

@@ -24,14 +24,14 @@ import (
 	"github.com/scimwright/scimwright/conformance/report"
 )
 
-// desk is a target that lets itself be read, remembers what it was asked, and asks for credentials when accept is set.
-type desk struct {
+// recordingTarget is a read-only target that records requests, and requires credentials if accept is set.
+type recordingTarget struct {
 	mu     sync.Mutex
 	heads  []http.Header
-	accept string // the Authorization header that is right
+	accept string // the accepted Authorization header
 }
 
-func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *recordingTarget) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.mu.Lock()
 	d.heads = append(d.heads, r.Header.Clone())
 	d.mu.Unlock()
@@ -54,13 +54,13 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (d *desk) asked() int {
+func (d *recordingTarget) asked() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.heads)
 }
 
-// one check that this target passes, so that a run is clean when the connection is right.
+// One check that this target passes, so that a run is clean if the connection works.
 var one = []string{"--read-only", "--only", "read.ignores-unknown-parameters"}
 
 func runOne(t *testing.T, url string, args ...string) (code int, stdout, stderr string) {
@@ -68,9 +68,9 @@ func runOne(t *testing.T, url string, args ...string) (code int, stdout, stderr 
 	return execute(t, append(append([]string{"run", url}, one...), args...)...)
 }
 
-func newDesk(t *testing.T, accept string) (*desk, string) {
+func newRecordingTarget(t *testing.T, accept string) (*recordingTarget, string) {
 	t.Helper()
-	d := &desk{accept: accept}
+	d := &recordingTarget{accept: accept}
 	server := httptest.NewServer(d)
 	t.Cleanup(server.Close)
 	return d, server.URL
@@ -89,7 +89,7 @@ func TestAuthentication_EveryMethod(t *testing.T) {
 				"--oauth-scope", "scim,read"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, url := newDesk(t, tt.accept)
+			_, url := newRecordingTarget(t, tt.accept)
 			args := strings.Split(strings.ReplaceAll(strings.Join(tt.args, "\x00"), "URL", url), "\x00")
 			code, stdout, stderr := runOne(t, url, args...)
 			require.Equal(t, ExitClean, code, stdout+stderr)
@@ -101,15 +101,15 @@ func TestAuthentication_EveryMethod(t *testing.T) {
 }
 
 func TestAuthentication_WrongClientSecret(t *testing.T) {
-	_, url := newDesk(t, "Bearer fetched-token-1906")
+	_, url := newRecordingTarget(t, "Bearer fetched-token-1906")
 	code, stdout, stderr := runOne(t, url, "--oauth-token-url", url+"/token", "--oauth-client-id", "client", "--oauth-client-secret",
 		"wrong-secret-1906")
 	require.Equal(t, ExitUntested, code, stderr)
-	require.Contains(t, strings.Join(strings.Fields(stdout), " "), "refuses the client credentials: invalid_client")
+	require.Contains(t, strings.Join(strings.Fields(stdout), " "), "rejects the client credentials: invalid_client")
 	require.NotContains(t, stdout+stderr, "wrong-secret-1906")
 }
 
-// pair writes a self-signed certificate with its key into one file.
+// pair writes a self-signed certificate and its key to one file.
 func pair(t *testing.T) (file string, certificate *x509.Certificate) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -136,7 +136,7 @@ func write(t *testing.T, name, text string) string {
 
 func TestAuthentication_ClientCertificate(t *testing.T) {
 	file, certificate := pair(t)
-	server := httptest.NewUnstartedServer(&desk{})
+	server := httptest.NewUnstartedServer(&recordingTarget{})
 	pool := x509.NewCertPool()
 	pool.AddCert(certificate)
 	server.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}
@@ -159,14 +159,14 @@ func TestOptions_Precedence(t *testing.T) {
 		file, environment, argument string
 		want                        string
 	}{
-		"nothing":              {"", "", "", ""},
-		"the file alone":       {"from-file", "", "", "Bearer from-file"},
-		"the environment":      {"from-file", "from-environment", "", "Bearer from-environment"},
-		"the command line":     {"from-file", "from-environment", "from-argument", "Bearer from-argument"},
-		"an argument over all": {"from-file", "", "from-argument", "Bearer from-argument"},
+		"nothing":                    {"", "", "", ""},
+		"only the file":              {"from-file", "", "", "Bearer from-file"},
+		"the environment":            {"from-file", "from-environment", "", "Bearer from-environment"},
+		"the command line":           {"from-file", "from-environment", "from-argument", "Bearer from-argument"},
+		"the argument overrides all": {"from-file", "", "from-argument", "Bearer from-argument"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, url := newDesk(t, "")
+			d, url := newRecordingTarget(t, "")
 			text := "url: " + url +
 				"\nread-only: true\nonly: [read.ignores-unknown-parameters]\nheader:\n  - 'X-One: 1'\n  - 'X-Two: 2'\nrequest-timeout: 9s\n"
 			if tt.file != "" {
@@ -188,7 +188,7 @@ func TestOptions_Precedence(t *testing.T) {
 }
 
 func TestOptions_ReadFromEnvironment(t *testing.T) {
-	d, url := newDesk(t, "")
+	d, url := newRecordingTarget(t, "")
 	t.Setenv("SCIM_URL", url)
 	t.Setenv("SCIM_CONFORMANCE_ONLY", "read.ignores-unknown-parameters")
 	t.Setenv("SCIM_CONFORMANCE_READ_ONLY", "true")
@@ -208,10 +208,10 @@ func TestOptions_VariablesPerCommand(t *testing.T) {
 	code, stdout, stderr := execute(t, "lint",
 		write(t, "user.json", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"ann"}`))
 	require.Equal(t, ExitClean, code, stdout+stderr)
-	require.Contains(t, stdout, "1 document: 0 failed", "an answer, and no version")
+	require.Contains(t, stdout, "1 document: 0 failed", "a boolean value, not a version")
 	code, _, stderr = execute(t, "mock", "--scenario", "none such")
 	require.Equal(t, ExitUsage, code)
-	require.Contains(t, stderr, "none such", "no complaint about a profile")
+	require.Contains(t, stderr, "none such", "the error is not about a profile")
 	t.Setenv("SCIM_CONFORMANCE_MOCK_PROFILE", "nobody")
 	code, _, stderr = execute(t, "mock")
 	require.Equal(t, ExitUsage, code)
@@ -231,10 +231,10 @@ func TestAuthentication_SourcePrecedence(t *testing.T) {
 		"a token in the environment, a header in a file": {
 			"x", "header: ['Authorization: SSWS 1', 'X-One: 1']", nil, "Bearer x",
 		},
-		"an empty variable says nothing": {"", "token: y", nil, "Bearer y"},
+		"an empty variable is ignored": {"", "token: y", nil, "Bearer y"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, url := newDesk(t, "")
+			d, url := newRecordingTarget(t, "")
 			t.Setenv("SCIM_TOKEN", tt.environment)
 			args := tt.args
 			if tt.file != "" {
@@ -245,7 +245,7 @@ func TestAuthentication_SourcePrecedence(t *testing.T) {
 			require.Equal(t, tt.want, d.heads[0].Get("Authorization"))
 		})
 	}
-	_, url := newDesk(t, "")
+	_, url := newRecordingTarget(t, "")
 	code, _, stderr := runOne(t, url, "--basic", "a:b", "--token", "z")
 	require.Equal(t, ExitUsage, code)
 	require.Contains(t, stderr, "more than one kind")
@@ -253,10 +253,10 @@ func TestAuthentication_SourcePrecedence(t *testing.T) {
 
 // TestJournal_UnwritableRejectedFirst checks that the command rejects a journal that it cannot write before it sends a request.
 func TestJournal_UnwritableRejectedFirst(t *testing.T) {
-	d, url := newDesk(t, "")
+	d, url := newRecordingTarget(t, "")
 	for name, path := range map[string]string{
-		"a file that is there":    write(t, "old.journal", "mine"),
-		"a directory that is not": filepath.Join(t.TempDir(), "none", "new.journal"),
+		"an existing file":    write(t, "old.journal", "mine"),
+		"a missing directory": filepath.Join(t.TempDir(), "none", "new.journal"),
 	} {
 		code, stdout, stderr := execute(t, "run", url, "--journal", path)
 		require.Equal(t, ExitUsage, code, name)
@@ -277,7 +277,7 @@ func TestProfiles_AllIncludesRFC(t *testing.T) {
 
 func TestOutput_DashWritesStdout(t *testing.T) {
 	t.Chdir(t.TempDir())
-	_, url := newDesk(t, "")
+	_, url := newRecordingTarget(t, "")
 	code, stdout, stderr := runOne(t, url, "--output", "shields=-", "--format", "none")
 	require.Equal(t, ExitClean, code, stderr)
 	require.Contains(t, stdout, `"message":"1 passed"`)
@@ -295,7 +295,7 @@ func TestSelection_SuggestsAreasAndSections(t *testing.T) {
 func TestExplain_OmitsEmptyLines(t *testing.T) {
 	code, stdout, stderr := execute(t, "explain", "cope.links-on-conflict")
 	require.Equal(t, ExitClean, code, stderr)
-	require.Contains(t, stdout, "How to mend it")
+	require.Contains(t, stdout, "How to fix it")
 	for _, line := range []string{"no client is known", "Needs", "0 requests"} {
 		require.NotContains(t, stdout, line)
 	}
@@ -305,16 +305,16 @@ func TestExplain_OmitsEmptyLines(t *testing.T) {
 
 // TestOptions_UsageErrors checks that the command rejects invalid options and files before it sends a request.
 func TestOptions_UsageErrors(t *testing.T) {
-	d, url := newDesk(t, "")
+	d, url := newRecordingTarget(t, "")
 	for name, tt := range map[string]struct {
 		args []string
 		says string
 	}{
-		"a configuration that is not there":    {[]string{"--config", "/no/such/file"}, "--config cannot be read"},
-		"a configuration with an unknown flag": {[]string{"--config", write(t, "c.yaml", "tokn: x")}, `no flag is called "tokn"`},
+		"a missing configuration":              {[]string{"--config", "/no/such/file"}, "--config cannot be read"},
+		"a configuration with an unknown flag": {[]string{"--config", write(t, "c.yaml", "tokn: x")}, `unknown flag "tokn"`},
 		"a configuration with a flag twice": {[]string{"--config", write(t, "c.yaml", "token: x\ntoken: y")},
-			"no YAML or JSON object of flags"},
-		"a configuration that is a list":   {[]string{"--config", write(t, "c.yaml", "- token")}, "no YAML or JSON object of flags"},
+			"not a YAML or JSON object of flags"},
+		"a configuration that is a list":   {[]string{"--config", write(t, "c.yaml", "- token")}, "not a YAML or JSON object of flags"},
 		"a configuration with an object":   {[]string{"--config", write(t, "c.yaml", "token: {a: b}")}, "token: the value must be"},
 		"a configuration with a bad value": {[]string{"--config", write(t, "c.yaml", "timeout: soon")}, "--timeout"},
 		"two kinds of credentials":         {[]string{"--token", "abcdefgh", "--basic", "a:b"}, "more than one kind of credentials"},
@@ -322,26 +322,26 @@ func TestOptions_UsageErrors(t *testing.T) {
 		"OAuth without a secret":           {[]string{"--oauth-token-url", url, "--oauth-client-id", "x"}, "--oauth-client-secret"},
 		"OAuth without an endpoint":        {[]string{"--oauth-client-id", "x"}, "--oauth-token-url"},
 		"a key without a certificate":      {[]string{"--client-key", "x"}, "--client-cert"},
-		"an unknown profile":               {[]string{"--profile", "octa"}, `no profile is called "octa"`},
+		"an unknown profile":               {[]string{"--profile", "octa"}, `unknown profile "octa"`},
 		"a selection for a client":         {[]string{"--profile", "okta"}, "--only and --skip select checks"},
-		"a step of a conversation":         {[]string{"--only", "okta.catalog-lookup"}, "use --profile okta"},
-		"an unknown form":                  {[]string{"--output", "pdf=x.pdf"}, `no form is called "pdf"`},
+		"a step of a client flow":          {[]string{"--only", "okta.catalog-lookup"}, "use --profile okta"},
+		"an unknown form":                  {[]string{"--output", "pdf=x.pdf"}, `unknown form "pdf"`},
 		"a form without a file":            {[]string{"--output", "html"}, "FORM=FILE"},
-		"a form without a place":           {[]string{"--output", "html=/no/such/dir/x.html"}, "--output html cannot be written"},
-		"attributes that are not there":    {[]string{"--attributes", "/no/such/file"}, "--attributes cannot be read"},
+		"a form in a missing directory":    {[]string{"--output", "html=/no/such/dir/x.html"}, "--output html cannot be written"},
+		"a missing file of attributes":     {[]string{"--attributes", "/no/such/file"}, "--attributes cannot be read"},
 		"attributes of an unknown type":    {[]string{"--attributes", write(t, "a.yaml", "Printer: {a: b}")}, "neither User nor Group"},
 		"attributes with a user name": {[]string{"--attributes", write(t, "a.yaml", "User: {username: fixed}")},
 			"the attribute username of User cannot be given"},
-		"attributes that are none":   {[]string{"--attributes", write(t, "a.yaml", "User: staff")}, "does not map names"},
-		"waivers that are not there": {[]string{"--waivers", "/no/such/file"}, "the waivers cannot be read"},
+		"invalid attributes":        {[]string{"--attributes", write(t, "a.yaml", "User: staff")}, "does not map names"},
+		"a missing file of waivers": {[]string{"--waivers", "/no/such/file"}, "the waivers cannot be read"},
 		"waivers of an unknown check": {[]string{"--waivers", write(t, "w.yaml", "waivers: [{check: a.b, reason: c}]")},
 			"no check has this id"},
-		"strict without waivers":           {[]string{"--waivers-strict"}, "--waivers-strict needs --waivers"},
-		"a negative rate":                  {[]string{"--rate=-1"}, "--rate"},
-		"no concurrency":                   {[]string{"--concurrency", "0"}, "--concurrency"},
-		"an address for a domain":          {[]string{"--user-domain", "a@b"}, "--user-domain"},
-		"a section that no check is about": {[]string{"--skip", "RFC7644-99"}, "no check, area, level, section or clause"},
-		"a header without its name":        {[]string{"--header", ": x"}, "--header"},
+		"strict without waivers":    {[]string{"--waivers-strict"}, "--waivers-strict requires --waivers"},
+		"a negative rate":           {[]string{"--rate=-1"}, "--rate"},
+		"no concurrency":            {[]string{"--concurrency", "0"}, "--concurrency"},
+		"an address for a domain":   {[]string{"--user-domain", "a@b"}, "--user-domain"},
+		"a section without checks":  {[]string{"--skip", "RFC7644-99"}, "no check, area, level, section or clause"},
+		"a header without its name": {[]string{"--header", ": x"}, "--header"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := runOne(t, url, tt.args...)
@@ -354,7 +354,7 @@ func TestOptions_UsageErrors(t *testing.T) {
 }
 
 func TestReports_AllWritten(t *testing.T) {
-	_, url := newDesk(t, "")
+	_, url := newRecordingTarget(t, "")
 	dir := t.TempDir()
 	args := []string{"--json", filepath.Join(dir, "json2")}
 	for _, w := range report.Writers() {
@@ -369,7 +369,7 @@ func TestReports_AllWritten(t *testing.T) {
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "har"))
 	require.NoError(t, err)
-	require.Contains(t, string(data), "/ServiceProviderConfig", "the archive has discovery too")
+	require.Contains(t, string(data), "/ServiceProviderConfig", "the archive also has discovery")
 
 	code, stdout, _ = execute(t, "schema")
 	require.Zero(t, code)
@@ -378,9 +378,9 @@ func TestReports_AllWritten(t *testing.T) {
 
 // TestProgress_OnlyOnTerminal checks that output to a pipe has no progress bar, and that -q prints one line.
 func TestProgress_OnlyOnTerminal(t *testing.T) {
-	_, url := newDesk(t, "")
+	_, url := newRecordingTarget(t, "")
 	_, stdout, stderr := runOne(t, url)
-	require.NotContains(t, stdout+stderr, "\x1b", "a pipe gets neither colours nor a progress bar")
+	require.NotContains(t, stdout+stderr, "\x1b", "a pipe has neither colors nor a progress bar")
 	code, stdout, stderr := runOne(t, url, "-q")
 	require.Equal(t, ExitClean, code)
 	require.Empty(t, stderr)
@@ -391,7 +391,7 @@ func TestProgress_OnlyOnTerminal(t *testing.T) {
 }
 
 func TestWaivers_Applied(t *testing.T) {
-	_, url := newDesk(t, "") // its configuration says next to nothing
+	_, url := newRecordingTarget(t, "") // its configuration is almost empty
 	run := func(args ...string) (int, string) {
 		code, stdout, stderr := execute(t, append([]string{"run", url, "--read-only", "--only", "discovery.service-provider-config"}, args...)...)
 		return code, stdout + stderr
@@ -420,9 +420,9 @@ func TestDiff_ClassifiesFindings(t *testing.T) {
 		}
 		return write(t, "r.json", `{"format":1,"tool":"scim-conformance","checks":[`+strings.Join(checks, ",")+`]}`)
 	}
-	before := doc("a.still=fail", "a.mended=warn", "a.skipped=fail", "a.gone=warn", "a.worse=warn", "a.better=fail", "a.new=pass",
+	before := doc("a.still=fail", "a.fixed=warn", "a.skipped=fail", "a.gone=warn", "a.worse=warn", "a.better=fail", "a.new=pass",
 		"a.fine=pass")
-	after := doc("a.still=fail", "a.mended=pass", "a.skipped=skip", "a.worse=fail", "a.better=warn", "a.new=warn", "a.fine=info",
+	after := doc("a.still=fail", "a.fixed=pass", "a.skipped=skip", "a.worse=fail", "a.better=warn", "a.new=warn", "a.fine=info",
 		"a.added=fail")
 	code, stdout, _ := execute(t, "diff", before, after)
 	require.Equal(t, ExitFindings, code)
@@ -433,12 +433,12 @@ func TestDiff_ClassifiesFindings(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"new: 3", "a.worse (fail, was warn", "a.new (warn, was pass", "a.added (fail, was absent",
-		"mended: 1", "a.mended (pass, was warn",
-		"not observed any more: 2", "a.skipped (skip, was fail", "a.gone (absent, was warn", "the check was not part of the later run",
-		"still there: 2", "a.still (fail, was fail", "a.better (warn, was fail",
+		"fixed: 1", "a.fixed (pass, was warn",
+		"no longer observed: 2", "a.skipped (skip, was fail", "a.gone (absent, was warn", "the check was not part of the later run",
+		"remaining: 2", "a.still (fail, was fail", "a.better (warn, was fail",
 	}, lines)
 	code, _, _ = execute(t, "diff", after, after)
-	require.Equal(t, ExitClean, code, "what is still there is not new")
+	require.Equal(t, ExitClean, code, "remaining findings are not new")
 
 	for _, bad := range []string{write(t, "x", "{}"), write(t, "x", `{"format":2,"tool":"scim-conformance"}`), write(t, "x", "no"),
 		"/no/such/file"} {
@@ -449,7 +449,7 @@ func TestDiff_ClassifiesFindings(t *testing.T) {
 }
 
 func TestSeed_ChosenAndReported(t *testing.T) {
-	_, url := newDesk(t, "")
+	_, url := newRecordingTarget(t, "")
 	seed := func(args ...string) uint64 {
 		code, stdout, stderr := runOne(t, url, append(args, "--format", "json")...)
 		require.Equal(t, ExitClean, code, stdout+stderr)
@@ -462,7 +462,7 @@ func TestSeed_ChosenAndReported(t *testing.T) {
 	require.Equal(t, uint64(1)<<53-1, seed("--seed", "9007199254740991"))
 	first, second := seed("--seed", "random"), seed("--seed", "random")
 	require.NotZero(t, first)
-	require.NotEqual(t, first, second, "two draws out of four thousand million")
+	require.NotEqual(t, first, second, "two random seeds of 32 bits")
 
 	_, stdout, _ := runOne(t, url, "--seed", "4711")
 	require.Contains(t, stdout, "seed: 4711")

@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 )
 
-// outFile is a file that replaces the one at its path only when it is complete: until then, what is written is in another file beside it.
-// What is no regular file, such as a pipe, is written at once.
+// outFile is a file that replaces the one at its path only when it is complete. Until then, data is written to a temporary file in the same
+// directory. To a path that is not a regular file, such as a pipe, data is written directly.
 type outFile struct {
 	*os.File
-	path string // empty for what is written at once
+	path string // empty if data is written directly
 }
 
-// createOut creates a file for a path, which has to be writable. perm is that of a new file; an existing one keeps its own.
+// createOut creates a file for a path, which must be writable. perm is the mode of a new file; an existing file keeps its mode.
 func createOut(path string, perm fs.FileMode) (*outFile, error) {
 	resolved, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -32,7 +32,7 @@ func createOut(path string, perm fs.FileMode) (*outFile, error) {
 	case err != nil:
 		return nil, err
 	default:
-		file, err := os.OpenFile(resolved, os.O_WRONLY, 0) // reports whether it may be written, and whether it is a directory
+		file, err := os.OpenFile(resolved, os.O_WRONLY, 0) // fails if it is not writable or is a directory
 		if err != nil {
 			return nil, err
 		}
@@ -46,7 +46,7 @@ func createOut(path string, perm fs.FileMode) (*outFile, error) {
 	}
 	partial := fmt.Sprintf("%s.partial-%s", resolved, rand.Text()[:8])
 	file, err := os.OpenFile(partial, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
-	if errors.Is(err, fs.ErrPermission) && there != nil { // the file may be written, its directory may not
+	if errors.Is(err, fs.ErrPermission) && there != nil { // the file is writable, but not its directory
 		file, err = os.CreateTemp("", filepath.Base(resolved)+".partial-*")
 	}
 	if err != nil {
@@ -55,16 +55,16 @@ func createOut(path string, perm fs.FileMode) (*outFile, error) {
 	return &outFile{File: file, path: resolved}, nil
 }
 
-// Close keeps what was written.
+// Close replaces the file at the path with the written data.
 func (f *outFile) Close() error {
 	if f.path == "" {
 		return f.File.Close()
 	}
 	to := f.path
-	f.path = "" // a second call has nothing to do
+	f.path = "" // a second call does nothing
 	there, _ := os.Stat(to)
 	if there != nil {
-		_ = f.Chmod(there.Mode().Perm()) // the umask may have taken something away
+		_ = f.Chmod(there.Mode().Perm()) // the umask may have removed permissions
 	}
 	if err := f.Sync(); err != nil {
 		return errors.Join(err, f.discard())
@@ -87,7 +87,7 @@ func (f *outFile) copyTo(path string) error {
 	return errors.Join(err, target.Close())
 }
 
-// Discard forgets what was written, unless it was kept. It does nothing for nil.
+// Discard removes the written data unless Close was called. It does nothing for nil.
 func (f *outFile) Discard() {
 	if f == nil {
 		return

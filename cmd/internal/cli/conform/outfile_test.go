@@ -13,7 +13,7 @@ import (
 
 const earlier = "the report of an earlier run"
 
-// keepFile is a file with a report of an earlier run.
+// keepFile creates a file with a report of an earlier run.
 func keepFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "keep.json")
@@ -21,7 +21,7 @@ func keepFile(t *testing.T) string {
 	return path
 }
 
-// openServer is a target that answers whoever asks.
+// openServer starts a target that requires no credentials.
 func openServer(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(openDirectory))
@@ -29,7 +29,7 @@ func openServer(t *testing.T) string {
 	return server.URL
 }
 
-// kept checks that only the earlier report is there.
+// kept checks that the directory contains only the earlier report.
 func kept(t *testing.T, path string) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -46,7 +46,7 @@ func TestOutput_UsageErrorKeepsReport(t *testing.T) {
 		"consent":      func(keep string) []string { return []string{"run", "http://scim.example.com/v2", "--json", keep} },
 		"no URL":       func(keep string) []string { return []string{"run", "--json", keep} },
 		"unknown form": func(keep string) []string { return []string{"run", target, "--json", keep, "--output", "tea=cup"} },
-		"no place": func(keep string) []string {
+		"missing directory": func(keep string) []string {
 			return []string{"run", target, "--output", "html=" + keep, "-o", "json=/no/such/place"}
 		},
 		"not FORM=FILE":  func(keep string) []string { return []string{"run", target, "--json", keep, "-o", "json"} },
@@ -82,7 +82,7 @@ func TestOutput_ReplacedOnCompletion(t *testing.T) {
 	require.True(t, strings.HasPrefix(string(data), "{"), string(data))
 	info, err := os.Lstat(link)
 	require.NoError(t, err)
-	require.NotZero(t, info.Mode()&os.ModeSymlink, "a link stays one")
+	require.NotZero(t, info.Mode()&os.ModeSymlink, "a link remains a link")
 	info, err = os.Stat(keep)
 	require.NoError(t, err)
 	require.EqualValues(t, 0o640, info.Mode().Perm())

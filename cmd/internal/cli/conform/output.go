@@ -11,22 +11,22 @@ import (
 	"github.com/scimwright/scimwright/conformance/report"
 )
 
-// outputs are the reports that go into files.
+// outputs is the set of flags for reports in files.
 type outputs struct {
-	Output lines  `short:"o" help:"Write a report to a file; may be repeated; - is standard output. Forms: ${forms}." placeholder:"FORM=FILE"`
-	JSON   string `help:"The same as --output json=FILE." type:"path" placeholder:"FILE"`
+	Output lines  `short:"o" help:"Write a report to a file (repeatable); - is standard output. Forms: ${forms}." placeholder:"FORM=FILE"`
+	JSON   string `help:"Same as --output json=FILE." type:"path" placeholder:"FILE"`
 }
 
-// printing is what goes to standard output.
+// printing is the set of flags for standard output.
 type printing struct {
-	Format  string `help:"Form of the report on standard output: text, json, none or any other of --output." enum:"${formats}" default:"text"`
+	Format  string `help:"Form of the report on standard output: none or a form of --output." enum:"${formats}" default:"text"`
 	Skipped bool   `help:"List skipped checks with their reasons in the text report."`
-	Color   string `help:"Colours in the text report: auto, always or never. NO_COLOR is honoured." enum:"auto,always,never" default:"auto"`
+	Color   string `help:"Colors in the text report: auto (respects NO_COLOR), always or never." enum:"auto,always,never" default:"auto"`
 	NoColor string `name:"no-color-environment" hidden:"" env:"NO_COLOR"`
-	Quiet   bool   `short:"q" help:"No progress on the terminal, and no reports on standard output but the verdict."`
+	Quiet   bool   `short:"q" help:"Print only the verdict: no progress and no report on standard output."`
 }
 
-// print writes the report. Cleanup returns the command line that removes what a journal lists; nil where there is none.
+// print writes the report. cleanup returns the command line that removes the objects in a journal; nil if there is none.
 func (c printing) print(in *invocation, r *conformance.Result, cleanup func(journal string) string) error {
 	w := in.stdout
 	switch {
@@ -40,23 +40,23 @@ func (c printing) print(in *invocation, r *conformance.Result, cleanup func(jour
 			Color: c.Color == "always" || c.Color == "auto" && c.NoColor == "" && isTerminal(w), Skipped: c.Skipped, Cleanup: cleanup,
 		})
 	}
-	form, _ := report.WriterNamed(c.Format) // kong has checked the name
+	form, _ := report.WriterNamed(c.Format) // kong has validated the name
 	return form.Write(w, r, frame.Version())
 }
 
-// An outputFile is a report that has its place.
+// An outputFile is a report and its destination.
 type outputFile struct {
 	form report.Writer
 	file io.WriteCloser // an *outFile, or standard output
 }
 
-// standardOutput stays open when a report is closed.
+// standardOutput is not closed with the report.
 type standardOutput struct{ io.Writer }
 
 func (standardOutput) Close() error { return nil }
 
-// open prepares the files before the run, so that a report without a place is a usage error. A file that exists keeps its content until
-// the report is complete. The path - is stdout.
+// open opens the files before the run, so that an unwritable path is a usage error. An existing file is replaced only when the report is
+// complete. The path - is stdout.
 func (o outputs) open(stdout io.Writer) (files []outputFile, err error) {
 	type place struct{ flag, form, path string }
 	var places []place
@@ -78,7 +78,7 @@ func (o outputs) open(stdout io.Writer) (files []outputFile, err error) {
 	for _, p := range places {
 		form, known := report.WriterNamed(p.form)
 		if !known {
-			return files, usage("--output: no form is called %q; forms are %s", p.form, forms())
+			return files, usage("--output: unknown form %q; forms are %s", p.form, forms())
 		}
 		if p.path == "-" {
 			files = append(files, outputFile{form, standardOutput{stdout}})
@@ -93,7 +93,7 @@ func (o outputs) open(stdout io.Writer) (files []outputFile, err error) {
 	return files, nil
 }
 
-// forms names the forms of the report.
+// forms returns the names of the forms of reports.
 func forms() string {
 	var names []string
 	for _, w := range report.Writers() {
@@ -102,7 +102,7 @@ func forms() string {
 	return strings.Join(names, ", ")
 }
 
-// wantTraffic tells whether a report shows every exchange.
+// wantTraffic reports whether a report contains every exchange.
 func wantTraffic(files []outputFile) bool {
 	for _, f := range files {
 		if f.form.Traffic {
@@ -112,7 +112,7 @@ func wantTraffic(files []outputFile) bool {
 	return false
 }
 
-// write writes all reports, also when one of them fails.
+// writeAll writes all reports, even if one of them fails.
 func writeAll(files []outputFile, r *conformance.Result) error {
 	var all error
 	for _, f := range files {
@@ -121,13 +121,13 @@ func writeAll(files []outputFile, r *conformance.Result) error {
 			err = f.file.Close()
 		}
 		if err != nil {
-			all = errors.Join(all, fmt.Errorf("the %s report could not be written: %w", f.form.Name, err))
+			all = errors.Join(all, fmt.Errorf("write the %s report: %w", f.form.Name, err))
 		}
 	}
 	return all
 }
 
-// discardAll removes what is not complete.
+// discardAll removes the incomplete files.
 func discardAll(files []outputFile) {
 	for _, f := range files {
 		if file, ok := f.file.(*outFile); ok {
@@ -136,7 +136,7 @@ func discardAll(files []outputFile) {
 	}
 }
 
-// progress shows how far a run is on one line of a terminal.
+// progress returns a function that prints the progress of a run on one line of a terminal.
 func progress(w io.Writer) func(int, int, conformance.CheckResult) {
 	found := 0
 	return func(done, planned int, r conformance.CheckResult) {

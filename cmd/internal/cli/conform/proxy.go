@@ -15,11 +15,11 @@ import (
 	"github.com/scimwright/scimwright/conformance/observed"
 )
 
-// sides chooses who is judged, and by what.
+// sides is the set of flags that select the sides and checks of an evaluation.
 type sides struct {
-	Side []string `help:"Whom to judge: server, client or both." enum:"server,client,both" default:"both"`
-	Only []string `help:"Only these checks: ids, areas, levels, clauses or sections, separated by commas." placeholder:"ID,..."`
-	Skip []string `help:"Not these; as with --only." placeholder:"ID,..."`
+	Side []string `help:"Side to evaluate: server, client or both." enum:"server,client,both" default:"both"`
+	Only []string `help:"Run only these checks: ids, areas, levels, clauses or sections." placeholder:"ID,..."`
+	Skip []string `help:"Skip these checks; same values as --only." placeholder:"ID,..."`
 }
 
 func (s sides) checks() ([]conformance.Check, error) {
@@ -41,13 +41,13 @@ type proxyCommand struct {
 	outputs
 	printing
 	Listen  string        `help:"Address to listen on; port 0 chooses a free one." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
-	Record  string        `help:"File to record the exchanges in, one a line of JSON, for the command judge. It has no passwords and tokens, but people's data." type:"path" placeholder:"FILE"`
-	For     time.Duration `help:"Stop after this time. Defaults to Ctrl-C." placeholder:"DURATION"`
-	Max     int           `help:"Stop after so many exchanges." default:"10000"`
-	MaxBody int           `help:"How much of a body is kept and judged, in bytes. Larger ones pass unharmed." default:"1048576"`
+	Record  string        `help:"${recordHelp}" type:"path" placeholder:"FILE"`
+	For     time.Duration `help:"Stop after this time. Default: on Ctrl-C." placeholder:"DURATION"`
+	Max     int           `help:"Stop after this number of exchanges." default:"10000"`
+	MaxBody int           `help:"Maximum size of recorded and evaluated bodies, in bytes. Larger bodies are only forwarded." default:"1048576"`
 }
 
-// Run records until it is told to stop, then judges.
+// Run records until it is stopped, then evaluates the recording.
 func (c *proxyCommand) Run(in *invocation) error {
 	base, err := c.base()
 	if err != nil {
@@ -86,7 +86,7 @@ func (c *proxyCommand) Run(in *invocation) error {
 		return err
 	}
 	err = serve(ctx, c.Listen, recorder, func(address string) {
-		fmt.Fprintf(in.stderr, "Recording between http://%s (give this to the client as base URL) and %s. Ctrl-C ends it.\n", address,
+		fmt.Fprintf(in.stderr, "Recording: the client's base URL is http://%s, the server is %s. Press Ctrl-C to stop.\n", address,
 			recorder.Target())
 	})
 	exchanges := recorder.Exchanges()
@@ -97,13 +97,13 @@ func (c *proxyCommand) Run(in *invocation) error {
 		return errors.Join(err, tap.end())
 	}
 	if err := tap.end(); err != nil {
-		return fmt.Errorf("the recording could not be written: %w", err)
+		return fmt.Errorf("write the recording: %w", err)
 	}
 	return conclude(in, observed.Judge(recorder.Target(), exchanges, selected), files, c.printing)
 }
 
-// createRecording creates the file of a recording, which is there under its name when it is complete; nil when there is none. People's
-// data in it is for its owner alone.
+// createRecording creates the file of a recording, which gets its name when it is complete. It returns nil for an empty path. Only the
+// owner can read the file, because it contains personal data.
 func createRecording(path string) (*outFile, error) {
 	if path == "" {
 		return nil, nil
@@ -115,7 +115,7 @@ func createRecording(path string) (*outFile, error) {
 	return file, nil
 }
 
-// A tap gets every exchange: it shows it on a terminal and writes it into the recording.
+// A tap receives every exchange, shows it on a terminal and writes it to the recording.
 type tap struct {
 	in        *invocation
 	lines     bool
@@ -154,10 +154,10 @@ func (t *tap) end() error {
 	return errors.Join(t.err, t.recording.Close())
 }
 
-// goodbye is how long requests under way may take when a server stops.
-const goodbye = 5 * time.Second
+// shutdownTime is the maximum time for running requests when a server stops.
+const shutdownTime = 5 * time.Second
 
-// serve answers with the handler until ctx ends, then lets requests under way finish. Listening tells where it listens.
+// serve serves the handler until ctx ends, then waits for running requests. It calls listening with the address.
 func serve(ctx context.Context, address string, handler http.Handler, listening func(address string)) error {
 	listener, err := new(net.ListenConfig).Listen(context.WithoutCancel(ctx), "tcp", address)
 	if err != nil {
@@ -173,10 +173,10 @@ func serve(ctx context.Context, address string, handler http.Handler, listening 
 	})
 	listening(listener.Addr().String())
 	<-ctx.Done()
-	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 	defer cancel()
 	if server.Shutdown(limit) != nil {
-		_ = server.Close() // somebody did not finish in time
+		_ = server.Close() // a request is still running
 	}
 	wait.Wait()
 	if !errors.Is(served, http.ErrServerClosed) {
@@ -185,7 +185,7 @@ func serve(ctx context.Context, address string, handler http.Handler, listening 
 	return nil
 }
 
-// conclude writes the reports on what was observed and chooses the exit code.
+// conclude writes the reports on the observed exchanges and returns the exit code.
 func conclude(in *invocation, result *conformance.Result, files []outputFile, p printing) error {
 	if err := errors.Join(writeAll(files, result), p.print(in, result, nil)); err != nil {
 		return err
@@ -194,14 +194,14 @@ func conclude(in *invocation, result *conformance.Result, files []outputFile, p 
 		for _, party := range []string{"server", "client", "outcome"} {
 			failed, warned, judged := tally(result, party)
 			if judged > 0 {
-				fmt.Fprintf(in.stdout, "%s: %d of %s with something to look at failed, %d warned\n", party, failed, plural(judged, "check"), warned)
+				fmt.Fprintf(in.stdout, "%s: %d of %s that applied failed, %d warned\n", party, failed, plural(judged, "check"), warned)
 			}
 		}
 	}
 	return verdictCode(result.Verdict)
 }
 
-// party tells what a check of an observation is about: one of the two sides, or what came of it all.
+// party returns the subject of a check of an observation: the server, the client, or the final outcome.
 func party(c conformance.Check) string {
 	switch {
 	case c.Area() == clientgrade.Area, c.Area() == clientgrade.ContractArea:
@@ -235,7 +235,7 @@ type judgeCommand struct {
 	printing
 }
 
-// Run judges a recording.
+// Run evaluates a recording.
 func (c *judgeCommand) Run(in *invocation) error {
 	selected, err := c.checks()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// watchedOutput is where a command that goes on writes; the first match of a pattern in it can be waited for.
+// watchedOutput is the output of a running command. A test can wait for the first match of a pattern in it.
 type watchedOutput struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -56,12 +56,12 @@ func (o *watchedOutput) waitFor(t *testing.T, pattern string) string {
 		select {
 		case <-o.more:
 		case <-deadline:
-			require.Fail(t, "the command did not get that far", o.String())
+			require.Fail(t, "the pattern did not occur in the output", o.String())
 		}
 	}
 }
 
-// session runs a command that goes on until it is told to stop.
+// session starts a command that runs until it is stopped.
 func session(t *testing.T, args ...string) (address string, stop func() (code int, stdout string)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -122,7 +122,7 @@ func TestProxy_JudgesBothSides(t *testing.T) {
 
 	code, again, _ := execute(t, "judge", recording)
 	require.Equal(t, ExitFindings, code)
-	require.Equal(t, stdout, again, "a recording gives the verdict that was given live")
+	require.Equal(t, stdout, again, "a recording has the same verdict as the proxy run")
 	code, again, _ = execute(t, "judge", recording, "--side", "client", "--only", "client.filter")
 	require.Equal(t, ExitUntested, code, again)
 	_, err = readReport(filepath.Join(dir, "report.json"))

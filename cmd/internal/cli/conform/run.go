@@ -22,8 +22,8 @@ type runCommand struct {
 	outputs
 	printing
 	waiving
-	YesWrite bool   `help:"Consent to creating and removing test objects on a server that is not this machine."`
-	Journal  string `help:"File that lists what was created, for cleanup after a crash. Removed when nothing is left. Defaults to a new file in the directory for temporary files." type:"path" placeholder:"FILE"`
+	YesWrite bool   `help:"Allow the run to create and remove test objects on a remote server."`
+	Journal  string `help:"${journalHelp}" type:"path" placeholder:"FILE"`
 }
 
 // Run tests the target and prints the report.
@@ -48,7 +48,8 @@ func (c *runCommand) Run(in *invocation) error {
 	if err != nil {
 		return err
 	}
-	opts.Checks, opts.Profiles, opts.AllowWrites, opts.Timeout, opts.RequestTimeout, opts.Journal = selected, chosen, c.YesWrite, c.Timeout, c.RequestTimeout, c.journal()
+	opts.Checks, opts.Profiles, opts.AllowWrites = selected, chosen, c.YesWrite
+	opts.Timeout, opts.RequestTimeout, opts.Journal = c.Timeout, c.RequestTimeout, c.journal()
 	files, err := c.open(in.stdout)
 	if err != nil {
 		return err
@@ -60,7 +61,7 @@ func (c *runCommand) Run(in *invocation) error {
 	}
 	opts.JournalStarted = func(path string) {
 		if !c.Quiet {
-			fmt.Fprintf(in.stderr, "Should this run be killed, remove what it created with: %s\n", c.cleanup(in.program, path))
+			fmt.Fprintf(in.stderr, "If this run is aborted, remove its objects with: %s\n", c.cleanup(in.program, path))
 		}
 	}
 	if isTerminal(in.stderr) && !c.Quiet {
@@ -95,8 +96,8 @@ func verdictCode(v conformance.Verdict) error {
 	}
 }
 
-// journal chooses a file name. The name need not be unguessable, for the file is created by the run, and only if it is new; its
-// last word keeps runs of one process apart.
+// journal returns a file name. It need not be unpredictable, because the run creates the file only if it does not exist. The last part of
+// the name distinguishes runs of one process.
 func (c *runCommand) journal() string {
 	switch {
 	case c.ReadOnly:
@@ -108,8 +109,7 @@ func (c *runCommand) journal() string {
 		fmt.Sprintf("scim-conformance-%s-%d-%s.journal", time.Now().Format("20060102-150405"), os.Getpid(), strings.ToLower(rand.Text()[:6])))
 }
 
-// cleanup is the command line that removes what a journal lists, to be pasted into a shell. It names the variables that
-// secrets are read from, never the secrets.
+// cleanup returns the shell command that removes the objects in a journal. It contains the variables with the secrets, never the secrets.
 func (c *runCommand) cleanup(program, journal string) string {
 	words := []string{program, "cleanup", quote(journal)}
 	if c.Token != "" {
@@ -139,7 +139,7 @@ func (c *runCommand) cleanup(program, journal string) string {
 	return strings.Join(words, " ")
 }
 
-// plain matches what a shell takes as one word without quotes.
+// plain matches a string that a shell reads as one word without quotes.
 var plain = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
 
 func quote(word string) string {
@@ -149,7 +149,7 @@ func quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// consent names the flags in the refusal that the library words without them.
+// consent adds the names of the flags to the error of package conformance.
 func consent(err error) error {
 	if _, ok := errors.AsType[*conformance.ConsentError](err); ok {
 		return usage("%v: pass --yes-write, or --read-only", err)

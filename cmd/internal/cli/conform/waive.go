@@ -6,17 +6,17 @@ import (
 	"github.com/scimwright/scimwright/conformance/waivers"
 )
 
-// waiving is what is accepted for now.
+// waiving is the set of flags for accepted findings.
 type waiving struct {
-	Waivers       string `help:"YAML or JSON file of findings that are accepted for now, each with a reason." type:"path" placeholder:"FILE"`
-	WaiversStrict bool   `help:"A waiver of something that does not happen any more fails the run too."`
+	Waivers       string `help:"YAML or JSON file with temporarily accepted findings and their reasons." type:"path" placeholder:"FILE"`
+	WaiversStrict bool   `help:"Fail the run for each waiver without a finding."`
 }
 
-// read returns the waivers; none without a file.
+// read returns the waivers, or none without a file.
 func (w waiving) read() (waivers.List, error) {
 	if w.Waivers == "" {
 		if w.WaiversStrict {
-			return nil, usage("--waivers-strict needs --waivers")
+			return nil, usage("--waivers-strict requires --waivers")
 		}
 		return nil, nil
 	}

@@ -14,12 +14,12 @@ import (
 	"github.com/scimwright/scimwright/engine/control/client"
 )
 
-// taskCommands show what fails, and retry it.
+// taskCommands list failures and resolve them.
 type taskCommands struct {
-	Apps    appsCommand    `cmd:"" help:"List the apps: what is sent, what waits, what is wrong."`
-	Tasks   tasksCommand   `cmd:"" help:"List who failed, is tried again or is held."`
-	Retry   retryCommand   `cmd:"" help:"Try a failed user or group again, or all of them."`
-	Dismiss dismissCommand `cmd:"" help:"Mark a failed user or group as done, whatever the target has."`
+	Apps    appsCommand    `cmd:"" help:"List the apps with their lanes, pending work and failures."`
+	Tasks   tasksCommand   `cmd:"" help:"List the users and groups that failed, are retried or are on hold."`
+	Retry   retryCommand   `cmd:"" help:"Retry a failed user or group, or all of them."`
+	Dismiss dismissCommand `cmd:"" help:"Mark a failed user or group as resolved without changing the target."`
 }
 
 type appsCommand struct {
@@ -115,13 +115,13 @@ func learned(l engine.Learned) string {
 		}
 	}
 	if l.MemberBatch > 0 {
-		parts = append(parts, fmt.Sprintf("%d members a request", l.MemberBatch))
+		parts = append(parts, fmt.Sprintf("%d members per request", l.MemberBatch))
 	}
 	if l.Rate > 0 {
-		parts = append(parts, fmt.Sprintf("%g requests a second", l.Rate))
+		parts = append(parts, fmt.Sprintf("%g requests per second", l.Rate))
 	}
 	if len(parts) == 0 {
-		return "nothing out of the ordinary"
+		return "none"
 	}
 	return strings.Join(parts, ", ")
 }
@@ -141,7 +141,7 @@ type tasksCommand struct {
 	App string `arg:"" help:"Id or label of the app."`
 }
 
-// Run lists tasks. That there are any is a finding.
+// Run lists tasks. If there are any, it returns an error.
 func (c *tasksCommand) Run(in *Invocation, g *Commands) error {
 	s, a, err := g.openAt(in, c.App)
 	if err != nil {
@@ -153,10 +153,10 @@ func (c *tasksCommand) Run(in *Invocation, g *Commands) error {
 	}
 	err = s.show(func(p *page) {
 		if len(tasks) == 0 {
-			p.line("Nothing is wrong with %s.", a.label)
+			p.line("%s has no tasks.", a.label)
 			return
 		}
-		p.row("KIND", "WHO", "STATUS", "OPERATION", "TRIES", "NEXT TRY", "MESSAGE")
+		p.row("KIND", "NAME", "STATUS", "OPERATION", "ATTEMPTS", "NEXT ATTEMPT", "MESSAGE")
 		for _, t := range tasks {
 			kind := engine.User
 			if t.GroupID != "" {
@@ -166,7 +166,7 @@ func (c *tasksCommand) Run(in *Invocation, g *Commands) error {
 		}
 	})
 	if err == nil && len(tasks) > 0 {
-		return errors.New(many(len(tasks), "task is left", "tasks are left"))
+		return errors.New(many(len(tasks), "task is open", "tasks are open"))
 	}
 	return err
 }
@@ -174,11 +174,11 @@ func (c *tasksCommand) Run(in *Invocation, g *Commands) error {
 type retryCommand struct {
 	App   string `arg:"" help:"Id or label of the app."`
 	Who   string `arg:"" optional:"" help:"Login or id of the user; with --group, name or id of the group."`
-	Group bool   `help:"It is a group." short:"g"`
-	All   bool   `help:"Try all failed users and groups of the app again."`
+	Group bool   `help:"WHO is a group, not a user." short:"g"`
+	All   bool   `help:"Retry all failed users and groups of the app."`
 }
 
-// Run tries again, and does not wait for what comes of it.
+// Run schedules the retry and does not wait for its result.
 func (c *retryCommand) Run(in *Invocation, g *Commands) error {
 	if (c.Who == "") != c.All {
 		return frame.Usage("name a user or group, or give --all")
@@ -192,9 +192,9 @@ func (c *retryCommand) Run(in *Invocation, g *Commands) error {
 		if err != nil {
 			return err
 		}
-		return s.show(func(p *page) { p.line("%s tried again.", many(n, "task is", "tasks are")) })
+		return s.show(func(p *page) { p.line("%s retried.", many(n, "task is", "tasks are")) })
 	}
-	return s.task(a, c.Who, c.Group, s.engine.Retry, "It is tried again.")
+	return s.task(a, c.Who, c.Group, s.engine.Retry, "The task is retried.")
 }
 
 type dismissCommand struct{ principal }
@@ -205,7 +205,7 @@ func (c *dismissCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	return s.task(a, c.Who, c.Group, s.engine.Dismiss, "It counts as done until it changes again.")
+	return s.task(a, c.Who, c.Group, s.engine.Dismiss, "The task is resolved until the user or group changes again.")
 }
 
 func (s *session) task(a app, name string, group bool, do func(ctx context.Context, app, task string) error, done string) error {

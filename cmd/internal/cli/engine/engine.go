@@ -1,5 +1,5 @@
-// Package engine holds the commands that drive the provisioning engine of a running sandbox and show what it knows. They speak
-// to its control API and run no engine: what they print is what the API responds, human-readable or, with --json, as it was sent.
+// Package engine contains the commands that operate the provisioning engine of a running sandbox and show its state. They call its control
+// API and run no engine: their output is the response of the API, human-readable or, with --json, unchanged.
 package engine
 
 import (
@@ -23,10 +23,10 @@ import (
 	"github.com/scimwright/scimwright/engine/control/client"
 )
 
-// Commands is the group. Each file has its commands; the help lists them in this order.
+// Commands is the group of commands. The help lists them in the order of the embedded structs.
 type Commands struct {
 	remote.Connection
-	JSON bool `name:"json" help:"Print the API's answer as it is."`
+	JSON bool `name:"json" help:"Print the response of the API unchanged."`
 
 	taskCommands
 	principalCommands
@@ -36,21 +36,21 @@ type Commands struct {
 	eventCommands
 }
 
-// Invocation is what every command gets besides its flags.
+// Invocation is the data that every command receives in addition to its flags.
 type Invocation struct {
 	Context context.Context
 	Stdin   io.Reader
 	Stdout  io.Writer
 }
 
-// session is one command at work.
+// session is the state of a running command.
 type session struct {
 	ctx  context.Context
 	in   io.Reader
 	out  io.Writer
 	json bool
-	api  *sandbox.APIClient // of the directory
-	// engine is the engine's control API, sent the last response of it.
+	api  *sandbox.APIClient // client of the directory
+	// engine is the client of the engine's control API, sent its last response.
 	engine *client.Client
 	sent   *lastResponse
 }
@@ -66,7 +66,7 @@ func (g *Commands) open(in *Invocation) (*session, error) {
 	return s, nil
 }
 
-// lastResponse keeps the last response, which --json prints as it was sent.
+// lastResponse stores the body of the last response, which --json prints.
 type lastResponse struct{ body []byte }
 
 // RoundTrip implements http.RoundTripper.
@@ -83,13 +83,13 @@ func (l *lastResponse) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// Write keeps what is read of a response.
+// Write appends to the stored body.
 func (l *lastResponse) Write(p []byte) (int, error) {
 	l.body = append(l.body, p...)
 	return len(p), nil
 }
 
-// openAt opens a session and finds the app that is named.
+// openAt opens a session and finds the app with the given id or label.
 func (g *Commands) openAt(in *Invocation, name string) (*session, app, error) {
 	s, err := g.open(in)
 	if err != nil {
@@ -99,10 +99,10 @@ func (g *Commands) openAt(in *Invocation, name string) (*session, app, error) {
 	return s, a, err
 }
 
-// show prints the last response: as it was sent with --json, otherwise as text does.
+// show prints the last response: unchanged with --json, otherwise with text.
 func (s *session) show(text func(*page)) error { return s.print(s.sent.body, text) }
 
-// print prints a response: raw with --json, otherwise as text does.
+// print prints a response: raw with --json, otherwise with text.
 func (s *session) print(raw json.RawMessage, text func(*page)) error {
 	if !s.json {
 		p := &page{out: s.out}
@@ -120,14 +120,14 @@ func (s *session) print(raw json.RawMessage, text func(*page)) error {
 	return err
 }
 
-// page is text for people: lines, and tables whose columns are aligned.
+// page is human-readable text: lines, and tables with aligned columns.
 type page struct {
 	out   io.Writer
 	table *tabwriter.Writer
 	err   error
 }
 
-// row adds a row to the table that is being written.
+// row adds a row to the current table.
 func (p *page) row(cells ...string) {
 	if p.table == nil {
 		p.table = tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
@@ -161,7 +161,7 @@ func (p *page) flush() error {
 	return p.err
 }
 
-// oneLine keeps what others have written on one line, without control characters.
+// oneLine returns text from other sources on one line, without control characters.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -171,7 +171,7 @@ func oneLine(text string) string {
 	}, text)
 }
 
-// value shows a JSON value.
+// value formats a JSON value.
 func value(v any) string {
 	if v == nil {
 		return "nothing"
@@ -186,7 +186,7 @@ func value(v any) string {
 	return string(data)
 }
 
-// when shows an instant, "-" for none.
+// when formats a time, "-" for the zero time.
 func when(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -194,7 +194,7 @@ func when(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05Z")
 }
 
-// counts shows numbers by their names.
+// counts formats numbers with their names.
 func counts[K ~string](m map[K]int) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -206,10 +206,10 @@ func counts[K ~string](m map[K]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// app is an app by its id.
+// app is an app of the directory.
 type app struct{ id, label string }
 
-// app finds an app by its id or its label.
+// app returns the app with the id or label.
 func (s *session) app(name string) (app, error) {
 	all, err := s.engine.Apps(s.ctx)
 	if err != nil {
@@ -226,7 +226,7 @@ func (s *session) app(name string) (app, error) {
 	}
 	switch len(found) {
 	case 0:
-		return app{}, fmt.Errorf("there is no app with the id or label %q; scimwright engine apps lists them", name)
+		return app{}, fmt.Errorf("no app has the id or label %q; scimwright engine apps lists the apps", name)
 	case 1:
 		return found[0], nil
 	}
@@ -237,14 +237,14 @@ func (s *session) app(name string) (app, error) {
 	return app{}, fmt.Errorf("%d apps have the label %q: name one by its id (%s)", len(found), name, strings.Join(ids, ", "))
 }
 
-// principal names a user by login or id or, with --group, a group by name or id.
+// principal is the set of arguments for a user (login or id) or, with --group, a group (name or id).
 type principal struct {
 	App   string `arg:"" help:"Id or label of the app."`
 	Who   string `arg:"" help:"Login or id of the user; with --group, name or id of the group."`
-	Group bool   `help:"It is a group." short:"g"`
+	Group bool   `help:"WHO is a group, not a user." short:"g"`
 }
 
-// unassigned is the error about a user or group that an app does not have.
+// unassigned returns the error for a user or group that is not assigned to an app.
 func (p principal) unassigned(a app) error {
 	if p.Group {
 		return fmt.Errorf("the group %s is not pushed to %s", p.Who, a.label)
@@ -262,7 +262,8 @@ func (p principal) open(in *Invocation, g *Commands) (*session, app, engine.Prin
 	return s, a, who, err
 }
 
-// find finds a user or group of an app. A name that the directory does not have is taken for an id that the engine may still know.
+// find returns a user or group of an app. A name that the directory does not have is used as an id, because the engine may still have its
+// state.
 func (s *session) find(a app, name string, group bool) (engine.Principal, error) {
 	find := s.findUser
 	if group {
@@ -320,7 +321,7 @@ func notThere(err error) bool {
 	return ok && e.Status == http.StatusNotFound
 }
 
-// nameOr shows who somebody is: by name where there is one.
+// nameOr returns the name, or the id if the name is empty.
 func nameOr(name, id string) string {
 	if name == "" {
 		return id
@@ -328,7 +329,7 @@ func nameOr(name, id string) string {
 	return name
 }
 
-// many counts things, in words: one and many are what is said of one and of several.
+// many returns a number with the singular or plural text.
 func many(n int, one, several string) string {
 	if n == 1 {
 		return "1 " + one

@@ -9,30 +9,30 @@ import (
 	"github.com/scimwright/scimwright/engine/control/client"
 )
 
-// eventCommands show what has happened.
+// eventCommands list lifecycle events.
 type eventCommands struct {
-	Events eventsCommand `cmd:"" help:"List what has happened, in order."`
+	Events eventsCommand `cmd:"" help:"List the lifecycle events in order."`
 }
 
-// followPoll is how often --follow asks for further events.
+// followPoll is the interval at which --follow requests further events.
 const followPoll = 500 * time.Millisecond
 
 type eventsCommand struct {
 	App    string `arg:"" help:"Id or label of the app."`
-	Who    string `arg:"" optional:"" help:"Login or id of a user; with --group, name or id of a group. All of the app when absent."`
-	Group  bool   `help:"It is a group." short:"g"`
-	After  int64  `help:"Only those after the one with this number."`
-	Limit  int    `help:"At most so many." default:"100"`
-	Follow bool   `help:"Go on with what happens, until interrupted. With --json, one object a line." short:"f"`
+	Who    string `arg:"" optional:"" help:"Login or id of a user; with --group, name or id of a group. Default: all of the app."`
+	Group  bool   `help:"WHO is a group, not a user." short:"g"`
+	After  int64  `help:"List only events after the one with this number."`
+	Limit  int    `help:"Maximum number of events." default:"100"`
+	Follow bool   `help:"Continue with new events until interrupted. With --json, print one object per line." short:"f"`
 }
 
-// Run lists events, and with --follow those to come.
+// Run lists events, and with --follow also new ones.
 func (c *eventsCommand) Run(in *Invocation, g *Commands) error {
 	s, a, err := g.openAt(in, c.App)
 	if err != nil {
 		return err
 	}
-	var who engine.Principal // empty for all of the app
+	var who engine.Principal // empty for all principals of the app
 	if c.Who != "" {
 		if who, err = s.find(a, c.Who, c.Group); err != nil {
 			return err
@@ -70,7 +70,7 @@ func (c *eventsCommand) Run(in *Invocation, g *Commands) error {
 	}
 }
 
-// follow prints events as they come, one a line.
+// follow prints events as they occur, one per line.
 func (s *session) follow(events []client.Event) error {
 	if !s.json {
 		p := &page{out: s.out}

@@ -10,22 +10,22 @@ import (
 	"github.com/scimwright/scimwright/engine/control/client"
 )
 
-// laneCommands intervene in what is sent to a target.
+// laneCommands control the provisioning of a target.
 type laneCommands struct {
-	Halt    haltCommand    `cmd:"" help:"Switch operations off, for an app or all of them."`
-	Resume  resumeCommand  `cmd:"" help:"End what was halted."`
-	Approve approveCommand `cmd:"" help:"Let through what the deletion guard holds back."`
+	Halt    haltCommand    `cmd:"" help:"Disable operations, for one app or all apps."`
+	Resume  resumeCommand  `cmd:"" help:"Enable halted operations."`
+	Approve approveCommand `cmd:"" help:"Approve the removals that the deletion guard blocks."`
 	Release releaseCommand `cmd:"" help:"End a pause, the breaker or a quarantine."`
 	Test    testCommand    `cmd:"" help:"Read the first users of a target with the stored credentials."`
-	Probe   probeCommand   `cmd:"" help:"Find out what a target does, on objects that are removed again."`
-	Unlearn unlearnCommand `cmd:"" help:"Forget what was found out about a target."`
+	Probe   probeCommand   `cmd:"" help:"Determine the features of a target, with temporary objects."`
+	Unlearn unlearnCommand `cmd:"" help:"Delete the probe result and the learned traits of a target."`
 }
 
-// halted names the app, or all of them, and operations.
+// halted is the set of arguments for one app or all apps, and operations.
 type halted struct {
 	App     string   `arg:"" optional:"" help:"Id or label of the app."`
-	AllApps bool     `help:"All apps."`
-	Op      []string `help:"Operation: create, link, update, reactivate, deactivate, members or delete. All of them when none is given." placeholder:"OPERATION"`
+	AllApps bool     `help:"Apply to all apps."`
+	Op      []string `help:"Operation: create, link, update, reactivate, deactivate, members, delete. Default: all." placeholder:"OPERATION"`
 }
 
 // verb is Halt or Resume.
@@ -55,7 +55,7 @@ func (h halted) run(in *Invocation, g *Commands, do verb, reason string) error {
 	}
 	return s.show(func(p *page) {
 		if len(halts) == 0 {
-			p.line("Nothing is halted.")
+			p.line("No operation is halted.")
 		}
 		for _, h := range halts {
 			p.row("halted", haltText(h))
@@ -65,29 +65,29 @@ func (h halted) run(in *Invocation, g *Commands, do verb, reason string) error {
 
 type haltCommand struct {
 	halted
-	Reason string `help:"Why, for those who find it halted." placeholder:"TEXT"`
+	Reason string `help:"Reason, which is shown with the halt." placeholder:"TEXT"`
 }
 
-// Run halts and shows what is halted.
+// Run halts operations and shows the halted ones.
 func (c *haltCommand) Run(in *Invocation, g *Commands) error {
 	return c.run(in, g, (*client.Client).Halt, c.Reason)
 }
 
 type resumeCommand struct{ halted }
 
-// Run ends halts and shows what is halted still.
+// Run resumes operations and shows those that are still halted.
 func (c *resumeCommand) Run(in *Invocation, g *Commands) error {
 	return c.run(in, g, (*client.Client).Resume, "")
 }
 
 type approveCommand struct {
 	App   string `arg:"" help:"Id or label of the app."`
-	Count int    `arg:"" help:"How many were looked at. When more or fewer are held by now, nothing is done."`
+	Count int    `arg:"" help:"Number of removals that were reviewed. If the number on hold differs, nothing is approved."`
 }
 
-// Run approves.
+// Run approves removals.
 func (c *approveCommand) Run(in *Invocation, g *Commands) error {
-	return g.tell(in, c.App, many(c.Count, "removal is", "removals are")+" let through.",
+	return g.act(in, c.App, many(c.Count, "removal is", "removals are")+" approved.",
 		func(s *session, app string) error { return s.engine.Approve(s.ctx, app, c.Count) })
 }
 
@@ -95,23 +95,23 @@ type releaseCommand struct {
 	App string `arg:"" help:"Id or label of the app."`
 }
 
-// Run ends a hold.
+// Run ends a pause, the breaker or a quarantine.
 func (c *releaseCommand) Run(in *Invocation, g *Commands) error {
-	return g.tell(in, c.App, "The app is worked on again.", func(s *session, app string) error { return s.engine.Release(s.ctx, app) })
+	return g.act(in, c.App, "The app is running again.", func(s *session, app string) error { return s.engine.Release(s.ctx, app) })
 }
 
 type unlearnCommand struct {
 	App string `arg:"" help:"Id or label of the app."`
 }
 
-// Run forgets what was learned.
+// Run deletes what was learned about a target.
 func (c *unlearnCommand) Run(in *Invocation, g *Commands) error {
-	return g.tell(in, c.App, "What was found out about the target is forgotten.",
+	return g.act(in, c.App, "The probe result and the learned traits are deleted.",
 		func(s *session, app string) error { return s.engine.ResetLearned(s.ctx, app) })
 }
 
-// tell does something to an app that has no response.
-func (g *Commands) tell(in *Invocation, name, done string, do func(s *session, app string) error) error {
+// act calls do for an app and prints done.
+func (g *Commands) act(in *Invocation, name, done string, do func(s *session, app string) error) error {
 	s, a, err := g.openAt(in, name)
 	if err != nil {
 		return err
@@ -126,18 +126,18 @@ type testCommand struct {
 	App string `arg:"" help:"Id or label of the app."`
 }
 
-// Run tests the connection. A target that cannot be read is a failure.
+// Run tests the connection. It returns an error if the target cannot be read.
 func (c *testCommand) Run(in *Invocation, g *Commands) error {
-	return g.tell(in, c.App, "The target can be read.", func(s *session, app string) error { return s.engine.Test(s.ctx, app) })
+	return g.act(in, c.App, "The target can be read.", func(s *session, app string) error { return s.engine.Test(s.ctx, app) })
 }
 
 type probeCommand struct {
 	App    string `arg:"" help:"Id or label of the app."`
-	Domain string `help:"Domain of the user name and address of the probe's user; some targets take verified ones only." placeholder:"DOMAIN"`
-	Stored bool   `help:"Show what the last probe found instead of probing."`
+	Domain string `help:"Domain of the probe user's name and address; some targets accept only verified domains." placeholder:"DOMAIN"`
+	Stored bool   `help:"Show the result of the last probe instead of probing."`
 }
 
-// Run probes and shows what was found. What does not work is a finding.
+// Run probes a target and shows the result. It returns an error if a feature does not work.
 func (c *probeCommand) Run(in *Invocation, g *Commands) error {
 	s, a, err := g.openAt(in, c.App)
 	if err != nil {
@@ -164,7 +164,7 @@ func (c *probeCommand) Run(in *Invocation, g *Commands) error {
 			out.row(string(r.Feature), string(r.Verdict), number(r.Status), r.Detail)
 		}
 		for _, path := range p.Leftovers {
-			out.line("It could not be removed: %s", path)
+			out.line("not removed: %s", path)
 		}
 		out.line("%s at %s", many(p.Requests, "request", "requests"), when(p.At))
 	})
@@ -174,7 +174,7 @@ func (c *probeCommand) Run(in *Invocation, g *Commands) error {
 	return err
 }
 
-// number shows a number, "-" for none.
+// number formats a number, "-" for zero.
 func number(n int) string {
 	if n == 0 {
 		return "-"

@@ -9,23 +9,23 @@ import (
 	"github.com/scimwright/scimwright/engine/control/client"
 )
 
-// planCommands are about many users and groups.
+// planCommands create and apply plans, for many users and groups.
 type planCommands struct {
-	Plan    planCommand    `cmd:"" help:"Work out what would be sent for many, to be looked at and applied."`
-	Plans   plansCommand   `cmd:"" help:"List the plans of an app, or what is in one."`
-	Apply   applyCommand   `cmd:"" help:"Apply a plan, unless something has moved since it was made."`
+	Plan    planCommand    `cmd:"" help:"Compute the requests for many users and groups, for review and apply."`
+	Plans   plansCommand   `cmd:"" help:"List the plans of an app, or the items of one plan."`
+	Apply   applyCommand   `cmd:"" help:"Apply a plan, unless the state has changed since it was created."`
 	Discard discardCommand `cmd:"" help:"Remove a plan."`
 }
 
 type planCommand struct {
 	App    string   `arg:"" help:"Id or label of the app."`
 	Users  []string `arg:"" optional:"" help:"Logins or ids of users."`
-	Group  []string `help:"Name or id of a group; may be given several times." placeholder:"GROUP" short:"g"`
-	All    bool     `help:"Whoever the engine knows at the app."`
-	Reason string   `help:"What it is for." placeholder:"TEXT"`
+	Group  []string `help:"Name or id of a group (repeatable)." placeholder:"GROUP" short:"g"`
+	All    bool     `help:"All known users and groups of the app."`
+	Reason string   `help:"Reason for the plan." placeholder:"TEXT"`
 }
 
-// Run makes a plan. Items that would not succeed are findings.
+// Run creates a plan. It returns an error if items would not succeed.
 func (c *planCommand) Run(in *Invocation, g *Commands) error {
 	if len(c.Users)+len(c.Group) == 0 && !c.All {
 		return frame.Usage("name users or groups, or give --all")
@@ -77,11 +77,11 @@ func (p *page) plan(plan engine.Plan) {
 
 type plansCommand struct {
 	App       string `arg:"" help:"Id or label of the app."`
-	Plan      string `arg:"" optional:"" help:"Show what is in this plan."`
-	Operation string `help:"Only items with this operation." placeholder:"OPERATION"`
-	Outcome   string `help:"Only items with this outcome." placeholder:"OUTCOME"`
-	After     int    `help:"Only items after the one with this number."`
-	Limit     int    `help:"At most so many items." default:"100"`
+	Plan      string `arg:"" optional:"" help:"Show the items of this plan."`
+	Operation string `help:"Show only items with this operation." placeholder:"OPERATION"`
+	Outcome   string `help:"Show only items with this outcome." placeholder:"OUTCOME"`
+	After     int    `help:"Show only items after the one with this number."`
+	Limit     int    `help:"Maximum number of items." default:"100"`
 }
 
 // Run lists plans or items.
@@ -128,10 +128,10 @@ func (c *plansCommand) Run(in *Invocation, g *Commands) error {
 type applyCommand struct {
 	App   string `arg:"" help:"Id or label of the app."`
 	Plan  string `arg:"" help:"Id of the plan."`
-	First int    `help:"Apply only so many of the items that are left; the rest is refused until all of them have succeeded." placeholder:"N"`
+	First int    `help:"Apply only this number of the remaining items; later items are rejected until these have succeeded." placeholder:"N"`
 }
 
-// Run applies a plan, and does not wait for what comes of it.
+// Run applies a plan and does not wait for its result.
 func (c *applyCommand) Run(in *Invocation, g *Commands) error {
 	s, a, err := g.openAt(in, c.App)
 	if err != nil {

@@ -12,33 +12,33 @@ import (
 	"github.com/scimwright/scimwright/engine/control/client"
 )
 
-// principalCommands are about one user or group.
+// principalCommands inspect and provision one user or group.
 type principalCommands struct {
 	Trace   traceCommand   `cmd:"" help:"Show the requests that would be sent now for a user or group; with --apply, send them."`
-	Explain explainCommand `cmd:"" help:"Say why a user or group is in an app, and why its attributes have their values."`
-	Verify  verifyCommand  `cmd:"" help:"Read a user or group at the target and compare it with what is wanted."`
-	Wait    waitCommand    `cmd:"" help:"Wait until an app, or one user or group of it, is settled."`
+	Explain explainCommand `cmd:"" help:"Explain why a user or group is in an app, and the sources of its attribute values."`
+	Verify  verifyCommand  `cmd:"" help:"Read a user or group on the target and compare it with the desired state."`
+	Wait    waitCommand    `cmd:"" help:"Wait until an app, or one user or group of it, has converged."`
 }
 
-// patience is how long commands wait.
-type patience struct {
-	Timeout time.Duration `help:"How long to wait, at most 10m." default:"30s"`
+// waitFlags is the time limit of commands that wait.
+type waitFlags struct {
+	Timeout time.Duration `help:"Time limit, at most 10m." default:"30s"`
 }
 
-// options is patience for the API.
-func (p patience) options() client.WaitOptions {
+// options returns the time limit for the API.
+func (p waitFlags) options() client.WaitOptions {
 	return client.WaitOptions{Timeout: max(p.Timeout, client.MinWait)}
 }
 
 type traceCommand struct {
 	principal
 	Apply      bool `help:"Send the requests: provision the user or group now."`
-	ForceSync  bool `help:"With --apply, also send what the target did not keep before."`
+	ForceSync  bool `help:"With --apply, also send the values that the target has ignored before."`
 	AllMembers bool `help:"With --apply, push all members of the group."`
-	patience
+	waitFlags
 }
 
-// Run shows a sequence. One that does not succeed is a failure, and so is a dry run with something left to send.
+// Run shows a sequence. It returns an error if the sequence does not succeed, and if a dry run has requests to send.
 func (c *traceCommand) Run(in *Invocation, g *Commands) error {
 	s, a, who, err := c.open(in, g)
 	if err != nil {
@@ -64,9 +64,9 @@ func (c *traceCommand) Run(in *Invocation, g *Commands) error {
 	case t.Outcome != engine.Done:
 		return fmt.Errorf("%s has not converged: the sequence ends with %q", c.Who, nameOr(string(t.Outcome), string(t.State.Status)))
 	case len(t.Waiting) > 0:
-		return fmt.Errorf("%s has not converged: it waits for %s", c.Who, many(len(t.Waiting), "user", "users"))
+		return fmt.Errorf("%s has not converged: waiting for %s", c.Who, many(len(t.Waiting), "user", "users"))
 	case t.Rehearsed && !t.Idle:
-		return fmt.Errorf("%s has not converged: %s is to be done", c.Who, t.Operation)
+		return fmt.Errorf("%s has not converged: %s is pending", c.Who, t.Operation)
 	}
 	return nil
 }
@@ -74,14 +74,14 @@ func (c *traceCommand) Run(in *Invocation, g *Commands) error {
 func (p *page) trace(t client.Trace) {
 	verb := "sent"
 	if t.Rehearsed {
-		verb = "rehearsed, nothing was changed"
+		verb = "in a dry run, nothing was changed"
 	}
-	p.line("%s %s, wanted %s: %s %s", t.Kind, t.ID, t.Want, many(len(t.Requests), "request", "requests"), verb)
+	p.line("%s %s, desired %s: %s %s", t.Kind, t.ID, t.Want, many(len(t.Requests), "request", "requests"), verb)
 	p.sent(t.Requests)
 	p.diff(t.Diff)
 	p.members(t.Members)
 	for _, id := range t.Waiting {
-		p.line("  waits for the user %s", id)
+		p.line("  waiting for user %s", id)
 	}
 	p.line("%s: %s", t.Operation, nameOr(string(t.Outcome), string(t.State.Status)))
 	if t.Message != "" {
@@ -128,7 +128,7 @@ func (p *page) members(m *engine.MemberDiff) {
 
 type explainCommand struct{ principal }
 
-// Run explains. A user or group that is not assigned, or has not converged, is a finding.
+// Run explains a user or group. It returns an error if the principal is not assigned or has not converged.
 func (c *explainCommand) Run(in *Invocation, g *Commands) error {
 	s, a, who, err := c.open(in, g)
 	if err != nil {
@@ -144,7 +144,7 @@ func (c *explainCommand) Run(in *Invocation, g *Commands) error {
 		}
 		if len(x.Values) > 0 {
 			p.line("")
-			p.row("ATTRIBUTE", "VALUE", "RULE", "FROM")
+			p.row("ATTRIBUTE", "VALUE", "RULE", "SOURCE")
 			for _, v := range x.Values {
 				p.row(v.Path, value(v.Value), v.Rule, v.Source)
 			}
@@ -152,9 +152,9 @@ func (c *explainCommand) Run(in *Invocation, g *Commands) error {
 		p.line("")
 		p.known(x.State)
 		for _, id := range x.Waiting {
-			p.line("waits for the user %s", id)
+			p.line("waiting for user %s", id)
 		}
-		p.line("%s, the newest first", many(len(x.Exchanges), "exchange", "exchanges"))
+		p.line("%s, newest first", many(len(x.Exchanges), "exchange", "exchanges"))
 		p.sent(x.Exchanges)
 	})
 	switch k := x.State; {
@@ -163,36 +163,36 @@ func (c *explainCommand) Run(in *Invocation, g *Commands) error {
 	case !x.Assigned:
 		return c.unassigned(a)
 	case k.Status != engine.StatusClean || k.Synced < k.Desired || len(x.Waiting) > 0:
-		return fmt.Errorf("%s has not converged: it is %s", c.Who, nameOr(string(k.Status), "not provisioned"))
+		return fmt.Errorf("%s has not converged: status %s", c.Who, nameOr(string(k.Status), "not provisioned"))
 	}
 	return nil
 }
 
 func (p *page) known(k engine.PrincipalState) {
 	if k.Desired == 0 {
-		p.line("The engine was never told about it.")
+		p.line("The user or group was never marked.")
 		return
 	}
 	p.row("status", string(k.Status))
-	p.row("generations", fmt.Sprintf("wanted %d, reached %d", k.Desired, k.Synced))
-	p.row("account", nameOr(k.RemoteID, "not known"), string(k.Origin))
+	p.row("generations", fmt.Sprintf("desired %d, synced %d", k.Desired, k.Synced))
+	p.row("account", nameOr(k.RemoteID, "unknown"), string(k.Origin))
 	p.row("last operation", string(k.Operation), when(k.UpdatedAt))
 	if k.Error != "" {
 		p.row("message", k.Error)
 	}
 	if c := k.Pending; c != nil {
 		p.row("accepted", c.Method+" "+c.Path, when(c.At), "transaction "+nameOr(c.Transaction, "unknown"),
-			"read "+many(c.Reads, "time", "times")+", waits until "+when(c.Deadline))
+			"read "+many(c.Reads, "time", "times")+", deadline "+when(c.Deadline))
 	}
 	for _, path := range slices.Sorted(maps.Keys(k.IgnoredAttributes)) {
-		p.row("not kept", path, fmt.Sprintf("sent %d times", k.IgnoredAttributes[path].Rounds))
+		p.row("ignored", path, fmt.Sprintf("sent %d times", k.IgnoredAttributes[path].Rounds))
 	}
 	p.end()
 }
 
 type verifyCommand struct{ principal }
 
-// Run compares. A user or group that is not assigned, or has not converged, is a finding.
+// Run compares a user or group with the target. It returns an error if the principal is not assigned or has not converged.
 func (c *verifyCommand) Run(in *Invocation, g *Commands) error {
 	s, a, who, err := c.open(in, g)
 	if err != nil {
@@ -205,11 +205,11 @@ func (c *verifyCommand) Run(in *Invocation, g *Commands) error {
 	err = s.show(func(p *page) {
 		p.line("%s", proof.Summary)
 		for _, d := range proof.Diff {
-			p.row("  "+d.Path, "the target has "+value(d.Before)+", wanted is "+value(d.After))
+			p.row("  "+d.Path, "target "+value(d.Before)+", desired "+value(d.After))
 		}
 		p.members(proof.Members)
 		for _, path := range proof.Ignored {
-			p.line("  not kept by the target, and left alone: %s", path)
+			p.line("  ignored by the target, not compared: %s", path)
 		}
 	})
 	switch {
@@ -227,19 +227,19 @@ func (c *verifyCommand) Run(in *Invocation, g *Commands) error {
 
 type waitCommand struct {
 	App   string `arg:"" help:"Id or label of the app."`
-	Who   string `arg:"" optional:"" help:"Login or id of a user; with --group, name or id of a group. The whole app when absent."`
-	Group bool   `help:"It is a group." short:"g"`
-	patience
+	Who   string `arg:"" optional:"" help:"Login or id of a user; with --group, name or id of a group. Default: the whole app."`
+	Group bool   `help:"WHO is a group, not a user." short:"g"`
+	waitFlags
 }
 
-// Run waits. Whoever ends up failed or held is a finding.
+// Run waits. It returns an error if users or groups have failed or are on hold.
 func (c *waitCommand) Run(in *Invocation, g *Commands) error {
 	s, a, err := g.openAt(in, c.App)
 	if err != nil {
 		return err
 	}
 	if c.Who == "" {
-		return s.waitApp(a, c.patience)
+		return s.waitApp(a, c.waitFlags)
 	}
 	who, err := s.find(a, c.Who, c.Group)
 	if err != nil {
@@ -247,17 +247,17 @@ func (c *waitCommand) Run(in *Invocation, g *Commands) error {
 	}
 	p, err := s.engine.WaitFor(s.ctx, a.id, who, c.options())
 	if err != nil {
-		return s.unsettled(err, c.Who, c.Timeout)
+		return s.notConverged(err, c.Who, c.Timeout)
 	}
 	err = s.show(func(out *page) { out.known(p.State) })
 	if err == nil && (p.State.Status == engine.StatusFailed || p.State.Status == engine.StatusHeld) {
-		return fmt.Errorf("%s is %s", c.Who, p.State.Status)
+		return fmt.Errorf("%s has the status %s", c.Who, p.State.Status)
 	}
 	return err
 }
 
-// unsettled shows who is not settled, why and until when, after the time to wait was up.
-func (s *session) unsettled(err error, what string, timeout time.Duration) error {
+// notConverged shows the principals that are still pending after the time limit, with reason and time.
+func (s *session) notConverged(err error, what string, timeout time.Duration) error {
 	e, ok := errors.AsType[*client.Error](err)
 	if !ok || e.Status != http.StatusGatewayTimeout || s.json {
 		return err
@@ -267,17 +267,17 @@ func (s *session) unsettled(err error, what string, timeout time.Duration) error
 			p.line("%s", oneLine(cause))
 		}
 	})
-	return errors.Join(fmt.Errorf("%s is not settled after %s", what, timeout), shown)
+	return errors.Join(fmt.Errorf("%s has not converged after %s", what, timeout), shown)
 }
 
-func (s *session) waitApp(at app, within patience) error {
+func (s *session) waitApp(at app, within waitFlags) error {
 	a, err := s.engine.Wait(s.ctx, at.id, within.options())
 	if err != nil {
-		return s.unsettled(err, at.label, within.Timeout)
+		return s.notConverged(err, at.label, within.Timeout)
 	}
-	err = s.show(func(p *page) { p.line("%s is settled: %s", a.Label, counts(a.Counts)) })
+	err = s.show(func(p *page) { p.line("%s has converged: %s", a.Label, counts(a.Counts)) })
 	if wrong := a.Lag.Failed + a.Lag.Held; err == nil && wrong > 0 {
-		return errors.New(many(wrong, "is", "are") + " failed or held")
+		return errors.New(many(wrong, "is", "are") + " failed or on hold")
 	}
 	return err
 }

@@ -14,25 +14,25 @@ import (
 	"github.com/scimwright/scimwright/engine/control/client"
 )
 
-// targetCommands compare all that a target has.
+// targetCommands compare, import and link all objects of a target.
 type targetCommands struct {
-	Drift     driftCommand     `cmd:"" help:"Compare all that a target has with what is wanted there."`
-	Reconcile reconcileCommand `cmd:"" help:"Bring a target, and what is known about it, back in line."`
-	Import    importCommand    `cmd:"" help:"Read the accounts of a target and find out whose they are."`
+	Drift     driftCommand     `cmd:"" help:"Compare all users or groups of a target with the desired state."`
+	Reconcile reconcileCommand `cmd:"" help:"Compare the users and groups of a target and provision the differing ones again."`
+	Import    importCommand    `cmd:"" help:"Read the accounts of a target and determine their owners."`
 	Links     struct {
-		Export linksExportCommand `cmd:"" help:"Print which account belongs to whom, one JSON object a line."`
-		Import linksImportCommand `cmd:"" help:"Take such lines in, all or none."`
-	} `cmd:"" help:"Carry links from one provisioning client to another."`
+		Export linksExportCommand `cmd:"" help:"Print the accounts with their owners, one JSON object per line."`
+		Import linksImportCommand `cmd:"" help:"Import such lines, all or none."`
+	} `cmd:"" help:"Transfer links from one provisioning client to another."`
 }
 
 type driftCommand struct {
 	App    string `arg:"" help:"Id or label of the app."`
 	Groups bool   `help:"Compare groups instead of users."`
-	Repair bool   `help:"Provision what differs again."`
-	Limit  int    `help:"At most so many findings are listed." default:"1000"`
+	Repair bool   `help:"Provision the differing users or groups again."`
+	Limit  int    `help:"Maximum number of findings in the output." default:"1000"`
 }
 
-// Run compares. Drift that is not being repaired is a finding.
+// Run compares. It returns an error if it finds drift without --repair.
 func (c *driftCommand) Run(in *Invocation, g *Commands) error {
 	s, a, err := g.openAt(in, c.App)
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *driftCommand) Run(in *Invocation, g *Commands) error {
 			p.finding(f)
 		}
 		if d.More {
-			p.line("There are more findings than are listed.")
+			p.line("The list of findings is truncated.")
 		}
 		p.line("%d listed, %d compared: %s", d.Listed, d.Compared, counts(d.Found))
 		if c.Repair {
@@ -68,14 +68,14 @@ func (p *page) finding(f engine.Finding) {
 	p.row(string(f.What), nameOr(f.RemoteName, nameOr(f.RemoteID, f.Principal)), f.Note)
 	p.end()
 	for _, v := range f.Values {
-		p.row("  "+v.Path, "the target has "+value(v.Have)+", wanted is "+value(v.Want))
+		p.row("  "+v.Path, "target "+value(v.Have)+", desired "+value(v.Want))
 	}
 	p.end()
 	if f.Lacking+f.Surplus > 0 {
-		p.line("  members: %d missing, %d that should not be there", f.Lacking, f.Surplus)
+		p.line("  members: %d missing, %d unexpected", f.Lacking, f.Surplus)
 	}
 	if f.Other != "" {
-		p.line("  the account %s has the externalId %s too", f.Other, f.ExternalID)
+		p.line("  account %s has the same externalId %s", f.Other, f.ExternalID)
 	}
 }
 
@@ -83,7 +83,7 @@ type reconcileCommand struct {
 	App string `arg:"" help:"Id or label of the app."`
 }
 
-// Run reconciles, and does not wait for what comes of it.
+// Run reconciles and does not wait for the marked users and groups.
 func (c *reconcileCommand) Run(in *Invocation, g *Commands) error {
 	s, a, err := g.openAt(in, c.App)
 	if err != nil {
@@ -94,7 +94,7 @@ func (c *reconcileCommand) Run(in *Invocation, g *Commands) error {
 		return err
 	}
 	return s.show(func(p *page) {
-		p.row("KIND", "LISTED", "COMPARED", "AGAIN", "UNKNOWN", "UNLISTED", "FOUND")
+		p.row("KIND", "LISTED", "COMPARED", "MARKED", "UNKNOWN", "UNLISTED", "FOUND")
 		for _, kind := range []engine.Kind{engine.User, engine.Group} {
 			if r, ok := found[kind]; ok {
 				p.row(string(kind), strconv.Itoa(r.Listed), strconv.Itoa(r.Compared), strconv.Itoa(r.Marked), strconv.Itoa(r.Unknown),
@@ -104,18 +104,18 @@ func (c *reconcileCommand) Run(in *Invocation, g *Commands) error {
 	})
 }
 
-// importPoll is how often a running import is asked for.
+// importPoll is the interval at which the state of a running import is requested.
 const importPoll = 200 * time.Millisecond
 
 type importCommand struct {
 	App     string `arg:"" help:"Id or label of the app."`
 	Groups  bool   `help:"Import groups instead of users."`
-	Confirm bool   `help:"Link what was matched."`
-	Limit   int    `help:"At most so many accounts are listed." default:"100"`
-	patience
+	Confirm bool   `help:"Link the matched accounts."`
+	Limit   int    `help:"Maximum number of accounts in the output." default:"100"`
+	waitFlags
 }
 
-// Run imports and waits for the end. What somebody has to decide is listed, and is no failure.
+// Run starts an import and waits until it is complete. Accounts that require a decision are listed and are not an error.
 func (c *importCommand) Run(in *Invocation, g *Commands) error {
 	s, a, err := g.openAt(in, c.App)
 	if err != nil {
@@ -148,7 +148,7 @@ func (c *importCommand) Run(in *Invocation, g *Commands) error {
 	}
 	err = s.print(raw, func(p *page) {
 		if len(objects) > 0 {
-			p.row("ACCOUNT", "NAME", "VERDICT", "BY", "WHOSE", "NOTE")
+			p.row("ACCOUNT", "NAME", "VERDICT", "RULE", "OWNER", "NOTE")
 		}
 		for _, o := range objects {
 			p.row(o.RemoteID, o.UserName, string(o.Verdict), string(o.Rule), o.Principal, o.Note)
@@ -164,7 +164,7 @@ func (c *importCommand) Run(in *Invocation, g *Commands) error {
 	return err
 }
 
-// ended waits for the end of an import.
+// ended waits until an import is complete.
 func (s *session) ended(a app, id string, timeout time.Duration) (client.Import, error) {
 	tick := time.NewTicker(importPoll)
 	defer tick.Stop()
@@ -179,7 +179,7 @@ func (s *session) ended(a app, id string, timeout time.Duration) (client.Import,
 		case <-s.ctx.Done():
 			return job, s.ctx.Err()
 		case <-over.C:
-			return job, fmt.Errorf("the import still runs after %s; GET /sandbox/v1/apps/%s/import/%s tells how far it is", timeout, a.id, id)
+			return job, fmt.Errorf("the import is still running after %s; GET /sandbox/v1/apps/%s/import/%s returns its progress", timeout, a.id, id)
 		case <-tick.C:
 		}
 	}
@@ -189,7 +189,7 @@ type linksExportCommand struct {
 	App string `arg:"" help:"Id or label of the app."`
 }
 
-// linkPage is how many links are asked for at once.
+// linkPage is the number of links per request.
 const linkPage = 1000
 
 // Run prints links: JSON lines, or with --json one array.
@@ -229,10 +229,10 @@ func (c *linksExportCommand) Run(in *Invocation, g *Commands) error {
 
 type linksImportCommand struct {
 	App  string `arg:"" help:"Id or label of the app."`
-	File string `arg:"" help:"File with one JSON object a line; - for standard input."`
+	File string `arg:"" help:"File with one JSON object per line; - for standard input."`
 }
 
-// Run takes links in.
+// Run imports links.
 func (c *linksImportCommand) Run(in *Invocation, g *Commands) error {
 	s, a, err := g.openAt(in, c.App)
 	if err != nil {
@@ -255,7 +255,7 @@ func (c *linksImportCommand) Run(in *Invocation, g *Commands) error {
 	if err != nil {
 		return err
 	}
-	return s.show(func(p *page) { p.line("%s taken in.", many(n, "link was", "links were")) })
+	return s.show(func(p *page) { p.line("%s imported.", many(n, "link was", "links were")) })
 }
 
 func readLinks(from io.Reader) ([]engine.Link, error) {

@@ -1,5 +1,5 @@
-// Package frame holds what the programs do alike around their commands: asking for help, hinting at it, mistakes in arguments,
-// and telling which build runs. It knows no command.
+// Package frame contains the common code of the programs: help, hints to it, errors in arguments, and build information. It does not depend
+// on any command.
 package frame
 
 import (
@@ -11,8 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Arguments turns the ways to ask for help that people try into the flag that kong knows: nothing at all, "help", and "help"
-// followed by a command.
+// Arguments converts the usual requests for help to the flag that kong supports: no arguments, "help", and "help" followed by a command.
 func Arguments(args []string) []string {
 	switch {
 	case len(args) == 0:
@@ -23,8 +22,8 @@ func Arguments(args []string) []string {
 	return args
 }
 
-// Hint names the help of the command that was meant, as far as the arguments tell. Err is what parsing returned; parsed may
-// be nil then.
+// Hint returns a reference to the help of the command in the arguments, if they name one. err is the error of parsing; parsed may be nil
+// then.
 func Hint(program string, parsed *kong.Context, err error) string {
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok {
 		parsed = parse.Context
@@ -35,7 +34,7 @@ func Hint(program string, parsed *kong.Context, err error) string {
 	return fmt.Sprintf("Try %q.", program+" --help")
 }
 
-// Version is the version of the module that the program was built from, "(devel)" when the build did not record it.
+// Version returns the version of the module that the program was built from, or "(devel)" if the build did not record it.
 func Version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
@@ -43,7 +42,7 @@ func Version() string {
 	return "(devel)"
 }
 
-// Build is one line about the program: its version, its revision as far as the build recorded one, and what it runs on.
+// Build returns one line about the program: its version, its revision if the build recorded it, and its platform.
 func Build(program string) string {
 	revision := ""
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -56,10 +55,10 @@ func Build(program string) string {
 	return fmt.Sprintf("%s %s%s %s %s/%s", program, Version(), revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// UsageError is a mistake in the arguments that only the command itself can see.
+// UsageError is an error in the arguments that the parser does not detect.
 type UsageError struct{ text string }
 
-// Usage makes a UsageError.
+// Usage returns a UsageError.
 func Usage(text string) error { return &UsageError{text} }
 
 func (e *UsageError) Error() string { return e.text }

@@ -1,4 +1,4 @@
-// Package remote says where a running sandbox answers and with which token, for the commands that speak to one. It sends nothing
+// Package remote defines the flags for the address and token of a running sandbox, for the commands that connect to one. It sends nothing
 // itself.
 package remote
 
@@ -15,11 +15,11 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
-// Connection has the flags that name a sandbox.
+// Connection is the set of flags that identify a sandbox.
 type Connection struct {
 	URL       string `help:"Base URL of the sandbox. Default: http://127.0.0.1:8080." env:"SCIMWRIGHT_URL" placeholder:"URL"`
 	APIToken  string `help:"Token of an administrator." env:"SCIMWRIGHT_API_TOKEN"`
-	ReadyFile string `help:"Take base URL and token from the ready file of a running sandbox." placeholder:"FILE"`
+	ReadyFile string `help:"Read base URL and token from the ready file of a running sandbox." placeholder:"FILE"`
 }
 
 // Client returns a client of the sandbox's management API.
@@ -36,18 +36,18 @@ func (c Connection) Client() (*sandbox.APIClient, error) {
 		c.URL, c.APIToken = ready.BaseURL, ready.APIToken
 	}
 	if c.APIToken == "" {
-		return nil, frame.Usage("--api-token (or SCIMWRIGHT_API_TOKEN) or --ready-file is needed")
+		return nil, frame.Usage("--api-token (or SCIMWRIGHT_API_TOKEN) or --ready-file is required")
 	}
 	return &sandbox.APIClient{BaseURL: strings.TrimSuffix(cmp.Or(c.URL, defaultURL), "/"), Token: c.APIToken}, nil
 }
 
-// defaultURL is where a sandbox listens by default.
+// defaultURL is the default address of a sandbox.
 const defaultURL = "http://127.0.0.1:8080"
 
-// Hint returns how to name a sandbox, if err is that none answers; otherwise "".
+// Hint returns how to select a sandbox if err means that none responds; otherwise "".
 func Hint(err error) string {
 	if op, ok := errors.AsType[*net.OpError](err); !ok || op.Op != "dial" {
 		return ""
 	}
-	return "No sandbox answers there. Name it by --ready-file, or by --url (or SCIMWRIGHT_URL); \"scimwright sandbox\" starts one.\n"
+	return "No sandbox responds at this URL. Use --ready-file or --url (or SCIMWRIGHT_URL); \"scimwright sandbox\" starts one.\n"
 }

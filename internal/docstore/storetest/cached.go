@@ -14,8 +14,8 @@ import (
 
 var errUndo = errors.New("undo")
 
-// testSteady: updates read steady collections from memory, and never anything else than what is true.
-func testSteady(t *testing.T, open Opener) {
+// testSteady checks that updates read cached collections from the cache, and never stale rows.
+func testCached(t *testing.T, open Opener) {
 	// another opens the same database again, as another process does.
 	another := func(t *testing.T, db *sqldb.DB) *fixture {
 		t.Helper()
@@ -44,7 +44,7 @@ func testSteady(t *testing.T, open Opener) {
 		_, err := f.people.Update(f.ctx(), tx, "1", 0, person{Login: name})
 		require.NoError(f, err)
 	}
-	t.Run("what an update has read serves the ones that follow", func(t *testing.T) {
+	t.Run("later updates use what an update has read", func(t *testing.T) {
 		f := fixtureOf(t)
 		f.insert("1", person{Login: "ann"})
 		find := func(tx *docstore.Tx, mail string) []string {
@@ -57,7 +57,7 @@ func testSteady(t *testing.T, open Opener) {
 			require.Empty(t, find(tx, "a"))
 			return nil
 		})
-		f.update(func(tx *docstore.Tx) error { // as nobody may do it: behind the back of the collection
+		f.update(func(tx *docstore.Tx) error { // programs must not do this: it bypasses the collection
 			_, err := tx.SQL().Exec(f.ctx(), "DELETE FROM {people}")
 			return err
 		})
@@ -67,7 +67,7 @@ func testSteady(t *testing.T, open Opener) {
 			return nil
 		})
 	})
-	t.Run("every kind of change counts from then on", func(t *testing.T) {
+	t.Run("every kind of change takes effect immediately", func(t *testing.T) {
 		f := fixtureOf(t)
 		require.Equal(t, "nobody", seen(f))
 		f.insert("1", person{Login: "ann"})
@@ -85,7 +85,7 @@ func testSteady(t *testing.T, open Opener) {
 		f.update(func(tx *docstore.Tx) error { _, err := f.store.Clear(f.ctx(), tx, f.people); return err })
 		require.Equal(t, "nobody", seen(f))
 	})
-	t.Run("that there is nothing is known until there is something", func(t *testing.T) {
+	t.Run("an empty result is cached until a document is inserted", func(t *testing.T) {
 		db := open(t)
 		one, two := another(t, db), another(t, db)
 		count := func(f *fixture, tx *docstore.Tx, query docstore.Query[person]) int {
@@ -118,7 +118,7 @@ func testSteady(t *testing.T, open Opener) {
 		} {
 			one.update(func(tx *docstore.Tx) error { require.Zero(t, count(one, tx, passing)); return nil })
 			n, _ = found(one)
-			require.Equal(t, 1, n, "what was passed over is there")
+			require.Equal(t, 1, n, "the skipped documents exist")
 		}
 		two.delete("1")
 		n, _ = found(one)
@@ -128,7 +128,7 @@ func testSteady(t *testing.T, open Opener) {
 		n, withAge = found(one)
 		require.Equal(t, []int{1, 1}, []int{n, withAge}, "a change by another process")
 	})
-	t.Run("an update sees its own changes, and others do once it is committed", func(t *testing.T) {
+	t.Run("an update sees its own changes, others see them after the commit", func(t *testing.T) {
 		f := fixtureOf(t)
 		f.insert("1", person{Login: "ann"})
 		require.Equal(t, "ann", seen(f))
@@ -143,7 +143,7 @@ func testSteady(t *testing.T, open Opener) {
 		require.ErrorIs(t, err, errUndo)
 		require.Equal(t, "ann", seen(f), "a change that was rolled back stayed")
 	})
-	t.Run("changes by others are seen at once", func(t *testing.T) {
+	t.Run("changes by others are visible immediately", func(t *testing.T) {
 		db := open(t)
 		one, two := another(t, db), another(t, db)
 		one.insert("1", person{Login: "ann"})
@@ -162,7 +162,7 @@ func testSteady(t *testing.T, open Opener) {
 		require.Equal(t, "eve", seen(two))
 		require.Equal(t, "eve", seen(one))
 	})
-	t.Run("what an update reads of one collection after it has changed another is not kept", func(t *testing.T) {
+	t.Run("reads of one collection after a change of another are not cached", func(t *testing.T) {
 		f, others := fixtureOf(t), docstore.NewCollection[person]("others").Cached()
 		var err error
 		f.store, err = docstore.Open(t.Context(), f.store.DB(), newClock().Now, f.people, others)
@@ -176,7 +176,7 @@ func testSteady(t *testing.T, open Opener) {
 		})
 		require.Equal(t, "ann", seen(f))
 	})
-	t.Run("what is read can be changed by the one who reads it", func(t *testing.T) {
+	t.Run("the caller may modify what it has read", func(t *testing.T) {
 		f := fixtureOf(t)
 		f.insert("1", person{Login: "ann", Mails: []string{"a"}})
 		for range 2 {
@@ -189,7 +189,7 @@ func testSteady(t *testing.T, open Opener) {
 			})
 		}
 	})
-	t.Run("nor does it matter where documents are kept that share nothing with their copies", func(t *testing.T) {
+	t.Run("the same for documents whose copies share no memory", func(t *testing.T) {
 		badges := newBadges().Cached()
 		store, err := docstore.Open(t.Context(), open(t), newClock().Now, badges)
 		require.NoError(t, err)
@@ -216,7 +216,7 @@ func testSteady(t *testing.T, open Opener) {
 			return err
 		}))
 	})
-	t.Run("no raise of a counter is lost, whatever is rolled back", func(t *testing.T) {
+	t.Run("no increment of a counter is lost, whatever is rolled back", func(t *testing.T) {
 		db := open(t)
 		f := another(t, db)
 		f.insert("1", person{Login: "counter", Age: new(0)})

@@ -1,0 +1,221 @@
+package docstore
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+func (c *collection[T]) Cached() Collection[T] {
+	c.t.cached = true
+	return c
+}
+
+const (
+	cacheSchemaSQL = "CREATE TABLE IF NOT EXISTS {docstore_steady} (one BIGINT PRIMARY KEY, state BIGINT NOT NULL)"
+	cacheEnterSQL  = "INSERT INTO {docstore_steady} (one, state) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET state = excluded.state"
+	cacheReadSQL   = "SELECT state FROM {docstore_steady} WHERE one = 1"
+)
+
+// openCache starts a new state: opening collections may have changed the results of queries on them.
+func openCache(ctx context.Context, tx *sqldb.Tx) error {
+	if _, err := tx.Exec(ctx, cacheSchemaSQL); err != nil {
+		return err
+	}
+	return enterState(ctx, tx)
+}
+
+func enterState(ctx context.Context, tx *sqldb.Tx) error {
+	_, err := tx.Exec(ctx, cacheEnterSQL, rand.Int64())
+	return err
+}
+
+// changes records that the transaction is about to change a collection. From then on it neither uses nor fills the cache: until the commit,
+// the new state does not determine what is stored.
+func (tx *Tx) changes(ctx context.Context, t *table) error {
+	if !t.cached || tx.cacheChanged {
+		return nil
+	}
+	tx.cacheChanged = true
+	return enterState(ctx, tx.sql)
+}
+
+// cachingTx returns the transaction q if its reads of the table may use and fill the cache, and nil otherwise. A transaction that sees
+// changes of other transactions while it runs may not, nor may one that has changed a cached collection itself.
+func cachingTx(q Reader, t *table, with columns) *Tx {
+	if !t.cached || with.link != nil {
+		return nil
+	}
+	tx, ok := q.(*Tx)
+	if !ok || !tx.serializable || tx.cacheChanged {
+		return nil
+	}
+	return tx
+}
+
+// isFlat reports whether copies of a value of the type share no memory with it.
+func isFlat(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if !isFlat(t.Field(i).Type) {
+				return t == reflect.TypeFor[time.Time]() // the location that it points to never changes
+			}
+		}
+		return true
+	case reflect.Array:
+		return isFlat(t.Elem())
+	default: // the kinds before arrays are bool and numbers
+		return t.Kind() == reflect.String || t.Kind() < reflect.Array && t.Kind() > reflect.Invalid
+	}
+}
+
+// readState reads the state of the cached collections, once per transaction.
+func (tx *Tx) readState(ctx context.Context) error {
+	if tx.stateKnown {
+		return nil
+	}
+	err := tx.QueryRow(ctx, cacheReadSQL).Scan(&tx.state)
+	tx.stateKnown = err == nil
+	return err
+}
+
+// cachedRows returns the rows of a query, from the cache if possible.
+func (tx *Tx) cachedRows(ctx context.Context, t *table, with columns, query string, args []any) ([]row, error) {
+	if err := tx.readState(ctx); err != nil {
+		return nil, err
+	}
+	key := cacheKey(query, args)
+	if rows, ok := tx.store.cache.get(tx.state, key); ok {
+		return rows, nil
+	}
+	var rows []row
+	err := t.stream(ctx, tx, with, query, args, func(r *row) error {
+		kept := *r
+		kept.text = slices.Clone(r.text)
+		if t.flat {
+			kept.value = new(atomic.Value)
+		}
+		rows = append(rows, kept)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	tx.store.cache.put(tx.state, key, rows)
+	return rows, nil
+}
+
+// emptyResult is a condition that matches no document of a table.
+type emptyResult struct {
+	table *table
+	where Cond
+}
+
+// emptyResultOf returns the key under which an empty result of the query is cached: most queries for settings find nothing. The key
+// needs no SQL statement. For a query that has no such key, the transaction is nil.
+func emptyResultOf(q Reader, t *table, query *query) (*Tx, emptyResult) {
+	tx := cachingTx(q, t, columns{link: query.link})
+	if tx == nil || query.after != "" || query.from != nil || query.offset > 0 {
+		return nil, emptyResult{}
+	}
+	switch c := query.where.(type) {
+	case compare:
+		if _, text := c.value.(string); text {
+			return tx, emptyResult{t, c}
+		}
+	case notNull:
+		return tx, emptyResult{t, c}
+	}
+	return nil, emptyResult{}
+}
+
+// cacheKey returns a cache key that is unique for the query and its arguments.
+func cacheKey(query string, args []any) string {
+	key := []byte(query)
+	for _, arg := range args {
+		switch arg := arg.(type) {
+		case string:
+			key = strconv.AppendQuote(append(key, 0), arg)
+		case int64:
+			key = strconv.AppendInt(append(key, 0), arg, 10)
+		default:
+			key = fmt.Appendf(append(key, 0), "%T%#v", arg, arg)
+		}
+	}
+	return string(key)
+}
+
+// maxCacheSize is the maximum size of the cache in bytes: when it would grow larger, it is emptied.
+const maxCacheSize = 16 << 20
+
+// rowCost is the approximate size of a cached row without its text, in bytes.
+const rowCost = 200
+
+// rowCache is a store's cache of its cached collections in one state.
+type rowCache struct {
+	mu    sync.RWMutex
+	state int64
+	found map[string][]row
+	empty map[emptyResult]bool
+	size  int
+}
+
+// get returns the cached rows, if any.
+func (s *rowCache) get(state int64, key string) (rows []row, ok bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.state != state {
+		return nil, false
+	}
+	rows, ok = s.found[key]
+	return rows, ok
+}
+
+func (s *rowCache) put(state int64, key string, rows []row) {
+	size := len(key) + rowCost
+	for _, r := range rows {
+		size += len(r.text) + rowCost
+	}
+	if size > maxCacheSize/4 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.makeRoom(state, size)
+	s.found[key] = rows
+}
+
+// makeRoom empties the cache if it belongs to another state or would grow too large.
+func (s *rowCache) makeRoom(state int64, size int) {
+	if s.state != state || s.found == nil || s.size+size > maxCacheSize {
+		s.state, s.found, s.empty, s.size = state, map[string][]row{}, map[emptyResult]bool{}, 0
+	}
+	s.size += size
+}
+
+// isEmpty reports whether the cache records that no document matches the condition.
+func (s *rowCache) isEmpty(state int64, v emptyResult) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.state == state && s.empty[v]
+}
+
+func (s *rowCache) putEmpty(state int64, v emptyResult) {
+	size := rowCost
+	if c, ok := v.where.(compare); ok {
+		size += len(c.value.(string))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.makeRoom(state, size)
+	s.empty[v] = true
+}
