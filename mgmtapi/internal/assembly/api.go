@@ -50,7 +50,7 @@ type Options struct {
 	// Released is called when /sandbox/v1/work releases what Work does, so that the caller of API.Work calls it. Defaults to none.
 	Released func()
 	// Beside lists operations that another handler serves behind API.Authorize, so that /sandbox/v1/authz/explain explains them, too.
-	Beside []rest.Info
+	Guarded []rest.Info
 	// Imports reads the accounts of targets. Default: none, there are no imports.
 	Imports imports.Engine
 	// Providers are the SCIM servers whose behaviour /sandbox/v1 can change. Defaults to none: these paths are not served.
@@ -149,7 +149,7 @@ func New(o Options) (*API, error) {
 	a.keys = keys
 	guard := callers.NewGuard(deps, o.Authorizer, o.Logger)
 	guard.AcceptAccessTokens(keys)
-	infos := func() []rest.Info { return append(a.infos(), o.Beside...) }
+	infos := func() []rest.Info { return append(a.infos(), o.Guarded...) }
 	list, importing := slicesOf(deps, o, keys, a.log, caller, infos, a.keepTokens)
 	if o.Imports != nil {
 		a.imports = importing
