@@ -54,9 +54,9 @@ func New(d model.Deps, o Options) *Slice { return &Slice{Deps: d, o: o} }
 func (s *Slice) Routes() []rest.Route {
 	list := []rest.Route{
 		rest.Op[drainRequest, drained]{ID: "drainJobs", Route: "POST /sandbox/v1/jobs/drain", Tag: tag,
-			Summary: "Wait until no provisioning work is left", Scopes: []string{manage}, Do: s.drain},
+			Summary: "Wait until no provisioning work is pending", Scopes: []string{manage}, Do: s.drain},
 		rest.Op[createTokenRequest, CreatedToken]{ID: "createAPIToken", Route: "POST /sandbox/v1/api-tokens", Tag: tag, Status: 201,
-			Summary: "Create an API token; its secret is shown only in this answer", Scopes: []string{manage}, Do: s.createToken},
+			Summary: "Create an API token; its secret is shown only in this response", Scopes: []string{manage}, Do: s.createToken},
 		rest.Op[provisionRequest, rest.NoContent]{ID: "provisionUsers", Route: "POST /sandbox/v1/apps/{app}/provision", Tag: tag, Status: 202,
 			Summary: "Provision assigned users now", Scopes: []string{manage},
 			Find: lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*provisionRequest).at), Do: s.provision},
@@ -81,11 +81,11 @@ type appRequest struct {
 func (r *appRequest) at() (string, *docstore.Doc[model.App]) { return r.App, nil }
 
 type drainRequest struct {
-	Timeout int `query:"timeoutSeconds" default:"30" min:"1" max:"600" doc:"how long to wait"`
+	Timeout int `query:"timeoutSeconds" default:"30" min:"1" max:"600" doc:"maximum time to wait, in seconds"`
 }
 
 type drained struct {
-	Pending int `json:"pending" readOnly:"true" doc:"principals that are not settled; always 0"`
+	Pending int `json:"pending" readOnly:"true" doc:"number of users, groups and changes with pending work; always 0"`
 }
 
 func (s *Slice) drain(ctx context.Context, r *drainRequest) (drained, error) {
@@ -93,7 +93,7 @@ func (s *Slice) drain(ctx context.Context, r *drainRequest) (drained, error) {
 	defer cancel()
 	left, err := s.o.Work.Drain(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		pending := "pending: " + strconv.Itoa(left.Pending) + " (users, groups and changes that are not settled)"
+		pending := "pending: " + strconv.Itoa(left.Pending) + " (users, groups and changes with pending work)"
 		causes := append([]string{pending}, left.Waiting...)
 		return drained{}, rest.Fail(rest.CodeNotDrained, causes...)
 	}
@@ -102,8 +102,8 @@ func (s *Slice) drain(ctx context.Context, r *drainRequest) (drained, error) {
 
 type createTokenRequest struct {
 	Body struct {
-		Name   string `json:"name" required:"true" min:"1" max:"255" doc:"what the token is for"`
-		UserID string `json:"userId" required:"true" doc:"id or login of the user it acts as, or me"`
+		Name   string `json:"name" required:"true" min:"1" max:"255" doc:"name of the token"`
+		UserID string `json:"userId" required:"true" doc:"id or login of the user that the token authenticates, or me"`
 	} `body:"required"`
 }
 
@@ -112,7 +112,7 @@ type CreatedToken struct {
 	ID     string `json:"id" readOnly:"true"`
 	Name   string `json:"name" readOnly:"true"`
 	UserID string `json:"userId" readOnly:"true"`
-	Token  string `json:"token" readOnly:"true" doc:"the secret; it cannot be read again"`
+	Token  string `json:"token" readOnly:"true" doc:"secret; it cannot be read again"`
 }
 
 func (s *Slice) createToken(ctx context.Context, r *createTokenRequest) (CreatedToken, error) {
@@ -122,7 +122,7 @@ func (s *Slice) createToken(ctx context.Context, r *createTokenRequest) (Created
 type provisionRequest struct {
 	appRequest
 	Body *struct {
-		UserIDs []string `json:"userIds" doc:"only these users; all assigned users when absent"`
+		UserIDs []string `json:"userIds" doc:"ids of the users; all assigned users if absent"`
 	} `body:"optional"`
 }
 

@@ -15,31 +15,31 @@ import (
 type LogEvent struct {
 	UUID            string                `json:"uuid" readOnly:"true" doc:"Id of the event."`
 	Published       string                `json:"published" readOnly:"true" format:"date-time" doc:"Time of the event, with milliseconds."`
-	EventType       string                `json:"eventType" readOnly:"true" doc:"What happened."`
-	Version         string                `json:"version" readOnly:"true" doc:"Version of the form of events."`
-	Severity        string                `json:"severity" readOnly:"true" enum:"DEBUG,INFO,WARN,ERROR" doc:"How much it matters."`
-	DisplayMessage  string                `json:"displayMessage" readOnly:"true" doc:"What happened, for people."`
+	EventType       string                `json:"eventType" readOnly:"true" doc:"Type of the event."`
+	Version         string                `json:"version" readOnly:"true" doc:"Version of the event format."`
+	Severity        string                `json:"severity" readOnly:"true" enum:"DEBUG,INFO,WARN,ERROR" doc:"Severity."`
+	DisplayMessage  string                `json:"displayMessage" readOnly:"true" doc:"Human-readable description of the event type."`
 	LegacyEventType *string               `json:"legacyEventType" readOnly:"true" doc:"Always null: there are no older names."`
-	Actor           Party                 `json:"actor" readOnly:"true" doc:"Who did it."`
-	Client          Client                `json:"client" readOnly:"true" doc:"From where it was done."`
-	Device          *Details              `json:"device" readOnly:"true" doc:"Always null: devices are not known."`
-	Outcome         Outcome               `json:"outcome" readOnly:"true" doc:"How it ended."`
-	Target          []Party               `json:"target" readOnly:"true" doc:"What it was done to."`
-	Transaction     Transaction           `json:"transaction" readOnly:"true" doc:"The request or the job that it belongs to."`
+	Actor           Party                 `json:"actor" readOnly:"true" doc:"Actor: the user or client that caused the event."`
+	Client          Client                `json:"client" readOnly:"true" doc:"Client that sent the request."`
+	Device          *Details              `json:"device" readOnly:"true" doc:"Always null: devices are not recorded."`
+	Outcome         Outcome               `json:"outcome" readOnly:"true" doc:"Result, with the reason of a failure."`
+	Target          []Party               `json:"target" readOnly:"true" doc:"Resources that the event is about."`
+	Transaction     Transaction           `json:"transaction" readOnly:"true" doc:"Request or job that caused the event."`
 	DebugContext    DebugContext          `json:"debugContext" readOnly:"true" doc:"Further details."`
 	Authentication  AuthenticationContext `json:"authenticationContext" readOnly:"true" doc:"How the actor was authenticated."`
-	SecurityContext SecurityContext       `json:"securityContext" readOnly:"true" doc:"What is known of the network."`
-	Request         Request               `json:"request" readOnly:"true" doc:"The way of the request."`
+	SecurityContext SecurityContext       `json:"securityContext" readOnly:"true" doc:"Network of the client. All members are null."`
+	Request         Request               `json:"request" readOnly:"true" doc:"IP addresses that the request passed through."`
 }
 
 // Party is someone who acts or something that is acted on.
 type Party struct {
 	ID            string   `json:"id" readOnly:"true" doc:"Id."`
 	Type          string   `json:"type" readOnly:"true" doc:"Kind: User, UserGroup, AppInstance, AppUser..."`
-	AlternateID   string   `json:"alternateId" readOnly:"true" doc:"A second name, such as a login."`
-	DisplayName   string   `json:"displayName" readOnly:"true" doc:"Name for people."`
+	AlternateID   string   `json:"alternateId" readOnly:"true" doc:"Alternate id, such as a login."`
+	DisplayName   string   `json:"displayName" readOnly:"true" doc:"Display name."`
 	DetailEntry   *Details `json:"detailEntry" readOnly:"true" doc:"Further details."`
-	ChangeDetails *Details `json:"changeDetails,omitempty" readOnly:"true" doc:"What was changed."`
+	ChangeDetails *Details `json:"changeDetails,omitempty" readOnly:"true" doc:"Changes to the target."`
 }
 
 // Details are members that nothing is promised of.
@@ -47,25 +47,25 @@ type Details map[string]any
 
 // Client is where a request came from.
 type Client struct {
-	UserAgent           *UserAgent `json:"userAgent" readOnly:"true" doc:"The program."`
+	UserAgent           *UserAgent `json:"userAgent" readOnly:"true" doc:"User agent."`
 	Zone                *string    `json:"zone" readOnly:"true" doc:"Network zone."`
 	Device              string     `json:"device" readOnly:"true" doc:"Kind of device."`
 	ID                  *string    `json:"id" readOnly:"true" doc:"Id of the OAuth client."`
-	IPAddress           *string    `json:"ipAddress" readOnly:"true" doc:"Address of the peer."`
-	GeographicalContext *Details   `json:"geographicalContext" readOnly:"true" doc:"Always null: places are not known."`
+	IPAddress           *string    `json:"ipAddress" readOnly:"true" doc:"IP address of the client."`
+	GeographicalContext *Details   `json:"geographicalContext" readOnly:"true" doc:"Always null: locations are not recorded."`
 }
 
 // UserAgent is the program that sent a request.
 type UserAgent struct {
-	Raw     string `json:"rawUserAgent" readOnly:"true" doc:"As it calls itself."`
+	Raw     string `json:"rawUserAgent" readOnly:"true" doc:"Value of the User-Agent header."`
 	OS      string `json:"os" readOnly:"true" doc:"Operating system."`
 	Browser string `json:"browser" readOnly:"true" doc:"Browser."`
 }
 
 // Outcome is how an event ended.
 type Outcome struct {
-	Result string  `json:"result" readOnly:"true" enum:"SUCCESS,FAILURE" doc:"How it ended."`
-	Reason *string `json:"reason" readOnly:"true" doc:"Why it failed."`
+	Result string  `json:"result" readOnly:"true" enum:"SUCCESS,FAILURE" doc:"Result."`
+	Reason *string `json:"reason" readOnly:"true" doc:"Reason of the failure."`
 }
 
 // Transaction is a request or a job.
@@ -87,11 +87,11 @@ type DebugContext struct {
 
 // AuthenticationContext is how an actor was authenticated.
 type AuthenticationContext struct {
-	Provider           *string `json:"authenticationProvider" readOnly:"true" doc:"Who authenticated the actor."`
-	CredentialProvider *string `json:"credentialProvider" readOnly:"true" doc:"Whose credential it was."`
+	Provider           *string `json:"authenticationProvider" readOnly:"true" doc:"Provider that authenticated the actor."`
+	CredentialProvider *string `json:"credentialProvider" readOnly:"true" doc:"Provider of the credential."`
 	CredentialType     *string `json:"credentialType" readOnly:"true" doc:"Kind of the credential."`
 	Issuer             *string `json:"issuer" readOnly:"true" doc:"Issuer of the credential."`
-	Interface          *string `json:"interface" readOnly:"true" doc:"Third party that was used."`
+	Interface          *string `json:"interface" readOnly:"true" doc:"Third-party interface that was used."`
 	Step               int     `json:"authenticationStep" readOnly:"true" doc:"Always 0."`
 	SessionID          *string `json:"externalSessionId" readOnly:"true" doc:"Id of the session, or of the API token."`
 }
@@ -102,20 +102,20 @@ type SecurityContext struct {
 	ASOrg    *string `json:"asOrg" readOnly:"true" doc:"Organization of the autonomous system."`
 	ISP      *string `json:"isp" readOnly:"true" doc:"Internet service provider."`
 	Domain   *string `json:"domain" readOnly:"true" doc:"Domain of the address."`
-	IsProxy  *bool   `json:"isProxy" readOnly:"true" doc:"Whether the address is a proxy's."`
+	IsProxy  *bool   `json:"isProxy" readOnly:"true" doc:"Whether the address belongs to a proxy."`
 }
 
 // Request is the way of a request.
 type Request struct {
-	IPChain []Hop `json:"ipChain" readOnly:"true" doc:"The addresses that it came by."`
+	IPChain []Hop `json:"ipChain" readOnly:"true" doc:"IP addresses that the request passed through."`
 }
 
 // Hop is an address that a request came by.
 type Hop struct {
 	IP                  string   `json:"ip" readOnly:"true" doc:"Address."`
-	GeographicalContext *Details `json:"geographicalContext" readOnly:"true" doc:"Always null: places are not known."`
+	GeographicalContext *Details `json:"geographicalContext" readOnly:"true" doc:"Always null: locations are not recorded."`
 	Version             string   `json:"version" readOnly:"true" enum:"V4,V6" doc:"Version of the Internet Protocol."`
-	Source              *string  `json:"source" readOnly:"true" doc:"Who told of the address."`
+	Source              *string  `json:"source" readOnly:"true" doc:"Source of the address."`
 }
 
 // The values of the log that are names of the service.

@@ -104,7 +104,7 @@ func find(path scim.AttrPath) (names []string, kind scalar, err error) {
 	}
 	switch t.Kind() {
 	case reflect.Struct, reflect.Map:
-		return nil, 0, bad("the attribute '%s' has members and no value", path)
+		return nil, 0, bad("the attribute '%s' is an object and has no value", path)
 	case reflect.Int:
 		kind = number
 	case reflect.Bool:

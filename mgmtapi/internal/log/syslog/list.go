@@ -30,10 +30,10 @@ const (
 )
 
 type listRequest struct {
-	Since     string `query:"since" doc:"Begin of the period, RFC 3339. Defaults to seven days before its end."`
-	Until     string `query:"until" doc:"End of the period, RFC 3339. Defaults to now, and then to no end in ascending order."`
-	Filter    string `query:"filter" doc:"Expression over the members of events; those of arrays match when any element does."`
-	Q         string `query:"q" doc:"Up to ten words of at most 40 characters. Each must be in some text of the event, in any letter case."`
+	Since     string `query:"since" doc:"Start of the period, RFC 3339. Default: seven days before its end."`
+	Until     string `query:"until" doc:"End of the period, RFC 3339. Default: now in descending order, no end in ascending order."`
+	Filter    string `query:"filter" doc:"Filter expression over the members of events. A member of an array matches if any element matches."`
+	Q         string `query:"q" doc:"Up to ten words of at most 40 characters. Each must occur in a string of the event. Case-insensitive."`
 	Limit     int    `query:"limit" default:"100" min:"1" max:"1000" doc:"Size of the page, at most 1000."`
 	After     string `query:"after" doc:"Cursor from the link to the next page."`
 	SortOrder string `query:"sortOrder" default:"ASCENDING" enum:"ASCENDING,DESCENDING" doc:"Order by time."`
@@ -84,10 +84,10 @@ func (r *listRequest) period(now time.Time) error {
 		}
 	}
 	if r.since.Before(oldest) {
-		return rest.Failf(rest.CodeLogFilter, "The log goes back %d days: the period begins before that.", int(Retention/(24*time.Hour)))
+		return rest.Failf(rest.CodeLogFilter, "The log is retained for %d days: the period starts before that.", int(Retention/(24*time.Hour)))
 	}
 	if !r.until.IsZero() && r.until.Before(r.since) {
-		return rest.Invalid("since", "The period must not begin after its end")
+		return rest.Invalid("since", "The period must not start after its end")
 	}
 	return nil
 }

@@ -43,8 +43,8 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[listRequest, rest.Page[LogEvent]]{
 			ID: "listLogEvents", Route: "GET /api/v1/logs", Tag: "System log", Scopes: []string{"svc.logs.read"},
 			Summary: "Reads the system log",
-			Description: "In ascending order and without until, the list has a link to the next page even when that is empty yet: " +
-				"whoever follows it from time to time gets every event once.",
+			Description: "In ascending order and without until, the list always has a link to the next page, even if that page is still empty: " +
+				"a client that polls this link receives every event once.",
 			Check: checkList, Do: s.list,
 		},
 	}

@@ -18,22 +18,22 @@ func (s *Slice) factorRoutes() []rest.Route {
 	return []rest.Route{
 		rest.Op[verifyRequest, Transaction]{
 			ID: "verifySignInFactor", Route: one + "/verify", Tag: tag, Public: true,
-			Summary: "Verifies the factor that a sign-in needs, or begins to",
-			Description: "Without a proof, it begins a verification where the factor needs that: the sign-in is MFA_CHALLENGE then. " +
-				"Where a device answers, the same request without a proof tells whether it has.",
+			Summary: "Verifies the factor that a sign-in requires, or starts the verification",
+			Description: "Without a proof, the request starts a verification if the factor needs a challenge; the status is then MFA_CHALLENGE. " +
+				"For a factor that a device verifies, repeat the request without a proof to poll the result.",
 			Do: s.verify,
 		},
 		rest.Op[enrollRequest, Transaction]{
-			ID: "enrollSignInFactor", Route: root + "/factors", Tag: tag, Public: true, Summary: "Enrolls the factor that a sign-in needs",
-			Description: "A sign-in that needs a factor is MFA_ENROLL as long as the user has none.", Do: s.enroll,
+			ID: "enrollSignInFactor", Route: root + "/factors", Tag: tag, Public: true, Summary: "Enrolls the factor that a sign-in requires",
+			Description: "The status of a sign-in that requires a factor is MFA_ENROLL until the user has one.", Do: s.enroll,
 		},
 		rest.Op[activateRequest, Transaction]{
 			ID: "activateSignInFactor", Route: one + "/lifecycle/activate", Tag: tag, Public: true,
-			Summary: "Completes the enrollment of the factor that a sign-in needs", Do: s.activateFactor,
+			Summary: "Completes the enrollment of the factor that a sign-in requires", Do: s.activateFactor,
 		},
 		rest.Op[previousRequest, Transaction]{
 			ID: "previousSignInStep", Route: root + "/previous", Tag: tag, Public: true,
-			Summary: "Goes back to the choice of a factor", Do: s.previous,
+			Summary: "Returns to the choice of a factor", Do: s.previous,
 		},
 	}
 }
@@ -56,7 +56,7 @@ type enrollRequest struct {
 		StateToken string `json:"stateToken" required:"true" writeOnly:"true" doc:"Token of the sign-in."`
 		factorKind
 		Profile mfa.FactorProfile `json:"profile" doc:"Profile of the factor, by its type."`
-		Verify  mfa.Proof         `json:"verify" writeOnly:"true" doc:"What shows that the user has it, of tokens."`
+		Verify  mfa.Proof         `json:"verify" writeOnly:"true" doc:"Proof of possession, for tokens."`
 	} `body:"required"`
 }
 

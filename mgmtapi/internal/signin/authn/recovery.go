@@ -12,14 +12,14 @@ import (
 type recoveryRequest struct {
 	Body struct {
 		RecoveryToken string `json:"recoveryToken" required:"true" writeOnly:"true" doc:"One-time token of a password reset."`
-		RelayState    string `json:"relayState" max:"2048" doc:"Comes back with every answer."`
+		RelayState    string `json:"relayState" max:"2048" doc:"Returned unchanged in every response."`
 	} `body:"required"`
 }
 
 type answerRequest struct {
 	Body struct {
 		StateToken string `json:"stateToken" required:"true" writeOnly:"true" doc:"Token of the recovery."`
-		Answer     string `json:"answer" required:"true" writeOnly:"true" doc:"The answer. Case does not count."`
+		Answer     string `json:"answer" required:"true" writeOnly:"true" doc:"The answer. Case-insensitive."`
 	} `body:"required"`
 }
 
@@ -31,7 +31,7 @@ type cancelRequest struct {
 
 // Cancelled is the answer to a sign-in that was given up.
 type Cancelled struct {
-	RelayState string `json:"relayState,omitempty" doc:"What the caller sent."`
+	RelayState string `json:"relayState,omitempty" doc:"Value that the caller sent."`
 }
 
 // byToken finds the user with a pending one-time token.

@@ -15,10 +15,10 @@ import (
 
 type signInRequest struct {
 	Body struct {
-		Username   string `json:"username" doc:"Login, or its part before the @ when only one user has it."`
+		Username   string `json:"username" doc:"Login, or its part before the @ if that is unambiguous."`
 		Password   string `json:"password" writeOnly:"true" doc:"The password."`
-		Token      string `json:"token" writeOnly:"true" doc:"Activation token, in place of login and password."`
-		RelayState string `json:"relayState" max:"2048" doc:"Comes back with every answer."`
+		Token      string `json:"token" writeOnly:"true" doc:"Activation token, instead of login and password."`
+		RelayState string `json:"relayState" max:"2048" doc:"Returned unchanged in every response."`
 	} `body:"required"`
 
 	enroll model.PasswordEnrollment
@@ -45,11 +45,11 @@ func checkSignIn(_ context.Context, r *signInRequest, causes *rest.Causes) error
 
 // Why a sign-in fails, for the log. The caller is not told.
 const (
-	unknownUser   = "The user is not known"
+	unknownUser   = "Unknown user"
 	wrongPassword = "The password is wrong" //nolint:gosec // a text
-	wrongStatus   = "The user cannot sign in in this status"
+	wrongStatus   = "The status of the user does not allow sign-in"
 	lockedOut     = "The user is locked out"
-	unverified    = "The hook for password imports did not answer"
+	unverified    = "The password import hook did not respond"
 )
 
 func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, error) {

@@ -51,11 +51,11 @@ func (s *Slice) Routes() []rest.Route {
 	return append([]rest.Route{
 		rest.Op[signInRequest, Transaction]{
 			ID: "authenticate", Route: root, Tag: tag, Public: true, Summary: "Signs in with a password or an activation token",
-			Description: "Where the enrollment policy requires no password, a user without one signs in by email, with the username alone.",
+			Description: "If the enrollment policy does not require a password, a user without one signs in by email, with the username alone.",
 			Find:        s.prepareSignIn, Check: checkSignIn, Do: s.signIn,
 		},
 		rest.Op[recoveryRequest, Transaction]{
-			ID: "verifyRecoveryToken", Route: root + "/recovery/token", Tag: tag, Public: true, Summary: "Begins a recovery with its token",
+			ID: "verifyRecoveryToken", Route: root + "/recovery/token", Tag: tag, Public: true, Summary: "Starts a recovery with its token",
 			Do: s.beginRecovery,
 		},
 		rest.Op[answerRequest, Transaction]{
@@ -71,7 +71,7 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Changes an expired password while signing in", Do: s.change,
 		},
 		rest.Op[cancelRequest, Cancelled]{
-			ID: "cancelSignIn", Route: root + "/cancel", Tag: tag, Public: true, Summary: "Gives a sign-in up", Do: s.cancel,
+			ID: "cancelSignIn", Route: root + "/cancel", Tag: tag, Public: true, Summary: "Cancels a sign-in", Do: s.cancel,
 		},
 	}, s.factorRoutes()...)
 }

@@ -20,11 +20,11 @@ type Transaction struct {
 	StateToken   string     `json:"stateToken,omitempty" doc:"Token of the next step."`
 	SessionToken string     `json:"sessionToken,omitempty" doc:"Token of a complete sign-in, valid for five minutes."`
 	ExpiresAt    *rest.Time `json:"expiresAt,omitempty" doc:"When the token expires."`
-	Status       string     `json:"status" readOnly:"true" doc:"How far the sign-in is."`
-	FactorResult string     `json:"factorResult,omitempty" readOnly:"true" doc:"How far the verification or the enrollment of the factor is."`
-	RelayState   string     `json:"relayState,omitempty" doc:"What the caller sent."`
-	Embedded     *Embedded  `json:"_embedded,omitempty" doc:"Who signs in."`
-	Links        rest.Links `json:"_links,omitempty" doc:"The next step, and how to give up."`
+	Status       string     `json:"status" readOnly:"true" doc:"Status of the sign-in."`
+	FactorResult string     `json:"factorResult,omitempty" readOnly:"true" doc:"Result of the verification or enrollment of the factor."`
+	RelayState   string     `json:"relayState,omitempty" doc:"Value that the caller sent."`
+	Embedded     *Embedded  `json:"_embedded,omitempty" doc:"User who signs in, and factors."`
+	Links        rest.Links `json:"_links,omitempty" doc:"Links to the next step and to the cancellation."`
 }
 
 // MoreTags implements rest.Described.
@@ -38,8 +38,8 @@ func (Transaction) MoreTags() map[string]reflect.StructTag {
 
 // Embedded is who signs in.
 type Embedded struct {
-	User    Person             `json:"user" doc:"Who signs in."`
-	Factors []mfa.SignInFactor `json:"factors,omitempty" doc:"Factors of which one is to be verified, or enrolled."`
+	User    Person             `json:"user" doc:"User who signs in, and factors."`
+	Factors []mfa.SignInFactor `json:"factors,omitempty" doc:"Factors, one of which must be verified or enrolled."`
 	Factor  *mfa.SignInFactor  `json:"factor,omitempty" doc:"The factor that is verified or enrolled."`
 }
 
@@ -47,8 +47,8 @@ type Embedded struct {
 type Person struct {
 	ID              string     `json:"id" doc:"Id of the user."`
 	PasswordChanged *rest.Time `json:"passwordChanged" doc:"When the password last changed."`
-	Profile         Profile    `json:"profile" doc:"Some of the attributes."`
-	Recovery        *Question  `json:"recovery_question,omitempty" doc:"The question to be answered."`
+	Profile         Profile    `json:"profile" doc:"Subset of the profile attributes."`
+	Recovery        *Question  `json:"recovery_question,omitempty" doc:"Recovery question to answer."`
 }
 
 // Profile is the part of a profile that signing in shows.

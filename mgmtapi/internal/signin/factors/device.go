@@ -21,15 +21,15 @@ func (s *Slice) deviceRoutes() []rest.Route {
 	return []rest.Route{
 		rest.Op[deviceRequest, rest.NoContent]{
 			ID: "completePushActivation", Route: "POST /sandbox/v1/push/{factorId}/device", Tag: "Sandbox", Scopes: scope,
-			Summary: "Complete the enrollment of a push factor, as a phone does", Find: s.findDevice, Do: s.completePush,
+			Summary: "Complete the enrollment of a push factor in place of the phone", Find: s.findDevice, Do: s.completePush,
 		},
 		rest.Op[answerRequest, rest.NoContent]{
 			ID: "answerPushTransaction", Route: "POST /sandbox/v1/push/transactions/{transactionId}", Tag: "Sandbox", Scopes: scope,
-			Summary: "Answer a verification by push, as the user does on a phone", Find: s.findAnswered, Do: s.answerPush,
+			Summary: "Approve or reject a push verification in place of the user", Find: s.findAnswered, Do: s.answerPush,
 		},
 		rest.Op[webRequest, rest.NoContent]{
 			ID: "completeWebFactor", Route: "POST /sandbox/v1/web/{factorId}/complete", Tag: "Sandbox", Scopes: scope,
-			Summary: "Complete the enrollment or the verification of a web factor, as the vendor's page does", Find: s.findWeb, Do: s.completeWeb,
+			Summary: "Complete the enrollment or verification of a web factor in place of the vendor's page", Find: s.findWeb, Do: s.completeWeb,
 		},
 		rest.Op[deviceTarget, KeyProof]{
 			ID: "attestSecurityKey", Route: "POST /sandbox/v1/fido/{factorId}/attest", Tag: "Sandbox", Scopes: scope,
@@ -79,10 +79,10 @@ func (s *Slice) findElsewhere(
 type deviceRequest struct {
 	deviceTarget
 	Body *struct {
-		Name     string `json:"name" max:"100" doc:"name of the phone; defaults to Phone"`
-		Platform string `json:"platform" max:"100" doc:"its operating system; defaults to ANDROID"`
-		Type     string `json:"deviceType" max:"100" doc:"defaults to SmartPhone_Android"`
-		Version  string `json:"version" max:"100" doc:"version of the operating system; defaults to 15"`
+		Name     string `json:"name" max:"100" doc:"name of the phone; default: Phone"`
+		Platform string `json:"platform" max:"100" doc:"operating system of the phone; default: ANDROID"`
+		Type     string `json:"deviceType" max:"100" doc:"type of the device; default: SmartPhone_Android"`
+		Version  string `json:"version" max:"100" doc:"version of the operating system; default: 15"`
 	} `body:"optional"`
 }
 
@@ -120,7 +120,7 @@ func (s *Slice) completePush(ctx context.Context, r *deviceRequest) (rest.NoCont
 			return err
 		}
 		if !a.now.Before(state.Expires) {
-			return rest.Failf(rest.CodeState, "The enrollment waits for a phone no more.")
+			return rest.Failf(rest.CodeState, "The enrollment can no longer be completed by a phone.")
 		}
 		a.factor.Profile, state.QR = r.profile(a.user.Value.Login()), ""
 		if err := a.seal(state); err != nil {
@@ -157,7 +157,7 @@ func (a *act) completeTOTP(ctx context.Context, state *pushState) error {
 type answerRequest struct {
 	Transaction string `path:"transactionId" doc:"Id of the transaction."`
 	Body        struct {
-		Result string `json:"result" required:"true" enum:"APPROVE,REJECT" doc:"what the user says"`
+		Result string `json:"result" required:"true" enum:"APPROVE,REJECT" doc:"decision of the user"`
 	} `body:"required"`
 }
 
@@ -198,8 +198,8 @@ func (s *Slice) answerPush(ctx context.Context, r *answerRequest) (rest.NoConten
 
 // failures are the results that are no success, with what the log says of them.
 var failures = map[model.FactorResult]string{
-	model.FactorRejected: "The user has rejected the verification",
-	model.FactorFailed:   "The verification has failed",
+	model.FactorRejected: "The user rejected the verification",
+	model.FactorFailed:   "The verification failed",
 }
 
 // answer ends a transaction that waits for that.
@@ -208,7 +208,7 @@ func (a *act) answer(ctx context.Context, t docstore.Doc[model.FactorTransaction
 		return err
 	}
 	if now := t.Value.ResultAt(a.now); now != model.FactorWaiting {
-		return rest.Failf(rest.CodeState, "The transaction has ended: %s.", now)
+		return rest.Failf(rest.CodeState, "The transaction is complete: %s.", now)
 	}
 	t.Value.Result = result
 	if _, err := a.FactorTransactions.Update(ctx, a.tx, t.ID, t.Rev, t.Value); err != nil {

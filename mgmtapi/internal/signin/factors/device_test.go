@@ -141,7 +141,7 @@ func TestTOTPFactor_Lifecycle(t *testing.T) {
 						Equal: map[string]any{"#": 3}}),
 				at(
 					apitest.Step{Do: "GET /api/v1/logs?filter=eventType+eq+%22user.authentication.auth_via_mfa%22+and+outcome.result+eq+%22FAILURE%22",
-						Equal: map[string]any{"#": 3, "0.outcome.reason": "The passcode was used already"}}),
+						Equal: map[string]any{"#": 3, "0.outcome.reason": "The passcode was already used"}}),
 				at(apitest.Step{Do: "DELETE " + factor + "?removeRecoveryEnrollment=true", Status: 204}),
 				at(apitest.Step{Do: verify, Body: mine.prove(t, 2), Status: 404, Code: "E0000007"}),
 			)
@@ -245,7 +245,7 @@ func TestCustomHOTPFactor_Lifecycle(t *testing.T) {
 			Equal: map[string]any{"status": "ACTIVE", "factorType": "token:hotp", "provider": "CUSTOM"}},
 		apitest.Step{Do: "POST " + factors, Body: body("{{profile}}", hexed), Status: 400, Code: "E0000001", Causes: []string{"activate: "}},
 		apitest.Step{Do: "POST " + factors + "?activate=true", Body: body("fpr00000000000000000", hexed), Status: 400, Code: "E0000001",
-			Causes: []string{"factorProfileId: There is no profile"}},
+			Causes: []string{"factorProfileId: Unknown profile"}},
 		apitest.Step{Do: "POST " + factors + "?activate=true", Body: body("", ""), Status: 400, Code: "E0000001",
 			Causes: []string{"factorProfileId: The field", "profile.sharedSecret: The field"}},
 		apitest.Step{Do: "POST " + factors + "?activate=true", Body: body("{{profile}}", "0"), Status: 400, Code: "E0000001",

@@ -47,7 +47,7 @@ func (a *act) ownAddress(address string) string {
 // stillOwn refuses to go on with an address that the user had when the factor was enrolled and has no more.
 func checkOwnAddress(a *act) error {
 	if a.ownAddress(a.factor.Profile["email"]) == "" {
-		return rest.Invalid("profile.email", "The user has another address now: the factor has to be enrolled again")
+		return rest.Invalid("profile.email", "The address no longer belongs to the user; enroll the factor again")
 	}
 	return nil
 }
@@ -63,5 +63,5 @@ func enrollEmail(_ context.Context, a *act) error {
 		a.factor.Profile = map[string]string{"email": address}
 		return nil
 	}
-	return rest.Invalid("profile.email", "The address must be the primary or the secondary one of the user")
+	return rest.Invalid("profile.email", "The value must be the primary or the secondary email address of the user")
 }

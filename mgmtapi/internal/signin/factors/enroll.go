@@ -13,10 +13,10 @@ import (
 
 // enrollQuery is what the query of an enrollment, and in part of a verification, says.
 type enrollQuery struct {
-	Activate    bool   `query:"activate" default:"false" doc:"Completes the enrollment at once and sends nothing."`
+	Activate    bool   `query:"activate" default:"false" doc:"Completes the enrollment immediately and sends no code."`
 	TemplateID  string `query:"templateId" max:"100" doc:"Id of the SMS template, for the type sms. An unknown id selects the built-in text."`
-	Lifetime    int    `query:"tokenLifetimeSeconds" default:"300" min:"1" max:"86400" doc:"How long a code sent by email is valid."`
-	UpdatePhone bool   `query:"updatePhone" default:"false" doc:"Changes the number of a text message factor whose enrollment is not complete."`
+	Lifetime    int    `query:"tokenLifetimeSeconds" default:"300" min:"1" max:"86400" doc:"Validity of a code sent by email, in seconds."`
+	UpdatePhone bool   `query:"updatePhone" default:"false" doc:"Changes the number of an sms factor whose enrollment is not complete."`
 }
 
 // defaultQuery is what a query without parameters says.
@@ -27,16 +27,16 @@ type enrollRequest struct {
 	enrollQuery
 	Body struct {
 		factorKind
-		Profile FactorProfile `json:"profile" doc:"What there is to know of the factor, by its type."`
-		Verify  Proof         `json:"verify" writeOnly:"true" doc:"What shows that the user has it, of tokens."`
-		Custom  string        `json:"factorProfileId" max:"100" doc:"Custom profile of the organization, of token:hotp."`
+		Profile FactorProfile `json:"profile" doc:"Profile of the factor, by its type."`
+		Verify  Proof         `json:"verify" writeOnly:"true" doc:"Proof of possession, for tokens."`
+		Custom  string        `json:"factorProfileId" max:"100" doc:"Custom profile of the organization, for token:hotp."`
 	} `body:"required"`
 }
 
 // factorKind are the type and the provider of a factor.
 type factorKind struct {
 	Type     string `json:"factorType" required:"true" doc:"Type of the factor."`
-	Provider string `json:"provider" required:"true" doc:"Whose factor it is."`
+	Provider string `json:"provider" required:"true" doc:"Provider of the factor."`
 }
 
 // MoreTags implements rest.Described.

@@ -18,17 +18,17 @@ import (
 type Factor struct {
 	ID       string `json:"id" readOnly:"true" doc:"Id of the factor."`
 	Type     string `json:"factorType" readOnly:"true" doc:"Type of the factor."`
-	Provider string `json:"provider" readOnly:"true" doc:"Whose factor it is."`
-	Vendor   string `json:"vendorName" readOnly:"true" doc:"Name that the provider goes by."`
+	Provider string `json:"provider" readOnly:"true" doc:"Provider of the factor."`
+	Vendor   string `json:"vendorName" readOnly:"true" doc:"Name of the provider."`
 
-	Status string `json:"status" readOnly:"true" enum:"PENDING_ACTIVATION,ENROLLED,ACTIVE,INACTIVE,EXPIRED" doc:"How far the factor is."`
+	Status string `json:"status" readOnly:"true" enum:"PENDING_ACTIVATION,ENROLLED,ACTIVE,INACTIVE,EXPIRED" doc:"Status of the factor."`
 
-	Created     rest.Time         `json:"created" readOnly:"true" doc:"When the enrollment began."`
-	LastUpdated rest.Time         `json:"lastUpdated" readOnly:"true" doc:"When profile or status last changed. Verifications do not count."`
-	Profile     map[string]string `json:"profile,omitempty" readOnly:"true" doc:"What there is to know of the factor, by its type."`
-	Links       rest.Links        `json:"_links" readOnly:"true" doc:"What can be done with the factor now."`
+	Created     rest.Time         `json:"created" readOnly:"true" doc:"Time at which the enrollment started."`
+	LastUpdated rest.Time         `json:"lastUpdated" readOnly:"true" doc:"Time of the last change of profile or status."`
+	Profile     map[string]string `json:"profile,omitempty" readOnly:"true" doc:"Profile of the factor, by its type."`
+	Links       rest.Links        `json:"_links" readOnly:"true" doc:"Links to the operations that the status allows."`
 
-	Embedded map[string]any `json:"_embedded,omitempty" readOnly:"true" doc:"activation: what completes the enrollment. Shown until then."`
+	Embedded map[string]any `json:"_embedded,omitempty" readOnly:"true" doc:"activation: data to complete the enrollment."`
 }
 
 // FactorProfile is the profile of a factor as callers give it, the same as during a sign-in.
@@ -59,21 +59,21 @@ func (FactorOrActivation) OpenAPISchema() *openapi3.Schema {
 
 // Activation is how far an enrollment is that somebody else completes.
 type Activation struct {
-	ExpiresAt *rest.Time         `json:"expiresAt,omitempty" readOnly:"true" doc:"Until when it can be completed."`
-	Result    model.FactorResult `json:"factorResult" readOnly:"true" enum:"WAITING,CANCELLED,TIMEOUT,ERROR" doc:"How far it is."`
-	Host      string             `json:"host,omitempty" readOnly:"true" doc:"Where the page of the vendor is, of web."`
-	Signature string             `json:"signature,omitempty" readOnly:"true" doc:"Signed request for that page, of web."`
-	Links     rest.Links         `json:"_links" readOnly:"true" doc:"What can be done about it."`
+	ExpiresAt *rest.Time         `json:"expiresAt,omitempty" readOnly:"true" doc:"Time until which the enrollment can be completed."`
+	Result    model.FactorResult `json:"factorResult" readOnly:"true" enum:"WAITING,CANCELLED,TIMEOUT,ERROR" doc:"State of the enrollment."`
+	Host      string             `json:"host,omitempty" readOnly:"true" doc:"Host of the vendor's page, for web."`
+	Signature string             `json:"signature,omitempty" readOnly:"true" doc:"Signed request for that page, for web."`
+	Links     rest.Links         `json:"_links" readOnly:"true" doc:"Links to the next operations."`
 }
 
 // Verification is what came of a verification, or what is needed for it.
 type Verification struct {
-	Result    model.FactorResult `json:"factorResult" readOnly:"true" doc:"What came of it."`
-	Message   string             `json:"factorMessage,omitempty" readOnly:"true" doc:"More about it, for people."`
-	ExpiresAt *rest.Time         `json:"expiresAt,omitempty" readOnly:"true" doc:"Until when it can be answered."`
+	Result    model.FactorResult `json:"factorResult" readOnly:"true" doc:"Result of the verification."`
+	Message   string             `json:"factorMessage,omitempty" readOnly:"true" doc:"Human-readable details of the result."`
+	ExpiresAt *rest.Time         `json:"expiresAt,omitempty" readOnly:"true" doc:"Time until which the verification can be completed."`
 	Profile   map[string]string  `json:"profile,omitempty" readOnly:"true" doc:"Profile of the factor."`
-	Embedded  map[string]any     `json:"_embedded,omitempty" readOnly:"true" doc:"challenge: what is to be signed."`
-	Links     rest.Links         `json:"_links,omitempty" readOnly:"true" doc:"How it goes on."`
+	Embedded  map[string]any     `json:"_embedded,omitempty" readOnly:"true" doc:"challenge: data to sign."`
+	Links     rest.Links         `json:"_links,omitempty" readOnly:"true" doc:"Links to the next operations."`
 
 	created     bool   // somebody else was asked
 	transaction string // id of the verification that a device answers

@@ -311,7 +311,7 @@ func TestEnrollment_Rejected(t *testing.T) {
 		bad("an answer that is too long", ask(`{"question":"disliked_food","answer":"`+strings.Repeat("x", 256)+`"}`), "profile.answer: "),
 		bad("an email factor without an address", `{"factorType":"email","provider":"SVC"}`, "profile.email: The field"),
 		bad("an address of somebody else", `{"factorType":"email","provider":"SVC","profile":{"email":"eve@example.com"}}`,
-			"profile.email: The address must be"),
+			"profile.email: The value must be the primary"),
 		bad("a number that is none", `{"factorType":"sms","provider":"SVC","profile":{"phoneNumber":15554151337}}`, "profile.phoneNumber: "),
 		bad("an extension that is too long",
 			`{"factorType":"call","provider":"SVC","profile":{"phoneNumber":"+15554151337","phoneExtension":"1234567890123456"}}`,
@@ -541,7 +541,7 @@ func TestFactor_LimitPerUser(t *testing.T) {
 // An address that the user has no more is not written to, and what was sent to it proves nothing any more.
 func TestEmail_RemovedAddress(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
-	stale := []string{"profile.email: The user has another address now"}
+	stale := []string{"profile.email: The address no longer belongs to the user"}
 	e.Run(t, withPerson(),
 		apitest.Step{Do: "POST " + factors + "?tokenLifetimeSeconds=3600", Body: emailBody, Save: map[string]string{"id": "id"}},
 		wait(e, time.Minute),

@@ -36,7 +36,7 @@ func enrollCustom(_ context.Context, a *act) error {
 		causes.Blank("factorProfileId")
 	case model.CustomOTPProfile():
 	default:
-		causes.Add("factorProfileId", "There is no profile %s", a.ofCustom)
+		causes.Add("factorProfileId", "Unknown profile %s", a.ofCustom)
 	}
 	if !a.query.Activate {
 		causes.Add("activate", "The value must be true for factors of the type %s", a.kind.Type)

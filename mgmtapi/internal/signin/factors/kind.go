@@ -218,8 +218,8 @@ func (w *wrong) message() string {
 var (
 	errWrong    = &wrong{code: rest.CodeFactorWrong, why: "The passcode or answer is wrong"}
 	errExpired  = &wrong{code: rest.CodeFactorWrong, why: "The passcode has expired"}
-	errReplayed = &wrong{code: rest.CodeReplayed, result: model.FactorReplayed, why: "The passcode was used already"}
-	errOutside  = &wrong{code: rest.CodeFactorWrong, result: model.FactorOutside, why: "The passcode is of another time"}
+	errReplayed = &wrong{code: rest.CodeReplayed, result: model.FactorReplayed, why: "The passcode was already used"}
+	errOutside  = &wrong{code: rest.CodeFactorWrong, result: model.FactorOutside, why: "The passcode is for another time"}
 )
 
 // try checks a proof. Everything is decided in the transaction that also counts, so that attempts that run at the same time learn no

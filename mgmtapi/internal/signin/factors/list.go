@@ -55,11 +55,11 @@ func (s *Slice) shown(user string, off map[string]bool) docstore.Cond {
 // CatalogFactor is a kind of factors that a user can enroll.
 type CatalogFactor struct {
 	Type     string         `json:"factorType" readOnly:"true" doc:"Type of the factor."`
-	Provider string         `json:"provider" readOnly:"true" doc:"Whose factor it is."`
-	Vendor   string         `json:"vendorName" readOnly:"true" doc:"Name that the provider goes by."`
-	Status   string         `json:"status" readOnly:"true" enum:"NOT_SETUP,PENDING_ACTIVATION,ACTIVE" doc:"How far the user is with it."`
-	Links    rest.Links     `json:"_links" readOnly:"true" doc:"enroll: where it is enrolled."`
-	Embedded *CatalogPhones `json:"_embedded,omitempty" readOnly:"true" doc:"What the user has of it already."`
+	Provider string         `json:"provider" readOnly:"true" doc:"Provider of the factor."`
+	Vendor   string         `json:"vendorName" readOnly:"true" doc:"Name of the provider."`
+	Status   string         `json:"status" readOnly:"true" enum:"NOT_SETUP,PENDING_ACTIVATION,ACTIVE" doc:"Enrollment status for this user."`
+	Links    rest.Links     `json:"_links" readOnly:"true" doc:"enroll: link for the enrollment."`
+	Embedded *CatalogPhones `json:"_embedded,omitempty" readOnly:"true" doc:"Phones of the user, for sms and call."`
 }
 
 // CatalogPhones are the phones of a user.
@@ -70,8 +70,8 @@ type CatalogPhones struct {
 // Phone is a phone of a user.
 type Phone struct {
 	ID      string            `json:"id" readOnly:"true" doc:"Id of the phone."`
-	Profile map[string]string `json:"profile" readOnly:"true" doc:"phoneNumber, as in E.164."`
-	Status  string            `json:"status" readOnly:"true" enum:"PENDING_ACTIVATION,ACTIVE" doc:"ACTIVE when it was verified."`
+	Profile map[string]string `json:"profile" readOnly:"true" doc:"phoneNumber in E.164 format."`
+	Status  string            `json:"status" readOnly:"true" enum:"PENDING_ACTIVATION,ACTIVE" doc:"ACTIVE if the number is verified."`
 }
 
 // catalog lists the kinds of factors that the organization allows, in their order.

@@ -48,8 +48,8 @@ type pushSMSRequest struct {
 	target
 	Body *struct {
 		Profile struct {
-			PhoneNumber string `json:"phoneNumber" max:"100" doc:"Number of the phone. Defaults to that of a factor, or else of the user."`
-		} `json:"profile" doc:"Where to."`
+			PhoneNumber string `json:"phoneNumber" max:"100" doc:"Phone number. Default: that of a factor, otherwise mobilePhone."`
+		} `json:"profile" doc:"Destination of the message."`
 	} `body:"optional"`
 }
 
@@ -74,7 +74,7 @@ func (s *Slice) sendPushSMS(ctx context.Context, r *pushSMSRequest) (Activation,
 func (s *Slice) sendPush(ctx context.Context, t *target, how pushMessage) (out Activation, err error) {
 	a := s.actOn(t)
 	if a.kind.Type != model.FactorPush {
-		return out, rest.Invalid("factorType", "The enrollment of a factor of the type %s is not completed by a link", a.factor.Type)
+		return out, rest.Invalid("factorType", "The enrollment of a factor of the type %s cannot be completed by a link", a.factor.Type)
 	}
 	err = a.change(ctx, func(tx *docstore.Tx) error {
 		if err := a.reload(ctx, tx, t); err != nil {
@@ -107,7 +107,7 @@ func (a *act) sendLink(ctx context.Context, how pushMessage, to string, state *p
 	link := a.pushLink(ctx, state)
 	m := message{expires: state.Expires, event: how.event, Message: outbox.Message{
 		Channel: how.channel, To: to, UserID: a.user.ID, Template: "factor.push", Link: link,
-		Text: fmt.Sprintf("Open this link on your phone to verify with it from now on: %s", link),
+		Text: fmt.Sprintf("Open this link on your phone to set it up for verification: %s", link),
 	}}
 	if how.channel == outbox.Email {
 		m.Subject = "Set up your phone"

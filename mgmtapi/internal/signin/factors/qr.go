@@ -35,7 +35,7 @@ func (a *act) qrLink(ctx context.Context, token string) rest.Link {
 type qrRequest struct {
 	User   string `path:"user" doc:"Id of the user."`
 	Factor string `path:"factorId" doc:"Id of the factor."`
-	Token  string `path:"token" doc:"What the link of the enrollment has. It is the only guard."`
+	Token  string `path:"token" doc:"Token from the link of the enrollment. No other credential is required."`
 
 	found docstore.Doc[model.Factor]
 }

@@ -98,7 +98,7 @@ func setQuestion(_ context.Context, a *act) error {
 			causes.Blank("profile.questionText")
 		}
 	case i < 0:
-		causes.Add("profile.question", "The value must be %s or one of the keys that are listed as questions", customQuestion)
+		causes.Add("profile.question", "The value must be %s or one of the listed question keys", customQuestion)
 	default:
 		text = securityQuestions[i].Text
 	}

@@ -13,7 +13,7 @@ import (
 
 type removeRequest struct {
 	target
-	Recovery bool `query:"removeRecoveryEnrollment" default:"false" doc:"Accepted; a recovery hangs on no factor."`
+	Recovery bool `query:"removeRecoveryEnrollment" default:"false" doc:"Accepted and ignored: recovery does not depend on factors."`
 }
 
 // unenroll removes a factor, whatever its status.
@@ -37,7 +37,7 @@ func (s *Slice) unenroll(ctx context.Context, r *removeRequest) (rest.NoContent,
 func (s *Slice) resetRoute() rest.Route {
 	return rest.Op[owner, rest.Empty]{
 		ID: "resetFactors", Route: http.MethodPost + " /api/v1/users/{user}/lifecycle/reset_factors", Tag: "Users", Scopes: writeScope,
-		Summary: "Takes all factors from a user", Find: lookup.In(s.Store, s.findOwner, (*owner).self), Do: s.resetAll,
+		Summary: "Unenrolls all factors of a user", Find: lookup.In(s.Store, s.findOwner, (*owner).self), Do: s.resetAll,
 	}
 }
 

@@ -16,8 +16,8 @@ type resendRequest struct {
 
 	Body struct {
 		Type     string        `json:"factorType" doc:"Type of the factor."`
-		Provider string        `json:"provider" doc:"Whose factor it is."`
-		Profile  FactorProfile `json:"profile" doc:"Where to: where the enrollment goes."`
+		Provider string        `json:"provider" doc:"Provider of the factor."`
+		Profile  FactorProfile `json:"profile" doc:"Destination. If present, it must match the enrollment."`
 	} `body:"optional"`
 }
 
@@ -65,7 +65,7 @@ func (a *act) mayResend(ctx context.Context, r *resendRequest) error {
 		}
 	}
 	if a.kind.Resend == "" {
-		causes.Add("factorType", "Nothing is sent for factors of the type %s", a.factor.Type)
+		causes.Add("factorType", "Factors of the type %s do not send messages", a.factor.Type)
 	}
 	if err := causes.Err(); err != nil {
 		return err

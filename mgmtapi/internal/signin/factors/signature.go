@@ -85,9 +85,10 @@ func decodeMembers(members ...proofMember) ([][]byte, error) {
 
 // Refusals of devices.
 var (
-	errUnsigned = &wrong{code: rest.CodeFactorWrong, why: "The data is not what the device had to sign, or is not signed by it"}
-	errCounter  = &wrong{code: rest.CodeFactorWrong, why: "The counter of the device did not grow: it is a copy, or the data was used already"}
-	errEnrolled = &wrong{code: rest.CodeFactorWrong, why: "The device is enrolled already"}
+	errUnsigned = &wrong{code: rest.CodeFactorWrong, why: "The data differs from the challenge, or the signature of the device is invalid"}
+	errCounter  = &wrong{code: rest.CodeFactorWrong,
+		why: "The counter of the device did not increase: the device is a copy, or the data was already used"}
+	errEnrolled = &wrong{code: rest.CodeFactorWrong, why: "The device is already enrolled"}
 )
 
 // unsigned is the refusal of something that is not signed as it has to be. What exactly is wrong with it stays inside: the error may
@@ -110,7 +111,7 @@ func (a *act) party(ctx context.Context) (fido.Party, error) {
 		p, err = fido.PartyAt(at) // browsers know this machine by the name in their address bar
 	}
 	if err == nil && a.baseURL == "" && !a.relaxedFIDO && !isLoopback(p.ID) {
-		err = rest.Failf(rest.CodeUnsupported, "Security keys are bound to the public address of the service, and none is configured.")
+		err = rest.Failf(rest.CodeUnsupported, "Security keys require a configured public base URL of the service.")
 	}
 	return p, err
 }

@@ -91,14 +91,15 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[activateRequest, FactorOrActivation]{
 			ID: "pollFactorActivation", Route: "POST " + one + "/lifecycle/activate/poll", Tag: tag, Scopes: writeScope,
-			Summary: "Asks how far the enrollment of a factor is that somebody else completes",
+			Summary: "Polls the state of an enrollment that is completed on another device",
 			Find:    lookup.In(s.Store, s.find, (*activateRequest).self), Do: s.pollActivation,
 		},
 		rest.Op[verifyRequest, Verification]{
 			ID: "verifyFactor", Route: "POST " + one + "/verify", Tag: tag, Scopes: writeScope, Also: http.StatusCreated,
-			Summary:     "Verifies a factor, or begins to",
-			Description: "Without a proof, it begins a verification where the factor needs that: a code is sent, or something to sign is given out.",
-			Find:        lookup.In(s.Store, s.find, (*verifyRequest).self), Do: s.verify,
+			Summary: "Verifies a factor, or starts the verification",
+			Description: "Without a proof, the request starts a verification if the factor needs a challenge: it sends a code or returns data " +
+				"to sign.",
+			Find: lookup.In(s.Store, s.find, (*verifyRequest).self), Do: s.verify,
 		},
 		rest.Op[owner, rest.Page[Factor]]{
 			ID: "listFactors", Route: "GET " + root, Tag: tag, Scopes: readScope,
@@ -107,7 +108,7 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[owner, rest.Page[CatalogFactor]]{
 			ID: "listSupportedFactors", Route: "GET " + root + "/catalog", Tag: tag, Scopes: readScope,
-			Summary: "Lists the kinds of factors that a user can enroll", Find: lookup.In(s.Store, s.findOwner, (*owner).self), Do: s.catalog,
+			Summary: "Lists the types of factors that a user can enroll", Find: lookup.In(s.Store, s.findOwner, (*owner).self), Do: s.catalog,
 		},
 		rest.Op[owner, rest.Page[SecurityQuestion]]{
 			ID: "listSupportedSecurityQuestions", Route: "GET " + root + "/questions", Tag: tag, Scopes: readScope,
@@ -121,11 +122,11 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[removeRequest, rest.NoContent]{
 			ID: "unenrollFactor", Route: "DELETE " + one, Tag: tag, Scopes: writeScope,
-			Summary: "Takes a factor from a user", Find: lookup.In(s.Store, s.find, (*removeRequest).self), Do: s.unenroll,
+			Summary: "Unenrolls a factor of a user", Find: lookup.In(s.Store, s.find, (*removeRequest).self), Do: s.unenroll,
 		},
 		rest.Op[resendRequest, Factor]{
 			ID: "resendEnrollFactor", Route: "POST " + one + "/resend", Tag: tag, Scopes: writeScope,
-			Summary: "Sends the code of an enrollment again", Find: lookup.In(s.Store, s.find, (*resendRequest).self), Do: s.resend,
+			Summary: "Resends the code of an enrollment", Find: lookup.In(s.Store, s.find, (*resendRequest).self), Do: s.resend,
 		},
 		rest.Op[qrRequest, rest.PNG]{
 			ID: "getFactorQRCode", Route: "GET " + one + "/qr/{token}", Tag: tag, Public: true,
@@ -133,12 +134,12 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[transactionRequest, Verification]{
 			ID: "getFactorTransactionStatus", Route: "GET " + one + "/transactions/{transactionId}", Tag: tag, Scopes: readScope,
-			Summary: "Asks how far a verification is that somebody else answers",
+			Summary: "Polls the result of a verification that is completed on another device",
 			Find:    lookup.In(s.Store, s.findTransaction, (*transactionRequest).self), Do: s.poll,
 		},
 		rest.Op[transactionRequest, Verification]{
 			ID: "cancelFactorTransaction", Route: "DELETE " + one + "/transactions/{transactionId}", Tag: tag, Scopes: writeScope,
-			Status: http.StatusOK, Summary: "Cancels a verification that somebody else would answer",
+			Status: http.StatusOK, Summary: "Cancels a verification that is pending on another device",
 			Find: lookup.In(s.Store, s.findTransaction, (*transactionRequest).self), Do: s.cancel,
 		},
 		s.resetRoute(),

@@ -13,7 +13,7 @@ import (
 
 // KeyProof is what the software security key of a factor answers, by its type: the body of an activation or of a verification.
 type KeyProof struct {
-	ClientData        string `json:"clientData" readOnly:"true" doc:"What the key has signed, in Base64."`
+	ClientData        string `json:"clientData" readOnly:"true" doc:"Client data that the key signed, in Base64."`
 	RegistrationData  string `json:"registrationData,omitempty" readOnly:"true" doc:"Registration of a U2F key, in Base64."`
 	Attestation       string `json:"attestation,omitempty" readOnly:"true" doc:"Attestation of a WebAuthn key, in Base64."`
 	AuthenticatorData string `json:"authenticatorData,omitempty" readOnly:"true" doc:"Data of a WebAuthn key, in Base64."`

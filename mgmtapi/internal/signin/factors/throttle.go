@@ -27,8 +27,8 @@ type limit struct {
 var (
 	wrongCodes  = limit{what: "wrong", named: "wrong codes and answers of a user", count: 5, within: 5 * time.Minute, code: rest.CodeRateLimit}
 	textsToOne  = limit{what: "sms", named: "text messages to a number", count: 1, within: 30 * time.Second, code: rest.CodeSMSTooSoon}
-	callsToOne  = limit{what: "call", named: "calls of a number", count: 1, within: 30 * time.Second, code: rest.CodeRateLimit}
-	pushesToOne = limit{what: "push", named: "verifications by a push factor", count: 20, within: pushAnswerLife, code: rest.CodeRateLimit}
+	callsToOne  = limit{what: "call", named: "calls to a number", count: 1, within: 30 * time.Second, code: rest.CodeRateLimit}
+	pushesToOne = limit{what: "push", named: "verifications of a push factor", count: 20, within: pushAnswerLife, code: rest.CodeRateLimit}
 	emailsToOne = limit{what: "email", named: "emails to an address", count: 1, within: 5 * time.Second, code: rest.CodeEmailTooSoon}
 )
 

@@ -70,7 +70,7 @@ func (s *Slice) cancel(ctx context.Context, r *transactionRequest) (out Verifica
 		a.tx = tx
 		t := r.transaction.Value
 		if result := t.ResultAt(a.now); result != model.FactorWaiting && result != model.FactorCancelled {
-			return rest.Failf(rest.CodeState, "The transaction has ended: %s.", result)
+			return rest.Failf(rest.CodeState, "The transaction is complete: %s.", result)
 		}
 		out = Verification{Result: model.FactorCancelled}
 		if t.Result == model.FactorCancelled {
@@ -80,7 +80,7 @@ func (s *Slice) cancel(ctx context.Context, r *transactionRequest) (out Verifica
 		if _, err := s.FactorTransactions.Update(ctx, tx, r.transaction.ID, r.transaction.Rev, t); err != nil {
 			return err
 		}
-		return a.log(ctx, audit.FactorVerify, "The verification was cancelled")
+		return a.log(ctx, audit.FactorVerify, "The verification was canceled")
 	})
 	return out, err
 }

@@ -20,7 +20,7 @@ func u2f() *kind {
 
 // u2fState is the sealed state of a U2F factor.
 type u2fState struct {
-	Sign         pendingChallenge                 `json:"sign,omitzero"`
+	Sign         pendingChallenge       `json:"sign,omitzero"`
 	Registration u2fdevice.Registration `json:"registration,omitzero"`
 	// Software is the key of the sandbox, nil if the user has another one.
 	Software *softkey.Key `json:"software,omitempty"`

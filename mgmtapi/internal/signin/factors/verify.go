@@ -12,7 +12,7 @@ import (
 type verifyRequest struct {
 	target
 	TemplateID string `query:"templateId" max:"100" doc:"Id of the SMS template, for the type sms. An unknown id selects the built-in text."`
-	Lifetime   int    `query:"tokenLifetimeSeconds" default:"300" min:"1" max:"86400" doc:"How long a code sent by email is valid."`
+	Lifetime   int    `query:"tokenLifetimeSeconds" default:"300" min:"1" max:"86400" doc:"Validity of a code sent by email, in seconds."`
 	Body       *Proof `body:"optional"`
 }
 

@@ -111,7 +111,7 @@ func challengeWeb(ctx context.Context, a *act) (*Verification, error) {
 type webRequest struct {
 	deviceTarget
 	Body struct {
-		Result string `json:"result" required:"true" enum:"SUCCESS,FAILED" doc:"what the vendor says"`
+		Result string `json:"result" required:"true" enum:"SUCCESS,FAILED" doc:"result that the vendor reports"`
 	} `body:"required"`
 }
 
@@ -138,7 +138,7 @@ func (s *Slice) completeWeb(ctx context.Context, r *webRequest) (rest.NoContent,
 			return err
 		}
 		if len(page.Docs) == 0 {
-			return rest.Failf(rest.CodeState, "Nothing waits for the vendor.")
+			return rest.Failf(rest.CodeState, "No enrollment or verification waits for the vendor.")
 		}
 		return a.answer(ctx, page.Docs[0], result)
 	})
@@ -153,7 +153,7 @@ func (a *act) completeWebEnrollment(ctx context.Context, result model.FactorResu
 		return err
 	}
 	if state.Failed {
-		return rest.Failf(rest.CodeState, "Nothing waits for the vendor.")
+		return rest.Failf(rest.CodeState, "No enrollment or verification waits for the vendor.")
 	}
 	if result == model.FactorSuccess {
 		if err := a.seal(webState{}); err != nil {
@@ -168,5 +168,5 @@ func (a *act) completeWebEnrollment(ctx context.Context, result model.FactorResu
 	if err := a.write(ctx); err != nil {
 		return err
 	}
-	return a.log(ctx, audit.FactorActivate, "The vendor has refused the enrollment")
+	return a.log(ctx, audit.FactorActivate, "The vendor rejected the enrollment")
 }

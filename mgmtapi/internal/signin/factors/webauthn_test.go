@@ -93,7 +93,7 @@ func TestSecurityKey_Lifecycle(t *testing.T) {
 					shown := asks()
 					proof := tampered(attested(browser.Create(t, shown), base64.RawURLEncoding), member, how)
 					a := h.refused(t, "POST", activate, members(t, proof), "E0000068")
-					require.Equal(t, "clientData: The data is not what the device had to sign, or is not signed by it",
+					require.Equal(t, "clientData: The data differs from the challenge, or the signature of the device is invalid",
 						a.Value("errorCauses.0.errorSummary"))
 					require.Equal(t, "PENDING_ACTIVATION", h.status(t, id), "%s %s", member, how)
 					require.NotEqual(t, shown, asks())
@@ -157,7 +157,7 @@ func TestSecurityKey_Lifecycle(t *testing.T) {
 		t.Run("not by a copy whose counter is behind, nor late", func(t *testing.T) {
 			fresh := h.ok(t, "POST", verify, "").Value("_embedded.challenge.challenge")
 			behind := h.refused(t, "POST", verify, members(t, asserted(browser.Get(t, fresh), base64.StdEncoding)), "E0000068")
-			require.Contains(t, string(behind.Body), "The counter of the device did not grow")
+			require.Contains(t, string(behind.Body), "The counter of the device did not increase")
 			fresh = h.ok(t, "POST", verify, "").Value("_embedded.challenge.challenge")
 			browser.Credential.Counter = 100
 			e.Clock.Advance(5 * time.Minute)
@@ -196,7 +196,7 @@ func TestSecurityKey_OneUser(t *testing.T) {
 	begun = somebody.ok(t, "POST", "", webAuthn)
 	a := somebody.refused(t, "POST", "/"+begun.Value("id")+"/lifecycle/activate",
 		members(t, attested(browser.Create(t, begun.Value("_embedded.activation.challenge")), base64.StdEncoding)), "E0000068")
-	require.Contains(t, string(a.Body), "The device is enrolled already")
+	require.Contains(t, string(a.Body), "The device is already enrolled")
 	require.Equal(t, "PENDING_ACTIVATION", somebody.status(t, begun.Value("id")))
 }
 

@@ -25,7 +25,7 @@ func PartyAt(base string) (Party, error) {
 	}
 	usual, known := map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	if !known || u.Hostname() == "" {
-		return Party{}, fmt.Errorf("fido: %q is no base of web pages", base)
+		return Party{}, fmt.Errorf("fido: %q is not a base URL of web pages", base)
 	}
 	host := strings.ToLower(u.Host)
 	return Party{

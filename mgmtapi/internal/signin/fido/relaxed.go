@@ -12,7 +12,7 @@ import (
 	"github.com/go-webauthn/webauthn/protocol/webauthncose"
 )
 
-var errClientData = errors.New("fido: the client data is of another type, or for another challenge")
+var errClientData = errors.New("fido: the client data has another type or challenge")
 
 // RegisterUnsigned accepts a registration without checking origin, relying party, user presence or attestation: the client data must be
 // that of a registration for the challenge. The id of the credential is the one in the attestation, if that parses, and a hash

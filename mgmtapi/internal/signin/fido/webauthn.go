@@ -44,7 +44,7 @@ type Assertion struct {
 }
 
 // ErrCounter says that the signature counter did not grow: the answer was replayed, or the authenticator was cloned.
-var ErrCounter = errors.New("fido: the signature counter did not grow")
+var ErrCounter = errors.New("fido: the signature counter did not increase")
 
 // Register checks a registration for the challenge that was given: client data, relying party, user presence, algorithm and
 // attestation statement.

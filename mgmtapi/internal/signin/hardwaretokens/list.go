@@ -26,12 +26,12 @@ const (
 type listRequest struct {
 	Filter string `query:"filter" doc:"Expression over profile.email, profile.serial, activated, user.id, created, status and lastVerified."`
 
-	SortBy      string `query:"sortBy" default:"created" doc:"What to sort by."`
-	SortOrder   string `query:"sortOrder" doc:"ASC or DESC; other values count as ASC."`
-	Expand      string `query:"expand" enum:"user" doc:"user embeds the users."`
-	ForDownload bool   `query:"forDownload" doc:"Answers with a table of comma-separated values."`
+	SortBy      string `query:"sortBy" default:"created" doc:"Attribute to sort by."`
+	SortOrder   string `query:"sortOrder" doc:"ASC or DESC. Any other value means ASC."`
+	Expand      string `query:"expand" enum:"user" doc:"user embeds the users of the tokens."`
+	ForDownload bool   `query:"forDownload" doc:"Returns comma-separated values instead of JSON."`
 
-	Limit int `query:"limit" min:"1" max:"1000" clamp:"true" doc:"Page size, at most 200; for a table 1000. Default: 20; for a table 1000."`
+	Limit int `query:"limit" min:"1" max:"1000" clamp:"true" doc:"Page size, at most 200. Default: 20. With forDownload, both are 1000."`
 
 	After string `query:"after" doc:"Cursor from the link to the next page."`
 }

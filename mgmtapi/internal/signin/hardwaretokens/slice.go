@@ -49,11 +49,11 @@ func (s *Slice) Routes() []rest.Route {
 	return []rest.Route{
 		rest.Op[createRequest, HardwareToken]{
 			ID: "uploadYubikeyOtpTokenSeed", Route: "POST " + root, Tag: tag, Scopes: write,
-			Summary: "Adds a hardware token by its seed", Check: checkCreate, Do: s.create,
+			Summary: "Adds a hardware token", Check: checkCreate, Do: s.create,
 		},
 		rest.Op[listRequest, rest.Listing[HardwareToken]]{
 			ID: "listYubikeyOtpTokens", Route: "GET " + root, Tag: tag, Scopes: read,
-			Summary: "Lists the hardware tokens, also as a table", Do: s.list,
+			Summary: "Lists the hardware tokens, as JSON or CSV", Do: s.list,
 		},
 		rest.Op[getRequest, HardwareToken]{
 			ID: "getYubikeyOtpTokenById", Route: "GET " + one, Tag: tag, Scopes: read,
@@ -61,7 +61,7 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[target, rest.NoContent]{
 			ID: "deleteYubikeyOtpToken", Route: "DELETE " + one, Tag: tag, Scopes: write,
-			Summary: "Deletes a hardware token that nobody has", Find: lookup.In(s.Store, s.find, (*target).self), Do: s.delete,
+			Summary: "Deletes a hardware token that is not assigned to a user", Find: lookup.In(s.Store, s.find, (*target).self), Do: s.delete,
 		},
 	}
 }
@@ -69,19 +69,19 @@ func (s *Slice) Routes() []rest.Route {
 // HardwareToken is a hardware token on the wire.
 type HardwareToken struct {
 	ID           string     `json:"id" readOnly:"true" doc:"Id of the token."`
-	Status       string     `json:"status" readOnly:"true" enum:"UNASSIGNED,ACTIVE" doc:"Whether a user has it."`
-	Created      rest.Time  `json:"created" readOnly:"true" doc:"When it was added."`
-	LastUpdated  rest.Time  `json:"lastUpdated" readOnly:"true" doc:"When it last changed."`
-	Activated    *rest.Time `json:"activated,omitempty" readOnly:"true" doc:"When the user has enrolled with it."`
-	LastVerified *rest.Time `json:"lastVerified,omitempty" readOnly:"true" doc:"When a password was last accepted, also from an earlier user."`
-	Profile      Profile    `json:"profile" readOnly:"true" doc:"What is written on it."`
+	Status       string     `json:"status" readOnly:"true" enum:"UNASSIGNED,ACTIVE" doc:"ACTIVE if the token is assigned to a user."`
+	Created      rest.Time  `json:"created" readOnly:"true" doc:"Time at which the token was added."`
+	LastUpdated  rest.Time  `json:"lastUpdated" readOnly:"true" doc:"Time of the last change."`
+	Activated    *rest.Time `json:"activated,omitempty" readOnly:"true" doc:"Time at which the user enrolled with the token."`
+	LastVerified *rest.Time `json:"lastVerified,omitempty" readOnly:"true" doc:"Time of the last accepted password of any user."`
+	Profile      Profile    `json:"profile" readOnly:"true" doc:"Data printed on the token."`
 	Links        rest.Links `json:"_links" readOnly:"true" doc:"Links to the token, its user and its factor."`
-	Embedded     *Embedded  `json:"_embedded,omitempty" readOnly:"true" doc:"The user, when expand asks for it."`
+	Embedded     *Embedded  `json:"_embedded,omitempty" readOnly:"true" doc:"The user, with expand=user."`
 }
 
 // Profile is what is written on a hardware token.
 type Profile struct {
-	Serial string `json:"serial" readOnly:"true" doc:"Serial number, of twelve digits."`
+	Serial string `json:"serial" readOnly:"true" doc:"Serial number, twelve digits."`
 }
 
 // Embedded is what is read along with a hardware token.
@@ -138,7 +138,7 @@ func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err err
 
 type getRequest struct {
 	target
-	Expand string `query:"expand" enum:"user" doc:"user embeds the user."`
+	Expand string `query:"expand" enum:"user" doc:"user embeds the user of the token."`
 }
 
 func (s *Slice) get(ctx context.Context, r *getRequest) (HardwareToken, error) {

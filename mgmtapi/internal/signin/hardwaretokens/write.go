@@ -14,10 +14,10 @@ import (
 
 // TokenSeed is what callers give of a hardware token.
 type TokenSeed struct {
-	SerialNumber string `json:"serialNumber" required:"true" doc:"Number on the token, of up to twelve digits."`
-	PublicID     string `json:"publicId" required:"true" doc:"What its passwords begin with: twelve characters of modhex."`
-	PrivateID    string `json:"privateId" required:"true" writeOnly:"true" doc:"Its secret id: twelve hexadecimal digits."`
-	AESKey       string `json:"aesKey" required:"true" writeOnly:"true" doc:"Its secret key: 32 hexadecimal digits."`
+	SerialNumber string `json:"serialNumber" required:"true" doc:"Serial number on the token, up to twelve digits."`
+	PublicID     string `json:"publicId" required:"true" doc:"Public id, the prefix of each password: twelve modhex characters."`
+	PrivateID    string `json:"privateId" required:"true" writeOnly:"true" doc:"Secret id: twelve hexadecimal digits."`
+	AESKey       string `json:"aesKey" required:"true" writeOnly:"true" doc:"Secret key: 32 hexadecimal digits."`
 }
 
 type createRequest struct {
@@ -34,7 +34,7 @@ func checkCreate(_ context.Context, r *createRequest, causes *rest.Causes) error
 		causes.Add("serialNumber", "The value must be a number of at most %d digits", model.SerialLength)
 	}
 	if (len(r.Body.PublicID) != yubikey.PublicIDLength || !yubikey.IsModhex(r.Body.PublicID)) && !causes.Has("publicId") {
-		causes.Add("publicId", "The value must have %d characters of modhex", yubikey.PublicIDLength)
+		causes.Add("publicId", "The value must have %d modhex characters", yubikey.PublicIDLength)
 	}
 	for _, secret := range []struct {
 		name, text string

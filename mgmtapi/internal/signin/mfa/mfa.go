@@ -1,4 +1,5 @@
-// Package mfa holds what a sign-in and the factors of users exchange: mgmtapi/internal/signin/authn asks, mgmtapi/internal/signin/factors answers.
+// Package mfa holds what a sign-in and the factors of users exchange: mgmtapi/internal/signin/authn asks, mgmtapi/internal/signin/factors
+// answers.
 package mfa
 
 import (
@@ -11,10 +12,10 @@ import (
 
 // Proof is what shows that a user has a factor, by its type.
 type Proof struct {
-	PassCode          string `json:"passCode" max:"64" writeOnly:"true" doc:"Code that was sent, or that a device shows."`
-	NextPassCode      string `json:"nextPassCode" max:"64" writeOnly:"true" doc:"Code that a device shows after that."`
-	Answer            string `json:"answer" max:"255" writeOnly:"true" doc:"Answer to a question."`
-	ClientData        string `json:"clientData" max:"8192" doc:"What a device has signed, in Base64."`
+	PassCode          string `json:"passCode" max:"64" writeOnly:"true" doc:"Code from a message or a device."`
+	NextPassCode      string `json:"nextPassCode" max:"64" writeOnly:"true" doc:"Next code of the device."`
+	Answer            string `json:"answer" max:"255" writeOnly:"true" doc:"Answer to the question."`
+	ClientData        string `json:"clientData" max:"8192" doc:"Client data that the device signed, in Base64."`
 	RegistrationData  string `json:"registrationData" max:"16384" doc:"Registration of a U2F device, in Base64."`
 	Attestation       string `json:"attestation" max:"32768" doc:"Attestation of a WebAuthn device, in Base64."`
 	AuthenticatorData string `json:"authenticatorData" max:"8192" doc:"Data of a WebAuthn device, in Base64."`
@@ -26,10 +27,10 @@ type FactorProfile struct {
 	Question     string `json:"question" doc:"Key of a question, or custom."`
 	QuestionText string `json:"questionText" max:"200" doc:"The question, for custom."`
 	Answer       string `json:"answer" max:"255" writeOnly:"true" doc:"Answer to the question, at least 4 characters."`
-	PhoneNumber  string `json:"phoneNumber" max:"100" doc:"Number of a phone; kept as in E.164."`
-	Extension    string `json:"phoneExtension" max:"15" doc:"What is dialled after the number, for calls."`
+	PhoneNumber  string `json:"phoneNumber" max:"100" doc:"Phone number; stored in E.164 format."`
+	Extension    string `json:"phoneExtension" max:"15" doc:"Extension dialed after the number, for calls."`
 	Email        string `json:"email" max:"100" doc:"Primary or secondary address of the user."`
-	CredentialID string `json:"credentialId" max:"255" doc:"Name of a token, or of the user with its vendor."`
+	CredentialID string `json:"credentialId" max:"255" doc:"Name of the token, or name of the user at the vendor."`
 	SharedSecret string `json:"sharedSecret" max:"1024" writeOnly:"true" doc:"Secret of a token of a custom profile: hexadecimal or Base32."`
 }
 
@@ -44,9 +45,9 @@ type SignInFactor struct {
 
 	Profile map[string]string `json:"profile,omitempty" readOnly:"true" doc:"Profile of the factor, by its type."`
 
-	Embedded map[string]any `json:"_embedded,omitempty" readOnly:"true" doc:"challenge: what to sign. activation: what completes enrollment."`
+	Embedded map[string]any `json:"_embedded,omitempty" readOnly:"true" doc:"challenge: data to sign. activation: enrollment data."`
 
-	Links rest.Links `json:"_links,omitempty" readOnly:"true" doc:"What can be done with the factor."`
+	Links rest.Links `json:"_links,omitempty" readOnly:"true" doc:"Links to the operations on the factor."`
 }
 
 // Attempt is a step of a verification, or of an enrollment.

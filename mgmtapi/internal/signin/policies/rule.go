@@ -20,21 +20,21 @@ type Rule struct {
 	ID          string         `json:"id" readOnly:"true" doc:"Id."`
 	Type        string         `json:"type" readOnly:"true" enum:"PASSWORD,SIGN_ON,MFA_ENROLL" doc:"Type."`
 	Name        string         `json:"name" readOnly:"true" doc:"Name."`
-	Status      model.Status   `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"Whether it is in force."`
-	Priority    int            `json:"priority" readOnly:"true" doc:"Order of evaluation, from 1. The rule of the system is the last one."`
-	System      bool           `json:"system" readOnly:"true" doc:"Whether it belongs to the system."`
-	Conditions  RuleConditions `json:"conditions" readOnly:"true" doc:"Whom it applies to."`
-	Actions     map[string]any `json:"actions" readOnly:"true" doc:"What it does, by type."`
-	Created     rest.Time      `json:"created" readOnly:"true" doc:"When it was made."`
-	LastUpdated rest.Time      `json:"lastUpdated" readOnly:"true" doc:"When it was last changed."`
+	Status      model.Status   `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"ACTIVE if the rule is evaluated."`
+	Priority    int            `json:"priority" readOnly:"true" doc:"Order of evaluation, from 1. The default rule is last."`
+	System      bool           `json:"system" readOnly:"true" doc:"true for a system policy or rule."`
+	Conditions  RuleConditions `json:"conditions" readOnly:"true" doc:"Users that it applies to."`
+	Actions     map[string]any `json:"actions" readOnly:"true" doc:"Actions, by type of rule."`
+	Created     rest.Time      `json:"created" readOnly:"true" doc:"Time of creation."`
+	LastUpdated rest.Time      `json:"lastUpdated" readOnly:"true" doc:"Time of the last change."`
 	Links       rest.Links     `json:"_links" readOnly:"true" doc:"Links."`
 }
 
 // RuleConditions are the users that a rule applies to, and from where.
 type RuleConditions struct {
-	People  *RulePeople `json:"people,omitempty" doc:"Users and groups. Defaults to everyone."`
+	People  *RulePeople `json:"people,omitempty" doc:"Users and groups. Default: every user."`
 	Network *Network    `json:"network,omitempty" doc:"Networks."`
-	Auth    *AuthType   `json:"authContext,omitempty" doc:"Ways of signing in."`
+	Auth    *AuthType   `json:"authContext,omitempty" doc:"Authentication methods."`
 }
 
 // RulePeople are the users that a rule applies to.
@@ -45,8 +45,8 @@ type RulePeople struct {
 
 // Selected are the ids that count, and those that do not although they are included.
 type Selected struct {
-	Include []string `json:"include" max:"100" doc:"Ids of those that the rule applies to."`
-	Exclude []string `json:"exclude" max:"100" doc:"Ids of those that the rule does not apply to."`
+	Include []string `json:"include" max:"100" doc:"Ids that the rule applies to."`
+	Exclude []string `json:"exclude" max:"100" doc:"Ids that the rule does not apply to, although they are included."`
 }
 
 // AuthType is a way of signing in.
@@ -58,25 +58,25 @@ type AuthType struct {
 type RuleInput struct {
 	Type string `json:"type" empty:"absent" enum:"SIGN_ON" doc:"Always SIGN_ON. Optional."`
 
-	Status model.Status `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"Whether it is in force. Default: ACTIVE, or unchanged."`
+	Status model.Status `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"ACTIVE rules are evaluated. Default: ACTIVE, or unchanged."`
 
 	Name string `json:"name" required:"true" max:"255" doc:"Name, unique in its policy."`
 
-	Priority int `json:"priority" min:"0" doc:"Position, from 1. Default: last before the system rule for a new rule, otherwise unchanged."`
+	Priority int `json:"priority" min:"0" doc:"Position, from 1. Default: last before the default rule for a new rule, otherwise unchanged."`
 
-	Conditions RuleConditions `json:"conditions" doc:"Whom it applies to."`
-	Actions    RuleActions    `json:"actions" required:"true" doc:"What it does."`
+	Conditions RuleConditions `json:"conditions" doc:"Users that it applies to."`
+	Actions    RuleActions    `json:"actions" required:"true" doc:"Actions of the rule."`
 }
 
 // RuleActions are what a rule does.
 type RuleActions struct {
-	SignOn *SignOnAction `json:"signon" required:"true" doc:"What it says of sign-ins."`
+	SignOn *SignOnAction `json:"signon" required:"true" doc:"Effect on sign-ins."`
 }
 
 // SignOnAction is what a rule says of sign-ins.
 type SignOnAction struct {
 	Access string `json:"access" required:"true" enum:"ALLOW,DENY" doc:"Whether users may sign in."`
-	Factor bool   `json:"requireFactor" default:"false" doc:"Demands a further factor after the password."`
+	Factor bool   `json:"requireFactor" default:"false" doc:"Requires a further factor after the password."`
 	Prompt string `json:"factorPromptMode" empty:"absent"`
 }
 
@@ -158,8 +158,8 @@ func (s *Slice) ruleRoutes() []rest.Route {
 		},
 		rest.Op[createRuleRequest, Rule]{
 			ID: "createPolicyRule", Route: "POST " + all, Tag: tag, Scopes: writeScope, Summary: "Adds a rule to the sign-on policy",
-			Description: "The first active rule that a user is among decides about a sign-in, the rule of the system comes last. " +
-				"Policies of other types have no further rules: 501.",
+			Description: "The first active rule that applies to the user decides about a sign-in. The default rule is last. " +
+				"Policies of other types accept no further rules; the response is 501.",
 			Find: lookup.In(s.Store, s.find, (*createRuleRequest).self), Do: s.createRule,
 		},
 		rest.Op[ruleTarget, Rule]{
@@ -176,12 +176,12 @@ func (s *Slice) ruleRoutes() []rest.Route {
 		},
 		rest.Op[ruleTarget, rest.NoContent]{
 			ID: "activatePolicyRule", Route: "POST " + one + "/lifecycle/activate", Tag: tag, Scopes: writeScope,
-			Summary: "Puts a rule of the sign-on policy in force", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self),
+			Summary: "Activates a rule of the sign-on policy", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self),
 			Do: s.enterRule(model.Active, audit.PolicyRuleActivate),
 		},
 		rest.Op[ruleTarget, rest.NoContent]{
 			ID: "deactivatePolicyRule", Route: "POST " + one + "/lifecycle/deactivate", Tag: tag, Scopes: writeScope,
-			Summary: "Puts a rule of the sign-on policy out of force", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self),
+			Summary: "Deactivates a rule of the sign-on policy", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self),
 			Do: s.enterRule(model.Inactive, audit.PolicyRuleDeactivate),
 		},
 	}
@@ -238,7 +238,7 @@ func (s *Slice) changeRules(ctx context.Context, t *target, event audit.Type, ch
 			return err
 		}
 		if t.found.Value.Type != model.PolicySignOn {
-			return rest.Failf(rest.CodeUnsupported, "A policy of the type %s has one rule, which belongs to the system.", t.found.Value.Type)
+			return rest.Failf(rest.CodeUnsupported, "A policy of the type %s has only its default rule.", t.found.Value.Type)
 		}
 		rule, err := change(tx, &t.found.Value)
 		if err != nil {
@@ -260,7 +260,7 @@ func (s *Slice) changeRule(ctx context.Context, t *ruleTarget, event audit.Type,
 			return model.SignOnRule{}, err
 		}
 		if t.at < 0 {
-			return model.SignOnRule{}, rest.Invalid("ruleId", "The rule of the system cannot be changed or deleted")
+			return model.SignOnRule{}, rest.Invalid("ruleId", "The default rule cannot be changed or deleted")
 		}
 		return change(tx, p)
 	})
@@ -313,7 +313,7 @@ func (s *Slice) apply(ctx context.Context, tx *docstore.Tx, in *RuleInput, p *mo
 	}
 	action := in.Actions.SignOn
 	if action.Access == model.AccessDeny && action.Factor {
-		causes.Add("actions.signon.requireFactor", "A rule that denies access demands no factor")
+		causes.Add("actions.signon.requireFactor", "A rule that denies access cannot require a factor")
 	}
 	if err := causes.Err(); err != nil {
 		return err

@@ -21,7 +21,7 @@ type Settings struct {
 // Authenticator is what users sign in with.
 type Authenticator struct {
 	Key    string      `json:"key" required:"true" enum:"svc_password" doc:"The authenticator."`
-	Enroll *Enrollment `json:"enroll" required:"true" doc:"Whether users have it."`
+	Enroll *Enrollment `json:"enroll" required:"true" doc:"Enrollment of the authenticator: required, optional or not allowed."`
 }
 
 // Enrollment says whether users have an authenticator.
@@ -55,19 +55,19 @@ func (s *Settings) enrollment() model.PasswordEnrollment {
 
 // PasswordPart is about passwords and lockouts.
 type PasswordPart struct {
-	Complexity *Complexity `json:"complexity,omitempty" doc:"Which passwords are good."`
-	Age        *Age        `json:"age,omitempty" doc:"For how long."`
-	Lockout    *Lockout    `json:"lockout,omitempty" doc:"How often one may be wrong."`
+	Complexity *Complexity `json:"complexity,omitempty" doc:"Requirements for passwords."`
+	Age        *Age        `json:"age,omitempty" doc:"Expiry and history of passwords."`
+	Lockout    *Lockout    `json:"lockout,omitempty" doc:"Lockout after failed attempts."`
 }
 
 // Complexity says which passwords are good.
 type Complexity struct {
-	MinLength         int      `json:"minLength" default:"8" min:"1" max:"30" doc:"Characters, at least."`
-	MinLowerCase      int      `json:"minLowerCase" default:"1" min:"0" max:"5" doc:"Lower-case letters, at least."`
-	MinUpperCase      int      `json:"minUpperCase" default:"1" min:"0" max:"5" doc:"Upper-case letters, at least."`
-	MinNumber         int      `json:"minNumber" default:"1" min:"0" max:"5" doc:"Digits, at least."`
-	MinSymbol         int      `json:"minSymbol" default:"0" min:"0" max:"5" doc:"Symbols, at least."`
-	ExcludeUsername   bool     `json:"excludeUsername" default:"true" doc:"Refuses passwords with parts of the login."`
+	MinLength         int      `json:"minLength" default:"8" min:"1" max:"30" doc:"Minimum number of characters."`
+	MinLowerCase      int      `json:"minLowerCase" default:"1" min:"0" max:"5" doc:"Minimum number of lower-case letters."`
+	MinUpperCase      int      `json:"minUpperCase" default:"1" min:"0" max:"5" doc:"Minimum number of upper-case letters."`
+	MinNumber         int      `json:"minNumber" default:"1" min:"0" max:"5" doc:"Minimum number of digits."`
+	MinSymbol         int      `json:"minSymbol" default:"0" min:"0" max:"5" doc:"Minimum number of symbols."`
+	ExcludeUsername   bool     `json:"excludeUsername" default:"true" doc:"Rejects passwords that contain parts of the login."`
 	ExcludeAttributes []string `json:"excludeAttributes" max:"2"`
 }
 
@@ -83,16 +83,16 @@ func (Complexity) MoreTags() map[string]reflect.StructTag {
 type Age struct {
 	MaxAgeDays int `json:"maxAgeDays" default:"0" min:"0" max:"999" doc:"Days until it must be changed, checked at sign-in. 0 means never."`
 
-	ExpireWarnDays int `json:"expireWarnDays" default:"0" min:"0" max:"0" doc:"Nobody is warned: always 0."`
-	MinAgeMinutes  int `json:"minAgeMinutes" default:"0" min:"0" max:"9999" doc:"Time until it can be changed, for strict changes."`
-	HistoryCount   int `json:"historyCount" default:"4" min:"0" max:"30" doc:"How many of the last passwords a new one must differ from."`
+	ExpireWarnDays int `json:"expireWarnDays" default:"0" min:"0" max:"0" doc:"Always 0: users are not warned."`
+	MinAgeMinutes  int `json:"minAgeMinutes" default:"0" min:"0" max:"9999" doc:"Minimum age in minutes for a strict change. 0: none."`
+	HistoryCount   int `json:"historyCount" default:"4" min:"0" max:"30" doc:"Number of previous passwords that a new one must differ from."`
 }
 
 // Lockout says how often one may be wrong.
 type Lockout struct {
-	MaxAttempts         int  `json:"maxAttempts" default:"10" min:"0" max:"100" doc:"Failures in a row that lock a user out; 0 for none."`
+	MaxAttempts         int  `json:"maxAttempts" default:"10" min:"0" max:"100" doc:"Consecutive failures that lock a user out. 0: never."`
 	AutoUnlockMinutes   int  `json:"autoUnlockMinutes" default:"0" min:"0" max:"99999"`
-	ShowLockoutFailures bool `json:"showLockoutFailures" default:"true" doc:"Tells users who sign in that they are locked out."`
+	ShowLockoutFailures bool `json:"showLockoutFailures" default:"true" doc:"Reports the lockout to users who sign in."`
 }
 
 // MoreTags implements rest.Described.
@@ -115,34 +115,34 @@ type RecoveryFactors struct {
 
 // QuestionFactor is the recovery question.
 type QuestionFactor struct {
-	Status     string              `json:"status" default:"ACTIVE" enum:"ACTIVE" doc:"Status, which stays."`
-	Properties *QuestionProperties `json:"properties,omitempty" doc:"What can be set."`
+	Status     string              `json:"status" default:"ACTIVE" enum:"ACTIVE" doc:"Status. Cannot be changed."`
+	Properties *QuestionProperties `json:"properties,omitempty" doc:"Properties that can be changed."`
 }
 
 // QuestionProperties are what can be set of the recovery question.
 type QuestionProperties struct {
-	Complexity *AnswerComplexity `json:"complexity,omitempty" doc:"Which answers are good."`
+	Complexity *AnswerComplexity `json:"complexity,omitempty" doc:"Requirements for answers."`
 }
 
 // AnswerComplexity says which answers are good.
 type AnswerComplexity struct {
-	MinLength int `json:"minLength" default:"4" min:"1" max:"100" doc:"Characters, at least."`
+	MinLength int `json:"minLength" default:"4" min:"1" max:"100" doc:"Minimum number of characters."`
 }
 
 // EmailFactor is the link by email.
 type EmailFactor struct {
-	Status     string           `json:"status" default:"ACTIVE" enum:"ACTIVE" doc:"Status, which stays."`
-	Properties *EmailProperties `json:"properties,omitempty" doc:"What can be set."`
+	Status     string           `json:"status" default:"ACTIVE" enum:"ACTIVE" doc:"Status. Cannot be changed."`
+	Properties *EmailProperties `json:"properties,omitempty" doc:"Properties that can be changed."`
 }
 
 // EmailProperties are what can be set of the link.
 type EmailProperties struct {
-	RecoveryToken *TokenLife `json:"recoveryToken,omitempty" doc:"The token in it."`
+	RecoveryToken *TokenLife `json:"recoveryToken,omitempty" doc:"Token in the link."`
 }
 
 // TokenLife is how long a token is good.
 type TokenLife struct {
-	Minutes int `json:"tokenLifetimeMinutes" default:"60" min:"1" max:"43200" doc:"How long the link is good."`
+	Minutes int `json:"tokenLifetimeMinutes" default:"60" min:"1" max:"43200" doc:"Validity of the link in minutes."`
 }
 
 // check rejects settings that a policy of the type does not have. Optional tells whether Optional Password is enabled.

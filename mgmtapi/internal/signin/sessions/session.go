@@ -15,15 +15,15 @@ type Session struct {
 	ID                       string     `json:"id" readOnly:"true" doc:"Id of the session, which is a secret."`
 	Login                    string     `json:"login" readOnly:"true" doc:"Login of the user."`
 	UserID                   string     `json:"userId" readOnly:"true" doc:"Id of the user."`
-	CreatedAt                rest.Time  `json:"createdAt" readOnly:"true" doc:"When the session was made."`
-	ExpiresAt                rest.Time  `json:"expiresAt" readOnly:"true" doc:"When the session ends by itself."`
+	CreatedAt                rest.Time  `json:"createdAt" readOnly:"true" doc:"Time at which the session was created."`
+	ExpiresAt                rest.Time  `json:"expiresAt" readOnly:"true" doc:"Time at which the session expires."`
 	Status                   string     `json:"status" readOnly:"true" enum:"ACTIVE,MFA_REQUIRED,MFA_ENROLL" doc:"Status."`
-	LastPasswordVerification *rest.Time `json:"lastPasswordVerification" readOnly:"true" doc:"When the password was last compared."`
+	LastPasswordVerification *rest.Time `json:"lastPasswordVerification" readOnly:"true" doc:"Time at which the password was last verified."`
 
-	LastFactorVerification *rest.Time `json:"lastFactorVerification,omitempty" readOnly:"true" doc:"When a further factor was last verified."`
+	LastFactorVerification *rest.Time `json:"lastFactorVerification,omitempty" readOnly:"true" doc:"Time of the last factor verification."`
 
-	AMR       []string   `json:"amr" readOnly:"true" doc:"Methods of the sign-in, as in RFC 8176."`
-	IdP       IdP        `json:"idp" readOnly:"true" doc:"Who signed the user in."`
+	AMR       []string   `json:"amr" readOnly:"true" doc:"Authentication methods of the sign-in (RFC 8176)."`
+	IdP       IdP        `json:"idp" readOnly:"true" doc:"Identity provider that authenticated the user."`
 	MFAActive bool       `json:"mfaActive" readOnly:"true" doc:"Whether the user has a further factor."`
 	Links     rest.Links `json:"_links" readOnly:"true" doc:"Links."`
 }

@@ -61,8 +61,8 @@ func (s *Slice) Routes() []rest.Route {
 			},
 		},
 		rest.Op[updateRequest, SMSTemplate]{
-			ID: "updateSmsTemplate", Route: "POST " + one, Tag: tag, Scopes: write, Summary: "Changes what is given of an SMS template",
-			Description: "Translations are merged: those of other languages stay.",
+			ID: "updateSmsTemplate", Route: "POST " + one, Tag: tag, Scopes: write, Summary: "Updates the given members of an SMS template",
+			Description: "Translations are merged: translations of other languages are not modified.",
 			Find:        lookup.In(s.Store, s.find, (*updateRequest).self),
 			Check:       checkUpdate, Do: func(ctx context.Context, r *updateRequest) (SMSTemplate, error) {
 				return s.change(ctx, &r.target, r.Body.merge)

@@ -39,13 +39,13 @@ var (
 	// ErrMessage says that a message is no message of U2F.
 	ErrMessage = errors.New("u2f: malformed message")
 	// ErrClientData says that the client data is for another challenge, site or action.
-	ErrClientData = errors.New("u2f: the client data does not fit")
+	ErrClientData = errors.New("u2f: the client data does not match")
 	// ErrPresence says that nobody touched the token.
 	ErrPresence = errors.New("u2f: the user was not present")
 	// ErrSignature says that a signature is wrong.
 	ErrSignature = errors.New("u2f: wrong signature")
 	// ErrCounter says that the counter did not grow: the answer was replayed, or the token was cloned.
-	ErrCounter = errors.New("u2f: the counter did not grow")
+	ErrCounter = errors.New("u2f: the counter did not increase")
 )
 
 // The types of client data: what it is for.
@@ -125,9 +125,9 @@ func (s Site) checkClientData(challenge, action string, data []byte) error {
 	case err != nil:
 		return err
 	case said.Type != action:
-		return fmt.Errorf("%w: it is for %q", ErrClientData, said.Type)
+		return fmt.Errorf("%w: its type is %q", ErrClientData, said.Type)
 	case said.Origin != s.Origin:
-		return fmt.Errorf("%w: it is from %q", ErrClientData, said.Origin)
+		return fmt.Errorf("%w: its origin is %q", ErrClientData, said.Origin)
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func (m registration) stored() Registration {
 
 func parseRegistration(data []byte) (m registration, err error) {
 	if len(data) < 1+publicKeySize+1 || data[0] != Marker {
-		return m, fmt.Errorf("%w: no registration", ErrMessage)
+		return m, fmt.Errorf("%w: not a registration", ErrMessage)
 	}
 	data = data[1:]
 	m.publicKey, data = data[:publicKeySize], data[publicKeySize:]
