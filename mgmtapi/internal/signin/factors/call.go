@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
 )
 
-// call is a code that is told by phone.
+// call returns the kind for codes by voice call.
 func call() *kind {
 	return messaging(&kind{
 		Type: model.FactorCall, Provider: model.FactorProviderService, Prefix: "clf", Org: "svc_call",
@@ -20,7 +20,7 @@ func call() *kind {
 	})
 }
 
-// enrollCall takes the number. The enrollment of one that is verified already ends with the factor that there is.
+// enrollCall sets the phone number. If the user has a verified call factor with this number, the enrollment returns that factor.
 func enrollCall(_ context.Context, a *act) error {
 	number, err := a.phone()
 	if err != nil {

@@ -12,10 +12,11 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// manageSandbox is the scope of what a sandbox has beside the organization.
+// manageSandbox is the scope of the operations on sandbox devices.
 const manageSandbox = "svc.sandbox.manage"
 
-// deviceRoutes are the phones, browsers and security keys of a sandbox: what is on the other side of push, web and FIDO factors.
+// deviceRoutes lists the operations of the simulated phones, browsers and security keys of a sandbox. They complete push, web and FIDO
+// factors.
 func (s *Slice) deviceRoutes() []rest.Route {
 	scope := []string{manageSandbox}
 	return []rest.Route{
@@ -46,12 +47,12 @@ func (s *Slice) deviceRoutes() []rest.Route {
 	}
 }
 
-// elsewhere is a factor that the sandbox names without its user.
+// deviceTarget is a factor in a path of the sandbox API, which does not name its user.
 type deviceTarget struct {
 	Factor string `path:"factorId" doc:"Id of the factor."`
 }
 
-// actElsewhere is the act on the factor in a transaction. Factors of other types are not found.
+// actOnDevice returns the act on a factor in the transaction. For factors of other types it returns a not-found error.
 func (s *Slice) actOnDevice(ctx context.Context, tx *docstore.Tx, id string, types ...model.FactorType) (*act, error) {
 	found, err := s.findElsewhere(ctx, tx, id, types...)
 	if err != nil {
@@ -91,7 +92,7 @@ func (s *Slice) findDevice(ctx context.Context, r *deviceRequest) error {
 	return err
 }
 
-// profile is what is known of the phone.
+// profile returns the profile of a push factor on this phone.
 func (r *deviceRequest) profile(login string) map[string]string {
 	p := map[string]string{"credentialId": login, "name": "Phone", "platform": "ANDROID", "deviceType": "SmartPhone_Android", "version": "15"}
 	if b := r.Body; b != nil {
@@ -102,7 +103,7 @@ func (r *deviceRequest) profile(login string) map[string]string {
 	return p
 }
 
-// completePush completes an enrollment that waits for it, and that of the passcodes of the app.
+// completePush completes a pending push enrollment and the enrollment of the TOTP factor of the app.
 func (s *Slice) completePush(ctx context.Context, r *deviceRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		a, err := s.actOnDevice(ctx, tx, r.Factor, model.FactorPush)
@@ -133,8 +134,8 @@ func (s *Slice) completePush(ctx context.Context, r *deviceRequest) (rest.NoCont
 	})
 }
 
-// completeTOTP completes the enrollment of the passcodes that an app computes: its secret is in the app now. One that cannot be
-// completed any more, or that the organization has forbidden meanwhile, stays as it is.
+// completeTOTP completes the enrollment of the TOTP factor of the app, which now has the secret. If the factor can no longer be completed,
+// or the organization has deactivated its type, it stays as it is.
 func (a *act) completeTOTP(ctx context.Context, state *pushState) error {
 	if state.TOTP == "" {
 		return nil
@@ -166,7 +167,7 @@ func (s *Slice) findAnswered(ctx context.Context, r *answerRequest) error {
 	return err
 }
 
-// answered finds the transaction and its push factor.
+// answered returns the transaction of the request and its push factor.
 func (s *Slice) answered(ctx context.Context, q docstore.Reader, r *answerRequest) (t docstore.Doc[model.FactorTransaction],
 	f docstore.Doc[model.Factor], err error) {
 	if t, err = s.FactorTransactions.Get(ctx, q, r.Transaction); err == nil {
@@ -196,13 +197,13 @@ func (s *Slice) answerPush(ctx context.Context, r *answerRequest) (rest.NoConten
 	})
 }
 
-// failures are the results that are no success, with what the log says of them.
+// failures are the unsuccessful results, with their reasons in the system log.
 var failures = map[model.FactorResult]string{
 	model.FactorRejected: "The user rejected the verification",
 	model.FactorFailed:   "The verification failed",
 }
 
-// answer ends a transaction that waits for that.
+// answer completes a pending transaction.
 func (a *act) answer(ctx context.Context, t docstore.Doc[model.FactorTransaction], result model.FactorResult) error {
 	if err := a.mayVerify(ctx, a.tx); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
 )
 
-// email is a code by email, to an address of the user.
+// email returns the kind for codes by email, sent to an address of the user.
 func email() *kind {
 	k := messaging(&kind{
 		Type: model.FactorEmail, Provider: model.FactorProviderService, Prefix: "emf", Org: "svc_email",
@@ -34,7 +34,7 @@ func email() *kind {
 	return k
 }
 
-// own returns an address of the user as the profile has it, empty when it is none.
+// ownAddress returns the address as the profile of the user spells it, empty if it is not an address of the user.
 func (a *act) ownAddress(address string) string {
 	for _, attribute := range []string{"email", "secondEmail"} {
 		if known := a.user.Value.Text(attribute); strings.EqualFold(known, address) {
@@ -44,7 +44,7 @@ func (a *act) ownAddress(address string) string {
 	return ""
 }
 
-// stillOwn refuses to go on with an address that the user had when the factor was enrolled and has no more.
+// checkOwnAddress returns an error if the address of the factor no longer belongs to the user.
 func checkOwnAddress(a *act) error {
 	if a.ownAddress(a.factor.Profile["email"]) == "" {
 		return rest.Invalid("profile.email", "The address no longer belongs to the user; enroll the factor again")

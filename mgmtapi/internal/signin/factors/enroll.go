@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// enrollQuery is what the query of an enrollment, and in part of a verification, says.
+// enrollQuery holds the query parameters of an enrollment. A verification uses some of them.
 type enrollQuery struct {
 	Activate    bool   `query:"activate" default:"false" doc:"Completes the enrollment immediately and sends no code."`
 	TemplateID  string `query:"templateId" max:"100" doc:"Id of the SMS template, for the type sms. An unknown id selects the built-in text."`
@@ -19,7 +19,7 @@ type enrollQuery struct {
 	UpdatePhone bool   `query:"updatePhone" default:"false" doc:"Changes the number of an sms factor whose enrollment is not complete."`
 }
 
-// defaultQuery is what a query without parameters says.
+// defaultQuery is the value of a query without parameters.
 var defaultQuery = enrollQuery{Lifetime: 300}
 
 type enrollRequest struct {
@@ -33,7 +33,7 @@ type enrollRequest struct {
 	} `body:"required"`
 }
 
-// factorKind are the type and the provider of a factor.
+// factorKind is the type and the provider of a factor.
 type factorKind struct {
 	Type     string `json:"factorType" required:"true" doc:"Type of the factor."`
 	Provider string `json:"provider" required:"true" doc:"Provider of the factor."`
@@ -47,7 +47,7 @@ func (factorKind) MoreTags() map[string]reflect.StructTag {
 	}
 }
 
-// pair returns the type and the provider that are asked for.
+// pair returns the requested type and provider.
 func (r *enrollRequest) pair() (model.FactorType, model.FactorProvider) {
 	return model.FactorType(r.Body.Type), model.FactorProvider(r.Body.Provider)
 }
@@ -56,7 +56,7 @@ func (s *Slice) enroll(ctx context.Context, r *enrollRequest) (Factor, error) {
 	return s.enrollThen(ctx, r, nil)
 }
 
-// enrollThen enrolls a factor. Then, unless nil, runs in the transaction if that is not refused.
+// enrollThen enrolls a factor. If the enrollment is not rejected, it calls then, if not nil, in the transaction.
 func (s *Slice) enrollThen(ctx context.Context, r *enrollRequest, then func(a *act, shown Factor) error) (out Factor, err error) {
 	k := s.kindOf(r.pair())
 	if k == nil {
@@ -105,7 +105,7 @@ func (s *Slice) newAct(k *kind, r *enrollRequest) *act {
 	}
 }
 
-// begin enrolls the factor. A refusal is one of the proof that came with it.
+// begin enrolls the factor. A refusal means that the proof in the request is wrong.
 func (a *act) begin(ctx context.Context) (refusal *wrong, err error) {
 	if err := mayUse(&a.user.Value); err != nil {
 		return nil, err
@@ -134,9 +134,9 @@ func (a *act) begin(ctx context.Context) (refusal *wrong, err error) {
 	return nil, a.storeEnrollment(ctx)
 }
 
-// settle stores what was enrolled, and completes it or sends what that takes.
+// storeEnrollment stores the new factor and activates it, or sends the code that its activation requires.
 func (a *act) storeEnrollment(ctx context.Context) error {
-	if a.rev != 0 && a.factor.Status == model.FactorActive { // it was there already, just so
+	if a.rev != 0 && a.factor.Status == model.FactorActive { // the user already has this factor
 		return nil
 	}
 	if err := a.checkFactorLimit(); err != nil {
@@ -159,10 +159,10 @@ func (a *act) storeEnrollment(ctx context.Context) error {
 	return a.write(ctx)
 }
 
-// maxOfKind is how many factors of a kind a user can have that are complete. Of those that are not, there is one.
+// maxOfKind is the maximum number of complete factors of a kind per user. At most one more can be pending.
 const maxOfKind = 10
 
-// bounded refuses a new factor of which the user has enough.
+// checkFactorLimit rejects a new factor if the user has maxOfKind complete factors of this kind.
 func (a *act) checkFactorLimit() error {
 	if a.rev != 0 {
 		return nil
@@ -179,7 +179,7 @@ func (a *act) checkFactorLimit() error {
 	return nil
 }
 
-// look reads the factors of the user.
+// loadFactors reads the factors of the user into a.others.
 func (a *act) loadFactors(ctx context.Context) error {
 	a.others = nil
 	return model.Each(ctx, a.tx, a.Factors, docstore.Eq(model.FactorByUser, a.user.ID), func(doc docstore.Doc[model.Factor]) error {
@@ -188,7 +188,7 @@ func (a *act) loadFactors(ctx context.Context) error {
 	})
 }
 
-// alike are the factors of the user that are of the same kind.
+// sameKind yields the factors of the user that have the same kind.
 func (a *act) sameKind() iter.Seq[*docstore.Doc[model.Factor]] {
 	return func(yield func(*docstore.Doc[model.Factor]) bool) {
 		for i := range a.others {
@@ -199,7 +199,7 @@ func (a *act) sameKind() iter.Seq[*docstore.Doc[model.Factor]] {
 	}
 }
 
-// has returns a factor of the same kind that fulfils the condition, nil for none.
+// has returns a factor of the same kind that satisfies the condition, or nil.
 func (a *act) has(cond func(*model.Factor) bool) *docstore.Doc[model.Factor] {
 	for doc := range a.sameKind() {
 		if cond(&doc.Value) {
@@ -209,7 +209,7 @@ func (a *act) has(cond func(*model.Factor) bool) *docstore.Doc[model.Factor] {
 	return nil
 }
 
-// replacePending removes enrollments of the same kind that are not complete, but for the one that goes on.
+// replacePending removes the pending factors of the same kind, except the factor of this operation.
 func (a *act) replacePending(ctx context.Context) error {
 	for doc := range a.sameKind() {
 		if doc.ID == a.id || doc.Value.Status != model.FactorPending {
@@ -226,7 +226,7 @@ func (a *act) replacePending(ctx context.Context) error {
 	return nil
 }
 
-// adopt goes on with a factor of the user instead of a new one.
+// adopt continues the operation with an existing factor of the user instead of a new one.
 func (a *act) adopt(doc *docstore.Doc[model.Factor]) {
 	a.id, a.factor, a.rev = doc.ID, doc.Value, doc.Rev
 }

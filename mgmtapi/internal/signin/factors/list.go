@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// list shows the factors of a user that can be used or completed. What it does not show is not read.
+// list returns the factors of a user that can be used or completed. It does not read other factors.
 func (s *Slice) list(ctx context.Context, o *owner) (out rest.Page[Factor], err error) {
 	err = s.Store.View(ctx, func(q docstore.Reader) error {
 		out = rest.Page[Factor]{}
@@ -26,7 +26,7 @@ func (s *Slice) list(ctx context.Context, o *owner) (out rest.Page[Factor], err 
 	return out, err
 }
 
-// forbidden are the ids of the kinds that the organization does not allow.
+// deactivatedKinds returns the ids of the kinds that the organization does not allow.
 func (s *Slice) deactivatedKinds(ctx context.Context, q docstore.Reader) (map[string]bool, error) {
 	off := map[string]bool{}
 	err := model.Each(ctx, q, s.OrgFactors, nil, func(doc docstore.Doc[model.OrgFactor]) error {
@@ -38,7 +38,7 @@ func (s *Slice) deactivatedKinds(ctx context.Context, q docstore.Reader) (map[st
 	return off, err
 }
 
-// shown is the condition on factors of a user that are neither EXPIRED nor INACTIVE, so that their status is the stored one.
+// shown returns the condition for factors of a user that are neither EXPIRED nor INACTIVE, so that their status is the stored one.
 func (s *Slice) shown(user string, off map[string]bool) docstore.Cond {
 	complete := docstore.Not(docstore.NotNull(model.FactorByPending))
 	if len(off) > 0 {
@@ -52,7 +52,7 @@ func (s *Slice) shown(user string, off map[string]bool) docstore.Cond {
 	return docstore.All(docstore.Eq(model.FactorByUser, user), docstore.Any(complete, begun))
 }
 
-// CatalogFactor is a kind of factors that a user can enroll.
+// CatalogFactor is a type of factor that a user can enroll.
 type CatalogFactor struct {
 	Type     string         `json:"factorType" readOnly:"true" doc:"Type of the factor."`
 	Provider string         `json:"provider" readOnly:"true" doc:"Provider of the factor."`
@@ -74,7 +74,7 @@ type Phone struct {
 	Status  string            `json:"status" readOnly:"true" enum:"PENDING_ACTIVATION,ACTIVE" doc:"ACTIVE if the number is verified."`
 }
 
-// catalog lists the kinds of factors that the organization allows, in their order.
+// catalog lists the types of factors that the organization allows, in the order of kinds.
 func (s *Slice) catalog(ctx context.Context, o *owner) (out rest.Page[CatalogFactor], err error) {
 	err = s.Store.View(ctx, func(q docstore.Reader) error {
 		out = rest.Page[CatalogFactor]{}
@@ -100,7 +100,7 @@ func (s *Slice) catalog(ctx context.Context, o *owner) (out rest.Page[CatalogFac
 	return out, err
 }
 
-// offer is the kind in the catalog of a user who has factors.
+// offer returns the catalog entry of the kind for a user with these factors.
 func (k *kind) offer(ctx context.Context, user string, have []docstore.Doc[model.Factor]) CatalogFactor {
 	status := model.FactorNotSetUp
 	for _, doc := range have {
@@ -123,7 +123,7 @@ func (k *kind) offer(ctx context.Context, user string, have []docstore.Doc[model
 	return out
 }
 
-// phonesOf lists the phones that factors have, each once.
+// phonesOf lists the distinct phones of the factors.
 func phonesOf(user string, have []docstore.Doc[model.Factor]) []Phone {
 	var out []Phone
 	at := map[string]int{}

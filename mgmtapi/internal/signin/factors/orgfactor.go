@@ -13,7 +13,7 @@ import (
 
 const orgRoot = "/api/v1/org/factors"
 
-// OrgFactor is a kind of factors of the organization.
+// OrgFactor is a type of factor of the organization.
 type OrgFactor struct {
 	ID       string     `json:"id" readOnly:"true" doc:"Name of the type of factor."`
 	Type     string     `json:"factorType" readOnly:"true" doc:"Type of the factors."`
@@ -24,7 +24,7 @@ type OrgFactor struct {
 	Links    rest.Links `json:"_links" readOnly:"true" doc:"Links to the operations on this type of factor."`
 }
 
-// orgTarget is the kind that a path names.
+// orgTarget is the type of factor in a path.
 type orgTarget struct {
 	ID string `path:"id" doc:"Name of the type of factor."`
 
@@ -68,7 +68,7 @@ func (s *Slice) findOrg(_ context.Context, r *orgTarget) error {
 	return nil
 }
 
-// policy shows the kind.
+// policy returns the JSON form of the kind.
 func (k *kind) policy(ctx context.Context, allowed bool) OrgFactor {
 	at := func(segments ...string) string {
 		return rest.URL(ctx, append([]string{"api", "v1", "org", "factors", k.Org}, segments...)...)
@@ -103,7 +103,7 @@ func (s *Slice) getOrg(ctx context.Context, r *orgTarget) (OrgFactor, error) {
 	return r.kind.policy(ctx, allowed), err
 }
 
-// allow sets whether the organization allows a kind. One that is so already stays as it is.
+// allow activates or deactivates a kind. It does not modify a kind that already has the status.
 func (s *Slice) allow(ctx context.Context, r *orgTarget, status model.Status, event audit.Type) (out OrgFactor, err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := model.Optional(ctx, tx, s.OrgFactors, r.ID)

@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
 )
 
-// pushRoutes are the operations that send a user what completes the enrollment of a phone, beside the QR code.
+// pushRoutes lists the operations that send the activation link of a push factor to the user, in addition to the QR code.
 func (s *Slice) pushRoutes() []rest.Route {
 	return []rest.Route{
 		rest.Op[target, Activation]{
@@ -29,7 +29,7 @@ func (s *Slice) pushRoutes() []rest.Route {
 	}
 }
 
-// pushMessage is a way of sending the link.
+// pushMessage configures a channel for the link.
 type pushMessage struct {
 	channel outbox.Channel
 	limit   limit
@@ -70,7 +70,7 @@ func (s *Slice) sendPushSMS(ctx context.Context, r *pushSMSRequest) (Activation,
 		}})
 }
 
-// sendPush sends the link while a device can complete the enrollment. After that it says so.
+// sendPush sends the link while the enrollment is pending. After its expiry it sends nothing and returns the state TIMEOUT.
 func (s *Slice) sendPush(ctx context.Context, t *target, how pushMessage) (out Activation, err error) {
 	a := s.actOn(t)
 	if a.kind.Type != model.FactorPush {

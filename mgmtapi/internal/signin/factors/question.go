@@ -11,10 +11,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/password"
 )
 
-// customQuestion is the key of a question that the user has made up.
+// customQuestion is the key of a question that the user has written.
 const customQuestion = "custom"
 
-// minAnswer is the length of the shortest answer, in characters.
+// minAnswer is the minimum length of an answer in characters.
 const minAnswer = 4
 
 // SecurityQuestion is a question that a user can choose.
@@ -23,7 +23,7 @@ type SecurityQuestion struct {
 	Text     string `json:"questionText" readOnly:"true" doc:"The question."`
 }
 
-// securityQuestions are the questions that are offered, in their order.
+// securityQuestions lists the predefined questions.
 var securityQuestions = []SecurityQuestion{
 	{"disliked_food", "Which food did you like least as a child?"},
 	{"name_of_first_plush_toy", "What was your first stuffed animal called?"},
@@ -47,18 +47,18 @@ var securityQuestions = []SecurityQuestion{
 	{"favorite_sports_player", "Who is your favourite sports player?"},
 }
 
-// answerState is the sealed state of a question.
+// answerState is the encrypted state of a question factor.
 type answerState struct {
 	Hash string `json:"hash"`
 }
 
-// answered is what was found out about an answer before the transaction.
+// preparedAnswer is the result of prepareAnswer.
 type preparedAnswer struct {
-	hash  string // of a new answer, or the one that was compared
+	hash  string // of the new or the compared answer
 	right bool
 }
 
-// question is a security question. The answer is compared ignoring case and surrounding space.
+// question returns the kind for security questions. Answers are compared ignoring case and surrounding whitespace.
 func question() *kind {
 	return &kind{
 		Type: model.FactorQuestion, Provider: model.FactorProviderService, Prefix: "ufs", Org: "svc_question",
@@ -67,7 +67,7 @@ func question() *kind {
 	}
 }
 
-// prepareAnswer hashes a new answer, or compares a given one: both take long.
+// prepareAnswer hashes a new answer or compares a given one. Both are slow.
 func prepareAnswer(_ context.Context, a *act) (err error) {
 	var done preparedAnswer
 	if a.profile.Answer != "" {
@@ -85,7 +85,7 @@ func matchAnswer(a *act) (preparedAnswer, error) {
 	return preparedAnswer{hash: state.Hash, right: password.Matches(state.Hash, password.NormalizeAnswer(a.proof.Answer))}, err
 }
 
-// setQuestion takes a new question with its answer.
+// setQuestion sets the question and the answer.
 func setQuestion(_ context.Context, a *act) error {
 	p, causes := &a.profile, rest.Causes{}
 	text := p.QuestionText
@@ -130,7 +130,7 @@ func compareAnswer(_ context.Context, a *act) error {
 		return err
 	}
 	done, _ := a.prepared.(preparedAnswer)
-	if done.hash != state.Hash { // another answer was set meanwhile
+	if done.hash != state.Hash { // the answer was changed concurrently
 		var err error
 		if done, err = matchAnswer(a); err != nil {
 			return err

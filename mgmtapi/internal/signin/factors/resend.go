@@ -46,7 +46,7 @@ func (s *Slice) resend(ctx context.Context, r *resendRequest) (out Factor, err e
 	return out, err
 }
 
-// mayResend answers factors whose code is not sent again, and callers who mean another factor.
+// mayResend returns an error if no code can be resent, or if the request describes another factor.
 func (a *act) mayResend(ctx context.Context, r *resendRequest) error {
 	var causes rest.Causes
 	if r.Body.Type != "" && r.Body.Type != string(a.factor.Type) {

@@ -17,21 +17,22 @@ import (
 
 // Options configure the slice.
 type Options struct {
-	// Secrets seals keys, and the hashes of codes and answers.
+	// Secrets encrypts keys and the hashes of codes and answers.
 	Secrets seal.Secrets
-	// HashCost is the bcrypt cost of answers. Defaults to bcrypt.DefaultCost.
+	// HashCost is the bcrypt cost of answers. Default: bcrypt.DefaultCost.
 	HashCost int
-	// Outbox takes the messages. Defaults to none: what needs a code that is sent cannot be enrolled or verified.
+	// Outbox receives the messages. Default: none; factors that send codes can then neither be enrolled nor verified.
 	Outbox *outbox.Box
-	// AnswerReplays answers passcodes that are used again, or that are of another time, with a result instead of an error.
+	// AnswerReplays makes a verification return a result instead of an error for a reused passcode or a passcode for another time.
 	AnswerReplays bool
-	// RelaxedFIDO accepts security keys whose client data has the challenge, without checking a signature or an origin.
+	// RelaxedFIDO accepts data of security keys if its client data has the challenge, without checking signature or origin.
 	RelaxedFIDO bool
-	// BaseURL is the public base of the API, to which security keys are bound. Defaults to that of requests of the machine itself.
+	// BaseURL is the public base URL of the API, to which security keys are bound. Default: that of the request, which must be a loopback
+	// host.
 	BaseURL string
-	// Telephony is asked to deliver text messages and calls before the outbox is. Defaults to none.
+	// Telephony delivers text messages and calls before the outbox is used. Default: none.
 	Telephony Telephony
-	// Logger gets what the system log cannot be told. Defaults to none.
+	// Logger receives errors that cannot be written to the system log. Default: none.
 	Logger *slog.Logger
 }
 
@@ -49,7 +50,7 @@ type Slice struct {
 	kinds         []*kind
 }
 
-// New returns the slice and adds its reaction to the feed.
+// New returns the slice and registers its event handler.
 func New(d model.Deps, o Options) *Slice {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -66,7 +67,7 @@ const (
 	tag  = "Factors"
 	root = "/api/v1/users/{user}/factors"
 	one  = root + "/{factorId}"
-	name = "UserFactor" // of a factor in errors
+	name = "UserFactor" // name in errors
 )
 
 var (
@@ -145,13 +146,13 @@ func (s *Slice) Routes() []rest.Route {
 		s.resetRoute(),
 	}
 	routes = append(append(routes, s.orgRoutes()...), s.pushRoutes()...)
-	if s.outbox != nil { // in a sandbox, which has the devices, too
+	if s.outbox != nil { // only a sandbox has an outbox and devices
 		routes = append(routes, s.deviceRoutes()...)
 	}
 	return routes
 }
 
-// owner is the user whose factors a path names.
+// owner is the user in a path.
 type owner struct {
 	User string `path:"user" doc:"Id, login, unambiguous part of the login before its @, or me."`
 
@@ -169,7 +170,7 @@ func (s *Slice) findOwnerIn(ctx context.Context, q docstore.Reader, o *owner, re
 	return err
 }
 
-// target is the factor that a path names.
+// target is the factor in a path.
 type target struct {
 	owner
 	Factor string `path:"factorId" doc:"Id of the factor."`
@@ -188,13 +189,13 @@ func (s *Slice) findIn(ctx context.Context, q docstore.Reader, t *target, ref st
 		return err
 	}
 	t.found, err = s.Factors.Get(ctx, q, t.Factor)
-	if err == nil && t.found.Value.User != t.user.ID { // of somebody else
+	if err == nil && t.found.Value.User != t.user.ID { // of another user
 		return rest.NotFound(name, t.Factor)
 	}
 	return rest.Missing(err, name, t.Factor)
 }
 
-// actOn is the act on the factor that was found.
+// actOn returns the act on the factor of the path.
 func (s *Slice) actOn(t *target) *act {
 	f := t.found.Value
 	return &act{
@@ -203,7 +204,7 @@ func (s *Slice) actOn(t *target) *act {
 	}
 }
 
-// again brings an act up to what is there in the transaction.
+// reload reads the user and the factor again in the transaction.
 func (a *act) reload(ctx context.Context, tx *docstore.Tx, t *target) error {
 	if err := a.findIn(ctx, tx, t, t.user.ID); err != nil {
 		return err
@@ -212,7 +213,7 @@ func (a *act) reload(ctx context.Context, tx *docstore.Tx, t *target) error {
 	return nil
 }
 
-// statusOf is the status that is shown.
+// statusOf returns the status to show, which depends on the stored status, the time and the organization.
 func (s *Slice) statusOf(ctx context.Context, q docstore.Reader, f *model.Factor) (model.FactorStatus, error) {
 	if f.Status == model.FactorPending && s.Now().Sub(f.Enrolled) >= model.FactorPendingLife {
 		return model.FactorExpired, nil
@@ -224,13 +225,13 @@ func (s *Slice) statusOf(ctx context.Context, q docstore.Reader, f *model.Factor
 	return f.Status, err
 }
 
-// allowed says whether the organization allows a kind.
+// allowed reports whether the organization allows a kind.
 func (s *Slice) allowed(ctx context.Context, q docstore.Reader, org string) (bool, error) {
 	doc, err := model.Optional(ctx, q, s.OrgFactors, org)
 	return doc == nil || doc.Value.Status == model.Active, err
 }
 
-// mayUse answers users whose factors cannot be used, or changed, in their status.
+// mayUse returns an error if the status of the user does not allow to use or change factors.
 func mayUse(u *model.User) error {
 	switch u.Status {
 	case model.UserDeprovisioned:

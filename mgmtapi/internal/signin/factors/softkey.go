@@ -11,7 +11,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/signin/fido/softkey"
 )
 
-// KeyProof is what the software security key of a factor answers, by its type: the body of an activation or of a verification.
+// KeyProof is the response of the software security key of a factor: the body of an activation or of a verification, by the type of the
+// factor.
 type KeyProof struct {
 	ClientData        string `json:"clientData" readOnly:"true" doc:"Client data that the key signed, in Base64."`
 	RegistrationData  string `json:"registrationData,omitempty" readOnly:"true" doc:"Registration of a U2F key, in Base64."`
@@ -25,7 +26,7 @@ func (s *Slice) findKey(ctx context.Context, r *deviceTarget) error {
 	return err
 }
 
-// attestKey answers the enrollment that waits. The challenge is not used up by that: an activation uses it up.
+// attestKey responds to the pending enrollment. It does not use up the challenge; the activation does.
 func (s *Slice) attestKey(ctx context.Context, r *deviceTarget) (KeyProof, error) {
 	return s.answerWithKey(ctx, r, func(a *act) (KeyProof, error) {
 		if a.factor.Status != model.FactorPending {
@@ -38,7 +39,7 @@ func (s *Slice) attestKey(ctx context.Context, r *deviceTarget) (KeyProof, error
 	})
 }
 
-// assertKey answers the challenge of the verification that has begun.
+// assertKey responds to the challenge of the pending verification.
 func (s *Slice) assertKey(ctx context.Context, r *deviceTarget) (KeyProof, error) {
 	return s.answerWithKey(ctx, r, func(a *act) (KeyProof, error) {
 		if err := a.mayVerify(ctx, a.tx); err != nil {
@@ -48,7 +49,7 @@ func (s *Slice) assertKey(ctx context.Context, r *deviceTarget) (KeyProof, error
 	})
 }
 
-// answerWithKey runs an answer of the key of a factor and stores what the key remembers.
+// answerWithKey calls answer for the key of a factor and stores the state of the key.
 func (s *Slice) answerWithKey(ctx context.Context, r *deviceTarget, answer func(*act) (KeyProof, error)) (out KeyProof, err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		a, err := s.actOnDevice(ctx, tx, r.Factor, model.FactorU2F, model.FactorWebAuthn)
@@ -63,7 +64,7 @@ func (s *Slice) answerWithKey(ctx context.Context, r *deviceTarget, answer func(
 	return out, err
 }
 
-// ownKey is the software key, if the credential is its own, and nil if the user has enrolled another one.
+// ownKey returns the software key if the credential belongs to it, nil if the user enrolled another key.
 func ownKey(k *softkey.Key, credential []byte) *softkey.Key {
 	if k == nil || !bytes.Equal(k.ID, credential) {
 		return nil
@@ -71,7 +72,7 @@ func ownKey(k *softkey.Key, credential []byte) *softkey.Key {
 	return k
 }
 
-// keyFor is the software key of an enrollment: the one that has answered before, or a new one.
+// keyFor returns the software key of an enrollment: the existing key, or a new one.
 func keyFor(k *softkey.Key) (*softkey.Key, error) {
 	if k != nil {
 		return k, nil

@@ -9,7 +9,7 @@ import (
 	u2fdevice "github.com/scimwright/scimwright/mgmtapi/internal/signin/fido/u2f"
 )
 
-// u2f is a security key of the protocol before WebAuthn. Every signature is checked, unless Options.RelaxedFIDO says otherwise.
+// u2f returns the kind for security keys of U2F, the predecessor of WebAuthn. Every signature is checked unless Options.RelaxedFIDO is set.
 func u2f() *kind {
 	return &kind{
 		Type: model.FactorU2F, Provider: model.FactorProviderFIDO, Prefix: "fuf", Org: "fido_u2f",
@@ -18,25 +18,25 @@ func u2f() *kind {
 	}
 }
 
-// u2fState is the sealed state of a U2F factor.
+// u2fState is the encrypted state of a U2F factor.
 type u2fState struct {
 	Sign         pendingChallenge       `json:"sign,omitzero"`
 	Registration u2fdevice.Registration `json:"registration,omitzero"`
-	// Software is the key of the sandbox, nil if the user has another one.
+	// Software is the sandbox key, nil if the user has another key.
 	Software *softkey.Key `json:"software,omitempty"`
 }
 
-// u2fTimeout is how long a browser should wait for the device, in seconds.
+// u2fTimeout is the time that a browser should wait for the device, in seconds.
 const u2fTimeout = 20
 
-// U2FActivation is what a device registers with.
+// U2FActivation is the registration request for a device.
 type U2FActivation struct {
 	Version string `json:"version"`
 	Nonce   string `json:"nonce"`
 	Timeout int    `json:"timeoutSeconds"`
 }
 
-// U2FChallenge is what a device signs.
+// U2FChallenge is the authentication request for a device.
 type U2FChallenge struct {
 	Nonce   string `json:"nonce"`
 	Timeout int    `json:"timeoutSeconds"`
@@ -55,13 +55,13 @@ func u2fActivation(_ context.Context, a *act) (any, error) {
 	return U2FActivation{Version: u2fdevice.Version, Nonce: state.Sign.Challenge, Timeout: u2fTimeout}, err
 }
 
-// site is who asks U2F devices. Registrations are bound to the origin.
+// site returns the U2F site. Registrations are bound to its origin.
 func (a *act) site(ctx context.Context) (u2fdevice.Site, error) {
 	asks, err := a.party(ctx)
 	return u2fdevice.Site{AppID: asks.Origin, Origin: asks.Origin}, err
 }
 
-// registerU2F completes an enrollment by the registration of a device.
+// registerU2F completes an enrollment with the registration of a device.
 func registerU2F(ctx context.Context, a *act) (*Activation, error) {
 	data, err := decodeMembers(proofMember{"registrationData", a.proof.RegistrationData}, proofMember{"clientData", a.proof.ClientData})
 	if err != nil {
@@ -114,7 +114,7 @@ func challengeU2F(ctx context.Context, a *act) (*Verification, error) {
 	return out, a.seal(state)
 }
 
-// authenticateU2F checks what a device has signed.
+// authenticateU2F checks the signed response of a device.
 func authenticateU2F(ctx context.Context, a *act) error {
 	data, err := decodeMembers(proofMember{"clientData", a.proof.ClientData}, proofMember{"signatureData", a.proof.SignatureData})
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// webHost is where the page of the vendor would be. Nobody is there: the sandbox answers instead, see completeWeb.
+// webHost is the host of the vendor's page. It does not exist: the sandbox takes its place, see completeWeb.
 const webHost = "vendor-a.example.com"
 
-// web is a page of another vendor that verifies users in a frame.
+// web returns the kind for a page of another vendor that verifies users in a frame.
 func web() *kind {
 	return &kind{
 		Type: model.FactorWeb, Provider: model.FactorProviderA, Prefix: "dsf", Org: "vendor_a",
@@ -22,15 +22,15 @@ func web() *kind {
 	}
 }
 
-// webState is the sealed state of a web factor.
+// webState is the encrypted state of a web factor.
 type webState struct {
-	// Signature is that of the request, as long as the enrollment is not complete.
+	// Signature is the signature of the request until the enrollment is complete.
 	Signature string `json:"signature,omitempty"`
-	// Failed says that the vendor has refused the enrollment. It can be begun again.
+	// Failed reports whether the vendor rejected the enrollment. An activation then restarts it.
 	Failed bool `json:"failed,omitempty"`
 }
 
-// WebRequest is what the page of the vendor is opened with.
+// WebRequest holds the parameters of the vendor's page.
 type WebRequest struct {
 	Host      string             `json:"host"`
 	Signature string             `json:"signature"`
@@ -38,15 +38,15 @@ type WebRequest struct {
 	Links     rest.Links         `json:"_links"`
 }
 
-// signatureLength is how many random characters a signature of the vendor has in each of its two parts.
+// signatureLength is the number of random characters in each of the two parts of a vendor signature.
 const signatureLength = 40
 
-// newSignature is a signed request, of a form that the vendor's page knows. What it signs is known to the vendor alone.
+// newSignature returns a signed request in the format of the vendor's page. Only the vendor can interpret it.
 func newSignature() string {
 	return "TX|" + model.NewSecret(signatureLength) + ":APP|" + model.NewSecret(signatureLength)
 }
 
-// request is the request with a signature.
+// request returns the request with a signature.
 func (a *act) request(ctx context.Context, signature string, result model.FactorResult) WebRequest {
 	complete := rest.To(rest.URL(ctx, "sandbox", "v1", "web", a.id, "complete"), http.MethodPost)
 	script := rest.To("https://" + webHost + "/frame.js")
@@ -67,7 +67,7 @@ func pendingWeb(ctx context.Context, a *act) (any, error) {
 	return a.request(ctx, state.Signature, state.result()), nil
 }
 
-// result is how far the enrollment is.
+// result returns the state of the enrollment.
 func (s *webState) result() model.FactorResult {
 	if s.Failed {
 		return model.FactorError
@@ -75,7 +75,7 @@ func (s *webState) result() model.FactorResult {
 	return model.FactorWaiting
 }
 
-// activateWeb tells how far the enrollment is. One that the vendor has refused begins again.
+// activateWeb returns the state of the enrollment and restarts one that the vendor rejected.
 func activateWeb(ctx context.Context, a *act) (*Activation, error) {
 	var state webState
 	if err := a.open(&state); err != nil {
@@ -91,7 +91,7 @@ func activateWeb(ctx context.Context, a *act) (*Activation, error) {
 	return &Activation{Result: request.Result, Host: request.Host, Signature: request.Signature, Links: request.Links}, nil
 }
 
-// challengeWeb begins a verification on the page of the vendor, with a new request. The one before is void.
+// challengeWeb starts a verification on the page of the vendor, with a new request that invalidates the previous one.
 func challengeWeb(ctx context.Context, a *act) (*Verification, error) {
 	if _, err := a.FactorTransactions.DeleteWhere(ctx, a.tx, docstore.Eq(model.FactorTransactionByFactor, a.id)); err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (s *Slice) findWeb(ctx context.Context, r *webRequest) error {
 	return err
 }
 
-// completeWeb ends what waits for the vendor: the enrollment, or the verification.
+// completeWeb completes the enrollment or the verification that waits for the vendor.
 func (s *Slice) completeWeb(ctx context.Context, r *webRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		a, err := s.actOnDevice(ctx, tx, r.Factor, model.FactorWeb)

@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/signin/fido/softkey"
 )
 
-// webauthn is a security key, or what a phone or computer has instead (W3C Web Authentication). Every signature is checked, unless
-// Options.RelaxedFIDO says otherwise.
+// webauthn returns the kind for security keys and platform authenticators (W3C Web Authentication). Every signature is checked unless
+// Options.RelaxedFIDO is set.
 func webauthn() *kind {
 	return &kind{
 		Type: model.FactorWebAuthn, Provider: model.FactorProviderFIDO, Prefix: "fwf", Org: "fido_webauthn",
@@ -20,17 +20,17 @@ func webauthn() *kind {
 	}
 }
 
-// webAuthnState is the sealed state of a WebAuthn factor.
+// webAuthnState is the encrypted state of a WebAuthn factor.
 type webAuthnState struct {
 	Sign pendingChallenge `json:"sign,omitzero"`
-	// Exclude are the ids of the other credentials of the user when the enrollment began.
+	// Exclude lists the ids of the other credentials of the user at the start of the enrollment.
 	Exclude    []string        `json:"exclude,omitempty"`
 	Credential fido.Credential `json:"credential,omitzero"`
-	// Software is the key of the sandbox, nil if the user has another one.
+	// Software is the sandbox key, nil if the user has another key.
 	Software *softkey.Key `json:"software,omitempty"`
 }
 
-// CreateOptions are what a browser makes a credential with (W3C Web Authentication, section 5.4), binary values in base64url.
+// CreateOptions are the options to create a credential (W3C Web Authentication, section 5.4), binary values in base64url.
 type CreateOptions struct {
 	Attestation string                 `json:"attestation"`
 	Selection   AuthenticatorSelection `json:"authenticatorSelection"`
@@ -41,37 +41,37 @@ type CreateOptions struct {
 	User        UserEntity             `json:"user"`
 }
 
-// AuthenticatorSelection says which authenticators may be used.
+// AuthenticatorSelection restricts the authenticators.
 type AuthenticatorSelection struct {
 	RequireResidentKey bool   `json:"requireResidentKey"`
 	UserVerification   string `json:"userVerification"`
 }
 
-// CredentialDescriptor names a credential.
+// CredentialDescriptor identifies a credential.
 type CredentialDescriptor struct {
 	Type string `json:"type"`
 	ID   string `json:"id"`
 }
 
-// CredentialParameter is a kind of key that a credential may have.
+// CredentialParameter is an allowed type and algorithm of a credential.
 type CredentialParameter struct {
 	Type      string `json:"type"`
 	Algorithm int    `json:"alg"`
 }
 
-// PartyEntity is who asks.
+// PartyEntity is the relying party.
 type PartyEntity struct {
 	Name string `json:"name"`
 }
 
-// UserEntity is whose the credential will be.
+// UserEntity is the user of the new credential.
 type UserEntity struct {
 	DisplayName string `json:"displayName"`
 	Name        string `json:"name"`
 	ID          string `json:"id"`
 }
 
-// credentialType is the one type of credentials that there is.
+// credentialType is the only type of credential.
 const credentialType = "public-key"
 
 func enrollWebAuthn(ctx context.Context, a *act) error {
@@ -107,7 +107,7 @@ func createOptions(_ context.Context, a *act) (any, error) {
 	return options, nil
 }
 
-// register completes an enrollment by the credential that was made.
+// register completes an enrollment with the new credential.
 func register(ctx context.Context, a *act) (*Activation, error) {
 	data, err := decodeMembers(proofMember{"attestation", a.proof.Attestation}, proofMember{"clientData", a.proof.ClientData})
 	if err != nil {
@@ -147,7 +147,7 @@ func (a *act) registered(ctx context.Context, challenge string, r fido.Registrat
 	return out, signatureError(err)
 }
 
-// RequestOptions are what a browser asks a credential with.
+// RequestOptions are the options to request an assertion of a credential.
 type RequestOptions struct {
 	Challenge  string         `json:"challenge"`
 	Extensions map[string]any `json:"extensions"`
@@ -164,7 +164,7 @@ func requestOptions(ctx context.Context, a *act) (*Verification, error) {
 	return out, a.seal(state)
 }
 
-// assert checks what a credential has signed.
+// assert checks the assertion of a credential.
 func assert(ctx context.Context, a *act) error {
 	data, err := decodeMembers(
 		proofMember{"clientData", a.proof.ClientData}, proofMember{"authenticatorData", a.proof.AuthenticatorData},
