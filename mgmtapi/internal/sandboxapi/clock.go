@@ -24,9 +24,10 @@ func (s *Slice) clockRoutes() []rest.Route {
 }
 
 const (
-	// maxAdvance is the longest step, in seconds: a hundred years.
+	// maxAdvance is the maximum step in seconds: a hundred years.
 	maxAdvance = 100 * 365 * 24 * 60 * 60
-	// lateness is how far behind the real time a time may be that means the real time: requests take a while.
+	// lateness is the tolerance for a new time before the real time, which the duration of the request can cause. Such a time means the real
+	// time.
 	lateness = time.Minute
 )
 
@@ -38,7 +39,7 @@ type clockRequest struct {
 	} `body:"required"`
 }
 
-// checkClock wants one of the three.
+// checkClock requires exactly one of the three members.
 func checkClock(_ context.Context, r *clockRequest, causes *rest.Causes) error {
 	b, ways := r.Body, 0
 	for _, given := range []bool{b.Advance != nil, b.Now != nil, b.RealTime} {

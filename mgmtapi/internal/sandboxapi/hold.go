@@ -33,7 +33,7 @@ type holdRequest struct {
 	} `body:"required"`
 }
 
-// heldWork counts what waits.
+// heldWork counts the pending work.
 func (s *Slice) heldWork(ctx context.Context, q docstore.Reader) (heldWork, error) {
 	org, err := s.Org(ctx, q)
 	if err != nil {

@@ -30,7 +30,7 @@ type messagesRequest struct {
 	since time.Time
 }
 
-// checkMessages reads the time.
+// checkMessages parses the time.
 func checkMessages(_ context.Context, r *messagesRequest, causes *rest.Causes) error {
 	if r.Since == "" {
 		return nil

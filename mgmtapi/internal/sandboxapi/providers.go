@@ -105,7 +105,7 @@ type providerRequest struct {
 	Provider string `path:"provider" doc:"name of the SCIM server, such as default"`
 }
 
-// missing turns ErrNoProvider into «not found».
+// missing converts ErrNoProvider to a not-found error.
 func (r providerRequest) missing(err error) error {
 	if errors.Is(err, sandboxport.ErrNoProvider) {
 		return rest.NotFound("ServiceProvider", r.Provider)

@@ -14,34 +14,35 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
 )
 
-// manage is the scope of the whole surface. No role but SUPER_ADMIN has it.
+// manage is the scope of all operations. Only the role SUPER_ADMIN has it.
 const manage = "svc.sandbox.manage"
 
 const tag = "Sandbox"
 
-// Options are what the slice needs beside the model.
+// Options are the dependencies of the slice in addition to the model.
 type Options struct {
 	Work sandboxport.Work
-	// Providers are the SCIM servers of the sandbox. Defaults to none: the paths are not served.
+	// Providers are the SCIM servers of the sandbox. Default: none; the paths are not served.
 	Providers sandboxport.Providers
-	// Provision has the named users of an app (all assigned ones when none are named) provisioned.
+	// Provision starts provisioning of the named users of an app, of all assigned users if users is empty.
 	Provision func(ctx context.Context, app string, users []string) error
-	// CreateToken makes an API token for a user, named by id, login or "me". An unknown user is a rest.NotFound.
+	// CreateToken creates an API token for a user, given by id, login or "me". For an unknown user it returns a rest.NotFound error.
 	CreateToken func(ctx context.Context, name, user string) (CreatedToken, error)
 	// Outbox holds the messages.
 	Outbox *outbox.Box
-	// Released is called when asynchronous work was released, so that it starts. Defaults to none: it starts when it is next looked for.
+	// Released is called after asynchronous work was released, to start it. Default: none; the work starts at the next periodic run.
 	Released func()
-	// Clock is what can be moved. Defaults to none: the path is not served. KeepTokens, which is needed with it, keeps the token of the
-	// request and the configured one valid at a new time.
+	// Clock is the clock to move. Default: none; the path is not served. KeepTokens is required with it: it keeps the configured token and the
+	// token of the request valid at a new time.
 	Clock      sandboxport.Clock
 	KeepTokens func(ctx context.Context, tx docstore.Execer, now time.Time) error
-	// Reset takes the organization back to its initial content, and seeds it when that is asked for. Nothing is changed when it fails
-	// before the content is there; when seeding fails, the organization is left without. Defaults to none: the path is not served.
+	// Reset resets the organization to its initial content, and to the seeded content if seed is true. If it fails before the initial content
+	// is complete, nothing changes. If only the seeding fails, the organization has the initial content. Default: none; the path is not
+	// served.
 	Reset func(ctx context.Context, seed bool) error
 }
 
-// Slice is the sandbox surface.
+// Slice serves the sandbox operations.
 type Slice struct {
 	model.Deps
 	o Options

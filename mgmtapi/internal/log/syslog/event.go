@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// LogEvent is an event of the log as callers see it. Members of which nothing is known are null.
+// LogEvent is an event of the log in JSON. Members without a value are null.
 type LogEvent struct {
 	UUID            string                `json:"uuid" readOnly:"true" doc:"Id of the event."`
 	Published       string                `json:"published" readOnly:"true" format:"date-time" doc:"Time of the event, with milliseconds."`
@@ -32,7 +32,7 @@ type LogEvent struct {
 	Request         Request               `json:"request" readOnly:"true" doc:"IP addresses that the request passed through."`
 }
 
-// Party is someone who acts or something that is acted on.
+// Party is the actor or a target of an event.
 type Party struct {
 	ID            string   `json:"id" readOnly:"true" doc:"Id."`
 	Type          string   `json:"type" readOnly:"true" doc:"Kind: User, UserGroup, AppInstance, AppUser..."`
@@ -42,10 +42,10 @@ type Party struct {
 	ChangeDetails *Details `json:"changeDetails,omitempty" readOnly:"true" doc:"Changes to the target."`
 }
 
-// Details are members that nothing is promised of.
+// Details are members without a fixed schema.
 type Details map[string]any
 
-// Client is where a request came from.
+// Client is the source of a request.
 type Client struct {
 	UserAgent           *UserAgent `json:"userAgent" readOnly:"true" doc:"User agent."`
 	Zone                *string    `json:"zone" readOnly:"true" doc:"Network zone."`
@@ -62,7 +62,7 @@ type UserAgent struct {
 	Browser string `json:"browser" readOnly:"true" doc:"Browser."`
 }
 
-// Outcome is how an event ended.
+// Outcome is the result of an event.
 type Outcome struct {
 	Result string  `json:"result" readOnly:"true" enum:"SUCCESS,FAILURE" doc:"Result."`
 	Reason *string `json:"reason" readOnly:"true" doc:"Reason of the failure."`
@@ -75,7 +75,7 @@ type Transaction struct {
 	Detail TransactionDetail `json:"detail" readOnly:"true" doc:"Further details."`
 }
 
-// TransactionDetail tells more of a transaction.
+// TransactionDetail holds further details of a transaction.
 type TransactionDetail struct {
 	TokenID string `json:"requestApiTokenId,omitempty" readOnly:"true" doc:"Id of the API token of the caller."`
 }
@@ -85,7 +85,7 @@ type DebugContext struct {
 	Data map[string]string `json:"debugData" readOnly:"true" doc:"Details by name."`
 }
 
-// AuthenticationContext is how an actor was authenticated.
+// AuthenticationContext describes the authentication of the actor.
 type AuthenticationContext struct {
 	Provider           *string `json:"authenticationProvider" readOnly:"true" doc:"Provider that authenticated the actor."`
 	CredentialProvider *string `json:"credentialProvider" readOnly:"true" doc:"Provider of the credential."`
@@ -96,7 +96,7 @@ type AuthenticationContext struct {
 	SessionID          *string `json:"externalSessionId" readOnly:"true" doc:"Id of the session, or of the API token."`
 }
 
-// SecurityContext is what is known of a network; nothing is.
+// SecurityContext describes the network of the client. All its members are null.
 type SecurityContext struct {
 	ASNumber *int    `json:"asNumber" readOnly:"true" doc:"Number of the autonomous system."`
 	ASOrg    *string `json:"asOrg" readOnly:"true" doc:"Organization of the autonomous system."`
@@ -105,12 +105,12 @@ type SecurityContext struct {
 	IsProxy  *bool   `json:"isProxy" readOnly:"true" doc:"Whether the address belongs to a proxy."`
 }
 
-// Request is the way of a request.
+// Request lists the IP addresses that a request passed through.
 type Request struct {
 	IPChain []Hop `json:"ipChain" readOnly:"true" doc:"IP addresses that the request passed through."`
 }
 
-// Hop is an address that a request came by.
+// Hop is an IP address that a request passed through.
 type Hop struct {
 	IP                  string   `json:"ip" readOnly:"true" doc:"Address."`
 	GeographicalContext *Details `json:"geographicalContext" readOnly:"true" doc:"Always null: locations are not recorded."`
@@ -118,7 +118,7 @@ type Hop struct {
 	Source              *string  `json:"source" readOnly:"true" doc:"Source of the address."`
 }
 
-// The values of the log that are names of the service.
+// Constant values of log events that contain the name of the service.
 const (
 	version       = "0"
 	web           = "WEB"
@@ -146,7 +146,7 @@ func render(doc docstore.Doc[model.LogEvent]) LogEvent {
 	return out
 }
 
-// renderRequest fills in what the request of an event tells.
+// renderRequest sets the members that depend on the request of an event.
 func renderRequest(out *LogEvent, r *model.LogRequest, id string) {
 	out.Transaction.Type, out.Transaction.Detail.TokenID = web, r.TokenID
 	out.Client.IPAddress = optional(r.IP)
@@ -182,7 +182,7 @@ func optional(text string) *string {
 	return &text
 }
 
-// severity says how much an event matters. A job that failed is an error, a request that was refused a warning.
+// severity returns the severity of an event: ERROR for a failed job, WARN for a rejected request.
 func severity(e model.LogEvent) string {
 	switch {
 	case e.Result == model.LogSuccess:
@@ -194,7 +194,7 @@ func severity(e model.LogEvent) string {
 	}
 }
 
-// The names by which programs give themselves away; the first one that is found counts.
+// The substrings of User-Agent headers that identify programs. The first match wins.
 var (
 	systems = [][2]string{{"Windows", "Windows"}, {"Android", "Android"}, {"iPhone", "iOS"}, {"iPad", "iOS"}, {"Mac OS X", "Mac OS X"},
 		{"Linux", "Linux"}}

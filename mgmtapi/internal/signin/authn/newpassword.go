@@ -52,7 +52,7 @@ func (s *Slice) change(ctx context.Context, r *changeRequest) (Transaction, erro
 	return s.choose(ctx, r.Body.StateToken, model.SignInPasswordExpired, rest.CodeCredentials, known, r.Body.NewPassword)
 }
 
-// choose sets the password with which a sign-in is complete. The history counts, since people choose for themselves here.
+// choose sets the new password, which completes the sign-in. The password history applies, because users choose the password themselves.
 func (s *Slice) choose(
 	ctx context.Context, token string, from model.SignInStatus, refusal rest.Code, known docstore.Doc[model.User], value string,
 ) (out Transaction, err error) {
@@ -75,7 +75,7 @@ func (s *Slice) choose(
 		}
 		user := doc.Value
 		if !awaitsPassword(&user, in.Value) || !user.SamePassword(&known.Value) {
-			return rest.Fail(rest.CodeToken) // the user has changed since the sign-in began
+			return rest.Fail(rest.CodeToken) // the user changed since the sign-in started
 		}
 		if err := s.SignIns.Delete(ctx, tx, in.ID); err != nil {
 			return err
@@ -91,7 +91,7 @@ func (s *Slice) choose(
 	return out, s.orDenied(ctx, known, err)
 }
 
-// waits says whether the user still waits for the password that the sign-in is to set.
+// awaitsPassword reports whether the user still needs the password that the sign-in would set.
 func awaitsPassword(u *model.User, in model.SignIn) bool {
 	if in.Token == "" {
 		return u.Status == model.UserPasswordExpired

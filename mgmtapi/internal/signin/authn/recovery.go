@@ -29,12 +29,12 @@ type cancelRequest struct {
 	} `body:"required"`
 }
 
-// Cancelled is the answer to a sign-in that was given up.
+// Cancelled is the response to the cancellation of a sign-in.
 type Cancelled struct {
 	RelayState string `json:"relayState,omitempty" doc:"Value that the caller sent."`
 }
 
-// byToken finds the user with a pending one-time token.
+// byToken returns the user with a pending one-time token.
 func (s *Slice) byToken(ctx context.Context, hash string) (docstore.Doc[model.User], error) {
 	page, err := s.Users.Query(ctx, s.Store.Reader(), docstore.Query[model.User]{Where: docstore.Eq(model.UserByToken, hash), Limit: 1})
 	if err != nil {
@@ -46,12 +46,12 @@ func (s *Slice) byToken(ctx context.Context, hash string) (docstore.Doc[model.Us
 	return page.Docs[0], nil
 }
 
-// activates says whether the hash is that of the user's activation token, and the user waits for it.
+// matchesActivation reports whether the hash is that of the pending activation token of the user.
 func matchesActivation(u *model.User, hash string) bool {
 	return u.Activation != nil && u.Activation.Hash == hash && u.Status == model.UserProvisioned
 }
 
-// recovers says whether the hash is that of the user's reset token, and the user waits for it.
+// matchesReset reports whether the hash is that of the pending reset token of the user.
 func matchesReset(u *model.User, hash string) bool {
 	if u.Reset == nil || u.Reset.Hash != hash {
 		return false
@@ -59,7 +59,7 @@ func matchesReset(u *model.User, hash string) bool {
 	return u.Reset.Ask && u.Status == model.UserActive || !u.Reset.Ask && u.Status == model.UserRecovery
 }
 
-// activate begins a sign-in with an activation token: a password has to be chosen.
+// activate starts a sign-in with an activation token. The next step sets the password.
 func (s *Slice) activate(ctx context.Context, token, relay string) (Transaction, error) {
 	hash := model.SecretHash(token)
 	user, err := s.byToken(ctx, hash)
@@ -91,8 +91,8 @@ func (s *Slice) beginRecovery(ctx context.Context, r *recoveryRequest) (Transact
 	return s.begin(ctx, user, in)
 }
 
-// begin stores a sign-in that began with a one-time token. The token stays pending until the password is chosen, so that
-// somebody who closes the page can begin anew.
+// begin stores a sign-in that starts with a one-time token. The token stays valid until the password is set, so that a user who closes the
+// page can start again.
 func (s *Slice) begin(ctx context.Context, user docstore.Doc[model.User], in model.SignIn) (out Transaction, err error) {
 	in.UserID = user.ID
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
@@ -122,7 +122,7 @@ func (s *Slice) answer(ctx context.Context, r *answerRequest) (Transaction, erro
 			return err
 		}
 		if !matchesReset(&user.Value, in.Value.Token) || user.Value.Recovery == nil || user.Value.Recovery.AnswerHash != recovery.AnswerHash {
-			return rest.Fail(rest.CodeToken) // the user has changed since the answer was compared
+			return rest.Fail(rest.CodeToken) // the user changed since the comparison
 		}
 		in.Value.Status = model.SignInPasswordReset
 		if _, err := s.SignIns.Update(ctx, tx, in.ID, in.Rev, in.Value); err != nil {

@@ -13,11 +13,11 @@ import (
 
 // Options configure the slice.
 type Options struct {
-	// HashCost is the bcrypt cost of passwords. Defaults to bcrypt.DefaultCost.
+	// HashCost is the bcrypt cost of passwords. Default: bcrypt.DefaultCost.
 	HashCost int
-	// Hook is asked for passwords that another system has. Defaults to none: nobody signs in with such a password.
+	// Hook verifies passwords that another system stores. Default: none; users cannot sign in with such a password.
 	Hook password.Hook
-	// Factors are the further factors of users, which the sign-on policy can demand.
+	// Factors are the further factors of users, which the sign-on policy can require.
 	Factors mfa.Factors
 }
 
@@ -27,10 +27,10 @@ type Slice struct {
 	hasher   password.Hasher
 	hook     password.Hook
 	factors  mfa.Factors
-	refusals *rate.Limiter // of what is logged of unknown users
+	refusals *rate.Limiter // limits the log of unknown users
 }
 
-// maxRefusals is how many sign-ins of unknown users in a row are logged; then it is one a second.
+// maxUnknownLogged is the number of sign-ins of unknown users that are logged in a burst. After that, one per second is logged.
 const maxUnknownLogged = 60
 
 // New returns the slice.

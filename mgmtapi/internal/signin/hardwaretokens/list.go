@@ -16,7 +16,7 @@ import (
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
-// Page sizes. The default of a table is the largest.
+// Page sizes. The default for CSV is the maximum.
 const (
 	defaultPage = 20
 	maxPage     = 200
@@ -43,7 +43,7 @@ func (listRequest) MoreTags() map[string]reflect.StructTag {
 	}
 }
 
-// size is the size of the page.
+// size returns the page size.
 func (r *listRequest) size() int {
 	if r.ForDownload {
 		return cmp.Or(r.Limit, maxTable)
@@ -51,7 +51,7 @@ func (r *listRequest) size() int {
 	return min(cmp.Or(r.Limit, defaultPage), maxPage)
 }
 
-// equalityAndOrder are the operators of times.
+// equalityAndOrder are the filter operators for times.
 var equalityAndOrder = []filter.Op{"eq", "gt", "lt"}
 
 func text(index string, of func(*docstore.Doc[model.HardwareToken]) string) search.Attribute[model.HardwareToken] {
@@ -66,7 +66,7 @@ func moment(index string, of func(*docstore.Doc[model.HardwareToken]) time.Time)
 	}
 }
 
-// attributes are what can be filtered and sorted by. All of them have an index, so that what is read is what is returned.
+// attributes are the attributes for filters and sorting. Each has an index, so that a query reads only the rows that it returns.
 var attributes = func() search.Language[model.HardwareToken] {
 	serial := text(model.HardwareTokenBySerial, func(d *docstore.Doc[model.HardwareToken]) string { return d.Value.Serial })
 	serial.Normal = func(text string) string {
@@ -92,7 +92,7 @@ var attributes = func() search.Language[model.HardwareToken] {
 	}
 }()
 
-// query asks for the page.
+// query returns the query for the page.
 func (r *listRequest) query() (docstore.Query[model.HardwareToken], error) {
 	query := docstore.Query[model.HardwareToken]{
 		OrderBy: attributes[r.SortBy].Index, Desc: strings.EqualFold(r.SortOrder, "DESC"), After: r.After, Limit: r.size(),
@@ -136,7 +136,7 @@ func (s *Slice) list(ctx context.Context, r *listRequest) (out rest.Listing[Hard
 	return out, err
 }
 
-// columns are the columns of the table.
+// columns are the columns of the CSV.
 var columns = []struct {
 	name string
 	of   func(*docstore.Doc[model.HardwareToken]) string
@@ -150,7 +150,7 @@ var columns = []struct {
 	{"Last Verified", func(d *docstore.Doc[model.HardwareToken]) string { return when(d.Value.LastVerified) }},
 }
 
-// table writes tokens as comma-separated values (RFC 4180).
+// table returns the tokens as comma-separated values (RFC 4180).
 func table(docs []docstore.Doc[model.HardwareToken]) ([]byte, error) {
 	var out bytes.Buffer
 	w := csv.NewWriter(&out)
@@ -159,7 +159,7 @@ func table(docs []docstore.Doc[model.HardwareToken]) ([]byte, error) {
 	for i, column := range columns {
 		row[i] = column.name
 	}
-	_ = w.Write(row) // the error stays, and is found below
+	_ = w.Write(row) // w.Error returns the error below
 	for i := range docs {
 		for j, column := range columns {
 			row[j] = escapeFormula(column.of(&docs[i]))
@@ -170,7 +170,7 @@ func table(docs []docstore.Doc[model.HardwareToken]) ([]byte, error) {
 	return out.Bytes(), w.Error()
 }
 
-// harmless keeps spreadsheets from taking a cell for a formula: addresses of users can begin with any of these characters.
+// escapeFormula prevents spreadsheets from evaluating a cell as a formula: addresses of users can start with any of these characters.
 func escapeFormula(cell string) string {
 	if strings.IndexAny(cell, "=+-@\t\r\n＝＋－＠") == 0 {
 		return "'" + cell
@@ -178,7 +178,7 @@ func escapeFormula(cell string) string {
 	return cell
 }
 
-// when is a time of an entity, empty for none.
+// when formats a time of an entity, empty for the zero time.
 func when(t time.Time) string {
 	if t.IsZero() {
 		return ""

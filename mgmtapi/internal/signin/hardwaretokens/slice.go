@@ -12,9 +12,9 @@ import (
 
 // Options configure the slice.
 type Options struct {
-	// Secrets seals the seeds.
+	// Secrets encrypts the seeds.
 	Secrets seal.Secrets
-	// User is a user as the caller may see it, nil for not at all.
+	// User returns a user as the caller may see it, nil if the caller may not see it.
 	User func(ctx context.Context, q docstore.Reader, id string) (any, error)
 }
 
@@ -24,11 +24,11 @@ type Slice struct {
 	o Options
 }
 
-// New returns the slice. It keeps the address by which tokens are found the same as that of their users.
+// New returns the slice. Its event handler updates the email address that is stored with the tokens of a user, which filters use.
 func New(d model.Deps, o Options) *Slice {
 	s := &Slice{Deps: d, o: o}
 	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserChanged) error {
-		if e.New { // who has just been made has no token
+		if e.New { // a new user has no token
 			return nil
 		}
 		return s.updateUserEmail(ctx, tx, e.ID)
@@ -66,7 +66,7 @@ func (s *Slice) Routes() []rest.Route {
 	}
 }
 
-// HardwareToken is a hardware token on the wire.
+// HardwareToken is a hardware token in JSON.
 type HardwareToken struct {
 	ID           string     `json:"id" readOnly:"true" doc:"Id of the token."`
 	Status       string     `json:"status" readOnly:"true" enum:"UNASSIGNED,ACTIVE" doc:"ACTIVE if the token is assigned to a user."`
@@ -79,12 +79,12 @@ type HardwareToken struct {
 	Embedded     *Embedded  `json:"_embedded,omitempty" readOnly:"true" doc:"The user, with expand=user."`
 }
 
-// Profile is what is written on a hardware token.
+// Profile is the data printed on a hardware token.
 type Profile struct {
 	Serial string `json:"serial" readOnly:"true" doc:"Serial number, twelve digits."`
 }
 
-// Embedded is what is read along with a hardware token.
+// Embedded holds the resources embedded in a hardware token.
 type Embedded struct {
 	User any `json:"user" readOnly:"true" doc:"The user."`
 }
@@ -108,7 +108,7 @@ func (s *Slice) render(ctx context.Context, doc docstore.Doc[model.HardwareToken
 	return out
 }
 
-// expanded renders a token, and its user when that is asked for and the caller may see it.
+// expanded renders a token, with its user if that is requested and the caller may see it.
 func (s *Slice) expanded(ctx context.Context, q docstore.Reader, doc docstore.Doc[model.HardwareToken], expand string) (HardwareToken,
 	error) {
 	out := s.render(ctx, doc)
@@ -122,7 +122,7 @@ func (s *Slice) expanded(ctx context.Context, q docstore.Reader, doc docstore.Do
 	return out, err
 }
 
-// target is the hardware token that a path names.
+// target is the hardware token in a path.
 type target struct {
 	ID string `path:"tokenId" doc:"Id of the token."`
 
@@ -145,7 +145,7 @@ func (s *Slice) get(ctx context.Context, r *getRequest) (HardwareToken, error) {
 	return s.expanded(ctx, s.Store.Reader(), r.found, r.Expand)
 }
 
-// follow writes the address of a user whose profile may have changed to the tokens that the user has.
+// updateUserEmail writes the email address of a user to the tokens of the user.
 func (s *Slice) updateUserEmail(ctx context.Context, tx *docstore.Tx, user string) error {
 	return model.Each(ctx, tx, s.HardwareTokens, docstore.Eq(model.HardwareTokenByUser, user),
 		func(doc docstore.Doc[model.HardwareToken]) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/yubikey"
 )
 
-// TokenSeed is what callers give of a hardware token.
+// TokenSeed is the body of a request to add a hardware token.
 type TokenSeed struct {
 	SerialNumber string `json:"serialNumber" required:"true" doc:"Serial number on the token, up to twelve digits."`
 	PublicID     string `json:"publicId" required:"true" doc:"Public id, the prefix of each password: twelve modhex characters."`
@@ -27,7 +27,7 @@ type createRequest struct {
 	seed   model.HardwareSeed
 }
 
-// checkCreate reads the seed.
+// checkCreate parses the seed.
 func checkCreate(_ context.Context, r *createRequest, causes *rest.Causes) error {
 	var ok bool
 	if r.serial, ok = model.SerialNumber(r.Body.SerialNumber); !ok && !causes.Has("serialNumber") {
@@ -48,7 +48,7 @@ func checkCreate(_ context.Context, r *createRequest, causes *rest.Causes) error
 	return nil
 }
 
-// taken names the members of those indexes that are unique.
+// uniqueMembers maps the unique indexes to the members of the request.
 var uniqueMembers = map[string]string{model.HardwareTokenBySerial: "serialNumber", model.HardwareTokenByPublicID: "publicId"}
 
 func (s *Slice) create(ctx context.Context, r *createRequest) (HardwareToken, error) {

@@ -14,7 +14,7 @@ const (
 	active      = "ACTIVE"
 )
 
-// PolicyInput is a policy as callers send it.
+// PolicyInput is a policy in requests.
 type PolicyInput struct {
 	Type        string    `json:"type" required:"true" doc:"Type. Cannot be changed."`
 	Name        string    `json:"name" required:"true" doc:"Name. Cannot be changed."`
@@ -24,7 +24,7 @@ type PolicyInput struct {
 	Settings    *Settings `json:"settings" doc:"Settings. Only the password policy and the enrollment policy accept new settings."`
 }
 
-// Policy is a policy as callers see it.
+// Policy is a policy in responses.
 type Policy struct {
 	ID          string     `json:"id" readOnly:"true" doc:"Id."`
 	Type        string     `json:"type" readOnly:"true" enum:"PASSWORD,SVC_SIGN_ON,MFA_ENROLL" doc:"Type."`
@@ -42,7 +42,7 @@ type Policy struct {
 	Links       rest.Links `json:"_links" readOnly:"true" doc:"Links."`
 }
 
-// Conditions say whom a policy applies to.
+// Conditions are the users and networks that a policy applies to.
 type Conditions struct {
 	People *People `json:"people,omitempty" doc:"Groups."`
 }
@@ -52,12 +52,12 @@ type People struct {
 	Groups *Include `json:"groups,omitempty" doc:"Groups."`
 }
 
-// Include lists ids that count.
+// Include lists included ids.
 type Include struct {
 	Include []string `json:"include" doc:"Ids."`
 }
 
-// Network says from where.
+// Network is the network condition of a policy or rule.
 type Network struct {
 	Connection string `json:"connection" enum:"ANYWHERE" doc:"Network of the client."`
 }

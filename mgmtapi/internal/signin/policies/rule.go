@@ -30,7 +30,7 @@ type Rule struct {
 	Links       rest.Links     `json:"_links" readOnly:"true" doc:"Links."`
 }
 
-// RuleConditions are the users that a rule applies to, and from where.
+// RuleConditions are the users and networks that a rule applies to.
 type RuleConditions struct {
 	People  *RulePeople `json:"people,omitempty" doc:"Users and groups. Default: every user."`
 	Network *Network    `json:"network,omitempty" doc:"Networks."`
@@ -43,13 +43,13 @@ type RulePeople struct {
 	Groups *Selected `json:"groups,omitempty" doc:"Ids of groups, or EVERYONE. Without any included user or group, the rule applies to all."`
 }
 
-// Selected are the ids that count, and those that do not although they are included.
+// Selected lists included ids, and excluded ids, which take precedence.
 type Selected struct {
 	Include []string `json:"include" max:"100" doc:"Ids that the rule applies to."`
 	Exclude []string `json:"exclude" max:"100" doc:"Ids that the rule does not apply to, although they are included."`
 }
 
-// AuthType is a way of signing in.
+// AuthType is an authentication method.
 type AuthType struct {
 	Type string `json:"authType" enum:"ANY" doc:"Always ANY."`
 }
@@ -68,12 +68,12 @@ type RuleInput struct {
 	Actions    RuleActions    `json:"actions" required:"true" doc:"Actions of the rule."`
 }
 
-// RuleActions are what a rule does.
+// RuleActions are the actions of a rule.
 type RuleActions struct {
 	SignOn *SignOnAction `json:"signon" required:"true" doc:"Effect on sign-ins."`
 }
 
-// SignOnAction is what a rule says of sign-ins.
+// SignOnAction is the effect of a rule on sign-ins.
 type SignOnAction struct {
 	Access string `json:"access" required:"true" enum:"ALLOW,DENY" doc:"Whether users may sign in."`
 	Factor bool   `json:"requireFactor" default:"false" doc:"Requires a further factor after the password."`
@@ -88,7 +88,7 @@ func (SignOnAction) MoreTags() map[string]reflect.StructTag {
 	}
 }
 
-// own are the names and the actions of the rules that belong to the system. They describe what the service does anyway.
+// systemRules are the names and the actions of the default rules. They describe the fixed behavior of the service.
 var systemRules = map[model.PolicyType]struct {
 	name    string
 	actions map[string]any
@@ -102,12 +102,12 @@ var systemRules = map[model.PolicyType]struct {
 	model.PolicyEnroll: {"MFA_ENROLL", map[string]any{"enroll": map[string]any{"self": "CHALLENGE"}}},
 }
 
-// ruleURL is the address of a rule, or of something below it.
+// ruleURL returns the URL of a rule, or of a path below it.
 func ruleURL(ctx context.Context, policy, id string, segments ...string) string {
 	return rest.URL(ctx, append([]string{"api", "v1", "policies", policy, "rules", id}, segments...)...)
 }
 
-// ownRule shows the rule of the system.
+// ownRule returns the default rule of a policy.
 func ownRule(ctx context.Context, doc docstore.Doc[model.OrgPolicy]) Rule {
 	r := systemRules[doc.Value.Type]
 	return Rule{
@@ -122,7 +122,7 @@ func ownRule(ctx context.Context, doc docstore.Doc[model.OrgPolicy]) Rule {
 	}
 }
 
-// showRule shows the rule at a place.
+// showRule returns the rule at a position.
 func showRule(ctx context.Context, policy string, at int, r *model.SignOnRule) Rule {
 	list := func(ids []string) []string { return append([]string{}, ids...) }
 	action := map[string]any{"access": r.Access, "requireFactor": r.Factor}
@@ -187,12 +187,12 @@ func (s *Slice) ruleRoutes() []rest.Route {
 	}
 }
 
-// ruleTarget is the rule that a path names.
+// ruleTarget is the rule in a path.
 type ruleTarget struct {
 	target
 	RuleID string `path:"ruleId" doc:"Id of the rule."`
 
-	at int // place among the rules that can be changed, -1 for the rule of the system
+	at int // index of the rule, -1 for the default rule
 }
 
 func (t *ruleTarget) self() *ruleTarget { return t }
@@ -228,7 +228,7 @@ func (s *Slice) getRule(ctx context.Context, t *ruleTarget) (Rule, error) {
 	return showRule(ctx, t.found.ID, t.at, &t.found.Value.SignOn[t.at]), nil
 }
 
-// ruleChange changes the rules of a policy and returns the one that it is about.
+// ruleChange changes the rules of a policy and returns the affected rule.
 type ruleChange func(tx *docstore.Tx, p *model.OrgPolicy) (model.SignOnRule, error)
 
 // changeRules runs a change of the rules of a policy and logs it.
@@ -253,7 +253,7 @@ func (s *Slice) changeRules(ctx context.Context, t *target, event audit.Type, ch
 	})
 }
 
-// changeRule is changeRules for a rule that is there, and not that of the system.
+// changeRule is changeRules for an existing rule other than the default rule.
 func (s *Slice) changeRule(ctx context.Context, t *ruleTarget, event audit.Type, change ruleChange) error {
 	return s.changeRules(ctx, &t.target, event, func(tx *docstore.Tx, p *model.OrgPolicy) (model.SignOnRule, error) {
 		if err := t.locate(); err != nil {
@@ -297,7 +297,7 @@ func (s *Slice) createRule(ctx context.Context, r *createRuleRequest) (Rule, err
 	return showRule(ctx, r.found.ID, at, &rule), nil
 }
 
-// apply checks what was given and puts it into a rule.
+// apply checks the input and copies it into a rule.
 func (s *Slice) apply(ctx context.Context, tx *docstore.Tx, in *RuleInput, p *model.OrgPolicy, r *model.SignOnRule) error {
 	var causes rest.Causes
 	if strings.TrimSpace(in.Name) == "" {
@@ -330,7 +330,7 @@ func (s *Slice) apply(ctx context.Context, tx *docstore.Tx, in *RuleInput, p *mo
 	return nil
 }
 
-// stored are the people to be stored. Without any include, they are everyone; an empty include selects no user.
+// stored returns the people to store. Without any include, the rule applies to every user; an empty include selects no user.
 func (p *RulePeople) stored() (out model.RulePeople) {
 	everyone := true
 	if p != nil && p.Users != nil {
@@ -379,7 +379,7 @@ func (s *Slice) deleteRule(ctx context.Context, t *ruleTarget) (rest.NoContent, 
 	})
 }
 
-// enterRule brings a rule to a status.
+// enterRule sets the status of a rule.
 func (s *Slice) enterRule(status model.Status, event audit.Type) func(context.Context, *ruleTarget) (rest.NoContent, error) {
 	return func(ctx context.Context, t *ruleTarget) (rest.NoContent, error) {
 		return rest.NoContent{}, s.changeRule(ctx, t, event, func(_ *docstore.Tx, p *model.OrgPolicy) (model.SignOnRule, error) {
@@ -392,7 +392,7 @@ func (s *Slice) enterRule(status model.Status, event audit.Type) func(context.Co
 	}
 }
 
-// forget takes a deleted user or group out of the rules. A rule without any other user or group then applies to no user.
+// forget removes a deleted user or group from the rules. A rule without any other user or group then applies to no user.
 func (s *Slice) forget(ctx context.Context, tx *docstore.Tx, id string) error {
 	doc, err := s.OrgPolicy(ctx, tx, model.PolicySignOn)
 	if err != nil {

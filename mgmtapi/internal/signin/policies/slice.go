@@ -13,7 +13,7 @@ import (
 // Slice serves the policies.
 type Slice struct{ model.Deps }
 
-// New returns the slice and adds its reactions to the feed.
+// New returns the slice and registers its event handlers.
 func New(d model.Deps) *Slice {
 	s := &Slice{Deps: d}
 	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeleted) error { return s.forget(ctx, tx, e.ID) })
@@ -70,7 +70,7 @@ type createRequest struct {
 	} `body:"required"`
 }
 
-// target is the policy that a path names.
+// target is the policy in a path.
 type target struct {
 	PolicyID string `path:"policyId" doc:"Id of the policy."`
 
@@ -107,7 +107,7 @@ type replaceRequest struct {
 	Body PolicyInput `body:"required"`
 }
 
-// checkReplace refuses what a policy of the system cannot be.
+// checkReplace rejects changes of the fixed members of a system policy.
 func checkReplace(_ context.Context, r *replaceRequest, causes *rest.Causes) error {
 	p, b := r.found.Value, r.Body
 	fixed := func(member, value string) { causes.Add(member, "The value must stay %s in a system policy", value) }

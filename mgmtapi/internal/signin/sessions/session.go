@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Session is a session on the wire.
+// Session is a session in JSON.
 type Session struct {
 	ID                       string     `json:"id" readOnly:"true" doc:"Id of the session, which is a secret."`
 	Login                    string     `json:"login" readOnly:"true" doc:"Login of the user."`
@@ -28,16 +28,16 @@ type Session struct {
 	Links     rest.Links `json:"_links" readOnly:"true" doc:"Links."`
 }
 
-// IdP is who signed a user in.
+// IdP is the identity provider that authenticated the user.
 type IdP struct {
 	ID   string `json:"id" readOnly:"true" doc:"Id of the organization."`
 	Type string `json:"type" readOnly:"true" enum:"SVC" doc:"Type."`
 }
 
-// active is the status of every session: a sign-in has verified the factors that it needs before there is one.
+// active is the status of every session: a session is created only after the sign-in has verified all required factors.
 const active = "ACTIVE"
 
-// held is a session with what is shown along with it.
+// sessionView is a session with the related data that is shown.
 type sessionView struct {
 	id   string
 	doc  docstore.Doc[model.Session]
@@ -47,7 +47,7 @@ type sessionView struct {
 	further bool
 }
 
-// render makes the wire form.
+// render returns the JSON form of a session.
 func render(ctx context.Context, h sessionView) Session {
 	session := h.doc.Value
 	url := func(more ...string) string {
@@ -67,7 +67,7 @@ func render(ctx context.Context, h sessionView) Session {
 	}
 }
 
-// find reads a session that has not expired by its id. Ref is how the request names it.
+// find reads an unexpired session by its id. Ref is the reference to it in the request, for errors.
 func (s *Slice) find(ctx context.Context, q docstore.Reader, id, ref string) (h sessionView, err error) {
 	h.id = id
 	if h.doc, err = s.Sessions.Get(ctx, q, model.SecretHash(id)); err == nil {
@@ -85,7 +85,7 @@ func (s *Slice) find(ctx context.Context, q docstore.Reader, id, ref string) (h 
 	return h, err
 }
 
-// hasFactor reports whether a user has a factor that is complete and allowed.
+// hasFactor reports whether a user has a complete factor that the organization allows.
 func (s *Slice) hasFactor(ctx context.Context, q docstore.Reader, user string) (has bool, err error) {
 	complete := docstore.All(docstore.Eq(model.FactorByUser, user), docstore.Not(docstore.NotNull(model.FactorByPending)))
 	err = model.Each(ctx, q, s.Factors, complete, func(doc docstore.Doc[model.Factor]) error {
@@ -99,7 +99,7 @@ func (s *Slice) hasFactor(ctx context.Context, q docstore.Reader, user string) (
 	return has, err
 }
 
-// create makes a session of a sign-in that is complete. It clears away those of the user that have expired.
+// create creates a session from a complete sign-in. It also deletes the expired sessions of the user.
 func (s *Slice) create(ctx context.Context, r *createRequest) (Session, error) {
 	h := sessionView{id: model.NewSessionID()}
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
@@ -172,7 +172,7 @@ func (s *Slice) refresh(ctx context.Context, id, ref string) (Session, error) {
 	return render(ctx, h), nil
 }
 
-// end ends a session. Without a caller, who comes with the cookie is its user.
+// end ends a session. Without an authenticated caller, the cookie identifies the user as the actor.
 func (s *Slice) end(ctx context.Context, id, ref string) (rest.NoContent, error) {
 	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		h, err := s.find(ctx, tx, id, ref)

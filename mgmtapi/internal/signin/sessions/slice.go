@@ -79,7 +79,7 @@ type createRequest struct {
 	} `body:"required"`
 }
 
-// byID names a session by its id.
+// byID identifies a session by its id.
 type byID struct {
 	ID string `path:"sessionId" doc:"Id of the session."`
 
@@ -91,7 +91,7 @@ func (s *Slice) findByID(ctx context.Context, r *byID) (err error) {
 	return err
 }
 
-// byCookie names a session by its cookie.
+// byCookie identifies a session by its cookie.
 type byCookie struct {
 	ID string `cookie:"sid" doc:"Id of the session."`
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // RegisterUnsigned accepts a registration without checking type, origin or signature: the client data must be for the challenge. The key
-// handle is the one in the registration data, if that is a registration message, and a hash otherwise.
+// handle is the one in the registration data if that is a registration message, otherwise a hash.
 func RegisterUnsigned(challenge string, clientData, registrationData []byte) (Registration, error) {
 	if _, err := readClientData(challenge, clientData); err != nil {
 		return Registration{}, err
