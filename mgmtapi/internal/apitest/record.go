@@ -100,7 +100,7 @@ func Main(m *testing.M) int {
 		return 1
 	}
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(have, "\n")); diff != "" {
-		fmt.Fprintf(os.Stderr, "apitest: the tests have seen something else than %s says; rewrite it with -update (-file +seen):\n%s", RecordFile,
+		fmt.Fprintf(os.Stderr, "apitest: the record of the tests differs from %s; rewrite it with -update (-file +seen):\n%s", RecordFile,
 			diff)
 		return 1
 	}
@@ -131,7 +131,7 @@ func ReadFacts(facts Coverage, dir string) error {
 		}
 		words := strings.Fields(lines.Text())
 		if len(words) != 3 {
-			return fmt.Errorf("%s: line %q is no fact", file.Name(), lines.Text())
+			return fmt.Errorf("%s: line %q is not a fact", file.Name(), lines.Text())
 		}
 		of := facts[words[0]]
 		switch words[1] {
@@ -142,7 +142,7 @@ func ReadFacts(facts Coverage, dir string) error {
 				of.Events = append(of.Events, words[2])
 			}
 		default:
-			return fmt.Errorf("%s: %q is no kind of fact", file.Name(), words[1])
+			return fmt.Errorf("%s: %q is not a kind of fact", file.Name(), words[1])
 		}
 		facts[words[0]] = of
 	}

@@ -92,7 +92,7 @@ func (e *Env) step(t *testing.T, s Step, saved map[string]string) {
 		require.Len(t, list, len(s.Causes), "causes; the body is %s", a.Body)
 		for i, begins := range s.Causes {
 			require.True(t, strings.HasPrefix(a.Value(fmt.Sprintf("errorCauses.%d.errorSummary", i)), begins),
-				"cause %d must begin with %q; the body is %s", i, begins, a.Body)
+				"cause %d must start with %q; the body is %s", i, begins, a.Body)
 		}
 	}
 	for path, value := range s.Equal {
@@ -100,20 +100,20 @@ func (e *Env) step(t *testing.T, s Step, saved map[string]string) {
 			value = fill(t, text, saved)
 		}
 		got, ok := a.at(path)
-		require.True(t, ok, "the answer has no %s; the body is %s", path, a.Body)
+		require.True(t, ok, "the response has no %s; the body is %s", path, a.Body)
 		require.Equal(t, plain(value), plain(got), "%s; the body is %s", path, a.Body)
 	}
 	for _, path := range s.Has {
 		_, ok := a.at(path)
-		require.True(t, ok, "the answer has no %s; the body is %s", path, a.Body)
+		require.True(t, ok, "the response has no %s; the body is %s", path, a.Body)
 	}
 	for _, path := range s.Lacks {
 		_, ok := a.at(path)
-		require.False(t, ok, "the answer has %s; the body is %s", path, a.Body)
+		require.False(t, ok, "the response has %s; the body is %s", path, a.Body)
 	}
 	for name, path := range s.Save {
 		_, ok := a.at(path)
-		require.True(t, ok, "the answer has no %s to save; the body is %s", path, a.Body)
+		require.True(t, ok, "the response has no %s to save; the body is %s", path, a.Body)
 		saved[name] = a.Value(path)
 	}
 	if s.Then != nil {
@@ -212,7 +212,7 @@ func (e *Env) check(t testing.TB, r *http.Request, a *Answer) string {
 		Body:                   io.NopCloser(bytes.NewReader(a.Body)),
 		Options:                &openapi3filter.Options{IncludeResponseStatus: true},
 	})
-	require.NoError(t, err, "the answer is not what the document says; the body is %s", a.Body)
+	require.NoError(t, err, "the response does not match the document; the body is %s", a.Body)
 	return route.Operation.OperationID
 }
 

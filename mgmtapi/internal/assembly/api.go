@@ -119,7 +119,7 @@ type worker interface {
 // New builds an API. It cannot serve requests until Setup has run on its store.
 func New(o Options) (*API, error) {
 	if o.Store == nil || o.Model == nil {
-		return nil, errors.New("mgmtapi: a store and a model are needed")
+		return nil, errors.New("mgmtapi: a store and a model are required")
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -133,7 +133,7 @@ func New(o Options) (*API, error) {
 	aliases := o.Aliases
 	if o.CustomDomain = strings.TrimRight(o.CustomDomain, "/"); o.CustomDomain != "" {
 		if o.BaseURL == "" {
-			return nil, errors.New("mgmtapi: a custom domain needs a base URL")
+			return nil, errors.New("mgmtapi: a custom domain requires a base URL")
 		}
 		aliases = append(slices.Clone(aliases), o.CustomDomain)
 	}
@@ -194,7 +194,7 @@ func (a *API) Operations() []rest.Route { return slices.Clone(a.routes) }
 func (a *API) PurgeLog(ctx context.Context) (int, error) {
 	n, err := a.log.Purge(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("mgmtapi: purging the system log: %w", err)
+		return 0, fmt.Errorf("mgmtapi: purge the system log: %w", err)
 	}
 	return n, nil
 }
@@ -214,14 +214,14 @@ func (a *API) infos() []rest.Info {
 func (a *API) Work(ctx context.Context) (more bool, err error) {
 	switch org, err := a.deps.Org(ctx, a.deps.Store.Reader()); {
 	case err != nil:
-		return false, fmt.Errorf("mgmtapi: doing what was left to do: %w", err)
+		return false, fmt.Errorf("mgmtapi: run queued work: %w", err)
 	case org.HoldWork:
 		return false, nil
 	}
 	for _, w := range a.workers {
 		left, err := w.Work(ctx)
 		if err != nil {
-			return false, fmt.Errorf("mgmtapi: doing what was left to do: %w", err)
+			return false, fmt.Errorf("mgmtapi: run queued work: %w", err)
 		}
 		more = more || left
 	}
@@ -235,7 +235,7 @@ func (a *API) Import(ctx context.Context) (more bool, err error) {
 		return false, nil
 	}
 	if more, err = a.imports.Work(ctx); err != nil {
-		return more, fmt.Errorf("mgmtapi: importing: %w", err)
+		return more, fmt.Errorf("mgmtapi: import accounts: %w", err)
 	}
 	return more, nil
 }
@@ -259,7 +259,7 @@ func (a *API) OpenAPI() ([]byte, error) {
 	}
 	data, err := json.MarshalIndent(doc, "", "  ")
 	if err != nil {
-		return nil, fmt.Errorf("mgmtapi: writing the OpenAPI document: %w", err)
+		return nil, fmt.Errorf("mgmtapi: write the OpenAPI document: %w", err)
 	}
 	return append(data, '\n'), nil
 }
@@ -287,16 +287,16 @@ func (a *API) Setup(ctx context.Context, s Setup) error {
 		}
 	}
 	if err := a.deps.Update(ctx, func(tx *docstore.Tx) error { return a.setUp(ctx, tx, s) }); err != nil {
-		return fmt.Errorf("mgmtapi: setting up the organization: %w", err)
+		return fmt.Errorf("mgmtapi: set up the organization: %w", err)
 	}
 	a.configured.Store(s.Token)
 	return nil
 }
 
 // Reset deletes all data of the organization, including its log and the unread events, and creates the initial content again, in one
-// transaction. In this transaction, after the deletion and before the creation, it calls and with the ids of the former applications,
+// transaction. In this transaction, after the deletion and before the creation, it calls cleared with the ids of the former applications,
 // including deleted ones whose deletion event was unread.
-func (a *API) Reset(ctx context.Context, s Setup, and func(ctx context.Context, tx *docstore.Tx, apps []string) error) error {
+func (a *API) Reset(ctx context.Context, s Setup, cleared func(ctx context.Context, tx *docstore.Tx, apps []string) error) error {
 	err := a.deps.Update(ctx, func(tx *docstore.Tx) error {
 		var apps []string
 		err := model.Each(ctx, tx, a.deps.Apps, nil, func(doc docstore.Doc[model.App]) error {
@@ -316,13 +316,13 @@ func (a *API) Reset(ctx context.Context, s Setup, and func(ctx context.Context, 
 			}
 		}
 		slices.Sort(apps)
-		if err := and(ctx, tx, slices.Compact(apps)); err != nil {
+		if err := cleared(ctx, tx, slices.Compact(apps)); err != nil {
 			return err
 		}
 		return a.setUp(ctx, tx, s)
 	})
 	if err != nil {
-		return fmt.Errorf("mgmtapi: resetting the organization: %w", err)
+		return fmt.Errorf("mgmtapi: reset the organization: %w", err)
 	}
 	return nil
 }
@@ -441,7 +441,7 @@ func (a *API) configureToken(ctx context.Context, tx *docstore.Tx, org model.Org
 		if doc.Value.Client != configuredToken || doc.Value.Hash == model.SecretHash(secret) {
 			return nil
 		}
-		return a.deps.APITokens.Delete(ctx, tx, doc.ID) // configured before, and replaced now
+		return a.deps.APITokens.Delete(ctx, tx, doc.ID) // replaced by the new token
 	})
 	if err != nil {
 		return err

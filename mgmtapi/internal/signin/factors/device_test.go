@@ -23,13 +23,13 @@ const (
 	verify   = "POST " + factor + "/verify"
 )
 
-// app computes passcodes as an app of the user does. It is told the secret once.
+// app computes passcodes like an app of the user. It receives the secret once.
 type app struct {
 	env    *apitest.Env
 	secret otp.Secret
 }
 
-// code is the passcode so many steps from now.
+// code returns the passcode at an offset of steps from now.
 func (a *app) code(t *testing.T, steps int) string {
 	t.Helper()
 	code, err := otp.Device{}.Time(a.secret, a.env.Clock.Now().Add(time.Duration(steps)*30*time.Second))
@@ -37,12 +37,12 @@ func (a *app) code(t *testing.T, steps int) string {
 	return code
 }
 
-// prove is the body with the passcode so many steps from now.
+// prove returns the body with the passcode at an offset of steps from now.
 func (a *app) prove(t *testing.T, steps int) string {
 	return fmt.Sprintf(`{"passCode":%q}`, a.code(t, steps))
 }
 
-// unlike is a passcode that the app does not show around now.
+// unlike returns a passcode that differs from all passcodes of the app around now.
 func (a *app) unlike(t *testing.T) string {
 	t.Helper()
 	var near []string
@@ -92,31 +92,32 @@ func TestTOTPFactor_Lifecycle(t *testing.T) {
 				at(
 					apitest.Step{Do: "GET " + factors, Equal: map[string]any{"0.id": "{{id}}", "0._embedded.activation.keyLength": 6},
 						Lacks: []string{"0._embedded.activation.sharedSecret", "0._embedded.activation._links"}}),
-				apitest.Step{Name: "the picture needs no credentials", Do: "GET " + saved["qr"], Header: anonymous,
+				apitest.Step{Name: "the image requires no credentials", Do: "GET " + saved["qr"], Header: anonymous,
 					Then: func(t *testing.T, a *apitest.Answer) {
 						require.Equal(t, "image/png", a.Header.Get("Content-Type"))
 						picture, err := png.Decode(bytes.NewReader(a.Body))
 						require.NoError(t, err)
 						require.Equal(t, 256, picture.Bounds().Dx())
 					}},
-				apitest.Step{Name: "but the token", Do: "GET " + saved["qr"] + "x", Header: anonymous, Status: 404, Code: "E0000007"},
+				apitest.Step{Name: "but it requires the token", Do: "GET " + saved["qr"] + "x", Header: anonymous, Status: 404, Code: "E0000007"},
 				at(apitest.Step{Do: activate, Body: `{}`, Status: 400, Code: "E0000001", Causes: []string{"passCode: The field cannot be left blank"}}),
 				at(apitest.Step{Do: activate, Body: `{"passCode":123456}`, Status: 400, Code: "E0000001", Causes: []string{"passCode: "}}),
 				at(apitest.Step{Do: activate, Body: `{"passCode":"` + mine.unlike(t) + `"}`, Status: 403, Code: "E0000068"}),
 				at(apitest.Step{Name: "too late", Do: activate, Body: mine.prove(t, -2), Status: 403, Code: "E0000068"}),
 				at(apitest.Step{Name: "too early", Do: activate, Body: mine.prove(t, 2), Status: 403, Code: "E0000068"}),
 				at(
-					apitest.Step{Name: "nothing else completes it", Do: "POST " + factor + "/lifecycle/activate/poll", Status: 400, Code: "E0000001",
+					apitest.Step{Name: "other passcodes do not complete it", Do: "POST " + factor + "/lifecycle/activate/poll", Status: 400,
+						Code:   "E0000001",
 						Causes: []string{"passCode: "}}),
 				at(
 					apitest.Step{Name: "of the step before", Do: completes, Body: mine.prove(t, -1), Equal: map[string]any{"status": "ACTIVE"},
 						Has: []string{"_links.verify"}, Lacks: []string{"_embedded"}}),
 				at(
-					apitest.Step{Name: "the secret is shown no more", Do: "GET " + factor, Equal: map[string]any{"status": "ACTIVE"},
+					apitest.Step{Name: "the secret is no longer shown", Do: "GET " + factor, Equal: map[string]any{"status": "ACTIVE"},
 						Lacks: []string{"_embedded"}, Then: func(t *testing.T, a *apitest.Answer) {
 							require.NotContains(t, string(a.Body), string(mine.secret))
 						}}),
-				apitest.Step{Name: "nor is its picture", Do: "GET " + saved["qr"], Header: anonymous, Status: 404, Code: "E0000007"},
+				apitest.Step{Name: "the image is no longer shown", Do: "GET " + saved["qr"], Header: anonymous, Status: 404, Code: "E0000007"},
 				at(apitest.Step{Name: "the passcode of the activation is used up", Do: verify, Body: mine.prove(t, -1), Status: 403, Code: "E0000082"}),
 				at(apitest.Step{Name: "now", Do: verify, Body: mine.prove(t, 0), Equal: map[string]any{"factorResult": "SUCCESS"}}),
 				wait(e, 10*time.Minute),
@@ -129,7 +130,7 @@ func TestTOTPFactor_Lifecycle(t *testing.T) {
 				at(apitest.Step{Name: "not this one after that", Do: verify, Body: mine.prove(t, 0), Status: 403, Code: "E0000082"}),
 				at(apitest.Step{Do: verify, Status: 400, Code: "E0000001", Causes: []string{"passCode: "}}),
 				at(apitest.Step{Do: "GET " + factor, Then: func(t *testing.T, a *apitest.Answer) { changed = a.Value("lastUpdated") }}),
-				at(apitest.Step{Name: "verifications are no changes", Do: "GET " + factor, Then: func(t *testing.T, a *apitest.Answer) {
+				at(apitest.Step{Name: "verifications are not changes", Do: "GET " + factor, Then: func(t *testing.T, a *apitest.Answer) {
 					require.Equal(t, a.Value("created"), changed)
 				}}),
 				at(
@@ -149,7 +150,7 @@ func TestTOTPFactor_Lifecycle(t *testing.T) {
 	}
 }
 
-// Whoever has the database alone has nothing that verifies anybody.
+// An attacker with only the database has no secret that verifies a user.
 func TestSecrets_EncryptedAtRest(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	const own = "31323334353637383930313233343536373839aa"
@@ -171,7 +172,7 @@ func TestSecrets_EncryptedAtRest(t *testing.T) {
 	key, err := hex.DecodeString(own)
 	require.NoError(t, err)
 	token := func(link string) string { return link[strings.LastIndex(link, "/")+1:] }
-	// A code alone can be part of any number.
+	// Without delimiters, the digits of a code could be part of another number.
 	secrets := []string{saved["a"], token(saved["qr"]), token(saved["push"]), own, string(otp.SecretOf(key)), "chessboard",
 		`"` + saved["code"] + `"`, " " + saved["code"] + "."}
 	dump := dumped(t, e)
@@ -183,7 +184,7 @@ func TestSecrets_EncryptedAtRest(t *testing.T) {
 	}
 }
 
-// dumped is everything that is in the database.
+// dumped returns the content of the database.
 func dumped(t *testing.T, e *apitest.Env) string {
 	t.Helper()
 	rows := func(query string) (out [][]any) {
@@ -307,7 +308,7 @@ func TestVendorTokenFactor_Lifecycle(t *testing.T) {
 						Causes: []string{"verify.nextPassCode: "}})
 			}
 			steps = append(steps,
-				apitest.Step{Name: "none was made", Do: "GET " + factors, Equal: map[string]any{"#": 0}},
+				apitest.Step{Name: "no factor was created", Do: "GET " + factors, Equal: map[string]any{"#": 0}},
 				apitest.Step{
 					Do: "POST " + factors, Body: body(c.enroll), Save: map[string]string{"id": "id"},
 					Equal: map[string]any{"status": "ACTIVE", "profile.credentialId": "ada@example.com"},

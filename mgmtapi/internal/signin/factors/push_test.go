@@ -19,7 +19,7 @@ const (
 	sandbox  = "/sandbox/v1"
 )
 
-// device sends a request to the other side of a factor.
+// device sends a request of the simulated device of a factor.
 func (h *holder) device(t *testing.T, path, body, code string) {
 	t.Helper()
 	a := h.e.Do(t, "POST "+sandbox+path, body, nil)
@@ -29,7 +29,7 @@ func (h *holder) device(t *testing.T, path, body, code string) {
 	}
 }
 
-// is compares values of an answer.
+// is compares values of a response.
 func is(t *testing.T, a *apitest.Answer, want map[string]string) {
 	t.Helper()
 	for path, value := range want {
@@ -163,7 +163,7 @@ func TestPushFactor_Lifecycle(t *testing.T) {
 		h.ok(t, "DELETE", "/"+id, "")
 		is(t, h.ok(t, "GET", "", ""), map[string]string{"#": "0"})
 		h.device(t, "/push/transactions/"+waiting, `{"result":"APPROVE"}`, "E0000007")
-		require.Equal(t, 2, h.events(t, "user.mfa.factor.deactivate", "SUCCESS"), "the passcodes of the app went with it")
+		require.Equal(t, 2, h.events(t, "user.mfa.factor.deactivate", "SUCCESS"), "the TOTP factor was deleted with it")
 	})
 }
 
@@ -179,7 +179,7 @@ func TestPushFactor_PasscodesStayPending(t *testing.T) {
 	require.Equal(t, 1, h.events(t, "user.mfa.factor.activate", "SUCCESS"))
 }
 
-// Passcodes that the user has completed by itself stay when another phone begins an enrollment.
+// A TOTP factor that the user has completed separately stays when another phone starts an enrollment.
 func TestPushFactor_ActivePasscodesKept(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	h := withHolder(t, e)

@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/signin/fido/fidotest"
 )
 
-// What U2F clients say that they do.
+// The types of client data of U2F clients.
 const (
 	u2fEnrolls = "navigator.id.finishEnrollment"
 	u2fAsserts = "navigator.id.getAssertion"

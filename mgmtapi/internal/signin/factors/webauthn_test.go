@@ -43,14 +43,15 @@ var ways = map[string]func(text string) string{
 	"changed":    flipped,
 }
 
-// tampered is a proof one member of which was changed.
+// tampered returns a proof with one changed member.
 func tampered(proof map[string]string, member, how string) map[string]string {
 	changed := maps.Clone(proof)
 	changed[member] = ways[how](proof[member])
 	return changed
 }
 
-// flipped changes a character near the end. What stands there is signed, or the signature: a U2F device signs no certificates.
+// flipped changes a character near the end. The characters there are signed or part of the signature: a U2F device does not sign its
+// certificate.
 func flipped(text string) string {
 	at, with := len(text)-20, "A"
 	if text[at] == 'A' {
@@ -84,7 +85,7 @@ func TestSecurityKey_Lifecycle(t *testing.T) {
 		activate, verify := "/"+id+"/lifecycle/activate", "/"+id+"/verify"
 
 		t.Run("nothing but a genuine registration activates it", func(t *testing.T) {
-			// A proof that is refused has used up what was to be signed. The enrollment shows something new.
+			// A rejected proof uses up its challenge. The enrollment shows a new challenge.
 			asks := func() string {
 				return h.ok(t, "GET", "/"+id, "").Value("_embedded.activation.challenge")
 			}
@@ -178,7 +179,7 @@ func TestSecurityKey_Lifecycle(t *testing.T) {
 		})
 		stored, err := e.Model.Factors.Get(t.Context(), e.Store.Reader(), id)
 		require.NoError(t, err)
-		require.True(t, strings.HasPrefix(stored.Value.State, "v1:"), "what is kept is sealed")
+		require.True(t, strings.HasPrefix(stored.Value.State, "v1:"), "the state is encrypted at rest")
 		h.ok(t, "DELETE", "/"+id, "")
 		h.refused(t, "GET", "/"+id, "", "E0000007")
 		require.Equal(t, 2, h.events(t, "user.mfa.factor.deactivate", "SUCCESS"))
@@ -192,15 +193,15 @@ func TestSecurityKey_OneUser(t *testing.T) {
 	begun := h.ok(t, "POST", "", webAuthn)
 	h.ok(t, "POST", "/"+begun.Value("id")+"/lifecycle/activate",
 		members(t, attested(browser.Create(t, begun.Value("_embedded.activation.challenge")), base64.StdEncoding)))
-	somebody := &holder{e: e, factors: users + "/me/factors"}
-	begun = somebody.ok(t, "POST", "", webAuthn)
-	a := somebody.refused(t, "POST", "/"+begun.Value("id")+"/lifecycle/activate",
+	otherHolder := &holder{e: e, factors: users + "/me/factors"}
+	begun = otherHolder.ok(t, "POST", "", webAuthn)
+	a := otherHolder.refused(t, "POST", "/"+begun.Value("id")+"/lifecycle/activate",
 		members(t, attested(browser.Create(t, begun.Value("_embedded.activation.challenge")), base64.StdEncoding)), "E0000068")
 	require.Contains(t, string(a.Body), "The device is already enrolled")
-	require.Equal(t, "PENDING_ACTIVATION", somebody.status(t, begun.Value("id")))
+	require.Equal(t, "PENDING_ACTIVATION", otherHolder.status(t, begun.Value("id")))
 }
 
-// What a request says of itself does not decide for whom keys sign, but for the names of the machine itself.
+// The host of a request does not determine the relying party, except for loopback hosts.
 func TestSecurityKey_ConfiguredOrigin(t *testing.T) {
 	for name, c := range map[string]struct{ base, host, origin, code string }{
 		"none, and a request by another name": {"", "evil.example.com", "", "E0000060"},

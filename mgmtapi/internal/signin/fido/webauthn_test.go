@@ -61,7 +61,7 @@ func TestAssert_ZeroCounter(t *testing.T) {
 	}
 }
 
-// One of 128 keys of the virtual authenticators has a coordinate with a leading zero, which they do not write.
+// One of 128 keys of the virtual authenticators has a coordinate with a leading zero, which the library omits.
 func TestBrowser_WellFormedKeys(t *testing.T) {
 	for range 1000 {
 		b := fidotest.NewBrowser(origin, virtualwebauthn.KeyTypeEC2)
@@ -69,7 +69,7 @@ func TestBrowser_WellFormedKeys(t *testing.T) {
 	}
 }
 
-// object is an attestation object taken apart.
+// object is a decoded attestation object.
 type object struct {
 	Format    string         `cbor:"fmt"`
 	Statement map[string]any `cbor:"attStmt"`
@@ -92,7 +92,7 @@ func swap(t testing.TB, clientData []byte, old, with string) []byte {
 	return bytes.Replace(clientData, []byte(old), []byte(with), 1)
 }
 
-// Where the parts of authenticator data begin.
+// The offsets of the parts of authenticator data.
 const (
 	flagsAt   = 32
 	counterAt = 33
@@ -252,7 +252,7 @@ func FuzzRegister(f *testing.F) {
 	}
 	p := party(f)
 	f.Fuzz(func(t *testing.T, clientData, attestation []byte) {
-		// The client data is made to fit, so that the attestation is reached.
+		// The client data matches, so that the attestation is checked.
 		fitting := fmt.Appendf(nil, `{"type":"webauthn.create","challenge":%q,"origin":%q}`, challenge, origin)
 		for _, data := range [][]byte{clientData, fitting} {
 			if c, err := p.Register(challenge, fido.Registration{ClientData: data, Attestation: attestation}); err == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The database finds and sorts by every attribute, so that nothing is read and then left out.
+// The database filters and sorts by every attribute, so that no row is read and then discarded.
 //
 // Proves B-tokens-06, B-tokens-10.
 func TestListQuery_UsesIndexesOnly(t *testing.T) {

@@ -153,7 +153,7 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (Policy, error) 
 	return out, err
 }
 
-// policyParty is a policy as a party of the log.
+// policyParty returns a policy as a target of a log event.
 func policyParty(doc docstore.Doc[model.OrgPolicy]) model.LogParty {
 	return model.LogParty{ID: doc.ID, Type: audit.TypePolicy, AlternateID: string(doc.Value.Type), DisplayName: defaultName}
 }
