@@ -130,7 +130,7 @@ func TestAttempts_ExpiredPassword(t *testing.T) {
 		e.Run(t, apitest.Step{Do: create + "?nextLogin=changePassword", Body: isaac(credentials)})
 		fail(maxAttempts - 1)
 		e.Run(t, begin,
-			refused(step("a wrong old password counts as one more", "credentials/change_password", `{"stateToken":"{{state}}",`+
+			refused(step("a wrong old password counts as a failed attempt", "credentials/change_password", `{"stateToken":"{{state}}",`+
 				`"oldPassword":"wrong","newPassword":"`+second+`"}`), 403, "E0000014"),
 			apitest.Step{Do: "GET /api/v1/users/isaac", Equal: map[string]any{"status": "LOCKED_OUT"}},
 			refused(

@@ -452,7 +452,7 @@ func TestFactorEnroll(t *testing.T) {
 		pending := ok(t, enroll(a, "push", `{}`))
 		require.Equal(t, []string{"WAITING", "poll"}, []string{pending.Value("factorResult"), pending.Value("_links.next.name")}, "%s",
 			pending.Body)
-		require.Empty(t, pending.Value("_embedded.factor._embedded.activation._links.poll"), "the operation of administrators")
+		require.Empty(t, pending.Value("_embedded.factor._embedded.activation._links.poll"), "no link to an administrator operation")
 		id, state := pending.Value("_embedded.factor.id"), map[string]any{"stateToken": a.Value("stateToken")}
 		require.Equal(t, "WAITING", ok(t, v.authn(t, "/factors/"+id+"/lifecycle/activate", state)).Value("factorResult"))
 		ok(t, e.Do(t, "POST /sandbox/v1/push/"+id+"/device", "", nil))

@@ -69,7 +69,7 @@ func TestPasswordHook_ImportsVerifiedPassword(t *testing.T) {
 				Has: []string{"credentials.password"}, Lacks: []string{"credentials.password.hook"}, Save: map[string]string{"u": "id"}},
 			refused(signIn("sign-in fails without a hook", "hooked", first), 401, "E0000004"),
 			passwordHook("one", endpoint.URL),
-			refused(signIn("another password is refused", "hooked", second), 401, "E0000004"),
+			refused(signIn("another password is rejected", "hooked", second), 401, "E0000004"),
 			signIn("the right one signs in", "hooked", first),
 			apitest.Step{Do: "GET /api/v1/users/{{u}}", Equal: map[string]any{"credentials.provider.type": "SVC", "status": "ACTIVE"}},
 		)

@@ -61,7 +61,7 @@ func TestImportedHash_ReplacedAtSignIn(t *testing.T) {
 				apitest.Step{Name: name, Do: create, Body: person,
 					Equal: map[string]any{"status": "ACTIVE", "credentials.provider.type": "IMPORT", "credentials.provider.name": "IMPORT"},
 					Has:   []string{"credentials.password"}, Lacks: []string{"credentials.password.hash"}, Save: map[string]string{"u": "id"}},
-				refused(signIn("another password is refused", name, second), 401, "E0000004"),
+				refused(signIn("another password is rejected", name, second), 401, "E0000004"),
 				apitest.Step{Do: "GET /api/v1/users/{{u}}", Equal: map[string]any{"credentials.provider.type": "IMPORT"}},
 				apitest.Step{Name: "a hash is for users that are STAGED", Do: "POST /api/v1/users/{{u}}",
 					Body: `{"credentials":{"password":{"hash":` + hash + `}}}`, Status: 403, Code: "E0000038"},

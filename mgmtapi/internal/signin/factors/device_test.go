@@ -103,8 +103,8 @@ func TestTOTPFactor_Lifecycle(t *testing.T) {
 				at(apitest.Step{Do: activate, Body: `{}`, Status: 400, Code: "E0000001", Causes: []string{"passCode: The field cannot be left blank"}}),
 				at(apitest.Step{Do: activate, Body: `{"passCode":123456}`, Status: 400, Code: "E0000001", Causes: []string{"passCode: "}}),
 				at(apitest.Step{Do: activate, Body: `{"passCode":"` + mine.unlike(t) + `"}`, Status: 403, Code: "E0000068"}),
-				at(apitest.Step{Name: "too late", Do: activate, Body: mine.prove(t, -2), Status: 403, Code: "E0000068"}),
-				at(apitest.Step{Name: "too early", Do: activate, Body: mine.prove(t, 2), Status: 403, Code: "E0000068"}),
+				at(apitest.Step{Name: "expired passcode", Do: activate, Body: mine.prove(t, -2), Status: 403, Code: "E0000068"}),
+				at(apitest.Step{Name: "future passcode", Do: activate, Body: mine.prove(t, 2), Status: 403, Code: "E0000068"}),
 				at(
 					apitest.Step{Name: "other passcodes do not complete it", Do: "POST " + factor + "/lifecycle/activate/poll", Status: 400,
 						Code:   "E0000001",
@@ -134,7 +134,7 @@ func TestTOTPFactor_Lifecycle(t *testing.T) {
 					require.Equal(t, a.Value("created"), changed)
 				}}),
 				at(
-					apitest.Step{Name: "there is one", Do: "POST " + factors,
+					apitest.Step{Name: "a second factor is rejected", Do: "POST " + factors,
 						Body: fmt.Sprintf(`{"factorType":"token:software:totp","provider":%q}`, provider), Status: 400, Code: "E0000001",
 						Causes: []string{"factorEnrollRequest: "}}),
 				at(
@@ -225,7 +225,7 @@ func TestAnswerReplays_ReturnsResults(t *testing.T) {
 	})
 	at := func(s apitest.Step) apitest.Step { return stepFor(saved, s) }
 	e.Run(t,
-		at(apitest.Step{Name: "not for activations", Do: activate, Body: mine.prove(t, 5), Status: 403, Code: "E0000068"}),
+		at(apitest.Step{Name: "results are not used for activations", Do: activate, Body: mine.prove(t, 5), Status: 403, Code: "E0000068"}),
 		at(apitest.Step{Do: activate, Body: mine.prove(t, 0)}),
 		at(apitest.Step{Do: verify, Body: mine.prove(t, 0), Equal: map[string]any{"factorResult": "PASSCODE_REPLAYED"}}),
 		at(apitest.Step{Do: verify, Body: mine.prove(t, 3), Equal: map[string]any{"factorResult": "TIME_WINDOW_EXCEEDED"}}),

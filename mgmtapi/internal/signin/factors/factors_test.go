@@ -47,7 +47,7 @@ func TestAttempts_LimitPerUser(t *testing.T) {
 	e.Run(t,
 		wrong, wrong, wrong,
 		at(
-			apitest.Step{Name: "of any factor", Do: "POST " + factors + "/{{sms}}/lifecycle/activate", Body: `{"passCode":"000"}`, Status: 403,
+			apitest.Step{Name: "of every factor", Do: "POST " + factors + "/{{sms}}/lifecycle/activate", Body: `{"passCode":"000"}`, Status: 403,
 				Code: "E0000068"}),
 		at(apitest.Step{Name: "an expired passcode counts", Do: activate, Body: mine.prove(t, 4), Status: 403, Code: "E0000068"}),
 		refused(activate, mine.prove(t, 0)),
@@ -149,11 +149,12 @@ func TestEnrollment_Expires(t *testing.T) {
 			apitest.Step{Do: activate, Body: `{"passCode":"123456"}`, Status: 403, Code: "E0000105"},
 			apitest.Step{Do: "POST " + factor + "/resend", Status: 403, Code: "E0000105"},
 			apitest.Step{Do: verify, Status: 403, Code: "E0000079"},
-			apitest.Step{Name: "the catalog omits it", Do: "GET " + factors + "/catalog",
+			apitest.Step{Name: "the catalog shows NOT_SETUP", Do: "GET " + factors + "/catalog",
 				Equal: map[string]any{"3.factorType": "email", "3.status": "NOT_SETUP"}},
-			apitest.Step{Name: "it is replaced", Do: "POST " + factors, Body: emailBody, Equal: map[string]any{"status": "PENDING_ACTIVATION"}},
+			apitest.Step{Name: "an expired factor is replaced", Do: "POST " + factors, Body: emailBody,
+				Equal: map[string]any{"status": "PENDING_ACTIVATION"}},
 			apitest.Step{Do: "GET " + factor, Status: 404, Code: "E0000007"},
-			apitest.Step{Name: "or removed", Do: "DELETE " + factors + "/{{totp}}", Status: 204},
+			apitest.Step{Name: "an expired factor is removed", Do: "DELETE " + factors + "/{{totp}}", Status: 204},
 		)
 	})
 }
@@ -212,7 +213,7 @@ func TestFactor_FollowsUserLifecycle(t *testing.T) {
 		apitest.Step{Do: "POST " + users + "/{{user}}/lifecycle/suspend"},
 		apitest.Step{Do: "GET " + factors, Equal: map[string]any{"#": 2}},
 		apitest.Step{Do: "POST " + users + "/{{user}}/lifecycle/deactivate"},
-		apitest.Step{Name: "they are kept", Do: "GET " + factors, Equal: map[string]any{"#": 2}},
+		apitest.Step{Name: "the factors are kept", Do: "GET " + factors, Equal: map[string]any{"#": 2}},
 		apitest.Step{Do: verify, Body: `{"answer":"mayonnaise"}`, Status: 403, Code: "E0000038"},
 		apitest.Step{Do: "POST " + factors, Body: totpBody, Status: 403, Code: "E0000038"},
 		apitest.Step{Do: "POST " + factors + "/{{sms}}/lifecycle/activate", Body: `{"passCode":"1"}`, Status: 403, Code: "E0000038"},
@@ -221,7 +222,8 @@ func TestFactor_FollowsUserLifecycle(t *testing.T) {
 		apitest.Step{Do: "DELETE " + factor, Status: 403, Code: "E0000038"},
 		apitest.Step{Do: "POST " + users + "/{{user}}/lifecycle/reset_factors", Status: 403, Code: "E0000038"},
 		apitest.Step{Do: "POST " + users + "/{{user}}/lifecycle/activate"},
-		apitest.Step{Name: "and work again", Do: verify, Body: `{"answer":"mayonnaise"}`, Equal: map[string]any{"factorResult": "SUCCESS"}},
+		apitest.Step{Name: "the factors are usable again", Do: verify, Body: `{"answer":"mayonnaise"}`,
+			Equal: map[string]any{"factorResult": "SUCCESS"}},
 		apitest.Step{Do: "DELETE " + users + "/{{user}}", Status: 204},
 		apitest.Step{Do: "DELETE " + users + "/{{user}}", Status: 204},
 		apitest.Step{Do: "GET " + factors, Status: 404, Code: "E0000007"},
@@ -297,7 +299,7 @@ func TestEnrollment_Rejected(t *testing.T) {
 		apitest.Step{Do: "POST " + factors, Body: `{"factorType"`, Status: 400, Code: "E0000003"},
 		bad("nothing", `{}`, "factorType: The field cannot be left blank", "provider: The field cannot be left blank"),
 		bad("an unknown type", `{"factorType":"smell","provider":"SVC"}`, "factorType: The value must be one of"),
-		bad("one of another engine", `{"factorType":"signed_nonce","provider":"SVC"}`, "factorType: "),
+		bad("a type without support", `{"factorType":"signed_nonce","provider":"SVC"}`, "factorType: "),
 		bad("an unknown provider", `{"factorType":"sms","provider":"OKTA"}`, "provider: "),
 		bad("an unsupported pair", `{"factorType":"sms","provider":"FIDO"}`, "factorType: FIDO has no factors of the type sms"),
 		bad("another unsupported pair", `{"factorType":"token:software:totp","provider":"VENDOR_C"}`, "factorType: "),
@@ -345,7 +347,7 @@ func TestFactorsOfOthers(t *testing.T) {
 	e.Run(t, append(steps,
 		apitest.Step{Do: "GET " + factor + "/transactions/mst00000000000000000", Status: 404, Code: "E0000007"},
 		apitest.Step{Do: "GET " + factor + "/qr/x", Header: map[string]string{"Authorization": ""}, Status: 404, Code: "E0000007"},
-		apitest.Step{Name: "it is still there", Do: verify, Body: `{"answer":"mayonnaise"}`},
+		apitest.Step{Name: "the factor still exists", Do: verify, Body: `{"answer":"mayonnaise"}`},
 		apitest.Step{Name: "by login", Do: "GET " + users + "/ada/factors/{{id}}", Equal: map[string]any{"id": "{{id}}"}},
 	)...)
 }
@@ -402,7 +404,7 @@ func TestTransaction_States(t *testing.T) {
 		at(apitest.Step{Do: "DELETE " + factor + "/transactions/" + waiting, Equal: map[string]any{"factorResult": "CANCELLED"}}),
 		at(apitest.Step{Name: "twice", Do: "DELETE " + factor + "/transactions/" + waiting, Equal: map[string]any{"factorResult": "CANCELLED"}}),
 		at(apitest.Step{Do: "GET " + factor + "/transactions/" + waiting, Equal: map[string]any{"factorResult": "CANCELLED"}}),
-		at(apitest.Step{Name: "too late", Do: "DELETE " + factor + "/transactions/" + done, Status: 403, Code: "E0000107"}),
+		at(apitest.Step{Name: "a complete transaction", Do: "DELETE " + factor + "/transactions/" + done, Status: 403, Code: "E0000107"}),
 		wait(e, 5*time.Minute),
 		at(
 			apitest.Step{Do: "GET " + factor + "/transactions/{{second}}", Equal: map[string]any{"factorResult": "TIMEOUT"},
@@ -462,7 +464,8 @@ func TestPasscode_FutureRejected(t *testing.T) {
 	require.Equal(t, never, told(apitest.Step{Do: verify, Body: early, Status: 403, Code: "E0000068"}))
 	e.Clock.Advance(150 * time.Second)
 	e.Run(t,
-		stepFor(saved, apitest.Step{Name: "it was not used up", Do: verify, Body: early, Equal: map[string]any{"factorResult": "SUCCESS"}}))
+		stepFor(saved,
+			apitest.Step{Name: "the passcode was not used", Do: verify, Body: early, Equal: map[string]any{"factorResult": "SUCCESS"}}))
 }
 
 // Of many concurrent requests with the same right code, one succeeds.
@@ -547,7 +550,7 @@ func TestEmail_RemovedAddress(t *testing.T) {
 		wait(e, time.Minute),
 		apitest.Step{Do: "POST " + factor + "/resend"},
 		apitest.Step{Do: "GET " + outbox + "?limit=1", Then: func(t *testing.T, a *apitest.Answer) {
-			require.Contains(t, a.Value("0.text"), "It is valid for 1 hour.", "as long as the enrollment says")
+			require.Contains(t, a.Value("0.text"), "It is valid for 1 hour.", "the lifetime of the enrollment")
 		}},
 		lastCode(), wait(e, 59*time.Minute),
 		apitest.Step{Do: "POST " + users + "/{{user}}", Body: `{"profile":{"email":"ada@example.net"}}`},

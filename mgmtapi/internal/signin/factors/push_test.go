@@ -83,7 +83,7 @@ func TestPushFactor_Lifecycle(t *testing.T) {
 			require.Equal(t, 1, h.events(t, "system.sms.send_factor_verify_message", "SUCCESS"))
 			require.Equal(t, 1, h.events(t, "system.email.send_factor_verify_message", "SUCCESS"))
 		})
-		t.Run("the enrollment ends, and begins again", func(t *testing.T) {
+		t.Run("the enrollment expires and restarts", func(t *testing.T) {
 			e.Clock.Advance(10 * time.Minute)
 			over := h.ok(t, "POST", poll, "")
 			is(t, over,
@@ -131,7 +131,7 @@ func TestPushFactor_Lifecycle(t *testing.T) {
 		result := func(transaction string) *apitest.Answer {
 			return h.ok(t, "GET", "/"+id+"/transactions/"+transaction, "")
 		}
-		t.Run("a verification is answered on the phone", func(t *testing.T) {
+		t.Run("a verification is approved or rejected on the phone", func(t *testing.T) {
 			first, second := ask(), ask()
 			require.Regexp(t, "^mst[0-9A-Za-z]{17}$", first)
 			is(t, result(first), map[string]string{"factorResult": "WAITING"})
@@ -147,7 +147,7 @@ func TestPushFactor_Lifecycle(t *testing.T) {
 			require.Equal(t, 1, h.events(t, "user.authentication.auth_via_mfa", "SUCCESS"))
 			require.Equal(t, 1, h.events(t, "user.authentication.auth_via_mfa", "FAILURE"))
 		})
-		t.Run("or cancelled, or not answered in time", func(t *testing.T) {
+		t.Run("a verification is canceled or expires", func(t *testing.T) {
 			gone, late := ask(), ask()
 			is(t, h.ok(t, "DELETE", "/"+id+"/transactions/"+gone, ""), map[string]string{"factorResult": "CANCELLED"})
 			is(t, result(gone), map[string]string{"factorResult": "CANCELLED"})

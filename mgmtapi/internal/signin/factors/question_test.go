@@ -44,7 +44,7 @@ func TestQuestionFactor_Lifecycle(t *testing.T) {
 			apitest.Step{Do: "POST " + verify, Status: 400, Code: "E0000001", Causes: []string{"answer: "}},
 			apitest.Step{Do: "POST " + verify, Body: `{"passCode":"1"}`, Status: 400, Code: "E0000001", Causes: []string{"answer: "}},
 			apitest.Step{
-				Name: "there is one", Do: "POST " + factors,
+				Name: "a second factor is rejected", Do: "POST " + factors,
 				Body:   `{"factorType":"question","provider":"SVC","profile":{"question":"first_award","answer":"chess"}}`,
 				Status: 400, Code: "E0000001", Causes: []string{"factorEnrollRequest: A factor of this type is already set up"},
 			},

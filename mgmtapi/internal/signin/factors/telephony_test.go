@@ -62,7 +62,7 @@ func TestTelephonyHook_DeliversMessages(t *testing.T) {
 	endpoint.Answer(did("SUCCESSFUL"))
 	h.ok(t, "POST", "", smsBody)
 	endpoint.Called(0)
-	require.Equal(t, "1", sent(), "without a hook the outbox has it")
+	require.Equal(t, "1", sent(), "without a hook the message is in the outbox")
 	telephony(t, e, endpoint)
 
 	for _, c := range []struct {
@@ -71,16 +71,16 @@ func TestTelephonyHook_DeliversMessages(t *testing.T) {
 		calls     int
 		delivered bool
 	}{
-		{"it is delivered", did("SUCCESSFUL"), 1, true},
-		{"or about to be", did("PENDING"), 1, true},
-		{"by the second provider", did("FAILED", "SUCCESSFUL"), 1, true},
-		{"it failed", did("FAILED"), 1, false},
+		{"delivered", did("SUCCESSFUL"), 1, true},
+		{"delivery pending", did("PENDING"), 1, true},
+		{"delivered by the second provider", did("FAILED", "SUCCESSFUL"), 1, true},
+		{"failed", did("FAILED"), 1, false},
 		{"empty response", hookstest.JSON(http.StatusNoContent, ""), 1, false},
 		{"no status of providers", did(), 1, false},
 		{"an unknown status", did("SUCCESSFUL", "MAYBE"), 1, false},
 		{"another command", hookstest.JSON(http.StatusOK, `{"commands":[{"type":"com.svc.action.update","value":[{"status":"SUCCESSFUL"}]}]}`), 1,
 			false},
-		{"it is denied", hookstest.JSON(http.StatusOK, `{"error":{"errorSummary":"no phones today"}}`), 1, false},
+		{"denied", hookstest.JSON(http.StatusOK, `{"error":{"errorSummary":"no phones today"}}`), 1, false},
 		{"the endpoint is broken", hookstest.JSON(http.StatusInternalServerError, `{}`), 2, false},
 		{"invalid JSON", hookstest.JSON(http.StatusOK, `SUCCESSFUL`), 2, false},
 	} {

@@ -44,7 +44,7 @@ func TestU2FFactor_Lifecycle(t *testing.T) {
 				"clientData": encoding.EncodeToString(data)}
 		}
 
-		t.Run("nothing but a genuine registration activates it", func(t *testing.T) {
+		t.Run("only a genuine registration activates the factor", func(t *testing.T) {
 			asks := func() string {
 				return h.ok(t, "GET", "/"+id, "").Value("_embedded.activation.nonce")
 			}

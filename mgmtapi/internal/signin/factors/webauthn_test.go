@@ -84,7 +84,7 @@ func TestSecurityKey_Lifecycle(t *testing.T) {
 		require.Len(t, fidotest.Raw(t, challenge), 32)
 		activate, verify := "/"+id+"/lifecycle/activate", "/"+id+"/verify"
 
-		t.Run("nothing but a genuine registration activates it", func(t *testing.T) {
+		t.Run("only a genuine registration activates the factor", func(t *testing.T) {
 			// A rejected proof uses up its challenge. The enrollment shows a new challenge.
 			asks := func() string {
 				return h.ok(t, "GET", "/"+id, "").Value("_embedded.activation.challenge")
@@ -117,7 +117,7 @@ func TestSecurityKey_Lifecycle(t *testing.T) {
 				h.refused(t, "POST", activate, `{"attestation":"AAAA"}`, "E0000001").Value("errorCauses.0.errorSummary"))
 			h.refused(t, "POST", verify, "", "E0000079")
 			require.Equal(t, "PENDING_ACTIVATION", h.status(t, id))
-			require.Equal(t, challenge, asks(), "which can still be answered")
+			require.Equal(t, challenge, asks(), "the pending challenge can still be used")
 		})
 		require.Positive(t, h.events(t, "user.mfa.factor.activate", "FAILURE"))
 
@@ -155,7 +155,7 @@ func TestSecurityKey_Lifecycle(t *testing.T) {
 			}
 			require.Equal(t, len(encodings), h.events(t, "user.authentication.auth_via_mfa", "SUCCESS"))
 		})
-		t.Run("not by a copy whose counter is behind, nor late", func(t *testing.T) {
+		t.Run("a lower counter and an expired challenge are rejected", func(t *testing.T) {
 			fresh := h.ok(t, "POST", verify, "").Value("_embedded.challenge.challenge")
 			behind := h.refused(t, "POST", verify, members(t, asserted(browser.Get(t, fresh), base64.StdEncoding)), "E0000068")
 			require.Contains(t, string(behind.Body), "The counter of the device did not increase")
@@ -166,7 +166,7 @@ func TestSecurityKey_Lifecycle(t *testing.T) {
 			require.Equal(t, "clientData: The field cannot be left blank",
 				h.refused(t, "POST", verify, `{"signatureData":"AAAA"}`, "E0000001").Value("errorCauses.0.errorSummary"))
 		})
-		t.Run("a user can have several, each once", func(t *testing.T) {
+		t.Run("a user can have several keys, each once", func(t *testing.T) {
 			second := h.ok(t, "POST", "", webAuthn)
 			require.Equal(t, active.Value("profile.credentialId"), second.Value("_embedded.activation.excludeCredentials.0.id"))
 			again, asks := "/"+second.Value("id")+"/lifecycle/activate", second.Value("_embedded.activation.challenge")
@@ -204,10 +204,10 @@ func TestSecurityKey_OneUser(t *testing.T) {
 // The host of a request does not determine the relying party, except for loopback hosts.
 func TestSecurityKey_ConfiguredOrigin(t *testing.T) {
 	for name, c := range map[string]struct{ base, host, origin, code string }{
-		"none, and a request by another name": {"", "evil.example.com", "", "E0000060"},
-		"none, and a name of the machine":     {"", "localhost:8080", "http://localhost:8080", ""},
-		"none, and an address of the machine": {"", "[::1]:8080", "http://[::1]:8080", ""},
-		"one, and a request by another name":  {"https://id.example.com", "evil.example.com", "https://id.example.com", ""},
+		"no base URL, request to another host":       {"", "evil.example.com", "", "E0000060"},
+		"no base URL, request to localhost":          {"", "localhost:8080", "http://localhost:8080", ""},
+		"no base URL, request to a loopback address": {"", "[::1]:8080", "http://[::1]:8080", ""},
+		"base URL, request to another host":          {"https://id.example.com", "evil.example.com", "https://id.example.com", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) { o.BaseURL = c.base })

@@ -43,7 +43,7 @@ func TestRegisterAndAssert(t *testing.T) {
 			require.ErrorIs(t, err, fido.ErrCounter)
 			b.Credential.Counter = 0
 			_, err = p.Assert(c, challenge, b.Get(t, challenge))
-			require.ErrorIs(t, err, fido.ErrCounter, "a counter that begins again")
+			require.ErrorIs(t, err, fido.ErrCounter, "a counter that restarts")
 		})
 	}
 }
@@ -149,7 +149,7 @@ func TestRegister_Rejected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			answer := b.Create(t, challenge)
 			_, err := p.Register(challenge, answer)
-			require.NoError(t, err, "as it was")
+			require.NoError(t, err, "unchanged")
 			change(&answer)
 			_, err = p.Register(challenge, answer)
 			require.Error(t, err)
@@ -197,7 +197,7 @@ func TestAssert_Rejected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			answer := b.Get(t, challenge)
 			_, err := p.Assert(c, challenge, answer)
-			require.NoError(t, err, "as it was")
+			require.NoError(t, err, "unchanged")
 			change(&answer)
 			_, err = p.Assert(c, challenge, answer)
 			require.Error(t, err)

@@ -117,15 +117,15 @@ func TestRegister_Rejected(t *testing.T) {
 		"with another handle": {
 			good, bytes.Join([][]byte{message[:handle], bytes.Repeat([]byte{8}, 64), message[handle+64:]}, nil), u2f.ErrSignature,
 		},
-		"with another mark":             {good, append([]byte{6}, message[1:]...), u2f.ErrMessage},
-		"with a point off the curve":    {good, bytes.Join([][]byte{message[:10], {message[10] ^ 1}, message[11:]}, nil), u2f.ErrMessage},
-		"with a handle of no length":    {good, bytes.Join([][]byte{message[:66], {0}, message[handle+64:]}, nil), u2f.ErrMessage},
-		"with a handle beyond the end":  {good, message[:handle+63], u2f.ErrMessage},
-		"without a certificate":         {good, message[:handle+64], u2f.ErrMessage},
-		"with half a certificate":       {good, message[:handle+100], u2f.ErrMessage},
-		"without a signature":           {good, message[:handle+64+len(d.Certificate)], u2f.ErrSignature},
-		"with something behind the end": {good, append(bytes.Clone(message), 0), u2f.ErrSignature},
-		"empty":                         {good, []byte{}, u2f.ErrMessage},
+		"with another mark":                     {good, append([]byte{6}, message[1:]...), u2f.ErrMessage},
+		"with a point that is not on the curve": {good, bytes.Join([][]byte{message[:10], {message[10] ^ 1}, message[11:]}, nil), u2f.ErrMessage},
+		"with an empty handle":                  {good, bytes.Join([][]byte{message[:66], {0}, message[handle+64:]}, nil), u2f.ErrMessage},
+		"with a handle beyond the end":          {good, message[:handle+63], u2f.ErrMessage},
+		"without a certificate":                 {good, message[:handle+64], u2f.ErrMessage},
+		"with half a certificate":               {good, message[:handle+100], u2f.ErrMessage},
+		"without a signature":                   {good, message[:handle+64+len(d.Certificate)], u2f.ErrSignature},
+		"with trailing data":                    {good, append(bytes.Clone(message), 0), u2f.ErrSignature},
+		"empty":                                 {good, []byte{}, u2f.ErrMessage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.message == nil {
