@@ -75,5 +75,5 @@ func TestSetup(t *testing.T) {
 		)
 	})
 	_, err := assembly.New(assembly.Options{})
-	require.ErrorContains(t, err, "a store and a model are needed")
+	require.ErrorContains(t, err, "a store and a model are required")
 }

@@ -74,7 +74,7 @@ func TestHold_DelaysMappingChange(t *testing.T) {
 
 	_, api = startSandbox(t, o)
 	require.Equal(t, []string{
-		"pending: 1 (users, groups and changes that are not settled)",
+		"pending: 1 (users, groups and changes with pending work)",
 		"held: 1 (users and applications with work on hold); PUT /sandbox/v1/work releases it",
 	},
 		notDrained(t, api, "/sandbox/v1/jobs/drain"))

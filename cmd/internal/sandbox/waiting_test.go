@@ -52,7 +52,7 @@ func TestPausedLane_TasksAndWaits(t *testing.T) {
 	}
 	causes := notDrained(t, api, "/sandbox/v1/jobs/drain")
 	require.Len(t, causes, 2)
-	require.Equal(t, "pending: 1 (users, groups and changes that are not settled)", causes[0])
+	require.Equal(t, "pending: 1 (users, groups and changes with pending work)", causes[0])
 	require.Regexp(t, why, causes[1])
 
 	tg.ClearFaults()
@@ -84,7 +84,7 @@ func TestDrain_NamesPendingUsers(t *testing.T) {
 		return !slices.ContainsFunc(causes, func(cause string) bool { return strings.HasSuffix(cause, "(pending): is being provisioned") })
 	})
 	require.Len(t, causes, 22)
-	require.Equal(t, "pending: 26 (users, groups and changes that are not settled)", causes[0])
+	require.Equal(t, "pending: 26 (users, groups and changes with pending work)", causes[0])
 	require.Regexp(t, `^user \S+@chain.example of Test app \(pending\): create: accepted at 20\S+Z with transaction t\d+, `+
 		`not carried out yet; until 20\S+Z$`, causes[1])
 	require.Equal(t, "and 6 more", causes[21])

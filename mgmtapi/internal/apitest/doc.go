@@ -1,7 +1,7 @@
-// Package apitest runs scenarios against a management API on a real server: tables of requests with what their answers must
-// hold. Every answer is checked against the OpenAPI document that the API generates of itself, so that neither can drift.
+// Package apitest runs scenarios against a management API on a real server: tables of requests with the expected content of their
+// responses. Every response is checked against the generated OpenAPI document, so that the document and the API always match.
 //
-// Which operations succeeded in which tests is kept beside the tests, see Main, and shown in docs/generated/operations.md.
+// The record of which operations succeeded in which tests is stored with the tests, see Main, and shown in docs/generated/operations.md.
 //
-// It is for tests only.
+// The package is for tests only.
 package apitest

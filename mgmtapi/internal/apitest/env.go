@@ -28,7 +28,7 @@ import (
 // Token is the API token of the built-in administrator.
 const Token = "00testTokenOfTheAdministrator012345678-_ab"
 
-// Env is an API on a server of its own.
+// Env is an API on its own server.
 type Env struct {
 	API    *assembly.API
 	Store  *docstore.Store
@@ -40,14 +40,14 @@ type Env struct {
 	document   *openapi3.T
 	router     routers.Router
 	unrecorded bool
-	beside     string
+	mounted    string
 }
 
-// Beside serves paths of the sandbox that contain a text with the handler of a host. They are in no document and no record.
-func (e *Env) Beside(part string, h http.Handler) {
-	e.beside = part
+// Mount serves the sandbox paths that contain part with the handler h. These paths are neither checked against the document nor recorded.
+func (e *Env) Mount(part string, h http.Handler) {
+	e.mounted = part
 	e.Server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if e.besides(r) {
+		if e.isMounted(r) {
 			h.ServeHTTP(w, r)
 			return
 		}
@@ -55,17 +55,17 @@ func (e *Env) Beside(part string, h http.Handler) {
 	})
 }
 
-func (e *Env) besides(r *http.Request) bool {
-	return e.beside != "" && strings.HasPrefix(r.URL.Path, "/sandbox/") && strings.Contains(r.URL.Path, e.beside)
+func (e *Env) isMounted(r *http.Request) bool {
+	return e.mounted != "" && strings.HasPrefix(r.URL.Path, "/sandbox/") && strings.Contains(r.URL.Path, e.mounted)
 }
 
-// Document returns the OpenAPI document that the API generates of itself. Tests share it and must not change it.
+// Document returns the generated OpenAPI document. Tests share it and must not modify it.
 func (e *Env) Document() *openapi3.T { return e.document }
 
-// Unrecorded keeps what happens out of the record of operations, for tests whose requests are drawn at random.
+// Unrecorded excludes the requests of the test from the record of operations, for tests with random requests.
 func (e *Env) Unrecorded() { e.unrecorded = true }
 
-// New serves an API on an empty database, with rate limits off and cheap password hashes. Each adjust may change the options.
+// New serves an API on an empty database, without rate limits and with cheap password hashes. Each adjust function may change the options.
 func New(t testing.TB, db *sqldb.DB, adjust ...func(*assembly.Options)) *Env {
 	t.Helper()
 	e := &Env{Model: model.New(), Clock: NewClock(), Log: &Log{}}
@@ -91,8 +91,8 @@ func New(t testing.TB, db *sqldb.DB, adjust ...func(*assembly.Options)) *Env {
 	return e
 }
 
-// documents keeps the documents of the APIs of this process by their tables of operations: the tests only read them, and generating one
-// takes longer than most tests.
+// documents caches the OpenAPI documents of this process by table of operations. Tests only read them, and generating one takes longer than
+// most tests.
 type documents struct {
 	mu  sync.Mutex
 	all map[string]description
@@ -130,7 +130,7 @@ func (d *documents) of(api *assembly.API) (description, error) {
 	return made, nil
 }
 
-// recordJobs notes the types of the events that no request has written, and of those about refused ones.
+// recordJobs records the types of the log events without a request, and of the events about failures.
 func (e *Env) recordJobs(t testing.TB) {
 	if e.unrecorded || t.Failed() {
 		return
@@ -145,7 +145,7 @@ func (e *Env) recordJobs(t testing.TB) {
 	require.NoError(t, err)
 }
 
-// Sandboxed is an adjustment for New that serves /sandbox/v1 too, for its outbox. What it shows of the provisioning must not be asked.
+// Sandboxed is an adjust function for New that also serves /sandbox/v1, for its outbox. Tests must not call its provisioning operations.
 func Sandboxed(o *assembly.Options) { o.Work = struct{ sandboxport.Work }{} }
 
 // Clock is a clock that tests move.
@@ -155,7 +155,7 @@ type Clock struct {
 	tick time.Duration
 }
 
-// NewClock makes a clock that stands at a fixed time.
+// NewClock returns a clock that is stopped at a fixed time.
 func NewClock() *Clock { return &Clock{now: time.Date(2026, 3, 4, 5, 6, 7, 890_000_000, time.UTC)} }
 
 // Now returns the time.
@@ -166,41 +166,41 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// Tick makes the clock advance whenever it is read.
+// Tick makes every read advance the clock by d.
 func (c *Clock) Tick(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tick = d
 }
 
-// Advance moves the clock.
+// Advance moves the clock forward.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
 }
 
-// Log keeps what the API logs.
+// Log stores the log output of the API.
 type Log struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-// Write adds to the log.
+// Write appends to the log.
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
 }
 
-// String returns all that was logged.
+// String returns the whole log.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
 }
 
-// Work does all that requests have left to do.
+// Work runs all work that requests have queued.
 func (e *Env) Work(t testing.TB) {
 	t.Helper()
 	for more := true; more; {

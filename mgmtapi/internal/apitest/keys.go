@@ -22,7 +22,7 @@ var generated = pairs{next: map[string]int{}}
 // maxPairs is the maximum number of key pairs of a process. A test repeats them from the first when it needs more.
 const maxPairs = 16
 
-// of returns the source of a test: the APIs of one test have different keys, whatever other tests do at the same time.
+// of returns the key source of a test. All APIs of one test have different keys, even if other tests run concurrently.
 func (p *pairs) of(t testing.TB) signkey.Source {
 	test, _, _ := strings.Cut(t.Name(), "/")
 	return func() (*rsa.PrivateKey, error) {

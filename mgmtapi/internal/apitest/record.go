@@ -18,25 +18,25 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// RecordFile is where a package keeps what its tests have seen, see Main.
+// RecordFile is the file with the record of operations of a package, see Main.
 const RecordFile = "testdata/operations.txt"
 
 const recordHead = `# Which operations succeeded in which tests of this package, and which log events they wrote.
 # The tests write it with -update, and every complete run compares.
 `
 
-// Coverage are what tests have seen of the operations, by the id of the operation and then the kind of the fact.
+// Coverage maps the id of an operation to the tests and log events recorded for it.
 type Coverage map[string]Seen
 
-// Seen is what tests have seen of one operation.
+// Seen is the record of one operation.
 type Seen struct {
-	// Tests are the tests in which it succeeded.
+	// Tests are the tests in which the operation succeeded.
 	Tests []string
-	// Events are the types of the log events that its successes wrote.
+	// Events are the types of the log events that successful calls wrote.
 	Events []string
 }
 
-// NoOperation stands for what no operation has done, but a job, or a request that was refused.
+// NoOperation is the key of log events that a job or a rejected request wrote.
 const NoOperation = "-"
 
 // recorder collects facts.
@@ -52,10 +52,10 @@ const (
 	kindEvent = "event"
 )
 
-// seen is what the tests of this process have seen: they share it because the process is what is complete, not a test.
+// seen is the record of this process. All its tests share it, because the record is complete only for the whole process.
 var seen = recorder{facts: map[fact]bool{}}
 
-// add notes that an operation succeeded.
+// add records that an operation succeeded.
 func (r *recorder) add(operation, test string, events ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,7 +66,7 @@ func (r *recorder) add(operation, test string, events ...string) {
 	}
 }
 
-// String is the content of a record file.
+// String returns the content of a record file.
 func (r *recorder) String() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,8 +78,8 @@ func (r *recorder) String() string {
 	return recordHead + strings.Join(lines, "")
 }
 
-// Main is sqldbtest.Main that also compares what the tests have seen of the operations with RecordFile, or rewrites that
-// with -update. Only a complete run that succeeded knows everything: one of selected tests leaves the file alone.
+// Main is sqldbtest.Main that also compares the record of the tests with RecordFile, or rewrites the file with -update. Only a complete,
+// successful run has the whole record: a run of selected tests neither compares nor writes it.
 func Main(m *testing.M) int {
 	flag.Parse()
 	code := sqldbtest.Main(m)
@@ -100,14 +100,14 @@ func Main(m *testing.M) int {
 		return 1
 	}
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(have, "\n")); diff != "" {
-		fmt.Fprintf(os.Stderr, "apitest: the tests have seen something else than %s says; rewrite it with -update (-file +seen):\n%s", RecordFile,
+		fmt.Fprintf(os.Stderr, "apitest: the record of the tests differs from %s; rewrite it with -update (-file +seen):\n%s", RecordFile,
 			diff)
 		return 1
 	}
 	return code
 }
 
-// complete says whether all tests of the package were run.
+// complete reports whether all tests of the package ran.
 func complete() bool {
 	for _, name := range []string{"test.run", "test.skip", "test.list", "test.fuzz"} {
 		if f := flag.Lookup(name); f != nil && f.Value.String() != "" {
@@ -117,8 +117,7 @@ func complete() bool {
 	return !testing.Short()
 }
 
-// ReadFacts reads the record file of the package in a directory and adds what it says to the facts. Tests are named with
-// the base of the directory in front.
+// ReadFacts adds the record file of the package in dir to facts. The base name of dir is the prefix of the test names.
 func ReadFacts(facts Coverage, dir string) error {
 	file, err := os.Open(filepath.Join(dir, filepath.FromSlash(RecordFile)))
 	if err != nil {
@@ -132,7 +131,7 @@ func ReadFacts(facts Coverage, dir string) error {
 		}
 		words := strings.Fields(lines.Text())
 		if len(words) != 3 {
-			return fmt.Errorf("%s: line %q is no fact", file.Name(), lines.Text())
+			return fmt.Errorf("%s: line %q is not a fact", file.Name(), lines.Text())
 		}
 		of := facts[words[0]]
 		switch words[1] {
@@ -143,14 +142,14 @@ func ReadFacts(facts Coverage, dir string) error {
 				of.Events = append(of.Events, words[2])
 			}
 		default:
-			return fmt.Errorf("%s: %q is no kind of fact", file.Name(), words[1])
+			return fmt.Errorf("%s: %q is not a kind of fact", file.Name(), words[1])
 		}
 		facts[words[0]] = of
 	}
 	return lines.Err()
 }
 
-// Operations lists the operations that the facts are about.
+// Operations lists the operations in the record.
 func (f Coverage) Operations() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(f)), func(id string) bool { return id == NoOperation })
 }

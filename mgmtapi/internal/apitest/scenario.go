@@ -20,34 +20,34 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Step is a request and what its answer must hold. In Do, Body, Header and the wanted values, {{name}} stands for a saved
+// Step is a request with the expected content of its response. In Do, Body, Header and the expected values, {{name}} represents a saved
 // value.
 type Step struct {
-	// Name says what the step shows, as a sentence.
+	// Name describes what the step tests.
 	Name string
-	// Do is method and path, or method and an absolute URL.
+	// Do is a method and a path, or a method and an absolute URL.
 	Do   string
 	Body string
-	// Header sets request headers. An empty value leaves a header out, also one that is sent by default: Authorization with
-	// Token, and Content-Type with a body.
+	// Header sets request headers. An empty value omits a header, including the defaults: Authorization with Token, and Content-Type with a
+	// body.
 	Header map[string]string
-	// Status of the answer. Defaults to 200.
+	// Status is the expected status. Default: 200.
 	Status int
-	// Code is the error code of the answer, or the error of an OAuth endpoint; empty for none.
+	// Code is the expected error code, or the error of an OAuth endpoint; empty for success.
 	Code string
-	// Causes are texts that causes of the error begin with: all of them, in this order.
+	// Causes are the expected prefixes of all causes of the error, in order.
 	Causes []string
-	// Equal gives values by their path in the answer, see Value. Numbers are written as int.
+	// Equal maps paths in the response, see Value, to expected values. Numbers are int.
 	Equal map[string]any
-	// Has and Lacks list paths that the answer must and must not have.
+	// Has and Lacks list paths that must be present and absent in the response.
 	Has, Lacks []string
-	// Save keeps values of the answer by a name.
+	// Save maps names to the paths of the values to save.
 	Save map[string]string
 	// Then runs after the checks.
 	Then func(t *testing.T, a *Answer)
 }
 
-// Answer is an answer that was checked against the document.
+// Answer is a response that was checked against the document.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -55,7 +55,7 @@ type Answer struct {
 	JSON   any
 }
 
-// Run runs the steps in order, each as a subtest; the first failure ends the scenario. It returns what was saved.
+// Run runs the steps in order, each as a subtest. The first failure stops the scenario. Run returns the saved values.
 func (e *Env) Run(t *testing.T, steps ...Step) map[string]string {
 	t.Helper()
 	saved := map[string]string{}
@@ -92,7 +92,7 @@ func (e *Env) step(t *testing.T, s Step, saved map[string]string) {
 		require.Len(t, list, len(s.Causes), "causes; the body is %s", a.Body)
 		for i, begins := range s.Causes {
 			require.True(t, strings.HasPrefix(a.Value(fmt.Sprintf("errorCauses.%d.errorSummary", i)), begins),
-				"cause %d must begin with %q; the body is %s", i, begins, a.Body)
+				"cause %d must start with %q; the body is %s", i, begins, a.Body)
 		}
 	}
 	for path, value := range s.Equal {
@@ -100,20 +100,20 @@ func (e *Env) step(t *testing.T, s Step, saved map[string]string) {
 			value = fill(t, text, saved)
 		}
 		got, ok := a.at(path)
-		require.True(t, ok, "the answer has no %s; the body is %s", path, a.Body)
+		require.True(t, ok, "the response has no %s; the body is %s", path, a.Body)
 		require.Equal(t, plain(value), plain(got), "%s; the body is %s", path, a.Body)
 	}
 	for _, path := range s.Has {
 		_, ok := a.at(path)
-		require.True(t, ok, "the answer has no %s; the body is %s", path, a.Body)
+		require.True(t, ok, "the response has no %s; the body is %s", path, a.Body)
 	}
 	for _, path := range s.Lacks {
 		_, ok := a.at(path)
-		require.False(t, ok, "the answer has %s; the body is %s", path, a.Body)
+		require.False(t, ok, "the response has %s; the body is %s", path, a.Body)
 	}
 	for name, path := range s.Save {
 		_, ok := a.at(path)
-		require.True(t, ok, "the answer has no %s to save; the body is %s", path, a.Body)
+		require.True(t, ok, "the response has no %s to save; the body is %s", path, a.Body)
 		saved[name] = a.Value(path)
 	}
 	if s.Then != nil {
@@ -121,7 +121,7 @@ func (e *Env) step(t *testing.T, s Step, saved map[string]string) {
 	}
 }
 
-// Do sends one request and checks its answer against the document. header is as in Step.
+// Do sends one request and checks the response against the document. The header has the form of Step.Header.
 func (e *Env) Do(t testing.TB, do, body string, header map[string]string) *Answer {
 	t.Helper()
 	method, url, _ := strings.Cut(do, " ")
@@ -155,11 +155,10 @@ func (e *Env) Do(t testing.TB, do, body string, header map[string]string) *Answe
 	return a
 }
 
-// newest is how many of the newest log events are looked through for those of a request, at a time.
+// newest is the page size of the search for the log events of a request, newest first.
 const newest = 50
 
-// logged lists the types of the log events that a request wrote. They are the newest ones, but for those of requests that ran
-// at the same time.
+// logged lists the types of the log events of a request. These are the newest events, except for those of concurrent requests.
 func (e *Env) logged(t testing.TB, request string) []string {
 	t.Helper()
 	var types []string
@@ -180,21 +179,21 @@ func (e *Env) logged(t testing.TB, request string) []string {
 	}
 }
 
-// check holds the answer against the OpenAPI document and returns the operation, "" for none.
+// check checks the response against the OpenAPI document and returns the operation, "" if the document has none.
 func (e *Env) check(t testing.TB, r *http.Request, a *Answer) string {
 	t.Helper()
 	require.NotEmpty(t, a.Header.Get("X-Svc-Request-Id"))
 	require.Equal(t, "no-cache, no-store", a.Header.Get("Cache-Control"))
 	require.NotEmpty(t, a.Header.Get("Date"))
-	if a.Status >= http.StatusBadRequest && !a.oauth() { // the document tells which operations have errors of OAuth
+	if a.Status >= http.StatusBadRequest && !a.oauth() { // OAuth errors are in the document
 		schema := e.document.Components.Schemas["ErrorBody"].Value
 		require.NoError(t, schema.VisitJSON(a.JSON, openapi3.VisitAsResponse()), "the error body is %s", a.Body)
 		require.Equal(t, a.Value("errorCode"), a.Value("errorLink"))
 	}
-	if e.besides(r) {
+	if e.isMounted(r) {
 		return ""
 	}
-	plain := r.Clone(t.Context()) // the document knows no trailing slashes
+	plain := r.Clone(t.Context()) // the document has no trailing slashes
 	plain.URL.Path, plain.URL.RawPath = strings.TrimRight(r.URL.Path, "/"), strings.TrimRight(r.URL.RawPath, "/")
 	route, params, err := e.router.FindRoute(plain)
 	if err != nil { // a path or method that is not in the document
@@ -213,18 +212,18 @@ func (e *Env) check(t testing.TB, r *http.Request, a *Answer) string {
 		Body:                   io.NopCloser(bytes.NewReader(a.Body)),
 		Options:                &openapi3filter.Options{IncludeResponseStatus: true},
 	})
-	require.NoError(t, err, "the answer is not what the document says; the body is %s", a.Body)
+	require.NoError(t, err, "the response does not match the document; the body is %s", a.Body)
 	return route.Operation.OperationID
 }
 
-// oauth says whether the answer is an error of an OAuth endpoint.
+// oauth reports whether the response is an error of an OAuth endpoint.
 func (a *Answer) oauth() bool {
 	_, there := a.at("error")
 	return there && a.Status >= http.StatusBadRequest
 }
 
-// Value returns a value of the answer as text, "" when there is none. A path is names and positions with dots between
-// ("profile.login", "0.id"); "#" is the number of elements, "header:Name" a header, "link:next" the URL of a relation.
+// Value returns a value of the response as a string, "" if absent. A path consists of names and indexes, separated by dots
+// ("profile.login", "0.id"). "#" is the number of elements, "header:Name" a header, "link:next" the URL of a relation.
 func (a *Answer) Value(path string) string {
 	value, _ := a.at(path)
 	switch v := value.(type) {
@@ -282,7 +281,7 @@ func (a *Answer) link(rel string) (any, bool) {
 	return nil, false
 }
 
-// plain makes numbers of Go and of JSON the same.
+// plain converts the numbers of Go and of JSON to one type.
 func plain(v any) any {
 	if n, ok := v.(int); ok {
 		return float64(n)

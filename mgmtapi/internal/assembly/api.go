@@ -33,66 +33,67 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/tokens"
 )
 
-// Options configure an API. Store and Model are needed; the zero values of the rest work.
+// Options configure an API. Store and Model are required; the zero values of the rest are valid.
 type Options struct {
-	// Store holds the collections of Model: it was opened with Model.Tables().
+	// Store holds the collections of Model. It must be opened with Model.Tables().
 	Store *docstore.Store
 	Model *model.Model
-	// Secrets seals what has to be read again, such as the tokens of connections. Defaults to a random key, with which nothing
-	// that was sealed survives the process.
+	// Secrets encrypts data that must be readable again, such as the tokens of connections. Default: a random key; the encrypted data is then
+	// unreadable after a restart.
 	Secrets seal.Secrets
-	// Connections verifies connections to SCIM servers. Defaults to none: no connection can be activated.
+	// Connections verifies connections to SCIM servers. Default: none; no connection can be activated.
 	Connections connections.ConnectionTester
-	// Syncing reports whether the account of an assignment is being provisioned at the moment. Defaults to what is stored.
+	// Syncing reports whether the account of an assignment is being provisioned. Default: the stored state.
 	Syncing func(ctx context.Context, u *model.AppUser) bool
-	// Work is the provisioning that /sandbox/v1 shows and drives. Defaults to none: these paths are not served.
+	// Work is the provisioning that /sandbox/v1 shows and controls. Default: none; these paths are not served.
 	Work sandboxport.Work
-	// Released is called when /sandbox/v1/work releases what Work does, so that the caller of API.Work calls it. Defaults to none.
+	// Released is called when /sandbox/v1/work releases the work on hold. The caller of API.Work must then call it. Default: none.
 	Released func()
-	// Beside lists operations that another handler serves behind API.Authorize, so that /sandbox/v1/authz/explain explains them, too.
-	Beside []rest.Info
-	// Imports reads the accounts of targets. Default: none, there are no imports.
+	// Guarded lists operations that another handler serves behind API.Authorize. /sandbox/v1/authz/explain also explains them.
+	Guarded []rest.Info
+	// Imports reads the accounts of targets. Default: none; there are no imports.
 	Imports imports.Engine
-	// Providers are the SCIM servers whose behaviour /sandbox/v1 can change. Defaults to none: these paths are not served.
+	// Providers are the SCIM servers that /sandbox/v1 can configure. Default: none; these paths are not served.
 	Providers sandboxport.Providers
-	// Clock is the clock that /sandbox/v1/clock moves; Now is to tell its time. Defaults to none: the path is not served.
+	// Clock is the clock that /sandbox/v1/clock moves. Now must return its time. Default: none; the path is not served.
 	Clock sandboxport.Clock
-	// Reset is what /sandbox/v1/reset does, with API.Reset and whatever else belongs to it. Defaults to none: the path is not served.
+	// Reset implements /sandbox/v1/reset. It calls API.Reset and resets everything else of the sandbox. Default: none; the path is not served.
 	Reset func(ctx context.Context, seed bool) error
-	// Hooks says how the endpoints of inline hooks are reached.
+	// Hooks configures the connections to the endpoints of inline hooks.
 	Hooks calls.Network
-	// Authorizer decides what callers may do. Defaults to one that decides by their roles, see authz.
+	// Authorizer decides what callers may do. Default: by their roles, see authz.
 	Authorizer callers.Authorizer
 	// RateLimits configure the rate limits.
 	RateLimits callers.Limits
-	// BaseURL is the public base of all links and issuers. Defaults to the scheme and host of each request: OAuth endpoints and access
-	// tokens then work at a loopback address only.
+	// BaseURL is the public base URL of all links and issuers. Default: scheme and host of each request; OAuth endpoints and access tokens
+	// then work at a loopback address only.
 	BaseURL string
-	// Aliases are further addresses at which clients reach the API, each a base URL. They count with BaseURL only.
+	// Aliases are further base URLs at which clients reach the API. They require BaseURL.
 	Aliases []string
-	// CustomDomain is the base URL at a custom domain, which authorization servers can have as issuer. It needs BaseURL. Defaults to none.
+	// CustomDomain is the base URL at a custom domain, which can be the issuer of authorization servers. It requires BaseURL. Default: none.
 	CustomDomain string
 	// DynamicIssuer enables Dynamic Issuer Mode for authorization servers.
 	DynamicIssuer bool
-	// Subdomain begins the generated names of custom applications. Defaults to apps.DefaultSubdomain.
+	// Subdomain is the prefix of the generated names of custom applications. Default: apps.DefaultSubdomain.
 	Subdomain string
-	// HashCost is the bcrypt cost of passwords. Defaults to bcrypt.DefaultCost.
+	// HashCost is the bcrypt cost of passwords. Default: bcrypt.DefaultCost.
 	HashCost int
 	// KeySource generates the key pairs of authorization servers, applications and hook keys. Default: that of package signkey.
 	KeySource signkey.Source
-	// MaxBody limits request bodies, in bytes. Defaults to rest.DefaultMaxBody.
+	// MaxBody is the maximum size of request bodies in bytes. Default: rest.DefaultMaxBody.
 	MaxBody int64
-	// AnswerReplays answers passcodes of factors that are used again, or that are of another time, with a result instead of an error.
+	// AnswerReplays makes the verification of a factor return a result instead of an error for a reused passcode or a passcode for another
+	// time.
 	AnswerReplays bool
-	// RelaxedFIDO accepts the data of security keys without checking signatures: the challenge in it decides. Data that was made up enrolls
-	// and verifies a key then.
+	// RelaxedFIDO accepts the data of security keys without checking signatures: only the challenge in it is checked. Generated data can then
+	// enroll and verify a key.
 	RelaxedFIDO bool
-	// OptionalPassword lets the enrollment policy say that passwords are optional or not allowed: such users are ACTIVE without one and
-	// sign in by e-mail.
+	// OptionalPassword allows the enrollment policy to make passwords optional or not allowed. Users without a password are then ACTIVE and
+	// sign in by email.
 	OptionalPassword bool
-	// Now tells the time. Defaults to time.Now.
+	// Now returns the current time. Default: time.Now.
 	Now func() time.Time
-	// Logger gets internal errors. Default: slog.Default.
+	// Logger receives internal errors. Default: slog.Default.
 	Logger *slog.Logger
 }
 
@@ -110,15 +111,15 @@ type API struct {
 	configured atomic.Value // the token of the last Setup, a string
 }
 
-// worker is a slice that has work left to do after some requests.
+// worker is a slice with work that requests have queued.
 type worker interface {
 	Work(ctx context.Context) (more bool, err error)
 }
 
-// New puts an API together. It serves nobody before Setup has run on its store.
+// New builds an API. It cannot serve requests until Setup has run on its store.
 func New(o Options) (*API, error) {
 	if o.Store == nil || o.Model == nil {
-		return nil, errors.New("mgmtapi: a store and a model are needed")
+		return nil, errors.New("mgmtapi: a store and a model are required")
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -132,7 +133,7 @@ func New(o Options) (*API, error) {
 	aliases := o.Aliases
 	if o.CustomDomain = strings.TrimRight(o.CustomDomain, "/"); o.CustomDomain != "" {
 		if o.BaseURL == "" {
-			return nil, errors.New("mgmtapi: a custom domain needs a base URL")
+			return nil, errors.New("mgmtapi: a custom domain requires a base URL")
 		}
 		aliases = append(slices.Clone(aliases), o.CustomDomain)
 	}
@@ -149,7 +150,7 @@ func New(o Options) (*API, error) {
 	a.keys = keys
 	guard := callers.NewGuard(deps, o.Authorizer, o.Logger)
 	guard.AcceptAccessTokens(keys)
-	infos := func() []rest.Info { return append(a.infos(), o.Beside...) }
+	infos := func() []rest.Info { return append(a.infos(), o.Guarded...) }
 	list, importing := slicesOf(deps, o, keys, a.log, caller, infos, a.keepTokens)
 	if o.Imports != nil {
 		a.imports = importing
@@ -170,35 +171,35 @@ func New(o Options) (*API, error) {
 	return a, nil
 }
 
-// ServeHTTP serves /api/v1, /oauth2 and /.well-known, the pages and logos of applications at /app, /home and /assets/logos, and /sandbox/v1
-// when there is work to show.
+// ServeHTTP serves /api/v1, /oauth2 and /.well-known, the pages and logos of applications at /app, /home and /assets/logos, and, if
+// Options.Work is set, /sandbox/v1.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
 
-// CloseIdleConnections closes the connections to inline hooks that no call uses. The API can still be used afterwards.
+// CloseIdleConnections closes the idle connections to inline hooks. The API can still be used afterwards.
 func (a *API) CloseIdleConnections() { a.hooks.CloseIdleConnections() }
 
-// Deps is what the slices work on.
+// Deps returns the shared dependencies of the slices.
 func (a *API) Deps() model.Deps { return a.deps }
 
-// Authorize returns a handler that serves next to callers that may run an operation that no rule knows and that needs the scope.
+// Authorize returns a handler that calls next for callers with the scope. The operation has no authorization rule of its own.
 func (a *API) Authorize(scope string, next http.Handler) http.Handler {
 	return a.handler.Guarded(rest.Info{ID: scope, Scopes: []string{scope}}, next)
 }
 
-// Operations is the table of operations.
+// Operations returns the table of operations.
 func (a *API) Operations() []rest.Route { return slices.Clone(a.routes) }
 
-// PurgeLog removes the events of the system log that are past their retention and returns how many there were. Whoever serves
-// the API for long calls it from time to time.
+// PurgeLog deletes the events of the system log that are past their retention and returns their number. A long-running server must call it
+// periodically.
 func (a *API) PurgeLog(ctx context.Context) (int, error) {
 	n, err := a.log.Purge(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("mgmtapi: purging the system log: %w", err)
+		return 0, fmt.Errorf("mgmtapi: purge the system log: %w", err)
 	}
 	return n, nil
 }
 
-// infos describes all operations.
+// infos returns the descriptions of all operations.
 func (a *API) infos() []rest.Info {
 	out := make([]rest.Info, len(a.routes))
 	for i, route := range a.routes {
@@ -207,50 +208,50 @@ func (a *API) infos() []rest.Info {
 	return out
 }
 
-// Work does a bounded piece of what requests have left to do, such as bringing all users of an application up to date after a
-// change of a mapping, and says whether there may be more. What is left survives a restart. Whoever serves the API calls it
-// after each commit that emitted events, and from time to time. While /sandbox/v1/work holds the work, it does nothing.
+// Work runs a batch of the work that requests have queued, such as updating all users of an application after a change of a mapping. It
+// reports whether more work may be pending. Pending work survives a restart. The server must call Work after each commit that emitted
+// events, and periodically. While /sandbox/v1/work holds the work, Work does nothing.
 func (a *API) Work(ctx context.Context) (more bool, err error) {
 	switch org, err := a.deps.Org(ctx, a.deps.Store.Reader()); {
 	case err != nil:
-		return false, fmt.Errorf("mgmtapi: doing what was left to do: %w", err)
+		return false, fmt.Errorf("mgmtapi: run queued work: %w", err)
 	case org.HoldWork:
 		return false, nil
 	}
 	for _, w := range a.workers {
 		left, err := w.Work(ctx)
 		if err != nil {
-			return false, fmt.Errorf("mgmtapi: doing what was left to do: %w", err)
+			return false, fmt.Errorf("mgmtapi: run queued work: %w", err)
 		}
 		more = more || left
 	}
 	return more, nil
 }
 
-// Import does a bounded piece of what imports have left to do, as Work does the rest. It has a method of its own because it may wait for
-// inline hooks.
+// Import runs a batch of pending imports. It reports whether more may be pending. It is separate from Work because it may wait for inline
+// hooks.
 func (a *API) Import(ctx context.Context) (more bool, err error) {
 	if a.imports == nil {
 		return false, nil
 	}
 	if more, err = a.imports.Work(ctx); err != nil {
-		return more, fmt.Errorf("mgmtapi: importing: %w", err)
+		return more, fmt.Errorf("mgmtapi: import accounts: %w", err)
 	}
 	return more, nil
 }
 
-// Importing makes users of accounts. It is nil without an engine.
+// Importing returns the service that imports accounts as users. It is nil without an engine.
 func (a *API) Importing() *imports.Service { return a.imports }
 
 // Version is the version of the management API.
 const Version = "v1"
 
-// Document describes the API as OpenAPI 3.0. It is valid, and the same for the same table of operations.
+// Document returns the OpenAPI 3.0 document of the API. It is valid and depends only on the table of operations.
 func (a *API) Document() (*openapi3.T, error) {
 	return a.handler.Document("scimwright management API", Version)
 }
 
-// OpenAPI is Document as indented JSON, byte for byte the same for the same table.
+// OpenAPI returns Document as indented JSON. The bytes depend only on the table of operations.
 func (a *API) OpenAPI() ([]byte, error) {
 	doc, err := a.Document()
 	if err != nil {
@@ -258,16 +259,16 @@ func (a *API) OpenAPI() ([]byte, error) {
 	}
 	data, err := json.MarshalIndent(doc, "", "  ")
 	if err != nil {
-		return nil, fmt.Errorf("mgmtapi: writing the OpenAPI document: %w", err)
+		return nil, fmt.Errorf("mgmtapi: write the OpenAPI document: %w", err)
 	}
 	return append(data, '\n'), nil
 }
 
-// Setup is the content an organisation begins with.
+// Setup configures the initial content of an organization.
 type Setup struct {
-	// Login of the built-in administrator. Defaults to DefaultLogin. It does not change an administrator that exists.
+	// Login is the login of the built-in administrator. Default: DefaultLogin. It does not change an existing administrator.
 	Login string
-	// Token is an API token of the administrator, any visible ASCII text. Defaults to none.
+	// Token is an API token of the administrator, any visible ASCII characters. Default: none.
 	Token string
 }
 
@@ -277,8 +278,8 @@ const DefaultLogin = "admin@example.com"
 // configuredToken is the name of the API token that Setup stores.
 const configuredToken = "configured"
 
-// Setup makes what an organisation cannot be without: its record, the administrator, a SUPER_ADMIN, the group Everyone, and the
-// configured API token. What is there already stays; the token's expiry is moved.
+// Setup creates the required content of an organization: its record, the administrator with the role SUPER_ADMIN, the group Everyone, and
+// the configured API token. It does not modify existing content, except that it extends the expiry of the token.
 func (a *API) Setup(ctx context.Context, s Setup) error {
 	if s.Token != "" {
 		if err := callers.CheckSecret(s.Token); err != nil {
@@ -286,16 +287,16 @@ func (a *API) Setup(ctx context.Context, s Setup) error {
 		}
 	}
 	if err := a.deps.Update(ctx, func(tx *docstore.Tx) error { return a.setUp(ctx, tx, s) }); err != nil {
-		return fmt.Errorf("mgmtapi: setting up the organisation: %w", err)
+		return fmt.Errorf("mgmtapi: set up the organization: %w", err)
 	}
 	a.configured.Store(s.Token)
 	return nil
 }
 
-// Reset removes everything of the organisation, its log and the events that nobody has read included, and makes the content it
-// begins with anew, all in one transaction. Within it, and is told the ids of the applications that there were, also of those whose
-// deletion nobody has read of, before there is anything anew.
-func (a *API) Reset(ctx context.Context, s Setup, and func(ctx context.Context, tx *docstore.Tx, apps []string) error) error {
+// Reset deletes all data of the organization, including its log and the unread events, and creates the initial content again, in one
+// transaction. In this transaction, after the deletion and before the creation, it calls cleared with the ids of the former applications,
+// including deleted ones whose deletion event was unread.
+func (a *API) Reset(ctx context.Context, s Setup, cleared func(ctx context.Context, tx *docstore.Tx, apps []string) error) error {
 	err := a.deps.Update(ctx, func(tx *docstore.Tx) error {
 		var apps []string
 		err := model.Each(ctx, tx, a.deps.Apps, nil, func(doc docstore.Doc[model.App]) error {
@@ -315,13 +316,13 @@ func (a *API) Reset(ctx context.Context, s Setup, and func(ctx context.Context, 
 			}
 		}
 		slices.Sort(apps)
-		if err := and(ctx, tx, slices.Compact(apps)); err != nil {
+		if err := cleared(ctx, tx, slices.Compact(apps)); err != nil {
 			return err
 		}
 		return a.setUp(ctx, tx, s)
 	})
 	if err != nil {
-		return fmt.Errorf("mgmtapi: resetting the organisation: %w", err)
+		return fmt.Errorf("mgmtapi: reset the organization: %w", err)
 	}
 	return nil
 }
@@ -329,7 +330,7 @@ func (a *API) Reset(ctx context.Context, s Setup, and func(ctx context.Context, 
 func (a *API) setUp(ctx context.Context, tx *docstore.Tx, s Setup) error {
 	org, err := a.deps.Org(ctx, tx)
 	if errors.Is(err, docstore.ErrNotFound) {
-		org, err = a.found(ctx, tx, cmp.Or(s.Login, DefaultLogin))
+		org, err = a.createOrg(ctx, tx, cmp.Or(s.Login, DefaultLogin))
 	}
 	if err != nil {
 		return err
@@ -355,7 +356,7 @@ func (a *API) setUp(ctx context.Context, tx *docstore.Tx, s Setup) error {
 	return a.configureToken(ctx, tx, org, s.Token)
 }
 
-// revokeFromDeprovisioned removes the roles and API tokens of DEPROVISIONED users. Only a deactivation by an earlier version leaves some.
+// revokeFromDeprovisioned removes the roles and API tokens of DEPROVISIONED users. Only a deactivation by an earlier version leaves any.
 func (a *API) revokeFromDeprovisioned(ctx context.Context, tx *docstore.Tx) error {
 	holders := map[string]bool{}
 	err := model.Each(ctx, tx, a.deps.RoleAssignments, nil, func(doc docstore.Doc[model.RoleAssignment]) error {
@@ -398,8 +399,8 @@ func (a *API) revokeFromDeprovisioned(ctx context.Context, tx *docstore.Tx) erro
 	return nil
 }
 
-// found makes the organisation.
-func (a *API) found(ctx context.Context, tx *docstore.Tx, login string) (model.Org, error) {
+// createOrg creates the organization.
+func (a *API) createOrg(ctx context.Context, tx *docstore.Tx, login string) (model.Org, error) {
 	now := tx.Now()
 	org := model.Org{
 		ID: model.NewID(model.KindOrg), Administrator: model.NewID(model.KindUser),
@@ -440,7 +441,7 @@ func (a *API) configureToken(ctx context.Context, tx *docstore.Tx, org model.Org
 		if doc.Value.Client != configuredToken || doc.Value.Hash == model.SecretHash(secret) {
 			return nil
 		}
-		return a.deps.APITokens.Delete(ctx, tx, doc.ID) // configured before, and replaced now
+		return a.deps.APITokens.Delete(ctx, tx, doc.ID) // replaced by the new token
 	})
 	if err != nil {
 		return err
@@ -458,8 +459,8 @@ func (a *API) configureToken(ctx context.Context, tx *docstore.Tx, org model.Org
 	return callers.ExtendToken(ctx, tx, a.deps, token.ID, a.deps.Now())
 }
 
-// keepTokens keeps the token of a request that moves the clock, and the configured one, valid at the new time: with neither, nobody could
-// move it back.
+// keepTokens extends the configured token and the token of a request that moves the clock, so that they are valid at the new time.
+// Otherwise no client could move the clock back.
 func (a *API) keepTokens(ctx context.Context, within docstore.Execer, now time.Time) error {
 	return a.deps.Store.Within(ctx, within, func(tx *docstore.Tx) error { return a.extendTokens(ctx, tx, now) })
 }
@@ -488,7 +489,7 @@ func (a *API) extendTokens(ctx context.Context, tx *docstore.Tx, now time.Time) 
 	return nil
 }
 
-// createToken is apitokens.Create as the sandbox surface wants it.
+// createToken adapts apitokens.Create to sandboxapi.
 func createToken(tokens *apitokens.Slice) func(ctx context.Context, name, user string) (sandboxapi.CreatedToken, error) {
 	return func(ctx context.Context, name, user string) (sandboxapi.CreatedToken, error) {
 		created, err := tokens.Create(ctx, name, user)

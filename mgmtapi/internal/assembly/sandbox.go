@@ -7,9 +7,9 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/apps/imports"
 )
 
-// Complete adds to the options the sandbox that the context passes, and the reader of accounts. A nil reads means no reader.
+// Complete sets the options of the sandbox that ctx carries, and the reader of accounts. A nil reads means no reader.
 func (o *Options) Complete(ctx context.Context, reads imports.Engine) {
 	s := sandboxport.FromContext(ctx)
-	o.Work, o.Providers, o.Clock, o.Reset, o.Beside = s.Work, s.Providers, s.Clock, s.Reset, s.Guarded
+	o.Work, o.Providers, o.Clock, o.Reset, o.Guarded = s.Work, s.Providers, s.Clock, s.Reset, s.Guarded
 	o.Imports = reads
 }

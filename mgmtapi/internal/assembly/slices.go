@@ -41,17 +41,17 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/tokens"
 )
 
-// slicesOf lists the slices. Reactions run in the order in which the slices are made, those of the log first.
+// slicesOf creates the slices. Event handlers run in the order in which the slices are created, those of the log first.
 func slicesOf(d model.Deps, o Options, keys *tokens.Keys, logs *syslog.Slice, caller *calls.Caller, operations func() []rest.Info,
 	keepTokens func(ctx context.Context, tx docstore.Execer, now time.Time) error) ([]rest.Slice, *imports.Service) {
-	var explained func() []rest.Info // with the rest of /sandbox/v1
+	var explained func() []rest.Info // only with /sandbox/v1
 	if o.Work != nil {
 		explained = operations
 	}
 	var people *users.Slice
 	show := func(ctx context.Context, q docstore.Reader, id string) (any, error) { return people.Show(ctx, q, id) }
 	var box *outbox.Box
-	if o.Work != nil { // nobody can read messages elsewhere
+	if o.Work != nil { // only a sandbox shows the messages
 		box = outbox.New(d, o.Secrets)
 	}
 	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets, Outbox: box, User: show, Syncing: o.Syncing})
@@ -107,7 +107,7 @@ func slicesOf(d model.Deps, o Options, keys *tokens.Keys, logs *syslog.Slice, ca
 	return list, importing
 }
 
-// scopesOf lists the scopes of the management API that the operations of the slices need.
+// scopesOf lists the scopes of the management API that the operations of the slices require.
 func scopesOf(list []rest.Slice) []string {
 	var scopes []string
 	for _, s := range list {

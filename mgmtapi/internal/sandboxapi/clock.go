@@ -14,31 +14,32 @@ func (s *Slice) clockRoutes() []rest.Route {
 		rest.Op[struct{}, clockTime]{ID: "getClock", Route: "GET /sandbox/v1/clock", Tag: tag,
 			Summary: "Read the clock", Scopes: []string{manage}, Do: s.getClock},
 		rest.Op[clockRequest, clockTime]{ID: "advanceClock", Route: "POST /sandbox/v1/clock", Tag: tag,
-			Summary: "Move the clock forward, or back as far as the real time",
-			Description: "Everything that expires, is rate-limited, backs off or carries a time obeys the clock. It is never behind the real " +
-				"time, and keeps its distance " +
-				"to it over restarts and resets. Waits for the network and ids of SCIM resources follow the real time. " +
+			Summary: "Move the clock forward, or back to the real time at most",
+			Description: "The clock controls all expiry, rate limits, backoff and timestamps. It is never behind the real " +
+				"time, and its distance to the real time " +
+				"survives restarts and resets. Network timeouts and ids of SCIM resources use the real time. " +
 				"The token of the request and the configured API token stay valid.",
 			Scopes: []string{manage}, Check: checkClock, Do: s.moveClock},
 	}
 }
 
 const (
-	// maxAdvance is the longest step, in seconds: a hundred years.
+	// maxAdvance is the maximum step in seconds: a hundred years.
 	maxAdvance = 100 * 365 * 24 * 60 * 60
-	// lateness is how far behind the real time a time may be that means the real time: requests take a while.
+	// lateness is the tolerance for a new time before the real time, which the duration of the request can cause. Such a time means the real
+	// time.
 	lateness = time.Minute
 )
 
 type clockRequest struct {
 	Body struct {
-		Advance  *float64   `json:"advanceSeconds" doc:"how far forward, at most a hundred years"`
-		Now      *time.Time `json:"now" doc:"the new time, not before the real time"`
+		Advance  *float64   `json:"advanceSeconds" doc:"seconds to move the clock forward, at most a hundred years"`
+		Now      *time.Time `json:"now" doc:"new time, not before the real time"`
 		RealTime bool       `json:"realTime" doc:"true sets the clock to the real time"`
 	} `body:"required"`
 }
 
-// checkClock wants one of the three.
+// checkClock requires exactly one of the three members.
 func checkClock(_ context.Context, r *clockRequest, causes *rest.Causes) error {
 	b, ways := r.Body, 0
 	for _, given := range []bool{b.Advance != nil, b.Now != nil, b.RealTime} {
@@ -57,9 +58,9 @@ func checkClock(_ context.Context, r *clockRequest, causes *rest.Causes) error {
 }
 
 type clockTime struct {
-	Now      string  `json:"now" readOnly:"true" format:"date-time" doc:"the time of the clock, RFC 3339 with milliseconds"`
-	RealTime string  `json:"realTime" readOnly:"true" format:"date-time" doc:"the real time"`
-	Ahead    float64 `json:"aheadSeconds" readOnly:"true" doc:"how far the clock is ahead of the real time"`
+	Now      string  `json:"now" readOnly:"true" format:"date-time" doc:"time of the clock, RFC 3339 with milliseconds"`
+	RealTime string  `json:"realTime" readOnly:"true" format:"date-time" doc:"real time"`
+	Ahead    float64 `json:"aheadSeconds" readOnly:"true" doc:"seconds by which the clock is ahead of the real time"`
 }
 
 func (s *Slice) showClock(now, realTime time.Time) clockTime {

@@ -9,31 +9,31 @@ import (
 )
 
 func (s *Slice) holdRoutes() []rest.Route {
-	const about = "While work is held, lifecycle/activate, lifecycle/deactivate and DELETE of a user are accepted and wait: " +
-		"transitioningToStatus shows where the user goes, and another operation on the lifecycle of the user is refused with E0000112. " +
-		"The updates of the users of an application after a change of its mapping wait, too."
+	const about = "While work is on hold, lifecycle/activate, lifecycle/deactivate and DELETE of a user are accepted and stay pending: " +
+		"transitioningToStatus shows the target status, and another lifecycle operation on the user is rejected with E0000112. " +
+		"Updates of the users of an application after a change of its mappings also stay pending."
 	return []rest.Route{
 		rest.Op[struct{}, heldWork]{ID: "getWork", Route: "GET /sandbox/v1/work", Tag: tag,
-			Summary: "Read whether asynchronous work of the management API is held, and how much waits", Description: about,
+			Summary: "Read whether asynchronous work of the management API is on hold, and the number of pending items", Description: about,
 			Scopes: []string{manage}, Do: func(ctx context.Context, _ *struct{}) (heldWork, error) { return s.heldWork(ctx, s.Store.Reader()) }},
 		rest.Op[holdRequest, heldWork]{ID: "holdWork", Route: "PUT /sandbox/v1/work", Tag: tag,
-			Summary: "Hold asynchronous work of the management API, or release it", Description: about,
+			Summary: "Hold or release asynchronous work of the management API", Description: about,
 			Scopes: []string{manage}, Do: s.hold},
 	}
 }
 
 type heldWork struct {
-	Hold    bool `json:"hold" readOnly:"true" doc:"whether work is held"`
-	Pending int  `json:"pending" readOnly:"true" doc:"number of users and applications with work that is not done"`
+	Hold    bool `json:"hold" readOnly:"true" doc:"whether work is on hold"`
+	Pending int  `json:"pending" readOnly:"true" doc:"number of users and applications with pending work"`
 }
 
 type holdRequest struct {
 	Body struct {
-		Hold *bool `json:"hold" required:"true" doc:"true holds work, false releases it; a restart keeps it, a reset releases it"`
+		Hold *bool `json:"hold" required:"true" doc:"true holds work, false releases it; a hold survives restarts, a reset releases it"`
 	} `body:"required"`
 }
 
-// heldWork counts what waits.
+// heldWork counts the pending work.
 func (s *Slice) heldWork(ctx context.Context, q docstore.Reader) (heldWork, error) {
 	org, err := s.Org(ctx, q)
 	if err != nil {

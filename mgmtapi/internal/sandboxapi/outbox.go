@@ -13,7 +13,7 @@ func (s *Slice) outboxRoutes() []rest.Route {
 	return []rest.Route{
 		rest.Op[messagesRequest, []Message]{ID: "listMessages", Route: "GET /sandbox/v1/outbox", Tag: tag,
 			Summary:     "List the messages that would have been sent, newest first",
-			Description: "Messages hold one-time tokens and codes in clear: that is what the outbox is for. They last seven days at most.",
+			Description: "Messages contain one-time tokens and codes in plaintext, so that tests can read them. They are deleted after seven days.",
 			Scopes:      []string{manage}, Check: checkMessages, Do: s.messages},
 		rest.Op[struct{}, rest.NoContent]{ID: "deleteMessages", Route: "DELETE /sandbox/v1/outbox", Tag: tag,
 			Summary: "Empty the outbox", Scopes: []string{manage}, Do: s.deleteMessages},
@@ -21,16 +21,16 @@ func (s *Slice) outboxRoutes() []rest.Route {
 }
 
 type messagesRequest struct {
-	Channel string `query:"channel" enum:"email,sms,voice" doc:"only those on this way"`
-	To      string `query:"to" doc:"only those to this address or number, in any letter case"`
-	UserID  string `query:"userId" doc:"only those to this user"`
-	Since   string `query:"since" format:"date-time" doc:"only those from this time on, RFC 3339"`
+	Channel string `query:"channel" enum:"email,sms,voice" doc:"only messages on this channel"`
+	To      string `query:"to" doc:"only messages to this address or number, case-insensitive"`
+	UserID  string `query:"userId" doc:"only messages to this user"`
+	Since   string `query:"since" format:"date-time" doc:"only messages sent at or after this time, RFC 3339"`
 	Limit   int    `query:"limit" default:"100" min:"1" max:"1000" clamp:"true"`
 
 	since time.Time
 }
 
-// checkMessages reads the time.
+// checkMessages parses the time.
 func checkMessages(_ context.Context, r *messagesRequest, causes *rest.Causes) error {
 	if r.Since == "" {
 		return nil
@@ -46,14 +46,14 @@ func checkMessages(_ context.Context, r *messagesRequest, causes *rest.Causes) e
 type Message struct {
 	ID       string `json:"id" readOnly:"true"`
 	Channel  string `json:"channel" readOnly:"true" enum:"email,sms,voice"`
-	To       string `json:"to" readOnly:"true" doc:"address or number"`
-	UserID   string `json:"userId" readOnly:"true" doc:"user who would get it"`
-	Template string `json:"template" readOnly:"true" doc:"what it is about"`
+	To       string `json:"to" readOnly:"true" doc:"email address or phone number"`
+	UserID   string `json:"userId" readOnly:"true" doc:"id of the recipient"`
+	Template string `json:"template" readOnly:"true" doc:"template of the message"`
 	Subject  string `json:"subject,omitempty" readOnly:"true"`
 	Text     string `json:"text" readOnly:"true"`
-	OTP      string `json:"otp,omitempty" readOnly:"true" doc:"the code in the text"`
-	Token    string `json:"token,omitempty" readOnly:"true" doc:"the one-time token in the text"`
-	Link     string `json:"link,omitempty" readOnly:"true" doc:"the address in the text"`
+	OTP      string `json:"otp,omitempty" readOnly:"true" doc:"one-time code in the text"`
+	Token    string `json:"token,omitempty" readOnly:"true" doc:"one-time token in the text"`
+	Link     string `json:"link,omitempty" readOnly:"true" doc:"URL in the text"`
 	Created  string `json:"created" readOnly:"true" format:"date-time" doc:"RFC 3339 with milliseconds"`
 }
 

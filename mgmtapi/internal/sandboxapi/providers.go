@@ -15,44 +15,44 @@ func (s *Slice) providerRoutes() []rest.Route {
 		rest.Op[rest.NoContent, []provider]{ID: "listProviders", Route: "GET /sandbox/v1/scim", Tag: tag,
 			Summary: "List the SCIM servers of the sandbox", Scopes: scopes, Do: s.listProviders},
 		rest.Op[createProviderRequest, createdProvider]{ID: "createProvider", Route: "POST /sandbox/v1/scim", Tag: tag, Status: 201,
-			Summary: "Create a SCIM server; its token is shown only in this answer", Scopes: scopes, Do: s.createProvider},
+			Summary: "Create a SCIM server; its token is shown only in this response", Scopes: scopes, Do: s.createProvider},
 		rest.Op[providerRequest, provider]{ID: "getProvider", Route: "GET /sandbox/v1/scim/{provider}", Tag: tag,
 			Summary: "Show a SCIM server of the sandbox", Scopes: scopes, Do: s.getProvider},
 		rest.Op[providerRequest, rest.NoContent]{ID: "deleteProvider", Route: "DELETE /sandbox/v1/scim/{provider}", Tag: tag,
-			Summary: "Remove a SCIM server that was created here, with its resources", Scopes: scopes, Do: s.deleteProvider},
+			Summary: "Delete a SCIM server that was created by this API, with its resources", Scopes: scopes, Do: s.deleteProvider},
 		rest.Op[createProviderTokenRequest, createdProviderToken]{ID: "createProviderToken", Route: "POST /sandbox/v1/scim/{provider}/tokens",
 			Tag: tag, Status: 201,
-			Summary: "Create a token of a SCIM server; its value is shown only in this answer", Scopes: scopes, Do: s.createProviderToken},
+			Summary: "Create a token of a SCIM server; its value is shown only in this response", Scopes: scopes, Do: s.createProviderToken},
 		rest.Op[providerTokenRequest, rest.NoContent]{ID: "deleteProviderToken", Route: "DELETE /sandbox/v1/scim/{provider}/tokens/{token}",
 			Tag:     tag,
-			Summary: "Remove a token that was created here", Scopes: scopes, Do: s.deleteProviderToken},
+			Summary: "Delete a token that was created by this API", Scopes: scopes, Do: s.deleteProviderToken},
 	}
 }
 
 type provider struct {
 	Name    string          `json:"name" readOnly:"true"`
-	URL     string          `json:"url" readOnly:"true" doc:"its SCIM base URL"`
-	Created bool            `json:"created" readOnly:"true" doc:"made at this port, and can be removed here"`
-	Lenient []string        `json:"lenient" readOnly:"true" doc:"what it accepts outside the RFCs"`
-	Quirks  []string        `json:"quirks" readOnly:"true" doc:"how it deviates"`
+	URL     string          `json:"url" readOnly:"true" doc:"SCIM base URL"`
+	Created bool            `json:"created" readOnly:"true" doc:"true if the server was created by this API and can be deleted by it"`
+	Lenient []string        `json:"lenient" readOnly:"true" doc:"nonstandard requests that it accepts"`
+	Quirks  []string        `json:"quirks" readOnly:"true" doc:"active quirks"`
 	Tokens  []providerToken `json:"tokens" readOnly:"true"`
 }
 
 type providerToken struct {
-	ID       string     `json:"id" readOnly:"true" doc:"as token_id in the access log"`
+	ID       string     `json:"id" readOnly:"true" doc:"id of the token; token_id in the access log"`
 	ReadOnly bool       `json:"readOnly" readOnly:"true"`
-	Expires  *rest.Time `json:"expires,omitempty" readOnly:"true" doc:"absent: never"`
-	Me       string     `json:"me,omitempty" readOnly:"true" doc:"id of the user that /Me stands for"`
+	Expires  *rest.Time `json:"expires,omitempty" readOnly:"true" doc:"time of expiry; absent if the token does not expire"`
+	Me       string     `json:"me,omitempty" readOnly:"true" doc:"id of the user that /Me returns"`
 }
 
 type createdProvider struct {
 	provider
-	Token string `json:"token" readOnly:"true" doc:"a bearer token; it cannot be read again"`
+	Token string `json:"token" readOnly:"true" doc:"bearer token; it cannot be read again"`
 }
 
 type createdProviderToken struct {
 	providerToken
-	Token string `json:"token" readOnly:"true" doc:"the bearer token; it cannot be read again"`
+	Token string `json:"token" readOnly:"true" doc:"bearer token; it cannot be read again"`
 }
 
 func renderProvider(ctx context.Context, p sandboxport.Provider) provider {
@@ -82,10 +82,10 @@ func (s *Slice) listProviders(ctx context.Context, _ *rest.NoContent) ([]provide
 
 type createProviderRequest struct {
 	Body struct {
-		Name string `json:"name" required:"true" doc:"lower case letters and digits in words joined by hyphens; it is served at /t/NAME/scim/v2"`
+		Name string `json:"name" required:"true" doc:"lower-case words and digits, joined by hyphens; the server is at /t/NAME/scim/v2"`
 
-		Quirks  []string  `json:"quirks" doc:"how it deviates to begin with"`
-		Lenient *[]string `json:"lenient" doc:"accept only these nonstandard things; none with an empty list; all if absent"`
+		Quirks  []string  `json:"quirks" doc:"initial quirks"`
+		Lenient *[]string `json:"lenient" doc:"nonstandard requests to accept; none if empty; all if absent"`
 	} `body:"required"`
 }
 
@@ -105,7 +105,7 @@ type providerRequest struct {
 	Provider string `path:"provider" doc:"name of the SCIM server, such as default"`
 }
 
-// missing turns ErrNoProvider into «not found».
+// missing converts ErrNoProvider to a not-found error.
 func (r providerRequest) missing(err error) error {
 	if errors.Is(err, sandboxport.ErrNoProvider) {
 		return rest.NotFound("ServiceProvider", r.Provider)
@@ -128,9 +128,9 @@ func (s *Slice) deleteProvider(ctx context.Context, r *providerRequest) (rest.No
 type createProviderTokenRequest struct {
 	providerRequest
 	Body *struct {
-		ReadOnly bool       `json:"readOnly" doc:"refuse changes"`
-		Expires  *rest.Time `json:"expires" doc:"when it stops being good; never when absent"`
-		Me       string     `json:"me" max:"512" doc:"id of the user that it belongs to, which is what /Me stands for"`
+		ReadOnly bool       `json:"readOnly" doc:"reject changes"`
+		Expires  *rest.Time `json:"expires" doc:"time of expiry; never if absent"`
+		Me       string     `json:"me" max:"512" doc:"id of the owner of the token, the user that /Me returns"`
 	} `body:"optional"`
 }
 

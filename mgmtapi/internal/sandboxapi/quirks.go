@@ -10,24 +10,24 @@ import (
 
 // quirk is a deviation that can be enabled.
 type quirk struct {
-	Usage    string `json:"usage" readOnly:"true" doc:"how a setting is written"`
+	Usage    string `json:"usage" readOnly:"true" doc:"syntax of a setting"`
 	Category string `json:"category" readOnly:"true" doc:"profile, fault or chaos"`
-	Does     string `json:"does" readOnly:"true" doc:"how the server deviates"`
-	Seen     string `json:"seen,omitempty" readOnly:"true" doc:"who is known to behave so"`
+	Does     string `json:"does" readOnly:"true" doc:"what the server does instead of the correct behavior"`
+	Seen     string `json:"seen,omitempty" readOnly:"true" doc:"servers that are known to have this behavior"`
 }
 
 func (s *Slice) quirkRoutes() []rest.Route {
 	return []rest.Route{
 		rest.Op[providerRequest, quirkList]{ID: "listQuirks", Route: "GET /sandbox/v1/scim/{provider}/quirks", Tag: tag,
-			Summary: "Show how a SCIM server of the sandbox deviates, and how it could", Scopes: []string{manage}, Do: s.listQuirks},
+			Summary: "List the active and the available quirks of a SCIM server of the sandbox", Scopes: []string{manage}, Do: s.listQuirks},
 		rest.Op[setQuirksRequest, quirkList]{ID: "replaceQuirks", Route: "PUT /sandbox/v1/scim/{provider}/quirks", Tag: tag,
-			Summary: "Have a SCIM server of the sandbox deviate", Scopes: []string{manage}, Do: s.setQuirks},
+			Summary: "Set the quirks of a SCIM server of the sandbox", Scopes: []string{manage}, Do: s.setQuirks},
 	}
 }
 
 type quirkList struct {
 	Active    []string `json:"active" doc:"settings such as no-patch, patch-members=50 or drop-after,p=0.05,seed=7,method=POST"`
-	Available []quirk  `json:"available" readOnly:"true" doc:"all quirks there are"`
+	Available []quirk  `json:"available" readOnly:"true" doc:"all available quirks"`
 }
 
 func (s *Slice) listQuirks(_ context.Context, r *providerRequest) (quirkList, error) {
@@ -42,7 +42,7 @@ func (s *Slice) listQuirks(_ context.Context, r *providerRequest) (quirkList, er
 type setQuirksRequest struct {
 	providerRequest
 	Body struct {
-		Active []string `json:"active" required:"true" doc:"all settings; an empty list makes the server correct"`
+		Active []string `json:"active" required:"true" doc:"all quirk settings; an empty list disables all quirks"`
 	} `body:"required"`
 }
 

@@ -8,17 +8,17 @@ import (
 
 func (s *Slice) resetRoute() rest.Route {
 	return rest.Op[resetRequest, rest.NoContent]{ID: "resetSandbox", Route: "POST /sandbox/v1/reset", Tag: tag,
-		Summary: "Go back to the initial content of the organisation",
-		Description: "Everything of the organisation goes in one step, the system log, the outbox and all that the engine knows included, and " +
-			"so do the resources " +
-			"in the SCIM servers of the sandbox. Tokens and secrets are void, but for the configured API token. The SCIM servers themselves and " +
-			"the clock stay.",
+		Summary: "Reset the organization to its initial content",
+		Description: "Deletes all data of the organization in one step, including the system log, the outbox and the state of the engine, and " +
+			"the resources " +
+			"in the SCIM servers of the sandbox. All tokens and secrets except the configured API token become invalid. The SCIM servers and " +
+			"the clock are not modified.",
 		Scopes: []string{manage}, Do: s.reset}
 }
 
 type resetRequest struct {
 	Body *struct {
-		Seed bool `json:"seed" doc:"makes the organisation that a sandbox begins with when it is not to be empty"`
+		Seed bool `json:"seed" doc:"true creates the demo organization of a new sandbox; false leaves the organization empty"`
 	} `body:"optional"`
 }
 

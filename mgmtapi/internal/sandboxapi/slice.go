@@ -14,34 +14,35 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
 )
 
-// manage is the scope of the whole surface. No role but SUPER_ADMIN has it.
+// manage is the scope of all operations. Only the role SUPER_ADMIN has it.
 const manage = "svc.sandbox.manage"
 
 const tag = "Sandbox"
 
-// Options are what the slice needs beside the model.
+// Options are the dependencies of the slice in addition to the model.
 type Options struct {
 	Work sandboxport.Work
-	// Providers are the SCIM servers of the sandbox. Defaults to none: the paths are not served.
+	// Providers are the SCIM servers of the sandbox. Default: none; the paths are not served.
 	Providers sandboxport.Providers
-	// Provision has the named users of an app (all assigned ones when none are named) provisioned.
+	// Provision starts provisioning of the named users of an app, of all assigned users if users is empty.
 	Provision func(ctx context.Context, app string, users []string) error
-	// CreateToken makes an API token for a user, named by id, login or "me". An unknown user is a rest.NotFound.
+	// CreateToken creates an API token for a user, given by id, login or "me". For an unknown user it returns a rest.NotFound error.
 	CreateToken func(ctx context.Context, name, user string) (CreatedToken, error)
 	// Outbox holds the messages.
 	Outbox *outbox.Box
-	// Released is called when asynchronous work was released, so that it starts. Defaults to none: it starts when it is next looked for.
+	// Released is called after asynchronous work was released, to start it. Default: none; the work starts at the next periodic run.
 	Released func()
-	// Clock is what can be moved. Defaults to none: the path is not served. KeepTokens, which is needed with it, keeps the token of the
-	// request and the configured one valid at a new time.
+	// Clock is the clock to move. Default: none; the path is not served. KeepTokens is required with it: it keeps the configured token and the
+	// token of the request valid at a new time.
 	Clock      sandboxport.Clock
 	KeepTokens func(ctx context.Context, tx docstore.Execer, now time.Time) error
-	// Reset takes the organisation back to its initial content, and seeds it when that is asked for. Nothing is changed when it fails
-	// before the content is there; when seeding fails, the organisation is left without. Defaults to none: the path is not served.
+	// Reset resets the organization to its initial content, and to the seeded content if seed is true. If it fails before the initial content
+	// is complete, nothing changes. If only the seeding fails, the organization has the initial content. Default: none; the path is not
+	// served.
 	Reset func(ctx context.Context, seed bool) error
 }
 
-// Slice is the sandbox surface.
+// Slice serves the sandbox operations.
 type Slice struct {
 	model.Deps
 	o Options
@@ -54,9 +55,9 @@ func New(d model.Deps, o Options) *Slice { return &Slice{Deps: d, o: o} }
 func (s *Slice) Routes() []rest.Route {
 	list := []rest.Route{
 		rest.Op[drainRequest, drained]{ID: "drainJobs", Route: "POST /sandbox/v1/jobs/drain", Tag: tag,
-			Summary: "Wait until no provisioning work is left", Scopes: []string{manage}, Do: s.drain},
+			Summary: "Wait until no provisioning work is pending", Scopes: []string{manage}, Do: s.drain},
 		rest.Op[createTokenRequest, CreatedToken]{ID: "createAPIToken", Route: "POST /sandbox/v1/api-tokens", Tag: tag, Status: 201,
-			Summary: "Create an API token; its secret is shown only in this answer", Scopes: []string{manage}, Do: s.createToken},
+			Summary: "Create an API token; its secret is shown only in this response", Scopes: []string{manage}, Do: s.createToken},
 		rest.Op[provisionRequest, rest.NoContent]{ID: "provisionUsers", Route: "POST /sandbox/v1/apps/{app}/provision", Tag: tag, Status: 202,
 			Summary: "Provision assigned users now", Scopes: []string{manage},
 			Find: lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*provisionRequest).at), Do: s.provision},
@@ -81,11 +82,11 @@ type appRequest struct {
 func (r *appRequest) at() (string, *docstore.Doc[model.App]) { return r.App, nil }
 
 type drainRequest struct {
-	Timeout int `query:"timeoutSeconds" default:"30" min:"1" max:"600" doc:"how long to wait"`
+	Timeout int `query:"timeoutSeconds" default:"30" min:"1" max:"600" doc:"maximum time to wait, in seconds"`
 }
 
 type drained struct {
-	Pending int `json:"pending" readOnly:"true" doc:"principals that are not settled; always 0"`
+	Pending int `json:"pending" readOnly:"true" doc:"number of users, groups and changes with pending work; always 0"`
 }
 
 func (s *Slice) drain(ctx context.Context, r *drainRequest) (drained, error) {
@@ -93,7 +94,7 @@ func (s *Slice) drain(ctx context.Context, r *drainRequest) (drained, error) {
 	defer cancel()
 	left, err := s.o.Work.Drain(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		pending := "pending: " + strconv.Itoa(left.Pending) + " (users, groups and changes that are not settled)"
+		pending := "pending: " + strconv.Itoa(left.Pending) + " (users, groups and changes with pending work)"
 		causes := append([]string{pending}, left.Waiting...)
 		return drained{}, rest.Fail(rest.CodeNotDrained, causes...)
 	}
@@ -102,8 +103,8 @@ func (s *Slice) drain(ctx context.Context, r *drainRequest) (drained, error) {
 
 type createTokenRequest struct {
 	Body struct {
-		Name   string `json:"name" required:"true" min:"1" max:"255" doc:"what the token is for"`
-		UserID string `json:"userId" required:"true" doc:"id or login of the user it acts as, or me"`
+		Name   string `json:"name" required:"true" min:"1" max:"255" doc:"name of the token"`
+		UserID string `json:"userId" required:"true" doc:"id or login of the user that the token authenticates, or me"`
 	} `body:"required"`
 }
 
@@ -112,7 +113,7 @@ type CreatedToken struct {
 	ID     string `json:"id" readOnly:"true"`
 	Name   string `json:"name" readOnly:"true"`
 	UserID string `json:"userId" readOnly:"true"`
-	Token  string `json:"token" readOnly:"true" doc:"the secret; it cannot be read again"`
+	Token  string `json:"token" readOnly:"true" doc:"secret; it cannot be read again"`
 }
 
 func (s *Slice) createToken(ctx context.Context, r *createTokenRequest) (CreatedToken, error) {
@@ -122,7 +123,7 @@ func (s *Slice) createToken(ctx context.Context, r *createTokenRequest) (Created
 type provisionRequest struct {
 	appRequest
 	Body *struct {
-		UserIDs []string `json:"userIds" doc:"only these users; all assigned users when absent"`
+		UserIDs []string `json:"userIds" doc:"ids of the users; all assigned users if absent"`
 	} `body:"optional"`
 }
 

@@ -102,7 +102,7 @@ func newWorld(t *testing.T, rules string, adjust ...func(*assembly.Options)) *im
 	w := &importWorld{t: t, engine: &engine{state: imports.Run{State: imports.Done}, links: map[string]string{}}}
 	adjust = append(adjust, func(o *assembly.Options) { o.Work, o.Imports, o.Connections = w.engine, w.engine, w.engine })
 	w.Env = apitest.New(t, sqldbtest.SQLite(t), adjust...)
-	w.Beside("/import", w.API.Authorize("svc.sandbox.manage", w.host()))
+	w.Mount("/import", w.API.Authorize("svc.sandbox.manage", w.host()))
 	w.app = w.Run(t,
 		apitest.Step{Do: "POST /api/v1/apps", Body: `{"name":"scim2_test_app","label":"HR"}`, Save: map[string]string{"app": "id"}},
 		apitest.Step{Do: "POST /api/v1/apps/{{app}}/connections/default?activate=true",

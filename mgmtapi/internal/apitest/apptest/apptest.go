@@ -1,7 +1,5 @@
-// Package apptest gives tests of provisioning short ways to the users, groups
-// and applications that they need, and to what is behind the management API:
-// stored documents, events and the desired state. It stands on apitest, so that
-// every answer is checked against the OpenAPI document.
+// Package apptest gives tests of provisioning helpers for users, groups and applications, and access to the data behind the management API:
+// stored documents, events and the desired state. It builds on apitest, so that every response is checked against the OpenAPI document.
 package apptest
 
 import (
@@ -27,10 +25,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Secret is the token of the connections that Connect makes.
+// Secret is the token of the connections that Connect creates.
 const Secret = "s3cret-of-the-target"
 
-// World is a management API with what is behind it.
+// World is a management API with access to the data behind it.
 type World struct {
 	t       *testing.T
 	env     *apitest.Env
@@ -40,10 +38,10 @@ type World struct {
 	Tester  *Tester
 
 	mu       sync.Mutex
-	answered bytes.Buffer // the bodies of all answers
+	answered bytes.Buffer // the bodies of all responses
 }
 
-// Tester is a ConnectionTester whose verdict a test sets.
+// Tester is a ConnectionTester whose result a test sets.
 type Tester struct {
 	mu    sync.Mutex
 	err   error
@@ -58,14 +56,14 @@ func (c *Tester) TestConnection(_ context.Context, e connections.Endpoint) error
 	return c.err
 }
 
-// Fail makes every verification end with the error; nil makes them succeed.
+// Fail makes every verification return err; nil makes them succeed.
 func (c *Tester) Fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.err = err
 }
 
-// Asked returns what was verified so far.
+// Asked returns the endpoints that have been verified.
 func (c *Tester) Asked() []connections.Endpoint {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,20 +86,20 @@ func On(t *testing.T, db *sqldb.DB) *World {
 	w.env = apitest.New(t, db, func(o *assembly.Options) { o.Secrets, o.Connections = secrets, w.Tester })
 	w.Store, w.Model = w.env.Store, w.env.Model
 	w.Desired = desired.New(w.Model, w.Store, secrets, w.env.Clock.Now)
-	w.Events() // those of the setup are of no interest
+	w.Events() // discard the events of the setup
 	return w
 }
 
-// Unrecorded keeps what happens out of the record of operations, for tests whose requests are drawn at random.
+// Unrecorded excludes the requests of the test from the record of operations, for tests with random requests.
 func (w *World) Unrecorded() { w.env.Unrecorded() }
 
-// Now is the clock of the API.
+// Now returns the time of the clock of the API.
 func (w *World) Now() time.Time { return w.env.Clock.Now() }
 
-// Advance moves the clock.
+// Advance moves the clock forward.
 func (w *World) Advance(by time.Duration) { w.env.Clock.Advance(by) }
 
-// Answer is an answer of the API.
+// Answer is a response of the API.
 type Answer struct {
 	t      *testing.T
 	Status int
@@ -110,8 +108,7 @@ type Answer struct {
 	what   string
 }
 
-// Do sends a request below /api/v1. The body is nil, a JSON text, or a value to
-// marshal.
+// Do sends a request below /api/v1. The body is nil, a JSON string, or a value to marshal.
 func (w *World) Do(method, path string, body any) *Answer {
 	w.t.Helper()
 	text, ok := body.(string)
@@ -165,8 +162,7 @@ func (a *Answer) OK(status ...int) *Answer {
 	return a
 }
 
-// Fails requires an error with the status and the code, and, when given, a text
-// in its causes or its summary.
+// Fails requires an error with the status and the code and, if given, a string in its causes or its summary.
 func (a *Answer) Fails(status int, code string, clue ...string) *Answer {
 	a.t.Helper()
 	require.Equal(a.t, status, a.Status, "%s: %s", a.what, a.Body)
@@ -184,7 +180,7 @@ func (a *Answer) Into(v any) *Answer {
 	return a
 }
 
-// Value returns a member by its path, nil when there is none: Value("profile", "email").
+// Value returns a member by its path, nil if absent: Value("profile", "email").
 func (a *Answer) Value(path ...string) any {
 	a.t.Helper()
 	var value any
@@ -196,7 +192,7 @@ func (a *Answer) Value(path ...string) any {
 	return value
 }
 
-// Text returns a member that is a text, "" when it is none.
+// Text returns a string member, "" if it is absent or not a string.
 func (a *Answer) Text(path ...string) string {
 	a.t.Helper()
 	text, _ := a.Value(path...).(string)
@@ -218,7 +214,7 @@ func (a *Answer) IDs() []string {
 	return ids
 }
 
-// Next returns the path of the following page, "" on the last one.
+// Next returns the path of the next page, "" on the last one.
 func (a *Answer) Next() string {
 	for _, link := range a.Header.Values("Link") {
 		if target, ok := strings.CutSuffix(link, `>; rel="next"`); ok {
@@ -229,14 +225,13 @@ func (a *Answer) Next() string {
 	return ""
 }
 
-// User creates an active user with the login name@example.com and returns its
-// id. Further attributes come as pairs.
+// User creates an active user with the login name@example.com and returns its id. The attributes are further pairs of name and value.
 func (w *World) User(name string, attributes ...string) string {
 	w.t.Helper()
 	return w.user(name, true, attributes)
 }
 
-// StagedUser creates a user that is not activated.
+// StagedUser creates a user without activating it.
 func (w *World) StagedUser(name string, attributes ...string) string {
 	w.t.Helper()
 	return w.user(name, false, attributes)
@@ -273,7 +268,7 @@ func (w *World) Join(group, user string) {
 	w.Put("/groups/"+group+"/users/"+user, nil).OK(http.StatusNoContent)
 }
 
-// Leave takes a user out of a group.
+// Leave removes a user from a group.
 func (w *World) Leave(group, user string) {
 	w.t.Helper()
 	w.Delete("/groups/" + group + "/users/" + user).OK(http.StatusNoContent)
@@ -285,18 +280,17 @@ func (w *World) Bookmark(label string) string {
 	return w.Post("/apps", `{"name":"bookmark","label":"`+label+`","settings":{"app":{"url":"https://example.com/"}}}`).OK().Text("id")
 }
 
-// SCIMApp creates an application of the catalog that provisions.
+// SCIMApp creates an application of the catalog that supports provisioning.
 func (w *World) SCIMApp(label string) string {
 	w.t.Helper()
 	return w.Post("/apps", `{"name":"scim2_test_app","label":"`+label+`"}`).OK().Text("id")
 }
 
-// All turns on every capability of USER_PROVISIONING but passwords.
+// All enables every capability of USER_PROVISIONING except passwords.
 const All = `{"create":{"lifecycleCreate":{"status":"ENABLED"}},"update":{"profile":{"status":"ENABLED"},` +
 	`"lifecycleDeactivate":{"status":"ENABLED"}}}`
 
-// Connect gives an application an active connection with the token Secret and
-// these capabilities, "" for the initial ones.
+// Connect gives an application an active connection with the token Secret and these capabilities, "" for the initial ones.
 func (w *World) Connect(app, capabilities string) {
 	w.t.Helper()
 	w.Post("/apps/"+app+"/connections/default?activate=true",
@@ -318,7 +312,7 @@ type Event struct {
 	Data  string
 }
 
-// Events takes the events out of the outbox, in order.
+// Events removes the events from the outbox and returns them in order.
 func (w *World) Events() []Event {
 	w.t.Helper()
 	var out []Event
@@ -336,8 +330,7 @@ func (w *World) Events() []Event {
 	}
 }
 
-// Expect requires that the outbox holds the events, among others, in any order,
-// and empties it.
+// Expect requires that the outbox contains the events, in any order and possibly among others, and empties it.
 func (w *World) Expect(events ...model.Event) {
 	w.t.Helper()
 	got := w.Events()
@@ -348,20 +341,20 @@ func (w *World) Expect(events ...model.Event) {
 	}
 }
 
-// Answered returns the bodies of all answers so far.
+// Answered returns the bodies of all responses so far.
 func (w *World) Answered() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.answered.String()
 }
 
-// Work does all that requests have left to do.
+// Work runs all work that requests have queued.
 func (w *World) Work() {
 	w.t.Helper()
 	w.env.Work(w.t)
 }
 
-// Step does one piece of what requests have left to do.
+// Step runs one batch of the work that requests have queued.
 func (w *World) Step() {
 	w.t.Helper()
 	_, err := w.env.API.Work(w.t.Context())

@@ -1,7 +1,7 @@
-// Package syslog serves the system log: reading by time, filter and words, paging, and polling with a cursor that waits for
-// what is yet to come. It also logs what no single slice does: memberships, whoever made them, and rate limits.
+// Package syslog serves the system log: queries by time, filter and words, paging, and polling with a cursor for new events. It also logs
+// what is not specific to one slice: changes of memberships and exceeded rate limits.
 //
-// Other slices write the log through audit. An event has the time at which it was written, not that of its commit: on
-// PostgreSQL, whoever polls while a long transaction runs beside short ones does not get its events, which then lie before
-// the cursor. On SQLite, where one transaction writes at a time, nothing is missed.
+// Other slices write to the log through audit. The time of an event is the time of its write, not of its commit. On PostgreSQL, a client
+// that polls while a long transaction and short ones run concurrently can miss the events of the long one: they lie before the cursor. On
+// SQLite, which runs one write transaction at a time, no event is missed.
 package syslog

@@ -11,61 +11,61 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// LogEvent is an event of the log as callers see it. Members of which nothing is known are null.
+// LogEvent is an event of the log in JSON. Members without a value are null.
 type LogEvent struct {
 	UUID            string                `json:"uuid" readOnly:"true" doc:"Id of the event."`
 	Published       string                `json:"published" readOnly:"true" format:"date-time" doc:"Time of the event, with milliseconds."`
-	EventType       string                `json:"eventType" readOnly:"true" doc:"What happened."`
-	Version         string                `json:"version" readOnly:"true" doc:"Version of the form of events."`
-	Severity        string                `json:"severity" readOnly:"true" enum:"DEBUG,INFO,WARN,ERROR" doc:"How much it matters."`
-	DisplayMessage  string                `json:"displayMessage" readOnly:"true" doc:"What happened, for people."`
+	EventType       string                `json:"eventType" readOnly:"true" doc:"Type of the event."`
+	Version         string                `json:"version" readOnly:"true" doc:"Version of the event format."`
+	Severity        string                `json:"severity" readOnly:"true" enum:"DEBUG,INFO,WARN,ERROR" doc:"Severity."`
+	DisplayMessage  string                `json:"displayMessage" readOnly:"true" doc:"Human-readable description of the event type."`
 	LegacyEventType *string               `json:"legacyEventType" readOnly:"true" doc:"Always null: there are no older names."`
-	Actor           Party                 `json:"actor" readOnly:"true" doc:"Who did it."`
-	Client          Client                `json:"client" readOnly:"true" doc:"From where it was done."`
-	Device          *Details              `json:"device" readOnly:"true" doc:"Always null: devices are not known."`
-	Outcome         Outcome               `json:"outcome" readOnly:"true" doc:"How it ended."`
-	Target          []Party               `json:"target" readOnly:"true" doc:"What it was done to."`
-	Transaction     Transaction           `json:"transaction" readOnly:"true" doc:"The request or the job that it belongs to."`
+	Actor           Party                 `json:"actor" readOnly:"true" doc:"Actor: the user or client that caused the event."`
+	Client          Client                `json:"client" readOnly:"true" doc:"Client that sent the request."`
+	Device          *Details              `json:"device" readOnly:"true" doc:"Always null: devices are not recorded."`
+	Outcome         Outcome               `json:"outcome" readOnly:"true" doc:"Result, with the reason of a failure."`
+	Target          []Party               `json:"target" readOnly:"true" doc:"Resources that the event is about."`
+	Transaction     Transaction           `json:"transaction" readOnly:"true" doc:"Request or job that caused the event."`
 	DebugContext    DebugContext          `json:"debugContext" readOnly:"true" doc:"Further details."`
 	Authentication  AuthenticationContext `json:"authenticationContext" readOnly:"true" doc:"How the actor was authenticated."`
-	SecurityContext SecurityContext       `json:"securityContext" readOnly:"true" doc:"What is known of the network."`
-	Request         Request               `json:"request" readOnly:"true" doc:"The way of the request."`
+	SecurityContext SecurityContext       `json:"securityContext" readOnly:"true" doc:"Network of the client. All members are null."`
+	Request         Request               `json:"request" readOnly:"true" doc:"IP addresses that the request passed through."`
 }
 
-// Party is someone who acts or something that is acted on.
+// Party is the actor or a target of an event.
 type Party struct {
 	ID            string   `json:"id" readOnly:"true" doc:"Id."`
 	Type          string   `json:"type" readOnly:"true" doc:"Kind: User, UserGroup, AppInstance, AppUser..."`
-	AlternateID   string   `json:"alternateId" readOnly:"true" doc:"A second name, such as a login."`
-	DisplayName   string   `json:"displayName" readOnly:"true" doc:"Name for people."`
+	AlternateID   string   `json:"alternateId" readOnly:"true" doc:"Alternate id, such as a login."`
+	DisplayName   string   `json:"displayName" readOnly:"true" doc:"Display name."`
 	DetailEntry   *Details `json:"detailEntry" readOnly:"true" doc:"Further details."`
-	ChangeDetails *Details `json:"changeDetails,omitempty" readOnly:"true" doc:"What was changed."`
+	ChangeDetails *Details `json:"changeDetails,omitempty" readOnly:"true" doc:"Changes to the target."`
 }
 
-// Details are members that nothing is promised of.
+// Details are members without a fixed schema.
 type Details map[string]any
 
-// Client is where a request came from.
+// Client is the source of a request.
 type Client struct {
-	UserAgent           *UserAgent `json:"userAgent" readOnly:"true" doc:"The program."`
+	UserAgent           *UserAgent `json:"userAgent" readOnly:"true" doc:"User agent."`
 	Zone                *string    `json:"zone" readOnly:"true" doc:"Network zone."`
 	Device              string     `json:"device" readOnly:"true" doc:"Kind of device."`
 	ID                  *string    `json:"id" readOnly:"true" doc:"Id of the OAuth client."`
-	IPAddress           *string    `json:"ipAddress" readOnly:"true" doc:"Address of the peer."`
-	GeographicalContext *Details   `json:"geographicalContext" readOnly:"true" doc:"Always null: places are not known."`
+	IPAddress           *string    `json:"ipAddress" readOnly:"true" doc:"IP address of the client."`
+	GeographicalContext *Details   `json:"geographicalContext" readOnly:"true" doc:"Always null: locations are not recorded."`
 }
 
 // UserAgent is the program that sent a request.
 type UserAgent struct {
-	Raw     string `json:"rawUserAgent" readOnly:"true" doc:"As it calls itself."`
+	Raw     string `json:"rawUserAgent" readOnly:"true" doc:"Value of the User-Agent header."`
 	OS      string `json:"os" readOnly:"true" doc:"Operating system."`
 	Browser string `json:"browser" readOnly:"true" doc:"Browser."`
 }
 
-// Outcome is how an event ended.
+// Outcome is the result of an event.
 type Outcome struct {
-	Result string  `json:"result" readOnly:"true" enum:"SUCCESS,FAILURE" doc:"How it ended."`
-	Reason *string `json:"reason" readOnly:"true" doc:"Why it failed."`
+	Result string  `json:"result" readOnly:"true" enum:"SUCCESS,FAILURE" doc:"Result."`
+	Reason *string `json:"reason" readOnly:"true" doc:"Reason of the failure."`
 }
 
 // Transaction is a request or a job.
@@ -75,7 +75,7 @@ type Transaction struct {
 	Detail TransactionDetail `json:"detail" readOnly:"true" doc:"Further details."`
 }
 
-// TransactionDetail tells more of a transaction.
+// TransactionDetail holds further details of a transaction.
 type TransactionDetail struct {
 	TokenID string `json:"requestApiTokenId,omitempty" readOnly:"true" doc:"Id of the API token of the caller."`
 }
@@ -85,40 +85,40 @@ type DebugContext struct {
 	Data map[string]string `json:"debugData" readOnly:"true" doc:"Details by name."`
 }
 
-// AuthenticationContext is how an actor was authenticated.
+// AuthenticationContext describes the authentication of the actor.
 type AuthenticationContext struct {
-	Provider           *string `json:"authenticationProvider" readOnly:"true" doc:"Who authenticated the actor."`
-	CredentialProvider *string `json:"credentialProvider" readOnly:"true" doc:"Whose credential it was."`
+	Provider           *string `json:"authenticationProvider" readOnly:"true" doc:"Provider that authenticated the actor."`
+	CredentialProvider *string `json:"credentialProvider" readOnly:"true" doc:"Provider of the credential."`
 	CredentialType     *string `json:"credentialType" readOnly:"true" doc:"Kind of the credential."`
 	Issuer             *string `json:"issuer" readOnly:"true" doc:"Issuer of the credential."`
-	Interface          *string `json:"interface" readOnly:"true" doc:"Third party that was used."`
+	Interface          *string `json:"interface" readOnly:"true" doc:"Third-party interface that was used."`
 	Step               int     `json:"authenticationStep" readOnly:"true" doc:"Always 0."`
 	SessionID          *string `json:"externalSessionId" readOnly:"true" doc:"Id of the session, or of the API token."`
 }
 
-// SecurityContext is what is known of a network; nothing is.
+// SecurityContext describes the network of the client. All its members are null.
 type SecurityContext struct {
 	ASNumber *int    `json:"asNumber" readOnly:"true" doc:"Number of the autonomous system."`
-	ASOrg    *string `json:"asOrg" readOnly:"true" doc:"Organisation of the autonomous system."`
+	ASOrg    *string `json:"asOrg" readOnly:"true" doc:"Organization of the autonomous system."`
 	ISP      *string `json:"isp" readOnly:"true" doc:"Internet service provider."`
 	Domain   *string `json:"domain" readOnly:"true" doc:"Domain of the address."`
-	IsProxy  *bool   `json:"isProxy" readOnly:"true" doc:"Whether the address is a proxy's."`
+	IsProxy  *bool   `json:"isProxy" readOnly:"true" doc:"Whether the address belongs to a proxy."`
 }
 
-// Request is the way of a request.
+// Request lists the IP addresses that a request passed through.
 type Request struct {
-	IPChain []Hop `json:"ipChain" readOnly:"true" doc:"The addresses that it came by."`
+	IPChain []Hop `json:"ipChain" readOnly:"true" doc:"IP addresses that the request passed through."`
 }
 
-// Hop is an address that a request came by.
+// Hop is an IP address that a request passed through.
 type Hop struct {
 	IP                  string   `json:"ip" readOnly:"true" doc:"Address."`
-	GeographicalContext *Details `json:"geographicalContext" readOnly:"true" doc:"Always null: places are not known."`
+	GeographicalContext *Details `json:"geographicalContext" readOnly:"true" doc:"Always null: locations are not recorded."`
 	Version             string   `json:"version" readOnly:"true" enum:"V4,V6" doc:"Version of the Internet Protocol."`
-	Source              *string  `json:"source" readOnly:"true" doc:"Who told of the address."`
+	Source              *string  `json:"source" readOnly:"true" doc:"Source of the address."`
 }
 
-// The values of the log that are names of the service.
+// Constant values of log events that contain the name of the service.
 const (
 	version       = "0"
 	web           = "WEB"
@@ -146,7 +146,7 @@ func render(doc docstore.Doc[model.LogEvent]) LogEvent {
 	return out
 }
 
-// renderRequest fills in what the request of an event tells.
+// renderRequest sets the members that depend on the request of an event.
 func renderRequest(out *LogEvent, r *model.LogRequest, id string) {
 	out.Transaction.Type, out.Transaction.Detail.TokenID = web, r.TokenID
 	out.Client.IPAddress = optional(r.IP)
@@ -182,7 +182,7 @@ func optional(text string) *string {
 	return &text
 }
 
-// severity says how much an event matters. A job that failed is an error, a request that was refused a warning.
+// severity returns the severity of an event: ERROR for a failed job, WARN for a rejected request.
 func severity(e model.LogEvent) string {
 	switch {
 	case e.Result == model.LogSuccess:
@@ -194,7 +194,7 @@ func severity(e model.LogEvent) string {
 	}
 }
 
-// The names by which programs give themselves away; the first one that is found counts.
+// The substrings of User-Agent headers that identify programs. The first match wins.
 var (
 	systems = [][2]string{{"Windows", "Windows"}, {"Android", "Android"}, {"iPhone", "iOS"}, {"iPad", "iOS"}, {"Mac OS X", "Mac OS X"},
 		{"Linux", "Linux"}}

@@ -12,21 +12,21 @@ import (
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
-// predicate says whether an event, as its members, fulfils an expression.
+// predicate reports whether an event, in the form of members, satisfies an expression.
 type predicate func(event any) bool
 
-// members is an event as callers see it, for expressions to look at.
+// members returns the JSON members of an event for filter expressions.
 func members(event LogEvent) any {
 	data, err := json.Marshal(event)
 	if err != nil {
-		return nil // texts, numbers and maps of texts; cannot happen
+		return nil // cannot happen: only strings, numbers, maps
 	}
 	var out any
-	_ = json.Unmarshal(data, &out) // what was just written
+	_ = json.Unmarshal(data, &out) // the JSON was generated above
 	return out
 }
 
-// compile reads an expression. What is wrong with it is rest.CodeLogFilter.
+// compile parses an expression. An invalid expression is a rest.CodeLogFilter error.
 func compile(expression string) (predicate, error) {
 	expr, err := filter.ParseWith(expression, filter.Options{DeepPaths: true})
 	if err != nil {
@@ -73,7 +73,7 @@ func both(x, y filter.Expr, join func(x, y bool) bool) (predicate, error) {
 	return func(event any) bool { return join(px(event), py(event)) }, err
 }
 
-// scalar is what the values of a member are.
+// scalar is the type of the values of a member.
 type scalar int
 
 const (
@@ -83,7 +83,7 @@ const (
 	truth
 )
 
-// find follows a path through the type of the events to a member with values. Maps have any members, which are texts.
+// find resolves a path to a member with values in the type of events. Maps have arbitrary members, whose values are strings.
 func find(path scim.AttrPath) (names []string, kind scalar, err error) {
 	names = strings.Split(path.String(), ".")
 	t := reflect.TypeFor[LogEvent]()
@@ -104,7 +104,7 @@ func find(path scim.AttrPath) (names []string, kind scalar, err error) {
 	}
 	switch t.Kind() {
 	case reflect.Struct, reflect.Map:
-		return nil, 0, bad("the attribute '%s' has members and no value", path)
+		return nil, 0, bad("the attribute '%s' is an object and has no value", path)
 	case reflect.Int:
 		kind = number
 	case reflect.Bool:
@@ -113,7 +113,7 @@ func find(path scim.AttrPath) (names []string, kind scalar, err error) {
 	return names, kind, nil
 }
 
-// member is the type of a member of a type.
+// member returns the type of a member of a type.
 func member(t reflect.Type, name string) (reflect.Type, bool) {
 	switch t.Kind() {
 	case reflect.Map:
@@ -138,7 +138,7 @@ func compare(e filter.Compare) (predicate, error) {
 		return nil, err
 	}
 	if e.Op == filter.Ne {
-		// Of several values none may be the one; a member that is missing matches nothing, not even this.
+		// With several values, none may be equal. A missing member never matches.
 		return func(event any) bool {
 			return anyOf(event, names, holds) && !anyOf(event, names, func(v any) bool { return !holds(v) })
 		}, nil
@@ -146,7 +146,7 @@ func compare(e filter.Compare) (predicate, error) {
 	return func(event any) bool { return anyOf(event, names, holds) }, nil
 }
 
-// comparison is what a value that is there must fulfil.
+// comparison returns the condition on a present value.
 func comparison(e filter.Compare, kind scalar) (func(value any) bool, error) {
 	mismatch := bad("the attribute '%s' cannot be compared with this value", e.Path)
 	switch want := e.Value.(type) {
@@ -204,8 +204,8 @@ func textComparison(op filter.Op, kind scalar, want string, mismatch error) (fun
 	}, nil
 }
 
-// anyOf says whether any value that a path leads to, through all elements of arrays, fulfils the condition. A member that is
-// null or not there has no value.
+// anyOf reports whether any value at a path, through all elements of arrays, satisfies the condition. A null or missing member has no
+// value.
 func anyOf(value any, names []string, holds func(any) bool) bool {
 	switch v := value.(type) {
 	case nil:

@@ -15,11 +15,11 @@ import (
 
 // Bounds of a list.
 const (
-	defaultPeriod = 7 * 24 * time.Hour // before until
+	defaultPeriod = 7 * 24 * time.Hour // default period before until
 	maxTerms      = 10
 	maxTerm       = 40 // characters
-	// Of whoever sees only a part of the log, so many events are looked at together, and at most so many for one page, which then
-	// has less on it than there is room for, or nothing.
+	// For callers that may see only a part of the log: the number of events per query, and the maximum number of events read for one page. The
+	// page can then have fewer events than its limit, or none.
 	chunk   = 500
 	maxScan = 10 * chunk
 )
@@ -30,19 +30,19 @@ const (
 )
 
 type listRequest struct {
-	Since     string `query:"since" doc:"Begin of the period, RFC 3339. Defaults to seven days before its end."`
-	Until     string `query:"until" doc:"End of the period, RFC 3339. Defaults to now, and then to no end in ascending order."`
-	Filter    string `query:"filter" doc:"Expression over the members of events; those of arrays match when any element does."`
-	Q         string `query:"q" doc:"Up to ten words of at most 40 characters. Each must be in some text of the event, in any letter case."`
+	Since     string `query:"since" doc:"Start of the period, RFC 3339. Default: seven days before its end."`
+	Until     string `query:"until" doc:"End of the period, RFC 3339. Default: now in descending order, no end in ascending order."`
+	Filter    string `query:"filter" doc:"Filter expression over the members of events. A member of an array matches if any element matches."`
+	Q         string `query:"q" doc:"Up to ten words of at most 40 characters. Each must occur in a string of the event. Case-insensitive."`
 	Limit     int    `query:"limit" default:"100" min:"1" max:"1000" doc:"Size of the page, at most 1000."`
 	After     string `query:"after" doc:"Cursor from the link to the next page."`
 	SortOrder string `query:"sortOrder" default:"ASCENDING" enum:"ASCENDING,DESCENDING" doc:"Order by time."`
 
-	since, until time.Time // until is zero for no end
+	since, until time.Time // zero until: no end
 	words        []string
 }
 
-// checkList reads the period and the words.
+// checkList parses the period and the words.
 func checkList(_ context.Context, r *listRequest, causes *rest.Causes) error {
 	for _, at := range []struct {
 		name, text string
@@ -71,7 +71,7 @@ func checkList(_ context.Context, r *listRequest, causes *rest.Causes) error {
 	return nil
 }
 
-// period completes the period, which cannot begin before what is kept.
+// period sets the defaults of the period and rejects a start before the retention.
 func (r *listRequest) period(now time.Time) error {
 	oldest, end := now.Add(-Retention), r.until
 	if end.IsZero() {
@@ -84,15 +84,15 @@ func (r *listRequest) period(now time.Time) error {
 		}
 	}
 	if r.since.Before(oldest) {
-		return rest.Failf(rest.CodeLogFilter, "The log goes back %d days: the period begins before that.", int(Retention/(24*time.Hour)))
+		return rest.Failf(rest.CodeLogFilter, "The log is retained for %d days: the period starts before that.", int(Retention/(24*time.Hour)))
 	}
 	if !r.until.IsZero() && r.until.Before(r.since) {
-		return rest.Invalid("since", "The period must not begin after its end")
+		return rest.Invalid("since", "The period must not start after its end")
 	}
 	return nil
 }
 
-// polls says whether the list never ends: events that are yet to come will follow the last page.
+// polls reports whether the list includes future events, so that every page has a next page.
 func (r *listRequest) polls() bool { return r.SortOrder == ascending && r.until.IsZero() }
 
 func (s *Slice) list(ctx context.Context, r *listRequest) (rest.Page[LogEvent], error) {
@@ -155,7 +155,7 @@ func (s *Slice) list(ctx context.Context, r *listRequest) (rest.Page[LogEvent], 
 	return page, nil
 }
 
-// behind is what comes after a position in the order of the list.
+// behind returns the condition for events after a position in the order of the list.
 func (r *listRequest) behind(at string) docstore.Cond {
 	if r.SortOrder == descending {
 		return docstore.Lt(docstore.ID, at)
@@ -163,7 +163,7 @@ func (r *listRequest) behind(at string) docstore.Cond {
 	return docstore.Gt(docstore.ID, at)
 }
 
-// matcher is what events must have beside their time; nil for nothing.
+// matcher returns the condition of the filter and the words, nil if the request has neither.
 func matcher(r *listRequest) (func(*docstore.Doc[model.LogEvent]) bool, error) {
 	var holds predicate
 	if r.Filter != "" {
@@ -181,7 +181,7 @@ func matcher(r *listRequest) (func(*docstore.Doc[model.LogEvent]) bool, error) {
 	}, nil
 }
 
-// hasAll says whether each of the words, in lower case, is in some text of the event.
+// hasAll reports whether each word occurs in a string of the event, ignoring case. The words are in lower case.
 func hasAll(event any, words []string) bool {
 	for _, word := range words {
 		if !has(event, word) {
@@ -211,7 +211,7 @@ func has(value any, word string) bool {
 	return false
 }
 
-// cursor hides a place in the log, the id of an event or model.LogTime, from callers, who are not to make their own.
+// cursor encodes a position in the log, an event id or a model.LogTime, so that callers treat it as opaque.
 func cursor(place string) string { return base64.RawURLEncoding.EncodeToString([]byte(place)) }
 
 var place = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}(-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})?$`)

@@ -12,12 +12,12 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Retention is how long events are kept, and how far back the log can be asked for.
+// Retention is the duration for which events are stored and can be queried.
 const Retention = 90 * 24 * time.Hour
 
 // Options configure the slice.
 type Options struct {
-	// Logger is told when an event about a refused request cannot be written. Defaults to nobody.
+	// Logger receives an error if an event about a rejected request cannot be written. Default: none.
 	Logger *slog.Logger
 }
 
@@ -27,7 +27,7 @@ type Slice struct {
 	logger *slog.Logger
 }
 
-// New returns the slice and adds its reactions to the feed.
+// New returns the slice and registers its event handlers.
 func New(d model.Deps, o Options) *Slice {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -43,14 +43,14 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[listRequest, rest.Page[LogEvent]]{
 			ID: "listLogEvents", Route: "GET /api/v1/logs", Tag: "System log", Scopes: []string{"svc.logs.read"},
 			Summary: "Reads the system log",
-			Description: "In ascending order and without until, the list has a link to the next page even when that is empty yet: " +
-				"whoever follows it from time to time gets every event once.",
+			Description: "In ascending order and without until, the list always has a link to the next page, even if that page is still empty: " +
+				"a client that polls this link receives every event once.",
 			Check: checkList, Do: s.list,
 		},
 	}
 }
 
-// membershipChanged logs that a user has joined or left a group. Everyone is in the built-in group, so that tells nothing.
+// membershipChanged logs that a user has joined or left a group. It ignores the built-in group, which contains every user.
 func (s *Slice) membershipChanged(ctx context.Context, tx *docstore.Tx, e model.MembershipChanged) error {
 	if e.Of.Value.Type == model.GroupBuiltIn {
 		return nil
@@ -66,7 +66,7 @@ func (s *Slice) membershipChanged(ctx context.Context, tx *docstore.Tx, e model.
 	return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: event, Targets: []model.LogParty{audit.User(user), audit.Group(e.Of)}})
 }
 
-// Limited logs that a rate limit was hit. It is what rest.Options.Limited wants.
+// Limited logs that a rate limit was exceeded, for rest.Options.Limited.
 func (s *Slice) Limited(ctx context.Context, q rest.Quota) {
 	audit.WriteAlone(ctx, s.Deps, s.logger, audit.Entry{
 		Type: audit.RateLimit, Failure: "The limit of " + strconv.Itoa(q.Limit) + " requests a minute was exceeded",
@@ -75,7 +75,7 @@ func (s *Slice) Limited(ctx context.Context, q rest.Quota) {
 	})
 }
 
-// Purge removes the events that are older than Retention and returns how many there were.
+// Purge deletes the events that are older than Retention and returns their number.
 func (s *Slice) Purge(ctx context.Context) (n int, err error) {
 	oldest := model.LogTime(s.Now().Add(-Retention))
 	err = s.Update(ctx, func(tx *docstore.Tx) error {

@@ -15,10 +15,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// maxAttempts is the limit that an organisation begins with.
+// maxAttempts is the default limit of an organization.
 var maxAttempts = model.DefaultPasswordSettings().MaxAttempts
 
-// told counts the entries of the log by their type and why they failed.
+// told counts the log entries by type and reason of failure.
 func told(t *testing.T, e *apitest.Env) map[string]int {
 	t.Helper()
 	out := map[string]int{}
@@ -58,7 +58,7 @@ func TestAttempts_ConcurrentLimit(t *testing.T) {
 
 // TestAttempts_ConcurrentRightPassword verifies that the right password among concurrent wrong ones succeeds only while attempts remain.
 func TestAttempts_ConcurrentRightPassword(t *testing.T) {
-	e := apitest.New(t, sqldbtest.SQLite(t)) // where the order of the log is that of the commits
+	e := apitest.New(t, sqldbtest.SQLite(t)) // log order equals commit order
 	e.Unrecorded()
 	require.Equal(t, http.StatusOK, e.Do(t, create, isaac(credentials), nil).Status)
 	var wg sync.WaitGroup
@@ -72,7 +72,7 @@ func TestAttempts_ConcurrentRightPassword(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	// In the order of the log, no more than maxAttempts failures come before the success, and none is counted after a lock-out.
+	// In log order, at most maxAttempts failures precede the success, and no failure is counted after a lockout.
 	failures, series := 0, 0
 	require.NoError(t, model.Each(t.Context(), e.Store.Reader(), e.Model.LogEvents, nil, func(doc docstore.Doc[model.LogEvent]) error {
 		switch {
@@ -102,14 +102,14 @@ func TestAttempts_UserNotModified(t *testing.T) {
 	require.Equal(t, before.Rev, after.Rev)
 	still, err := e.Store.Waiting(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, waiting, still, "nobody has to react to it")
+	require.Equal(t, waiting, still, "no event is emitted")
 	e.Run(t,
 		apitest.Step{Do: "DELETE /api/v1/users/isaac", Status: 204},
 		apitest.Step{Do: "DELETE /api/v1/users/isaac", Status: 204},
 	)
 	n, err := e.Model.Attempts.Count(t.Context(), e.Store.Reader(), nil)
 	require.NoError(t, err)
-	require.Zero(t, n, "the count goes with the user")
+	require.Zero(t, n, "the count is deleted with the user")
 }
 
 // TestAttempts_ExpiredPassword verifies that failed attempts also lock out a user with an expired password.
@@ -125,26 +125,27 @@ func TestAttempts_ExpiredPassword(t *testing.T) {
 			fail(maxAttempts)
 			e.Run(t, apitest.Step{Do: "GET /api/v1/users/isaac", Equal: map[string]any{"status": "LOCKED_OUT"}})
 		}
-		begin := signIn("the expired password begins a change", "isaac", first)
+		begin := signIn("the expired password starts a change", "isaac", first)
 		begin.Equal, begin.Save = map[string]any{"status": "PASSWORD_EXPIRED"}, map[string]string{"state": "stateToken"}
 		e.Run(t, apitest.Step{Do: create + "?nextLogin=changePassword", Body: isaac(credentials)})
 		fail(maxAttempts - 1)
 		e.Run(t, begin,
-			refused(step("a wrong old password counts as one more", "credentials/change_password", `{"stateToken":"{{state}}",`+
+			refused(step("a wrong old password counts as a failed attempt", "credentials/change_password", `{"stateToken":"{{state}}",`+
 				`"oldPassword":"wrong","newPassword":"`+second+`"}`), 403, "E0000014"),
 			apitest.Step{Do: "GET /api/v1/users/isaac", Equal: map[string]any{"status": "LOCKED_OUT"}},
 			refused(
-				step("the change is void then", "credentials/change_password",
+				step("the change is then invalid", "credentials/change_password",
 					`{"stateToken":"{{state}}","oldPassword":"`+first+`","newPassword":"`+second+`"}`), 401, "E0000011"),
 			refused(
-				step("whatever is tried", "credentials/change_password", `{"stateToken":"{{state}}","oldPassword":"wrong","newPassword":"`+second+`"}`),
+				step("for every password", "credentials/change_password",
+					`{"stateToken":"{{state}}","oldPassword":"wrong","newPassword":"`+second+`"}`),
 				401, "E0000011"),
 			apitest.Step{Do: "POST /api/v1/users/isaac/lifecycle/unlock"},
-			apitest.Step{Name: "who is unlocked still has to change it", Do: "GET /api/v1/users/isaac",
+			apitest.Step{Name: "an unlocked user must still change it", Do: "GET /api/v1/users/isaac",
 				Equal: map[string]any{"status": "PASSWORD_EXPIRED"}},
 		)
 		lock()
-		success := signIn("an administrator's password is as good as new", "isaac", second)
+		success := signIn("a password from an administrator is not expired", "isaac", second)
 		success.Equal = map[string]any{"status": "SUCCESS"}
 		e.Run(t,
 			apitest.Step{Do: "POST /api/v1/users/isaac", Body: `{"credentials":{"password":{"value":"` + second + `"}}}`,
@@ -153,7 +154,7 @@ func TestAttempts_ExpiredPassword(t *testing.T) {
 		)
 		fail(maxAttempts - 1)
 		e.Run(t,
-			apitest.Step{Name: "a new password has the attempts counted anew", Do: "POST /api/v1/users/isaac",
+			apitest.Step{Name: "a new password resets the count of attempts", Do: "POST /api/v1/users/isaac",
 				Body: `{"credentials":{"password":{"value":"Third-2026"}}}`})
 		fail(maxAttempts - 1)
 		e.Run(t, apitest.Step{Do: "GET /api/v1/users/isaac", Equal: map[string]any{"status": "ACTIVE"}})

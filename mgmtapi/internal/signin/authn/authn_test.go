@@ -24,7 +24,7 @@ const (
 	second = "Another-2026"
 )
 
-// isaac is the body of a user, with further members at its end.
+// isaac returns the body of a user, with further members at its end.
 func isaac(more string) string {
 	return `{"profile":{"login":"isaac@example.com","email":"isaac@example.com","firstName":"Isaac","lastName":"Brock"}` + more + `}`
 }
@@ -32,12 +32,12 @@ func isaac(more string) string {
 const credentials = `,"credentials":{"password":{"value":"` + first +
 	`"},"recovery_question":{"question":"Who is the best?","answer":"Annie Oakley"}}`
 
-// public leaves the API token out.
+// public omits the API token.
 var public = map[string]string{"Authorization": ""}
 
 const create = "POST /api/v1/users"
 
-// signIn is a sign-in with a password.
+// signIn returns the step that signs in with a password.
 func signIn(name, user, password string) apitest.Step {
 	return apitest.Step{Name: name, Do: "POST /api/v1/authn", Header: public,
 		Body: fmt.Sprintf(`{"username":%q,"password":%q,"relayState":"/here"}`, user, password)}
@@ -66,16 +66,18 @@ func TestSignIn_Password(t *testing.T) {
 		e.Run(t,
 			apitest.Step{Do: create, Body: isaac(credentials), Save: map[string]string{"u": "id"}},
 			good,
-			apitest.Step{Name: "which is remembered", Do: "GET /api/v1/users/{{u}}", Equal: map[string]any{"lastLogin": "2026-03-04T05:06:07.000Z"}},
-			apitest.Step{Name: "and told, with who it was", Do: "GET /api/v1/logs?filter=eventType+eq+%22user.session.start%22",
+			apitest.Step{Name: "the sign-in is stored", Do: "GET /api/v1/users/{{u}}",
+				Equal: map[string]any{"lastLogin": "2026-03-04T05:06:07.000Z"}},
+			apitest.Step{Name: "the sign-in is logged with the user", Do: "GET /api/v1/logs?filter=eventType+eq+%22user.session.start%22",
 				Equal: map[string]any{"#": 1, "0.actor.id": "{{u}}", "0.outcome.result": "SUCCESS"}},
-			signIn("short logins do", "ISAAC", first),
-			refused(signIn("another password does not", "isaac", second), 401, "E0000004"),
-			refused(signIn("nor another user", "nobody", first), 401, "E0000004"),
-			refused(signIn("nor one without a password", "admin@example.com", first), 401, "E0000004"),
-			refused(apitest.Step{Name: "both are needed", Do: "POST /api/v1/authn", Body: `{}`, Header: public}, 400, "E0000001", "username: ",
+			signIn("a short login is accepted", "ISAAC", first),
+			refused(signIn("another password is rejected", "isaac", second), 401, "E0000004"),
+			refused(signIn("another user is rejected", "nobody", first), 401, "E0000004"),
+			refused(signIn("a user without a password is rejected", "admin@example.com", first), 401, "E0000004"),
+			refused(apitest.Step{Name: "login and password are required", Do: "POST /api/v1/authn", Body: `{}`, Header: public}, 400, "E0000001",
+				"username: ",
 				"password: "),
-			refused(step("a session token is no state token", "cancel", `{"stateToken":"{{session}}"}`), 401, "E0000011"),
+			refused(step("a session token is not a state token", "cancel", `{"stateToken":"{{session}}"}`), 401, "E0000011"),
 			apitest.Step{Name: "no secret is in the log", Do: "GET /api/v1/logs", Then: func(t *testing.T, a *apitest.Answer) {
 				require.NotContains(t, string(a.Body), first)
 				require.NotContains(t, string(a.Body), second)
@@ -127,12 +129,12 @@ func TestAttempts_LockOut(t *testing.T) {
 			e.Run(t, apitest.Step{Do: "GET /api/v1/users/isaac", Equal: map[string]any{"status": want}})
 		}
 		fail("isaac", maxAttempts-1)
-		e.Run(t, signIn("a right one ends the counting", "isaac", first))
+		e.Run(t, signIn("the right password resets the count", "isaac", first))
 		fail("isaac", maxAttempts-1)
 		status("ACTIVE")
 		fail("isaac", 1)
 		status("LOCKED_OUT")
-		locked := signIn("a locked out user is told so", "isaac", first)
+		locked := signIn("the lockout is reported to the user", "isaac", first)
 		locked.Equal = map[string]any{"status": "LOCKED_OUT"}
 		e.Run(t, locked,
 			apitest.Step{Name: "once in the log", Do: "GET /api/v1/logs?filter=eventType+eq+%22user.account.lock%22", Equal: map[string]any{"#": 1}},
@@ -142,41 +144,42 @@ func TestAttempts_LockOut(t *testing.T) {
 		)
 		fail("admin", maxAttempts+1)
 		e.Run(t,
-			apitest.Step{Name: "nobody can lock the built-in administrator out", Do: "GET /api/v1/users/me",
+			apitest.Step{Name: "the built-in administrator cannot be locked out", Do: "GET /api/v1/users/me",
 				Equal: map[string]any{"status": "ACTIVE"}},
 			apitest.Step{Do: "POST /api/v1/users/isaac/roles", Body: `{"type":"SUPER_ADMIN"}`, Status: 201},
 			apitest.Step{Do: "GET /api/v1/users/me/roles", Save: map[string]string{"r": "0.id"}},
 			apitest.Step{Do: "DELETE /api/v1/users/me/roles/{{r}}", Status: 204},
 		)
 		fail("isaac", maxAttempts+1)
-		e.Run(t, signIn("nor the last SUPER_ADMIN", "isaac", first))
+		e.Run(t, signIn("the last SUPER_ADMIN cannot be locked out", "isaac", first))
 	})
 }
 
 func TestSignIn_ChangesExpiredPassword(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
-		begin := signIn("an expired password has to change", "isaac", first)
+		begin := signIn("an expired password must be changed", "isaac", first)
 		begin.Equal, begin.Save = map[string]any{"status": "PASSWORD_EXPIRED"}, map[string]string{"state": "stateToken"}
 		body := func(from, to string) string {
 			return `{"stateToken":"{{state}}","oldPassword":"` + from + `","newPassword":"` + to + `"}`
 		}
 		const path = "credentials/change_password"
-		done := step("a good one completes the sign-in", path, body(first, second))
+		done := step("a valid password completes the sign-in", path, body(first, second))
 		done.Equal, done.Has = map[string]any{"status": "SUCCESS", "relayState": "/here"}, []string{"sessionToken"}
 		again := signIn("another sign-in", "isaac", second)
 		again.Save = map[string]string{"state": "stateToken"}
-		cancelled := step("a sign-in can be given up", "cancel", `{"stateToken":"{{state}}"}`)
+		cancelled := step("a sign-in can be canceled", "cancel", `{"stateToken":"{{state}}"}`)
 		cancelled.Equal = map[string]any{"relayState": "/here"}
 		e.Run(t,
 			apitest.Step{Do: create + "?nextLogin=changePassword", Body: isaac(credentials), Save: map[string]string{"u": "id"}},
 			begin,
-			refused(step("the old one is needed", path, body(second, second)), 403, "E0000014", "password: The old password"),
-			refused(step("the policy holds", path, body(first, "weak")), 403, "E0000014", "password: Password requirements"),
-			refused(step("so does the history", path, body(first, first)), 403, "E0000014",
+			refused(step("the old password is required", path, body(second, second)), 403, "E0000014", "password: The old password"),
+			refused(step("the policy applies", path, body(first, "weak")), 403, "E0000014", "password: Password requirements"),
+			refused(step("the history applies", path, body(first, first)), 403, "E0000014",
 				"password: Password requirements were not met. The password must differ"),
-			refused(step("everything is needed", path, `{}`), 400, "E0000001", "stateToken: ", "oldPassword: ", "newPassword: "),
-			refused(step("a password is not reset here", "credentials/reset_password", `{"stateToken":"{{state}}","newPassword":"`+second+`"}`), 403,
+			refused(step("all members are required", path, `{}`), 400, "E0000001", "stateToken: ", "oldPassword: ", "newPassword: "),
+			refused(
+				step("the sign-in does not allow a reset", "credentials/reset_password", `{"stateToken":"{{state}}","newPassword":"`+second+`"}`), 403,
 				"E0000079"),
 			done,
 			apitest.Step{Do: "GET /api/v1/users/{{u}}", Equal: map[string]any{"status": "ACTIVE"}},
@@ -186,8 +189,8 @@ func TestSignIn_ChangesExpiredPassword(t *testing.T) {
 			refused(step("once", "cancel", `{"stateToken":"{{state}}"}`), 401, "E0000011"),
 			again,
 			apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/suspend", Status: 400, Code: "E0000001"},
-			apitest.Step{Name: "whoever is deactivated meanwhile", Do: "POST /api/v1/users/{{u}}/lifecycle/deactivate"},
-			refused(step("does not go on", path, body(second, first)), 401, "E0000011"),
+			apitest.Step{Name: "the user is deactivated concurrently", Do: "POST /api/v1/users/{{u}}/lifecycle/deactivate"},
+			refused(step("the sign-in of the deactivated user is rejected", path, body(second, first)), 401, "E0000011"),
 		)
 	})
 }
@@ -212,19 +215,20 @@ func TestSignIn_ActivationAndRecovery(t *testing.T) {
 				Body: isaac(`,"credentials":{"recovery_question":{"question":"Who is the best?","answer":"Annie Oakley"}}`),
 				Save: map[string]string{"u": "id"}},
 			apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/activate?sendEmail=false", Save: map[string]string{"token": "activationToken"}},
-			apitest.Step{Name: "an activation token asks for a password", Do: "POST /api/v1/authn", Header: public, Body: `{"token":"{{token}}"}`,
+			apitest.Step{Name: "an activation token requires a new password", Do: "POST /api/v1/authn", Header: public,
+				Body:  `{"token":"{{token}}"}`,
 				Equal: map[string]any{"status": "PASSWORD_RESET", "_links.next.name": "resetPassword"}, Save: map[string]string{"state": "stateToken"}},
-			refused(choose("that meets the policy", "weak"), 403, "E0000080", "password: "),
-			refused(step("nothing was asked", "recovery/answer", `{"stateToken":"{{state}}","answer":"Annie Oakley"}`), 403, "E0000079"),
+			refused(choose("the password must satisfy the policy", "weak"), 403, "E0000080", "password: "),
+			refused(step("no question is pending", "recovery/answer", `{"stateToken":"{{state}}","answer":"Annie Oakley"}`), 403, "E0000079"),
 			success(choose("and completes", first)),
-			refused(apitest.Step{Name: "the activation token is spent", Do: "POST /api/v1/authn", Header: public, Body: `{"token":"{{token}}"}`},
+			refused(apitest.Step{Name: "the activation token is used", Do: "POST /api/v1/authn", Header: public, Body: `{"token":"{{token}}"}`},
 				401, "E0000011"),
 			apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/reset_password?sendEmail=false", Then: last("resetPasswordUrl")},
 		)
 		recovery := `{"recoveryToken":"` + token + `","relayState":"/there"}`
 		e.Run(t,
-			refused(signIn("the password counts no more", "isaac", first), 401, "E0000004"),
-			apitest.Step{Name: "a reset asks nothing", Do: "POST /api/v1/authn/recovery/token", Header: public, Body: recovery,
+			refused(signIn("the previous password is invalid", "isaac", first), 401, "E0000004"),
+			apitest.Step{Name: "a reset requires no answer", Do: "POST /api/v1/authn/recovery/token", Header: public, Body: recovery,
 				Equal: map[string]any{"status": "PASSWORD_RESET", "relayState": "/there"}, Save: map[string]string{"state": "stateToken"}},
 			success(choose("and completes with a new password", second)),
 			refused(step("a recovery token is used once", "recovery/token", recovery), 401, "E0000011"),
@@ -232,28 +236,28 @@ func TestSignIn_ActivationAndRecovery(t *testing.T) {
 		)
 		recovery = `{"recoveryToken":"` + token + `"}`
 		e.Run(t,
-			apitest.Step{Name: "a forgotten password asks the question", Do: "POST /api/v1/authn/recovery/token", Header: public, Body: recovery,
+			apitest.Step{Name: "a forgotten password requires the answer", Do: "POST /api/v1/authn/recovery/token", Header: public, Body: recovery,
 				Equal: map[string]any{"status": "RECOVERY", "_embedded.user.recovery_question.question": "Who is the best?",
 					"_links.next.name": "answer"}, Save: map[string]string{"state": "stateToken"}},
 			refused(choose("first", "Third-2026"), 403, "E0000079"),
-			refused(step("a wrong answer is none", "recovery/answer", `{"stateToken":"{{state}}","answer":"Buffalo Bill"}`), 403, "E0000087"),
-			apitest.Step{Name: "the right one goes on", Do: "POST /api/v1/authn/recovery/answer", Header: public,
+			refused(step("a wrong answer is rejected", "recovery/answer", `{"stateToken":"{{state}}","answer":"Buffalo Bill"}`), 403, "E0000087"),
+			apitest.Step{Name: "the right answer is accepted", Do: "POST /api/v1/authn/recovery/answer", Header: public,
 				Body:  `{"stateToken":"{{state}}","answer":" annie oakley"}`,
 				Equal: map[string]any{"status": "PASSWORD_RESET", "stateToken": "{{state}}"}},
-			success(choose("to a new password", "Third-2026")),
-			signIn("that signs in", "isaac", "Third-2026"),
+			success(choose("the new password is set", "Third-2026")),
+			signIn("the new password signs in", "isaac", "Third-2026"),
 			apitest.Step{Do: "POST /api/v1/users/isaac/credentials/forgot_password?sendEmail=false", Then: last("resetPasswordUrl")},
 		)
 		e.Clock.Advance(time.Hour)
 		e.Run(t,
-			refused(step("a link expires", "recovery/token", `{"recoveryToken":"`+token+`"}`), 403, "E0000105"),
-			refused(step("an unknown one is none", "recovery/token", `{"recoveryToken":"x"}`), 401, "E0000011"),
-			refused(step("it has to be there", "recovery/token", `{}`), 400, "E0000001", "recoveryToken: "),
+			refused(step("an expired token is rejected", "recovery/token", `{"recoveryToken":"`+token+`"}`), 403, "E0000105"),
+			refused(step("an unknown token is rejected", "recovery/token", `{"recoveryToken":"x"}`), 401, "E0000011"),
+			refused(step("a token is required", "recovery/token", `{}`), 400, "E0000001", "recoveryToken: "),
 		)
 		page, err := e.Model.SignIns.Query(t.Context(), e.Store.Reader(), docstore.Query[model.SignIn]{})
 		require.NoError(t, err)
 		require.NotEmpty(t, page.Docs)
-		e.Run(t, signIn("a new sign-in clears away what has expired", "isaac", "Third-2026"))
+		e.Run(t, signIn("a new sign-in deletes expired ones", "isaac", "Third-2026"))
 		page, err = e.Model.SignIns.Query(t.Context(), e.Store.Reader(), docstore.Query[model.SignIn]{})
 		require.NoError(t, err)
 		require.Len(t, page.Docs, 1)

@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/apitest"
 )
 
-// BenchmarkRefusedSignIn is a sign-in with a wrong password, whose hash is as cheap as can be: what is left is the counting and
-// the log.
+// BenchmarkRefusedSignIn measures a sign-in with a wrong password at the minimum hash cost: what remains is the count of attempts and the
+// log.
 func BenchmarkRefusedSignIn(b *testing.B) {
 	e := apitest.New(b, sqldbtest.SQLite(b))
 	e.Unrecorded()

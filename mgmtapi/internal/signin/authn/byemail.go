@@ -9,22 +9,22 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Why a sign-in without a password fails, for the log.
+// Reasons of failed sign-ins without a password, for the log.
 const (
 	hasPassword = "The user has a password" //nolint:gosec // a text
-	noEmail     = "The user has no e-mail factor"
+	noEmail     = "The user has no email factor"
 )
 
-// errNoEmail says that the user has no e-mail factor to sign in with.
+// errNoEmail reports that the user has no email factor to sign in with.
 var errNoEmail = errors.New(noEmail)
 
-// signInByEmail begins the sign-in of a user who needs no password and has none: with a code that is sent to the primary address. A user
-// who does not exist or cannot sign in that way is answered as with a wrong password.
+// signInByEmail starts the sign-in of a user who needs no password and has none: it sends a code to the primary address. If the user does
+// not exist or cannot sign in this way, the response is the same as for a wrong password.
 func (s *Slice) signInByEmail(ctx context.Context, username, relay string) (out Transaction, err error) {
 	known, err := s.FindUser(ctx, s.Store.Reader(), username)
 	if errors.Is(err, docstore.ErrNotFound) {
 		if s.refusals.AllowN(s.Now(), 1) {
-			err = s.refuse(ctx, nil, unknownUser)
+			err = s.logRejection(ctx, nil, unknownUser)
 		} else {
 			err = nil
 		}
@@ -66,7 +66,7 @@ func (s *Slice) signInByEmail(ctx context.Context, username, relay string) (out 
 	return out, err
 }
 
-// withoutPassword is why a user cannot sign in without a password, empty if that is possible.
+// withoutPassword returns why a user cannot sign in without a password, empty if the user can.
 func withoutPassword(u *model.User) string {
 	switch {
 	case u.HasPassword():
@@ -78,7 +78,7 @@ func withoutPassword(u *model.User) string {
 }
 
 func (s *Slice) refuseByEmail(ctx context.Context, user docstore.Doc[model.User], why string) error {
-	if err := s.refuse(ctx, &user, why); err != nil {
+	if err := s.logRejection(ctx, &user, why); err != nil {
 		return err
 	}
 	return rest.Fail(rest.CodeSignIn)

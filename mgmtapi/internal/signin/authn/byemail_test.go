@@ -15,7 +15,7 @@ import (
 
 func optionalPassword(o *assembly.Options) { o.OptionalPassword = true }
 
-// enrollment has the enrollment policy say whether users have a password.
+// enrollment sets the enrollment policy for passwords.
 func enrollment(t *testing.T, e *apitest.Env, self string) {
 	t.Helper()
 	id := ok(t, e.Do(t, "GET /api/v1/policies?type=MFA_ENROLL", "", nil)).Value("0.id")
@@ -74,7 +74,7 @@ func TestSignInByEmail(t *testing.T) {
 						return a
 					}
 					a := byEmail()
-					require.Equal(t, "MFA_ENROLL", a.Value("status"), "the e-mail is the first factor")
+					require.Equal(t, "MFA_ENROLL", a.Value("status"), "the email is the first factor")
 					a = ok(t,
 						v.authn(t, "/factors",
 							map[string]any{"stateToken": a.Value("stateToken"), "factorType": "question", "provider": "SVC",
@@ -86,7 +86,7 @@ func TestSignInByEmail(t *testing.T) {
 						[]string{a.Value("status"), a.Value("_embedded.factors.#"), a.Value("_embedded.factors.0.factorType")})
 					ok(t, e.Do(t, "DELETE "+fmt.Sprintf(rulesPath, v.policy)+"/"+rule, "", nil))
 				})
-				t.Run("not without an e-mail factor", func(t *testing.T) {
+				t.Run("not without an email factor", func(t *testing.T) {
 					ok(t, e.Do(t, "POST /api/v1/org/factors/svc_email/lifecycle/deactivate", "", nil))
 					refuses(t, v.authn(t, "", begin), "E0000004")
 				})
@@ -103,7 +103,7 @@ func TestSignInByEmail_Rejected(t *testing.T) {
 	enrollment(t, e, "OPTIONAL")
 	refuses(t, v.authn(t, "", alone), "E0000004")
 	refuses(t, v.authn(t, "", map[string]any{"username": "nobody@example.com"}), "E0000004")
-	require.Equal(t, "SUCCESS", v.begin(t).Value("status"), "a password that there is still works")
+	require.Equal(t, "SUCCESS", v.begin(t).Value("status"), "an existing password is still accepted")
 	other := ok(t,
 		e.Do(t, create, `{"profile":{"login":"bob@example.com","email":"bob@example.com","firstName":"B","lastName":"Ob"}}`, nil)).Value("id")
 	bob := map[string]any{"username": "bob@example.com"}
@@ -121,7 +121,7 @@ func TestSignInByEmail_Rejected(t *testing.T) {
 	refuses(t, v.authn(t, "", bob), "E0000001")
 }
 
-// Without the switch, a policy that says otherwise has no effect.
+// If Optional Password is disabled, a stored enrollment policy has no effect.
 func TestSignInByEmail_Disabled(t *testing.T) {
 	db := sqldbtest.SQLite(t)
 	e := apitest.New(t, db, apitest.Sandboxed, optionalPassword)

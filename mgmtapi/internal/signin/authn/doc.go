@@ -1,6 +1,7 @@
-// Package authn serves the primary authentication: people sign in with a password, change one that has expired, activate
-// themselves and recover forgotten passwords. These operations need no API token.
+// Package authn serves the primary authentication: users sign in with a password, change an expired password, activate their accounts and
+// recover forgotten passwords. These operations require no API token.
 //
-// A sign-in that is not complete goes on with its state token; a complete one has a session token, which is shown once and
-// lives for minutes. Only hashes of both are stored. The package knows neither further factors nor sign-on policies.
+// An incomplete sign-in continues with its state token. A complete sign-in has a session token, which is shown once and is valid for
+// minutes. Only hashes of both are stored. Further factors are checked through package mfa, and the sign-on policy decides whether they are
+// required.
 package authn

@@ -18,27 +18,27 @@ func (s *Slice) factorRoutes() []rest.Route {
 	return []rest.Route{
 		rest.Op[verifyRequest, Transaction]{
 			ID: "verifySignInFactor", Route: one + "/verify", Tag: tag, Public: true,
-			Summary: "Verifies the factor that a sign-in needs, or begins to",
-			Description: "Without a proof, it begins a verification where the factor needs that: the sign-in is MFA_CHALLENGE then. " +
-				"Where a device answers, the same request without a proof tells whether it has.",
+			Summary: "Verifies the factor that a sign-in requires, or starts the verification",
+			Description: "Without a proof, the request starts a verification if the factor needs a challenge; the status is then MFA_CHALLENGE. " +
+				"For a factor that a device verifies, repeat the request without a proof to poll the result.",
 			Do: s.verify,
 		},
 		rest.Op[enrollRequest, Transaction]{
-			ID: "enrollSignInFactor", Route: root + "/factors", Tag: tag, Public: true, Summary: "Enrolls the factor that a sign-in needs",
-			Description: "A sign-in that needs a factor is MFA_ENROLL as long as the user has none.", Do: s.enroll,
+			ID: "enrollSignInFactor", Route: root + "/factors", Tag: tag, Public: true, Summary: "Enrolls the factor that a sign-in requires",
+			Description: "The status of a sign-in that requires a factor is MFA_ENROLL until the user has one.", Do: s.enroll,
 		},
 		rest.Op[activateRequest, Transaction]{
 			ID: "activateSignInFactor", Route: one + "/lifecycle/activate", Tag: tag, Public: true,
-			Summary: "Completes the enrollment of the factor that a sign-in needs", Do: s.activateFactor,
+			Summary: "Completes the enrollment of the factor that a sign-in requires", Do: s.activateFactor,
 		},
 		rest.Op[previousRequest, Transaction]{
 			ID: "previousSignInStep", Route: root + "/previous", Tag: tag, Public: true,
-			Summary: "Goes back to the choice of a factor", Do: s.previous,
+			Summary: "Returns to the choice of a factor", Do: s.previous,
 		},
 	}
 }
 
-// factorStep names a factor, the sign-in that needs it and what shows that the user has it.
+// factorStep is a step of a sign-in with a factor: the factor, the sign-in and the proof.
 type factorStep struct {
 	Factor string `path:"factorId" doc:"Id of the factor."`
 	Body   struct {
@@ -56,11 +56,11 @@ type enrollRequest struct {
 		StateToken string `json:"stateToken" required:"true" writeOnly:"true" doc:"Token of the sign-in."`
 		factorKind
 		Profile mfa.FactorProfile `json:"profile" doc:"Profile of the factor, by its type."`
-		Verify  mfa.Proof         `json:"verify" writeOnly:"true" doc:"What shows that the user has it, of tokens."`
+		Verify  mfa.Proof         `json:"verify" writeOnly:"true" doc:"Proof of possession, for tokens."`
 	} `body:"required"`
 }
 
-// factorKind are the type and the provider of a factor.
+// factorKind is the type and the provider of a factor.
 type factorKind struct {
 	Type     string `json:"factorType" required:"true" doc:"Type of the factor."`
 	Provider string `json:"provider" required:"true" doc:"Provider of the factor."`
@@ -80,7 +80,8 @@ type previousRequest struct {
 	} `body:"required"`
 }
 
-// findFactor rejects ids of no factor, to clients that have a sign-in only. The step checks that it is a factor of the user.
+// findFactor rejects unknown factor ids, but only for callers with a valid state token. The step checks that the factor belongs to the
+// user.
 func (s *Slice) findFactor(ctx context.Context, r *factorStep) error {
 	q := s.Store.Reader()
 	if _, _, err := s.pending(ctx, q, r.Body.StateToken); err != nil {
@@ -90,7 +91,7 @@ func (s *Slice) findFactor(ctx context.Context, r *factorStep) error {
 	return rest.Missing(err, "UserFactor", r.Factor)
 }
 
-// How users have signed in (RFC 8176): with a password, and with several factors.
+// The authentication methods of a sign-in (RFC 8176): password, and several factors.
 const (
 	byPassword     = "pwd"
 	severalMethods = "mfa"
@@ -101,19 +102,18 @@ type (
 	signInDoc = docstore.Doc[model.SignIn]
 )
 
-// errDenied says that the sign-on policy denies access.
+// errDenied reports that the sign-on policy denies access.
 var errDenied = errors.New("the sign-on policy denies access")
 
-// denied answers a sign-in that the sign-on policy denies, which is not to be told from a wrong password.
+// denied logs a sign-in that the sign-on policy denies and returns the same error as for a wrong password.
 func (s *Slice) denied(ctx context.Context, user userDoc) error {
-	if err := s.refuse(ctx, &user, "The sign-on policy denies access"); err != nil {
+	if err := s.logRejection(ctx, &user, "The sign-on policy denies access"); err != nil {
 		return err
 	}
 	return rest.Fail(rest.CodeSignIn)
 }
 
-// demandFactor stores a user as the first factor leaves it, and has the sign-in go on with a further one. The log entries are written
-// first.
+// demandFactor stores the user after the first factor and starts the step for a further factor. The events in told are logged first.
 func (s *Slice) demandFactor(
 	ctx context.Context, tx *docstore.Tx, doc userDoc, user model.User, in model.SignIn, told ...audit.Type,
 ) (Transaction, error) {
@@ -122,7 +122,7 @@ func (s *Slice) demandFactor(
 	if err != nil {
 		return Transaction{}, err
 	}
-	if err := s.tell(ctx, tx, doc, told...); err != nil {
+	if err := s.logEvents(ctx, tx, doc, told...); err != nil {
 		return Transaction{}, err
 	}
 	usable, err := s.usable(ctx, tx, doc, in)
@@ -144,8 +144,8 @@ func (s *Slice) demandFactor(
 	return out, s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
 }
 
-// usable lists the factors of the user that the sign-in can go on with: in place of a password an e-mail, and after it any other one than
-// the one that was first.
+// usable lists the factors with which the sign-in can continue: an email factor in place of a password, and otherwise any factor except the
+// first one.
 func (s *Slice) usable(ctx context.Context, q docstore.Reader, user userDoc, in model.SignIn) ([]mfa.SignInFactor, error) {
 	list, err := s.factors.Usable(ctx, q, user)
 	return slices.DeleteFunc(list, func(f mfa.SignInFactor) bool {
@@ -153,7 +153,7 @@ func (s *Slice) usable(ctx context.Context, q docstore.Reader, user userDoc, in 
 	}), err
 }
 
-// offer shows a sign-in in which a factor is chosen: one of those that the user has, or one that is enrolled.
+// offer returns the state of a sign-in in which the user must choose a factor to verify or to enroll.
 func (s *Slice) offer(ctx context.Context, q docstore.Reader, token string, in model.SignIn, user userDoc) (Transaction, error) {
 	out := show(ctx, token, in, user)
 	var list []mfa.SignInFactor
@@ -174,7 +174,7 @@ func (s *Slice) offer(ctx context.Context, q docstore.Reader, token string, in m
 	return out, err
 }
 
-// showStep shows a sign-in in which a factor is verified or enrolled.
+// showStep returns the state of a sign-in in which a factor is being verified or enrolled.
 func showStep(ctx context.Context, token string, in model.SignIn, user userDoc, o mfa.Outcome) Transaction {
 	out := show(ctx, token, in, user)
 	out.FactorResult, out.Embedded.Factor = string(o.Result), &o.Factor
@@ -191,8 +191,8 @@ func showStep(ctx context.Context, token string, in model.SignIn, user userDoc, 
 	return out
 }
 
-// going reads a sign-in that needs a factor. The user must be as when the first factor was verified.
-func (s *Slice) going(
+// pendingFactor reads a sign-in that requires a factor. The user must not have changed since the first factor was verified.
+func (s *Slice) pendingFactor(
 	ctx context.Context, q docstore.Reader, token string, statuses ...model.SignInStatus,
 ) (signInDoc, userDoc, error) {
 	in, user, err := s.pending(ctx, q, token, statuses...)
@@ -202,9 +202,10 @@ func (s *Slice) going(
 	return in, user, err
 }
 
-// verifying reads a sign-in whose factor is verified. While another one is, the caller has to go back first.
+// verifying reads a sign-in whose factor is being verified. If another factor is being verified, the caller must first return to the
+// choice.
 func (s *Slice) verifying(ctx context.Context, q docstore.Reader, r *factorStep) (signInDoc, userDoc, error) {
-	in, user, err := s.going(ctx, q, r.Body.StateToken, model.SignInFactorRequired, model.SignInFactorChallenge)
+	in, user, err := s.pendingFactor(ctx, q, r.Body.StateToken, model.SignInFactorRequired, model.SignInFactorChallenge)
 	if err == nil && in.Value.Status == model.SignInFactorChallenge && in.Value.Factor != r.Factor {
 		err = rest.Fail(rest.CodeStateToken)
 	}
@@ -229,7 +230,7 @@ func (s *Slice) verify(ctx context.Context, r *verifyRequest) (out Transaction, 
 			return rest.Fail(rest.CodeStateToken)
 		}
 		if o.Result == model.FactorSuccess {
-			out, err = s.proved(ctx, tx, in, user, o)
+			out, err = s.continueVerified(ctx, tx, in, user, o)
 			return err
 		}
 		in.Value.Status, in.Value.Factor, in.Value.Transaction = model.SignInFactorChallenge, r.Factor, o.Transaction
@@ -242,8 +243,8 @@ func (s *Slice) verify(ctx context.Context, r *verifyRequest) (out Transaction, 
 	return out, s.orDenied(ctx, user, err)
 }
 
-// proved goes on with a sign-in whose factor was verified, under a new token.
-func (s *Slice) proved(ctx context.Context, tx *docstore.Tx, in signInDoc, user userDoc, o mfa.Outcome) (Transaction, error) {
+// continueVerified continues a sign-in after its factor was verified, with a new token.
+func (s *Slice) continueVerified(ctx context.Context, tx *docstore.Tx, in signInDoc, user userDoc, o mfa.Outcome) (Transaction, error) {
 	if err := s.SignIns.Delete(ctx, tx, in.ID); err != nil {
 		return Transaction{}, err
 	}
@@ -259,7 +260,7 @@ func (s *Slice) proved(ctx context.Context, tx *docstore.Tx, in signInDoc, user 
 	return s.complete(ctx, tx, user, user.Value, next)
 }
 
-// orDenied answers a sign-in that the sign-on policy denies.
+// orDenied converts errDenied to the response of a denied sign-in.
 func (s *Slice) orDenied(ctx context.Context, user userDoc, err error) error {
 	if errors.Is(err, errDenied) {
 		return s.denied(ctx, user)
@@ -267,13 +268,13 @@ func (s *Slice) orDenied(ctx context.Context, user userDoc, err error) error {
 	return err
 }
 
-// enrolling reads a sign-in in which a factor is enrolled.
+// enrolling reads a sign-in in which a factor is being enrolled.
 func (s *Slice) enrolling(ctx context.Context, q docstore.Reader, token, factor string) (signInDoc, userDoc, error) {
 	status := model.SignInFactorActivate
 	if factor == "" {
 		status = model.SignInFactorEnroll
 	}
-	in, user, err := s.going(ctx, q, token, status)
+	in, user, err := s.pendingFactor(ctx, q, token, status)
 	if err == nil && in.Value.Factor != factor {
 		err = rest.Fail(rest.CodeStateToken)
 	}
@@ -324,7 +325,7 @@ func (s *Slice) mayEnroll(ctx context.Context, q docstore.Reader, user userDoc, 
 	return nil
 }
 
-// enrolled goes on with a sign-in after a step of an enrollment.
+// enrolled continues a sign-in after a step of an enrollment.
 func (s *Slice) enrolled(ctx context.Context, tx *docstore.Tx, token, factor string, o mfa.Outcome) (Transaction, error) {
 	in, user, err := s.enrolling(ctx, tx, token, factor)
 	if err != nil {
@@ -334,7 +335,7 @@ func (s *Slice) enrolled(ctx context.Context, tx *docstore.Tx, token, factor str
 		return Transaction{}, err
 	}
 	if o.Result == model.FactorSuccess {
-		return s.proved(ctx, tx, in, user, o)
+		return s.continueVerified(ctx, tx, in, user, o)
 	}
 	in.Value.Status, in.Value.Factor = model.SignInFactorActivate, o.Factor.ID
 	if _, err := s.SignIns.Update(ctx, tx, in.ID, in.Rev, in.Value); err != nil {
@@ -343,15 +344,15 @@ func (s *Slice) enrolled(ctx context.Context, tx *docstore.Tx, token, factor str
 	return showStep(ctx, token, in.Value, user, o), nil
 }
 
-// alongWith reports whether a factor is enrolled along with another one: the passcodes of an app with its push factor.
+// alongWith reports whether f is enrolled together with the factor with: the TOTP factor of an app with its push factor.
 func alongWith(f, with mfa.SignInFactor) bool {
 	return with.Type == string(model.FactorPush) && f.Type == string(model.FactorTOTP) && f.Provider == with.Provider
 }
 
-// previous goes back to the choice of a factor.
+// previous returns to the choice of a factor.
 func (s *Slice) previous(ctx context.Context, r *previousRequest) (out Transaction, err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
-		in, user, err := s.going(ctx, tx, r.Body.StateToken, model.SignInFactorChallenge, model.SignInFactorActivate)
+		in, user, err := s.pendingFactor(ctx, tx, r.Body.StateToken, model.SignInFactorChallenge, model.SignInFactorActivate)
 		if err != nil {
 			return err
 		}

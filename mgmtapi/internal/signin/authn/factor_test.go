@@ -29,7 +29,7 @@ type visitor struct {
 	rule       string
 }
 
-// demanding makes a user, and a rule that demands a factor of that user.
+// demanding creates a user and a rule that requires a factor of this user.
 func demanding(t *testing.T, e *apitest.Env) *visitor {
 	t.Helper()
 	v := newVisitor(t, e)
@@ -59,13 +59,13 @@ func (v *visitor) demand(t *testing.T, body string) string {
 	return ok(t, v.e.Do(t, "POST "+fmt.Sprintf(rulesPath, v.policy), body, nil)).Value("id")
 }
 
-// enroll enrolls a factor by the management API and activates it.
+// enroll enrolls a factor through the management API and activates it.
 func (v *visitor) enroll(t *testing.T, body string) *apitest.Answer {
 	t.Helper()
 	return ok(t, v.e.Do(t, "POST /api/v1/users/"+v.id+"/factors", body, nil))
 }
 
-// authn is a step of a sign-in without an API token.
+// authn sends a step of a sign-in without an API token.
 func (v *visitor) authn(t *testing.T, path string, body map[string]any) *apitest.Answer {
 	t.Helper()
 	text, err := json.Marshal(body)
@@ -85,20 +85,20 @@ func refuses(t *testing.T, a *apitest.Answer, code string) {
 	require.Equal(t, code, a.Value("errorCode"), "%s", a.Body)
 }
 
-// code is what was sent last.
+// code returns the last code that was sent.
 func (v *visitor) code(t *testing.T) string {
 	t.Helper()
 	return ok(t, v.e.Do(t, "GET /sandbox/v1/outbox?limit=1", "", nil)).Value("0.otp")
 }
 
-// session makes a session of a complete sign-in.
+// session creates a session from a complete sign-in.
 func (v *visitor) session(t *testing.T, a *apitest.Answer) *apitest.Answer {
 	t.Helper()
 	require.Equal(t, "SUCCESS", a.Value("status"), "%s", a.Body)
 	return ok(t, v.e.Do(t, "POST /api/v1/sessions", fmt.Sprintf(`{"sessionToken":%q}`, a.Value("sessionToken")), nil))
 }
 
-// A rule that demands a factor has every type of factor verified before there is a session.
+// If a rule requires a factor, every type of factor must be verified before a session is created.
 func TestFactorRequired_EveryType(t *testing.T) {
 	const totp = `{"factorType":"token:software:totp","provider":"SVC"}`
 	type proof = map[string]any
@@ -133,7 +133,7 @@ func TestFactorRequired_EveryType(t *testing.T) {
 		query                                string                                    // of the enrollment
 		prepare                              func(t *testing.T, e *apitest.Env) string // returns the enrollment
 		activate                             func(t *testing.T, v *visitor, a *apitest.Answer)
-		challenge                            string // what a step without a proof results in, empty if it is refused
+		challenge                            string // result without a proof, empty if rejected
 		proof                                func(t *testing.T, v *visitor, a *apitest.Answer) proof
 		wrong                                proof
 	}{
@@ -153,7 +153,7 @@ func TestFactorRequired_EveryType(t *testing.T) {
 			activate: sent, challenge: "CHALLENGE", proof: coded, wrong: proof{"passCode": "x"}},
 		{name: "totp", enroll: totp, method: "otp", profile: "credentialId", shown: "isaac@example.com", wrong: proof{"passCode": "x"},
 			activate: func(t *testing.T, v *visitor, a *apitest.Answer) {
-				v.rule = a.Value("_embedded.activation.sharedSecret") // kept for the proof
+				v.rule = a.Value("_embedded.activation.sharedSecret") // stored for the proof
 				ok(t,
 					v.e.Do(t, "POST /api/v1/users/"+v.id+"/factors/"+a.Value("id")+"/lifecycle/activate",
 						fmt.Sprintf(`{"passCode":%q}`, passcode(t, v, v.rule)), nil))
@@ -189,7 +189,7 @@ func TestFactorRequired_EveryType(t *testing.T) {
 			},
 			proof: func(t *testing.T, v *visitor, a *apitest.Answer) proof {
 				again := ok(t, v.authn(t, "/factors/"+a.Value("_embedded.factor.id")+"/verify", proof{"stateToken": a.Value("stateToken")}))
-				require.Equal(t, "WAITING", again.Value("factorResult"), "nobody has answered")
+				require.Equal(t, "WAITING", again.Value("factorResult"), "the push is pending")
 				require.Equal(t, "poll", again.Value("_links.next.name"))
 				ok(t, v.e.Do(t, "POST /sandbox/v1/push/transactions/"+v.transaction(t), `{"result":"APPROVE"}`, nil))
 				return proof{}
@@ -224,7 +224,7 @@ func TestFactorRequired_EveryType(t *testing.T) {
 			e.Clock.Advance(time.Minute)
 			a := v.begin(t)
 			at := "_embedded.factors.0."
-			if c.name == "push" { // after the passcodes of its app
+			if c.name == "push" { // after the TOTP factor of its app
 				at = "_embedded.factors.1."
 			}
 			for path, want := range map[string]string{
@@ -271,14 +271,14 @@ func TestFactorRequired_EveryType(t *testing.T) {
 			told := ok(t,
 				e.Do(t, "GET /api/v1/logs?filter=eventType+eq+%22user.authentication.auth_via_mfa%22+and+outcome.result+eq+%22SUCCESS%22", "", nil))
 			require.Equal(t, "1", told.Value("#"))
-			if c.name != "push" && c.name != "web" { // which a device has answered, by the sandbox
+			if c.name != "push" && c.name != "web" { // a device verifies through the sandbox
 				require.Equal(t, v.id, told.Value("0.actor.id"))
 			}
 		})
 	}
 }
 
-// transaction is the id of the one verification that a device answers.
+// transaction returns the id of the only verification on a device.
 func (v *visitor) transaction(t *testing.T) string {
 	t.Helper()
 	page, err := v.e.Model.FactorTransactions.Query(t.Context(), v.e.Store.Reader(), docstore.Query[model.FactorTransaction]{Limit: 2})
@@ -338,7 +338,7 @@ func TestFactorRequired_States(t *testing.T) {
 		a = v.begin(t)
 		ok(t, e.Do(t, "POST /api/v1/org/factors/svc_question/lifecycle/deactivate", "", nil))
 		refuses(t, v.authn(t, "/factors/"+question+"/verify", both("answer", "mayonnaise")), "E0000079")
-		require.Equal(t, "1", v.begin(t).Value("_embedded.factors.#"), "a type that is not allowed is not offered")
+		require.Equal(t, "1", v.begin(t).Value("_embedded.factors.#"), "a deactivated type is not offered")
 		ok(t, e.Do(t, "POST /api/v1/org/factors/svc_question/lifecycle/activate", "", nil))
 
 		a = v.begin(t)
@@ -347,8 +347,8 @@ func TestFactorRequired_States(t *testing.T) {
 	})
 }
 
-// The limits on wrong answers are one for a user, wherever they are given.
-// Without a sign-in, no id is told from another one.
+// The limit on wrong answers is per user, for sign-ins and the management API together. Without a sign-in, the responses for known and
+// unknown factor ids are the same.
 func TestFactorRequired_UnknownFactor(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	v := demanding(t, e)
@@ -388,7 +388,7 @@ func TestFactorRequired_Throttled(t *testing.T) {
 	require.Equal(t, "SUCCESS", ok(t, answer(a, "mayonnaise")).Value("status"))
 }
 
-// A push that is rejected, or not answered, does not sign in; going back begins another one.
+// A rejected or unanswered push does not sign in. Returning to the choice of a factor allows another one.
 func TestFactorRequired_PushRejected(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	v := demanding(t, e)
@@ -409,7 +409,7 @@ func TestFactorRequired_PushRejected(t *testing.T) {
 	require.Equal(t, "TIMEOUT", verify().Value("factorResult"))
 }
 
-// A user who has no factor enrolls one while signing in. Who has one by then cannot add another with the password alone.
+// A user without a factor enrolls one during the sign-in. A user with a factor cannot add another one with the password alone.
 func TestFactorEnroll(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	v := demanding(t, e)
@@ -423,7 +423,7 @@ func TestFactorEnroll(t *testing.T) {
 			map[string]any{"stateToken": a.Value("stateToken"), "factorType": kind, "provider": "SVC", "profile": json.RawMessage(profile)})
 	}
 	refuses(t, enroll(a, "u2f", `{}`), "E0000001")
-	refuses(t, enroll(a, "email", `{"email":"somebody@example.com"}`), "E0000001")
+	refuses(t, enroll(a, "email", `{"email":"other@example.com"}`), "E0000001")
 	pending := ok(t, enroll(a, "email", `{"email":"isaac@example.com"}`))
 	require.Equal(t, []string{"MFA_ENROLL_ACTIVATE", "PENDING_ACTIVATION", "activate"},
 		[]string{pending.Value("status"), pending.Value("_embedded.factor.status"), pending.Value("_links.next.name")}, "%s", pending.Body)
@@ -452,13 +452,13 @@ func TestFactorEnroll(t *testing.T) {
 		pending := ok(t, enroll(a, "push", `{}`))
 		require.Equal(t, []string{"WAITING", "poll"}, []string{pending.Value("factorResult"), pending.Value("_links.next.name")}, "%s",
 			pending.Body)
-		require.Empty(t, pending.Value("_embedded.factor._embedded.activation._links.poll"), "the operation of administrators")
+		require.Empty(t, pending.Value("_embedded.factor._embedded.activation._links.poll"), "no link to an administrator operation")
 		id, state := pending.Value("_embedded.factor.id"), map[string]any{"stateToken": a.Value("stateToken")}
 		require.Equal(t, "WAITING", ok(t, v.authn(t, "/factors/"+id+"/lifecycle/activate", state)).Value("factorResult"))
 		ok(t, e.Do(t, "POST /sandbox/v1/push/"+id+"/device", "", nil))
 		v.session(t, ok(t, v.authn(t, "/factors/"+id+"/lifecycle/activate", state)))
 	})
-	t.Run("not beside another", func(t *testing.T) {
+	t.Run("not with another factor", func(t *testing.T) {
 		ok(t, e.Do(t, "POST /api/v1/users/"+v.id+"/lifecycle/reset_factors", "", nil))
 		a, b := v.begin(t), v.begin(t)
 		pending := ok(t, enroll(b, "token:software:totp", `{}`))
@@ -470,11 +470,11 @@ func TestFactorEnroll(t *testing.T) {
 			v.authn(t, "/factors/"+pending.Value("_embedded.factor.id")+"/lifecycle/activate",
 				map[string]any{"stateToken": b.Value("stateToken"), "passCode": code}), "E0000079")
 		list := ok(t, e.Do(t, "GET /api/v1/users/"+v.id+"/factors", "", nil))
-		require.NotContains(t, string(list.Body), `"email"`, "what was refused is not stored")
+		require.NotContains(t, string(list.Body), `"email"`, "a rejected enrollment is not stored")
 	})
 }
 
-// Whatever way leads to the end of a sign-in, the rule counts.
+// The rule applies to every way to complete a sign-in.
 func TestFactorRequired_EveryWay(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	v := demanding(t, e)
@@ -494,7 +494,7 @@ func TestFactorRequired_EveryWay(t *testing.T) {
 		v.authn(t, "/credentials/reset_password", map[string]any{"stateToken": a.Value("stateToken"), "newPassword": "Yet-another-2026"}))
 	require.Equal(t, "MFA_REQUIRED", a.Value("status"))
 	require.NotEmpty(t, ok(t, e.Do(t, "GET /api/v1/users/"+v.id, "", nil)).Value("passwordChanged"))
-	require.Empty(t, ok(t, e.Do(t, "GET /api/v1/users/"+v.id, "", nil)).Value("lastLogin"), "nobody has signed in")
+	require.Empty(t, ok(t, e.Do(t, "GET /api/v1/users/"+v.id, "", nil)).Value("lastLogin"), "no sign-in is complete")
 }
 
 func TestSignOnRules_Decide(t *testing.T) {
@@ -531,7 +531,7 @@ func TestSignOnRules_Decide(t *testing.T) {
 	require.Equal(t, "SUCCESS", status())
 }
 
-// A rule that named a user or a group that is deleted applies to nobody, and can be written back as it is read.
+// A rule for a deleted user or group applies to no user, and can be written back as it was read.
 func TestSignOnRules_DeletedGroup(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	v := newVisitor(t, e)

@@ -18,7 +18,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/hooks/calls"
 )
 
-// hooked is a user whose password another system has.
+// hooked returns the body of a user whose password is in another system.
 func hooked(login string) string {
 	return fmt.Sprintf(`{"profile":{"login":"%[1]s@example.com","email":"x@example.com","firstName":"X","lastName":"Y"},`+
 		`"credentials":{"password":{"hook":{"type":"default"}}}}`, login)
@@ -31,7 +31,7 @@ func passwordHook(name, uri string) apitest.Step {
 			`"config":{"uri":%q,"authScheme":{"type":"HEADER","key":"X-Key","value":"the-key"}}}}`, name, uri)}
 }
 
-// world is an API that trusts the endpoint of a hook.
+// world returns an API that trusts the endpoint of a hook.
 func world(t *testing.T, db *sqldb.DB) (*apitest.Env, *hookstest.Endpoint) {
 	t.Helper()
 	endpoint := hookstest.New(t)
@@ -40,7 +40,7 @@ func world(t *testing.T, db *sqldb.DB) (*apitest.Env, *hookstest.Endpoint) {
 	return e, endpoint
 }
 
-// verify answers as the system that has the first password.
+// verify responds like a system that has the first password.
 func verify(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var event struct {
@@ -67,9 +67,9 @@ func TestPasswordHook_ImportsVerifiedPassword(t *testing.T) {
 		saved := e.Run(t,
 			apitest.Step{Do: create, Body: hooked("hooked"), Equal: map[string]any{"status": "ACTIVE", "credentials.provider.type": "IMPORT"},
 				Has: []string{"credentials.password"}, Lacks: []string{"credentials.password.hook"}, Save: map[string]string{"u": "id"}},
-			refused(signIn("without a hook nobody signs in", "hooked", first), 401, "E0000004"),
+			refused(signIn("sign-in fails without a hook", "hooked", first), 401, "E0000004"),
 			passwordHook("one", endpoint.URL),
-			refused(signIn("another password is refused", "hooked", second), 401, "E0000004"),
+			refused(signIn("another password is rejected", "hooked", second), 401, "E0000004"),
 			signIn("the right one signs in", "hooked", first),
 			apitest.Step{Do: "GET /api/v1/users/{{u}}", Equal: map[string]any{"credentials.provider.type": "SVC", "status": "ACTIVE"}},
 		)
@@ -92,7 +92,7 @@ func TestPasswordHook_ImportsVerifiedPassword(t *testing.T) {
 		require.NotEmpty(t, request["id"])
 
 		e.Run(t,
-			signIn("the hook is asked no more", "hooked", first),
+			signIn("the hook is no longer called", "hooked", first),
 			apitest.Step{Do: "GET /api/v1/logs?filter=eventType+eq+%22user.import.password%22", Equal: map[string]any{"#": 1}},
 			apitest.Step{Do: "GET /api/v1/logs?filter=eventType+eq+%22inline_hook.executed%22",
 				Equal: map[string]any{"#": 2, "0.outcome.result": "SUCCESS", "0.target.0.type": "InlineHook", "0.target.1.type": "User"}},
@@ -117,7 +117,7 @@ func TestPasswordHook_EchoNotLogged(t *testing.T) {
 	for name, answer := range map[string]string{
 		"in JSON":            `{"debugContext":{"saw":"quo\"ted & <all>"}}`,
 		"in JSON, otherwise": `{"debugContext":{"saw":"\u0071uo\u0022ted \u0026 \u003call>"}}`,
-		"in what is no JSON": `you sent quo"ted & <all>`,
+		"in invalid JSON":    `you sent quo"ted & <all>`,
 		"in a form":          `password=quo%22ted+%26+%3Call%3E`,
 		"in the denial":      `{"error":{"errorSummary":"not quo\"ted & <all>"}}`,
 		"in half of JSON":    `[{"password":"quo\"ted & <all>"`,
@@ -125,7 +125,7 @@ func TestPasswordHook_EchoNotLogged(t *testing.T) {
 	} {
 		endpoint.Answer(hookstest.JSON(200, answer))
 		e.Run(t, refused(signIn(name, "h", odd), 401, "E0000004"))
-		require.Contains(t, endpoint.Calls()[0].Body, "quo", "the endpoint was told")
+		require.Contains(t, endpoint.Calls()[0].Body, "quo", "the endpoint received the password")
 	}
 	logs := e.Do(t, "GET /api/v1/logs?limit=1000", "", nil)
 	require.Contains(t, string(logs.Body), "[redacted]")
@@ -161,7 +161,7 @@ func TestPasswordHook_LastActivatedCalled(t *testing.T) {
 	asked("/one")
 	calls := len(one.Calls())
 	e.Run(t, lifecycle("one", "deactivate"), lifecycle("two", "deactivate"), refused(signIn("nobody", "h", first), 401, "E0000004"))
-	require.Len(t, one.Calls(), calls, "a hook that is not active is not asked")
+	require.Len(t, one.Calls(), calls, "an inactive hook is not called")
 }
 
 func TestPasswordHook_InvalidResponse(t *testing.T) {
@@ -188,11 +188,11 @@ func TestPasswordHook_InvalidResponse(t *testing.T) {
 	}{
 		"an error": {500, "", executed, "the hook endpoint answered with 500 Internal Server Error (attempts: 2)", 2},
 		"HTML":     {200, "<html>", executed, "the hook endpoint answered with a body that is not JSON (attempts: 2)", 2},
-		"no object": {200, `[{"type":"com.svc.action.update"}]`, processed,
+		"not an object": {200, `[{"type":"com.svc.action.update"}]`, processed,
 			"invalid response of the hook: it is not a JSON object", 1},
-		"commands that are none": {200, `{"commands":"VERIFIED"}`, processed,
+		"invalid commands": {200, `{"commands":"VERIFIED"}`, processed,
 			"invalid response of the hook: it has members of the wrong type", 1},
-		"a command that is not for it": {200, command("com.svc.access.patch", `[]`), processed,
+		"a command for another hook type": {200, command("com.svc.access.patch", `[]`), processed,
 			`invalid response of the hook: "com.svc.access.patch" is not a command for passwords`, 1},
 		"an unknown decision": {200, command("com.svc.action.update", `{"credential":"MAYBE"}`), processed,
 			"invalid response of the hook: a credential must be VERIFIED or UNVERIFIED", 1},
@@ -207,11 +207,11 @@ func TestPasswordHook_InvalidResponse(t *testing.T) {
 		)
 		endpoint.Called(c.calls)
 	}
-	require.Zero(t, attempts(), "an outage locks nobody out")
+	require.Zero(t, attempts(), "an outage locks no user out")
 	denials := map[string]string{
-		"no command":  `{}`,
-		"a last word": command("com.svc.action.update", `{"credential":"UNVERIFIED"}`),
-		"an error beside a right": `{"error":{"errorSummary":"no","errorCauses":[{"errorSummary":"really not"}]},` +
+		"no command":            `{}`,
+		"additional properties": command("com.svc.action.update", `{"credential":"UNVERIFIED"}`),
+		"an error and a result": `{"error":{"errorSummary":"no","errorCauses":[{"errorSummary":"really not"}]},` +
 			`"commands":[{"type":"com.svc.action.update","value":{"credential":"VERIFIED"}}]}`,
 	}
 	for name, answer := range denials {

@@ -40,18 +40,19 @@ func (s *Slice) change(ctx context.Context, r *changeRequest) (Transaction, erro
 	}
 	right, answered := password.VerifyOrAsk(ctx, s.hook, known, r.Body.OldPassword)
 	if !answered {
-		if err := s.refuse(ctx, &known, unverified); err != nil {
+		if err := s.logRejection(ctx, &known, unverified); err != nil {
 			return Transaction{}, err
 		}
 		return Transaction{}, rest.Fail(rest.CodeCredentials, "password: The old password could not be verified")
 	}
 	if !right {
-		return Transaction{}, s.wrong(ctx, known.ID, wrongPassword, rest.Fail(rest.CodeCredentials, "password: The old password is not correct"))
+		return Transaction{}, s.rejectWrong(ctx, known.ID, wrongPassword,
+			rest.Fail(rest.CodeCredentials, "password: The old password is not correct"))
 	}
 	return s.choose(ctx, r.Body.StateToken, model.SignInPasswordExpired, rest.CodeCredentials, known, r.Body.NewPassword)
 }
 
-// choose sets the password with which a sign-in is complete. The history counts, since people choose for themselves here.
+// choose sets the new password, which completes the sign-in. The password history applies, because users choose the password themselves.
 func (s *Slice) choose(
 	ctx context.Context, token string, from model.SignInStatus, refusal rest.Code, known docstore.Doc[model.User], value string,
 ) (out Transaction, err error) {
@@ -73,8 +74,8 @@ func (s *Slice) choose(
 			return err
 		}
 		user := doc.Value
-		if !waits(&user, in.Value) || !user.SamePassword(&known.Value) {
-			return rest.Fail(rest.CodeToken) // the user has changed since the sign-in began
+		if !awaitsPassword(&user, in.Value) || !user.SamePassword(&known.Value) {
+			return rest.Fail(rest.CodeToken) // the user changed since the sign-in started
 		}
 		if err := s.SignIns.Delete(ctx, tx, in.ID); err != nil {
 			return err
@@ -90,10 +91,10 @@ func (s *Slice) choose(
 	return out, s.orDenied(ctx, known, err)
 }
 
-// waits says whether the user still waits for the password that the sign-in is to set.
-func waits(u *model.User, in model.SignIn) bool {
+// awaitsPassword reports whether the user still needs the password that the sign-in would set.
+func awaitsPassword(u *model.User, in model.SignIn) bool {
 	if in.Token == "" {
 		return u.Status == model.UserPasswordExpired
 	}
-	return activates(u, in.Token) || recovers(u, in.Token)
+	return matchesActivation(u, in.Token) || matchesReset(u, in.Token)
 }

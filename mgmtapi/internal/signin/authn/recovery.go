@@ -12,14 +12,14 @@ import (
 type recoveryRequest struct {
 	Body struct {
 		RecoveryToken string `json:"recoveryToken" required:"true" writeOnly:"true" doc:"One-time token of a password reset."`
-		RelayState    string `json:"relayState" max:"2048" doc:"Comes back with every answer."`
+		RelayState    string `json:"relayState" max:"2048" doc:"Returned unchanged in every response."`
 	} `body:"required"`
 }
 
 type answerRequest struct {
 	Body struct {
 		StateToken string `json:"stateToken" required:"true" writeOnly:"true" doc:"Token of the recovery."`
-		Answer     string `json:"answer" required:"true" writeOnly:"true" doc:"The answer. Case does not count."`
+		Answer     string `json:"answer" required:"true" writeOnly:"true" doc:"The answer. Case-insensitive."`
 	} `body:"required"`
 }
 
@@ -29,12 +29,12 @@ type cancelRequest struct {
 	} `body:"required"`
 }
 
-// Cancelled is the answer to a sign-in that was given up.
+// Cancelled is the response to the cancellation of a sign-in.
 type Cancelled struct {
-	RelayState string `json:"relayState,omitempty" doc:"What the caller sent."`
+	RelayState string `json:"relayState,omitempty" doc:"Value that the caller sent."`
 }
 
-// byToken finds the user with a pending one-time token.
+// byToken returns the user with a pending one-time token.
 func (s *Slice) byToken(ctx context.Context, hash string) (docstore.Doc[model.User], error) {
 	page, err := s.Users.Query(ctx, s.Store.Reader(), docstore.Query[model.User]{Where: docstore.Eq(model.UserByToken, hash), Limit: 1})
 	if err != nil {
@@ -46,27 +46,27 @@ func (s *Slice) byToken(ctx context.Context, hash string) (docstore.Doc[model.Us
 	return page.Docs[0], nil
 }
 
-// activates says whether the hash is that of the user's activation token, and the user waits for it.
-func activates(u *model.User, hash string) bool {
+// matchesActivation reports whether the hash is that of the pending activation token of the user.
+func matchesActivation(u *model.User, hash string) bool {
 	return u.Activation != nil && u.Activation.Hash == hash && u.Status == model.UserProvisioned
 }
 
-// recovers says whether the hash is that of the user's reset token, and the user waits for it.
-func recovers(u *model.User, hash string) bool {
+// matchesReset reports whether the hash is that of the pending reset token of the user.
+func matchesReset(u *model.User, hash string) bool {
 	if u.Reset == nil || u.Reset.Hash != hash {
 		return false
 	}
 	return u.Reset.Ask && u.Status == model.UserActive || !u.Reset.Ask && u.Status == model.UserRecovery
 }
 
-// activate begins a sign-in with an activation token: a password has to be chosen.
+// activate starts a sign-in with an activation token. The next step sets the password.
 func (s *Slice) activate(ctx context.Context, token, relay string) (Transaction, error) {
 	hash := model.SecretHash(token)
 	user, err := s.byToken(ctx, hash)
 	if err != nil {
 		return Transaction{}, err
 	}
-	if !activates(&user.Value, hash) || !s.Now().Before(user.Value.Activation.Expires) {
+	if !matchesActivation(&user.Value, hash) || !s.Now().Before(user.Value.Activation.Expires) {
 		return Transaction{}, rest.Fail(rest.CodeToken)
 	}
 	return s.begin(ctx, user, model.SignIn{Status: model.SignInPasswordReset, RelayState: relay, Token: hash})
@@ -78,7 +78,7 @@ func (s *Slice) beginRecovery(ctx context.Context, r *recoveryRequest) (Transact
 	if err != nil {
 		return Transaction{}, err
 	}
-	if !recovers(&user.Value, hash) {
+	if !matchesReset(&user.Value, hash) {
 		return Transaction{}, rest.Fail(rest.CodeToken)
 	}
 	if !s.Now().Before(user.Value.Reset.Expires) {
@@ -91,8 +91,8 @@ func (s *Slice) beginRecovery(ctx context.Context, r *recoveryRequest) (Transact
 	return s.begin(ctx, user, in)
 }
 
-// begin stores a sign-in that began with a one-time token. The token stays pending until the password is chosen, so that
-// somebody who closes the page can begin anew.
+// begin stores a sign-in that starts with a one-time token. The token stays valid until the password is set, so that a user who closes the
+// page can start again.
 func (s *Slice) begin(ctx context.Context, user docstore.Doc[model.User], in model.SignIn) (out Transaction, err error) {
 	in.UserID = user.ID
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
@@ -113,7 +113,7 @@ func (s *Slice) answer(ctx context.Context, r *answerRequest) (Transaction, erro
 		return Transaction{}, rest.Fail(rest.CodeToken)
 	}
 	if !password.Matches(recovery.AnswerHash, password.NormalizeAnswer(r.Body.Answer)) {
-		return Transaction{}, s.wrong(ctx, known.ID, "The recovery answer is wrong", rest.Fail(rest.CodeAnswer))
+		return Transaction{}, s.rejectWrong(ctx, known.ID, "The recovery answer is wrong", rest.Fail(rest.CodeAnswer))
 	}
 	var out Transaction
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
@@ -121,8 +121,8 @@ func (s *Slice) answer(ctx context.Context, r *answerRequest) (Transaction, erro
 		if err != nil {
 			return err
 		}
-		if !recovers(&user.Value, in.Value.Token) || user.Value.Recovery == nil || user.Value.Recovery.AnswerHash != recovery.AnswerHash {
-			return rest.Fail(rest.CodeToken) // the user has changed since the answer was compared
+		if !matchesReset(&user.Value, in.Value.Token) || user.Value.Recovery == nil || user.Value.Recovery.AnswerHash != recovery.AnswerHash {
+			return rest.Fail(rest.CodeToken) // the user changed since the comparison
 		}
 		in.Value.Status = model.SignInPasswordReset
 		if _, err := s.SignIns.Update(ctx, tx, in.ID, in.Rev, in.Value); err != nil {

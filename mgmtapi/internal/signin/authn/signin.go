@@ -15,10 +15,10 @@ import (
 
 type signInRequest struct {
 	Body struct {
-		Username   string `json:"username" doc:"Login, or its part before the @ when only one user has it."`
+		Username   string `json:"username" doc:"Login, or its part before the @ if that is unambiguous."`
 		Password   string `json:"password" writeOnly:"true" doc:"The password."`
-		Token      string `json:"token" writeOnly:"true" doc:"Activation token, in place of login and password."`
-		RelayState string `json:"relayState" max:"2048" doc:"Comes back with every answer."`
+		Token      string `json:"token" writeOnly:"true" doc:"Activation token, instead of login and password."`
+		RelayState string `json:"relayState" max:"2048" doc:"Returned unchanged in every response."`
 	} `body:"required"`
 
 	enroll model.PasswordEnrollment
@@ -29,7 +29,7 @@ func (s *Slice) prepareSignIn(ctx context.Context, r *signInRequest) (err error)
 	return err
 }
 
-// checkSignIn wants a token, or login and password. Where no password is required, the login is enough.
+// checkSignIn requires a token, or login and password. If no password is required, the login is enough.
 func checkSignIn(_ context.Context, r *signInRequest, causes *rest.Causes) error {
 	if r.Body.Token != "" {
 		return nil
@@ -43,13 +43,13 @@ func checkSignIn(_ context.Context, r *signInRequest, causes *rest.Causes) error
 	return nil
 }
 
-// Why a sign-in fails, for the log. The caller is not told.
+// Reasons of failed sign-ins, for the log only.
 const (
-	unknownUser   = "The user is not known"
+	unknownUser   = "Unknown user"
 	wrongPassword = "The password is wrong" //nolint:gosec // a text
-	wrongStatus   = "The user cannot sign in in this status"
+	wrongStatus   = "The status of the user does not allow sign-in"
 	lockedOut     = "The user is locked out"
-	unverified    = "The hook for password imports did not answer"
+	unverified    = "The password import hook did not respond"
 )
 
 func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, error) {
@@ -68,39 +68,39 @@ func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, erro
 	if err != nil {
 		return Transaction{}, err
 	}
-	if found && unlocks(&policy, &known.Value, s.Now()) {
+	if found && lockoutEnded(&policy, &known.Value, s.Now()) {
 		if known, err = s.unlock(ctx, known.ID, &policy); err != nil {
 			return Transaction{}, err
 		}
 	}
 	if found && known.Value.Status == model.UserLockedOut && !policy.HideLockout {
-		return s.locked(ctx, &policy, known)
+		return s.rejectLocked(ctx, &policy, known)
 	}
 	if !found || !known.Value.HasPassword() || known.Value.AsksHook() {
-		if _, err := s.hasher.Hash(r.Body.Password); err != nil { // as long as a comparison takes
+		if _, err := s.hasher.Hash(r.Body.Password); err != nil { // takes as long as a comparison
 			return Transaction{}, err
 		}
 	}
 	signsIn := known.Value.Status == model.UserActive || known.Value.Status == model.UserPasswordExpired
 	right, answered := false, true
-	if found && (signsIn || !known.Value.AsksHook()) { // a hook is not told passwords that cannot be used
+	if found && (signsIn || !known.Value.AsksHook()) { // hooks receive only usable passwords
 		right, answered = password.VerifyOrAsk(ctx, s.hook, known, r.Body.Password)
 	}
 	switch {
 	case !found:
 		if s.refusals.AllowN(s.Now(), 1) {
-			err = s.refuse(ctx, nil, unknownUser)
+			err = s.logRejection(ctx, nil, unknownUser)
 		}
 	case known.Value.Status == model.UserLockedOut:
-		return s.locked(ctx, &policy, known)
+		return s.rejectLocked(ctx, &policy, known)
 	case !signsIn || !known.Value.HasPassword():
-		err = s.refuse(ctx, &known, wrongStatus)
+		err = s.logRejection(ctx, &known, wrongStatus)
 	case !answered:
-		err = s.refuse(ctx, &known, unverified)
+		err = s.logRejection(ctx, &known, unverified)
 	case !right:
 		var counted bool
-		if counted, err = s.failed(ctx, known.ID, wrongPassword); err == nil && !counted {
-			return s.locked(ctx, &policy, known)
+		if counted, err = s.countFailure(ctx, known.ID, wrongPassword); err == nil && !counted {
+			return s.rejectLocked(ctx, &policy, known)
 		}
 	default:
 		return s.accept(ctx, &policy, known, r.Body.Password, r.Body.RelayState)
@@ -111,18 +111,18 @@ func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, erro
 	return Transaction{}, rest.Fail(rest.CodeSignIn)
 }
 
-// unlocks says whether a lock-out has ended by itself.
-func unlocks(policy *model.PasswordSettings, u *model.User, now time.Time) bool {
+// lockoutEnded reports whether a lockout has expired.
+func lockoutEnded(policy *model.PasswordSettings, u *model.User, now time.Time) bool {
 	return u.Status == model.UserLockedOut && policy.AutoUnlock > 0 && now.Sub(u.StatusChanged) >= policy.AutoUnlock
 }
 
-// unlock ends a lock-out whose time is over. Nobody watches the time: it is compared when the user comes.
+// unlock unlocks a user whose lockout has expired. No timer does this: each sign-in compares the time.
 func (s *Slice) unlock(ctx context.Context, id string, policy *model.PasswordSettings) (doc docstore.Doc[model.User], err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if doc, err = s.Users.Get(ctx, tx, id); err != nil {
 			return err
 		}
-		if !unlocks(policy, &doc.Value, s.Now()) {
+		if !lockoutEnded(policy, &doc.Value, s.Now()) {
 			return nil
 		}
 		user := doc.Value
@@ -137,15 +137,15 @@ func (s *Slice) unlock(ctx context.Context, id string, policy *model.PasswordSet
 		}
 		return s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
 	})
-	if errors.Is(err, docstore.ErrNotFound) { // gone meanwhile
+	if errors.Is(err, docstore.ErrNotFound) { // deleted concurrently
 		return doc, rest.Fail(rest.CodeSignIn)
 	}
 	return doc, err
 }
 
-// locked answers somebody who is locked out, whatever the password is.
-func (s *Slice) locked(ctx context.Context, policy *model.PasswordSettings, user docstore.Doc[model.User]) (Transaction, error) {
-	if err := s.refuse(ctx, &user, lockedOut); err != nil {
+// rejectLocked rejects the sign-in of a locked-out user without checking the password.
+func (s *Slice) rejectLocked(ctx context.Context, policy *model.PasswordSettings, user docstore.Doc[model.User]) (Transaction, error) {
+	if err := s.logRejection(ctx, &user, lockedOut); err != nil {
 		return Transaction{}, err
 	}
 	if policy.HideLockout {
@@ -154,8 +154,8 @@ func (s *Slice) locked(ctx context.Context, policy *model.PasswordSettings, user
 	return Transaction{Status: string(model.SignInLockedOut)}, nil
 }
 
-// refuse tells the log of a sign-in that is refused whatever the password is.
-func (s *Slice) refuse(ctx context.Context, user *docstore.Doc[model.User], why string) error {
+// logRejection logs a sign-in that is rejected whatever the password is.
+func (s *Slice) logRejection(ctx context.Context, user *docstore.Doc[model.User], why string) error {
 	entry := audit.Entry{Type: audit.UserSessionStart, Failure: why}
 	if user != nil {
 		party := audit.User(*user)
@@ -164,8 +164,8 @@ func (s *Slice) refuse(ctx context.Context, user *docstore.Doc[model.User], why 
 	return s.Update(ctx, func(tx *docstore.Tx) error { return audit.Write(ctx, tx, s.Deps, entry) })
 }
 
-// failed counts a failed attempt. It says whether it counted: not when the user is locked out.
-func (s *Slice) failed(ctx context.Context, user, why string) (counted bool, err error) {
+// countFailure counts a failed attempt. It reports false if the user is locked out and the attempt was not counted.
+func (s *Slice) countFailure(ctx context.Context, user, why string) (counted bool, err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.Users.Get(ctx, tx, user)
 		if err != nil {
@@ -174,16 +174,16 @@ func (s *Slice) failed(ctx context.Context, user, why string) (counted bool, err
 		counted, err = callers.FailedAttempt(ctx, tx, s.Deps, doc, audit.Entry{Type: audit.UserSessionStart, Failure: why})
 		return err
 	})
-	if errors.Is(err, docstore.ErrNotFound) { // gone meanwhile
+	if errors.Is(err, docstore.ErrNotFound) { // deleted concurrently
 		return true, nil
 	}
 	return counted, err
 }
 
-// wrong counts a failed attempt in the middle of a sign-in and answers it with the refusal. The sign-in is void when the user is
-// locked out.
-func (s *Slice) wrong(ctx context.Context, user, why string, refusal *rest.Error) error {
-	counted, err := s.failed(ctx, user, why)
+// rejectWrong counts a failed attempt in a later step of a sign-in and returns refusal. If the user is locked out, the sign-in becomes
+// invalid.
+func (s *Slice) rejectWrong(ctx context.Context, user, why string, refusal *rest.Error) error {
+	counted, err := s.countFailure(ctx, user, why)
 	switch {
 	case err != nil:
 		return err
@@ -193,8 +193,8 @@ func (s *Slice) wrong(ctx context.Context, user, why string, refusal *rest.Error
 	return refusal
 }
 
-// accept goes on with somebody who knew the password. One that another system has hashed is taken over, one that is too old has to
-// be changed first.
+// accept continues a sign-in with a verified password. A password that another system has hashed is imported. An expired password must be
+// changed first.
 func (s *Slice) accept(ctx context.Context, policy *model.PasswordSettings, known docstore.Doc[model.User],
 	value, relay string) (out Transaction, err error) {
 	var hash string
@@ -212,10 +212,10 @@ func (s *Slice) accept(ctx context.Context, policy *model.PasswordSettings, know
 			return err
 		}
 		if locked = err == nil && doc.Value.Status == model.UserLockedOut; locked {
-			return nil // by attempts that ran at the same time
+			return nil // by concurrent attempts
 		}
 		if err != nil || !doc.Value.SamePassword(&known.Value) || doc.Value.Status != known.Value.Status {
-			return rest.Fail(rest.CodeSignIn) // it has changed since the password was compared
+			return rest.Fail(rest.CodeSignIn) // changed since the comparison
 		}
 		if doc.Value.Status == model.UserActive && password.TooOld(policy, &doc.Value, s.Now()) {
 			if doc, err = s.expire(ctx, tx, doc); err != nil {
@@ -239,12 +239,12 @@ func (s *Slice) accept(ctx context.Context, policy *model.PasswordSettings, know
 		return s.Feed.Emit(ctx, tx, model.PasswordKnown{User: doc.ID, Plain: value})
 	})
 	if err == nil && locked {
-		return s.locked(ctx, policy, known)
+		return s.rejectLocked(ctx, policy, known)
 	}
 	return out, s.orDenied(ctx, known, err)
 }
 
-// expire has a user change a password that is too old.
+// expire sets a user with an expired password to PASSWORD_EXPIRED.
 func (s *Slice) expire(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User]) (docstore.Doc[model.User], error) {
 	user := doc.Value
 	user.Enter(model.UserPasswordExpired, s.Now())
@@ -260,8 +260,8 @@ func (s *Slice) expire(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[mo
 	return doc, s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
 }
 
-// complete stores a user, as the sign-in leaves it, with a session token: unless the sign-on policy denies access, or demands a factor that
-// has not been verified. The entries are logged before the sign-in itself.
+// complete stores the signed-in user and a session token, unless the sign-on policy denies access or requires a factor that has not been
+// verified. The events in told are logged before the sign-in itself.
 func (s *Slice) complete(
 	ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], user model.User, in model.SignIn, told ...audit.Type,
 ) (Transaction, error) {
@@ -285,14 +285,14 @@ func (s *Slice) complete(
 	if err != nil {
 		return Transaction{}, err
 	}
-	if err := s.tell(ctx, tx, doc, append(told, audit.UserSessionStart)...); err != nil {
+	if err := s.logEvents(ctx, tx, doc, append(told, audit.UserSessionStart)...); err != nil {
 		return Transaction{}, err
 	}
 	return show(ctx, token, in, doc), s.Feed.Emit(ctx, tx, model.UserChanged{ID: doc.ID})
 }
 
-// tell writes what a user has done while signing in to the log.
-func (s *Slice) tell(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], events ...audit.Type) error {
+// logEvents writes events of a user who signs in to the log.
+func (s *Slice) logEvents(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], events ...audit.Type) error {
 	party := audit.User(doc)
 	for _, event := range events {
 		entry := audit.Entry{Type: event, Actor: &party, Targets: []model.LogParty{party}}

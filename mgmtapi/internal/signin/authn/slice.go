@@ -13,11 +13,11 @@ import (
 
 // Options configure the slice.
 type Options struct {
-	// HashCost is the bcrypt cost of passwords. Defaults to bcrypt.DefaultCost.
+	// HashCost is the bcrypt cost of passwords. Default: bcrypt.DefaultCost.
 	HashCost int
-	// Hook is asked for passwords that another system has. Defaults to none: nobody signs in with such a password.
+	// Hook verifies passwords that another system stores. Default: none; users cannot sign in with such a password.
 	Hook password.Hook
-	// Factors are the further factors of users, which the sign-on policy can demand.
+	// Factors are the further factors of users, which the sign-on policy can require.
 	Factors mfa.Factors
 }
 
@@ -27,17 +27,17 @@ type Slice struct {
 	hasher   password.Hasher
 	hook     password.Hook
 	factors  mfa.Factors
-	refusals *rate.Limiter // of what is logged of unknown users
+	refusals *rate.Limiter // limits the log of unknown users
 }
 
-// maxRefusals is how many sign-ins of unknown users in a row are logged; then it is one a second.
-const maxRefusals = 60
+// maxUnknownLogged is the number of sign-ins of unknown users that are logged in a burst. After that, one per second is logged.
+const maxUnknownLogged = 60
 
 // New returns the slice.
 func New(d model.Deps, o Options) *Slice {
 	return &Slice{
 		Deps: d, hasher: password.Hasher{Cost: o.HashCost}, hook: o.Hook, factors: o.Factors,
-		refusals: rate.NewLimiter(rate.Every(time.Second), maxRefusals),
+		refusals: rate.NewLimiter(rate.Every(time.Second), maxUnknownLogged),
 	}
 }
 
@@ -51,11 +51,11 @@ func (s *Slice) Routes() []rest.Route {
 	return append([]rest.Route{
 		rest.Op[signInRequest, Transaction]{
 			ID: "authenticate", Route: root, Tag: tag, Public: true, Summary: "Signs in with a password or an activation token",
-			Description: "Where the enrollment policy requires no password, a user without one signs in by e-mail, with the username alone.",
+			Description: "If the enrollment policy does not require a password, a user without one signs in by email, with the username alone.",
 			Find:        s.prepareSignIn, Check: checkSignIn, Do: s.signIn,
 		},
 		rest.Op[recoveryRequest, Transaction]{
-			ID: "verifyRecoveryToken", Route: root + "/recovery/token", Tag: tag, Public: true, Summary: "Begins a recovery with its token",
+			ID: "verifyRecoveryToken", Route: root + "/recovery/token", Tag: tag, Public: true, Summary: "Starts a recovery with its token",
 			Do: s.beginRecovery,
 		},
 		rest.Op[answerRequest, Transaction]{
@@ -71,7 +71,7 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Changes an expired password while signing in", Do: s.change,
 		},
 		rest.Op[cancelRequest, Cancelled]{
-			ID: "cancelSignIn", Route: root + "/cancel", Tag: tag, Public: true, Summary: "Gives a sign-in up", Do: s.cancel,
+			ID: "cancelSignIn", Route: root + "/cancel", Tag: tag, Public: true, Summary: "Cancels a sign-in", Do: s.cancel,
 		},
 	}, s.factorRoutes()...)
 }

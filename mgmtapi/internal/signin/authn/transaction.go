@@ -15,16 +15,16 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/signin/mfa"
 )
 
-// Transaction is the answer to a step of a sign-in.
+// Transaction is the response to a step of a sign-in.
 type Transaction struct {
 	StateToken   string     `json:"stateToken,omitempty" doc:"Token of the next step."`
 	SessionToken string     `json:"sessionToken,omitempty" doc:"Token of a complete sign-in, valid for five minutes."`
 	ExpiresAt    *rest.Time `json:"expiresAt,omitempty" doc:"When the token expires."`
-	Status       string     `json:"status" readOnly:"true" doc:"How far the sign-in is."`
-	FactorResult string     `json:"factorResult,omitempty" readOnly:"true" doc:"How far the verification or the enrollment of the factor is."`
-	RelayState   string     `json:"relayState,omitempty" doc:"What the caller sent."`
-	Embedded     *Embedded  `json:"_embedded,omitempty" doc:"Who signs in."`
-	Links        rest.Links `json:"_links,omitempty" doc:"The next step, and how to give up."`
+	Status       string     `json:"status" readOnly:"true" doc:"Status of the sign-in."`
+	FactorResult string     `json:"factorResult,omitempty" readOnly:"true" doc:"Result of the verification or enrollment of the factor."`
+	RelayState   string     `json:"relayState,omitempty" doc:"Value that the caller sent."`
+	Embedded     *Embedded  `json:"_embedded,omitempty" doc:"User who signs in, and factors."`
+	Links        rest.Links `json:"_links,omitempty" doc:"Links to the next step and to the cancellation."`
 }
 
 // MoreTags implements rest.Described.
@@ -36,22 +36,22 @@ func (Transaction) MoreTags() map[string]reflect.StructTag {
 	}
 }
 
-// Embedded is who signs in.
+// Embedded holds the user and the factors of a sign-in.
 type Embedded struct {
-	User    Person             `json:"user" doc:"Who signs in."`
-	Factors []mfa.SignInFactor `json:"factors,omitempty" doc:"Factors of which one is to be verified, or enrolled."`
+	User    Person             `json:"user" doc:"User who signs in, and factors."`
+	Factors []mfa.SignInFactor `json:"factors,omitempty" doc:"Factors, one of which must be verified or enrolled."`
 	Factor  *mfa.SignInFactor  `json:"factor,omitempty" doc:"The factor that is verified or enrolled."`
 }
 
-// Person is a user as it is shown to itself before the sign-in is complete.
+// Person is the user as shown before the sign-in is complete.
 type Person struct {
 	ID              string     `json:"id" doc:"Id of the user."`
 	PasswordChanged *rest.Time `json:"passwordChanged" doc:"When the password last changed."`
-	Profile         Profile    `json:"profile" doc:"Some of the attributes."`
-	Recovery        *Question  `json:"recovery_question,omitempty" doc:"The question to be answered."`
+	Profile         Profile    `json:"profile" doc:"Subset of the profile attributes."`
+	Recovery        *Question  `json:"recovery_question,omitempty" doc:"Recovery question to answer."`
 }
 
-// Profile is the part of a profile that signing in shows.
+// Profile is the part of a profile that is shown during a sign-in.
 type Profile struct {
 	Login     string `json:"login" doc:"Login."`
 	FirstName string `json:"firstName" doc:"First name."`
@@ -76,14 +76,14 @@ const (
 	sessionLifetime = 5 * time.Minute
 )
 
-// next is the step that a status waits for: its name and its path.
+// next maps the status of a sign-in to the name and the path of the next step.
 var next = map[model.SignInStatus][2]string{
 	model.SignInPasswordExpired: {"changePassword", "credentials/change_password"},
 	model.SignInPasswordReset:   {"resetPassword", "credentials/reset_password"},
 	model.SignInRecovery:        {"answer", "recovery/answer"},
 }
 
-// store keeps a sign-in under a new token, forgets those of the user that have expired, and returns the token.
+// store stores a sign-in under a new token, deletes the expired sign-ins of the user, and returns the token.
 func (s *Slice) store(ctx context.Context, tx *docstore.Tx, in model.SignIn) (string, model.SignIn, error) {
 	now := s.Now()
 	err := model.Each(ctx, tx, s.SignIns, docstore.Eq(model.SignInByUser, in.UserID), func(old docstore.Doc[model.SignIn]) error {
@@ -105,7 +105,7 @@ func (s *Slice) store(ctx context.Context, tx *docstore.Tx, in model.SignIn) (st
 	return token, in, err
 }
 
-// show makes the answer for a sign-in.
+// show returns the response for a sign-in.
 func show(ctx context.Context, token string, in model.SignIn, user docstore.Doc[model.User]) Transaction {
 	u := user.Value
 	out := Transaction{
@@ -132,12 +132,12 @@ func show(ctx context.Context, token string, in model.SignIn, user docstore.Doc[
 	return out
 }
 
-// authnURL is the address of a step.
+// authnURL returns the URL of a step.
 func authnURL(ctx context.Context, segments ...string) string {
 	return rest.URL(ctx, append([]string{"api", "v1", "authn"}, segments...)...)
 }
 
-// pending reads a sign-in by its state token, with its user. It must be in one of the statuses, when any are given.
+// pending reads a sign-in and its user by the state token. If statuses are given, the sign-in must be in one of them.
 func (s *Slice) pending(
 	ctx context.Context, q docstore.Reader, token string, statuses ...model.SignInStatus,
 ) (in docstore.Doc[model.SignIn], user docstore.Doc[model.User], err error) {

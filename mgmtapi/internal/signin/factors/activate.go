@@ -13,10 +13,10 @@ type activateRequest struct {
 	target
 	Body *Proof `body:"optional"`
 
-	polling bool // asks, and begins nothing again
+	polling bool // read the state only
 }
 
-// pollActivation is activate for whoever only asks.
+// pollActivation returns the state of an enrollment without restarting it.
 func (s *Slice) pollActivation(ctx context.Context, r *activateRequest) (FactorOrActivation, error) {
 	r.polling = true
 	return s.activate(ctx, r)
@@ -30,8 +30,8 @@ func (s *Slice) activate(ctx context.Context, r *activateRequest) (out FactorOrA
 	return out, err
 }
 
-// activateThen completes an enrollment, or tells how far it is. Then runs in the transaction if that is not refused, with a Factor or an
-// *Activation.
+// activateThen completes an enrollment or returns its state. If the step is not rejected, it calls then in the transaction, with a Factor
+// or an *Activation.
 func (s *Slice) activateThen(ctx context.Context, r *activateRequest, then func(a *act, shown any) error) error {
 	a := s.actOn(&r.target)
 	a.polling = r.polling
@@ -41,10 +41,10 @@ func (s *Slice) activateThen(ctx context.Context, r *activateRequest, then func(
 	var refusal *wrong
 	err := a.change(ctx, func(tx *docstore.Tx) error {
 		refusal = nil
-		if err := a.again(ctx, tx, &r.target); err != nil {
+		if err := a.reload(ctx, tx, &r.target); err != nil {
 			return err
 		}
-		if !a.kind.Elsewhere || a.factor.Status != model.FactorActive {
+		if !a.kind.OutOfBand || a.factor.Status != model.FactorActive {
 			if err := a.mayActivate(ctx); err != nil {
 				return err
 			}
@@ -79,7 +79,7 @@ func (s *Slice) activateThen(ctx context.Context, r *activateRequest, then func(
 	return err
 }
 
-// mayActivate answers factors whose enrolment cannot be completed now.
+// mayActivate returns an error if the enrollment cannot be completed now.
 func (a *act) mayActivate(ctx context.Context) error {
 	if err := mayUse(&a.user.Value); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (a *act) mayActivate(ctx context.Context) error {
 	case err != nil:
 		return err
 	case status == model.FactorExpired:
-		return rest.Failf(rest.CodeExpiredLink, "The enrolment of the factor has expired.")
+		return rest.Failf(rest.CodeExpiredLink, "The enrollment of the factor has expired.")
 	case status != model.FactorPending && status != model.FactorEnrolled || a.kind.Activate == nil:
 		return rest.Invalid("status", "The factor is %s", status)
 	}
@@ -100,7 +100,7 @@ func (a *act) mayActivate(ctx context.Context) error {
 	return err
 }
 
-// complete makes the factor ACTIVE.
+// complete sets the status of the factor to ACTIVE and stores it.
 func (a *act) complete(ctx context.Context) error {
 	a.factor.Status, a.factor.Changed, a.factor.QR = model.FactorActive, a.now, ""
 	if err := a.write(ctx); err != nil {

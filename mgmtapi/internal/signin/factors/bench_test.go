@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/signin/otp"
 )
 
-// BenchmarkVerify is the verification of a passcode through the API, the write and the log event of the database included.
+// BenchmarkVerify measures the verification of a passcode through the API, including the write and the log event.
 func BenchmarkVerify(b *testing.B) {
 	e := apitest.New(b, sqldbtest.SQLite(b))
 	e.Unrecorded()

@@ -8,11 +8,11 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
 )
 
-// call is a code that is told by phone.
+// call returns the kind for codes by voice call.
 func call() *kind {
 	return messaging(&kind{
 		Type: model.FactorCall, Provider: model.FactorProviderService, Prefix: "clf", Org: "svc_call",
-		Several: true, Resend: "call", Enrol: enrolCall,
+		Several: true, Resend: "call", Enroll: enrollCall,
 		Send: func(ctx context.Context, a *act) error {
 			return a.send(ctx,
 				sending{channel: outbox.Voice, to: "phoneNumber", digits: 5, life: codeLife, limit: callsToOne, event: audit.FactorCall})
@@ -20,8 +20,8 @@ func call() *kind {
 	})
 }
 
-// enrolCall takes the number. The enrolment of one that is verified already ends with the factor that there is.
-func enrolCall(_ context.Context, a *act) error {
+// enrollCall sets the phone number. If the user has a verified call factor with this number, the enrollment returns that factor.
+func enrollCall(_ context.Context, a *act) error {
 	number, err := a.phone()
 	if err != nil {
 		return err

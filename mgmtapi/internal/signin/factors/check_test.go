@@ -12,8 +12,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/signin/otp"
 )
 
-// BenchmarkCheck is what the verification of a passcode costs without the database and the network: opening the key, computing the
-// passcodes of the window, and sealing what is remembered.
+// BenchmarkCheck measures the verification of a passcode without database and network: decrypting the key, computing the passcodes of the
+// window, and encrypting the new state.
 func BenchmarkCheck(b *testing.B) {
 	type state struct {
 		Secret otp.Secret `json:"secret"`
@@ -31,7 +31,7 @@ func BenchmarkCheck(b *testing.B) {
 	stored := sealed(state{Secret: secret})
 	for b.Loop() {
 		now = now.Add(time.Minute)
-		code, err := device.Time(secret, now.Add(-30*time.Second)) // the one that is looked at last
+		code, err := device.Time(secret, now.Add(-30*time.Second)) // the last passcode that is compared
 		require.NoError(b, err)
 		text, err := secrets.Open(stored, binding)
 		require.NoError(b, err)

@@ -15,31 +15,31 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/signin/otp"
 )
 
-// codeLife is how long a code that was sent is valid, where the caller does not say.
+// codeLife is the default validity of a code.
 const codeLife = 5 * time.Minute
 
-// codeState is the sealed state of factors whose codes are sent: the hash of the last one, empty when none is outstanding.
+// codeState is the encrypted state of factors that send codes: the hash of the last code, empty if no code is pending.
 type codeState struct {
 	Hash    string    `json:"hash,omitempty"`
 	Expires time.Time `json:"expires,omitzero"`
-	// Life is how long it was valid when it was sent: as long is the one that is sent again.
+	// Life is the validity of the last code. A resent code has the same validity.
 	Life time.Duration `json:"life,omitempty"`
 }
 
-// sending is how the codes of a kind are sent.
+// sending configures how a kind sends its codes.
 type sending struct {
 	channel outbox.Channel
-	to      string // member of the profile
+	to      string // profile member with the address
 	digits  int
-	life    time.Duration // 0 for as long as the one before
+	life    time.Duration // 0: that of the last code
 	limit   limit
 	event   audit.Type
 }
 
-// send sends a new code, which voids the one before.
+// send sends a new code, which invalidates the previous one.
 func (a *act) send(ctx context.Context, how sending) error {
 	to := a.factor.Profile[how.to]
-	if err := a.take(ctx, how.limit, strings.ToLower(to)); err != nil {
+	if err := a.countEvent(ctx, how.limit, strings.ToLower(to)); err != nil {
 		return err
 	}
 	var before codeState
@@ -69,8 +69,8 @@ func (a *act) send(ctx context.Context, how sending) error {
 	return a.deliver(ctx, m)
 }
 
-// useTemplate gives the message the text of the template that the caller chose, in a language of the user. An id that no template has
-// chooses the built-in text.
+// useTemplate sets the text of the message from the template of the request, in a language of the user. An unknown template id selects the
+// built-in text.
 func (a *act) useTemplate(ctx context.Context, m *message) error {
 	if a.query.TemplateID == "" {
 		return nil
@@ -85,7 +85,7 @@ func (a *act) useTemplate(ctx context.Context, m *message) error {
 	return nil
 }
 
-// checkTemplate answers callers who choose a template for a factor of another type than sms.
+// checkTemplate rejects a template for a factor of a type other than sms.
 func (a *act) checkTemplate() error {
 	if a.query.TemplateID != "" && a.kind.Type != model.FactorSMS {
 		return rest.Invalid("templateId", "Only factors of the type %s have templates", model.FactorSMS)
@@ -93,10 +93,10 @@ func (a *act) checkTemplate() error {
 	return nil
 }
 
-// hashCode is what is kept of a code.
+// hashCode returns the hash of a code, which is stored instead of the code.
 func (a *act) hashCode(code string) string { return model.SecretHash(a.id + ":" + code) }
 
-// compareCode compares what was sent. A code is good once.
+// compareCode compares the passcode with the code that was sent. A code can be used once.
 func compareCode(_ context.Context, a *act) error {
 	code, err := a.passCode()
 	if err != nil {
@@ -115,7 +115,7 @@ func compareCode(_ context.Context, a *act) error {
 	return a.seal(codeState{})
 }
 
-// passCode is the passcode that was given.
+// passCode returns the passcode of the proof, or an error if it is blank.
 func (a *act) passCode() (string, error) {
 	if a.proof.PassCode == "" {
 		var causes rest.Causes
@@ -125,12 +125,12 @@ func (a *act) passCode() (string, error) {
 	return a.proof.PassCode, nil
 }
 
-// activatedBy makes a check of a proof the end of an enrolment.
+// activatedBy returns an Activate function that completes an enrollment if check accepts the proof.
 func activatedBy(check func(context.Context, *act) error) func(context.Context, *act) (*Activation, error) {
 	return func(ctx context.Context, a *act) (*Activation, error) { return nil, check(ctx, a) }
 }
 
-// sendAgain begins a verification with a new code.
+// sendAgain starts a verification by sending a new code.
 func sendAgain(ctx context.Context, a *act) (*Verification, error) {
 	if err := a.kind.Send(ctx, a); err != nil {
 		return nil, err
@@ -138,9 +138,9 @@ func sendAgain(ctx context.Context, a *act) (*Verification, error) {
 	return a.challenged(ctx), nil
 }
 
-// messaging completes a kind whose codes are sent.
+// messaging sets the members that all kinds with sent codes share.
 func messaging(k *kind) *kind {
-	k.Skips, k.Guessable, k.Asks = true, true, "passCode"
+	k.MaySkipActivation, k.Guessable, k.RequiredMember = true, true, "passCode"
 	k.Activate, k.Challenge, k.Verify = activatedBy(compareCode), sendAgain, compareCode
 	return k
 }

@@ -12,32 +12,33 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// manageSandbox is the scope of what a sandbox has beside the organisation.
+// manageSandbox is the scope of the operations on sandbox devices.
 const manageSandbox = "svc.sandbox.manage"
 
-// deviceRoutes are the phones, browsers and security keys of a sandbox: what is on the other side of push, web and FIDO factors.
+// deviceRoutes lists the operations of the simulated phones, browsers and security keys of a sandbox. They complete push, web and FIDO
+// factors.
 func (s *Slice) deviceRoutes() []rest.Route {
 	scope := []string{manageSandbox}
 	return []rest.Route{
 		rest.Op[deviceRequest, rest.NoContent]{
 			ID: "completePushActivation", Route: "POST /sandbox/v1/push/{factorId}/device", Tag: "Sandbox", Scopes: scope,
-			Summary: "Complete the enrolment of a push factor, as a phone does", Find: s.findDevice, Do: s.completePush,
+			Summary: "Complete the enrollment of a push factor in place of the phone", Find: s.findDevice, Do: s.completePush,
 		},
 		rest.Op[answerRequest, rest.NoContent]{
 			ID: "answerPushTransaction", Route: "POST /sandbox/v1/push/transactions/{transactionId}", Tag: "Sandbox", Scopes: scope,
-			Summary: "Answer a verification by push, as the user does on a phone", Find: s.findAnswered, Do: s.answerPush,
+			Summary: "Approve or reject a push verification in place of the user", Find: s.findAnswered, Do: s.answerPush,
 		},
 		rest.Op[webRequest, rest.NoContent]{
 			ID: "completeWebFactor", Route: "POST /sandbox/v1/web/{factorId}/complete", Tag: "Sandbox", Scopes: scope,
-			Summary: "Complete the enrolment or the verification of a web factor, as the vendor's page does", Find: s.findWeb, Do: s.completeWeb,
+			Summary: "Complete the enrollment or verification of a web factor in place of the vendor's page", Find: s.findWeb, Do: s.completeWeb,
 		},
-		rest.Op[elsewhere, KeyProof]{
+		rest.Op[deviceTarget, KeyProof]{
 			ID: "attestSecurityKey", Route: "POST /sandbox/v1/fido/{factorId}/attest", Tag: "Sandbox", Scopes: scope,
 			Summary:     "Answer the enrollment of a u2f or webauthn factor with a software security key",
 			Description: "The response is the body of lifecycle/activate of the factor. The key belongs to the factor and signs every call.",
 			Find:        s.findKey, Do: s.attestKey,
 		},
-		rest.Op[elsewhere, KeyProof]{
+		rest.Op[deviceTarget, KeyProof]{
 			ID: "assertSecurityKey", Route: "POST /sandbox/v1/fido/{factorId}/assert", Tag: "Sandbox", Scopes: scope,
 			Summary:     "Answer the challenge of a u2f or webauthn factor with its software security key",
 			Description: "The response is the body of verify of the factor, after a verify without a body has begun the verification.",
@@ -46,13 +47,13 @@ func (s *Slice) deviceRoutes() []rest.Route {
 	}
 }
 
-// elsewhere is a factor that the sandbox names without its user.
-type elsewhere struct {
+// deviceTarget is a factor in a path of the sandbox API, which does not name its user.
+type deviceTarget struct {
 	Factor string `path:"factorId" doc:"Id of the factor."`
 }
 
-// actElsewhere is the act on the factor in a transaction. Factors of other types are not found.
-func (s *Slice) actElsewhere(ctx context.Context, tx *docstore.Tx, id string, types ...model.FactorType) (*act, error) {
+// actOnDevice returns the act on a factor in the transaction. For factors of other types it returns a not-found error.
+func (s *Slice) actOnDevice(ctx context.Context, tx *docstore.Tx, id string, types ...model.FactorType) (*act, error) {
 	found, err := s.findElsewhere(ctx, tx, id, types...)
 	if err != nil {
 		return nil, err
@@ -77,12 +78,12 @@ func (s *Slice) findElsewhere(
 }
 
 type deviceRequest struct {
-	elsewhere
+	deviceTarget
 	Body *struct {
-		Name     string `json:"name" max:"100" doc:"name of the phone; defaults to Phone"`
-		Platform string `json:"platform" max:"100" doc:"its operating system; defaults to ANDROID"`
-		Type     string `json:"deviceType" max:"100" doc:"defaults to SmartPhone_Android"`
-		Version  string `json:"version" max:"100" doc:"version of the operating system; defaults to 15"`
+		Name     string `json:"name" max:"100" doc:"name of the phone; default: Phone"`
+		Platform string `json:"platform" max:"100" doc:"operating system of the phone; default: ANDROID"`
+		Type     string `json:"deviceType" max:"100" doc:"type of the device; default: SmartPhone_Android"`
+		Version  string `json:"version" max:"100" doc:"version of the operating system; default: 15"`
 	} `body:"optional"`
 }
 
@@ -91,7 +92,7 @@ func (s *Slice) findDevice(ctx context.Context, r *deviceRequest) error {
 	return err
 }
 
-// profile is what is known of the phone.
+// profile returns the profile of a push factor on this phone.
 func (r *deviceRequest) profile(login string) map[string]string {
 	p := map[string]string{"credentialId": login, "name": "Phone", "platform": "ANDROID", "deviceType": "SmartPhone_Android", "version": "15"}
 	if b := r.Body; b != nil {
@@ -102,10 +103,10 @@ func (r *deviceRequest) profile(login string) map[string]string {
 	return p
 }
 
-// completePush completes an enrolment that waits for it, and that of the passcodes of the app.
+// completePush completes a pending push enrollment and the enrollment of the TOTP factor of the app.
 func (s *Slice) completePush(ctx context.Context, r *deviceRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
-		a, err := s.actElsewhere(ctx, tx, r.Factor, model.FactorPush)
+		a, err := s.actOnDevice(ctx, tx, r.Factor, model.FactorPush)
 		if err != nil {
 			return err
 		}
@@ -120,7 +121,7 @@ func (s *Slice) completePush(ctx context.Context, r *deviceRequest) (rest.NoCont
 			return err
 		}
 		if !a.now.Before(state.Expires) {
-			return rest.Failf(rest.CodeState, "The enrolment waits for a phone no more.")
+			return rest.Failf(rest.CodeState, "The enrollment can no longer be completed by a phone.")
 		}
 		a.factor.Profile, state.QR = r.profile(a.user.Value.Login()), ""
 		if err := a.seal(state); err != nil {
@@ -133,8 +134,8 @@ func (s *Slice) completePush(ctx context.Context, r *deviceRequest) (rest.NoCont
 	})
 }
 
-// completeTOTP completes the enrolment of the passcodes that an app computes: its secret is in the app now. One that cannot be
-// completed any more, or that the organisation has forbidden meanwhile, stays as it is.
+// completeTOTP completes the enrollment of the TOTP factor of the app, which now has the secret. If the factor can no longer be completed,
+// or the organization has deactivated its type, it stays as it is.
 func (a *act) completeTOTP(ctx context.Context, state *pushState) error {
 	if state.TOTP == "" {
 		return nil
@@ -143,7 +144,7 @@ func (a *act) completeTOTP(ctx context.Context, state *pushState) error {
 	if err != nil || doc == nil || doc.Value.Status != model.FactorPending {
 		return err
 	}
-	second := a.on(*doc)
+	second := a.forFactor(*doc)
 	err = second.mayActivate(ctx)
 	if _, refused := errors.AsType[*rest.Error](err); refused {
 		return nil
@@ -157,7 +158,7 @@ func (a *act) completeTOTP(ctx context.Context, state *pushState) error {
 type answerRequest struct {
 	Transaction string `path:"transactionId" doc:"Id of the transaction."`
 	Body        struct {
-		Result string `json:"result" required:"true" enum:"APPROVE,REJECT" doc:"what the user says"`
+		Result string `json:"result" required:"true" enum:"APPROVE,REJECT" doc:"decision of the user"`
 	} `body:"required"`
 }
 
@@ -166,7 +167,7 @@ func (s *Slice) findAnswered(ctx context.Context, r *answerRequest) error {
 	return err
 }
 
-// answered finds the transaction and its push factor.
+// answered returns the transaction of the request and its push factor.
 func (s *Slice) answered(ctx context.Context, q docstore.Reader, r *answerRequest) (t docstore.Doc[model.FactorTransaction],
 	f docstore.Doc[model.Factor], err error) {
 	if t, err = s.FactorTransactions.Get(ctx, q, r.Transaction); err == nil {
@@ -184,7 +185,7 @@ func (s *Slice) answerPush(ctx context.Context, r *answerRequest) (rest.NoConten
 		if err != nil {
 			return err
 		}
-		a, err := s.actElsewhere(ctx, tx, f.ID, model.FactorPush)
+		a, err := s.actOnDevice(ctx, tx, f.ID, model.FactorPush)
 		if err != nil {
 			return err
 		}
@@ -196,19 +197,19 @@ func (s *Slice) answerPush(ctx context.Context, r *answerRequest) (rest.NoConten
 	})
 }
 
-// failures are the results that are no success, with what the log says of them.
+// failures are the unsuccessful results, with their reasons in the system log.
 var failures = map[model.FactorResult]string{
-	model.FactorRejected: "The user has rejected the verification",
-	model.FactorFailed:   "The verification has failed",
+	model.FactorRejected: "The user rejected the verification",
+	model.FactorFailed:   "The verification failed",
 }
 
-// answer ends a transaction that waits for that.
+// answer completes a pending transaction.
 func (a *act) answer(ctx context.Context, t docstore.Doc[model.FactorTransaction], result model.FactorResult) error {
 	if err := a.mayVerify(ctx, a.tx); err != nil {
 		return err
 	}
 	if now := t.Value.ResultAt(a.now); now != model.FactorWaiting {
-		return rest.Failf(rest.CodeState, "The transaction has ended: %s.", now)
+		return rest.Failf(rest.CodeState, "The transaction is complete: %s.", now)
 	}
 	t.Value.Result = result
 	if _, err := a.FactorTransactions.Update(ctx, a.tx, t.ID, t.Rev, t.Value); err != nil {

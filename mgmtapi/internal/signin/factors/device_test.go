@@ -23,13 +23,13 @@ const (
 	verify   = "POST " + factor + "/verify"
 )
 
-// app computes passcodes as an app of the user does. It is told the secret once.
+// app computes passcodes like an app of the user. It receives the secret once.
 type app struct {
 	env    *apitest.Env
 	secret otp.Secret
 }
 
-// code is the passcode so many steps from now.
+// code returns the passcode at an offset of steps from now.
 func (a *app) code(t *testing.T, steps int) string {
 	t.Helper()
 	code, err := otp.Device{}.Time(a.secret, a.env.Clock.Now().Add(time.Duration(steps)*30*time.Second))
@@ -37,12 +37,12 @@ func (a *app) code(t *testing.T, steps int) string {
 	return code
 }
 
-// prove is the body with the passcode so many steps from now.
+// prove returns the body with the passcode at an offset of steps from now.
 func (a *app) prove(t *testing.T, steps int) string {
 	return fmt.Sprintf(`{"passCode":%q}`, a.code(t, steps))
 }
 
-// unlike is a passcode that the app does not show around now.
+// unlike returns a passcode that differs from all passcodes of the app around now.
 func (a *app) unlike(t *testing.T) string {
 	t.Helper()
 	var near []string
@@ -92,31 +92,32 @@ func TestTOTPFactor_Lifecycle(t *testing.T) {
 				at(
 					apitest.Step{Do: "GET " + factors, Equal: map[string]any{"0.id": "{{id}}", "0._embedded.activation.keyLength": 6},
 						Lacks: []string{"0._embedded.activation.sharedSecret", "0._embedded.activation._links"}}),
-				apitest.Step{Name: "the picture needs no credentials", Do: "GET " + saved["qr"], Header: anonymous,
+				apitest.Step{Name: "the image requires no credentials", Do: "GET " + saved["qr"], Header: anonymous,
 					Then: func(t *testing.T, a *apitest.Answer) {
 						require.Equal(t, "image/png", a.Header.Get("Content-Type"))
 						picture, err := png.Decode(bytes.NewReader(a.Body))
 						require.NoError(t, err)
 						require.Equal(t, 256, picture.Bounds().Dx())
 					}},
-				apitest.Step{Name: "but the token", Do: "GET " + saved["qr"] + "x", Header: anonymous, Status: 404, Code: "E0000007"},
+				apitest.Step{Name: "but it requires the token", Do: "GET " + saved["qr"] + "x", Header: anonymous, Status: 404, Code: "E0000007"},
 				at(apitest.Step{Do: activate, Body: `{}`, Status: 400, Code: "E0000001", Causes: []string{"passCode: The field cannot be left blank"}}),
 				at(apitest.Step{Do: activate, Body: `{"passCode":123456}`, Status: 400, Code: "E0000001", Causes: []string{"passCode: "}}),
 				at(apitest.Step{Do: activate, Body: `{"passCode":"` + mine.unlike(t) + `"}`, Status: 403, Code: "E0000068"}),
-				at(apitest.Step{Name: "too late", Do: activate, Body: mine.prove(t, -2), Status: 403, Code: "E0000068"}),
-				at(apitest.Step{Name: "too early", Do: activate, Body: mine.prove(t, 2), Status: 403, Code: "E0000068"}),
+				at(apitest.Step{Name: "expired passcode", Do: activate, Body: mine.prove(t, -2), Status: 403, Code: "E0000068"}),
+				at(apitest.Step{Name: "future passcode", Do: activate, Body: mine.prove(t, 2), Status: 403, Code: "E0000068"}),
 				at(
-					apitest.Step{Name: "nothing else completes it", Do: "POST " + factor + "/lifecycle/activate/poll", Status: 400, Code: "E0000001",
+					apitest.Step{Name: "other passcodes do not complete it", Do: "POST " + factor + "/lifecycle/activate/poll", Status: 400,
+						Code:   "E0000001",
 						Causes: []string{"passCode: "}}),
 				at(
 					apitest.Step{Name: "of the step before", Do: completes, Body: mine.prove(t, -1), Equal: map[string]any{"status": "ACTIVE"},
 						Has: []string{"_links.verify"}, Lacks: []string{"_embedded"}}),
 				at(
-					apitest.Step{Name: "the secret is shown no more", Do: "GET " + factor, Equal: map[string]any{"status": "ACTIVE"},
+					apitest.Step{Name: "the secret is no longer shown", Do: "GET " + factor, Equal: map[string]any{"status": "ACTIVE"},
 						Lacks: []string{"_embedded"}, Then: func(t *testing.T, a *apitest.Answer) {
 							require.NotContains(t, string(a.Body), string(mine.secret))
 						}}),
-				apitest.Step{Name: "nor is its picture", Do: "GET " + saved["qr"], Header: anonymous, Status: 404, Code: "E0000007"},
+				apitest.Step{Name: "the image is no longer shown", Do: "GET " + saved["qr"], Header: anonymous, Status: 404, Code: "E0000007"},
 				at(apitest.Step{Name: "the passcode of the activation is used up", Do: verify, Body: mine.prove(t, -1), Status: 403, Code: "E0000082"}),
 				at(apitest.Step{Name: "now", Do: verify, Body: mine.prove(t, 0), Equal: map[string]any{"factorResult": "SUCCESS"}}),
 				wait(e, 10*time.Minute),
@@ -129,11 +130,11 @@ func TestTOTPFactor_Lifecycle(t *testing.T) {
 				at(apitest.Step{Name: "not this one after that", Do: verify, Body: mine.prove(t, 0), Status: 403, Code: "E0000082"}),
 				at(apitest.Step{Do: verify, Status: 400, Code: "E0000001", Causes: []string{"passCode: "}}),
 				at(apitest.Step{Do: "GET " + factor, Then: func(t *testing.T, a *apitest.Answer) { changed = a.Value("lastUpdated") }}),
-				at(apitest.Step{Name: "verifications are no changes", Do: "GET " + factor, Then: func(t *testing.T, a *apitest.Answer) {
+				at(apitest.Step{Name: "verifications are not changes", Do: "GET " + factor, Then: func(t *testing.T, a *apitest.Answer) {
 					require.Equal(t, a.Value("created"), changed)
 				}}),
 				at(
-					apitest.Step{Name: "there is one", Do: "POST " + factors,
+					apitest.Step{Name: "a second factor is rejected", Do: "POST " + factors,
 						Body: fmt.Sprintf(`{"factorType":"token:software:totp","provider":%q}`, provider), Status: 400, Code: "E0000001",
 						Causes: []string{"factorEnrollRequest: "}}),
 				at(
@@ -141,7 +142,7 @@ func TestTOTPFactor_Lifecycle(t *testing.T) {
 						Equal: map[string]any{"#": 3}}),
 				at(
 					apitest.Step{Do: "GET /api/v1/logs?filter=eventType+eq+%22user.authentication.auth_via_mfa%22+and+outcome.result+eq+%22FAILURE%22",
-						Equal: map[string]any{"#": 3, "0.outcome.reason": "The passcode was used already"}}),
+						Equal: map[string]any{"#": 3, "0.outcome.reason": "The passcode was already used"}}),
 				at(apitest.Step{Do: "DELETE " + factor + "?removeRecoveryEnrollment=true", Status: 204}),
 				at(apitest.Step{Do: verify, Body: mine.prove(t, 2), Status: 404, Code: "E0000007"}),
 			)
@@ -149,7 +150,7 @@ func TestTOTPFactor_Lifecycle(t *testing.T) {
 	}
 }
 
-// Whoever has the database alone has nothing that verifies anybody.
+// An attacker with only the database has no secret that verifies a user.
 func TestSecrets_EncryptedAtRest(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	const own = "31323334353637383930313233343536373839aa"
@@ -171,7 +172,7 @@ func TestSecrets_EncryptedAtRest(t *testing.T) {
 	key, err := hex.DecodeString(own)
 	require.NoError(t, err)
 	token := func(link string) string { return link[strings.LastIndex(link, "/")+1:] }
-	// A code alone can be part of any number.
+	// Without delimiters, the digits of a code could be part of another number.
 	secrets := []string{saved["a"], token(saved["qr"]), token(saved["push"]), own, string(otp.SecretOf(key)), "chessboard",
 		`"` + saved["code"] + `"`, " " + saved["code"] + "."}
 	dump := dumped(t, e)
@@ -183,7 +184,7 @@ func TestSecrets_EncryptedAtRest(t *testing.T) {
 	}
 }
 
-// dumped is everything that is in the database.
+// dumped returns the content of the database.
 func dumped(t *testing.T, e *apitest.Env) string {
 	t.Helper()
 	rows := func(query string) (out [][]any) {
@@ -224,7 +225,7 @@ func TestAnswerReplays_ReturnsResults(t *testing.T) {
 	})
 	at := func(s apitest.Step) apitest.Step { return stepFor(saved, s) }
 	e.Run(t,
-		at(apitest.Step{Name: "not for activations", Do: activate, Body: mine.prove(t, 5), Status: 403, Code: "E0000068"}),
+		at(apitest.Step{Name: "results are not used for activations", Do: activate, Body: mine.prove(t, 5), Status: 403, Code: "E0000068"}),
 		at(apitest.Step{Do: activate, Body: mine.prove(t, 0)}),
 		at(apitest.Step{Do: verify, Body: mine.prove(t, 0), Equal: map[string]any{"factorResult": "PASSCODE_REPLAYED"}}),
 		at(apitest.Step{Do: verify, Body: mine.prove(t, 3), Equal: map[string]any{"factorResult": "TIME_WINDOW_EXCEEDED"}}),
@@ -245,7 +246,7 @@ func TestCustomHOTPFactor_Lifecycle(t *testing.T) {
 			Equal: map[string]any{"status": "ACTIVE", "factorType": "token:hotp", "provider": "CUSTOM"}},
 		apitest.Step{Do: "POST " + factors, Body: body("{{profile}}", hexed), Status: 400, Code: "E0000001", Causes: []string{"activate: "}},
 		apitest.Step{Do: "POST " + factors + "?activate=true", Body: body("fpr00000000000000000", hexed), Status: 400, Code: "E0000001",
-			Causes: []string{"factorProfileId: There is no profile"}},
+			Causes: []string{"factorProfileId: Unknown profile"}},
 		apitest.Step{Do: "POST " + factors + "?activate=true", Body: body("", ""), Status: 400, Code: "E0000001",
 			Causes: []string{"factorProfileId: The field", "profile.sharedSecret: The field"}},
 		apitest.Step{Do: "POST " + factors + "?activate=true", Body: body("{{profile}}", "0"), Status: 400, Code: "E0000001",
@@ -278,8 +279,8 @@ func TestCustomHOTPFactor_Lifecycle(t *testing.T) {
 // Proves B-factors-13, B-factors-25.
 func TestVendorTokenFactor_Lifecycle(t *testing.T) {
 	for _, c := range []struct {
-		provider, prefix, enrol, code string
-		wrong                         map[string]string
+		provider, prefix, enroll, code string
+		wrong                          map[string]string
 	}{
 		{"VENDOR_C", "rsa", `{"passCode":"1234567890"}`, "654321",
 			map[string]string{"zeros": `{"passCode":"000000"}`, "short": `{"passCode":"12345"}`, "long": `{"passCode":"12345678901"}`,
@@ -307,9 +308,9 @@ func TestVendorTokenFactor_Lifecycle(t *testing.T) {
 						Causes: []string{"verify.nextPassCode: "}})
 			}
 			steps = append(steps,
-				apitest.Step{Name: "none was made", Do: "GET " + factors, Equal: map[string]any{"#": 0}},
+				apitest.Step{Name: "no factor was created", Do: "GET " + factors, Equal: map[string]any{"#": 0}},
 				apitest.Step{
-					Do: "POST " + factors, Body: body(c.enrol), Save: map[string]string{"id": "id"},
+					Do: "POST " + factors, Body: body(c.enroll), Save: map[string]string{"id": "id"},
 					Equal: map[string]any{"status": "ACTIVE", "profile.credentialId": "ada@example.com"},
 					Then:  func(t *testing.T, a *apitest.Answer) { require.Equal(t, c.prefix, a.Value("id")[:3]) },
 				},

@@ -1,7 +1,7 @@
-// Package factors serves the factors of users: what they have or know beside the password, from the enrolment to the removal, with
-// real codes, throttles and expiry, and which kinds of factors the organisation allows.
+// Package factors serves the authentication factors of users in addition to the password, from enrollment to removal, with real codes, rate
+// limits and expiry. It also serves the types of factors that the organization allows.
 //
-// What one kind of factors does is said in one file, by one value of type kind; the table kinds lists them. Everything that all kinds
-// share, as duplicates, throttles, statuses, links and the log, is in the operations. The package knows no sign-in: whoever asks for
-// a verification may do so.
+// Each type of factor is one value of type kind in its own file; the function kinds lists them. The operations implement what all kinds
+// share: duplicates, rate limits, statuses, links and log events. The package does not depend on sign-ins: any caller with the permission
+// can request a verification.
 package factors

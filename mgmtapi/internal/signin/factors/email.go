@@ -11,13 +11,13 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
 )
 
-// email is a code by e-mail, to an address of the user.
+// email returns the kind for codes by email, sent to an address of the user.
 func email() *kind {
 	k := messaging(&kind{
 		Type: model.FactorEmail, Provider: model.FactorProviderService, Prefix: "emf", Org: "svc_email",
-		Resend: "email", Enrol: enrolEmail,
+		Resend: "email", Enroll: enrollEmail,
 		Send: func(ctx context.Context, a *act) error {
-			if err := stillOwn(a); err != nil {
+			if err := checkOwnAddress(a); err != nil {
 				return err
 			}
 			life := time.Duration(a.query.Lifetime) * time.Second
@@ -25,7 +25,7 @@ func email() *kind {
 		},
 	})
 	k.Verify = func(ctx context.Context, a *act) error {
-		if err := stillOwn(a); err != nil {
+		if err := checkOwnAddress(a); err != nil {
 			return err
 		}
 		return compareCode(ctx, a)
@@ -34,8 +34,8 @@ func email() *kind {
 	return k
 }
 
-// own returns an address of the user as the profile has it, empty when it is none.
-func (a *act) own(address string) string {
+// ownAddress returns the address as the profile of the user spells it, empty if it is not an address of the user.
+func (a *act) ownAddress(address string) string {
 	for _, attribute := range []string{"email", "secondEmail"} {
 		if known := a.user.Value.Text(attribute); strings.EqualFold(known, address) {
 			return known
@@ -44,24 +44,24 @@ func (a *act) own(address string) string {
 	return ""
 }
 
-// stillOwn refuses to go on with an address that the user had when the factor was enrolled and has no more.
-func stillOwn(a *act) error {
-	if a.own(a.factor.Profile["email"]) == "" {
-		return rest.Invalid("profile.email", "The user has another address now: the factor has to be enrolled again")
+// checkOwnAddress returns an error if the address of the factor no longer belongs to the user.
+func checkOwnAddress(a *act) error {
+	if a.ownAddress(a.factor.Profile["email"]) == "" {
+		return rest.Invalid("profile.email", "The address no longer belongs to the user; enroll the factor again")
 	}
 	return nil
 }
 
-func enrolEmail(_ context.Context, a *act) error {
+func enrollEmail(_ context.Context, a *act) error {
 	given := a.profile.Email
 	if given == "" {
 		var causes rest.Causes
 		causes.Blank("profile.email")
 		return causes.Err()
 	}
-	if address := a.own(given); address != "" {
+	if address := a.ownAddress(given); address != "" {
 		a.factor.Profile = map[string]string{"email": address}
 		return nil
 	}
-	return rest.Invalid("profile.email", "The address must be the primary or the secondary one of the user")
+	return rest.Invalid("profile.email", "The value must be the primary or the secondary email address of the user")
 }

@@ -11,32 +11,32 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// enrolQuery is what the query of an enrolment, and in part of a verification, says.
-type enrolQuery struct {
-	Activate    bool   `query:"activate" default:"false" doc:"Completes the enrolment at once and sends nothing."`
+// enrollQuery holds the query parameters of an enrollment. A verification uses some of them.
+type enrollQuery struct {
+	Activate    bool   `query:"activate" default:"false" doc:"Completes the enrollment immediately and sends no code."`
 	TemplateID  string `query:"templateId" max:"100" doc:"Id of the SMS template, for the type sms. An unknown id selects the built-in text."`
-	Lifetime    int    `query:"tokenLifetimeSeconds" default:"300" min:"1" max:"86400" doc:"How long a code sent by e-mail is valid."`
-	UpdatePhone bool   `query:"updatePhone" default:"false" doc:"Changes the number of a text message factor whose enrolment is not complete."`
+	Lifetime    int    `query:"tokenLifetimeSeconds" default:"300" min:"1" max:"86400" doc:"Validity of a code sent by email, in seconds."`
+	UpdatePhone bool   `query:"updatePhone" default:"false" doc:"Changes the number of an sms factor whose enrollment is not complete."`
 }
 
-// defaultQuery is what a query without parameters says.
-var defaultQuery = enrolQuery{Lifetime: 300}
+// defaultQuery is the value of a query without parameters.
+var defaultQuery = enrollQuery{Lifetime: 300}
 
-type enrolRequest struct {
+type enrollRequest struct {
 	owner
-	enrolQuery
+	enrollQuery
 	Body struct {
 		factorKind
-		Profile FactorProfile `json:"profile" doc:"What there is to know of the factor, by its type."`
-		Verify  Proof         `json:"verify" writeOnly:"true" doc:"What shows that the user has it, of tokens."`
-		Custom  string        `json:"factorProfileId" max:"100" doc:"Custom profile of the organisation, of token:hotp."`
+		Profile FactorProfile `json:"profile" doc:"Profile of the factor, by its type."`
+		Verify  Proof         `json:"verify" writeOnly:"true" doc:"Proof of possession, for tokens."`
+		Custom  string        `json:"factorProfileId" max:"100" doc:"Custom profile of the organization, for token:hotp."`
 	} `body:"required"`
 }
 
-// factorKind are the type and the provider of a factor.
+// factorKind is the type and the provider of a factor.
 type factorKind struct {
 	Type     string `json:"factorType" required:"true" doc:"Type of the factor."`
-	Provider string `json:"provider" required:"true" doc:"Whose factor it is."`
+	Provider string `json:"provider" required:"true" doc:"Provider of the factor."`
 }
 
 // MoreTags implements rest.Described.
@@ -47,17 +47,17 @@ func (factorKind) MoreTags() map[string]reflect.StructTag {
 	}
 }
 
-// pair returns the type and the provider that are asked for.
-func (r *enrolRequest) pair() (model.FactorType, model.FactorProvider) {
+// pair returns the requested type and provider.
+func (r *enrollRequest) pair() (model.FactorType, model.FactorProvider) {
 	return model.FactorType(r.Body.Type), model.FactorProvider(r.Body.Provider)
 }
 
-func (s *Slice) enrol(ctx context.Context, r *enrolRequest) (Factor, error) {
-	return s.enrolThen(ctx, r, nil)
+func (s *Slice) enroll(ctx context.Context, r *enrollRequest) (Factor, error) {
+	return s.enrollThen(ctx, r, nil)
 }
 
-// enrolThen enrolls a factor. Then, unless nil, runs in the transaction if that is not refused.
-func (s *Slice) enrolThen(ctx context.Context, r *enrolRequest, then func(a *act, shown Factor) error) (out Factor, err error) {
+// enrollThen enrolls a factor. If the enrollment is not rejected, it calls then, if not nil, in the transaction.
+func (s *Slice) enrollThen(ctx context.Context, r *enrollRequest, then func(a *act, shown Factor) error) (out Factor, err error) {
 	k := s.kindOf(r.pair())
 	if k == nil {
 		return Factor{}, rest.Invalid("factorType", "%s has no factors of the type %s", r.Body.Provider, r.Body.Type)
@@ -93,7 +93,7 @@ func (s *Slice) enrolThen(ctx context.Context, r *enrolRequest, then func(a *act
 	return out, err
 }
 
-func (s *Slice) newAct(k *kind, r *enrolRequest) *act {
+func (s *Slice) newAct(k *kind, r *enrollRequest) *act {
 	now := s.Now()
 	return &act{
 		Slice: s, kind: k, now: now, user: r.user, id: model.NewID(k.Prefix), fresh: true,
@@ -101,11 +101,11 @@ func (s *Slice) newAct(k *kind, r *enrolRequest) *act {
 			User: r.user.ID, Type: k.Type, Provider: k.Provider, Vendor: string(k.Provider), Org: k.Org,
 			Status: model.FactorPending, Enrolled: now, Changed: now,
 		},
-		profile: r.Body.Profile, proof: r.Body.Verify, query: r.enrolQuery, ofCustom: r.Body.Custom,
+		profile: r.Body.Profile, proof: r.Body.Verify, query: r.enrollQuery, ofCustom: r.Body.Custom,
 	}
 }
 
-// begin enrols the factor. A refusal is one of the proof that came with it.
+// begin enrolls the factor. A refusal means that the proof in the request is wrong.
 func (a *act) begin(ctx context.Context) (refusal *wrong, err error) {
 	if err := mayUse(&a.user.Value); err != nil {
 		return nil, err
@@ -115,37 +115,37 @@ func (a *act) begin(ctx context.Context) (refusal *wrong, err error) {
 		return nil, err
 	}
 	if !allowed {
-		return nil, rest.Invalid("factorType", "The organisation does not allow factors of this type")
+		return nil, rest.Invalid("factorType", "The organization does not allow factors of this type")
 	}
-	if err := a.look(ctx); err != nil {
+	if err := a.loadFactors(ctx); err != nil {
 		return nil, err
 	}
 	if !a.kind.Several && a.has(func(f *model.Factor) bool { return f.Status != model.FactorPending }) != nil {
 		return nil, rest.Invalid("factorEnrollRequest", "A factor of this type is already set up.")
 	}
 	if a.proof == (Proof{}) {
-		err = a.kind.Enrol(ctx, a)
+		err = a.kind.Enroll(ctx, a)
 	} else {
-		refusal, err = a.try(ctx, audit.FactorActivate, func() error { return a.kind.Enrol(ctx, a) })
+		refusal, err = a.try(ctx, audit.FactorActivate, func() error { return a.kind.Enroll(ctx, a) })
 	}
 	if err != nil || refusal != nil {
 		return refusal, err
 	}
-	return nil, a.settle(ctx)
+	return nil, a.storeEnrollment(ctx)
 }
 
-// settle stores what was enrolled, and completes it or sends what that takes.
-func (a *act) settle(ctx context.Context) error {
-	if a.rev != 0 && a.factor.Status == model.FactorActive { // it was there already, just so
+// storeEnrollment stores the new factor and activates it, or sends the code that its activation requires.
+func (a *act) storeEnrollment(ctx context.Context) error {
+	if a.rev != 0 && a.factor.Status == model.FactorActive { // the user already has this factor
 		return nil
 	}
-	if err := a.bounded(); err != nil {
+	if err := a.checkFactorLimit(); err != nil {
 		return err
 	}
 	if err := a.replacePending(ctx); err != nil {
 		return err
 	}
-	if a.kind.AtOnce || a.kind.Skips && a.query.Activate {
+	if a.kind.ActiveAtEnrollment || a.kind.MaySkipActivation && a.query.Activate {
 		return a.complete(ctx)
 	}
 	if a.kind.Send != nil {
@@ -159,16 +159,16 @@ func (a *act) settle(ctx context.Context) error {
 	return a.write(ctx)
 }
 
-// maxOfKind is how many factors of a kind a user can have that are complete. Of those that are not, there is one.
+// maxOfKind is the maximum number of complete factors of a kind per user. At most one more can be pending.
 const maxOfKind = 10
 
-// bounded refuses a new factor of which the user has enough.
-func (a *act) bounded() error {
+// checkFactorLimit rejects a new factor if the user has maxOfKind complete factors of this kind.
+func (a *act) checkFactorLimit() error {
 	if a.rev != 0 {
 		return nil
 	}
 	n := 0
-	for doc := range a.alike() {
+	for doc := range a.sameKind() {
 		if doc.Value.Status != model.FactorPending {
 			n++
 		}
@@ -179,8 +179,8 @@ func (a *act) bounded() error {
 	return nil
 }
 
-// look reads the factors of the user.
-func (a *act) look(ctx context.Context) error {
+// loadFactors reads the factors of the user into a.others.
+func (a *act) loadFactors(ctx context.Context) error {
 	a.others = nil
 	return model.Each(ctx, a.tx, a.Factors, docstore.Eq(model.FactorByUser, a.user.ID), func(doc docstore.Doc[model.Factor]) error {
 		a.others = append(a.others, doc)
@@ -188,8 +188,8 @@ func (a *act) look(ctx context.Context) error {
 	})
 }
 
-// alike are the factors of the user that are of the same kind.
-func (a *act) alike() iter.Seq[*docstore.Doc[model.Factor]] {
+// sameKind yields the factors of the user that have the same kind.
+func (a *act) sameKind() iter.Seq[*docstore.Doc[model.Factor]] {
 	return func(yield func(*docstore.Doc[model.Factor]) bool) {
 		for i := range a.others {
 			if f := &a.others[i].Value; f.Type == a.kind.Type && f.Provider == a.kind.Provider && !yield(&a.others[i]) {
@@ -199,9 +199,9 @@ func (a *act) alike() iter.Seq[*docstore.Doc[model.Factor]] {
 	}
 }
 
-// has returns a factor of the same kind that fulfils the condition, nil for none.
+// has returns a factor of the same kind that satisfies the condition, or nil.
 func (a *act) has(cond func(*model.Factor) bool) *docstore.Doc[model.Factor] {
-	for doc := range a.alike() {
+	for doc := range a.sameKind() {
 		if cond(&doc.Value) {
 			return doc
 		}
@@ -209,13 +209,13 @@ func (a *act) has(cond func(*model.Factor) bool) *docstore.Doc[model.Factor] {
 	return nil
 }
 
-// replacePending removes enrolments of the same kind that are not complete, but for the one that goes on.
+// replacePending removes the pending factors of the same kind, except the factor of this operation.
 func (a *act) replacePending(ctx context.Context) error {
-	for doc := range a.alike() {
+	for doc := range a.sameKind() {
 		if doc.ID == a.id || doc.Value.Status != model.FactorPending {
 			continue
 		}
-		before := a.on(*doc)
+		before := a.forFactor(*doc)
 		if err := before.remove(ctx); err != nil {
 			return err
 		}
@@ -226,7 +226,7 @@ func (a *act) replacePending(ctx context.Context) error {
 	return nil
 }
 
-// adopt goes on with a factor of the user instead of a new one.
+// adopt continues the operation with an existing factor of the user instead of a new one.
 func (a *act) adopt(doc *docstore.Doc[model.Factor]) {
 	a.id, a.factor, a.rev = doc.ID, doc.Value, doc.Rev
 }

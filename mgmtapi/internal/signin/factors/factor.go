@@ -14,36 +14,36 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/signin/mfa"
 )
 
-// Factor is a factor on the wire.
+// Factor is a factor in JSON.
 type Factor struct {
 	ID       string `json:"id" readOnly:"true" doc:"Id of the factor."`
 	Type     string `json:"factorType" readOnly:"true" doc:"Type of the factor."`
-	Provider string `json:"provider" readOnly:"true" doc:"Whose factor it is."`
-	Vendor   string `json:"vendorName" readOnly:"true" doc:"Name that the provider goes by."`
+	Provider string `json:"provider" readOnly:"true" doc:"Provider of the factor."`
+	Vendor   string `json:"vendorName" readOnly:"true" doc:"Name of the provider."`
 
-	Status string `json:"status" readOnly:"true" enum:"PENDING_ACTIVATION,ENROLLED,ACTIVE,INACTIVE,EXPIRED" doc:"How far the factor is."`
+	Status string `json:"status" readOnly:"true" enum:"PENDING_ACTIVATION,ENROLLED,ACTIVE,INACTIVE,EXPIRED" doc:"Status of the factor."`
 
-	Created     rest.Time         `json:"created" readOnly:"true" doc:"When the enrolment began."`
-	LastUpdated rest.Time         `json:"lastUpdated" readOnly:"true" doc:"When profile or status last changed. Verifications do not count."`
-	Profile     map[string]string `json:"profile,omitempty" readOnly:"true" doc:"What there is to know of the factor, by its type."`
-	Links       rest.Links        `json:"_links" readOnly:"true" doc:"What can be done with the factor now."`
+	Created     rest.Time         `json:"created" readOnly:"true" doc:"Time at which the enrollment started."`
+	LastUpdated rest.Time         `json:"lastUpdated" readOnly:"true" doc:"Time of the last change of profile or status."`
+	Profile     map[string]string `json:"profile,omitempty" readOnly:"true" doc:"Profile of the factor, by its type."`
+	Links       rest.Links        `json:"_links" readOnly:"true" doc:"Links to the operations that the status allows."`
 
-	Embedded map[string]any `json:"_embedded,omitempty" readOnly:"true" doc:"activation: what completes the enrollment. Shown until then."`
+	Embedded map[string]any `json:"_embedded,omitempty" readOnly:"true" doc:"activation: data to complete the enrollment."`
 }
 
-// FactorProfile is the profile of a factor as callers give it, the same as during a sign-in.
+// FactorProfile is the profile of a factor in requests, the same as during a sign-in.
 type FactorProfile = mfa.FactorProfile
 
-// Proof shows that a user has a factor, the same as during a sign-in.
+// Proof is a proof of possession of a factor, the same as during a sign-in.
 type Proof = mfa.Proof
 
-// FactorOrActivation is what an activation answers: the factor when it is complete, else how far it is.
+// FactorOrActivation is the response to an activation: the factor if it is complete, otherwise the state of its enrollment.
 type FactorOrActivation struct{ shown any }
 
-// MarshalJSON writes what is shown.
+// MarshalJSON writes the Factor or the Activation.
 func (f FactorOrActivation) MarshalJSON() ([]byte, error) { return json.Marshal(f.shown) }
 
-// OpenAPISchema describes both.
+// OpenAPISchema returns a schema of both alternatives.
 func (FactorOrActivation) OpenAPISchema() *openapi3.Schema {
 	activation := openapi3.NewObjectSchema().
 		WithProperty("expiresAt", openapi3.NewDateTimeSchema()).
@@ -57,26 +57,26 @@ func (FactorOrActivation) OpenAPISchema() *openapi3.Schema {
 	return schema
 }
 
-// Activation is how far an enrolment is that somebody else completes.
+// Activation is the state of an enrollment that another device completes.
 type Activation struct {
-	ExpiresAt *rest.Time         `json:"expiresAt,omitempty" readOnly:"true" doc:"Until when it can be completed."`
-	Result    model.FactorResult `json:"factorResult" readOnly:"true" enum:"WAITING,CANCELLED,TIMEOUT,ERROR" doc:"How far it is."`
-	Host      string             `json:"host,omitempty" readOnly:"true" doc:"Where the page of the vendor is, of web."`
-	Signature string             `json:"signature,omitempty" readOnly:"true" doc:"Signed request for that page, of web."`
-	Links     rest.Links         `json:"_links" readOnly:"true" doc:"What can be done about it."`
+	ExpiresAt *rest.Time         `json:"expiresAt,omitempty" readOnly:"true" doc:"Time until which the enrollment can be completed."`
+	Result    model.FactorResult `json:"factorResult" readOnly:"true" enum:"WAITING,CANCELLED,TIMEOUT,ERROR" doc:"State of the enrollment."`
+	Host      string             `json:"host,omitempty" readOnly:"true" doc:"Host of the vendor's page, for web."`
+	Signature string             `json:"signature,omitempty" readOnly:"true" doc:"Signed request for that page, for web."`
+	Links     rest.Links         `json:"_links" readOnly:"true" doc:"Links to the next operations."`
 }
 
-// Verification is what came of a verification, or what is needed for it.
+// Verification is the result of a verification, or the challenge for it.
 type Verification struct {
-	Result    model.FactorResult `json:"factorResult" readOnly:"true" doc:"What came of it."`
-	Message   string             `json:"factorMessage,omitempty" readOnly:"true" doc:"More about it, for people."`
-	ExpiresAt *rest.Time         `json:"expiresAt,omitempty" readOnly:"true" doc:"Until when it can be answered."`
+	Result    model.FactorResult `json:"factorResult" readOnly:"true" doc:"Result of the verification."`
+	Message   string             `json:"factorMessage,omitempty" readOnly:"true" doc:"Human-readable details of the result."`
+	ExpiresAt *rest.Time         `json:"expiresAt,omitempty" readOnly:"true" doc:"Time until which the verification can be completed."`
 	Profile   map[string]string  `json:"profile,omitempty" readOnly:"true" doc:"Profile of the factor."`
-	Embedded  map[string]any     `json:"_embedded,omitempty" readOnly:"true" doc:"challenge: what is to be signed."`
-	Links     rest.Links         `json:"_links,omitempty" readOnly:"true" doc:"How it goes on."`
+	Embedded  map[string]any     `json:"_embedded,omitempty" readOnly:"true" doc:"challenge: data to sign."`
+	Links     rest.Links         `json:"_links,omitempty" readOnly:"true" doc:"Links to the next operations."`
 
-	created     bool   // somebody else was asked
-	transaction string // id of the verification that a device answers
+	created     bool   // a transaction was created
+	transaction string // id of a verification on another device
 }
 
 // MoreTags implements rest.Described.
@@ -86,7 +86,7 @@ func (Verification) MoreTags() map[string]reflect.StructTag {
 	}
 }
 
-// HTTPStatus is 201 where there is something to poll from now on.
+// HTTPStatus returns 201 if the request created a transaction to poll, otherwise 200.
 func (v Verification) HTTPStatus() int {
 	if v.created {
 		return http.StatusCreated
@@ -94,7 +94,7 @@ func (v Verification) HTTPStatus() int {
 	return 0
 }
 
-// url is the address of a factor, or of something below it.
+// url returns the URL of the factor, or of a path below it.
 func (a *act) url(ctx context.Context, segments ...string) string {
 	return factorURL(ctx, a.user.ID, a.id, segments...)
 }
@@ -107,7 +107,7 @@ func toUser(ctx context.Context, id string) rest.Link {
 	return rest.To(rest.URL(ctx, "api", "v1", "users", id), http.MethodGet)
 }
 
-// links are the links of a factor in a status.
+// links returns the links of a factor in a status.
 func (k *kind) links(ctx context.Context, id string, f *model.Factor, status model.FactorStatus) rest.Links {
 	at := func(segments ...string) string { return factorURL(ctx, f.User, id, segments...) }
 	links := rest.Links{"user": toUser(ctx, f.User)}
@@ -136,7 +136,7 @@ func (k *kind) links(ctx context.Context, id string, f *model.Factor, status mod
 	return links
 }
 
-// render shows a factor.
+// render returns the factor with its current status.
 func (s *Slice) render(ctx context.Context, q docstore.Reader, a *act) (Factor, error) {
 	status, err := s.statusOf(ctx, q, &a.factor)
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *Slice) render(ctx context.Context, q docstore.Reader, a *act) (Factor, 
 	return a.show(ctx, status)
 }
 
-// show shows the factor in a status.
+// show returns the factor with the given status.
 func (a *act) show(ctx context.Context, status model.FactorStatus) (Factor, error) {
 	f := &a.factor
 	out := Factor{

@@ -47,9 +47,9 @@ func TestAttempts_LimitPerUser(t *testing.T) {
 	e.Run(t,
 		wrong, wrong, wrong,
 		at(
-			apitest.Step{Name: "of any factor", Do: "POST " + factors + "/{{sms}}/lifecycle/activate", Body: `{"passCode":"000"}`, Status: 403,
+			apitest.Step{Name: "of every factor", Do: "POST " + factors + "/{{sms}}/lifecycle/activate", Body: `{"passCode":"000"}`, Status: 403,
 				Code: "E0000068"}),
-		at(apitest.Step{Name: "one that is too late counts", Do: activate, Body: mine.prove(t, 4), Status: 403, Code: "E0000068"}),
+		at(apitest.Step{Name: "an expired passcode counts", Do: activate, Body: mine.prove(t, 4), Status: 403, Code: "E0000068"}),
 		refused(activate, mine.prove(t, 0)),
 		refused("POST "+factors+"/{{sms}}/lifecycle/activate", `{"passCode":"{{code}}"}`),
 		wait(e, 40*time.Second),
@@ -109,7 +109,7 @@ func TestAttempts_ParallelLimit(t *testing.T) {
 	})
 }
 
-// However the five minutes are placed, there are no more than five wrong codes in them.
+// Any period of five minutes contains at most five wrong codes.
 func TestAttempts_SlidingWindow(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	saved := e.Run(t, withPerson(), apitest.Step{Do: "POST " + factors, Body: questionBody, Save: map[string]string{"id": "id"}})
@@ -119,7 +119,7 @@ func TestAttempts_SlidingWindow(t *testing.T) {
 	wrong, tooMany := answer("ketchup", 403, "E0000068"), answer("mayonnaise", 429, "E0000047")
 	tooMany.Then = func(t *testing.T, a *apitest.Answer) {
 		require.Equal(t, fmt.Sprint(time.Date(2026, 3, 4, 5, 11, 8, 0, time.UTC).Unix()), a.Header.Get("X-Rate-Limit-Reset"),
-			"when the first does not count any more")
+			"when the first no longer counts")
 	}
 	next := tooMany
 	next.Then = nil
@@ -149,11 +149,12 @@ func TestEnrollment_Expires(t *testing.T) {
 			apitest.Step{Do: activate, Body: `{"passCode":"123456"}`, Status: 403, Code: "E0000105"},
 			apitest.Step{Do: "POST " + factor + "/resend", Status: 403, Code: "E0000105"},
 			apitest.Step{Do: verify, Status: 403, Code: "E0000079"},
-			apitest.Step{Name: "the catalog knows it no more", Do: "GET " + factors + "/catalog",
+			apitest.Step{Name: "the catalog shows NOT_SETUP", Do: "GET " + factors + "/catalog",
 				Equal: map[string]any{"3.factorType": "email", "3.status": "NOT_SETUP"}},
-			apitest.Step{Name: "it is replaced", Do: "POST " + factors, Body: emailBody, Equal: map[string]any{"status": "PENDING_ACTIVATION"}},
+			apitest.Step{Name: "an expired factor is replaced", Do: "POST " + factors, Body: emailBody,
+				Equal: map[string]any{"status": "PENDING_ACTIVATION"}},
 			apitest.Step{Do: "GET " + factor, Status: 404, Code: "E0000007"},
-			apitest.Step{Name: "or removed", Do: "DELETE " + factors + "/{{totp}}", Status: 204},
+			apitest.Step{Name: "an expired factor is removed", Do: "DELETE " + factors + "/{{totp}}", Status: 204},
 		)
 	})
 }
@@ -177,7 +178,7 @@ func TestOrgFactors_DeactivatedType(t *testing.T) {
 			apitest.Step{Do: "GET " + factor, Equal: map[string]any{"status": "INACTIVE"}, Lacks: []string{"_links.questions", "_links.verify"}},
 			apitest.Step{Do: verify, Body: `{"answer":"mayonnaise"}`, Status: 403, Code: "E0000079"},
 			apitest.Step{Do: "PUT " + factor, Body: `{"profile":{"question":"first_award","answer":"chess"}}`, Status: 403, Code: "E0000079"},
-			apitest.Step{Name: "what is pending stays so, and waits", Do: "GET " + factors,
+			apitest.Step{Name: "a pending factor stays pending", Do: "GET " + factors,
 				Equal: map[string]any{"#": 1, "0.id": "{{totp}}", "0.status": "PENDING_ACTIVATION"}},
 			apitest.Step{Do: "POST " + factors + "/{{totp}}/lifecycle/activate", Body: `{"passCode":"123456"}`, Status: 403, Code: "E0000079"},
 			apitest.Step{Do: "GET " + factors + "/catalog", Equal: map[string]any{"0.factorType": "sms"}},
@@ -212,7 +213,7 @@ func TestFactor_FollowsUserLifecycle(t *testing.T) {
 		apitest.Step{Do: "POST " + users + "/{{user}}/lifecycle/suspend"},
 		apitest.Step{Do: "GET " + factors, Equal: map[string]any{"#": 2}},
 		apitest.Step{Do: "POST " + users + "/{{user}}/lifecycle/deactivate"},
-		apitest.Step{Name: "they are kept", Do: "GET " + factors, Equal: map[string]any{"#": 2}},
+		apitest.Step{Name: "the factors are kept", Do: "GET " + factors, Equal: map[string]any{"#": 2}},
 		apitest.Step{Do: verify, Body: `{"answer":"mayonnaise"}`, Status: 403, Code: "E0000038"},
 		apitest.Step{Do: "POST " + factors, Body: totpBody, Status: 403, Code: "E0000038"},
 		apitest.Step{Do: "POST " + factors + "/{{sms}}/lifecycle/activate", Body: `{"passCode":"1"}`, Status: 403, Code: "E0000038"},
@@ -221,7 +222,8 @@ func TestFactor_FollowsUserLifecycle(t *testing.T) {
 		apitest.Step{Do: "DELETE " + factor, Status: 403, Code: "E0000038"},
 		apitest.Step{Do: "POST " + users + "/{{user}}/lifecycle/reset_factors", Status: 403, Code: "E0000038"},
 		apitest.Step{Do: "POST " + users + "/{{user}}/lifecycle/activate"},
-		apitest.Step{Name: "and work again", Do: verify, Body: `{"answer":"mayonnaise"}`, Equal: map[string]any{"factorResult": "SUCCESS"}},
+		apitest.Step{Name: "the factors are usable again", Do: verify, Body: `{"answer":"mayonnaise"}`,
+			Equal: map[string]any{"factorResult": "SUCCESS"}},
 		apitest.Step{Do: "DELETE " + users + "/{{user}}", Status: 204},
 		apitest.Step{Do: "DELETE " + users + "/{{user}}", Status: 204},
 		apitest.Step{Do: "GET " + factors, Status: 404, Code: "E0000007"},
@@ -231,7 +233,7 @@ func TestFactor_FollowsUserLifecycle(t *testing.T) {
 	require.Zero(t, n)
 	n, err = e.Model.FactorWindows.Count(t.Context(), e.Store.Reader(), docstore.Prefix(docstore.ID, docstore.JoinID("wrong", "")))
 	require.NoError(t, err)
-	require.Zero(t, n, "what %s did is forgotten", saved["user"])
+	require.Zero(t, n, "the data of %s is deleted", saved["user"])
 }
 
 // TestFactor_UserStatus verifies which factor operations the API allows for staged and locked out users.
@@ -241,10 +243,10 @@ func TestFactor_UserStatus(t *testing.T) {
 	staged.Do, staged.Equal = "POST "+users+"?activate=false", map[string]any{"status": "STAGED"}
 	steps := []apitest.Step{
 		staged,
-		{Name: "an administrator enrols somebody who is STAGED", Do: "POST " + factors, Body: questionBody, Save: map[string]string{"id": "id"}},
+		{Name: "an administrator enrolls a STAGED user", Do: "POST " + factors, Body: questionBody, Save: map[string]string{"id": "id"}},
 		{Do: "POST " + users + "/{{user}}/lifecycle/activate"},
 	}
-	for range 10 { // the policy for passwords allows as many
+	for range 10 { // as many as the password policy allows
 		steps = append(steps,
 			apitest.Step{Do: "POST /api/v1/authn", Body: `{"username":"ada@example.com","password":"wrong"}`,
 				Header: map[string]string{"Authorization": ""}, Status: 401, Code: "E0000004"})
@@ -254,7 +256,7 @@ func TestFactor_UserStatus(t *testing.T) {
 		apitest.Step{Do: verify, Body: `{"answer":"mayonnaise"}`, Status: 403, Code: "E0000069"},
 		apitest.Step{Do: "POST " + factors, Body: totpBody, Status: 403, Code: "E0000069"},
 		apitest.Step{Do: "GET " + factors, Equal: map[string]any{"#": 1}},
-		apitest.Step{Name: "an administrator can still take it away", Do: "DELETE " + factor, Status: 204},
+		apitest.Step{Name: "an administrator can still remove it", Do: "DELETE " + factor, Status: 204},
 	)...)
 }
 
@@ -275,7 +277,7 @@ func TestQuestionFactor_Update(t *testing.T) {
 		apitest.Step{Do: "PUT " + factor, Body: `{}`, Status: 400, Code: "E0000001", Causes: []string{"profile: "}},
 		apitest.Step{Do: "PUT " + factor, Body: `{"profile":{"question":"disliked_food"}}`, Status: 400, Code: "E0000001",
 			Causes: []string{"profile.answer: The field cannot be left blank"}},
-		apitest.Step{Name: "nothing came of these", Do: verify, Body: `{"answer":"forty-two"}`},
+		apitest.Step{Name: "these requests changed nothing", Do: verify, Body: `{"answer":"forty-two"}`},
 		apitest.Step{Do: "POST " + factor + "/resend", Status: 400, Code: "E0000001", Causes: []string{"factorType: "}},
 		apitest.Step{Do: "GET /api/v1/logs?filter=eventType+eq+%22user.mfa.factor.update%22",
 			Equal: map[string]any{"#": 1, "0.target.1.id": "{{id}}"}},
@@ -297,10 +299,10 @@ func TestEnrollment_Rejected(t *testing.T) {
 		apitest.Step{Do: "POST " + factors, Body: `{"factorType"`, Status: 400, Code: "E0000003"},
 		bad("nothing", `{}`, "factorType: The field cannot be left blank", "provider: The field cannot be left blank"),
 		bad("an unknown type", `{"factorType":"smell","provider":"SVC"}`, "factorType: The value must be one of"),
-		bad("one of another engine", `{"factorType":"signed_nonce","provider":"SVC"}`, "factorType: "),
+		bad("a type without support", `{"factorType":"signed_nonce","provider":"SVC"}`, "factorType: "),
 		bad("an unknown provider", `{"factorType":"sms","provider":"OKTA"}`, "provider: "),
-		bad("a pair that is none", `{"factorType":"sms","provider":"FIDO"}`, "factorType: FIDO has no factors of the type sms"),
-		bad("a pair that is none either", `{"factorType":"token:software:totp","provider":"VENDOR_C"}`, "factorType: "),
+		bad("an unsupported pair", `{"factorType":"sms","provider":"FIDO"}`, "factorType: FIDO has no factors of the type sms"),
+		bad("another unsupported pair", `{"factorType":"token:software:totp","provider":"VENDOR_C"}`, "factorType: "),
 		bad("wrong types", `{"factorType":1,"provider":[],"profile":"x","verify":7}`, "factorType: ", "provider: ", "profile: ", "verify: "),
 		bad("a question without a profile", `{"factorType":"question","provider":"SVC"}`, "profile.question: The field",
 			"profile.answer: The field"),
@@ -309,10 +311,10 @@ func TestEnrollment_Rejected(t *testing.T) {
 		bad("a short answer", ask(`{"question":"first_award","answer":" abc "}`), "profile.answer: The field must have at least 4"),
 		bad("an answer in the question", ask(`{"question":"disliked_food","answer":" FOOD"}`), "profile.answer: The answer must not be part"),
 		bad("an answer that is too long", ask(`{"question":"disliked_food","answer":"`+strings.Repeat("x", 256)+`"}`), "profile.answer: "),
-		bad("an e-mail factor without an address", `{"factorType":"email","provider":"SVC"}`, "profile.email: The field"),
-		bad("an address of somebody else", `{"factorType":"email","provider":"SVC","profile":{"email":"eve@example.com"}}`,
-			"profile.email: The address must be"),
-		bad("a number that is none", `{"factorType":"sms","provider":"SVC","profile":{"phoneNumber":15554151337}}`, "profile.phoneNumber: "),
+		bad("an email factor without an address", `{"factorType":"email","provider":"SVC"}`, "profile.email: The field"),
+		bad("an address of another user", `{"factorType":"email","provider":"SVC","profile":{"email":"eve@example.com"}}`,
+			"profile.email: The value must be the primary"),
+		bad("an invalid number", `{"factorType":"sms","provider":"SVC","profile":{"phoneNumber":15554151337}}`, "profile.phoneNumber: "),
 		bad("an extension that is too long",
 			`{"factorType":"call","provider":"SVC","profile":{"phoneNumber":"+15554151337","phoneExtension":"1234567890123456"}}`,
 			"profile.phoneExtension: "),
@@ -322,7 +324,7 @@ func TestEnrollment_Rejected(t *testing.T) {
 			Causes: []string{"tokenLifetimeSeconds: "}},
 		apitest.Step{Do: "POST " + factors + "?activate=perhaps", Body: emailBody, Status: 400, Code: "E0000001", Causes: []string{"activate: "}},
 		apitest.Step{Do: "POST " + users + "/nobody/factors", Body: `{`, Status: 404, Code: "E0000007"},
-		apitest.Step{Name: "nothing was made or sent", Do: "GET " + factors, Equal: map[string]any{"#": 0}},
+		apitest.Step{Name: "nothing was created or sent", Do: "GET " + factors, Equal: map[string]any{"#": 0}},
 		apitest.Step{Do: "GET " + outbox, Equal: map[string]any{"#": 0}},
 	)
 }
@@ -345,12 +347,12 @@ func TestFactorsOfOthers(t *testing.T) {
 	e.Run(t, append(steps,
 		apitest.Step{Do: "GET " + factor + "/transactions/mst00000000000000000", Status: 404, Code: "E0000007"},
 		apitest.Step{Do: "GET " + factor + "/qr/x", Header: map[string]string{"Authorization": ""}, Status: 404, Code: "E0000007"},
-		apitest.Step{Name: "it is still there", Do: verify, Body: `{"answer":"mayonnaise"}`},
+		apitest.Step{Name: "the factor still exists", Do: verify, Body: `{"answer":"mayonnaise"}`},
 		apitest.Step{Name: "by login", Do: "GET " + users + "/ada/factors/{{id}}", Equal: map[string]any{"id": "{{id}}"}},
 	)...)
 }
 
-// Without a sandbox nobody could read a code.
+// Without a sandbox there is no outbox, so that no client could read a code.
 func TestMessages_WithoutOutbox(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) { o.RateLimits = callers.Limits{Off: true} })
 	e.Run(t, withPerson(),
@@ -363,7 +365,7 @@ func TestMessages_WithoutOutbox(t *testing.T) {
 	)
 }
 
-// What is answered by somebody else is made by kinds that ask somebody; how it goes on is the same for all.
+// Only some kinds create transactions, but polling and cancellation are the same for all kinds.
 func TestTransaction_States(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	saved := e.Run(t, withPerson(), apitest.Step{Do: "POST " + factors, Body: questionBody, Save: map[string]string{"id": "id"}})
@@ -402,7 +404,7 @@ func TestTransaction_States(t *testing.T) {
 		at(apitest.Step{Do: "DELETE " + factor + "/transactions/" + waiting, Equal: map[string]any{"factorResult": "CANCELLED"}}),
 		at(apitest.Step{Name: "twice", Do: "DELETE " + factor + "/transactions/" + waiting, Equal: map[string]any{"factorResult": "CANCELLED"}}),
 		at(apitest.Step{Do: "GET " + factor + "/transactions/" + waiting, Equal: map[string]any{"factorResult": "CANCELLED"}}),
-		at(apitest.Step{Name: "too late", Do: "DELETE " + factor + "/transactions/" + done, Status: 403, Code: "E0000107"}),
+		at(apitest.Step{Name: "a complete transaction", Do: "DELETE " + factor + "/transactions/" + done, Status: 403, Code: "E0000107"}),
 		wait(e, 5*time.Minute),
 		at(
 			apitest.Step{Do: "GET " + factor + "/transactions/{{second}}", Equal: map[string]any{"factorResult": "TIMEOUT"},
@@ -412,10 +414,10 @@ func TestTransaction_States(t *testing.T) {
 	)
 	n, err := e.Model.FactorTransactions.Count(t.Context(), e.Store.Reader(), nil)
 	require.NoError(t, err)
-	require.Equal(t, 1, n, "those of the factor went with it")
+	require.Equal(t, 1, n, "the transactions were deleted with the factor")
 }
 
-// A code sent to one number proves nothing about another, and a window that is full sends nothing.
+// A code for one number does not verify another number. While the limit is reached, no message is sent.
 func TestPhone_ChangedNumberRequiresCode(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	const other = `{"factorType":"sms","provider":"SVC","profile":{"phoneNumber":"+1-555-415-1340"}}`
@@ -426,7 +428,7 @@ func TestPhone_ChangedNumberRequiresCode(t *testing.T) {
 				Equal: map[string]any{"id": "{{id}}", "profile.phoneNumber": "+15554151340"}}))
 	next := e.Run(t, stepFor(saved, lastCode()))
 	require.Equal(t, "+15554151340", next["to"])
-	if next["code"] != saved["code"] { // they can be the same, once in a while
+	if next["code"] != saved["code"] { // equal by chance in rare cases
 		e.Run(t, stepFor(saved, apitest.Step{Do: activate, Body: `{"passCode":"{{code}}"}`, Status: 403, Code: "E0000068"}))
 	}
 	saved["code"] = next["code"]
@@ -435,13 +437,13 @@ func TestPhone_ChangedNumberRequiresCode(t *testing.T) {
 	wrong := stepFor(saved, apitest.Step{Do: verify, Body: `{"passCode":"wrong"}`, Status: 403, Code: "E0000068"})
 	e.Run(t, stepFor(saved, wait(e, 10*time.Minute)), wrong, wrong, wrong, wrong, wrong,
 		stepFor(saved,
-			apitest.Step{Name: "an enrolment sends nothing either", Do: "POST " + factors, Body: emailBody, Status: 429, Code: "E0000047"}),
+			apitest.Step{Name: "an enrollment sends nothing either", Do: "POST " + factors, Body: emailBody, Status: 429, Code: "E0000047"}),
 		stepFor(saved, apitest.Step{Do: "GET " + factors, Equal: map[string]any{"#": 1}}),
 		apitest.Step{Do: "GET " + outbox, Equal: map[string]any{"#": 2}},
 	)
 }
 
-// A passcode of the future is told apart from nothing, so that nobody learns which codes will be right, and it stays good for its time.
+// The rejection of a future passcode does not reveal that it will be valid, and the passcode stays valid for its time.
 func TestPasscode_FutureRejected(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	mine := &app{env: e}
@@ -462,10 +464,11 @@ func TestPasscode_FutureRejected(t *testing.T) {
 	require.Equal(t, never, told(apitest.Step{Do: verify, Body: early, Status: 403, Code: "E0000068"}))
 	e.Clock.Advance(150 * time.Second)
 	e.Run(t,
-		stepFor(saved, apitest.Step{Name: "it was not used up", Do: verify, Body: early, Equal: map[string]any{"factorResult": "SUCCESS"}}))
+		stepFor(saved,
+			apitest.Step{Name: "the passcode was not used", Do: verify, Body: early, Equal: map[string]any{"factorResult": "SUCCESS"}}))
 }
 
-// Of many who come with the same right code at a time, one is let in.
+// Of many concurrent requests with the same right code, one succeeds.
 func TestPasscode_AcceptedOnceConcurrently(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db, apitest.Sandboxed)
@@ -484,7 +487,7 @@ func TestPasscode_AcceptedOnceConcurrently(t *testing.T) {
 	})
 }
 
-// inParallel sends a request many times at once and counts the statuses of the answers.
+// inParallel sends a request many times concurrently and counts the statuses of the responses.
 func inParallel(t *testing.T, e *apitest.Env, do, body string) map[int]int {
 	t.Helper()
 	var mu sync.Mutex
@@ -538,23 +541,23 @@ func TestFactor_LimitPerUser(t *testing.T) {
 	h.ok(t, "POST", "/"+push+"/verify", "")
 }
 
-// An address that the user has no more is not written to, and what was sent to it proves nothing any more.
+// No code is sent to an address that no longer belongs to the user, and a code that was sent to it is invalid.
 func TestEmail_RemovedAddress(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
-	stale := []string{"profile.email: The user has another address now"}
+	stale := []string{"profile.email: The address no longer belongs to the user"}
 	e.Run(t, withPerson(),
 		apitest.Step{Do: "POST " + factors + "?tokenLifetimeSeconds=3600", Body: emailBody, Save: map[string]string{"id": "id"}},
 		wait(e, time.Minute),
 		apitest.Step{Do: "POST " + factor + "/resend"},
 		apitest.Step{Do: "GET " + outbox + "?limit=1", Then: func(t *testing.T, a *apitest.Answer) {
-			require.Contains(t, a.Value("0.text"), "It is valid for 1 hour.", "as long as the enrolment says")
+			require.Contains(t, a.Value("0.text"), "It is valid for 1 hour.", "the lifetime of the enrollment")
 		}},
 		lastCode(), wait(e, 59*time.Minute),
 		apitest.Step{Do: "POST " + users + "/{{user}}", Body: `{"profile":{"email":"ada@example.net"}}`},
 		apitest.Step{Do: activate, Body: `{"passCode":"{{code}}"}`, Status: 400, Code: "E0000001", Causes: stale},
 		apitest.Step{Do: "POST " + factor + "/resend", Status: 400, Code: "E0000001", Causes: stale},
 		apitest.Step{Do: "POST " + users + "/{{user}}", Body: `{"profile":{"secondEmail":"ADA@example.com"}}`},
-		apitest.Step{Name: "in any letter case", Do: activate, Body: `{"passCode":"{{code}}"}`, Equal: map[string]any{"status": "ACTIVE"}},
+		apitest.Step{Name: "case-insensitive", Do: activate, Body: `{"passCode":"{{code}}"}`, Equal: map[string]any{"status": "ACTIVE"}},
 		apitest.Step{Do: "POST " + users + "/{{user}}", Body: `{"profile":{"secondEmail":"ada@example.org"}}`},
 		apitest.Step{Do: verify, Status: 400, Code: "E0000001", Causes: stale},
 		apitest.Step{Do: "DELETE " + factor, Status: 204},
@@ -562,7 +565,7 @@ func TestEmail_RemovedAddress(t *testing.T) {
 	)
 }
 
-// What a list does not show it does not read: it is answered although what it does not show cannot be read at all.
+// A list does not read the factors that it omits: it succeeds although these factors cannot be decoded.
 func TestLists_SkipHiddenFactors(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db, apitest.Sandboxed)

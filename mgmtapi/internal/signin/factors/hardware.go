@@ -10,24 +10,24 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/yubikey"
 )
 
-// hardware is a hardware token of the organisation that types passwords. Which tokens there are is the matter of
-// mgmtapi/internal/signin/hardwaretokens; whoever enrols with one has it until the factor goes.
+// hardware returns the kind for hardware tokens of the organization that type one-time passwords. Package
+// mgmtapi/internal/signin/hardwaretokens serves the tokens. An enrollment assigns a token to the user until the factor is removed.
 func hardware() *kind {
 	return &kind{
 		Type: model.FactorHardware, Provider: model.FactorProviderE, Prefix: "ykf", Org: "hardware_token",
-		AtOnce: true, Asks: "passCode", Enrol: enrolHardware, Verify: verifyHardware, Removed: returnHardware,
+		ActiveAtEnrollment: true, RequiredMember: "passCode", Enroll: enrollHardware, Verify: verifyHardware, Removed: releaseHardware,
 	}
 }
 
 var errAssigned = &wrong{code: rest.CodeFactorWrong, why: "The token belongs to another user"}
 
-func enrolHardware(ctx context.Context, a *act) error {
+func enrollHardware(ctx context.Context, a *act) error {
 	token, err := a.verifyToken(ctx, "verify.passCode")
 	if err != nil {
 		return err
 	}
 	h := &token.Value
-	taken := h.User != "" // the counter is kept all the same: the password was right
+	taken := h.User != "" // the counter is stored anyway: the password was valid
 	if !taken {
 		h.Assign(a.user.ID, a.user.Value.Text("email"), a.id, a.now)
 		h.LastVerified = a.now
@@ -46,14 +46,14 @@ func verifyHardware(ctx context.Context, a *act) error {
 	token, err := a.verifyToken(ctx, "passCode")
 	own := token.Value.Factor == a.id
 	switch {
-	case errors.Is(err, errReplayed) && !own: // nothing is told of tokens of others
+	case errors.Is(err, errReplayed) && !own: // no details about tokens of other users
 		return errWrong
 	case err != nil:
 		return err
 	case own:
 		token.Value.LastVerified = a.now
 	}
-	// The counter of a token of somebody else is kept, too: the password was right, and is used up.
+	// Also store the counter of a token of another user: the password was valid and is now used.
 	_, err = a.HardwareTokens.Update(ctx, a.tx, token.ID, token.Rev, token.Value)
 	if err == nil && !own {
 		err = errWrong
@@ -61,7 +61,7 @@ func verifyHardware(ctx context.Context, a *act) error {
 	return err
 }
 
-// verifyToken finds the token that has typed the password, and keeps the counter in what it returns.
+// verifyToken returns the token that generated the password, with its counter updated.
 func (a *act) verifyToken(ctx context.Context, member string) (token docstore.Doc[model.HardwareToken], err error) {
 	if a.proof.PassCode == "" {
 		var causes rest.Causes
@@ -95,8 +95,8 @@ func (a *act) verifyToken(ctx context.Context, member string) (token docstore.Do
 	return token, err
 }
 
-// returnHardware gives the token back to the organisation.
-func returnHardware(ctx context.Context, a *act) error {
+// releaseHardware unassigns the token from the user.
+func releaseHardware(ctx context.Context, a *act) error {
 	return model.Each(ctx, a.tx, a.HardwareTokens, docstore.Eq(model.HardwareTokenByFactor, a.id),
 		func(doc docstore.Doc[model.HardwareToken]) error {
 			doc.Value.Return()

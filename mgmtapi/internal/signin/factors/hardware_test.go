@@ -17,7 +17,7 @@ import (
 
 const hardwareTokens = "/api/v1/org/factors/hardware_token/tokens"
 
-// verifyToken is a hardware token in somebody's hand.
+// pressed is a hardware token of a user.
 type pressed struct {
 	publicID string
 	token    yubikey.Token
@@ -25,13 +25,13 @@ type pressed struct {
 	use      uint8
 }
 
-// otp is the next password.
+// otp returns the next password.
 func (p *pressed) otp(t *testing.T) string {
 	p.use++
 	return yubikeytest.GenerateOTP(t, p.publicID, p.token, p.session, p.use, [5]byte{1, 2, 3, 4, 5})
 }
 
-// withHardware adds a token to the organisation.
+// withHardware adds a token to the organization.
 func withHardware(t *testing.T, e *apitest.Env, serial, publicID string, key byte) (*pressed, string) {
 	t.Helper()
 	p := &pressed{publicID: publicID, session: 1}
@@ -108,29 +108,29 @@ func TestHardwareFactor_Lifecycle(t *testing.T) {
 		h.refused(t, "POST", "", pressing(last), "E0000082")
 		require.Equal(t, "ACTIVE", h.ok(t, "POST", "", pressing(token.otp(t))).Value("status"), "it can be enrolled again, with a new password")
 
-		somebody := e.Run(t, apitest.Step{
+		otherUser := e.Run(t, apitest.Step{
 			Do: "POST " + users, Body: `{"profile":{"login":"bob@example.com","email":"bob@example.com","firstName":"B","lastName":"O"}}`,
 			Save: map[string]string{"id": "id"},
 		})["id"]
-		taken := e.Do(t, "POST "+users+"/"+somebody+"/factors", pressing(token.otp(t)), nil)
+		taken := e.Do(t, "POST "+users+"/"+otherUser+"/factors", pressing(token.otp(t)), nil)
 		require.Equal(t, "E0000068", taken.Value("errorCode"), "the token of another user")
 		require.Equal(t, h.user, e.Do(t, "GET "+record+"?expand=user", "", nil).Value("_embedded.user.id"))
-		a := e.Do(t, "POST "+users+"/"+somebody+"/factors", pressing(other.otp(t)), nil)
+		a := e.Do(t, "POST "+users+"/"+otherUser+"/factors", pressing(other.otp(t)), nil)
 		require.Equal(t, 200, a.Status, "%s", a.Body)
 
 		stray := members(t, map[string]string{"passCode": token.otp(t)})
-		theirs := "POST " + users + "/" + somebody + "/factors/" + a.Value("id") + "/verify"
+		theirs := "POST " + users + "/" + otherUser + "/factors/" + a.Value("id") + "/verify"
 		for range 2 {
 			require.Equal(t, "E0000068", e.Do(t, theirs, stray, nil).Value("errorCode"), "of the token of another, used or not")
 		}
 		h.refused(t, "POST", "/"+h.ok(t, "GET", "", "").Value("0.id")+"/verify", stray, "E0000082")
 		require.Equal(t, "E0000007", e.Do(t, "POST "+h.factors+"/"+a.Value("id")+"/verify", "", nil).Value("errorCode"),
 			"the factor of another user")
-		require.Equal(t, "{}\n", string(e.Do(t, "POST "+users+"/"+somebody+"/lifecycle/reset_factors", "", nil).Body))
+		require.Equal(t, "{}\n", string(e.Do(t, "POST "+users+"/"+otherUser+"/lifecycle/reset_factors", "", nil).Body))
 		require.Equal(t, "UNASSIGNED", e.Do(t, "GET "+otherRecord, "", nil).Value("status"))
 		for range 2 {
 			require.Equal(t, 204, e.Do(t, "DELETE "+users+"/"+h.user, "", nil).Status)
 		}
-		require.Equal(t, "UNASSIGNED", e.Do(t, "GET "+record, "", nil).Value("status"), "tokens of users who are gone come back")
+		require.Equal(t, "UNASSIGNED", e.Do(t, "GET "+record, "", nil).Value("status"), "tokens of deleted users are released")
 	})
 }

@@ -10,21 +10,21 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/apitest"
 )
 
-// holder is a user whose proofs depend on what was asked, so that no list of steps can name them.
+// holder is a user in tests whose proofs depend on previous responses, so that a list of steps is not enough.
 type holder struct {
 	e       *apitest.Env
 	user    string
 	factors string // path
 }
 
-// withHolder makes the user.
+// withHolder creates the user.
 func withHolder(t *testing.T, e *apitest.Env) *holder {
 	t.Helper()
 	id := e.Run(t, withPerson())["user"]
 	return &holder{e: e, user: id, factors: users + "/" + id + "/factors"}
 }
 
-// ok sends a request below the factors of the user, which succeeds.
+// ok sends a request below the factors of the user and requires success.
 func (h *holder) ok(t *testing.T, method, path, body string) *apitest.Answer {
 	t.Helper()
 	a := h.e.Do(t, method+" "+h.factors+path, body, nil)
@@ -32,7 +32,7 @@ func (h *holder) ok(t *testing.T, method, path, body string) *apitest.Answer {
 	return a
 }
 
-// refused sends a request that is refused with a code.
+// refused sends a request and requires the error code.
 func (h *holder) refused(t *testing.T, method, path, body, code string) *apitest.Answer {
 	t.Helper()
 	a := h.e.Do(t, method+" "+h.factors+path, body, nil)
@@ -50,13 +50,13 @@ func (h *holder) events(t *testing.T, event, result string) int {
 	return len(list)
 }
 
-// status is the status of a factor.
+// status returns the status of a factor.
 func (h *holder) status(t *testing.T, id string) string {
 	t.Helper()
 	return h.ok(t, "GET", "/"+id, "").Value("status")
 }
 
-// members writes an object of texts.
+// members returns a JSON object with string members.
 func members(t *testing.T, values map[string]string) string {
 	t.Helper()
 	text, err := json.Marshal(values)
@@ -64,5 +64,5 @@ func members(t *testing.T, values map[string]string) string {
 	return string(text)
 }
 
-// encodings are the ways in which clients write Base64.
+// encodings are the Base64 encodings that clients use.
 var encodings = []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawURLEncoding, base64.RawStdEncoding}

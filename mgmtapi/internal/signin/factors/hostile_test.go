@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/apitest"
 )
 
-// hostile are values that a member may be sent with.
+// hostile are invalid and unusual values for a member.
 var hostile = []any{
 	nil, true, 0, -1, 1e300, "", " ", "000000", "123456", "+1-555-415-1337", "+", "++1", "ada@example.com", "custom", "disliked_food",
 	"mayonnaise", "\x00", "\u202e٣٣٣٣٣٣",
@@ -21,7 +21,7 @@ var hostile = []any{
 	map[string]any{"passCode": "123456"},
 }
 
-// Whatever is sent, it is answered with a success or a refusal that the document has, and never with a fault.
+// Every request results in a success or an error of the OpenAPI document, never in a server error.
 func TestHostileRequests_NoServerError(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	e.Unrecorded()

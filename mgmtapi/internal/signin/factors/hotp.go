@@ -11,32 +11,32 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/signin/otp"
 )
 
-// customName is the name of the one custom profile for one-time passcodes, which is shipped.
+// customName is the name of the only custom profile for one-time passcodes. It is built in.
 const customName = "Custom OTP"
 
-// The bounds of a secret that callers bring, in bytes.
+// The length limits of a secret in requests, in bytes.
 const (
 	minSecret = 8
 	maxSecret = 128
 )
 
-// hotp is a device of the organisation's own, by a custom profile: the shipped one computes passcodes of the time.
+// hotp returns the kind for devices with a custom profile of the organization. The built-in profile uses time-based passcodes.
 func hotp() *kind {
 	return &kind{
 		Type: model.FactorHOTP, Provider: model.FactorProviderCustom, Prefix: "chf", Org: "custom_hotp",
-		AtOnce: true, Guessable: true, Asks: "passCode",
-		Enrol: enrolCustom, Verify: compareDevice,
+		ActiveAtEnrollment: true, Guessable: true, RequiredMember: "passCode",
+		Enroll: enrollCustom, Verify: compareDevice,
 	}
 }
 
-func enrolCustom(_ context.Context, a *act) error {
+func enrollCustom(_ context.Context, a *act) error {
 	var causes rest.Causes
 	switch a.ofCustom {
 	case "":
 		causes.Blank("factorProfileId")
 	case model.CustomOTPProfile():
 	default:
-		causes.Add("factorProfileId", "There is no profile %s", a.ofCustom)
+		causes.Add("factorProfileId", "Unknown profile %s", a.ofCustom)
 	}
 	if !a.query.Activate {
 		causes.Add("activate", "The value must be true for factors of the type %s", a.kind.Type)
@@ -55,7 +55,7 @@ func enrolCustom(_ context.Context, a *act) error {
 	return a.seal(deviceState{Secret: secret})
 }
 
-// readSecret reads a secret in hexadecimal, or else in Base32, both in any letter case.
+// readSecret reads a secret in hexadecimal or Base32, case-insensitive. Hexadecimal takes precedence.
 func readSecret(text string) (otp.Secret, bool) {
 	key, err := hex.DecodeString(text)
 	if err != nil {

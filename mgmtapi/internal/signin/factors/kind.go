@@ -15,59 +15,61 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// kind is what one type of factors by one provider does. What is nil is not there for the kind. All functions but Prepare run in the
-// transaction of the operation, which may run again, and refuse with an error of rest, or, where a proof is wrong, with a wrong.
+// kind implements one type of factor of one provider. The kind does not support a function that is nil. All functions except Prepare run in
+// the transaction of the operation, which may run again. They reject a request with an error of package rest, and a wrong proof with a
+// *wrong.
 type kind struct {
 	Type     model.FactorType
 	Provider model.FactorProvider
-	// Prefix begins the ids of its factors.
+	// Prefix is the prefix of the ids of its factors.
 	Prefix model.Kind
-	// Org is the id of the model.OrgFactor that allows it.
+	// Org is the id of the model.OrgFactor that allows this kind.
 	Org string
 
-	// Several says that a user can have more than one that is ACTIVE.
+	// Several reports whether a user can have more than one ACTIVE factor of this kind.
 	Several bool
-	// AtOnce says that an enrolment is complete as soon as it is made. Skips says that it is, when the caller says activate=true.
-	AtOnce, Skips bool
-	// Elsewhere says that somebody else than the caller completes an enrolment. Who asks for it after that is answered the factor.
-	Elsewhere bool
-	// Guessable says that a proof can be found by trying, so that wrong ones are counted and too many are refused.
+	// ActiveAtEnrollment reports whether a new factor is ACTIVE immediately. MaySkipActivation reports whether it is with activate=true.
+	ActiveAtEnrollment, MaySkipActivation bool
+	// OutOfBand reports whether another device completes an enrollment. An activation of a factor that is complete returns the factor.
+	OutOfBand bool
+	// Guessable reports whether an attacker could guess a proof. Wrong proofs are then counted and limited.
 	Guessable bool
-	// Asks names the member that a verification cannot do without, of kinds without Challenge.
-	Asks string
+	// RequiredMember is the member of the proof that a verification requires, for kinds without Challenge.
+	RequiredMember string
 
-	// Prepare does what takes long before the transaction, as hashing: on enrolment, update and verification. It keeps what
-	// it finds in act.prepared. It must not refuse what depends on anything but the request.
+	// Prepare does slow work such as hashing before the transaction, for enrollment, update and verification. It stores its result in
+	// act.prepared. It must not reject anything that depends on more than the request.
 	Prepare func(ctx context.Context, a *act) error
-	// Enrol checks what the caller gives and sets profile and state.
-	Enrol func(ctx context.Context, a *act) error
-	// Send sends a code: after an enrolment that is not complete, when it is asked for again, and for a challenge.
+	// Enroll checks the request and sets the profile and the state.
+	Enroll func(ctx context.Context, a *act) error
+	// Send sends a code: after an enrollment that is not complete, for a resend, and for a challenge.
 	Send func(ctx context.Context, a *act) error
-	// Resend names the way of Send in links.
+	// Resend is the name of the channel of Send in links.
 	Resend string
-	// Pending is what is embedded as "activation" as long as the enrolment is not complete.
+	// Pending returns the embedded member "activation" of a pending enrollment.
 	Pending func(ctx context.Context, a *act) (any, error)
-	// QR is the content of the QR code of a pending enrolment.
+	// QR returns the content of the QR code of a pending enrollment.
 	QR func(ctx context.Context, a *act) (string, error)
-	// Activate completes an enrolment: nil and no error when the proof is right. It answers an Activation when there is none yet.
+	// Activate completes an enrollment. It returns nil and no error if the proof is right, and an Activation if the enrollment is still
+	// pending.
 	Activate func(ctx context.Context, a *act) (*Activation, error)
-	// Challenge begins a verification without a proof. Without it, there must be one.
+	// Challenge starts a verification without a proof. If nil, every verification requires a proof.
 	Challenge func(ctx context.Context, a *act) (*Verification, error)
-	// Refused voids what a wrong proof has used up.
-	Refused func(ctx context.Context, a *act) error
+	// Rejected invalidates the challenge that a wrong proof has used.
+	Rejected func(ctx context.Context, a *act) error
 	// Verify checks a proof.
 	Verify func(ctx context.Context, a *act) error
 	// Update changes the profile.
 	Update func(ctx context.Context, a *act) error
-	// Link adds to the links of a factor, or changes them.
+	// Link adds or changes links of a factor.
 	Link func(ctx context.Context, id string, f *model.Factor, links rest.Links)
-	// Removed ends what hangs on a factor that goes, or that another enrolment replaces.
+	// Removed deletes what depends on a factor that is removed or replaced by another enrollment.
 	Removed func(ctx context.Context, a *act) error
-	// Attest and Assert answer with the security key of the sandbox: the enrollment that waits, and the verification.
+	// Attest and Assert return the response of the sandbox's security key: to the pending enrollment, and to the verification.
 	Attest, Assert func(ctx context.Context, a *act) (KeyProof, error)
 }
 
-// kinds are all kinds, in the order in which they are offered.
+// kinds returns all kinds in the order of the catalog.
 func kinds() []*kind {
 	return []*kind{
 		question(), sms(), call(), email(), push(),
@@ -76,7 +78,7 @@ func kinds() []*kind {
 	}
 }
 
-// kindOf returns the kind of a pair, nil when the two do not go together.
+// kindOf returns the kind of a type and provider, nil if the provider has no factors of the type.
 func (s *Slice) kindOf(t model.FactorType, p model.FactorProvider) *kind {
 	i := slices.IndexFunc(s.kinds, func(k *kind) bool { return k.Type == t && k.Provider == p })
 	if i < 0 {
@@ -89,36 +91,36 @@ func (s *Slice) kindOf(t model.FactorType, p model.FactorProvider) *kind {
 type act struct {
 	*Slice
 	kind *kind
-	tx   *docstore.Tx // nil in Prepare, and where nothing is changed
+	tx   *docstore.Tx // nil in Prepare and for reads
 	now  time.Time
 	user docstore.Doc[model.User]
 
-	// id and factor are the factor. What the operation changes in it is written when it succeeds.
+	// id and factor identify and hold the factor. The operation stores its changes to factor on success.
 	id     string
 	factor model.Factor
 	// rev is the revision that was read, 0 for a new factor.
 	rev int64
-	// others are the factors of the user, on enrolment.
+	// others are all factors of the user, set by loadFactors.
 	others []docstore.Doc[model.Factor]
 
 	// The request.
 	profile  FactorProfile
 	proof    Proof
-	query    enrolQuery
+	query    enrollQuery
 	ofCustom string // factorProfileId
 
-	// prepared is what Prepare has kept.
+	// prepared is the result of Prepare.
 	prepared any
-	// outgoing is a message that is handed over when the transaction has ended, exceeded the limit for which it is undone: see change.
+	// outgoing is a message to deliver by a hook after the transaction. exceeded is the limit that aborted the transaction. See change.
 	outgoing *message
 	exceeded *limit
-	// fresh says that the enrolment begins here: its secrets are shown, this once.
+	// fresh reports whether the enrollment starts with this request. Only then are its secrets shown.
 	fresh bool
-	// polling says that the caller only asks how far an enrolment is.
+	// polling reports whether the request only reads the state of an enrollment.
 	polling bool
 }
 
-// open reads the sealed state of the factor into a pointer.
+// open decrypts the state of the factor into a pointer.
 func (a *act) open(state any) error {
 	if a.factor.State == "" {
 		return nil
@@ -133,7 +135,7 @@ func (a *act) open(state any) error {
 	return nil
 }
 
-// seal replaces the state of the factor.
+// seal encrypts and replaces the state of the factor.
 func (a *act) seal(state any) error {
 	text, err := json.Marshal(state)
 	if err == nil {
@@ -158,7 +160,7 @@ func (a *act) write(ctx context.Context) error {
 	return err
 }
 
-// remove ends the factor.
+// remove deletes the factor and what depends on it.
 func (a *act) remove(ctx context.Context) error {
 	if a.kind.Removed != nil {
 		if err := a.kind.Removed(ctx, a); err != nil {
@@ -171,22 +173,22 @@ func (a *act) remove(ctx context.Context) error {
 	return a.Factors.Delete(ctx, a.tx, a.id)
 }
 
-// on is the act on another factor of the user, in the same transaction.
-func (a *act) on(doc docstore.Doc[model.Factor]) *act {
+// forFactor returns the act on another factor of the user in the same transaction.
+func (a *act) forFactor(doc docstore.Doc[model.Factor]) *act {
 	return &act{
 		Slice: a.Slice, kind: a.kindOf(doc.Value.Type, doc.Value.Provider), tx: a.tx, now: a.now, user: a.user,
 		id: doc.ID, factor: doc.Value, rev: doc.Rev, query: defaultQuery,
 	}
 }
 
-// log tells the system log what happened to the factor.
+// log writes an event about the factor to the system log.
 func (a *act) log(ctx context.Context, event audit.Type, failure string) error {
 	return audit.Write(ctx, a.tx, a.Deps, audit.Entry{
 		Type: event, Failure: failure, Actor: a.actor(ctx), Targets: []model.LogParty{audit.User(a.user), audit.Factor(a.id, &a.factor)},
 	})
 }
 
-// actor is who acts: nil for the caller, and the user in a sign-in, which has no caller.
+// actor returns the actor of log events: nil means the caller; a sign-in has no caller, so its actor is the user.
 func (a *act) actor(ctx context.Context) *model.LogParty {
 	if caller := rest.Caller(ctx); caller.UserID != "" || caller.ClientID != "" || rest.RequestID(ctx) == "" {
 		return nil
@@ -195,35 +197,35 @@ func (a *act) actor(ctx context.Context) *model.LogParty {
 	return &party
 }
 
-// wrong is a proof that is not right. It is counted, logged and answered with its code, or with its result where callers want that.
+// wrong is the rejection of a wrong proof. It is counted and logged. The response has its code, or its result with Options.AnswerReplays.
 type wrong struct {
 	code   rest.Code
-	result model.FactorResult // empty when there is none to answer instead
+	result model.FactorResult // empty if only the code applies
 	why    string             // for the log
 }
 
-// Error returns the text for the log.
+// Error returns the reason for the log.
 func (w *wrong) Error() string { return w.why }
 
-// told is what the caller learns. Where a passcode of another time is a plain refusal, it is not told apart from a wrong one: one of
-// the future is one that will be right.
-func (w *wrong) told() string {
+// message returns the reason for the caller. It does not distinguish a passcode for another time from a wrong one, because a passcode for a
+// future time will be valid later.
+func (w *wrong) message() string {
 	if w == errOutside {
 		return errWrong.why
 	}
 	return w.why
 }
 
-// Proofs that are not right.
+// The rejections of wrong proofs.
 var (
 	errWrong    = &wrong{code: rest.CodeFactorWrong, why: "The passcode or answer is wrong"}
 	errExpired  = &wrong{code: rest.CodeFactorWrong, why: "The passcode has expired"}
-	errReplayed = &wrong{code: rest.CodeReplayed, result: model.FactorReplayed, why: "The passcode was used already"}
-	errOutside  = &wrong{code: rest.CodeFactorWrong, result: model.FactorOutside, why: "The passcode is of another time"}
+	errReplayed = &wrong{code: rest.CodeReplayed, result: model.FactorReplayed, why: "The passcode was already used"}
+	errOutside  = &wrong{code: rest.CodeFactorWrong, result: model.FactorOutside, why: "The passcode is for another time"}
 )
 
-// try checks a proof. Everything is decided in the transaction that also counts, so that attempts that run at the same time learn no
-// more than as many in a row. A refusal is one that the transaction has to commit for; err is any other.
+// try checks a proof. The check and the count of wrong proofs share one transaction, so that concurrent attempts cannot exceed the limit.
+// After a refusal the transaction must commit; err is any other error.
 func (a *act) try(ctx context.Context, event audit.Type, check func() error) (refusal *wrong, err error) {
 	if err := a.checkAttemptLimit(ctx, a.tx); err != nil {
 		return nil, err
@@ -238,8 +240,8 @@ func (a *act) try(ctx context.Context, event audit.Type, check func() error) (re
 			return nil, err
 		}
 	}
-	if a.kind.Refused != nil && a.rev != 0 {
-		if err := a.kind.Refused(ctx, a); err != nil {
+	if a.kind.Rejected != nil && a.rev != 0 {
+		if err := a.kind.Rejected(ctx, a); err != nil {
 			return nil, err
 		}
 		if err := a.write(ctx); err != nil {
@@ -249,7 +251,7 @@ func (a *act) try(ctx context.Context, event audit.Type, check func() error) (re
 	return refusal, a.log(ctx, event, refusal.why)
 }
 
-// refusal is what the caller learns of a wrong proof. It names the member that was asked for.
+// refusal returns the error response to a wrong proof. It names the member with the proof.
 func (a *act) refusal(code rest.Code, w *wrong) error {
-	return rest.Fail(code, cmp.Or(a.kind.Asks, "clientData")+": "+w.told())
+	return rest.Fail(code, cmp.Or(a.kind.RequiredMember, "clientData")+": "+w.message())
 }

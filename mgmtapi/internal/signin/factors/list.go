@@ -9,11 +9,11 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// list shows the factors of a user that can be used or completed. What it does not show is not read.
+// list returns the factors of a user that can be used or completed. It does not read other factors.
 func (s *Slice) list(ctx context.Context, o *owner) (out rest.Page[Factor], err error) {
 	err = s.Store.View(ctx, func(q docstore.Reader) error {
 		out = rest.Page[Factor]{}
-		off, err := s.forbidden(ctx, q)
+		off, err := s.deactivatedKinds(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -26,8 +26,8 @@ func (s *Slice) list(ctx context.Context, o *owner) (out rest.Page[Factor], err 
 	return out, err
 }
 
-// forbidden are the ids of the kinds that the organisation does not allow.
-func (s *Slice) forbidden(ctx context.Context, q docstore.Reader) (map[string]bool, error) {
+// deactivatedKinds returns the ids of the kinds that the organization does not allow.
+func (s *Slice) deactivatedKinds(ctx context.Context, q docstore.Reader) (map[string]bool, error) {
 	off := map[string]bool{}
 	err := model.Each(ctx, q, s.OrgFactors, nil, func(doc docstore.Doc[model.OrgFactor]) error {
 		if doc.Value.Status != model.Active {
@@ -38,7 +38,7 @@ func (s *Slice) forbidden(ctx context.Context, q docstore.Reader) (map[string]bo
 	return off, err
 }
 
-// shown is the condition on factors of a user that are neither EXPIRED nor INACTIVE, so that their status is the stored one.
+// shown returns the condition for factors of a user that are neither EXPIRED nor INACTIVE, so that their status is the stored one.
 func (s *Slice) shown(user string, off map[string]bool) docstore.Cond {
 	complete := docstore.Not(docstore.NotNull(model.FactorByPending))
 	if len(off) > 0 {
@@ -52,14 +52,14 @@ func (s *Slice) shown(user string, off map[string]bool) docstore.Cond {
 	return docstore.All(docstore.Eq(model.FactorByUser, user), docstore.Any(complete, begun))
 }
 
-// CatalogFactor is a kind of factors that a user can enrol.
+// CatalogFactor is a type of factor that a user can enroll.
 type CatalogFactor struct {
 	Type     string         `json:"factorType" readOnly:"true" doc:"Type of the factor."`
-	Provider string         `json:"provider" readOnly:"true" doc:"Whose factor it is."`
-	Vendor   string         `json:"vendorName" readOnly:"true" doc:"Name that the provider goes by."`
-	Status   string         `json:"status" readOnly:"true" enum:"NOT_SETUP,PENDING_ACTIVATION,ACTIVE" doc:"How far the user is with it."`
-	Links    rest.Links     `json:"_links" readOnly:"true" doc:"enroll: where it is enrolled."`
-	Embedded *CatalogPhones `json:"_embedded,omitempty" readOnly:"true" doc:"What the user has of it already."`
+	Provider string         `json:"provider" readOnly:"true" doc:"Provider of the factor."`
+	Vendor   string         `json:"vendorName" readOnly:"true" doc:"Name of the provider."`
+	Status   string         `json:"status" readOnly:"true" enum:"NOT_SETUP,PENDING_ACTIVATION,ACTIVE" doc:"Enrollment status for this user."`
+	Links    rest.Links     `json:"_links" readOnly:"true" doc:"enroll: link for the enrollment."`
+	Embedded *CatalogPhones `json:"_embedded,omitempty" readOnly:"true" doc:"Phones of the user, for sms and call."`
 }
 
 // CatalogPhones are the phones of a user.
@@ -70,15 +70,15 @@ type CatalogPhones struct {
 // Phone is a phone of a user.
 type Phone struct {
 	ID      string            `json:"id" readOnly:"true" doc:"Id of the phone."`
-	Profile map[string]string `json:"profile" readOnly:"true" doc:"phoneNumber, as in E.164."`
-	Status  string            `json:"status" readOnly:"true" enum:"PENDING_ACTIVATION,ACTIVE" doc:"ACTIVE when it was verified."`
+	Profile map[string]string `json:"profile" readOnly:"true" doc:"phoneNumber in E.164 format."`
+	Status  string            `json:"status" readOnly:"true" enum:"PENDING_ACTIVATION,ACTIVE" doc:"ACTIVE if the number is verified."`
 }
 
-// catalog lists the kinds of factors that the organisation allows, in their order.
+// catalog lists the types of factors that the organization allows, in the order of kinds.
 func (s *Slice) catalog(ctx context.Context, o *owner) (out rest.Page[CatalogFactor], err error) {
 	err = s.Store.View(ctx, func(q docstore.Reader) error {
 		out = rest.Page[CatalogFactor]{}
-		off, err := s.forbidden(ctx, q)
+		off, err := s.deactivatedKinds(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (s *Slice) catalog(ctx context.Context, o *owner) (out rest.Page[CatalogFac
 	return out, err
 }
 
-// offer is the kind in the catalog of a user who has factors.
+// offer returns the catalog entry of the kind for a user with these factors.
 func (k *kind) offer(ctx context.Context, user string, have []docstore.Doc[model.Factor]) CatalogFactor {
 	status := model.FactorNotSetUp
 	for _, doc := range have {
@@ -123,7 +123,7 @@ func (k *kind) offer(ctx context.Context, user string, have []docstore.Doc[model
 	return out
 }
 
-// phonesOf lists the phones that factors have, each once.
+// phonesOf lists the distinct phones of the factors.
 func phonesOf(user string, have []docstore.Doc[model.Factor]) []Phone {
 	var out []Phone
 	at := map[string]int{}

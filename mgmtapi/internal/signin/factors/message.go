@@ -13,23 +13,23 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/hooks/calls"
 )
 
-// Telephony delivers messages to phones in place of the outbox.
+// Telephony delivers messages to phones instead of the outbox.
 type Telephony interface {
-	// DeliverMessage says whether a message was delivered, or is about to be. It is called outside of transactions.
+	// DeliverMessage reports whether the message was delivered or its delivery is pending. It is called outside of transactions.
 	DeliverMessage(ctx context.Context, user docstore.Doc[model.User], m calls.PhoneMessage) (bool, error)
 }
 
-// message is what is sent to a user.
+// message is a message to a user.
 type message struct {
 	outbox.Message
-	extension string // dialled after the number
-	language  string // of the text; empty for English
+	extension string // dialed after the number
+	language  string // language tag; empty for English
 	expires   time.Time
 	event     audit.Type
 }
 
-// deliver sends a message: to a phone by the active hook for telephony, where there is one, else by the outbox. A hook is asked when
-// the transaction has ended, see change: nothing waits for an endpoint outside while it runs.
+// deliver sends a message: to a phone by the active telephony hook if there is one, otherwise to the outbox. The hook is called after the
+// transaction, see change, so that the transaction does not wait for an external endpoint.
 func (a *act) deliver(ctx context.Context, m message) error {
 	if m.Channel != outbox.Email && a.telephony != nil {
 		hook, err := a.ActiveHook(ctx, a.tx, model.HookTelephony)
@@ -41,11 +41,11 @@ func (a *act) deliver(ctx context.Context, m message) error {
 			return nil
 		}
 	}
-	return a.post(ctx, m)
+	return a.postToOutbox(ctx, m)
 }
 
-// post puts a message into the outbox.
-func (a *act) post(ctx context.Context, m message) error {
+// postToOutbox puts a message into the outbox.
+func (a *act) postToOutbox(ctx context.Context, m message) error {
 	if a.outbox == nil {
 		return rest.Failf(rest.CodeUnsupported, "Messages are not sent here.")
 	}
@@ -55,8 +55,8 @@ func (a *act) post(ctx context.Context, m message) error {
 	return a.log(ctx, m.event, "")
 }
 
-// handOver asks the hook for telephony to deliver a message. What it does not take goes into the outbox.
-func (a *act) handOver(ctx context.Context, m message) error {
+// deliverByHook calls the telephony hook to deliver a message. If the hook does not deliver it, the message goes to the outbox.
+func (a *act) deliverByHook(ctx context.Context, m message) error {
 	delivered, err := a.telephony.DeliverMessage(ctx, a.user, calls.PhoneMessage{
 		Number: m.To, Extension: m.extension, Voice: m.Channel == outbox.Voice, Text: m.Text, Code: m.OTP, Link: m.Link, Expires: m.expires,
 		Language: m.language,
@@ -69,12 +69,12 @@ func (a *act) handOver(ctx context.Context, m message) error {
 		if delivered {
 			return a.log(ctx, m.event, "")
 		}
-		return a.post(ctx, m)
+		return a.postToOutbox(ctx, m)
 	})
 }
 
-// change runs fn in a transaction, as Update does, and then what is not for a transaction that may run again or is undone: it hands a
-// message over, and tells the log of a limit that was exceeded.
+// change runs fn in a transaction, as Update does. After the transaction it does what cannot be repeated or rolled back: it delivers a
+// message by a hook and logs an exceeded limit.
 func (a *act) change(ctx context.Context, fn func(tx *docstore.Tx) error) error {
 	err := a.Update(ctx, func(tx *docstore.Tx) error {
 		a.outgoing, a.exceeded = nil, nil
@@ -82,14 +82,14 @@ func (a *act) change(ctx context.Context, fn func(tx *docstore.Tx) error) error 
 	})
 	switch {
 	case err != nil:
-		a.tellExceeded(ctx)
+		a.logExceeded(ctx)
 	case a.outgoing != nil:
-		err = a.handOver(context.WithoutCancel(ctx), *a.outgoing) // whoever asked for it may have left already
+		err = a.deliverByHook(context.WithoutCancel(ctx), *a.outgoing) // the caller may have disconnected
 	}
 	return err
 }
 
-// formatDuration is a time as people read it.
+// formatDuration returns a duration in words, such as "5 minutes".
 func formatDuration(d time.Duration) string {
 	size, name := time.Second, "second"
 	switch {

@@ -19,8 +19,8 @@ const (
 	outbox  = "/sandbox/v1/outbox"
 )
 
-// enrol is the step that enrols a factor and saves its id.
-func enrol(body string) apitest.Step {
+// enroll is the step that enrolls a factor and saves its id.
+func enroll(body string) apitest.Step {
 	return apitest.Step{Do: "POST " + factors, Body: body, Save: map[string]string{"id": "id"}}
 }
 
@@ -44,7 +44,7 @@ func TestMessageFactor_Lifecycle(t *testing.T) {
 		kind, body, prefix, profile, event, template string
 		digits                                       int
 		soon                                         time.Duration
-		code                                         string // of a message too soon
+		code                                         string // code of a message sent too soon
 	}{
 		{"sms", `{"factorType":"sms","provider":"SVC","profile":{"phoneNumber":"+1-555-415-1337"}}`, "sms", "+15554151337",
 			"system.sms.send_factor_verify_message", "factor.sms", 6, 30 * time.Second, "E0000109"},
@@ -59,7 +59,7 @@ func TestMessageFactor_Lifecycle(t *testing.T) {
 			if member == "" {
 				member = "phoneNumber"
 			}
-			begun := enrol(c.body)
+			begun := enroll(c.body)
 			begun.Equal = map[string]any{
 				"status": "PENDING_ACTIVATION", "profile." + member: c.profile, "_links.resend.0.name": c.kind, "_links.self.hints.allow.#": 1,
 			}
@@ -101,7 +101,7 @@ func TestMessageFactor_Lifecycle(t *testing.T) {
 				apitest.Step{Name: "a new code voids the old one", Do: resend, Body: c.body,
 					Equal: map[string]any{"status": "PENDING_ACTIVATION", "id": "{{id}}"}},
 			)
-			// The old and the new code can be the same, once in a while.
+			// In rare cases, the old and the new code are equal by chance.
 			if next := e.Run(t, apitest.Step{Do: "GET " + outbox + "?limit=1", Save: map[string]string{"code": "0.otp"}}); next["code"] !=
 				first["code"] {
 				e.Run(t, stepFor(saved, apitest.Step{Do: activate, Body: `{"passCode":"` + first["code"] + `"}`, Status: 403, Code: "E0000068"}))
@@ -112,7 +112,7 @@ func TestMessageFactor_Lifecycle(t *testing.T) {
 					Has: []string{"_links.verify"}, Lacks: []string{"_links.activate", "_links.resend"}},
 				{Name: "once is enough", Do: activate, Body: `{"passCode":"{{code}}"}`, Status: 400, Code: "E0000001"},
 				{Do: resend, Status: 400, Code: "E0000001"},
-				{Name: "a code is good once", Do: verify, Body: `{"passCode":"{{code}}"}`, Status: 403, Code: "E0000068"},
+				{Name: "a code can be used once", Do: verify, Body: `{"passCode":"{{code}}"}`, Status: 403, Code: "E0000068"},
 				limited(verify),
 				wait(e, 6*time.Minute),
 				{
@@ -144,7 +144,7 @@ func TestMessageFactor_Lifecycle(t *testing.T) {
 	}
 }
 
-// stepFor fills in what another run has saved, and leaves the rest.
+// stepFor fills in the values that another run has saved and keeps other placeholders.
 func stepFor(saved map[string]string, s apitest.Step) apitest.Step {
 	for name, value := range saved {
 		s.Do, s.Body = strings.ReplaceAll(s.Do, "{{"+name+"}}", value), strings.ReplaceAll(s.Body, "{{"+name+"}}", value)
@@ -166,7 +166,7 @@ func TestPhone_EnrollAndUpdate(t *testing.T) {
 	const other = "+1-555-415-1338"
 	e.Run(t,
 		withPerson(),
-		apitest.Step{Name: "there is none yet", Do: "POST " + factors, Body: `{"factorType":"sms","provider":"SVC"}`, Status: 400,
+		apitest.Step{Name: "the user has no number yet", Do: "POST " + factors, Body: `{"factorType":"sms","provider":"SVC"}`, Status: 400,
 			Code: "E0000001", Causes: []string{"profile.phoneNumber: The field cannot be left blank"}},
 		apitest.Step{Do: "POST " + factors + "?activate=true", Body: phone("sms", "1-555-415-1337"),
 			Equal: map[string]any{"status": "ACTIVE", "profile.phoneNumber": "+15554151337"}, Save: map[string]string{"id": "id"}},
@@ -176,7 +176,7 @@ func TestPhone_EnrollAndUpdate(t *testing.T) {
 		apitest.Step{Do: "POST " + factors, Body: phone("sms", other), Status: 400, Code: "E0000001",
 			Causes: []string{"factorEnrollRequest: There is an existing verified phone number"}},
 		apitest.Step{Do: "POST " + factors + "?updatePhone=true", Body: phone("sms", other), Status: 400, Code: "E0000001"},
-		apitest.Step{Name: "a call takes the phone that there is", Do: "POST " + factors, Body: `{"factorType":"call","provider":"SVC"}`,
+		apitest.Step{Name: "a call uses the existing phone", Do: "POST " + factors, Body: `{"factorType":"call","provider":"SVC"}`,
 			Equal: map[string]any{"status": "PENDING_ACTIVATION", "profile.phoneNumber": "+15554151337"}, Save: map[string]string{"call": "id"}},
 		apitest.Step{
 			Do: "GET " + factors + "/catalog",
@@ -212,8 +212,7 @@ func TestPhone_EnrollAndUpdate(t *testing.T) {
 	e.Run(t, steps...)
 }
 
-// A number has at most 15 digits (E.164). None are added.
-// Proves B-factors-21.
+// A number has at most 15 digits (E.164). The API adds no digits. Proves B-factors-21.
 func TestPhone_NoCountryCodeAdded(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	saved := e.Run(t, withPerson())

@@ -13,20 +13,20 @@ import (
 
 const orgRoot = "/api/v1/org/factors"
 
-// OrgFactor is a kind of factors of the organisation.
+// OrgFactor is a type of factor of the organization.
 type OrgFactor struct {
-	ID       string     `json:"id" readOnly:"true" doc:"Name of the kind."`
-	Type     string     `json:"factorType" readOnly:"true" doc:"Type of its factors."`
-	Provider string     `json:"provider" readOnly:"true" doc:"Whose factors they are."`
-	Vendor   string     `json:"vendorName" readOnly:"true" doc:"Name that the provider goes by."`
-	Status   string     `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"Whether users may enrol and use them."`
-	Profile  string     `json:"factorProfileId,omitempty" readOnly:"true" doc:"Custom profile that enrolments name, of custom_hotp."`
-	Links    rest.Links `json:"_links" readOnly:"true" doc:"What can be done with the kind."`
+	ID       string     `json:"id" readOnly:"true" doc:"Name of the type of factor."`
+	Type     string     `json:"factorType" readOnly:"true" doc:"Type of the factors."`
+	Provider string     `json:"provider" readOnly:"true" doc:"Provider of the factors."`
+	Vendor   string     `json:"vendorName" readOnly:"true" doc:"Name of the provider."`
+	Status   string     `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"ACTIVE if users may enroll and use these factors."`
+	Profile  string     `json:"factorProfileId,omitempty" readOnly:"true" doc:"Id of the custom profile, for custom_hotp."`
+	Links    rest.Links `json:"_links" readOnly:"true" doc:"Links to the operations on this type of factor."`
 }
 
-// orgTarget is the kind that a path names.
+// orgTarget is the type of factor in a path.
 type orgTarget struct {
-	ID string `path:"id" doc:"Name of the kind."`
+	ID string `path:"id" doc:"Name of the type of factor."`
 
 	kind *kind
 }
@@ -35,23 +35,23 @@ func (s *Slice) orgRoutes() []rest.Route {
 	return []rest.Route{
 		rest.Op[struct{}, rest.Page[OrgFactor]]{
 			ID: "listOrgFactors", Route: "GET " + orgRoot, Tag: tag, Scopes: readScope,
-			Summary: "Lists the kinds of factors of the organisation", Do: s.listOrg,
+			Summary: "Lists the types of factors of the organization", Do: s.listOrg,
 		},
 		rest.Op[orgTarget, OrgFactor]{
 			ID: "getOrgFactor", Route: "GET " + orgRoot + "/{id}", Tag: tag, Scopes: readScope,
-			Summary: "Reads a kind of factors", Find: s.findOrg, Do: s.getOrg,
+			Summary: "Reads a type of factor", Find: s.findOrg, Do: s.getOrg,
 		},
 		rest.Op[orgTarget, OrgFactor]{
 			ID: "activateOrgFactor", Route: "POST " + orgRoot + "/{id}/lifecycle/activate", Tag: tag, Scopes: writeScope,
-			Summary: "Allows a kind of factors", Find: s.findOrg,
+			Summary: "Activates a type of factor", Find: s.findOrg,
 			Do: func(ctx context.Context, r *orgTarget) (OrgFactor, error) {
 				return s.allow(ctx, r, model.Active, audit.PolicyActivate)
 			},
 		},
 		rest.Op[orgTarget, OrgFactor]{
 			ID: "deactivateOrgFactor", Route: "POST " + orgRoot + "/{id}/lifecycle/deactivate", Tag: tag, Scopes: writeScope,
-			Summary:     "Forbids a kind of factors",
-			Description: "Those that users have stay, and are INACTIVE as long as the kind is.", Find: s.findOrg,
+			Summary:     "Deactivates a type of factor",
+			Description: "Enrolled factors of this type are not deleted. Their status is INACTIVE while the type is.", Find: s.findOrg,
 			Do: func(ctx context.Context, r *orgTarget) (OrgFactor, error) {
 				return s.allow(ctx, r, model.Inactive, audit.PolicyDeactivate)
 			},
@@ -68,7 +68,7 @@ func (s *Slice) findOrg(_ context.Context, r *orgTarget) error {
 	return nil
 }
 
-// policy shows the kind.
+// policy returns the JSON form of the kind.
 func (k *kind) policy(ctx context.Context, allowed bool) OrgFactor {
 	at := func(segments ...string) string {
 		return rest.URL(ctx, append([]string{"api", "v1", "org", "factors", k.Org}, segments...)...)
@@ -90,7 +90,7 @@ func (k *kind) policy(ctx context.Context, allowed bool) OrgFactor {
 }
 
 func (s *Slice) listOrg(ctx context.Context, _ *struct{}) (rest.Page[OrgFactor], error) {
-	off, err := s.forbidden(ctx, s.Store.Reader())
+	off, err := s.deactivatedKinds(ctx, s.Store.Reader())
 	var out rest.Page[OrgFactor]
 	for _, k := range s.kinds {
 		out.Items = append(out.Items, k.policy(ctx, !off[k.Org]))
@@ -103,7 +103,7 @@ func (s *Slice) getOrg(ctx context.Context, r *orgTarget) (OrgFactor, error) {
 	return r.kind.policy(ctx, allowed), err
 }
 
-// allow sets whether the organisation allows a kind. One that is so already stays as it is.
+// allow activates or deactivates a kind. It does not modify a kind that already has the status.
 func (s *Slice) allow(ctx context.Context, r *orgTarget, status model.Status, event audit.Type) (out OrgFactor, err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := model.Optional(ctx, tx, s.OrgFactors, r.ID)

@@ -8,15 +8,15 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// phoneSyntax is what a number may be written with. Without spaces and dashes it has to match e164: a country code, which never starts with
-// a zero, and the number in the country, at most 15 digits together.
+// phoneSyntax is the syntax of a phone number in requests. Without spaces and dashes, the number must match e164: a country code, which
+// never starts with a zero, and the national number, at most 15 digits in total.
 var (
 	phoneSyntax = regexp.MustCompile(`^\+?[0-9 -]+$`)
 	e164        = regexp.MustCompile(`^\+[1-9][0-9]{1,14}$`)
 )
 
-// parsePhone reads a phone number and returns it as E.164 writes it. It adds no country code: the digits stay those that were given. It
-// does not check that the number exists, because examples are full of numbers that do not.
+// parsePhone parses a phone number and returns it in E.164 format. It does not add a country code. It does not check that the number
+// exists, because examples often use numbers that do not.
 func parsePhone(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	number := "+" + strings.NewReplacer("+", "", " ", "", "-", "").Replace(text)
@@ -27,10 +27,10 @@ func parsePhone(text string) (string, error) {
 	return number, nil
 }
 
-// hasPhone says whether a factor has a phone.
+// hasPhone reports whether a factor uses a phone number.
 func hasPhone(f *model.Factor) bool { return f.Type == model.FactorSMS || f.Type == model.FactorCall }
 
-// phone is the number that the caller gives, or else the one that the user has already: a verified one before others.
+// phone returns the number of the request, or by default a number of the user's factors, preferably a verified one.
 func (a *act) phone() (string, error) {
 	if a.profile.PhoneNumber != "" {
 		return parsePhone(a.profile.PhoneNumber)

@@ -12,49 +12,49 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// How long a device can complete an enrolment, and how long it can answer a verification.
+// The time that a device has to complete an enrollment, and to answer a verification.
 const (
 	pushActivationLife = 10 * time.Minute
 	pushAnswerLife     = 5 * time.Minute
 )
 
-// push is an app on a phone that is asked whether it was its user. The sandbox is that phone, see device.go. The app computes
-// passcodes, too: a TOTP factor is enrolled and completed with it, and goes with it.
+// push returns the kind for push notifications to an app on a phone. The sandbox simulates the phone, see device.go. The app also generates
+// passcodes: a TOTP factor is enrolled, completed and removed together with the push factor.
 func push() *kind {
 	return &kind{
 		Type: model.FactorPush, Provider: model.FactorProviderService, Prefix: "opf", Org: "svc_push",
-		Elsewhere: true, Enrol: enrolPush, Pending: pendingPush, QR: pushURI, Activate: activatePush, Challenge: askDevice, Link: linkPush,
+		OutOfBand: true, Enroll: enrollPush, Pending: pendingPush, QR: pushURI, Activate: activatePush, Challenge: challengePush, Link: linkPush,
 		Removed: removePush,
 	}
 }
 
-// pushState is the sealed state of a push factor.
+// pushState is the encrypted state of a push factor.
 type pushState struct {
-	// Expires is when the device can complete the enrolment no more. The enrolment can be begun again then.
+	// Expires is the time until which the device can complete the enrollment. An activation after that restarts the enrollment.
 	Expires time.Time `json:"expires"`
-	// QR is the token of the QR code, as long as the enrolment is not complete.
+	// QR is the token of the QR code until the enrollment is complete.
 	QR string `json:"qr,omitempty"`
-	// TOTP is the id of the factor that was enrolled with this one, empty when the user had one already.
+	// TOTP is the id of the TOTP factor that was enrolled together with this factor, empty if the user already had one.
 	TOTP string `json:"totp,omitempty"`
 }
 
-func enrolPush(ctx context.Context, a *act) error {
-	if err := a.replacePending(ctx); err != nil { // with what was enrolled with it
+func enrollPush(ctx context.Context, a *act) error {
+	if err := a.replacePending(ctx); err != nil { // including their TOTP factors
 		return err
 	}
-	if err := a.look(ctx); err != nil {
+	if err := a.loadFactors(ctx); err != nil {
 		return err
 	}
 	state := pushState{Expires: a.now.Add(pushActivationLife), QR: a.newQR()}
 	var err error
-	if state.TOTP, err = a.enrolTOTP(ctx); err != nil {
+	if state.TOTP, err = a.enrollTOTP(ctx); err != nil {
 		return err
 	}
 	return a.seal(state)
 }
 
-// enrolTOTP enrols the passcodes of the app with it, unless the user has some already or the organisation does not allow them.
-func (a *act) enrolTOTP(ctx context.Context) (id string, err error) {
+// enrollTOTP enrolls the TOTP factor of the app, unless the user already has one or the organization does not allow the type.
+func (a *act) enrollTOTP(ctx context.Context) (id string, err error) {
 	k := a.kindOf(model.FactorTOTP, model.FactorProviderService)
 	if allowed, err := a.allowed(ctx, a.tx, k.Org); err != nil || !allowed {
 		return "", err
@@ -71,13 +71,13 @@ func (a *act) enrolTOTP(ctx context.Context) (id string, err error) {
 			Status: model.FactorPending, Enrolled: a.now, Changed: a.now,
 		},
 	}
-	if err := k.Enrol(ctx, second); err != nil {
+	if err := k.Enroll(ctx, second); err != nil {
 		return "", err
 	}
 	return second.id, second.write(ctx)
 }
 
-// pendingPush is what is embedded as long as no device has completed the enrolment.
+// pendingPush returns the embedded activation of a pending push enrollment.
 func pendingPush(ctx context.Context, a *act) (any, error) {
 	var state pushState
 	if err := a.open(&state); err != nil {
@@ -86,7 +86,7 @@ func pendingPush(ctx context.Context, a *act) (any, error) {
 	return a.waiting(ctx, &state), nil
 }
 
-// waiting is how far an enrolment is that no device has completed.
+// waiting returns the state of a pending enrollment: WAITING or TIMEOUT.
 func (a *act) waiting(ctx context.Context, state *pushState) *Activation {
 	at := func(segments ...string) string {
 		return a.url(ctx, append([]string{"lifecycle", "activate"}, segments...)...)
@@ -107,21 +107,21 @@ func (a *act) waiting(ctx context.Context, state *pushState) *Activation {
 	}}
 }
 
-// pushURI is the address that completes the enrolment on a phone.
+// pushURI returns the URI that completes the enrollment on a phone.
 func pushURI(ctx context.Context, a *act) (string, error) {
 	var state pushState
 	err := a.open(&state)
 	return a.pushLink(ctx, &state), err
 }
 
-// pushLink is the address that an app is given, by QR code or message.
+// pushLink returns the URI for the app, which the QR code and the messages contain.
 func (a *act) pushLink(ctx context.Context, state *pushState) string {
 	query := url.Values{"f": {a.id}, "t": {state.QR}, "s": {rest.URL(ctx)}}
 	return "scimwright-push://activate?" + query.Encode()
 }
 
-// activatePush tells how far the enrolment is. After its time it begins again. A device that completes it makes the factor ACTIVE
-// at once, so that there is nothing to complete here.
+// activatePush returns the state of the enrollment and restarts an expired one. It completes nothing: a device sets the factor to ACTIVE
+// directly.
 func activatePush(ctx context.Context, a *act) (*Activation, error) {
 	var state pushState
 	if err := a.open(&state); err != nil {
@@ -136,7 +136,7 @@ func activatePush(ctx context.Context, a *act) (*Activation, error) {
 	return a.waiting(ctx, &state), nil
 }
 
-// linkPush has callers poll what only a device completes.
+// linkPush replaces the link activate by poll, because only a device can complete the enrollment.
 func linkPush(ctx context.Context, id string, f *model.Factor, links rest.Links) {
 	if _, pending := links["activate"]; pending {
 		delete(links, "activate")
@@ -144,12 +144,12 @@ func linkPush(ctx context.Context, id string, f *model.Factor, links rest.Links)
 	}
 }
 
-// askDevice begins a verification that the device answers. Those before that nobody has answered go on.
-func askDevice(ctx context.Context, a *act) (*Verification, error) {
-	if err := a.take(ctx, pushesToOne, a.id); err != nil {
+// challengePush starts a verification on the device. Earlier pending verifications stay pending.
+func challengePush(ctx context.Context, a *act) (*Verification, error) {
+	if err := a.countEvent(ctx, pushesToOne, a.id); err != nil {
 		return nil, err
 	}
-	// Whoever asks clears away what was answered, or not, long ago.
+	// Delete old transactions of this factor.
 	old := docstore.All(docstore.Eq(model.FactorTransactionByFactor, a.id),
 		docstore.Le(model.FactorTransactionByExpires, a.now.Add(-model.FactorPendingLife)))
 	if _, err := a.FactorTransactions.DeleteWhere(ctx, a.tx, old); err != nil {
@@ -165,7 +165,7 @@ func askDevice(ctx context.Context, a *act) (*Verification, error) {
 	return &out, nil
 }
 
-// removePush takes the passcodes of the app with it.
+// removePush removes the TOTP factor that was enrolled together with the push factor.
 func removePush(ctx context.Context, a *act) error {
 	var state pushState
 	if err := a.open(&state); err != nil || state.TOTP == "" {
@@ -176,9 +176,9 @@ func removePush(ctx context.Context, a *act) error {
 		return err
 	}
 	if a.factor.Status == model.FactorPending && doc.Value.Status != model.FactorPending {
-		return nil // the user has completed it by itself, and keeps it
+		return nil // the user completed it separately
 	}
-	second := a.on(*doc)
+	second := a.forFactor(*doc)
 	if err := second.remove(ctx); err != nil {
 		return err
 	}

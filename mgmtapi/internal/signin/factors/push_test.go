@@ -19,7 +19,7 @@ const (
 	sandbox  = "/sandbox/v1"
 )
 
-// device sends a request to the other side of a factor.
+// device sends a request of the simulated device of a factor.
 func (h *holder) device(t *testing.T, path, body, code string) {
 	t.Helper()
 	a := h.e.Do(t, "POST "+sandbox+path, body, nil)
@@ -29,7 +29,7 @@ func (h *holder) device(t *testing.T, path, body, code string) {
 	}
 }
 
-// is compares values of an answer.
+// is compares values of a response.
 func is(t *testing.T, a *apitest.Answer, want map[string]string) {
 	t.Helper()
 	for path, value := range want {
@@ -83,7 +83,7 @@ func TestPushFactor_Lifecycle(t *testing.T) {
 			require.Equal(t, 1, h.events(t, "system.sms.send_factor_verify_message", "SUCCESS"))
 			require.Equal(t, 1, h.events(t, "system.email.send_factor_verify_message", "SUCCESS"))
 		})
-		t.Run("the enrolment ends, and begins again", func(t *testing.T) {
+		t.Run("the enrollment expires and restarts", func(t *testing.T) {
 			e.Clock.Advance(10 * time.Minute)
 			over := h.ok(t, "POST", poll, "")
 			is(t, over,
@@ -131,7 +131,7 @@ func TestPushFactor_Lifecycle(t *testing.T) {
 		result := func(transaction string) *apitest.Answer {
 			return h.ok(t, "GET", "/"+id+"/transactions/"+transaction, "")
 		}
-		t.Run("a verification is answered on the phone", func(t *testing.T) {
+		t.Run("a verification is approved or rejected on the phone", func(t *testing.T) {
 			first, second := ask(), ask()
 			require.Regexp(t, "^mst[0-9A-Za-z]{17}$", first)
 			is(t, result(first), map[string]string{"factorResult": "WAITING"})
@@ -147,7 +147,7 @@ func TestPushFactor_Lifecycle(t *testing.T) {
 			require.Equal(t, 1, h.events(t, "user.authentication.auth_via_mfa", "SUCCESS"))
 			require.Equal(t, 1, h.events(t, "user.authentication.auth_via_mfa", "FAILURE"))
 		})
-		t.Run("or cancelled, or not answered in time", func(t *testing.T) {
+		t.Run("a verification is canceled or expires", func(t *testing.T) {
 			gone, late := ask(), ask()
 			is(t, h.ok(t, "DELETE", "/"+id+"/transactions/"+gone, ""), map[string]string{"factorResult": "CANCELLED"})
 			is(t, result(gone), map[string]string{"factorResult": "CANCELLED"})
@@ -163,7 +163,7 @@ func TestPushFactor_Lifecycle(t *testing.T) {
 		h.ok(t, "DELETE", "/"+id, "")
 		is(t, h.ok(t, "GET", "", ""), map[string]string{"#": "0"})
 		h.device(t, "/push/transactions/"+waiting, `{"result":"APPROVE"}`, "E0000007")
-		require.Equal(t, 2, h.events(t, "user.mfa.factor.deactivate", "SUCCESS"), "the passcodes of the app went with it")
+		require.Equal(t, 2, h.events(t, "user.mfa.factor.deactivate", "SUCCESS"), "the TOTP factor was deleted with it")
 	})
 }
 
@@ -179,7 +179,7 @@ func TestPushFactor_PasscodesStayPending(t *testing.T) {
 	require.Equal(t, 1, h.events(t, "user.mfa.factor.activate", "SUCCESS"))
 }
 
-// Passcodes that the user has completed by itself stay when another phone begins an enrolment.
+// A TOTP factor that the user has completed separately stays when another phone starts an enrollment.
 func TestPushFactor_ActivePasscodesKept(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	h := withHolder(t, e)

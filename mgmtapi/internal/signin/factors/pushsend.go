@@ -13,23 +13,23 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
 )
 
-// pushRoutes are the operations that send a user what completes the enrolment of a phone, beside the QR code.
+// pushRoutes lists the operations that send the activation link of a push factor to the user, in addition to the QR code.
 func (s *Slice) pushRoutes() []rest.Route {
 	return []rest.Route{
 		rest.Op[target, Activation]{
 			ID: "sendPushActivationEmail", Route: "POST " + one + "/lifecycle/activate/email", Tag: tag, Scopes: writeScope,
-			Summary: "Sends the link that completes the enrolment of a push factor by e-mail", Find: lookup.In(s.Store, s.find, (*target).self),
+			Summary: "Sends the link that completes the enrollment of a push factor by email", Find: lookup.In(s.Store, s.find, (*target).self),
 			Do: s.sendPushEmail,
 		},
 		rest.Op[pushSMSRequest, Activation]{
 			ID: "sendPushActivationSms", Route: "POST " + one + "/lifecycle/activate/sms", Tag: tag, Scopes: writeScope,
-			Summary: "Sends the link that completes the enrolment of a push factor by text message",
+			Summary: "Sends the link that completes the enrollment of a push factor by text message",
 			Find:    lookup.In(s.Store, s.find, (*pushSMSRequest).self), Do: s.sendPushSMS,
 		},
 	}
 }
 
-// pushMessage is a way of sending the link.
+// pushMessage configures a channel for the link.
 type pushMessage struct {
 	channel outbox.Channel
 	limit   limit
@@ -48,8 +48,8 @@ type pushSMSRequest struct {
 	target
 	Body *struct {
 		Profile struct {
-			PhoneNumber string `json:"phoneNumber" max:"100" doc:"Number of the phone. Defaults to that of a factor, or else of the user."`
-		} `json:"profile" doc:"Where to."`
+			PhoneNumber string `json:"phoneNumber" max:"100" doc:"Phone number. Default: that of a factor, otherwise mobilePhone."`
+		} `json:"profile" doc:"Destination of the message."`
 	} `body:"optional"`
 }
 
@@ -59,7 +59,7 @@ func (s *Slice) sendPushSMS(ctx context.Context, r *pushSMSRequest) (Activation,
 			if r.Body != nil {
 				a.profile.PhoneNumber = r.Body.Profile.PhoneNumber
 			}
-			if err := a.look(ctx); err != nil {
+			if err := a.loadFactors(ctx); err != nil {
 				return "", err
 			}
 			number, err := a.phone()
@@ -70,14 +70,14 @@ func (s *Slice) sendPushSMS(ctx context.Context, r *pushSMSRequest) (Activation,
 		}})
 }
 
-// sendPush sends the link while a device can complete the enrolment. After that it says so.
+// sendPush sends the link while the enrollment is pending. After its expiry it sends nothing and returns the state TIMEOUT.
 func (s *Slice) sendPush(ctx context.Context, t *target, how pushMessage) (out Activation, err error) {
 	a := s.actOn(t)
 	if a.kind.Type != model.FactorPush {
-		return out, rest.Invalid("factorType", "The enrolment of a factor of the type %s is not completed by a link", a.factor.Type)
+		return out, rest.Invalid("factorType", "The enrollment of a factor of the type %s cannot be completed by a link", a.factor.Type)
 	}
 	err = a.change(ctx, func(tx *docstore.Tx) error {
-		if err := a.again(ctx, tx, t); err != nil {
+		if err := a.reload(ctx, tx, t); err != nil {
 			return err
 		}
 		if err := a.mayActivate(ctx); err != nil {
@@ -101,13 +101,13 @@ func (s *Slice) sendPush(ctx context.Context, t *target, how pushMessage) (out A
 }
 
 func (a *act) sendLink(ctx context.Context, how pushMessage, to string, state *pushState) error {
-	if err := a.take(ctx, how.limit, strings.ToLower(to)); err != nil {
+	if err := a.countEvent(ctx, how.limit, strings.ToLower(to)); err != nil {
 		return err
 	}
 	link := a.pushLink(ctx, state)
 	m := message{expires: state.Expires, event: how.event, Message: outbox.Message{
 		Channel: how.channel, To: to, UserID: a.user.ID, Template: "factor.push", Link: link,
-		Text: fmt.Sprintf("Open this link on your phone to verify with it from now on: %s", link),
+		Text: fmt.Sprintf("Open this link on your phone to set it up for verification: %s", link),
 	}}
 	if how.channel == outbox.Email {
 		m.Subject = "Set up your phone"

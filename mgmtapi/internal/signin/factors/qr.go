@@ -12,20 +12,20 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// qrToken is how many random characters guard a QR code, qrSize how wide its picture is, in pixels.
+// qrToken is the number of random characters of the token for a QR code, qrSize the width of the image in pixels.
 const (
 	qrToken = 32
 	qrSize  = 256
 )
 
-// newQR makes the token that opens the QR code of the enrolment. It is kept sealed by the kind, so that it can be shown again.
+// newQR generates the token for the QR code of the enrollment. The kind stores it encrypted, so that it can be shown again.
 func (a *act) newQR() string {
 	token := model.NewSecret(qrToken)
 	a.factor.QR = model.SecretHash(token)
 	return token
 }
 
-// qrLink is the link to the QR code that a token opens.
+// qrLink returns the link to the QR code with the token.
 func (a *act) qrLink(ctx context.Context, token string) rest.Link {
 	link := rest.To(a.url(ctx, "qr", token))
 	link.Type = "image/png"
@@ -35,12 +35,12 @@ func (a *act) qrLink(ctx context.Context, token string) rest.Link {
 type qrRequest struct {
 	User   string `path:"user" doc:"Id of the user."`
 	Factor string `path:"factorId" doc:"Id of the factor."`
-	Token  string `path:"token" doc:"What the link of the enrolment has. It is the only guard."`
+	Token  string `path:"token" doc:"Token from the link of the enrollment. No other credential is required."`
 
 	found docstore.Doc[model.Factor]
 }
 
-// findQR finds the enrolment that a token opens. Whoever has none learns nothing, not even which factors there are.
+// findQR finds the enrollment of a token. Without a valid token, the error does not reveal whether the factor exists.
 func (s *Slice) findQR(ctx context.Context, r *qrRequest) error {
 	doc, err := model.Optional(ctx, s.Store.Reader(), s.Factors, r.Factor)
 	if err != nil {

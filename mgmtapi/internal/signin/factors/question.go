@@ -11,10 +11,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/password"
 )
 
-// customQuestion is the key of a question that the user has made up.
+// customQuestion is the key of a question that the user has written.
 const customQuestion = "custom"
 
-// minAnswer is the length of the shortest answer, in characters.
+// minAnswer is the minimum length of an answer in characters.
 const minAnswer = 4
 
 // SecurityQuestion is a question that a user can choose.
@@ -23,7 +23,7 @@ type SecurityQuestion struct {
 	Text     string `json:"questionText" readOnly:"true" doc:"The question."`
 }
 
-// securityQuestions are the questions that are offered, in their order.
+// securityQuestions lists the predefined questions.
 var securityQuestions = []SecurityQuestion{
 	{"disliked_food", "Which food did you like least as a child?"},
 	{"name_of_first_plush_toy", "What was your first stuffed animal called?"},
@@ -47,29 +47,29 @@ var securityQuestions = []SecurityQuestion{
 	{"favorite_sports_player", "Who is your favourite sports player?"},
 }
 
-// answerState is the sealed state of a question.
+// answerState is the encrypted state of a question factor.
 type answerState struct {
 	Hash string `json:"hash"`
 }
 
-// answered is what was found out about an answer before the transaction.
-type answered struct {
-	hash  string // of a new answer, or the one that was compared
+// preparedAnswer is the result of prepareAnswer.
+type preparedAnswer struct {
+	hash  string // of the new or the compared answer
 	right bool
 }
 
-// question is a security question. The answer is compared ignoring case and surrounding space.
+// question returns the kind for security questions. Answers are compared ignoring case and surrounding whitespace.
 func question() *kind {
 	return &kind{
 		Type: model.FactorQuestion, Provider: model.FactorProviderService, Prefix: "ufs", Org: "svc_question",
-		AtOnce: true, Guessable: true, Asks: "answer",
-		Prepare: prepareAnswer, Enrol: setQuestion, Update: setQuestion, Verify: compareAnswer,
+		ActiveAtEnrollment: true, Guessable: true, RequiredMember: "answer",
+		Prepare: prepareAnswer, Enroll: setQuestion, Update: setQuestion, Verify: compareAnswer,
 	}
 }
 
-// prepareAnswer hashes a new answer, or compares a given one: both take long.
+// prepareAnswer hashes a new answer or compares a given one. Both are slow.
 func prepareAnswer(_ context.Context, a *act) (err error) {
-	var done answered
+	var done preparedAnswer
 	if a.profile.Answer != "" {
 		done.hash, err = a.hasher.Hash(password.NormalizeAnswer(a.profile.Answer))
 	} else if a.proof.Answer != "" {
@@ -79,13 +79,13 @@ func prepareAnswer(_ context.Context, a *act) (err error) {
 	return err
 }
 
-func matchAnswer(a *act) (answered, error) {
+func matchAnswer(a *act) (preparedAnswer, error) {
 	var state answerState
 	err := a.open(&state)
-	return answered{hash: state.Hash, right: password.Matches(state.Hash, password.NormalizeAnswer(a.proof.Answer))}, err
+	return preparedAnswer{hash: state.Hash, right: password.Matches(state.Hash, password.NormalizeAnswer(a.proof.Answer))}, err
 }
 
-// setQuestion takes a new question with its answer.
+// setQuestion sets the question and the answer.
 func setQuestion(_ context.Context, a *act) error {
 	p, causes := &a.profile, rest.Causes{}
 	text := p.QuestionText
@@ -98,7 +98,7 @@ func setQuestion(_ context.Context, a *act) error {
 			causes.Blank("profile.questionText")
 		}
 	case i < 0:
-		causes.Add("profile.question", "The value must be %s or one of the keys that are listed as questions", customQuestion)
+		causes.Add("profile.question", "The value must be %s or one of the listed question keys", customQuestion)
 	default:
 		text = securityQuestions[i].Text
 	}
@@ -115,7 +115,7 @@ func setQuestion(_ context.Context, a *act) error {
 		return err
 	}
 	a.factor.Profile = map[string]string{"question": p.Question, "questionText": text}
-	done, _ := a.prepared.(answered)
+	done, _ := a.prepared.(preparedAnswer)
 	return a.seal(answerState{Hash: done.hash})
 }
 
@@ -129,8 +129,8 @@ func compareAnswer(_ context.Context, a *act) error {
 	if err := a.open(&state); err != nil {
 		return err
 	}
-	done, _ := a.prepared.(answered)
-	if done.hash != state.Hash { // another answer was set meanwhile
+	done, _ := a.prepared.(preparedAnswer)
+	if done.hash != state.Hash { // the answer was changed concurrently
 		var err error
 		if done, err = matchAnswer(a); err != nil {
 			return err

@@ -10,11 +10,11 @@ import (
 
 const users = "/api/v1/users"
 
-// person is a user who has nothing yet.
+// person is the body of a user without factors.
 const person = `{"profile":{"login":"ada@example.com","email":"ada@example.com","secondEmail":"ada@example.org","firstName":"Ada",` +
 	`"lastName":"L"},"credentials":{"password":{"value":"Abcd1234!x"}}}`
 
-// withPerson is the step that makes a user.
+// withPerson returns the step that creates the user.
 func withPerson() apitest.Step {
 	return apitest.Step{Do: "POST " + users, Body: person, Save: map[string]string{"user": "id"}, Equal: map[string]any{"status": "ACTIVE"}}
 }
@@ -38,13 +38,13 @@ func TestQuestionFactor_Lifecycle(t *testing.T) {
 				Has: []string{"_links.questions.href", "_links.user.href"}, Lacks: []string{"profile.answer", "_links.verify", "_embedded"},
 			},
 			apitest.Step{Do: "GET " + factors + "/{{id}}", Equal: map[string]any{"status": "ACTIVE"}, Lacks: []string{"profile.answer"}},
-			apitest.Step{Name: "case and space do not count", Do: "POST " + verify, Body: `{"answer":"  mayonnaisE "}`,
+			apitest.Step{Name: "case and space are ignored", Do: "POST " + verify, Body: `{"answer":"  mayonnaisE "}`,
 				Equal: map[string]any{"factorResult": "SUCCESS"}},
 			apitest.Step{Do: "POST " + verify, Body: `{"answer":"ketchup"}`, Status: 403, Code: "E0000068"},
 			apitest.Step{Do: "POST " + verify, Status: 400, Code: "E0000001", Causes: []string{"answer: "}},
 			apitest.Step{Do: "POST " + verify, Body: `{"passCode":"1"}`, Status: 400, Code: "E0000001", Causes: []string{"answer: "}},
 			apitest.Step{
-				Name: "there is one", Do: "POST " + factors,
+				Name: "a second factor is rejected", Do: "POST " + factors,
 				Body:   `{"factorType":"question","provider":"SVC","profile":{"question":"first_award","answer":"chess"}}`,
 				Status: 400, Code: "E0000001", Causes: []string{"factorEnrollRequest: A factor of this type is already set up"},
 			},

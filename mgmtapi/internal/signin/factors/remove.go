@@ -13,14 +13,14 @@ import (
 
 type removeRequest struct {
 	target
-	Recovery bool `query:"removeRecoveryEnrollment" default:"false" doc:"Accepted; a recovery hangs on no factor."`
+	Recovery bool `query:"removeRecoveryEnrollment" default:"false" doc:"Accepted and ignored: recovery does not depend on factors."`
 }
 
-// unenrol removes a factor, whatever its status.
-func (s *Slice) unenrol(ctx context.Context, r *removeRequest) (rest.NoContent, error) {
+// unenroll removes a factor in any status.
+func (s *Slice) unenroll(ctx context.Context, r *removeRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		a := s.actOn(&r.target)
-		if err := a.again(ctx, tx, &r.target); err != nil {
+		if err := a.reload(ctx, tx, &r.target); err != nil {
 			return err
 		}
 		if a.user.Value.Status == model.UserDeprovisioned {
@@ -33,11 +33,11 @@ func (s *Slice) unenrol(ctx context.Context, r *removeRequest) (rest.NoContent, 
 	})
 }
 
-// resetRoute is the operation that takes all factors from a user.
+// resetRoute is the operation that removes all factors of a user.
 func (s *Slice) resetRoute() rest.Route {
 	return rest.Op[owner, rest.Empty]{
 		ID: "resetFactors", Route: http.MethodPost + " /api/v1/users/{user}/lifecycle/reset_factors", Tag: "Users", Scopes: writeScope,
-		Summary: "Takes all factors from a user", Find: lookup.In(s.Store, s.findOwner, (*owner).self), Do: s.resetAll,
+		Summary: "Unenrolls all factors of a user", Find: lookup.In(s.Store, s.findOwner, (*owner).self), Do: s.resetAll,
 	}
 }
 
@@ -65,23 +65,23 @@ func (s *Slice) resetAll(ctx context.Context, o *owner) (rest.Empty, error) {
 	})
 }
 
-// removeAll removes all factors of a user, whom only the id tells of when the user is gone.
+// removeAll removes all factors of a user. After the deletion of the user, only the id in user is set.
 func (s *Slice) removeAll(ctx context.Context, tx *docstore.Tx, user docstore.Doc[model.User]) (removed []*act, err error) {
 	base := &act{Slice: s, tx: tx, now: s.Now(), user: user}
 	err = model.Each(ctx, tx, s.Factors, docstore.Eq(model.FactorByUser, user.ID), func(doc docstore.Doc[model.Factor]) error {
-		// One may have taken another with it.
+		// The removal of an earlier factor may have removed this one too.
 		there, err := model.Optional(ctx, tx, s.Factors, doc.ID)
 		if err != nil || there == nil {
 			return err
 		}
-		a := base.on(*there)
+		a := base.forFactor(*there)
 		removed = append(removed, a)
 		return a.remove(ctx)
 	})
 	return removed, err
 }
 
-// forget removes what there is of a user who is gone.
+// forget deletes the data of a deleted user.
 func (s *Slice) forget(ctx context.Context, tx *docstore.Tx, e model.UserDeleted) error {
 	if _, err := s.removeAll(ctx, tx, docstore.Doc[model.User]{ID: e.ID}); err != nil {
 		return err

@@ -40,7 +40,7 @@ func TestFactor_Members(t *testing.T) {
 			"id": a.Value("id"), "status": status, "factorType": a.Value("factorType"), "provider": a.Value("provider"), "created": now,
 		})
 		require.Contains(t, string(h.ok(t, "GET", "", "").Body), `"id":"`+a.Value("id")+`"`)
-		if a.Value("factorType") == "push" { // with which the passcodes of the app are enrolled
+		if a.Value("factorType") == "push" { // which also enrolls a TOTP factor
 			h.ok(t, "DELETE", "/"+a.Value("id"), "")
 		}
 	}

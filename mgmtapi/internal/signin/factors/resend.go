@@ -16,8 +16,8 @@ type resendRequest struct {
 
 	Body struct {
 		Type     string        `json:"factorType" doc:"Type of the factor."`
-		Provider string        `json:"provider" doc:"Whose factor it is."`
-		Profile  FactorProfile `json:"profile" doc:"Where to: where the enrolment goes."`
+		Provider string        `json:"provider" doc:"Provider of the factor."`
+		Profile  FactorProfile `json:"profile" doc:"Destination. If present, it must match the enrollment."`
 	} `body:"optional"`
 }
 
@@ -28,7 +28,7 @@ func (s *Slice) resend(ctx context.Context, r *resendRequest) (out Factor, err e
 		return Factor{}, err
 	}
 	err = a.change(ctx, func(tx *docstore.Tx) error {
-		if err := a.again(ctx, tx, &r.target); err != nil {
+		if err := a.reload(ctx, tx, &r.target); err != nil {
 			return err
 		}
 		if err := a.mayResend(ctx, r); err != nil {
@@ -46,7 +46,7 @@ func (s *Slice) resend(ctx context.Context, r *resendRequest) (out Factor, err e
 	return out, err
 }
 
-// mayResend answers factors whose code is not sent again, and callers who mean another factor.
+// mayResend returns an error if no code can be resent, or if the request describes another factor.
 func (a *act) mayResend(ctx context.Context, r *resendRequest) error {
 	var causes rest.Causes
 	if r.Body.Type != "" && r.Body.Type != string(a.factor.Type) {
@@ -61,11 +61,11 @@ func (a *act) mayResend(ctx context.Context, r *resendRequest) error {
 			return err
 		}
 		if number != a.factor.Profile["phoneNumber"] {
-			causes.Add("profile.phoneNumber", "The enrolment is for another number")
+			causes.Add("profile.phoneNumber", "The enrollment is for another number")
 		}
 	}
 	if a.kind.Resend == "" {
-		causes.Add("factorType", "Nothing is sent for factors of the type %s", a.factor.Type)
+		causes.Add("factorType", "Factors of the type %s do not send messages", a.factor.Type)
 	}
 	if err := causes.Err(); err != nil {
 		return err

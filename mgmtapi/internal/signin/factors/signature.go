@@ -13,56 +13,56 @@ import (
 	u2fdevice "github.com/scimwright/scimwright/mgmtapi/internal/signin/fido/u2f"
 )
 
-// signLife is how long something that is to be signed is good.
-const signLife = 5 * time.Minute
+// challengeLife is the validity of a challenge.
+const challengeLife = 5 * time.Minute
 
-// toSign is something random that a device is to sign, once. It is empty when nothing is.
-type toSign struct {
+// pendingChallenge is a random challenge for a device, valid once. It is empty if no challenge is pending.
+type pendingChallenge struct {
 	Challenge string    `json:"challenge,omitempty"`
 	Expires   time.Time `json:"expires,omitzero"`
 }
 
-// newToSign is something new.
-func (a *act) newToSign() toSign {
-	return toSign{Challenge: fido.NewChallenge(), Expires: a.now.Add(signLife)}
+// newChallenge returns a new challenge.
+func (a *act) newChallenge() pendingChallenge {
+	return pendingChallenge{Challenge: fido.NewChallenge(), Expires: a.now.Add(challengeLife)}
 }
 
-// toSignAfter is what is to be signed after a wrong proof, which has used up what there was: something new for an enrolment, which
-// shows it, and nothing for a verification, which begins again.
-func (a *act) toSignAfter() toSign {
+// challengeAfterWrong returns the challenge after a wrong proof, which has used the previous one. A pending enrollment has a new challenge,
+// which it shows. A verification has none and must be started again.
+func (a *act) challengeAfterWrong() pendingChallenge {
 	if a.factor.Status == model.FactorPending {
-		return a.newToSign()
+		return a.newChallenge()
 	}
-	return toSign{}
+	return pendingChallenge{}
 }
 
-// take returns the challenge, which is gone with that: see toSignAfter for proofs that are refused.
-func (s *toSign) take(now time.Time) (string, error) {
+// take returns the challenge and clears it. See challengeAfterWrong for rejected proofs.
+func (s *pendingChallenge) take(now time.Time) (string, error) {
 	challenge := s.Challenge
 	if challenge == "" || !now.Before(s.Expires) {
 		return "", errExpired
 	}
-	*s = toSign{}
+	*s = pendingChallenge{}
 	return challenge, nil
 }
 
-// voids makes the Refused of a kind whose sealed state, an S, has something to sign in it.
-func voids[S any](sign func(*S) *toSign) func(context.Context, *act) error {
+// voidChallenge returns the Rejected function of a kind with a challenge in its encrypted state S.
+func voidChallenge[S any](sign func(*S) *pendingChallenge) func(context.Context, *act) error {
 	return func(_ context.Context, a *act) error {
 		var state S
 		if err := a.open(&state); err != nil {
 			return err
 		}
-		*sign(&state) = a.toSignAfter()
+		*sign(&state) = a.challengeAfterWrong()
 		return a.seal(state)
 	}
 }
 
-// signed is a member of a proof, in Base64.
-type signed struct{ name, text string }
+// proofMember is a member of a proof in Base64.
+type proofMember struct{ name, text string }
 
-// decoded reads the members of a proof. What is not Base64 is as wrong as any other data that nobody has signed.
-func decoded(members ...signed) ([][]byte, error) {
+// decodeMembers decodes the members of a proof. Invalid Base64 is a wrong proof, like data without a valid signature.
+func decodeMembers(members ...proofMember) ([][]byte, error) {
 	var causes rest.Causes
 	for _, m := range members {
 		if m.text == "" {
@@ -83,16 +83,17 @@ func decoded(members ...signed) ([][]byte, error) {
 	return out, nil
 }
 
-// Refusals of devices.
+// The rejections of device proofs.
 var (
-	errUnsigned = &wrong{code: rest.CodeFactorWrong, why: "The data is not what the device had to sign, or is not signed by it"}
-	errCounter  = &wrong{code: rest.CodeFactorWrong, why: "The counter of the device did not grow: it is a copy, or the data was used already"}
-	errEnrolled = &wrong{code: rest.CodeFactorWrong, why: "The device is enrolled already"}
+	errUnsigned = &wrong{code: rest.CodeFactorWrong, why: "The data differs from the challenge, or the signature of the device is invalid"}
+	errCounter  = &wrong{code: rest.CodeFactorWrong,
+		why: "The counter of the device did not increase: the device is a copy, or the data was already used"}
+	errEnrolled = &wrong{code: rest.CodeFactorWrong, why: "The device is already enrolled"}
 )
 
-// unsigned is the refusal of something that is not signed as it has to be. What exactly is wrong with it stays inside: the error may
-// have in it what was to be signed. No error stays none.
-func unsigned(err error) error {
+// signatureError returns the rejection for a failed check of signed data, and nil for nil. It omits the details of err, which may contain
+// the challenge.
+func signatureError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -102,26 +103,27 @@ func unsigned(err error) error {
 	return errUnsigned
 }
 
-// party is who asks devices: the API at its public base. Where none is configured, requests could name any: only those of the machine
-// itself are believed. Where no origin is checked, any will do.
+// party returns the relying party: the API at its public base URL. Without a configured URL, the host of a request could name any party, so
+// that only loopback hosts are accepted. With RelaxedFIDO any host is accepted.
 func (a *act) party(ctx context.Context) (fido.Party, error) {
 	p, err := fido.PartyAt(rest.URL(ctx))
 	if at := rest.SentTo(ctx); err == nil && at != "" && isLoopback(p.ID) {
-		p, err = fido.PartyAt(at) // browsers know this machine by the name in their address bar
+		p, err = fido.PartyAt(at) // the origin in the browser has the requested host
 	}
 	if err == nil && a.baseURL == "" && !a.relaxedFIDO && !isLoopback(p.ID) {
-		err = rest.Failf(rest.CodeUnsupported, "Security keys are bound to the public address of the service, and none is configured.")
+		err = rest.Failf(rest.CodeUnsupported, "Security keys require a configured public base URL of the service.")
 	}
 	return p, err
 }
 
-// isLoopback says whether a host is this machine.
+// isLoopback reports whether a host is a loopback host.
 func isLoopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
-// enrolledAs rejects devices that are enrolled already. Where no signature is checked, recorded data may be sent for several users.
+// enrolledAs rejects credentials that are already enrolled. With RelaxedFIDO it accepts them, because recorded data may be sent for several
+// users.
 func (a *act) enrolledAs(ctx context.Context, credential string) error {
 	if a.relaxedFIDO {
 		return nil

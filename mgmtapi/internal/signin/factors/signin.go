@@ -15,23 +15,23 @@ import (
 
 var _ mfa.Factors = (*Slice)(nil)
 
-// methods are how users sign in with the types of factors (RFC 8176).
+// methods are the authentication methods of the types of factors (RFC 8176).
 var methods = map[model.FactorType]string{
 	model.FactorQuestion: "kba", model.FactorSMS: "sms", model.FactorCall: "tel", model.FactorEmail: "otp", model.FactorPush: "swk",
 	model.FactorTOTP: "otp", model.FactorToken: "otp", model.FactorHardware: "otp", model.FactorHOTP: "otp", model.FactorWeb: "mca",
 	model.FactorU2F: "hwk", model.FactorWebAuthn: "hwk",
 }
 
-// Usable implements mfa.Factors. An e-mail factor whose address the user does not have any more is left out.
+// Usable implements mfa.Factors. It omits email factors whose address no longer belongs to the user.
 func (s *Slice) Usable(ctx context.Context, q docstore.Reader, user docstore.Doc[model.User]) ([]mfa.SignInFactor, error) {
-	off, err := s.forbidden(ctx, q)
+	off, err := s.deactivatedKinds(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	var out []mfa.SignInFactor
 	err = model.Each(ctx, q, s.Factors, s.shown(user.ID, off), func(doc docstore.Doc[model.Factor]) error {
 		a := s.actOn(&target{owner: owner{user: user}, found: doc})
-		if doc.Value.Status == model.FactorPending || doc.Value.Type == model.FactorEmail && stillOwn(a) != nil {
+		if doc.Value.Status == model.FactorPending || doc.Value.Type == model.FactorEmail && checkOwnAddress(a) != nil {
 			return nil
 		}
 		out = append(out, a.signIn(nil))
@@ -40,7 +40,7 @@ func (s *Slice) Usable(ctx context.Context, q docstore.Reader, user docstore.Doc
 	return out, err
 }
 
-// signIn is the factor as the user sees it who signs in.
+// signIn returns the factor as shown to the user during a sign-in.
 func (a *act) signIn(embedded map[string]any) mfa.SignInFactor {
 	f := &a.factor
 	out := mfa.SignInFactor{
@@ -52,10 +52,10 @@ func (a *act) signIn(embedded map[string]any) mfa.SignInFactor {
 	return out
 }
 
-// shownDigits is how many digits of a phone number are not masked.
+// shownDigits is the number of digits of a phone number that are not masked.
 const shownDigits = 4
 
-// masked is a profile without what a thief of a password must not learn: numbers and addresses.
+// masked returns a profile with masked phone numbers and addresses, so that a stolen password does not reveal them.
 func masked(profile map[string]string) map[string]string {
 	if profile == nil {
 		return nil
@@ -76,7 +76,7 @@ func masked(profile map[string]string) map[string]string {
 	return out
 }
 
-// maskedNumber is a number of which the last digits are shown.
+// maskedNumber returns a number that shows only its last digits.
 func maskedNumber(number string) string {
 	digits := 0
 	for _, r := range number {
@@ -95,12 +95,12 @@ func maskedNumber(number string) string {
 	}, number)
 }
 
-// outcome is the result of a step.
+// outcome returns the result of a step.
 func (a *act) outcome(result model.FactorResult, embedded map[string]any, transaction string) mfa.Outcome {
 	return mfa.Outcome{Result: result, Factor: a.signIn(embedded), Transaction: transaction, Method: methods[a.factor.Type]}
 }
 
-// factorOf names a factor in a step of a sign-in.
+// factorOf returns the factor of a step of a sign-in.
 func factorOf(at mfa.Attempt) target { return target{owner: owner{User: at.User}, Factor: at.Factor} }
 
 // Verify implements mfa.Factors.
@@ -122,20 +122,21 @@ func (s *Slice) Verify(ctx context.Context, at mfa.Attempt, then mfa.Then) error
 // EnsureEmail implements mfa.Factors.
 func (s *Slice) EnsureEmail(ctx context.Context, tx *docstore.Tx, user docstore.Doc[model.User]) error {
 	address := user.Value.Text("email")
-	a := s.newAct(s.kindOf(model.FactorEmail, model.FactorProviderService), &enrolRequest{owner: owner{user: user}, enrolQuery: defaultQuery})
+	a := s.newAct(s.kindOf(model.FactorEmail, model.FactorProviderService),
+		&enrollRequest{owner: owner{user: user}, enrollQuery: defaultQuery})
 	a.tx = tx
 	allowed, err := s.allowed(ctx, tx, a.kind.Org)
 	if err != nil || !allowed || address == "" {
 		return err
 	}
-	if err := a.look(ctx); err != nil {
+	if err := a.loadFactors(ctx); err != nil {
 		return err
 	}
 	if before := a.has(func(f *model.Factor) bool { return f.Status != model.FactorPending }); before != nil {
 		if strings.EqualFold(before.Value.Profile["email"], address) {
 			return nil
 		}
-		former := a.on(*before) // has an address that the user had before, or the secondary one
+		former := a.forFactor(*before) // has a previous or the secondary address
 		if err := former.remove(ctx); err != nil {
 			return err
 		}
@@ -150,9 +151,9 @@ func (s *Slice) EnsureEmail(ctx context.Context, tx *docstore.Tx, user docstore.
 	return a.complete(ctx)
 }
 
-// Enrollable implements mfa.Factors. Kinds that only an administrator can enroll are left out.
+// Enrollable implements mfa.Factors. It omits kinds that only an administrator can enroll.
 func (s *Slice) Enrollable(ctx context.Context, q docstore.Reader, _ docstore.Doc[model.User]) ([]mfa.SignInFactor, error) {
-	off, err := s.forbidden(ctx, q)
+	off, err := s.deactivatedKinds(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -169,12 +170,12 @@ func (s *Slice) Enrollable(ctx context.Context, q docstore.Reader, _ docstore.Do
 
 // Enroll implements mfa.Factors.
 func (s *Slice) Enroll(ctx context.Context, e mfa.Enrollment, then mfa.Then) error {
-	r := &enrolRequest{owner: owner{User: e.User}, enrolQuery: defaultQuery}
+	r := &enrollRequest{owner: owner{User: e.User}, enrollQuery: defaultQuery}
 	r.Body.Type, r.Body.Provider, r.Body.Profile, r.Body.Verify = e.Type, e.Provider, e.Profile, e.Proof
 	if err := s.findOwner(ctx, s.Store.Reader(), &r.owner); err != nil {
 		return err
 	}
-	_, err := s.enrolThen(ctx, r, func(a *act, shown Factor) error {
+	_, err := s.enrollThen(ctx, r, func(a *act, shown Factor) error {
 		result := model.FactorWaiting
 		if a.factor.Status == model.FactorActive {
 			result = model.FactorSuccess
@@ -184,7 +185,7 @@ func (s *Slice) Enroll(ctx context.Context, e mfa.Enrollment, then mfa.Then) err
 	return err
 }
 
-// forUser is what is embedded of an enrollment without links to operations of administrators.
+// forUser returns the embedded data of an enrollment without links to administrator operations.
 func forUser(embedded map[string]any) map[string]any {
 	waiting, ok := embedded["activation"].(*Activation)
 	if !ok {

@@ -17,21 +17,22 @@ import (
 
 // Options configure the slice.
 type Options struct {
-	// Secrets seals keys, and the hashes of codes and answers.
+	// Secrets encrypts keys and the hashes of codes and answers.
 	Secrets seal.Secrets
-	// HashCost is the bcrypt cost of answers. Defaults to bcrypt.DefaultCost.
+	// HashCost is the bcrypt cost of answers. Default: bcrypt.DefaultCost.
 	HashCost int
-	// Outbox takes the messages. Defaults to none: what needs a code that is sent cannot be enrolled or verified.
+	// Outbox receives the messages. Default: none; factors that send codes can then neither be enrolled nor verified.
 	Outbox *outbox.Box
-	// AnswerReplays answers passcodes that are used again, or that are of another time, with a result instead of an error.
+	// AnswerReplays makes a verification return a result instead of an error for a reused passcode or a passcode for another time.
 	AnswerReplays bool
-	// RelaxedFIDO accepts security keys whose client data has the challenge, without checking a signature or an origin.
+	// RelaxedFIDO accepts data of security keys if its client data has the challenge, without checking signature or origin.
 	RelaxedFIDO bool
-	// BaseURL is the public base of the API, to which security keys are bound. Defaults to that of requests of the machine itself.
+	// BaseURL is the public base URL of the API, to which security keys are bound. Default: that of the request, which must be a loopback
+	// host.
 	BaseURL string
-	// Telephony is asked to deliver text messages and calls before the outbox is. Defaults to none.
+	// Telephony delivers text messages and calls before the outbox is used. Default: none.
 	Telephony Telephony
-	// Logger gets what the system log cannot be told. Defaults to none.
+	// Logger receives errors that cannot be written to the system log. Default: none.
 	Logger *slog.Logger
 }
 
@@ -49,7 +50,7 @@ type Slice struct {
 	kinds         []*kind
 }
 
-// New returns the slice and adds its reaction to the feed.
+// New returns the slice and registers its event handler.
 func New(d model.Deps, o Options) *Slice {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -66,7 +67,7 @@ const (
 	tag  = "Factors"
 	root = "/api/v1/users/{user}/factors"
 	one  = root + "/{factorId}"
-	name = "UserFactor" // of a factor in errors
+	name = "UserFactor" // name in errors
 )
 
 var (
@@ -77,9 +78,9 @@ var (
 // Routes lists the operations.
 func (s *Slice) Routes() []rest.Route {
 	routes := []rest.Route{
-		rest.Op[enrolRequest, Factor]{
+		rest.Op[enrollRequest, Factor]{
 			ID: "enrollFactor", Route: "POST " + root, Tag: tag, Scopes: writeScope,
-			Summary: "Enrols a factor", Find: lookup.In(s.Store, s.findOwner, (*enrolRequest).self), Do: s.enrol,
+			Summary: "Enrolls a factor", Find: lookup.In(s.Store, s.findOwner, (*enrollRequest).self), Do: s.enroll,
 		},
 		rest.Op[target, Factor]{
 			ID: "getFactor", Route: "GET " + one, Tag: tag, Scopes: readScope,
@@ -87,18 +88,19 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[activateRequest, FactorOrActivation]{
 			ID: "activateFactor", Route: "POST " + one + "/lifecycle/activate", Tag: tag, Scopes: writeScope,
-			Summary: "Completes the enrolment of a factor", Find: lookup.In(s.Store, s.find, (*activateRequest).self), Do: s.activate,
+			Summary: "Completes the enrollment of a factor", Find: lookup.In(s.Store, s.find, (*activateRequest).self), Do: s.activate,
 		},
 		rest.Op[activateRequest, FactorOrActivation]{
 			ID: "pollFactorActivation", Route: "POST " + one + "/lifecycle/activate/poll", Tag: tag, Scopes: writeScope,
-			Summary: "Asks how far the enrolment of a factor is that somebody else completes",
+			Summary: "Polls the state of an enrollment that is completed on another device",
 			Find:    lookup.In(s.Store, s.find, (*activateRequest).self), Do: s.pollActivation,
 		},
 		rest.Op[verifyRequest, Verification]{
 			ID: "verifyFactor", Route: "POST " + one + "/verify", Tag: tag, Scopes: writeScope, Also: http.StatusCreated,
-			Summary:     "Verifies a factor, or begins to",
-			Description: "Without a proof, it begins a verification where the factor needs that: a code is sent, or something to sign is given out.",
-			Find:        lookup.In(s.Store, s.find, (*verifyRequest).self), Do: s.verify,
+			Summary: "Verifies a factor, or starts the verification",
+			Description: "Without a proof, the request starts a verification if the factor needs a challenge: it sends a code or returns data " +
+				"to sign.",
+			Find: lookup.In(s.Store, s.find, (*verifyRequest).self), Do: s.verify,
 		},
 		rest.Op[owner, rest.Page[Factor]]{
 			ID: "listFactors", Route: "GET " + root, Tag: tag, Scopes: readScope,
@@ -107,7 +109,7 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[owner, rest.Page[CatalogFactor]]{
 			ID: "listSupportedFactors", Route: "GET " + root + "/catalog", Tag: tag, Scopes: readScope,
-			Summary: "Lists the kinds of factors that a user can enrol", Find: lookup.In(s.Store, s.findOwner, (*owner).self), Do: s.catalog,
+			Summary: "Lists the types of factors that a user can enroll", Find: lookup.In(s.Store, s.findOwner, (*owner).self), Do: s.catalog,
 		},
 		rest.Op[owner, rest.Page[SecurityQuestion]]{
 			ID: "listSupportedSecurityQuestions", Route: "GET " + root + "/questions", Tag: tag, Scopes: readScope,
@@ -121,36 +123,36 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[removeRequest, rest.NoContent]{
 			ID: "unenrollFactor", Route: "DELETE " + one, Tag: tag, Scopes: writeScope,
-			Summary: "Takes a factor from a user", Find: lookup.In(s.Store, s.find, (*removeRequest).self), Do: s.unenrol,
+			Summary: "Unenrolls a factor of a user", Find: lookup.In(s.Store, s.find, (*removeRequest).self), Do: s.unenroll,
 		},
 		rest.Op[resendRequest, Factor]{
 			ID: "resendEnrollFactor", Route: "POST " + one + "/resend", Tag: tag, Scopes: writeScope,
-			Summary: "Sends the code of an enrolment again", Find: lookup.In(s.Store, s.find, (*resendRequest).self), Do: s.resend,
+			Summary: "Resends the code of an enrollment", Find: lookup.In(s.Store, s.find, (*resendRequest).self), Do: s.resend,
 		},
 		rest.Op[qrRequest, rest.PNG]{
 			ID: "getFactorQRCode", Route: "GET " + one + "/qr/{token}", Tag: tag, Public: true,
-			Summary: "Shows the QR code of an enrolment", Find: s.findQR, Do: s.qr,
+			Summary: "Shows the QR code of an enrollment", Find: s.findQR, Do: s.qr,
 		},
 		rest.Op[transactionRequest, Verification]{
 			ID: "getFactorTransactionStatus", Route: "GET " + one + "/transactions/{transactionId}", Tag: tag, Scopes: readScope,
-			Summary: "Asks how far a verification is that somebody else answers",
+			Summary: "Polls the result of a verification that is completed on another device",
 			Find:    lookup.In(s.Store, s.findTransaction, (*transactionRequest).self), Do: s.poll,
 		},
 		rest.Op[transactionRequest, Verification]{
 			ID: "cancelFactorTransaction", Route: "DELETE " + one + "/transactions/{transactionId}", Tag: tag, Scopes: writeScope,
-			Status: http.StatusOK, Summary: "Cancels a verification that somebody else would answer",
+			Status: http.StatusOK, Summary: "Cancels a verification that is pending on another device",
 			Find: lookup.In(s.Store, s.findTransaction, (*transactionRequest).self), Do: s.cancel,
 		},
 		s.resetRoute(),
 	}
 	routes = append(append(routes, s.orgRoutes()...), s.pushRoutes()...)
-	if s.outbox != nil { // in a sandbox, which has the devices, too
+	if s.outbox != nil { // only a sandbox has an outbox and devices
 		routes = append(routes, s.deviceRoutes()...)
 	}
 	return routes
 }
 
-// owner is the user whose factors a path names.
+// owner is the user in a path.
 type owner struct {
 	User string `path:"user" doc:"Id, login, unambiguous part of the login before its @, or me."`
 
@@ -168,7 +170,7 @@ func (s *Slice) findOwnerIn(ctx context.Context, q docstore.Reader, o *owner, re
 	return err
 }
 
-// target is the factor that a path names.
+// target is the factor in a path.
 type target struct {
 	owner
 	Factor string `path:"factorId" doc:"Id of the factor."`
@@ -187,13 +189,13 @@ func (s *Slice) findIn(ctx context.Context, q docstore.Reader, t *target, ref st
 		return err
 	}
 	t.found, err = s.Factors.Get(ctx, q, t.Factor)
-	if err == nil && t.found.Value.User != t.user.ID { // of somebody else
+	if err == nil && t.found.Value.User != t.user.ID { // of another user
 		return rest.NotFound(name, t.Factor)
 	}
 	return rest.Missing(err, name, t.Factor)
 }
 
-// actOn is the act on the factor that was found.
+// actOn returns the act on the factor of the path.
 func (s *Slice) actOn(t *target) *act {
 	f := t.found.Value
 	return &act{
@@ -202,8 +204,8 @@ func (s *Slice) actOn(t *target) *act {
 	}
 }
 
-// again brings an act up to what is there in the transaction.
-func (a *act) again(ctx context.Context, tx *docstore.Tx, t *target) error {
+// reload reads the user and the factor again in the transaction.
+func (a *act) reload(ctx context.Context, tx *docstore.Tx, t *target) error {
 	if err := a.findIn(ctx, tx, t, t.user.ID); err != nil {
 		return err
 	}
@@ -211,7 +213,7 @@ func (a *act) again(ctx context.Context, tx *docstore.Tx, t *target) error {
 	return nil
 }
 
-// statusOf is the status that is shown.
+// statusOf returns the status to show, which depends on the stored status, the time and the organization.
 func (s *Slice) statusOf(ctx context.Context, q docstore.Reader, f *model.Factor) (model.FactorStatus, error) {
 	if f.Status == model.FactorPending && s.Now().Sub(f.Enrolled) >= model.FactorPendingLife {
 		return model.FactorExpired, nil
@@ -223,13 +225,13 @@ func (s *Slice) statusOf(ctx context.Context, q docstore.Reader, f *model.Factor
 	return f.Status, err
 }
 
-// allowed says whether the organisation allows a kind.
+// allowed reports whether the organization allows a kind.
 func (s *Slice) allowed(ctx context.Context, q docstore.Reader, org string) (bool, error) {
 	doc, err := model.Optional(ctx, q, s.OrgFactors, org)
 	return doc == nil || doc.Value.Status == model.Active, err
 }
 
-// mayUse answers users whose factors cannot be used, or changed, in their status.
+// mayUse returns an error if the status of the user does not allow to use or change factors.
 func mayUse(u *model.User) error {
 	switch u.Status {
 	case model.UserDeprovisioned:

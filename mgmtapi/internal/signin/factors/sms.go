@@ -9,19 +9,19 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
 )
 
-// sms is a code by text message. A user has one number for them.
+// sms returns the kind for codes by text message. A user has one number for them.
 func sms() *kind {
 	return messaging(&kind{
 		Type: model.FactorSMS, Provider: model.FactorProviderService, Prefix: "sms", Org: "svc_sms",
-		Several: true, Resend: "sms", Enrol: enrolSMS,
+		Several: true, Resend: "sms", Enroll: enrollSMS,
 		Send: func(ctx context.Context, a *act) error {
 			return a.send(ctx, sending{channel: outbox.SMS, to: "phoneNumber", digits: 6, life: codeLife, limit: textsToOne, event: audit.FactorSMS})
 		},
 	})
 }
 
-// enrolSMS takes the number. The enrolment of a number that is verified already ends with the factor that there is.
-func enrolSMS(ctx context.Context, a *act) error {
+// enrollSMS sets the phone number. If the user has a verified sms factor with this number, the enrollment returns that factor.
+func enrollSMS(ctx context.Context, a *act) error {
 	number, err := a.phone()
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func enrolSMS(ctx context.Context, a *act) error {
 	updates := a.query.UpdatePhone && pending != nil
 	if updates {
 		a.adopt(pending)
-		a.factor.State = "" // a code that went to the number before proves nothing about this one
+		a.factor.State = "" // a code for the previous number is invalid
 		a.factor.Enrolled, a.factor.Changed = a.now, a.now
 	}
 	a.factor.Profile = map[string]string{"phoneNumber": number}

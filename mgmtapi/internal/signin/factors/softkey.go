@@ -11,22 +11,23 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/signin/fido/softkey"
 )
 
-// KeyProof is what the software security key of a factor answers, by its type: the body of an activation or of a verification.
+// KeyProof is the response of the software security key of a factor: the body of an activation or of a verification, by the type of the
+// factor.
 type KeyProof struct {
-	ClientData        string `json:"clientData" readOnly:"true" doc:"What the key has signed, in Base64."`
+	ClientData        string `json:"clientData" readOnly:"true" doc:"Client data that the key signed, in Base64."`
 	RegistrationData  string `json:"registrationData,omitempty" readOnly:"true" doc:"Registration of a U2F key, in Base64."`
 	Attestation       string `json:"attestation,omitempty" readOnly:"true" doc:"Attestation of a WebAuthn key, in Base64."`
 	AuthenticatorData string `json:"authenticatorData,omitempty" readOnly:"true" doc:"Data of a WebAuthn key, in Base64."`
 	SignatureData     string `json:"signatureData,omitempty" readOnly:"true" doc:"Signature of the key, in Base64."`
 }
 
-func (s *Slice) findKey(ctx context.Context, r *elsewhere) error {
+func (s *Slice) findKey(ctx context.Context, r *deviceTarget) error {
 	_, err := s.findElsewhere(ctx, s.Store.Reader(), r.Factor, model.FactorU2F, model.FactorWebAuthn)
 	return err
 }
 
-// attestKey answers the enrollment that waits. The challenge is not used up by that: an activation uses it up.
-func (s *Slice) attestKey(ctx context.Context, r *elsewhere) (KeyProof, error) {
+// attestKey responds to the pending enrollment. It does not use up the challenge; the activation does.
+func (s *Slice) attestKey(ctx context.Context, r *deviceTarget) (KeyProof, error) {
 	return s.answerWithKey(ctx, r, func(a *act) (KeyProof, error) {
 		if a.factor.Status != model.FactorPending {
 			return KeyProof{}, rest.Failf(rest.CodeState, "The factor is %s.", a.factor.Status)
@@ -38,8 +39,8 @@ func (s *Slice) attestKey(ctx context.Context, r *elsewhere) (KeyProof, error) {
 	})
 }
 
-// assertKey answers the challenge of the verification that has begun.
-func (s *Slice) assertKey(ctx context.Context, r *elsewhere) (KeyProof, error) {
+// assertKey responds to the challenge of the pending verification.
+func (s *Slice) assertKey(ctx context.Context, r *deviceTarget) (KeyProof, error) {
 	return s.answerWithKey(ctx, r, func(a *act) (KeyProof, error) {
 		if err := a.mayVerify(ctx, a.tx); err != nil {
 			return KeyProof{}, err
@@ -48,10 +49,10 @@ func (s *Slice) assertKey(ctx context.Context, r *elsewhere) (KeyProof, error) {
 	})
 }
 
-// answerWithKey runs an answer of the key of a factor and stores what the key remembers.
-func (s *Slice) answerWithKey(ctx context.Context, r *elsewhere, answer func(*act) (KeyProof, error)) (out KeyProof, err error) {
+// answerWithKey calls answer for the key of a factor and stores the state of the key.
+func (s *Slice) answerWithKey(ctx context.Context, r *deviceTarget, answer func(*act) (KeyProof, error)) (out KeyProof, err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
-		a, err := s.actElsewhere(ctx, tx, r.Factor, model.FactorU2F, model.FactorWebAuthn)
+		a, err := s.actOnDevice(ctx, tx, r.Factor, model.FactorU2F, model.FactorWebAuthn)
 		if err != nil {
 			return err
 		}
@@ -63,7 +64,7 @@ func (s *Slice) answerWithKey(ctx context.Context, r *elsewhere, answer func(*ac
 	return out, err
 }
 
-// ownKey is the software key, if the credential is its own, and nil if the user has enrolled another one.
+// ownKey returns the software key if the credential belongs to it, nil if the user enrolled another key.
 func ownKey(k *softkey.Key, credential []byte) *softkey.Key {
 	if k == nil || !bytes.Equal(k.ID, credential) {
 		return nil
@@ -71,7 +72,7 @@ func ownKey(k *softkey.Key, credential []byte) *softkey.Key {
 	return k
 }
 
-// keyFor is the software key of an enrollment: the one that has answered before, or a new one.
+// keyFor returns the software key of an enrollment: the existing key, or a new one.
 func keyFor(k *softkey.Key) (*softkey.Key, error) {
 	if k != nil {
 		return k, nil
@@ -80,7 +81,7 @@ func keyFor(k *softkey.Key) (*softkey.Key, error) {
 }
 
 // mayAssert rejects verifications that the software key cannot answer.
-func mayAssert(k *softkey.Key, sign toSign) error {
+func mayAssert(k *softkey.Key, sign pendingChallenge) error {
 	switch {
 	case k == nil:
 		return rest.Failf(rest.CodeState, "The factor was enrolled with another security key.")

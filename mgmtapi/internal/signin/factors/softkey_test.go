@@ -19,7 +19,7 @@ import (
 
 const u2fFactor = `{"factorType":"u2f","provider":"FIDO"}`
 
-// keys are the types of security keys: what enrolls one, and the members of what it answers.
+// keys are the types of security keys: the enrollment, and the members of the responses.
 var keys = []struct {
 	name, enroll, challenge string
 	attested, asserted      []string
@@ -29,7 +29,7 @@ var keys = []struct {
 		[]string{"authenticatorData", "clientData", "signatureData"}},
 }
 
-// answer has the software key of a factor answer, and returns the body to send.
+// answer calls the software key of a factor and returns the body to send.
 func (h *holder) answer(t *testing.T, verb, id string) *apitest.Answer {
 	t.Helper()
 	return h.e.Do(t, "POST /sandbox/v1/fido/"+id+"/"+verb, "", nil)
@@ -78,7 +78,7 @@ func TestSoftwareKey(t *testing.T) {
 	}
 }
 
-// watched keeps what was sealed last.
+// watched records the last plaintext that was encrypted.
 type watched struct {
 	seal.Secrets
 	last string
@@ -89,7 +89,7 @@ func (w *watched) Seal(text, binding string) (string, error) {
 	return w.Secrets.Seal(text, binding)
 }
 
-// private is the private half of a key in what was sealed last.
+// private returns the private key in the last plaintext.
 func (w *watched) private() string {
 	var state struct {
 		Software struct {
@@ -133,13 +133,13 @@ func TestSoftwareKey_Rejected(t *testing.T) {
 
 	outside := withHolder(t, apitest.New(t, sqldbtest.SQLite(t)))
 	other := outside.ok(t, "POST", "", webAuthn).Value("id")
-	require.Equal(t, "E0000008", outside.answer(t, "attest", other).Value("errorCode"), "there is no key outside of a sandbox")
+	require.Equal(t, "E0000008", outside.answer(t, "attest", other).Value("errorCode"), "only a sandbox has a software key")
 }
 
-// relaxed has the API check no signatures of security keys.
+// relaxed disables the check of signatures of security keys.
 func relaxed(o *assembly.Options) { o.RelaxedFIDO = true }
 
-// made is data of the right form that no key has made.
+// made returns data of the right form that no key has signed.
 func made(t *testing.T, clientData map[string]string, also ...string) string {
 	t.Helper()
 	text, err := json.Marshal(clientData)
@@ -151,7 +151,7 @@ func made(t *testing.T, clientData map[string]string, also ...string) string {
 	return members(t, body)
 }
 
-// The challenge decides alone where signatures are not checked: the data may be made up. By default the same data is refused.
+// With RelaxedFIDO, only the challenge is checked and generated data is accepted. By default the same data is rejected.
 func TestRelaxedFIDO(t *testing.T) {
 	for _, on := range []bool{true, false} {
 		name, adjust := "strict", []func(*assembly.Options){apitest.Sandboxed}
@@ -216,7 +216,7 @@ func TestRelaxedFIDO(t *testing.T) {
 	}
 }
 
-// A credential that was enrolled with its real attestation can be verified with signatures later; one that was made up cannot.
+// A credential that was enrolled with its genuine attestation can later be verified with signatures. A generated one cannot.
 func TestRelaxedFIDO_Disabled(t *testing.T) {
 	db := sqldbtest.SQLite(t)
 	secrets := seal.Random()

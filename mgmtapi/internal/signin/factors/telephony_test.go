@@ -24,7 +24,7 @@ func telephony(t *testing.T, e *apitest.Env, endpoint *hookstest.Endpoint) strin
 			`"authScheme":{"type":"HEADER","key":"X-Key","value":"the-key"}}}}`, endpoint.URL)})["id"]
 }
 
-// asked is what the hook was asked in its last call.
+// asked returns the request data of the last call of the hook.
 func asked(t *testing.T, endpoint *hookstest.Endpoint) (message, user map[string]any) {
 	t.Helper()
 	calls := endpoint.Calls()
@@ -43,7 +43,7 @@ func asked(t *testing.T, endpoint *hookstest.Endpoint) (message, user map[string
 	return event.Data.Message, event.Data.User
 }
 
-// did is the answer of a hook whose providers ended with these statuses.
+// did returns a hook that reports these statuses of its providers.
 func did(statuses ...string) http.HandlerFunc {
 	tried := []map[string]string{}
 	for _, status := range statuses {
@@ -62,7 +62,7 @@ func TestTelephonyHook_DeliversMessages(t *testing.T) {
 	endpoint.Answer(did("SUCCESSFUL"))
 	h.ok(t, "POST", "", smsBody)
 	endpoint.Called(0)
-	require.Equal(t, "1", sent(), "without a hook the outbox has it")
+	require.Equal(t, "1", sent(), "without a hook the message is in the outbox")
 	telephony(t, e, endpoint)
 
 	for _, c := range []struct {
@@ -71,18 +71,18 @@ func TestTelephonyHook_DeliversMessages(t *testing.T) {
 		calls     int
 		delivered bool
 	}{
-		{"it is delivered", did("SUCCESSFUL"), 1, true},
-		{"or about to be", did("PENDING"), 1, true},
-		{"by the second provider", did("FAILED", "SUCCESSFUL"), 1, true},
-		{"it failed", did("FAILED"), 1, false},
-		{"nothing is said", hookstest.JSON(http.StatusNoContent, ""), 1, false},
-		{"nothing is said of providers", did(), 1, false},
+		{"delivered", did("SUCCESSFUL"), 1, true},
+		{"delivery pending", did("PENDING"), 1, true},
+		{"delivered by the second provider", did("FAILED", "SUCCESSFUL"), 1, true},
+		{"failed", did("FAILED"), 1, false},
+		{"empty response", hookstest.JSON(http.StatusNoContent, ""), 1, false},
+		{"no status of providers", did(), 1, false},
 		{"an unknown status", did("SUCCESSFUL", "MAYBE"), 1, false},
 		{"another command", hookstest.JSON(http.StatusOK, `{"commands":[{"type":"com.svc.action.update","value":[{"status":"SUCCESSFUL"}]}]}`), 1,
 			false},
-		{"it is denied", hookstest.JSON(http.StatusOK, `{"error":{"errorSummary":"no phones today"}}`), 1, false},
+		{"denied", hookstest.JSON(http.StatusOK, `{"error":{"errorSummary":"no phones today"}}`), 1, false},
 		{"the endpoint is broken", hookstest.JSON(http.StatusInternalServerError, `{}`), 2, false},
-		{"it is no JSON", hookstest.JSON(http.StatusOK, `SUCCESSFUL`), 2, false},
+		{"invalid JSON", hookstest.JSON(http.StatusOK, `SUCCESSFUL`), 2, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e.Clock.Advance(time.Minute)
@@ -155,7 +155,7 @@ func TestTelephonyHook_VoiceAndLinks(t *testing.T) {
 
 	endpoint.Answer(did("FAILED"))
 	e.Clock.Advance(time.Minute)
-	h.refused(t, "POST", "/"+id+"/verify", "", "E0000060") // nobody else sends it here
+	h.refused(t, "POST", "/"+id+"/verify", "", "E0000060") // the API has no other channel
 	endpoint.Called(1)
 	h.refused(t, "POST", "", emailBody, "E0000060")
 	endpoint.Called(1)

@@ -14,38 +14,38 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// limit is how often something may happen: in no period of the length within more than count times.
+// limit is a rate limit: at most count events in any period of length within.
 type limit struct {
-	what   string // begins the ids of what is counted
-	named  string // in the log
+	what   string // prefix of the ids of the counters
+	named  string // name in the log
 	count  int
 	within time.Duration
 	code   rest.Code
 }
 
-// The limits.
+// The rate limits.
 var (
 	wrongCodes  = limit{what: "wrong", named: "wrong codes and answers of a user", count: 5, within: 5 * time.Minute, code: rest.CodeRateLimit}
 	textsToOne  = limit{what: "sms", named: "text messages to a number", count: 1, within: 30 * time.Second, code: rest.CodeSMSTooSoon}
-	callsToOne  = limit{what: "call", named: "calls of a number", count: 1, within: 30 * time.Second, code: rest.CodeRateLimit}
-	pushesToOne = limit{what: "push", named: "verifications by a push factor", count: 20, within: pushAnswerLife, code: rest.CodeRateLimit}
-	emailsToOne = limit{what: "email", named: "e-mails to an address", count: 1, within: 5 * time.Second, code: rest.CodeEmailTooSoon}
+	callsToOne  = limit{what: "call", named: "calls to a number", count: 1, within: 30 * time.Second, code: rest.CodeRateLimit}
+	pushesToOne = limit{what: "push", named: "verifications of a push factor", count: 20, within: pushAnswerLife, code: rest.CodeRateLimit}
+	emailsToOne = limit{what: "email", named: "emails to an address", count: 1, within: 5 * time.Second, code: rest.CodeEmailTooSoon}
 )
 
-// checkAttemptLimit refuses whoever has given too many wrong codes for the user, whatever comes now.
+// checkAttemptLimit rejects every attempt once the limit of wrong codes for the user is reached.
 func (a *act) checkAttemptLimit(ctx context.Context, q docstore.Reader) error {
 	if !a.kind.Guessable {
 		return nil
 	}
-	_, err := a.room(ctx, q, wrongCodes, a.user.ID)
+	_, err := a.checkLimit(ctx, q, wrongCodes, a.user.ID)
 	return err
 }
 
 // count counts a wrong code.
-func (a *act) count(ctx context.Context) error { return a.take(ctx, wrongCodes, a.user.ID) }
+func (a *act) count(ctx context.Context) error { return a.countEvent(ctx, wrongCodes, a.user.ID) }
 
-// room returns what was counted of a subject, nil when nothing was, and refuses when that is as much as may be.
-func (a *act) room(ctx context.Context, q docstore.Reader, l limit, subject string) (*docstore.Doc[model.FactorWindow], error) {
+// checkLimit returns the counter of a subject, nil if it has none, and an error if the limit is reached.
+func (a *act) checkLimit(ctx context.Context, q docstore.Reader, l limit, subject string) (*docstore.Doc[model.FactorWindow], error) {
 	doc, err := model.Optional(ctx, q, a.FactorWindows, model.FactorWindowID(l.what, subject))
 	if err != nil || doc == nil {
 		return nil, err
@@ -64,9 +64,9 @@ func (a *act) room(ctx context.Context, q docstore.Reader, l limit, subject stri
 	return nil, refused
 }
 
-// take counts one more, or refuses it.
-func (a *act) take(ctx context.Context, l limit, subject string) error {
-	doc, err := a.room(ctx, a.tx, l, subject)
+// countEvent counts an event, or returns an error if the limit is reached.
+func (a *act) countEvent(ctx context.Context, l limit, subject string) error {
+	doc, err := a.checkLimit(ctx, a.tx, l, subject)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (a *act) take(ctx context.Context, l limit, subject string) error {
 		_, err = a.FactorWindows.Update(ctx, a.tx, doc.ID, doc.Rev, next)
 		return err
 	}
-	// Whoever is the first to be counted clears away what is over.
+	// Each new counter also deletes the expired ones.
 	if _, err := a.FactorWindows.DeleteWhere(ctx, a.tx, docstore.Le(model.FactorWindowByEnd, a.now)); err != nil {
 		return err
 	}
@@ -84,8 +84,8 @@ func (a *act) take(ctx context.Context, l limit, subject string) error {
 	return err
 }
 
-// tellExceeded tells the log of a limit that was exceeded, in a transaction of its own: the one that found out is undone.
-func (a *act) tellExceeded(ctx context.Context) {
+// logExceeded logs that a limit was exceeded. It uses a separate transaction because the transaction of the operation is rolled back.
+func (a *act) logExceeded(ctx context.Context) {
 	if a.exceeded == nil {
 		return
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// The devices of two vendors whose servers are simulated: a code of the right form that is not all zeros is right.
+// The devices of two vendors whose servers are simulated: every code of the right form that is not all zeros is valid.
 
-// tokenC is a device of VENDOR_C.
+// tokenC returns the kind for devices of VENDOR_C.
 func tokenC() *kind {
 	check := func(_ context.Context, a *act) error {
 		code, err := a.passCode()
@@ -22,7 +22,7 @@ func tokenC() *kind {
 	return simulated(&kind{Provider: model.FactorProviderC, Prefix: "rsa", Org: "vendor_c_token", Verify: check}, check)
 }
 
-// tokenD is a device of VENDOR_D. Its enrolment takes two codes.
+// tokenD returns the kind for devices of VENDOR_D. Its enrollment requires two codes.
 func tokenD() *kind {
 	check := func(_ context.Context, a *act) error {
 		code, err := a.passCode()
@@ -49,10 +49,10 @@ func tokenD() *kind {
 	return simulated(&kind{Provider: model.FactorProviderD, Prefix: "ufv", Org: "vendor_d_token", Verify: check}, both)
 }
 
-// simulated completes a kind whose enrolment takes what enrols checks.
-func simulated(k *kind, enrols func(context.Context, *act) error) *kind {
-	k.Type, k.AtOnce, k.Guessable, k.Asks = model.FactorToken, true, true, "passCode"
-	k.Enrol = func(ctx context.Context, a *act) error {
+// simulated sets the members that kinds of simulated vendors share. The function enrolls checks the codes of an enrollment.
+func simulated(k *kind, enrolls func(context.Context, *act) error) *kind {
+	k.Type, k.ActiveAtEnrollment, k.Guessable, k.RequiredMember = model.FactorToken, true, true, "passCode"
+	k.Enroll = func(ctx context.Context, a *act) error {
 		var causes rest.Causes
 		if a.profile.CredentialID == "" {
 			causes.Blank("profile.credentialId")
@@ -64,12 +64,12 @@ func simulated(k *kind, enrols func(context.Context, *act) error) *kind {
 			return err
 		}
 		a.factor.Profile = map[string]string{"credentialId": a.profile.CredentialID}
-		return enrols(ctx, a)
+		return enrolls(ctx, a)
 	}
 	return k
 }
 
-// isCode says whether a text is a code of so many digits that are not all zeros.
+// isCode reports whether a string has least to most digits that are not all zeros.
 func isCode(text string, least, most int) bool {
 	if len(text) < least || len(text) > most || strings.Trim(text, "0") == "" {
 		return false

@@ -9,26 +9,26 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/signin/otp"
 )
 
-// issuer is whose account it is, as devices and browsers show it.
+// issuer is the name of the service as devices and browsers show it.
 const issuer = "scimwright"
 
-// A passcode is good in its step and in those next to it. One of aroundTime steps before or after is told apart from a wrong one.
+// A passcode is valid in its step and in the adjacent steps. Up to aroundTime steps away, it is reported as a passcode for another time.
 const (
 	aroundGood = 1
 	aroundTime = 10
 )
 
-// deviceState is the sealed state of a device that computes passcodes of the time.
+// deviceState is the encrypted state of a TOTP device.
 type deviceState struct {
 	Secret otp.Secret `json:"secret"`
-	// Last is the step of the last passcode that was taken. Neither it nor those before are taken again.
+	// Last is the step of the last accepted passcode. Passcodes of this and earlier steps are rejected.
 	Last int64 `json:"last,omitempty"`
-	// QR is the token of the QR code, as long as the enrolment is not complete.
+	// QR is the token of the QR code until the enrollment is complete.
 	QR string `json:"qr,omitempty"`
 }
 
-// TOTPActivation is what a device needs to compute passcodes. The secret and the link to its QR code are shown once, when the enrolment
-// begins.
+// TOTPActivation is the configuration of a device that generates passcodes. The secret and the link to its QR code are shown once, in the
+// response to the enrollment.
 type TOTPActivation struct {
 	Step      int        `json:"timeStep"`
 	Secret    otp.Secret `json:"sharedSecret,omitempty"`
@@ -37,21 +37,21 @@ type TOTPActivation struct {
 	Links     rest.Links `json:"_links,omitempty"`
 }
 
-// totp is an app that computes passcodes of the time (RFC 6238), of one of two providers.
+// totp returns the kind for apps with time-based passcodes (RFC 6238), of one of two providers.
 func totp(provider model.FactorProvider, org string) *kind {
 	return &kind{
 		Type: model.FactorTOTP, Provider: provider, Prefix: "ost", Org: org,
-		Guessable: true, Asks: "passCode",
-		Enrol: enrolDevice, Pending: showSecret, QR: deviceURI, Activate: activatedBy(compareDevice), Verify: compareDevice,
+		Guessable: true, RequiredMember: "passCode",
+		Enroll: enrollDevice, Pending: showSecret, QR: deviceURI, Activate: activatedBy(compareDevice), Verify: compareDevice,
 	}
 }
 
-func enrolDevice(_ context.Context, a *act) error {
+func enrollDevice(_ context.Context, a *act) error {
 	a.factor.Profile = map[string]string{"credentialId": a.user.Value.Login()}
 	return a.seal(deviceState{Secret: otp.NewSecret(), QR: a.newQR()})
 }
 
-// device is how our devices compute passcodes: as all apps do where they are not told otherwise.
+// device is the passcode configuration: the defaults that all apps use.
 var device = otp.Device{}.WithDefaults()
 
 func showSecret(ctx context.Context, a *act) (any, error) {
@@ -73,7 +73,7 @@ func deviceURI(_ context.Context, a *act) (string, error) {
 	return device.URI(issuer, a.factor.Profile["credentialId"], state.Secret), err
 }
 
-// compareDevice takes a passcode of now, once.
+// compareDevice accepts a current passcode, once.
 func compareDevice(_ context.Context, a *act) error {
 	code, err := a.passCode()
 	if err != nil {
@@ -96,7 +96,7 @@ func compareDevice(_ context.Context, a *act) error {
 	return a.seal(state)
 }
 
-// lateOrWrong tells a passcode of another time from one that never was one.
+// lateOrWrong returns errOutside for a passcode of a nearby time, otherwise errWrong.
 func lateOrWrong(secret otp.Secret, code string, now time.Time) error {
 	_, near, err := device.Find(secret, code, now, aroundTime)
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// transactionRequest names a verification that somebody else answers.
+// transactionRequest identifies a verification on another device.
 type transactionRequest struct {
 	target
 	Transaction string `path:"transactionId" doc:"Id of the transaction."`
@@ -35,14 +35,14 @@ func (s *Slice) findTransactionIn(ctx context.Context, q docstore.Reader, r *tra
 	return rest.Missing(err, nameTransaction, r.Transaction)
 }
 
-// nameTransaction is what a transaction is called in errors.
+// nameTransaction is the name of a transaction in errors.
 const nameTransaction = "FactorTransaction"
 
 func (s *Slice) poll(ctx context.Context, r *transactionRequest) (Verification, error) {
 	return s.actOn(&r.target).polled(ctx, r.Transaction, &r.transaction.Value), nil
 }
 
-// polled shows a transaction.
+// polled returns the state of a transaction.
 func (a *act) polled(ctx context.Context, id string, t *model.FactorTransaction) Verification {
 	out := Verification{Result: t.ResultAt(a.now)}
 	switch out.Result {
@@ -60,7 +60,7 @@ func (a *act) polled(ctx context.Context, id string, t *model.FactorTransaction)
 	return out
 }
 
-// cancel ends a transaction that nobody has answered yet. Others stay as they are.
+// cancel cancels a pending transaction. It does not modify a complete one.
 func (s *Slice) cancel(ctx context.Context, r *transactionRequest) (out Verification, err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.findTransactionIn(ctx, tx, r, r.user.ID); err != nil {
@@ -70,7 +70,7 @@ func (s *Slice) cancel(ctx context.Context, r *transactionRequest) (out Verifica
 		a.tx = tx
 		t := r.transaction.Value
 		if result := t.ResultAt(a.now); result != model.FactorWaiting && result != model.FactorCancelled {
-			return rest.Failf(rest.CodeState, "The transaction has ended: %s.", result)
+			return rest.Failf(rest.CodeState, "The transaction is complete: %s.", result)
 		}
 		out = Verification{Result: model.FactorCancelled}
 		if t.Result == model.FactorCancelled {
@@ -80,7 +80,7 @@ func (s *Slice) cancel(ctx context.Context, r *transactionRequest) (out Verifica
 		if _, err := s.FactorTransactions.Update(ctx, tx, r.transaction.ID, r.transaction.Rev, t); err != nil {
 			return err
 		}
-		return a.log(ctx, audit.FactorVerify, "The verification was cancelled")
+		return a.log(ctx, audit.FactorVerify, "The verification was canceled")
 	})
 	return out, err
 }

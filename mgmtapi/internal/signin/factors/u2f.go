@@ -9,44 +9,44 @@ import (
 	u2fdevice "github.com/scimwright/scimwright/mgmtapi/internal/signin/fido/u2f"
 )
 
-// u2f is a security key of the protocol before WebAuthn. Every signature is checked, unless Options.RelaxedFIDO says otherwise.
+// u2f returns the kind for security keys of U2F, the predecessor of WebAuthn. Every signature is checked unless Options.RelaxedFIDO is set.
 func u2f() *kind {
 	return &kind{
 		Type: model.FactorU2F, Provider: model.FactorProviderFIDO, Prefix: "fuf", Org: "fido_u2f",
-		Several: true, Enrol: enrolU2F, Pending: u2fActivation, Activate: registerU2F, Challenge: challengeU2F, Verify: authenticateU2F,
-		Refused: voids(func(s *u2fState) *toSign { return &s.Sign }), Attest: attestU2F, Assert: assertU2F,
+		Several: true, Enroll: enrollU2F, Pending: u2fActivation, Activate: registerU2F, Challenge: challengeU2F, Verify: authenticateU2F,
+		Rejected: voidChallenge(func(s *u2fState) *pendingChallenge { return &s.Sign }), Attest: attestU2F, Assert: assertU2F,
 	}
 }
 
-// u2fState is the sealed state of a U2F factor.
+// u2fState is the encrypted state of a U2F factor.
 type u2fState struct {
-	Sign         toSign                 `json:"sign,omitzero"`
+	Sign         pendingChallenge       `json:"sign,omitzero"`
 	Registration u2fdevice.Registration `json:"registration,omitzero"`
-	// Software is the key of the sandbox, nil if the user has another one.
+	// Software is the sandbox key, nil if the user has another key.
 	Software *softkey.Key `json:"software,omitempty"`
 }
 
-// u2fTimeout is how long a browser should wait for the device, in seconds.
+// u2fTimeout is the time that a browser should wait for the device, in seconds.
 const u2fTimeout = 20
 
-// U2FActivation is what a device registers with.
+// U2FActivation is the registration request for a device.
 type U2FActivation struct {
 	Version string `json:"version"`
 	Nonce   string `json:"nonce"`
 	Timeout int    `json:"timeoutSeconds"`
 }
 
-// U2FChallenge is what a device signs.
+// U2FChallenge is the authentication request for a device.
 type U2FChallenge struct {
 	Nonce   string `json:"nonce"`
 	Timeout int    `json:"timeoutSeconds"`
 }
 
-func enrolU2F(ctx context.Context, a *act) error {
+func enrollU2F(ctx context.Context, a *act) error {
 	if _, err := a.party(ctx); err != nil {
 		return err
 	}
-	return a.seal(u2fState{Sign: a.newToSign()})
+	return a.seal(u2fState{Sign: a.newChallenge()})
 }
 
 func u2fActivation(_ context.Context, a *act) (any, error) {
@@ -55,15 +55,15 @@ func u2fActivation(_ context.Context, a *act) (any, error) {
 	return U2FActivation{Version: u2fdevice.Version, Nonce: state.Sign.Challenge, Timeout: u2fTimeout}, err
 }
 
-// site is who asks U2F devices. Registrations are bound to the origin.
+// site returns the U2F site. Registrations are bound to its origin.
 func (a *act) site(ctx context.Context) (u2fdevice.Site, error) {
 	asks, err := a.party(ctx)
 	return u2fdevice.Site{AppID: asks.Origin, Origin: asks.Origin}, err
 }
 
-// registerU2F completes an enrolment by the registration of a device.
+// registerU2F completes an enrollment with the registration of a device.
 func registerU2F(ctx context.Context, a *act) (*Activation, error) {
-	data, err := decoded(signed{"registrationData", a.proof.RegistrationData}, signed{"clientData", a.proof.ClientData})
+	data, err := decodeMembers(proofMember{"registrationData", a.proof.RegistrationData}, proofMember{"clientData", a.proof.ClientData})
 	if err != nil {
 		return nil, err
 	}
@@ -93,14 +93,14 @@ func (a *act) registeredU2F(
 ) (out u2fdevice.Registration, err error) {
 	if a.relaxedFIDO {
 		out, err = u2fdevice.RegisterUnsigned(challenge, clientData, registration)
-		return out, unsigned(err)
+		return out, signatureError(err)
 	}
 	asks, err := a.site(ctx)
 	if err != nil {
 		return out, err
 	}
 	out, err = asks.Register(challenge, clientData, registration)
-	return out, unsigned(err)
+	return out, signatureError(err)
 }
 
 func challengeU2F(ctx context.Context, a *act) (*Verification, error) {
@@ -108,15 +108,15 @@ func challengeU2F(ctx context.Context, a *act) (*Verification, error) {
 	if err := a.open(&state); err != nil {
 		return nil, err
 	}
-	state.Sign = a.newToSign()
+	state.Sign = a.newChallenge()
 	out := a.challenged(ctx)
 	out.Embedded = map[string]any{"challenge": U2FChallenge{Nonce: state.Sign.Challenge, Timeout: u2fTimeout}}
 	return out, a.seal(state)
 }
 
-// authenticateU2F checks what a device has signed.
+// authenticateU2F checks the signed response of a device.
 func authenticateU2F(ctx context.Context, a *act) error {
-	data, err := decoded(signed{"clientData", a.proof.ClientData}, signed{"signatureData", a.proof.SignatureData})
+	data, err := decodeMembers(proofMember{"clientData", a.proof.ClientData}, proofMember{"signatureData", a.proof.SignatureData})
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func authenticateU2F(ctx context.Context, a *act) error {
 	}
 	if a.relaxedFIDO {
 		if err := u2fdevice.AuthenticateUnsigned(challenge, data[0]); err != nil {
-			return unsigned(err)
+			return signatureError(err)
 		}
 		return a.seal(state)
 	}
@@ -139,7 +139,7 @@ func authenticateU2F(ctx context.Context, a *act) error {
 		return err
 	}
 	if state.Registration.Counter, err = asks.Authenticate(state.Registration, challenge, data[0], data[1]); err != nil {
-		return unsigned(err)
+		return signatureError(err)
 	}
 	return a.seal(state)
 }

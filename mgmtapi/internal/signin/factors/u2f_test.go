@@ -12,9 +12,9 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/signin/fido/fidotest"
 )
 
-// What U2F clients say that they do.
+// The types of client data of U2F clients.
 const (
-	u2fEnrols  = "navigator.id.finishEnrollment"
+	u2fEnrolls = "navigator.id.finishEnrollment"
 	u2fAsserts = "navigator.id.getAssertion"
 )
 
@@ -34,7 +34,7 @@ func TestU2FFactor_Lifecycle(t *testing.T) {
 		}
 		activate, verify := "/"+id+"/lifecycle/activate", "/"+id+"/verify"
 		registered := func(nonce, from string, encoding *base64.Encoding) map[string]string {
-			data := fidotest.ClientData(t, u2fEnrols, nonce, from)
+			data := fidotest.ClientData(t, u2fEnrolls, nonce, from)
 			return map[string]string{"registrationData": encoding.EncodeToString(device.Register(t, from, data)),
 				"clientData": encoding.EncodeToString(data)}
 		}
@@ -44,7 +44,7 @@ func TestU2FFactor_Lifecycle(t *testing.T) {
 				"clientData": encoding.EncodeToString(data)}
 		}
 
-		t.Run("nothing but a genuine registration activates it", func(t *testing.T) {
+		t.Run("only a genuine registration activates the factor", func(t *testing.T) {
 			asks := func() string {
 				return h.ok(t, "GET", "/"+id, "").Value("_embedded.activation.nonce")
 			}

@@ -28,7 +28,7 @@ func (s *Slice) update(ctx context.Context, r *updateRequest) (out Factor, err e
 		}
 	}
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := a.again(ctx, tx, &r.target); err != nil {
+		if err := a.reload(ctx, tx, &r.target); err != nil {
 			return err
 		}
 		if err := a.mayVerify(ctx, tx); err != nil {

@@ -12,7 +12,7 @@ import (
 type verifyRequest struct {
 	target
 	TemplateID string `query:"templateId" max:"100" doc:"Id of the SMS template, for the type sms. An unknown id selects the built-in text."`
-	Lifetime   int    `query:"tokenLifetimeSeconds" default:"300" min:"1" max:"86400" doc:"How long a code sent by e-mail is valid."`
+	Lifetime   int    `query:"tokenLifetimeSeconds" default:"300" min:"1" max:"86400" doc:"Validity of a code sent by email, in seconds."`
 	Body       *Proof `body:"optional"`
 }
 
@@ -28,8 +28,8 @@ func (s *Slice) verify(ctx context.Context, r *verifyRequest) (Verification, err
 	return out, a.refusal(refusal.code, refusal)
 }
 
-// prove checks a proof, or begins a verification without one. With the id of a transaction, it tells how far that is instead of
-// beginning another. Then, unless nil, runs in the transaction of the database if the step is not refused.
+// prove checks a proof, or starts a verification without one. With the id of a transaction, it returns the state of that transaction
+// instead. If the step is not rejected, it calls then, if not nil, in the database transaction.
 func (a *act) prove(
 	ctx context.Context, r *verifyRequest, transaction string, then func(Verification) error,
 ) (out Verification, refusal *wrong, err error) {
@@ -44,7 +44,7 @@ func (a *act) prove(
 	}
 	err = a.change(ctx, func(tx *docstore.Tx) error {
 		out, refusal = Verification{}, nil
-		if err := a.again(ctx, tx, &r.target); err != nil {
+		if err := a.reload(ctx, tx, &r.target); err != nil {
 			return err
 		}
 		if err := a.mayVerify(ctx, tx); err != nil {
@@ -64,7 +64,7 @@ func (a *act) prove(
 			out = Verification{Result: model.FactorSuccess}
 			err = a.log(ctx, audit.FactorVerify, "")
 		case transaction != "":
-			out, err = a.answered(ctx, transaction)
+			out, err = a.transactionState(ctx, transaction)
 		default:
 			out, err = a.challenge(ctx)
 		}
@@ -76,8 +76,8 @@ func (a *act) prove(
 	return out, refusal, err
 }
 
-// answered returns the state of a verification that a device answers. One that was deleted has timed out.
-func (a *act) answered(ctx context.Context, transaction string) (Verification, error) {
+// transactionState returns the state of a verification on a device. A deleted transaction has timed out.
+func (a *act) transactionState(ctx context.Context, transaction string) (Verification, error) {
 	doc, err := model.Optional(ctx, a.tx, a.FactorTransactions, transaction)
 	if err != nil {
 		return Verification{}, err
@@ -90,20 +90,20 @@ func (a *act) answered(ctx context.Context, transaction string) (Verification, e
 	return out, nil
 }
 
-// prepareProof does what takes long for a proof, unless that is refused whatever it is.
+// prepareProof runs Prepare of the kind, unless any proof would be rejected.
 func (a *act) prepareProof(ctx context.Context) error {
 	q := a.Store.Reader()
 	if err := a.mayVerify(ctx, q); err != nil {
 		return err
 	}
 	if err := a.checkAttemptLimit(ctx, q); err != nil {
-		a.tellExceeded(ctx)
+		a.logExceeded(ctx)
 		return err
 	}
 	return a.kind.Prepare(ctx, a)
 }
 
-// mayVerify answers factors that cannot be verified now.
+// mayVerify returns an error if the factor cannot be verified now.
 func (a *act) mayVerify(ctx context.Context, q docstore.Reader) error {
 	if err := mayUse(&a.user.Value); err != nil {
 		return err
@@ -115,11 +115,11 @@ func (a *act) mayVerify(ctx context.Context, q docstore.Reader) error {
 	return err
 }
 
-// challenge begins a verification.
+// challenge starts a verification.
 func (a *act) challenge(ctx context.Context) (Verification, error) {
 	if a.kind.Challenge == nil {
 		var causes rest.Causes
-		causes.Blank(a.kind.Asks)
+		causes.Blank(a.kind.RequiredMember)
 		return Verification{}, causes.Err()
 	}
 	if err := a.checkAttemptLimit(ctx, a.tx); err != nil {
@@ -132,7 +132,7 @@ func (a *act) challenge(ctx context.Context) (Verification, error) {
 	return *out, a.write(ctx)
 }
 
-// challenged is the answer to a verification that has begun and goes on with a proof.
+// challenged returns the response to a started verification that requires a proof.
 func (a *act) challenged(ctx context.Context) *Verification {
 	return &Verification{Result: model.FactorChallenge, Profile: a.factor.Profile, Links: rest.Links{
 		"verify": rest.To(a.url(ctx, "verify"), "POST"), "factor": rest.To(a.url(ctx), "GET", "DELETE"),

@@ -11,26 +11,26 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// webHost is where the page of the vendor would be. Nobody is there: the sandbox answers instead, see completeWeb.
+// webHost is the host of the vendor's page. It does not exist: the sandbox takes its place, see completeWeb.
 const webHost = "vendor-a.example.com"
 
-// web is a page of another vendor that verifies users in a frame.
+// web returns the kind for a page of another vendor that verifies users in a frame.
 func web() *kind {
 	return &kind{
 		Type: model.FactorWeb, Provider: model.FactorProviderA, Prefix: "dsf", Org: "vendor_a",
-		Elsewhere: true, Enrol: enrolWeb, Pending: pendingWeb, Activate: activateWeb, Challenge: challengeWeb,
+		OutOfBand: true, Enroll: enrollWeb, Pending: pendingWeb, Activate: activateWeb, Challenge: challengeWeb,
 	}
 }
 
-// webState is the sealed state of a web factor.
+// webState is the encrypted state of a web factor.
 type webState struct {
-	// Signature is that of the request, as long as the enrolment is not complete.
+	// Signature is the signature of the request until the enrollment is complete.
 	Signature string `json:"signature,omitempty"`
-	// Failed says that the vendor has refused the enrolment. It can be begun again.
+	// Failed reports whether the vendor rejected the enrollment. An activation then restarts it.
 	Failed bool `json:"failed,omitempty"`
 }
 
-// WebRequest is what the page of the vendor is opened with.
+// WebRequest holds the parameters of the vendor's page.
 type WebRequest struct {
 	Host      string             `json:"host"`
 	Signature string             `json:"signature"`
@@ -38,15 +38,15 @@ type WebRequest struct {
 	Links     rest.Links         `json:"_links"`
 }
 
-// signatureLength is how many random characters a signature of the vendor has in each of its two parts.
+// signatureLength is the number of random characters in each of the two parts of a vendor signature.
 const signatureLength = 40
 
-// newSignature is a signed request, of a form that the vendor's page knows. What it signs is known to the vendor alone.
+// newSignature returns a signed request in the format of the vendor's page. Only the vendor can interpret it.
 func newSignature() string {
 	return "TX|" + model.NewSecret(signatureLength) + ":APP|" + model.NewSecret(signatureLength)
 }
 
-// request is the request with a signature.
+// request returns the request with a signature.
 func (a *act) request(ctx context.Context, signature string, result model.FactorResult) WebRequest {
 	complete := rest.To(rest.URL(ctx, "sandbox", "v1", "web", a.id, "complete"), http.MethodPost)
 	script := rest.To("https://" + webHost + "/frame.js")
@@ -54,7 +54,7 @@ func (a *act) request(ctx context.Context, signature string, result model.Factor
 	return WebRequest{Host: webHost, Signature: signature, Result: result, Links: rest.Links{"complete": complete, "script": script}}
 }
 
-func enrolWeb(_ context.Context, a *act) error {
+func enrollWeb(_ context.Context, a *act) error {
 	a.factor.Profile = map[string]string{"credentialId": cmp.Or(a.profile.CredentialID, a.user.Value.Login())}
 	return a.seal(webState{Signature: newSignature()})
 }
@@ -67,7 +67,7 @@ func pendingWeb(ctx context.Context, a *act) (any, error) {
 	return a.request(ctx, state.Signature, state.result()), nil
 }
 
-// result is how far the enrolment is.
+// result returns the state of the enrollment.
 func (s *webState) result() model.FactorResult {
 	if s.Failed {
 		return model.FactorError
@@ -75,7 +75,7 @@ func (s *webState) result() model.FactorResult {
 	return model.FactorWaiting
 }
 
-// activateWeb tells how far the enrolment is. One that the vendor has refused begins again.
+// activateWeb returns the state of the enrollment and restarts one that the vendor rejected.
 func activateWeb(ctx context.Context, a *act) (*Activation, error) {
 	var state webState
 	if err := a.open(&state); err != nil {
@@ -91,7 +91,7 @@ func activateWeb(ctx context.Context, a *act) (*Activation, error) {
 	return &Activation{Result: request.Result, Host: request.Host, Signature: request.Signature, Links: request.Links}, nil
 }
 
-// challengeWeb begins a verification on the page of the vendor, with a new request. The one before is void.
+// challengeWeb starts a verification on the page of the vendor, with a new request that invalidates the previous one.
 func challengeWeb(ctx context.Context, a *act) (*Verification, error) {
 	if _, err := a.FactorTransactions.DeleteWhere(ctx, a.tx, docstore.Eq(model.FactorTransactionByFactor, a.id)); err != nil {
 		return nil, err
@@ -109,9 +109,9 @@ func challengeWeb(ctx context.Context, a *act) (*Verification, error) {
 }
 
 type webRequest struct {
-	elsewhere
+	deviceTarget
 	Body struct {
-		Result string `json:"result" required:"true" enum:"SUCCESS,FAILED" doc:"what the vendor says"`
+		Result string `json:"result" required:"true" enum:"SUCCESS,FAILED" doc:"result that the vendor reports"`
 	} `body:"required"`
 }
 
@@ -120,16 +120,16 @@ func (s *Slice) findWeb(ctx context.Context, r *webRequest) error {
 	return err
 }
 
-// completeWeb ends what waits for the vendor: the enrolment, or the verification.
+// completeWeb completes the enrollment or the verification that waits for the vendor.
 func (s *Slice) completeWeb(ctx context.Context, r *webRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
-		a, err := s.actElsewhere(ctx, tx, r.Factor, model.FactorWeb)
+		a, err := s.actOnDevice(ctx, tx, r.Factor, model.FactorWeb)
 		if err != nil {
 			return err
 		}
 		result := model.FactorResult(r.Body.Result)
 		if a.factor.Status == model.FactorPending {
-			return a.completeWebEnrolment(ctx, result)
+			return a.completeWebEnrollment(ctx, result)
 		}
 		page, err := s.FactorTransactions.Query(ctx, tx, docstore.Query[model.FactorTransaction]{
 			Where: docstore.Eq(model.FactorTransactionByFactor, a.id), Limit: 1,
@@ -138,13 +138,13 @@ func (s *Slice) completeWeb(ctx context.Context, r *webRequest) (rest.NoContent,
 			return err
 		}
 		if len(page.Docs) == 0 {
-			return rest.Failf(rest.CodeState, "Nothing waits for the vendor.")
+			return rest.Failf(rest.CodeState, "No enrollment or verification waits for the vendor.")
 		}
 		return a.answer(ctx, page.Docs[0], result)
 	})
 }
 
-func (a *act) completeWebEnrolment(ctx context.Context, result model.FactorResult) error {
+func (a *act) completeWebEnrollment(ctx context.Context, result model.FactorResult) error {
 	if err := a.mayActivate(ctx); err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (a *act) completeWebEnrolment(ctx context.Context, result model.FactorResul
 		return err
 	}
 	if state.Failed {
-		return rest.Failf(rest.CodeState, "Nothing waits for the vendor.")
+		return rest.Failf(rest.CodeState, "No enrollment or verification waits for the vendor.")
 	}
 	if result == model.FactorSuccess {
 		if err := a.seal(webState{}); err != nil {
@@ -168,5 +168,5 @@ func (a *act) completeWebEnrolment(ctx context.Context, result model.FactorResul
 	if err := a.write(ctx); err != nil {
 		return err
 	}
-	return a.log(ctx, audit.FactorActivate, "The vendor has refused the enrolment")
+	return a.log(ctx, audit.FactorActivate, "The vendor rejected the enrollment")
 }

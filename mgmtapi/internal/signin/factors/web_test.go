@@ -36,7 +36,7 @@ func TestWebFactor_Lifecycle(t *testing.T) {
 		h.device(t, "/web/dsf00000000000000000/complete", `{"result":"SUCCESS"}`, "E0000007")
 		h.device(t, "/push/"+id+"/device", ``, "E0000007")
 
-		t.Run("the vendor refuses, and is asked again", func(t *testing.T) {
+		t.Run("the vendor rejects; the enrollment restarts", func(t *testing.T) {
 			h.device(t, complete, `{"result":"FAILED"}`, "")
 			is(t, h.ok(t, "GET", "/"+id, ""), map[string]string{"status": "PENDING_ACTIVATION", "_embedded.activation.factorResult": "ERROR"})
 			h.device(t, complete, `{"result":"SUCCESS"}`, "E0000107")

@@ -10,27 +10,27 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/signin/fido/softkey"
 )
 
-// webauthn is a security key, or what a phone or computer has instead (W3C Web Authentication). Every signature is checked, unless
-// Options.RelaxedFIDO says otherwise.
+// webauthn returns the kind for security keys and platform authenticators (W3C Web Authentication). Every signature is checked unless
+// Options.RelaxedFIDO is set.
 func webauthn() *kind {
 	return &kind{
 		Type: model.FactorWebAuthn, Provider: model.FactorProviderFIDO, Prefix: "fwf", Org: "fido_webauthn",
-		Several: true, Enrol: enrolWebAuthn, Pending: createOptions, Activate: register, Challenge: requestOptions, Verify: assert,
-		Refused: voids(func(s *webAuthnState) *toSign { return &s.Sign }), Attest: attestWebAuthn, Assert: assertWebAuthn,
+		Several: true, Enroll: enrollWebAuthn, Pending: createOptions, Activate: register, Challenge: requestOptions, Verify: assert,
+		Rejected: voidChallenge(func(s *webAuthnState) *pendingChallenge { return &s.Sign }), Attest: attestWebAuthn, Assert: assertWebAuthn,
 	}
 }
 
-// webAuthnState is the sealed state of a WebAuthn factor.
+// webAuthnState is the encrypted state of a WebAuthn factor.
 type webAuthnState struct {
-	Sign toSign `json:"sign,omitzero"`
-	// Exclude are the ids of the other credentials of the user when the enrolment began.
+	Sign pendingChallenge `json:"sign,omitzero"`
+	// Exclude lists the ids of the other credentials of the user at the start of the enrollment.
 	Exclude    []string        `json:"exclude,omitempty"`
 	Credential fido.Credential `json:"credential,omitzero"`
-	// Software is the key of the sandbox, nil if the user has another one.
+	// Software is the sandbox key, nil if the user has another key.
 	Software *softkey.Key `json:"software,omitempty"`
 }
 
-// CreateOptions are what a browser makes a credential with (W3C Web Authentication, section 5.4), binary values in base64url.
+// CreateOptions are the options to create a credential (W3C Web Authentication, section 5.4), binary values in base64url.
 type CreateOptions struct {
 	Attestation string                 `json:"attestation"`
 	Selection   AuthenticatorSelection `json:"authenticatorSelection"`
@@ -41,44 +41,44 @@ type CreateOptions struct {
 	User        UserEntity             `json:"user"`
 }
 
-// AuthenticatorSelection says which authenticators may be used.
+// AuthenticatorSelection restricts the authenticators.
 type AuthenticatorSelection struct {
 	RequireResidentKey bool   `json:"requireResidentKey"`
 	UserVerification   string `json:"userVerification"`
 }
 
-// CredentialDescriptor names a credential.
+// CredentialDescriptor identifies a credential.
 type CredentialDescriptor struct {
 	Type string `json:"type"`
 	ID   string `json:"id"`
 }
 
-// CredentialParameter is a kind of key that a credential may have.
+// CredentialParameter is an allowed type and algorithm of a credential.
 type CredentialParameter struct {
 	Type      string `json:"type"`
 	Algorithm int    `json:"alg"`
 }
 
-// PartyEntity is who asks.
+// PartyEntity is the relying party.
 type PartyEntity struct {
 	Name string `json:"name"`
 }
 
-// UserEntity is whose the credential will be.
+// UserEntity is the user of the new credential.
 type UserEntity struct {
 	DisplayName string `json:"displayName"`
 	Name        string `json:"name"`
 	ID          string `json:"id"`
 }
 
-// credentialType is the one type of credentials that there is.
+// credentialType is the only type of credential.
 const credentialType = "public-key"
 
-func enrolWebAuthn(ctx context.Context, a *act) error {
+func enrollWebAuthn(ctx context.Context, a *act) error {
 	if _, err := a.party(ctx); err != nil {
 		return err
 	}
-	state := webAuthnState{Sign: a.newToSign()}
+	state := webAuthnState{Sign: a.newChallenge()}
 	for _, doc := range a.others {
 		if f := &doc.Value; f.Type == a.kind.Type && f.Profile["credentialId"] != "" {
 			state.Exclude = append(state.Exclude, f.Profile["credentialId"])
@@ -107,9 +107,9 @@ func createOptions(_ context.Context, a *act) (any, error) {
 	return options, nil
 }
 
-// register completes an enrolment by the credential that was made.
+// register completes an enrollment with the new credential.
 func register(ctx context.Context, a *act) (*Activation, error) {
-	data, err := decoded(signed{"attestation", a.proof.Attestation}, signed{"clientData", a.proof.ClientData})
+	data, err := decodeMembers(proofMember{"attestation", a.proof.Attestation}, proofMember{"clientData", a.proof.ClientData})
 	if err != nil {
 		return nil, err
 	}
@@ -137,17 +137,17 @@ func register(ctx context.Context, a *act) (*Activation, error) {
 func (a *act) registered(ctx context.Context, challenge string, r fido.Registration) (out fido.Credential, err error) {
 	if a.relaxedFIDO {
 		out, err = fido.RegisterUnsigned(challenge, r)
-		return out, unsigned(err)
+		return out, signatureError(err)
 	}
 	asks, err := a.party(ctx)
 	if err != nil {
 		return out, err
 	}
 	out, err = asks.Register(challenge, r)
-	return out, unsigned(err)
+	return out, signatureError(err)
 }
 
-// RequestOptions are what a browser asks a credential with.
+// RequestOptions are the options to request an assertion of a credential.
 type RequestOptions struct {
 	Challenge  string         `json:"challenge"`
 	Extensions map[string]any `json:"extensions"`
@@ -158,17 +158,17 @@ func requestOptions(ctx context.Context, a *act) (*Verification, error) {
 	if err := a.open(&state); err != nil {
 		return nil, err
 	}
-	state.Sign = a.newToSign()
+	state.Sign = a.newChallenge()
 	out := a.challenged(ctx)
 	out.Embedded = map[string]any{"challenge": RequestOptions{Challenge: state.Sign.Challenge, Extensions: map[string]any{}}}
 	return out, a.seal(state)
 }
 
-// assert checks what a credential has signed.
+// assert checks the assertion of a credential.
 func assert(ctx context.Context, a *act) error {
-	data, err := decoded(
-		signed{"clientData", a.proof.ClientData}, signed{"authenticatorData", a.proof.AuthenticatorData},
-		signed{"signatureData", a.proof.SignatureData},
+	data, err := decodeMembers(
+		proofMember{"clientData", a.proof.ClientData}, proofMember{"authenticatorData", a.proof.AuthenticatorData},
+		proofMember{"signatureData", a.proof.SignatureData},
 	)
 	if err != nil {
 		return err
@@ -184,7 +184,7 @@ func assert(ctx context.Context, a *act) error {
 	assertion := fido.Assertion{ClientData: data[0], AuthenticatorData: data[1], Signature: data[2]}
 	if a.relaxedFIDO {
 		if err := fido.AssertUnsigned(challenge, assertion); err != nil {
-			return unsigned(err)
+			return signatureError(err)
 		}
 		return a.seal(state)
 	}
@@ -194,7 +194,7 @@ func assert(ctx context.Context, a *act) error {
 	}
 	counter, err := asks.Assert(state.Credential, challenge, assertion)
 	if err != nil {
-		return unsigned(err)
+		return signatureError(err)
 	}
 	state.Credential.Counter = counter
 	return a.seal(state)

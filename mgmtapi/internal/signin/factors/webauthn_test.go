@@ -43,14 +43,15 @@ var ways = map[string]func(text string) string{
 	"changed":    flipped,
 }
 
-// tampered is a proof one member of which was changed.
+// tampered returns a proof with one changed member.
 func tampered(proof map[string]string, member, how string) map[string]string {
 	changed := maps.Clone(proof)
 	changed[member] = ways[how](proof[member])
 	return changed
 }
 
-// flipped changes a character near the end. What stands there is signed, or the signature: a U2F device signs no certificates.
+// flipped changes a character near the end. The characters there are signed or part of the signature: a U2F device does not sign its
+// certificate.
 func flipped(text string) string {
 	at, with := len(text)-20, "A"
 	if text[at] == 'A' {
@@ -83,8 +84,8 @@ func TestSecurityKey_Lifecycle(t *testing.T) {
 		require.Len(t, fidotest.Raw(t, challenge), 32)
 		activate, verify := "/"+id+"/lifecycle/activate", "/"+id+"/verify"
 
-		t.Run("nothing but a genuine registration activates it", func(t *testing.T) {
-			// A proof that is refused has used up what was to be signed. The enrolment shows something new.
+		t.Run("only a genuine registration activates the factor", func(t *testing.T) {
+			// A rejected proof uses up its challenge. The enrollment shows a new challenge.
 			asks := func() string {
 				return h.ok(t, "GET", "/"+id, "").Value("_embedded.activation.challenge")
 			}
@@ -93,7 +94,7 @@ func TestSecurityKey_Lifecycle(t *testing.T) {
 					shown := asks()
 					proof := tampered(attested(browser.Create(t, shown), base64.RawURLEncoding), member, how)
 					a := h.refused(t, "POST", activate, members(t, proof), "E0000068")
-					require.Equal(t, "clientData: The data is not what the device had to sign, or is not signed by it",
+					require.Equal(t, "clientData: The data differs from the challenge, or the signature of the device is invalid",
 						a.Value("errorCauses.0.errorSummary"))
 					require.Equal(t, "PENDING_ACTIVATION", h.status(t, id), "%s %s", member, how)
 					require.NotEqual(t, shown, asks())
@@ -116,7 +117,7 @@ func TestSecurityKey_Lifecycle(t *testing.T) {
 				h.refused(t, "POST", activate, `{"attestation":"AAAA"}`, "E0000001").Value("errorCauses.0.errorSummary"))
 			h.refused(t, "POST", verify, "", "E0000079")
 			require.Equal(t, "PENDING_ACTIVATION", h.status(t, id))
-			require.Equal(t, challenge, asks(), "which can still be answered")
+			require.Equal(t, challenge, asks(), "the pending challenge can still be used")
 		})
 		require.Positive(t, h.events(t, "user.mfa.factor.activate", "FAILURE"))
 
@@ -154,10 +155,10 @@ func TestSecurityKey_Lifecycle(t *testing.T) {
 			}
 			require.Equal(t, len(encodings), h.events(t, "user.authentication.auth_via_mfa", "SUCCESS"))
 		})
-		t.Run("not by a copy whose counter is behind, nor late", func(t *testing.T) {
+		t.Run("a lower counter and an expired challenge are rejected", func(t *testing.T) {
 			fresh := h.ok(t, "POST", verify, "").Value("_embedded.challenge.challenge")
 			behind := h.refused(t, "POST", verify, members(t, asserted(browser.Get(t, fresh), base64.StdEncoding)), "E0000068")
-			require.Contains(t, string(behind.Body), "The counter of the device did not grow")
+			require.Contains(t, string(behind.Body), "The counter of the device did not increase")
 			fresh = h.ok(t, "POST", verify, "").Value("_embedded.challenge.challenge")
 			browser.Credential.Counter = 100
 			e.Clock.Advance(5 * time.Minute)
@@ -165,7 +166,7 @@ func TestSecurityKey_Lifecycle(t *testing.T) {
 			require.Equal(t, "clientData: The field cannot be left blank",
 				h.refused(t, "POST", verify, `{"signatureData":"AAAA"}`, "E0000001").Value("errorCauses.0.errorSummary"))
 		})
-		t.Run("a user can have several, each once", func(t *testing.T) {
+		t.Run("a user can have several keys, each once", func(t *testing.T) {
 			second := h.ok(t, "POST", "", webAuthn)
 			require.Equal(t, active.Value("profile.credentialId"), second.Value("_embedded.activation.excludeCredentials.0.id"))
 			again, asks := "/"+second.Value("id")+"/lifecycle/activate", second.Value("_embedded.activation.challenge")
@@ -178,7 +179,7 @@ func TestSecurityKey_Lifecycle(t *testing.T) {
 		})
 		stored, err := e.Model.Factors.Get(t.Context(), e.Store.Reader(), id)
 		require.NoError(t, err)
-		require.True(t, strings.HasPrefix(stored.Value.State, "v1:"), "what is kept is sealed")
+		require.True(t, strings.HasPrefix(stored.Value.State, "v1:"), "the state is encrypted at rest")
 		h.ok(t, "DELETE", "/"+id, "")
 		h.refused(t, "GET", "/"+id, "", "E0000007")
 		require.Equal(t, 2, h.events(t, "user.mfa.factor.deactivate", "SUCCESS"))
@@ -192,21 +193,21 @@ func TestSecurityKey_OneUser(t *testing.T) {
 	begun := h.ok(t, "POST", "", webAuthn)
 	h.ok(t, "POST", "/"+begun.Value("id")+"/lifecycle/activate",
 		members(t, attested(browser.Create(t, begun.Value("_embedded.activation.challenge")), base64.StdEncoding)))
-	somebody := &holder{e: e, factors: users + "/me/factors"}
-	begun = somebody.ok(t, "POST", "", webAuthn)
-	a := somebody.refused(t, "POST", "/"+begun.Value("id")+"/lifecycle/activate",
+	otherHolder := &holder{e: e, factors: users + "/me/factors"}
+	begun = otherHolder.ok(t, "POST", "", webAuthn)
+	a := otherHolder.refused(t, "POST", "/"+begun.Value("id")+"/lifecycle/activate",
 		members(t, attested(browser.Create(t, begun.Value("_embedded.activation.challenge")), base64.StdEncoding)), "E0000068")
-	require.Contains(t, string(a.Body), "The device is enrolled already")
-	require.Equal(t, "PENDING_ACTIVATION", somebody.status(t, begun.Value("id")))
+	require.Contains(t, string(a.Body), "The device is already enrolled")
+	require.Equal(t, "PENDING_ACTIVATION", otherHolder.status(t, begun.Value("id")))
 }
 
-// What a request says of itself does not decide for whom keys sign, but for the names of the machine itself.
+// The host of a request does not determine the relying party, except for loopback hosts.
 func TestSecurityKey_ConfiguredOrigin(t *testing.T) {
 	for name, c := range map[string]struct{ base, host, origin, code string }{
-		"none, and a request by another name": {"", "evil.example.com", "", "E0000060"},
-		"none, and a name of the machine":     {"", "localhost:8080", "http://localhost:8080", ""},
-		"none, and an address of the machine": {"", "[::1]:8080", "http://[::1]:8080", ""},
-		"one, and a request by another name":  {"https://id.example.com", "evil.example.com", "https://id.example.com", ""},
+		"no base URL, request to another host":       {"", "evil.example.com", "", "E0000060"},
+		"no base URL, request to localhost":          {"", "localhost:8080", "http://localhost:8080", ""},
+		"no base URL, request to a loopback address": {"", "[::1]:8080", "http://[::1]:8080", ""},
+		"base URL, request to another host":          {"https://id.example.com", "evil.example.com", "https://id.example.com", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) { o.BaseURL = c.base })

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// Party is the relying party: who asks authenticators.
+// Party is the relying party.
 type Party struct {
 	// ID is the domain that credentials are bound to, without a port.
 	ID string
-	// Origin is where answers must come from: scheme, host, and port unless it is the usual one.
+	// Origin is the required origin of responses: scheme, host, and the port unless it is the default.
 	Origin string
 }
 
-// PartyAt returns the party whose public base is a URL, such as http://localhost:8080.
+// PartyAt returns the party with a public base URL such as http://localhost:8080.
 func PartyAt(base string) (Party, error) {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -25,7 +25,7 @@ func PartyAt(base string) (Party, error) {
 	}
 	usual, known := map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	if !known || u.Hostname() == "" {
-		return Party{}, fmt.Errorf("fido: %q is no base of web pages", base)
+		return Party{}, fmt.Errorf("fido: %q is not a base URL of web pages", base)
 	}
 	host := strings.ToLower(u.Host)
 	return Party{
@@ -34,19 +34,19 @@ func PartyAt(base string) (Party, error) {
 	}, nil
 }
 
-// challengeSize is the number of random bytes in a challenge (section 13.4.3 asks for 16 at least).
+// challengeSize is the number of random bytes in a challenge (section 13.4.3 requires at least 16).
 const challengeSize = 32
 
-// NewChallenge returns a random challenge in base64url without padding, as it has to stand in the client data.
+// NewChallenge returns a random challenge in base64url without padding, the encoding that the client data uses.
 func NewChallenge() string {
 	challenge := make([]byte, challengeSize)
-	rand.Read(challenge) // never fails: crypto/rand ends the process instead
+	rand.Read(challenge) // never fails: crypto/rand crashes the process
 	return base64.RawURLEncoding.EncodeToString(challenge)
 }
 
 var errBase64 = errors.New("fido: not base64")
 
-// Decode reads base64 in either alphabet, with and without padding, since clients send all of these. Empty text is an error.
+// Decode decodes base64 in either alphabet, with or without padding, because clients use all of these. An empty string is an error.
 func Decode(text string) ([]byte, error) {
 	bare := strings.TrimRight(text, "=")
 	if bare == "" || len(text)-len(bare) > 2 || strings.ContainsAny(text, "\r\n") {

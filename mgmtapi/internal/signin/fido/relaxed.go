@@ -12,11 +12,10 @@ import (
 	"github.com/go-webauthn/webauthn/protocol/webauthncose"
 )
 
-var errClientData = errors.New("fido: the client data is of another type, or for another challenge")
+var errClientData = errors.New("fido: the client data has another type or challenge")
 
 // RegisterUnsigned accepts a registration without checking origin, relying party, user presence or attestation: the client data must be
-// that of a registration for the challenge. The id of the credential is the one in the attestation, if that parses, and a hash
-// otherwise.
+// that of a registration for the challenge. The credential id is the one in the attestation if that can be parsed, otherwise a hash.
 func RegisterUnsigned(challenge string, r Registration) (Credential, error) {
 	if err := checkType(protocol.CreateCeremony, challenge, r.ClientData); err != nil {
 		return Credential{}, err

@@ -11,43 +11,42 @@ import (
 	"github.com/go-webauthn/webauthn/protocol/webauthncose"
 )
 
-// The signature algorithms that credentials may have, as COSE identifiers, those that are preferred first.
+// The signature algorithms of credentials as COSE identifiers, in order of preference.
 const (
 	ES256 = int(webauthncose.AlgES256) // -7
 	RS256 = int(webauthncose.AlgRS256) // -257
 )
 
-// Algorithms lists the signature algorithms that credentials may have, those that are preferred first.
+// Algorithms returns the signature algorithms of credentials in order of preference.
 func Algorithms() []int { return []int{ES256, RS256} }
 
-// Credential is what is kept of a registration.
+// Credential is the stored data of a registration.
 type Credential struct {
-	// ID names the credential.
+	// ID is the credential id.
 	ID []byte `json:"id"`
-	// PublicKey is the public half as a COSE key.
+	// PublicKey is the public key in COSE format.
 	PublicKey []byte `json:"publicKey"`
-	// Counter is the signature counter, 0 for authenticators that have none.
+	// Counter is the signature counter, 0 for authenticators without a counter.
 	Counter uint32 `json:"counter"`
 }
 
-// Registration is what an authenticator answers to navigator.credentials.create.
+// Registration is the response of an authenticator to navigator.credentials.create.
 type Registration struct {
 	ClientData  []byte // clientDataJSON
 	Attestation []byte // attestationObject
 }
 
-// Assertion is what an authenticator answers to navigator.credentials.get.
+// Assertion is the response of an authenticator to navigator.credentials.get.
 type Assertion struct {
 	ClientData        []byte // clientDataJSON
 	AuthenticatorData []byte
 	Signature         []byte
 }
 
-// ErrCounter says that the signature counter did not grow: the answer was replayed, or the authenticator was cloned.
-var ErrCounter = errors.New("fido: the signature counter did not grow")
+// ErrCounter reports that the signature counter did not increase: the response was replayed, or the authenticator was cloned.
+var ErrCounter = errors.New("fido: the signature counter did not increase")
 
-// Register checks a registration for the challenge that was given: client data, relying party, user presence, algorithm and
-// attestation statement.
+// Register checks a registration for the challenge: client data, relying party, user presence, algorithm and attestation statement.
 func (p Party) Register(challenge string, r Registration) (Credential, error) {
 	answer := protocol.AuthenticatorAttestationResponse{
 		AuthenticatorResponse: protocol.AuthenticatorResponse{ClientDataJSON: r.ClientData},
@@ -86,8 +85,8 @@ func (p Party) Register(challenge string, r Registration) (Credential, error) {
 	}, nil
 }
 
-// Assert checks an assertion of the credential for the challenge that was given: client data, relying party, user presence,
-// signature and counter. It returns the counter to keep.
+// Assert checks an assertion of the credential for the challenge: client data, relying party, user presence, signature and counter. It
+// returns the counter to store.
 func (p Party) Assert(c Credential, challenge string, a Assertion) (counter uint32, err error) {
 	answer := protocol.CredentialAssertionResponse{
 		PublicKeyCredential: protocol.PublicKeyCredential{
@@ -109,7 +108,7 @@ func (p Party) Assert(c Credential, challenge string, a Assertion) (counter uint
 		return 0, fmt.Errorf("fido: assertion: %w", err)
 	}
 	counter = parsed.Response.AuthenticatorData.Counter
-	if counter <= c.Counter && (counter != 0 || c.Counter != 0) { // both are 0 where an authenticator does not count
+	if counter <= c.Counter && (counter != 0 || c.Counter != 0) { // both 0: the authenticator does not count
 		return 0, ErrCounter
 	}
 	return counter, nil

@@ -43,7 +43,7 @@ func TestRegisterAndAssert(t *testing.T) {
 			require.ErrorIs(t, err, fido.ErrCounter)
 			b.Credential.Counter = 0
 			_, err = p.Assert(c, challenge, b.Get(t, challenge))
-			require.ErrorIs(t, err, fido.ErrCounter, "a counter that begins again")
+			require.ErrorIs(t, err, fido.ErrCounter, "a counter that restarts")
 		})
 	}
 }
@@ -61,7 +61,7 @@ func TestAssert_ZeroCounter(t *testing.T) {
 	}
 }
 
-// One of 128 keys of the virtual authenticators has a coordinate with a leading zero, which they do not write.
+// One of 128 keys of the virtual authenticators has a coordinate with a leading zero, which the library omits.
 func TestBrowser_WellFormedKeys(t *testing.T) {
 	for range 1000 {
 		b := fidotest.NewBrowser(origin, virtualwebauthn.KeyTypeEC2)
@@ -69,7 +69,7 @@ func TestBrowser_WellFormedKeys(t *testing.T) {
 	}
 }
 
-// object is an attestation object taken apart.
+// object is a decoded attestation object.
 type object struct {
 	Format    string         `cbor:"fmt"`
 	Statement map[string]any `cbor:"attStmt"`
@@ -92,7 +92,7 @@ func swap(t testing.TB, clientData []byte, old, with string) []byte {
 	return bytes.Replace(clientData, []byte(old), []byte(with), 1)
 }
 
-// Where the parts of authenticator data begin.
+// The offsets of the parts of authenticator data.
 const (
 	flagsAt   = 32
 	counterAt = 33
@@ -149,7 +149,7 @@ func TestRegister_Rejected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			answer := b.Create(t, challenge)
 			_, err := p.Register(challenge, answer)
-			require.NoError(t, err, "as it was")
+			require.NoError(t, err, "unchanged")
 			change(&answer)
 			_, err = p.Register(challenge, answer)
 			require.Error(t, err)
@@ -197,7 +197,7 @@ func TestAssert_Rejected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			answer := b.Get(t, challenge)
 			_, err := p.Assert(c, challenge, answer)
-			require.NoError(t, err, "as it was")
+			require.NoError(t, err, "unchanged")
 			change(&answer)
 			_, err = p.Assert(c, challenge, answer)
 			require.Error(t, err)
@@ -252,7 +252,7 @@ func FuzzRegister(f *testing.F) {
 	}
 	p := party(f)
 	f.Fuzz(func(t *testing.T, clientData, attestation []byte) {
-		// The client data is made to fit, so that the attestation is reached.
+		// The client data matches, so that the attestation is checked.
 		fitting := fmt.Appendf(nil, `{"type":"webauthn.create","challenge":%q,"origin":%q}`, challenge, origin)
 		for _, data := range [][]byte{clientData, fitting} {
 			if c, err := p.Register(challenge, fido.Registration{ClientData: data, Attestation: attestation}); err == nil {

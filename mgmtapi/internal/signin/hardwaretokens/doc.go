@@ -1,5 +1,5 @@
-// Package hardwaretokens serves the hardware tokens of the organisation: what is known of them, and who has them.
+// Package hardwaretokens serves the hardware tokens of the organization and their assignment to users.
 //
-// Which passwords they type is checked by mgmtapi/internal/core/yubikey when a user enrols with one or verifies; both is the matter of
-// mgmtapi/internal/signin/factors. The seeds are sealed, and nobody is shown them again.
+// Package mgmtapi/internal/signin/factors enrolls and verifies users with these tokens; mgmtapi/internal/core/yubikey checks the one-time
+// passwords. The seeds are encrypted at rest and never shown again.
 package hardwaretokens

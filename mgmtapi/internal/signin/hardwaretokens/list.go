@@ -16,7 +16,7 @@ import (
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
-// Page sizes. The default of a table is the largest.
+// Page sizes. The default for CSV is the maximum.
 const (
 	defaultPage = 20
 	maxPage     = 200
@@ -26,12 +26,12 @@ const (
 type listRequest struct {
 	Filter string `query:"filter" doc:"Expression over profile.email, profile.serial, activated, user.id, created, status and lastVerified."`
 
-	SortBy      string `query:"sortBy" default:"created" doc:"What to sort by."`
-	SortOrder   string `query:"sortOrder" doc:"ASC or DESC; other values count as ASC."`
-	Expand      string `query:"expand" enum:"user" doc:"user embeds the users."`
-	ForDownload bool   `query:"forDownload" doc:"Answers with a table of comma-separated values."`
+	SortBy      string `query:"sortBy" default:"created" doc:"Attribute to sort by."`
+	SortOrder   string `query:"sortOrder" doc:"ASC or DESC. Any other value means ASC."`
+	Expand      string `query:"expand" enum:"user" doc:"user embeds the users of the tokens."`
+	ForDownload bool   `query:"forDownload" doc:"Returns comma-separated values instead of JSON."`
 
-	Limit int `query:"limit" min:"1" max:"1000" clamp:"true" doc:"Page size, at most 200; for a table 1000. Default: 20; for a table 1000."`
+	Limit int `query:"limit" min:"1" max:"1000" clamp:"true" doc:"Page size, at most 200. Default: 20. With forDownload, both are 1000."`
 
 	After string `query:"after" doc:"Cursor from the link to the next page."`
 }
@@ -43,7 +43,7 @@ func (listRequest) MoreTags() map[string]reflect.StructTag {
 	}
 }
 
-// size is the size of the page.
+// size returns the page size.
 func (r *listRequest) size() int {
 	if r.ForDownload {
 		return cmp.Or(r.Limit, maxTable)
@@ -51,7 +51,7 @@ func (r *listRequest) size() int {
 	return min(cmp.Or(r.Limit, defaultPage), maxPage)
 }
 
-// equalityAndOrder are the operators of times.
+// equalityAndOrder are the filter operators for times.
 var equalityAndOrder = []filter.Op{"eq", "gt", "lt"}
 
 func text(index string, of func(*docstore.Doc[model.HardwareToken]) string) search.Attribute[model.HardwareToken] {
@@ -66,7 +66,7 @@ func moment(index string, of func(*docstore.Doc[model.HardwareToken]) time.Time)
 	}
 }
 
-// attributes are what can be filtered and sorted by. All of them have an index, so that what is read is what is returned.
+// attributes are the attributes for filters and sorting. Each has an index, so that a query reads only the rows that it returns.
 var attributes = func() search.Language[model.HardwareToken] {
 	serial := text(model.HardwareTokenBySerial, func(d *docstore.Doc[model.HardwareToken]) string { return d.Value.Serial })
 	serial.Normal = func(text string) string {
@@ -92,7 +92,7 @@ var attributes = func() search.Language[model.HardwareToken] {
 	}
 }()
 
-// query asks for the page.
+// query returns the query for the page.
 func (r *listRequest) query() (docstore.Query[model.HardwareToken], error) {
 	query := docstore.Query[model.HardwareToken]{
 		OrderBy: attributes[r.SortBy].Index, Desc: strings.EqualFold(r.SortOrder, "DESC"), After: r.After, Limit: r.size(),
@@ -136,7 +136,7 @@ func (s *Slice) list(ctx context.Context, r *listRequest) (out rest.Listing[Hard
 	return out, err
 }
 
-// columns are the columns of the table.
+// columns are the columns of the CSV.
 var columns = []struct {
 	name string
 	of   func(*docstore.Doc[model.HardwareToken]) string
@@ -150,7 +150,7 @@ var columns = []struct {
 	{"Last Verified", func(d *docstore.Doc[model.HardwareToken]) string { return when(d.Value.LastVerified) }},
 }
 
-// table writes tokens as comma-separated values (RFC 4180).
+// table returns the tokens as comma-separated values (RFC 4180).
 func table(docs []docstore.Doc[model.HardwareToken]) ([]byte, error) {
 	var out bytes.Buffer
 	w := csv.NewWriter(&out)
@@ -159,10 +159,10 @@ func table(docs []docstore.Doc[model.HardwareToken]) ([]byte, error) {
 	for i, column := range columns {
 		row[i] = column.name
 	}
-	_ = w.Write(row) // the error stays, and is found below
+	_ = w.Write(row) // w.Error returns the error below
 	for i := range docs {
 		for j, column := range columns {
-			row[j] = harmless(column.of(&docs[i]))
+			row[j] = escapeFormula(column.of(&docs[i]))
 		}
 		_ = w.Write(row)
 	}
@@ -170,15 +170,15 @@ func table(docs []docstore.Doc[model.HardwareToken]) ([]byte, error) {
 	return out.Bytes(), w.Error()
 }
 
-// harmless keeps spreadsheets from taking a cell for a formula: addresses of users can begin with any of these characters.
-func harmless(cell string) string {
+// escapeFormula prevents spreadsheets from evaluating a cell as a formula: addresses of users can start with any of these characters.
+func escapeFormula(cell string) string {
 	if strings.IndexAny(cell, "=+-@\t\r\n＝＋－＠") == 0 {
 		return "'" + cell
 	}
 	return cell
 }
 
-// when is a time of an entity, empty for none.
+// when formats a time of an entity, empty for the zero time.
 func when(t time.Time) string {
 	if t.IsZero() {
 		return ""

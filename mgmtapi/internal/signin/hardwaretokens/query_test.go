@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The database finds and sorts by every attribute, so that nothing is read and then left out.
+// The database filters and sorts by every attribute, so that no row is read and then discarded.
 //
 // Proves B-tokens-06, B-tokens-10.
 func TestListQuery_UsesIndexesOnly(t *testing.T) {
@@ -39,6 +39,6 @@ func TestCells_FormulasEscaped(t *testing.T) {
 		"": "", "000000000001": "000000000001", "a=b@c": "a=b@c", "=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)",
 		"\tx": "'\tx", "＝1": "'＝1",
 	} {
-		require.Equal(t, want, harmless(cell))
+		require.Equal(t, want, escapeFormula(cell))
 	}
 }

@@ -12,9 +12,9 @@ import (
 
 // Options configure the slice.
 type Options struct {
-	// Secrets seals the seeds.
+	// Secrets encrypts the seeds.
 	Secrets seal.Secrets
-	// User is a user as the caller may see it, nil for not at all.
+	// User returns a user as the caller may see it, nil if the caller may not see it.
 	User func(ctx context.Context, q docstore.Reader, id string) (any, error)
 }
 
@@ -24,14 +24,14 @@ type Slice struct {
 	o Options
 }
 
-// New returns the slice. It keeps the address by which tokens are found the same as that of their users.
+// New returns the slice. Its event handler updates the email address that is stored with the tokens of a user, which filters use.
 func New(d model.Deps, o Options) *Slice {
 	s := &Slice{Deps: d, o: o}
 	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserChanged) error {
-		if e.New { // who has just been made has no token
+		if e.New { // a new user has no token
 			return nil
 		}
-		return s.follow(ctx, tx, e.ID)
+		return s.updateUserEmail(ctx, tx, e.ID)
 	})
 	return s
 }
@@ -49,11 +49,11 @@ func (s *Slice) Routes() []rest.Route {
 	return []rest.Route{
 		rest.Op[createRequest, HardwareToken]{
 			ID: "uploadYubikeyOtpTokenSeed", Route: "POST " + root, Tag: tag, Scopes: write,
-			Summary: "Adds a hardware token by its seed", Check: checkCreate, Do: s.create,
+			Summary: "Adds a hardware token", Check: checkCreate, Do: s.create,
 		},
 		rest.Op[listRequest, rest.Listing[HardwareToken]]{
 			ID: "listYubikeyOtpTokens", Route: "GET " + root, Tag: tag, Scopes: read,
-			Summary: "Lists the hardware tokens, also as a table", Do: s.list,
+			Summary: "Lists the hardware tokens, as JSON or CSV", Do: s.list,
 		},
 		rest.Op[getRequest, HardwareToken]{
 			ID: "getYubikeyOtpTokenById", Route: "GET " + one, Tag: tag, Scopes: read,
@@ -61,30 +61,30 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[target, rest.NoContent]{
 			ID: "deleteYubikeyOtpToken", Route: "DELETE " + one, Tag: tag, Scopes: write,
-			Summary: "Deletes a hardware token that nobody has", Find: lookup.In(s.Store, s.find, (*target).self), Do: s.delete,
+			Summary: "Deletes a hardware token that is not assigned to a user", Find: lookup.In(s.Store, s.find, (*target).self), Do: s.delete,
 		},
 	}
 }
 
-// HardwareToken is a hardware token on the wire.
+// HardwareToken is a hardware token in JSON.
 type HardwareToken struct {
 	ID           string     `json:"id" readOnly:"true" doc:"Id of the token."`
-	Status       string     `json:"status" readOnly:"true" enum:"UNASSIGNED,ACTIVE" doc:"Whether a user has it."`
-	Created      rest.Time  `json:"created" readOnly:"true" doc:"When it was added."`
-	LastUpdated  rest.Time  `json:"lastUpdated" readOnly:"true" doc:"When it last changed."`
-	Activated    *rest.Time `json:"activated,omitempty" readOnly:"true" doc:"When the user has enrolled with it."`
-	LastVerified *rest.Time `json:"lastVerified,omitempty" readOnly:"true" doc:"When a password was last accepted, also from an earlier user."`
-	Profile      Profile    `json:"profile" readOnly:"true" doc:"What is written on it."`
+	Status       string     `json:"status" readOnly:"true" enum:"UNASSIGNED,ACTIVE" doc:"ACTIVE if the token is assigned to a user."`
+	Created      rest.Time  `json:"created" readOnly:"true" doc:"Time at which the token was added."`
+	LastUpdated  rest.Time  `json:"lastUpdated" readOnly:"true" doc:"Time of the last change."`
+	Activated    *rest.Time `json:"activated,omitempty" readOnly:"true" doc:"Time at which the user enrolled with the token."`
+	LastVerified *rest.Time `json:"lastVerified,omitempty" readOnly:"true" doc:"Time of the last accepted password of any user."`
+	Profile      Profile    `json:"profile" readOnly:"true" doc:"Data printed on the token."`
 	Links        rest.Links `json:"_links" readOnly:"true" doc:"Links to the token, its user and its factor."`
-	Embedded     *Embedded  `json:"_embedded,omitempty" readOnly:"true" doc:"The user, when expand asks for it."`
+	Embedded     *Embedded  `json:"_embedded,omitempty" readOnly:"true" doc:"The user, with expand=user."`
 }
 
-// Profile is what is written on a hardware token.
+// Profile is the data printed on a hardware token.
 type Profile struct {
-	Serial string `json:"serial" readOnly:"true" doc:"Serial number, of twelve digits."`
+	Serial string `json:"serial" readOnly:"true" doc:"Serial number, twelve digits."`
 }
 
-// Embedded is what is read along with a hardware token.
+// Embedded holds the resources embedded in a hardware token.
 type Embedded struct {
 	User any `json:"user" readOnly:"true" doc:"The user."`
 }
@@ -108,7 +108,7 @@ func (s *Slice) render(ctx context.Context, doc docstore.Doc[model.HardwareToken
 	return out
 }
 
-// expanded renders a token, and its user when that is asked for and the caller may see it.
+// expanded renders a token, with its user if that is requested and the caller may see it.
 func (s *Slice) expanded(ctx context.Context, q docstore.Reader, doc docstore.Doc[model.HardwareToken], expand string) (HardwareToken,
 	error) {
 	out := s.render(ctx, doc)
@@ -122,7 +122,7 @@ func (s *Slice) expanded(ctx context.Context, q docstore.Reader, doc docstore.Do
 	return out, err
 }
 
-// target is the hardware token that a path names.
+// target is the hardware token in a path.
 type target struct {
 	ID string `path:"tokenId" doc:"Id of the token."`
 
@@ -138,15 +138,15 @@ func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err err
 
 type getRequest struct {
 	target
-	Expand string `query:"expand" enum:"user" doc:"user embeds the user."`
+	Expand string `query:"expand" enum:"user" doc:"user embeds the user of the token."`
 }
 
 func (s *Slice) get(ctx context.Context, r *getRequest) (HardwareToken, error) {
 	return s.expanded(ctx, s.Store.Reader(), r.found, r.Expand)
 }
 
-// follow writes the address of a user whose profile may have changed to the tokens that the user has.
-func (s *Slice) follow(ctx context.Context, tx *docstore.Tx, user string) error {
+// updateUserEmail writes the email address of a user to the tokens of the user.
+func (s *Slice) updateUserEmail(ctx context.Context, tx *docstore.Tx, user string) error {
 	return model.Each(ctx, tx, s.HardwareTokens, docstore.Eq(model.HardwareTokenByUser, user),
 		func(doc docstore.Doc[model.HardwareToken]) error {
 			owner, err := s.Users.Get(ctx, tx, user)

@@ -12,12 +12,12 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/yubikey"
 )
 
-// TokenSeed is what callers give of a hardware token.
+// TokenSeed is the body of a request to add a hardware token.
 type TokenSeed struct {
-	SerialNumber string `json:"serialNumber" required:"true" doc:"Number on the token, of up to twelve digits."`
-	PublicID     string `json:"publicId" required:"true" doc:"What its passwords begin with: twelve characters of modhex."`
-	PrivateID    string `json:"privateId" required:"true" writeOnly:"true" doc:"Its secret id: twelve hexadecimal digits."`
-	AESKey       string `json:"aesKey" required:"true" writeOnly:"true" doc:"Its secret key: 32 hexadecimal digits."`
+	SerialNumber string `json:"serialNumber" required:"true" doc:"Serial number on the token, up to twelve digits."`
+	PublicID     string `json:"publicId" required:"true" doc:"Public id, the prefix of each password: twelve modhex characters."`
+	PrivateID    string `json:"privateId" required:"true" writeOnly:"true" doc:"Secret id: twelve hexadecimal digits."`
+	AESKey       string `json:"aesKey" required:"true" writeOnly:"true" doc:"Secret key: 32 hexadecimal digits."`
 }
 
 type createRequest struct {
@@ -27,14 +27,14 @@ type createRequest struct {
 	seed   model.HardwareSeed
 }
 
-// checkCreate reads the seed.
+// checkCreate parses the seed.
 func checkCreate(_ context.Context, r *createRequest, causes *rest.Causes) error {
 	var ok bool
 	if r.serial, ok = model.SerialNumber(r.Body.SerialNumber); !ok && !causes.Has("serialNumber") {
 		causes.Add("serialNumber", "The value must be a number of at most %d digits", model.SerialLength)
 	}
 	if (len(r.Body.PublicID) != yubikey.PublicIDLength || !yubikey.IsModhex(r.Body.PublicID)) && !causes.Has("publicId") {
-		causes.Add("publicId", "The value must have %d characters of modhex", yubikey.PublicIDLength)
+		causes.Add("publicId", "The value must have %d modhex characters", yubikey.PublicIDLength)
 	}
 	for _, secret := range []struct {
 		name, text string
@@ -48,8 +48,8 @@ func checkCreate(_ context.Context, r *createRequest, causes *rest.Causes) error
 	return nil
 }
 
-// taken names the members of those indexes that are unique.
-var taken = map[string]string{model.HardwareTokenBySerial: "serialNumber", model.HardwareTokenByPublicID: "publicId"}
+// uniqueMembers maps the unique indexes to the members of the request.
+var uniqueMembers = map[string]string{model.HardwareTokenBySerial: "serialNumber", model.HardwareTokenByPublicID: "publicId"}
 
 func (s *Slice) create(ctx context.Context, r *createRequest) (HardwareToken, error) {
 	id := model.NewID(model.KindHardwareToken)
@@ -62,7 +62,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (HardwareToken, er
 		doc, err = s.HardwareTokens.Insert(ctx, tx, id,
 			model.HardwareToken{Serial: r.serial, PublicID: r.Body.PublicID, Seed: sealed, Made: s.Now()})
 		if unique, ok := errors.AsType[*docstore.UniqueError](err); ok {
-			return rest.NotUnique(taken[unique.Index])
+			return rest.NotUnique(uniqueMembers[unique.Index])
 		}
 		if err != nil {
 			return err

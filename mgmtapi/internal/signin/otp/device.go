@@ -20,17 +20,17 @@ type Secret string
 // secretSize is the length of a secret, in bytes: that of the output of HMAC-SHA-1, as RFC 4226 section 4 recommends.
 const secretSize = 20
 
-// encoding is Base32 as people type it.
+// encoding is Base32 without padding.
 var encoding = base32.StdEncoding.WithPadding(base32.NoPadding)
 
-// NewSecret makes a secret of 160 random bits, 32 characters.
+// NewSecret generates a secret of 160 random bits, 32 characters.
 func NewSecret() Secret {
 	key := make([]byte, secretSize)
 	_, _ = rand.Read(key) // never fails
 	return SecretOf(key)
 }
 
-// SecretOf is a key as a secret.
+// SecretOf returns a key as a secret.
 func SecretOf(key []byte) Secret { return Secret(encoding.EncodeToString(key)) }
 
 // Hash is the hash function of the HMAC.
@@ -43,13 +43,13 @@ const (
 	SHA512
 )
 
-// Device says how a device computes passcodes.
+// Device is the passcode configuration of a device.
 type Device struct {
-	// Digits is how many digits a passcode has. Defaults to 6.
+	// Digits is the number of digits of a passcode. Default: 6.
 	Digits int
-	// Step is how long a passcode of the time is shown. Defaults to 30 seconds.
+	// Step is the duration for which a time-based passcode is shown. Default: 30s.
 	Step time.Duration
-	// Hash defaults to SHA1.
+	// Hash is the hash function of the HMAC. Default: SHA1.
 	Hash Hash
 }
 
@@ -58,7 +58,7 @@ const (
 	defaultStep   = 30 * time.Second
 )
 
-// WithDefaults is the device with what it does not say.
+// WithDefaults returns the device with the defaults of unset members.
 func (d Device) WithDefaults() Device {
 	if d.Digits == 0 {
 		d.Digits = defaultDigits
@@ -69,10 +69,10 @@ func (d Device) WithDefaults() Device {
 	return d
 }
 
-// ErrSecret says that a secret is not Base32.
+// ErrSecret reports that a secret is not Base32.
 var ErrSecret = errors.New("otp: the secret is not Base32")
 
-// Counter is the passcode of a counter (RFC 4226).
+// Counter returns the passcode for a counter (RFC 4226).
 func (d Device) Counter(secret Secret, counter uint64) (string, error) {
 	d = d.WithDefaults()
 	hash := map[Hash]libotp.Algorithm{SHA1: libotp.AlgorithmSHA1, SHA256: libotp.AlgorithmSHA256, SHA512: libotp.AlgorithmSHA512}[d.Hash]
@@ -83,18 +83,19 @@ func (d Device) Counter(secret Secret, counter uint64) (string, error) {
 	return code, nil
 }
 
-// StepAt is the number of the step at a time (RFC 6238 section 4.2).
+// StepAt returns the number of the step at a time (RFC 6238 section 4.2).
 func (d Device) StepAt(t time.Time) int64 {
 	d = d.WithDefaults()
 	return t.Unix() / int64(d.Step/time.Second)
 }
 
-// Time is the passcode of a time (RFC 6238).
+// Time returns the passcode for a time (RFC 6238).
 func (d Device) Time(secret Secret, t time.Time) (string, error) {
 	return d.Counter(secret, uint64(d.StepAt(t)))
 }
 
-// Find looks for the step, at most so many before and after that of a time, whose passcode it is, the nearest one first.
+// Find returns the step with this passcode, at most around steps before or after the step of t, and reports whether there is one. It checks
+// the nearest steps first.
 func (d Device) Find(secret Secret, passcode string, t time.Time, around int) (step int64, found bool, err error) {
 	now := d.StepAt(t)
 	for i := range 2*around + 1 {
@@ -116,7 +117,7 @@ func (d Device) Find(secret Secret, passcode string, t time.Time, around int) (s
 	return 0, false, nil
 }
 
-// URI is what a QR code tells a device: the secret, and whose it is.
+// URI returns the content of the QR code for a device: the secret, the issuer and the account.
 func (d Device) URI(issuer, account string, secret Secret) string {
 	d = d.WithDefaults()
 	name := map[Hash]string{SHA1: "SHA1", SHA256: "SHA256", SHA512: "SHA512"}[d.Hash]

@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/signin/otp"
 )
 
-// The key of the test values of both RFCs; those of RFC 6238 for longer hashes repeat it.
+// key is the key of the test values of both RFCs. The longer keys of RFC 6238 repeat it.
 const key = "12345678901234567890"
 
 // TestCounter_RFC4226 verifies the passcodes of RFC 4226, appendix D.
@@ -47,9 +47,9 @@ func TestTime_RFC6238(t *testing.T) {
 	}
 }
 
-// A passcode is found from around a step before its own to around a step after it, and not two steps away.
+// Find accepts a passcode up to one step before or after its own step, and not two steps away.
 func TestFind_AdjacentSteps(t *testing.T) {
-	d := otp.Device{Digits: 8} // so that others are hardly ever the same
+	d := otp.Device{Digits: 8} // makes equal passcodes unlikely
 	secret := otp.SecretOf([]byte(key))
 	rapid.Check(t, func(t *rapid.T) {
 		at := time.Unix(rapid.Int64Range(600, 1<<33).Draw(t, "at"), 0)
@@ -65,7 +65,7 @@ func TestFind_AdjacentSteps(t *testing.T) {
 		}
 		within := away >= -1 && away <= 1
 		if found != within || found && step != d.StepAt(at) {
-			// Another step may have the same passcode, once in thirty million.
+			// Another step has the same passcode with a probability of one in thirty million.
 			if other, err := d.Counter(secret, uint64(step)); err != nil || !found || other != code {
 				t.Fatalf("found %v at the step %d, of %d", found, step, d.StepAt(at))
 			}
@@ -101,7 +101,7 @@ func TestURI(t *testing.T) {
 
 func TestRandom_AllDigits(t *testing.T) {
 	seen := map[rune]bool{}
-	for range 200 { // a digit is missing among 1200 once in 10^54
+	for range 200 { // a missing digit has a probability of 10^-54
 		code := otp.Random(6)
 		require.Regexp(t, `^[0-9]{6}$`, code)
 		for _, r := range code {
@@ -113,7 +113,7 @@ func TestRandom_AllDigits(t *testing.T) {
 
 func BenchmarkFind(b *testing.B) {
 	secret, now := otp.NewSecret(), time.Now()
-	code, err := otp.Device{}.Time(secret, now.Add(-30*time.Second)) // the last one that is looked at
+	code, err := otp.Device{}.Time(secret, now.Add(-30*time.Second)) // the last passcode that is compared
 	require.NoError(b, err)
 	for b.Loop() {
 		if _, found, err := (otp.Device{}).Find(secret, code, now, 1); !found || err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Random makes a passcode of so many random digits.
+// Random returns a passcode with the given number of random digits.
 func Random(digits int) string {
 	var code strings.Builder
 	for range digits {

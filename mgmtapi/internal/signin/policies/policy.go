@@ -14,35 +14,35 @@ const (
 	active      = "ACTIVE"
 )
 
-// PolicyInput is a policy as callers send it.
+// PolicyInput is a policy in requests.
 type PolicyInput struct {
-	Type        string    `json:"type" required:"true" doc:"Type, which stays."`
-	Name        string    `json:"name" required:"true" doc:"Name, which stays."`
-	Description string    `json:"description" max:"255" doc:"What it is for."`
-	Status      string    `json:"status" empty:"absent" doc:"Status, which stays."`
-	Priority    *int      `json:"priority" doc:"Priority, which stays."`
-	Settings    *Settings `json:"settings" doc:"Settings; those of the password policy, and of the enrollment policy, can be replaced."`
+	Type        string    `json:"type" required:"true" doc:"Type. Cannot be changed."`
+	Name        string    `json:"name" required:"true" doc:"Name. Cannot be changed."`
+	Description string    `json:"description" max:"255" doc:"Description."`
+	Status      string    `json:"status" empty:"absent" doc:"Status. Cannot be changed."`
+	Priority    *int      `json:"priority" doc:"Priority. Cannot be changed."`
+	Settings    *Settings `json:"settings" doc:"Settings. Only the password policy and the enrollment policy accept new settings."`
 }
 
-// Policy is a policy as callers see it.
+// Policy is a policy in responses.
 type Policy struct {
 	ID          string     `json:"id" readOnly:"true" doc:"Id."`
 	Type        string     `json:"type" readOnly:"true" enum:"PASSWORD,SVC_SIGN_ON,MFA_ENROLL" doc:"Type."`
 	Name        string     `json:"name" readOnly:"true" doc:"Name."`
-	Description string     `json:"description" readOnly:"true" doc:"What it is for."`
+	Description string     `json:"description" readOnly:"true" doc:"Description."`
 	Status      string     `json:"status" readOnly:"true" enum:"ACTIVE" doc:"Status."`
 	Priority    int        `json:"priority" readOnly:"true" doc:"Order of evaluation."`
-	System      bool       `json:"system" readOnly:"true" doc:"Whether it belongs to the system."`
-	Conditions  Conditions `json:"conditions" readOnly:"true" doc:"Whom it applies to."`
+	System      bool       `json:"system" readOnly:"true" doc:"true for a system policy or rule."`
+	Conditions  Conditions `json:"conditions" readOnly:"true" doc:"Users that it applies to."`
 
 	Settings *Settings `json:"settings,omitempty" doc:"Settings of the password policy; with Optional Password, of the enrollment policy too."`
 
-	Created     rest.Time  `json:"created" readOnly:"true" doc:"When it was made."`
-	LastUpdated rest.Time  `json:"lastUpdated" readOnly:"true" doc:"When it was last changed."`
+	Created     rest.Time  `json:"created" readOnly:"true" doc:"Time of creation."`
+	LastUpdated rest.Time  `json:"lastUpdated" readOnly:"true" doc:"Time of the last change."`
 	Links       rest.Links `json:"_links" readOnly:"true" doc:"Links."`
 }
 
-// Conditions say whom a policy applies to.
+// Conditions are the users and networks that a policy applies to.
 type Conditions struct {
 	People *People `json:"people,omitempty" doc:"Groups."`
 }
@@ -52,14 +52,14 @@ type People struct {
 	Groups *Include `json:"groups,omitempty" doc:"Groups."`
 }
 
-// Include lists ids that count.
+// Include lists included ids.
 type Include struct {
 	Include []string `json:"include" doc:"Ids."`
 }
 
-// Network says from where.
+// Network is the network condition of a policy or rule.
 type Network struct {
-	Connection string `json:"connection" enum:"ANYWHERE" doc:"From where."`
+	Connection string `json:"connection" enum:"ANYWHERE" doc:"Network of the client."`
 }
 
 func (s *Slice) render(ctx context.Context, doc docstore.Doc[model.OrgPolicy], org model.Org) Policy {

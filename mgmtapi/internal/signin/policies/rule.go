@@ -20,21 +20,21 @@ type Rule struct {
 	ID          string         `json:"id" readOnly:"true" doc:"Id."`
 	Type        string         `json:"type" readOnly:"true" enum:"PASSWORD,SIGN_ON,MFA_ENROLL" doc:"Type."`
 	Name        string         `json:"name" readOnly:"true" doc:"Name."`
-	Status      model.Status   `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"Whether it is in force."`
-	Priority    int            `json:"priority" readOnly:"true" doc:"Order of evaluation, from 1. The rule of the system is the last one."`
-	System      bool           `json:"system" readOnly:"true" doc:"Whether it belongs to the system."`
-	Conditions  RuleConditions `json:"conditions" readOnly:"true" doc:"Whom it applies to."`
-	Actions     map[string]any `json:"actions" readOnly:"true" doc:"What it does, by type."`
-	Created     rest.Time      `json:"created" readOnly:"true" doc:"When it was made."`
-	LastUpdated rest.Time      `json:"lastUpdated" readOnly:"true" doc:"When it was last changed."`
+	Status      model.Status   `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"ACTIVE if the rule is evaluated."`
+	Priority    int            `json:"priority" readOnly:"true" doc:"Order of evaluation, from 1. The default rule is last."`
+	System      bool           `json:"system" readOnly:"true" doc:"true for a system policy or rule."`
+	Conditions  RuleConditions `json:"conditions" readOnly:"true" doc:"Users that it applies to."`
+	Actions     map[string]any `json:"actions" readOnly:"true" doc:"Actions, by type of rule."`
+	Created     rest.Time      `json:"created" readOnly:"true" doc:"Time of creation."`
+	LastUpdated rest.Time      `json:"lastUpdated" readOnly:"true" doc:"Time of the last change."`
 	Links       rest.Links     `json:"_links" readOnly:"true" doc:"Links."`
 }
 
-// RuleConditions are the users that a rule applies to, and from where.
+// RuleConditions are the users and networks that a rule applies to.
 type RuleConditions struct {
-	People  *RulePeople `json:"people,omitempty" doc:"Users and groups. Defaults to everyone."`
+	People  *RulePeople `json:"people,omitempty" doc:"Users and groups. Default: every user."`
 	Network *Network    `json:"network,omitempty" doc:"Networks."`
-	Auth    *AuthType   `json:"authContext,omitempty" doc:"Ways of signing in."`
+	Auth    *AuthType   `json:"authContext,omitempty" doc:"Authentication methods."`
 }
 
 // RulePeople are the users that a rule applies to.
@@ -43,13 +43,13 @@ type RulePeople struct {
 	Groups *Selected `json:"groups,omitempty" doc:"Ids of groups, or EVERYONE. Without any included user or group, the rule applies to all."`
 }
 
-// Selected are the ids that count, and those that do not although they are included.
+// Selected lists included ids, and excluded ids, which take precedence.
 type Selected struct {
-	Include []string `json:"include" max:"100" doc:"Ids of those that the rule applies to."`
-	Exclude []string `json:"exclude" max:"100" doc:"Ids of those that the rule does not apply to."`
+	Include []string `json:"include" max:"100" doc:"Ids that the rule applies to."`
+	Exclude []string `json:"exclude" max:"100" doc:"Ids that the rule does not apply to, although they are included."`
 }
 
-// AuthType is a way of signing in.
+// AuthType is an authentication method.
 type AuthType struct {
 	Type string `json:"authType" enum:"ANY" doc:"Always ANY."`
 }
@@ -58,25 +58,25 @@ type AuthType struct {
 type RuleInput struct {
 	Type string `json:"type" empty:"absent" enum:"SIGN_ON" doc:"Always SIGN_ON. Optional."`
 
-	Status model.Status `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"Whether it is in force. Default: ACTIVE, or unchanged."`
+	Status model.Status `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"ACTIVE rules are evaluated. Default: ACTIVE, or unchanged."`
 
 	Name string `json:"name" required:"true" max:"255" doc:"Name, unique in its policy."`
 
-	Priority int `json:"priority" min:"0" doc:"Position, from 1. Default: last before the system rule for a new rule, otherwise unchanged."`
+	Priority int `json:"priority" min:"0" doc:"Position, from 1. Default: last before the default rule for a new rule, otherwise unchanged."`
 
-	Conditions RuleConditions `json:"conditions" doc:"Whom it applies to."`
-	Actions    RuleActions    `json:"actions" required:"true" doc:"What it does."`
+	Conditions RuleConditions `json:"conditions" doc:"Users that it applies to."`
+	Actions    RuleActions    `json:"actions" required:"true" doc:"Actions of the rule."`
 }
 
-// RuleActions are what a rule does.
+// RuleActions are the actions of a rule.
 type RuleActions struct {
-	SignOn *SignOnAction `json:"signon" required:"true" doc:"What it says of sign-ins."`
+	SignOn *SignOnAction `json:"signon" required:"true" doc:"Effect on sign-ins."`
 }
 
-// SignOnAction is what a rule says of sign-ins.
+// SignOnAction is the effect of a rule on sign-ins.
 type SignOnAction struct {
 	Access string `json:"access" required:"true" enum:"ALLOW,DENY" doc:"Whether users may sign in."`
-	Factor bool   `json:"requireFactor" default:"false" doc:"Demands a further factor after the password."`
+	Factor bool   `json:"requireFactor" default:"false" doc:"Requires a further factor after the password."`
 	Prompt string `json:"factorPromptMode" empty:"absent"`
 }
 
@@ -88,8 +88,8 @@ func (SignOnAction) MoreTags() map[string]reflect.StructTag {
 	}
 }
 
-// own are the names and the actions of the rules that belong to the system. They describe what the service does anyway.
-var own = map[model.PolicyType]struct {
+// systemRules are the names and the actions of the default rules. They describe the fixed behavior of the service.
+var systemRules = map[model.PolicyType]struct {
 	name    string
 	actions map[string]any
 }{
@@ -102,14 +102,14 @@ var own = map[model.PolicyType]struct {
 	model.PolicyEnroll: {"MFA_ENROLL", map[string]any{"enroll": map[string]any{"self": "CHALLENGE"}}},
 }
 
-// ruleURL is the address of a rule, or of something below it.
+// ruleURL returns the URL of a rule, or of a path below it.
 func ruleURL(ctx context.Context, policy, id string, segments ...string) string {
 	return rest.URL(ctx, append([]string{"api", "v1", "policies", policy, "rules", id}, segments...)...)
 }
 
-// ownRule shows the rule of the system.
+// ownRule returns the default rule of a policy.
 func ownRule(ctx context.Context, doc docstore.Doc[model.OrgPolicy]) Rule {
-	r := own[doc.Value.Type]
+	r := systemRules[doc.Value.Type]
 	return Rule{
 		ID: doc.Value.Rule, Type: r.name, Name: defaultRule, Status: model.Active, Priority: len(doc.Value.SignOn) + 1,
 		System: true, Actions: r.actions,
@@ -122,7 +122,7 @@ func ownRule(ctx context.Context, doc docstore.Doc[model.OrgPolicy]) Rule {
 	}
 }
 
-// showRule shows the rule at a place.
+// showRule returns the rule at a position.
 func showRule(ctx context.Context, policy string, at int, r *model.SignOnRule) Rule {
 	list := func(ids []string) []string { return append([]string{}, ids...) }
 	action := map[string]any{"access": r.Access, "requireFactor": r.Factor}
@@ -130,7 +130,7 @@ func showRule(ctx context.Context, policy string, at int, r *model.SignOnRule) R
 		action["factorPromptMode"] = r.Prompt
 	}
 	out := Rule{
-		ID: r.ID, Type: own[model.PolicySignOn].name, Name: r.Name, Status: r.Status, Priority: at + 1,
+		ID: r.ID, Type: systemRules[model.PolicySignOn].name, Name: r.Name, Status: r.Status, Priority: at + 1,
 		Conditions: RuleConditions{
 			People: &RulePeople{
 				Users:  &Selected{list(r.People.Users), list(r.People.ExcludeUsers)},
@@ -158,8 +158,8 @@ func (s *Slice) ruleRoutes() []rest.Route {
 		},
 		rest.Op[createRuleRequest, Rule]{
 			ID: "createPolicyRule", Route: "POST " + all, Tag: tag, Scopes: writeScope, Summary: "Adds a rule to the sign-on policy",
-			Description: "The first active rule that a user is among decides about a sign-in, the rule of the system comes last. " +
-				"Policies of other types have no further rules: 501.",
+			Description: "The first active rule that applies to the user decides about a sign-in. The default rule is last. " +
+				"Policies of other types accept no further rules; the response is 501.",
 			Find: lookup.In(s.Store, s.find, (*createRuleRequest).self), Do: s.createRule,
 		},
 		rest.Op[ruleTarget, Rule]{
@@ -176,23 +176,23 @@ func (s *Slice) ruleRoutes() []rest.Route {
 		},
 		rest.Op[ruleTarget, rest.NoContent]{
 			ID: "activatePolicyRule", Route: "POST " + one + "/lifecycle/activate", Tag: tag, Scopes: writeScope,
-			Summary: "Puts a rule of the sign-on policy in force", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self),
+			Summary: "Activates a rule of the sign-on policy", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self),
 			Do: s.enterRule(model.Active, audit.PolicyRuleActivate),
 		},
 		rest.Op[ruleTarget, rest.NoContent]{
 			ID: "deactivatePolicyRule", Route: "POST " + one + "/lifecycle/deactivate", Tag: tag, Scopes: writeScope,
-			Summary: "Puts a rule of the sign-on policy out of force", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self),
+			Summary: "Deactivates a rule of the sign-on policy", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self),
 			Do: s.enterRule(model.Inactive, audit.PolicyRuleDeactivate),
 		},
 	}
 }
 
-// ruleTarget is the rule that a path names.
+// ruleTarget is the rule in a path.
 type ruleTarget struct {
 	target
 	RuleID string `path:"ruleId" doc:"Id of the rule."`
 
-	at int // place among the rules that can be changed, -1 for the rule of the system
+	at int // index of the rule, -1 for the default rule
 }
 
 func (t *ruleTarget) self() *ruleTarget { return t }
@@ -228,7 +228,7 @@ func (s *Slice) getRule(ctx context.Context, t *ruleTarget) (Rule, error) {
 	return showRule(ctx, t.found.ID, t.at, &t.found.Value.SignOn[t.at]), nil
 }
 
-// ruleChange changes the rules of a policy and returns the one that it is about.
+// ruleChange changes the rules of a policy and returns the affected rule.
 type ruleChange func(tx *docstore.Tx, p *model.OrgPolicy) (model.SignOnRule, error)
 
 // changeRules runs a change of the rules of a policy and logs it.
@@ -238,7 +238,7 @@ func (s *Slice) changeRules(ctx context.Context, t *target, event audit.Type, ch
 			return err
 		}
 		if t.found.Value.Type != model.PolicySignOn {
-			return rest.Failf(rest.CodeUnsupported, "A policy of the type %s has one rule, which belongs to the system.", t.found.Value.Type)
+			return rest.Failf(rest.CodeUnsupported, "A policy of the type %s has only its default rule.", t.found.Value.Type)
 		}
 		rule, err := change(tx, &t.found.Value)
 		if err != nil {
@@ -253,14 +253,14 @@ func (s *Slice) changeRules(ctx context.Context, t *target, event audit.Type, ch
 	})
 }
 
-// changeRule is changeRules for a rule that is there, and not that of the system.
+// changeRule is changeRules for an existing rule other than the default rule.
 func (s *Slice) changeRule(ctx context.Context, t *ruleTarget, event audit.Type, change ruleChange) error {
 	return s.changeRules(ctx, &t.target, event, func(tx *docstore.Tx, p *model.OrgPolicy) (model.SignOnRule, error) {
 		if err := t.locate(); err != nil {
 			return model.SignOnRule{}, err
 		}
 		if t.at < 0 {
-			return model.SignOnRule{}, rest.Invalid("ruleId", "The rule of the system cannot be changed or deleted")
+			return model.SignOnRule{}, rest.Invalid("ruleId", "The default rule cannot be changed or deleted")
 		}
 		return change(tx, p)
 	})
@@ -297,7 +297,7 @@ func (s *Slice) createRule(ctx context.Context, r *createRuleRequest) (Rule, err
 	return showRule(ctx, r.found.ID, at, &rule), nil
 }
 
-// apply checks what was given and puts it into a rule.
+// apply checks the input and copies it into a rule.
 func (s *Slice) apply(ctx context.Context, tx *docstore.Tx, in *RuleInput, p *model.OrgPolicy, r *model.SignOnRule) error {
 	var causes rest.Causes
 	if strings.TrimSpace(in.Name) == "" {
@@ -313,7 +313,7 @@ func (s *Slice) apply(ctx context.Context, tx *docstore.Tx, in *RuleInput, p *mo
 	}
 	action := in.Actions.SignOn
 	if action.Access == model.AccessDeny && action.Factor {
-		causes.Add("actions.signon.requireFactor", "A rule that denies access demands no factor")
+		causes.Add("actions.signon.requireFactor", "A rule that denies access cannot require a factor")
 	}
 	if err := causes.Err(); err != nil {
 		return err
@@ -330,7 +330,7 @@ func (s *Slice) apply(ctx context.Context, tx *docstore.Tx, in *RuleInput, p *mo
 	return nil
 }
 
-// stored are the people to be stored. Without any include, they are everyone; an empty include selects no user.
+// stored returns the people to store. Without any include, the rule applies to every user; an empty include selects no user.
 func (p *RulePeople) stored() (out model.RulePeople) {
 	everyone := true
 	if p != nil && p.Users != nil {
@@ -379,7 +379,7 @@ func (s *Slice) deleteRule(ctx context.Context, t *ruleTarget) (rest.NoContent, 
 	})
 }
 
-// enterRule brings a rule to a status.
+// enterRule sets the status of a rule.
 func (s *Slice) enterRule(status model.Status, event audit.Type) func(context.Context, *ruleTarget) (rest.NoContent, error) {
 	return func(ctx context.Context, t *ruleTarget) (rest.NoContent, error) {
 		return rest.NoContent{}, s.changeRule(ctx, t, event, func(_ *docstore.Tx, p *model.OrgPolicy) (model.SignOnRule, error) {
@@ -392,7 +392,7 @@ func (s *Slice) enterRule(status model.Status, event audit.Type) func(context.Co
 	}
 }
 
-// forget takes a deleted user or group out of the rules. A rule without any other user or group then applies to no user.
+// forget removes a deleted user or group from the rules. A rule without any other user or group then applies to no user.
 func (s *Slice) forget(ctx context.Context, tx *docstore.Tx, id string) error {
 	doc, err := s.OrgPolicy(ctx, tx, model.PolicySignOn)
 	if err != nil {

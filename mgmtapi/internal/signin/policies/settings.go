@@ -9,22 +9,21 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Settings are those of the password policy, and of the enrollment policy. A part that is not given has the values that it has at the
-// beginning.
+// Settings are the settings of the password policy or of the enrollment policy. An omitted part has the default values.
 type Settings struct {
-	Password *PasswordPart `json:"password,omitempty" doc:"Passwords and lock-outs."`
+	Password *PasswordPart `json:"password,omitempty" doc:"Passwords and lockouts."`
 	Recovery *RecoveryPart `json:"recovery,omitempty" doc:"Recovery of forgotten passwords."`
 
 	Authenticators []Authenticator `json:"authenticators,omitempty" max:"1" doc:"Authenticators of the enrollment policy (Optional Password)."`
 }
 
-// Authenticator is what users sign in with.
+// Authenticator is an authenticator of the enrollment policy.
 type Authenticator struct {
 	Key    string      `json:"key" required:"true" enum:"svc_password" doc:"The authenticator."`
-	Enroll *Enrollment `json:"enroll" required:"true" doc:"Whether users have it."`
+	Enroll *Enrollment `json:"enroll" required:"true" doc:"Enrollment of the authenticator: required, optional or not allowed."`
 }
 
-// Enrollment says whether users have an authenticator.
+// Enrollment specifies whether users must, can or cannot have an authenticator.
 type Enrollment struct {
 	Self string `json:"self" required:"true"`
 }
@@ -37,15 +36,15 @@ func (Enrollment) MoreTags() map[string]reflect.StructTag {
 	}
 }
 
-// passwordKey names the password among the authenticators.
+// passwordKey is the key of the password authenticator.
 const passwordKey = "svc_password"
 
-// shownEnrollment is what the enrollment policy says, as callers see it.
+// shownEnrollment returns the settings of the enrollment policy in JSON form.
 func shownEnrollment(p model.PasswordEnrollment) *Settings {
 	return &Settings{Authenticators: []Authenticator{{Key: passwordKey, Enroll: &Enrollment{Self: string(cmp.Or(p, model.PasswordRequired))}}}}
 }
 
-// enrollment is what the enrollment policy is to say. What is not given is as at the beginning.
+// enrollment returns the setting of the enrollment policy, by default the initial one.
 func (s *Settings) enrollment() model.PasswordEnrollment {
 	if s == nil || len(s.Authenticators) == 0 {
 		return ""
@@ -53,21 +52,21 @@ func (s *Settings) enrollment() model.PasswordEnrollment {
 	return model.PasswordEnrollment(s.Authenticators[0].Enroll.Self)
 }
 
-// PasswordPart is about passwords and lock-outs.
+// PasswordPart holds the settings for passwords and lockouts.
 type PasswordPart struct {
-	Complexity *Complexity `json:"complexity,omitempty" doc:"Which passwords are good."`
-	Age        *Age        `json:"age,omitempty" doc:"For how long."`
-	Lockout    *Lockout    `json:"lockout,omitempty" doc:"How often one may be wrong."`
+	Complexity *Complexity `json:"complexity,omitempty" doc:"Requirements for passwords."`
+	Age        *Age        `json:"age,omitempty" doc:"Expiry and history of passwords."`
+	Lockout    *Lockout    `json:"lockout,omitempty" doc:"Lockout after failed attempts."`
 }
 
-// Complexity says which passwords are good.
+// Complexity holds the requirements for passwords.
 type Complexity struct {
-	MinLength         int      `json:"minLength" default:"8" min:"1" max:"30" doc:"Characters, at least."`
-	MinLowerCase      int      `json:"minLowerCase" default:"1" min:"0" max:"5" doc:"Lower-case letters, at least."`
-	MinUpperCase      int      `json:"minUpperCase" default:"1" min:"0" max:"5" doc:"Upper-case letters, at least."`
-	MinNumber         int      `json:"minNumber" default:"1" min:"0" max:"5" doc:"Digits, at least."`
-	MinSymbol         int      `json:"minSymbol" default:"0" min:"0" max:"5" doc:"Symbols, at least."`
-	ExcludeUsername   bool     `json:"excludeUsername" default:"true" doc:"Refuses passwords with parts of the login."`
+	MinLength         int      `json:"minLength" default:"8" min:"1" max:"30" doc:"Minimum number of characters."`
+	MinLowerCase      int      `json:"minLowerCase" default:"1" min:"0" max:"5" doc:"Minimum number of lower-case letters."`
+	MinUpperCase      int      `json:"minUpperCase" default:"1" min:"0" max:"5" doc:"Minimum number of upper-case letters."`
+	MinNumber         int      `json:"minNumber" default:"1" min:"0" max:"5" doc:"Minimum number of digits."`
+	MinSymbol         int      `json:"minSymbol" default:"0" min:"0" max:"5" doc:"Minimum number of symbols."`
+	ExcludeUsername   bool     `json:"excludeUsername" default:"true" doc:"Rejects passwords that contain parts of the login."`
 	ExcludeAttributes []string `json:"excludeAttributes" max:"2"`
 }
 
@@ -79,20 +78,20 @@ func (Complexity) MoreTags() map[string]reflect.StructTag {
 	}
 }
 
-// Age says for how long a password is good.
+// Age holds the settings for the expiry and the history of passwords.
 type Age struct {
 	MaxAgeDays int `json:"maxAgeDays" default:"0" min:"0" max:"999" doc:"Days until it must be changed, checked at sign-in. 0 means never."`
 
-	ExpireWarnDays int `json:"expireWarnDays" default:"0" min:"0" max:"0" doc:"Nobody is warned: always 0."`
-	MinAgeMinutes  int `json:"minAgeMinutes" default:"0" min:"0" max:"9999" doc:"Time until it can be changed, for strict changes."`
-	HistoryCount   int `json:"historyCount" default:"4" min:"0" max:"30" doc:"How many of the last passwords a new one must differ from."`
+	ExpireWarnDays int `json:"expireWarnDays" default:"0" min:"0" max:"0" doc:"Always 0: users are not warned."`
+	MinAgeMinutes  int `json:"minAgeMinutes" default:"0" min:"0" max:"9999" doc:"Minimum age of a password, in minutes, before it can be changed. 0: none."`
+	HistoryCount   int `json:"historyCount" default:"4" min:"0" max:"30" doc:"Number of previous passwords that a new one must differ from."`
 }
 
-// Lockout says how often one may be wrong.
+// Lockout holds the settings for lockouts after failed attempts.
 type Lockout struct {
-	MaxAttempts         int  `json:"maxAttempts" default:"10" min:"0" max:"100" doc:"Failures in a row that lock a user out; 0 for none."`
+	MaxAttempts         int  `json:"maxAttempts" default:"10" min:"0" max:"100" doc:"Consecutive failures that lock a user out. 0: never."`
 	AutoUnlockMinutes   int  `json:"autoUnlockMinutes" default:"0" min:"0" max:"99999"`
-	ShowLockoutFailures bool `json:"showLockoutFailures" default:"true" doc:"Tells users who sign in that they are locked out."`
+	ShowLockoutFailures bool `json:"showLockoutFailures" default:"true" doc:"Reports the lockout to users who sign in."`
 }
 
 // MoreTags implements rest.Described.
@@ -102,7 +101,7 @@ func (Lockout) MoreTags() map[string]reflect.StructTag {
 	}
 }
 
-// RecoveryPart is about the recovery of forgotten passwords.
+// RecoveryPart holds the settings for the recovery of forgotten passwords.
 type RecoveryPart struct {
 	Factors *RecoveryFactors `json:"factors,omitempty" doc:"Ways of recovery."`
 }
@@ -110,42 +109,42 @@ type RecoveryPart struct {
 // RecoveryFactors are the ways of recovery.
 type RecoveryFactors struct {
 	Question *QuestionFactor `json:"recovery_question,omitempty" doc:"The recovery question."`
-	Email    *EmailFactor    `json:"svc_email,omitempty" doc:"A link by e-mail."`
+	Email    *EmailFactor    `json:"svc_email,omitempty" doc:"A link by email."`
 }
 
 // QuestionFactor is the recovery question.
 type QuestionFactor struct {
-	Status     string              `json:"status" default:"ACTIVE" enum:"ACTIVE" doc:"Status, which stays."`
-	Properties *QuestionProperties `json:"properties,omitempty" doc:"What can be set."`
+	Status     string              `json:"status" default:"ACTIVE" enum:"ACTIVE" doc:"Status. Cannot be changed."`
+	Properties *QuestionProperties `json:"properties,omitempty" doc:"Properties that can be changed."`
 }
 
-// QuestionProperties are what can be set of the recovery question.
+// QuestionProperties are the properties of the recovery question that can be changed.
 type QuestionProperties struct {
-	Complexity *AnswerComplexity `json:"complexity,omitempty" doc:"Which answers are good."`
+	Complexity *AnswerComplexity `json:"complexity,omitempty" doc:"Requirements for answers."`
 }
 
-// AnswerComplexity says which answers are good.
+// AnswerComplexity holds the requirements for answers.
 type AnswerComplexity struct {
-	MinLength int `json:"minLength" default:"4" min:"1" max:"100" doc:"Characters, at least."`
+	MinLength int `json:"minLength" default:"4" min:"1" max:"100" doc:"Minimum number of characters."`
 }
 
-// EmailFactor is the link by e-mail.
+// EmailFactor is the link by email.
 type EmailFactor struct {
-	Status     string           `json:"status" default:"ACTIVE" enum:"ACTIVE" doc:"Status, which stays."`
-	Properties *EmailProperties `json:"properties,omitempty" doc:"What can be set."`
+	Status     string           `json:"status" default:"ACTIVE" enum:"ACTIVE" doc:"Status. Cannot be changed."`
+	Properties *EmailProperties `json:"properties,omitempty" doc:"Properties that can be changed."`
 }
 
-// EmailProperties are what can be set of the link.
+// EmailProperties are the properties of the link that can be changed.
 type EmailProperties struct {
-	RecoveryToken *TokenLife `json:"recoveryToken,omitempty" doc:"The token in it."`
+	RecoveryToken *TokenLife `json:"recoveryToken,omitempty" doc:"Token in the link."`
 }
 
-// TokenLife is how long a token is good.
+// TokenLife is the validity of a token.
 type TokenLife struct {
-	Minutes int `json:"tokenLifetimeMinutes" default:"60" min:"1" max:"43200" doc:"How long the link is good."`
+	Minutes int `json:"tokenLifetimeMinutes" default:"60" min:"1" max:"43200" doc:"Validity of the link in minutes."`
 }
 
-// check rejects settings that a policy of the type does not have. Optional tells whether Optional Password is enabled.
+// check rejects settings that a policy of the type does not have. Optional reports whether Optional Password is enabled.
 func (s *Settings) check(of model.PolicyType, optional bool, causes *rest.Causes) {
 	switch {
 	case of != model.PolicyPassword && (s.Password != nil || s.Recovery != nil):
@@ -159,7 +158,7 @@ func (s *Settings) check(of model.PolicyType, optional bool, causes *rest.Causes
 
 const days = 24 * time.Hour
 
-// shown are stored settings as callers see them.
+// shown returns stored settings in JSON form.
 func shown(p *model.PasswordSettings) *Settings {
 	exclude := p.ExcludeAttributes
 	if exclude == nil {
@@ -181,7 +180,7 @@ func shown(p *model.PasswordSettings) *Settings {
 	}
 }
 
-// stored are the settings to be kept. What is not given is as at the beginning.
+// stored returns the settings to store. Omitted settings have the default values.
 func (s *Settings) stored() *model.PasswordSettings {
 	p := model.DefaultPasswordSettings()
 	if s == nil {

@@ -13,7 +13,7 @@ import (
 // Slice serves the policies.
 type Slice struct{ model.Deps }
 
-// New returns the slice and adds its reactions to the feed.
+// New returns the slice and registers its event handlers.
 func New(d model.Deps) *Slice {
 	s := &Slice{Deps: d}
 	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserDeleted) error { return s.forget(ctx, tx, e.ID) })
@@ -37,10 +37,10 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[createRequest, Policy]{
 			ID: "createPolicy", Route: "POST /api/v1/policies", Tag: tag, Scopes: writeScope,
-			Summary:     "Refuses to make another policy",
-			Description: "There is one policy of each type, which belongs to the system: the answer is always 501, or what is wrong with the body.",
+			Summary:     "Rejects the creation of a policy",
+			Description: "Each type has one policy, which is a system policy. The response is always 501, or an error in the body.",
 			Do: func(context.Context, *createRequest) (Policy, error) {
-				return Policy{}, rest.Failf(rest.CodeUnsupported, "There is one policy of each type, which belongs to the system.")
+				return Policy{}, rest.Failf(rest.CodeUnsupported, "Each type has one policy, which is a system policy.")
 			},
 		},
 		rest.Op[target, Policy]{
@@ -51,8 +51,8 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[replaceRequest, Policy]{
 			ID: "replacePolicy", Route: "PUT " + one, Tag: tag, Scopes: writeScope,
 			Summary: "Replaces a policy",
-			Description: "The description of every policy, and the settings of the one about passwords, can be replaced. Settings that are not " +
-				"given get the values they have at the beginning.",
+			Description: "The description of every policy and the settings of the password policy can be replaced. Omitted settings " +
+				"are set to their defaults.",
 			Find:  lookup.In(s.Store, s.find, (*replaceRequest).self),
 			Check: checkReplace, Do: s.replace,
 		},
@@ -70,7 +70,7 @@ type createRequest struct {
 	} `body:"required"`
 }
 
-// target is the policy that a path names.
+// target is the policy in a path.
 type target struct {
 	PolicyID string `path:"policyId" doc:"Id of the policy."`
 
@@ -107,10 +107,10 @@ type replaceRequest struct {
 	Body PolicyInput `body:"required"`
 }
 
-// checkReplace refuses what a policy of the system cannot be.
+// checkReplace rejects changes of the fixed members of a system policy.
 func checkReplace(_ context.Context, r *replaceRequest, causes *rest.Causes) error {
 	p, b := r.found.Value, r.Body
-	fixed := func(member, value string) { causes.Add(member, "A policy of the system keeps the value %s", value) }
+	fixed := func(member, value string) { causes.Add(member, "The value must stay %s in a system policy", value) }
 	if b.Type != string(p.Type) && !causes.Has("type") {
 		fixed("type", string(p.Type))
 	}
@@ -153,7 +153,7 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (Policy, error) 
 	return out, err
 }
 
-// policyParty is a policy as a party of the log.
+// policyParty returns a policy as a target of a log event.
 func policyParty(doc docstore.Doc[model.OrgPolicy]) model.LogParty {
 	return model.LogParty{ID: doc.ID, Type: audit.TypePolicy, AlternateID: string(doc.Value.Type), DisplayName: defaultName}
 }

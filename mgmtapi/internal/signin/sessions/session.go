@@ -10,35 +10,35 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Session is a session on the wire.
+// Session is a session in JSON.
 type Session struct {
 	ID                       string     `json:"id" readOnly:"true" doc:"Id of the session, which is a secret."`
 	Login                    string     `json:"login" readOnly:"true" doc:"Login of the user."`
 	UserID                   string     `json:"userId" readOnly:"true" doc:"Id of the user."`
-	CreatedAt                rest.Time  `json:"createdAt" readOnly:"true" doc:"When the session was made."`
-	ExpiresAt                rest.Time  `json:"expiresAt" readOnly:"true" doc:"When the session ends by itself."`
+	CreatedAt                rest.Time  `json:"createdAt" readOnly:"true" doc:"Time at which the session was created."`
+	ExpiresAt                rest.Time  `json:"expiresAt" readOnly:"true" doc:"Time at which the session expires."`
 	Status                   string     `json:"status" readOnly:"true" enum:"ACTIVE,MFA_REQUIRED,MFA_ENROLL" doc:"Status."`
-	LastPasswordVerification *rest.Time `json:"lastPasswordVerification" readOnly:"true" doc:"When the password was last compared."`
+	LastPasswordVerification *rest.Time `json:"lastPasswordVerification" readOnly:"true" doc:"Time at which the password was last verified."`
 
-	LastFactorVerification *rest.Time `json:"lastFactorVerification,omitempty" readOnly:"true" doc:"When a further factor was last verified."`
+	LastFactorVerification *rest.Time `json:"lastFactorVerification,omitempty" readOnly:"true" doc:"Time of the last factor verification."`
 
-	AMR       []string   `json:"amr" readOnly:"true" doc:"Methods of the sign-in, as in RFC 8176."`
-	IdP       IdP        `json:"idp" readOnly:"true" doc:"Who signed the user in."`
+	AMR       []string   `json:"amr" readOnly:"true" doc:"Authentication methods of the sign-in (RFC 8176)."`
+	IdP       IdP        `json:"idp" readOnly:"true" doc:"Identity provider that authenticated the user."`
 	MFAActive bool       `json:"mfaActive" readOnly:"true" doc:"Whether the user has a further factor."`
 	Links     rest.Links `json:"_links" readOnly:"true" doc:"Links."`
 }
 
-// IdP is who signed a user in.
+// IdP is the identity provider that authenticated the user.
 type IdP struct {
 	ID   string `json:"id" readOnly:"true" doc:"Id of the organization."`
 	Type string `json:"type" readOnly:"true" enum:"SVC" doc:"Type."`
 }
 
-// active is the status of every session: a sign-in has verified the factors that it needs before there is one.
+// active is the status of every session: a session is created only after the sign-in has verified all required factors.
 const active = "ACTIVE"
 
-// held is a session with what is shown along with it.
-type held struct {
+// sessionView is a session with the related data that is shown.
+type sessionView struct {
 	id   string
 	doc  docstore.Doc[model.Session]
 	user docstore.Doc[model.User]
@@ -47,8 +47,8 @@ type held struct {
 	further bool
 }
 
-// render makes the wire form.
-func render(ctx context.Context, h held) Session {
+// render returns the JSON form of a session.
+func render(ctx context.Context, h sessionView) Session {
 	session := h.doc.Value
 	url := func(more ...string) string {
 		return rest.URL(ctx, append([]string{"api", "v1", "sessions", h.id}, more...)...)
@@ -67,17 +67,17 @@ func render(ctx context.Context, h held) Session {
 	}
 }
 
-// find reads a session that has not expired by its id. Ref is how the request names it.
-func (s *Slice) find(ctx context.Context, q docstore.Reader, id, ref string) (h held, err error) {
+// find reads an unexpired session by its id. Ref is the reference to it in the request, for errors.
+func (s *Slice) find(ctx context.Context, q docstore.Reader, id, ref string) (h sessionView, err error) {
 	h.id = id
 	if h.doc, err = s.Sessions.Get(ctx, q, model.SecretHash(id)); err == nil {
 		h.user, err = s.Users.Get(ctx, q, h.doc.Value.UserID)
 	}
 	if err != nil {
-		return held{}, rest.Missing(err, "Session", ref)
+		return sessionView{}, rest.Missing(err, "Session", ref)
 	}
 	if !s.Now().Before(h.doc.Value.Expires) {
-		return held{}, rest.NotFound("Session", ref)
+		return sessionView{}, rest.NotFound("Session", ref)
 	}
 	if h.org, err = s.Org(ctx, q); err == nil {
 		h.further, err = s.hasFactor(ctx, q, h.user.ID)
@@ -85,7 +85,7 @@ func (s *Slice) find(ctx context.Context, q docstore.Reader, id, ref string) (h 
 	return h, err
 }
 
-// hasFactor reports whether a user has a factor that is complete and allowed.
+// hasFactor reports whether a user has a complete factor that the organization allows.
 func (s *Slice) hasFactor(ctx context.Context, q docstore.Reader, user string) (has bool, err error) {
 	complete := docstore.All(docstore.Eq(model.FactorByUser, user), docstore.Not(docstore.NotNull(model.FactorByPending)))
 	err = model.Each(ctx, q, s.Factors, complete, func(doc docstore.Doc[model.Factor]) error {
@@ -99,9 +99,9 @@ func (s *Slice) hasFactor(ctx context.Context, q docstore.Reader, user string) (
 	return has, err
 }
 
-// create makes a session of a sign-in that is complete. It clears away those of the user that have expired.
+// create creates a session from a complete sign-in. It also deletes the expired sessions of the user.
 func (s *Slice) create(ctx context.Context, r *createRequest) (Session, error) {
-	h := held{id: model.NewSessionID()}
+	h := sessionView{id: model.NewSessionID()}
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		in, err := s.SignIns.Get(ctx, tx, model.SecretHash(r.Body.Token))
 		if err == nil {
@@ -156,7 +156,7 @@ func (s *Slice) forgetExpired(ctx context.Context, tx *docstore.Tx, user string)
 
 // refresh prolongs a session.
 func (s *Slice) refresh(ctx context.Context, id, ref string) (Session, error) {
-	var h held
+	var h sessionView
 	err := s.Update(ctx, func(tx *docstore.Tx) (err error) {
 		if h, err = s.find(ctx, tx, id, ref); err != nil {
 			return err
@@ -172,7 +172,7 @@ func (s *Slice) refresh(ctx context.Context, id, ref string) (Session, error) {
 	return render(ctx, h), nil
 }
 
-// end ends a session. Without a caller, who comes with the cookie is its user.
+// end ends a session. Without an authenticated caller, the cookie identifies the user as the actor.
 func (s *Slice) end(ctx context.Context, id, ref string) (rest.NoContent, error) {
 	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		h, err := s.find(ctx, tx, id, ref)

@@ -30,7 +30,7 @@ func (s *Slice) Routes() []rest.Route {
 	return []rest.Route{
 		rest.Op[createRequest, Session]{
 			ID: "createSession", Route: "POST " + root, Tag: tag, Scopes: write,
-			Summary: "Trades a session token for a session", Do: s.create,
+			Summary: "Exchanges a session token for a session", Do: s.create,
 		},
 		rest.Op[byID, Session]{
 			ID: "getSession", Route: "GET " + root + "/{sessionId}", Tag: tag, Scopes: read,
@@ -75,15 +75,15 @@ func (s *Slice) Routes() []rest.Route {
 
 type createRequest struct {
 	Body struct {
-		Token string `json:"sessionToken" required:"true" writeOnly:"true" doc:"Session token of a complete sign-in. It is valid once."`
+		Token string `json:"sessionToken" required:"true" writeOnly:"true" doc:"Session token of a complete sign-in. It can be used once."`
 	} `body:"required"`
 }
 
-// byID names a session by its id.
+// byID identifies a session by its id.
 type byID struct {
 	ID string `path:"sessionId" doc:"Id of the session."`
 
-	held held
+	held sessionView
 }
 
 func (s *Slice) findByID(ctx context.Context, r *byID) (err error) {
@@ -91,7 +91,7 @@ func (s *Slice) findByID(ctx context.Context, r *byID) (err error) {
 	return err
 }
 
-// byCookie names a session by its cookie.
+// byCookie identifies a session by its cookie.
 type byCookie struct {
 	ID string `cookie:"sid" doc:"Id of the session."`
 }
@@ -106,7 +106,7 @@ func (s *Slice) current(ctx context.Context, r *byCookie) (Session, error) {
 
 type clearRequest struct {
 	User   string `path:"user" doc:"Id, login, unambiguous part of the login before its @, or me."`
-	Tokens bool   `query:"oauthTokens" default:"false" doc:"Has what clients hold for the user end, too."`
+	Tokens bool   `query:"oauthTokens" default:"false" doc:"Also revokes the OAuth tokens of the user."`
 
 	found docstore.Doc[model.User]
 }

@@ -1,3 +1,3 @@
-// Package smstemplates serves the templates of text messages: an enrollment, a resend or a challenge of a factor of the type sms chooses
-// one by its id. Without one, or with an id that no template has, the message has the built-in text.
+// Package smstemplates serves the templates of text messages. An enrollment, a resend or a challenge of an sms factor selects a template by
+// id. Without an id, or with an unknown id, the message has the built-in text.
 package smstemplates

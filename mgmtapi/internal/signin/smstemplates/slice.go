@@ -61,8 +61,8 @@ func (s *Slice) Routes() []rest.Route {
 			},
 		},
 		rest.Op[updateRequest, SMSTemplate]{
-			ID: "updateSmsTemplate", Route: "POST " + one, Tag: tag, Scopes: write, Summary: "Changes what is given of an SMS template",
-			Description: "Translations are merged: those of other languages stay.",
+			ID: "updateSmsTemplate", Route: "POST " + one, Tag: tag, Scopes: write, Summary: "Updates the given members of an SMS template",
+			Description: "Translations are merged: translations of other languages are not modified.",
 			Find:        lookup.In(s.Store, s.find, (*updateRequest).self),
 			Check:       checkUpdate, Do: func(ctx context.Context, r *updateRequest) (SMSTemplate, error) {
 				return s.change(ctx, &r.target, r.Body.merge)
@@ -99,7 +99,7 @@ func render(ctx context.Context, doc docstore.Doc[model.SMSTemplate]) SMSTemplat
 	}
 }
 
-// Input is a whole template as a caller gives it.
+// Input is a complete template in requests.
 type Input struct {
 	Name string `json:"name" required:"true" max:"50" doc:"Name of the template."`
 	Type string `json:"type" required:"true" enum:"SMS_VERIFY_CODE" doc:"Type of the template."`
@@ -113,7 +113,7 @@ func (in *Input) stored() model.SMSTemplate {
 	return model.SMSTemplate{Name: in.Name, Type: in.Type, Text: in.Template, Translations: canonical(in.Translations)}
 }
 
-// PartialInput is what a caller gives of a template.
+// PartialInput is a partial template in requests.
 type PartialInput struct {
 	Name string `json:"name" empty:"absent" max:"50" doc:"Name of the template."`
 	Type string `json:"type" empty:"absent" enum:"SMS_VERIFY_CODE" doc:"Type of the template."`
@@ -123,7 +123,7 @@ type PartialInput struct {
 	Translations map[string]string `json:"translations" max:"200" doc:"Texts by language tag (BCP 47), with the rules of template."`
 }
 
-// merge changes what is given.
+// merge copies the given members to the template.
 func (in *PartialInput) merge(t *model.SMSTemplate) {
 	if in.Name != "" {
 		t.Name = in.Name
@@ -141,7 +141,7 @@ func (in *PartialInput) merge(t *model.SMSTemplate) {
 	t.Translations = translations
 }
 
-// canonical returns the translations by the canonical forms of their languages.
+// canonical returns the translations with canonical language tags.
 func canonical(translations map[string]string) map[string]string {
 	out := make(map[string]string, len(translations))
 	for name, text := range translations {
@@ -152,7 +152,7 @@ func canonical(translations map[string]string) map[string]string {
 
 var macro = regexp.MustCompile(`\$\{[^}]*\}?`)
 
-// checkText records why a text cannot be a template.
+// checkText records why a string cannot be the text of a template.
 func checkText(member, text string, causes *rest.Causes) {
 	if n := utf8.RuneCountInString(text); n > maxText {
 		causes.Add(member, "The field must have at most %d characters", maxText)
@@ -227,7 +227,7 @@ func (s *Slice) list(ctx context.Context, r *listRequest) (out rest.Page[SMSTemp
 	return out, err
 }
 
-// target is the template that a path names.
+// target is the template in a path.
 type target struct {
 	ID string `path:"templateId" doc:"Id of the template."`
 

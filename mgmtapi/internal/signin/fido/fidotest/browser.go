@@ -1,5 +1,4 @@
-// Package fidotest answers what is asked of authenticators, for tests: with the virtual ones of descope/virtualwebauthn, and with a
-// U2F token of its own.
+// Package fidotest simulates authenticators for tests: WebAuthn authenticators with descope/virtualwebauthn, and a separate U2F token.
 package fidotest
 
 import (
@@ -14,14 +13,14 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/signin/fido"
 )
 
-// Browser is an authenticator with one credential, and the page that asks it.
+// Browser is an authenticator with one credential, and the page that calls it.
 type Browser struct {
 	Page          virtualwebauthn.RelyingParty
 	Authenticator virtualwebauthn.Authenticator
 	Credential    virtualwebauthn.Credential
 }
 
-// NewBrowser makes an authenticator with a new credential, on a page of the origin.
+// NewBrowser returns an authenticator with a new credential, on a page of the origin.
 func NewBrowser(origin string, kind virtualwebauthn.KeyType) *Browser {
 	page := virtualwebauthn.RelyingParty{Origin: origin}
 	if u, err := url.Parse(origin); err == nil {
@@ -33,8 +32,8 @@ func NewBrowser(origin string, kind virtualwebauthn.KeyType) *Browser {
 // ec2KeySize is the size of the COSE encoding of a P-256 public key whose coordinates have 32 bytes each (RFC 9053, section 7.1.1).
 const ec2KeySize = 77
 
-// newCredential returns a credential with a new key. The library omits leading zeros of a coordinate, as no genuine authenticator does, so
-// that one of 128 keys of P-256 is malformed: newCredential discards these.
+// newCredential returns a credential with a new key. The library omits leading zeros of a coordinate, which no genuine authenticator does,
+// so that one of 128 keys of P-256 is malformed: newCredential discards these.
 func newCredential(kind virtualwebauthn.KeyType) virtualwebauthn.Credential {
 	for {
 		c := virtualwebauthn.NewCredential(kind)
@@ -44,7 +43,7 @@ func newCredential(kind virtualwebauthn.KeyType) virtualwebauthn.Credential {
 	}
 }
 
-// Raw reads base64url without padding.
+// Raw decodes base64url without padding.
 func Raw(t testing.TB, text string) []byte {
 	t.Helper()
 	data, err := base64.RawURLEncoding.DecodeString(text)
@@ -52,7 +51,7 @@ func Raw(t testing.TB, text string) []byte {
 	return data
 }
 
-// Create answers navigator.credentials.create.
+// Create returns the response of navigator.credentials.create.
 func (b *Browser) Create(t testing.TB, challenge string) fido.Registration {
 	t.Helper()
 	answer := virtualwebauthn.CreateAttestationResponse(b.Page, b.Authenticator, b.Credential,
@@ -67,7 +66,7 @@ func (b *Browser) Create(t testing.TB, challenge string) fido.Registration {
 	return fido.Registration{ClientData: Raw(t, parsed.Response.ClientData), Attestation: Raw(t, parsed.Response.Attestation)}
 }
 
-// Get answers navigator.credentials.get.
+// Get returns the response of navigator.credentials.get.
 func (b *Browser) Get(t testing.TB, challenge string) fido.Assertion {
 	t.Helper()
 	answer := virtualwebauthn.CreateAssertionResponse(b.Page, b.Authenticator, b.Credential,

@@ -17,16 +17,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Token is a U2F token, written from the specification and without the package that checks it.
+// Token is a U2F token. It is implemented from the specification, independently of the package that checks it.
 type Token struct {
 	maker, key *ecdsa.PrivateKey
-	// Certificate is that of its maker, Handle names its one key pair.
+	// Certificate is the attestation certificate, Handle the key handle of the only key pair.
 	Certificate []byte
 	Handle      []byte
 	counter     uint32
 }
 
-// NewToken makes a token.
+// NewToken generates a token.
 func NewToken(t testing.TB) *Token {
 	key := func() *ecdsa.PrivateKey {
 		k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -38,7 +38,7 @@ func NewToken(t testing.TB) *Token {
 	return d
 }
 
-// Certificate makes a certificate of the public key that is signed by the private one.
+// Certificate returns a certificate of the public key, signed by the private key.
 func Certificate(t testing.TB, public, private any) []byte {
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "A token"}, NotAfter: time.Unix(1<<31, 0)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
@@ -46,7 +46,7 @@ func Certificate(t testing.TB, public, private any) []byte {
 	return der
 }
 
-// Point is the public key.
+// Point returns the public key as an uncompressed point.
 func (d *Token) Point(t testing.TB) []byte {
 	point, err := d.key.PublicKey.Bytes()
 	require.NoError(t, err)
@@ -60,14 +60,14 @@ func sign(t testing.TB, key *ecdsa.PrivateKey, parts ...[]byte) []byte {
 	return signature
 }
 
-// Register answers a registration.
+// Register returns the registration message for the client data.
 func (d *Token) Register(t testing.TB, appID string, clientData []byte) []byte {
 	app, challenge := sha256.Sum256([]byte(appID)), sha256.Sum256(clientData)
 	signature := sign(t, d.maker, []byte{0}, app[:], challenge[:], d.Handle, d.Point(t))
 	return bytes.Join([][]byte{{5}, d.Point(t), {byte(len(d.Handle))}, d.Handle, d.Certificate, signature}, nil)
 }
 
-// Authenticate answers an authentication. The token counts it.
+// Authenticate returns the authentication message for the client data and increments the counter.
 func (d *Token) Authenticate(t testing.TB, appID string, clientData []byte, presence byte) []byte {
 	d.counter++
 	app, challenge := sha256.Sum256([]byte(appID)), sha256.Sum256(clientData)
@@ -75,7 +75,7 @@ func (d *Token) Authenticate(t testing.TB, appID string, clientData []byte, pres
 	return append(head, sign(t, d.key, app[:], head, challenge[:])...)
 }
 
-// ClientData is what a browser says of an action.
+// ClientData returns the client data of a browser for an action.
 func ClientData(t testing.TB, action, challenge, origin string) []byte {
 	data, err := json.Marshal(map[string]any{"typ": action, "challenge": challenge, "origin": origin, "cid_pubkey": "unused"})
 	require.NoError(t, err)

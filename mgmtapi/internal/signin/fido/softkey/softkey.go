@@ -1,7 +1,7 @@
-// Package softkey is a security key in software: one key pair that answers registrations and assertions of WebAuthn (W3C Web
+// Package softkey implements a security key in software: one key pair that signs registrations and assertions of WebAuthn (W3C Web
 // Authentication, section 6) and of U2F (FIDO U2F Raw Message Formats 1.1). Every signature is genuine.
 //
-// The key pair is a value that the caller stores, so that a key outlives the process. It must be encrypted at rest.
+// The caller stores the key pair, so that a key survives a restart. It must be encrypted at rest.
 package softkey
 
 import (
@@ -128,7 +128,7 @@ func (k *Key) authData(p fido.Party, flags byte) []byte {
 	return binary.BigEndian.AppendUint32(append(party[:], flags), k.Counter)
 }
 
-// Create answers navigator.credentials.create on the page of the party.
+// Create returns the response of navigator.credentials.create on the page of the party.
 func (k *Key) Create(p fido.Party, challenge string) (fido.Registration, error) {
 	private, err := k.private()
 	if err != nil {
@@ -138,7 +138,7 @@ func (k *Key) Create(p fido.Party, challenge string) (fido.Registration, error) 
 	if err != nil {
 		return fido.Registration{}, fmt.Errorf("softkey: encode the public key: %w", err)
 	}
-	point = point[1:] // without the mark of an uncompressed point
+	point = point[1:] // without the prefix of uncompressed points
 	public, err := cbor.Marshal(coseKey{
 		Type: coseEC2, Algorithm: fido.ES256, Curve: coseP256, X: point[:coordinateSize], Y: point[coordinateSize:],
 	})
@@ -164,7 +164,7 @@ func (k *Key) Create(p fido.Party, challenge string) (fido.Registration, error) 
 	return fido.Registration{ClientData: said, Attestation: object}, nil
 }
 
-// Get answers navigator.credentials.get on the page of the party. The key counts it.
+// Get returns the response of navigator.credentials.get on the page of the party and increments the counter.
 func (k *Key) Get(p fido.Party, challenge string) (fido.Assertion, error) {
 	private, err := k.private()
 	if err != nil {
@@ -189,10 +189,10 @@ func u2fClientData(kind, challenge, origin string) ([]byte, error) {
 	return data, nil
 }
 
-// certificateLife is how long the attestation certificate of a U2F registration is valid.
+// certificateLife is the validity of the attestation certificate of a U2F registration.
 const certificateLife = 20 * 365 * 24 * time.Hour
 
-// Register answers a U2F registration of the site. The attestation certificate is valid from now.
+// Register returns the client data and the message of a U2F registration at the site. The attestation certificate is valid from now.
 func (k *Key) Register(site u2f.Site, challenge string, now time.Time) (said, message []byte, err error) {
 	private, err := k.private()
 	if err != nil {
@@ -219,7 +219,7 @@ func (k *Key) Register(site u2f.Site, challenge string, now time.Time) (said, me
 	return said, message, err
 }
 
-// Authenticate answers a U2F authentication of the site. The key counts it.
+// Authenticate returns the client data and the message of a U2F authentication at the site and increments the counter.
 func (k *Key) Authenticate(site u2f.Site, challenge string) (said, message []byte, err error) {
 	private, err := k.private()
 	if err != nil {

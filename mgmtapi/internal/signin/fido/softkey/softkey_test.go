@@ -14,7 +14,7 @@ import (
 
 const origin = "http://localhost:8080"
 
-// stored is a key after it was written and read back.
+// stored returns a key after encoding and decoding.
 func stored(t *testing.T, k *softkey.Key) *softkey.Key {
 	t.Helper()
 	text, err := json.Marshal(k)

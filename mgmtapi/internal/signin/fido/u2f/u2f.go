@@ -14,47 +14,47 @@ import (
 	"fmt"
 )
 
-// Version is the version of the protocol, as clients call it.
+// Version is the protocol version as clients spell it.
 const Version = "U2F_V2"
 
-// Site is who asks tokens.
+// Site is the relying party of U2F.
 type Site struct {
-	// AppID is what registrations are bound to. It is the origin of the site unless the site has several.
+	// AppID is the application id that registrations are bound to. It is the origin of the site unless the site has several origins.
 	AppID string
-	// Origin is where answers must come from, as browsers write it.
+	// Origin is the required origin of responses, as browsers write it.
 	Origin string
 }
 
-// Registration is what is kept of a token that has been registered.
+// Registration is the stored data of a registered token.
 type Registration struct {
-	// KeyHandle names the key pair.
+	// KeyHandle identifies the key pair.
 	KeyHandle []byte `json:"keyHandle"`
-	// PublicKey is the public half: an uncompressed point on P-256, 65 bytes.
+	// PublicKey is the public key: an uncompressed point on P-256, 65 bytes.
 	PublicKey []byte `json:"publicKey"`
-	// Counter is that of the last authentication, 0 before the first.
+	// Counter is the counter of the last authentication, 0 before the first.
 	Counter uint32 `json:"counter"`
 }
 
 var (
-	// ErrMessage says that a message is no message of U2F.
+	// ErrMessage reports a malformed U2F message.
 	ErrMessage = errors.New("u2f: malformed message")
-	// ErrClientData says that the client data is for another challenge, site or action.
-	ErrClientData = errors.New("u2f: the client data does not fit")
-	// ErrPresence says that nobody touched the token.
+	// ErrClientData reports client data for another challenge, site or action.
+	ErrClientData = errors.New("u2f: the client data does not match")
+	// ErrPresence reports that no user touched the token.
 	ErrPresence = errors.New("u2f: the user was not present")
-	// ErrSignature says that a signature is wrong.
+	// ErrSignature reports a wrong signature.
 	ErrSignature = errors.New("u2f: wrong signature")
-	// ErrCounter says that the counter did not grow: the answer was replayed, or the token was cloned.
-	ErrCounter = errors.New("u2f: the counter did not grow")
+	// ErrCounter reports that the counter did not increase: the response was replayed, or the token was cloned.
+	ErrCounter = errors.New("u2f: the counter did not increase")
 )
 
-// The types of client data: what it is for.
+// The types of client data, one for each action.
 const (
 	Enrolling = "navigator.id.finishEnrollment"
 	Asserting = "navigator.id.getAssertion"
 )
 
-// Register checks the registration response message of a token (section 4.3) for the challenge that was given.
+// Register checks the registration response message of a token (section 4.3) for the challenge.
 func (s Site) Register(challenge string, clientData, registrationData []byte) (Registration, error) {
 	if err := s.checkClientData(challenge, Enrolling, clientData); err != nil {
 		return Registration{}, err
@@ -68,11 +68,10 @@ func (s Site) Register(challenge string, clientData, registrationData []byte) (R
 	if err := m.certificate.CheckSignature(x509.ECDSAWithSHA256, signed, m.signature); err != nil {
 		return Registration{}, fmt.Errorf("%w: %w", ErrSignature, err)
 	}
-	return m.kept(), nil
+	return m.stored(), nil
 }
 
-// Authenticate checks the authentication response message of a token (section 5.4) for the challenge that was given and returns
-// the counter to keep.
+// Authenticate checks the authentication response message of a token (section 5.4) for the challenge and returns the counter to store.
 func (s Site) Authenticate(r Registration, challenge string, clientData, signatureData []byte) (counter uint32, err error) {
 	if err := s.checkClientData(challenge, Asserting, clientData); err != nil {
 		return 0, err
@@ -100,14 +99,14 @@ func (s Site) Authenticate(r Registration, challenge string, clientData, signatu
 	return counter, nil
 }
 
-// clientData is what a client says of an action (FIDO U2F Raw Message Formats, section 7).
+// clientData is the client data of an action (FIDO U2F Raw Message Formats, section 7).
 type clientData struct {
 	Type      string `json:"typ"`
 	Challenge string `json:"challenge"`
 	Origin    string `json:"origin"`
 }
 
-// readClientData reads client data and checks that it is for the challenge.
+// readClientData parses client data and checks that it is for the challenge.
 func readClientData(challenge string, data []byte) (said clientData, err error) {
 	if err := json.Unmarshal(data, &said); err != nil {
 		return said, fmt.Errorf("%w: %w", ErrMessage, err)
@@ -118,25 +117,25 @@ func readClientData(challenge string, data []byte) (said clientData, err error) 
 	return said, nil
 }
 
-// checkClientData checks client data of an action.
+// checkClientData checks the challenge, the action and the origin of client data.
 func (s Site) checkClientData(challenge, action string, data []byte) error {
 	said, err := readClientData(challenge, data)
 	switch {
 	case err != nil:
 		return err
 	case said.Type != action:
-		return fmt.Errorf("%w: it is for %q", ErrClientData, said.Type)
+		return fmt.Errorf("%w: its type is %q", ErrClientData, said.Type)
 	case said.Origin != s.Origin:
-		return fmt.Errorf("%w: it is from %q", ErrClientData, said.Origin)
+		return fmt.Errorf("%w: its origin is %q", ErrClientData, said.Origin)
 	}
 	return nil
 }
 
-// The bytes of the messages that have fixed values.
+// The bytes of messages with fixed values.
 const (
-	Marker   = 0x05 // starts a registration
-	Reserved = 0x00 // starts what a registration signs
-	Present  = 0x01 // the bit of user presence
+	Marker   = 0x05 // first byte of a registration
+	Reserved = 0x00 // first byte of the data a registration signs
+	Present  = 0x01 // bit for user presence
 )
 
 // The layout of the messages.
@@ -154,14 +153,14 @@ type registration struct {
 	signature   []byte
 }
 
-// kept is what the server stores of the registration.
-func (m registration) kept() Registration {
+// stored returns the data of the registration that the server stores.
+func (m registration) stored() Registration {
 	return Registration{KeyHandle: bytes.Clone(m.keyHandle), PublicKey: bytes.Clone(m.publicKey)}
 }
 
 func parseRegistration(data []byte) (m registration, err error) {
 	if len(data) < 1+publicKeySize+1 || data[0] != Marker {
-		return m, fmt.Errorf("%w: no registration", ErrMessage)
+		return m, fmt.Errorf("%w: not a registration", ErrMessage)
 	}
 	data = data[1:]
 	m.publicKey, data = data[:publicKeySize], data[publicKeySize:]
@@ -174,7 +173,7 @@ func parseRegistration(data []byte) (m registration, err error) {
 		return m, fmt.Errorf("%w: no key handle", ErrMessage)
 	}
 	m.keyHandle, data = data[:size], data[size:]
-	var certificate asn1.RawValue // tells where the certificate ends
+	var certificate asn1.RawValue // to find the end of the certificate
 	if m.signature, err = asn1.Unmarshal(data, &certificate); err != nil {
 		return m, fmt.Errorf("%w: certificate: %w", ErrMessage, err)
 	}

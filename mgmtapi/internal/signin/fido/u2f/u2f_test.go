@@ -27,8 +27,8 @@ const (
 		"17e5dbde2e247e70423fd5ad7804a6d3d3961ef871"
 	channel = `"cid_pubkey":{"kty":"EC","crv":"P-256","x":"HzQwlfXX7Q4S5MtCCnZUNBw3RMzPO9tOyWjBqRl4tJ8",` +
 		`"y":"XVguGFLIZx1fXg3wNqfdbn75hi4-_7-BxhMljw42Ht4"}`
-	enrolChallenge  = "vqrS6WXDe1JUs5_c3i4-LkKIHRr-3XVb3azuA5TifHo"
-	enrolClientData = `{"typ":"navigator.id.finishEnrollment","challenge":"` + enrolChallenge + `",` + channel +
+	enrollChallenge  = "vqrS6WXDe1JUs5_c3i4-LkKIHRr-3XVb3azuA5TifHo"
+	enrollClientData = `{"typ":"navigator.id.finishEnrollment","challenge":"` + enrollChallenge + `",` + channel +
 		`,"origin":"http://example.com"}`
 	exampleKey = "04d368f1b665bade3c33a20f1e429c7750d5033660c019119d29aa4ba7abc04aa7c80a46bbe11ca8cb5674d74f31f8a903f6" +
 		"bad105fb6ab74aefef4db8b0025e1d"
@@ -47,7 +47,7 @@ func unhex(t testing.TB, text string) []byte {
 
 func TestSpecificationExamples(t *testing.T) {
 	site := u2f.Site{AppID: "http://example.com", Origin: "http://example.com"}
-	r, err := site.Register(enrolChallenge, []byte(enrolClientData), unhex(t, exampleRegistration))
+	r, err := site.Register(enrollChallenge, []byte(enrollClientData), unhex(t, exampleRegistration))
 	require.NoError(t, err)
 	require.Equal(t, exampleRegistration[2:132], hex.EncodeToString(r.PublicKey))
 	require.Equal(t, exampleRegistration[134:262], hex.EncodeToString(r.KeyHandle))
@@ -61,7 +61,7 @@ func TestSpecificationExamples(t *testing.T) {
 }
 
 const (
-	enrol  = "navigator.id.finishEnrollment"
+	enroll = "navigator.id.finishEnrollment"
 	assert = "navigator.id.getAssertion"
 	origin = "http://localhost:8080"
 )
@@ -70,7 +70,7 @@ var site = u2f.Site{AppID: origin, Origin: origin}
 
 func TestRegisterAndAuthenticate(t *testing.T) {
 	d := fidotest.NewToken(t)
-	data := fidotest.ClientData(t, enrol, "c1", origin)
+	data := fidotest.ClientData(t, enroll, "c1", origin)
 	r, err := site.Register("c1", data, d.Register(t, origin, data))
 	require.NoError(t, err)
 	require.Equal(t, d.Handle, r.KeyHandle)
@@ -89,7 +89,7 @@ func TestRegisterAndAuthenticate(t *testing.T) {
 
 func TestRegister_Rejected(t *testing.T) {
 	d, other := fidotest.NewToken(t), fidotest.NewToken(t)
-	good := fidotest.ClientData(t, enrol, "c", origin)
+	good := fidotest.ClientData(t, enroll, "c", origin)
 	message := d.Register(t, origin, good)
 	rsaKey, err := rsa.GenerateKey(rand.Reader, 1024) //nolint:gosec // it protects nothing
 	require.NoError(t, err)
@@ -103,29 +103,29 @@ func TestRegister_Rejected(t *testing.T) {
 		clientData, message []byte
 		want                error
 	}{
-		"for another challenge":               {fidotest.ClientData(t, enrol, "d", origin), nil, u2f.ErrClientData},
-		"for no challenge":                    {fidotest.ClientData(t, enrol, "", origin), nil, u2f.ErrClientData},
-		"from another origin":                 {fidotest.ClientData(t, enrol, "c", "http://localhost:8081"), nil, u2f.ErrClientData},
-		"for another action":                  {fidotest.ClientData(t, assert, "c", origin), nil, u2f.ErrClientData},
-		"with client data that is no object":  {[]byte(`"c"`), nil, u2f.ErrMessage},
-		"with client data that is no JSON":    {[]byte(`{`), nil, u2f.ErrMessage},
-		"for another application":             {good, d.Register(t, "http://localhost", good), u2f.ErrSignature},
-		"over other client data":              {good, d.Register(t, origin, append([]byte(" "), good...)), u2f.ErrSignature},
-		"with a certificate of another maker": {good, with(other.Certificate), u2f.ErrSignature},
-		"with an RSA certificate":             {good, with(fidotest.Certificate(t, &rsaKey.PublicKey, rsaKey)), u2f.ErrMessage},
-		"with another key":                    {good, bytes.Join([][]byte{message[:1], other.Point(t), message[66:]}, nil), u2f.ErrSignature},
+		"for another challenge":                  {fidotest.ClientData(t, enroll, "d", origin), nil, u2f.ErrClientData},
+		"for no challenge":                       {fidotest.ClientData(t, enroll, "", origin), nil, u2f.ErrClientData},
+		"from another origin":                    {fidotest.ClientData(t, enroll, "c", "http://localhost:8081"), nil, u2f.ErrClientData},
+		"for another action":                     {fidotest.ClientData(t, assert, "c", origin), nil, u2f.ErrClientData},
+		"with client data that is not an object": {[]byte(`"c"`), nil, u2f.ErrMessage},
+		"with client data that is not JSON":      {[]byte(`{`), nil, u2f.ErrMessage},
+		"for another application":                {good, d.Register(t, "http://localhost", good), u2f.ErrSignature},
+		"over other client data":                 {good, d.Register(t, origin, append([]byte(" "), good...)), u2f.ErrSignature},
+		"with a certificate of another maker":    {good, with(other.Certificate), u2f.ErrSignature},
+		"with an RSA certificate":                {good, with(fidotest.Certificate(t, &rsaKey.PublicKey, rsaKey)), u2f.ErrMessage},
+		"with another key":                       {good, bytes.Join([][]byte{message[:1], other.Point(t), message[66:]}, nil), u2f.ErrSignature},
 		"with another handle": {
 			good, bytes.Join([][]byte{message[:handle], bytes.Repeat([]byte{8}, 64), message[handle+64:]}, nil), u2f.ErrSignature,
 		},
-		"with another mark":             {good, append([]byte{6}, message[1:]...), u2f.ErrMessage},
-		"with a point off the curve":    {good, bytes.Join([][]byte{message[:10], {message[10] ^ 1}, message[11:]}, nil), u2f.ErrMessage},
-		"with a handle of no length":    {good, bytes.Join([][]byte{message[:66], {0}, message[handle+64:]}, nil), u2f.ErrMessage},
-		"with a handle beyond the end":  {good, message[:handle+63], u2f.ErrMessage},
-		"without a certificate":         {good, message[:handle+64], u2f.ErrMessage},
-		"with half a certificate":       {good, message[:handle+100], u2f.ErrMessage},
-		"without a signature":           {good, message[:handle+64+len(d.Certificate)], u2f.ErrSignature},
-		"with something behind the end": {good, append(bytes.Clone(message), 0), u2f.ErrSignature},
-		"empty":                         {good, []byte{}, u2f.ErrMessage},
+		"with another mark":                     {good, append([]byte{6}, message[1:]...), u2f.ErrMessage},
+		"with a point that is not on the curve": {good, bytes.Join([][]byte{message[:10], {message[10] ^ 1}, message[11:]}, nil), u2f.ErrMessage},
+		"with an empty handle":                  {good, bytes.Join([][]byte{message[:66], {0}, message[handle+64:]}, nil), u2f.ErrMessage},
+		"with a handle beyond the end":          {good, message[:handle+63], u2f.ErrMessage},
+		"without a certificate":                 {good, message[:handle+64], u2f.ErrMessage},
+		"with half a certificate":               {good, message[:handle+100], u2f.ErrMessage},
+		"without a signature":                   {good, message[:handle+64+len(d.Certificate)], u2f.ErrSignature},
+		"with trailing data":                    {good, append(bytes.Clone(message), 0), u2f.ErrSignature},
+		"empty":                                 {good, []byte{}, u2f.ErrMessage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.message == nil {
@@ -152,11 +152,11 @@ func TestAuthenticate_Rejected(t *testing.T) {
 	}{
 		"for another challenge":          {fidotest.ClientData(t, assert, "d", origin), nil, u2f.ErrClientData},
 		"from another origin":            {fidotest.ClientData(t, assert, "c", "https://localhost:8080"), nil, u2f.ErrClientData},
-		"for another action":             {fidotest.ClientData(t, enrol, "c", origin), nil, u2f.ErrClientData},
+		"for another action":             {fidotest.ClientData(t, enroll, "c", origin), nil, u2f.ErrClientData},
 		"for another application":        {good, d.Authenticate(t, "http://localhost", good, 1), u2f.ErrSignature},
 		"over other client data":         {good, d.Authenticate(t, origin, append([]byte(" "), good...), 1), u2f.ErrSignature},
 		"by another token":               {good, other.Authenticate(t, origin, good, 1), u2f.ErrSignature},
-		"when nobody was present":        {good, d.Authenticate(t, origin, good, 0), u2f.ErrPresence},
+		"without user presence":          {good, d.Authenticate(t, origin, good, 0), u2f.ErrPresence},
 		"when the presence was changed":  {good, flipped(0), u2f.ErrSignature},
 		"when the counter was changed":   {good, flipped(4), u2f.ErrSignature},
 		"when the signature was changed": {good, flipped(20), u2f.ErrSignature},
@@ -175,14 +175,14 @@ func TestAuthenticate_Rejected(t *testing.T) {
 }
 
 func FuzzRegister(f *testing.F) {
-	f.Add([]byte(enrolClientData), unhex(f, exampleRegistration))
+	f.Add([]byte(enrollClientData), unhex(f, exampleRegistration))
 	d := fidotest.NewToken(f)
-	data := fidotest.ClientData(f, enrol, enrolChallenge, "http://example.com")
+	data := fidotest.ClientData(f, enroll, enrollChallenge, "http://example.com")
 	f.Add(data, d.Register(f, "http://example.com", data))
 	f.Add([]byte{}, []byte{5})
 	site := u2f.Site{AppID: "http://example.com", Origin: "http://example.com"}
 	f.Fuzz(func(t *testing.T, clientData, message []byte) {
-		r, err := site.Register(enrolChallenge, clientData, message)
+		r, err := site.Register(enrollChallenge, clientData, message)
 		if err == nil {
 			require.Len(t, r.PublicKey, 65)
 			require.NotEmpty(t, r.KeyHandle)
