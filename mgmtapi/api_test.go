@@ -67,7 +67,7 @@ func TestSetup(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		require.NoError(t, e.API.Setup(t.Context(), assembly.Setup{Token: apitest.Token}), "again")
-		require.ErrorContains(t, e.API.Setup(t.Context(), assembly.Setup{Token: "with blank"}), "an API token is")
+		require.ErrorContains(t, e.API.Setup(t.Context(), assembly.Setup{Token: "with blank"}), "an API token must be")
 		e.Run(t,
 			apitest.Step{Do: "GET /api/v1/users", Equal: map[string]any{"#": 1, "0.profile.login": assembly.DefaultLogin, "0.status": "ACTIVE"}},
 			apitest.Step{Do: "GET /api/v1/groups", Equal: map[string]any{"#": 1, "0.profile.name": "Everyone", "0.type": "BUILT_IN"}},

@@ -161,7 +161,8 @@ func lookup() check {
 const (
 	// retryTolerance is how much earlier than requested a client may retry, because clocks differ and responses take time.
 	retryTolerance = time.Second
-	// inFlight is the time after a 429 in which other requests of the client may arrive: they may have been in flight when the response was sent.
+	// inFlight is the time after a 429 in which other requests of the client may arrive: they may have been in flight when the response was
+	// sent.
 	inFlight = time.Second
 )
 

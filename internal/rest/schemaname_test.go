@@ -18,8 +18,9 @@ type namedThing struct {
 func (namedThing) SchemaName() string { return "former.Thing" }
 
 func TestOpenAPI_SchemaNamer(t *testing.T) {
-	route := rest.Op[struct{}, namedThing]{ID: "getThing", Route: "GET /thing", Tag: "Thing", Summary: "Read the thing", Scopes: []string{"things.read"},
-		Do: func(context.Context, *struct{}) (namedThing, error) { return namedThing{}, nil }}
+	route := rest.Op[struct{}, namedThing]{ID: "getThing", Route: "GET /thing", Tag: "Thing", Summary: "Read the thing",
+		Scopes: []string{"things.read"},
+		Do:     func(context.Context, *struct{}) (namedThing, error) { return namedThing{}, nil }}
 	h, err := rest.NewHandler([]rest.Route{route}, rest.Options{Guard: guard{}, Limiter: noLimits{}})
 	require.NoError(t, err)
 	doc, err := h.Document("Things", "1")

@@ -220,7 +220,8 @@ func TestPasswordHook_InvalidResponse(t *testing.T) {
 	}
 	require.Equal(t, len(denials), attempts())
 	e.Run(t,
-		apitest.Step{Name: "which is logged", Do: "GET /api/v1/logs?filter=outcome.reason+co+%22the+hook+returned+an+error%3A+no%3B+really+not%22",
+		apitest.Step{Name: "which is logged",
+			Do:    "GET /api/v1/logs?filter=outcome.reason+co+%22the+hook+returned+an+error%3A+no%3B+really+not%22",
 			Equal: map[string]any{"#": 1}})
 	endpoint.Answer(verify)
 	e.Run(t, signIn("in the end", "h", first))
