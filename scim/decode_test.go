@@ -145,13 +145,13 @@ func TestObject_RoundTrip(t *testing.T) {
 		if c := o.Clone(); !Equal(o, c) {
 			t.Fatalf("the clone differs: %s", c.AppendJSON(nil))
 		}
-		marshalled, err := json.Marshal(o)
+		marshaled, err := json.Marshal(o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var again Object
-		if err := json.Unmarshal(marshalled, &again); err != nil || !Equal(o, &again) {
-			t.Fatalf("encoding/json gives %s: %v", marshalled, err)
+		if err := json.Unmarshal(marshaled, &again); err != nil || !Equal(o, &again) {
+			t.Fatalf("encoding/json gives %s: %v", marshaled, err)
 		}
 	})
 }

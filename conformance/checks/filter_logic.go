@@ -152,7 +152,7 @@ func equivalent(id, title, one, other string) check {
 }
 
 // labelsFound evaluates a filter and returns the labels of the matching users; ok is false if the target rejects it.
-func labelsFound(ctx context.Context, t *T, filter string) (labelled []string, ok bool) {
+func labelsFound(ctx context.Context, t *T, filter string) (labeled []string, ok bool) {
 	filter = expand(t, filter)
 	res := t.Get(ctx, "/Users", "filter", filter, "count", "200")
 	if res.Status == 400 || res.Status == 501 {

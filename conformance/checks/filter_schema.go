@@ -49,7 +49,7 @@ func (g graded) check() check {
 				answered = true
 				t.Require("status of GET "+td.endpoint+"?filter="+filter, 200, res.Status)
 				t.SkipIf(len(res.IDs()) < res.Total(), "the target returns smaller pages")
-				t.Expect("objects found by "+filter, sorted(strings.Fields(r.want)...), labelled(ids, res.IDs()))
+				t.Expect("objects found by "+filter, sorted(strings.Fields(r.want)...), labeled(ids, res.IDs()))
 			}
 			t.SkipIf(!answered, skipUnsupported)
 		},
@@ -157,8 +157,8 @@ func createGraded(ctx context.Context, t *T, trait string, fits func(a attrDef) 
 	return typeDef{}, attrDef{}, nil
 }
 
-// labelled translates ids into labels, sorted.
-func labelled(ids map[string]string, found []string) []string {
+// labeled translates ids into labels, sorted.
+func labeled(ids map[string]string, found []string) []string {
 	out := []string{}
 	for label, id := range ids {
 		if slices.Contains(found, id) {

@@ -13,7 +13,7 @@ import (
 const badgeLabel = "SCIM conformance"
 
 // badge returns the text of the right half of a badge, and its color as a name of shields.io and as an SVG color.
-func badge(r *conformance.Result) (message, name, colour string) {
+func badge(r *conformance.Result) (message, name, color string) {
 	proved := r.Count(conformance.Pass) + r.Count(conformance.Info)
 	switch {
 	case r.Verdict == conformance.Untested:
@@ -48,7 +48,7 @@ const (
 
 // Badge writes a badge as SVG. It embeds no font: the width of a text is an estimate, which textLength enforces.
 func Badge(w io.Writer, r *conformance.Result, _ string) error {
-	message, _, colour := badge(r)
+	message, _, color := badge(r)
 	left, right := badgeWidth(badgeLabel), badgeWidth(message)
 	half := func(text string, from, width int) string {
 		return fmt.Sprintf(`<text x="%d" y="14" textLength="%d">%s</text>`, from+width/2, width-2*badgeMargin, html.EscapeString(text))
@@ -59,7 +59,7 @@ func Badge(w io.Writer, r *conformance.Result, _ string) error {
 <g clip-path="url(#r)"><rect width="%[4]d" height="20" fill="#444"/><rect x="%[4]d" width="%[5]d" height="20" fill="%[6]s"/></g>
 <g fill="#fff" text-anchor="middle" font-family="Verdana,Geneva,sans-serif" font-size="11">%[7]s%[8]s</g>
 </svg>
-`, left+right, badgeLabel, html.EscapeString(message), left, right, colour, half(badgeLabel, 0, left), half(message, left, right))
+`, left+right, badgeLabel, html.EscapeString(message), left, right, color, half(badgeLabel, 0, left), half(message, left, right))
 	return err
 }
 

@@ -161,7 +161,7 @@ func TestTarget_ConvergesAfterFaults(t *testing.T) {
 		"HTML":         {enginetest.Fault{HTML: true, Times: 8}, "the response is text/html, not SCIM"},
 		"half-way":     {enginetest.Fault{Truncate: true, Times: 8}, "truncated after"},
 		"throttled":    {enginetest.Fault{Status: 429, RetryAfter: "0", Times: 8}, "429: injected 429"},
-		"unauthorised": {enginetest.Fault{Status: 401, Times: 3}, "401: injected 401"},
+		"unauthorized": {enginetest.Fault{Status: 401, Times: 3}, "401: injected 401"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{Sweep: 5 * time.Millisecond})

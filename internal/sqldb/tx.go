@@ -82,9 +82,9 @@ func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) *sql.Row 
 	ctx, err := tx.begin(ctx)
 	if err != nil {
 		// The package cannot create a sql.Row with an error of its own; with a canceled context, database/sql or the driver creates one.
-		cancelled, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+		canceled, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 		cancel(err)
-		return tx.conn.QueryRowContext(cancelled, "SELECT 1")
+		return tx.conn.QueryRowContext(canceled, "SELECT 1")
 	}
 	row := tx.conn.QueryRowContext(ctx, tx.texts.rewrite(query), args...)
 	_ = tx.note(row.Err()) // Scan reports it

@@ -53,7 +53,7 @@ func Run(t *testing.T, open func(t *testing.T) scimserver.Store) {
 		{"a member deleted while it is added is not in the group", addWhileDeleted},
 		{"a batch is created as a whole and may refer to itself", batch},
 		{"a batch with an error creates nothing", failedBatch},
-		{"a canceled context is an error and changes nothing", cancelled},
+		{"a canceled context is an error and changes nothing", canceled},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
 	}
@@ -282,7 +282,7 @@ func failedBatch(t *testing.T, s scimserver.Store) {
 	}
 }
 
-func cancelled(t *testing.T, s scimserver.Store) {
+func canceled(t *testing.T, s scimserver.Store) {
 	ann := create(t, s, User("ann"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

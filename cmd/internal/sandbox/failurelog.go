@@ -77,15 +77,15 @@ func (f *failureLog) WithGroup(name string) slog.Handler {
 
 // Handle implements slog.Handler.
 func (f *failureLog) Handle(ctx context.Context, r slog.Record) error {
-	r = f.labelled(ctx, r)
+	r = f.labeled(ctx, r)
 	if r.Level >= slog.LevelWarn && !f.shared.first(f.key(r), r, f.next) {
 		return nil
 	}
 	return f.next.Handle(ctx, r)
 }
 
-// labelled adds the label of the app that a record is about.
-func (f *failureLog) labelled(ctx context.Context, r slog.Record) slog.Record {
+// labeled adds the label of the app that a record is about.
+func (f *failureLog) labeled(ctx context.Context, r slog.Record) slog.Record {
 	f.shared.mu.Lock()
 	label := f.shared.label
 	f.shared.mu.Unlock()

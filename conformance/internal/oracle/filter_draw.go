@@ -231,7 +231,7 @@ func (d *Generator) condition(n Name, among []*scim.Object) Filter {
 			operators = append(operators, "ne", "gt", "ge", "lt", "le")
 		}
 		if number, ok := operand.(json.Number); ok && leaf.Kind == "integer" {
-			operand = neighbour(d.rand, number)
+			operand = neighbor(d.rand, number)
 		}
 	default:
 		operators = append(operators, "co", "sw", "ew")
@@ -285,7 +285,7 @@ func (d *Generator) operand(operator, text string, leaf *Attribute) string {
 	return text
 }
 
-func neighbour(r *rand.Rand, n json.Number) any {
+func neighbor(r *rand.Rand, n json.Number) any {
 	i, err := strconv.Atoi(n.String())
 	if err != nil {
 		return n

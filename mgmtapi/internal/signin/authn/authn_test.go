@@ -168,8 +168,8 @@ func TestSignIn_ChangesExpiredPassword(t *testing.T) {
 		done.Equal, done.Has = map[string]any{"status": "SUCCESS", "relayState": "/here"}, []string{"sessionToken"}
 		again := signIn("another sign-in", "isaac", second)
 		again.Save = map[string]string{"state": "stateToken"}
-		cancelled := step("a sign-in can be canceled", "cancel", `{"stateToken":"{{state}}"}`)
-		cancelled.Equal = map[string]any{"relayState": "/here"}
+		canceled := step("a sign-in can be canceled", "cancel", `{"stateToken":"{{state}}"}`)
+		canceled.Equal = map[string]any{"relayState": "/here"}
 		e.Run(t,
 			apitest.Step{Do: create + "?nextLogin=changePassword", Body: isaac(credentials), Save: map[string]string{"u": "id"}},
 			begin,
@@ -185,7 +185,7 @@ func TestSignIn_ChangesExpiredPassword(t *testing.T) {
 			apitest.Step{Do: "GET /api/v1/users/{{u}}", Equal: map[string]any{"status": "ACTIVE"}},
 			refused(step("a state token is used once", path, body(second, first)), 401, "E0000011"),
 			apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/expire_password"},
-			again, cancelled,
+			again, canceled,
 			refused(step("once", "cancel", `{"stateToken":"{{state}}"}`), 401, "E0000011"),
 			again,
 			apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/suspend", Status: 400, Code: "E0000001"},

@@ -83,7 +83,7 @@ type Age struct {
 	MaxAgeDays int `json:"maxAgeDays" default:"0" min:"0" max:"999" doc:"Days until it must be changed, checked at sign-in. 0 means never."`
 
 	ExpireWarnDays int `json:"expireWarnDays" default:"0" min:"0" max:"0" doc:"Always 0: users are not warned."`
-	MinAgeMinutes  int `json:"minAgeMinutes" default:"0" min:"0" max:"9999" doc:"Age in minutes before a password can be changed. 0: no limit."`
+	MinAgeMinutes  int `json:"minAgeMinutes" default:"0" min:"0" max:"9999" doc:"Minutes before a password can be changed. 0: no limit."`
 	HistoryCount   int `json:"historyCount" default:"4" min:"0" max:"30" doc:"Number of previous passwords that a new one must differ from."`
 }
 
