@@ -403,9 +403,10 @@ scimwright serve scim --list-quirks
 ` + "```" + `
 
 In a running sandbox, read and replace the quirks of a service provider (` + "`default`, `chat`" +
-	` or another [tenant](tenants.md)) at the control port:
+	` or another [tenant](tenants.md)) through the sandbox API:
 
 ` + "```" + `
+TOKEN=... BASE=http://127.0.0.1:8080       # the API token and the address that the sandbox printed
 curl -H "Authorization: SSWS $TOKEN" $BASE/sandbox/v1/scim/default/quirks
 curl -H "Authorization: SSWS $TOKEN" -H "Content-Type: application/json" -X PUT $BASE/sandbox/v1/scim/default/quirks \
   -d '{"active":["drop-after,p=0.05,seed=7,method=POST"]}'
