@@ -28,7 +28,7 @@ var flagHelp = kong.Vars{
 	"db":            "Database: sqlite:PATH or postgres://... Default: a temporary SQLite file that is removed on exit.",
 	"readyFile":     "Write a JSON file with addresses, tokens and process id once all services respond and the seed is provisioned.",
 	"baseURL": "Public base URL of the links and issuers of the management API and of security keys. Default: the address of --listen; " +
-		"required if that is all addresses.",
+		"required if --listen names all addresses.",
 	"customDomain":     "Second host name of the sandbox, which authorization servers can use as issuer (issuerMode), such as id.localhost.",
 	"optionalPassword": "Allow the enrollment policy to make passwords optional or forbid them; users without a password sign in by email.",
 	"hookCA":           "PEM file with certificates that calls of inline hooks trust in addition to those of the system.",
@@ -57,7 +57,7 @@ type sandboxCommand struct {
 	Data             string `help:"Directory for all data: a SQLite database and the secret key." placeholder:"DIR" env:"SCIMWRIGHT_DATA"`
 	DB               string `help:"${db}" placeholder:"URL" env:"SCIMWRIGHT_DB"`
 	SecretKey        string `help:"Key that encrypts stored secrets: 32 bytes in base64." placeholder:"KEY" env:"SCIMWRIGHT_SECRET_KEY"`
-	SecretKeyFile    string `help:"File with that key; created if missing." placeholder:"FILE" env:"SCIMWRIGHT_SECRET_KEY_FILE"`
+	SecretKeyFile    string `help:"File with the key that encrypts stored secrets; created if missing." placeholder:"FILE" env:"SCIMWRIGHT_SECRET_KEY_FILE"`
 	APIToken         string `help:"Token of the built-in administrator for the management API. Default: random." env:"SCIMWRIGHT_API_TOKEN"`
 	SCIMToken        string `help:"Bearer token of the SCIM server. Default: random." name:"scim-token" env:"SCIMWRIGHT_SCIM_TOKEN"`
 	ReadyFile        string `help:"${readyFile}" placeholder:"FILE"`

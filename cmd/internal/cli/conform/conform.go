@@ -37,7 +37,7 @@ type commands struct {
 	Run     runCommand     `cmd:"" help:"Test the SCIM server with this base URL."`
 	Plan    planCommand    `cmd:"" help:"Print the plan of a run without writing to the server."`
 	List    listCommand    `cmd:"" help:"List the checks."`
-	Explain explainCommand `cmd:"" help:"Explain a check: its clauses, its purpose and the fix."`
+	Explain explainCommand `cmd:"" help:"Explain a check or a clause: its purpose, and how to fix a violation."`
 	Diff    diffCommand    `cmd:"" help:"Compare two JSON reports: findings that are new, fixed, remaining or not observed."`
 	Lint    lintCommand    `cmd:"" help:"Check documents offline: resources, lists, PATCH and bulk requests, errors, discovery documents."`
 	Proxy   proxyCommand   `cmd:"" help:"Record a client's traffic to the SCIM server with this base URL, and evaluate both sides."`
@@ -156,12 +156,12 @@ func flagHelp() kong.Vars {
 			"the directory for temporary files.",
 		"configHelp": "YAML or JSON file with flags by their long names. The command line and the environment override it.",
 		"scenarioHelp": "Scenario for the client: " + scenarioNames() +
-			", or a YAML or JSON file; docs/conformance.md describes the format.",
+			", or a YAML or JSON file; docs/conformance.md describes the format. Default: joiner-mover-leaver.",
 		"contractHelp": "Expected requests: " + contractNames() +
 			". resilient: any requests that recover from the server's deviations. catalog, wizard: exactly the requests in " +
 			"docs/conformance.md, for catalog apps or custom apps. Default: the contract of the scenario, else resilient.",
-		"profileHelp": "Profiles to run: " + profileIDs() + ". rfc is the checks of the RFCs; all is rfc and the flows of every client; " +
-			"each other profile is the flows of one client.",
+		"profileHelp": "Profiles to select: " + profileIDs() + ". rfc is the checks of the RFCs; all is rfc and the flows of every client; " +
+			"each other profile is the flows of one client. Default: rfc.",
 		"settleHelp": "Maximum time until a write must be visible. The time is measured once and reported. 0 means no wait.",
 		"attributesHelp": "YAML or JSON file with the attributes that a create requires on this server, by resource type: " +
 			"{User: {userType: staff}}.",

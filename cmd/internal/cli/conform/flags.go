@@ -33,8 +33,8 @@ func (a address) base() (string, error) {
 
 // selection is the set of flags that select checks.
 type selection struct {
-	Only    []string `help:"Run only these checks: ids, areas, levels, clauses or sections (RFC7644-3.5.2)." placeholder:"ID,..."`
-	Skip    []string `help:"Skip these checks; same values as --only." placeholder:"ID,..."`
+	Only    []string `help:"Select only these checks: ids, areas, levels, clauses or sections (RFC7644-3.5.2)." placeholder:"ID,..."`
+	Skip    []string `help:"Exclude these checks; same values as --only." placeholder:"ID,..."`
 	Level   string   `help:"Lowest level of the checks: must, should, interop or may." default:"may"`
 	Profile []string `help:"${profileHelp}" placeholder:"CLIENT,..." default:"rfc"`
 }
@@ -108,7 +108,7 @@ type limits struct {
 	UserDomain   string        `help:"Domain of generated user names and email addresses." default:"example.com"`
 	Attributes   string        `help:"${attributesHelp}" type:"path" placeholder:"FILE"`
 	Seed         string        `help:"${seedHelp}" default:"${seed}"`
-	OracleRounds int           `help:"Number of rounds of these checks, each with new requests." default:"1"`
+	OracleRounds int           `help:"Number of rounds of the checks in the area oracle, each with new requests." default:"1"`
 	ResourceType []string      `help:"Test only these resource types, by name." placeholder:"NAME,..."`
 }
 

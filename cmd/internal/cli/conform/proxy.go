@@ -18,8 +18,8 @@ import (
 // sides is the set of flags that select the sides and checks of an evaluation.
 type sides struct {
 	Side []string `help:"Side to evaluate: server, client or both." enum:"server,client,both" default:"both"`
-	Only []string `help:"Run only these checks: ids, areas, levels, clauses or sections." placeholder:"ID,..."`
-	Skip []string `help:"Skip these checks; same values as --only." placeholder:"ID,..."`
+	Only []string `help:"Select only these checks: ids, areas, levels, clauses or sections." placeholder:"ID,..."`
+	Skip []string `help:"Exclude these checks; same values as --only." placeholder:"ID,..."`
 }
 
 func (s sides) checks() ([]conformance.Check, error) {
@@ -40,7 +40,7 @@ type proxyCommand struct {
 	sides
 	outputs
 	printing
-	Listen  string        `help:"Address to listen on; port 0 chooses a free one." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
+	Listen  string        `help:"Address to listen on; port 0 chooses a free one. Default: 127.0.0.1:0." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
 	Record  string        `help:"${recordHelp}" type:"path" placeholder:"FILE"`
 	For     time.Duration `help:"Stop after this time. Default: on Ctrl-C." placeholder:"DURATION"`
 	Max     int           `help:"Stop after this number of exchanges." default:"10000"`

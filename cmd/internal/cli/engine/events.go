@@ -11,7 +11,7 @@ import (
 
 // eventCommands list lifecycle events.
 type eventCommands struct {
-	Events eventsCommand `cmd:"" help:"List the lifecycle events in order."`
+	Events eventsCommand `cmd:"" help:"List the lifecycle events of an app, oldest first."`
 }
 
 // followPoll is the interval at which --follow requests further events.

@@ -11,7 +11,7 @@ import (
 
 // planCommands create and apply plans, for many users and groups.
 type planCommands struct {
-	Plan    planCommand    `cmd:"" help:"Compute the requests for many users and groups, for review and apply."`
+	Plan    planCommand    `cmd:"" help:"Create a plan: compute the requests for users and groups without sending them."`
 	Plans   plansCommand   `cmd:"" help:"List the plans of an app, or the items of one plan."`
 	Apply   applyCommand   `cmd:"" help:"Apply a plan, unless the state has changed since it was created."`
 	Discard discardCommand `cmd:"" help:"Remove a plan."`
@@ -21,7 +21,7 @@ type planCommand struct {
 	App    string   `arg:"" help:"Id or label of the app."`
 	Users  []string `arg:"" optional:"" help:"Logins or ids of users."`
 	Group  []string `help:"Name or id of a group (repeatable)." placeholder:"GROUP" short:"g"`
-	All    bool     `help:"All known users and groups of the app."`
+	All    bool     `help:"Plan all known users and groups of the app. Those without a change are omitted."`
 	Reason string   `help:"Reason for the plan." placeholder:"TEXT"`
 }
 
@@ -70,8 +70,11 @@ func (p *page) plan(plan engine.Plan) {
 	if plan.Reason != "" {
 		p.row("reason", plan.Reason)
 	}
-	p.row("operations", counts(plan.Operations))
-	p.row("outcomes", counts(plan.Outcomes))
+	p.row("items", strconv.Itoa(plan.Items))
+	if plan.Items > 0 {
+		p.row("operations", counts(plan.Operations))
+		p.row("outcomes", counts(plan.Outcomes))
+	}
 	p.row("expires", when(plan.ExpiresAt))
 }
 
@@ -96,6 +99,10 @@ func (c *plansCommand) Run(in *Invocation, g *Commands) error {
 			return err
 		}
 		return s.show(func(p *page) {
+			if len(all) == 0 {
+				p.line("%s has no plans.", a.label)
+				return
+			}
 			p.row("PLAN", "STATUS", "ITEMS", "CREATED", "REASON")
 			for _, plan := range all {
 				p.row(plan.ID, string(plan.Status), strconv.Itoa(plan.Items), when(plan.CreatedAt), plan.Reason)
@@ -109,6 +116,9 @@ func (c *plansCommand) Run(in *Invocation, g *Commands) error {
 		return err
 	}
 	return s.show(func(p *page) {
+		if len(items) == 0 {
+			p.line("No items found.")
+		}
 		for _, item := range items {
 			mark := ""
 			if item.Marked {

@@ -20,8 +20,8 @@ type targetCommands struct {
 	Reconcile reconcileCommand `cmd:"" help:"Compare the users and groups of a target and provision the differing ones again."`
 	Import    importCommand    `cmd:"" help:"Read the accounts of a target and determine their owners."`
 	Links     struct {
-		Export linksExportCommand `cmd:"" help:"Print the accounts with their owners, one JSON object per line."`
-		Import linksImportCommand `cmd:"" help:"Import such lines, all or none."`
+		Export linksExportCommand `cmd:"" help:"Print the links of an app: accounts with their owners, one JSON object per line."`
+		Import linksImportCommand `cmd:"" help:"Import links from a file with one JSON object per line, all or none."`
 	} `cmd:"" help:"Transfer links from one provisioning client to another."`
 }
 
@@ -53,15 +53,23 @@ func (c *driftCommand) Run(in *Invocation, g *Commands) error {
 		if d.More {
 			p.line("The list of findings is truncated.")
 		}
-		p.line("%d listed, %d compared: %s", d.Listed, d.Compared, counts(d.Found))
+		p.line("%d listed, %d compared: %s", d.Listed, d.Compared, findings(d.Found))
 		if c.Repair {
-			p.line("%s provisioned again.", many(d.Marked, "is", "are"))
+			p.line("%s provisioned again.", many(d.Marked, string(kind)+" is", string(kind)+"s are"))
 		}
 	})
 	if err == nil && d.Drifted > 0 && !c.Repair {
-		return errors.New(many(d.Drifted, "has", "have") + " drifted")
+		return errors.New(many(d.Drifted, string(kind)+" has", string(kind)+"s have") + " drifted")
 	}
 	return err
+}
+
+// findings formats the numbers of findings.
+func findings(m map[engine.DriftKind]int) string {
+	if len(m) == 0 {
+		return "no findings"
+	}
+	return counts(m)
 }
 
 func (p *page) finding(f engine.Finding) {
@@ -155,7 +163,7 @@ func (c *importCommand) Run(in *Invocation, g *Commands) error {
 		}
 		p.line("import %s is %s: %d read, %s", id, job.Status, job.UsersImported+job.GroupsImported, counts(job.Verdicts))
 		if c.Confirm {
-			p.line("%s linked.", many(done.Linked, "is", "are"))
+			p.line("%s linked.", many(done.Linked, "account was", "accounts were"))
 		}
 	})
 	if err == nil && job.Status != engine.ImportDone {
