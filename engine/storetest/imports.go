@@ -59,7 +59,7 @@ func testImports(t *testing.T, s *suite) {
 	l, ok := s.claimImport(id)
 	require.True(t, ok)
 	_, ok = s.claimImport(id)
-	require.False(t, ok, "a second claim fails")
+	require.False(t, ok, "a claimed run cannot be claimed again")
 	object := engine.RemoteObject{App: s.app, Kind: engine.User, RemoteID: "r1", UserName: "a\x00nn", ExternalID: "e", Email: "a@x",
 		DisplayName: "Ann", Active: true,
 		Hash: "h", Run: id, Verdict: engine.VerdictAmbiguous, Rule: engine.MatchEmail, Candidates: []string{`p"1`, "p2"}, Note: "why"}
