@@ -31,7 +31,7 @@ type builtFixture struct {
 	blocked string // why the fixture could not be built
 }
 
-func newEstate(w *wire, run string, j *journal) *createdObjects {
+func newCreatedObjects(w *wire, run string, j *journal) *createdObjects {
 	return &createdObjects{wire: w, run: run, journal: j, naming: naming(), owned: map[string]bool{}, fixtures: map[*Fixture]*builtFixture{}}
 }
 

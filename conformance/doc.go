@@ -7,6 +7,10 @@
 // conformance/internal/oracle. Neither this package nor those packages import the filter or PATCH code of this module, so that an error in
 // that code cannot hide itself.
 //
+// run.go runs the checks, session.go has the state of a run, t.go what a check calls, and wire.go sends the requests. created.go tracks the
+// objects that a run creates, prospects.go those that the next request may create, deletes.go those that the target claims to have deleted.
+// journal.go stores all of them on disk, and cleanup.go removes them after a crash.
+//
 // The package is not a load generator, not a SCIM client library and not a validator of single documents. It does not need testing.T:
 // results are plain data.
 package conformance

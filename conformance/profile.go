@@ -41,8 +41,8 @@ type Step struct {
 	Path   string
 	Query  []string // name, value, name, value
 	Header http.Header
-	// Body is sent as JSON. If Base is set, the request contains the resource that was stored under that name, with the members of Body set in
-	// it.
+	// Body is sent as JSON. If Base is set, the request contains the resource with that name from an earlier step, and the members of Body
+	// replace its members.
 	Body Doc
 	Base string
 	// Status lists the statuses that the client accepts. Doubtful are statuses for which that is unknown: they count as a limit.

@@ -32,7 +32,7 @@ func newSession(target Target, opts Options) (*session, error) {
 	run := newMarker()
 	s := &session{opts: opts, shown: map[string]bool{}}
 	s.wire = newWire(target, base, run, &s.opts, s.received)
-	s.created = newEstate(s.wire, run, &journal{path: opts.Journal, started: opts.JournalStarted,
+	s.created = newCreatedObjects(s.wire, run, &journal{path: opts.Journal, started: opts.JournalStarted,
 		header: journalLine{Journal: journalVersion, Target: base.String(), Run: run, Started: opts.Now().UTC()}})
 	return s, nil
 }

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/scimwright/scimwright/scim"
-	"github.com/scimwright/scimwright/scim/filter"
 	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scim/schema"
 )
@@ -47,36 +46,6 @@ type Options struct {
 
 // Strict is the set of all leniencies, for [Options.Refuse].
 const Strict = lenient.All
-
-// Limits limits the cost of one request. Zero fields have their defaults.
-type Limits struct {
-	MaxBody     int64 // bytes of a request body, else 413. Default: 8 MiB
-	MaxFilter   int   // bytes of a filter, else 400. Default and maximum: filter.MaxLength
-	MaxPage     int   // resources per page; advertised as filter.maxResults. Default: 1000
-	DefaultPage int   // resources per page if the request has no count. Default: 100
-	// MaxResults is the maximum number of resources that a query may match on all pages, else 400 tooMany. Zero means no limit.
-	MaxResults int
-	// MaxSortStart is the maximum startIndex for an order that has no index in the store, else 400 tooMany, because the server must hold all
-	// previous positions in memory. Cursors have no such limit. Default: 100,000.
-	MaxSortStart       int
-	MaxPatchOperations int // operations per PATCH, else 413. Default: 1000
-	MaxBulkOperations  int // operations per bulk request, else 413; advertised as bulk.maxOperations. Default: 1000
-	// MaxBulkPayload is the maximum number of bytes of a bulk request, else 413; advertised as bulk.maxPayloadSize. Default and maximum:
-	// MaxBody.
-	MaxBulkPayload int64
-}
-
-func (l Limits) withDefaults() Limits {
-	l.MaxBody = cmp.Or(l.MaxBody, 8<<20)
-	l.MaxFilter = min(cmp.Or(l.MaxFilter, filter.MaxLength), filter.MaxLength)
-	l.MaxPage = cmp.Or(l.MaxPage, 1000)
-	l.DefaultPage = min(cmp.Or(l.DefaultPage, 100), l.MaxPage)
-	l.MaxSortStart = cmp.Or(l.MaxSortStart, 100_000)
-	l.MaxPatchOperations = cmp.Or(l.MaxPatchOperations, 1000)
-	l.MaxBulkOperations = cmp.Or(l.MaxBulkOperations, 1000)
-	l.MaxBulkPayload = min(cmp.Or(l.MaxBulkPayload, l.MaxBody), l.MaxBody)
-	return l
-}
 
 // server is the handler that New returns.
 type server struct {

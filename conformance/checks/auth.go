@@ -33,7 +33,7 @@ var auth = []check{
 		Needs:        needs(conformance.NeedCredentials, conformance.NeedUser, conformance.NeedWrite),
 		Requests:     6,
 		Why:          "Access rules written per route tend to omit one route; a forgotten POST lets any client create an account.",
-		Fix:          "Put authentication in front of the whole SCIM path, not into single handlers.",
+		Fix:          "Put authentication in front of the whole SCIM path, not into individual handlers.",
 		Run:          authEveryMethod,
 	},
 	{

@@ -24,7 +24,7 @@ var authEverywhere = []check{
 		Requests:     5,
 		Needs:        needs(conformance.NeedCredentials, conformance.NeedGroup, conformance.NeedWrite),
 		Why:          "A client that can change a group can grant itself the access that the group gives.",
-		Fix:          "Put authentication in front of the whole SCIM path, not into single handlers.",
+		Fix:          "Put authentication in front of the whole SCIM path, not into individual handlers.",
 		Run: func(ctx context.Context, t *T) {
 			for _, request := range append(writeRequests(t, "/Groups"), conformance.Request{Method: "GET", Path: "/Groups/" + t.AbsentID()}) {
 				request.Credentials = conformance.WithoutCredentials()

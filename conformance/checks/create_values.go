@@ -119,7 +119,7 @@ var createValues = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "A value that is truncated without an error stays wrong unnoticed.",
+		Why:          "If a value is truncated without an error, no client or administrator notices the wrong value.",
 		Fix:          "Return 400 when a string is longer than the column.",
 		Run:          createLongText,
 	},

@@ -278,7 +278,7 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     3,
-		Why:          "A client requests a page again after a broken connection.",
+		Why:          "A client requests a page again after a broken connection. Otherwise it has to read the whole list again.",
 		Fix:          "Accept a cursor until it expires, even if it was used.",
 		Run: func(ctx context.Context, t *T) {
 			cursor := nextCursor(t, firstByCursor(ctx, t, "2"))

@@ -497,7 +497,7 @@ var filterCommon = []check{
 		Needs:        append(slices.Clone(filters), conformance.NeedEnterprise),
 		Fixture:      staff,
 		Requests:     1,
-		Why:          "Users type department names by hand.",
+		Why:          "Administrators type department names in different case. A case-sensitive comparison misses some of the users.",
 		Fix:          "Read caseExact from the schema of the extension too.",
 		Run:          rows(false, row{enterprise + `department eq "«P» research"`, "fin hal"}),
 	},

@@ -185,9 +185,10 @@ var groupMembers = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedWrite, conformance.NeedGroup, conformance.NeedFilter),
 		Requests:     2,
-		Why:          "A stale reference must not create an incomplete group.",
-		Fix:          "Return 400 and create nothing, or store the reference.",
-		Run:          groupsCreateUnknownMember,
+		Why: "Clients send ids of users that were deleted in the meantime. After a server error they repeat the request, and a group " +
+			"that exists then becomes a duplicate.",
+		Fix: "Return 400 and create nothing, or store the reference.",
+		Run: groupsCreateUnknownMember,
 	},
 	{
 		ID:           "groups.repeated-members",

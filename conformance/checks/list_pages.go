@@ -87,7 +87,7 @@ var listPages = []check{
 		Needs:        pagesKnown,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "startIndex is optional and has a default.",
+		Why:          "Clients omit startIndex in the request for the first page.",
 		Fix:          "Start with the first match if startIndex is absent.",
 		Run: func(ctx context.Context, t *T) {
 			t.Expect("ids with count=2, compared with startIndex=1 and count=2", knownPage(ctx, t, "startIndex", "1", "count", "2").IDs(),

@@ -50,7 +50,7 @@ var oracleChanges = []check{
 	},
 	{
 		ID:           "oracle.patch-atomic",
-		Title:        "Generated sequences with one operation that must fail change nothing",
+		Title:        "A generated PATCH with one operation that must fail changes nothing",
 		Requirements: reqs("RFC7644-3.5.2-28"),
 		Level:        must,
 		Needs:        patches,

@@ -143,7 +143,7 @@ func (l *linter) attributes(n *node, core *schema.Schema, from Side) {
 		for _, s := range l.schemas {
 			if a := s.Attribute(m.name); a != nil && scim.EqualName(s.ID, scim.EnterpriseUserSchema) && scim.EqualName(core.ID, scim.UserSchema) &&
 				core.Attribute(m.name) == nil {
-				l.at(m.at, m.value.path, "resource.extension-container", "the attribute in the object "+s.ID, "the attribute at the top level")
+				l.at(m.at, m.value.path, "resource.extension-container", "the attribute inside the object "+s.ID, "the attribute at the top level")
 				return true
 			}
 		}

@@ -124,7 +124,7 @@ var onelogin = conformance.Profile{
 			},
 			{
 				ID:     "suspend",
-				Title:  "A user that loses access is suspended, if the connector is configured so",
+				Title:  "A user who loses access is suspended (option of the connector)",
 				Method: "PUT",
 				Path:   "/Users/${user}",
 				Header: plainJSON,

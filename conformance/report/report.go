@@ -1,6 +1,3 @@
-// Package report writes the result of a conformance run: as text, as versioned JSON with its schema, and in the formats JUnit, SARIF,
-// Markdown, HTML, HAR and badges. It compares two JSON reports. It does not evaluate results: outcomes and verdicts come from package
-// conformance, clauses from package requirements.
 package report
 
 import (

@@ -84,7 +84,7 @@ func TestApply_ExpiredWaiverFails(t *testing.T) {
 
 	r = result()
 	list.Apply(r, noon.AddDate(1, 0, 0), false)
-	require.Nil(t, r.Checks[0].Findings[0].Waiver, "it no longer waives anything")
+	require.Nil(t, r.Checks[0].Findings[0].Waiver, "an expired waiver accepts no finding")
 	require.Equal(t, conformance.Findings, r.Verdict)
 }
 

@@ -84,9 +84,9 @@ func (a *api) timeoutError(ctx context.Context, err error, what, app string, onl
 		}
 		return Rejected(err, what, id)
 	}
-	causes, told := waitingFor(ctx, a.o.Names, a.o.Engine, app, only)
-	if told != nil {
-		return told
+	causes, failed := waitingFor(ctx, a.o.Names, a.o.Engine, app, only)
+	if failed != nil {
+		return failed
 	}
 	return &rest.Error{Code: rest.CodeNotDrained, Causes: causes, Err: err}
 }

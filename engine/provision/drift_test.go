@@ -216,7 +216,7 @@ func TestDrift_ListsIgnoredAttributesSeparately(t *testing.T) {
 	w.set("u-1", u)
 	w.waitConverged()
 	report, found := w.drift(engine.DriftRequest{})
-	require.Equal(t, []string{"differs u-1 u1 title: <nil>, want Dr.;"}, found, "it may be stored the next time")
+	require.Equal(t, []string{"differs u-1 u1 title: <nil>, want Dr.;"}, found, "a value counts as ignored only after several sequences")
 	require.Equal(t, 1, report.Drifted())
 	for range plan.DefaultRounds {
 		w.mark(userMark("u-1"))

@@ -128,7 +128,7 @@ type Engine struct {
 	targets *target.Connector
 	running *watch.Running
 
-	// The internal packages: background work, and operations of callers.
+	// The components of the internal packages: first those that run in the background, then those that callers use.
 	lanes        *applane.Worker
 	dispatcher   *lane.Dispatcher // of the leases of lanes
 	imports      *imports.Worker

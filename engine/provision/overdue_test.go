@@ -21,8 +21,8 @@ import (
 
 // alarms is an observer of overdue deactivations.
 type alarms struct {
-	mu   sync.Mutex
-	told []engine.Overdue
+	mu       sync.Mutex
+	reported []engine.Overdue
 }
 
 func (a *alarms) Result(context.Context, engine.Result) {}
@@ -30,16 +30,16 @@ func (a *alarms) Result(context.Context, engine.Result) {}
 func (a *alarms) Overdue(_ context.Context, o engine.Overdue) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.told = append(a.told, o)
+	a.reported = append(a.reported, o)
 }
 
 // take returns the reports since the last call.
 func (a *alarms) take() []engine.Overdue {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	told := a.told
-	a.told = nil
-	return told
+	all := a.reported
+	a.reported = nil
+	return all
 }
 
 func (a *alarms) users() (ids []string) {
@@ -150,10 +150,10 @@ func TestOverdue_ReportsLaneHold(t *testing.T) {
 	look := w.watched(a, c)
 	c.ahead.Store(int64(6 * time.Minute))
 	look()
-	told := a.take()
-	require.Len(t, told, 1)
-	require.Equal(t, engine.HoldQuarantine, told[0].Hold.Kind)
-	require.Contains(t, told[0].Error, "401")
+	reported := a.take()
+	require.Len(t, reported, 1)
+	require.Equal(t, engine.HoldQuarantine, reported[0].Hold.Kind)
+	require.Contains(t, reported[0].Error, "401")
 }
 
 // TestOverdue_DirectoryFailure checks that during a directory failure the engine reports deactivations it has read before, and the others

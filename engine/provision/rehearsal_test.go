@@ -193,7 +193,7 @@ func TestDryRun_GroupMembers(t *testing.T) {
 		}
 		got := w.dryRun(engine.Group, "g")
 		require.Equal(t, []string{"GET /Groups?filter=displayName%20eq%20%22Tea%22&startIndex=1&count=100", "POST /Groups"}, requestsOf(got))
-		require.Equal(t, []string{"c"}, got.Waiting, "it names the users without an account")
+		require.Equal(t, []string{"c"}, got.Waiting, "Waiting names the users without an account")
 		require.Empty(t, cmp.Diff(&engine.MemberDiff{Added: 2, Add: []engine.MemberRef{
 			{User: "a", ID: ids["a"], Name: "name-a"}, {User: "b", ID: ids["b"], Name: "name-b"},
 		}}, got.Members))

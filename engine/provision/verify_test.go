@@ -112,7 +112,7 @@ func TestVerify_DetectsIgnoredAttribute(t *testing.T) {
 	}
 	require.True(t, w.state(engine.User, "u-1").IgnoredAttributes["title"].Ignored)
 	p = w.verify(engine.User, "u-1")
-	require.Equal(t, []any{true, []string{"title"}}, []any{p.Equal, p.Ignored}, "it is listed separately: %s", p)
+	require.Equal(t, []any{true, []string{"title"}}, []any{p.Equal, p.Ignored}, "an ignored attribute is listed separately: %s", p)
 }
 
 func TestVerify_GroupNameAndMembers(t *testing.T) {

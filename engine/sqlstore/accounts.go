@@ -39,11 +39,11 @@ func lockAccounts(ctx context.Context, tx *sqldb.Tx, app string) error {
 }
 
 // earlier is the row of a principal before its sequence is finished.
-type earlier struct{ remote, told string }
+type earlier struct{ remote, reported string }
 
 func readEarlier(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) (e earlier, err error) {
 	err = tx.QueryRow(ctx, `SELECT remote_id, told FROM {sync_state} WHERE app_id = ? AND kind = ? AND principal_id = ?`,
-		app, string(f.Kind), f.ID).Scan(&e.remote, &e.told)
+		app, string(f.Kind), f.ID).Scan(&e.remote, &e.reported)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = engine.ErrNotFound
 	}

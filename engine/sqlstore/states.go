@@ -158,8 +158,8 @@ func (s *Store) Finish(ctx context.Context, l engine.Lease, f store.Finish) (sta
 		if err != nil {
 			return err
 		}
-		events, told := f.Tell(before.remote, before.told)
-		if status, err = finishState(ctx, tx, l.App, f, told); err != nil {
+		events, reported := f.Tell(before.remote, before.reported)
+		if status, err = finishState(ctx, tx, l.App, f, reported); err != nil {
 			return err
 		}
 		if f.Kind == engine.Group {
@@ -188,7 +188,7 @@ func (u *assignments) set(text string, args ...any) {
 	u.texts, u.args = append(u.texts, text), append(u.args, args...)
 }
 
-func finishState(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish, told string) (status engine.Status, err error) {
+func finishState(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish, reported string) (status engine.Status, err error) {
 	synced := bit(f.Status == engine.StatusClean || f.Status == engine.StatusSkipped || f.Status == engine.StatusWaiting)
 	parked := bit(f.NextAt.IsZero())
 	unkept, waiting, pending := "", "", ""
@@ -230,7 +230,7 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish, 
 	u.set(`halted = ?, manager_id = ?, waiting_on = ?, pending = ?`, bit(f.Halted), f.Manager, waiting, pending)
 	u.set(`password_version = CASE WHEN ? = '' THEN '' ELSE ? END`, text(f.RemoteID), text(f.PasswordVersion))
 	u.set(`dirty_since = CASE WHEN ? = 0 THEN dirty_since WHEN desired_gen > ? THEN updated_at ELSE 0 END`, synced, f.Gen)
-	u.set(`told = ?`, told)
+	u.set(`told = ?`, reported)
 	u.set(`overdue_at = CASE WHEN ? = 0 THEN overdue_at ELSE 0 END`, synced)
 	err = tx.ExecReturning(ctx, []any{&status}, `UPDATE {sync_state} SET `+strings.Join(u.texts, ", ")+`
 		WHERE app_id = ? AND kind = ? AND principal_id = ? RETURNING status`, append(u.args, app, string(f.Kind), f.ID)...)

@@ -85,7 +85,7 @@ type Tasks interface {
 	// Requeue marks a principal in the store's own transaction and returns the new desired generation. With fresh it also removes
 	// State.IgnoredAttributes and discards what sequences report about them that started before.
 	Requeue(ctx context.Context, now time.Time, m engine.Mark, fresh bool) (generation int64, err error)
-	// Retry marks a principal with Mark.Retry, or returns ErrNotFound.
+	// Retry marks a principal with Mark.Retry. It returns ErrNotFound for a principal that the store does not have.
 	Retry(ctx context.Context, now time.Time, app string, kind engine.Kind, id string) error
 	// RetryAll has the effect of Retry on all tasks of an app, in batches, and returns their number.
 	RetryAll(ctx context.Context, now time.Time, app string) (int, error)

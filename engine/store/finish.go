@@ -14,8 +14,8 @@ var verbs = map[engine.Operation]string{
 }
 
 // Tell returns the events of a finished sequence, with type, kind, principal and data. remoteID is the RemoteID of the principal's row
-// before the sequence. told is the failure that was reported last: empty at first, then the value of now that the previous call returned.
-func (f Finish) Tell(remoteID, told string) (events []engine.Event, now string) {
+// before the sequence. reported is the last failure for which an event was returned: "" at first, then the value now of the previous call.
+func (f Finish) Tell(remoteID, reported string) (events []engine.Event, now string) {
 	tell := func(verb string) {
 		e := engine.Event{Type: engine.EventType(string(f.Kind) + "." + verb), Kind: f.Kind, Principal: f.ID}
 		e.Data = engine.EventData{Operation: f.Operation, Status: f.Status, HTTP: f.HTTP, RemoteID: f.RemoteID}
@@ -25,9 +25,9 @@ func (f Finish) Tell(remoteID, told string) (events []engine.Event, now string) 
 		events = append(events, e)
 	}
 	synced := f.Status == engine.StatusClean || f.Status == engine.StatusSkipped || f.Status == engine.StatusWaiting
-	if synced && told != "" {
+	if synced && reported != "" {
 		tell("recovered")
-		told = ""
+		reported = ""
 	}
 	done := f.Operation
 	if !synced {
@@ -53,11 +53,11 @@ func (f Finish) Tell(remoteID, told string) (events []engine.Event, now string) 
 		accepted.Operation, accepted.Until = f.Pending.Operation, f.Pending.Deadline
 	}
 	failure := f.failure()
-	if failure != "" && failure != told {
-		told = failure
+	if failure != "" && failure != reported {
+		reported = failure
 		tell(map[bool]string{true: "held", false: "failed"}[f.Status == engine.StatusHeld])
 	}
-	return events, told
+	return events, reported
 }
 
 // failure returns a key that is equal for failures that are reported once. It omits the HTTP status while the engine retries: a target that

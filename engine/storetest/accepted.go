@@ -30,9 +30,9 @@ func testAccepted(t *testing.T, s *suite) {
 	require.Empty(t, cmp.Diff(p, got.Pending))
 	require.Equal(t, int64(0), got.Synced)
 	require.NotZero(t, got.DirtySince, "the change has not arrived")
-	told := s.events(0)
-	require.Equal(t, engine.UserAccepted, told[len(told)-1].Type)
-	require.Equal(t, p.Deadline.UnixMilli(), told[len(told)-1].Data.Until.UnixMilli())
+	events := s.events(0)
+	require.Equal(t, engine.UserAccepted, events[len(events)-1].Type)
+	require.Equal(t, p.Deadline.UnixMilli(), events[len(events)-1].Data.Until.UnixMilli())
 	accepted := func() int {
 		n, err := s.store.Accepted(ctx, s.app)
 		require.NoError(t, err)
@@ -56,11 +56,11 @@ func testAccepted(t *testing.T, s *suite) {
 	require.Equal(t, []string{"user b", "group g"}, s.due())
 
 	s.now = s.now.Add(2 * time.Second)
-	require.Equal(t, []string{"user a", "user b", "group g"}, s.due(), "accepted changes come first")
+	require.Equal(t, []string{"user a", "user b", "group g"}, s.due(), "accepted changes are listed first")
 	p.Reads++
 	again := store.Finish{ID: "a", Gen: 1, Status: engine.StatusPending, NextAt: s.now.Add(time.Hour), RemoteID: "ra", Pending: p}
 	s.finish(l, again)
-	require.Len(t, s.events(0), len(told), "one event per accepted change")
+	require.Len(t, s.events(0), len(events), "one event per accepted change")
 	require.Equal(t, []string{"user b", "group g"}, s.due())
 	require.NoError(t, s.store.Release(ctx, l, engine.Hold{}, time.Time{}))
 	require.NoError(t, s.can.tasks.Retry(ctx, s.now, s.app, engine.User, "a"))

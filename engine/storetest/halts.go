@@ -74,7 +74,8 @@ func testHalts(t *testing.T, s *suite) {
 	require.Equal(t, []string{"user a", "group g"}, s.due())
 	require.True(t, s.claimable())
 	require.Equal(t, engine.StatusDirty, s.state(engine.User, "a").Status)
-	require.Equal(t, engine.StatusHeld, s.state(engine.User, "c").Status, "it still waits for a decision")
+	require.Equal(t, engine.StatusHeld, s.state(engine.User, "c").Status,
+		"resuming the operations does not release a principal that waits for a decision")
 	require.Equal(t, want[:1], s.halts())
 
 	// The halt for all apps uses an operation that no other test uses.

@@ -59,7 +59,7 @@ func testImports(t *testing.T, s *suite) {
 	l, ok := s.claimImport(id)
 	require.True(t, ok)
 	_, ok = s.claimImport(id)
-	require.False(t, ok, "a second claim fails")
+	require.False(t, ok, "a claimed run cannot be claimed again")
 	object := engine.RemoteObject{App: s.app, Kind: engine.User, RemoteID: "r1", UserName: "a\x00nn", ExternalID: "e", Email: "a@x",
 		DisplayName: "Ann", Active: true,
 		Hash: "h", Run: id, Verdict: engine.VerdictAmbiguous, Rule: engine.MatchEmail, Candidates: []string{`p"1`, "p2"}, Note: "why"}
@@ -127,11 +127,11 @@ func testImports(t *testing.T, s *suite) {
 	require.NoError(t, s.can.imports.ImportLeases().Reset(t.Context(), "me "+s.app))
 	require.ErrorIs(t, s.can.imports.DelayImport(t.Context(), l, 9, "x"), engine.ErrLeaseLost)
 	l, ok = s.claimImport(id)
-	require.True(t, ok, "a restarted owner can claim it")
+	require.True(t, ok, "a restarted owner can claim its run")
 	require.NoError(t, s.can.imports.EndImport(t.Context(), l, engine.ImportFailed, "why", s.now))
 	require.NoError(t, s.can.imports.ImportLeases().Release(t.Context(), l, engine.Hold{}, time.Time{}))
 	_, ok = s.claimImport(id)
-	require.False(t, ok, "it is finished")
+	require.False(t, ok, "a finished run cannot be claimed")
 
 	again := s.startImport(request)
 	runs, err := s.can.imports.ImportRuns(t.Context(), s.app)

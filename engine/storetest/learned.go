@@ -30,7 +30,7 @@ func testLearn(t *testing.T, s *suite) {
 	require.Empty(t, cmp.Diff(want, got))
 	require.Empty(t, cmp.Diff(want, learned()))
 	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
-	require.Empty(t, cmp.Diff(want, learned()), "it is kept after the lease")
+	require.Empty(t, cmp.Diff(want, learned()), "the traits remain after the release of the lease")
 
 	l = s.claim()
 	if s.can.missing["Profiles"] {

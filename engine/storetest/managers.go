@@ -42,7 +42,7 @@ func testManagers(t *testing.T, s *suite) {
 	l := s.claim()
 	s.work(l, engine.Active, "boss")
 	s.manage(l, "boss", "a", "b", "c")
-	require.Equal(t, "boss", s.state(engine.User, "a").Manager, "it is stored before the first request")
+	require.Equal(t, "boss", s.state(engine.User, "a").Manager, "the manager is stored before the first request")
 	require.Equal(t, engine.StatusWaiting, s.finish(l, waitingFor("a", "boss")))
 	require.Equal(t, engine.StatusWaiting, s.finish(l, waitingFor("b", "boss")))
 	a := s.state(engine.User, "a")

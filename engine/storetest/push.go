@@ -67,7 +67,7 @@ func testProgress(t *testing.T, s *suite) {
 	s.mark(engine.Mark{Kind: engine.Group, ID: "g", AllMembers: true})
 	progress(store.Progress{Gen: 1, RemoteID: "rg", Replaced: true, Whole: true, Added: []engine.RemoteMember{member("a")}})
 	got = s.state(engine.Group, "g")
-	require.Greater(t, got.Full, got.Synced, "it was requested again in the meantime")
+	require.Greater(t, got.Full, got.Synced, "a later mark requested a full push again")
 	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", Gen: 2, Whole: true, Replaced: true, Status: engine.StatusDirty, NextAt: s.now})
 	got = s.state(engine.Group, "g")
 	require.LessOrEqual(t, got.Full, got.Synced, "an aborted push has replaced the list")

@@ -378,7 +378,7 @@ func testBegin(t *testing.T, s *suite) {
 	s.finish(l, store.Finish{ID: "a"})
 	require.False(t, s.state(engine.User, "a").Activating)
 	begin(engine.User, "a", engine.Active)
-	require.False(t, s.state(engine.User, "a").Activating, "it was active before")
+	require.False(t, s.state(engine.User, "a").Activating, "the account was active before")
 
 	begin(engine.Group, "g", engine.Inactive)
 	s.finish(l, store.Finish{Kind: engine.Group, ID: "g"})

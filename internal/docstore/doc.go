@@ -9,5 +9,6 @@
 // documents they are about.
 //
 // The package does not depend on SCIM resources or HTTP, has no joins between collections, and is not a query language: conditions that no
-// declared index can evaluate are evaluated by Query.Match, in Go.
+// declared index can evaluate are evaluated by Query.Match, in Go. cond.go writes the SQL of conditions. Package filtersql compiles SCIM
+// filters to conditions.
 package docstore

@@ -100,7 +100,7 @@ func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	answer(w, r)
 }
 
-// Answer sets the handler of the following calls, and removes the recorded ones.
+// Answer sets the handler of the following calls, and deletes the recorded calls.
 func (e *Endpoint) Answer(f http.HandlerFunc) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

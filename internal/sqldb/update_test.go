@@ -466,7 +466,7 @@ func TestGroupCommit_EndedTransactionNotReused(t *testing.T) {
 			go func() { second <- insert(t.Context(), db, id) }()
 			time.AfterFunc(2*time.Millisecond, func() { close(waiting) }) // lets the second caller queue up after the first
 			require.Error(t, <-first)
-			require.NoError(t, <-second, "it has a separate transaction")
+			require.NoError(t, <-second, "the second caller has a separate transaction")
 			var n int
 			require.NoError(t, db.Reader().QueryRow(t.Context(), `SELECT COUNT(*) FROM t WHERE id = ?`, id).Scan(&n))
 			require.Equal(t, 1, n)

@@ -26,8 +26,8 @@ var proves = regexp.MustCompile(`Proves ([ABC]-[^.]*)\.`)
 
 var between = regexp.MustCompile(`,\s*(and\s+)?|\s+and\s+|\s+`)
 
-// Scan returns the tests of all test files below root, except testdata. It fails on a comment that names statements and
-// is not the doc comment of a test.
+// Scan returns the tests of all test files below root, except testdata. It returns an error if a comment that is not
+// the doc comment of a test names statements.
 func Scan(root string) ([]Test, error) {
 	var tests []Test
 	err := gofiles.Walk(root, "_test.go", func(file, rel string) error {

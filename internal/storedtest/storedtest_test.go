@@ -50,7 +50,7 @@ func TestProblems(t *testing.T) {
 		Name string `json:"off"`
 		Off  bool   `json:"name"`
 	}
-	require.Len(t, storedtest.Of[other]().Problems(old), 1, "it is not decoded")
+	require.Len(t, storedtest.Of[other]().Problems(old), 1, "a member of another type is not decoded")
 	require.Contains(t, storedtest.Of[struct {
 		Name []string `json:"name"`
 	}]().Problems(old)[0], "cannot unmarshal")

@@ -128,11 +128,11 @@ func checkComparison(path string, a *schema.Attribute, op Op, value any, accept 
 	switch op {
 	case Gt, Ge, Lt, Le:
 		if a.Type == schema.Boolean || a.Type == schema.Binary || a.Type == schema.Complex {
-			return illegal("%s is a %s, which has no order for %s", path, a.Type, op)
+			return illegal("%s is a %s; %s requires a string, a number or a dateTime", path, a.Type, op)
 		}
 	case Co, Sw, Ew:
 		if a.Type != schema.String && a.Type != schema.Reference && a.Type != "" {
-			return illegal("%s is a %s; %s is for strings", path, a.Type, op)
+			return illegal("%s is a %s; %s requires a string", path, a.Type, op)
 		}
 	}
 	_, isText := value.(string)

@@ -9,7 +9,7 @@ import (
 
 var formatting = []Quirk{
 	{Name: "counts-as-strings", Category: Profile, Does: "writes totalResults, startIndex and itemsPerPage as strings",
-		Seen: "implied by Okta's documentation, which forbids it",
+		Seen: "servers that Okta's documentation warns about",
 		start: func(Setting) deviation {
 			return func(c *call) *response {
 				if !c.lists(users, userGroups) {

@@ -1,10 +1,3 @@
-// Package quirks makes a correct SCIM server behave like real servers that deviate from the RFCs: an http.Handler around another one, and a
-// table of deliberate deviations, one row each. Some are the behavior of known products, some are single defects, and some are faults at
-// random, repeatable by a seed.
-//
-// It is for testing a provisioning client, manually in the sandbox and in tests. It is not for testing a conformance suite: that needs a
-// separate fault for each rule, while this package has only deviations that a client should handle. Quirks do not apply to operations
-// inside a bulk request.
 package quirks
 
 import (

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,7 +66,7 @@ func TestPages(t *testing.T) {
 			w := get(h, "127.0.0.1:8080", "127.0.0.1:5000", tt.path)
 			require.Equal(t, tt.status, w.Code)
 			require.NotContains(t, w.Body.String(), "<script>", "responses of targets are escaped")
-			golden := filepath.Join("testdata", tt.name+".html")
+			golden := filepath.Join("testdata", strings.ReplaceAll(tt.name, " ", "-")+".html")
 			goldentest.Check(t, golden, w.Body.String())
 		})
 	}

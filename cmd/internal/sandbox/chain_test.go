@@ -147,8 +147,8 @@ func TestTarget_RetriedUntilAvailable(t *testing.T) {
 				do(t, api, http.MethodGet, "/sandbox/v1/apps/"+app+"/tasks", "", &tasks)
 				return len(tasks) == 1
 			})
-			require.Contains(t, tasks[0].ErrorSummary, fault.want, "it contains the response")
-			require.Contains(t, tasks[0].ErrorSummary, "lookup", "it contains the request")
+			require.Contains(t, tasks[0].ErrorSummary, fault.want, "the summary contains the response")
+			require.Contains(t, tasks[0].ErrorSummary, "lookup", "the summary contains the request")
 			log := attempts(t, api, app, user)
 			require.NotEmpty(t, log)
 			require.Contains(t, log[0].Path, "/Users?filter=")

@@ -66,7 +66,7 @@ func (r *relay) run(ctx context.Context) {
 	}
 }
 
-// drain relays all pending events. It is used at the start, before run.
+// drain relays all pending events. The sandbox calls it once at its start, before run.
 func (r *relay) drain(ctx context.Context) error {
 	for {
 		if n, err := r.step(ctx); err != nil || n == 0 {

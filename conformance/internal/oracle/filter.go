@@ -190,7 +190,7 @@ func (n Not) String() string { return "not (" + n.Filter.String() + ")" }
 
 func (n Not) match(o *scim.Object, exact bool) bool { return !n.Filter.match(o, exact) }
 
-// A ValuePath holds when one element of a multi-valued attribute satisfies the inner filter on its own.
+// A ValuePath matches a resource if a single element of a multi-valued attribute satisfies the inner filter.
 type ValuePath struct {
 	Name  Name
 	Inner Filter

@@ -44,15 +44,14 @@ func User(want UserWant, have *scim.Resource) (found []engine.Finding) {
 	return found
 }
 
-// MemberIDs returns the members that the target returned for a group; told is false if the response does not show whether the group has
-// members.
-func MemberIDs(group *scim.Resource) (ids []string, told bool) {
-	_, told = group.Get("members")
+// MemberIDs returns the ids of the members in a group of the target. listed is false if the target omitted the attribute members.
+func MemberIDs(group *scim.Resource) (ids []string, listed bool) {
+	_, listed = group.Get("members")
 	for _, v := range group.Array("members") {
 		o, _ := v.(*scim.Object)
 		ids = append(ids, o.Text("value"))
 	}
-	return ids, told
+	return ids, listed
 }
 
 // CompareMembers returns the difference between the desired and the actual members of a group. ok is false if there is none.

@@ -99,11 +99,11 @@ func TestCompareMembers_AsSets(t *testing.T) {
 
 // TestMemberIDs_MembersHidden checks that MemberIDs distinguishes an empty member list from an omitted one.
 func TestMemberIDs_MembersHidden(t *testing.T) {
-	ids, told := drift.MemberIDs(resource(t, `{"id":"g","members":[{"value":"a"},{"display":"b"}]}`))
-	require.True(t, told)
+	ids, listed := drift.MemberIDs(resource(t, `{"id":"g","members":[{"value":"a"},{"display":"b"}]}`))
+	require.True(t, listed)
 	require.Equal(t, []string{"a", ""}, ids)
-	_, told = drift.MemberIDs(resource(t, `{"id":"g","members":[]}`))
-	require.True(t, told)
-	_, told = drift.MemberIDs(resource(t, `{"id":"g"}`))
-	require.False(t, told)
+	_, listed = drift.MemberIDs(resource(t, `{"id":"g","members":[]}`))
+	require.True(t, listed)
+	_, listed = drift.MemberIDs(resource(t, `{"id":"g"}`))
+	require.False(t, listed)
 }

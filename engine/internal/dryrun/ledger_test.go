@@ -70,12 +70,12 @@ func TestLedger_MembersAsStored(t *testing.T) {
 		}
 		asked, err := st.Members(ctx, app, store.MemberQuery{Group: "g", Which: store.MembersAsked})
 		require.NoError(rt, err)
-		var told []store.MemberAnswer
+		var saved []store.MemberAnswer
 		for _, m := range asked {
-			told = append(told, store.MemberAnswer{User: m.User, Want: rapid.Bool().Draw(rt, "is a member"), Asked: m.Asked})
+			saved = append(saved, store.MemberAnswer{User: m.User, Want: rapid.Bool().Draw(rt, "is a member"), Asked: m.Asked})
 		}
-		require.NoError(rt, l.SaveMembers(ctx, lease, "g", 0, told))
-		require.NoError(rt, st.SaveMembers(ctx, lease, "g", 0, told))
+		require.NoError(rt, l.SaveMembers(ctx, lease, "g", 0, saved))
+		require.NoError(rt, st.SaveMembers(ctx, lease, "g", 0, saved))
 
 		for _, set := range []store.MemberSet{
 			store.MembersAsked, store.MembersWanted, store.MembersPending, store.MembersLeaving, store.MembersAll,

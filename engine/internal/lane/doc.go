@@ -6,4 +6,7 @@
 //
 // gate.go manages holds: the pause after a 429, the breaker, the quarantine and the backoff. pace.go is the rate limiter, loop.go the work
 // within one lease, dispatcher.go the leases.
+//
+// The gate receives a Signal after each principal. Package plan derives its class from the response (failure.go), and package sequence the
+// end of the pause from Retry-After (end.go).
 package lane

@@ -69,7 +69,7 @@ func TestPending_ShownByRead(t *testing.T) {
 			require.Equal(t, "GET /Users/r1", s.Step().Request.Method+" "+s.Step().Request.Path)
 			step := s.Feed(body(t, 200, c.read))
 			if c.done {
-				require.Nil(t, step.Outcome, "it continues with the newer value")
+				require.Nil(t, step.Outcome, "the sequence continues with the newer value")
 				require.Equal(t, http.MethodGet, step.Request.Method)
 				return
 			}

@@ -1,3 +1,3 @@
-// Package reconcile compares the list of a target with the desired state of the directory, reports drift and marks what a sequence can
-// repair. Package drift determines the differences. Nothing is written to the target.
+// Package reconcile compares the list of a target with the desired state of the directory and reports drift. It can mark the principals
+// whose drift a sequence repairs. Package drift determines the differences. Package reconcile writes nothing to the target.
 package reconcile

@@ -95,7 +95,7 @@ func TestWindow_ClosesAtEnd(t *testing.T) {
 		require.True(t, until.After(now))
 		require.LessOrEqual(t, until.Sub(now), 26*time.Hour)
 		after := closed(t, w, until)
-		require.Zero(t, after, "it is over at %s", until)
+		require.Zero(t, after, "the window is over at %s", until)
 		within := now.Add(time.Duration(rapid.Int64Range(0, int64(until.Sub(now))-1).Draw(t, "within")))
 		same := closed(t, w, within)
 		require.True(t, same.Equal(until), "%s is within", within)

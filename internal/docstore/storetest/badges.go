@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// badge is a document whose copies share no memory, in a collection without side tables.
+// badge is a document in a collection without side tables. It has no slices, maps or pointers, so its copies share no memory.
 type badge struct {
 	Number string    `json:"number"`
 	Issued time.Time `json:"issued,omitzero"`

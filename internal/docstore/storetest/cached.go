@@ -62,7 +62,7 @@ func testCached(t *testing.T, open Opener) {
 			return err
 		})
 		f.update(func(tx *docstore.Tx) error {
-			require.Equal(t, "ann", login(f.ctx(), f, tx), "it was read from the database again")
+			require.Equal(t, "ann", login(f.ctx(), f, tx), "the documents are read from the cache")
 			require.Empty(t, find(tx, "a"))
 			return nil
 		})

@@ -93,5 +93,5 @@ func testVersions(t *testing.T, open Opener) {
 		return err
 	})
 	_, ok = get()
-	require.False(t, ok, "it might have been rolled back")
+	require.False(t, ok, "a transaction that may be rolled back fills no cache")
 }

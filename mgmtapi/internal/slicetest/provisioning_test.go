@@ -434,7 +434,7 @@ func TestFeatures_ImportSchedule(t *testing.T) {
 			return doc.Value.Due
 		}
 		for name, c := range map[string]struct{ schedule, cause string }{
-			"no time":           {`{"status":"ENABLED"}`, "status: A schedule that is enabled needs an expression"},
+			"no time":           {`{"status":"ENABLED"}`, "status: An enabled schedule requires an expression"},
 			"an unknown status": {`{"status":"ON"}`, "status"},
 			"four fields": {`{"fullImport":{"expression":"0 3 * *"}}`,
 				"fullImport.expression: The value must be a UNIX cron expression: it has 5 fields"},

@@ -26,7 +26,8 @@ type printing struct {
 	Quiet   bool   `short:"q" help:"Print only the verdict: no progress and no report on standard output."`
 }
 
-// print writes the report. cleanup returns the command line that removes the objects in a journal; nil if there is none.
+// print writes the report. cleanup returns the command line that removes the objects in a journal. It is nil for commands without a
+// journal.
 func (c printing) print(in *invocation, r *conformance.Result, cleanup func(journal string) string) error {
 	w := in.stdout
 	switch {

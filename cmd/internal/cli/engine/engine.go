@@ -1,5 +1,3 @@
-// Package engine contains the commands that operate the provisioning engine of a running sandbox and show its state. They call its control
-// API and run no engine: their output is the response of the API, human-readable or, with --json, unchanged.
 package engine
 
 import (

@@ -1,10 +1,3 @@
-// Package mutants breaks correct SCIM servers, one rule at a time. A mutant wraps a handler and rewrites requests or responses, so that it
-// works on any correct server. A check that fails on no mutant proves nothing. A mutant that passes every check shows a missing check.
-//
-// A variant turns a correct server into another correct one, by a choice that the RFCs leave open and that other test suites have wrongly
-// failed. No check may fail on a variant.
-//
-// The package is for the tests of the suite. It simulates neither unreliable networks nor the servers of vendors (scimserver/quirks does).
 package mutants
 
 import (

@@ -201,7 +201,7 @@ func TestCreate_Rejected(t *testing.T) {
 			"credentials.userNameTemplate.template"},
 		"an unsupported function": {
 			`{"name":"facebook","label":"x","credentials":{"userNameTemplate":{"template":"${String.lower(source.login)}"}}}`,
-			"no function String.lower"},
+			"unknown function String.lower"},
 		"an empty custom template": {`{"name":"facebook","label":"x","credentials":{"userNameTemplate":{"type":"CUSTOM"}}}`,
 			"credentials.userNameTemplate.template: The field cannot be left blank"},
 	}
