@@ -22,6 +22,7 @@ const shutdownTime = 10 * time.Second
 
 // flagHelp is the help of flags that does not fit into a struct tag.
 var flagHelp = kong.Vars{
+	"secretKeyFile": "File with the key that encrypts stored secrets; created if missing.",
 	"metricsToken": "Serve /metrics to clients that send this bearer token. Without it and without --metrics-listen, metrics are not " +
 		"served.",
 	"metricsListen": "Serve /metrics only at this address, without a token unless --metrics-token is given.",
@@ -57,7 +58,7 @@ type sandboxCommand struct {
 	Data             string `help:"Directory for all data: a SQLite database and the secret key." placeholder:"DIR" env:"SCIMWRIGHT_DATA"`
 	DB               string `help:"${db}" placeholder:"URL" env:"SCIMWRIGHT_DB"`
 	SecretKey        string `help:"Key that encrypts stored secrets: 32 bytes in base64." placeholder:"KEY" env:"SCIMWRIGHT_SECRET_KEY"`
-	SecretKeyFile    string `help:"File with the key that encrypts stored secrets; created if missing." placeholder:"FILE" env:"SCIMWRIGHT_SECRET_KEY_FILE"`
+	SecretKeyFile    string `help:"${secretKeyFile}" placeholder:"FILE" env:"SCIMWRIGHT_SECRET_KEY_FILE"`
 	APIToken         string `help:"Token of the built-in administrator for the management API. Default: random." env:"SCIMWRIGHT_API_TOKEN"`
 	SCIMToken        string `help:"Bearer token of the SCIM server. Default: random." name:"scim-token" env:"SCIMWRIGHT_SCIM_TOKEN"`
 	ReadyFile        string `help:"${readyFile}" placeholder:"FILE"`

@@ -19,7 +19,7 @@ import (
 type lintCommand struct {
 	Files   []string `arg:"" name:"file" help:"JSON files, directories of *.json files, or - for standard input."`
 	As      string   `help:"Type of the documents: ${kinds}, or a schema URN. Default: by their schemas." placeholder:"KIND"`
-	From    string   `help:"Sender of the documents: client, server or either. Some rules apply to one side only." enum:"client,server,either" default:"either"`
+	From    string   `help:"${fromHelp}" enum:"client,server,either" default:"either"`
 	Schema  []string `help:"${schemaHelp}" type:"path" placeholder:"FILE,..."`
 	Partial bool     `help:"Allow missing attributes, as in responses to requests that select attributes."`
 	AsJSON  bool     `name:"json" env:"SCIM_CONFORMANCE_LINT_JSON" help:"Print the findings as JSON."`

@@ -22,7 +22,7 @@ type mockCommand struct {
 	Contract   string        `help:"${contractHelp}" placeholder:"NAME"`
 	Quirk      []string      `help:"Deviation of the server (repeatable)." placeholder:"NAME[=ARG]" sep:"none"`
 	Profile    []string      `help:"Sets of quirks: ${mocks}." placeholder:"NAME,..." env:"SCIM_CONFORMANCE_MOCK_PROFILE"`
-	Listen     string        `help:"Address to listen on; port 0 chooses a free one. Default: 127.0.0.1:0." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
+	Listen     string        `help:"${listenHelp}" default:"127.0.0.1:0" placeholder:"HOST:PORT"`
 	Token      string        `help:"Bearer token for the client. Default: random." placeholder:"TOKEN" env:"SCIM_CONFORMANCE_MOCK_TOKEN"`
 	Record     string        `help:"File for a recording of the exchanges, for the command judge." type:"path" placeholder:"FILE"`
 	For        time.Duration `help:"Stop after this time. Default: on Ctrl-C." placeholder:"DURATION"`

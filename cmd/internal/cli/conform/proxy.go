@@ -40,7 +40,7 @@ type proxyCommand struct {
 	sides
 	outputs
 	printing
-	Listen  string        `help:"Address to listen on; port 0 chooses a free one. Default: 127.0.0.1:0." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
+	Listen  string        `help:"${listenHelp}" default:"127.0.0.1:0" placeholder:"HOST:PORT"`
 	Record  string        `help:"${recordHelp}" type:"path" placeholder:"FILE"`
 	For     time.Duration `help:"Stop after this time. Default: on Ctrl-C." placeholder:"DURATION"`
 	Max     int           `help:"Stop after this number of exchanges." default:"10000"`
