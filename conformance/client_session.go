@@ -34,8 +34,8 @@ type unseen struct {
 	finding Finding
 }
 
-// runConversation runs a client flow and returns the result of each step and the verdict.
-func (s *session) runConversation(ctx context.Context, number int, p Profile, c ClientFlow, interrupted *string,
+// runClientFlow runs a client flow and returns the result of each step and the verdict.
+func (s *session) runClientFlow(ctx context.Context, number int, p Profile, c ClientFlow, interrupted *string,
 	progress func(CheckResult)) ([]CheckResult, ProfileResult) {
 	t := &clientSession{
 		session: s, profile: p, outline: c, prefix: fmt.Sprintf("%s-p%d-", s.created.run, number+1),
@@ -354,23 +354,23 @@ func (t *clientSession) settleMembers(results []CheckResult) {
 // verdict returns whether the client's provisioning works.
 func (t *clientSession) verdict(results []CheckResult, interrupted string) ProfileResult {
 	v := ProfileResult{
-		Profile: t.profile.ID, Conversation: t.outline.ID, Client: t.profile.Client, Title: t.outline.Title,
-		Fit: Works, Doubt: t.profile.Doubt,
+		Profile: t.profile.ID, ClientFlow: t.outline.ID, Client: t.profile.Client, Title: t.outline.Title,
+		Compatibility: Works, Doubt: t.profile.Doubt,
 	}
 	ran := 0
 	for i, r := range results {
 		step := t.outline.Steps[i]
 		switch {
-		case r.Outcome == Warn && v.Fit != Breaks:
-			v.Fit, v.Step, v.Action, v.Why, v.Fix = Breaks, r.Check.ID, step.Title, step.Why, step.Fix
+		case r.Outcome == Warn && v.Compatibility != Breaks:
+			v.Compatibility, v.Step, v.Action, v.Why, v.Fix = Breaks, r.Check.ID, step.Title, step.Why, step.Fix
 			for _, f := range r.Findings {
 				if f.Outcome == Warn {
 					v.Finding = &f
 					break
 				}
 			}
-		case r.Outcome == Error && v.Fit == Works:
-			v.Fit, v.Why = UnknownFit, r.Reason
+		case r.Outcome == Error && v.Compatibility == Works:
+			v.Compatibility, v.Why = UnknownCompatibility, r.Reason
 		case r.Outcome == Info && step.Limit != "":
 			t.limit(step.Limit)
 		case r.Outcome == Skip && !r.ran() && interrupted == "" && !strings.HasPrefix(r.Reason, "blocked"):
@@ -381,15 +381,15 @@ func (t *clientSession) verdict(results []CheckResult, interrupted string) Profi
 		}
 	}
 	switch {
-	case v.Fit == Breaks:
+	case v.Compatibility == Breaks:
 	case interrupted != "":
-		v.Fit, v.Why = UnknownFit, interrupted
+		v.Compatibility, v.Why = UnknownCompatibility, interrupted
 	case ran == 0:
-		v.Fit, v.Why = UnknownFit, "no step could run: "+results[0].Reason
-	case v.Fit == Works && len(t.limits) > 0:
-		v.Fit = WorksWithLimits
+		v.Compatibility, v.Why = UnknownCompatibility, "no step could run: "+results[0].Reason
+	case v.Compatibility == Works && len(t.limits) > 0:
+		v.Compatibility = WorksWithLimits
 	}
-	if v.Fit != UnknownFit {
+	if v.Compatibility != UnknownCompatibility {
 		v.Limits = t.limits
 	}
 	return v

@@ -50,7 +50,7 @@ func (s *session) plan() *Plan {
 	for _, profile := range s.opts.Profiles {
 		all = append(all, profile.Checks()...)
 		if !s.opts.ReadOnly {
-			p.Requests += populationRequests * len(profile.Conversations)
+			p.Requests += populationRequests * len(profile.ClientFlows)
 		}
 	}
 	for _, c := range all {

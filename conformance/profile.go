@@ -15,7 +15,7 @@ type Profile struct {
 	// Doubt describes which requests of the client are uncertain, empty if all are documented or recorded.
 	Doubt string
 	// Conversations are the client flows, one per way to set the client up. Each gets its own verdict.
-	Conversations []ClientFlow
+	ClientFlows []ClientFlow
 }
 
 // A ClientFlow is the sequence of requests that a client sends, from the connection test to the last deletion.
@@ -109,7 +109,7 @@ type OneOf []any
 // Checks returns a check for every step, in order. [Run] runs them with the profile in [Options.Profiles]. Their Run is nil.
 func (p Profile) Checks() []Check {
 	var out []Check
-	for _, c := range p.Conversations {
+	for _, c := range p.ClientFlows {
 		for _, step := range c.Steps {
 			out = append(out, p.check(c, step))
 		}
@@ -141,17 +141,17 @@ type Compatibility string
 
 // The compatibilities, best first.
 const (
-	Works           Compatibility = "works"
-	WorksWithLimits Compatibility = "works with limits"
-	Breaks          Compatibility = "breaks"
-	UnknownFit      Compatibility = "unknown" // the client flow did not finish: no conclusion
+	Works                Compatibility = "works"
+	WorksWithLimits      Compatibility = "works with limits"
+	Breaks               Compatibility = "breaks"
+	UnknownCompatibility Compatibility = "unknown" // the client flow did not finish: no conclusion
 )
 
 // A ProfileResult is the verdict on one client flow.
 type ProfileResult struct {
-	// Profile and Conversation are ids. Client and Title are the names of the client and of its set-up.
-	Profile, Conversation, Client, Title string
-	Fit                                  Compatibility
+	// Profile and ClientFlow are ids. Client and Title are the names of the client and of its set-up.
+	Profile, ClientFlow, Client, Title string
+	Compatibility                      Compatibility
 	// Step is the id of the check of the first step that fails, Action its title. Both are empty unless the fit is Breaks.
 	Step, Action string
 	// Why describes what the client does after that step, or why the fit is unknown. Fix describes what to change in the target.

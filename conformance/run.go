@@ -215,8 +215,8 @@ func (s *session) runProfiles(ctx context.Context, result *Result, interrupted s
 	planned, done := len(s.plan().Checks), len(result.Checks)
 	number := 0
 	for _, p := range s.opts.Profiles {
-		for _, c := range p.Conversations {
-			steps, verdict := s.runConversation(ctx, number, p, c, &interrupted, func(r CheckResult) {
+		for _, c := range p.ClientFlows {
+			steps, verdict := s.runClientFlow(ctx, number, p, c, &interrupted, func(r CheckResult) {
 				done++
 				if s.opts.Progress != nil {
 					s.opts.Progress(done, planned, r)

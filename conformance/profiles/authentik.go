@@ -11,7 +11,7 @@ var authentik = conformance.Profile{
 	ID:     "authentik",
 	Client: "authentik",
 	Doubt:  "The sequence follows issues and source of the project in 2025 and 2026; other versions differ in how they remove members.",
-	Conversations: []conformance.ClientFlow{
+	ClientFlows: []conformance.ClientFlow{
 		{ID: "patch", Title: "target that supports PATCH", Steps: append(authentikStart(), authentikPatch...)},
 		{ID: "put", Title: "target that does not support PATCH: groups by PUT", Steps: append(authentikStart(), authentikPut...)},
 	},

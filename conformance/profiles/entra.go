@@ -10,7 +10,7 @@ import (
 var entra = conformance.Profile{
 	ID:     "entra",
 	Client: "Microsoft Entra ID",
-	Conversations: []conformance.ClientFlow{
+	ClientFlows: []conformance.ClientFlow{
 		{
 			ID:    "default",
 			Title: "tenant URL without flag: capitalized operations, booleans as strings, members removed by a list",

@@ -9,7 +9,7 @@ var google = conformance.Profile{
 	Client: "Google Workspace",
 	Doubt: "Server projects report that active is sent on create and update and that suspension is active false; whether an " +
 		"update is PUT or PATCH depends on the application, and PUT is assumed.",
-	Conversations: []conformance.ClientFlow{{
+	ClientFlows: []conformance.ClientFlow{{
 		Title: "automated user provisioning",
 		Steps: []step{
 			{

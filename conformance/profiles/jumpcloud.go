@@ -12,7 +12,7 @@ var jumpcloud = conformance.Profile{
 	Client: "JumpCloud",
 	Doubt: "The order of the connection test and the body of membership changes are taken from a support article and from reports of " +
 		"server projects, not from recorded requests; updates are assumed to be PUT.",
-	Conversations: []conformance.ClientFlow{{
+	ClientFlows: []conformance.ClientFlow{{
 		Title: "SCIM 2.0 integration with group management",
 		Steps: []step{
 			{

@@ -10,7 +10,7 @@ import (
 var okta = conformance.Profile{
 	ID:     "okta",
 	Client: "Okta",
-	Conversations: []conformance.ClientFlow{
+	ClientFlows: []conformance.ClientFlow{
 		{
 			ID:    "catalog",
 			Title: "application of the catalog: profiles by PUT, activation and passwords by PATCH, group push by PATCH",

@@ -13,7 +13,7 @@ var onelogin = conformance.Profile{
 	Client: "OneLogin",
 	Doubt: "The order of the calls is documented, the body of a user's update is not: PUT of the whole user is assumed. Group changes are " +
 		"PATCH with the path members.",
-	Conversations: []conformance.ClientFlow{{
+	ClientFlows: []conformance.ClientFlow{{
 		Title: "SCIM 2.0 provisioner with groups",
 		Steps: []step{
 			{

@@ -11,7 +11,7 @@ var ping = conformance.Profile{
 	Client: "PingFederate",
 	Doubt: "That users are changed by PUT and groups are matched by reading all of them is documented; the size of its pages and the " +
 		"bodies are not recorded.",
-	Conversations: []conformance.ClientFlow{{
+	ClientFlows: []conformance.ClientFlow{{
 		Title: "SCIM provisioner with the default unique attribute userName",
 		Steps: []step{
 			{

@@ -143,10 +143,10 @@ func document(r *conformance.Result, version string) Document {
 	for _, p := range r.Profiles {
 		entry := Profile{
 			Profile:      p.Profile,
-			Conversation: p.Conversation,
+			Conversation: p.ClientFlow,
 			Client:       p.Client,
 			Title:        p.Title,
-			Fit:          p.Fit,
+			Fit:          p.Compatibility,
 			Step:         p.Step,
 			Action:       p.Action,
 			Why:          p.Why,

@@ -72,14 +72,14 @@ func mixed() *conformance.Result {
 		Complaints: []string{"the waiver of create.status expired on 2026-01-30: no longer needed after release 4.2"},
 		Lag:        800 * time.Millisecond,
 		Profiles: []conformance.ProfileResult{
-			{Profile: "okta", Conversation: "catalog", Client: "Okta", Title: "an app of the catalog", Fit: conformance.Breaks,
+			{Profile: "okta", ClientFlow: "catalog", Client: "Okta", Title: "an app of the catalog", Compatibility: conformance.Breaks,
 				Step: "okta.catalog-deactivate", Action: "A user is deactivated with a PATCH without path",
 				Why: "Okta marks the task as failed and does not repeat it.", Fix: "Accept operations without path.",
 				Finding: &conformance.Finding{Outcome: conformance.Warn, What: "status of PATCH /Users/42", Want: "200 or 204", Got: "400",
 					Exchange: exchange}},
-			{Profile: "entra", Client: "Microsoft Entra ID", Title: "default", Fit: conformance.WorksWithLimits,
+			{Profile: "entra", Client: "Microsoft Entra ID", Title: "default", Compatibility: conformance.WorksWithLimits,
 				Limits: []string{"the manager is not stored"}, Doubt: "known from recordings of one tenant"},
-			{Profile: "google", Client: "Google Workspace", Title: "default", Fit: conformance.Works},
+			{Profile: "google", Client: "Google Workspace", Title: "default", Compatibility: conformance.Works},
 		},
 		Leftovers: []conformance.Leftover{{Path: "/Users/42", Name: "scimconf-abcdefgh-3-ada@example.com", Reason: "DELETE /Users/42 returned " +
 			"500 Internal Server Error"}},

@@ -215,7 +215,7 @@ func waiverText(w *conformance.Waiver) string {
 // profiles writes the verdicts on the client flows.
 func (p *printer) profiles(r *conformance.Result) {
 	for _, f := range r.Profiles {
-		p.wrapped(fmt.Sprintf("%s, %s: ", f.Client, f.Title), string(f.Fit))
+		p.wrapped(fmt.Sprintf("%s, %s: ", f.Client, f.Title), string(f.Compatibility))
 		if f.Action != "" {
 			p.wrapped("  first failing step: ", f.Action+" ("+f.Step+")")
 		}

@@ -47,9 +47,9 @@ func TestProfiles_PassOnReferenceServer(t *testing.T) {
 				require.Equal(t, conformance.Pass, c.Outcome, "%s", describe(c))
 				require.LessOrEqual(t, c.Requests, c.Check.Requests, c.Check.ID)
 			}
-			require.Len(t, r.Profiles, len(p.Conversations))
+			require.Len(t, r.Profiles, len(p.ClientFlows))
 			for _, v := range r.Profiles {
-				require.Equal(t, conformance.Works, v.Fit, "%+v", v)
+				require.Equal(t, conformance.Works, v.Compatibility, "%+v", v)
 				require.Empty(t, v.Limits)
 				require.Equal(t, p.Doubt, v.Doubt)
 			}
@@ -72,7 +72,7 @@ func TestProfiles_AcceptPermittedVariants(t *testing.T) {
 			t.Parallel()
 			for _, verdict := range runProfiles(t, v.Wrap(newReferenceServer(t)), profiles.All()...).Profiles {
 				if verdict.Profile != wantsMore[v.ID] {
-					require.NotEqual(t, conformance.Breaks, verdict.Fit, "%s\n%+v\n%+v", v.Permits, verdict, verdict.Finding)
+					require.NotEqual(t, conformance.Breaks, verdict.Compatibility, "%s\n%+v\n%+v", v.Permits, verdict, verdict.Finding)
 				}
 			}
 		})
@@ -90,7 +90,7 @@ func TestProfiles_EveryStepCanFail(t *testing.T) {
 			t.Run(m.ID, func(t *testing.T) {
 				t.Parallel()
 				r := runProfiles(t, m.Wrap(newReferenceServer(t)), profiles.All()...)
-				hurt := slices.ContainsFunc(r.Profiles, func(v conformance.ProfileResult) bool { return v.Fit != conformance.Works })
+				hurt := slices.ContainsFunc(r.Profiles, func(v conformance.ProfileResult) bool { return v.Compatibility != conformance.Works })
 				require.True(t, hurt, "no client flow fails although %s", m.Breaks)
 				mu.Lock()
 				defer mu.Unlock()
@@ -153,8 +153,8 @@ client profiles of the conformance suite against the reference server with one q
 func row(q quirks.Quirk, verdicts []conformance.ProfileResult) string {
 	var breaks, limited []string
 	for _, v := range verdicts {
-		name := strings.TrimSuffix(v.Profile+"-"+v.Conversation, "-")
-		switch v.Fit {
+		name := strings.TrimSuffix(v.Profile+"-"+v.ClientFlow, "-")
+		switch v.Compatibility {
 		case conformance.Breaks:
 			breaks = append(breaks, fmt.Sprintf("`%s`", v.Step))
 		case conformance.WorksWithLimits:
