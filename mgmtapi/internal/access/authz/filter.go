@@ -10,7 +10,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// From returns the grants of the caller of a request. It is nil outside of requests and with another authorizer: nothing is hidden then.
+// From returns the grants of the caller of a request. It returns nil outside of requests and with another authorizer: no data is hidden
+// then.
 func From(ctx context.Context) *Access {
 	access, _ := rest.Admitted(ctx).(*Access)
 	return access
@@ -24,8 +25,8 @@ var (
 	readToken  = Need{Column: ColumnSuper, Kind: KindUser, Permissions: []string{UsersTokensRead}}
 )
 
-// Users returns a filter for the users that the caller may see, by id; nil for all users. It reads the memberships of the groups in
-// advance, so that filtering a user costs one map lookup.
+// Users returns a filter for the users that the caller may see, by id. It returns nil if the caller may see all users. It reads the
+// memberships of the groups in advance, so that filtering a user costs one map lookup.
 func Users(ctx context.Context, q docstore.Reader, d model.Deps) (func(id string) bool, error) {
 	return userFilter(ctx, q, d, &readUser)
 }
@@ -49,7 +50,7 @@ func userFilter(ctx context.Context, q docstore.Reader, d model.Deps, n *Need) (
 			continue
 		}
 		if g.scope == nil && len(g.groups) == 0 {
-			return nil, nil // its targets are applications
+			return nil, nil // the targets of this role are applications
 		}
 		groups := g.groups
 		if g.scope != nil {

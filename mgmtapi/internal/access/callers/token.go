@@ -55,7 +55,7 @@ func ExtendToken(ctx context.Context, tx *docstore.Tx, d model.Deps, id string, 
 	return err
 }
 
-// FindToken returns the token with a secret, nil if there is none.
+// FindToken returns the API token that has the secret, or nil if no token has it.
 func FindToken(ctx context.Context, q docstore.Reader, d model.Deps, secret string) (*docstore.Doc[model.APIToken], error) {
 	page, err := d.APITokens.Query(ctx, q, docstore.Query[model.APIToken]{
 		Where: docstore.Eq(model.APITokenByHash, model.SecretHash(secret)), Limit: 1,

@@ -23,7 +23,8 @@ const (
 	Inactive Want = "inactive"
 	// Absent: the directory does not contain the user or group.
 	Absent Want = "absent"
-	// Keep: the account or group on the target stays unchanged, and no request may be sent. When that ends, an event is emitted.
+	// Keep: the account or group on the target stays unchanged, and no request may be sent. An event is emitted when the desired state is no
+	// longer Keep.
 	Keep Want = "keep"
 )
 
@@ -80,7 +81,7 @@ type Group struct {
 	DisplayName string
 	// RemoteID is the id on the target, empty if unknown.
 	RemoteID string
-	// DeleteRemote states for Absent that the group on the target is deleted too.
+	// DeleteRemote reports, for Absent, that the group on the target must be deleted, too.
 	DeleteRemote bool
 }
 
