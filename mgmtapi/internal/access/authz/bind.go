@@ -77,7 +77,8 @@ func CheckAssignable(ctx context.Context, q docstore.Reader, d model.Deps, a Ass
 	return nil
 }
 
-// Bind binds an assignee to a custom role on a resource set, and logs it. It does not modify an existing binding.
+// Bind binds an assignee to a custom role on a resource set, and logs it. The second result reports whether the binding is new. An existing
+// binding is not modified.
 func Bind(
 	ctx context.Context, tx *docstore.Tx, d model.Deps, role docstore.Doc[model.CustomRole], set docstore.Doc[model.ResourceSet], a Assignee,
 ) (docstore.Doc[model.RoleMember], bool, error) {

@@ -56,7 +56,7 @@ func (n *Need) moves() bool { return n.Into > 0 || n.OutOf > 0 }
 
 // rule assigns needs to operations.
 type rule struct {
-	// do holds methods and a path, as "PUT,DELETE /api/v1/groups/*/users/*". In the path, * matches one segment, and ** at the end matches any
+	// do holds methods and a path, as "PUT,DELETE /api/v1/groups/*/users/*". In the path, * represents a variable, and ** at the end any
 	// number of segments, including none.
 	do    string
 	needs []Need

@@ -266,7 +266,7 @@ func updateEntries(doc docstore.Doc[model.User], before *model.User, given secre
 	return entries
 }
 
-// changedAttributes returns the names of the attributes in which two profiles differ, and of those in all, which count as changed.
+// changedAttributes returns the names of the attributes in which two profiles differ. It adds the names in all, which count as changed.
 func changedAttributes(a, b map[string]any, all ...string) []string {
 	names := map[string]bool{}
 	for _, name := range all {

@@ -202,8 +202,8 @@ func (s *Slice) pendingFactor(
 	return in, user, err
 }
 
-// verifying reads a sign-in whose factor is being verified. If another factor is being verified, the caller must first return to the
-// choice.
+// verifying reads a sign-in whose factor is being verified. It returns an error if another factor is being verified: the client must first
+// return to the choice of a factor.
 func (s *Slice) verifying(ctx context.Context, q docstore.Reader, r *factorStep) (signInDoc, userDoc, error) {
 	in, user, err := s.pendingFactor(ctx, q, r.Body.StateToken, model.SignInFactorRequired, model.SignInFactorChallenge)
 	if err == nil && in.Value.Status == model.SignInFactorChallenge && in.Value.Factor != r.Factor {

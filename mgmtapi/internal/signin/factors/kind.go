@@ -28,7 +28,8 @@ type kind struct {
 
 	// Several reports whether a user can have more than one ACTIVE factor of this kind.
 	Several bool
-	// ActiveAtEnrollment reports whether a new factor is ACTIVE immediately. MaySkipActivation reports whether it is with activate=true.
+	// ActiveAtEnrollment reports whether a new factor is ACTIVE immediately. MaySkipActivation reports whether a request with activate=true
+	// makes a new factor ACTIVE immediately.
 	ActiveAtEnrollment, MaySkipActivation bool
 	// OutOfBand reports whether another device completes an enrollment. An activation of a factor that is complete returns the factor.
 	OutOfBand bool
