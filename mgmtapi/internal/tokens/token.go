@@ -58,7 +58,7 @@ type Request struct {
 	SignedIn time.Time
 	Scopes   []string
 	Decision
-	// Refresh is the id of the refresh token used for the request, empty for none.
+	// Refresh is the id of the refresh token used for the request, or "" for another grant type.
 	Refresh string
 }
 

@@ -90,8 +90,8 @@ func membersOf(ctx context.Context, q docstore.Reader, d model.Deps, groups map[
 	return users, nil
 }
 
-// UsersOf returns a filter for the users of an application that a caller with read permission for the application may see; nil for all
-// users.
+// UsersOf returns a filter for the users of an application that a caller with read permission for the application may see. It returns nil
+// if the caller may see all users.
 func UsersOf(ctx context.Context, q docstore.Reader, d model.Deps, app docstore.Doc[model.App]) (func(id string) bool, error) {
 	groups, some := groupsReading(ctx, app)
 	if !some {
@@ -130,7 +130,7 @@ func groupsReading(ctx context.Context, app docstore.Doc[model.App]) (groups map
 	return groups, true
 }
 
-// Groups returns a filter for the groups that the caller may see; nil for all groups.
+// Groups returns a filter for the groups that the caller may see. It returns nil if the caller may see all groups.
 func Groups(ctx context.Context) func(id string) bool {
 	a := From(ctx)
 	if a.everything() || a.meetsAny(&readGroup) {
@@ -141,7 +141,7 @@ func Groups(ctx context.Context) func(id string) bool {
 	}
 }
 
-// Apps returns a filter for the applications that the caller may see; nil for all applications.
+// Apps returns a filter for the applications that the caller may see. It returns nil if the caller may see all applications.
 func Apps(ctx context.Context) func(id string, app *model.App) bool {
 	a := From(ctx)
 	if a.everything() || a.meetsAny(&readApp) {
@@ -150,7 +150,7 @@ func Apps(ctx context.Context) func(id string, app *model.App) bool {
 	return func(id string, app *model.App) bool { return a.Meets(&readApp, appResource(id, app.Name, app.OAuth())) }
 }
 
-// Servers returns a filter for the authorization servers that the caller may see; nil for all servers.
+// Servers returns a filter for the authorization servers that the caller may see. It returns nil if the caller may see all servers.
 func Servers(ctx context.Context) func(id string) bool {
 	a := From(ctx)
 	if a.everything() || a.meetsAny(&readServer) {
@@ -163,12 +163,13 @@ func appResource(id, name string, oauth bool) *Resource {
 	return &Resource{Kind: KindApp, ID: id, Type: name, OAuth: oauth}
 }
 
-// Shown returns a filter for the profile attributes of a user that the caller may see; nil for all attributes.
+// Shown returns a filter for the profile attributes of a user that the caller may see. It returns nil if the caller may see all attributes.
 func Shown(ctx context.Context, q docstore.Reader, d model.Deps, user string) (func(attribute string) bool, error) {
 	return attributes(ctx, q, d, user, &readUser, UsersRead)
 }
 
-// Changeable returns a filter for the profile attributes of a user that the caller may change; nil for all attributes.
+// Changeable returns a filter for the profile attributes of a user that the caller may change. It returns nil if the caller may change all
+// attributes.
 func Changeable(ctx context.Context, q docstore.Reader, d model.Deps, user string) (func(attribute string) bool, error) {
 	return attributes(ctx, q, d, user, &changeProfile, UsersProfile)
 }
@@ -203,8 +204,8 @@ func attributes(
 	}, nil
 }
 
-// Searchable returns a filter for the attributes that the caller may search users by: those that the caller sees of every user. Other
-// attributes would let a search reveal hidden values. It is nil for all attributes.
+// Searchable returns a filter for the attributes by which the caller may search for users: those that the caller may see of every user.
+// Searches by other attributes would reveal hidden values. It returns nil if the caller may search by all attributes.
 func Searchable(ctx context.Context) func(attribute string) bool {
 	a := From(ctx)
 	if a.everything() || !a.conditional || a.meetsAny(&readUser) {

@@ -122,7 +122,7 @@ type layers struct {
 	group map[string]any // values of the assigned group
 }
 
-// derived returns the values derived from the user and, for scope GROUP, from the assigned group. u is the assignment so far.
+// derived returns the values derived from the user and, for scope GROUP, from the assigned group. u is the current assignment.
 func (t *target) derived(p *mappedUser, group *model.AppGroup, u *model.AppUser) layers {
 	l := layers{Outcome: t.mapping(p.Value.Type).Apply(&p.values, u.Fresh, u.Profile, u.Kept)}
 	if group != nil && u.Scope == model.ScopeGroup {

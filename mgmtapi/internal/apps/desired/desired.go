@@ -62,7 +62,7 @@ type User struct {
 	Resource *scim.Resource
 	// RemoteID is the id on the target, empty if unknown.
 	RemoteID string
-	// Activating reports that the account belongs to an earlier assignment and may no longer be the user's.
+	// Activating reports that the account belongs to an earlier assignment and may now belong to another user.
 	Activating bool
 	// Password is a pending password for the account, in plaintext; it must not be logged. PasswordVersion identifies it, and is empty if only
 	// a new account receives it.

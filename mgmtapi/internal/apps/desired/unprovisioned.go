@@ -116,7 +116,7 @@ func (s *State) countReasons(ctx context.Context, q docstore.Reader, conn *model
 	return nil
 }
 
-// reasonFor returns the reason why an assignment gets no account, "" if it gets one.
+// reasonFor returns the reason why an assigned user without an account gets no account, or "" if the account is pending, retried or failed.
 func reasonFor(u *model.AppUser, user model.UserStatus, conn *model.Connection) string {
 	switch {
 	case u.Blocked:

@@ -116,7 +116,7 @@ func (p *Programs) get(key string, compile func() *program) *program {
 
 // Values holds the input of expressions.
 type Values struct {
-	// Source is the profile that values come from.
+	// Source is the profile that the expressions read.
 	Source map[string]any
 	// AppID and App identify the application.
 	AppID string

@@ -56,7 +56,7 @@ type Connection struct {
 	Import *ImportSettings `json:"import,omitempty"`
 }
 
-// ConnectionOAuth describes how a connection gets access tokens, by the client credentials grant.
+// ConnectionOAuth describes how a connection obtains access tokens, by the client credentials grant.
 type ConnectionOAuth struct {
 	ClientID string `json:"clientId"`
 	TokenURL string `json:"tokenUrl"`

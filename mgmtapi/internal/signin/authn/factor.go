@@ -113,7 +113,7 @@ func (s *Slice) denied(ctx context.Context, user userDoc) error {
 	return rest.Fail(rest.CodeSignIn)
 }
 
-// demandFactor stores the user after the first factor and starts the step for a further factor. The events in told are logged first.
+// demandFactor stores the user after the first factor and starts the step for a further factor. It logs the events in told first.
 func (s *Slice) demandFactor(
 	ctx context.Context, tx *docstore.Tx, doc userDoc, user model.User, in model.SignIn, told ...audit.Type,
 ) (Transaction, error) {
