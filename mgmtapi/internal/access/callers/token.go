@@ -21,7 +21,7 @@ const (
 
 var secretPattern = regexp.MustCompile(`^[!-~]{1,255}$`)
 
-// ErrBadSecret is the error for an API token that does not have the form of one.
+// ErrBadSecret is the error for an invalid string as the secret of an API token.
 var ErrBadSecret = errors.New("an API token must be 1 to 255 visible ASCII characters")
 
 // NewSecret generates the secret of an API token.

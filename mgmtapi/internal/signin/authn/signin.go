@@ -77,7 +77,7 @@ func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, erro
 		return s.rejectLocked(ctx, &policy, known)
 	}
 	if !found || !known.Value.HasPassword() || known.Value.AsksHook() {
-		if _, err := s.hasher.Hash(r.Body.Password); err != nil { // takes as long as for a known user
+		if _, err := s.hasher.Hash(r.Body.Password); err != nil { // takes as long as a comparison with a stored hash
 			return Transaction{}, err
 		}
 	}

@@ -30,7 +30,7 @@ func NewSecret() Secret {
 	return SecretOf(key)
 }
 
-// SecretOf returns a key as a secret.
+// SecretOf encodes a key as a secret.
 func SecretOf(key []byte) Secret { return Secret(encoding.EncodeToString(key)) }
 
 // Hash is the hash function of the HMAC.
