@@ -107,7 +107,7 @@ type Want string
 const (
 	Active   Want = "active"
 	Inactive Want = "inactive"
-	// Absent means that the user or group does not exist in the API.
+	// Absent means that the API has no assignment of the user to the application, or that the group has no push mapping or a deleted one.
 	Absent Want = "absent"
 	// Keep means that the target must not be changed. A Change follows when this state ends.
 	Keep Want = "keep"

@@ -21,7 +21,7 @@ type Want string
 const (
 	Active   Want = "active"
 	Inactive Want = "inactive"
-	// Absent: the directory does not contain the user or group.
+	// Absent: the user has no assignment, not even a tombstone, or the group has no push mapping or only a tombstone.
 	Absent Want = "absent"
 	// Keep: the account or group on the target stays unchanged, and no request may be sent. An event is emitted when the desired state is no
 	// longer Keep.
