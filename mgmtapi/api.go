@@ -116,7 +116,7 @@ func (o *Options) checkBases() error {
 	return nil
 }
 
-// inside returns the options of package assembly, without a store.
+// inside converts the options to those of package assembly. It does not set the store.
 func (o *Options) inside(ctx context.Context) (assembly.Options, error) {
 	in := assembly.Options{
 		RateLimits: callers.Limits(o.Limits), BaseURL: o.BaseURL, Aliases: o.Aliases, CustomDomain: o.CustomDomain,
@@ -258,8 +258,9 @@ const DefaultLogin = assembly.DefaultLogin
 // configured API token. Setup does not change existing content, except that it extends the expiry of the token.
 func (a *API) Setup(ctx context.Context, s Setup) error { return a.inner.Setup(ctx, assembly.Setup(s)) }
 
-// Reset removes all content of the organization, including its log and pending changes, and runs Setup, in one transaction. Before Setup,
-// it calls also in that transaction, with the ids of the removed applications and of deleted applications with a pending change.
+// Reset removes all content of the organization, including its log and pending changes, and runs Setup, in one transaction. If the function
+// also is not nil, Reset calls it in that transaction before Setup. The argument apps contains the ids of the removed applications and of
+// deleted applications with a pending change.
 func (a *API) Reset(ctx context.Context, s Setup, also func(ctx context.Context, tx Tx, apps []string) error) error {
 	return a.inner.Reset(ctx, assembly.Setup(s), func(ctx context.Context, tx *docstore.Tx, apps []string) error {
 		if also == nil {

@@ -27,7 +27,7 @@ type Credentials struct {
 	Header HeaderFormat
 	// Secret is the token, or the secret of the OAuth client, in plaintext.
 	Secret string
-	// OAuth is nil if the token is sent as it is.
+	// OAuth is the client that obtains access tokens. If it is nil, requests contain Secret itself.
 	OAuth *OAuthClient
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/apps/imports"
 )
 
-// ImportProgress is the progress of the API with the accounts that an import of users has found.
+// ImportProgress counts the accounts of an import of users, by the result of their processing in the API.
 type ImportProgress struct {
 	Open bool // some accounts are not processed yet
 	// Created, Updated, Waiting (for a consent), Inactive and Failed are numbers of accounts.
@@ -24,7 +24,7 @@ type ImportConsent struct {
 	Create []string // ids of accounts
 }
 
-// StartImport starts an import of the users or groups of an application, as a schedule does, and returns the run id that the Importer
+// StartImport starts an import of the users or groups of an application, like a scheduled import, and returns the run id that the Importer
 // assigned. It returns errors.ErrUnsupported without Options.Imports.
 func (a *API) StartImport(ctx context.Context, app string, kind Kind) (run string, err error) {
 	if a.inner.Importing() == nil {
@@ -33,7 +33,7 @@ func (a *API) StartImport(ctx context.Context, app string, kind Kind) (run strin
 	return a.inner.Importing().Begin(ctx, app, kind == Group)
 }
 
-// ImportProgress returns the progress of an import, or nil if the API did not start it.
+// ImportProgress returns the progress of an import. It returns nil if the API did not start the import.
 func (a *API) ImportProgress(ctx context.Context, app, run string) (*ImportProgress, error) {
 	if a.inner.Importing() == nil {
 		return nil, errors.ErrUnsupported

@@ -19,14 +19,14 @@ type Importer interface {
 	ImportState(ctx context.Context, app, run string) (ImportState, error)
 	// Accounts returns accounts that a run has found, in ascending order of their ids.
 	Accounts(ctx context.Context, app, run string, q AccountQuery) ([]FoundAccount, error)
-	// Link records the owners of accounts in the transaction of the API: all of them or none.
+	// Link records the owners of accounts in the transaction of the API, either all owners or none.
 	Link(ctx context.Context, tx Tx, app, run string, links []AccountLink) error
 }
 
 // ImportRequest selects what an import reads, and how it matches accounts with users.
 type ImportRequest struct {
 	Kind Kind
-	// ByEmail compares email addresses. Default: user names.
+	// ByEmail matches accounts with users by email address. Default: by user name.
 	ByEmail bool
 	// Partial also matches users with the same first and last name.
 	Partial bool
@@ -35,7 +35,7 @@ type ImportRequest struct {
 // ImportState is the progress of an import: running, or ended with or without an error.
 type ImportState struct {
 	Running bool
-	// Error is the reason why the run is incomplete, for administrators. Empty if there is none.
+	// Error is the reason why the run is incomplete, for administrators. Empty without an error.
 	Error string
 	// Failed reports whether the run failed or was stopped.
 	Failed bool
@@ -44,8 +44,8 @@ type ImportState struct {
 // AccountQuery selects accounts. Empty members do not restrict the result.
 type AccountQuery struct {
 	Verdict Verdict
-	Only    []string // ids
-	After   string   // id
+	Only    []string // the ids of the accounts to return
+	After   string   // returns accounts with greater ids
 	Limit   int
 }
 
@@ -80,7 +80,7 @@ type AccountLink struct{ User, Account, UserName string }
 type Rejection struct {
 	Summary string
 	Causes  []string
-	Err     error // not shown
+	Err     error // the cause; responses do not contain it
 }
 
 func (r *Rejection) Error() string { return r.Summary }

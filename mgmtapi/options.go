@@ -66,7 +66,7 @@ type Options struct {
 	HashCost int
 	// MaxBody limits the size of request bodies, in bytes. Default: 1 MiB.
 	MaxBody int64
-	// AnswerReplays returns a result instead of an error for passcodes of factors that were used before or belong to another time.
+	// AnswerReplays makes a verification return a result instead of an error for a passcode that was used before or belongs to another time.
 	AnswerReplays bool
 	// RelaxedFIDO accepts the data of security keys without checking signatures. It is for tests only: generated data can enroll a key.
 	RelaxedFIDO bool
@@ -95,7 +95,7 @@ type Limits struct {
 type HookNetwork struct {
 	// CA holds PEM certificates that are trusted in addition to those of the system.
 	CA string
-	// CAOption is the name of the program's option that sets CA, for error messages. Default: no name.
+	// CAOption is the name of the option with which the program sets CA, for error messages. Default: no name.
 	CAOption string
 	// Reach limits the addresses of hooks and their token endpoints. Default: ReachAny.
 	Reach Reach

@@ -14,9 +14,9 @@ const (
 	purgeInterval = 24 * time.Hour
 )
 
-// Run processes in the background the work that requests leave (asynchronous changes of users, updates of all users of an application,
-// imports), and removes old events of the system log. It returns the cause of ctx when ctx ends. Each step is a separate transaction: a
-// later Run continues. Several processes may run it concurrently.
+// Run processes in the background the work that requests have queued (asynchronous changes of users, updates of all users of an
+// application, imports), and removes old events of the system log. It returns the cause of ctx when ctx ends. Each step is a separate
+// transaction, so that a later call of Run continues with the remaining steps. Several processes may run it concurrently.
 func (a *API) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	for _, run := range []func(context.Context){a.worker.run, a.importer.run, a.keepLog} {

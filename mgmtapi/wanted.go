@@ -314,7 +314,7 @@ func (w *Wanted) Unfinished(ctx context.Context) (u Unfinished, err error) {
 		return u, err
 	}
 	u.Held = org.HoldWork
-	// The order in which one kind of work turns into the next, so that the counts miss nothing.
+	// The counts follow the order in which one kind of work turns into the next, so that they miss no work.
 	transitions, err := w.deps.Transitions.Count(ctx, q, nil)
 	if err != nil {
 		return u, err

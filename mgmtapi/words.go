@@ -69,12 +69,12 @@ const (
 	StyleAuto    UpdateStyle = "AUTO"    // according to the ServiceProviderConfig of the target
 )
 
-// Fallback is the permission to use another form of request than the update style requires.
+// Fallback is the permission to use a form of request other than the one that the update style requires.
 type Fallback string
 
 // The fallbacks.
 const (
-	FallbackLearn Fallback = "LEARN" // after a rejection, or a success without effect
+	FallbackLearn Fallback = "LEARN" // after the target rejects a request, or accepts it without effect
 	FallbackNone  Fallback = "NONE"  // never
 )
 
@@ -107,7 +107,7 @@ type Want string
 const (
 	Active   Want = "active"
 	Inactive Want = "inactive"
-	// Absent means that the API has no such principal.
+	// Absent means that the API has no assignment of the user to the application, or that the group has no push mapping or a deleted one.
 	Absent Want = "absent"
 	// Keep means that the target must not be changed. A Change follows when this state ends.
 	Keep Want = "keep"
@@ -123,8 +123,8 @@ type UserState struct {
 	RemoteID string
 	// Activating reports that the account belonged to an earlier assignment, and may belong to another user now.
 	Activating bool
-	// Password is the plaintext password to send to the account. PasswordVersion identifies it, and is empty if only a new account receives
-	// it.
+	// Password is the plaintext password to send to the account. PasswordVersion identifies the password. It is empty if only a new account
+	// receives the password.
 	Password, PasswordVersion string
 }
 
@@ -236,7 +236,8 @@ type Owner struct {
 	DisplayName string
 }
 
-// Unprovisioned is the number of users that are assigned to an application, have no account in its target and get none, for one reason.
+// Unprovisioned is the number of assigned users of an application that have no account in its target and will get no account, for one
+// reason.
 type Unprovisioned struct {
 	Reason string
 	Users  int
@@ -251,5 +252,5 @@ type Unfinished struct {
 	Held bool
 }
 
-// Total returns the sum.
+// Total returns the sum of Requests, Imports and Events.
 func (u Unfinished) Total() int { return u.Requests + u.Imports + u.Events }

@@ -47,7 +47,8 @@ type Options struct {
 	Syncing func(ctx context.Context, u *model.AppUser) bool
 	// Work is the provisioning that /sandbox/v1 shows and controls. Default: none; these paths are not served.
 	Work sandboxport.Work
-	// Released is called when /sandbox/v1/work releases the work on hold. The caller of API.Work must then call it. Default: none.
+	// Released is called when /sandbox/v1/work releases the work on hold. The process that calls API.Work must then call it again. Default:
+	// none.
 	Released func()
 	// Guarded lists operations that another handler serves behind API.Authorize. /sandbox/v1/authz/explain also explains them.
 	Guarded []rest.Info
@@ -356,7 +357,8 @@ func (a *API) setUp(ctx context.Context, tx *docstore.Tx, s Setup) error {
 	return a.configureToken(ctx, tx, org, s.Token)
 }
 
-// revokeFromDeprovisioned removes the roles and API tokens of DEPROVISIONED users. Only a deactivation by an earlier version leaves any.
+// revokeFromDeprovisioned removes the roles and API tokens of DEPROVISIONED users. Such roles and tokens only remain from deactivations by
+// earlier versions.
 func (a *API) revokeFromDeprovisioned(ctx context.Context, tx *docstore.Tx) error {
 	holders := map[string]bool{}
 	err := model.Each(ctx, tx, a.deps.RoleAssignments, nil, func(doc docstore.Doc[model.RoleAssignment]) error {

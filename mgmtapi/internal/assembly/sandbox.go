@@ -7,7 +7,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/apps/imports"
 )
 
-// Complete sets the options of the sandbox that ctx carries, and the reader of accounts. A nil reads means no reader.
+// Complete copies the sandbox options in ctx to the options and sets the reader of accounts. If reads is nil, imports are not supported.
 func (o *Options) Complete(ctx context.Context, reads imports.Engine) {
 	s := sandboxport.FromContext(ctx)
 	o.Work, o.Providers, o.Clock, o.Reset, o.Guarded = s.Work, s.Providers, s.Clock, s.Reset, s.Guarded

@@ -26,8 +26,8 @@ func (s *Slice) clockRoutes() []rest.Route {
 const (
 	// maxAdvance is the maximum step in seconds: a hundred years.
 	maxAdvance = 100 * 365 * 24 * 60 * 60
-	// lateness is the tolerance for a new time before the real time, which the duration of the request can cause. Such a time means the real
-	// time.
+	// lateness is the maximum time by which a new time may precede the real time, because of the duration of the request. Such a request sets
+	// the real time.
 	lateness = time.Minute
 )
 

@@ -32,8 +32,8 @@ type Options struct {
 	Outbox *outbox.Box
 	// Released is called after asynchronous work was released, to start it. Default: none; the work starts at the next periodic run.
 	Released func()
-	// Clock is the clock to move. Default: none; the path is not served. KeepTokens is required with it: it keeps the configured token and the
-	// token of the request valid at a new time.
+	// Clock is the clock to move. Default: none; the path is not served. With a clock, KeepTokens is required: it extends the configured token
+	// and the token of the request, so that they are valid at the new time.
 	Clock      sandboxport.Clock
 	KeepTokens func(ctx context.Context, tx docstore.Execer, now time.Time) error
 	// Reset resets the organization to its initial content, and to the seeded content if seed is true. If it fails before the initial content

@@ -304,7 +304,7 @@ func signedByOne(parsed *jose.JSONWebSignature, keys []jose.JSONWebKey) bool {
 	})
 }
 
-// problem returns the error in an assertion with a valid signature, empty if there is none.
+// problem returns the error in an assertion with a valid signature, or "" if the assertion is valid.
 func (a *assertion) problem(now time.Time, audiences []string) string {
 	// Compared as numbers, because not every number is a valid time.
 	after := func(seconds *float64, d time.Duration) bool { return *seconds > float64(now.Add(d).Unix()) }

@@ -115,8 +115,8 @@ func fits(r *model.AuthRule, grant string, person *Person, scopes []string) bool
 		!slices.ContainsFunc(scopes, func(name string) bool { return !slices.Contains(r.Scopes, name) })
 }
 
-// DecideAgain reports whether the policy and the rule of a refresh token still permit a token for the client. Other policies and rules do
-// not count.
+// DecideAgain reports whether the policy and the rule of a refresh token still permit a token for the client. It ignores all other policies
+// and rules.
 func DecideAgain(s *model.AuthServer, t *model.RefreshToken, person *Person, scopes []string) (Decision, error) {
 	refused := rest.OAuthFail(rest.OAuthInvalidGrant,
 		"The policy or the rule that the refresh token was issued under no longer permits the request.")

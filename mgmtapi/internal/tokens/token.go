@@ -54,11 +54,11 @@ type Request struct {
 	Client docstore.Doc[model.App]
 	// Person is the user of the token, nil for the client itself.
 	Person *Person
-	// SignedIn is when the user signed in.
+	// SignedIn is the time at which the user signed in.
 	SignedIn time.Time
 	Scopes   []string
 	Decision
-	// Refresh is the id of the refresh token used for the request, empty for none.
+	// Refresh is the id of the refresh token used for the request, or "" for another grant type.
 	Refresh string
 }
 
@@ -72,8 +72,8 @@ type Issued struct {
 	ID        string
 	ExpiresIn int    // of the access token, in seconds
 	JTI       string // of the access token
-	// HookProblem is why the response of the inline hook of the rule was not applied, nil if it was applied or the rule has no hook. It has
-	// been logged.
+	// HookProblem is the error because of which the response of the rule's inline hook was not applied. It is nil if the response was applied
+	// or the rule has no hook. The error has already been logged.
 	HookProblem error
 }
 
@@ -267,8 +267,8 @@ func (k *Keys) Read(ctx context.Context, server string, manual bool, issuers []s
 	return t, true, nil
 }
 
-// Holder returns the application of the client that received an access token; not ok if it was deleted or is not active. An application
-// created after the token may have the same client_id, but did not receive the token.
+// Holder returns the application of the client that received an access token. ok is false if the application was deleted or is not active.
+// An application created after the token may have the same client_id, but did not receive the token.
 func (k *Keys) Holder(ctx context.Context, q docstore.Reader, t AccessToken) (app docstore.Doc[model.App], ok bool, err error) {
 	app, err = k.FindOAuthClient(ctx, q, t.Client)
 	if errors.Is(err, docstore.ErrNotFound) {
@@ -277,7 +277,7 @@ func (k *Keys) Holder(ctx context.Context, q docstore.Reader, t AccessToken) (ap
 	return app, err == nil && app.Value.Status == model.AppActive && app.Created.Unix() <= t.Issued, err
 }
 
-// refresh returns the id of the refresh token that the token was issued with, empty for none.
+// refresh returns the id of the refresh token that the access token was issued with, or "" if it was issued without one.
 func (t *AccessToken) refresh() string {
 	_, id, _ := strings.Cut(strings.TrimPrefix(t.ID, accessPrefix), ".")
 	return id

@@ -1,3 +1,3 @@
-// Package apitokens serves the properties of API tokens and their revocation. Create returns the secret of a token once. The management API
-// has no operation for it; the embedder or the sandbox calls it.
+// Package apitokens serves the properties of API tokens and their revocation. The management API has no operation that creates a token: the
+// embedder or the sandbox calls Create, which returns the secret of the token once.
 package apitokens

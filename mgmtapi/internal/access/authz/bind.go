@@ -16,7 +16,7 @@ type Assignee struct {
 	ID   string // of the user, group or application
 	// Ref is the name in paths: the client id of an application, the id of a user or group.
 	Ref   string
-	Party model.LogParty // entry in the system log
+	Party model.LogParty // the assignee in log entries
 }
 
 // FindAssignee reads a user or a group by its id, and a service application by its id or its client id. An unknown assignee and a client of
@@ -77,8 +77,8 @@ func CheckAssignable(ctx context.Context, q docstore.Reader, d model.Deps, a Ass
 	return nil
 }
 
-// Bind binds an assignee to a custom role on a resource set, and logs it. An existing binding is not modified; the second result reports
-// this.
+// Bind binds an assignee to a custom role on a resource set, and logs it. The second result reports whether the binding is new. An existing
+// binding is not modified.
 func Bind(
 	ctx context.Context, tx *docstore.Tx, d model.Deps, role docstore.Doc[model.CustomRole], set docstore.Doc[model.ResourceSet], a Assignee,
 ) (docstore.Doc[model.RoleMember], bool, error) {

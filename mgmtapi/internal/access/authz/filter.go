@@ -10,7 +10,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// From returns the grants of the caller of a request. It is nil outside of requests and with another authorizer: nothing is hidden then.
+// From returns the grants of the caller of a request. It returns nil outside of requests and with another authorizer: no data is hidden
+// then.
 func From(ctx context.Context) *Access {
 	access, _ := rest.Admitted(ctx).(*Access)
 	return access
@@ -24,8 +25,8 @@ var (
 	readToken  = Need{Column: ColumnSuper, Kind: KindUser, Permissions: []string{UsersTokensRead}}
 )
 
-// Users returns a filter for the users that the caller may see, by id; nil for all users. It reads the memberships of the groups in
-// advance, so that filtering a user costs one map lookup.
+// Users returns a filter for the users that the caller may see, by id. It returns nil if the caller may see all users. It reads the
+// memberships of the groups in advance, so that filtering a user costs one map lookup.
 func Users(ctx context.Context, q docstore.Reader, d model.Deps) (func(id string) bool, error) {
 	return userFilter(ctx, q, d, &readUser)
 }
@@ -49,7 +50,7 @@ func userFilter(ctx context.Context, q docstore.Reader, d model.Deps, n *Need) (
 			continue
 		}
 		if g.scope == nil && len(g.groups) == 0 {
-			return nil, nil // its targets are applications
+			return nil, nil // the targets of this role are applications
 		}
 		groups := g.groups
 		if g.scope != nil {
@@ -89,8 +90,8 @@ func membersOf(ctx context.Context, q docstore.Reader, d model.Deps, groups map[
 	return users, nil
 }
 
-// UsersOf returns a filter for the users of an application that a caller with read permission for the application may see; nil for all
-// users.
+// UsersOf returns a filter for the users of an application that a caller with read permission for the application may see. It returns nil
+// if the caller may see all users.
 func UsersOf(ctx context.Context, q docstore.Reader, d model.Deps, app docstore.Doc[model.App]) (func(id string) bool, error) {
 	groups, some := groupsReading(ctx, app)
 	if !some {
@@ -129,7 +130,7 @@ func groupsReading(ctx context.Context, app docstore.Doc[model.App]) (groups map
 	return groups, true
 }
 
-// Groups returns a filter for the groups that the caller may see; nil for all groups.
+// Groups returns a filter for the groups that the caller may see. It returns nil if the caller may see all groups.
 func Groups(ctx context.Context) func(id string) bool {
 	a := From(ctx)
 	if a.everything() || a.meetsAny(&readGroup) {
@@ -140,7 +141,7 @@ func Groups(ctx context.Context) func(id string) bool {
 	}
 }
 
-// Apps returns a filter for the applications that the caller may see; nil for all applications.
+// Apps returns a filter for the applications that the caller may see. It returns nil if the caller may see all applications.
 func Apps(ctx context.Context) func(id string, app *model.App) bool {
 	a := From(ctx)
 	if a.everything() || a.meetsAny(&readApp) {
@@ -149,7 +150,7 @@ func Apps(ctx context.Context) func(id string, app *model.App) bool {
 	return func(id string, app *model.App) bool { return a.Meets(&readApp, appResource(id, app.Name, app.OAuth())) }
 }
 
-// Servers returns a filter for the authorization servers that the caller may see; nil for all servers.
+// Servers returns a filter for the authorization servers that the caller may see. It returns nil if the caller may see all servers.
 func Servers(ctx context.Context) func(id string) bool {
 	a := From(ctx)
 	if a.everything() || a.meetsAny(&readServer) {
@@ -162,12 +163,13 @@ func appResource(id, name string, oauth bool) *Resource {
 	return &Resource{Kind: KindApp, ID: id, Type: name, OAuth: oauth}
 }
 
-// Shown returns a filter for the profile attributes of a user that the caller may see; nil for all attributes.
+// Shown returns a filter for the profile attributes of a user that the caller may see. It returns nil if the caller may see all attributes.
 func Shown(ctx context.Context, q docstore.Reader, d model.Deps, user string) (func(attribute string) bool, error) {
 	return attributes(ctx, q, d, user, &readUser, UsersRead)
 }
 
-// Changeable returns a filter for the profile attributes of a user that the caller may change; nil for all attributes.
+// Changeable returns a filter for the profile attributes of a user that the caller may change. It returns nil if the caller may change all
+// attributes.
 func Changeable(ctx context.Context, q docstore.Reader, d model.Deps, user string) (func(attribute string) bool, error) {
 	return attributes(ctx, q, d, user, &changeProfile, UsersProfile)
 }
@@ -202,8 +204,8 @@ func attributes(
 	}, nil
 }
 
-// Searchable returns a filter for the attributes that the caller may search users by: those that the caller sees of every user. Other
-// attributes would let a search reveal hidden values. It is nil for all attributes.
+// Searchable returns a filter for the attributes by which the caller may search for users: those that the caller may see of every user.
+// Searches by other attributes would reveal hidden values. It returns nil if the caller may search by all attributes.
 func Searchable(ctx context.Context) func(attribute string) bool {
 	a := From(ctx)
 	if a.everything() || !a.conditional || a.meetsAny(&readUser) {

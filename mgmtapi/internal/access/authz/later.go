@@ -27,8 +27,8 @@ func (a *Access) require(n *Need, r *Resource) error {
 	return nil
 }
 
-// CreateUser checks whether the caller may create a user in these groups. If the caller is limited to groups, one of these groups must be
-// among them. The caller must also be permitted to add users to each of the groups. The error has rest.CodeForbidden.
+// CreateUser checks whether the caller may create a user in these groups. A caller whose permission is limited to some groups must create
+// the user in at least one of them. The caller must also be permitted to add users to each of the groups. The error has rest.CodeForbidden.
 func CreateUser(ctx context.Context, q docstore.Reader, d model.Deps, groups []string) error {
 	a := From(ctx)
 	if a == nil || a.super {

@@ -48,7 +48,7 @@ func (l *Loader) User(ctx context.Context, q docstore.Reader, id string) (*Acces
 // superAdminRole is the SUPER_ADMIN role of a user by an assignment of its own.
 type superAdminRole struct{ grant Grant }
 
-// super returns that role and the document that it is derived from; nil for all other users.
+// super returns the superAdminRole of a user and the document that it is derived from. It returns nil for a user without this role.
 func (l *Loader) super(ctx context.Context, q docstore.Reader, id string) (*superAdminRole, []docstore.Version, error) {
 	found, err := model.Optional(ctx, q, l.deps.RoleAssignments, model.RoleAssignmentID(id, model.RoleSuperAdmin))
 	if err != nil || found == nil {

@@ -22,7 +22,7 @@ type LogView struct {
 	groups, apps, types map[string]bool
 }
 
-// Log returns the part of the log that the caller sees; nil for the whole log.
+// Log returns the part of the log that the caller may see. It returns nil if the caller may see the whole log.
 func Log(ctx context.Context) *LogView {
 	a := From(ctx)
 	if a.everything() || a.meetsAny(&readLog) {
@@ -40,7 +40,7 @@ func Log(ctx context.Context) *LogView {
 	return v
 }
 
-// Among returns a filter for those of the events that the caller sees. It reads the actors and targets of all events at once.
+// Among returns a filter for the given events that the caller may see. It reads the actors and targets of all events in one batch.
 func (v *LogView) Among(ctx context.Context, q docstore.Reader, d model.Deps,
 	events []docstore.Doc[model.LogEvent]) (func(*model.LogEvent) bool, error) {
 	named := map[string]map[string]bool{audit.TypeUser: {}, audit.TypeApp: {}, audit.TypeClient: {}}

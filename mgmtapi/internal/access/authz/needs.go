@@ -27,7 +27,7 @@ type Need struct {
 	// Column and Write are the cell that a standard role must have.
 	Column Column
 	Write  bool
-	// Help reports that the operation is one of a help desk.
+	// Help is true for the operations that a help desk performs.
 	Help bool
 	// Permissions are the permissions of which a custom role must have one. If empty, no custom role meets the need.
 	Permissions []string
@@ -56,8 +56,8 @@ func (n *Need) moves() bool { return n.Into > 0 || n.OutOf > 0 }
 
 // rule assigns needs to operations.
 type rule struct {
-	// do holds methods and a path, as "PUT,DELETE /api/v1/groups/*/users/*". * is a variable, ** at the end matches any rest, also an empty
-	// one.
+	// do holds methods and a path, as "PUT,DELETE /api/v1/groups/*/users/*". In the path, * represents a variable, and ** at the end any
+	// number of segments, including none.
 	do    string
 	needs []Need
 }

@@ -45,7 +45,7 @@ func FailedAttempt(ctx context.Context, tx *docstore.Tx, d model.Deps, doc docst
 	return true, lockOut(ctx, tx, d, doc, entry.Actor)
 }
 
-// countAttempt counts one more attempt and returns the new number.
+// countAttempt increments the number of failed attempts and returns the new number.
 func countAttempt(ctx context.Context, tx *docstore.Tx, d model.Deps, doc docstore.Doc[model.User]) (int, error) {
 	before, err := model.Optional(ctx, tx, d.Attempts, doc.ID)
 	if err != nil {

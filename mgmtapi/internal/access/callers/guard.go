@@ -26,8 +26,8 @@ type Authorizer interface {
 
 // Standings is an optional interface of an Authorizer. It avoids reading data again that authentication has already read.
 type Standings interface {
-	// Standing returns the rights of a user that depend only on certain documents, and the versions of these; nil if there are none. While the
-	// versions are current, Authorize receives the result in the principal.
+	// Standing returns the rights of a user that depend only on certain documents, and the versions of these documents. It returns nil for a
+	// user without such rights. While the versions are current, Authorize receives the result in the principal.
 	Standing(ctx context.Context, q docstore.Reader, user string) (any, []docstore.Version, error)
 }
 

@@ -21,7 +21,7 @@ const (
 
 var secretPattern = regexp.MustCompile(`^[!-~]{1,255}$`)
 
-// ErrBadSecret is the error for an API token that does not have the form of one.
+// ErrBadSecret is the error for an invalid string as the secret of an API token.
 var ErrBadSecret = errors.New("an API token must be 1 to 255 visible ASCII characters")
 
 // NewSecret generates the secret of an API token.
@@ -55,7 +55,7 @@ func ExtendToken(ctx context.Context, tx *docstore.Tx, d model.Deps, id string, 
 	return err
 }
 
-// FindToken returns the token with a secret, nil if there is none.
+// FindToken returns the API token that has the secret, or nil if no token has it.
 func FindToken(ctx context.Context, q docstore.Reader, d model.Deps, secret string) (*docstore.Doc[model.APIToken], error) {
 	page, err := d.APITokens.Query(ctx, q, docstore.Query[model.APIToken]{
 		Where: docstore.Eq(model.APITokenByHash, model.SecretHash(secret)), Limit: 1,

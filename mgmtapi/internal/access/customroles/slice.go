@@ -198,7 +198,7 @@ func page[T, Item any](
 	return items, nextLinks(ctx, found.Next, nil), nil
 }
 
-// nextLinks adds the link to the next page, if there is one, to the links of a list.
+// nextLinks adds the link to the next page to the links of a list. It adds no link if next is empty.
 func nextLinks(ctx context.Context, next string, links rest.Links) rest.Links {
 	if next != "" {
 		if links == nil {

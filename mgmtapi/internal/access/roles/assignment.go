@@ -36,7 +36,7 @@ func (RoleAssignment) MoreTags() map[string]reflect.StructTag {
 	}
 }
 
-// Embedded holds the objects that are read with an assignment.
+// Embedded holds the objects that are returned with an assignment.
 type Embedded struct {
 	Targets EmbeddedTargets `json:"targets" doc:"Targets of the assignment."`
 }

@@ -17,7 +17,7 @@ type Explanation struct {
 	Operation string   `json:"operation" readOnly:"true" doc:"Id of the operation."`
 	Scopes    []string `json:"scopes" readOnly:"true" doc:"Scopes that an access token needs."`
 	Reason    string   `json:"reason" readOnly:"true" doc:"The decision in one sentence."`
-	// Checks go up to the first unmet need.
+	// Checks holds the results of the needs, up to the first unmet need.
 	Checks []ExplainedCheck `json:"checks" readOnly:"true" doc:"Needs of the operation, up to the first unmet one."`
 }
 

@@ -93,7 +93,7 @@ func (s *Slice) appTargets(ctx context.Context, q docstore.Reader, targets []mod
 	return out, nil
 }
 
-// catalogTarget describes a catalog entry. Properties that the catalog does not store have fixed values; its age is that of the
+// catalogTarget describes a catalog entry. Properties that the catalog does not store have fixed values; the times are those of the
 // organization.
 func (s *Slice) catalogTarget(ctx context.Context, q docstore.Reader, name string) (AppTarget, error) {
 	org, err := s.Orgs.Get(ctx, q, model.OrgDocument)

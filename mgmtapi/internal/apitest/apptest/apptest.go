@@ -1,5 +1,6 @@
-// Package apptest gives tests of provisioning helpers for users, groups and applications, and access to the data behind the management API:
-// stored documents, events and the desired state. It builds on apitest, so that every response is checked against the OpenAPI document.
+// Package apptest provides tests of provisioning with helpers for users, groups and applications, and access to the data behind the
+// management API: stored documents, events and the desired state. It builds on apitest, so that every response is checked against the
+// OpenAPI document.
 package apptest
 
 import (
@@ -341,7 +342,7 @@ func (w *World) Expect(events ...model.Event) {
 	}
 }
 
-// Answered returns the bodies of all responses so far.
+// Answered returns the bodies of all responses that the test has received.
 func (w *World) Answered() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -28,7 +28,7 @@ type ScopeGrant struct {
 	Links       rest.Links `json:"_links" readOnly:"true" doc:"Links."`
 }
 
-// Grantor is who granted a scope.
+// Grantor is the user who granted a scope.
 type Grantor struct {
 	ID   string `json:"id" readOnly:"true" doc:"Id of the user."`
 	Type string `json:"type" readOnly:"true" enum:"User" doc:"Type of the object with the id."`

@@ -87,7 +87,8 @@ func logo(_ context.Context, r *logoRequest) (rest.SVG, error) {
 	return rest.SVG{Picture: out.Bytes()}, nil
 }
 
-// initials returns the first letters or digits of the first two words, in upper case; "#" if there are none.
+// initials returns the first letters or digits of the first two words, in upper case. It returns "#" for a label without letters and
+// digits.
 func initials(label string) string {
 	words := strings.FieldsFunc(label, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	var out []rune

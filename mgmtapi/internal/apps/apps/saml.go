@@ -18,8 +18,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// references searches for the objects that the settings of an application refer to. The first store error is in err: the checks of settings
-// collect errors of the client only.
+// references searches for the objects that the settings of an application refer to. err is the first store error: the checks of settings
+// collect only errors of the client.
 type references struct {
 	slice *Slice
 	user  map[string]expression.Kind // attributes of the users of all types

@@ -23,8 +23,9 @@ func appSettings(entry *catalog.Entry, given map[string]any, causes *rest.Causes
 	return out
 }
 
-// signOnSettings returns the members of settings.signOn that the entry lists for the mode, nil for modes without any. An optional member
-// that is sent as null stays null. For custom applications, which have no other defaults, missing booleans are false.
+// signOnSettings returns the members of settings.signOn that the entry lists for the mode. It returns nil if the entry lists no members for
+// the mode. An optional member that is sent as null stays null. For custom applications, which have no other defaults, missing booleans are
+// false.
 func signOnSettings(
 	ctx context.Context, entry *catalog.Entry, mode catalog.Mode, given map[string]any, known *references, causes *rest.Causes,
 ) map[string]any {
@@ -95,7 +96,7 @@ func keepAliased(settings []catalog.Setting, given, stored map[string]any) map[s
 	return given
 }
 
-// kindProblem returns why a value does not have the type, or "".
+// kindProblem returns the reason why a value does not have the type, or "" if it has the type.
 func kindProblem(kind catalog.Kind, value any) string {
 	text, isText := value.(string)
 	switch kind {

@@ -271,7 +271,7 @@ func entryOf(app model.App) (*catalog.Entry, bool) {
 	return catalog.Named(app.Name)
 }
 
-// entry returns the catalog entry for the name and the sign-on mode. If there is none, it records why and returns nil.
+// entry returns the catalog entry for the name and the sign-on mode. If no entry matches, it records the error and returns nil.
 func (b *body) entry(causes *rest.Causes) (*catalog.Entry, catalog.Mode) {
 	mode := b.SignOnMode
 	if b.Name == "" {

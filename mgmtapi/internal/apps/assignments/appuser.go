@@ -43,7 +43,7 @@ type Embedded struct {
 	Task *Task `json:"task,omitempty" doc:"The provisioning that failed."`
 }
 
-// Task is a provisioning that failed.
+// Task is a failed provisioning of an assignment.
 type Task struct {
 	ErrorSummary string `json:"errorSummary" doc:"The error."`
 }
@@ -287,8 +287,8 @@ func (t *target) checkCredentials(given supplied) (userName string, err error) {
 	return userName, nil
 }
 
-// overrides returns the supplied values that differ from the derived ones: the stored ones, changed by the given ones. While profiles are
-// pushed, a value with a mapping rule cannot differ.
+// overrides returns the supplied values that differ from the derived values: the stored overrides, updated with the given values. While
+// profiles are pushed, a value with a mapping rule cannot differ.
 func (t *target) overrides(u *model.AppUser, given map[string]any, p *mappedUser, group *model.AppGroup) (map[string]any, error) {
 	made := t.derived(p, group, u)
 	derived := appprofile.Overlay(made.Profile, made.group)

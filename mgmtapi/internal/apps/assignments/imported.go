@@ -122,8 +122,8 @@ func same(a, b *model.AppUser) bool {
 	return reflect.DeepEqual(before, after)
 }
 
-// importedOverrides returns the values of an account that differ from the derived ones. While profiles are pushed, it omits attributes with
-// a mapping rule.
+// importedOverrides returns the values of an account that differ from the derived values. While profiles are pushed, it omits attributes
+// with a mapping rule.
 func (t *target) importedOverrides(p *mappedUser, group *model.AppGroup, u *model.AppUser, shows map[string]any) map[string]any {
 	made := t.derived(p, group, u)
 	mapping := t.mapping(p.Value.Type)

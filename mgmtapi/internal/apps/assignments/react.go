@@ -55,7 +55,8 @@ func (s *Slice) follow(ctx context.Context, tx *docstore.Tx, t *target, user doc
 	return err
 }
 
-// followed returns an assignment updated from its user, nil if the group that it comes from is no longer assigned.
+// followed returns an assignment updated from its user. It returns nil if the assignment has scope GROUP and its group is no longer
+// assigned.
 func (s *Slice) followed(ctx context.Context, q docstore.Reader, t *target, user docstore.Doc[model.User],
 	doc docstore.Doc[model.AppUser]) (*model.AppUser, error) {
 	u := doc.Value
@@ -90,7 +91,7 @@ func (s *Slice) followed(ctx context.Context, q docstore.Reader, t *target, user
 	return &u, nil
 }
 
-// userActivated derives the assignments that come from the user's groups.
+// userActivated creates the assignments that follow from the user's groups.
 func (s *Slice) userActivated(ctx context.Context, tx *docstore.Tx, e model.UserActivated) error {
 	if e.New {
 		return nil // membershipChanged has done it for each membership

@@ -19,7 +19,7 @@ import (
 type target struct {
 	id     string
 	app    model.App
-	conn   *model.Connection // nil if there never was one
+	conn   *model.Connection // nil if a connection was never configured
 	org    string
 	schema model.AppSchema
 	// stored holds the mappings to the application by user type, mappings those that are compiled already.
@@ -122,7 +122,7 @@ type layers struct {
 	group map[string]any // values of the assigned group
 }
 
-// derived returns the values derived from the user and, for scope GROUP, from the assigned group. u is the assignment so far.
+// derived returns the values derived from the user and, for scope GROUP, from the assigned group. u is the current assignment.
 func (t *target) derived(p *mappedUser, group *model.AppGroup, u *model.AppUser) layers {
 	l := layers{Outcome: t.mapping(p.Value.Type).Apply(&p.values, u.Fresh, u.Profile, u.Kept)}
 	if group != nil && u.Scope == model.ScopeGroup {
@@ -145,7 +145,8 @@ func (t *target) definedOnly(profile map[string]any) map[string]any {
 	return out
 }
 
-// userName returns the user name that the mapping rule gives for a user, by default that of the template; "" if there is none.
+// userName returns the user name that the mapping rule derives for a user. Default: the user name from the template. It returns "" without
+// a result.
 func (t *target) userName(p *mappedUser) string {
 	if !t.app.Credentials.Scheme.AcceptsUserName() {
 		return ""
@@ -171,7 +172,7 @@ func assignable(user *model.User) bool {
 }
 
 // effectiveGroup returns the assigned group that an assignment of scope GROUP comes from: of the user's assigned groups, the one with the
-// lowest priority number. It returns nil if there is none, or if the user cannot have assignments from groups.
+// lowest priority number. It returns nil if no group of the user is assigned, or if the user cannot have assignments from groups.
 func (s *Slice) effectiveGroup(ctx context.Context, q docstore.Reader, app string, user docstore.Doc[model.User]) (*model.AppGroup, error) {
 	if !assignable(&user.Value) {
 		return nil, nil
@@ -238,7 +239,7 @@ func (s *Slice) begin(tx *docstore.Tx, t *target, user docstore.Doc[model.User],
 }
 
 // derive updates the values that follow from other documents: profile, search strings, and the user name if it follows the template. It
-// replaces an existing user name only if rename is set. It returns the errors in the profile by attribute, nil if there are none.
+// replaces an existing user name only if rename is set. It returns the errors in the profile by attribute, nil for a valid profile.
 func (t *target) derive(p *mappedUser, group *model.AppGroup, rename bool, u *model.AppUser) map[string]string {
 	u.Group = ""
 	if u.Scope == model.ScopeGroup {
@@ -464,7 +465,7 @@ func (s *Slice) followGroup(
 	return err
 }
 
-// nameProblem returns why an app user cannot be provisioned with its user name, or "".
+// nameProblem returns the reason why an app user cannot be provisioned with its user name, or "" if it can.
 func (s *Slice) nameProblem(ctx context.Context, q docstore.Reader, t *target, u *model.AppUser) (string, error) {
 	if u.UserName == "" {
 		if t.app.Credentials.Scheme.AcceptsUserName() {

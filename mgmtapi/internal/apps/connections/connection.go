@@ -264,7 +264,7 @@ func (s *Slice) configured(req *connectionRequest, c model.Connection) (model.Co
 }
 
 // changedOrigin returns the member that moves the recipient of a connection's secret, or of its access tokens, to another scheme, host or
-// port; "" if there is none. The administrator who changes the member may not know the secret.
+// port. It returns "" if the recipient stays the same. The administrator who changes the member may not know the secret.
 func changedOrigin(old, c model.Connection) string {
 	switch {
 	case old.BaseURL != "" && !model.SameOrigin(old.BaseURL, c.BaseURL):
@@ -318,7 +318,7 @@ func rejectMembers(causes *rest.Causes, scheme string, members map[string]string
 	}
 }
 
-// verify has the connection tested. It runs outside of a transaction; putConnection detects a change of the connection since.
+// verify calls the ConnectionTester. It runs outside of a transaction; putConnection detects concurrent changes of the connection.
 func (s *Slice) verify(ctx context.Context, app docstore.Doc[model.App], c model.Connection) error {
 	token, err := s.Secrets.Open(c.SealedToken, model.ConnectionBinding(app.ID))
 	if err != nil {

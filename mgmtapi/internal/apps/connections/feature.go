@@ -47,7 +47,7 @@ type Switch struct {
 }
 
 // PasswordSwitch enables or disables the sending of passwords. A password is available only when it is set or entered at a sign-in: an
-// account that is created at another time gets a random one first.
+// account that is created at another time receives a random password first.
 type PasswordSwitch struct {
 	Status string `json:"status" empty:"absent" enum:"ENABLED,DISABLED" doc:"Whether the capability is enabled."`
 

@@ -155,7 +155,7 @@ func setImport(c *model.Connection, sent Capabilities) {
 	c.Import = &s
 }
 
-// checkImport records errors in settings of imports. stored are the settings so far, source lists the attributes that an expression may
+// checkImport records errors in settings of imports. stored holds the current settings, source lists the attributes that an expression may
 // use.
 func (c *Capabilities) checkImport(stored model.ImportSettings, source map[string]expression.Kind, causes *rest.Causes) {
 	if c.ImportSettings == nil {

@@ -32,9 +32,9 @@ func (s *Slice) passwordKnown(ctx context.Context, tx *docstore.Tx, e model.Pass
 		exists := doc.Value.ExternalID != ""
 		switch {
 		case exists && !follows, exists && doc.Value.SyncedPassword == version:
-			return nil // the account keeps its password
+			return nil // the password of the account does not change
 		case options.Seed != model.SeedSvc && (!exists || !e.Set):
-			return nil // a new account always gets a random one
+			return nil // a new account always receives a random password
 		}
 		plain := e.Plain
 		if options.Seed != model.SeedSvc {

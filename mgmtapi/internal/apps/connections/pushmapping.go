@@ -313,7 +313,7 @@ func (s *Slice) deleteMapping(ctx context.Context, req *deleteMappingRequest) (r
 	}}, err)
 }
 
-// markDeleted replaces a mapping by a tombstone, which stays until the target has the deletion.
+// markDeleted replaces a mapping by a tombstone, which is stored until the target has been updated.
 func (s *Slice) markDeleted(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.PushMapping], deleteTarget bool) error {
 	m := doc.Value
 	m.Deleted, m.DeleteTarget = true, deleteTarget

@@ -157,7 +157,7 @@ func (s *Slice) findApp(ctx context.Context, q docstore.Reader, id string) (docs
 	return doc, rest.Missing(err, "AppInstance", id)
 }
 
-// connection reads the connection of an application. It returns a document with revision 0 if there is none.
+// connection reads the connection of an application. For an application without a connection, it returns a document with revision 0.
 func (s *Slice) connection(ctx context.Context, q docstore.Reader, app string) (docstore.Doc[model.Connection], error) {
 	doc, err := s.Connections.Get(ctx, q, app)
 	if errors.Is(err, docstore.ErrNotFound) {

@@ -21,9 +21,10 @@ type Want string
 const (
 	Active   Want = "active"
 	Inactive Want = "inactive"
-	// Absent: the directory does not contain the user or group.
+	// Absent: the user has no assignment, not even a tombstone, or the group has no push mapping or only a tombstone.
 	Absent Want = "absent"
-	// Keep: the account or group on the target stays unchanged, and no request may be sent. When that ends, an event is emitted.
+	// Keep: the account or group on the target stays unchanged, and no request may be sent. An event is emitted when the desired state is no
+	// longer Keep.
 	Keep Want = "keep"
 )
 
@@ -61,7 +62,7 @@ type User struct {
 	Resource *scim.Resource
 	// RemoteID is the id on the target, empty if unknown.
 	RemoteID string
-	// Activating reports that the account belongs to an earlier assignment and may no longer be the user's.
+	// Activating reports that the account belongs to an earlier assignment and may now belong to another user.
 	Activating bool
 	// Password is a pending password for the account, in plaintext; it must not be logged. PasswordVersion identifies it, and is empty if only
 	// a new account receives it.
@@ -80,7 +81,7 @@ type Group struct {
 	DisplayName string
 	// RemoteID is the id on the target, empty if unknown.
 	RemoteID string
-	// DeleteRemote states for Absent that the group on the target is deleted too.
+	// DeleteRemote reports, for Absent, that the group on the target must be deleted, too.
 	DeleteRemote bool
 }
 

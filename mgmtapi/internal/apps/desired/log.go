@@ -211,8 +211,8 @@ func requestEntries(r Result, targets []model.LogParty, eventOf func(Step, Resul
 	return entries
 }
 
-// failedStep returns the index of the request that failed the attempt, -1 if there is none. It is the last request, unless that was a
-// successful read after a rejected request or after a write.
+// failedStep returns the index of the request that failed the attempt, or -1 if no request failed it. It is the last request, unless that
+// was a successful read after a rejected request or after a write.
 func (r Result) failedStep() int {
 	last := len(r.Steps) - 1
 	if r.Outcome != Failed || r.Lapsed { // a request of an earlier attempt has failed

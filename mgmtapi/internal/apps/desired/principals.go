@@ -67,8 +67,8 @@ type Owner struct {
 	DisplayName string
 }
 
-// UserOwners returns for each account of an application's target the users, assigned or not, to whom it may belong. A user is a candidate
-// if one of these matches the account:
+// UserOwners returns, for each account of an application's target, the users to whom the account may belong, whether or not they are
+// assigned. A user is a candidate if one of these matches the account:
 //   - the id, as externalId
 //   - the user name in the application, or the login that an import would derive from the account
 //   - the email address

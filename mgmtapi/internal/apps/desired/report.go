@@ -31,7 +31,7 @@ type Result struct {
 	Error string
 	// Operation is the main operation of the attempt.
 	Operation Operation
-	// Confirmed is a change that the target accepted in an earlier attempt and has carried out now; empty if there is none.
+	// Confirmed is a change that the target accepted in an earlier attempt and has carried out now. Empty without such a change.
 	Confirmed Operation
 	// Lapsed reports that the target accepted a change in an earlier attempt and did not carry it out in time.
 	Lapsed bool
@@ -64,7 +64,7 @@ type Step struct {
 	Method string
 	Path   string // relative to the base URL, with the query
 	Status int    // 0 without a response
-	// Message is the cause of a failure, as the target worded it if it did; empty for a success.
+	// Message is the cause of a failure, quoted from the target if its response contains one. Empty for a success.
 	Message string
 	// Alternative names the form of the request and the reason for it, if the form is not that of the update style.
 	Alternative string

@@ -9,7 +9,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Unprovisioned is the number of users that are assigned to an application, have no account on its target, and get none for the reason.
+// Unprovisioned is the number of users that are assigned to an application, have no account on its target, and get no account for the
+// reason.
 type Unprovisioned struct {
 	Reason string
 	Users  int
@@ -79,7 +80,7 @@ func (s *State) Unprovisioned(ctx context.Context, app string) ([]Unprovisioned,
 	return all, nil
 }
 
-// reasonForAll returns the reason that applies to every user of an application, "" if there is none.
+// reasonForAll returns the reason that applies to every user of an application, or "" if users can have accounts.
 func reasonForAll(app *model.App, conn *model.Connection) string {
 	switch {
 	case app.Status != model.AppActive:
@@ -115,7 +116,7 @@ func (s *State) countReasons(ctx context.Context, q docstore.Reader, conn *model
 	return nil
 }
 
-// reasonFor returns the reason why an assignment gets no account, "" if it gets one.
+// reasonFor returns the reason why an assigned user without an account gets no account, or "" if the account is pending, retried or failed.
 func reasonFor(u *model.AppUser, user model.UserStatus, conn *model.Connection) string {
 	switch {
 	case u.Blocked:

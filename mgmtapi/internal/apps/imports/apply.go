@@ -14,7 +14,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// apply performs steps in one transaction, which also moves the cursor of the job from after to the account of the last step.
+// apply performs steps in one transaction, which also moves the cursor of the job to the account of the last step. after is the previous
+// cursor.
 func (s *Service) apply(ctx context.Context, jobID, after string, a *importContext, steps []*step) error {
 	return s.Deps.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := model.Optional(ctx, tx, s.ImportJobs, jobID)

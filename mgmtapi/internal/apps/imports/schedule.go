@@ -15,7 +15,7 @@ const (
 	// dueBatch is the maximum number of due schedules that one call reads.
 	dueBatch = 20
 	// claim is the duration for which a process that starts an import excludes other processes. An import that cannot start, because another
-	// import of the app is running, is tried again after it.
+	// import of the app is running, is retried when the claim has expired.
 	claim = 20 * time.Second
 )
 

@@ -150,7 +150,7 @@ func (s *Service) Work(ctx context.Context) (more bool, err error) {
 	return more, errors.Join(failures...)
 }
 
-// processBatch processes the next batch of a job, or closes the job if its list could not be read or is processed.
+// processBatch processes the next batch of a job. It closes the job if the list of accounts could not be read or is completely processed.
 func (s *Service) processBatch(ctx context.Context, job docstore.Doc[model.ImportJob], run Run) error {
 	if run.State != Done || job.Value.Groups {
 		return s.end(ctx, job, run)

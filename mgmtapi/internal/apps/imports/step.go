@@ -211,7 +211,7 @@ func (s *Service) derive(ctx context.Context, a *importContext, st *step) error 
 	return nil
 }
 
-// replaced returns the profile of an account with the values of the assignment for the attributes.
+// replaced returns the profile of an account in which the given attributes have the values of the assignment.
 func replaced(shown map[string]any, u *model.AppUser, attributes []string) map[string]any {
 	out := maps.Clone(shown)
 	if out == nil {

@@ -116,8 +116,8 @@ type Outcome struct {
 	Problems map[string]string
 }
 
-// Apply evaluates the rules. A rule that is applied once returns its first result: the value in kept, or the value in profile if the rule
-// was applied at every update before. For a new profile, fresh is set, and profile and kept are nil.
+// Apply evaluates the rules. A rule that is applied once returns its first result: the value in kept. If the rule was applied at every
+// update before, the first result is the value in profile. For a new profile, fresh is set, and profile and kept are nil.
 func (m *Mapping) Apply(v *Values, fresh bool, profile, kept map[string]any) Outcome {
 	out := Outcome{Profile: make(map[string]any, len(m.rules))}
 	for i := range m.rules {
@@ -160,7 +160,7 @@ func (p *Programs) UserName(t model.UserNameTemplate, v *Values) string {
 	return name + t.Suffix
 }
 
-// Text returns the result of an expression as a string, "" if there is none.
+// Text returns the result of an expression as a string, or "" for an expression without a result.
 func (p *Programs) Text(expression string, v *Values) string {
 	return text(p.expression(expression), v)
 }

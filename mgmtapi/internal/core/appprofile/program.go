@@ -25,7 +25,7 @@ func names(direction model.MappingDirection, source map[string]expression.Kind) 
 	return expression.Names{own: source, "source": source, "app": appKinds, "org": orgKinds}
 }
 
-// anyNames allows all attributes, for evaluations: attributes that were removed since are null.
+// anyNames allows all attributes, for evaluations: an attribute that has been removed from the schema is null.
 var anyNames = func() expression.Names {
 	everything := map[string]expression.Kind{expression.AnyAttribute: expression.Any}
 	return expression.Names{"user": everything, "appuser": everything, "source": everything, "app": everything, "org": everything}
@@ -116,7 +116,7 @@ func (p *Programs) get(key string, compile func() *program) *program {
 
 // Values holds the input of expressions.
 type Values struct {
-	// Source is the profile that values come from.
+	// Source is the profile that the expressions read.
 	Source map[string]any
 	// AppID and App identify the application.
 	AppID string

@@ -56,7 +56,7 @@ type Connection struct {
 	Import *ImportSettings `json:"import,omitempty"`
 }
 
-// ConnectionOAuth describes how a connection gets access tokens, by the client credentials grant.
+// ConnectionOAuth describes how a connection obtains access tokens, by the client credentials grant.
 type ConnectionOAuth struct {
 	ClientID string `json:"clientId"`
 	TokenURL string `json:"tokenUrl"`
@@ -112,7 +112,7 @@ func (c *Connection) Style(app *App) UpdateStyle {
 	return StyleCatalog
 }
 
-// FallsBack returns the fallback: the configured one, otherwise FallbackNone. It is FallbackNone for nil.
+// FallsBack returns the configured fallback. It returns FallbackNone for an unset fallback and for a nil connection.
 func (c *Connection) FallsBack() Fallback {
 	if c == nil || c.Fallback == "" {
 		return FallbackNone
@@ -120,13 +120,13 @@ func (c *Connection) FallsBack() Fallback {
 	return c.Fallback
 }
 
-// Creates reports whether Create Users is enabled and the connection is too. It is false for nil.
+// Creates reports whether the connection and Create Users are enabled. It returns false for a nil connection.
 func (c *Connection) Creates() bool { return c != nil && c.Enabled && c.UserProvisioning.Create }
 
-// Updates reports whether Update User Attributes is enabled and the connection is too. It is false for nil.
+// Updates reports whether the connection and Update User Attributes are enabled. It returns false for a nil connection.
 func (c *Connection) Updates() bool { return c != nil && c.Enabled && c.UserProvisioning.Update }
 
-// Deactivates reports whether Deactivate Users is enabled and the connection is too. It is false for nil.
+// Deactivates reports whether the connection and Deactivate Users are enabled. It returns false for a nil connection.
 func (c *Connection) Deactivates() bool {
 	return c.OwesDeactivations() && c.Enabled
 }
@@ -134,25 +134,27 @@ func (c *Connection) Deactivates() bool {
 // ConnectionOff is the error text for requests that require an enabled connection.
 const ConnectionOff = "Provisioning is not enabled for the application; activate its connection first"
 
-// OwesDeactivations reports whether Deactivate Users is enabled, even if the connection is not. A user who loses an assignment while the
-// connection is not enabled is deactivated in the target once it is enabled again. It is false for nil.
+// OwesDeactivations reports whether Deactivate Users is enabled, whether or not the connection is enabled. A user who loses an assignment
+// while the connection is not enabled is deactivated in the target when the connection is enabled again. It returns false for a nil
+// connection.
 func (c *Connection) OwesDeactivations() bool { return c != nil && c.UserProvisioning.Deactivate }
 
-// OwesUpdates reports whether Update User Attributes is enabled, even if the connection is not. It is false for nil.
+// OwesUpdates reports whether Update User Attributes is enabled, whether or not the connection is enabled. It returns false for a nil
+// connection.
 func (c *Connection) OwesUpdates() bool { return c != nil && c.UserProvisioning.Update }
 
-// SyncsPasswords reports whether Sync Password is enabled and the connection is too. It is false for nil.
+// SyncsPasswords reports whether the connection and Sync Password are enabled. It returns false for a nil connection.
 func (c *Connection) SyncsPasswords() bool {
 	return c != nil && c.Enabled && c.UserProvisioning.Password
 }
 
-// PushesGroups reports whether Group Push is enabled and the connection is too. It is false for nil.
+// PushesGroups reports whether the connection and Group Push are enabled. It returns false for a nil connection.
 func (c *Connection) PushesGroups() bool { return c != nil && c.Enabled && !c.GroupPush.Off }
 
 // PushesProfiles reports whether the mapping overrides supplied values, because assignments are pushed to the target.
 func (c *Connection) PushesProfiles() bool { return c.Creates() || c.Updates() }
 
-// Features returns the feature list of an application. It is empty for nil and for a connection that is not enabled.
+// Features returns the feature list of an application. It is empty for a connection that is nil or not enabled.
 func (c *Connection) Features() []string {
 	features := []string{}
 	add := func(on bool, names ...string) {

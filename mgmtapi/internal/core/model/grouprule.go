@@ -26,7 +26,7 @@ type GroupRule struct {
 	Expression string `json:"expression"`
 	// Excluded holds the ids of users that the rule does not apply to.
 	Excluded []string `json:"excluded,omitempty"`
-	// Groups holds the ids of the groups that it assigns to.
+	// Groups holds the ids of the groups to which the rule adds users.
 	Groups []string `json:"groups"`
 }
 
@@ -34,7 +34,7 @@ type GroupRule struct {
 const (
 	GroupRuleByName     = "name"     // folded name, unique
 	GroupRuleByStatus   = "status"   // the status
-	GroupRuleByGroup    = "group_id" // each group that it assigns to
+	GroupRuleByGroup    = "group_id" // each group to which the rule adds users
 	GroupRuleByExcluded = "excluded" // each excluded user
 )
 

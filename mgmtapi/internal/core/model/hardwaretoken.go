@@ -24,8 +24,8 @@ type HardwareToken struct {
 	Seed string `json:"seed"`
 	// Last is the counter of the last accepted password, for all users that the token has had.
 	Last yubikey.Counter `json:"last,omitzero"`
-	// Made is the time at which the token was added. The following members change with the user. Factor, Email and Activated are empty while
-	// the token has no user.
+	// Made is the time at which the token was added. The members after Made concern the user of the token. Factor, Email and Activated are
+	// empty while the token has no user.
 	Made         time.Time `json:"made"`
 	User         string    `json:"user,omitempty"`
 	Email        string    `json:"email,omitempty"`

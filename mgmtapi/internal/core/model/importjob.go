@@ -72,7 +72,7 @@ func importJobCollection() docstore.Collection[ImportJob] {
 	)
 }
 
-// ImportAction is what an import does with an account.
+// ImportAction is the action of an import for an account.
 type ImportAction string
 
 // The actions.

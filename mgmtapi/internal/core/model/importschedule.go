@@ -27,7 +27,7 @@ type ImportTimes struct {
 	Timezone   string `json:"timezone,omitempty"`
 }
 
-// Next returns the first time of the schedule after the given time, zero if there is none.
+// Next returns the first time of the schedule after the given time, or the zero time if the schedule has no later time.
 func (s *ImportSchedule) Next(after time.Time) time.Time {
 	var first time.Time
 	if !s.On {
@@ -79,7 +79,7 @@ func (t ImportTimes) Problems() (expression, timezone string) {
 // has a next time.
 type DueImport struct {
 	Due time.Time `json:"due"`
-	// At is the time at which a worker next processes it: Due, or later while a worker is processing it.
+	// At is the time at which a worker next processes the import: Due, or later while a worker is processing it.
 	At time.Time `json:"at"`
 	// Base is the public base of the API, for links in messages.
 	Base string `json:"base,omitempty"`

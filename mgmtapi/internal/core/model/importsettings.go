@@ -53,7 +53,7 @@ func (s *ImportSettings) LoginRule() string {
 	}
 }
 
-// ImportSettings returns the settings of the connection, or the default ones. It returns the default ones for nil.
+// ImportSettings returns the settings of the connection. It returns the default settings for a nil connection and for unset settings.
 func (c *Connection) ImportSettings() ImportSettings {
 	if c == nil || c.Import == nil {
 		return DefaultImport
@@ -61,5 +61,5 @@ func (c *Connection) ImportSettings() ImportSettings {
 	return *c.Import
 }
 
-// Imports reports whether imports are configured and the connection is enabled. It is false for nil.
+// Imports reports whether imports are configured and the connection is enabled. It returns false for a nil connection.
 func (c *Connection) Imports() bool { return c != nil && c.Enabled && c.Import != nil }

@@ -95,7 +95,7 @@ func HookClientSecretBinding(hook string) string { return "hook/" + hook + "/cli
 const (
 	InlineHookByName = "name"     // folded name, unique
 	InlineHookByType = "type"     // the type
-	InlineHookByKey  = "hook_key" // the hook key that it uses
+	InlineHookByKey  = "hook_key" // the hook key that the hook uses
 )
 
 func inlineHookCollection() docstore.Collection[InlineHook] {

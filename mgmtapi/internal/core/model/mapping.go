@@ -34,7 +34,7 @@ type MappingRule struct {
 	PushStatus PushStatus `json:"pushStatus"`
 }
 
-// Source returns the id of the user type or application that values come from.
+// Source returns the id of the user type or application whose profiles the rules read.
 func (m *Mapping) Source() string {
 	if m.Direction == ToApp {
 		return m.UserType
@@ -42,7 +42,7 @@ func (m *Mapping) Source() string {
 	return m.App
 }
 
-// Target returns the id of the user type or application that values are written to.
+// Target returns the id of the user type or application whose profiles the rules set.
 func (m *Mapping) Target() string {
 	if m.Direction == ToApp {
 		return m.App

@@ -149,7 +149,7 @@ type Deps struct {
 	OptionalPassword bool
 }
 
-// Org is the organization: the singleton that everything belongs to.
+// Org is the organization. A database has exactly one.
 type Org struct {
 	ID            string `json:"id"`
 	Administrator string `json:"administrator"` // id of the built-in administrator

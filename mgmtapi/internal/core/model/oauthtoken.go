@@ -27,7 +27,8 @@ type RefreshToken struct {
 	UserID   string      `json:"userId"`
 	Scopes   []string    `json:"scopes"`
 	Status   TokenStatus `json:"status"`
-	// Grant, Policy and Rule are those that the token was issued under. They are evaluated again when the token is used.
+	// Grant, Policy and Rule are the grant type, the policy and the rule by which the token was issued. They are evaluated again when the
+	// token is used.
 	Grant  string `json:"grant"`
 	Policy string `json:"policy"`
 	Rule   string `json:"rule"`

@@ -4,7 +4,7 @@ package model
 type ImportedHash struct {
 	// Algorithm is one of BCRYPT, SHA-512, SHA-256, SHA-1, MD5, PBKDF2, HookAlgorithm. With HookAlgorithm, all other members are empty.
 	Algorithm string `json:"algorithm"`
-	// Value is the hash: radix64 for BCRYPT, base64 for the others.
+	// Value is the hash: radix64 for BCRYPT, base64 for the other algorithms.
 	Value string `json:"value"`
 	// Salt has the same encoding as the value. It is empty if there is no salt.
 	Salt string `json:"salt,omitempty"`

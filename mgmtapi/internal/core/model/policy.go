@@ -13,7 +13,7 @@ import (
 // PolicyType is the type of a policy of the organization.
 type PolicyType string
 
-// The types. Each has one policy, which belongs to the system.
+// The types. Each type has one policy, a system policy.
 const (
 	PolicyPassword PolicyType = "PASSWORD"
 	PolicySignOn   PolicyType = "SVC_SIGN_ON"

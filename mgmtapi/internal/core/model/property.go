@@ -32,8 +32,8 @@ type Mutability string
 const (
 	ReadWrite Mutability = "READ_WRITE"
 	ReadOnly  Mutability = "READ_ONLY"
-	Immutable Mutability = "IMMUTABLE"  // it cannot change once it has a value
-	WriteOnly Mutability = "WRITE_ONLY" // it is never shown
+	Immutable Mutability = "IMMUTABLE"  // an existing value cannot change
+	WriteOnly Mutability = "WRITE_ONLY" // responses omit the value
 )
 
 // Unique and NotUnique determine whether two users of a type can have the same value of an attribute.

@@ -16,7 +16,8 @@ const (
 	PushError    PushMappingStatus = "ERROR"
 )
 
-// PushMapping pushes a group to the target of an application. Each application and source group have at most one that is not deleted.
+// PushMapping pushes a group to the target of an application. Each pair of application and source group has at most one mapping that is not
+// deleted.
 type PushMapping struct {
 	AppID         string `json:"appId"`
 	SourceGroupID string `json:"sourceGroupId"`
@@ -60,7 +61,7 @@ func (e PushMappingChanged) Key() string { return docstore.JoinID(e.App, e.Group
 // The indexes of the push mappings. Indexes named "live" omit tombstones.
 const (
 	PushMappingByPair       = "pair"        // JoinID(application, source group), including tombstones
-	PushMappingByLivePair   = "live_pair"   // the same, unique
+	PushMappingByLivePair   = "live_pair"   // JoinID(application, source group), unique
 	PushMappingByLiveApp    = "live_app"    // the application
 	PushMappingByLiveSource = "live_source" // the source group
 	PushMappingByLiveTarget = "live_target" // the target group

@@ -108,7 +108,8 @@ type RoleAssignment struct {
 	Kind AssigneeKind `json:"kind"`
 	// Assignee is the id of a user, of a group, or of the application of a client.
 	Assignee string `json:"assignee"`
-	// Targets limit the assignment, unless there are none. Each has a number. LastTarget is the last number that was used.
+	// Targets limit the assignment. An assignment without targets is not limited. Each target has a number. LastTarget is the last number that
+	// was used.
 	Targets    []RoleTarget `json:"targets,omitempty"`
 	LastTarget int          `json:"lastTarget,omitempty"`
 }

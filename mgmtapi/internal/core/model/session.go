@@ -22,7 +22,7 @@ type Session struct {
 	Expires time.Time `json:"expires"`
 	// PasswordVerified is the time at which the password was last verified.
 	PasswordVerified time.Time `json:"passwordVerified"`
-	// FactorVerified is the time at which a further factor was last verified, zero if none was.
+	// FactorVerified is the time at which a further factor was last verified, zero if no factor was verified.
 	FactorVerified time.Time `json:"factorVerified,omitzero"`
 	// Methods lists the methods of the sign-in, as RFC 8176 names them.
 	Methods []string `json:"methods"`

@@ -9,7 +9,7 @@ import (
 // SignInStatus is the status of a sign-in.
 type SignInStatus string
 
-// The statuses of a sign-in. With SignInSuccess, it can be exchanged for a session. SignInLockedOut is never stored.
+// The statuses of a sign-in. A sign-in with SignInSuccess can be exchanged for a session. SignInLockedOut is never stored.
 const (
 	SignInSuccess         SignInStatus = "SUCCESS"
 	SignInPasswordExpired SignInStatus = "PASSWORD_EXPIRED"
@@ -37,7 +37,7 @@ type SignIn struct {
 
 	// Methods lists the methods of the sign-in so far (RFC 8176).
 	Methods []string `json:"methods,omitempty"`
-	// PasswordVerified and FactorVerified are the times of the verifications, zero if there was none.
+	// PasswordVerified and FactorVerified are the times of the verifications, zero without a verification.
 	PasswordVerified time.Time `json:"passwordVerified,omitzero"`
 	FactorVerified   time.Time `json:"factorVerified,omitzero"`
 	// PasswordChanged is the user's PasswordChanged when the password was verified: a changed password invalidates the sign-in.

@@ -7,14 +7,14 @@ import (
 )
 
 // SyncPassword is a pending password for the account of an assignment. It is stored when a request sets the password, which is the only
-// time when the plaintext is available. It is deleted when the target has it, or when it is no longer needed there. Its document id is
+// time when the plaintext is available. It is deleted when the target has received it or no longer needs it. Its document id is
 // AppUserID(app, user).
 type SyncPassword struct {
 	AppID  string `json:"appId"`
 	UserID string `json:"userId"`
 	// Sealed is the encrypted password. Its binding is SyncPasswordBinding(app, user).
 	Sealed string `json:"sealed"`
-	// Version is User.PasswordVersion.
+	// Version is the User.PasswordVersion of this password.
 	Version string `json:"version"`
 	// Follows is true if the password is also sent to an existing account. Otherwise only a new account receives it.
 	Follows bool `json:"follows,omitempty"`

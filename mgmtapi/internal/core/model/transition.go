@@ -8,7 +8,7 @@ type Transition struct {
 	// Delete is true for the deletion of a DEPROVISIONED user, Activate for an activation. Otherwise the change is a deactivation.
 	Delete   bool `json:"delete,omitempty"`
 	Activate bool `json:"activate,omitempty"`
-	// Notify requests a message at the end: to the caller for a deactivation, to the user for an activation.
+	// Notify requests a message when the change has been performed: to the caller for a deactivation, to the user for an activation.
 	Notify bool `json:"notify,omitempty"`
 	// Token is the activation token if the caller received one instead of a message. Base is the base URL of the links of an activation.
 	Token *OneTimeToken `json:"token,omitempty"`

@@ -69,7 +69,7 @@ type User struct {
 	Unique   []string     `json:"unique,omitempty"`
 	Hidden   []string     `json:"hidden,omitempty"`
 	Provider ProviderType `json:"provider"`
-	// PasswordHash is empty if there is no password.
+	// PasswordHash is the hash of the password, empty for a user without a password hash of this service.
 	PasswordHash string `json:"passwordHash,omitempty"`
 	// Imported is a password hash of another system, until its first successful verification. PasswordHash is then empty.
 	Imported *ImportedHash `json:"imported,omitempty"`
@@ -122,7 +122,7 @@ type ResetToken struct {
 	Ask bool `json:"ask,omitempty"`
 }
 
-// tokenHash returns the hash of the pending one-time token, empty if there is none.
+// tokenHash returns the hash of the user's pending one-time token, or "" without a pending token.
 func (u *User) tokenHash() string {
 	switch {
 	case u.Activation != nil:
@@ -192,7 +192,7 @@ const (
 	UserByEmail     = "email"      // folded
 	UserByFirstName = "first_name" // folded
 	UserByLastName  = "last_name"  // folded
-	UserByToken     = "token"      // hash of the pending one-time token; there is at most one
+	UserByToken     = "token"      // hash of the pending one-time token; a user has at most one
 	UserByType      = "type"       // id of the user type
 	UserByUnique    = "unique"     // UserUniqueKey of every unique value
 )

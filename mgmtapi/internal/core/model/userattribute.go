@@ -13,7 +13,7 @@ const (
 	maxPhone   = 100
 )
 
-// What users may do to their own base attributes.
+// The permissions of users for their own base attributes.
 const (
 	selfWrites = "READ_WRITE"
 	selfReads  = "READ_ONLY"

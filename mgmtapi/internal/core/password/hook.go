@@ -13,8 +13,8 @@ type Hook interface {
 	VerifyPassword(ctx context.Context, user docstore.Doc[model.User], password string) (bool, error)
 }
 
-// VerifyOrAsk reports whether a string is the password of a user, and whether it could be verified. If the hook is nil or does not respond,
-// the call does not count as a failed attempt: otherwise an outage of the hook would lock its users out.
+// VerifyOrAsk reports whether a string is the password of a user, and whether the string could be verified. If the hook is nil or does not
+// respond, the call does not count as a failed attempt: otherwise an outage of the hook would lock its users out.
 func VerifyOrAsk(ctx context.Context, hook Hook, user docstore.Doc[model.User], text string) (right, answered bool) {
 	if !user.Value.AsksHook() {
 		return Verify(&user.Value, text), true

@@ -141,8 +141,8 @@ func (k Key) PublicKey() (*rsa.PublicKey, error) {
 	return pair, nil
 }
 
-// Signer returns a signer for RS256 that writes the key id into the header. Creating one decrypts and checks the private key, which takes a
-// multiple of the time of a signature: reuse it for many signatures.
+// Signer returns a signer for RS256 that writes the key id into the header. Signer decrypts and checks the private key, which takes several
+// times as long as a signature: reuse the signer for many signatures.
 func (k Key) Signer(secrets seal.Secrets, o *jose.SignerOptions) (jose.Signer, error) {
 	private, err := k.Private(secrets)
 	if err != nil {

@@ -88,7 +88,7 @@ func (r *rule) matches(p *ruleUser, in map[string]bool) bool {
 	return err == nil && got == true
 }
 
-// match returns the rules that match a user whose memberships, apart from those that the rules give, are base. Rules may test the groups
+// match returns the rules that match a user. base holds the memberships of the user that rules do not assign. Rules may test the groups
 // that other rules assign to, so match evaluates them repeatedly until the set no longer changes. If it never stops changing, because rules
 // contradict each other, match returns the rules that keep changing instead.
 func match(rules []*rule, p *ruleUser, base map[string]bool) (matched, restless map[string]bool) {

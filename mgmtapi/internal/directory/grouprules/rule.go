@@ -389,7 +389,7 @@ func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.NoContent, e
 		err)
 }
 
-// leaveUnlessGiven ends a membership that a rule no longer gives, unless another rule gives it.
+// leaveUnlessGiven removes a user from a group to which a rule no longer assigns the user, unless another rule still does.
 func (s *Slice) leaveUnlessGiven(ctx context.Context, tx *docstore.Tx, group, user string) error {
 	others, err := s.RuleMembers.Count(ctx, tx, docstore.Eq(model.RuleMemberByMembership, model.MembershipID(group, user)))
 	if err != nil || others > 0 {

@@ -24,7 +24,7 @@ func (s *Slice) react() {
 	model.On(s.Feed, s.groupDeleted)
 }
 
-// applyingKey marks the context of changes that the rules themselves make. Their consequences are computed already.
+// applyingKey marks the context of changes that the rules themselves make. The rules are not applied again for these changes.
 type applyingKey struct{}
 
 func (s *Slice) membershipChanged(ctx context.Context, tx *docstore.Tx, e model.MembershipChanged) error {
@@ -149,7 +149,7 @@ func (s *Slice) applyToAll(ctx context.Context, tx *docstore.Tx, begun string) e
 		return nil
 	}
 	first := rules[i]
-	given := map[string]bool{} // users with memberships that the rule gave when it was last active
+	given := map[string]bool{} // users whose memberships the rule assigned when it was last active
 	err = model.Each(ctx, tx, s.RuleMembers, docstore.Eq(model.RuleMemberByRule, begun), func(m docstore.Doc[model.RuleMember]) error {
 		given[m.Value.User] = true
 		return nil
@@ -178,8 +178,8 @@ func evaluated(status model.UserStatus) bool {
 	return status != model.UserStaged && status != model.UserDeprovisioned
 }
 
-// applyRules updates the memberships of a user by the rules. If rules contradict each other, it changes nothing and returns those rules.
-// With tell, it logs the rules that had an effect.
+// applyRules updates the memberships of a user by the rules. If rules contradict each other, it changes nothing and returns those rules. If
+// tell is set, it logs the rules that had an effect.
 func (s *Slice) applyRules(ctx context.Context, tx *docstore.Tx, rules []*rule, user docstore.Doc[model.User], tell bool) (map[string]bool,
 	error) {
 	have, err := s.memberships(ctx, tx, rules, user.ID)
@@ -216,7 +216,7 @@ func (s *Slice) applyRules(ctx context.Context, tx *docstore.Tx, rules []*rule, 
 	return nil, nil
 }
 
-// memberships holds the groups of a user, each with the rules that give it; no rules for a membership that a client created.
+// memberships maps the groups of a user to the rules that assign the membership. A membership that a client created has no rules.
 type memberships map[string][]string
 
 func (s *Slice) memberships(ctx context.Context, tx *docstore.Tx, rules []*rule, user string) (memberships, error) {
@@ -238,7 +238,7 @@ func (s *Slice) memberships(ctx context.Context, tx *docstore.Tx, rules []*rule,
 	})
 }
 
-// base returns the groups that do not depend on the active rules: a client, or a rule that is no longer active, has given them.
+// base returns the groups that do not depend on the active rules: a client, or a rule that is no longer active, has added the user.
 func (m memberships) base(rules []*rule) map[string]bool {
 	working := map[string]bool{}
 	for _, r := range rules {
@@ -267,7 +267,7 @@ func (s *Slice) testableGroups(ctx context.Context, tx *docstore.Tx, rules []*ru
 	return out, err
 }
 
-// apply creates and ends memberships and records which rule gives each. It returns the rules that changed the user's memberships.
+// apply creates and removes memberships and records which rule assigns each. It returns the rules that changed the user's memberships.
 func (s *Slice) apply(ctx context.Context, tx *docstore.Tx, rules []*rule, matched map[string]bool, user string,
 	have memberships) (changed []string, err error) {
 	effect := func(id string) {
@@ -275,7 +275,7 @@ func (s *Slice) apply(ctx context.Context, tx *docstore.Tx, rules []*rule, match
 			changed = append(changed, id)
 		}
 	}
-	for _, r := range rules { // join first, so that no user leaves a group that another rule gives
+	for _, r := range rules { // join first, so that no user leaves a group that another rule assigns
 		for _, group := range r.groups {
 			givers, member := have[group]
 			if !matched[r.id] || slices.Contains(givers, r.id) || member && len(givers) == 0 {

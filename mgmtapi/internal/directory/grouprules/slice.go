@@ -122,7 +122,7 @@ func (s *Slice) setStatus(ctx context.Context, tx *docstore.Tx, r *lifecycleRequ
 		return false, rest.Fail(rest.CodeState, "status: The rule is INVALID")
 	}
 	rule := r.found.Value
-	if status == model.RuleActive { // groups may have got roles since the rule was created
+	if status == model.RuleActive { // a group may have received a role since the rule was created
 		if err := authz.CheckAddAnyUser(ctx, rule.Groups); err != nil {
 			return false, err
 		}

@@ -160,7 +160,7 @@ type target struct {
 
 	found      docstore.Doc[model.Mapping]
 	ends       ends
-	connection *model.Connection // nil if there never was one
+	connection *model.Connection // nil if a connection was never configured
 	provisions bool
 	userSchema model.UserSchema
 	appSchema  model.AppSchema

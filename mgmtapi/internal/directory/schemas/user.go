@@ -50,8 +50,8 @@ func (b *body) applyToUser(old model.UserSchema, causes *rest.Causes) model.User
 	return out
 }
 
-// changeBase returns a base property with the changes of the body, and records those that are not allowed. Omitted members keep their
-// values.
+// changeBase returns a base property with the changes of the body, and records an error for each change that is not allowed. Omitted
+// members keep their values.
 func changeBase(name string, before model.Property, p *model.Property, path string, causes *rest.Causes) model.Property {
 	after := before
 	if len(p.Permissions) > 0 {

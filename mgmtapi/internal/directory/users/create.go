@@ -238,7 +238,7 @@ func (s *Slice) draft(schema *docstore.Doc[model.UserSchema], user model.User) d
 	return d
 }
 
-// passwordSet emits the event for a password that was sent in plaintext, if there is one.
+// passwordSet emits the event for a password that was sent in plaintext. Without such a password, it does nothing.
 func (s *Slice) passwordSet(ctx context.Context, tx *docstore.Tx, user string, c *CredentialsInput) error {
 	value, given := c.password()
 	if !given {
@@ -288,8 +288,9 @@ func (s *Slice) created(ctx context.Context, tx *docstore.Tx, id string, status 
 	return s.Feed.Emit(ctx, tx, model.UserActivated{ID: id, New: true})
 }
 
-// groupToJoin reads a group. It returns Everyone from the cache while the group need not be written: its only member that changes is
-// LastMembershipUpdated, in seconds. If a new second starts or another process has written the group, the transaction is retried.
+// groupToJoin reads a group. It returns Everyone from the cache if the group need not be written: a new member changes only
+// LastMembershipUpdated, which has a resolution of one second. If a new second starts or another process has written the group, the
+// transaction is retried.
 func (s *Slice) groupToJoin(ctx context.Context, tx *docstore.Tx, group, everyone string) (docstore.Doc[model.Group], error) {
 	if group != everyone {
 		return s.Groups.Get(ctx, tx, group)
@@ -348,7 +349,7 @@ func (s *Slice) hashSecrets(ctx context.Context, c *CredentialsInput) (out secre
 	return out, nil
 }
 
-// set stores the credentials that are present in the user.
+// set copies the credentials that are present to a user.
 func (s secrets) set(u *model.User, now time.Time) {
 	if s.password != "" {
 		password.Set(&s.policy, u, s.password, now)

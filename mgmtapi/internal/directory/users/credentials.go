@@ -136,7 +136,8 @@ func (c *CredentialsInput) checkEnrollment(enroll model.PasswordEnrollment, caus
 	}
 }
 
-// dropRead drops a recovery question without an answer if it equals the stored one: the client sends back what it has read.
+// dropRead drops a recovery question without an answer if it equals the stored one: a client that sends back a user as it was read includes
+// the question.
 func (c *CredentialsInput) dropRead(has *model.Recovery) {
 	if q := c.recovery(); q != nil && q.Answer == "" && has != nil && q.Question == has.Question {
 		c.RecoveryQuestion = nil

@@ -30,7 +30,7 @@ type ExpiredPassword struct {
 	temporary string
 }
 
-// MarshalJSON writes the one that is set.
+// MarshalJSON writes the user or the temporary password, whichever is set.
 func (p ExpiredPassword) MarshalJSON() ([]byte, error) {
 	if p.user != nil {
 		return json.Marshal(p.user)
@@ -113,8 +113,8 @@ type temporary struct {
 	hash, value string
 }
 
-// expire makes the user change the password at the next sign-in. It first sets the temporary password if there is one. With revoke, it ends
-// the sessions of the user.
+// expire makes the user change the password at the next sign-in. If made is not nil, expire first sets this temporary password. With
+// revoke, it ends the sessions of the user.
 func (s *Slice) expire(ctx context.Context, at *target, made *temporary, revoke bool) (doc docstore.Doc[model.User], err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.keepAdministrator(ctx, tx, at.found.ID); err != nil {

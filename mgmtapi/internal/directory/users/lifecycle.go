@@ -21,7 +21,7 @@ type transition struct {
 	summary string
 	from    []model.UserStatus
 	refusal rest.Code // error code for users in other statuses
-	// password states that users without a password are rejected too.
+	// password reports whether users without a password are rejected, too.
 	password bool
 	to       func(*model.User) model.UserStatus
 }
@@ -169,7 +169,7 @@ func (s *Slice) suspension(id, route string, t transition) rest.Route {
 	}
 }
 
-// enter reads the user again and runs a transition. The function and, if not nil, makes further changes before the user is stored.
+// enter reads the user again and runs a transition. and is a function that makes further changes before the user is stored; it may be nil.
 func (s *Slice) enter(
 	ctx context.Context, tx *docstore.Tx, at *target, t transition, and func(before model.UserStatus, u *model.User),
 ) (docstore.Doc[model.User], error) {
@@ -180,7 +180,7 @@ func (s *Slice) enter(
 	return s.move(ctx, tx, doc, t, nil, and)
 }
 
-// move runs a transition of a user that was read. by is the actor, nil for the caller.
+// move runs a transition of a user that was already read. by is the actor, nil for the caller. and is as for enter.
 func (s *Slice) move(
 	ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], t transition, by *model.LogParty,
 	and func(before model.UserStatus, u *model.User),
@@ -325,7 +325,7 @@ func (s *Slice) change(ctx context.Context, at *target, prefer string,
 	})
 }
 
-// deactivate deactivates a user, or queues the deactivation. With send, the caller gets a message after the deactivation.
+// deactivate deactivates a user, or queues the deactivation. If send is set, the caller receives a message after the deactivation.
 func (s *Slice) deactivate(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], async, send bool) error {
 	how := model.Transition{Notify: send, By: audit.Caller(ctx)}
 	if !async {

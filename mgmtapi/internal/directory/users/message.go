@@ -48,7 +48,7 @@ func (s *Slice) mailReset(ctx context.Context, tx *docstore.Tx, user docstore.Do
 	})
 }
 
-// mailDeactivated notifies the administrator with the id, who has deactivated a user.
+// mailDeactivated sends a message to the administrator who has deactivated a user. by is the id of the administrator.
 func (s *Slice) mailDeactivated(ctx context.Context, tx *docstore.Tx, user docstore.Doc[model.User], by string) error {
 	administrator, err := model.Optional(ctx, tx, s.Users, by)
 	if err != nil || administrator == nil { // the administrator was deleted

@@ -85,7 +85,8 @@ func merge(profile, sent map[string]any) map[string]any {
 	return out
 }
 
-// retained returns the attributes that a replacement keeps if it omits them: those that the caller cannot change or cannot see.
+// retained returns the attributes that remain in the profile even if a replacement omits them: those that the caller cannot change or
+// cannot see.
 func retained(schema *model.UserSchema, profile map[string]any, replaces func(attribute string) bool) map[string]any {
 	out := map[string]any{}
 	for name, value := range profile {

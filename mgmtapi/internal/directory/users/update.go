@@ -105,7 +105,7 @@ func (r *replaceRequest) profileOf(schema *model.UserSchema, old map[string]any)
 	return merge(retained(schema, old, r.replaces), r.sent())
 }
 
-// defined returns the profile without attributes that the schema does not define: the user may come from another type.
+// defined returns the profile without attributes that the schema does not define: the user may have had another type before.
 func defined(schema *model.UserSchema, profile map[string]any) map[string]any {
 	out := map[string]any{}
 	for name := range schema.All() {
@@ -243,8 +243,8 @@ func (s *Slice) permit(
 	return authz.SetCredentials(ctx, tx, s.Deps, id)
 }
 
-// updateEntries returns the log entries for a changed user: the names of the changed attributes, never their values. It returns none if
-// nothing has changed.
+// updateEntries returns the log entries for a changed user: the names of the changed attributes, never their values. It returns no entries
+// if nothing has changed.
 func updateEntries(doc docstore.Doc[model.User], before *model.User, given secrets) []audit.Entry {
 	user := []model.LogParty{audit.User(doc)}
 	var entries []audit.Entry
@@ -266,7 +266,7 @@ func updateEntries(doc docstore.Doc[model.User], before *model.User, given secre
 	return entries
 }
 
-// changedAttributes returns the names of the attributes in which two profiles differ, and of those in all, which count as changed.
+// changedAttributes returns the names of the attributes in which two profiles differ. It adds the names in all, which count as changed.
 func changedAttributes(a, b map[string]any, all ...string) []string {
 	names := map[string]bool{}
 	for _, name := range all {

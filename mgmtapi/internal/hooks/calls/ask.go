@@ -109,7 +109,7 @@ func parse(body []byte) (reply, error) {
 type hookCall struct {
 	hook docstore.Doc[model.InlineHook]
 	data any
-	// secrets are those in data: they are removed from the log if the endpoint returns them.
+	// secrets are the secrets in data. They are removed from the log entry if the response of the endpoint contains them.
 	secrets []string
 	// about are the log targets in addition to the hook.
 	about []model.LogParty

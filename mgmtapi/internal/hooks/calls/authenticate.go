@@ -34,7 +34,7 @@ const (
 	assertionLifetime = 5 * time.Minute
 )
 
-// authenticate adds the authentication to the header and returns the secret in it, empty for none.
+// authenticate adds the authentication to the header and returns the secret in the header, or "" if the hook has no authentication.
 func (c *Caller) authenticate(ctx context.Context, hook docstore.Doc[model.InlineHook], header http.Header) (string, *CallError, error) {
 	channel := hook.Value.Channel
 	switch {

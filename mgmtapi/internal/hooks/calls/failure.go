@@ -19,7 +19,7 @@ type CallError struct {
 	Where string
 	// Text is the cause.
 	Text string
-	// Status is the HTTP status of the response, 0 if there was none.
+	// Status is the HTTP status of the response, 0 without a response.
 	Status int
 	// Excerpt is the start of the response of a hook endpoint, without secrets. Responses of token endpoints are not quoted.
 	Excerpt string

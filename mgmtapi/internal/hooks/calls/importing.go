@@ -32,7 +32,7 @@ const (
 )
 
 // TransformImport calls the active import hook and returns the changed import, and whether the hook changed anything. Without an active
-// hook, and with an error, nothing changes. A *HookError means that the account must not be imported.
+// hook, or with an error, it returns the import unchanged. A *HookError means that the account must not be imported.
 func (c *Caller) TransformImport(ctx context.Context, i Import) (Import, bool, error) {
 	hook, err := c.ActiveHook(ctx, c.Store.Reader(), model.HookImport)
 	if err != nil || hook == nil {

@@ -21,8 +21,8 @@ const (
 	unverified   = "UNVERIFIED"
 )
 
-// VerifyPassword asks the active password import hook whether a password is that of a user in another system. The password is right only if
-// the hook confirms it. The error is ErrNoHook, or the error of a call.
+// VerifyPassword calls the active password import hook to verify the password of a user in another system. It returns true only if the hook
+// confirms the password. The error is ErrNoHook, or the error of a call.
 func (c *Caller) VerifyPassword(ctx context.Context, user docstore.Doc[model.User], password string) (bool, error) {
 	hook, err := c.ActiveHook(ctx, c.Store.Reader(), model.HookPasswordImport)
 	if err != nil {

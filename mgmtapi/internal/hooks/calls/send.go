@@ -102,7 +102,7 @@ func (c *Caller) post(ctx context.Context, where, url string, header http.Header
 	}
 	data, err := io.ReadAll(io.LimitReader(response.Body, limit))
 	if err != nil {
-		if response.StatusCode < 200 || response.StatusCode > 299 { // the status suffices
+		if response.StatusCode < 200 || response.StatusCode > 299 { // an error response is usable without its whole body
 			return response.StatusCode, data, nil
 		}
 		return 0, nil, c.noResponse(where, err)

@@ -23,7 +23,7 @@ type PhoneMessage struct {
 	Text, Code, Link string
 	// Language is the tag of the language of Text. Default: en.
 	Language string
-	// Expires is when the code or the link expires.
+	// Expires is the time at which the code or the link expires.
 	Expires time.Time
 }
 
@@ -41,8 +41,8 @@ const (
 const locale = "en"
 
 // DeliverMessage calls the active telephony hook to deliver a message to a phone of a user. It reports whether the hook has delivered the
-// message or will. Otherwise, also without an active hook, the caller must deliver it. Errors of the hook are only logged; a returned error
-// is an internal error.
+// message or will deliver it. Otherwise, also without an active hook, the caller must deliver it. Errors of the hook are only logged; a
+// returned error is an internal error.
 func (c *Caller) DeliverMessage(ctx context.Context, user docstore.Doc[model.User], m PhoneMessage) (bool, error) {
 	hook, err := c.ActiveHook(ctx, c.Store.Reader(), model.HookTelephony)
 	if err != nil || hook == nil {

@@ -92,7 +92,7 @@ type HookPublicKey struct {
 	N   string  `json:"n" readOnly:"true" doc:"Modulus."`
 }
 
-// HookKeyOrPublic is the response of one path: a key for its id, the public key for the key id.
+// HookKeyOrPublic is the response of the path that accepts two kinds of ids: the key for its id, or the public key for its key id.
 type HookKeyOrPublic struct{ shown any }
 
 // MarshalJSON writes the key or the public key.

@@ -138,7 +138,7 @@ func compare(e filter.Compare) (predicate, error) {
 		return nil, err
 	}
 	if e.Op == filter.Ne {
-		// With several values, none may be equal. A missing member never matches.
+		// For a member with several values, no value may be equal. A missing member never matches.
 		return func(event any) bool {
 			return anyOf(event, names, holds) && !anyOf(event, names, func(v any) bool { return !holds(v) })
 		}, nil

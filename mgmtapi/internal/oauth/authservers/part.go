@@ -27,7 +27,7 @@ type partTarget[T any] interface {
 	at(server *model.AuthServer) (spot[T], error)
 }
 
-// locate returns the position of the part for which is returns true. The error names the kind and the id of a part that does not exist.
+// locate returns the position of the first part for which the function is returns true. Otherwise the error contains kind and id.
 func locate[T any](list *[]T, kind, id string, is func(*T) bool, parties func(*T) []model.LogParty) (spot[T], error) {
 	for i := range *list {
 		if is(&(*list)[i]) {

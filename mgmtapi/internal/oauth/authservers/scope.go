@@ -290,7 +290,8 @@ func (s *Slice) deleteScope(ctx context.Context, t *scopeTarget) (rest.NoContent
 		})
 }
 
-// userOfScope describes the rule or claim that names a scope; empty for none. Without its last scope, a claim would be in every token.
+// userOfScope returns a description of the rule or claim that refers to a scope, or "" if neither does. Such a scope cannot be deleted: a
+// claim that lost its last scope would be in every token.
 func userOfScope(server *model.AuthServer, name string) string {
 	for _, p := range server.Policies {
 		for _, r := range p.Rules {
@@ -307,8 +308,8 @@ func userOfScope(server *model.AuthServer, name string) string {
 	return ""
 }
 
-// followScope renames a scope in refresh tokens and consents, or removes it if name is empty. They must not become valid for another scope
-// that gets the old name.
+// followScope renames a scope in refresh tokens and consents, or removes it if name is empty. Otherwise these tokens and consents would
+// become valid for another scope that gets the old name.
 func (s *Slice) followScope(ctx context.Context, tx *docstore.Tx, server, id, was, name string) error {
 	if name == was {
 		return nil

@@ -19,7 +19,7 @@ import (
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
-// errUnchanged reports that there is nothing to change and to log.
+// errUnchanged is returned by a change without effect. The server is then neither stored nor logged.
 var errUnchanged = errors.New("nothing to change")
 
 // The modes of key rotation.

@@ -31,7 +31,7 @@ type revokeRequest struct {
 
 type orgPresented struct{ presentedToken }
 
-// place is the server of the endpoint.
+// place is the authorization server of an endpoint.
 type place struct {
 	id     string   // or model.OrgRing
 	manual bool     // keys change only on request

@@ -30,7 +30,7 @@ func (s *Slice) signIn(ctx context.Context, r *tokenRequest, client docstore.Doc
 	// a hook never receives passwords that cannot be used
 	usable := found && known.Value.HasPassword() && known.Value.Status == model.UserActive
 	if !usable || known.Value.AsksHook() {
-		if _, err := s.hasher.Hash(r.Password); err != nil { // takes as long as a comparison
+		if _, err := s.hasher.Hash(r.Password); err != nil { // takes as long as a comparison with a stored hash
 			return nil, err
 		}
 	}

@@ -26,7 +26,7 @@ type Grant struct {
 	Embedded    *EmbeddedGrant    `json:"_embedded,omitempty" readOnly:"true" doc:"Objects requested by expand."`
 }
 
-// EmbeddedGrant is what expand adds to a consent.
+// EmbeddedGrant holds the objects that expand adds to a consent.
 type EmbeddedGrant struct {
 	Scope EmbeddedScope `json:"scope" readOnly:"true" doc:"The scope."`
 }

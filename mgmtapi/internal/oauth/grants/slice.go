@@ -162,7 +162,7 @@ type holder interface {
 	tokens() docstore.Cond
 }
 
-// found is common to all requests.
+// found holds the condition for the tokens that a request concerns. resolve sets it.
 type found struct{ where docstore.Cond }
 
 func (f *found) tokens() docstore.Cond { return f.where }

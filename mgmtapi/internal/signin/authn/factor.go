@@ -113,7 +113,7 @@ func (s *Slice) denied(ctx context.Context, user userDoc) error {
 	return rest.Fail(rest.CodeSignIn)
 }
 
-// demandFactor stores the user after the first factor and starts the step for a further factor. The events in told are logged first.
+// demandFactor stores the user after the first factor and starts the step for a further factor. It logs the events in told first.
 func (s *Slice) demandFactor(
 	ctx context.Context, tx *docstore.Tx, doc userDoc, user model.User, in model.SignIn, told ...audit.Type,
 ) (Transaction, error) {
@@ -202,8 +202,8 @@ func (s *Slice) pendingFactor(
 	return in, user, err
 }
 
-// verifying reads a sign-in whose factor is being verified. If another factor is being verified, the caller must first return to the
-// choice.
+// verifying reads a sign-in whose factor is being verified. It returns an error if another factor is being verified: the client must first
+// return to the choice of a factor.
 func (s *Slice) verifying(ctx context.Context, q docstore.Reader, r *factorStep) (signInDoc, userDoc, error) {
 	in, user, err := s.pendingFactor(ctx, q, r.Body.StateToken, model.SignInFactorRequired, model.SignInFactorChallenge)
 	if err == nil && in.Value.Status == model.SignInFactorChallenge && in.Value.Factor != r.Factor {

@@ -77,7 +77,7 @@ func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, erro
 		return s.rejectLocked(ctx, &policy, known)
 	}
 	if !found || !known.Value.HasPassword() || known.Value.AsksHook() {
-		if _, err := s.hasher.Hash(r.Body.Password); err != nil { // takes as long as a comparison
+		if _, err := s.hasher.Hash(r.Body.Password); err != nil { // takes as long as a comparison with a stored hash
 			return Transaction{}, err
 		}
 	}
@@ -261,7 +261,7 @@ func (s *Slice) expire(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[mo
 }
 
 // complete stores the signed-in user and a session token, unless the sign-on policy denies access or requires a factor that has not been
-// verified. The events in told are logged before the sign-in itself.
+// verified. It logs the events in told before the sign-in itself.
 func (s *Slice) complete(
 	ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], user model.User, in model.SignIn, told ...audit.Type,
 ) (Transaction, error) {

@@ -135,7 +135,7 @@ func (s *Slice) completePush(ctx context.Context, r *deviceRequest) (rest.NoCont
 }
 
 // completeTOTP completes the enrollment of the TOTP factor of the app, which now has the secret. If the factor can no longer be completed,
-// or the organization has deactivated its type, it stays as it is.
+// or the organization has deactivated its type, completeTOTP does not modify the factor.
 func (a *act) completeTOTP(ctx context.Context, state *pushState) error {
 	if state.TOTP == "" {
 		return nil

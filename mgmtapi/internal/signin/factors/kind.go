@@ -15,9 +15,9 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// kind implements one type of factor of one provider. The kind does not support a function that is nil. All functions except Prepare run in
-// the transaction of the operation, which may run again. They reject a request with an error of package rest, and a wrong proof with a
-// *wrong.
+// kind implements one type of factor of one provider. A nil function means that the kind does not support the step. All functions except
+// Prepare run in the transaction of the operation, which may run again. They reject a request with an error of package rest, and a wrong
+// proof with a *wrong.
 type kind struct {
 	Type     model.FactorType
 	Provider model.FactorProvider
@@ -28,7 +28,8 @@ type kind struct {
 
 	// Several reports whether a user can have more than one ACTIVE factor of this kind.
 	Several bool
-	// ActiveAtEnrollment reports whether a new factor is ACTIVE immediately. MaySkipActivation reports whether it is with activate=true.
+	// ActiveAtEnrollment reports whether a new factor is ACTIVE immediately. MaySkipActivation reports whether a request with activate=true
+	// makes a new factor ACTIVE immediately.
 	ActiveAtEnrollment, MaySkipActivation bool
 	// OutOfBand reports whether another device completes an enrollment. An activation of a factor that is complete returns the factor.
 	OutOfBand bool
@@ -197,7 +198,8 @@ func (a *act) actor(ctx context.Context) *model.LogParty {
 	return &party
 }
 
-// wrong is the rejection of a wrong proof. It is counted and logged. The response has its code, or its result with Options.AnswerReplays.
+// wrong is the rejection of a wrong proof. It is counted and logged. The response contains the error code, or the result if
+// Options.AnswerReplays is set.
 type wrong struct {
 	code   rest.Code
 	result model.FactorResult // empty if only the code applies

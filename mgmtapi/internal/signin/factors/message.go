@@ -28,8 +28,8 @@ type message struct {
 	event     audit.Type
 }
 
-// deliver sends a message: to a phone by the active telephony hook if there is one, otherwise to the outbox. The hook is called after the
-// transaction, see change, so that the transaction does not wait for an external endpoint.
+// deliver sends a message: to a phone through an active telephony hook, otherwise to the outbox. The hook is called after the transaction,
+// see change, so that the transaction does not wait for an external endpoint.
 func (a *act) deliver(ctx context.Context, m message) error {
 	if m.Channel != outbox.Email && a.telephony != nil {
 		hook, err := a.ActiveHook(ctx, a.tx, model.HookTelephony)

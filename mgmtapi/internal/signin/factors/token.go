@@ -49,7 +49,8 @@ func tokenD() *kind {
 	return simulated(&kind{Provider: model.FactorProviderD, Prefix: "ufv", Org: "vendor_d_token", Verify: check}, both)
 }
 
-// simulated sets the members that kinds of simulated vendors share. The function enrolls checks the codes of an enrollment.
+// simulated sets the members that kinds of simulated vendors share. Its parameter enrolls is the function that checks the codes of an
+// enrollment.
 func simulated(k *kind, enrolls func(context.Context, *act) error) *kind {
 	k.Type, k.ActiveAtEnrollment, k.Guessable, k.RequiredMember = model.FactorToken, true, true, "passCode"
 	k.Enroll = func(ctx context.Context, a *act) error {

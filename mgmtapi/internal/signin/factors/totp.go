@@ -12,7 +12,8 @@ import (
 // issuer is the name of the service as devices and browsers show it.
 const issuer = "scimwright"
 
-// A passcode is valid in its step and in the adjacent steps. Up to aroundTime steps away, it is reported as a passcode for another time.
+// A passcode is valid in its step and in the adjacent steps. A passcode up to aroundTime steps away is reported as a passcode for another
+// time.
 const (
 	aroundGood = 1
 	aroundTime = 10

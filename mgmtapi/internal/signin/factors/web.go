@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// webHost is the host of the vendor's page. It does not exist: the sandbox takes its place, see completeWeb.
+// webHost is the host of the vendor's page. The host does not exist: the sandbox performs the function of the page, see completeWeb.
 const webHost = "vendor-a.example.com"
 
 // web returns the kind for a page of another vendor that verifies users in a frame.

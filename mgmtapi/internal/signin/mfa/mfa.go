@@ -55,7 +55,7 @@ type Attempt struct {
 	// User and Factor are ids.
 	User, Factor string
 	Proof        Proof
-	// Transaction is the id of the pending verification of the sign-in, empty if there is none.
+	// Transaction is the id of the pending verification of the sign-in, empty if no verification is pending.
 	Transaction string
 }
 

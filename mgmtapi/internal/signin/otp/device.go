@@ -30,7 +30,7 @@ func NewSecret() Secret {
 	return SecretOf(key)
 }
 
-// SecretOf returns a key as a secret.
+// SecretOf encodes a key as a secret.
 func SecretOf(key []byte) Secret { return Secret(encoding.EncodeToString(key)) }
 
 // Hash is the hash function of the HMAC.
@@ -94,8 +94,8 @@ func (d Device) Time(secret Secret, t time.Time) (string, error) {
 	return d.Counter(secret, uint64(d.StepAt(t)))
 }
 
-// Find returns the step with this passcode, at most around steps before or after the step of t, and reports whether there is one. It checks
-// the nearest steps first.
+// Find returns the step with this passcode, at most around steps before or after the step of t, and reports whether such a step exists. It
+// checks the nearest steps first.
 func (d Device) Find(secret Secret, passcode string, t time.Time, around int) (step int64, found bool, err error) {
 	now := d.StepAt(t)
 	for i := range 2*around + 1 {

@@ -1,5 +1,5 @@
-// Package modeltest gives tests the storage of the management API without the API: the collections on an empty database. Tests that send no
-// requests use it. Package apitest serves requests.
+// Package modeltest provides tests with the storage of the management API without the API: the collections on an empty database. Tests that
+// send no requests use it. Package apitest serves requests.
 package modeltest
 
 import (

@@ -95,7 +95,7 @@ const (
 // coordinateSize is the length of a coordinate on P-256 in bytes.
 const coordinateSize = 32
 
-// attestationObject is what a registration returns (Web Authentication, section 6.5.4).
+// attestationObject is the result of a registration (Web Authentication, section 6.5.4).
 type attestationObject struct {
 	Format    string    `cbor:"fmt"`
 	Statement statement `cbor:"attStmt"`
