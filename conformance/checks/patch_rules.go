@@ -79,7 +79,7 @@ const (
 var patchRejected = rejectedPatches(
 	rejectedPatch{
 		id:    "add-no-value",
-		title: "add without a value is rejected with 400",
+		title: "The operation add without a value is rejected with 400",
 		reqs:  reqs("RFC7644-3.5.2.1-01"),
 		level: must,
 		ops:   single(doc{"op": "add", "path": "displayName"}),
@@ -90,7 +90,7 @@ var patchRejected = rejectedPatches(
 	},
 	rejectedPatch{
 		id:     "replace-no-value",
-		title:  "replace without a value is rejected with 400",
+		title:  "The operation replace without a value is rejected with 400",
 		reqs:   reqs("RFC7644-3.5.2.3-15"),
 		level:  should,
 		before: always(doc{"displayName": "Stays"}),
@@ -102,7 +102,7 @@ var patchRejected = rejectedPatches(
 	},
 	rejectedPatch{
 		id:    "add-no-path-text",
-		title: "add without a path and with a value that is not an object is rejected with 400",
+		title: "The operation add without a path and with a value that is not an object is rejected with 400",
 		reqs:  reqs("RFC7644-3.5.2.1-03"),
 		level: must,
 		ops:   single(doc{"op": "add", "value": "Ada"}, doc{"op": "add", "value": []string{"displayName"}}),
@@ -113,7 +113,7 @@ var patchRejected = rejectedPatches(
 	},
 	rejectedPatch{
 		id:    "replace-no-path-text",
-		title: "replace without a path and with a value that is not an object is rejected with 400",
+		title: "The operation replace without a path and with a value that is not an object is rejected with 400",
 		reqs:  reqs("RFC7644-3.5.2.3-01"),
 		level: must,
 		ops:   single(doc{"op": "replace", "value": "Ada"}),
@@ -124,7 +124,7 @@ var patchRejected = rejectedPatches(
 	},
 	rejectedPatch{
 		id:     "remove-no-path-value",
-		title:  "remove with a value and without a path is rejected with 400",
+		title:  "The operation remove with a value and without a path is rejected with 400",
 		reqs:   reqs("RFC7644-3.5.2.2-01"),
 		level:  must,
 		before: always(doc{"displayName": "Stays"}),
@@ -212,7 +212,7 @@ var patchRejected = rejectedPatches(
 	},
 	rejectedPatch{
 		id:    "remove-read-only",
-		title: "remove of a readOnly attribute fails",
+		title: "The operation remove of a readOnly attribute fails",
 		reqs:  reqs("RFC7644-3.5.2.2-08"),
 		level: must,
 		ops:   single(doc{"op": "remove", "path": "id"}, doc{"op": "remove", "path": "meta.created"}),
@@ -430,7 +430,7 @@ var patchRules = []check{
 	},
 	{
 		ID:           "patch.no-change",
-		Title:        "add of the existing value of a single-valued attribute does not change lastModified or version",
+		Title:        "The operation add of the existing value of a single-valued attribute does not change lastModified or version",
 		Requirements: reqs("RFC7644-3.5.2.1-11", "RFC7644-3.5.2.1-10"),
 		Level:        must,
 		Needs:        patches,
@@ -441,7 +441,7 @@ var patchRules = []check{
 	},
 	{
 		ID:           "patch.add-null",
-		Title:        "add of null is rejected or changes nothing, and null is never stored",
+		Title:        "The operation add of null is rejected or changes nothing, and null is never stored",
 		Requirements: reqs("RFC7644-3.5.2.1-16"),
 		Level:        should,
 		Needs:        patches,
