@@ -86,7 +86,7 @@ var patchRejected = rejectedPatches(
 		types: []string{"invalidValue", "invalidSyntax"},
 		same:  []string{"displayName", "userName"},
 		why:   "After a success the client assumes that a value was added.",
-		fix:   "Require value in add operations.",
+		fix:   "Return 400 if an add operation has no value.",
 	},
 	rejectedPatch{
 		id:     "replace-no-value",
@@ -97,8 +97,8 @@ var patchRejected = rejectedPatches(
 		ops:    single(doc{"op": "replace", "path": "displayName"}),
 		types:  []string{"invalidValue", "invalidSyntax"},
 		same:   []string{"displayName"},
-		why:    "A missing value must not clear the attribute.",
-		fix:    "Require value in replace operations; null counts as a value.",
+		why:    "If the server clears an attribute because value is missing, a client with an incomplete request deletes data.",
+		fix:    "Return 400 if a replace operation has no value; null counts as a value.",
 	},
 	rejectedPatch{
 		id:    "add-no-path-text",
@@ -108,8 +108,8 @@ var patchRejected = rejectedPatches(
 		ops:   single(doc{"op": "add", "value": "Ada"}, doc{"op": "add", "value": []string{"displayName"}}),
 		types: []string{"invalidValue", "invalidSyntax", "invalidPath", "noTarget"},
 		same:  []string{"displayName", "userName"},
-		why:   "Without a path, such a value belongs to no attribute.",
-		fix:   "Require an object as value if path is absent.",
+		why:   "Without a path, such a value names no attribute; after a success, the client assumes that it was stored.",
+		fix:   "Return 400 if path is absent and value is not an object.",
 	},
 	rejectedPatch{
 		id:    "replace-no-path-text",
@@ -119,8 +119,8 @@ var patchRejected = rejectedPatches(
 		ops:   single(doc{"op": "replace", "value": "Ada"}),
 		types: []string{"invalidValue", "invalidSyntax", "invalidPath", "noTarget"},
 		same:  []string{"displayName", "userName"},
-		why:   "Without a path, such a value belongs to no attribute.",
-		fix:   "Require an object as value if path is absent.",
+		why:   "Without a path, such a value names no attribute; after a success, the client assumes that it was stored.",
+		fix:   "Return 400 if path is absent and value is not an object.",
 	},
 	rejectedPatch{
 		id:     "remove-no-path-value",
@@ -131,8 +131,8 @@ var patchRejected = rejectedPatches(
 		ops:    single(doc{"op": "remove", "value": doc{"displayName": "Stays"}}),
 		types:  []string{"noTarget", "invalidPath", "invalidSyntax", "invalidValue"},
 		same:   []string{"displayName", "userName"},
-		why:    "Only the path of a remove specifies what it removes.",
-		fix:    "Return 400 noTarget.",
+		why:    "Without a path, the server has to guess what to remove, and may delete other data of the user.",
+		fix:    "Return 400 with scimType noTarget if a remove has no path.",
 	},
 	rejectedPatch{
 		id:        "unknown-attribute",
@@ -145,7 +145,7 @@ var patchRejected = rejectedPatches(
 		types:     []string{"invalidPath", "invalidValue", "noTarget", "invalidSyntax"},
 		same:      []string{"scimconfUnknown", "displayName", "userName"},
 		why:       "Clients cannot interpret values that are stored outside the schema.",
-		fix:       "Return 400 invalidPath.",
+		fix:       "Return 400 with scimType invalidPath, or ignore the attribute.",
 	},
 	rejectedPatch{
 		id:     "array-index",
@@ -157,7 +157,7 @@ var patchRejected = rejectedPatches(
 			doc{"op": "replace", "path": "emails/0/value", "value": "x@example.com"}),
 		types: []string{"invalidPath", "noTarget", "invalidFilter"},
 		same:  []string{"emails.*"},
-		why:   "Multi-valued attributes have no order, so an index can select another value later.",
+		why:   "Multi-valued attributes have no order, so a client that uses an index may change or delete the wrong value.",
 		fix:   "Accept only the grammar of RFC 7644, and return 400 invalidPath.",
 	},
 	rejectedPatch{
@@ -169,7 +169,7 @@ var patchRejected = rejectedPatches(
 		types: []string{"invalidPath", "noTarget"},
 		same:  []string{"name.familyName"},
 		why:   "If the server guesses the meaning of a path, it changes the wrong attribute.",
-		fix:   "Return 400 invalidPath.",
+		fix:   "Return 400 with scimType invalidPath for a path with more than one dot after the attribute name.",
 	},
 	rejectedPatch{
 		id:        "unknown-urn",
@@ -181,7 +181,7 @@ var patchRejected = rejectedPatches(
 		ops:       single(doc{"op": "replace", "path": "urn:example:scimconf:2.0:Unknown:displayName", "value": "x"}),
 		types:     []string{"invalidPath", "invalidValue", "noTarget"},
 		same:      []string{"displayName", "schemas"},
-		why:       "An attribute of another schema is a different attribute.",
+		why:       "A server that ignores the URN changes an attribute of the same name in another schema.",
 		fix:       "Compare the URN with those of the resource type; do not ignore it.",
 	},
 	rejectedPatch{
@@ -194,7 +194,7 @@ var patchRejected = rejectedPatches(
 			doc{"op": "replace", "value": doc{"id": "scimconf-forged", "meta": doc{"created": forgedTime, "resourceType": "Group"}}}),
 		types: []string{"mutability"},
 		same:  []string{"id", "meta.created", "meta.resourceType"},
-		why:   "Okta includes the id in its requests; the server must not store it.",
+		why:   "Okta includes the id in its requests; a server that stores it changes the id and breaks every reference to the user.",
 		fix:   "Check mutability for every member of the value.",
 	},
 	rejectedPatch{
@@ -208,7 +208,7 @@ var patchRejected = rejectedPatches(
 		types: []string{"mutability", "invalidValue", "invalidPath"},
 		same:  []string{"groups.*"},
 		why:   "A client that can write a user's groups can grant itself rights.",
-		fix:   "Return 400 mutability; change memberships at the group only.",
+		fix:   "Return 400 mutability; change memberships only through the group.",
 	},
 	rejectedPatch{
 		id:    "remove-read-only",
@@ -230,7 +230,7 @@ var patchRejected = rejectedPatches(
 		types: []string{"invalidValue", "mutability"},
 		same:  []string{"userName"},
 		why:   "Clients cannot find a user without a userName.",
-		fix:   "Validate required attributes on the result.",
+		fix:   "Apply the operations, then check required attributes in the result; return 400 invalidValue.",
 	},
 	rejectedPatch{
 		id:    "replace-empty-user-name",
@@ -252,7 +252,7 @@ var patchRejected = rejectedPatches(
 			doc{"op": "replace", "path": "active", "value": "perhaps"}),
 		types: []string{"invalidValue", "invalidSyntax"},
 		same:  []string{"active"},
-		why:   "Whether a user can log in must not depend on a guess.",
+		why:   "A server that guesses the meaning may let a deactivated user log in.",
 		fix:   "Return 400 invalidValue.",
 	},
 	rejectedPatch{

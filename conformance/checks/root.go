@@ -25,7 +25,7 @@ var usersAndGroup = &conformance.Fixture{
 
 var roots = needs(conformance.NeedUser, conformance.NeedGroup, conformance.NeedWrite, conformance.NeedFilter, conformance.NeedIndex)
 
-const rootFix = "Run a query on the root over every resource type; treat an attribute that a type does not define as absent."
+const rootFix = "Apply a query on the root over every resource type; treat an attribute that a type does not define as absent."
 
 // rootFilter returns a check that a filter on the root finds exactly the expected resources of usersAndGroup.
 func rootFilter(id, title, requirement, why string, table ...row) check {
@@ -91,7 +91,7 @@ var rootQueries = []check{
 		Needs:        roots,
 		Fixture:      usersAndGroup,
 		Requests:     1,
-		Why:          "Clients distinguish users from groups only by schemas and meta.resourceType.",
+		Why:          "Clients distinguish users from groups only by these attributes; without them, they parse an item as the wrong type.",
 		Fix:          "Represent each item as a resource of its own type.",
 		Run:          rootItems,
 	},
@@ -103,7 +103,7 @@ var rootQueries = []check{
 		Needs:        roots,
 		Fixture:      usersAndGroup,
 		Requests:     3,
-		Why:          "If each type is paged separately, a page has only a part of the result.",
+		Why:          "If each type is paged separately, clients miss users or groups, or get them twice.",
 		Fix:          "Count and page over all types together.",
 		Run:          rootPages,
 	},
@@ -115,7 +115,7 @@ var rootQueries = []check{
 		Needs:        roots,
 		Fixture:      usersAndGroup,
 		Requests:     1,
-		Why:          "Queries over all types have large results, so clients restrict the attributes.",
+		Why:          "Queries over all types have large results; if the parameter is ignored, clients get slow or too large responses.",
 		Fix:          "Apply the parameters to every item.",
 		Run:          rootAttributes,
 	},
@@ -142,7 +142,7 @@ var rootQueries = []check{
 		Needs:        append(slices.Clone(roots), conformance.NeedSort),
 		Fixture:      usersAndGroup,
 		Requests:     1,
-		Why:          "If each type is sorted separately, the combined list has no order.",
+		Why:          "If each type is sorted separately, a client that reads the first pages gets the wrong resources.",
 		Fix:          "Merge the types before paging.",
 		Run: func(ctx context.Context, t *T) {
 			t.SkipIf(!fixtureStored(t, "displayName"), "the target does not store displayName as sent")
@@ -159,7 +159,7 @@ var rootQueries = []check{
 		Needs:        roots,
 		Fixture:      usersAndGroup,
 		Requests:     2,
-		Why:          "Personal data in filters belongs in a body, not in a URL.",
+		Why:          "Clients that must keep personal data out of URLs search by POST; a different result gives them wrong resources.",
 		Fix:          "Serve POST on /.search below the base URL, over all types.",
 		Run: func(ctx context.Context, t *T) {
 			get := rootQuery(ctx, t, `displayName sw "«P»"`)
@@ -177,7 +177,7 @@ var rootQueries = []check{
 		Needs:        roots,
 		Fixture:      usersAndGroup,
 		Requests:     2,
-		Why:          "A search on the root accepts the same parameters as a query on the root.",
+		Why:          "Clients that search by POST read the wrong types, or miss resources, if parameters are ignored.",
 		Fix:          rootFix,
 		Run:          rootSearchType,
 	},
