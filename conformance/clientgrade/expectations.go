@@ -22,7 +22,7 @@ func expectations() []expectation {
 	}
 	return []expectation{
 		row("users", "Every expected user exists with the expected values, and no user exists that must not", conformance.Must,
-			"This is the purpose of provisioning.",
+			"A missing account keeps a new employee from working; an extra account gives a former employee access.",
 			"Compare the server with the directory after each change, and repeat changes that had no effect.",
 			wantedUsers),
 		row("groups", "Every expected group exists with exactly the expected members", conformance.Must,
@@ -32,9 +32,9 @@ func expectations() []expectation {
 			"Two accounts of one user diverge; two groups with one name each grant a part of the access.",
 			"Before a create, search by name and externalId, and link an existing resource.", duplicates),
 		row("nothing-else", "The server has no other users and groups than expected", conformance.Interop,
-			"Unexpected users and groups are never removed.", "Create only assigned users and groups, and remove test objects.", surplus),
+			"No client removes unexpected users and groups later, and they may give access.", "Create only assigned users and groups, and remove test objects.", surplus),
 		row("keeps-foreign-changes", "Changes that others made on the server are not overwritten", conformance.Interop,
-			"A PUT with only the client's attributes removes all others.",
+			"A PUT with only the client's attributes deletes values that administrators or other clients have set.",
 			"Send changed attributes by PATCH. If the server supports only PUT, read first and send all attributes back, with If-Match.",
 			foreignChanges),
 		row("deactivates", "A leaving user is deactivated, not deleted", conformance.Interop,
@@ -42,12 +42,12 @@ func expectations() []expectation {
 			"Set active to false; delete only if the administrator has configured it.", deactivated),
 		row("looks-after-lost-answer", "If the response to a create is lost, the client searches before it creates again", conformance.Interop,
 			"The server may have created the resource: a second create makes a duplicate or a conflict.",
-			"Search for the name or the externalId first after a create with no response or a 5xx.", lostAnswers),
+			"After a create with no response or a 5xx, search for the name or the externalId before the next create.", lostAnswers),
 		row("links-on-conflict", "After a create is rejected with 409, the client searches for the resource", conformance.Interop,
-			"The account already exists. Another create will never succeed.", "Look up the user by userName, store its id and update it.",
+			"The account already exists. A client that only repeats the create never updates or deactivates the account.", "Look up the user by userName, store its id and update it.",
 			conflicts),
 		row("comes-back", "A request with a temporary failure is retried", conformance.Interop,
-			"A change that is discarded after one 503 is never made.", "Store the change and retry it with increasing delays until it succeeds.",
+			"If the client discards a change after one 503, the user never gets or never loses the access.", "Store the change and retry it with increasing delays until it succeeds.",
 			comesBack),
 	}
 }
