@@ -444,7 +444,7 @@ func entraSteps(flag bool) []step {
 			Path:   "/Users/${user}",
 			Status: []int{404},
 			Limit:  "a repeated deletion is recorded as a failure",
-			Why:    "The client repeats deletions whose response was lost; a response other than 404 makes it retry indefinitely.",
+			Why:    "The client repeats deletions whose response was lost; after a server error, it repeats them again.",
 			Fix:    fixDelete,
 		},
 	}
