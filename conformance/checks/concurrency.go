@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-const whyRace = "Clients write concurrently; both get a success response, so neither notices that its change was lost."
+const whyRace = "Clients write concurrently; after two success responses, neither client notices that its change was lost."
 
 var concurrency = []check{
 	{

@@ -25,7 +25,7 @@ var usersAndGroup = &conformance.Fixture{
 
 var roots = needs(conformance.NeedUser, conformance.NeedGroup, conformance.NeedWrite, conformance.NeedFilter, conformance.NeedIndex)
 
-const rootFix = "Apply a query on the root over every resource type; treat an attribute that a type does not define as absent."
+const rootFix = "Apply a query on the root to every resource type; treat an attribute that a type does not define as absent."
 
 // rootFilter returns a check that a filter on the root finds exactly the expected resources of usersAndGroup.
 func rootFilter(id, title, requirement, why string, table ...row) check {
@@ -70,14 +70,14 @@ var rootQueries = []check{
 		"Clients that select one type would get resources of the other, and parse them as the wrong type.",
 		row{mixed + `meta.resourceType eq "Group"`, "all"}),
 	rootFilter("either-type", "A filter on meta.resourceType can select several types on the root", byType,
-		"Clients that select users and groups miss one type.",
+		"If the server applies only one of the conditions, clients miss users or groups.",
 		row{mixed + `(meta.resourceType eq "User" or meta.resourceType eq "Group")`, "all kim lee"},
 		row{mixed + `meta.resourceType eq "User" and meta.resourceType eq "Group"`, ""}),
 	rootFilter("present", "The operator pr matches no resource of a type that does not define the attribute", withoutValue,
-		"A client that selects users by userName would get groups, and parse them as users.",
+		"If groups match too, a client that selects users by userName parses groups as users.",
 		row{mixed + `userName pr`, "kim lee"}),
 	rootFilter("equal", "The operator eq matches no resource of a type that does not define the attribute", withoutValue,
-		"A client that searches for a user on the root gets an error or groups, and creates a duplicate.",
+		"If groups cause an error or match, a client does not find its user and creates a duplicate.",
 		row{`userName eq "«P»kim@example.com"`, "kim"}, row{mixed + `(userName eq "«P»lee@example.com" or id eq "«all»")`, "all lee"}),
 	rootFilter("absent", "The filter not (pr) matches all resources of a type that does not define the attribute", withoutValue,
 		"An undefined attribute has no value; if its resources are omitted, clients miss groups.",
@@ -179,7 +179,7 @@ var rootQueries = []check{
 		Needs:        roots,
 		Fixture:      usersAndGroup,
 		Requests:     2,
-		Why:          "Clients that search by POST read the wrong types, or miss resources, if parameters are ignored.",
+		Why:          "If the server ignores parameters of a search, clients get resources of the wrong type or miss some.",
 		Fix:          rootFix,
 		Run:          rootSearchType,
 	},
