@@ -196,7 +196,8 @@ var projectionForms = []check{
 	forExtended(
 		views("extension-part", "attributes= accepts the full name of a sub-attribute of an extension", should,
 			reqs("RFC7644-3.9-09", "RFC7644-3.9-05"),
-			"Clients that do not get the id of the manager cannot link the user to the manager.", "Split the name at the first dot after the URN, and return only that sub-attribute.",
+			"Clients that do not get the id of the manager cannot link the user to the manager.",
+			"Split the name at its last colon, then at the dot after it; return only that sub-attribute.",
 			view{query: named("attributes", enterprise+"manager.value"), shown: []string{enterprise + "manager.value"},
 				other: []string{enterprise + "department", "userName"}})),
 	forExtended(views("core-without-extension", "attributes= with only core attributes omits the extension", must, reqs(minimum),
