@@ -54,7 +54,7 @@ var auth = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedCredentials, conformance.NeedUser),
 		Requests:     1,
-		Why:          "RFC 7644 section 2 and HTTP require the header on every 401; clients choose the scheme from it.",
+		Why:          "Clients choose the authentication scheme from this header; without it they cannot tell how to authenticate.",
 		Fix:          "Send WWW-Authenticate: Bearer with every 401.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.WithoutCredentials()})

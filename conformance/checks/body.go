@@ -99,8 +99,8 @@ var body = append([]check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     2,
-		Why:          "Okta and many HTTP libraries send it.",
-		Fix:          "Parse Content-Type; do not compare it as a string.",
+		Why:          "Okta and many HTTP libraries send the parameter; a server that rejects it rejects every write of these clients.",
+		Fix:          "Parse Content-Type and ignore its parameters; do not compare the whole header as a string.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Call(ctx,
 				conformance.Request{Method: http.MethodPost, Path: "/Users", Body: t.User("charset", nil),
@@ -115,7 +115,7 @@ var body = append([]check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     2,
-		Why:          "Some client libraries always send one.",
+		Why:          "Some client libraries send a body with every DELETE; a 500 keeps their users from being deleted.",
 		Fix:          "Ignore the body of a DELETE.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "doomed", nil)
@@ -172,7 +172,7 @@ var body = append([]check{
 		body:       func(m string) string { return "{" + strings.ReplaceAll(m, `"`, "'") + "}" },
 		mustReject: true,
 		level:      should,
-		why:        "A server that accepts more than JSON may read the body differently from a proxy in front of it.",
+		why:        "If a proxy and the server read the body differently, the proxy cannot detect forbidden changes.",
 	},
 	hostile{
 		id:         "truncated",
@@ -247,7 +247,7 @@ var body = append([]check{
 		title:  "Bytes that are not UTF-8 are rejected, or returned as valid UTF-8",
 		body:   func(m string) string { return "{" + m + ",\"nickName\":\"a\xff\xfeb\"}" },
 		level:  should,
-		why:    "One such name makes every list that contains it unreadable.",
+		why:    "One invalid string makes every list that contains it unreadable for clients.",
 		intact: func(*T, *scim.Object) {},
 	},
 	hostile{
@@ -255,7 +255,7 @@ var body = append([]check{
 		title: "A string with the character U+0000 is rejected or stored whole",
 		body:  func(m string) string { return "{" + m + `,"nickName":"a\u0000b"}` },
 		level: should,
-		why:   "PostgreSQL rejects it in strings, which causes a 500; C libraries truncate the string there.",
+		why:   "PostgreSQL rejects U+0000, which causes a 500; C libraries truncate the string there and lose data.",
 		intact: func(t *T, o *scim.Object) {
 			if has(o, "nickName") {
 				t.Holds(o.Text("nickName") == "a\x00b" || o.Text("nickName") == "ab", "nickName", "the whole value, with or without U+0000",
@@ -268,14 +268,14 @@ var body = append([]check{
 		title: "Half a surrogate pair is rejected or replaced",
 		body:  func(m string) string { return "{" + m + `,"nickName":"a\ud800b"}` },
 		level: should,
-		why:   "It has no UTF-8 encoding; parsers fail on it.",
+		why:   "Half a pair has no UTF-8 encoding; clients fail to parse every list that contains it.",
 	},
 	hostile{
 		id:     "byte-order-mark",
 		title:  "A byte order mark is rejected or skipped",
 		body:   func(m string) string { return "\ufeff{" + m + "}" },
 		level:  should,
-		why:    "Some Windows programs write it.",
+		why:    "Some Windows programs put a byte order mark before the body; their requests must not cause a server error.",
 		intact: func(t *T, o *scim.Object) { t.Expect("userName", t.UserName("hostile"), value(o, "userName")) },
 	},
 	hostile{
@@ -286,7 +286,7 @@ var body = append([]check{
 			return "{" + m + `,"__proto__":{"active":false,"admin":true},"constructor":{"prototype":{"admin":true}}}`
 		},
 		level: should,
-		why:   "On servers in JavaScript they can change every object of the process.",
+		why:   "On servers in JavaScript, these members can change every object of the process and give the attacker rights.",
 		intact: func(t *T, o *scim.Object) {
 			t.Expect("active", true, value(o, "active"))
 			t.Holds(!has(o, "admin"), "admin", "absent", value(o, "admin"))

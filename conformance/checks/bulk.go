@@ -16,7 +16,7 @@ var (
 	bulkGroups = needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedGroup, conformance.NeedBulk)
 )
 
-const whyBulk = "A client that loads ten thousand accounts in one request reads only these results."
+const whyBulk = "Clients learn only from these results which accounts were created; a wrong result leaves accounts unlinked."
 
 var bulk = []check{
 	{
@@ -27,7 +27,7 @@ var bulk = []check{
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     1,
-		Why:          "Clients use it to choose between one bulk request and many single requests.",
+		Why:          "Clients send bulk requests only if bulk is declared; with a wrong declaration, all their bulk requests fail.",
 		Fix:          "Set bulk.supported to the actual value; return 501 or 404 when bulk is not supported.",
 		Run:          bulkAdvertised,
 	},
@@ -65,7 +65,7 @@ var bulk = []check{
 		Level:        should,
 		Needs:        bulkUsers,
 		Requests:     2,
-		Why:          "Typed clients declare it as a string, as in the examples of RFC 7644 section 3.7.3.",
+		Why:          "Typed clients declare status as a string; they cannot parse a response with another type.",
 		Fix:          "Write \"status\":\"201\", neither 201 nor {\"code\":\"201\"}.",
 		Run: func(ctx context.Context, t *T) {
 			res := postBulkOK(ctx, t, postOperation(t, "typed", nil))
@@ -140,7 +140,7 @@ var bulk = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(bulkUsers), conformance.NeedPatch),
 		Requests:     4,
-		Why:          "The client expects the result of the last change.",
+		Why:          "If an earlier change overwrites a later one, the client's data and the server's data differ.",
 		Fix:          "Reorder only operations that do not depend on each other.",
 		Run:          bulkOrder,
 	},
@@ -151,7 +151,7 @@ var bulk = []check{
 		Level:        must,
 		Needs:        bulkUsers,
 		Requests:     2,
-		Why:          "Without it the client cannot determine which of ten thousand accounts failed, and why.",
+		Why:          "Without status and Error, the client cannot determine which of ten thousand accounts failed, and why.",
 		Fix:          "Put a complete Error message into response for every status other than 2xx.",
 		Run:          bulkError,
 	},
@@ -162,8 +162,8 @@ var bulk = []check{
 		Level:        must,
 		Needs:        bulkUsers,
 		Requests:     1,
-		Why:          "It is the only member that identifies the failed operation.",
-		Fix:          "Set location from the path of the operation.",
+		Why:          "Only the location identifies the failed operation; without it, the client cannot repeat that operation.",
+		Fix:          "Set location to the URI of the resource in the path of the operation.",
 		Run: func(ctx context.Context, t *T) {
 			res := postBulkOK(ctx, t, doc{"method": "DELETE", "path": "/Users/" + t.AbsentID()})
 			list := results(res)
@@ -191,7 +191,7 @@ var bulk = []check{
 		Level:        must,
 		Needs:        bulkUsers,
 		Requests:     4,
-		Why:          "One bad record must not stop a whole import.",
+		Why:          "A server that stops at one bad record leaves all later users of an import without accounts.",
 		Fix:          "Continue after an error unless the count of failOnErrors is reached.",
 		Run: func(ctx context.Context, t *T) {
 			res := postBulkOK(ctx, t, postOperation(t, "first", nil), failingOperation(t, "bad"), failingOperation(t, "worse"),
@@ -206,7 +206,7 @@ var bulk = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(bulkUsers), conformance.NeedFilter),
 		Requests:     4,
-		Why:          "A client that sets failOnErrors expects harm from continuing after errors.",
+		Why:          "A client sets failOnErrors 1 to stop an import after the first error; a server that continues spreads the damage.",
 		Fix:          "Count errors; process no further operations when the count is reached.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Bulk",
@@ -225,7 +225,7 @@ var bulk = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(bulkUsers), conformance.NeedFilter),
 		Requests:     4,
-		Why:          "The number is the count of errors that the client accepts.",
+		Why:          "failOnErrors is the number of errors that stops processing; a server that stops earlier leaves accounts out.",
 		Fix:          "Compare the number of errors with failOnErrors, not with 1.",
 		Run:          bulkFailOnErrorsCounts,
 	},

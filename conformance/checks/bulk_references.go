@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	whyRefs = "Clients create users and their groups in one bulk request; before they have ids, only bulkIds identify them."
+	whyRefs = "Clients create users and their groups in one bulk request; without the replaced ids, the groups lack their members."
 	fixRefs = "Before storing, replace bulkId:x with the id of the resource that the POST with this bulkId created."
 )
 
@@ -49,7 +49,7 @@ var bulkReferences = []check{
 		Level:        must,
 		Needs:        bulkGroups,
 		Requests:     5,
-		Why:          "RFC 7644 section 3.7.1 requires an attempt; a group that is created without its member is worse than an error.",
+		Why:          "A group that is created without its member removes access, and the client does not notice it.",
 		Fix:          "Create both groups and set the members afterwards, or return 409 for both.",
 		Run:          bulkReferenceCircular,
 	},
@@ -108,7 +108,7 @@ var bulkReferences = []check{
 		Level:        should,
 		Needs:        bulkGroups,
 		Requests:     1,
-		Why:          "A member with the value bulkId:x never refers to a user.",
+		Why:          "A member with the value bulkId:x identifies no user; the user gets no access, and no error shows why.",
 		Fix:          "Return 400 or 409 for the operation.",
 		Run: func(ctx context.Context, t *T) {
 			status := resultStatus(result(t, postBulkOK(ctx, t, groupOperation(t, "team", "bulkId:nobody")), "POST", "team"))
@@ -122,7 +122,7 @@ var bulkReferences = []check{
 		Level:        should,
 		Needs:        bulkGroups,
 		Requests:     1,
-		Why:          "A group without the user it was created for gives the client wrong data.",
+		Why:          "The client assumes that the group has its member; the missing user gets no access.",
 		Fix:          "Return 409 for an operation that refers to a failed operation.",
 		Run: func(ctx context.Context, t *T) {
 			status := resultStatus(

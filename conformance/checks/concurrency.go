@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-const whyRace = "Synchronizations run concurrently; a lost change goes unnoticed."
+const whyRace = "Clients write concurrently; after two success responses, neither client notices that its change was lost."
 
 var concurrency = []check{
 	{
@@ -20,7 +20,7 @@ var concurrency = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     7,
-		Why:          "Clients cannot distinguish two accounts with the same name.",
+		Why:          "With two accounts of the same name, clients change or deactivate the wrong one.",
 		Fix:          "Enforce uniqueness with a unique index of the database, not with a query before the insert; map its error to 409.",
 		Run:          concurrencyCreateOnce,
 	},
@@ -64,7 +64,7 @@ var concurrency = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     7,
-		Why:          "A mixture of two states is a state that no client requested.",
+		Why:          "A mixture of two replacements gives the user a combination of attributes that no client requested.",
 		Fix:          "Store a replacement in one transaction.",
 		Run:          concurrencyPutWhole,
 	},
@@ -75,7 +75,7 @@ var concurrency = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     6,
-		Why:          "Clients repeat requests after a timeout.",
+		Why:          "Clients repeat a DELETE after a timeout; if the repetition returns a 500, they retry it indefinitely.",
 		Fix:          "Return 404 when the row is already deleted.",
 		Run:          concurrencyDelete,
 	},

@@ -20,7 +20,7 @@ func roundTrip(id, title, urn string, n []conformance.Need, sent doc) check {
 		Level:        must,
 		Needs:        n,
 		Requests:     3,
-		Why:          "An attribute that is lost is sent again in every synchronization, and never stored.",
+		Why:          "If the server loses an attribute, the client sends it again in every synchronization, without effect.",
 		Fix:          "Store and return every attribute that the schema lists, or remove it from the schema.",
 		Run: func(ctx context.Context, t *T) {
 			extra := sent
@@ -97,7 +97,7 @@ var createValues = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
 		Requests:     5,
-		Why:          "Approval requests are sent to the manager.",
+		Why:          "Applications send approval requests to the manager; with a wrong value, they reach nobody or the wrong user.",
 		Fix:          "Store manager.value; derive $ref from it.",
 		Run:          createManager,
 	},
@@ -108,7 +108,7 @@ var createValues = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedFilter),
 		Requests:     4,
-		Why:          "Such names exist, and clients look up accounts by them.",
+		Why:          "Users have such names; a client that does not find one by its userName creates a duplicate.",
 		Fix:          "Decode percent-encoding once, and read filter operands as JSON strings.",
 		Run:          createOddUserName,
 	},
@@ -130,7 +130,7 @@ var createValues = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Aliases accumulate over the years; a lost one may still be in use.",
+		Why:          "If the server drops addresses without an error, users no longer receive email at them.",
 		Fix:          "Return 400 when there are too many.",
 		Run:          createManyEmails,
 	},
@@ -154,8 +154,8 @@ var createValues = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     1,
-		Why:          "Clients that interpret a resource by its schemas cannot read it.",
-		Fix:          "Return 400 invalidSyntax or invalidValue for a body without schemas.",
+		Why:          "Clients that interpret a resource by its schemas cannot read a user without them.",
+		Fix:          "Return 400 invalidSyntax or invalidValue for a body without schemas, or add the User schema.",
 		Run:          createNoSchemas,
 	},
 	{
@@ -165,7 +165,7 @@ var createValues = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Entra ID sends schemas that no server has; clients would treat a returned schema as supported.",
+		Why:          "Entra ID sends schemas that no server has; other clients treat a returned schema as supported and use it.",
 		Fix:          "Remove undeclared URIs from schemas, or return 400.",
 		Run:          createUnknownSchema,
 	},
@@ -176,8 +176,8 @@ var createValues = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
 		Requests:     3,
-		Why:          "Clients cannot interpret data without its schema.",
-		Fix:          "List every extension that has data in schemas.",
+		Why:          "Clients ignore extension data whose URN is not in schemas, so the user lacks this data.",
+		Fix:          "In schemas, include the URN of every extension that has data.",
 		Run:          createUnnamedExtension,
 	},
 	{
@@ -187,7 +187,7 @@ var createValues = []check{
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Clients do not expect attributes that the schema does not list.",
+		Why:          "Strict clients reject a resource with attributes that the schema does not list.",
 		Fix:          "Ignore unknown attributes, or return 400.",
 		Run:          createUnknownAttribute,
 	},
@@ -219,7 +219,7 @@ var createValues = []check{
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "externalId belongs to the client; two clients may choose the same value.",
+		Why:          "Two clients may choose the same externalId; a server that rejects the second one blocks its user.",
 		Fix:          "Do not make externalId unique.",
 		Run: func(ctx context.Context, t *T) {
 			t.CreateUser(ctx, "one", doc{"externalId": t.Prefix() + "shared"})
@@ -245,7 +245,7 @@ var createValues = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
 		Requests:     3,
-		Why:          "JSON objects have no order; many clients sort their members.",
+		Why:          "Many clients sort the members of an object, which puts extension data before schemas; these requests must not fail.",
 		Fix:          "Read the whole object before evaluating schemas.",
 		Run:          createMemberOrder,
 	},
@@ -272,7 +272,7 @@ var createValues = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     2,
-		Why:          "A rule that applies to id but not to ID can be bypassed.",
+		Why:          "If the server protects id but not ID, a client can overwrite readOnly attributes by changing the case.",
 		Fix:          "Look up attributes case-insensitively before checking mutability.",
 		Run: func(ctx context.Context, t *T) {
 			forged := t.Prefix() + "forged"
@@ -290,7 +290,7 @@ var createValues = []check{
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Not every user has extension data such as an employee number.",
+		Why:          "Clients that find an extension in schemas expect its data. A server that requires it blocks users without such data.",
 		Fix:          "List only the extensions that have data.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "plain", nil)

@@ -14,8 +14,8 @@ import (
 // cursors are the needs of the checks of paging by cursor (RFC 9865): only targets whose ServiceProviderConfig declares support.
 var cursors = needs(conformance.NeedUser, conformance.NeedWrite, conformance.NeedFilter, conformance.NeedCursor)
 
-const cursorFix = "See RFC 9865 section 2: an empty cursor requests the first page, every page but the last has nextCursor, and the " +
-	"first page never has previousCursor."
+const cursorFix = "Implement RFC 9865 section 2: an empty cursor requests the first page, every page but the last has nextCursor, and " +
+	"the first page never has previousCursor."
 
 var cursorPaging = []check{
 	{
@@ -42,7 +42,7 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Clients read it with the same code as every other list.",
+		Why:          "Clients parse every list with the same code; a page in another form stops their import.",
 		Fix:          "Return the ListResponse of RFC 7644, with the cursors next to Resources.",
 		Run:          cursorEnvelope,
 	},
@@ -101,7 +101,7 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "nextCursor means that more pages follow; clients send a useless request.",
+		Why:          "Clients request a further page for every nextCursor; here that request is useless.",
 		Fix:          "Omit nextCursor on the last page.",
 		Run: func(ctx context.Context, t *T) {
 			res := firstByCursor(ctx, t, "50")
@@ -118,7 +118,7 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Clients allocate buffers for count items.",
+		Why:          "Clients choose count by their memory and timeout; a larger page aborts their import.",
 		Fix:          "Apply count to every page, not only to the first.",
 		Run: func(ctx context.Context, t *T) {
 			first := firstByCursor(ctx, t, "2")
@@ -135,7 +135,7 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Clients request the number of users this way.",
+		Why:          "Clients use count=0 to request only the number of users; a page of users costs time and memory.",
 		Fix:          "Distinguish count=0 from an absent count.",
 		Run: func(ctx context.Context, t *T) {
 			t.Expect("items of a page with count=0", 0, len(firstByCursor(ctx, t, "0").Resources()))
@@ -149,7 +149,7 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "RFC 9865 section 2 requires it, but its table of errors has invalidCount for it; servers do both.",
+		Why:          "A server that ignores a negative count returns all users. RFC 9865 permits 0 (section 2) or invalidCount.",
 		Fix:          "Treat a negative count as 0.",
 		Run: func(ctx context.Context, t *T) {
 			res := byCursor(ctx, t, "", "-1")
@@ -165,7 +165,7 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "A 500 hides the client's error.",
+		Why:          "A 500 hides the client's error, and the client retries the request indefinitely.",
 		Fix:          "Return 400 with scimType invalidCount.",
 		Run: func(ctx context.Context, t *T) {
 			res := byCursor(ctx, t, "", "many")
@@ -183,19 +183,19 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Clients adapt the page size to their capacity.",
+		Why:          "Clients change the page size when a response is too large or too slow; lost users are then deactivated.",
 		Fix:          "Let a cursor represent a position, not a number of pages, or return 400 invalidCount.",
 		Run:          cursorCountChanged,
 	},
 	{
 		ID:           "cursor.characters",
-		Title:        "Cursors consist of characters that need no encoding in URLs",
+		Title:        "A cursor contains only characters that need no encoding in URLs",
 		Requirements: reqs("RFC9865-2-02"),
 		Level:        must,
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Clients put cursors into URLs unencoded; a plus or a slash changes its meaning there.",
+		Why:          "Some clients put cursors into URLs unencoded; a plus or a slash changes its meaning there, and paging fails.",
 		Fix:          "Use unpadded base64url, or digits and letters.",
 		Run: func(ctx context.Context, t *T) {
 			cursor := nextCursor(t, firstByCursor(ctx, t, "2"))
@@ -210,7 +210,7 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "totalResults may be absent or an estimate, but clients rely on a number that is present.",
+		Why:          "Clients that rely on a wrong totalResults stop paging too early or too late.",
 		Fix:          "Count the matches of the query, or omit totalResults.",
 		Run:          cursorTotal,
 	},
@@ -246,7 +246,7 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "A position in one result is meaningless in another.",
+		Why:          "The position of the cursor has no meaning in the result of another filter; the client would miss users.",
 		Fix:          "Bind the cursor to the query, and return 400 invalidCursor for another query.",
 		Run: func(ctx context.Context, t *T) {
 			cursor := nextCursor(t, firstByCursor(ctx, t, "2"))
@@ -262,7 +262,7 @@ var cursorPaging = []check{
 		Needs:        append(slices.Clone(cursors), conformance.NeedGroup),
 		Fixture:      people,
 		Requests:     2,
-		Why:          "A position among users is meaningless among groups.",
+		Why:          "The position of the cursor has no meaning in another collection; the client would miss groups.",
 		Fix:          "Bind the cursor to the endpoint, and return 400 invalidCursor for another endpoint.",
 		Run: func(ctx context.Context, t *T) {
 			cursor := nextCursor(t, firstByCursor(ctx, t, "2"))
@@ -295,7 +295,7 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     3,
-		Why:          "previousCursor is optional, but clients rely on it when present.",
+		Why:          "A client that goes back with a wrong previousCursor shows other users than before.",
 		Fix:          cursorFix,
 		Run:          cursorPrevious,
 	},
@@ -307,7 +307,7 @@ var cursorPaging = []check{
 		Needs:        append(slices.Clone(cursors), conformance.NeedSort),
 		Fixture:      people,
 		Requests:     3,
-		Why:          "Sorting each page separately gives no overall order.",
+		Why:          "If each page is sorted separately, a client that reads only the first pages gets the wrong users.",
 		Fix:          "Store the position in the requested order in the cursor.",
 		Run: func(ctx context.Context, t *T) {
 			t.SkipIf(!fixtureStored(t, "name"), "the target does not store name as sent")
@@ -323,7 +323,7 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Imports request two or three attributes of all users.",
+		Why:          "Imports request a few attributes of all users; pages with all attributes make them slow.",
 		Fix:          "Apply the projection to the items of every page.",
 		Run:          cursorProjected,
 	},
@@ -335,7 +335,7 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     3,
-		Why:          "Clients that do not put filters into URLs use paging as well.",
+		Why:          "Clients that do not put filters into URLs search by POST; without paging they get only the first page.",
 		Fix:          "Read cursor from the message like the other members.",
 		Run:          cursorSearch,
 	},
@@ -347,7 +347,7 @@ var cursorPaging = []check{
 		Needs:        append(slices.Clone(cursors), conformance.NeedIndex),
 		Fixture:      people,
 		Requests:     1,
-		Why:          "A mix of both methods skips users.",
+		Why:          "A server that applies both methods skips users.",
 		Fix:          "Return 400, or ignore one of the two.",
 		Run:          cursorWithIndex,
 	},
@@ -359,7 +359,7 @@ var cursorPaging = []check{
 		Needs:        append(slices.Clone(cursors), conformance.NeedIndex),
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Clients without cursor support send startIndex next.",
+		Why:          "A client that supports only the advertised method cannot request the second page of the other one.",
 		Fix:          "Use the method that pagination.defaultPaginationMethod states: respond with startIndex, or with nextCursor.",
 		Run:          cursorDefaultMethod,
 	},
@@ -371,7 +371,7 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Clients allocate buffers of the advertised size.",
+		Why:          "Clients rely on the advertised size for memory and timeouts; a larger page aborts their import.",
 		Fix:          "Limit count to pagination.maxPageSize.",
 		Run: func(ctx context.Context, t *T) {
 			most := limit(t.Capabilities.ServiceProviderConfig.Complex("pagination"), "maxPageSize")

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	whyType = "Clients use every resource type that the server lists."
-	fixType = "Support every listed resource type like users and groups."
+	whyType = "Clients use every resource type that the server lists; their requests fail for a type that is only partly implemented."
+	fixType = "Implement the same operations for every listed resource type as for users and groups, or remove it from the list."
 )
 
 var customTypes = []check{

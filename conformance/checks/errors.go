@@ -78,7 +78,7 @@ var errors = []check{
 		Requirements: reqs("RFC7644-3.12-10"),
 		Level:        should,
 		Requests:     1,
-		Why:          "A start page with status 200 makes clients assume that the endpoint exists.",
+		Why:          "If a website returns its start page with 200, clients assume that the endpoint exists.",
 		Fix:          "Do not serve the catch-all route of a website below the SCIM base URL.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Get(ctx, "/ScimconfNoSuchEndpoint")
@@ -92,7 +92,7 @@ var errors = []check{
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "A mistyped URL must not delete a whole collection.",
+		Why:          "A client with a mistyped URL could delete or overwrite a whole collection.",
 		Fix:          "Return 405 or 404 for PUT, PATCH and DELETE on a collection and for POST on a resource.",
 		Run:          errorsWrongMethod,
 	},

@@ -29,7 +29,7 @@ var etag = []check{
 		Level:        must,
 		Needs:        etagUsers,
 		Requests:     3,
-		Why:          "Clients read the tag from either place.",
+		Why:          "Clients read the tag from either place; if the two differ, every conditional change of some clients fails.",
 		Fix:          "Send the same string, including W/, as ETag and as meta.version.",
 		Run:          etagHeader,
 	},
@@ -54,7 +54,7 @@ var etag = []check{
 		Level:        must,
 		Needs:        etagUsers,
 		Requests:     5,
-		Why:          "With the tag, the client can change the resource again without reading it.",
+		Why:          "Without the tag, the client has to read the resource again before its next conditional change.",
 		Fix:          "Set ETag on every response that contains the resource.",
 		Run:          etagOnWrites,
 	},
@@ -87,7 +87,7 @@ var etag = []check{
 		Level:        must,
 		Needs:        etagUsers,
 		Requests:     4,
-		Why:          "Clients that monitor many accounts read only what has changed.",
+		Why:          "Without 304, clients that monitor many accounts have to transfer all of them in every run.",
 		Fix:          "Compare If-None-Match with the current tag and return 304.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "same", nil)
@@ -104,7 +104,7 @@ var etag = []check{
 		Needs:        etagUsers,
 		Requests:     5,
 		Why:          "A 304 after a change hides the change from the client permanently.",
-		Fix:          "Compare the whole tag.",
+		Fix:          "Compare the whole tag with the current one, and return 304 only if they are equal.",
 		Run: func(ctx context.Context, t *T) {
 			u, stale := outdated(ctx, t, "changed")
 			res := callWithHeader(ctx, t, "GET", u.Path(), "If-None-Match", stale, nil)
@@ -200,7 +200,7 @@ var etag = []check{
 		Level:        must,
 		Needs:        etagUsers,
 		Requests:     3,
-		Why:          "Clients use it to change a resource only if it still exists.",
+		Why:          "Clients use If-Match: * to change a resource only if it still exists; if the server rejects it, no such change succeeds.",
 		Fix:          "Let * match every existing resource.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "any", nil)
@@ -215,7 +215,7 @@ var etag = []check{
 		Level:        should,
 		Needs:        etagUsers,
 		Requests:     4,
-		Why:          "RFC 9110 section 13.1.1 defines If-Match as a list.",
+		Why:          "Clients may send several tags in If-Match; a server that compares the list as one tag rejects every such change.",
 		Fix:          "Split the header at commas outside quotes and compare every tag.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "listed", nil)
@@ -231,7 +231,7 @@ var etag = []check{
 		Level:        should,
 		Needs:        append(slices.Clone(etagUsers), conformance.NeedFilter),
 		Requests:     4,
-		Why:          "A client that imports pages gets no ETag header for the single resource.",
+		Why:          "A list has no ETag header for each item; without meta.version, the client has to read every resource separately.",
 		Fix:          "Build list items from the same representation as single resources.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "item", nil)
@@ -248,7 +248,7 @@ var etag = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(etagPatches), conformance.NeedGroup),
 		Requests:     7,
-		Why:          "A group consists of its members; a tag that does not change hides a change of rights.",
+		Why:          "If the tag stays the same, clients keep an outdated list of members and do not notice a change of rights.",
 		Fix:          "Treat a change of members as a change of the group.",
 		Run:          etagMembers,
 	},

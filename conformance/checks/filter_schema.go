@@ -80,23 +80,27 @@ func (g graded) with(id, title string, requirements []string, table ...row) chec
 }
 
 var filterSchema = []check{
-	integers.with("integer-eq", "eq compares integers", reqs("RFC7644-3.4.2.2-09", "RFC7644-3.4.2.2-48"), row{`«it» eq 10`, "b"},
+	integers.with("integer-eq", "The operator eq compares integers by value", reqs("RFC7644-3.4.2.2-09", "RFC7644-3.4.2.2-48"),
+		row{`«it» eq 10`, "b"},
 		row{`«it» eq 1`, ""}),
-	integers.with("integer-ne", "ne compares integers", reqs("RFC7644-3.4.2.2-10", "RFC7644-3.4.2.2-48"), row{`«it» ne 10`, "a c"}),
-	integers.with("integer-gt", "gt and ge compare integers by value", reqs("RFC7644-3.4.2.2-21", "RFC7644-3.4.2.2-48"),
+	integers.with("integer-ne", "The operator ne compares integers by value", reqs("RFC7644-3.4.2.2-10", "RFC7644-3.4.2.2-48"),
+		row{`«it» ne 10`, "a c"}),
+	integers.with("integer-gt", "The operators gt and ge compare integers by value", reqs("RFC7644-3.4.2.2-21", "RFC7644-3.4.2.2-48"),
 		row{`«it» gt 9`, "b c"}, row{`«it» ge 10`, "b c"}, row{`«it» gt 42`, ""}),
-	integers.with("integer-lt", "lt and le compare integers by value", reqs("RFC7644-3.4.2.2-21", "RFC7644-3.4.2.2-48"),
+	integers.with("integer-lt", "The operators lt and le compare integers by value", reqs("RFC7644-3.4.2.2-21", "RFC7644-3.4.2.2-48"),
 		row{`«it» lt 42`, "a b"}, row{`«it» le 10`, "a b"}, row{`«it» lt 9`, ""}),
-	integers.with("integer-pr", "pr matches objects with an integer", reqs("RFC7644-3.4.2.2-16"), row{`«it» pr`, "a b c"},
+	integers.with("integer-pr", "The operator pr matches objects with a value of an integer attribute", reqs("RFC7644-3.4.2.2-16"),
+		row{`«it» pr`, "a b c"},
 		row{`not («it» pr)`, ""}),
-	decimals.with("decimal-eq", "eq compares decimals by value", reqs("RFC7644-3.4.2.2-09"), row{`«it» eq 2.5`, "a"},
+	decimals.with("decimal-eq", "The operator eq compares decimals by value", reqs("RFC7644-3.4.2.2-09"), row{`«it» eq 2.5`, "a"},
 		row{`«it» eq 10.250`, "b"}, row{`«it» eq 2`, ""}),
-	decimals.with("decimal-order", "gt and lt compare decimals by value, including negative ones", reqs("RFC7644-3.4.2.2-21"),
+	decimals.with("decimal-order", "The operators gt and lt compare decimals by value, including negative ones", reqs("RFC7644-3.4.2.2-21"),
 		row{`«it» gt 2.5`, "b"}, row{`«it» lt 2.5`, "c"}, row{`«it» ge -1.5`, "a b c"}, row{`«it» le 1e1`, "a c"}),
 	graded{
 		trait: "is a writable dateTime", fits: singleValued("dateTime"),
 		values: [3]any{"2026-01-31T10:20:30Z", "2026-01-31T23:00:00Z", "2026-06-01T00:00:00Z"},
-		why:    "The end of a contract is one time, which two zones write differently.", fix: "Compare times, not strings.",
+		why:    "Clients write one time in different zones; a comparison as strings finds the wrong accounts.",
+		fix:    "Compare times, not strings.",
 	}.with("date-time-own", "DateTimes that clients write are compared as times, not as strings", reqs("RFC7644-3.4.2.2-20"),
 		row{`«it» eq "2026-01-31T12:20:30+02:00"`, "a"}, row{`«it» gt "2026-02-01T00:30:00+02:00"`, "b c"},
 		row{`«it» lt "2026-01-31T18:30:00-05:00"`, "a b"}),
@@ -104,7 +108,8 @@ var filterSchema = []check{
 		trait: "is a string with caseExact true", fits: func(a attrDef) bool {
 			return singleValued("string")(a) && a.caseExact
 		}, values: [3]any{"Scimconf-Aa", "Scimconf-aA", "Scimconf-aa"},
-		why: "Codes that differ only by case are different codes.", fix: "Compare as caseExact of the schema states.",
+		why: "Values that differ only by case are different keys; the client finds the wrong object.",
+		fix: "Compare case-sensitively if the schema sets caseExact to true.",
 	}.with("case-exact-own", "Strings with caseExact true are compared case-sensitively",
 		reqs("RFC7643-7-14", "RFC7644-3.4.2.2-57"),
 		row{`«it» eq "Scimconf-Aa"`, "a"}, row{`«it» sw "Scimconf-a"`, "b c"}, row{`«it» ew "AA"`, ""}),
@@ -112,7 +117,8 @@ var filterSchema = []check{
 		trait: "is a string without caseExact", fits: func(a attrDef) bool {
 			return singleValued("string")(a) && !a.caseExact
 		}, values: [3]any{"Scimconf-Own-A", "Scimconf-own-a", "Scimconf-Own-B"},
-		why: "The schema applies to custom attributes too.", fix: "Compare as caseExact of the schema states.",
+		why: "Clients that read caseExact false expect to find a value in any case; otherwise they miss objects.",
+		fix: "Compare case-insensitively unless the schema sets caseExact to true.",
 	}.with("case-insensitive-own", "Strings without caseExact are compared case-insensitively",
 		reqs("RFC7643-7-14", "RFC7644-3.4.2.2-57"),
 		row{`«it» eq "SCIMCONF-OWN-A"`, "a b"}, row{`«it» ew "-b"`, "c"}),
@@ -121,14 +127,16 @@ var filterSchema = []check{
 			return a.kind == "string" && a.multi && len(a.canonical) == 0 && !a.caseExact
 		},
 		values: [3]any{[]string{"scimconf-1", "scimconf-2"}, []string{"scimconf-2"}, []string{"scimconf-3"}},
-		why:    "A list of strings has no sub-attributes; filters use its bare name.",
+		why:    "Clients filter such a list by its bare name; a server that looks for a sub-attribute finds no object.",
 		fix:    "Compare each string of the list; one match is enough.",
 	}.with("plain-list", "A list of strings matches when one of them does", reqs("RFC7644-3.4.2.2-50"),
 		row{`«it» eq "scimconf-2"`, "a b"}, row{`«it» eq "scimconf-1"`, "a"}, row{`«it» sw "scimconf-"`, "a b c"}, row{`«it» eq "scimconf"`, ""}),
 	graded{
 		trait: "is binary", fits: singleValued("binary"), values: [3]any{"AAEC", "AAED", "//79"},
-		why: "Clients look up a certificate by its value.", fix: "Compare the base64 strings case-sensitively, or compare the decoded bytes.",
-	}.with("binary-eq", "eq compares binary values", reqs("RFC7644-3.4.2.2-09"), row{`«it» eq "AAEC"`, "a"}, row{`«it» eq "aaec"`, ""}),
+		why: "Clients look up a certificate by its value, and store it twice or for the wrong user if the result is wrong.",
+		fix: "Compare the base64 strings case-sensitively, or compare the decoded bytes.",
+	}.with("binary-eq", "The operator eq compares binary values", reqs("RFC7644-3.4.2.2-09"),
+		row{`«it» eq "AAEC"`, "a"}, row{`«it» eq "aaec"`, ""}),
 }
 
 // createGraded creates the three objects and returns their type, the attribute and their ids by label. It skips the check if no type has a

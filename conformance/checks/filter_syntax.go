@@ -48,19 +48,19 @@ var filterSyntax = slices.Concat(
 		broken("no-attribute", "no attribute", expressions, must, `eq "a"`),
 		broken("operand-of-pr", "an operand after pr", expressions, must, `userName pr "a"`),
 		broken("two-operators", "two operators in a row", abnf, must, `userName eq co "a"`),
-		broken("no-conjunction", "two conditions without a conjunction", abnf, must, `userName eq "a" userName eq "b"`),
-		broken("two-conjunctions", "two conjunctions in a row", abnf, must, `userName eq "a" and or userName eq "b"`),
-		broken("leading-conjunction", "a leading conjunction", abnf, must, `and userName eq "a"`, `or userName eq "a"`),
+		broken("no-conjunction", "two conditions without a logical operator between them", abnf, must, `userName eq "a" userName eq "b"`),
+		broken("two-conjunctions", "two logical operators in a row", abnf, must, `userName eq "a" and or userName eq "b"`),
+		broken("leading-conjunction", "a logical operator at the start", abnf, must, `and userName eq "a"`, `or userName eq "a"`),
 		broken("comma", "a comma between conditions", abnf, must, `userName eq "a", userName eq "b"`),
 		broken("empty-group", "an empty pair of parentheses", brackets, must, `()`, `userName eq "a" and ()`),
-		broken("bare-not", "not before a condition without parentheses", "RFC7644-3.4.2.2-30", must, `not userName eq "a"`),
-		broken("not-alone", "not without a condition", "RFC7644-3.4.2.2-30", must, `not`, `userName eq "a" and not`),
+		broken("bare-not", "the operator not before a condition without parentheses", "RFC7644-3.4.2.2-30", must, `not userName eq "a"`),
+		broken("not-alone", "the operator not without a condition", "RFC7644-3.4.2.2-30", must, `not`, `userName eq "a" and not`),
 		broken("empty-brackets", "empty brackets", brackets, must, `emails[]`),
 		broken("unopened-bracket", "an unopened bracket", brackets, must, `emails type eq "work"]`),
 		broken("crossed-brackets", "overlapping brackets", brackets, must, `(emails[type eq "work")]`),
-		broken("nested-brackets", "nested brackets", "RFC7644-3.4.2.2-38", should, `emails[value[type eq "work"] eq "a"]`),
+		broken("nested-brackets", "brackets inside brackets", "RFC7644-3.4.2.2-38", should, `emails[value[type eq "work"] eq "a"]`),
 		broken("escape", "an escape that JSON does not define", "RFC7644-3.4.2.2-42", should, `userName eq "\x"`),
-		broken("three-levels", "a name of three levels", "RFC7644-3.4.2.2-46", should, `name.familyName.first eq "a"`),
+		broken("three-levels", "a name with a sub-attribute of a sub-attribute", "RFC7644-3.4.2.2-46", should, `name.familyName.first eq "a"`),
 		broken("bare-word", "an operand without quotes", "RFC7644-3.4.2.2-41", may, `userName eq scimconf`),
 		broken("single-quotes", "an operand in single quotes", "RFC7644-3.4.2.2-41", may, `userName eq 'scimconf'`),
 	},
@@ -79,16 +79,16 @@ func unknown(id, title, filter string) check {
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "A condition that is dropped because a name in it is unknown turns a narrow query into a wide one.",
+		Why:          "If the server drops a condition with an unknown name, the client gets and changes users that it did not select.",
 		Fix:          "Return 400 invalidFilter, or treat the condition as false; never drop it.",
 		Run:          func(ctx context.Context, t *T) { expectNoMatch(ctx, t, filter) },
 	}
 }
 
 var filterUnknown = []check{
-	unknown("attribute-and", "A condition on an unknown attribute, joined by and, matches no user or is rejected",
+	unknown("attribute-and", "A condition on an unknown attribute, joined by the operator and, matches no user or is rejected",
 		scope+`scimconfNoSuchAttribute eq "x"`),
-	unknown("attribute-present", "pr on an unknown attribute matches no user or is rejected", scope+`scimconfNoSuchAttribute pr`),
+	unknown("attribute-present", "The operator pr on an unknown attribute matches no user or is rejected", scope+`scimconfNoSuchAttribute pr`),
 	unknown("sub-attribute", "A condition on an unknown sub-attribute matches no user or is rejected",
 		scope+`name.scimconfNoSuchAttribute eq "x"`),
 	unknown("element", "An unknown name in brackets matches no user or is rejected", scope+`emails[scimconfNoSuchAttribute eq "x"]`),
@@ -96,7 +96,7 @@ var filterUnknown = []check{
 		`urn:example:scimconf:2.0:None:userName sw "«P»"`),
 	{
 		ID:           "filter.unknown-attribute-or",
-		Title:        "A condition on an unknown attribute, combined with or, adds no users to the result",
+		Title:        "A condition on an unknown attribute, joined by the operator or, adds no users to the result",
 		Requirements: reqs("RFC7644-3.4.2.2-61"),
 		Level:        must,
 		Needs:        filters,
@@ -118,7 +118,7 @@ func literal(id, character string, table ...row) check {
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     len(table),
-		Why:          "An operand that a database treats as a pattern finds the wrong users.",
+		Why:          "If the database treats the operand as a pattern, the client finds and changes the wrong users.",
 		Fix:          "Escape operands when they become part of a LIKE pattern or a regular expression, or use a comparison without patterns.",
 		Run:          rows(false, table...),
 	}
@@ -127,7 +127,7 @@ func literal(id, character string, table ...row) check {
 var filterLiterals = []check{
 	literal("percent", "A percent sign", row{scope + `nickName co "0%"`, "ada"}, row{scope + `nickName ew "%9"`, ""}),
 	literal("underscore", "An underscore", row{scope + `nickName co "50_o"`, ""}),
-	literal("star", "A star", row{scope + `nickName co "50*"`, ""}, row{scope + `nickName sw "*"`, ""}),
+	literal("star", "An asterisk", row{scope + `nickName co "50*"`, ""}, row{scope + `nickName sw "*"`, ""}),
 	literal("full-stop", "A full stop", row{scope + `nickName co "50. off"`, ""}, row{scope + `nickName ew ".9"`, ""}),
 	literal("backslash", "An escaped backslash", row{scope + `displayName co "\\"`, "eve"}),
 	literal("quotation-mark", "An escaped quotation mark", row{scope + `displayName co "\"Eve\""`, "eve"},
@@ -135,7 +135,7 @@ var filterLiterals = []check{
 	literal("solidus", "An escaped solidus", row{scope + `displayName co "\/"`, ""}),
 	literal("unicode-escape", "An escaped letter", row{scope + `name.familyName ew "\u0061ge"`, "bob"},
 		row{scope + `name.familyName ew "\u0041\u0047\u0045"`, "bob"}),
-	literal("keyword", "A keyword", row{`displayName eq "«P» and userName pr or"`, ""},
+	literal("keyword", "A keyword of the filter grammar", row{`displayName eq "«P» and userName pr or"`, ""},
 		row{`displayName eq "«P» Bob" and title eq "«P» ENGINEER"`, "bob"}),
 	literal("bracket", "A bracket", row{`displayName eq "«P») or (userName pr"`, ""}, row{`displayName eq "«P»] or emails[type pr"`, ""}),
 }
@@ -149,8 +149,8 @@ func injection(id, language string, operands ...string) check {
 		Level:        should,
 		Needs:        asksUsers,
 		Requests:     len(operands),
-		Why:          "A filter carries untrusted input into a query of another language.",
-		Fix:          "Use parameters; never put operands into a query string.",
+		Why:          "An attacker could read or change the server's data through the operand of a filter.",
+		Fix:          "Pass operands as query parameters; never insert them into the text of a query.",
 		Run: func(ctx context.Context, t *T) {
 			for _, operand := range operands {
 				// quote puts the operand between quotation marks, so an object in it remains a string.
@@ -177,7 +177,7 @@ var filterInjections = []check{
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     3,
-		Why:          "Names become columns; a name that is not checked against the schema reaches the database.",
+		Why:          "A server that uses names as columns without checking them lets an attacker insert code into database queries.",
 		Fix:          "Resolve names against the schema, and reject unknown names.",
 		Run: func(ctx context.Context, t *T) {
 			for _, name := range []string{`userName' OR '1'='1`, `1=1;--`, `__proto__`} {
@@ -192,7 +192,7 @@ var filterInjections = []check{
 		Level:        should,
 		Needs:        asksUsers,
 		Requests:     1,
-		Why:          "Clients look up batches, and a batch can be longer than the server expects.",
+		Why:          "Clients look up many users in one filter. After a server error, they retry it indefinitely.",
 		Fix:          "Limit the length of filters, and return 400, 413 or 414 above the limit.",
 		Run: func(ctx context.Context, t *T) {
 			expectHandled(ctx, t, `userName eq "scimconf-nobody"`+strings.Repeat(` or userName eq "scimconf-nobody"`, 199))
@@ -205,7 +205,7 @@ var filterInjections = []check{
 		Level:        should,
 		Needs:        asksUsers,
 		Requests:     1,
-		Why:          "Nested parentheses can exhaust the stack of a recursive parser.",
+		Why:          "One client can crash the server if nested parentheses exhaust the stack of its parser.",
 		Fix:          "Limit the depth of filters, and return 400 above the limit.",
 		Run: func(ctx context.Context, t *T) {
 			expectHandled(ctx, t, strings.Repeat("(", 200)+`userName eq "scimconf-nobody"`+strings.Repeat(")", 200))
@@ -218,7 +218,7 @@ var filterInjections = []check{
 		Level:        should,
 		Needs:        asksUsers,
 		Requests:     2,
-		Why:          "Search forms send empty fields.",
+		Why:          "Search forms send empty fields; a server error prevents administrators from listing users.",
 		Fix:          "Return 400 invalidFilter, or ignore the parameter.",
 		Run: func(ctx context.Context, t *T) {
 			for _, filter := range []string{"", " "} {
@@ -229,14 +229,14 @@ var filterInjections = []check{
 	},
 	{
 		ID:           "filter.null",
-		Title:        "eq null matches users without a value, or is rejected",
+		Title:        "The filter attribute eq null matches users without a value, or is rejected",
 		Requirements: reqs("RFC7644-3.4.2.2-45"),
 		Level:        may,
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "The grammar permits null as an operand but does not define its meaning.",
-		Fix:          "Treat eq null as not pr and ne null as pr, or reject them.",
+		Why:          "Clients use eq null to find users without a value; a server that ignores the filter returns all users.",
+		Fix:          "Treat x eq null as not (x pr), and x ne null as x pr, or return 400 invalidFilter.",
 		Run:          rows(false, row{scope + `title eq null`, "eve"}, row{scope + `title ne null`, "ada bob cyd dan"}),
 	},
 	{
@@ -247,13 +247,13 @@ var filterInjections = []check{
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Users type filters by hand. The grammar has exactly one space; rejecting more is permitted.",
+		Why:          "Administrators type filters by hand and get no users. The grammar has one space, so a rejection is permitted.",
 		Fix:          "Skip spaces between tokens.",
 		Run:          rows(false, row{`  userType   eq  "«P» Employee"  `, "ada cyd"}),
 	},
 	{
 		ID:           "filter.core-schema-of-group",
-		Title:        "A name of another type's schema matches no users",
+		Title:        "An attribute qualified with the URN of another resource type matches no users",
 		Requirements: reqs("RFC7644-3.4.2.2-61", "RFC7644-3.10-01"),
 		Level:        must,
 		Needs:        filters,

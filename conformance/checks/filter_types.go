@@ -38,7 +38,7 @@ func (k operandKind) on(operator string, table ...row) check {
 	o := operators[operator]
 	return check{
 		ID:           "filter." + k.id + "-" + operator,
-		Title:        operator + " on " + k.noun + " " + o.does,
+		Title:        "The operator " + operator + " on " + k.noun + " " + o.does,
 		Requirements: append(reqs(o.requirement), k.requirements...),
 		Level:        must,
 		Needs:        append(slices.Clone(filters), k.needs...),
@@ -56,7 +56,7 @@ var (
 		noun:         "a sub-attribute",
 		requirements: reqs("RFC7644-3.4.2.2-46"),
 		fixture:      people,
-		why:          "name is a complex attribute; search forms offer every operator on the family name.",
+		why:          "Search forms offer every operator on the family name; a wrong result hides users from administrators.",
 		fix:          "Resolve the dotted name to the sub-attribute, then evaluate the operator as on any other string.",
 	}
 	onMultiValued = operandKind{
@@ -72,7 +72,7 @@ var (
 		noun:         "an element in brackets",
 		requirements: reqs("RFC7644-3.4.2.2-35", "RFC7644-3.4.2.2-36"),
 		fixture:      people,
-		why:          "Conditions in brackets select by one element, for example by the work address.",
+		why:          "Clients select users by one element, such as the work address; a wrong evaluation gives them other users.",
 		fix:          "Evaluate the whole bracketed expression on one element at a time, with the same operators as outside.",
 	}
 	onURN = operandKind{
@@ -80,7 +80,7 @@ var (
 		noun:         "an attribute qualified with the URN of its schema",
 		requirements: reqs("RFC7644-3.10-01", "RFC7644-3.4.2.2-46"),
 		fixture:      people,
-		why:          "Clients that are generated from schemas qualify every name.",
+		why:          "Clients that are generated from schemas qualify every name; they get no users or the wrong ones.",
 		fix:          "Split a qualified name at its last colon and continue as with the bare name; the dot in 2.0 is not a separator.",
 	}
 	onEnterprise = operandKind{
@@ -89,7 +89,7 @@ var (
 		requirements: reqs("RFC7644-3.4.2.2-47"),
 		needs:        needs(conformance.NeedEnterprise),
 		fixture:      staff,
-		why:          "Clients limit their imports by department or cost center.",
+		why:          "Clients limit their imports by department or cost center; a wrong result imports other users or omits some.",
 		fix:          "Resolve names under the URN of the extension, and look up their values in the extension object.",
 	}
 	onReference = operandKind{
@@ -97,7 +97,7 @@ var (
 		noun:         "a reference",
 		requirements: reqs("RFC7643-2.3-02"),
 		fixture:      staff,
-		why:          "References are JSON strings and can be searched like strings.",
+		why:          "Clients find users by a reference such as profileUrl; a wrong result gives them other users.",
 		fix:          "Compare references as strings, case-sensitively.",
 	}
 	onExternalID = operandKind{
@@ -105,7 +105,7 @@ var (
 		noun:         "externalId",
 		requirements: reqs("RFC7644-3.4.2.2-60"),
 		fixture:      people,
-		why:          "externalId is the client's own key, with which it finds the accounts that it created.",
+		why:          "Clients find the accounts that they created by externalId; a wrong result creates duplicates.",
 		fix:          "Treat externalId in filters like any other string attribute, compared case-sensitively.",
 	}
 	onID = operandKind{
@@ -113,7 +113,7 @@ var (
 		noun:         "id",
 		requirements: reqs("RFC7644-3.4.2.2-60"),
 		fixture:      people,
-		why:          "Clients read several known resources with one query over id.",
+		why:          "Clients read several known resources with one query by id; a wrong result omits or mixes up users.",
 		fix:          "Support id in filters even if it is not stored with the other attributes.",
 	}
 	onBoolean = operandKind{
@@ -121,7 +121,7 @@ var (
 		noun:         "a boolean",
 		requirements: reqs("RFC7644-3.4.2.2-44"),
 		fixture:      people,
-		why:          "Clients request the active accounts, or the inactive ones.",
+		why:          "Clients select the active or the inactive accounts; a wrong result treats former users as active.",
 		fix:          "Compare with the JSON literals; false is a value, so pr matches it.",
 	}
 )
@@ -216,13 +216,13 @@ func unordered(kind, operator, filter, requirement, subject string) check {
 	attribute, _, _ = strings.Cut(attribute, ".")
 	return check{
 		ID:           "filter." + kind + "-order-" + operator,
-		Title:        operator + " on a " + kind + " attribute is rejected with 400 invalidFilter",
+		Title:        "The operator " + operator + " on a " + kind + " attribute is rejected with 400 invalidFilter",
 		Requirements: reqs(requirement),
 		Level:        must,
 		Needs:        needs(conformance.NeedUser, conformance.NeedFilter),
 		Requests:     1,
-		Why:          subject + " have no order; any result would be arbitrary.",
-		Fix:          "Check operator and type before evaluating.",
+		Why:          subject + " have no order; a client that gets a result relies on an arbitrary selection of users.",
+		Fix:          "Check that the operator is defined for the type of the attribute; otherwise return 400 invalidFilter.",
 		Run: func(ctx context.Context, t *T) {
 			schema := t.Capabilities.Schema(scim.UserSchema)
 			t.SkipIf(schema != nil && element(schema, "attributes", "name", attribute) == nil, "the User schema does not have "+attribute)
@@ -268,42 +268,42 @@ const allPeople = "ada bob cyd dan eve"
 
 var filterDates = []check{
 	withLevel(should,
-		dateTimeCheck("zone", "eq on a dateTime finds the users with that time, in whichever zone it is written",
+		dateTimeCheck("zone", "The operator eq on a dateTime finds the users with that time, in any time zone",
 			func(at time.Time, _ string) []row {
 				// RFC 7644 defines gt and lt on dateTimes as a comparison of times, but eq as a comparison of identical values.
 				elsewhere := at.In(time.FixedZone("", 3*3600)).Format(time.RFC3339Nano)
 				return []row{{`id eq "«cyd»" and meta.created eq ` + quote(elsewhere), "cyd"}}
 			})),
-	dateTimeCheck("eq", "eq on a dateTime finds the users with that time", func(at time.Time, text string) []row {
+	dateTimeCheck("eq", "The operator eq on a dateTime finds the users with that time", func(at time.Time, text string) []row {
 		return []row{
 			{`id eq "«cyd»" and meta.created eq ` + quote(text), "cyd"},
 			{scope + `meta.created eq ` + timeOperand(at.Add(-time.Hour)), ""},
 		}
 	}),
-	dateTimeCheck("ne", "ne on a dateTime finds the users with any other time", func(at time.Time, text string) []row {
+	dateTimeCheck("ne", "The operator ne on a dateTime finds the users with any other time", func(at time.Time, text string) []row {
 		return []row{{scope + `meta.created ne ` + timeOperand(at.Add(-time.Hour)), allPeople},
 			{`id eq "«cyd»" and meta.created ne ` + quote(text), ""}}
 	}),
-	dateTimeCheck("ge", "ge on a dateTime finds the users with that time or a later one", func(at time.Time, text string) []row {
+	dateTimeCheck("ge", "The operator ge on a dateTime finds users with that time or a later one", func(at time.Time, text string) []row {
 		return []row{{`id eq "«cyd»" and meta.created ge ` + quote(text), "cyd"},
 			{scope + `meta.created ge ` + timeOperand(at.Add(time.Hour)), ""}}
 	}),
-	dateTimeCheck("gt", "gt on a dateTime finds only users with a later time", func(at time.Time, text string) []row {
+	dateTimeCheck("gt", "The operator gt on a dateTime finds only users with a later time", func(at time.Time, text string) []row {
 		return []row{{`id eq "«cyd»" and meta.created gt ` + quote(text), ""},
 			{scope + `meta.created gt ` + timeOperand(at.Add(-time.Hour)), allPeople}}
 	}),
-	dateTimeCheck("le", "le on a dateTime finds the users with that time or an earlier one", func(at time.Time, text string) []row {
+	dateTimeCheck("le", "The operator le on a dateTime finds users with that time or an earlier one", func(at time.Time, text string) []row {
 		return []row{{`id eq "«cyd»" and meta.created le ` + quote(text), "cyd"},
 			{scope + `meta.created le ` + timeOperand(at.Add(-time.Hour)), ""}}
 	}),
-	dateTimeCheck("lt", "lt on a dateTime finds only users with an earlier time", func(at time.Time, text string) []row {
+	dateTimeCheck("lt", "The operator lt on a dateTime finds only users with an earlier time", func(at time.Time, text string) []row {
 		return []row{{`id eq "«cyd»" and meta.created lt ` + quote(text), ""},
 			{scope + `meta.created lt ` + timeOperand(at.Add(time.Hour)), allPeople}}
 	}),
-	dateTimeCheck("pr", "pr on a dateTime finds the users with a value", func(time.Time, string) []row {
+	dateTimeCheck("pr", "The operator pr on a dateTime finds the users with a value", func(time.Time, string) []row {
 		return []row{{scope + `meta.created pr`, allPeople}}
 	}),
-	dateTimeCheck("range", "A dateTime can be bounded from both sides", func(at time.Time, _ string) []row {
+	dateTimeCheck("range", "Two conditions on a dateTime select the users with a time between two bounds", func(at time.Time, _ string) []row {
 		hour := func(n int) string { return timeOperand(at.Add(time.Duration(n) * time.Hour)) }
 		return []row{
 			{scope + `meta.created gt ` + hour(-1) + ` and meta.created lt ` + hour(1), allPeople},
@@ -322,13 +322,13 @@ var filterDates = []check{
 var filterCommon = []check{
 	{
 		ID:           "filter.schemas",
-		Title:        "A filter on schemas selects by the URN of a schema",
+		Title:        "A filter on schemas finds the resources with the URN of that schema",
 		Requirements: reqs("RFC7644-3.4.2.2-59"),
 		Level:        must,
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Queries over several types select by schema.",
+		Why:          "Clients that query several resource types select by schema; a wrong result mixes users and groups.",
 		Fix:          "Treat schemas as a multi-valued string attribute in filters.",
 		Run: rows(false, row{scope + `schemas eq "` + scim.UserSchema + `"`, allPeople},
 			row{scope + `schemas eq "urn:example:scimconf:none"`, ""}),
@@ -341,7 +341,7 @@ var filterCommon = []check{
 		Needs:        append(slices.Clone(filters), conformance.NeedEnterprise),
 		Fixture:      staff,
 		Requests:     1,
-		Why:          "It is the only way to find the users with data of an extension.",
+		Why:          "Clients find the users with extension data only by schemas; otherwise they have to read all users.",
 		Fix:          "List the URN of the extension in schemas while the resource has data of it, and support schemas in filters.",
 		Run:          rows(false, row{scope + `schemas eq "` + scim.EnterpriseUserSchema + `"`, "fin gus hal jon"}),
 	},
@@ -353,7 +353,7 @@ var filterCommon = []check{
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "The same filter must mean the same on an endpoint and on the whole server.",
+		Why:          "Clients send the same filter to an endpoint and to the root; different results mix or omit resources.",
 		Fix:          "Support meta.resourceType in filters, even if all resources are of one type.",
 		Run:          rows(false, row{scope + `meta.resourceType eq "User"`, allPeople}, row{scope + `meta.resourceType eq "Group"`, ""}),
 	},
@@ -365,25 +365,25 @@ var filterCommon = []check{
 		Needs:        append(slices.Clone(filters), conformance.NeedEnterprise),
 		Fixture:      staff,
 		Requests:     2,
-		Why:          "Clients build organization charts with it.",
+		Why:          "Clients build organization charts with this filter; a wrong result assigns users to the wrong manager.",
 		Fix:          "Resolve a sub-attribute after a name with a URN: the last colon ends the URN, the dot after it starts the sub-attribute.",
 		Run:          rows(false, row{enterprise + `manager.value eq "«fin»"`, "gus hal"}, row{enterprise + `manager.value eq "«gus»"`, ""}),
 	},
 	{
 		ID:           "filter.manager-present",
-		Title:        "pr on a complex attribute finds the users with any of its sub-attributes",
+		Title:        "The operator pr on a complex attribute finds the users with any of its sub-attributes",
 		Requirements: reqs("RFC7644-3.4.2.2-17"),
 		Level:        must,
 		Needs:        append(slices.Clone(filters), conformance.NeedEnterprise),
 		Fixture:      staff,
 		Requests:     1,
-		Why:          "Clients search for accounts without a manager.",
+		Why:          "Clients search for accounts without a manager; a wrong result lists users who have one.",
 		Fix:          "Treat a complex attribute as present when one of its sub-attributes is present.",
 		Run:          rows(false, row{scope + enterprise + `manager pr`, "gus hal"}),
 	},
 	{
 		ID:           "filter.name-present",
-		Title:        "pr on name finds the users with any part of a name",
+		Title:        "The operator pr on name finds the users with any sub-attribute of name",
 		Requirements: reqs("RFC7644-3.4.2.2-17"),
 		Level:        must,
 		Needs:        filters,
@@ -401,19 +401,19 @@ var filterCommon = []check{
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Clients search for users without a home address.",
+		Why:          "Clients search for users with or without a home address; a wrong result gives them other users.",
 		Fix:          "Support every sub-attribute of an element in filters, not only value.",
 		Run:          rows(false, row{scope + `emails.type eq "home"`, "ada dan"}, row{scope + `emails.type eq "fax"`, ""}),
 	},
 	{
 		ID:           "filter.bare-multi-valued",
-		Title:        "The bare name of a multi-valued attribute refers to its value",
+		Title:        "In a filter, the name of a multi-valued attribute alone refers to its sub-attribute value",
 		Requirements: reqs("RFC7644-3.4.2.2-52"),
 		Level:        should,
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "The examples of RFC 7644 use emails co, and clients copied them.",
+		Why:          "Clients use emails co \"...\" from the examples of RFC 7644; otherwise they find no user and create duplicates.",
 		Fix:          "Treat a multi-valued complex attribute without a sub-attribute as its value, or reject it.",
 		Run:          rows(false, row{`emails eq "«P»ada.h@example.com"`, "ada"}, row{scope + `emails co "«P»dan."`, "dan"}),
 	},
@@ -437,7 +437,7 @@ var filterCommon = []check{
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Ids that differ only by case may belong to different resources. Ids in hexadecimal notation are not affected.",
+		Why:          "If ids that differ only by case match each other, the client gets and changes another resource.",
 		Fix:          "Do not fold the case of ids, unless no two of them differ only by case.",
 		Run: func(ctx context.Context, t *T) {
 			id := t.Fixture["cyd"].ID
@@ -447,19 +447,19 @@ var filterCommon = []check{
 	},
 	{
 		ID:           "filter.case-exact-substring",
-		Title:        "sw and co on externalId are case-sensitive",
+		Title:        "The operators sw and co on externalId are case-sensitive",
 		Requirements: reqs("RFC7644-3.4.2.2-58", "RFC7643-3.1-17"),
 		Level:        must,
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "caseExact applies to every comparison of an attribute, not only to eq.",
+		Why:          "externalIds that differ only by case belong to different users; the client gets and changes the wrong one.",
 		Fix:          "Apply caseExact of the attribute to all operators.",
 		Run:          rows(false, row{`externalId sw "«P»Ext-"`, "ada dan"}, row{`externalId co "«P»EXT"`, ""}),
 	},
 	{
 		ID:           "filter.case-insensitive-substring",
-		Title:        "sw, co and ew on attributes that are not caseExact are case-insensitive",
+		Title:        "The operators sw, co and ew on attributes that are not caseExact are case-insensitive",
 		Requirements: reqs("RFC7644-3.4.2.2-58"),
 		Level:        must,
 		Needs:        filters,
@@ -475,13 +475,13 @@ var filterCommon = []check{
 	},
 	{
 		ID:           "filter.case-insensitive-order",
-		Title:        "gt and le on attributes that are not caseExact are case-insensitive",
+		Title:        "The operators gt and le on attributes that are not caseExact are case-insensitive",
 		Requirements: reqs("RFC7644-3.4.2.2-58", "RFC7644-3.4.2.2-19"),
 		Level:        must,
 		Needs:        filters,
 		Fixture:      staff,
 		Requests:     2,
-		Why:          "By code point, every capital letter sorts before every small one, and slices of a directory lose users.",
+		Why:          "If capital letters sort before small ones, clients that read a directory in parts by gt and le miss users.",
 		Fix:          "Fold the case before comparing, unless the schema sets caseExact to true.",
 		Run: func(ctx context.Context, t *T) {
 			t.SkipIf(isCaseExact(t, "displayName"), "the schema describes displayName as caseExact")
@@ -498,7 +498,7 @@ var filterCommon = []check{
 		Fixture:      staff,
 		Requests:     1,
 		Why:          "Administrators type department names in different case. A case-sensitive comparison misses some of the users.",
-		Fix:          "Read caseExact from the schema of the extension too.",
+		Fix:          "Apply caseExact of the extension's schema as for core attributes.",
 		Run:          rows(false, row{enterprise + `department eq "«P» research"`, "fin hal"}),
 	},
 }

@@ -27,7 +27,7 @@ func membersOf(ctx context.Context, t *T, where string) []string {
 }
 
 const (
-	whyMembers = "Membership is access: an extra member is a security breach, a missing member cannot work."
+	whyMembers = "Group membership gives access: an extra member gets access that must not be given, a missing member cannot work."
 	fixMembers = "Change only the members that the request names."
 )
 
@@ -132,7 +132,7 @@ var groupMembers = []check{
 		Needs:        needs(conformance.NeedWrite, conformance.NeedGroup),
 		Requests:     3,
 		Why:          "Entra ID creates every group without members and adds them afterwards.",
-		Fix:          "Do not require members.",
+		Fix:          "Accept groups without members.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Groups", t.Group("empty", nil))
 			t.Require("status of POST of a group without members", 201, res.Status)
@@ -146,7 +146,7 @@ var groupMembers = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedWrite, conformance.NeedGroup),
 		Requests:     4,
-		Why:          "The RFC permits both. Clients handle these two responses and no others.",
+		Why:          "Clients handle only these two responses; any other response stops the synchronization of the group.",
 		Fix:          "Return 201, or 409 with scimType uniqueness.",
 		Run: func(ctx context.Context, t *T) {
 			first := t.CreateGroup(ctx, "double", nil)
@@ -218,12 +218,12 @@ var groupMembers = []check{
 	},
 	{
 		ID:           "groups.member-type",
-		Title:        "The type of a member is User or Group, as the member is",
+		Title:        "The type of a member is the resource type of the member, User or Group",
 		Requirements: reqs("RFC7643-4.2-05"),
 		Level:        must,
 		Needs:        writesGroups,
 		Requests:     7,
-		Why:          "Clients need the type to find the member's resource.",
+		Why:          "Clients that read a wrong type look for the member at the wrong endpoint and treat it as deleted.",
 		Fix:          "Set type from the member's resource, not from the client's value.",
 		Run:          groupsMemberType,
 	},
@@ -234,7 +234,7 @@ var groupMembers = []check{
 		Level:        should,
 		Needs:        patchesGroups,
 		Requests:     9,
-		Why:          "Following a cycle of groups without limit takes the server down.",
+		Why:          "A server that follows a cycle of groups without limit becomes unavailable to all clients.",
 		Fix:          "Stop at groups that were visited before, or reject the cycle with 400.",
 		Run:          groupsCycle,
 	},
@@ -245,18 +245,18 @@ var groupMembers = []check{
 		Level:        must,
 		Needs:        writesGroups,
 		Requests:     5,
-		Why:          "Clients follow $ref instead of building the address themselves.",
+		Why:          "Clients that follow a wrong $ref read or change another resource, or get a 404.",
 		Fix:          "Build $ref from the member's type and id.",
 		Run:          groupsMemberReference,
 	},
 	{
 		ID:           "groups.direct",
-		Title:        "The type of an entry of a user's groups is direct for direct membership",
+		Title:        "In the attribute groups of a user, the type of a direct membership is direct",
 		Requirements: reqs("RFC7643-4.1.2-15"),
 		Level:        should,
 		Needs:        writesGroups,
 		Requests:     5,
-		Why:          "A client can remove only direct memberships from the group itself.",
+		Why:          "A client that reads a wrong type tries to remove a membership that the group does not contain, and the access remains.",
 		Fix:          "Set type to direct for direct membership, and to indirect for membership through another group.",
 		Run:          groupsDirect,
 	},
@@ -283,7 +283,7 @@ var groupMembers = []check{
 		Level:        must,
 		Needs:        patchesGroups,
 		Requests:     87,
-		Why:          "Undocumented limits truncate large groups.",
+		Why:          "Members beyond an undocumented limit lose access, and no error shows why.",
 		Fix:          "Return all members, regardless of the page size.",
 		Run:          groupsManyMembers,
 	},
@@ -294,7 +294,7 @@ var groupMembers = []check{
 		Level:        must,
 		Needs:        patchesGroups,
 		Requests:     7,
-		Why:          "A client that pushes to a deleted group must learn about the deletion.",
+		Why:          "A client that gets no 404 continues to push members to a deleted group, and these users get no access.",
 		Fix:          "Delete the group, or hide it from every operation.",
 		Run:          groupsGone,
 	},
@@ -305,7 +305,7 @@ var groupMembers = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(writesGroups), conformance.NeedFilter),
 		Requests:     6,
-		Why:          "Entra ID requests groups this way because large groups take long to read.",
+		Why:          "Entra ID reads groups without members; a server that returns them slows down every synchronization.",
 		Fix:          "Apply excludedAttributes before loading members.",
 		Run:          groupsExcludeMembers,
 	},
@@ -316,7 +316,7 @@ var groupMembers = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(writesGroups), conformance.NeedFilter),
 		Requests:     7,
-		Why:          "Clients use this filter to find the groups of a user; returning all groups is wrong.",
+		Why:          "Clients find the groups of a user with this filter; if it returns all groups, they give the user wrong rights.",
 		Fix:          "Evaluate filters on members, or return 400 invalidFilter.",
 		Run:          groupsFindByMember,
 	},
@@ -327,19 +327,19 @@ var groupMembers = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedWrite, conformance.NeedGroup, conformance.NeedFilter),
 		Requests:     4,
-		Why:          "Entra ID identifies its groups by externalId.",
+		Why:          "Entra ID identifies its groups by externalId; if the value is lost, it creates duplicates.",
 		Fix:          "Store externalId for groups in the same way as for users.",
 		Run:          groupsExternalID,
 	},
 	{
 		ID:           "groups.find-ignores-case",
-		Title:        "A filter on displayName of a group ignores case",
+		Title:        "A filter on displayName of a group is case-insensitive",
 		Requirements: reqs("RFC7643-7-14", "RFC7644-3.4.2.2-09"),
 		Level:        must,
 		Needs:        needs(conformance.NeedWrite, conformance.NeedGroup, conformance.NeedFilter),
 		Requests:     3,
 		Why:          "A client that does not find the group creates a duplicate.",
-		Fix:          "Compare displayName case-insensitively, as its schema says.",
+		Fix:          "Compare displayName case-insensitively, unless the schema sets caseExact to true.",
 		Run:          groupsFindIgnoresCase,
 	},
 	{
@@ -360,7 +360,7 @@ var groupMembers = []check{
 		Level:        must,
 		Needs:        writesGroups,
 		Requests:     7,
-		Why:          "Ping updates groups by PUT.",
+		Why:          "Ping updates groups by PUT; a rejected PUT leaves the old name, and a new id breaks the link to the group.",
 		Fix:          "Replace the attributes and do not change the id.",
 		Run:          groupsPutRename,
 	},
@@ -371,8 +371,8 @@ var groupMembers = []check{
 		Level:        may,
 		Needs:        writesGroups,
 		Requests:     6,
-		Why:          "The RFC permits several results. Clients that send such a PUT must know what happens to the members.",
-		Fix:          "Document the behavior of the server.",
+		Why:          "Clients that omit members in a PUT must know whether all members lose access; the RFC permits both.",
+		Fix:          "Remove all members if a PUT omits members, or document what the server does.",
 		Run: func(ctx context.Context, t *T) {
 			g, _ := team(ctx, t, 1, "ann")
 			succeeded(t, t.Put(ctx, g.Path(), t.Group("team", nil)), 200)
@@ -433,7 +433,7 @@ var groupMembers = []check{
 		Level:        should,
 		Needs:        writesGroups,
 		Requests:     6,
-		Why:          "A client that mixes up the endpoints must get an error.",
+		Why:          "A client that uses the wrong endpoint could overwrite or delete a resource of another type.",
 		Fix:          "Look up ids within the resource type of the endpoint.",
 		Run:          groupsOtherEndpoint,
 	},

@@ -64,7 +64,7 @@ var list = []check{
 		Needs:        writesUsers,
 		Fixture:      fiveUsers,
 		Requests:     2,
-		Why:          "Clients compute buffer sizes and the next startIndex from these numbers.",
+		Why:          "Clients compute the next startIndex from these numbers; wrong ones skip or repeat users.",
 		Fix:          "Use count as a limit; set itemsPerPage to the number of items on this page.",
 		Run:          listCount,
 	},
@@ -76,7 +76,7 @@ var list = []check{
 		Needs:        writesUsers,
 		Fixture:      fiveUsers,
 		Requests:     2,
-		Why:          "Clients use count=0 to request the size of a directory.",
+		Why:          "Clients use count=0 to request only the size of a directory; a wrong number makes them import too few users.",
 		Fix:          "Distinguish count=0 from an absent count, and treat a negative count as 0.",
 		Run:          listCountZero,
 	},
@@ -88,7 +88,7 @@ var list = []check{
 		Needs:        writesUsers,
 		Fixture:      fiveUsers,
 		Requests:     3,
-		Why:          "Clients that count from 0 would miss the first user or get an error.",
+		Why:          "Clients that count from 0 miss the first user, or get an error, if 0 is not treated as 1.",
 		Fix:          "Clamp startIndex to 1 before computing the offset.",
 		Run:          listStartIndexBelowOne,
 	},
@@ -143,7 +143,7 @@ var list = []check{
 		Needs:        writesUsers,
 		Fixture:      fiveUsers,
 		Requests:     2,
-		Why:          "Paging by index works only if the order is stable.",
+		Why:          "If the order changes between requests, clients that read pages by index miss users or get them twice.",
 		Fix:          "Return lists without sortBy in a stable order, by creation time or by id.",
 		Run: func(ctx context.Context, t *T) {
 			one, two := t.Get(ctx, "/Users", "count", "50"), t.Get(ctx, "/Users", "count", "50")
@@ -157,7 +157,7 @@ var list = []check{
 		Level:        should,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     2,
-		Why:          "A 500 hides the client's error and fills the server's log.",
+		Why:          "A 500 hides the client's error, and the client retries the request indefinitely.",
 		Fix:          "Return 400, or use the default, if a value is not a number.",
 		Run: func(ctx context.Context, t *T) {
 			for _, query := range [][]string{{"startIndex", "first"}, {"count", "ten"}} {

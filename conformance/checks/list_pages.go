@@ -53,7 +53,7 @@ var listPages = []check{
 		Needs:        pagesKnown,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Padding the last page repeats users. A wrong itemsPerPage makes clients request further pages.",
+		Why:          "If the last page also repeats earlier users, clients import them twice. A wrong itemsPerPage causes further requests.",
 		Fix:          pagesFix,
 		Run: func(ctx context.Context, t *T) {
 			res := knownPage(ctx, t, "startIndex", "5", "count", "3")
@@ -70,7 +70,7 @@ var listPages = []check{
 		Needs:        pagesKnown,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Clients that accept any page size omit count.",
+		Why:          "Clients that accept any page size omit count; if startIndex is then ignored, they read the first page indefinitely.",
 		Fix:          "Use a default for count, and apply startIndex.",
 		Run: func(ctx context.Context, t *T) {
 			all := knownPage(ctx, t)
@@ -87,7 +87,7 @@ var listPages = []check{
 		Needs:        pagesKnown,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Clients omit startIndex in the request for the first page.",
+		Why:          "Clients omit startIndex in the first request; if the page starts elsewhere, they miss users.",
 		Fix:          "Start with the first match if startIndex is absent.",
 		Run: func(ctx context.Context, t *T) {
 			t.Expect("ids with count=2, compared with startIndex=1 and count=2", knownPage(ctx, t, "startIndex", "1", "count", "2").IDs(),
@@ -102,7 +102,7 @@ var listPages = []check{
 		Needs:        pagesKnown,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Clients request as many items as possible. A page may have fewer items than count.",
+		Why:          "Clients request as many items as possible; if the server rejects the request, their import fails.",
 		Fix:          "Limit count to the largest supported page size.",
 		Run: func(ctx context.Context, t *T) {
 			for _, count := range []string{"100000", "2147483647"} {
@@ -117,7 +117,7 @@ var listPages = []check{
 		Level:        should,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     4,
-		Why:          "An overflow gives a negative offset, and the database query fails.",
+		Why:          "An overflow gives a negative offset, the database query fails, and the client retries the 500 indefinitely.",
 		Fix:          "Limit startIndex and count to the valid range, or return 400.",
 		Run: func(ctx context.Context, t *T) {
 			for _, query := range [][]string{{"count", "99999999999999999999"}, {"startIndex", "99999999999999999999"},
@@ -134,7 +134,7 @@ var listPages = []check{
 		Level:        should,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     2,
-		Why:          "HTML forms send empty fields.",
+		Why:          "Administration consoles send empty form fields; a server error prevents administrators from listing users.",
 		Fix:          "Use the default, or return 400.",
 		Run: func(ctx context.Context, t *T) {
 			for _, name := range []string{"startIndex", "count"} {
@@ -151,7 +151,7 @@ var listPages = []check{
 		Needs:        append(slices.Clone(pagesKnown), conformance.NeedSort),
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Tables in administration consoles use all three in one request.",
+		Why:          "Administration consoles use all three in one request; a wrong combination hides users from administrators.",
 		Fix:          pagesFix,
 		Run:          listWithSort,
 	},
@@ -163,7 +163,7 @@ var listPages = []check{
 		Needs:        pagesKnown,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "The returned attributes of a user must not affect which page contains the user.",
+		Why:          "If the parameter attributes changes the pages, a client that uses it misses users.",
 		Fix:          "Apply the projection after paging.",
 		Run: func(ctx context.Context, t *T) {
 			plain := knownPage(ctx, t, "startIndex", "2", "count", "2")
@@ -180,7 +180,7 @@ var listPages = []check{
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "An import from lists must have the same data as one that reads each resource.",
+		Why:          "A client that imports from lists gets other data than a client that reads each resource.",
 		Fix:          "Use the same code to represent list items and single resources.",
 		Run:          listItemsWhole,
 	},
@@ -192,7 +192,7 @@ var listPages = []check{
 		Needs:        writesUsers,
 		Fixture:      fiveUsers,
 		Requests:     1,
-		Why:          "A client parses every item as a user.",
+		Why:          "A client parses every item as a user, so a group causes a parse error or a wrong account.",
 		Fix:          "Query only the resource type of the endpoint.",
 		Run:          listItemsTyped,
 	},
@@ -220,7 +220,7 @@ var listPages = []check{
 		Level:        must,
 		Needs:        slices.Concat(writesUsers, needs(conformance.NeedFilter)),
 		Requests:     4,
-		Why:          "Clients verify a creation by a query.",
+		Why:          "Clients verify a creation by a query; a client that does not find the user creates it again.",
 		Fix:          "Count and list from the state that includes the creation.",
 		Run:          listNewOne,
 	},
@@ -231,7 +231,7 @@ var listPages = []check{
 		Level:        should,
 		Needs:        pagesKnown,
 		Requests:     11,
-		Why:          "Directories change while a client reads them.",
+		Why:          "Directories change while a client reads them; an error in the middle aborts the import.",
 		Fix:          "Return the current matches; an index past the end gives an empty page.",
 		Run:          listWhileDeleting,
 	},
@@ -243,7 +243,7 @@ var listPages = []check{
 		Needs:        pagesKnown,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Proxies and clients add their own parameters.",
+		Why:          "Proxies and clients add their own parameters; if the server rejects them, all lists of these clients fail.",
 		Fix:          "Ignore unknown parameters.",
 		Run: func(ctx context.Context, t *T) {
 			t.Expect("totalResults with an unknown parameter", 5, value(knownPage(ctx, t, "scimconfNoSuchParameter", "1").Object(), "totalResults"))
@@ -257,7 +257,7 @@ var listPages = []check{
 		Needs:        pagesKnown,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Clients choose their page size by filter.maxResults.",
+		Why:          "Clients choose their page size and memory by filter.maxResults; a larger page aborts their import.",
 		Fix:          "Limit pages to filter.maxResults of the ServiceProviderConfig, or correct that value.",
 		Run: func(ctx context.Context, t *T) {
 			most := limit(t.Capabilities.ServiceProviderConfig.Complex("filter"), "maxResults")
@@ -274,7 +274,7 @@ var listPages = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedGroup, conformance.NeedWrite, conformance.NeedIndex, conformance.NeedFilter),
 		Requests:     9,
-		Why:          "PingFederate matches groups by reading all of them.",
+		Why:          "PingFederate reads all groups to find its own; groups that paging omits are created again.",
 		Fix:          "Use the same paging code for every endpoint.",
 		Run:          listGroups,
 	},
@@ -285,7 +285,7 @@ var listPages = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedGroup, conformance.NeedWrite),
 		Requests:     3,
-		Why:          "Clients parse lists of users and of groups with the same code.",
+		Why:          "Clients parse lists of users and groups with the same code; groups in another form are not imported.",
 		Fix:          "Return lists of groups with schemas [ListResponse], counters and Resources.",
 		Run:          listGroupsEnvelope,
 	},
@@ -296,7 +296,7 @@ var listPages = []check{
 		Level:        must,
 		Needs:        asksUsers,
 		Requests:     1,
-		Why:          "Before creating a user, clients search for it, and usually the result is empty.",
+		Why:          "Clients search for a user before they create it; if an empty result is an error, no user is created.",
 		Fix:          "Return 200 with a ListResponse; Resources may be absent or empty, not null.",
 		Run:          listEmpty,
 	},

@@ -18,7 +18,7 @@ var me = []check{
 		Level:        should,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     1,
-		Why:          "Self-service applications start with a request to /Me.",
+		Why:          "Self-service applications start with a request to /Me; any other response prevents users from using them.",
 		Fix:          "Return 200 or 308 if the token belongs to a resource, 501 if /Me is not implemented.",
 		Run:          meStatus,
 	},
@@ -29,7 +29,7 @@ var me = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     1,
-		Why:          "Clients store the address; with the next token, /Me is another user.",
+		Why:          "Clients store the address; if it is /Me, a client with another token reads and changes another user.",
 		Fix:          "Set meta.location, and Location if it is sent, to the permanent address of the resource.",
 		Run:          meLocation,
 	},
@@ -51,7 +51,7 @@ var me = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     1,
-		Why:          "Self-service applications request only the few attributes that they show.",
+		Why:          "Self-service applications request few attributes; a complete response can show personal data unnecessarily.",
 		Fix:          "Apply attributes to every response with a resource.",
 		Run: func(ctx context.Context, t *T) {
 			o := readMe(ctx, t, "attributes", "userName").Object()
@@ -68,7 +68,7 @@ var me = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     1,
-		Why:          "Browsers store responses in their cache.",
+		Why:          "Browsers cache responses, so another user of the computer could read the password.",
 		Fix:          "Never include password in a representation.",
 		Run: func(ctx context.Context, t *T) {
 			o := readMe(ctx, t, "attributes", "userName,password").Object()

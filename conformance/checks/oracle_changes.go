@@ -31,7 +31,7 @@ const (
 	atomicRequests = beforeAndAfter + 2*otherPatches
 )
 
-const whyGenerated = "Clients send their changes in one request, in combinations that no test has covered."
+const whyGenerated = "Clients combine changes in ways that no other check covers; a wrong result stores wrong data without an error."
 
 var oracleChanges = []check{
 	{
@@ -70,7 +70,7 @@ var oracleChanges = []check{
 		Fixture:      population,
 		Requests:     memberRequests,
 		PerRound:     memberRequests,
-		Why:          "An extra member is a user with access that must not have it.",
+		Why:          "An extra member has access that the user must not have; a missing member cannot work.",
 		Fix:          "Treat members as a set of ids: add inserts, remove with a filter deletes the matching members, replace sets the members.",
 		Run:          oracleMembers,
 	},

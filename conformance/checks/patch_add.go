@@ -28,12 +28,12 @@ func twoEmails(t *T) doc {
 var patchAdd = []check{
 	{
 		ID:           "patch.add-multi-valued",
-		Title:        "add to a multi-valued attribute appends and does not remove existing values",
+		Title:        "The operation add to a multi-valued attribute appends and does not remove existing values",
 		Requirements: reqs("RFC7644-3.5.2.1-07", "RFC7644-3.5.2.1-08"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     6,
-		Why:          "An add that replaces loses every address except the last.",
+		Why:          "A server that replaces the values instead deletes all addresses of the user except the last.",
 		Fix:          "Append the new values to the stored ones; accept an array and a single object.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "growing", nil)
@@ -46,12 +46,12 @@ var patchAdd = []check{
 	},
 	{
 		ID:           "patch.add-single-valued",
-		Title:        "add sets a single-valued attribute, with or without an existing value",
+		Title:        "The operation add sets a single-valued attribute, with or without an existing value",
 		Requirements: reqs("RFC7644-3.5.2.1-09", "RFC7644-3.5.2.1-04"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Entra ID sends Add for attributes with and without a value.",
+		Why:          "Entra ID sends Add for attributes with and without a value; if the server rejects it, the update is lost.",
 		Fix:          "Set the value; do not reject the operation because a value exists.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "titled", doc{"displayName": "Before"})
@@ -62,12 +62,12 @@ var patchAdd = []check{
 	},
 	{
 		ID:           "patch.add-no-path",
-		Title:        "add without a path adds each attribute in the value",
+		Title:        "The operation add without a path adds each attribute in the value",
 		Requirements: reqs("RFC7644-3.5.2.1-02"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Clients send several attribute changes in one operation.",
+		Why:          "Clients send several attribute changes in one operation; the account lacks those that the server ignores.",
 		Fix:          "Treat every member of the value as a separate add.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "plural", nil)
@@ -80,18 +80,18 @@ var patchAdd = []check{
 	},
 	{
 		ID:           "patch.add-complex",
-		Title:        "add to a complex attribute does not change sub-attributes that are not in the value",
+		Title:        "The operation add to a complex attribute does not change sub-attributes that are not in the value",
 		Requirements: reqs("RFC7644-3.5.2.1-06", "RFC7644-3.5.2.1-05", "RFC7644-3.5.2.1-12"),
 		Level:        should,
 		Needs:        patches,
 		Requests:     6,
-		Why:          "Changing a given name must not delete the family name.",
+		Why:          "If sub-attributes that the client did not send are removed, the user loses the family name.",
 		Fix:          "Merge the sub-attributes into the stored ones.",
 		Run:          patchAddComplex,
 	},
 	{
 		ID:           "patch.add-existing",
-		Title:        "add of an existing value changes nothing",
+		Title:        "The operation add of an existing value changes nothing",
 		Requirements: reqs("RFC7644-3.5.2.1-10", "RFC7644-3.5.2.1-11"),
 		Level:        should,
 		Needs:        patches,
@@ -107,7 +107,7 @@ var patchAdd = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedUser, conformance.NeedWrite, conformance.NeedPatch, conformance.NeedEnterprise),
 		Requests:     4,
-		Why:          "Clients send department and manager in every profile update.",
+		Why:          "Clients send department and manager in every profile update; lost values break approvals and access rules.",
 		Fix:          "Split the path at the last colon; add the URN to schemas when the extension gets its first value.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "promoted", nil)

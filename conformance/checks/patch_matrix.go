@@ -5,18 +5,18 @@ import (
 )
 
 const (
-	whyCell    = "Clients use all forms of a path; each form must change exactly the attribute that it names."
+	whyCell    = "Clients use all forms of a path; if the server misreads one, it changes another attribute or none."
 	whyFilter  = "A client selects one of several values by a filter. A wrong evaluation changes the wrong value."
-	whyEnt     = "Department, cost center and manager change with every transfer."
+	whyEnt     = "Department and manager change with every transfer of a user; wrong values break approvals and access rules."
 	fixPath    = "Resolve the path against the schema, including URN and sub-attribute, and change only that attribute."
-	fixFilter  = "Evaluate the whole filter grammar in brackets for every element."
+	fixFilter  = "Evaluate the filter in brackets for every element, with all operators of the filter grammar."
 	fixUnknown = "Resolve keys as paths, or return 400; never store a path as an attribute name."
 )
 
 var patchMatrix = cells(
 	patchCell{
 		id:    "add-sub-attribute",
-		title: "add with the path of a sub-attribute sets it and does not change its siblings",
+		title: "The operation add with the path of a sub-attribute sets it and does not change its siblings",
 		reqs:  reqs("RFC7644-3.5.2.1-12"),
 		level: must,
 		ops:   ops(doc{"op": "add", "path": "name.honorificPrefix", "value": "Dr."}),
@@ -26,7 +26,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:     "add-absent-complex",
-		title:  "add creates a complex attribute that has no value",
+		title:  "The operation add creates a complex attribute that has no value",
 		reqs:   reqs("RFC7644-3.5.2.1-04", "RFC7644-3.5.2.1-05"),
 		level:  must,
 		before: always(doc{"name": omit}),
@@ -37,7 +37,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:     "add-absent-sub-attribute",
-		title:  "add with the path of a sub-attribute creates the complex attribute that contains it",
+		title:  "The operation add with the path of a sub-attribute creates the complex attribute that contains it",
 		reqs:   reqs("RFC7644-3.5.2.1-04", "RFC7644-3.5.2.1-12"),
 		level:  must,
 		before: always(doc{"name": omit}),
@@ -48,12 +48,12 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "add-value-path-sub",
-		title:     "add with a value filter and a sub-attribute sets it only on the matching values",
+		title:     "The operation add with a value filter and a sub-attribute sets it only on the matching values",
 		reqs:      reqs("RFC7644-3.5.2.1-13"),
 		level:     should,
 		mayReject: true,
 		before:    twoEmails,
-		why:       "Entra ID sends this form for every email address and telephone number.",
+		why:       "Entra ID sends this form for email addresses and telephone numbers; otherwise it changes the wrong ones.",
 		fix:       fixFilter,
 		ops: func(t *T) []doc {
 			return []doc{{"op": "add", "path": `emails[type eq "home"].value`, "value": t.UserName("moved")}}
@@ -64,7 +64,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "add-value-path",
-		title:     "add with a value filter adds sub-attributes to the matching values and does not change other values",
+		title:     "The operation add with a value filter adds sub-attributes to the matching values and does not change other values",
 		reqs:      reqs("RFC7644-3.5.2.1-13", "RFC7644-3.5.2.1-06"),
 		level:     should,
 		mayReject: true,
@@ -78,7 +78,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "add-value-path-no-match",
-		title:     "add with a value filter without a match creates the value, or fails and changes nothing",
+		title:     "The operation add with a value filter without a match creates the value, or fails and changes nothing",
 		reqs:      reqs("RFC7644-3.5.2.1-14"),
 		level:     should,
 		mayReject: true,
@@ -92,7 +92,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:    "add-core-urn",
-		title: "add accepts the path of a core attribute with its URN",
+		title: "The operation add accepts the path of a core attribute with its URN",
 		reqs:  reqs("RFC7644-3.5.2-19"),
 		level: must,
 		ops:   ops(doc{"op": "add", "path": core + "nickName", "value": "Nick"}),
@@ -102,7 +102,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:    "add-extension-no-path",
-		title: "add without a path accepts extension attributes inside the object of their extension",
+		title: "The operation add without a path accepts extension attributes inside the object of their extension",
 		reqs:  reqs("RFC7644-3.5.2.1-02", "RFC7643-3.3-03"),
 		level: must,
 		ops:   ops(doc{"op": "add", "value": doc{scim.EnterpriseUserSchema: doc{"department": "Engines", "costCenter": "4130"}}}),
@@ -112,7 +112,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "add-extension-object",
-		title:     "add accepts the URN of an extension as the path of the whole extension",
+		title:     "The operation add accepts the URN of an extension as the path of the whole extension",
 		reqs:      reqs("RFC7644-3.5.2-22"),
 		level:     should,
 		mayReject: true,
@@ -123,7 +123,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:     "add-extension-sibling",
-		title:  "add to one extension attribute does not change the other attributes of the extension",
+		title:  "The operation add to one extension attribute does not change the other attributes of the extension",
 		reqs:   reqs("RFC7644-3.5.2-20"),
 		level:  must,
 		before: always(extended(doc{"employeeNumber": "701984"})),
@@ -135,49 +135,49 @@ var patchMatrix = cells(
 
 	patchCell{
 		id:    "replace-sub-attribute",
-		title: "replace with the path of a sub-attribute does not change its siblings",
+		title: "The operation replace with the path of a sub-attribute does not change its siblings",
 		reqs:  reqs("RFC7644-3.5.2.3-04"),
 		level: must,
 		ops:   ops(doc{"op": "replace", "path": "name.familyName", "value": "Lovelace"}),
 		want:  wants("name.familyName", "Lovelace", "name.givenName", "Conformance"),
-		why:   "Users change their family name.",
+		why:   "If renaming deletes the other parts of the name, the user loses the given name.",
 		fix:   fixPath,
 	},
 	patchCell{
 		id:    "replace-absent-sub-attribute",
-		title: "replace of a sub-attribute without a value acts as add",
+		title: "The operation replace of a sub-attribute without a value acts as add",
 		reqs:  reqs("RFC7644-3.5.2.3-06"),
 		level: must,
 		ops:   ops(doc{"op": "replace", "path": "name.middleName", "value": "King"}),
 		want:  wants("name.middleName", "King", "name.givenName", "Conformance"),
-		why:   "A client that replaces a value may not know whether it exists.",
+		why:   "A client that replaces a value may not know whether it exists; if the server rejects it, the value is lost.",
 		fix:   "Treat replace of an absent value as add.",
 	},
 	patchCell{
 		id:     "replace-absent-complex",
-		title:  "replace of a complex attribute without a value acts as add",
+		title:  "The operation replace of a complex attribute without a value acts as add",
 		reqs:   reqs("RFC7644-3.5.2.3-06"),
 		level:  must,
 		before: always(doc{"name": omit}),
 		ops:    ops(doc{"op": "replace", "path": "name", "value": doc{"givenName": "Ada", "familyName": "Byron"}}),
 		want:   wants("name.givenName", "Ada", "name.familyName", "Byron"),
-		why:    "A client that replaces a value may not know whether it exists.",
+		why:    "A client that replaces a value may not know whether it exists; if the server rejects it, the value is lost.",
 		fix:    "Treat replace of an absent value as add.",
 	},
 	patchCell{
 		id:     "replace-absent-multi-valued",
-		title:  "replace of a multi-valued attribute without a value acts as add",
+		title:  "The operation replace of a multi-valued attribute without a value acts as add",
 		reqs:   reqs("RFC7644-3.5.2.3-06"),
 		level:  must,
 		before: always(doc{"phoneNumbers": omit}),
 		ops:    ops(doc{"op": "replace", "path": "phoneNumbers", "value": []doc{{"value": "tel:+1-201-555-0123", "type": "work"}}}),
 		want:   wants("phoneNumbers.*", []string{"tel:+1-201-555-0123"}),
-		why:    "A client that replaces a value may not know whether it exists.",
+		why:    "A client that replaces a value may not know whether it exists; if the server rejects it, the value is lost.",
 		fix:    "Treat replace of an absent value as add.",
 	},
 	patchCell{
 		id:     "replace-value-path-object",
-		title:  "replace with a value filter replaces only the matching value",
+		title:  "The operation replace with a value filter replaces only the matching value",
 		reqs:   reqs("RFC7644-3.5.2.3-09"),
 		level:  must,
 		before: twoEmails,
@@ -192,12 +192,12 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:     "replace-all-matches",
-		title:  "replace with a value filter and a sub-attribute changes every matching value",
+		title:  "The operation replace with a value filter and a sub-attribute changes every matching value",
 		reqs:   reqs("RFC7644-3.5.2.3-10"),
 		level:  must,
 		before: twoWork,
 		why:    whyFilter,
-		fix:    "Do not stop at the first match.",
+		fix:    "Change every matching value; do not stop at the first match.",
 		ops:    ops(doc{"op": "replace", "path": `emails[type eq "work"].type`, "value": "other"}),
 		want: func(t *T) []expected {
 			return []expected{{"emails[work].value", nil}, {"emails.*", addresses(t, "work-1", "work-2", "home")},
@@ -206,7 +206,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:    "replace-core-urn",
-		title: "replace accepts the path of a core sub-attribute with its URN",
+		title: "The operation replace accepts the path of a core sub-attribute with its URN",
 		reqs:  reqs("RFC7644-3.5.2-19", "RFC7644-3.5.2-21"),
 		level: must,
 		ops:   ops(doc{"op": "replace", "path": core + "name.givenName", "value": "Ada"}),
@@ -216,7 +216,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:     "replace-extension",
-		title:  "replace of an extension attribute changes it and does not change the other attributes of the extension",
+		title:  "The operation replace of an extension attribute changes it and does not change the other attributes of the extension",
 		reqs:   reqs("RFC7644-3.5.2-20", "RFC7644-3.5.2-21"),
 		level:  must,
 		before: always(extended(doc{"employeeNumber": "701984", "department": "Old"})),
@@ -227,7 +227,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:    "replace-absent-extension",
-		title: "replace of an attribute of an extension without data acts as add and names the extension in schemas",
+		title: "The operation replace of an attribute of an extension without data acts as add and names the extension in schemas",
 		reqs:  reqs("RFC7644-3.5.2.3-06", "RFC7643-3-06"),
 		level: must,
 		ops:   ops(doc{"op": "replace", "path": ext + "department", "value": "New"}),
@@ -237,7 +237,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:     "replace-extension-no-path",
-		title:  "replace without a path changes extension attributes inside the object of their extension",
+		title:  "The operation replace without a path changes extension attributes inside the object of their extension",
 		reqs:   reqs("RFC7644-3.5.2.3-01", "RFC7643-3.3-03"),
 		level:  must,
 		before: always(extended(doc{"department": "Old"})),
@@ -248,7 +248,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "replace-extension-object",
-		title:     "replace accepts the URN of an extension as the path of the whole extension",
+		title:     "The operation replace accepts the URN of an extension as the path of the whole extension",
 		reqs:      reqs("RFC7644-3.5.2-22"),
 		level:     should,
 		mayReject: true,
@@ -260,12 +260,12 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:    "replace-no-path-complex",
-		title: "replace without a path merges a complex attribute into the stored one",
+		title: "The operation replace without a path merges a complex attribute into the stored one",
 		reqs:  reqs("RFC7644-3.5.2.3-08", "RFC7644-3.5.2.3-01"),
 		level: must,
 		ops:   ops(doc{"op": "replace", "value": doc{"name": doc{"familyName": "Lovelace"}}}),
 		want:  wants("name.familyName", "Lovelace", "name.givenName", "Conformance"),
-		why:   "Changing a family name must not delete the given name.",
+		why:   "If sub-attributes that the client did not send are removed, the user loses the given name.",
 		fix:   "Merge the sub-attributes into the stored ones.",
 	},
 	patchCell{
@@ -276,7 +276,7 @@ var patchMatrix = cells(
 		before: always(doc{"name": doc{"givenName": "Ada", "familyName": "Byron", "middleName": "King"}}),
 		ops:    ops(doc{"op": "replace", "value": doc{"name": doc{"middleName": nil}}}),
 		want:   wants("name.middleName", nil, "name.givenName", "Ada", "name.familyName", "Byron"),
-		why:    "Clients delete one sub-attribute this way.",
+		why:    "Clients delete one sub-attribute with null; if the server removes the whole attribute, the user loses the name.",
 		fix:    "Treat null like remove.",
 	},
 	patchCell{
@@ -300,7 +300,7 @@ var patchMatrix = cells(
 		before: always(doc{"externalId": "old-Id"}),
 		ops:    ops(doc{"op": "replace", "path": "externalId", "value": "new-ID"}),
 		want:   wants("externalId", "new-ID"),
-		why:    "Accounts are linked again when an organization changes its identity provider.",
+		why:    "A new identity provider links accounts by a new externalId; if the server ignores it, duplicates are created.",
 		fix:    "Store externalId like any readWrite attribute.",
 	},
 	patchCell{
@@ -310,13 +310,13 @@ var patchMatrix = cells(
 		level: must,
 		ops:   ops(doc{"op": "replace", "path": "displayName", "value": "Zoë 山田 “Z” \\ 🚀"}),
 		want:  wants("displayName", "Zoë 山田 “Z” \\ 🚀"),
-		why:   "Users have names in every script.",
+		why:   "If the server changes characters, users see wrong names, and clients send them again in every synchronization.",
 		fix:   "Handle bodies as UTF-8 throughout.",
 	},
 
 	patchCell{
 		id:        "remove-complex",
-		title:     "remove of a complex attribute unassigns it with all its sub-attributes",
+		title:     "The operation remove of a complex attribute unassigns it with all its sub-attributes",
 		reqs:      reqs("RFC7644-3.5.2.2-02"),
 		level:     must,
 		mayReject: true,
@@ -324,11 +324,11 @@ var patchMatrix = cells(
 		ops:       ops(doc{"op": "remove", "path": "name"}),
 		want:      wants("name.givenName", nil, "name.familyName", nil, "displayName", "Stays"),
 		why:       whyCell,
-		fix:       "Unassign the attribute as a whole.",
+		fix:       "Unassign the complex attribute with all its sub-attributes.",
 	},
 	patchCell{
 		id:     "remove-core-urn",
-		title:  "remove accepts the path of a core attribute with its URN",
+		title:  "The operation remove accepts the path of a core attribute with its URN",
 		reqs:   reqs("RFC7644-3.5.2-19", "RFC7644-3.5.2.2-02"),
 		level:  must,
 		before: always(doc{"nickName": "Nick"}),
@@ -339,7 +339,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:     "remove-extension",
-		title:  "remove of an extension attribute unassigns it and does not change the other attributes of the extension",
+		title:  "The operation remove of an extension attribute unassigns it and does not change the other attributes of the extension",
 		reqs:   reqs("RFC7644-3.5.2.2-13"),
 		level:  must,
 		before: always(extended(doc{"employeeNumber": "701984", "department": "Old"})),
@@ -350,7 +350,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:     "remove-last-extension",
-		title:  "remove of the last extension attribute leaves no extension data",
+		title:  "The operation remove of the last extension attribute leaves no extension data",
 		reqs:   reqs("RFC7644-3.5.2.2-13", "RFC7644-3.5.2.2-02"),
 		level:  must,
 		before: always(extended(doc{"department": "Old"})),
@@ -361,7 +361,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "remove-extension-object",
-		title:     "remove accepts the URN of an extension as the path of the whole extension",
+		title:     "The operation remove accepts the URN of an extension as the path of the whole extension",
 		reqs:      reqs("RFC7644-3.5.2-22"),
 		level:     should,
 		mayReject: true,
@@ -373,7 +373,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:     "remove-value-path-sub",
-		title:  "remove with a value filter and a sub-attribute unassigns it only on the matching values",
+		title:  "The operation remove with a value filter and a sub-attribute unassigns it only on the matching values",
 		reqs:   reqs("RFC7644-3.5.2.2-06"),
 		level:  must,
 		before: withDisplay("shown"),
@@ -386,36 +386,36 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:     "remove-all-matches",
-		title:  "remove with a value filter removes every matching value",
+		title:  "The operation remove with a value filter removes every matching value",
 		reqs:   reqs("RFC7644-3.5.2.2-04"),
 		level:  must,
 		before: twoWork,
 		ops:    ops(doc{"op": "remove", "path": `emails[type eq "work"]`}),
 		why:    whyFilter,
-		fix:    "Do not stop at the first match.",
+		fix:    "Remove every matching value; do not stop at the first match.",
 		want:   func(t *T) []expected { return []expected{{"emails.*", addresses(t, "home")}} },
 	},
 	patchCell{
 		id:        "remove-not-set",
-		title:     "remove of an attribute without a value succeeds and changes nothing",
+		title:     "The operation remove of an attribute without a value succeeds and changes nothing",
 		reqs:      reqs("RFC7644-3.5.2.2-10"),
 		level:     should,
 		mayReject: true,
 		before:    always(doc{"displayName": "Stays"}),
 		ops:       ops(doc{"op": "remove", "path": "nickName"}),
 		want:      wants("nickName", nil, "displayName", "Stays"),
-		why:       "A client that clears a value may not know whether it exists.",
-		fix:       "Return 200 or 204.",
+		why:       "A client that clears a value may not know whether it exists; an error stops its update.",
+		fix:       "Return 200 or 204 if the attribute has no value.",
 	},
 	patchCell{
 		id:        "remove-no-match",
-		title:     "remove with a value filter without a match changes nothing",
+		title:     "The operation remove with a value filter without a match changes nothing",
 		reqs:      reqs("RFC7644-3.5.2.2-09"),
 		level:     should,
 		mayReject: true,
 		before:    twoEmails,
 		ops:       ops(doc{"op": "remove", "path": `emails[type eq "scimconf-none"]`}),
-		why:       "JumpCloud and others repeat removals; values that do not match must remain.",
+		why:       "JumpCloud and others repeat removals; a server that removes other values instead deletes data of the user.",
 		fix:       "Return 204, or 400 noTarget, and remove no value.",
 		want:      func(t *T) []expected { return []expected{{"emails.*", addresses(t, "work", "home")}} },
 	},
@@ -462,7 +462,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "filter-ne",
-		title:     "ne in a value filter matches the values that differ",
+		title:     "The operator ne in a value filter matches the values that differ from the operand",
 		reqs:      reqs("RFC7644-3.5.2.2-04"),
 		level:     must,
 		mayReject: true,
@@ -486,12 +486,12 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:     "filter-ignores-case",
-		title:  "A value filter ignores the case of names, operators and values",
+		title:  "Names, operators and values in a value filter are case-insensitive",
 		reqs:   reqs("RFC7644-3.5.2-19", "RFC7644-3.10-03"),
 		level:  must,
 		before: twoEmails,
 		ops:    ops(doc{"op": "remove", "path": `EMAILS[TYPE EQ "Home"]`}),
-		why:    "type is not caseExact, and attribute names are case-insensitive.",
+		why:    "Clients write names and values in different case; a case-sensitive server does not find the value to change.",
 		fix:    "Compare names and operators case-insensitively, and values unless the attribute is caseExact.",
 		want:   func(t *T) []expected { return []expected{{"emails.*", addresses(t, "work")}} },
 	},
@@ -525,7 +525,7 @@ var patchMatrix = cells(
 		mayReject: true,
 		ops:       ops(doc{"op": "replace", "value": doc{"name.familyName": "Lovelace"}}),
 		want:      wants("name.familyName", "Lovelace", "name.givenName", "Conformance"),
-		why:       "Entra ID sends such keys with its compliance flag.",
+		why:       "Entra ID sends such keys with its compliance flag; if the server stores the key as a name, the update is lost.",
 		fix:       fixUnknown,
 	},
 	patchCell{
@@ -536,7 +536,7 @@ var patchMatrix = cells(
 		mayReject: true,
 		ops:       ops(doc{"op": "replace", "value": doc{ext + "department": "New"}}),
 		want:      wants("@department", "New"),
-		why:       "Entra ID sends such keys with its compliance flag.",
+		why:       "Entra ID sends such keys with its compliance flag; if the server stores the key as a name, the update is lost.",
 		fix:       fixUnknown,
 	},
 	patchCell{
@@ -545,7 +545,7 @@ var patchMatrix = cells(
 		reqs:   reqs("RFC7644-3.5.2-25"),
 		level:  must,
 		before: twoEmails,
-		why:    "Entra ID removes, adds and replaces in one request.",
+		why:    "Entra ID removes, adds and replaces in one request; in another order, the user has the wrong values.",
 		fix:    "Apply every operation to the result of the previous one.",
 		ops: func(t *T) []doc {
 			return []doc{{"op": "remove", "path": `emails[type eq "home"]`},
@@ -559,7 +559,7 @@ var patchMatrix = cells(
 		title: "One request changes many attributes",
 		reqs:  reqs("RFC7644-3.5.2-25", "RFC7644-3.5.2-03"),
 		level: must,
-		why:   "Entra ID sends dozens of operations in one request.",
+		why:   "Entra ID sends dozens of operations in one request; the account lacks the changes of those that are not applied.",
 		fix:   "Apply all operations; set any limit above one hundred operations.",
 		ops: func(*T) []doc {
 			var out []doc
@@ -577,7 +577,7 @@ var patchMatrix = cells(
 		title: "One hundred operations in one request are applied",
 		reqs:  reqs("RFC7644-3.5.2-25"),
 		level: should,
-		why:   "The first synchronization of a large group or profile is one request.",
+		why:   "Clients send the first synchronization of a large group in one request; a low limit rejects all its members.",
 		fix:   "Set the limit of operations well above one hundred.",
 		ops: func(t *T) []doc {
 			var out []doc

@@ -5,23 +5,23 @@ import "context"
 var patchRemove = []check{
 	{
 		ID:           "patch.remove-simple",
-		Title:        "remove unassigns only the single-valued attribute or sub-attribute that it names",
+		Title:        "The operation remove unassigns only the single-valued attribute or sub-attribute that it names",
 		Requirements: reqs("RFC7644-3.5.2.2-02", "RFC7644-3.5.2.2-11"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "A value that cannot be removed stays wrong indefinitely.",
+		Why:          "If the value is not removed, the user keeps outdated data; if more is removed, the user loses data.",
 		Fix:          "Unassign only the attribute at the path.",
 		Run:          patchRemoveSimple,
 	},
 	{
 		ID:           "patch.remove-value-path",
-		Title:        "remove with a value filter removes only the matching elements",
+		Title:        "The operation remove with a value filter removes only the matching elements",
 		Requirements: reqs("RFC7644-3.5.2.2-04", "RFC7644-3.5.2.2-05"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     6,
-		Why:          "Removing one address must not remove all of them.",
+		Why:          "If one removal deletes all addresses, the user no longer receives email.",
 		Fix:          "Remove the matching elements; if no element remains, the attribute is unassigned.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "pruned", twoEmails(t))
@@ -33,12 +33,12 @@ var patchRemove = []check{
 	},
 	{
 		ID:           "patch.remove-multi-valued",
-		Title:        "remove of a multi-valued attribute without a filter removes all values",
+		Title:        "The operation remove of a multi-valued attribute without a filter removes all values",
 		Requirements: reqs("RFC7644-3.5.2.2-03"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Clients clear a list this way.",
+		Why:          "Clients clear all values this way; values that remain, such as roles, give the user outdated rights.",
 		Fix:          "Unassign the whole attribute.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "cleared", twoEmails(t))
@@ -48,7 +48,7 @@ var patchRemove = []check{
 	},
 	{
 		ID:           "patch.remove-no-path",
-		Title:        "remove without a path fails with 400 noTarget",
+		Title:        "The operation remove without a path fails with 400 noTarget",
 		Requirements: reqs("RFC7644-3.5.2.2-01", "RFC7644-3.5.2-08"),
 		Level:        must,
 		Needs:        patches,
@@ -59,7 +59,7 @@ var patchRemove = []check{
 	},
 	{
 		ID:           "patch.remove-required",
-		Title:        "remove of a required attribute fails and changes nothing",
+		Title:        "The operation remove of a required attribute fails and changes nothing",
 		Requirements: reqs("RFC7644-3.5.2.2-07", "RFC7643-4.1.1-01"),
 		Level:        must,
 		Needs:        patches,

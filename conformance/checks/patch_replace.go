@@ -5,23 +5,23 @@ import "context"
 var patchReplace = []check{
 	{
 		ID:           "patch.replace-simple",
-		Title:        "replace changes only the single-valued attribute that it names",
+		Title:        "The operation replace changes only the single-valued attribute that it names",
 		Requirements: reqs("RFC7644-3.5.2.3-04", "RFC7644-3.5.2.3-06", "RFC7644-3.5.2-32"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "This is the most frequent update.",
+		Why:          "Clients send this operation most often; if it fails or changes more, accounts have outdated or wrong data.",
 		Fix:          "Set the value, or add it if it is absent.",
 		Run:          patchReplaceSimple,
 	},
 	{
 		ID:           "patch.replace-no-path",
-		Title:        "replace without a path changes only the attributes in the value",
+		Title:        "The operation replace without a path changes only the attributes in the value",
 		Requirements: reqs("RFC7644-3.5.2.3-01", "RFC7644-3.5.2.3-02", "RFC7644-3.5.2.3-03"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Okta sends updates in this form, and so does Entra ID with its compliance flag.",
+		Why:          "Okta, and Entra ID with its compliance flag, send updates in this form; other attributes must not be lost.",
 		Fix:          "Treat every member of the value as a separate replace.",
 		Run:          patchReplaceNoPath,
 	},
@@ -44,12 +44,12 @@ var patchReplace = []check{
 	},
 	{
 		ID:           "patch.replace-multi-valued",
-		Title:        "replace of a multi-valued attribute without a filter replaces all values",
+		Title:        "The operation replace of a multi-valued attribute without a filter replaces all values",
 		Requirements: reqs("RFC7644-3.5.2.3-05"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "The old address must not remain after its replacement.",
+		Why:          "If the old address remains, the user's email still goes to it.",
 		Fix:          "Store the new list instead of appending it to the stored one.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "swapped", twoEmails(t))
@@ -59,23 +59,23 @@ var patchReplace = []check{
 	},
 	{
 		ID:           "patch.replace-complex",
-		Title:        "replace of a complex attribute does not change sub-attributes that are not in the value",
+		Title:        "The operation replace of a complex attribute does not change sub-attributes that are not in the value",
 		Requirements: reqs("RFC7644-3.5.2.3-08", "RFC7644-3.5.2.3-07"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     6,
-		Why:          "Changing a given name must not delete the family name.",
+		Why:          "If sub-attributes that the client did not send are removed, the user loses the family name.",
 		Fix:          "Merge the sub-attributes into the stored ones.",
 		Run:          patchReplaceComplex,
 	},
 	{
 		ID:           "patch.replace-value-path",
-		Title:        "replace with a value filter changes only the matching element",
+		Title:        "The operation replace with a value filter changes only the matching element",
 		Requirements: reqs("RFC7644-3.5.2.3-10", "RFC7644-3.5.2.3-09"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Entra ID updates addresses by emails[type eq \"work\"].value.",
+		Why:          "Entra ID updates addresses by emails[type eq \"work\"].value; a wrong match overwrites another address.",
 		Fix:          "Apply the operation only to the matching elements.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "precise", twoEmails(t))
@@ -86,18 +86,18 @@ var patchReplace = []check{
 	},
 	{
 		ID:           "patch.replace-no-target",
-		Title:        "replace with a value filter that matches nothing fails with 400 noTarget",
+		Title:        "The operation replace with a value filter that matches nothing fails with 400 noTarget",
 		Requirements: reqs("RFC7644-3.5.2.3-11"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "After a success the client assumes that it changed an address that does not exist.",
+		Why:          "After a success, the client assumes that the address is stored, and does not send it again.",
 		Fix:          "Return 400 with scimType noTarget and change nothing.",
 		Run:          patchReplaceNoTarget,
 	},
 	{
 		ID:           "patch.replace-null",
-		Title:        "replace with null or [] unassigns the attribute",
+		Title:        "The operation replace with null or [] unassigns the attribute",
 		Requirements: reqs("RFC7644-3.5.2.3-13", "RFC7643-2.5-01"),
 		Level:        must,
 		Needs:        patches,
@@ -119,7 +119,7 @@ var patchReplace = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "RFC 7644 paths are in attribute notation.",
+		Why:          "Clients write paths in different case and with URNs; if a path is not recognized, the update is lost.",
 		Fix:          "Resolve paths in the same way as attribute names in filters.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "spelled", doc{"displayName": "Before", "nickName": "Before"})
@@ -131,12 +131,12 @@ var patchReplace = []check{
 	},
 	{
 		ID:           "patch.replace-conflict",
-		Title:        "replace of userName with a name in use is rejected",
+		Title:        "The operation replace of userName with a name in use is rejected",
 		Requirements: reqs("RFC7643-4.1.1-02", "RFC7644-3.5.2-33"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     6,
-		Why:          "A renamed account must not take the name of another user.",
+		Why:          "With two accounts of the same name, clients change or deactivate the wrong one.",
 		Fix:          "Check uniqueness on every write; return 409 uniqueness.",
 		Run: func(ctx context.Context, t *T) {
 			t.CreateUser(ctx, "occupied", nil)

@@ -15,18 +15,18 @@ var patchRequest = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Clients store the resource from the response.",
+		Why:          "Clients store the resource from the response; outdated attributes in it lead to wrong updates.",
 		Fix:          "Return 204 without a body, or 200 with the complete new representation.",
 		Run:          patchResponse,
 	},
 	{
 		ID:           "patch.order",
-		Title:        "All operations of a request are applied in their order",
+		Title:        "All operations of a request are applied in the order in which they are listed",
 		Requirements: reqs("RFC7644-3.5.2-25"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Entra ID sends dozens of operations in one request; the last operation on an attribute decides.",
+		Why:          "Entra ID sends dozens of operations in one request; in another order, an outdated value is stored.",
 		Fix:          "Apply every operation to the result of the previous one.",
 		Run:          patchOrder,
 	},
@@ -59,7 +59,7 @@ var patchRequest = []check{
 		Level:        should,
 		Needs:        patches,
 		Requests:     1,
-		Why:          "After a 404, a client creates the account again.",
+		Why:          "After a 404, a client creates the account again; after another status, the user remains without an account.",
 		Fix:          "Check that the resource exists before validating the operations.",
 		Run: func(ctx context.Context, t *T) {
 			expectError(t, t.Patch(ctx, "/Users/"+t.AbsentID(), doc{"op": "replace", "path": "displayName", "value": "x"}), 404)
@@ -83,8 +83,8 @@ var patchRequest = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "The schema distinguishes a message from a resource.",
-		Fix:          "Require schemas [urn:ietf:params:scim:api:messages:2.0:PatchOp].",
+		Why:          "A server that ignores schemas may apply a body that the client meant for another request, such as a PUT.",
+		Fix:          "Return 400 unless schemas contains urn:ietf:params:scim:api:messages:2.0:PatchOp.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "untyped", doc{"displayName": "Stays"})
 			res := t.Call(ctx, conformance.Request{Method: "PATCH", Path: u.Path(), Body: doc{
@@ -95,7 +95,7 @@ var patchRequest = []check{
 	},
 	{
 		ID:           "patch.unknown-operation",
-		Title:        "An op other than add, remove and replace is rejected with 400",
+		Title:        "An operation with an op other than add, remove and replace is rejected with 400",
 		Requirements: reqs("RFC7644-3.5.2-05", "RFC7644-3.5.2-04"),
 		Level:        must,
 		Needs:        patches,
@@ -116,7 +116,7 @@ var patchRequest = []check{
 		Level:        should,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Entra ID sends capital letters unless its compliance flag is set.",
+		Why:          "Entra ID sends Add, Replace and Remove unless its compliance flag is set; if they are rejected, no update succeeds.",
 		Fix:          "Compare op case-insensitively.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "capital", doc{"displayName": "Before", "nickName": "Nick"})
@@ -150,7 +150,7 @@ var patchRequest = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Okta changes passwords this way.",
+		Why:          "Okta changes passwords this way; proxies and logs would store the password from the response.",
 		Fix:          "Never include password in a representation.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "rekeyed", nil)

@@ -16,7 +16,7 @@ var plainHTTP = []check{
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     5,
-		Why:          "Proxies and monitoring use HEAD to check whether a resource exists.",
+		Why:          "Proxies and monitoring use HEAD to check whether a resource exists; a wrong status raises false alarms.",
 		Fix:          "Route HEAD like GET, or return 405; a Content-Length must equal that of GET.",
 		Run:          readHead,
 	},
@@ -27,7 +27,7 @@ var plainHTTP = []check{
 		Level:        should,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     1,
-		Why:          "Browsers and gateways send OPTIONS automatically.",
+		Why:          "Browsers and gateways send OPTIONS automatically; a server error blocks the requests that follow.",
 		Fix:          "Return 200 or 204 with Allow, or 405.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Call(ctx, conformance.Request{Method: http.MethodOptions, Path: "/Users"})
@@ -41,7 +41,7 @@ var plainHTTP = []check{
 		Level:        may,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "The RFC permits both; a client cannot process an HTML page or a server error.",
+		Why:          "A client cannot process an HTML page or a server error in place of the resource. The RFC permits both responses.",
 		Fix:          "Return 406, or application/scim+json for every Accept.",
 		Run:          readAcceptOther,
 	},

@@ -14,7 +14,7 @@ var projection = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Clients omit attributes that are large or that they must not read.",
+		Why:          "Clients name attributes to exclude large or confidential ones; returning all slows down imports and exposes data.",
 		Fix:          "Build the response from the named attributes, id and schemas.",
 		Run:          projectionAttributes,
 	},
@@ -25,7 +25,7 @@ var projection = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Imports request two or three attributes of a hundred thousand users.",
+		Why:          "Imports request a few attributes of all users; with all attributes, they take many times longer.",
 		Fix:          "Project every item of Resources, not only single resources.",
 		Run:          projectionList,
 	},
@@ -36,7 +36,7 @@ var projection = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "Names in the parameters are in attribute notation, dots included.",
+		Why:          "If sub-attributes are ignored, clients get the whole attribute with data that they did not request, or nothing.",
 		Fix:          "Resolve name.familyName and emails.value, and return only those sub-attributes.",
 		Run:          projectionSubAttribute,
 	},
@@ -47,7 +47,7 @@ var projection = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Entra ID reads groups with excludedAttributes=members to reduce the size of responses.",
+		Why:          "Entra ID excludes members to reduce the size of responses; otherwise its requests become slow or time out.",
 		Fix:          "Remove the named attributes from the default set.",
 		Run:          projectionExcluded,
 	},
@@ -58,8 +58,8 @@ var projection = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "A resource without an id cannot be addressed.",
-		Fix:          "Return attributes with returned always regardless of the parameters.",
+		Why:          "Without the id, the client cannot change or delete the resource.",
+		Fix:          "Return attributes with returned \"always\" regardless of the parameters.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "anchored", nil)
 			t.Expect("id with excludedAttributes=id", u.ID, value(t.Read(ctx, u.Path(), "excludedAttributes", "id,emails").Object(), "id"))
@@ -72,7 +72,7 @@ var projection = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "Clients qualify names, or write them with the case of their own schema.",
+		Why:          "Clients write names with their URN or in different case; if a name is not recognized, its value is missing.",
 		Fix:          "Resolve the names as attribute paths.",
 		Run:          projectionNamesIgnoreCase,
 	},
@@ -83,7 +83,7 @@ var projection = []check{
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Clients request extension attributes that not every target supports.",
+		Why:          "Clients request extension attributes that not every server supports; an error stops their import.",
 		Fix:          "Ignore unknown names in attributes and excludedAttributes.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "lenient", nil)
@@ -99,7 +99,7 @@ var projection = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     2,
-		Why:          "The parameters apply to every operation that returns a resource.",
+		Why:          "Clients that create users with attributes= get data that they did not request, or miss data that they need.",
 		Fix:          "Use the same projection for POST, PUT and PATCH as for GET.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Users", t.User("shaped", nil), "attributes", "userName")

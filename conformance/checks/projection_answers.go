@@ -17,7 +17,7 @@ var projectionAnswers = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "The parameters apply to every operation that returns a resource.",
+		Why:          "Clients that replace users with attributes= get data that they did not request, or miss data that they need.",
 		Fix:          "Use the same projection for POST, PUT and PATCH as for GET.",
 		Run:          projectionOnPut,
 	},
@@ -28,7 +28,7 @@ var projectionAnswers = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "The parameters apply to every operation that returns a resource.",
+		Why:          "Clients exclude large or confidential attributes; a response that contains them is slow or exposes data.",
 		Fix:          "Use the same projection for POST, PUT and PATCH as for GET.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "cut", nil)
@@ -46,7 +46,7 @@ var projectionAnswers = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedPatch),
 		Requests:     3,
-		Why:          "A client that names attributes needs their values, and a 204 has none.",
+		Why:          "A client that names attributes needs their values; after a 204, it has to read the resource again.",
 		Fix:          "Return 200 with the projected resource if attributes or excludedAttributes is present, 204 only without them.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "patched", nil)
@@ -63,7 +63,7 @@ var projectionAnswers = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedPatch),
 		Requests:     3,
-		Why:          "The parameters apply to every operation that returns a resource.",
+		Why:          "Clients exclude large or confidential attributes; a response that contains them is slow or exposes data.",
 		Fix:          "Use the same projection for POST, PUT and PATCH as for GET.",
 		Run:          projectionOnPatchExcluded,
 	},
@@ -74,7 +74,7 @@ var projectionAnswers = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     2,
-		Why:          "The parameters apply to every operation that returns a resource.",
+		Why:          "Clients exclude large or confidential attributes; a response that contains them is slow or exposes data.",
 		Fix:          "Use the same projection for POST, PUT and PATCH as for GET.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Users", t.User("shaped", nil), "excludedAttributes", "emails,name")
@@ -108,7 +108,7 @@ var projectionAnswers = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Imports omit large attributes.",
+		Why:          "Imports exclude large attributes; a server that returns them slows down every page.",
 		Fix:          "Project every item of Resources, not only single resources.",
 		Run:          projectionListExcluded,
 	},
@@ -130,7 +130,7 @@ var projectionAnswers = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedGroup),
 		Requests:     5,
-		Why:          "Clients use it with targets that omit members by default.",
+		Why:          "Some servers omit members by default; without this parameter, clients cannot read the members of a group.",
 		Fix:          "Return members if attributes names it.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "member", nil)
@@ -142,12 +142,12 @@ var projectionAnswers = []check{
 	},
 	{
 		ID:           "projection.member-ids",
-		Title:        "attributes=members.value returns only the ids of the members",
+		Title:        "The parameter attributes=members.value returns only the ids of the members",
 		Requirements: reqs("RFC7644-3.9-08", "RFC7644-3.9-05"),
 		Level:        must,
 		Needs:        needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedGroup),
 		Requests:     5,
-		Why:          "Clients compare memberships by id.",
+		Why:          "Clients compare memberships by id; without the values, they add all members again or remove none.",
 		Fix:          "Project members in the same way as any other multi-valued attribute.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "member", nil)
@@ -165,8 +165,8 @@ var projectionAnswers = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     5,
-		Why:          "The parameter must select only attributes that the client may read.",
-		Fix:          "Never return attributes with returned never, under any name in the parameter.",
+		Why:          "Any client that may read users could read passwords or their hashes by naming the attribute.",
+		Fix:          "Never return attributes with returned \"never\", even if the parameter names them in another case or with a URN.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "secret", doc{"password": "Scimconf-Secret-1!"})
 			for _, name := range []string{"password", "userName,PASSWORD", scim.UserSchema + ":password"} {
@@ -182,8 +182,8 @@ var projectionAnswers = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "A client must not read back a password that it has written.",
-		Fix:          "Never return attributes with returned never, under any name in the parameter.",
+		Why:          "Proxies and logs store responses, so other users could read the password.",
+		Fix:          "Never return attributes with returned \"never\", even if the parameter names them in another case or with a URN.",
 		Run:          projectionNeverInWrites,
 	},
 	{
@@ -193,7 +193,7 @@ var projectionAnswers = []check{
 		Level:        may,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "The two parameters are mutually exclusive, and RFC 7644 defines no error for both.",
+		Why:          "A server that ignores both returns confidential attributes. RFC 7644 excludes the combination but defines no error.",
 		Fix:          "Return 400, or apply at least one of the parameters; do not return an attribute that both of them omit.",
 		Run:          projectionBoth,
 	},
@@ -204,7 +204,7 @@ var projectionAnswers = []check{
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Proxies and clients add their own parameters.",
+		Why:          "Proxies and clients add their own parameters; if the server rejects them, all requests of these clients fail.",
 		Fix:          "Ignore unknown parameters, on single resources and on lists.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "plain", nil)

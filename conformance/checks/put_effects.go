@@ -16,7 +16,7 @@ var putEffects = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     5,
-		Why:          "Okta reads a user, changes an attribute and sends the whole resource back.",
+		Why:          "Okta reads a user, changes an attribute and sends the whole resource back; all other attributes must not change.",
 		Fix:          "Ignore readOnly and unknown attributes in a PUT.",
 		Run:          putRoundTrip,
 	},
@@ -27,7 +27,7 @@ var putEffects = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     6,
-		Why:          "A client that timed out repeats its request.",
+		Why:          "A client that repeats a PUT after a timeout would otherwise store values twice.",
 		Fix:          "Replace the stored attributes; do not append to them.",
 		Run:          putTwice,
 	},
@@ -38,8 +38,8 @@ var putEffects = []check{
 		Level:        may,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "The RFC permits several results. Clients that send an incomplete resource must know what happens to the other attributes.",
-		Fix:          "Document the behavior of the server.",
+		Why:          "A client that omits attributes must know whether it deletes them; the RFC permits both.",
+		Fix:          "Clear attributes that a PUT omits, or document what the server does.",
 		Run: func(ctx context.Context, t *T) {
 			u := prepared(ctx, t, doc{"nickName": "Nick"})
 			succeeded(t, t.Put(ctx, u.Path(), t.User("cell", nil)), 200)
@@ -65,7 +65,7 @@ var putEffects = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
 		Requests:     4,
-		Why:          "Department and cost center change with every transfer.",
+		Why:          "Department and cost center change with every transfer of a user; outdated values break approvals.",
 		Fix:          "Treat the members of the extension object in the same way as core attributes.",
 		Run: func(ctx context.Context, t *T) {
 			u := prepared(ctx, t, extended(doc{"department": "Old", "costCenter": "1"}))
@@ -82,7 +82,7 @@ var putEffects = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
 		Requests:     4,
-		Why:          "Clients use null to clear a value explicitly.",
+		Why:          "Clients clear a value with null; if it remains, the user keeps an outdated department or manager.",
 		Fix:          "Treat null as remove, in extensions too.",
 		Run: func(ctx context.Context, t *T) {
 			u := prepared(ctx, t, extended(doc{"department": "Old", "costCenter": "1"}))
@@ -94,12 +94,12 @@ var putEffects = []check{
 	},
 	{
 		ID:           "put.extension-added",
-		Title:        "A PUT adds an extension to a user without one, and schemas names it",
+		Title:        "A PUT adds extension data to a user without it, and the URN of the extension to schemas",
 		Requirements: reqs("RFC7644-3.5.1-18", "RFC7643-3-06"),
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
 		Requests:     4,
-		Why:          "Users can become employees after their creation.",
+		Why:          "If extension data can be set only on creation, clients have to delete and create users to add it.",
 		Fix:          "Accept extension data in every write.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "cell", nil)
@@ -117,7 +117,7 @@ var putEffects = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedFilter),
 		Requests:     6,
-		Why:          "Users are renamed after a marriage or a change of domain.",
+		Why:          "Users are renamed; a client that does not find the account by its new name creates a duplicate.",
 		Fix:          "Treat userName as readWrite, and update the index of names with it.",
 		Run:          putRename,
 	},
@@ -128,7 +128,7 @@ var putEffects = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "Accounts are linked again when an organization changes its identity provider.",
+		Why:          "A new identity provider links accounts by a new externalId; if the server ignores it, duplicates are created.",
 		Fix:          "Store externalId like any readWrite attribute.",
 		Run: func(ctx context.Context, t *T) {
 			u := prepared(ctx, t, doc{"externalId": "old-Id"})
@@ -143,7 +143,7 @@ var putEffects = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     6,
-		Why:          "Okta apps without PATCH deactivate users this way.",
+		Why:          "Okta apps without PATCH deactivate users by PUT; if active is ignored, former users still have access.",
 		Fix:          "Store active as a boolean; inactive users remain readable.",
 		Run:          putActive,
 	},
@@ -170,7 +170,7 @@ var putEffects = []check{
 		Needs:        writesUsers,
 		Requests:     4,
 		Why:          "Clients cannot parse a name that is stored as a string.",
-		Fix:          "Validate the body as for POST.",
+		Fix:          "Validate the body of a PUT in the same way as that of a POST.",
 		Run:          putWrongType,
 	},
 	{
@@ -201,7 +201,7 @@ var putEffects = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Clients store the resource from the response.",
+		Why:          "Clients store the resource from the response; without id and location, they cannot change it later.",
 		Fix:          "Return the same representation as GET.",
 		Run:          putAddress,
 	},

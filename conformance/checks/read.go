@@ -17,7 +17,7 @@ var read = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Clients read an account before they change it.",
+		Why:          "Clients read an account before they change it; a different representation makes them overwrite correct data.",
 		Fix:          "Build the responses to POST and GET from the same stored representation.",
 		Run:          readByID,
 	},
@@ -42,7 +42,7 @@ var read = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     2,
-		Why:          "Strict clients do not parse a body of another type. Many clients accept application/json, so it is only reported.",
+		Why:          "Strict clients do not parse a body of another type. Many accept application/json, so a deviation is only a warning.",
 		Fix:          "Set Content-Type: application/scim+json on every response with a body.",
 		Run:          readMediaType,
 	},
@@ -75,8 +75,8 @@ var read = []check{
 		Level:        should,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     1,
-		Why:          "Identity providers append their own parameters, such as feature flags.",
-		Fix:          "Do not reject unknown query parameters.",
+		Why:          "Identity providers append their own parameters; if the server rejects them, all requests fail.",
+		Fix:          "Ignore unknown query parameters.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Get(ctx, "/Users", "count", "1", "scimconfUnknown", "x")
 			t.Expect("status of "+res.Name+" with an unknown parameter", 200, res.Status)

@@ -25,7 +25,7 @@ var usersAndGroup = &conformance.Fixture{
 
 var roots = needs(conformance.NeedUser, conformance.NeedGroup, conformance.NeedWrite, conformance.NeedFilter, conformance.NeedIndex)
 
-const rootFix = "Run a query on the root over every resource type; treat an attribute that a type does not define as absent."
+const rootFix = "Apply a query on the root to every resource type; treat an attribute that a type does not define as absent."
 
 // rootFilter returns a check that a filter on the root finds exactly the expected resources of usersAndGroup.
 func rootFilter(id, title, requirement, why string, table ...row) check {
@@ -57,31 +57,33 @@ const (
 )
 
 var rootQueries = []check{
-	rootFilter("types", "A query on the root finds users and groups", allTypes, "Clients read all resources in one query.",
+	rootFilter("types", "A query on the root finds users and groups", allTypes,
+		"Clients that read all resources in one query miss users or groups if one type is omitted.",
 		row{`displayName sw "«P»"`, "all kim lee"}),
 	rootFilter("ids", "A query on the root finds resources of any type by id", allTypes,
-		"Ids are unique over all types, and members can be users or groups.",
+		"Members can be users or groups; a client that does not find one by id treats it as deleted.",
 		row{`id eq "«kim»" or id eq "«all»"`, "all kim"}, row{`id eq "«all»"`, "all"}),
 	rootFilter("user-type", "A filter on meta.resourceType restricts a query on the root to users", byType,
-		"Without the filter the result is too large.",
+		"Clients that select one type would get resources of the other, and parse them as the wrong type.",
 		row{mixed + `meta.resourceType eq "User"`, "kim lee"}),
 	rootFilter("group-type", "A filter on meta.resourceType restricts a query on the root to groups", byType,
-		"Without the filter the result is too large.",
+		"Clients that select one type would get resources of the other, and parse them as the wrong type.",
 		row{mixed + `meta.resourceType eq "Group"`, "all"}),
-	rootFilter("either-type", "A query on the root can name several types", byType, "The example of RFC 7644 requests users and groups.",
+	rootFilter("either-type", "A filter on meta.resourceType can select several types on the root", byType,
+		"If the server applies only one of the conditions, clients miss users or groups.",
 		row{mixed + `(meta.resourceType eq "User" or meta.resourceType eq "Group")`, "all kim lee"},
 		row{mixed + `meta.resourceType eq "User" and meta.resourceType eq "Group"`, ""}),
 	rootFilter("present", "The operator pr matches no resource of a type that does not define the attribute", withoutValue,
-		"A group has no userName and must not match.",
+		"If groups match too, a client that selects users by userName parses groups as users.",
 		row{mixed + `userName pr`, "kim lee"}),
 	rootFilter("equal", "The operator eq matches no resource of a type that does not define the attribute", withoutValue,
-		"A query for a user must not fail because groups have no userName.",
+		"If groups cause an error or match, a client does not find its user and creates a duplicate.",
 		row{`userName eq "«P»kim@example.com"`, "kim"}, row{mixed + `(userName eq "«P»lee@example.com" or id eq "«all»")`, "all lee"}),
 	rootFilter("absent", "The filter not (pr) matches all resources of a type that does not define the attribute", withoutValue,
-		"An undefined attribute has no value, like an unassigned one.",
+		"An undefined attribute has no value; if its resources are omitted, clients miss groups.",
 		row{mixed + `not (userName pr)`, "all"}),
 	rootFilter("no-match", "A query on the root without a match returns no resource", allTypes,
-		"The server must not ignore a filter that applies to no type.",
+		"A server that ignores a filter that applies to no type returns all resources to the client.",
 		row{`displayName eq "«P»nobody"`, ""}, row{mixed + `scimconfNoSuchAttribute eq "x"`, ""}),
 	{
 		ID:           "root.items",
@@ -91,7 +93,7 @@ var rootQueries = []check{
 		Needs:        roots,
 		Fixture:      usersAndGroup,
 		Requests:     1,
-		Why:          "Clients distinguish users from groups only by schemas and meta.resourceType.",
+		Why:          "Clients distinguish users from groups only by these attributes; without them, they parse an item as the wrong type.",
 		Fix:          "Represent each item as a resource of its own type.",
 		Run:          rootItems,
 	},
@@ -103,7 +105,7 @@ var rootQueries = []check{
 		Needs:        roots,
 		Fixture:      usersAndGroup,
 		Requests:     3,
-		Why:          "If each type is paged separately, a page has only a part of the result.",
+		Why:          "If each type is paged separately, clients miss users or groups, or get them twice.",
 		Fix:          "Count and page over all types together.",
 		Run:          rootPages,
 	},
@@ -115,7 +117,7 @@ var rootQueries = []check{
 		Needs:        roots,
 		Fixture:      usersAndGroup,
 		Requests:     1,
-		Why:          "Queries over all types have large results, so clients restrict the attributes.",
+		Why:          "Queries over all types have large results; if the parameter is ignored, clients get slow or too large responses.",
 		Fix:          "Apply the parameters to every item.",
 		Run:          rootAttributes,
 	},
@@ -142,7 +144,7 @@ var rootQueries = []check{
 		Needs:        append(slices.Clone(roots), conformance.NeedSort),
 		Fixture:      usersAndGroup,
 		Requests:     1,
-		Why:          "If each type is sorted separately, the combined list has no order.",
+		Why:          "If each type is sorted separately, a client that reads the first pages gets the wrong resources.",
 		Fix:          "Merge the types before paging.",
 		Run: func(ctx context.Context, t *T) {
 			t.SkipIf(!fixtureStored(t, "displayName"), "the target does not store displayName as sent")
@@ -159,7 +161,7 @@ var rootQueries = []check{
 		Needs:        roots,
 		Fixture:      usersAndGroup,
 		Requests:     2,
-		Why:          "Personal data in filters belongs in a body, not in a URL.",
+		Why:          "Clients that must keep personal data out of URLs search by POST; a different result gives them wrong resources.",
 		Fix:          "Serve POST on /.search below the base URL, over all types.",
 		Run: func(ctx context.Context, t *T) {
 			get := rootQuery(ctx, t, `displayName sw "«P»"`)
@@ -177,7 +179,7 @@ var rootQueries = []check{
 		Needs:        roots,
 		Fixture:      usersAndGroup,
 		Requests:     2,
-		Why:          "A search on the root accepts the same parameters as a query on the root.",
+		Why:          "If the server ignores parameters of a search, clients get resources of the wrong type or miss some.",
 		Fix:          rootFix,
 		Run:          rootSearchType,
 	},

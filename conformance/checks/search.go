@@ -23,7 +23,7 @@ var searching = []check{
 		Level:        may,
 		Needs:        asksUsers,
 		Requests:     1,
-		Why:          "Personal data in filters does not belong in URLs, which servers and proxies log.",
+		Why:          "Servers and proxies log URLs; without search by POST, clients have to put personal data into them.",
 		Fix:          "Serve POST on /.search under each endpoint.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Users/.search", doc{"schemas": []string{scim.SearchRequestMessage}, "filter": `userName eq "scimconf-nobody"`})
@@ -38,7 +38,7 @@ var searching = []check{
 		Needs:        searches,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Clients parse both responses with the same code.",
+		Why:          "Clients parse both responses with the same code; a search with another status or form fails.",
 		Fix:          "Return 200, not 201, with a ListResponse.",
 		Run: func(ctx context.Context, t *T) {
 			res := search(ctx, t, "/Users", doc{"filter": bounded(t)})
@@ -69,7 +69,7 @@ var searching = []check{
 		Needs:        searches,
 		Fixture:      people,
 		Requests:     4,
-		Why:          "Clients use POST when a filter becomes too long for a URL, and expect the same result.",
+		Why:          "Clients use POST when a filter becomes too long for a URL; a different result gives them the wrong users.",
 		Fix:          searchFix,
 		Run:          searchLikeGet,
 	},
@@ -80,7 +80,7 @@ var searching = []check{
 		Level:        must,
 		Needs:        asksUsers,
 		Requests:     1,
-		Why:          "Before creating a resource, clients search for it, and usually the result is empty.",
+		Why:          "Clients search for a user before they create it; if an empty result is an error, no user is created.",
 		Fix:          "Return an empty ListResponse, not 404.",
 		Run:          searchNoMatch,
 	},
@@ -92,7 +92,7 @@ var searching = []check{
 		Needs:        searches,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "The filter is optional, as in GET.",
+		Why:          "Clients that import all users by POST omit the filter; an error or an incomplete list stops the import.",
 		Fix:          searchFix,
 		Run: func(ctx context.Context, t *T) {
 			res := searched(ctx, t, "/Users", doc{"count": 1})
@@ -108,7 +108,7 @@ var searching = []check{
 		Needs:        searches,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Clients that request two attributes of many users do not expect all attributes.",
+		Why:          "Clients request a few attributes of many users; responses with all attributes are slow and expose data.",
 		Fix:          searchFix,
 		Run: func(ctx context.Context, t *T) {
 			res := searched(ctx, t, "/Users",
@@ -129,7 +129,7 @@ var searching = []check{
 		Needs:        searches,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Clients omit large attributes.",
+		Why:          "Clients exclude large or confidential attributes; responses that contain them are slow or expose data.",
 		Fix:          searchFix,
 		Run: func(ctx context.Context, t *T) {
 			res := searched(ctx, t, "/Users",
@@ -147,7 +147,7 @@ var searching = []check{
 		Level:        must,
 		Needs:        searches,
 		Requests:     3,
-		Why:          "Every endpoint that returns users needs the same protection.",
+		Why:          "Any client that may search could read passwords or their hashes.",
 		Fix:          "Project the items of searches with the same code as all other resources.",
 		Run: func(ctx context.Context, t *T) {
 			t.CreateUser(ctx, "guarded", doc{"password": "Scimconf-Secret-1!"})
@@ -166,7 +166,7 @@ var searching = []check{
 		Needs:        searches,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Clients choose their page size by count.",
+		Why:          "Clients choose their page size by count; a wrong totalResults stops their paging too early.",
 		Fix:          searchFix,
 		Run: func(ctx context.Context, t *T) {
 			res := searched(ctx, t, "/Users", doc{"filter": bounded(t), "count": 2})
@@ -182,7 +182,7 @@ var searching = []check{
 		Needs:        searches,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Clients use a count of 0 to request the number of matches.",
+		Why:          "Clients use a count of 0 to request only the number of matches; a page of users costs time and memory.",
 		Fix:          "Distinguish a count of 0 from an absent count in the message.",
 		Run: func(ctx context.Context, t *T) {
 			res := searched(ctx, t, "/Users", doc{"filter": bounded(t), "count": 0})
@@ -210,7 +210,7 @@ var searching = []check{
 		Needs:        slices.Concat(searches, needs(conformance.NeedSort)),
 		Fixture:      people,
 		Requests:     2,
-		Why:          "A server that advertises sorting must sort the results of every query.",
+		Why:          "Clients that read the first pages of an unsorted search get the wrong users.",
 		Fix:          searchFix,
 		Run:          searchSort,
 	},
@@ -222,8 +222,8 @@ var searching = []check{
 		Needs:        searches,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Without its schema, a message cannot be distinguished from a message for another endpoint.",
-		Fix:          "Reject messages whose schemas do not name " + scim.SearchRequestMessage + ".",
+		Why:          "A server that ignores the schema executes messages that the client meant for another endpoint.",
+		Fix:          "Return 400 if schemas of the message does not contain " + scim.SearchRequestMessage + ".",
 		Run: func(ctx context.Context, t *T) {
 			searched(ctx, t, "/Users", doc{"filter": bounded(t)})
 			res := t.Post(ctx, "/Users/.search", doc{"filter": bounded(t)})
@@ -238,8 +238,8 @@ var searching = []check{
 		Needs:        searches,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "A PATCH message that is sent to the wrong address is not a search.",
-		Fix:          "Reject messages whose schemas do not name " + scim.SearchRequestMessage + ".",
+		Why:          "A client that sends a PATCH message to the wrong address gets a list and assumes that its change succeeded.",
+		Fix:          "Return 400 if schemas of the message does not contain " + scim.SearchRequestMessage + ".",
 		Run: func(ctx context.Context, t *T) {
 			searched(ctx, t, "/Users", doc{"filter": bounded(t)})
 			res := t.Post(ctx, "/Users/.search", doc{"schemas": []string{scim.PatchOpMessage}, "filter": bounded(t)})
@@ -305,7 +305,7 @@ var searching = []check{
 		Level:        should,
 		Needs:        asksUsers,
 		Requests:     1,
-		Why:          "A search is a POST; a list in response to GET is a routing error.",
+		Why:          "A client that sends GET by mistake would treat a list of all users as the result of its search.",
 		Fix:          "Return 405 with Allow: POST, or 404.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Get(ctx, "/Users/.search")
@@ -319,7 +319,7 @@ var searching = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedGroup, conformance.NeedWrite, conformance.NeedFilter),
 		Requests:     6,
-		Why:          "Every resource endpoint has its own search.",
+		Why:          "A search for groups that returns users, or an error, gives clients the wrong resources.",
 		Fix:          "Serve /.search under each endpoint, for its own resource type.",
 		Run:          searchGroups,
 	},
@@ -331,8 +331,8 @@ var searching = []check{
 		Needs:        searches,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Clients use the search by POST for long filters.",
-		Fix:          "Limit filters by their cost, not by the length of a URL, and return 400 or 413 above the limit.",
+		Why:          "Clients use search by POST for long filters; after a server error, they retry indefinitely.",
+		Fix:          "Limit the number of conditions in a filter, not its length as for a URL; return 400 or 413 above the limit.",
 		Run:          searchLongFilter,
 	},
 }

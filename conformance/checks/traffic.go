@@ -170,8 +170,8 @@ var traffic = []check{
 		Requirements: reqs("RFC7643-4.1.1-13", "RFC7643-7-21"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "An attacker can crack a password hash offline.",
-		Fix:          "Treat password as returned never: omit it wherever a resource is written.",
+		Why:          "Any client or log that receives the attribute can use the password, or crack its hash offline.",
+		Fix:          "Omit password from every resource in every response, as returned \"never\" requires.",
 		Watch: func(w *watched) {
 			if w.Collection() == "Schemas" {
 				return
@@ -203,7 +203,7 @@ var traffic = []check{
 		Requirements: reqs("RFC7644-3.12-04"),
 		Level:        interop,
 		Fixture:      sample,
-		Why:          "Internal details help an attacker.",
+		Why:          "Internal details show an attacker weak points of the server.",
 		Fix:          "Write a short message for the client and the complete message to the log.",
 		Watch: func(w *watched) {
 			if w.Status >= 400 && len(w.Body) > 0 {
@@ -279,7 +279,7 @@ var traffic = []check{
 		Requirements: reqs("RFC7644-3.12-01"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "A rejected request must not return the data.",
+		Why:          "A client whose request is rejected could read data that it has no rights to.",
 		Fix:          "Authorize a request before building its response.",
 		Watch: func(w *watched) {
 			if w.Status >= 400 && w.Object() != nil {
@@ -328,7 +328,7 @@ var trafficHeaders = []check{
 		Requirements: reqs("RFC9110-15.5.6-01"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Clients can determine the methods of a path only from Allow.",
+		Why:          "Without Allow, clients cannot determine which methods the path supports, and retry or give up.",
 		Fix:          "Send Allow with the methods of the path.",
 		Watch: func(w *watched) {
 			if w.Status == 405 {

@@ -72,7 +72,7 @@ var trafficResources = []check{
 		Requirements: reqs("RFC7643-3.1-05", "RFC7643-3.1-11"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Clients store only the id of a resource.",
+		Why:          "Clients store only the id of a resource; without it, they cannot change or delete the resource later.",
 		Fix:          "Return id with every resource, regardless of the requested attributes.",
 		Watch: func(w *watched) {
 			if discoveries[w.Collection()] {
@@ -124,7 +124,7 @@ var trafficResources = []check{
 		Requirements: reqs("RFC7643-2.3.5-01", "RFC7643-3.1-21"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Incremental imports compare these times; an invalid one aborts the import.",
+		Why:          "Incremental imports compare these times; an invalid time aborts the import.",
 		Fix:          "Format times as RFC 3339 wherever meta is written.",
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {

@@ -16,7 +16,7 @@ var trafficSchemas = []check{
 		Requirements: reqs("RFC7643-2.4-04"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Clients use the first primary address, which can differ between responses.",
+		Why:          "Clients use the first primary address; it can differ between responses, so email goes to different addresses.",
 		Fix:          "Clear primary on all other values when one is set.",
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {
@@ -39,11 +39,11 @@ var trafficSchemas = []check{
 	},
 	{
 		ID:           "traffic.written-only",
-		Title:        "No response has an attribute that the schema declares as writeOnly or returned never",
+		Title:        "No response has an attribute that the schema declares as writeOnly or with returned \"never\"",
 		Requirements: reqs("RFC7643-7-19", "RFC7643-7-21"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Attributes with returned never are secrets.",
+		Why:          "Such attributes hold secrets such as passwords; any client that may read the resource would learn them.",
 		Fix:          "Omit these attributes according to the schema, in the one function that writes resources.",
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {

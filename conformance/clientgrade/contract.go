@@ -57,7 +57,7 @@ func (c Contract) listed() []expectation {
 		row("group-patch", "A PATCH of a group has the listed operations", strict,
 			"Add and replace members by the path members, remove them by members[value eq \"id\"], and rename by a replace of id and displayName.",
 			groupPatches),
-		row("read-before-put", "A PUT is preceded by a GET of the resource", "A PUT with only the client's attributes removes all others.",
+		row("read-before-put", "A PUT is preceded by a GET of the resource", "A PUT without a GET deletes values that others have set.",
 			"Read the resource right before it is replaced, and send back all its attributes.", readBeforePut),
 		row("lookup-before-create", "A user or group is created only after a lookup that found none", strict,
 			"Look up the name before each create, and create only if the list is empty.", lookupBeforeCreate),

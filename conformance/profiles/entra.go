@@ -94,7 +94,7 @@ func entraSteps(flag bool) []step {
 			Status: []int{200},
 			Answer: expect{Contains: doc{"totalResults": conformance.AnInteger, "Resources": conformance.AnyList}},
 			Limit:  "the attributes of the target are not offered in the mapping",
-			Why:    "The client uses a default list of attributes.",
+			Why:    "The client offers only default attributes for the mapping; administrators cannot map attributes of the server.",
 			Fix:    "Serve /Schemas as a ListResponse.",
 		},
 		{
@@ -444,7 +444,7 @@ func entraSteps(flag bool) []step {
 			Path:   "/Users/${user}",
 			Status: []int{404},
 			Limit:  "a repeated deletion is recorded as a failure",
-			Why:    "The client repeats deletions whose response was lost.",
+			Why:    "The client repeats deletions whose response was lost; after a server error, it repeats them again.",
 			Fix:    fixDelete,
 		},
 	}

@@ -242,7 +242,7 @@ var oktaCatalogUpdates = []step{
 		Answer: expect{Contains: doc{"password": nil}},
 		State:  after("/Users/${user}", doc{"active": true, "password": nil}),
 		Limit:  "passwords are not synchronized",
-		Why:    "Passwords that the client sends are lost.",
+		Why:    "The server loses the new password, or exposes it in a response; the user cannot log in or the password leaks.",
 		Fix:    "Accept password in a PATCH, store its hash and never return it.",
 	},
 }
