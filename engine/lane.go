@@ -14,8 +14,8 @@ type Lease struct {
 	Epoch int64 // increases with every claim
 	Until time.Time
 	Hold  Hold // hold of the lane at the time of the claim
-	// Kicks is the number of requests to end a hold, at the time of the claim. If the number has changed at the release, the lane is due
-	// immediately.
+	// Kicks is the number of requests to end a hold, at the time of the claim. If the number has changed at the release, the release ends the
+	// hold.
 	Kicks int64
 	// Marks is the number of marks of principals at the time of the claim. During a quarantine a later mark makes the lane pending, because
 	// deactivations may still be possible.
