@@ -244,7 +244,7 @@ func (c *Client) PlanItems(ctx context.Context, app, id string, o ItemOptions) (
 		query("operation", o.Operation, "outcome", o.Outcome, "after", o.After, "limit", o.Limit))
 }
 
-// ApplyPlan applies the given number of remaining items of a plan, first items first. Zero means all items.
+// ApplyPlan applies the first remaining items of a plan. first is the number of items; 0 means all.
 func (c *Client) ApplyPlan(ctx context.Context, app, id string, first int) (engine.Plan, error) {
 	var body any
 	if first != 0 {
