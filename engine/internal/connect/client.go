@@ -165,7 +165,7 @@ func (c *Client) Do(ctx context.Context, r plan.Request) plan.Response {
 	}
 	c.tokens.drop(token)
 	if token != before {
-		return answer // a repetition would send the same new token
+		return answer // the target has rejected a new token
 	}
 	if token, out = c.token(ctx, r); out != nil {
 		return *out

@@ -496,7 +496,7 @@ func (u *user) refresh() Step {
 	return u.get(func(r Response, have *scim.Resource) Step { return u.reconcile(have, r.ETag) })
 }
 
-// get reads the account. If the account is missing, Target.OnMissing decides.
+// get reads the account. If the account is missing, OnMissing decides.
 func (u *user) get(then func(Response, *scim.Resource) Step) Step {
 	if u.rounds++; u.rounds > maxRounds {
 		return u.fail(transient(Response{}, fmt.Sprintf("the account changed or was deleted %d times during the update", maxRounds)))
