@@ -60,8 +60,8 @@ func IsNotFound(err error) bool {
 	return ok && e.Status == http.StatusNotFound
 }
 
-// Do sends a request to a path below the base URL. It sends body as JSON unless body is nil, and decodes the response into into unless into
-// is nil. A *json.RawMessage receives the response body unchanged. A response with a status other than 2xx is returned as an *Error.
+// Do sends a request to a path below the base URL. It sends body as JSON unless body is nil, and stores the decoded response in into unless
+// into is nil. A *json.RawMessage receives the response body unchanged. A response with a status other than 2xx is returned as an *Error.
 func (c *Client) Do(ctx context.Context, method, path string, body, into any) error {
 	var payload io.Reader
 	if body != nil {
