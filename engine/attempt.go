@@ -10,9 +10,9 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// Curl returns the request of an exchange as a command line for a POSIX shell. All values are quoted. An Attempt contains no secrets: with
-// credentials, the redacted headers have the value $TOKEN; without, they are omitted. A body that was too long to be stored is omitted,
-// with a remark.
+// Curl returns the request of an exchange as a command line for a POSIX shell. All values are quoted. An Attempt contains no secrets. If
+// credentials is true, the redacted headers have the value $TOKEN; otherwise they are omitted. A body that was too long to be stored is
+// replaced by a remark.
 func (a Attempt) Curl(credentials bool) string {
 	header := a.RequestHeader
 	if !credentials {
@@ -41,7 +41,7 @@ type Attempt struct {
 	ResponseHeader http.Header
 	ResponseBody   string // excerpt
 	Duration       time.Duration
-	Error          string // why the exchange failed; empty if a complete response was read
+	Error          string // why the exchange failed; empty for a complete response
 }
 
 // AttemptQuery selects recorded exchanges, newest first. Empty fields do not restrict the result.

@@ -2,7 +2,7 @@ package engine
 
 import "cmp"
 
-// Scheme is the way in which the secret becomes the Authorization header.
+// Scheme determines how the secret is sent to the target.
 type Scheme string
 
 // The schemes. The zero value means Bearer.

@@ -17,21 +17,22 @@ const (
 	Accepted  Class = "accepted"
 )
 
-// Signal is what the end of a sequence reports about the target as a whole.
+// Signal is the information that a sequence yields about the target as a whole, not about the principal. The lane derives its holds from
+// it.
 type Signal string
 
 // The signals.
 const (
-	SignalNone      Signal = ""          // nothing: no request was sent
-	SignalOK        Signal = "ok"        // the target responds, if only to reject this principal
+	SignalNone      Signal = ""          // no information: no request was sent
+	SignalOK        Signal = "ok"        // the target responds, possibly with a rejection of this principal
 	SignalFailing   Signal = "failing"   // no response, a 5xx, an unreadable response
 	SignalThrottled Signal = "throttled" // the target requests a pause
 	SignalDenied    Signal = "denied"    // the target does not accept the credentials
 )
 
-// ClassInfo describes a class. This table is the only list of the classes: whatever depends on the class is a column, or a switch that the
-// linter requires to be exhaustive. File failure.go of engine/internal/plan derives the class from a response. The tests of this package
-// write the table to docs/engine.md with -update.
+// ClassInfo describes a class. This table is the only list of the classes. Behavior that depends on the class is a column of the table, or
+// a switch that the linter requires to be exhaustive. File failure.go of engine/internal/plan derives the class from a response. The tests
+// of this package write the table to docs/engine.md with -update.
 type ClassInfo struct {
 	Class Class
 	// Status is the status of the principal after the sequence. The status differs for a halt, for missing users, for a change that the target
@@ -41,7 +42,7 @@ type ClassInfo struct {
 	Signal Signal
 	// Temporary reports whether the same requests may succeed later although neither the principal nor the settings of the target change.
 	Temporary bool
-	// Decided reports whether the end of the sequence makes a previously accepted change (202) obsolete.
+	// Decided reports whether a sequence with this class makes a previously accepted change (202) obsolete.
 	Decided bool
 	// Text describes the class in one sentence.
 	Text string

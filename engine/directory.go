@@ -113,10 +113,10 @@ type Value struct {
 
 // Matcher is an optional interface of a [Directory]. Imports of the accounts of a target require it.
 type Matcher interface {
-	// Match returns, for each object and in the same order, the principals of that kind that it may belong to: those with the same externalId,
-	// userName (displayName) or email address, and for partial matches those with similar values. It may return too many candidates, e.g. by a
-	// rule that was not requested: the engine compares them. An error means that the candidates are unavailable: the engine queries the page
-	// again.
+	// Match returns, for each object and in the same order, the principals of the kind that may own the object: those with the same
+	// externalId, userName (displayName) or email address, and for partial matches those with similar values. Match may return more candidates
+	// than the requested rules select, because the engine compares each candidate. An error means that the candidates are unavailable: the
+	// engine retries the page.
 	Match(ctx context.Context, app string, kind Kind, objects []RemoteObject) ([][]Candidate, error)
 }
 
@@ -131,8 +131,8 @@ type Lister interface {
 // Want is the desired state of a principal on the target.
 type Want string
 
-// The states. Absent is a tombstone: the directory reports that the principal was deleted; the engine never infers it. Keep is for users:
-// the engine leaves the account unchanged and sends nothing.
+// The desired states. Absent is a tombstone: the directory reports that the principal was deleted; the engine never infers it. Keep is for
+// users: the engine leaves the account unchanged and sends nothing.
 const (
 	Active   Want = "active"
 	Inactive Want = "inactive"

@@ -24,7 +24,7 @@ const (
 
 	GroupCreated   EventType = "group.created"
 	GroupLinked    EventType = "group.linked"
-	GroupUpdated   EventType = "group.updated" // its name or members
+	GroupUpdated   EventType = "group.updated" // the name or the members of the group
 	GroupDeleted   EventType = "group.deleted"
 	GroupUnlinked  EventType = "group.unlinked"
 	GroupFailed    EventType = "group.failed"

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// DriftRequest configures a comparison.
+// DriftRequest configures a comparison of a target with the directory.
 type DriftRequest struct {
 	Kind Kind // Default: User
 	// Repair marks only the repairable findings, after the comparison is complete. The sequences then repair them, subject to the target's
@@ -16,7 +16,7 @@ type DriftRequest struct {
 	Each func(Finding) error
 }
 
-// DriftReport is the summary of a comparison.
+// DriftReport is the summary of a comparison of a target with the directory.
 type DriftReport struct {
 	App  string `json:"-"`
 	Kind Kind   `json:"-"`
@@ -28,10 +28,10 @@ type DriftReport struct {
 	// Busy is the number of principals that differ but are pending or were processed during the comparison. Their final state is not known
 	// yet: they are neither findings nor marked.
 	Busy int `json:"busy"`
-	// Hidden is the number of groups whose members were not compared, because the target does not return any.
+	// Hidden is the number of groups whose members were not compared, because the target returned no members.
 	Hidden int               `json:"hidden"`
-	Found  map[DriftKind]int `json:"found"`  // findings
-	Marked int               `json:"marked"` // principals that were marked for repair
+	Found  map[DriftKind]int `json:"found"`  // number of findings by kind
+	Marked int               `json:"marked"` // number of principals that were marked for repair
 }
 
 // Drifted returns the number of repairable findings.
@@ -62,7 +62,8 @@ type Verification struct {
 	Confirmed int64     `json:"confirmed"`       // generation that the target is known to have
 	ReadAt    time.Time `json:"readAt,omitzero"` // zero if the target could not be read, or nothing had to be read
 	Equal     bool      `json:"equal"`           // the target has the desired state, except for Ignored
-	// Differ are the paths that differ on the target. Diff has the values: before is the target's value, after the desired one.
+	// Differ has the paths of the attributes that differ on the target. Diff has their values: Before on the target, After in the desired
+	// state.
 	Differ []string     `json:"differ,omitempty"`
 	Diff   []Difference `json:"diff,omitempty"`
 	// Members are the members that the target's group lacks (Add) or has in excess (Remove).
@@ -113,14 +114,14 @@ type DriftKind string
 const (
 	DriftMissing   DriftKind = "missing"   // a principal should have an account and has none
 	DriftDiffers   DriftKind = "differs"   // attributes have other values
-	DriftActivity  DriftKind = "active"    // active differs; of a group: it should no longer exist
+	DriftActivity  DriftKind = "active"    // users: active differs; groups: the group should no longer exist
 	DriftMembers   DriftKind = "members"   // the members of a group differ
 	DriftUnmanaged DriftKind = "stranger"  // an account of no principal; the engine never changes it
 	DriftDuplicate DriftKind = "duplicate" // several listed accounts have the same externalId
 	DriftIgnored   DriftKind = "ignored"   // values that the target ignored and that are no longer sent
 )
 
-// Repairable reports whether a sequence of the principal fixes it.
+// Repairable reports whether a sequence of the principal fixes a finding of this kind.
 func (w DriftKind) Repairable() bool {
 	return w == DriftMissing || w == DriftDiffers || w == DriftActivity || w == DriftMembers
 }
@@ -138,7 +139,7 @@ type Finding struct {
 	Lacking  int      `json:"lacking,omitempty"`
 	Surplus  int      `json:"surplus,omitempty"`
 	Examples []string `json:"examples,omitempty"`
-	// ExternalID is the identifier that a Duplicate shares, Other the account that it shares it with.
+	// ExternalID and Other belong to DriftDuplicate: the externalId that two accounts have in common, and the id of the other account.
 	ExternalID string `json:"externalId,omitempty"`
 	Other      string `json:"other,omitempty"`
 	Note       string `json:"note,omitempty"` // other details, e.g. why an account was not created

@@ -52,14 +52,14 @@ type ImportRun struct {
 	// Seen is the number of objects read; the next page starts at startIndex Seen + 1. Read reports whether the whole list was read.
 	Seen int
 	Read bool
-	// Total is the total that the target returned, -1 if it returned none.
+	// Total is totalResults of the target's list, -1 if the target did not return it.
 	Total int
 	// Attempts is the number of consecutive failures to read the next page. Error is the last failure, or the reason why the run stopped.
 	Attempts int
 	Error    string
 	// Counts are the numbers of objects by verdict. Gone objects are those of earlier runs that this run did not see.
 	Counts map[Verdict]int
-	// Lost is the number of principals whose account is not listed. The engine changes nothing for them.
+	// Lost is the number of principals whose account is not in the list. The engine changes nothing for these principals.
 	Lost         int
 	Begun, Ended time.Time
 }
@@ -71,18 +71,18 @@ type RemoteObject struct {
 	RemoteID    string `json:"remoteId"`
 	UserName    string `json:"userName"` // of a group: displayName
 	ExternalID  string `json:"externalId,omitempty"`
-	Email       string `json:"email,omitempty"` // the primary one, otherwise the first
+	Email       string `json:"email,omitempty"` // primary address, otherwise the first one
 	DisplayName string `json:"displayName,omitempty"`
 	Active      bool   `json:"active"`
-	Hash        string `json:"-"` // of all attributes except meta; detects changes between imports
-	Run         int64  `json:"-"` // that listed it last
+	Hash        string `json:"-"` // digest of all attributes except meta; detects changes between imports
+	Run         int64  `json:"-"` // last run that listed the object
 
 	Verdict   Verdict   `json:"verdict"`
-	Rule      MatchRule `json:"rule,omitempty"`      // that matched it, empty if none did
-	Principal string    `json:"principal,omitempty"` // its owner, if Linked or Matched
-	// Candidates are the principals to choose from, if Ambiguous or Partial; at most MaxCandidates.
+	Rule      MatchRule `json:"rule,omitempty"`      // rule that matched the object, empty if no rule did
+	Principal string    `json:"principal,omitempty"` // owner of the object, for VerdictLinked and VerdictMatched
+	// Candidates are the principals to choose from, for VerdictAmbiguous and VerdictPartial; at most MaxCandidates.
 	Candidates []string `json:"candidates,omitempty"`
-	Note       string   `json:"note,omitempty"` // why it is ambiguous, if the candidates do not show it
+	Note       string   `json:"note,omitempty"` // why the object is ambiguous, if the candidates do not show it
 
 	// Resource has all attributes that the target returned. It is set for Matcher.Match, and for queries with Whole if the run stored it.
 	Resource *scim.Resource `json:"-"`

@@ -5,17 +5,17 @@ import "time"
 // Lag reports how far the target of an app is behind the directory.
 type Lag struct {
 	App string `json:"-"`
-	// Due is the number of principals that wait to be provisioned, including those in a backoff. Oldest is the time since when the first of
-	// them has waited, zero if there are none.
+	// Due is the number of principals that wait to be provisioned, including those in a backoff. Oldest is the time of the oldest change among
+	// these principals, zero if Due is 0.
 	Due      int `json:"due"`
 	Retrying int `json:"retrying"` // pending principals in a backoff
 	// Accepted is the number of pending principals with a change that the target has accepted and not yet carried out.
 	Accepted int `json:"accepted"`
-	// Failed and Held principals are not in Due: they wait for a Mark or a decision.
+	// Failed and Held are the numbers of principals that wait for a Mark or a decision. Due does not include them.
 	Failed      int       `json:"failed"`
 	Held        int       `json:"held"`
 	Oldest      time.Time `json:"oldest,omitzero"`
-	LastSuccess time.Time `json:"lastSuccess,omitzero"` // end of the last successful sequence, zero if none
+	LastSuccess time.Time `json:"lastSuccess,omitzero"` // end of the last successful sequence, zero if no sequence has succeeded
 	Hold        Hold      `json:"-"`
 }
 

@@ -5,19 +5,20 @@ import (
 	"time"
 )
 
-// ErrLeaseLost is returned when another engine has taken the lane: results of work under the lease must not be written.
+// ErrLeaseLost is returned when another engine has taken the lane. Results of work under the lost lease must not be written.
 var ErrLeaseLost = errors.New("lane: the lease was lost")
 
 // Lease is the right to work on one app until Until.
 type Lease struct {
 	App   string
-	Epoch int64 // grows with every claim
+	Epoch int64 // increases with every claim
 	Until time.Time
-	Hold  Hold // as the last owner left it
-	// Kicks is the number of requests to end a hold. The store compares it at the release.
+	Hold  Hold // hold of the lane at the time of the claim
+	// Kicks is the number of requests to end a hold, at the time of the claim. If the number has changed at the release, the release ends the
+	// hold.
 	Kicks int64
-	// Marks is the number of marks of principals. During a quarantine a mark makes the lane pending, because deactivations may still be
-	// possible.
+	// Marks is the number of marks of principals at the time of the claim. During a quarantine a later mark makes the lane pending, because
+	// deactivations may still be possible.
 	Marks int64
 }
 
@@ -37,7 +38,7 @@ type Hold struct {
 	Kind   HoldKind
 	Until  time.Time
 	Reason string
-	Streak int // number of times it was prolonged
+	Streak int // number of times the hold was prolonged
 }
 
 // Lane is the state of an app.
@@ -45,14 +46,14 @@ type Lane struct {
 	App    string
 	Owner  string // engine that holds the lease, empty if none
 	Until  time.Time
-	NextAt time.Time // when the next work is scheduled; zero if none is
+	NextAt time.Time // time of the next work; zero if no work is scheduled
 	Hold   Hold
 	// Learned are the detected properties of the target.
 	Learned    Learned
-	Suspension Suspension // why nothing is sent, other than a hold; zero if not suspended
+	Suspension Suspension // reason for sending nothing, other than a hold; zero if not suspended
 }
 
-// Suspension is why a lane sends nothing, other than a hold, which the target causes.
+// Suspension is the reason why a lane sends nothing although it is not on hold. The target causes holds; the directory causes suspensions.
 type Suspension struct {
 	Reason SuspensionReason `json:"reason,omitempty"`
 	Until  time.Time        `json:"until,omitzero"` // end of a maintenance window; other suspensions end with a Mark or Kick

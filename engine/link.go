@@ -25,7 +25,7 @@ type Conflict struct {
 	Reason string `json:"reason"`
 }
 
-// LinkError rejects all links of a call: none of them was created.
+// LinkError is returned when a call creates none of its links, because some of them conflict.
 type LinkError struct{ Conflicts []Conflict }
 
 // linkErrorShown is the maximum number of conflicts in the message of a LinkError.

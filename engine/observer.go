@@ -21,9 +21,11 @@ type Result struct {
 	Duration  time.Duration // from the directory query until the result was stored
 	// PasswordVersion is the UserState.PasswordVersion that the account of a user is known to have, empty if unknown.
 	PasswordVersion string
-	// Confirmed is the operation of an earlier accepted change that the engine found carried out; empty if none.
+	// Confirmed is the operation of an earlier accepted change that the target has carried out, as a read has shown; empty if no change was
+	// confirmed.
 	Confirmed Operation
-	// Lapsed reports that such a change was not carried out in time. Error then describes that change, not a request of this sequence.
+	// Lapsed reports that the target did not carry out an earlier accepted change in time. Error then describes that change, not a request of
+	// this sequence.
 	Lapsed bool
 	// IgnoredAttributes are the attributes of a user that the target did not store as sent, by path.
 	IgnoredAttributes map[string]IgnoredAttribute
@@ -33,8 +35,8 @@ type Result struct {
 type Step struct {
 	Method string
 	Path   string
-	Status int // 0 if there was no response
-	// Message is why the request failed, quoted from the target if possible; empty on success.
+	Status int // 0 if no response was received
+	// Message is the reason why the request failed, quoted from the target if possible; empty on success.
 	Message string
 	// Alternative is the form of the request and the reason for it, if it is not the preferred form of Target.Style.
 	Alternative string
@@ -55,7 +57,8 @@ type ObserverFunc func(ctx context.Context, r Result)
 // Result calls f.
 func (f ObserverFunc) Result(ctx context.Context, r Result) { f(ctx, r) }
 
-// Observers returns an Observer that calls all of them in order. It passes overdue deactivations to those that implement OverdueObserver.
+// Observers returns an Observer that calls all given observers in order. It passes overdue deactivations to those that implement
+// OverdueObserver.
 func Observers(all ...Observer) Observer { return observers(all) }
 
 type observers []Observer

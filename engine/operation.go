@@ -12,7 +12,8 @@ const (
 	Unconfirmed Origin = "unconfirmed"
 )
 
-// Operation is what a sequence did, ordered by significance: a sequence that looked up, created and patched has Create.
+// Operation is the most significant action of a sequence. For example, a sequence that looks up, creates and patches an account has
+// OpCreate.
 type Operation string
 
 // The operations.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Errors that prevent a plan from being applied. ErrStale is another one.
+// Errors of provision.Plans.Apply, in addition to ErrNotFound and ErrStale.
 var (
 	ErrExpired = errors.New("engine: the plan has expired")
 	ErrApplied = errors.New("engine: the plan has already been applied")
@@ -14,10 +14,11 @@ var (
 
 // ApplyOptions configures how a plan is applied. The zero value applies all items.
 type ApplyOptions struct {
-	// Directory is the directory that the engine uses from now on. Apply compares its desired state with the planned one. It may read through
-	// the caller's transaction; only one goroutine uses it. Default: the engine's own.
+	// Directory is the directory that the engine uses once the plan is applied. Apply compares its desired state with the planned one. It may
+	// read through the caller's transaction; only one goroutine uses it. Default: the engine's own.
 	Directory Directory
-	// First is the number of remaining items to apply now. The engine rejects the rest until those have completed. Zero means all.
+	// First is the number of remaining items to apply now. The engine rejects a call for the other items until these have completed. Zero
+	// means all.
 	First int
 }
 
@@ -27,7 +28,8 @@ const (
 	MaxPlanItems = 100_000
 	// PlanTTL is the default time during which a plan can be applied.
 	PlanTTL = 24 * time.Hour
-	// PlansKept is the minimum time that a plan is stored after it has expired, applied or not. The next plan for its app then deletes it.
+	// PlansKept is the minimum time for which an expired plan is stored, applied or not. After that time, the next plan for the same app
+	// deletes it.
 	PlansKept = 30 * 24 * time.Hour
 )
 
@@ -76,7 +78,7 @@ type PlanStatus string
 // The statuses of plans.
 const (
 	PlanMaking  PlanStatus = "making"  // incomplete: in progress or aborted
-	PlanOpen    PlanStatus = "open"    // it can be applied
+	PlanOpen    PlanStatus = "open"    // can be applied
 	PlanPartial PlanStatus = "partial" // the first items have been applied
 	PlanApplied PlanStatus = "applied"
 )
@@ -92,7 +94,7 @@ type PlanItem struct {
 	Message    string       `json:"message,omitempty"`
 	Generation int64        `json:"generation"` // desired generation when planned, 0 if never marked
 	Digest     string       `json:"digest"`     // of the desired state
-	Marked     bool         `json:"marked"`     // it was applied
+	Marked     bool         `json:"marked"`     // the item was applied
 	Sent       int          `json:"sent"`       // number of requests
 	Requests   []Sent       `json:"requests"`   // the first requests
 	Diff       []Difference `json:"diff,omitempty"`

@@ -16,7 +16,7 @@ type ProbeOptions struct {
 	User *scim.Object
 	// SkipGroups disables the probe of groups.
 	SkipGroups bool
-	// Settle is the maximum time until a read shows a change; the change is read up to five times. Default: 2s.
+	// Settle is the maximum time until a read must show a change. The probe reads a change up to five times. Default: 2s.
 	Settle time.Duration
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
@@ -109,8 +109,8 @@ func (p Profile) Verdict(f Feature) ProbeVerdict {
 	return ProbeUnknown
 }
 
-// Usable reports whether users can be provisioned: found, created, updated and deactivated, each in at least one way. The string names what
-// is missing, for an administrator.
+// Usable reports whether the engine can provision users: list, find, create, update and deactivate them, each in at least one way. If not,
+// missing describes the first operation that does not work, for an administrator.
 func (p Profile) Usable() (ok bool, missing string) {
 	works := func(any ...Feature) bool {
 		for _, f := range any {

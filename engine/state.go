@@ -18,7 +18,7 @@ type MarkAll struct {
 	// Status restricts it to principals with one of these statuses. Default: all. To retry all, set StatusFailed, StatusHeld and
 	// StatusRetrying, with Retry.
 	Status []Status
-	// Retry and AllMembers have the meaning that they have in Mark. AllMembers applies to the groups.
+	// Retry and AllMembers have the same meaning as in Mark. AllMembers applies to the groups.
 	Retry      bool
 	AllMembers bool
 }
@@ -80,7 +80,7 @@ type State struct {
 	Halted     bool      // on hold because LastOperation is halted; provision.Apps.Resume requeues it
 	MayExist   bool      // Active was attempted and no deactivation confirmed since: an account may exist
 	Activating bool      // Active is desired for the first time, or again after a deactivation, and not yet reached
-	NextAt     time.Time // when the next attempt is scheduled; zero if none is
+	NextAt     time.Time // time of the next attempt; zero if none is scheduled
 	Attempts   int       // failures in a row
 
 	RemoteID   string // id on the target, empty if unknown
@@ -95,15 +95,15 @@ type State struct {
 	// Manager is the last UserState.Manager that was desired for the account. The value remains when no manager is desired any longer, so that
 	// the engine removes the manager from the account.
 	Manager string
-	// WaitingOn are the missing users of a principal with the status StatusWaiting, ascending, at most MaxWaitingOn.
+	// WaitingOn are the users without an account that a principal with StatusWaiting waits for, ascending, at most MaxWaitingOn.
 	WaitingOn []string
-	// Pending is a change that the target has accepted and not yet carried out, nil if none. Until the engine finds it carried out or its
-	// deadline passes, the engine sends nothing, whatever the status.
+	// Pending is a change that the target has accepted and not yet carried out, nil if there is no such change. Until a read confirms the
+	// change or its deadline passes, the engine sends no write for the principal, whatever the status.
 	Pending *Pending
 
 	LastOperation Operation
 	LastStatus    int    // HTTP status of the decisive response, 0 for none
-	LastError     string // empty after a success; for StatusWaiting it names the missing users
+	LastError     string // empty after a success; for StatusWaiting a message that names the missing users
 	UpdatedAt     time.Time
 	DirtySince    time.Time // time of the first unsynchronized Mark; zero if synchronized
 }
@@ -130,7 +130,7 @@ type Waiting struct {
 	Status Status
 	Since  time.Time // the first unsynchronized change
 	Reason string
-	Until  time.Time // when it is scheduled; zero if unknown or now
+	Until  time.Time // time for which the principal is scheduled; zero if unknown or now
 }
 
 // Pending is a change that the target has accepted (202) and not yet carried out. It can be stored: it contains digests instead of values,
@@ -140,18 +140,17 @@ type Pending struct {
 	Method    string    `json:"method"`
 	Path      string    `json:"path"`
 	Txn       string    `json:"txn,omitempty"`      // Set-Txn of the response (RFC 9967 section 3), empty if absent
-	Location  string    `json:"location,omitempty"` // of the response, relative to the base URL if it is below it
+	Location  string    `json:"location,omitempty"` // Location of the response; relative if it is below the base URL
 	RemoteID  string    `json:"remoteId,omitempty"` // of the changed resource; for a create only if Location names it
 
-	// Gen, At and Deadline are set by the caller: the generation of the change, when it was accepted, and until when the target may carry it
-	// out.
+	// Gen, At and Deadline are set by the caller: the generation of the change, the time of its acceptance, and the time limit for the target.
 	Gen      int64     `json:"gen"`
 	At       time.Time `json:"at"`
 	Deadline time.Time `json:"deadline"`
-	Reads    int       `json:"reads,omitempty"` // number of reads since
+	Reads    int       `json:"reads,omitempty"` // number of reads since the change was accepted
 
 	Version         string      `json:"version,omitempty"`         // entity tag of the resource before the change, empty if unknown
-	PasswordVersion string      `json:"passwordVersion,omitempty"` // of the password that the change sets, empty if none
+	PasswordVersion string      `json:"passwordVersion,omitempty"` // version of the password that the change sets, empty if it sets none
 	Expected        Expectation `json:"expected,omitzero"`
 }
 
@@ -180,13 +179,13 @@ func (p *Pending) String() string {
 	return text
 }
 
-// IgnoredAttribute records that an attribute was sent to an account and was not found there, by its path. The record is deleted when a read
-// finds the value, or when another value is desired: rounds are counted per value.
+// IgnoredAttribute records that the engine sent an attribute to an account and that a later read did not return the value. The record is
+// deleted when a read returns the value, or when another value is desired: rounds are counted per value.
 type IgnoredAttribute struct {
 	Sent   string `json:"sent"`           // digest of the value
-	Rounds int    `json:"rounds"`         // number of times it was sent and not found afterwards
-	Open   bool   `json:"open,omitempty"` // it was sent, and the account was not read since
-	// Ignored reports whether it was sent often enough: the engine no longer changes the target's value.
+	Rounds int    `json:"rounds"`         // number of times the value was sent and not found afterwards
+	Open   bool   `json:"open,omitempty"` // the value was sent, and the account was not read since
+	// Ignored reports whether the value was sent so often that the engine no longer sends it.
 	Ignored bool `json:"ignored,omitempty"`
 }
 

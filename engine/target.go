@@ -27,7 +27,7 @@ type Target struct {
 	UserNameAttribute string   // compared in the lookup. Default: userName
 	OnMissing         Missing  // Default: Recreate
 	OnExisting        Existing // Default: LinkAuto
-	OnRecycled        Existing // for a found account that is or was another user's. Default: LinkAsk
+	OnRecycled        Existing // for a found account that belongs or belonged to another user. Default: LinkAsk
 	// RE2: accounts are never renamed to a matching userName. Default: DefaultHoldNames; "-" for none
 	HoldNames    string
 	Concurrency  int           // concurrent requests; 1 also means one principal at a time. Default: 4
@@ -43,9 +43,9 @@ type Target struct {
 }
 
 // Guard blocks deactivations of users and deletions of groups in large numbers, so that a data source that has lost its data does not empty
-// the target. It stops when more principals than allowed would lose their account within the Window. Both limits must be exceeded, so that
-// a percentage does not stop the first deactivation of a small app. The engine looks ahead over the principals that it has read, some
-// dozens. If many removals arrive one by one, the guard allows removals up to its limit. The zero value never stops.
+// the target. The guard blocks when more principals than allowed would lose their account within the Window. Both limits must be exceeded,
+// so that a percentage does not block the first deactivation of a small app. The engine looks ahead over the principals that it has read,
+// some dozens. If many removals arrive one by one, the guard allows removals up to its limit. The zero value blocks nothing.
 //
 // Blocked removals, and those that follow, have the status StatusHeld until a decision: provision.Apps.Approve allows them. A Mark after
 // which the directory desires the account again makes the decision unnecessary.

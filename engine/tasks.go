@@ -12,7 +12,7 @@ type Task struct {
 	Operation Operation
 	HTTP      int       // status of the decisive response, 0 for none
 	Error     string    // the target's own message, or the decision that is required
-	Since     time.Time // the first unsynchronized change
+	Since     time.Time // time of the first unsynchronized change
 	Attempts  int       // failures in a row
 	NextAt    time.Time // time of the retry; zero if not before the next Mark or Retry
 	RemoteID  string    // id on the target, empty if unknown

@@ -49,7 +49,7 @@ type Trace struct {
 	Operation Operation `json:"operation"`
 	Outcome   Class     `json:"outcome"`
 	HTTP      int       `json:"http,omitempty"`    // status of the decisive response
-	Message   string    `json:"message,omitempty"` // why it is not done
+	Message   string    `json:"message,omitempty"` // why the outcome is not Done
 
 	// Diff has the changes of the attributes, Members the changes of the members of a group. After a run they contain only what its exchanges
 	// show.
@@ -57,12 +57,12 @@ type Trace struct {
 	Members *MemberDiff  `json:"members,omitempty"`
 	// Waiting are the users of a group that have no account at the target yet; the first MaxNamed of them.
 	Waiting []string `json:"waiting,omitempty"`
-	// Hold is why the engine currently sends nothing, empty if nothing prevents it.
+	// Hold is the reason why the engine currently sends nothing, empty if nothing prevents sending.
 	Hold string `json:"hold,omitempty"`
 }
 
-// Idle reports whether a dry run leaves the target unchanged: it succeeds and changes nothing. Requests that it sends, e.g. because the
-// target is not read before, have no effect.
+// Idle reports whether a dry run leaves the target unchanged: it succeeds and finds no difference. It may contain requests without effect,
+// e.g. a deactivation without a previous read.
 func (t Trace) Idle() bool {
 	if t.Outcome != Done || len(t.Diff) > 0 || len(t.Waiting) > 0 || t.Members != nil && t.Members.Added+t.Members.Removed > 0 {
 		return false
@@ -70,7 +70,7 @@ func (t Trace) Idle() bool {
 	switch t.Operation {
 	case OpNone, OpLookup, OpDeactivate, OpReactivate, OpMembers:
 		return true
-	case OpUpdate: // no difference shows a password
+	case OpUpdate: // a changed password causes an update without a difference
 		return !slices.ContainsFunc(t.Requests, func(s Sent) bool { return s.Pretended })
 	case OpCreate, OpLink, OpDelete, OpUnlink:
 	}
@@ -119,7 +119,7 @@ func (s *State) PrincipalState() PrincipalState {
 	}
 }
 
-// Change returns the part of a pending change that is shown to users, nil for nil.
+// Change returns the part of a pending change that is shown to users, or nil for a nil Pending.
 func (p *Pending) Change() *PendingChange {
 	if p == nil {
 		return nil
@@ -140,7 +140,7 @@ type PendingChange struct {
 	Generation  int64     `json:"generation"`
 	At          time.Time `json:"at"`
 	Deadline    time.Time `json:"deadline"`
-	Reads       int       `json:"reads"` // number of reads since
+	Reads       int       `json:"reads"` // number of reads since the change was accepted
 }
 
 // Difference is one attribute that changes. Before and After are JSON values with secrets redacted; nil means no value.

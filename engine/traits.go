@@ -14,8 +14,8 @@ type Learned struct {
 	BaseURL string `json:"baseUrl,omitempty"`
 	// Traits are the detected deviations of the target, with the time of detection. They are used for TraitTTL.
 	Traits map[Trait]time.Time `json:"traits,omitempty"`
-	// Probed are the traits that the probe of ProbedAt found present (true) or absent (false), without those that a sequence has detected
-	// since. They are used for TraitTTL too.
+	// Probed are the traits that the probe of ProbedAt found present (true) or absent (false). A trait that a sequence has detected since is
+	// only in Traits. Probed traits are used for TraitTTL too.
 	Probed   Traits    `json:"probed,omitempty"`
 	ProbedAt time.Time `json:"probedAt,omitzero"`
 	// Config is the ServiceProviderConfig. It is read for targets of the style Auto, at most once a day.
@@ -31,7 +31,8 @@ type Learned struct {
 // Config is the relevant part of a ServiceProviderConfig (RFC 7643 section 5).
 type Config struct {
 	ReadAt time.Time `json:"readAt"`
-	// NoPatch and NoFilter report that the target declares these as unsupported. A capability that it does not mention may work.
+	// NoPatch and NoFilter report that the target declares PATCH and filters as unsupported. A capability that the target does not mention may
+	// work.
 	NoPatch  bool `json:"noPatch,omitempty"`
 	NoFilter bool `json:"noFilter,omitempty"`
 }
@@ -52,7 +53,7 @@ func (l Learned) TraitsAt(now time.Time) Traits {
 	return out
 }
 
-// UsedFor returns what the engine uses for a target: with FallbackNone only the ServiceProviderConfig and the rate.
+// UsedFor returns the properties that the engine uses for a target: with FallbackNone only the ServiceProviderConfig and the rate.
 func (l Learned) UsedFor(t Target) Learned {
 	if t.Fallback == FallbackNone {
 		l.Traits, l.Probed, l.MemberBatch = nil, nil, 0

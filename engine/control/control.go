@@ -27,22 +27,22 @@ const DefaultScope = "engine.manage"
 // Options configure the API. Engine, Directory, Update and Authorize are required.
 type Options struct {
 	Engine *provision.Engine
-	// Directory is that of the engine.
+	// Directory is the directory of the engine.
 	Directory engine.Directory
 	// Update runs fn in a transaction of the database that has the engine's store. It commits if fn returns nil. See InTx.
 	Update func(ctx context.Context, fn func(tx engine.Execer) error) error
-	// Authorize returns a handler that serves next to callers that may operate the engine, and an error response to others. It is the
-	// middleware of the host.
+	// Authorize is the authorization middleware of the host. It returns a handler that calls next for callers that may operate the engine, and
+	// returns an error response to other callers.
 	Authorize func(next http.Handler) http.Handler
 
 	// Names describes apps and principals. Default: data of the engine and the directory.
 	Names Names
-	// Synced returns when the engine has a mark for every change that the host has committed before the call. Default: it returns immediately,
-	// for hosts that call Engine.Mark in the transactions of the changes.
+	// Synced waits until the engine has a mark for every change that the host has committed before the call. Default: no wait, for hosts that
+	// call Engine.Mark in the transactions of the changes.
 	Synced func(ctx context.Context) error
 	// Imports creates users from imported accounts. Default: imports link accounts to existing users and create none.
 	Imports Imports
-	// Unprovisioned returns the numbers of assigned users of an app that get no account. Default: the API shows none.
+	// Unprovisioned returns the numbers of assigned users of an app that get no account. Default: the responses contain no such numbers.
 	Unprovisioned func(ctx context.Context, app string) ([]client.Unprovisioned, error)
 
 	// Prefix is the prefix of all paths. Default: DefaultPrefix.
@@ -51,7 +51,7 @@ type Options struct {
 	Scope string
 	// Now is the clock of the engine. Default: time.Now.
 	Now func() time.Time
-	// Logger gets internal errors. Default: slog.Default.
+	// Logger receives internal errors. Default: slog.Default.
 	Logger *slog.Logger
 }
 
@@ -116,7 +116,7 @@ func newAPI(o Options) *api {
 	return &api{o: o, prefix: strings.TrimRight(cmp.Or(o.Prefix, DefaultPrefix), "/"), scope: cmp.Or(o.Scope, DefaultScope)}
 }
 
-// allowAll allows all requests, because the host has authorized them before.
+// allowAll allows all requests, because the host has already authorized them.
 type allowAll struct{}
 
 func (allowAll) Authenticate(r *http.Request) (rest.Principal, error) {

@@ -2,7 +2,7 @@
 // of operators.
 //
 // A program that embeds an engine mounts the handler of [New] on its own mux, behind its own authorization. Package client and "scimwright
-// engine" call it. A program without operators needs neither.
+// engine" call the API. A program without operators needs neither.
 //
 // The responses have the types of package engine and of package client. They contain no secrets: the engine removes these from exchanges
 // before it stores or shows them, and the API shows no credentials of targets. They contain attributes of users: authorize only operators
@@ -10,12 +10,12 @@
 //
 // # Adding an operation
 //
-// Each row of the table calls a method of provision.Engine or of one of its handles. It responds with a type of package engine, or with one
-// of package client that embeds it, without a conversion. The words next to the rows describe the members of these types. A test reports a
+// Each row of the table calls a method of provision.Engine or of one of its handles. The response has a type of package engine, or a type
+// of package client that embeds one, without a conversion. The words next to the rows describe the members of these types. A test reports a
 // member without a description. What the API needs from its host is a port in [Options]. A new operation needs a row here, a method of the
-// client, and a command in cmd/internal/cli/engine. If the method is new, it also needs a handle of provision.Engine. The sandbox mounts
+// client, and a command in cmd/internal/cli/engine. A new method of the engine also needs a handle of provision.Engine. The sandbox mounts
 // the handler at /sandbox/v1 behind the authorization of the management API, and joins the two OpenAPI documents.
 //
 // Paths of rows are relative to the prefix: /sandbox/v1/engine/apps/{app} is the row "GET /engine/apps/{app}" of lanes.go. A new member of
-// a response is a field of its type, a description in the words of the same file, and the code that sets the field.
+// a response needs a field of its type, a description in the words of the same file, and the code that sets the field.
 package control

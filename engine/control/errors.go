@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
-// rejections are the errors of the engine that describe the request, with their codes.
+// rejections are the errors of the engine that a request causes, with their codes.
 var rejections = []struct {
 	err  error
 	code rest.Code
@@ -26,8 +26,8 @@ var rejections = []struct {
 	{engine.ErrNoMatcher, rest.CodeAppOperation},
 }
 
-// Rejected converts an error of the engine to an error response: not found with the kind and id, or another error of the request. A host
-// whose ports call the engine returns such errors. Rejected returns any other error unchanged.
+// Rejected converts an error of the engine to an error response: not found with the kind and id, or another error that the request causes.
+// A host whose ports call the engine returns the results of Rejected. Rejected returns any other error unchanged.
 func Rejected(err error, kind, id string) error {
 	if e, ok := errors.AsType[*rest.Error](err); ok { // created by the host
 		return e
@@ -74,8 +74,8 @@ func targetError(err error, app string) error {
 	return &rest.Error{Code: rest.CodeConnection, Summary: errtext.Plain(err), Err: err}
 }
 
-// timeoutError is Rejected for an operation that waits for an app, or for one of its principals. After a timeout the causes name the
-// waiting principals, the reasons and the next times.
+// timeoutError is Rejected for an operation that waits for an app, or for one of its principals. After a timeout the causes contain the
+// pending principals, the reasons and the times of the next attempts.
 func (a *api) timeoutError(ctx context.Context, err error, what, app string, only *engine.Principal) error {
 	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		id := app

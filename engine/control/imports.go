@@ -20,7 +20,7 @@ type Imports interface {
 	// ImportProgress returns what the host has done with the accounts of a run, or nil if the host does not process that run.
 	ImportProgress(ctx context.Context, app, run string) (*ImportProgress, error)
 	// ConfirmImport links accounts of a run to users, or creates users, as the consent specifies. Without a consent it links the matched
-	// accounts. It is called only for runs of users for which ImportProgress returns a value.
+	// accounts. The API calls it only for runs of users for which ImportProgress returns a value.
 	ConfirmImport(ctx context.Context, app, run string, consent *client.Consent) (client.Confirmed, error)
 }
 
@@ -87,7 +87,7 @@ func (a *api) startImport(ctx context.Context, r *startImportRequest) (startedIm
 	return startedImport{JobID: job}, Rejected(err, "AppInstance", r.App)
 }
 
-// run returns an import of the app. An import of another app is not found.
+// run returns an import of the app, or a not-found error for an import of another app.
 func (a *api) run(ctx context.Context, r *importRequest) (engine.ImportRun, error) {
 	id, err := strconv.ParseInt(r.Job, 10, 64)
 	if err != nil {
@@ -164,7 +164,7 @@ func (a *api) confirmImport(ctx context.Context, r *confirmRequest) (client.Conf
 	return a.confirmLinks(ctx, r, consent)
 }
 
-// confirmLinks links accounts of an import. Without a consent it links the matched ones.
+// confirmLinks links accounts of an import: those of the consent, or the matched accounts without a consent.
 func (a *api) confirmLinks(ctx context.Context, r *confirmRequest, consent *client.Consent) (client.Confirmed, error) {
 	run, err := a.run(ctx, &r.importRequest)
 	if err != nil {

@@ -179,8 +179,8 @@ func (a *api) describe(ctx context.Context, app App) (client.App, error) {
 	return out, nil
 }
 
-// laneOf returns whether the changes of an app are sent, or the reason why not. The directory's setting takes precedence over the stored
-// lane.
+// laneOf returns the state of an app's lane, with the reason if no changes are sent. The directory's setting takes precedence over the
+// stored lane.
 func laneOf(paused bool, l engine.Lane) client.Lane {
 	switch {
 	case paused:
@@ -227,7 +227,7 @@ func (a *api) waitForApp(ctx context.Context, r *waitAppRequest) (client.App, er
 	return a.showApp(ctx, r.App)
 }
 
-// test changes neither the target nor the lane. To end a quarantine, release the app.
+// test tests the connection and changes neither the target nor the lane. To end a quarantine, the operator releases the app.
 func (a *api) test(ctx context.Context, r *appRequest) (rest.NoContent, error) {
 	target, err := a.o.Directory.Target(ctx, r.App)
 	if err == nil {
@@ -248,7 +248,7 @@ func (a *api) probe(ctx context.Context, r *probeRequest) (engine.Profile, error
 // eventPageSize is the page size of the search for events of one principal.
 const eventPageSize = 1000
 
-// events returns events of an app, or of one principal of it.
+// events returns the events of an app, or of one principal of the app.
 func (a *api) events(ctx context.Context, app string, about engine.Principal, page eventPage) ([]client.Event, error) {
 	size := page.Limit
 	if about.ID != "" {

@@ -41,7 +41,7 @@ func (n defaultNames) Apps(ctx context.Context) ([]App, error) {
 	return apps, err
 }
 
-// App returns an app that is known to the engine or to the directory.
+// App returns an app that the engine or the directory knows.
 func (n defaultNames) App(ctx context.Context, id string) (App, error) {
 	_, err := n.engine.Apps().Get(ctx, id)
 	if errors.Is(err, engine.ErrNotFound) {
@@ -70,8 +70,8 @@ func desiredWant(ctx context.Context, d engine.Directory, app string, p engine.P
 	return g.Want, err
 }
 
-// NamesOf returns the names of principals of an app as the API shows them. For a principal that the host does not know, it returns the last
-// name on the target, if there is one.
+// NamesOf returns the names of principals of an app as the API shows them. For a principal that the host does not know, NamesOf returns the
+// last name on the target, if any.
 func NamesOf(
 	ctx context.Context, n Names, e *provision.Engine, app string, principals []engine.Principal,
 ) (map[engine.Principal]string, error) {

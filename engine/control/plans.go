@@ -84,7 +84,7 @@ func (a *api) createPlan(ctx context.Context, r *createPlanRequest) (engine.Plan
 	return p, targetError(err, r.App)
 }
 
-// plan returns a plan of the app. A plan of another app is not found.
+// plan returns a plan of the app, or a not-found error for a plan of another app.
 func (a *api) plan(ctx context.Context, r *planRequest) (engine.Plan, error) {
 	found, err := a.o.Engine.Plans().List(ctx, engine.PlanQuery{App: r.App, ID: r.Plan})
 	if err != nil {

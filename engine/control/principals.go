@@ -146,8 +146,8 @@ func (a *api) describePrincipals(ctx context.Context, app string, states []engin
 	return shown, nil
 }
 
-// assigned reports whether a principal is assigned to an app or pushed to it. If neither the host nor the engine knows it, the error is not
-// found.
+// assigned reports whether a principal is assigned to an app or pushed to it. If neither the host nor the engine knows the principal, it
+// returns a not-found error.
 func (a *api) assigned(ctx context.Context, r *principalRequest) (bool, error) {
 	p := r.about()
 	assigned, err := a.o.Names.Assigned(ctx, r.App, p)
@@ -191,7 +191,7 @@ func (a *api) provision(ctx context.Context, r *provisionRequest) (client.Trace,
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return client.Trace{}, r.rejected(err)
 	}
-	return traced(t, assigned, false), nil // on a timeout, with the exchanges so far and the reason for the wait
+	return traced(t, assigned, false), nil // after a timeout: the exchanges so far and the reason for the wait
 }
 
 func traced(t engine.Trace, assigned, idle bool) client.Trace {

@@ -40,7 +40,7 @@ type appRequest struct {
 
 func (r appRequest) where() (app, kind string) { return r.App, "" }
 
-// inApp is a request for an app.
+// inApp is a request for an app. where returns the app and the kind in the path.
 type inApp interface{ where() (app, kind string) }
 
 // row returns an operation on an app. It returns not found for an unknown app or kind of principals.

@@ -46,7 +46,7 @@ type taskRequest struct {
 	Task string `path:"task" doc:"id of the task"`
 }
 
-// each calls do for the user with the id of the task, and for the group if there is no such user.
+// each calls do for the user with the id of the task. If no such user exists, it calls do for the group with that id.
 func (r *taskRequest) each(
 	ctx context.Context, do func(ctx context.Context, app string, kind engine.Kind, id string) error,
 ) (rest.NoContent, error) {
@@ -92,7 +92,7 @@ func (a *api) tasks(ctx context.Context, r *appRequest) ([]client.Task, error) {
 	return shown, nil
 }
 
-// byKind returns the id as the id of a user or of a group; the other one is empty.
+// byKind returns the id as user or as group, depending on the kind; the other result is empty.
 func byKind(kind engine.Kind, id string) (user, group string) {
 	if kind == engine.User {
 		return id, ""
@@ -132,8 +132,8 @@ func (a *api) attempts(ctx context.Context, r *attemptsRequest) ([]client.Attemp
 	return shown, nil
 }
 
-// RelativePath returns the path relative to the base URL of the target in the URL of an exchange: the part from the last /Users or /Groups,
-// with the query.
+// RelativePath returns the path of an exchange's URL relative to the base URL of the target: the part from the last /Users or /Groups, with
+// the query.
 func RelativePath(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {

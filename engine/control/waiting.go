@@ -12,10 +12,10 @@ import (
 	"github.com/scimwright/scimwright/engine/provision"
 )
 
-// maxWaiting is the maximum number of waiting principals that are named.
+// maxWaiting is the maximum number of pending principals that are listed.
 const maxWaiting = 20
 
-// waitTime is the timeout of the query for waiting principals after the timeout of the caller.
+// waitTime is the timeout of the query for pending principals, which follows the timeout of the caller.
 const waitTime = 5 * time.Second
 
 // DescribeWaiting returns a line for each of the first pending principals of all apps, with the reason. The API shows the same lines after

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Fault is an incorrect behavior of a target. Exactly one of the effects is set.
+// Fault is an incorrect behavior of a target. Each fault has exactly one effect.
 type Fault struct {
 	// Method and Path restrict the fault to some requests: by the method, and by a prefix of the path and query. Empty fields match all.
 	Method, Path string
@@ -33,7 +33,7 @@ func (f *Fault) matches(r *http.Request, path string) bool {
 	return f.Times != 0 && method && strings.HasPrefix(path, f.Path)
 }
 
-// Inject adds faults. The first one that matches a request takes effect.
+// Inject adds faults. The first fault that matches a request takes effect.
 func (t *Target) Inject(faults ...Fault) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -52,7 +52,7 @@ func (t *Target) ClearFaults() {
 	t.faults = nil
 }
 
-// fault returns the first fault that matches.
+// fault returns the first fault that matches a request.
 func (t *Target) fault(r *http.Request, path string) Fault {
 	for _, f := range t.faults {
 		if f.matches(r, path) {

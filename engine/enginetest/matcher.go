@@ -15,8 +15,8 @@ var (
 	_ engine.Lister  = (*Directory)(nil)
 )
 
-// Match implements engine.Matcher. It returns the principals that share an identifier, a name or an email address with the object, or the
-// part before the @.
+// Match implements engine.Matcher. It returns the principals that have an identifier, a name, an email address or the part before the @ in
+// common with the object.
 func (d *Directory) Match(_ context.Context, app string, kind engine.Kind, objects []engine.RemoteObject) ([][]engine.Candidate, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -53,7 +53,7 @@ func (d *Directory) Principals(_ context.Context, app string, kind engine.Kind, 
 	return all[:min(limit, len(all))], d.err
 }
 
-// Unlist makes Principals omit the ids, as a directory does that has lost a part of its index.
+// Unlist makes Principals omit the ids, to simulate a directory with an incomplete index.
 func (d *Directory) Unlist(ids ...string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

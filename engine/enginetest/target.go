@@ -43,7 +43,7 @@ type Target struct {
 	requests []string
 	accepted []job // changes with a 202 response that are not applied yet
 	txn      int
-	reserved string // id of the next resource that is added, empty: the next free id
+	reserved string // id of the next added resource; empty: the next free id
 }
 
 type kind struct {
@@ -424,7 +424,7 @@ func (t *Target) search(r *http.Request, k *kind) response {
 	return response{status: http.StatusOK, body: list}
 }
 
-// listed returns a resource as lists show it.
+// listed returns a resource in the form in which lists contain it.
 func (t *Target) listed(r *scim.Resource) *scim.Resource {
 	if len(t.ListsWithout) == 0 {
 		return r

@@ -26,7 +26,7 @@ type place struct {
 	attribute *schema.Attribute
 }
 
-// forbidden are the attributes that the engine sets itself, or that no client sets.
+// forbidden are the attributes that rules must not set: the engine sets them itself, or no client sets them.
 var forbidden = []string{"id", "meta", "schemas", "active", "groups", "password"}
 
 func placeOf(target string, rt *schema.ResourceType) (place, error) {

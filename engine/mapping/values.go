@@ -5,7 +5,7 @@ import "github.com/scimwright/scimwright/internal/expression"
 // Kind is the type of an attribute's value.
 type Kind string
 
-// The kinds of attributes. A value of kind Any has its type determined at evaluation.
+// The kinds of attributes. The type of an attribute of kind Any is determined at evaluation.
 const (
 	Any     Kind = "any"
 	String  Kind = "string"

@@ -32,7 +32,7 @@ func (a Apps) Lags(ctx context.Context) ([]engine.Lag, error) {
 // Lag returns the lag of an app's target, or ErrNotFound.
 func (a Apps) Lag(ctx context.Context, app string) (engine.Lag, error) {
 	if app == "" {
-		return engine.Lag{}, engine.ErrNotFound // the query would return all apps
+		return engine.Lag{}, engine.ErrNotFound // an empty app would select all apps
 	}
 	s, err := a.e.can.lags.get()
 	if err != nil {
@@ -127,8 +127,8 @@ func haltable(ops []engine.Operation) ([]engine.Operation, error) {
 	return ops, nil
 }
 
-// Approve allows the deactivations and deletions of an app that its Guard blocks, if their number is expected. Otherwise it changes nothing
-// and returns ErrStale. [Apps.Counts] and [Engine.States] return what is blocked.
+// Approve allows the deactivations and deletions of an app that its Guard blocks, if their number equals expected. Otherwise it changes
+// nothing and returns ErrStale. [Apps.Counts] and [Engine.States] return the blocked principals.
 func (a Apps) Approve(ctx context.Context, app string, expected int) error {
 	s, err := a.e.can.approvals.get()
 	if err != nil {

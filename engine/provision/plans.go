@@ -27,9 +27,9 @@ func (p Plans) Make(ctx context.Context, req engine.PlanRequest) (engine.Plan, e
 // Apply marks exactly the principals of a plan, inside the caller's transaction, for example the one that stores a new mapping. Call Wake
 // after the commit. The deactivations and deletions of the plan pass the deletion guard, because they were reviewed.
 //
-// Apply returns ErrStale if a principal was marked since, if its desired state differs from the planned one, or if the app has another
-// target. Other errors are ErrExpired, ErrApplied, ErrNotFound, and ErrCanary if items of the first part are not clean (or skipped, as
-// planned). The error names the first principals. After any error the caller must roll back the transaction.
+// Apply returns ErrStale if a principal was marked after the plan was made, if its desired state differs from the planned one, or if the
+// app has another target. Other errors are ErrExpired, ErrApplied, ErrNotFound, and ErrCanary if items of the first part are not clean (or
+// skipped, as planned). The error names the first principals. After any error the caller must roll back the transaction.
 func (p Plans) Apply(ctx context.Context, tx engine.Execer, id string, o engine.ApplyOptions) error {
 	if _, err := p.e.can.plans.get(); err != nil {
 		return err

@@ -22,8 +22,9 @@ func (t Targets) Test(ctx context.Context, to engine.Target) error {
 	return t.e.targets.Connect(to).Test(ctx)
 }
 
-// TestApp is Test for the current or future target of an app, and records the exchange among the attempts of the app. It records the body
-// of the response only if it is a SCIM message: the address may be any server, whose responses administrators of the app must not read.
+// TestApp is Test for the current or future target of an app. It also records the exchange for [Traces.Attempts]. It records the body of
+// the response only if the body is a SCIM message, because the address may belong to any server, and administrators of the app must not
+// read the responses of that server.
 func (t Targets) TestApp(ctx context.Context, app string, to engine.Target) error {
 	attempts, err := t.e.can.attempts.get()
 	if err != nil {
@@ -42,8 +43,8 @@ func (t Targets) TestApp(ctx context.Context, app string, to engine.Target) erro
 }
 
 // Probe determines the features of a target with a temporary user and group that it removes again. It returns an error if the target cannot
-// be reached or rejects the credentials, or if ctx ends. The profile then has the features that were found before. Probe stores nothing:
-// [Targets.ProbeApp] stores the profile.
+// be reached or rejects the credentials, or if ctx ends. The profile then has the features that were determined before the error. Probe
+// stores nothing: [Targets.ProbeApp] stores the profile.
 func (t Targets) Probe(ctx context.Context, to engine.Target, o engine.ProbeOptions) (engine.Profile, error) {
 	c := t.e.targets.Connect(to)
 	if c.Broken != nil {
@@ -89,8 +90,8 @@ func (t Targets) ProbeApp(ctx context.Context, app string, o engine.ProbeOptions
 	return p, nil
 }
 
-// Profile returns the result of the last [Targets.ProbeApp]. The error is ErrNotFound if there was none, or if the base URL of the app's
-// target has changed since.
+// Profile returns the result of the last [Targets.ProbeApp]. The error is ErrNotFound if the app was never probed, or if the base URL of
+// its target has changed since.
 func (t Targets) Profile(ctx context.Context, app string) (engine.Profile, error) {
 	s, err := t.e.can.profiles.get()
 	if err != nil {
@@ -110,8 +111,8 @@ func (t Targets) Profile(ctx context.Context, app string) (engine.Profile, error
 	return c.Profile, nil
 }
 
-// ResetLearned removes what the engine has learned about the target of an app, for example after it was upgraded. Every request is then
-// first sent in the form of the app's style. It may be called while the lane works.
+// ResetLearned removes the learned properties of the target of an app, for example after the target was upgraded. Every request is then
+// first sent in the form of the app's style. ResetLearned may be called while the lane is running.
 func (t Targets) ResetLearned(ctx context.Context, app string) error {
 	s, err := t.e.can.profiles.get()
 	if err != nil {

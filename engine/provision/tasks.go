@@ -28,7 +28,7 @@ func (t Tasks) Waiting(ctx context.Context, app string, limit int) ([]engine.Wai
 	return t.e.watch.Waiting(ctx, app, limit)
 }
 
-// WaitingFor is Waiting for one principal. It returns one element, or none if the principal has nothing pending or was never marked.
+// WaitingFor is Waiting for one principal. It returns one element, or none if the principal is not pending or was never marked.
 func (t Tasks) WaitingFor(ctx context.Context, app string, kind engine.Kind, id string) ([]engine.Waiting, error) {
 	return t.e.watch.WaitingFor(ctx, app, kind, id)
 }

@@ -26,19 +26,19 @@ type holder struct {
 	keeps        bool // Want is Active or Keep
 }
 
-// holders selects a user and the users that have the account. With OR instead of the subquery, SQLite would scan all users of the app.
+// holders selects a user and the users that have the same account. With OR instead of the subquery, SQLite would scan all users of the app.
 const holders = `SELECT principal_id, remote_id, want FROM {sync_state} WHERE app_id = ? AND kind = 'user' AND principal_id IN (
 	SELECT CAST(? AS TEXT) UNION ALL
 	SELECT principal_id FROM {sync_state} WHERE app_id = ? AND kind = 'user' AND remote_id <> '' AND remote_id = ?) ORDER BY principal_id`
 
-// lockAccounts serializes the transactions of an app that change the owner of an account or set a manager. Without it, two users that take
-// the same account at the same time do not see each other, and a user that gets an account does not see the users that are about to have it
-// as manager.
+// lockAccounts serializes the transactions of an app that change the owner of an account or set a manager. Without the lock, two concurrent
+// transactions that assign the same account to different users would not see each other. Nor would a transaction that gives a user an
+// account see the users whose manager is being set to that user.
 func lockAccounts(ctx context.Context, tx *sqldb.Tx, app string) error {
 	return tx.Lock(ctx, "engine.accounts."+app)
 }
 
-// earlier is the row of a principal before its sequence is finished.
+// earlier has the values of a principal's row before its sequence is finished.
 type earlier struct{ remote, reported string }
 
 func readEarlier(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) (e earlier, err error) {
@@ -50,8 +50,8 @@ func readEarlier(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) 
 	return e, err
 }
 
-// resolveAccount determines the owner of the account of a user that is about to be finished. It may change f. It requeues the users whose
-// manager is one of the affected users.
+// resolveAccount determines the owner of a user's account before the user's sequence is finished. It may change f. It requeues the users
+// whose manager is one of the affected users.
 func resolveAccount(ctx context.Context, tx *sqldb.Tx, app string, before string, f *store.Finish) ([]accountChange, error) {
 	if f.Kind == engine.Group || before == text(f.RemoteID) {
 		return nil, nil
@@ -70,7 +70,7 @@ func resolveAccount(ctx context.Context, tx *sqldb.Tx, app string, before string
 	return moves, requeueReports(ctx, tx, app, reports, moves, f.At)
 }
 
-// assignAccount assigns an account to one of the users that have it.
+// assignAccount assigns an account to one of the users that have it in the store.
 func assignAccount(ctx context.Context, tx *sqldb.Tx, app string, f *store.Finish, before string) ([]accountChange, error) {
 	query := holders
 	if tx.Dialect() == sqldb.Postgres {

@@ -25,7 +25,7 @@ func (s *Store) Record(ctx context.Context, app string, exchanges []engine.Attem
 	return nil
 }
 
-// storeExchanges stores the exchanges of a sequence and removes the oldest ones of the principal.
+// storeExchanges stores the exchanges of a sequence and removes the oldest exchanges of the principal.
 func storeExchanges(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) error {
 	if len(f.Exchanges) == 0 {
 		return nil
@@ -80,7 +80,7 @@ func (s *Store) Attempts(ctx context.Context, q engine.AttemptQuery) ([]engine.A
 	return out, nil
 }
 
-// conditions returns a WHERE condition for the columns that have a value, and its arguments.
+// conditions returns a WHERE condition for the columns with a nonempty value, and its arguments.
 func conditions(values map[string]string) (string, []any) {
 	parts, args := []string{"1 = 1"}, []any{}
 	for _, column := range slices.Sorted(maps.Keys(values)) {

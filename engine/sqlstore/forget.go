@@ -9,7 +9,7 @@ import (
 )
 
 // forgetStatements has the statements that remove an app, in the order in which rows are written. Deleting the lane row invalidates the
-// lease. The events follow it, because those that were written under the lock of the lane row are visible only then.
+// lease. The statement for events follows, because events that were written under the lock of the lane row are visible only then.
 var forgetStatements = []string{
 	`DELETE FROM {halt} WHERE app_id = ?`,
 	`DELETE FROM {sync_state} WHERE app_id = ?`,

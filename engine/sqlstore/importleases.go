@@ -96,7 +96,7 @@ func (i importLeases) Release(ctx context.Context, l engine.Lease, _ engine.Hold
 	return nil
 }
 
-// importID returns the id of the run of a lease, or 0, which no run has, if the lease is not for a run.
+// importID returns the id of the run of a lease. It returns 0, which is the id of no run, if the lease is not for a run.
 func importID(l engine.Lease) int64 {
 	id, _ := strconv.ParseInt(l.App, 10, 64)
 	return id

@@ -107,7 +107,7 @@ func scanImport(rows *sql.Rows, r *importRow) error {
 	return decodeJSON(counts, &r.Counts)
 }
 
-// importRuns reads runs. Objects of the newest run of a kind may still change, so it counts them again.
+// importRuns reads runs. It counts the objects of the newest run of a kind again, because they may still change.
 func (s *Store) importRuns(ctx context.Context, where string, args ...any) ([]engine.ImportRun, error) {
 	rows, err := s.db.Reader().Query(ctx, `SELECT `+importColumns+` FROM {import_run} WHERE `+where+` ORDER BY id DESC`, args...)
 	found, err := collect(rows, err, scanImport)
@@ -185,7 +185,7 @@ func (s *Store) SaveImportPage(ctx context.Context, l engine.Lease, p store.Impo
 	})
 }
 
-// saveObjects stores objects of one app and kind. It returns an error if the run already has one of them.
+// saveObjects stores objects of one app and kind. It returns an error if the run has already stored one of them.
 func saveObjects(ctx context.Context, tx *sqldb.Tx, run int64, objects []engine.RemoteObject) error {
 	known, args := []any{objects[0].App, string(objects[0].Kind), run}, []any{}
 	for _, o := range objects {
@@ -281,7 +281,7 @@ func readImport(ctx context.Context, tx *sqldb.Tx, id int64) (r engine.ImportRun
 	rows, err := tx.Query(ctx, `SELECT `+importColumns+` FROM {import_run} WHERE id = ?`, id)
 	found, err := collect(rows, err, scanImport)
 	if err == nil && len(found) == 0 {
-		err = engine.ErrLeaseLost // the app was forgotten
+		err = engine.ErrLeaseLost // Forget has removed the app
 	}
 	if err != nil {
 		return r, err
@@ -342,7 +342,7 @@ func (s *Store) CloseImport(ctx context.Context, l engine.Lease, now time.Time) 
 	})
 }
 
-// tooMany reports whether more objects are missing than the request allows.
+// tooMany reports whether more objects are missing from a list than the request allows.
 func tooMany(missing, of int, r engine.ImportRequest) bool {
 	return missing >= engine.SafeGone && float64(missing) > r.MaxGone/100*float64(of)
 }
@@ -370,7 +370,7 @@ func (s *Store) ConfirmMatched(ctx context.Context, l engine.Lease, now time.Tim
 		if err != nil {
 			return err
 		}
-		if len(conflicts) > 0 { // no link was created: retry without the conflicting ones
+		if len(conflicts) > 0 { // the call created no link: retry without the conflicting ones
 			refused := map[string]string{}
 			for _, c := range conflicts {
 				refused[c.Link.RemoteID] = c.Reason
@@ -402,7 +402,7 @@ func linkError(conflicts []engine.Conflict) error {
 	return &engine.LinkError{Conflicts: conflicts}
 }
 
-// recordLinked records on the objects that they are linked, in the order in which pages are stored.
+// recordLinked sets the verdict of the objects to linked, in the order in which pages are stored.
 func recordLinked(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link) error {
 	for _, l := range slices.SortedFunc(slices.Values(links), func(a, b engine.Link) int { return strings.Compare(a.RemoteID, b.RemoteID) }) {
 		_, err := tx.Exec(ctx, `UPDATE {remote_object} SET verdict = 'linked', principal_id = ?, candidates = '', note = ''
@@ -490,7 +490,8 @@ func (s *Store) RemoteObjects(ctx context.Context, q engine.RemoteObjectQuery) (
 			}
 		}
 		o.Active = active == 1
-		if o.Verdict == engine.VerdictAmbiguous && o.Principal != "" { // it was matched, until CloseImport or ConfirmMatched found a conflict
+		// the object was matched, until CloseImport or ConfirmMatched found a conflict
+		if o.Verdict == engine.VerdictAmbiguous && o.Principal != "" {
 			o.Candidates, o.Principal = []string{o.Principal}, ""
 			return nil
 		}

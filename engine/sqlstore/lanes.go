@@ -76,10 +76,10 @@ func (s *Store) Claim(ctx context.Context, owner string, now, until time.Time, l
 	return leases, at(next.Int64), nil
 }
 
-// lockedRetry is the delay before a lane is claimed again whose row another transaction had locked.
+// lockedRetry is the delay before a lane is claimed again if another transaction had locked its row.
 const lockedRetry = 50 * time.Millisecond
 
-// claim omits lanes that other engines have claimed in the meantime, and lanes whose row is locked: a process that stalls in a transaction
+// claim omits lanes that other engines have claimed in the meantime, and lanes with a locked row: a process that stalls in a transaction
 // must not delay the lanes of other apps.
 func (s *Store) claim(ctx context.Context, owner string, now, until time.Time, found []laneRow) (leases []engine.Lease, locked bool,
 	err error) {
@@ -185,7 +185,7 @@ func (s *Store) Lane(ctx context.Context, app string) (engine.Lane, error) {
 // Learn implements store.Lanes.
 func (s *Store) Learn(ctx context.Context, l engine.Lease, change func(*engine.Learned)) (learned engine.Learned, err error) {
 	err = s.withLease(ctx, l, "store what was learned about the target", func(tx *sqldb.Tx) error {
-		// This locks the lane row, so that ResetLearned does not run in between.
+		// The UPDATE locks the lane row, so that ResetLearned does not run in between.
 		var before string
 		err := tx.ExecReturning(ctx, []any{&before}, `UPDATE {app_lane} SET epoch = epoch
 			WHERE app_id = ? AND epoch = ? RETURNING learned`, l.App, l.Epoch)
@@ -201,7 +201,7 @@ func (s *Store) Learn(ctx context.Context, l engine.Lease, change func(*engine.L
 	return learned, err
 }
 
-// applyLearned applies a change to what the engine has learned about a target.
+// applyLearned applies a change to the learned properties of a target.
 func applyLearned(ctx context.Context, tx *sqldb.Tx, app, before string, change func(*engine.Learned)) (learned engine.Learned, err error) {
 	if err := decodeJSON(before, &learned); err != nil {
 		return learned, err
@@ -227,7 +227,7 @@ func (s *Store) ResetLearned(ctx context.Context, app string) error {
 	return nil
 }
 
-// decodeJSON decodes a JSON column. It ignores an empty one.
+// decodeJSON decodes a JSON column. It ignores an empty column.
 func decodeJSON(text string, into any) error {
 	if text == "" {
 		return nil

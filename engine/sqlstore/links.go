@@ -13,8 +13,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// insertLinks assigns accounts to principals. A new row is clean, because it has no mark. The next push of a group is a full one. %s is the
-// list of rows.
+// insertLinks assigns accounts to principals. A new row is clean, because the principal has no mark. The next push of a linked group has
+// all members. %s is the list of rows.
 const insertLinks = `
 INSERT INTO {sync_state} (app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, next_at, attempts,
 	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at)
@@ -23,7 +23,7 @@ ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET
 	full_gen = CASE WHEN excluded.full_gen > 0 THEN {sync_state}.desired_gen + 1 ELSE {sync_state}.full_gen END,
 	tried = 1, remote_id = excluded.remote_id, remote_name = excluded.remote_name, link_origin = excluded.link_origin,
 	last_op = excluded.last_op, last_http = 0, last_error = '', updated_at = excluded.updated_at
-WHERE {sync_state}.next_at IS NULL` // not if it was marked since the caller read it
+WHERE {sync_state}.next_at IS NULL` // except if the principal was marked since the caller read it
 
 const insertLinkRow = `(?, ?, ?, 1, 1, CAST(? AS BIGINT), 'clean', '', 1, 0, NULL, 0, ?, ?, ?, 'link', 0, '', CAST(? AS BIGINT))`
 
@@ -173,7 +173,7 @@ func readLinkStates(ctx context.Context, tx *sqldb.Tx, app string, links []engin
 	return have, owners, nil
 }
 
-// waitingGroups returns the groups that wait until one of the users has an account.
+// waitingGroups returns the groups that wait for an account of one of the users.
 func waitingGroups(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link) (groups []principal, err error) {
 	users := slices.DeleteFunc(slices.Clone(links), func(l engine.Link) bool { return l.Kind != engine.User })
 	for part := range slices.Chunk(users, statesAtOnce) {

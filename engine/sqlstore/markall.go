@@ -20,8 +20,8 @@ const markAllSet = `UPDATE {sync_state} SET
 	updated_at = ?`
 
 // markAllParts marks dirty rows in a separate statement that does not assign dirty_since, because SQLite rewrites an index entry whenever a
-// column of the index is assigned. This statement is first, so that no row is marked by both. The unary + prevents the index on
-// dirty_since: its order would read the table randomly.
+// column of the index is assigned. This statement is first, so that no row is marked by both. The unary + prevents the use of the index on
+// dirty_since, whose order would cause random reads of the table.
 var markAllParts = []struct{ set, where string }{
 	{``, ` AND +dirty_since > 0`},
 	{`, dirty_since = CAST(? AS BIGINT)`, ` AND +dirty_since <= 0`},

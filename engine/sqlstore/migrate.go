@@ -9,12 +9,12 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// stepsTable creates the table with a row for each applied step. Steps of this store have the name stepsOf.
+// stepsTable creates the table with a row for each applied step. stepsOf is the value of the column name for the steps of this store.
 const stepsTable = `CREATE TABLE {steps} (name KEY NOT NULL, step BIGINT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (name, step))`
 
 const stepsOf = "engine"
 
-// legacyStepsTable is the table that records legacySteps, under the name stepsOf.
+// legacyStepsTable is the table that records the applied legacySteps, with the name stepsOf.
 const legacyStepsTable = "sqldb_steps"
 
 // adoptedStep is a step number that no version has. It is recorded with the legacy steps after the tables were renamed, so that an earlier
@@ -75,8 +75,8 @@ func recordStep(ctx context.Context, tx *sqldb.Tx, i int) error {
 	return err
 }
 
-// adopt searches for tables of a version without a prefix, completes and renames them, and returns the number of steps that they correspond
-// to.
+// adopt searches for tables of a version without a prefix, applies the missing steps to them and renames them. It returns the number of
+// steps that the tables correspond to.
 func adopt(ctx context.Context, tx *sqldb.Tx, names sqldb.Names) (applied int, err error) {
 	schemas, err := tx.Schemas(ctx)
 	if err != nil {
@@ -113,7 +113,8 @@ func foreignTableError(names sqldb.Names, table string) error {
 		names.Plain(table))
 }
 
-// legacy returns the steps of an earlier version in a schema, and nil if there is none. Another program may have a table of the same name.
+// legacy returns the recorded steps of an earlier version in a schema, or nil if the schema has no such version. Another program may have a
+// table of the same name.
 func legacy(ctx context.Context, tx *sqldb.Tx, schema string) ([]step, error) {
 	columns, err := tx.Columns(ctx, schema, legacyStepsTable)
 	if err != nil || !slices.Equal(columns, stepColumns) {

@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// The column pushed of a member row is 0, 1, or 2 for unknown: a request was about to be sent that adds or removes the user, as pushed_id.
-// Such a row is pending, because want is 0 or 1.
+// The column pushed of a member row is 0 (no), 1 (yes), or 2 (unknown): the engine was about to send a request that adds or removes the
+// user with the id pushed_id. A row with 2 is pending, because want is 0 or 1.
 
 // Progress implements store.Sequences.
 func (s *Store) Progress(ctx context.Context, l engine.Lease, p store.Progress) error {
@@ -50,7 +50,7 @@ func storePushed(ctx context.Context, tx *sqldb.Tx, app, group string, replaced 
 			return err
 		}
 	}
-	// A user that has got another id in the meantime is not updated: the pushed account is no longer its own.
+	// A user that has received another id in the meantime is not updated: the pushed account is no longer the user's account.
 	const same = ` AND EXISTS (SELECT 1 FROM {sync_state} u
 		WHERE u.app_id = m.app_id AND u.kind = 'user' AND u.principal_id = m.principal_id AND u.remote_id = v.id)`
 	if err := eachMember(ctx, tx, `pushed = 1, pushed_id = v.id`, same, app, group, added); err != nil {
@@ -67,7 +67,7 @@ func storePushed(ctx context.Context, tx *sqldb.Tx, app, group string, replaced 
 	return nil
 }
 
-// dropMembers deletes rows without information.
+// dropMembers deletes member rows that contain no information.
 const dropMembers = `DELETE FROM {member_state} WHERE app_id = ? AND group_id = ? AND want = 0 AND pushed = 0 AND asked = 0`
 
 // rowsAtOnce is the maximum number of rows that one statement writes.
@@ -81,7 +81,7 @@ func eachMember(ctx context.Context, tx *sqldb.Tx, set, condition, app, group st
 		for _, m := range some {
 			args = append(args, app, group, m.User, text(m.ID))
 		}
-		// Each row has the whole key: with constants instead, SQLite would scan all members of the group.
+		// Each row contains the complete key. With constants instead, SQLite would scan all members of the group.
 		_, err := tx.Exec(ctx, `WITH v (app, grp, principal, id) AS (VALUES (CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT))`+
 			strings.Repeat(`, (?, ?, ?, ?)`, len(some)-1)+`) UPDATE {member_state} AS m SET `+set+
 			` FROM v WHERE m.app_id = v.app AND m.group_id = v.grp AND m.principal_id = v.principal`+condition, args...)

@@ -56,7 +56,7 @@ func checkGuard(ctx context.Context, q sqldb.Queryer, app string, now time.Time,
 	if err := q.QueryRow(ctx, countLeaving, app, app, app).Scan(&coming); err != nil {
 		return 0, err
 	}
-	if g.Percent > 0 { // otherwise not needed, and this count is the slowest
+	if g.Percent > 0 { // the slowest of these queries, only needed for a percentage
 		if err := q.QueryRow(ctx, `SELECT COUNT(*) FROM {sync_state} WHERE app_id = ? AND remote_id <> ''`, app).Scan(&accounts); err != nil {
 			return 0, err
 		}

@@ -47,8 +47,8 @@ var dueSets = []string{
 	`kind = 'group'`,
 }
 
-// duePending selects principals with an accepted change. They come first, because other principals may have to wait until fewer changes are
-// in flight.
+// duePending selects principals with an accepted change. They are processed first, because other principals may have to wait until fewer
+// changes are in flight.
 const duePending, dueOthers = `status = 'pending'`, ` AND status <> 'pending'`
 
 func dueQuery(set string) string {
@@ -208,8 +208,8 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish, 
 		}
 	}
 	// A mark that arrived during the sequence (desired_gen > gen) requeues a principal that would otherwise stop. In a backoff, the principal
-	// waits anyway. The mark's time is the last update of the row. A row that was dismissed or dropped during the sequence stays dismissed,
-	// unless the sequence succeeded or needs a decision: it is not retried and is not a new task.
+	// waits anyway. The last update of the row has the time of the mark. A principal that was dismissed or dropped during the sequence stays
+	// dismissed, unless the sequence succeeded or needs a decision: the principal is not retried and is not a new task.
 	over := bit(
 		slices.Contains([]engine.Status{engine.StatusRetrying, engine.StatusDirty, engine.StatusPending, engine.StatusFailed}, f.Status))
 	var u assignments
@@ -252,7 +252,7 @@ func (s *Store) States(ctx context.Context, q engine.StateQuery) ([]engine.State
 		"app_id": q.App, "kind": string(q.Kind), "principal_id": q.ID, "status": string(q.Status), "remote_id": q.RemoteID,
 		"former_id": q.PreviousID,
 	})
-	if q.RemoteID != "" && q.App != "" && q.Kind != "" { // otherwise the order makes SQLite scan all principals of the app
+	if q.RemoteID != "" && q.App != "" && q.Kind != "" { // otherwise SQLite scans all principals of the app because of the order
 		where += ` AND principal_id IN (SELECT principal_id FROM {sync_state}
 			WHERE app_id = ? AND kind = ? AND remote_id <> '' AND remote_id = ?)`
 		args = append(args, q.App, string(q.Kind), q.RemoteID)

@@ -43,7 +43,7 @@ type Updater func(ctx context.Context, fn func(tx engine.Execer) error) error
 
 // Store implements store.Store and all capabilities. It may be used by several goroutines.
 type Store struct {
-	db      *sqldb.DB // of the embedder: the store never closes it
+	db      *sqldb.DB // belongs to the embedder: the store never closes it
 	updater Updater   // nil: the store uses db
 }
 
@@ -82,7 +82,7 @@ func ms(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// due returns the stored form of a time in columns where NULL represents the zero time. It rounds up, so that nothing is due before its
+// due returns the stored form of a time in columns where NULL represents the zero time. It rounds up, so that no row is due before its
 // time.
 func due(t time.Time) any {
 	if t.IsZero() {

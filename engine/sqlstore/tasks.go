@@ -61,7 +61,7 @@ func (s *Store) tasks(ctx context.Context, q engine.TaskQuery, condition string,
 	return out, nil
 }
 
-// onHold reports whether the lane of an app, or (empty) of any, has a hold.
+// onHold reports whether the lane of an app, or (empty) of any app, has a hold.
 func (s *Store) onHold(ctx context.Context, app string, now time.Time) (held bool, err error) {
 	where, args := conditions(map[string]string{"app_id": app})
 	var n int

@@ -19,14 +19,14 @@ type Halts interface {
 	// Halt stores halts of operations for an app (empty: for all apps). An existing halt gets the new reason.
 	Halt(ctx context.Context, app string, ops []engine.Operation, reason string, now time.Time) error
 	// Resume ends halts of the app (empty: those for all apps). It requeues the principals that these halts blocked (Finish.Halted), and their
-	// lanes. A principal that another halt also blocks is requeued too, and then held again.
+	// lanes. If another halt also blocks a principal, its next sequence puts the principal on hold again.
 	Resume(ctx context.Context, app string, ops []engine.Operation, now time.Time) error
 }
 
 // Approvals is the capability to approve removals that the deletion guard blocks. Apps.Approve needs it.
 type Approvals interface {
 	// Approve allows the removals that Remove has blocked (StatusHeld with the operation RemoveUser or RemoveGroup), and requeues their
-	// principals and the lane. If their number is not expected, it returns ErrStale and changes nothing.
+	// principals and the lane. If their number differs from expected, Approve returns ErrStale and changes nothing.
 	Approve(ctx context.Context, app string, now time.Time, expected int) (int, error)
 }
 
@@ -34,7 +34,7 @@ type Approvals interface {
 type Attempts interface {
 	// Attempts lists exchanges, newest first.
 	Attempts(ctx context.Context, q engine.AttemptQuery) ([]engine.Attempt, error)
-	// Record stores exchanges that belong to an app and to no principal, such as the test of its connection. The store removes old ones.
+	// Record stores exchanges that belong to an app and to no principal, such as the test of its connection. The store removes old exchanges.
 	Record(ctx context.Context, app string, exchanges []engine.Attempt) error
 }
 
@@ -44,9 +44,10 @@ type Counts interface {
 	Counts(ctx context.Context, app string) (map[engine.Status]int, error)
 }
 
-// Events is the capability to list lifecycle events. Apps.Events needs it. The store writes each event in the transaction of its cause:
-// Finish those that [Finish.Tell] returns, Lanes.Hold that of [HoldEvent], Lags.Overdue a DeactivationOverdue, Tasks.Dismiss a
-// UserDismissed or GroupDismissed. The store keeps at least the last engine.KeptEvents of each app, and not many more.
+// Events is the capability to list lifecycle events. Apps.Events needs it. The store writes each event in the transaction of its cause.
+// Sequences.Finish writes the events that [Finish.Tell] returns, Lanes.Hold the event that [HoldEvent] returns, Lags.Overdue a
+// DeactivationOverdue, and Tasks.Dismiss a UserDismissed or GroupDismissed. The store retains at least the last engine.KeptEvents of each
+// app, and not many more.
 type Events interface {
 	// Events lists events of an app, ascending by sequence number.
 	Events(ctx context.Context, q engine.EventQuery) ([]engine.Event, error)
@@ -54,8 +55,8 @@ type Events interface {
 
 // Profiles is the capability to store the results of probes. Targets needs it.
 type Profiles interface {
-	// SaveProfile stores a profile for an app, replaces the previous one, and applies a change to what the engine has learned about the
-	// target. It uses one transaction and no lease: the app may have no mark yet. The store may call change more than once.
+	// SaveProfile stores a profile for an app, replaces the previous profile, and applies change to the learned properties of the target. It
+	// uses one transaction and no lease, because the app may have no mark yet. The store may call change more than once.
 	SaveProfile(ctx context.Context, app string, now time.Time, c TargetProfile, change func(*engine.Learned)) error
 	// Profile returns the stored profile, or ErrNotFound.
 	Profile(ctx context.Context, app string) (TargetProfile, error)
@@ -67,25 +68,26 @@ type Profiles interface {
 type Lags interface {
 	// Lags returns the lag of one app, or (empty) of every app that has had a mark, ordered by app.
 	Lags(ctx context.Context, app string) ([]engine.Lag, error)
-	// OverdueApps lists the apps, by name, that have overdue users. A user is overdue if it may have an account (RemoteID or MayExist), its
-	// DirtySince is not after before, and no report of its deactivation is stored.
+	// OverdueApps lists the apps, by name, that have overdue users. A user is overdue if the user may have an account (RemoteID or MayExist),
+	// if DirtySince is not after before, and if no report of the deactivation is stored.
 	OverdueApps(ctx context.Context, before time.Time) ([]string, error)
 	// OverdueUsers lists the overdue users of an app, by DirtySince and id, after the given one (nil for the first page).
 	OverdueUsers(ctx context.Context, app string, before time.Time, after *engine.State, limit int) ([]engine.State, error)
-	// Overdue records that the deactivation of an overdue user was reported at now. The user is overdue again only after a synchronization. If
-	// the user is no longer overdue, or another engine has reported it, Overdue returns false and stores nothing.
+	// Overdue records that the deactivation of an overdue user was reported at now. The user can become overdue again only after a
+	// synchronization. If the user is no longer overdue, or another engine has reported the deactivation, Overdue returns false and stores
+	// nothing.
 	Overdue(ctx context.Context, app, user string, before, now time.Time) (bool, error)
 }
 
 // Tasks is the capability to list tasks and to decide about them, each in the store's own transaction. Tasks and Traces.Run need it.
 type Tasks interface {
-	// Tasks lists principals with StatusRetrying, StatusPending, StatusFailed or StatusHeld. It also lists those with StatusDirty that are due
-	// and whose lane has a hold that has not ended at TaskQuery.Now.
+	// Tasks lists principals with StatusRetrying, StatusPending, StatusFailed or StatusHeld. It also lists principals with StatusDirty that
+	// are due and whose lane has a hold that has not ended at TaskQuery.Now.
 	Tasks(ctx context.Context, q engine.TaskQuery) ([]engine.State, error)
-	// Requeue marks a principal in the store's own transaction and returns the new desired generation. With fresh it also removes
-	// State.IgnoredAttributes and discards what sequences report about them that started before.
+	// Requeue marks a principal in the store's own transaction and returns the new desired generation. With fresh, Requeue also removes
+	// State.IgnoredAttributes, and the store discards the ignored attributes that sequences report if they started before this call.
 	Requeue(ctx context.Context, now time.Time, m engine.Mark, fresh bool) (generation int64, err error)
-	// Retry marks a principal with Mark.Retry. It returns ErrNotFound for a principal that the store does not have.
+	// Retry marks a principal with Mark.Retry. It returns ErrNotFound for a principal that is not in the store.
 	Retry(ctx context.Context, now time.Time, app string, kind engine.Kind, id string) error
 	// RetryAll has the effect of Retry on all tasks of an app, in batches, and returns their number.
 	RetryAll(ctx context.Context, now time.Time, app string) (int, error)
@@ -93,7 +95,7 @@ type Tasks interface {
 	// imports of the app with the reason.
 	Drop(ctx context.Context, tx engine.Execer, now time.Time, app, reason string) error
 	// Dismiss sets StatusDismissed on a task, which is then no longer dirty. It returns ErrStale if the principal is not a task, and
-	// ErrNotFound if it is unknown.
+	// ErrNotFound if the principal is unknown.
 	Dismiss(ctx context.Context, now time.Time, app string, kind engine.Kind, id string) error
 }
 

@@ -14,7 +14,8 @@ var verbs = map[engine.Operation]string{
 }
 
 // Tell returns the events of a finished sequence, with type, kind, principal and data. remoteID is the RemoteID of the principal's row
-// before the sequence. reported is the last failure for which an event was returned: "" at first, then the value now of the previous call.
+// before the sequence. reported identifies the last failure for which an event was returned: it is the result now of the previous call, or
+// "" for the first call.
 func (f Finish) Tell(remoteID, reported string) (events []engine.Event, now string) {
 	tell := func(verb string) {
 		e := engine.Event{Type: engine.EventType(string(f.Kind) + "." + verb), Kind: f.Kind, Principal: f.ID}
@@ -31,7 +32,7 @@ func (f Finish) Tell(remoteID, reported string) (events []engine.Event, now stri
 	}
 	done := f.Operation
 	if !synced {
-		done = f.Confirmed // the target has carried that out, whatever the status
+		done = f.Confirmed // the confirmed operation is complete, whatever the status
 	}
 	switch {
 	case f.RemoteID != "" && f.RemoteID != remoteID && f.Origin == engine.Created:
@@ -60,8 +61,8 @@ func (f Finish) Tell(remoteID, reported string) (events []engine.Event, now stri
 	return events, reported
 }
 
-// failure returns a key that is equal for failures that are reported once. It omits the HTTP status while the engine retries: a target that
-// is down returns several.
+// failure returns a key of the failure. Consecutive failures with the same key cause one event. The key omits the HTTP status while the
+// engine retries, because an unavailable target returns various statuses.
 func (f Finish) failure() string {
 	switch f.Status {
 	case engine.StatusRetrying:
@@ -85,7 +86,7 @@ func (f Finish) changed() bool {
 	return false
 }
 
-// HoldEvent returns the event of a hold that has started, or ended (engine.HoldNone).
+// HoldEvent returns the event for the start of a hold, or for its end (engine.HoldNone).
 func HoldEvent(h engine.Hold) engine.Event {
 	types := map[engine.HoldKind]engine.EventType{
 		engine.HoldNone: engine.AppReleased, engine.HoldPause: engine.AppPaused, engine.HoldBreaker: engine.AppBreaker,
@@ -157,7 +158,7 @@ type Finish struct {
 	WaitingOn       []string // with StatusWaiting
 
 	Pending *engine.Pending // as in State
-	// Confirmed is the operation of an earlier Pending that a read has shown to be carried out, empty if unset.
+	// Confirmed is the operation of an earlier Pending that a read has shown to be carried out, empty if no change was confirmed.
 	Confirmed engine.Operation
 
 	// Groups only. Replaced means that the target's list was replaced before Added was added. Whole means that the target's group has no other
@@ -174,7 +175,7 @@ type Finish struct {
 	At        time.Time
 }
 
-// Taken returns the result that is stored instead if the account belongs to another user that keeps it.
+// Taken returns the result that the store writes instead of f if the account belongs to another user that is to be active.
 func (f Finish) Taken() Finish {
 	f.Error = "the account " + f.RemoteID + " already belongs to another user"
 	f.Status, f.Attempts, f.NextAt, f.RemoteID, f.Origin = engine.StatusHeld, 1, time.Time{}, "", ""

@@ -11,20 +11,20 @@ import (
 // Imports is the capability to store imports. provision.Imports needs it. Writes that take a lease of ImportLeases are rejected with
 // engine.ErrLeaseLost if the lease was lost.
 type Imports interface {
-	// ImportLeases returns the leases of runs that are to be worked on. Lease.App is the decimal id of the run. Holds are not stored: a run is
+	// ImportLeases returns the leases of the runs that have work left. Lease.App is the decimal id of the run. Holds are not stored: a run is
 	// due again at notBefore.
 	ImportLeases() Leases
 	// StartImport adds a run in the state running and returns its id. It returns ErrImportRunning if the app has a running import of that
 	// kind.
 	StartImport(ctx context.Context, app string, r engine.ImportRequest, now time.Time) (int64, error)
-	// ImportRun returns a run, or ErrNotFound. ImportRuns returns those of an app, newest first. The store removes old runs of each kind.
+	// ImportRun returns a run, or ErrNotFound. ImportRuns returns the runs of an app, newest first. The store removes old runs of each kind.
 	ImportRun(ctx context.Context, id int64) (engine.ImportRun, error)
 	ImportRuns(ctx context.Context, app string) ([]engine.ImportRun, error)
 	// SaveImportPage adds the objects of a page. If the run already has one of them, it stores nothing and returns ErrDuplicateObject.
 	SaveImportPage(ctx context.Context, l engine.Lease, p ImportPage) error
-	// CloseImport evaluates a list that was read completely. Known objects that are not in it get VerdictGone, and a principal that several
-	// objects match makes them ambiguous. If more objects are missing than the request allows, CloseImport stores none of that and stops the
-	// run. It may be repeated.
+	// CloseImport evaluates a list that was read completely. Known objects that are not in the list get VerdictGone, and a principal that
+	// several objects match makes these objects ambiguous. If more objects are missing than the request allows, CloseImport stores no verdict
+	// and stops the run. A repeated call has the same result.
 	CloseImport(ctx context.Context, l engine.Lease, now time.Time) error
 	// ConfirmMatched links up to limit of the matched objects and returns the number that it processed. An object that cannot be linked
 	// becomes ambiguous.

@@ -3,7 +3,7 @@ package store
 // Member is the state of one user in one pushed group.
 type Member struct {
 	User        string
-	Want        bool // belongs to the group
+	Want        bool // the directory reports the user as a member
 	Pushed      bool // is in the target's group, as PushedID
 	MayBeMember bool // may be in the target's group, as PushedID, because a request was about to be sent; Pushed is then false
 	// PushedID is the user's id on the target when the user was pushed, or was about to be.
@@ -39,5 +39,5 @@ const (
 type MemberAnswer struct {
 	User  string
 	Want  bool
-	Asked int64 // as read before the query: a later mark is kept
+	Asked int64 // Member.Asked before the query, so that a later mark is not lost
 }

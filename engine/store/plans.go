@@ -12,7 +12,7 @@ import (
 type Plans interface {
 	Counts
 
-	// CountRemovals returns what Remove would return now, and stores nothing.
+	// CountRemovals returns the number that Remove would return now, and stores nothing.
 	CountRemovals(ctx context.Context, app string, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int, err error)
 	// SavePlan stores a plan, or replaces the one with the same ID. It removes plans of the app that had expired PlansKept before the plan was
 	// created.
@@ -26,9 +26,10 @@ type Plans interface {
 	DiscardPlan(ctx context.Context, id string) error
 	// Planned reads a plan and its items, ascending by Seq, within the caller's transaction. It returns ErrNotFound for an unknown plan.
 	Planned(ctx context.Context, tx engine.Execer, id string) (engine.Plan, []Planned, error)
-	// ApplyPlan marks the principals of the items within the caller's transaction (groups with all members), approves at the deletion guard
-	// those that the plan deactivates or deletes, and changes the status of the plan to to. It returns ErrStale if a principal was marked
-	// since the items were created, and ErrApplied if the plan has changed its status. The caller must then roll back the transaction.
+	// ApplyPlan marks the principals of the items within the caller's transaction (groups with all members), approves the planned
+	// deactivations and deletions at the deletion guard, and sets the status of the plan to the given one. It returns ErrStale if a principal
+	// was marked since the items were created, and ErrApplied if the status of the plan has changed. The caller must then roll back the
+	// transaction.
 	ApplyPlan(ctx context.Context, tx engine.Execer, now time.Time, p engine.Plan, to engine.PlanStatus, items []engine.PlanItem) error
 }
 

@@ -45,7 +45,7 @@ type Leases interface {
 	// Reset ends the leases of an earlier process with the same owner name, which may have been killed, and raises the epochs of their lanes.
 	Reset(ctx context.Context, owner string) error
 	// Claim leases up to limit lanes that are due at now and have no lease, and raises their epochs. The leases end at until. next is the
-	// earliest time at which another lane is due or its lease ends; zero if there is none.
+	// earliest time at which another lane is due or its lease ends; zero if no other lane is scheduled.
 	Claim(ctx context.Context, owner string, now, until time.Time, limit int) (leases []engine.Lease, next time.Time, err error)
 	// Extend prolongs the lease, or returns ErrLeaseLost.
 	Extend(ctx context.Context, l engine.Lease, until time.Time) error
@@ -99,12 +99,13 @@ type Sequences interface {
 	//
 	// The returned status is the stored one: StatusDirty instead of f.Status if the principal is due again immediately.
 	Finish(ctx context.Context, l engine.Lease, f Finish) (engine.Status, error)
-	// Recheck marks a known principal, in the store's own transaction and without a lease, because a request for it was sent after the lease
-	// had ended. The name of a group on the target then counts as unknown. An unknown principal is ignored: its app may have been removed.
+	// Recheck marks a known principal, in the store's own transaction and without a lease, because a request for the principal was sent after
+	// the lease had ended. For a group, Recheck also deletes the stored name on the target, which is then unknown. Recheck ignores an unknown
+	// principal: its app may have been removed.
 	Recheck(ctx context.Context, now time.Time, m engine.Mark) error
-	// Remove decides whether a principal may lose its account now. It returns 0 if it may, which then holds for the guard's window. Otherwise
-	// it returns how many accounts would be lost within the window: those of principals that were allowed without an approval, and those of
-	// pending or blocked ones.
+	// Remove decides whether a principal may lose its account now. It returns 0 if the removal is allowed; the permission applies for the
+	// guard's window. Otherwise it returns the number of accounts that would be lost within the window: those of principals that were allowed
+	// without an approval, and those of pending or blocked ones.
 	Remove(ctx context.Context, l engine.Lease, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int, err error)
 	// Halts returns the halts of an app, its own and those for all apps, by app and operation. An empty app selects all halts.
 	Halts(ctx context.Context, app string) ([]engine.Halt, error)
@@ -117,7 +118,7 @@ type Lanes interface {
 	// Learn applies a change to what the engine has learned about the target of an app, and returns the result. The store may call change more
 	// than once.
 	Learn(ctx context.Context, l engine.Lease, change func(*engine.Learned)) (engine.Learned, error)
-	// Hold stores the hold that the owner of a lane has started or ended, with the event that [HoldEvent] returns.
+	// Hold stores the start or the end of a hold of a lane, with the event that [HoldEvent] returns.
 	Hold(ctx context.Context, l engine.Lease, now time.Time, h engine.Hold) error
 	// Suspend stores the reason why the lane sends nothing. The zero Suspension ends it.
 	Suspend(ctx context.Context, l engine.Lease, r engine.Suspension) error

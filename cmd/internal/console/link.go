@@ -8,7 +8,7 @@ import (
 // links are the URLs in the messages of the management API, with the API calls that a sign-in page would send.
 var links = []struct {
 	path, what string
-	begin      string // the call below /api/v1/authn that accepts the token, and the member of the token
+	begin      string // call below /api/v1/authn that accepts the token, and the member that contains the token
 	member     string
 	question   bool
 }{

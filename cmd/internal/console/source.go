@@ -33,11 +33,11 @@ type App struct {
 	Status                 string // ACTIVE or INACTIVE
 	Target                 string // SCIM base URL, empty if not connected
 	Lane                   string // running, paused, quarantined or idle
-	Reason                 string // why the lane is not running
+	Reason                 string // reason why the lane is not running
 	// The numbers of principals by state. Skipped are those to which the options of the app or the status of the user allow no request.
 	InSync, Waiting, Retrying, Wrong, Skipped int
 
-	WaitingSince  time.Time // time of the first pending change, zero for none
+	WaitingSince  time.Time // time of the first pending change, zero if no change is pending
 	Halts         []string  // disabled operations, and the reasons
 	Unprovisioned []Unprovisioned
 }
@@ -75,7 +75,7 @@ type HistoryPage struct {
 	Principal Principal
 	// Wanted and Reached are the generations of the last change and of the confirmed state of the target.
 	Wanted, Reached int64
-	Reasons         []string // why it is assigned to the application, or is not
+	Reasons         []string // why the principal is, or is not, assigned to the application
 	Values          []Value
 	Exchanges       []Exchange
 }
@@ -85,11 +85,11 @@ type Value struct{ Path, Value, Rule, Source string }
 
 // Exchange is one request to the target, redacted.
 type Exchange struct {
-	// Of is the principal of the exchange, nil on the page of the principal.
+	// Of is the principal of the exchange. It is nil on the page of that principal.
 	Of           *Principal
 	At           time.Time
 	Method, Path string
-	Status       int // 0 if there was no response
+	Status       int // 0 if no response was received
 	Duration     time.Duration
 	Request      string
 	Response     string

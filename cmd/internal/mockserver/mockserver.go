@@ -153,8 +153,8 @@ func (s *Server) prepare(ctx context.Context) error {
 	return nil
 }
 
-// withExternalChanges makes the changes of another client as soon as their user exists. It does so before the next request, so that the
-// response to the create still shows what the client has sent.
+// withExternalChanges applies the changes of another client as soon as their user exists. It applies them before the next request, so that
+// the response to the create still shows the values that the client has sent.
 func (s *Server) withExternalChanges(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.changeAll(r.Context())
@@ -223,7 +223,7 @@ func represent(record *scimserver.Record) *scim.Resource {
 	return r
 }
 
-// Close stops the server and waits for running requests, at most 2s. It may be called again.
+// Close stops the server and waits for running requests, at most 2s. It may be called more than once.
 func (s *Server) Close(ctx context.Context) {
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 	defer cancel()

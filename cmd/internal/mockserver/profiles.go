@@ -10,7 +10,7 @@ type Profile struct {
 	Quirks []string
 }
 
-// Profiles returns the profiles. Those of products have exactly the quirks that the table of package quirks lists for them.
+// Profiles returns the profiles. The profile of a product has exactly the quirks that the table of package quirks lists for the product.
 func Profiles() []Profile {
 	return []Profile{
 		{"aws", "AWS IAM Identity Center", []string{"patch-members=100", "patch-needs-path", "no-members-replace", "members-hidden"}},

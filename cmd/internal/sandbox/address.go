@@ -12,8 +12,8 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
-// ErrNoBaseURL is returned if the sandbox listens on all addresses and has no base URL. The only other source of a base URL is the Host
-// header of each request, and the client controls that header. The issuer of tokens and the audience of assertions depend on the base URL.
+// ErrNoBaseURL is returned if the sandbox listens on all addresses and has no base URL. The issuer of tokens and the audience of assertions
+// depend on the base URL. The only other source of a base URL would be the Host header of each request, which the client controls.
 var ErrNoBaseURL = errors.New("listening on all addresses requires a base URL: " +
 	"set --base-url to the address that clients use, such as http://localhost:8080, or listen on one address")
 
@@ -46,10 +46,10 @@ type addresses struct {
 	custom  string   // at the custom domain, empty if unset
 }
 
-// addresses returns the base URLs of a listener; local is its own.
+// addresses returns the base URLs of a listener; local is the base URL with the address of the listener.
 func (o *Options) addresses(l net.Listener, local string) (a addresses, err error) {
 	a.public = strings.TrimRight(o.BaseURL, "/")
-	if tcp, ok := l.Addr().(*net.TCPAddr); a.public == "" && ok && tcp.IP.IsUnspecified() { // a host name, which Check does not resolve
+	if tcp, ok := l.Addr().(*net.TCPAddr); a.public == "" && ok && tcp.IP.IsUnspecified() { // the host is a name, which Check does not resolve
 		return a, ErrNoBaseURL
 	}
 	if a.public == "" {
@@ -59,7 +59,7 @@ func (o *Options) addresses(l net.Listener, local string) (a addresses, err erro
 	if err != nil {
 		return a, err
 	}
-	// Requests may be forwarded from this machine, whatever address the listener has.
+	// Requests may be forwarded from this machine, regardless of the listener's address.
 	a.aliases = append(rest.LoopbackAliases("http://localhost:"+u.Port()), local)
 	a.aliases = append(a.aliases, rest.LoopbackAliases(a.public)...)
 	if host, _, err := net.SplitHostPort(o.Listen); err == nil && host != "" && !unspecified(o.Listen) {
@@ -71,7 +71,8 @@ func (o *Options) addresses(l net.Listener, local string) (a addresses, err erro
 	return a, err
 }
 
-// customBase returns the base URL at the custom domain. It has the scheme of the public base URL, and its port unless the domain has one.
+// customBase returns the base URL at the custom domain. It has the scheme of the public base URL, and also its port unless the domain has
+// one.
 func (o *Options) customBase(public string) (string, error) {
 	base, err := url.Parse(public)
 	if err != nil {

@@ -21,7 +21,7 @@ type APIClient struct {
 	HTTP    *http.Client
 }
 
-// Do sends one request and decodes the response into the value unless it is nil. A response outside 2xx is returned as an *APIError with
+// Do sends one request and stores the decoded response in into unless into is nil. A response outside 2xx is returned as an *APIError with
 // the summary and causes of the API.
 func (c *APIClient) Do(ctx context.Context, method, path string, body, into any) error {
 	var payload io.Reader

@@ -36,7 +36,7 @@ func (b *bridge) Match(ctx context.Context, app string, kind engine.Kind, object
 	if kind == engine.Group {
 		owners, err := b.wanted.GroupOwners(ctx, app)
 		for i := range all {
-			all[i] = candidates(owners) // the engine compares
+			all[i] = candidates(owners) // the engine compares the candidates
 		}
 		return all, err
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi"
 )
 
-// settled reports whether the engine sends nothing more for a principal with this status, unless the principal changes. A change that the
-// target has accepted is not sent again either.
+// settled reports whether the engine sends no more writes for a principal with this status, unless the principal changes. This includes a
+// change that the target has accepted: it is not sent again.
 func settled(s engine.Status) bool { return s.Outcome() != "" && s.Outcome() != engine.Transient }
 
 // catchUp reports the results that the engine stored but had not reported when the process was killed. The engine stores each result before

@@ -23,7 +23,7 @@ type clock struct {
 	offset atomic.Int64 // offset to the real time, in nanoseconds
 
 	stored docstore.Collection[storedClock]
-	store  *docstore.Store // nil before load
+	store  *docstore.Store // nil until load
 	// moved is called after the clock was moved, forward or backward.
 	moved func(ctx context.Context, back bool) error
 
@@ -32,8 +32,8 @@ type clock struct {
 
 var _ sandboxport.Clock = (*clock)(nil)
 
-// storedClock is the stored offset of the clock to the real time. A later run continues with it, so that its clock is not behind the stored
-// times.
+// storedClock is the stored offset of the clock to the real time. A later run uses the same offset, so that its clock is not behind the
+// stored times.
 type storedClock struct {
 	Ahead int64 `json:"ahead"`
 }
@@ -91,7 +91,7 @@ func (c *clock) Move(
 }
 
 // clockMoved wakes all work that is scheduled for a time. After a step back, such a time may be years ahead. The engine then retries all
-// scheduled principals, and discards what it has learned about targets, which would otherwise expire far too late.
+// scheduled principals, and discards the learned properties of targets, which would otherwise expire far too late.
 func (p *parts) clockMoved(ctx context.Context, now time.Time, back bool) error {
 	defer p.api.Wake()
 	defer p.engine.Wake()

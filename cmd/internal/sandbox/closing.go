@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// closing collects the close functions of what was started and runs them once, in reverse order.
+// closing collects the close functions of the started parts and runs them once, in reverse order.
 type closing struct {
 	steps []func(context.Context) error
 	once  sync.Once
 	err   error
 }
 
-// onClose adds a step. It is called right after the start of the part that the step stops.
+// onClose adds a step. The caller adds it right after it has started the part that the step stops.
 func (c *closing) onClose(f func(context.Context) error) { c.steps = append(c.steps, f) }
 
 // run runs all steps, even if one returns an error. A second call waits for the first and returns the same error.

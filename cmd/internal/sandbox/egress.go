@@ -13,7 +13,7 @@ import (
 // if the sandbox listens on a loopback address. Every policy allows the sandbox itself as a target.
 func egressPolicy(name string, listening net.Addr) (egress.Policy, error) {
 	policy := egress.Policy{Range: egress.Range(name)}
-	address, _ := netip.ParseAddrPort(listening.String()) // a TCP listener has both
+	address, _ := netip.ParseAddrPort(listening.String()) // the address of a TCP listener has an IP address and a port
 	switch policy.Range {
 	case egress.Any, egress.Private, egress.Public:
 	case "":

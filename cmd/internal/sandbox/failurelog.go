@@ -22,14 +22,14 @@ const (
 // Records that differ only in times, durations or numbers are identical.
 type failureLog struct {
 	next   slog.Handler
-	with   string // the attributes of the logger
+	with   string // attributes of the logger
 	shared *repeats
 }
 
 // repeats is shared by the handlers of one program.
 type repeats struct {
 	mu     sync.Mutex
-	label  func(ctx context.Context, app string) string // nil: not set yet
+	label  func(ctx context.Context, app string) string // nil until labels sets it
 	seen   map[string]*repeated
 	closed bool
 }
@@ -128,7 +128,7 @@ func keyOf(a slog.Attr) string {
 	}
 }
 
-// first reports whether a record is to be logged now. Otherwise it is counted.
+// first reports whether a record must be logged now. If not, it counts the record.
 func (s *repeats) first(key string, r slog.Record, next slog.Handler) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

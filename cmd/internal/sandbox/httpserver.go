@@ -28,7 +28,7 @@ type httpServer struct {
 	err      error // the cause if serving stopped on its own; valid after done is closed
 }
 
-// listen opens the address of a flag, so that a port in use is detected before anything else is done.
+// listen opens the address of a flag, so that a port in use is detected before other work starts.
 func listen(ctx context.Context, addr, flag string) (net.Listener, error) {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", addr)
@@ -77,7 +77,7 @@ func (s *httpServer) Close(ctx context.Context) error {
 	return err
 }
 
-// url is the base URL of the server. For a wildcard address it is the loopback address.
+// url returns the base URL of the server. For a wildcard address it is the loopback address.
 func (s *httpServer) url() string { return baseURL(s.listener, s.secure) }
 
 func baseURL(l net.Listener, secure bool) string {
@@ -93,7 +93,7 @@ func baseURL(l net.Listener, secure bool) string {
 	return scheme + addr.String()
 }
 
-// onLoopback reports whether a listener can be reached from this machine only.
+// onLoopback reports whether only this machine can reach a listener.
 func onLoopback(addr net.Addr) bool {
 	tcp, ok := addr.(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback()

@@ -55,7 +55,7 @@ type metricsServer struct {
 	server   *httpServer              // nil until serve
 }
 
-// openMetrics opens the configured address, so that a port in use is detected before anything else is done.
+// openMetrics opens the configured address, so that a port in use is detected before other work starts.
 func openMetrics(ctx context.Context, o MetricsOptions) (m *metricsServer, err error) {
 	m = &metricsServer{}
 	if m.verifier, err = o.verifier(); err != nil || o.Listen == "" {
@@ -91,7 +91,7 @@ func (m *metricsServer) mainHandler(page http.Handler) http.Handler {
 	})
 }
 
-// requireToken requires the token, if one is configured.
+// requireToken returns a handler that requires the token, if a token is configured.
 func (m *metricsServer) requireToken(page http.Handler) http.Handler {
 	if m.verifier == nil {
 		return page
@@ -108,7 +108,7 @@ func (m *metricsServer) requireToken(page http.Handler) http.Handler {
 	})
 }
 
-// url returns the address of the metrics at the separate listener, "" without one.
+// url returns the address of the metrics at the separate listener, "" without a separate listener.
 func (m *metricsServer) url() string {
 	if m.listener == nil {
 		return ""

@@ -42,7 +42,7 @@ func (n names) App(ctx context.Context, id string) (control.App, error) {
 	return control.App{ID: a.ID, Label: a.Label}, err
 }
 
-// Names implements control.Names. The app is ignored: a user has the same login in each.
+// Names implements control.Names. It ignores the app, because a user has the same login in each app.
 func (n names) Names(ctx context.Context, _ string, principals []engine.Principal) (map[engine.Principal]string, error) {
 	ids := map[engine.Kind][]string{}
 	for _, p := range principals {

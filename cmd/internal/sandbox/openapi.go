@@ -21,8 +21,8 @@ func OpenAPI() ([]byte, error) {
 	return withControl(mgmtapi.OpenAPI(sandboxport.WithSandbox(context.Background(), shown), mgmtapi.Options{Imports: importer{}}))
 }
 
-// openAPIDocument contains the members of an OpenAPI document that differ between the two joined documents. All other members are equal in
-// openAPIDocument is an OpenAPI document for joining: schemas, paths and tags are merged, all other members come from the first document.
+// openAPIDocument is an OpenAPI document with the members that differ between the two joined documents: schemas, paths and tags are merged.
+// All other members come from the first document.
 type openAPIDocument struct {
 	Components struct {
 		Schemas map[string]json.RawMessage `json:"schemas"`

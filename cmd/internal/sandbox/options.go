@@ -31,7 +31,8 @@ type Options struct {
 	// SecretKeyFile contains the key and is created if missing. Default: PATH.key next to an SQLite database. A PostgreSQL database requires a
 	// key or a file.
 	SecretKeyFile string
-	// APIToken is the token of the built-in administrator. Default: the token of the last run with this database, or else a random one.
+	// APIToken is the token of the built-in administrator. Default: the token of the last run with this database; in a new database a random
+	// token.
 	APIToken string
 	// SCIMToken is the bearer token of the SCIM servers. Default: as for APIToken.
 	SCIMToken string
@@ -42,7 +43,7 @@ type Options struct {
 	// NoRateLimits disables the rate limits of the management API.
 	NoRateLimits bool
 	// BaseURL is the public base URL of the links and issuers of the management API. Security keys are bound to it. Default: the address of
-	// the listener. If that is all addresses, BaseURL is required.
+	// the listener. If the sandbox listens on all addresses, BaseURL is required.
 	BaseURL string
 	// CustomDomain is another name of the sandbox, HOST or HOST:PORT, that authorization servers can use as issuer. Without a port, it has the
 	// port of BaseURL. Default: none.
@@ -79,8 +80,8 @@ type Options struct {
 	// RetryMax is the maximum backoff after failures. Default: 30s, because users of a sandbox wait for the result.
 	RetryMax time.Duration
 
-	// Guard is the maximum number of deactivations and deletions of an app per day. Further ones are on hold until an operator approves
-	// them. Default: 0, which means no limit.
+	// Guard is the maximum number of deactivations and deletions of an app per day. Further deactivations and deletions are on hold until an
+	// operator approves them. Default: 0, which means no limit.
 	Guard int
 
 	// Logger receives the log. Default: discarded.
@@ -98,7 +99,7 @@ const (
 	keyName              = "secret.key"
 )
 
-// complete sets the defaults. The returned function removes what was created for this run only.
+// complete sets the defaults. cleanup removes the files that were created for this run only.
 func (o *Options) complete() (cleanup func() error, err error) {
 	cleanup = func() error { return nil }
 	if o.Data != "" && o.DB != "" {
@@ -151,7 +152,7 @@ func (o *Options) complete() (cleanup func() error, err error) {
 	return cleanup, o.checkKey()
 }
 
-// checkDatabase rejects databases of other kinds before anything is created.
+// checkDatabase rejects databases that are neither SQLite nor PostgreSQL before anything is created.
 func checkDatabase(databaseURL string) error {
 	scheme, _, found := strings.Cut(databaseURL, ":")
 	switch {

@@ -26,8 +26,8 @@ const (
 	maxTokens = 100
 )
 
-// providers manages the SCIM servers of the sandbox for the sandbox API. It stores the tenants and tokens that are created there for the
-// next run.
+// providers manages the SCIM servers of the sandbox for the sandbox API. It stores the tenants and tokens that clients create with the
+// sandbox API, so that the next run has them too.
 type providers struct {
 	tenants *tenants.Tenants
 	store   *docstore.Store
@@ -54,7 +54,8 @@ func tenantCollection() docstore.Collection[storedTenant] {
 }
 
 // builtIn returns the built-in tenants and those of a file. The engine provisions into the two built-in tenants with the sandbox's own
-// token, so they always accept it, whatever the file contains. The quirks apply to built-in tenants that the file does not configure.
+// token, so these tenants always accept the token, whatever the file contains. The quirks apply to built-in tenants that the file does not
+// configure.
 func builtIn(token string, active []string, file []tenants.Config) ([]tenants.Config, error) {
 	settings, err := parseQuirks(active)
 	if err != nil {
@@ -242,7 +243,7 @@ func (p *providers) Create(ctx context.Context, wanted sandboxport.NewProvider) 
 		maxCreatedTenants {
 		return fail(rest.Failf(rest.CodeTooMany, "There are %d created service providers, the maximum.", n))
 	}
-	// Stored first: a tenant that is served but not stored would leave its tables behind.
+	// The tenant is stored first: a tenant that is served but not stored would leave its tables behind.
 	if err := p.save(ctx, c.Name,
 		storedTenant{Created: true, Tokens: stringsOf(c.Tokens), Quirks: stringsOf(c.Quirks), Refuse: c.Refuse.Names()}); err != nil {
 		return fail(err)

@@ -24,7 +24,7 @@ type relay struct {
 	wanted *mgmtapi.Wanted
 	engine *provision.Engine
 	log    *slog.Logger
-	// appDeleted is called with each deleted app. Optional.
+	// appDeleted, if set, is called with each deleted app.
 	appDeleted func(app string)
 	wake       chan struct{}
 	done       chan struct{}
@@ -93,7 +93,7 @@ func (r *relay) step(ctx context.Context) (int, error) {
 				return err
 			}
 		}
-		// After the marks: marks of a deleted app would never be processed.
+		// This follows the marks, because marks of a deleted app would never be processed.
 		for _, app := range c.deleted {
 			if err := r.engine.Forget(ctx, tx, app); err != nil {
 				return err

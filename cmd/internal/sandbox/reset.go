@@ -35,10 +35,10 @@ func (s *Sandbox) reset(ctx context.Context, p *parts, seed bool) error {
 	return errors.Join(fmt.Errorf("seed: %w", err), s.wipe(context.WithoutCancel(ctx), p))
 }
 
-// wipe is the reset without a seed.
+// wipe restores the initial content of the organization, without the seed.
 func (s *Sandbox) wipe(ctx context.Context, p *parts) error {
 	kept := s.settings
-	kept.Apps = nil // they were deleted; a later start must not connect them
+	kept.Apps = nil // the apps were deleted; a later start must not connect them
 	var gone []string
 	err := p.api.Reset(ctx, p.initialContent(), func(ctx context.Context, tx mgmtapi.Tx, apps []string) error {
 		for _, app := range apps {

@@ -11,7 +11,7 @@ import (
 
 // routes dispatches each request to one part. It does not clean paths: each part decides about unusual paths.
 type routes struct {
-	api     http.Handler     // apiPrefixes
+	api     http.Handler     // paths with one of apiPrefixes
 	control http.Handler     // the engine's part of /sandbox/v1
 	scim    *tenants.Tenants // /scim, /t/{tenant}/scim, in every version of the protocol
 	openAPI http.Handler     // /openapi.json

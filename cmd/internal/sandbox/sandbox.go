@@ -80,7 +80,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	s.onClose(func(context.Context) error { _ = listener.Close(); return nil }) // already closed if it was served
+	s.onClose(func(context.Context) error { _ = listener.Close(); return nil }) // the listener is already closed if it was served
 
 	if s.metrics, err = openMetrics(ctx, o.Metrics); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if o.ReadyFile != "" { // not earlier: the file may belong to another running sandbox
+	if o.ReadyFile != "" { // after listen: before, the file may belong to another running sandbox
 		if err := removeReady(o.ReadyFile); err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	failures.labels(p.label)
 
 	if s.settings.Seeded {
-		// First the pending changes: their principals are not settled, whatever result the engine stored last.
+		// The pending changes are relayed first: their principals are not settled, whatever result the engine stored last.
 		if err := p.relay.drain(ctx); err != nil {
 			return err
 		}

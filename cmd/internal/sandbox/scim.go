@@ -33,8 +33,8 @@ type SCIMOptions struct {
 	Refuse lenient.Set
 	// Quirks are the deviations of the server, in the format of quirks.Parse. Default: none.
 	Quirks []string
-	// Tenants are further service providers. One named tenants.Default replaces the service provider that Tokens, ReadTokens, Schemas, Refuse
-	// and Quirks describe; none of these may be set then.
+	// Tenants are further service providers. A tenant with the name tenants.Default replaces the service provider that Tokens, ReadTokens,
+	// Schemas, Refuse and Quirks describe; none of these fields may be set then.
 	Tenants []tenants.Config
 	// TLSCert and TLSKey are PEM files with a certificate chain and its key. Default: none. The server then runs without TLS, which is
 	// intended for use on this machine and behind a proxy.
@@ -88,7 +88,7 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 	if err != nil {
 		return err
 	}
-	s.onClose(func(context.Context) error { _ = listener.Close(); return nil }) // already closed if it was served
+	s.onClose(func(context.Context) error { _ = listener.Close(); return nil }) // the listener is already closed if it was served
 	if s.metrics, err = openMetrics(ctx, o.Metrics); err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (o SCIMOptions) Check() error {
 	return err
 }
 
-// tenants returns all service providers, with that at /scim/v2 first, and the value of its first token, "" if unknown.
+// tenants returns all service providers, the one at /scim/v2 first. token is the value of its first token, "" if only the digest is known.
 func (o SCIMOptions) tenants() (all []tenants.Config, token string, err error) {
 	if i := slices.IndexFunc(o.Tenants, func(c tenants.Config) bool { return c.Name == tenants.Default }); i >= 0 {
 		if len(o.Tokens)+len(o.ReadTokens)+len(o.Quirks) > 0 || o.Schemas != "" || o.Refuse != 0 {
@@ -199,16 +199,16 @@ func (s *SCIMServer) PrintWelcome(w io.Writer) {
 	}
 }
 
-// MetricsURL is the address of the metrics at their separate listener, "" without one.
+// MetricsURL returns the address of the metrics at the separate listener, "" without a separate listener.
 func (s *SCIMServer) MetricsURL() string { return s.metrics.url() }
 
-// URL is the SCIM base URL of the service provider at /scim/v2.
+// URL returns the SCIM base URL of the service provider at /scim/v2.
 func (s *SCIMServer) URL() string { return s.TenantURL(tenants.Default) }
 
-// TenantURL is the SCIM base URL of a tenant.
+// TenantURL returns the SCIM base URL of a tenant.
 func (s *SCIMServer) TenantURL(name string) string { return s.url() + tenants.Prefix(name) }
 
-// Token is the first accepted token of the service provider at /scim/v2, "" if only its digest is configured.
+// Token returns the first accepted token of the service provider at /scim/v2, "" if only its digest is configured.
 func (s *SCIMServer) Token() string { return s.token }
 
 // Done is closed when serving stops on its own; Err returns the cause.

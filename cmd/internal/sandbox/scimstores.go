@@ -15,8 +15,8 @@ import (
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
-// chatTarget is the second built-in service provider. The seed has two applications, and two applications that manage the same accounts
-// would overwrite each other's changes.
+// chatTarget is the second built-in service provider. The seed has two applications, and each needs its own service provider: two
+// applications that manage the same accounts would overwrite each other's changes.
 const chatTarget = "chat"
 
 // scimStores stores the resources of each tenant in separate tables of one database.

@@ -33,7 +33,7 @@ func secretKey(given, file string) ([]byte, error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return nil, fmt.Errorf("create the secret key: %w", err)
 	}
-	// O_EXCL: of two processes that start concurrently, only one may write a key.
+	// The flag O_EXCL ensures that only one of two processes that start concurrently writes a key.
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("create the secret key: %w", err)

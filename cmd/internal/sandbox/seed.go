@@ -24,7 +24,7 @@ type seeder struct {
 	// profile contains further members of connections. May be nil.
 	profile map[string]string
 
-	users, groups map[string]string // login or name to id
+	users, groups map[string]string // ids by login or name
 }
 
 // seededApp is a seeded app in the settings. If the sandbox's own SCIM servers have another address after a restart, the connection of the

@@ -48,7 +48,7 @@ func (a *appSummary) add(s engine.State) {
 	switch {
 	case s.Status != engine.StatusClean && s.Status != engine.StatusSkipped:
 		a.incomplete++
-	case s.RemoteID == "": // never created on the target
+	case s.RemoteID == "": // the target has no account for the principal
 	case s.Kind == engine.Group:
 		a.groups++
 	case s.Want == engine.Active:

@@ -55,8 +55,8 @@ func (w *work) syncing(ctx context.Context, a mgmtapi.Account) bool {
 	return err == nil && s.Status == engine.StatusPending
 }
 
-// Drain implements sandboxport.Work. Events in the outbox count as work, and so does work that requests have left. Work is counted in the
-// order of its processing, so that none is missed.
+// Drain implements sandboxport.Work. Work includes events in the outbox and background work of earlier requests. Drain counts the work in
+// the order of its processing, so that it misses none.
 func (w *work) Drain(ctx context.Context) (left sandboxport.Left, err error) {
 	other := 0 // work outside the engine
 	err = poll(ctx, func() (bool, error) {
@@ -73,7 +73,7 @@ func (w *work) Drain(ctx context.Context) (left sandboxport.Left, err error) {
 		return left.Pending == 0, nil
 	})
 	if err == nil {
-		err = w.engine.Wait(ctx, "") // until the last results are stored too
+		err = w.engine.Wait(ctx, "") // waits until the last results are stored too
 	}
 	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return left, err

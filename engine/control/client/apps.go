@@ -24,7 +24,7 @@ type Halting struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Halt disables operations for an app (empty: for all apps), and returns the halts.
+// Halt disables operations for an app (empty: for all apps), and returns the current halts.
 func (c *Client) Halt(ctx context.Context, app string, h Halting) ([]engine.Halt, error) {
 	return post[[]engine.Halt](ctx, c, haltPath(app, "halt"), h)
 }
@@ -41,7 +41,7 @@ func haltPath(app, verb string) string {
 	return appPath(app, verb)
 }
 
-// Approve allows the deactivations and deletions that the guard of an app blocks, if their number is the expected one.
+// Approve allows the deactivations and deletions that the guard of an app blocks, if their number equals expected.
 func (c *Client) Approve(ctx context.Context, app string, expected int) error {
 	return c.post(ctx, appPath(app, "approve"), map[string]int{"expected": expected})
 }
@@ -51,8 +51,8 @@ func (c *Client) Release(ctx context.Context, app string) error {
 	return c.post(ctx, appPath(app, "release"), nil)
 }
 
-// Wait returns an app when nothing of it is pending. After the timeout it returns an *Error with the status 504. Its causes name the
-// waiting principals and the reasons.
+// Wait returns an app when none of its principals is pending. After the timeout it returns an *Error with the status 504. Its causes
+// contain the pending principals and the reasons.
 func (c *Client) Wait(ctx context.Context, app string, o WaitOptions) (App, error) {
 	return post[App](ctx, c, appPath(app, "wait")+o.query(), nil)
 }
@@ -62,7 +62,8 @@ func (c *Client) Test(ctx context.Context, app string) error {
 	return c.post(ctx, appPath(app, "test"), nil)
 }
 
-// Probe determines the features of the target of an app with objects that it removes again. The zero options work on most targets.
+// Probe determines the features of the target of an app with a temporary user and group that it removes again. The zero options work on
+// most targets.
 func (c *Client) Probe(ctx context.Context, app string, o ProbeOptions) (engine.Profile, error) {
 	return post[engine.Profile](ctx, c, appPath(app, "probe"), o)
 }
@@ -78,7 +79,7 @@ func (c *Client) Profile(ctx context.Context, app string) (engine.Profile, error
 	return get[engine.Profile](ctx, c, appPath(app, "profile"))
 }
 
-// ResetLearned removes what the engine has learned about the target of an app, and the profile.
+// ResetLearned removes the learned properties of the target of an app, and its profile.
 func (c *Client) ResetLearned(ctx context.Context, app string) error {
 	return c.post(ctx, appPath(app, "unlearn"), nil)
 }
@@ -129,15 +130,15 @@ func (c *Client) Attempts(ctx context.Context, app string, o AttemptOptions) ([]
 	return get[[]Attempt](ctx, c, appPath(app, "attempts")+query("userId", o.User, "groupId", o.Group, "before", o.Before, "limit", o.Limit))
 }
 
-// DriftOptions configures a comparison.
+// DriftOptions configures a comparison of a target with the directory.
 type DriftOptions struct {
 	Kind   engine.Kind // Default: engine.User
 	Repair bool        // mark principals that differ
-	// Limit is the maximum number of findings in the response. Zero lists none. The counts always cover all findings.
+	// Limit is the maximum number of findings in the response. Zero returns no findings. The counts always cover all findings.
 	Limit int
 }
 
-// Drift compares the users or groups of the target of an app with what is desired.
+// Drift compares the users or groups of the target of an app with the desired state.
 func (c *Client) Drift(ctx context.Context, app string, o DriftOptions) (Drift, error) {
 	if o.Kind == "" {
 		o.Kind = engine.User
@@ -145,7 +146,7 @@ func (c *Client) Drift(ctx context.Context, app string, o DriftOptions) (Drift, 
 	return post[Drift](ctx, c, appPath(app, "drift"), map[string]any{"kind": o.Kind, "repair": o.Repair, "limit": o.Limit})
 }
 
-// Reconcile compares users and groups, and marks principals that differ or that the engine did not know.
+// Reconcile compares users and groups with the desired state, and marks principals that differ or that the engine did not know.
 func (c *Client) Reconcile(ctx context.Context, app string) (map[engine.Kind]Reconciled, error) {
 	return post[map[engine.Kind]Reconciled](ctx, c, appPath(app, "reconcile"), nil)
 }
@@ -190,8 +191,8 @@ func (c *Client) ConfirmImport(ctx context.Context, app, id string, consent *Con
 	return post[Confirmed](ctx, c, appPath(app, "import", id, "confirm"), body)
 }
 
-// Links returns up to limit links of an app after the given link, of which only kind and id count. The zero Link selects the first page. A
-// limit of 0 is the default of the API, 1000.
+// Links returns up to limit links of an app, groups first, starting after the kind and id of the given link. The zero Link selects the
+// first page. A limit of 0 means the default of the API, 1000.
 func (c *Client) Links(ctx context.Context, app string, after engine.Link, limit int) ([]engine.Link, error) {
 	position := ""
 	if after.ID != "" {
@@ -214,7 +215,7 @@ type NewPlan struct {
 	Reason string   `json:"reason,omitempty"` // for administrators
 }
 
-// CreatePlan computes the requests and stores them as a plan.
+// CreatePlan computes the requests for the selected principals and stores them as a plan.
 func (c *Client) CreatePlan(ctx context.Context, app string, p NewPlan) (engine.Plan, error) {
 	return post[engine.Plan](ctx, c, appPath(app, "plans"), p)
 }
@@ -243,7 +244,7 @@ func (c *Client) PlanItems(ctx context.Context, app, id string, o ItemOptions) (
 		query("operation", o.Operation, "outcome", o.Outcome, "after", o.After, "limit", o.Limit))
 }
 
-// ApplyPlan applies the first remaining items of a plan. With 0 it applies all.
+// ApplyPlan applies the first remaining items of a plan. first is the number of items; 0 means all.
 func (c *Client) ApplyPlan(ctx context.Context, app, id string, first int) (engine.Plan, error) {
 	var body any
 	if first != 0 {
@@ -252,7 +253,7 @@ func (c *Client) ApplyPlan(ctx context.Context, app, id string, first int) (engi
 	return post[engine.Plan](ctx, c, appPath(app, "plans", id, "apply"), body)
 }
 
-// DiscardPlan deletes a plan. Applied items are kept.
+// DiscardPlan deletes a plan. Items that were applied remain applied.
 func (c *Client) DiscardPlan(ctx context.Context, app, id string) error {
 	return c.Do(ctx, http.MethodDelete, appPath(app, "plans", id), nil, nil)
 }

@@ -34,8 +34,8 @@ type Client struct {
 	own   http.Client
 }
 
-// New returns a client of the API at url, the address with the prefix under which the host serves it, such as
-// "https://idp.example.com/engine/v1". The token is that of the host's authorization. An empty one is not sent.
+// New returns a client of the API at url: the address with the prefix under which the host serves the API, such as
+// "https://idp.example.com/engine/v1". The host's authorization must accept the token. An empty token is not sent.
 func New(url, token string) *Client {
 	return &Client{base: strings.TrimRight(url, "/"), token: token}
 }
@@ -60,8 +60,8 @@ func IsNotFound(err error) bool {
 	return ok && e.Status == http.StatusNotFound
 }
 
-// Do sends a request to a path below the base URL, with body as JSON unless it is nil. It decodes the response into the value unless that
-// is nil. A *json.RawMessage gets the response body unchanged. A response with a status other than 2xx is an *Error.
+// Do sends a request to a path below the base URL. It sends body as JSON unless body is nil, and stores the decoded response in into unless
+// into is nil. A *json.RawMessage receives the response body unchanged. A response with a status other than 2xx is returned as an *Error.
 func (c *Client) Do(ctx context.Context, method, path string, body, into any) error {
 	var payload io.Reader
 	if body != nil {
@@ -78,7 +78,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body, into any) er
 	if s := req.URL.Scheme; s != "http" && s != "https" {
 		return errors.New("client: the URL of New must start with http:// or https://")
 	}
-	path = req.URL.RequestURI() // the path in errors
+	path = req.URL.RequestURI() // the path that errors contain
 	req.Header.Set("Accept", "application/json")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -112,7 +112,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body, into any) er
 	return nil
 }
 
-// withoutRedirects returns HTTP without redirects: a redirect would send the token to another address.
+// withoutRedirects returns a copy of c.HTTP that follows no redirects, because a redirect would send the token to another address.
 func (c *Client) withoutRedirects() *http.Client {
 	sender := c.own
 	if c.HTTP != nil {
@@ -176,7 +176,7 @@ func appPath(app string, segments ...string) string {
 	return path
 }
 
-// query returns the query of a path from names and values in turn. It omits empty values and 0.
+// query returns the query of a path. pairs alternates names and values. Empty values and 0 are omitted.
 func query(pairs ...any) string {
 	values := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {

@@ -15,7 +15,7 @@ type WaitOptions struct {
 
 func (o WaitOptions) query() string { return query("timeoutSeconds", timeoutSeconds(o.Timeout)) }
 
-// PrincipalOptions selects users and groups of an app. Empty fields do not restrict.
+// PrincipalOptions selects users and groups of an app. Empty fields do not restrict the result.
 type PrincipalOptions struct {
 	Kind   engine.Kind
 	Status engine.Status
@@ -36,12 +36,12 @@ func principalPath(app string, p engine.Principal, segments ...string) string {
 	return appPath(app, append([]string{"principals", string(p.Kind), p.ID}, segments...)...)
 }
 
-// Principal returns the progress of a user or group.
+// Principal returns the state of a user or group.
 func (c *Client) Principal(ctx context.Context, app string, p engine.Principal) (Principal, error) {
 	return get[Principal](ctx, c, principalPath(app, p))
 }
 
-// DryRun returns what would be sent now for a user or group. Nothing is sent.
+// DryRun returns the requests that the engine would send now for a user or group. Nothing is sent to the target except reads.
 func (c *Client) DryRun(ctx context.Context, app string, p engine.Principal) (Trace, error) {
 	return get[Trace](ctx, c, principalPath(app, p, "trace"))
 }
@@ -58,17 +58,17 @@ func (c *Client) Provision(ctx context.Context, app string, p engine.Principal, 
 	return post[Trace](ctx, c, principalPath(app, p, "provision")+o.query(), body)
 }
 
-// Verify reads a user or group on the target and compares it with what is desired.
+// Verify reads a user or group on the target and compares it with the desired state.
 func (c *Client) Verify(ctx context.Context, app string, p engine.Principal) (Verification, error) {
 	return get[Verification](ctx, c, principalPath(app, p, "proof"))
 }
 
-// Explain returns why a user or group is in an app, and where its attributes come from.
+// Explain returns why a user or group is in an app, and the sources of its attribute values.
 func (c *Client) Explain(ctx context.Context, app string, p engine.Principal) (Explanation, error) {
 	return get[Explanation](ctx, c, principalPath(app, p, "explanation"))
 }
 
-// WaitFor returns a user or group when its changes have arrived or have failed. After the timeout it returns the same error as Wait.
+// WaitFor returns a user or group when its changes are synchronized or have failed. After the timeout it returns the same error as Wait.
 func (c *Client) WaitFor(ctx context.Context, app string, p engine.Principal, o WaitOptions) (Principal, error) {
 	return post[Principal](ctx, c, principalPath(app, p, "wait")+o.query(), nil)
 }

@@ -20,13 +20,13 @@ type App struct {
 	// Unprovisioned is empty if every assigned user has an account or will get one.
 	Unprovisioned []Unprovisioned `json:"unprovisioned,omitempty"`
 	Learned       engine.Learned  `json:"learned"`
-	Halts         []engine.Halt   `json:"halts"` // including those for all apps
+	Halts         []engine.Halt   `json:"halts"` // including the halts for all apps
 }
 
 // LaneRunning is the state of a lane that works. The other states are the kinds of holds and the reasons of suspensions.
 const LaneRunning = "running"
 
-// Lane reports whether the changes of an app are sent.
+// Lane is the state of an app's lane: whether changes are sent, or the reason why not.
 type Lane struct {
 	State  string    `json:"state"`
 	Reason string    `json:"reason,omitempty"`
@@ -49,33 +49,33 @@ type Principal struct {
 	DirtySince time.Time             `json:"dirtySince,omitzero"`
 }
 
-// Trace is an engine.Trace. App, Kind and ID are those of the trace.
+// Trace is an engine.Trace. App, Kind and ID have the same values as in the embedded trace.
 type Trace struct {
 	App      string      `json:"app"`
 	Kind     engine.Kind `json:"kind"`
 	ID       string      `json:"id"`
-	Assigned bool        `json:"assigned"` // or pushed
+	Assigned bool        `json:"assigned"` // assigned to the app, or pushed to it
 	Idle     bool        `json:"idle"`     // the dry run changes nothing on the target
 	engine.Trace
 }
 
-// Verification is an engine.Verification. App, Kind and ID are those of the verification.
+// Verification is an engine.Verification. App, Kind and ID have the same values as in the embedded verification.
 type Verification struct {
 	App      string      `json:"app"`
 	Kind     engine.Kind `json:"kind"`
 	ID       string      `json:"id"`
-	Assigned bool        `json:"assigned"` // or pushed
+	Assigned bool        `json:"assigned"` // assigned to the app, or pushed to it
 	engine.Verification
 	Converged bool   `json:"converged"`
 	Summary   string `json:"summary"` // one line
 }
 
-// Explanation is an engine.PrincipalExplanation. App, Kind and ID are those of the explanation.
+// Explanation is an engine.PrincipalExplanation. App, Kind and ID have the same values as in the embedded explanation.
 type Explanation struct {
 	App      string      `json:"app"`
 	Kind     engine.Kind `json:"kind"`
 	ID       string      `json:"id"`
-	Assigned bool        `json:"assigned"` // or pushed
+	Assigned bool        `json:"assigned"` // assigned to the app, or pushed to it
 	engine.PrincipalExplanation
 }
 
@@ -95,7 +95,7 @@ type Task struct {
 	Status    engine.Status         `json:"status"`
 	Operation engine.Operation      `json:"operation"`
 	Error     string                `json:"errorSummary"`
-	Created   string                `json:"created"` // RFC 3339; the first change that has not arrived
+	Created   string                `json:"created"` // RFC 3339; time of the first unsynchronized change
 	Attempts  int                   `json:"attempts"`
 	Next      time.Time             `json:"nextAttempt,omitzero"`
 	Pending   *engine.PendingChange `json:"pending,omitempty"`
@@ -109,7 +109,7 @@ type Attempt struct {
 	At         string `json:"at"` // RFC 3339 with milliseconds
 	Method     string `json:"method"`
 	Path       string `json:"path"`   // relative to the base URL, with the query
-	Status     int    `json:"status"` // 0 without a response
+	Status     int    `json:"status"` // 0 if no response was received
 	DurationMS int64  `json:"durationMs"`
 	Request    string `json:"request,omitempty"`
 	Response   string `json:"response,omitempty"`
@@ -117,7 +117,7 @@ type Attempt struct {
 	Curl       string `json:"curl"` // the request as a command line
 }
 
-// PlanItem is an engine.PlanItem with the name of the principal. Seq, Kind and ID are those of the item.
+// PlanItem is an engine.PlanItem with the name of the principal. Seq, Kind and ID have the same values as in the embedded item.
 type PlanItem struct {
 	Seq  int         `json:"seq"`
 	Kind engine.Kind `json:"kind"`
@@ -126,26 +126,26 @@ type PlanItem struct {
 	engine.PlanItem
 }
 
-// DriftCounts are the numbers of a comparison. Marked is that of the report.
+// DriftCounts are the numbers of a comparison. Marked has the same value as in the embedded report.
 type DriftCounts struct {
 	engine.DriftReport
 	Drifted int `json:"drifted"` // findings that can be repaired
 	Marked  int `json:"marked"`
 }
 
-// Drift is the result of a comparison.
+// Drift is the result of a comparison of a target with the directory.
 type Drift struct {
 	Kind engine.Kind `json:"kind"`
 	DriftCounts
 	Findings []engine.Finding `json:"findings"` // the first findings
-	More     bool             `json:"more"`     // not all findings are listed
+	More     bool             `json:"more"`     // the list of findings is incomplete
 }
 
 // Reconciled is the result of a reconciliation of one kind.
 type Reconciled struct {
 	DriftCounts
-	Unknown  int `json:"unknown"`  // desired, and unknown to the engine before
-	Unlisted int `json:"unlisted"` // known to the engine, and not listed by the directory
+	Unknown  int `json:"unknown"`  // desired principals that the engine did not know before
+	Unlisted int `json:"unlisted"` // known principals that the directory does not list
 }
 
 // Import is the progress of an import.

@@ -9,19 +9,19 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// acceptedDelay is the delay before a lane continues whose target has reached the limit of accepted changes. A mark wakes it earlier.
+// acceptedDelay is the delay before a lane continues after its target has reached the limit of accepted changes. A mark ends the delay.
 const acceptedDelay = time.Second
 
 // acceptedChanges counts the principals of a lane with an accepted change, and limits their number.
 type acceptedChanges struct {
 	mu       sync.Mutex
 	stored   int  // as stored
-	inFlight int  // running sequences that may add one
+	inFlight int  // running sequences that may add an accepted change
 	full     bool // a principal waits because the limit is reached
 }
 
-// room returns the number of sequences that may start and become another accepted change. As long as the target has accepted nothing, there
-// is no limit.
+// room returns the number of sequences that may start and become another accepted change. There is no limit until the target has accepted a
+// change.
 func (a *acceptedChanges) room(t engine.Target) (n int, bounded bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -33,8 +33,8 @@ func (a *acceptedChanges) left(t engine.Target) (n int, bounded bool) {
 	return max(most-a.stored-a.inFlight, 0), a.stored > 0
 }
 
-// admit reports whether a sequence may start, and counts it. Exempt sequences may always start: deactivations, and sequences that check an
-// accepted change.
+// admit reports whether a sequence may start, and counts the sequence. Exempt sequences may always start: deactivations, and sequences that
+// check an accepted change.
 func (a *acceptedChanges) admit(t engine.Target, exempt bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -46,7 +46,7 @@ func (a *acceptedChanges) admit(t engine.Target, exempt bool) bool {
 	return true
 }
 
-// leave undoes the count of admit, after the status of the principal was stored.
+// leave reverses the count of admit, after the status of the principal was stored.
 func (a *acceptedChanges) leave(before, after engine.Status) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -44,7 +44,7 @@ type Options struct {
 // Worker processes the apps of an engine.
 type Worker struct {
 	Options
-	searches sync.Map // from app to *leavers, across leases
+	searches sync.Map // *leavers by app, across leases
 }
 
 // New returns a Worker.
@@ -91,7 +91,7 @@ type work struct {
 	idle      bool
 	// first has the tasks whose users become Active for the first time: the engine cannot have created an account for them yet.
 	first sync.Map
-	// connection is replaced as a whole: a running sequence continues with its own.
+	// connection is replaced as a whole: a running sequence continues with the previous connection.
 	connection atomic.Pointer[target.Connection]
 	knowledge  *target.Knowledge
 	limiter    *lane.RateLimiter

@@ -26,7 +26,7 @@ func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 		return lane.Signal{Kind: engine.SignalNone}, nil // dismissed or dropped since the task was queued
 	}
 	if !w.accepted.admit(w.target(), t.Urgent || row.Pending != nil) {
-		return lane.Signal{Kind: engine.SignalNone}, nil // it stays pending
+		return lane.Signal{Kind: engine.SignalNone}, nil // the principal stays pending
 	}
 	connection := w.connection.Load()
 	end, err := sequence.Deps{

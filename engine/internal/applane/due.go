@@ -71,20 +71,20 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 type queue struct {
 	w       *work
 	running map[lane.Task]bool
-	room    int // number of sequences that may become an accepted change, if bounded
+	room    int // number of sequences that may become an accepted change, if limited
 	bounded bool
 
 	tasks   []lane.Task
 	wants   map[lane.Task]engine.Want
 	intents []store.Intent // to be stored before the first request
-	leaving bool           // it contains deactivations
+	leaving bool           // intents contains deactivations
 }
 
 // add queues a principal, unless it is running or must wait until the target has carried out more accepted changes.
 func (q *queue) add(ctx context.Context, r engine.State) {
 	t := taskOf(r)
 	if q.running[t] {
-		return // its sequence stored the desired state, maybe after the row was read
+		return // its sequence stored the desired state, possibly after the row was read
 	}
 	intent, err := directory.Intent(ctx, q.w.Directory, q.w.app(), principal.Of(r))
 	t.Urgent = err == nil && leaves(intent)
@@ -97,7 +97,7 @@ func (q *queue) add(ctx context.Context, r engine.State) {
 	}
 	q.tasks = append(q.tasks, t)
 	if err != nil {
-		return // Do queries the directory again, and records the failure
+		return // Do repeats the query of the directory, and records the failure
 	}
 	q.wants[t] = intent.Want
 	if intent.Want == engine.Active && !r.MayExist {

@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/principal"
 )
 
-// leavers is a search of an app for users to deactivate, while only deactivations may be sent. Only the directory knows which pending users
-// must be deactivated.
+// leavers is a search of an app for users to deactivate, while only deactivations may be sent. The store does not contain this information:
+// the search queries the directory for each pending user.
 type leavers struct {
 	after *engine.State // the last user that was checked, nil at the start
 	again time.Time     // when the search may start again
@@ -26,8 +26,8 @@ const (
 	leaversPauseMax    = 5 * time.Minute
 )
 
-// pausing reports whether the next search has to wait. A remaining pause above the limit means that the clock was moved back: the pause is
-// over.
+// pausing reports whether the next search has to wait. A remaining pause above the limit means that the clock was set back; the search then
+// does not wait.
 func (l *leavers) pausing(now time.Time) bool {
 	left := l.again.Sub(now)
 	return l.after == nil && left > 0 && left <= leaversPauseMax

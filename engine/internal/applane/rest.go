@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/sequence"
 )
 
-// How long a lane pauses for a reason other than its target.
+// Durations of a lane's pauses that its target does not cause.
 const (
 	idleDelay  = 10 * time.Minute // paused, or the app is unknown; a Mark or Kick ends it
 	errorDelay = time.Second      // the directory or the store failed
@@ -20,7 +20,7 @@ const (
 // errSuspended ends the loop of a lane that has been suspended.
 var errSuspended = errors.New("engine: the lane is suspended")
 
-// storeSuspension stores why the lane is suspended, if the reason has changed.
+// storeSuspension stores the reason for the suspension of the lane, if the reason has changed.
 func (w *work) storeSuspension(ctx context.Context, r engine.Suspension) error {
 	if w.suspension == nil {
 		row, err := w.Store.Lane(ctx, w.app())
@@ -39,7 +39,7 @@ func (w *work) storeSuspension(ctx context.Context, r engine.Suspension) error {
 	return nil
 }
 
-// nextRun returns when a lane that stopped early is scheduled again.
+// nextRun returns the time at which a lane that stopped early is scheduled again.
 func (w *work) nextRun(ctx context.Context, err error) time.Time {
 	switch {
 	case ctx.Err() != nil, errors.Is(err, engine.ErrNotFound), errors.Is(err, engine.ErrLeaseLost):
@@ -51,7 +51,7 @@ func (w *work) nextRun(ctx context.Context, err error) time.Time {
 		}
 		return again
 	case err == nil:
-		// Random, so that thousands of paused lanes that started together do not continue together.
+		// The delay is random, so that thousands of paused lanes that started together do not continue together.
 		return w.Now().Add(idleDelay/2 + mathrand.N(idleDelay))
 	default:
 		w.Logger.ErrorContext(ctx, "lane interrupted", "app", w.app(), "error", err)

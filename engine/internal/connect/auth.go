@@ -36,7 +36,7 @@ func secretsOf(a engine.Auth) []string {
 var reserved = []string{"Accept", "Connection", "Content-Length", "Content-Type", "Host", "If-Match", "Te", "Trailer", "Transfer-Encoding",
 	"Upgrade", "User-Agent"}
 
-// headerOf returns the header with static credentials; empty if there are none.
+// headerOf returns the header with static credentials; empty if the scheme has no static credentials.
 func headerOf(a engine.Auth) (http.Header, error) {
 	if schemeOf(a) == engine.ClientCredentials {
 		if a.Secret == "" {

@@ -165,7 +165,7 @@ func (c *Client) Do(ctx context.Context, r plan.Request) plan.Response {
 	}
 	c.tokens.drop(token)
 	if token != before {
-		return answer // the token was new
+		return answer // the target has rejected a new token
 	}
 	if token, out = c.token(ctx, r); out != nil {
 		return *out
@@ -173,8 +173,8 @@ func (c *Client) Do(ctx context.Context, r plan.Request) plan.Response {
 	return c.do(ctx, r, token)
 }
 
-// token returns an access token, or the response that represents its absence: if the token endpoint rejects the client, the response has
-// the status of rejected credentials.
+// token returns an access token, or a response that reports why no token is available. If the token endpoint rejects the client, that
+// response has the status of rejected credentials.
 func (c *Client) token(ctx context.Context, r plan.Request) (string, *plan.Response) {
 	token, err := c.tokens.token(ctx, newHTTPClient(c.transport))
 	if err == nil {
@@ -252,7 +252,7 @@ func (c *Client) do(ctx context.Context, r plan.Request, token string) plan.Resp
 	return fail(resp.StatusCode, err, "the response is not a JSON object (error at byte %d)", at)
 }
 
-// below returns a location relative to the base URL if it is below that, and otherwise unchanged.
+// below returns a location relative to the base URL if the location is below the base URL, and otherwise unchanged.
 func (c *Client) below(location string) string {
 	base, err := url.Parse(c.base + "/")
 	if err != nil || location == "" {
@@ -325,7 +325,7 @@ func (c *Client) Test(ctx context.Context) error {
 // Error describes a request without a usable response.
 type Error struct {
 	Method, URL string
-	Status      int // 0 if there was no status line
+	Status      int // 0 if no status line was received
 	Problem     string
 	cause       error
 }

@@ -100,7 +100,7 @@ func (n *Network) transport(t engine.TLS) (http.RoundTripper, error) {
 		ForceAttemptHTTP2:   true,
 	}
 	if len(n.transports) >= maxTransports {
-		n.closeIdle() // clients in use continue with theirs
+		n.closeIdle() // clients in use continue with their transports
 	}
 	if n.transports == nil {
 		n.transports = map[engine.TLS]*http.Transport{}

@@ -33,7 +33,7 @@ func checkOAuth(o engine.OAuth) error {
 // TokenError reports that no access token could be obtained. No request was sent to the target.
 type TokenError struct {
 	URL    string
-	Status int    // of the response, 0 if there was none
+	Status int    // of the response, 0 if none was received
 	Code   string // the error member of the response if it is an OAuth error code, otherwise empty
 	cause  error
 }
@@ -62,7 +62,7 @@ func (e *TokenError) rejected() bool {
 // at a time; concurrent callers wait for it.
 type tokens struct {
 	config clientcredentials.Config
-	fetch  chan struct{} // holds one element while no fetch is in flight
+	fetch  chan struct{} // contains one element while no fetch is in flight
 	mu     sync.Mutex
 	have   *oauth2.Token
 }
@@ -87,7 +87,7 @@ func (n *Network) tokensFor(a engine.Auth) *tokens {
 	}
 	t.fetch <- struct{}{}
 	if n.tokens == nil || len(n.tokens) >= maxTokens {
-		n.tokens = map[[sha256.Size]byte]*tokens{} // clients in use continue with theirs
+		n.tokens = map[[sha256.Size]byte]*tokens{} // clients in use continue with their tokens
 	}
 	n.tokens[key] = t
 	return t
@@ -152,7 +152,7 @@ func (t *tokens) current() string {
 	return t.have.AccessToken
 }
 
-// drop removes a token that the target rejects. A newer token stays.
+// drop removes a token that the target rejects. It does not remove a newer token.
 func (t *tokens) drop(token string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 )
 
 // RetryAfter parses a Retry-After header, seconds or a date (RFC 9110 section 10.2.3). It returns the zero time for a missing or invalid
-// one.
+// header.
 func RetryAfter(header string, now time.Time) time.Time {
 	header = strings.TrimSpace(header)
 	if seconds, err := strconv.ParseUint(header, 10, 31); err == nil {

@@ -12,7 +12,7 @@ import (
 const Page = 1000
 
 // Ascending reads the ids that a directory lists, page by page, and checks that they ascend: a list that repeats itself would never end.
-// The last page has fewer than Page ids, possibly none. An error is the last value.
+// The last page has fewer than Page ids, possibly none. After an error, Ascending yields the error and ends.
 func Ascending(what string, read func(after string) ([]string, error)) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		for after := ""; ; {

@@ -1,5 +1,5 @@
 // Package drift compares the list of a target with the desired state: the owner of each account, and the differences.
 //
-// It has the pure parts of imports and drift reports. The package reads no target and no store, and plans no writes: the engine marks
-// principals, and their sequences write.
+// It contains the pure functions of imports and drift reports. The package reads no target and no store, and plans no writes: the engine
+// marks principals, and their sequences write.
 package drift

@@ -54,7 +54,7 @@ func MemberIDs(group *scim.Resource) (ids []string, listed bool) {
 	return ids, listed
 }
 
-// CompareMembers returns the difference between the desired and the actual members of a group. ok is false if there is none.
+// CompareMembers returns the difference between the desired and the actual members of a group. ok reports whether there is a difference.
 func CompareMembers(want, have []string) (f engine.Finding, ok bool) {
 	want, have = unique(want), unique(have)
 	f.What = engine.DriftMembers

@@ -13,7 +13,7 @@ type Object struct {
 	RemoteID    string
 	UserName    string // of a group: displayName
 	ExternalID  string
-	Emails      []string // the primary one first
+	Emails      []string // the primary address first
 	DisplayName string   // human-readable
 }
 
@@ -46,11 +46,11 @@ func ObjectOf(r *scim.Resource) Object {
 // Match is the result of matching an object to principals.
 type Match struct {
 	Verdict engine.Verdict
-	Rule    engine.MatchRule // that matched, empty for none
+	Rule    engine.MatchRule // rule that matched, empty if no rule did
 	IDs     []string         // unique and ascending: one when Matched, one or more when Ambiguous or Partial
 }
 
-// Find compares an object with its candidates. The first rule that matches any of them decides; empty values match nothing. If no rule
+// Find compares an object with its candidates. The first rule that matches a candidate decides; empty values match nothing. If no rule
 // matches and partial is set, an equal part before the @ of a userName or an address, or an equal display name, is a partial match.
 func Find(o Object, candidates []engine.Candidate, rules []engine.MatchRule, partial bool) Match {
 	for _, rule := range rules {
@@ -104,7 +104,7 @@ func resembles(o Object, c engine.Candidate) bool {
 	return slices.ContainsFunc(locals(o.UserName, o.Emails), func(l string) bool { return slices.Contains(theirs, l) })
 }
 
-// locals returns the parts before the @, in lower case.
+// locals returns the parts before the @ of the name and the addresses, in lower case.
 func locals(name string, emails []string) (out []string) {
 	for _, text := range append([]string{name}, emails...) {
 		if local, _, _ := strings.Cut(text, "@"); local != "" {

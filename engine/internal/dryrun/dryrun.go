@@ -46,7 +46,7 @@ type App struct {
 	known      knowledge
 }
 
-// Open prepares dry runs of an app with the candidate directory, or with the engine's if candidate is nil.
+// Open prepares dry runs of an app with the candidate directory, or with the engine's directory if candidate is nil.
 func (d Deps) Open(ctx context.Context, app string, candidate engine.Directory) (*App, error) {
 	d.Logger = slog.New(slog.DiscardHandler) // a dry run sends nothing worth logging
 	x := &App{app: app, limiter: d.Targets.RateLimiter(app)}
@@ -93,10 +93,10 @@ func (x *App) SlowDown() { x.limiter.Report(engine.SignalThrottled) }
 // MembersHidden reports whether the target is known not to return the members of groups.
 func (x *App) MembersHidden() bool { return x.known.value.TraitsAt(x.d.Now())[engine.MembersHidden] }
 
-// Assumptions are conditions that a dry run assumes to hold. The zero value assumes nothing.
+// Assumptions are conditions that a dry run assumes to hold. The zero value contains no assumption.
 type Assumptions struct {
-	Marked      bool // the principal is marked, a group with all members
-	Unguarded   bool // the deletion guard allows it
+	Marked      bool // the principal is marked; a group is marked with all members
+	Unguarded   bool // the deletion guard allows the removal
 	MayBeMember bool // the group's name on the target is unknown
 	Unwaiting   bool // accepted changes are compared too, without waiting for them
 }

@@ -15,11 +15,11 @@ import (
 // Data about other principals has no effect on the rest of the sequence, and is dropped.
 type ledger struct {
 	Store     Store
-	row       engine.State // of the principal, as a lane would read it
+	row       engine.State // row of the principal, as a lane would read it
 	unguarded bool
 
-	members map[string]store.Member // of a group, by user; nil before the first use
-	users   []string                // their keys, ascending
+	members map[string]store.Member // members of a group, by user; nil before the first use
+	users   []string                // keys of members, ascending
 	walked  map[string]bool         // users seen during the walk
 }
 

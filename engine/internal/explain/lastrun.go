@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// LastRun returns the last run of a principal, with the exchanges of a generation or later.
+// LastRun returns the last run of a principal, with the exchanges of the given generation or a later one.
 func (d Deps) LastRun(ctx context.Context, s engine.State, generation int64) (engine.Trace, error) {
 	t := engine.Trace{
 		App: s.App, Kind: s.Kind, ID: s.ID, At: s.UpdatedAt, Want: s.Want, State: principal.Shown(s), Requests: []engine.Sent{},

@@ -69,7 +69,7 @@ func (w *Worker) Work(ctx context.Context, t *lane.Ownership) (engine.Hold, time
 }
 
 // run reads the remaining pages, closes the list and confirms the matches. A failure of the target or the directory ends or delays the run.
-// The returned error is an error of the store, or a delay.
+// The returned error is an error of the store, or of type delayed.
 func (w *Worker) run(ctx context.Context, t *lane.Ownership, run engine.ImportRun) error {
 	kept := w.Store
 	for first := true; !run.Read; first = false {
@@ -112,11 +112,11 @@ func (w *Worker) run(ctx context.Context, t *lane.Ownership, run engine.ImportRu
 	if err := kept.EndImport(ctx, t.Lease, engine.ImportDone, "", w.Now()); err != nil {
 		return err
 	}
-	w.Wake(run.App) // principals that a link has requeued
+	w.Wake(run.App) // for the principals that a link has requeued
 	return nil
 }
 
-// failed ends a run, or delays it to continue at the same page.
+// failed ends a run, or delays the run, which then continues at the same page.
 func (w *Worker) failed(ctx context.Context, t *lane.Ownership, run engine.ImportRun, failure error) error {
 	run.Attempts++
 	again, message := true, errtext.Plain(failure)

@@ -22,7 +22,7 @@ type Ownership struct {
 	done     chan struct{}
 }
 
-// Valid reports whether the lease has not expired by the local clock. It stops an owner that was stalled from sending.
+// Valid reports whether the lease has not expired by the local clock. An owner that was stalled checks it before it sends a request.
 func (t *Ownership) Valid() bool { return t.now().UnixNano() < t.until.Load() }
 
 // Draining reports whether no new task may start.
@@ -140,7 +140,7 @@ func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) t
 		d.mu.Unlock()
 		lanes.Go(func() {
 			if before != nil {
-				<-before.done // it lost its lease, and is about to stop
+				<-before.done // the previous run lost its lease, and is about to stop
 			}
 			d.run(ctx, t, f)
 		})
@@ -181,7 +181,7 @@ func (d *Dispatcher) run(ctx context.Context, t *Ownership, f Func) {
 		d.o.Logger.WarnContext(ctx, "lane lost", "app", t.Lease.App, "epoch", t.Lease.Epoch)
 		return
 	}
-	// Also after the end of ctx: an unreleased lane would be blocked until its lease ends.
+	// The release is also sent after the end of ctx: an unreleased lane would be blocked until its lease ends.
 	release, stop := context.WithTimeout(context.WithoutCancel(ctx), d.o.Lease/3)
 	defer stop()
 	if err := d.o.Leases.Release(release, t.Lease, hold, notBefore); err != nil {

@@ -42,19 +42,19 @@ type Signal struct {
 	Until  time.Time     // SignalThrottled: end of the pause; zero (or past) if the target does not specify it
 	Limit  time.Duration // SignalThrottled: longest pause. Default: MaxPause
 	Reason string
-	Urgent bool // of an urgent task
+	Urgent bool // the task was urgent
 }
 
 // Gate decides whether a lane may send. It is used by one goroutine at a time.
 type Gate struct {
 	hold         engine.Hold
 	failures     int  // consecutive
-	urgentDenied bool // an urgent task was denied during this hold as well
+	urgentDenied bool // an urgent task was also denied during this hold
 	backoff      Backoff
 	breakerAfter int
 }
 
-// NewGate returns a gate in the state of the previous owner.
+// NewGate returns a gate with the hold of the previous owner.
 func NewGate(h engine.Hold, b Backoff, breakerAfter int) *Gate {
 	return &Gate{hold: h, backoff: b, breakerAfter: breakerAfter}
 }
@@ -77,7 +77,7 @@ func (g *Gate) Slots(now time.Time, wanted int, urgent bool) int {
 	}
 }
 
-// Hold returns the state to store.
+// Hold returns the hold to store.
 func (g *Gate) Hold() engine.Hold { return g.hold }
 
 // Report processes the signal of one principal.

@@ -27,11 +27,12 @@ type Work interface {
 	Ended(t Task)
 }
 
-// batch is the number of tasks that are queued at a time. It is small, so that a deactivation does not wait long behind a batch.
+// batch is the number of tasks that are queued at a time. It is small, so that a deactivation does not wait long for the tasks queued
+// before it.
 const batch = 32
 
 // Loop works until nothing is pending, the gate is closed, the lease is lost or the dispatcher drains. It runs as many tasks concurrently
-// as concurrency currently returns. It returns when no task is running.
+// as concurrency currently returns. It returns after the last running task has completed.
 func Loop(ctx context.Context, t *Ownership, g *Gate, concurrency func() int, now func() time.Time, w Work) error {
 	l := loop{t: t, gate: g, concurrency: concurrency, now: now, work: w, running: map[Task]bool{}, results: make(chan result)}
 	return l.run(ctx)
@@ -75,7 +76,7 @@ func (l *loop) run(ctx context.Context) error {
 		}
 		draining := l.t.draining
 		if len(l.queue) == 0 {
-			draining = nil // nothing will be started anyway
+			draining = nil // no further task will be started
 		}
 		select {
 		case r := <-l.results:

@@ -18,21 +18,21 @@ const (
 
 	growEvery = 10 * time.Second // without a 429
 	growBy    = 1.25
-	// The current rate is measured over the requests of the last second; fewer than enough are not significant.
+	// The current rate is measured over the requests of the last second. A measurement of fewer requests than enough is not significant.
 	measured, enough = 32, 8
 	// settleTime is the time after a reduction during which another one is ignored: several requests may have been in flight.
 	settleTime = time.Second
 )
 
-// RateLimiter spaces the requests of one lane: as fast as allowed, and slower after the target has rejected requests as too fast. It may be
-// used by several goroutines.
+// RateLimiter spaces the requests of one lane: as fast as allowed, and slower after the target has rejected requests because of their rate.
+// It may be used by several goroutines.
 type RateLimiter struct {
 	now func() time.Time
 
 	mu      sync.Mutex
-	limit   float64 // configured, 0 for no limit
+	limit   float64 // configured, 0 if unlimited
 	burst   int
-	learned float64 // learned, 0 for none
+	learned float64 // learned, 0 if nothing was learned
 	changed time.Time
 	limiter *rate.Limiter // nil without a limit
 
@@ -42,7 +42,7 @@ type RateLimiter struct {
 // NewRateLimiter returns a rate limiter without a limit.
 func NewRateLimiter(now func() time.Time) *RateLimiter { return &RateLimiter{now: now, changed: now()} }
 
-// Resume sets the rate that was learned before, 0 for none.
+// Resume sets the previously learned rate, 0 if none was learned.
 func (p *RateLimiter) Resume(found float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,8 +123,8 @@ func (p *RateLimiter) currentRate(now time.Time) float64 {
 	return float64(len(recent)-1) / max(recent[len(recent)-1].Sub(recent[0]), time.Millisecond).Seconds()
 }
 
-// Report processes a signal of the target. It returns the learned rate, and reports whether the rate has changed. A 429 halves the rate;
-// time without one increases it again.
+// Report processes a signal of the target. It returns the learned rate, and reports whether the rate has changed. A 429 halves the rate.
+// Each period without a 429 increases it again.
 func (p *RateLimiter) Report(k engine.Signal) (found float64, news bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Limits of the repeats of a read outside of the lanes, after the target requests a pause or the connection breaks: their number, and the
-// longest pause before each.
+// Limits of the retries of a read outside of the lanes, after the target requests a pause or the connection breaks: the number of retries,
+// and the longest pause before each.
 const (
 	readRepeats  = 3
 	maxReadPause = 30 * time.Second
@@ -45,7 +45,7 @@ type Reader struct {
 	limiter *lane.RateLimiter
 }
 
-// Open returns a reader of the target that the directory currently names. The error is ErrPaused while the app is paused or in a
+// Open returns a reader of the target that the directory currently returns. The error is ErrPaused while the app is paused or in a
 // maintenance window.
 func (d Deps) Open(ctx context.Context, app string) (*Reader, error) {
 	t, err := d.Directory.Target(ctx, app)
@@ -67,7 +67,7 @@ func (d Deps) Open(ctx context.Context, app string) (*Reader, error) {
 	return r, nil
 }
 
-// Recall reads what was learned about the target, and continues at the learned rate. It is called once, before many reads.
+// Recall reads the learned properties of the target, and sets the learned rate. It is called once, before many reads.
 func (r *Reader) Recall(ctx context.Context) (engine.Learned, error) {
 	row, err := r.d.Store.Lane(ctx, r.app)
 	if errors.Is(err, engine.ErrNotFound) || err == nil && row.Learned.BaseURL != r.Target.BaseURL {
@@ -79,7 +79,7 @@ func (r *Reader) Recall(ctx context.Context) (engine.Learned, error) {
 	return row.Learned, err
 }
 
-// Get sends a request. It repeats it after a pause that the target requests and after a broken connection.
+// Get sends a request. It retries the request after a pause that the target requests and after a broken connection.
 func (r *Reader) Get(ctx context.Context, req plan.Request) plan.Response {
 	if req.Method != http.MethodGet {
 		return plan.Response{Err: fmt.Errorf("engine: a list is read by GET, not by %s", req.Method)}

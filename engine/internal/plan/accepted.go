@@ -42,7 +42,7 @@ func located(location, endpoint string) string {
 	return id
 }
 
-// combined returns the operation of a sequence that has confirmed an accepted operation and then performed another one.
+// combined returns the operation of a sequence that has confirmed an accepted operation before it performed another one.
 func combined(confirmed engine.Operation, o engine.Operation) engine.Operation {
 	if confirmed != "" && (o == engine.OpNone || o == engine.OpLookup || o == engine.OpLink && confirmed == engine.OpCreate) {
 		return confirmed
@@ -61,7 +61,7 @@ func outstanding(out *Outcome, p *engine.Pending, expired bool) *failure {
 		message: string(p.Operation) + ": " + p.String() + ", not carried out"}
 }
 
-// Keys of the digests of an attribute.
+// Keys of the digests of an attribute's values.
 const (
 	lengthKey = "#"
 	nothing   = "" // the digest of an absent value
@@ -265,7 +265,7 @@ func (u *user) await() Step {
 	})
 }
 
-// readBack returns the resource of a read, nil if the response reports that it does not exist yet.
+// readBack returns the resource in the response to a read, nil if the response reports that the resource does not exist yet.
 func readBack(r Response) (*scim.Resource, *failure) {
 	switch {
 	case r.Err == nil && (r.Status == http.StatusNotFound || r.Status == http.StatusAccepted || r.Status == http.StatusNoContent):
@@ -278,8 +278,8 @@ func readBack(r Response) (*scim.Resource, *failure) {
 	return &scim.Resource{Object: *r.Body}, nil
 }
 
-// compare compares the account with the expectation. If the change has expired and the account has a part of it, the change was carried
-// out: the target ignores the rest.
+// compare compares the account with the expectation. If the time limit has passed and the account has a part of the change, the change
+// counts as carried out: the target ignores the rest.
 func (u *user) compare(have *scim.Resource, etag string) Step {
 	p := u.in.Pending
 	lacking := lacks(p.Expected, have)

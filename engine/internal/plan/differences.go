@@ -5,9 +5,9 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Differences compares an account as read with the desired attributes of a user by the rules of a sequence, which would write exactly
-// these. Attributes that the target is known to ignore (see [engine.IgnoredAttribute]) are in ignored instead. The desired attributes are
-// those of [UserInput], without active and a password.
+// Differences compares an account as read with the desired attributes of a user by the rules of a sequence. It returns exactly the
+// differences that a sequence would write. Attributes that the target is known to ignore (see [engine.IgnoredAttribute]) are in ignored
+// instead. The desired attributes are those of [UserInput], without active and a password.
 func Differences(have, want *scim.Resource, unkept map[string]engine.IgnoredAttribute) (differ, ignored []engine.Mismatch) {
 	u := user{in: UserInput{Resource: want}}
 	for _, a := range overlay(have, u.desired()) {

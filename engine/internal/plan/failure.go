@@ -30,7 +30,7 @@ func rejected(r Response, message string) *failure {
 	return &failure{class: engine.Rejected, status: r.Status, message: message}
 }
 
-// Refusal returns why a response is not a success, with the target's error detail; empty for a success.
+// Refusal returns the reason why a response is not a success, with the target's error detail; empty for a success.
 func Refusal(r Response) string {
 	if r = errorInSuccess(r); ok(r) {
 		return ""
@@ -107,10 +107,10 @@ func unsupported(r Response) bool {
 	return r.Err == nil && (r.Status == http.StatusMethodNotAllowed || r.Status == http.StatusNotImplemented)
 }
 
-// misformed reports whether a PATCH may have been rejected for its form. Few targets set a scimType, so that any 400 counts.
+// misformed reports whether a PATCH may have been rejected because of its form. Few targets set a scimType, so any 400 counts.
 func misformed(r Response) bool { return r.Err == nil && r.Status == http.StatusBadRequest }
 
-// unfiltered reports whether a lookup may have been rejected because the target cannot filter.
+// unfiltered reports whether a lookup may have been rejected because the target does not support filters.
 func unfiltered(r Response) bool {
 	return r.Err == nil && (r.Status == http.StatusBadRequest || r.Status == http.StatusNotImplemented)
 }
@@ -121,12 +121,12 @@ func tooLarge(r Response) bool {
 		r.Status == http.StatusBadRequest && r.Body != nil && strings.EqualFold(r.Body.Text("scimType"), string(scim.TooMany)))
 }
 
-// slow reports whether a request may have been too large for a response in time.
+// slow reports whether a request may have failed because it was too large to be processed in time.
 func slow(r Response) bool {
 	return errors.Is(r.Err, context.DeadlineExceeded) || r.Status == http.StatusRequestTimeout || r.Status == http.StatusGatewayTimeout
 }
 
-// errorInSuccess converts a success that contains an error (RFC 7644 section 3.12) into that error.
+// errorInSuccess converts a response with a success status and an error in its body (RFC 7644 section 3.12) to an error response.
 func errorInSuccess(r Response) Response {
 	if !ok(r) || r.Body == nil || !(&scim.Resource{Object: *r.Body}).HasSchema(scim.ErrorMessage) {
 		return r

@@ -13,7 +13,7 @@ type Alternative struct {
 	Reason string // e.g. PUT was rejected: 405 Method Not Allowed
 }
 
-// String returns both.
+// String returns the form and the reason.
 func (a Alternative) String() string { return a.Form + " (" + a.Reason + ")" }
 
 // usedTraits returns the traits that a sequence uses.
@@ -37,7 +37,7 @@ func (u *user) ways(style engine.Style) []way {
 	return ways
 }
 
-// alternative describes a way, nil for the preferred one of the style.
+// alternative describes a way, or returns nil for the preferred way of the style.
 func (c *change) alternative(w way) *Alternative {
 	own := waysOf(engine.Traits{}, c.style)[0]
 	if w == own {
@@ -67,7 +67,8 @@ func listInstead(r *Response) Alternative {
 	return a
 }
 
-// alternative describes the forms of a request for a group that differ from the preferred forms of the style, nil if none does.
+// alternative describes the forms of a request for a group that differ from the preferred forms of the style, or returns nil if no form
+// differs.
 func (g *group) alternative(method string, c Change) *Alternative {
 	own := http.MethodPatch
 	if g.in.Style == engine.Wizard {

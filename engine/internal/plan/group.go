@@ -31,8 +31,8 @@ type GroupInput struct {
 	Pending *engine.Pending
 	Expired bool
 
-	// HaltedLinks returns why existing groups must not be linked, empty if linking is allowed. It does not apply to a group that the engine
-	// created or that RemoteID names. Default: linking is allowed.
+	// HaltedLinks returns the reason why existing groups must not be linked, empty if linking is allowed. It does not apply to a group that
+	// the engine created or that RemoteID names. Default: linking is allowed.
 	HaltedLinks func() (why string, err error)
 
 	// Full replaces the target's member list by Members. It is implied except for deltas to a group with a known id.
@@ -94,7 +94,7 @@ type group struct {
 	add     []engine.RemoteMember
 	remove  []engine.RemoteMember
 
-	tried       map[engine.Trait]bool // forms and methods that this sequence has switched
+	tried       map[engine.Trait]bool // traits whose form or method this sequence has changed
 	unconfirmed bool                  // a PATCH succeeded, but its response lacks the sent values
 	refusal     *failure              // the first rejection
 	acked       *Change               // returned with the next step
@@ -326,7 +326,7 @@ func (g *group) create() Step {
 		switch shown := shownGroup(r); {
 		case shown == nil, len(first) == 0, contains(shown, first):
 		case !g.strict():
-			first, rest = nil, all // it hides or ignored its members
+			first, rest = nil, all // the target hides or ignored the members
 		case !g.mayHide(shown, Change{}):
 			g.full = true
 			return g.fail(rejected(r, ineffective))
@@ -360,7 +360,7 @@ func (g *group) gone(r Response, read bool) Step {
 			return g.fail(gone)
 		}
 		if !g.full && !puts(g.traits, g.in.Style) {
-			// All members are needed, and only deltas were passed: remove the id, so that the next sequence starts over.
+			// All members are needed, but only deltas were passed. Removing the id makes the next sequence start over.
 			g.out.RemoteID, g.out.Origin = "", ""
 			return g.fail(transient(r, "the group "+lost+" no longer exists on the target: it is pushed again"))
 		}

@@ -14,7 +14,7 @@ const DefaultRounds = 3
 // ignoredLedger has the ignored attributes of one account, by path.
 type ignoredLedger struct {
 	paths map[string]engine.IgnoredAttribute
-	limit int // rounds
+	limit int // maximum number of rounds per value
 }
 
 // addRound records one more round without effect.
@@ -26,7 +26,7 @@ func (k ignoredLedger) addRound(path, sent string) {
 	k.paths[path] = engine.IgnoredAttribute{Sent: sent, Rounds: n, Ignored: n >= k.limit}
 }
 
-// settle compares earlier sent values with the ones that the account lacks as read, and returns the assignments to send.
+// settle compares previously sent values with those that the account lacks according to a read, and returns the assignments to send.
 func (k ignoredLedger) settle(lacking []assignment) (send []assignment) {
 	digests := map[string]string{}
 	for _, a := range lacking {
@@ -58,7 +58,7 @@ func (k ignoredLedger) hadNoEffect(set []assignment) bool {
 	return slices.ContainsFunc(set, func(a assignment) bool { return k.paths[a.path()].Rounds > 0 })
 }
 
-// sent records the sent values and which of them the target lacks afterwards. read reports that the account was read back: without it,
+// sent records the sent values and which of them the target lacks afterwards. read reports that the account was read back. Otherwise,
 // values in the response stay unconfirmed until the next read.
 func (k ignoredLedger) sent(set, missing []assignment, read bool) {
 	lacks := map[string]bool{}
@@ -68,7 +68,7 @@ func (k ignoredLedger) sent(set, missing []assignment, read bool) {
 	for _, a := range set {
 		path, sent := a.path(), a.digest()
 		switch before := k.paths[path]; {
-		case path == activePath, path == passwordPath: // active must be stored, the password is never returned
+		case path == activePath, path == passwordPath: // active must be stored; the password is never returned
 		case lacks[path]:
 			k.addRound(path, sent)
 		case read:

@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// MaxListed is the maximum number of resources that are read to find one on a target that cannot filter. Beyond it nothing is created: an
-// operator must decide whether the resource exists.
+// MaxListed is the maximum number of resources that are read to find one on a target that cannot filter. If the list is longer, the engine
+// creates nothing: an operator must decide whether the resource exists.
 const MaxListed = 10_000
 
 // Pages reads a complete collection page by page (RFC 7644 section 3.4.2.4): Request returns the next request, Read processes the response.
@@ -58,7 +58,7 @@ type ListError struct {
 // Error returns the message.
 func (e *ListError) Error() string { return e.Message }
 
-// NewPages starts at the first page.
+// NewPages returns a Pages for the first page of an endpoint.
 func NewPages(endpoint string) *Pages { return &Pages{Endpoint: endpoint, Total: UnknownTotal} }
 
 // Request returns the next request.
@@ -157,7 +157,7 @@ func (p *Pages) read(r Response) (page []*scim.Resource, last bool, f *failure) 
 // listing finds resources in a complete collection, for a target that cannot filter.
 type listing struct {
 	send             func(Request, func(Response) Step) Step
-	instead          Alternative // replaces a lookup
+	instead          Alternative // replacement for a lookup
 	pages            *Pages
 	attribute, value string
 	then             func(Response, []*scim.Resource, *failure) Step

@@ -19,8 +19,8 @@ const (
 // PageSize is the count of every list request.
 const PageSize = 100
 
-// LookupPath returns the path that finds a resource by a unique attribute. The value is quoted as a JSON string (RFC 7644 section 3.4.2.2),
-// then escaped for the URL.
+// LookupPath returns the path of a lookup by a unique attribute. The value is quoted as a JSON string (RFC 7644 section 3.4.2.2), then
+// escaped for the URL.
 func LookupPath(endpoint, attribute, value string) string {
 	filter := attribute + " eq " + string(scim.AppendValue(nil, value))
 	return endpoint + "?filter=" + escape(filter) + "&startIndex=1&count=" + strconv.Itoa(PageSize)
@@ -31,8 +31,8 @@ func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+"
 
 func resourcePath(endpoint, id string) string { return endpoint + "/" + url.PathEscape(id) }
 
-// ordinary reports whether a value contains no character that a filter must escape or a server may misinterpret. Only the rejection of such
-// a lookup shows that the target cannot filter; another rejection may be due to the value.
+// ordinary reports whether a value contains no character that a filter must escape or a server may misinterpret. Only if such a lookup is
+// rejected does the target count as unable to filter. Any other rejection may be due to the value.
 func ordinary(value string) bool {
 	odd := func(r rune) bool {
 		letter, digit := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z', '0' <= r && r <= '9'
@@ -41,8 +41,8 @@ func ordinary(value string) bool {
 	return !strings.ContainsFunc(value, odd)
 }
 
-// hits returns the matching resources of a lookup, or why the response is unusable. A server that ignores the filter returns other
-// resources, which must not be linked: resources with another value are omitted.
+// hits returns the matching resources of a lookup, or the failure if the response is unusable. A server that ignores the filter returns
+// other resources, which must not be linked: resources with another value are omitted.
 func hits(r Response, attribute, value string) ([]*scim.Resource, *failure) {
 	all, f := listed(r)
 	if f != nil {
@@ -121,7 +121,7 @@ func count(o *scim.Object, name string) (int, bool) {
 	return n, err == nil
 }
 
-// textAt returns a string at an attribute path with at most one dot; ok is false if there is no string.
+// textAt returns a string at an attribute path with at most one dot; ok is false if the path has no string.
 func textAt(o *scim.Object, path string) (string, bool) {
 	p, err := scim.ParseAttrPath(path)
 	if err != nil {

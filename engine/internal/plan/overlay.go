@@ -103,7 +103,7 @@ func differing(out []assignment, o *scim.Object, chain []string, want any) []ass
 		case !ok && isEmpty(want):
 			return out
 		case ok && refers && !containsAll(inner, scim.NewObject(scim.Member{Name: "value", Value: value})):
-			return append(out, assignment{chain, want}) // another reference: sub-attributes of the previous one must not stay
+			return append(out, assignment{chain, want}) // a changed reference: sub-attributes of the previous one must be removed
 		case ok:
 			for sub, v := range want.All() {
 				out = differing(out, inner, append(chain[:len(chain):len(chain)], sub), v)

@@ -14,8 +14,8 @@ func (u *user) newPassword() assignment {
 	return assignment{[]string{passwordPath}, u.in.Password}
 }
 
-// setPassword ends the sequence of an account that is otherwise up to date. The password comes last: a rejected password blocks nothing
-// else, and no later PUT removes it.
+// setPassword ends the sequence of an account that is otherwise up to date. The password is the last request: its rejection blocks no other
+// change, and no later PUT removes the password.
 func (u *user) setPassword() Step {
 	if !u.passwordDue() {
 		return u.end(engine.Done, "")

@@ -44,8 +44,8 @@ func (g *group) pushByPatch() Step {
 	return g.batches()
 }
 
-// replaceBy replaces the members. A target that hides them may ignore the replacement, so that the known differences are also sent in a
-// form that every target supports. With FallbackNone one request has all members, like a create.
+// replaceBy replaces the members. A target that hides members may ignore the replacement, so the known differences are also sent in a form
+// that every target supports. With FallbackNone one request has all members, as in a create.
 func (g *group) replaceBy(all []engine.RemoteMember) {
 	g.replace, g.add, g.remove = true, all, nil
 	if g.strict() {
@@ -70,7 +70,7 @@ func (g *group) replaceByDeltas(all []engine.RemoteMember) Step {
 				g.add = append(g.add, m)
 			}
 		}
-		for _, m := range g.in.Remove { // if the target hides its members, at least the known ones are removed
+		for _, m := range g.in.Remove { // if the target hides members, at least the known ones are removed
 			if !wanted[m.ID] && !shown[m.ID] {
 				g.remove = append(g.remove, m)
 			}
@@ -228,7 +228,7 @@ func (g *group) retryInOtherForm(c Change, r Response) Step {
 		return change(engine.NeedsPath)
 	case len(c.Remove) > 0 && !g.tried[engine.NoValuePath]:
 		return change(engine.NoValuePath)
-	case len(c.Remove) > 0 && g.replace: // they may be absent already, and the replacement omits them too
+	case len(c.Remove) > 0 && g.replace: // these members may be absent already, and the replacement omits them too
 		g.traits[engine.NoValuePath] = !g.traits[engine.NoValuePath]
 		delete(g.tried, engine.NoValuePath)
 		g.remove = nil
@@ -261,7 +261,7 @@ func (g *group) confirm() {
 	for _, t := range []engine.Trait{engine.NeedsPath, engine.NoValuePath, engine.NoMembersReplace} {
 		if g.tried[t] {
 			learned[t] = g.traits[t]
-			g.traits[t] = !g.traits[t] // so that learn records a change
+			g.traits[t] = !g.traits[t] // makes learn record a change
 			delete(g.tried, t)
 		}
 	}
@@ -339,7 +339,7 @@ func (g *group) replaced(all []engine.RemoteMember, before string, r Response) S
 	return g.compared(r, shown, all)
 }
 
-// compared ends a PUT by comparing the group afterwards.
+// compared ends a PUT after a comparison of the group as read afterwards.
 func (g *group) compared(r Response, have *scim.Resource, all []engine.RemoteMember) Step {
 	if g.hasChange(have, Change{Rename: true, Replace: true, Add: all}) {
 		return g.pushed(r, all)
@@ -363,7 +363,7 @@ func (g *group) mayHide(shown *scim.Resource, c Change) bool {
 	return len(shown.Array("members")) == 0 && (!c.Rename || shown.Text("displayName") == g.in.DisplayName)
 }
 
-// restartHidden records that the target returns members with neither method, and starts again with the forms for such a target.
+// restartHidden records that the target returns members in responses to neither method, and starts again with the forms for such a target.
 func (g *group) restartHidden() Step {
 	g.out.learn(g.traits, engine.Traits{engine.MembersHidden: true})
 	g.tried, g.unconfirmed, g.full = map[engine.Trait]bool{}, false, true
@@ -424,7 +424,7 @@ func contains(shown *scim.Resource, members []engine.RemoteMember) bool {
 	return !slices.ContainsFunc(members, func(m engine.RemoteMember) bool { return !ids[m.ID] })
 }
 
-// only reports whether a group has no members other than these.
+// only reports whether a group has no members other than the given ones.
 func only(shown *scim.Resource, members []engine.RemoteMember) bool {
 	others := memberIDs(shown)
 	for _, m := range members {
@@ -443,7 +443,7 @@ func memberIDs(r *scim.Resource) map[string]bool {
 	return ids
 }
 
-// sameMembers compares members by value only: the target owns display.
+// sameMembers compares members by value only, because the target may set display.
 func sameMembers(have *scim.Resource, want []engine.RemoteMember) bool {
 	return len(have.Array("members")) == len(want) && contains(have, want)
 }

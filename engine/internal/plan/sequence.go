@@ -10,9 +10,9 @@ type Request struct {
 	Method  string
 	Path    string           // with the query, escaped: /Users?filter=userName%20eq%20%22x%22&startIndex=1&count=100
 	IfMatch string           // entity tag, empty if absent
-	Body    *scim.Object     // nil if there is none
+	Body    *scim.Object     // nil for a request without a body
 	Members *Change          // the change of group members, nil if none
-	Op      engine.Operation // what it changes: OpCreate, OpUpdate, OpReactivate, OpDeactivate, OpMembers or OpDelete; empty for reads
+	Op      engine.Operation // kind of change: OpCreate, OpUpdate, OpReactivate, OpDeactivate, OpMembers or OpDelete; empty for reads
 	// a further change, e.g. OpUpdate for a PUT that reactivates and OpMembers for a group that is created with members
 	Also engine.Operation
 	// Alternative is set if the request does not have the preferred form of the style. It is always nil with FallbackNone.
@@ -28,21 +28,21 @@ type Change struct {
 	Remove  []engine.RemoteMember
 }
 
-// Response is the response to a Request. Err is set if there was no complete, readable response; Status is then 0 if no status line was
+// Response is the response to a Request. Err is set if no complete, readable response was received; Status is then 0 if no status line was
 // received.
 type Response struct {
 	Status     int
 	ETag       string
 	RetryAfter string       // unparsed header
 	Txn        string       // the header Set-Txn
-	Location   string       // the header, relative to the base URL if it is below it
+	Location   string       // the header; relative if it is below the base URL
 	Body       *scim.Object // nil if the body was empty
 	// Page is the media type of an error body that is not JSON, such as the HTML page of a proxy. Empty otherwise.
 	Page string
 	Err  error
 }
 
-// Outcome is the result of a sequence. It includes what was learned and done before a failure.
+// Outcome is the result of a sequence. After a failure it includes what was learned and done before.
 type Outcome struct {
 	Class     engine.Class
 	Operation engine.Operation
@@ -51,19 +51,19 @@ type Outcome struct {
 	Origin    engine.Origin
 	Status    int    // of the decisive response; 0 for none
 	ScimType  string // of the target's error body
-	Message   string // why it is not Done; names the request and the response
+	Message   string // why the class is not Done; names the request and the response
 	// RetryAfter is the unparsed header of a Throttled outcome, empty if absent.
 	RetryAfter string
 
-	// Halted reports that it is Held because Operation is halted: the principal requires no decision.
+	// Halted reports that the class is Held because Operation is halted: the principal requires no decision.
 	Halted bool
 
-	// Pending is a change that the target has accepted and not yet carried out; nil if none. It is set with classes other than Accepted if the
-	// target could not be read.
+	// Pending is a change that the target has accepted and not yet carried out; nil if there is no such change. It is set with classes other
+	// than Accepted if the target could not be read.
 	Pending *engine.Pending
-	// Confirmed is the operation of an earlier accepted change that was found carried out; empty if none.
+	// Confirmed is the operation of an earlier accepted change that the target has carried out; empty if no change was confirmed.
 	Confirmed engine.Operation
-	// Lapsed reports that it is Transient because such a change was not carried out in time, although the target responds.
+	// Lapsed reports that the class is Transient because an accepted change was not carried out in time, although the target responds.
 	Lapsed bool
 
 	// Learned are the traits that the sequence found present (true) or no longer present (false).
@@ -73,8 +73,8 @@ type Outcome struct {
 	// PasswordVersion is the version of the password that the account of a user is known to have, empty if unknown.
 	PasswordVersion string
 
-	// Batch is the learned maximum number of members per request; 0 if the sequence learned nothing about it. Groups only, like the following
-	// fields.
+	// Batch is the learned maximum number of members per request; 0 if the sequence learned no limit. Only groups have this field and the
+	// following ones.
 	Batch int
 	// MayBeMember reports that the members on the target are unknown.
 	MayBeMember bool
@@ -99,7 +99,7 @@ func (o *Outcome) learn(known, found engine.Traits) {
 type Step struct {
 	Request *Request
 	Outcome *Outcome
-	// Acked is the change of group members that the last response acknowledged, nil if none.
+	// Acked is the change of group members that the last response acknowledged, nil if it acknowledged none.
 	Acked *Change
 	// Push is set for a request that changes the members of a known group, and nil otherwise.
 	Push *Push
@@ -115,7 +115,7 @@ type Push struct {
 	Batch       int // maximum number of members per request
 }
 
-// Next returns the members of the given number of requests, at most, after skipping some requests.
+// Next returns the members of at most the given number of requests, after it has skipped the first after requests.
 func (p Push) Next(after, requests int) (add, remove []engine.RemoteMember) {
 	before, n := after*p.Batch, (after+requests)*p.Batch
 	skip, _ := split(p.Remove, before)
@@ -133,7 +133,7 @@ type Sequence struct {
 	sofar  func() Outcome // the outcome up to the pending step
 }
 
-// Step returns the pending step. After an Outcome it does not change.
+// Step returns the pending step. After an Outcome, the step no longer changes.
 func (s *Sequence) Step() Step { return s.step }
 
 // Feed processes the response to the pending request and returns the next step.
@@ -149,8 +149,8 @@ func (s *Sequence) Feed(r Response) Step {
 	return s.step
 }
 
-// Stop ends the sequence without sending its pending request. The outcome has the class, the operation and the message of why, and what was
-// learned and done before. Stop has no effect after an Outcome.
+// Stop ends the sequence without sending its pending request. The outcome has the class, the operation and the message of why, and the
+// results of the earlier requests. Stop has no effect after an Outcome.
 func (s *Sequence) Stop(why Outcome) Step {
 	if s.step.Request == nil {
 		return s.step

@@ -6,7 +6,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// withTraits returns a copy that may be modified.
+// withTraits returns a copy of the traits, which may be modified.
 func withTraits(t engine.Traits) engine.Traits {
 	if t == nil {
 		return engine.Traits{}

@@ -28,7 +28,7 @@ type UserInput struct {
 
 	RemoteID   string // empty if unknown
 	Origin     engine.Origin
-	Activating bool // new assignment: the account is looked up by name, because RemoteID may belong to an earlier one
+	Activating bool // new assignment: the engine looks up the account by name, because RemoteID may belong to an earlier assignment
 	MayExist   bool // an earlier sequence attempted Active: an account may exist although RemoteID is empty
 	// EarlierName is the other name under which an earlier sequence may have created the account: the user was renamed before the response was
 	// known.
@@ -42,26 +42,26 @@ type UserInput struct {
 	OnExisting                 engine.Existing
 	Traits                     engine.Traits                      // known traits of the target
 	IgnoredAttributes          map[string]engine.IgnoredAttribute // attributes that the target ignored in earlier sequences, by path
-	// number of times that an ignored value is sent. Default: DefaultRounds
+	// Rounds is the number of times that an ignored value is sent. Default: DefaultRounds.
 	Rounds int
 
-	// Pending is a change that the target has accepted and not yet carried out, nil if none. Until a read confirms it, nothing is sent.
-	// Expired reports that its deadline has passed.
+	// Pending is a change that the target has accepted and not yet carried out, nil if there is no such change. Until a read confirms the
+	// change, no write is sent. Expired reports that its deadline has passed.
 	Pending *engine.Pending
 	Expired bool
 
-	// HaltedLinks returns why existing accounts must not be linked, empty if linking is allowed. It does not apply to accounts that the engine
-	// created or that RemoteID names. Default: linking is allowed.
+	// HaltedLinks returns the reason why existing accounts must not be linked, empty if linking is allowed. It does not apply to accounts that
+	// the engine created or that RemoteID names. Default: linking is allowed.
 	HaltedLinks func() (why string, err error)
 
-	// Former returns another known user that has or had the account, or whose id is the account's externalId, "" if there is none. The
+	// Former returns another known user that has or had the account, or whose id is the account's externalId; "" if no such user exists. The
 	// userName may have been assigned to another user since: OnRecycled decides. Default: no user.
 	Former     func(account *scim.Resource) (string, error)
 	OnRecycled engine.Existing // LinkAuto links the account. The zero value means LinkAsk
 	// HoldName reports whether a rename of an account to this name requires a decision. Default: never.
 	HoldName func(userName string) bool
 
-	// Owner returns another user that owns the account with the id and should retain it, "" if there is none. Default: no user.
+	// Owner returns another user that owns the account with the id and should retain it; "" if no such user exists. Default: no user.
 	Owner func(id string) (string, error)
 }
 
@@ -133,7 +133,7 @@ type user struct {
 	// linking reports that the account is linked only after its activation, which is a part of creating users.
 	linking bool
 
-	writing       *change  // of the last request
+	writing       *change  // change of the last request
 	confirming    bool     // the sequence checks an accepted change
 	withoutEffect []string // paths of an accepted change that were carried out without effect
 }
@@ -195,7 +195,7 @@ func (u *user) start() Step {
 	case u.in.Want == engine.Active:
 		return u.beginActive()
 	case u.out.RemoteID == "" && !u.in.MayExist:
-		return u.end(engine.Done, "") // no account was ever requested: an existing one is not managed
+		return u.end(engine.Done, "") // no create was ever requested: an existing account is not managed
 	case !u.in.Deactivate:
 		return u.end(engine.Skipped, "deactivating users is disabled for this target")
 	case u.out.RemoteID == "":
@@ -252,7 +252,7 @@ func (u *user) lookupEarlier(r Response, then func(r Response, found []*scim.Res
 // engine's own identifier, or none. The name may belong to another user now.
 func (u *user) ours(hit *scim.Resource) bool {
 	if p := u.in.Pending; p != nil && p.Operation == engine.OpCreate && p.RemoteID != "" {
-		return hit.ID() == p.RemoteID // the target has returned its location
+		return hit.ID() == p.RemoteID // the target has returned the location of this account
 	}
 	if theirs := hit.ExternalID(); theirs != "" && u.externalID() != "" {
 		return theirs == u.externalID()
@@ -260,7 +260,7 @@ func (u *user) ours(hit *scim.Resource) bool {
 	return u.in.Origin == engine.Unconfirmed
 }
 
-// lookupBy searches for the accounts with that value and passes at most one to then.
+// lookupBy searches for accounts with the value of the attribute and passes at most one to then.
 func (u *user) lookupBy(attribute, value string, then func(Response, []*scim.Resource) Step) Step {
 	return u.ask(attribute, value, func(r Response, found []*scim.Resource, f *failure) Step {
 		if f != nil {
@@ -270,7 +270,7 @@ func (u *user) lookupBy(attribute, value string, then func(Response, []*scim.Res
 	})
 }
 
-// single holds the user if several accounts were found: an operator must choose one.
+// single puts the user on hold if several accounts were found: an operator must choose one.
 func (u *user) single(attribute, value string, r Response, found []*scim.Resource, then func(Response, []*scim.Resource) Step) Step {
 	if len(found) > 1 {
 		u.out.Status = r.Status
@@ -359,8 +359,8 @@ func (u *user) adopt(hit *scim.Resource) Step {
 	return u.refresh()
 }
 
-// mayActivate reports whether an inactive account may be activated even if no other attribute changes. An account that a lookup found
-// replaces one that would be created.
+// mayActivate reports whether an inactive account may be activated even if no other attribute changes. For an account that a lookup found,
+// the permission to create users suffices, because the account replaces a new one.
 func (u *user) mayActivate() bool { return u.in.Deactivate || u.in.Create && u.found }
 
 // recycled returns another user that has or had an account, although the account now has this user's name.
@@ -402,7 +402,7 @@ func (u *user) create() Step {
 			u.out.Origin = "" // the target reports that it created nothing
 			return u.lookup(func(_ Response, found []*scim.Resource) Step { return u.afterConflict(r, found, true) })
 		case r.Err == nil && r.Status == http.StatusBadRequest:
-			// Some targets return this for a name in use. Another client may have used the name since the lookup.
+			// Some targets return this status for a name in use. Another client may have used the name since the lookup.
 			u.out.Origin = ""
 			return u.lookup(func(_ Response, found []*scim.Resource) Step {
 				if len(found) == 1 {
@@ -496,7 +496,7 @@ func (u *user) refresh() Step {
 	return u.get(func(r Response, have *scim.Resource) Step { return u.reconcile(have, r.ETag) })
 }
 
-// get reads the account. A missing account is handled by the policy.
+// get reads the account. If the account is missing, OnMissing decides.
 func (u *user) get(then func(Response, *scim.Resource) Step) Step {
 	if u.rounds++; u.rounds > maxRounds {
 		return u.fail(transient(Response{}, fmt.Sprintf("the account changed or was deleted %d times during the update", maxRounds)))
@@ -601,7 +601,7 @@ func (u *user) reconcile(have *scim.Resource, etag string) Step {
 	return u.update(have, etag, set)
 }
 
-// update writes the differences, if any, and the password. With PUT, one request has both.
+// update writes the differences, if any, and the password. A PUT contains both in one request.
 func (u *user) update(have *scim.Resource, etag string, set []assignment) Step {
 	along := u.passwordDue() && puts(u.traits, u.in.Style)
 	if along {
@@ -650,7 +650,7 @@ func (u *user) ownerUnknown(err error) Step {
 	return u.fail(transient(Response{}, "the owner of the account is unknown: "+errtext.Plain(err)))
 }
 
-// deactivate does not modify an account that now belongs to another user, e.g. one with the same userName.
+// deactivate deactivates the account, unless the account now belongs to another user, e.g. one with the same userName.
 func (u *user) deactivate() Step {
 	switch owner, err := u.in.Owner(u.out.RemoteID); {
 	case err != nil:
@@ -673,7 +673,7 @@ func (u *user) deactivateBy(ways []way) Step {
 	})
 }
 
-// did records the operation, unless a more significant one was recorded before.
+// did records the operation, unless a more significant operation was recorded before.
 func (u *user) did(op engine.Operation) {
 	// Linking the account of an earlier assignment again is the least significant operation.
 	again := u.in.Activating && u.out.Operation == engine.OpLink && u.out.RemoteID == u.in.RemoteID

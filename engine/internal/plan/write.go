@@ -22,17 +22,17 @@ const (
 // if the response lacks a value, lacks the account (204, or a body without userName) or has the previous version. In the last two cases no
 // read follows once the target was found to apply such writes ([PatchTrusted], [PutTrusted]).
 type change struct {
-	what string // prefix of messages: update, deactivate, reactivate
+	what string // prefix of messages: update, deactivate or reactivate
 	op   engine.Operation
 	set  []assignment
 	have *scim.Resource // as last read, nil if not read
-	etag string         // of have
+	etag string         // entity tag of have
 	ways []way
-	// style is the style whose preferred form is not an Alternative.
+	// style is the update style. A way that this style does not prefer is an Alternative.
 	style engine.Style
 
 	tried   []attempt
-	missing []assignment // of the last way that had no effect
+	missing []assignment // values without effect in the last way that was tried
 	read    bool         // missing was determined by reading back
 
 	// again starts over if the account was changed concurrently; then continues after a success with the account, if known.
@@ -42,7 +42,7 @@ type change struct {
 
 func setActive(value bool) assignment { return assignment{[]string{activePath}, value} }
 
-// mustTakeEffect reports whether the change fails without its effect: a deactivated user must not stay active.
+// mustTakeEffect reports whether the change fails if it has no effect: a deactivated user must not stay active.
 func (c *change) mustTakeEffect() bool {
 	return slices.ContainsFunc(c.set, func(a assignment) bool { return a.path() == activePath })
 }
@@ -57,7 +57,7 @@ func (c *change) visible() (n int) {
 	return n
 }
 
-// write tries the next way.
+// write sends the change in the next way.
 func (u *user) write(c *change) Step {
 	u.did(c.op)
 	u.writing = c
@@ -137,7 +137,7 @@ func (u *user) handleResponse(c *change, w way, r Response) Step {
 	return u.verify(c, w, r)
 }
 
-// withoutMethod drops the other ways that use an unsupported method.
+// withoutMethod removes the remaining ways with an unsupported method.
 func (c *change) withoutMethod(w way) {
 	c.ways = slices.DeleteFunc(c.ways, func(other way) bool { return (other == byPut) == (w == byPut) })
 }
@@ -217,7 +217,7 @@ func (c *change) shown(r Response) *scim.Resource {
 	return nil
 }
 
-// evaluate compares the sent values with the account. If none of them took effect, another method may work.
+// evaluate compares the sent values with the account. If none of the values took effect, another method may work.
 func (u *user) evaluate(c *change, w way, r Response, shown *scim.Resource, read bool) Step {
 	lacking := missing(c.set, shown)
 	void := len(lacking) == c.visible()
@@ -228,7 +228,7 @@ func (u *user) evaluate(c *change, w way, r Response, shown *scim.Resource, read
 		u.ignored.sent(c.set, lacking, read)
 		return u.succeeded(c, w, r, shown)
 	}
-	if !c.mustTakeEffect() { // skip the same method, and every method for a value that was ignored before
+	if !c.mustTakeEffect() { // skip the same method; skip all methods for a value that was ignored before
 		fought := u.in.Style == engine.Wizard || u.ignored.hadNoEffect(c.set)
 		c.ways = slices.DeleteFunc(c.ways, func(other way) bool { return fought || (other == byPut) == (w == byPut) })
 		c.ways = c.ways[:min(len(c.ways), 1)]

@@ -1,3 +1,3 @@
-// Package plans creates a plan of the changes for many principals, by dry runs, and applies it. It marks exactly the listed principals, and
-// only if the generations, the desired states and the base URL have not changed.
+// Package plans creates plans by dry runs of many principals, and applies them. Applying a plan marks exactly its principals, and only if
+// the generations, the desired states and the base URL have not changed.
 package plans

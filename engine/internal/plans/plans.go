@@ -44,7 +44,7 @@ type Store interface {
 // Deps are the dependencies of plans; all fields are required.
 type Deps struct {
 	Store     Store
-	Directory engine.Directory // unless the request has its own
+	Directory engine.Directory // used unless the request has its own
 	DryRuns   dryrun.Deps
 	Backoff   lane.Backoff
 	Now       func() time.Time
@@ -142,7 +142,7 @@ func (d Deps) fill(ctx context.Context, x *dryrun.App, req engine.PlanRequest, p
 	return d.Store.SavePlan(ctx, *p)
 }
 
-// principals returns the principals of a plan, each once.
+// principals returns the principals of a plan without duplicates.
 func (d Deps) principals(ctx context.Context, req engine.PlanRequest) iter.Seq2[engine.Principal, error] {
 	return func(yield func(engine.Principal, error) bool) {
 		seen := map[engine.Principal]bool{}
@@ -218,7 +218,7 @@ func (d Deps) item(ctx context.Context, x *dryrun.App, app string, p engine.Prin
 	}
 	t := r.Trace()
 	if t.Members != nil && t.State.Status == engine.StatusClean && x.MembersHidden() {
-		t.Members = nil // the target never returns them
+		t.Members = nil // the target never returns members
 	}
 	if t.Idle() {
 		t.Operation = engine.OpNone

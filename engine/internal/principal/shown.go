@@ -13,7 +13,7 @@ func Shown(s engine.State) engine.PrincipalState {
 	return shown
 }
 
-// Ignored returns the attributes that the target ignored, without those that were sent and not read since.
+// Ignored returns the attributes that the target ignored, without attributes that were sent and not read since.
 func Ignored(all map[string]engine.IgnoredAttribute) map[string]engine.IgnoredAttribute {
 	var out map[string]engine.IgnoredAttribute
 	for path, u := range all {

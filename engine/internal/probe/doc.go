@@ -1,7 +1,7 @@
-// Package probe detects the actual behavior of a SCIM target by trying it on objects of its own. It creates a user and a group with a
-// marked name, changes and finds them in the ways of a provisioning client, checks the result of each step, and removes them again. It also
-// records what the target advertises, which often differs.
+// Package probe detects the actual behavior of a SCIM target with objects of its own. It creates a user and a group with a marked name,
+// changes and finds them with the requests of a provisioning client, checks the result of each step, and removes them again. It also
+// records the advertised capabilities of the target, which often differ.
 //
-// The probe changes only the objects that it created. It is not a conformance suite: it detects what an engine must know about a target,
+// The probe changes only the objects that it created. It is not a conformance suite: it detects the behavior that an engine must adapt to,
 // not whether the target conforms to the RFCs.
 package probe

@@ -32,7 +32,7 @@ const (
 )
 
 // Run probes a target. It returns an error if the target could not be reached or rejected the credentials, or if ctx ended. The profile
-// then has the results until that point. The created objects are removed in any case.
+// then has the results until that point. The created objects are removed in all cases.
 func Run(ctx context.Context, c Client, o engine.ProbeOptions) (engine.Profile, error) {
 	o.Domain = cmp.Or(o.Domain, defaultDomain)
 	o.Settle = cmp.Or(o.Settle, defaultSettle)
@@ -136,7 +136,7 @@ func (p *prober) quote(r plan.Response) string {
 
 func ok(r plan.Response) bool { return r.Err == nil && r.Status >= 200 && r.Status < 300 }
 
-// awaitState reads a resource until it has the expected state or the time to settle is over, and returns the last response.
+// awaitState reads a resource until it has the expected state or the settle time has passed, and returns the last response.
 func (p *prober) awaitState(ctx context.Context, path string, looks func(*scim.Object) bool) (bool, plan.Response) {
 	for i := range settleReads {
 		r := p.send(ctx, http.MethodGet, path, nil)
@@ -197,7 +197,7 @@ func (p *prober) advertised(ctx context.Context) {
 	}
 }
 
-// cleanUp removes the created objects, also if ctx has ended or the target has rejected a request.
+// cleanUp removes the created objects, even if ctx has ended or the target has rejected a request.
 func (p *prober) cleanUp(ctx context.Context) {
 	fatal := p.fatal
 	p.fatal = nil

@@ -6,8 +6,8 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// finding maps verdicts on features to a trait: present (true) or absent (false). The first rule of a trait whose features all have one of
-// its verdicts decides; without one, the trait is unknown.
+// finding maps verdicts on features to a trait: present (true) or absent (false). A rule matches if all its features have one of its
+// verdicts. The first matching rule of a trait decides; if no rule matches, the trait is unknown.
 type finding struct {
 	trait    engine.Trait
 	holds    bool

@@ -101,7 +101,7 @@ func (p *prober) findCreated(ctx context.Context) {
 	}
 }
 
-// lookup expects exactly the object with the id.
+// lookup sends a lookup whose result must be exactly the object with the id.
 func (p *prober) lookup(ctx context.Context, f engine.Feature, endpoint, attribute, value, id string) {
 	path := plan.LookupPath(endpoint, attribute, value)
 	only := func(body *scim.Object) bool {
@@ -165,7 +165,7 @@ func (p *prober) keeps(ctx context.Context) {
 	p.entityTags(ctx, r)
 }
 
-// entityTags sends a change that the target must reject. A target that carries it out has changed only a display name.
+// entityTags sends a change that the target must reject. The change affects only a display name, in case the target carries it out.
 func (p *prober) entityTags(ctx context.Context, read plan.Response) {
 	if read.ETag == "" {
 		p.note(engine.FeatureEntityTags, engine.ProbeRefused, read, "a GET returns no ETag")

@@ -138,7 +138,7 @@ func (d *comparison) listed(ctx context.Context) error {
 	return nil
 }
 
-// shared reports an externalId that an earlier account has too.
+// shared reports a finding if an earlier account has the same externalId.
 func (d *comparison) shared(r *scim.Resource, owner string) error {
 	external := r.ExternalID()
 	if external == "" {
@@ -232,7 +232,7 @@ func (d *comparison) reason(r plan.Response) string {
 	}
 }
 
-// members returns the accounts of the members of a group.
+// members returns the ids of the accounts of a group's members.
 func (d *comparison) members(ctx context.Context, s engine.State) (accounts []string, err error) {
 	for page, err := range directory.Members(ctx, d.Directory, d.app, s.ID) {
 		if err != nil {
@@ -332,7 +332,7 @@ func (d *comparison) differs(ctx context.Context, s engine.State, found []engine
 	return nil
 }
 
-// found counts a finding and passes it on, without the values of secrets.
+// found counts a finding and passes it to the caller, without the values of secrets.
 func (d *comparison) found(f engine.Finding) error {
 	d.report.Found[f.What]++
 	if d.request.Each == nil {

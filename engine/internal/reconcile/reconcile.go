@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// Reconcile compares users and, if groups are pushed, groups, and marks what has drifted. It also marks the principals that the directory
-// lists and the engine does not know; see provision.Drift.Reconcile.
+// Reconcile compares users and, if groups are pushed, groups, and marks the principals that differ. It also marks the principals that the
+// directory lists and the engine does not know; see provision.Drift.Reconcile.
 func (d Deps) Reconcile(ctx context.Context, app string) (map[engine.Kind]engine.Reconciliation, error) {
 	t, err := d.Directory.Target(ctx, app)
 	if err != nil {

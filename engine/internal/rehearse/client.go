@@ -39,7 +39,7 @@ type Request struct {
 	Pretended bool   // simulated: not sent to the target
 	Status    int    // of the response, 0 if none was received
 	Answer    string // body of the response
-	Error     string // why there is no complete response, empty if there is one
+	Error     string // why no complete response was received, otherwise empty
 }
 
 // Change is one resource with a simulated write.
@@ -66,7 +66,7 @@ type key struct{ endpoint, id string }
 
 // resource is the current knowledge about a resource.
 type resource struct {
-	before, now *scim.Resource // nil: it does not exist
+	before, now *scim.Resource // nil: the resource does not exist
 	etag        string
 	simulated   bool // now differs from the target's resource by a simulated write
 }
@@ -234,8 +234,8 @@ func (c *Client) remove(ctx context.Context, k key) plan.Response {
 	return plan.Response{Status: http.StatusNoContent}
 }
 
-// write stores a new version of a resource. If the target uses entity tags, the version gets a new one: an unchanged tag would mean that
-// the write had no effect.
+// write stores a new version of a resource. If the target uses entity tags, write generates a new tag for the version, because an unchanged
+// tag would mean that the write had no effect.
 func (c *Client) write(k key, have *resource, next *scim.Resource) {
 	if !have.simulated {
 		c.written = append(c.written, k)

@@ -38,7 +38,8 @@ func (r *run) owner(ctx context.Context, id string) (string, error) {
 	return "", nil
 }
 
-// former returns another user of the app that has or had the account, or whose id is the account's externalId; empty if there is none.
+// former returns another user of the app that has or had the account, or whose id is the account's externalId; empty if no such user
+// exists.
 func (r *run) former(ctx context.Context, account *scim.Resource) (string, error) {
 	if id := account.ExternalID(); id != "" && id != r.row.ID {
 		switch _, err := r.state(ctx, engine.User, id); {

@@ -47,7 +47,7 @@ func (r *run) conclude(interrupted bool) {
 	r.finishWaiting(o.Class == engine.Done && !interrupted)
 }
 
-// setStatus sets the status and the next attempt that follow from a class.
+// setStatus sets the status and the time of the next attempt for a class.
 func (r *run) setStatus(class engine.Class, failures int) {
 	f, now, row := &r.finish, r.finish.At, class.Info()
 	f.Status = row.Status
@@ -72,14 +72,14 @@ func (r *run) setStatus(class engine.Class, failures int) {
 		}
 		delay := r.Backoff.Delay(failures)
 		if row.Class == engine.Denied {
-			delay *= 2 // twice the delay of the lane: if only this principal is forbidden, the lane tries another one first
+			delay *= 2 // twice the lane's delay: the lane first tries another principal, in case only this one is forbidden
 		}
 		f.NextAt = now.Add(delay)
 	}
 }
 
-// final reports whether a failure ends the attempts until the next Mark or Retry. With FallbackNone every failure does, except for a
-// deactivation: a user who must not have an account must not retain it because of one failure.
+// final reports whether a failure ends the attempts until the next Mark or Retry. With FallbackNone every failure does, except the failure
+// of a deactivation: a user who must not have an account must not retain it because of one failure.
 func (r *run) final() bool {
 	return r.target.Fallback == engine.FallbackNone && len(r.steps) > 0 && !r.localFailure && !r.deactivates()
 }

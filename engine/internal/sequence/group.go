@@ -45,7 +45,7 @@ func (r *run) group(ctx context.Context) error {
 	return nil
 }
 
-// groupInput returns the input of the sequence of a group, without the members. It reads and writes nothing.
+// groupInput returns the input of the sequence of a group, without the members. It does not access the store, the directory or the target.
 func (r *run) groupInput(want engine.GroupState) plan.GroupInput {
 	in := plan.GroupInput{
 		Want: want.Want, DisplayName: want.DisplayName, RemoteID: r.row.RemoteID, RemoteName: r.row.RemoteName, Origin: r.row.Origin,

@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/internal/errtext"
 )
 
-// halted returns the halt of one of the operations, nil if none is halted.
+// halted returns the halt of one of the operations, or nil if none of them is halted.
 func (r *run) halted(ctx context.Context, ops ...engine.Operation) (*engine.Halt, error) {
 	halts, err := r.Ledger.Halts(ctx, r.row.App)
 	if err != nil {
@@ -23,7 +23,7 @@ func (r *run) halted(ctx context.Context, ops ...engine.Operation) (*engine.Halt
 	return nil, nil
 }
 
-// haltedLinks returns why existing accounts must not be linked, empty if linking is allowed.
+// haltedLinks returns the reason why existing accounts must not be linked, empty if linking is allowed.
 func (r *run) haltedLinks(ctx context.Context) (string, error) {
 	h, err := r.halted(ctx, engine.OpLink)
 	if err != nil || h == nil {

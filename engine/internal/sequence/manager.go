@@ -23,7 +23,7 @@ func (w *missingUsers) on(user string) {
 	}
 }
 
-// String returns a message that names the users, empty if there are none.
+// String returns a message that names the users, empty if no user is missing.
 func (w *missingUsers) String() string {
 	switch {
 	case w.all == 0:
@@ -78,8 +78,8 @@ func hasManager(mapped *scim.Resource) bool {
 	return has
 }
 
-// withManager returns a copy of the mapped attributes with the manager of the enterprise extension (RFC 7643 section 4.3), null if remote
-// is empty.
+// withManager returns a copy of the mapped attributes with the manager of the enterprise extension (RFC 7643 section 4.3). The manager is
+// null if remote is empty.
 func withManager(mapped *scim.Resource, remote string) *scim.Resource {
 	out := &scim.Resource{}
 	if mapped != nil {

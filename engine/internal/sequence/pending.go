@@ -43,7 +43,7 @@ func (r *run) await(f *store.Finish, p *engine.Pending, interrupted bool) {
 	}
 	text := fmt.Sprintf("%s; waits until %s", principal.Outstanding(p), p.Deadline.UTC().Format(time.RFC3339))
 	if f.Error != "" {
-		text += "; " + f.Error // why the last read gave no result
+		text += "; " + f.Error // why the last read was inconclusive
 	}
 	f.Error = text
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// progressEvery is the number of requests of a push between two writes of its progress. Progress is stored while further requests are sent:
-// after a kill, the next push repeats at most 1.5 times that number.
+// progressEvery is the number of requests of a push between two writes of its progress. Progress is stored while further requests are sent.
+// If the process is killed, the next push repeats at most 1.5 times that number.
 const progressEvery = 10
 
 // acknowledge records the member changes that the target confirmed.
@@ -99,7 +99,7 @@ func (r *run) note(ctx context.Context, p store.Progress) {
 	}()
 }
 
-// waitForNote waits until the pending progress is stored, if any.
+// waitForNote waits until the progress that note is storing, if any, is stored.
 func (r *run) waitForNote() error {
 	if r.pendingNote == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// exchange runs a sequence to completion. It returns errors of the store only.
+// exchange runs a sequence to completion. It returns only errors of the store.
 func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string) error {
 	line := r.Line(func(x wirelog.Exchange) {
 		r.finish.Exchanges = append(r.finish.Exchanges, connect.AttemptOf(r.id, x))
@@ -40,7 +40,7 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 		r.Logger.InfoContext(ctx, "request in another form", "app", r.row.App, "kind", r.row.Kind, "id", r.row.ID, "form", line.Redact(a))
 	}
 	r.outcome = r.withAlternatives(*step.Outcome)
-	r.outcome.Message = line.Redact(r.outcome.Message) // it quotes the target, and is stored, logged and passed to the observer
+	r.outcome.Message = line.Redact(r.outcome.Message) // the message quotes the target, and is stored, logged and passed to the observer
 	return r.waitForNote()
 }
 
@@ -79,8 +79,8 @@ func (r *run) announce(ctx context.Context, req plan.Request) (why *plan.Outcome
 	return nil, r.Ledger.Begin(ctx, r.Lease, []store.Intent{i})
 }
 
-// send sends a request after the limits of the app, its rate and all apps allow it. If the request must not be sent, why has the outcome.
-// Announcements are stored before the wait, and halts are checked after it.
+// send sends a request as soon as the limits of the app, its rate and all apps allow it. If the request must not be sent, why is the
+// outcome. Announcements are stored before the wait, and halts are checked after it.
 func (r *run) send(ctx context.Context, line Line, q plan.Request) (answer plan.Response, why *plan.Outcome) {
 	failed := func(err error) (plan.Response, *plan.Outcome) { return plan.Response{Err: err}, nil }
 	if why, err := r.announce(ctx, q); err != nil || why != nil {

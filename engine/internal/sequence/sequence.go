@@ -82,12 +82,12 @@ type End struct {
 	// Interrupted reports that the sequence was aborted: Result and Signal are unset.
 	Interrupted bool
 
-	Desired any    // engine.UserState or engine.GroupState as the directory returned it, nil if it did not
-	Waiting string // the users that the principal waits for, empty if none
+	Desired any    // UserState or GroupState of the directory, nil if it returned none
+	Waiting string // message that names the users that the principal waits for, or empty
 }
 
-// Run processes a principal. first reports that the engine cannot have created an account yet: the desired state was never Active before.
-// An error is an error of the store; End.Status is then set if the result was stored.
+// Run processes a principal. first reports that the engine cannot have created an account yet, because the desired state was never Active
+// before. An error is an error of the store; End.Status is then set if the result was stored.
 func (d Deps) Run(ctx context.Context, row engine.State, first bool) (End, error) {
 	r := &run{
 		Deps: d, target: d.Connection.Target, row: row, id: rand.Text(), first: first, begun: d.Now(),

@@ -60,7 +60,7 @@ func (r *run) user(ctx context.Context) error {
 	return nil
 }
 
-// userInput returns the input of the sequence of a user, without the owner. It reads and writes nothing.
+// userInput returns the input of the sequence of a user, without the owner. It does not access the store, the directory or the target.
 func (r *run) userInput(want engine.UserState) plan.UserInput {
 	t := r.target
 	in := plan.UserInput{

@@ -29,7 +29,7 @@ type Options struct {
 type Connector struct {
 	o           Options
 	sharedSlots *semaphore.Weighted // slots for the requests of all apps, in order of arrival
-	limiters    sync.Map            // from app to *lane.RateLimiter
+	limiters    sync.Map            // *lane.RateLimiter by app
 }
 
 // NewConnector returns a Connector.
@@ -53,10 +53,10 @@ func (c *Connector) Forget(app string) { c.limiters.Delete(app) }
 type Connection struct {
 	Target   engine.Target
 	Client   *connect.Client
-	Broken   error // why there is no client
+	Broken   error // error in the configuration; there is no client then
 	Requests int   // maximum number of requests of the app in flight
 
-	names       *regexp.Regexp // names that require a decision before a rename; nil for none
+	names       *regexp.Regexp // names that require a decision before a rename; nil if no name does
 	windows     []window       // maintenance windows
 	slots       *semaphore.Weighted
 	sharedSlots *semaphore.Weighted // slots of the connector
@@ -111,7 +111,7 @@ func known[T ~string](field string, value T, words ...T) error {
 
 var existing = []engine.Existing{engine.LinkAuto, engine.LinkAsk, engine.LinkNever}
 
-// noHoldNames is the value of Target.HoldNames for none.
+// noHoldNames is the value of Target.HoldNames that matches no name.
 const noHoldNames = "-"
 
 // heldNames compiles Target.HoldNames; nil matches no name.
@@ -129,7 +129,7 @@ func heldNames(expression string) (*regexp.Regexp, error) {
 // HoldsName reports whether a rename of an account to this name requires a decision.
 func (c *Connection) HoldsName(name string) bool { return c.names != nil && c.names.MatchString(name) }
 
-// Is reports whether the connection has this target, so that it can be reused.
+// Is reports whether the connection is for this target, so that it can be reused.
 func (c *Connection) Is(t engine.Target) bool {
 	have := c.Target
 	if !slices.EqualFunc(t.Maintenance, have.Maintenance, sameWindow) {

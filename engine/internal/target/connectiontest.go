@@ -20,7 +20,7 @@ func (c *Connection) Test(ctx context.Context) error {
 }
 
 // TestRecorded does the same as Test, and returns the exchanges. Only SCIM messages are recorded unchanged: the address may belong to
-// another server, whose response the administrators of the app may not read.
+// another server, and the administrators of the app must not read its responses.
 func (c *Connection) TestRecorded(ctx context.Context) (sent []engine.Attempt, err error) {
 	if c.Broken != nil {
 		return nil, c.Broken

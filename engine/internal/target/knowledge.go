@@ -54,8 +54,8 @@ func (k *Knowledge) Note(ctx context.Context, change func(*engine.Learned)) erro
 	return nil
 }
 
-// Recall reads the stored knowledge, and discards it if it is about another base URL. It also reads the configuration of the target if the
-// style requires it and it is unknown.
+// Recall reads the stored knowledge, and discards it if it belongs to another base URL. It also reads the ServiceProviderConfig of the
+// target if the style requires it and it is unknown.
 func (k *Knowledge) Recall(ctx context.Context, c *Connection) error {
 	row, err := k.store.Lane(ctx, k.lease.App)
 	if err != nil {
@@ -74,8 +74,8 @@ func (k *Knowledge) Recall(ctx context.Context, c *Connection) error {
 	return k.Note(ctx, func(l *engine.Learned) { l.Config = config })
 }
 
-// Config reads the configuration of the target if the style requires it and the known one is missing or too old. It returns nil if nothing
-// must be read, or if the configuration is unavailable: the sequences report why.
+// Config reads the ServiceProviderConfig of the target if the style requires it and the known one is missing or too old. It returns nil if
+// no read is required, or if the ServiceProviderConfig is unavailable: the sequences then report the cause.
 func (c *Connection) Config(ctx context.Context, known engine.Learned, now time.Time) *engine.Config {
 	if c.Client == nil || c.Target.Style != engine.Auto || known.Config != nil && now.Sub(known.Config.ReadAt) < configTTL {
 		return nil

@@ -133,7 +133,7 @@ func (w window) end(t time.Time) time.Time {
 // maxChained is the maximum number of consecutive windows that count as one.
 const maxChained = 100
 
-// closed returns the end of the current window, or of the last of several consecutive ones; zero if none is open.
+// closed returns the end of the current window, or of the last of several consecutive windows; zero if no window is open.
 func closed(all []window, now time.Time) time.Time {
 	until := time.Time{}
 	for range maxChained {

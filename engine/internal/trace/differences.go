@@ -21,7 +21,7 @@ func differences(before, after *scim.Resource) []engine.Difference {
 	return out
 }
 
-// omitted lists the attributes that are not compared: those of the target, and those that are compared elsewhere.
+// omitted lists the attributes that are not compared here: those that the target sets, and those that are compared elsewhere.
 var omitted = []string{"id", "meta", "schemas", "password", "members"}
 
 func differing(chain []string, before, after *scim.Object, out *[]engine.Difference) {

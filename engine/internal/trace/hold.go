@@ -7,8 +7,8 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Hold returns why nothing is currently sent for a principal, empty if nothing prevents it. rest is the suspension of a maintenance window
-// of the target.
+// Hold returns the reason why nothing is currently sent for a principal, empty if nothing prevents sending. rest is the suspension of a
+// maintenance window of the target.
 func Hold(l engine.Lane, t engine.Target, rest engine.Suspension, s engine.PrincipalState, now time.Time) string {
 	switch {
 	case t.Paused:

@@ -48,7 +48,7 @@ func memberRefs(r *scim.Resource, users map[string]store.Member) (out []engine.M
 	return out
 }
 
-// lacking counts the members of all that others lack, and returns the first of them.
+// lacking returns the number of members in all that are missing from others, and the first of these members.
 func lacking(all, others []engine.MemberRef) (n int, named []engine.MemberRef) {
 	there := make(map[string]bool, len(others))
 	for _, m := range others {

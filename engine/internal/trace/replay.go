@@ -12,9 +12,9 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Replay returns the writes of a run: it replays the successful requests on a simulating client, which gets the recorded responses to the
-// reads. The resulting account is the one in the last response that contains it, if any: the target may not have stored everything that was
-// sent.
+// Replay returns the writes of a run: it replays the successful requests on a simulating client, which receives the recorded responses to
+// the reads. The resulting account is the one in the last response that contains it, if any, because the target may not have stored all
+// sent values.
 func Replay(ctx context.Context, all []engine.Sent) []rehearse.Change {
 	recorded := &recording{}
 	c := rehearse.New(recorded, rehearse.Options{})
@@ -42,7 +42,7 @@ func Replay(ctx context.Context, all []engine.Sent) []rehearse.Change {
 	return changes
 }
 
-// lastShown returns the account in the last response that contains one, nil if none does.
+// lastShown returns the account in the last response that contains an account, nil if no response does.
 func lastShown(all []engine.Sent) *scim.Resource {
 	if len(all) == 0 {
 		return nil

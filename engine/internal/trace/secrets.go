@@ -5,7 +5,8 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// WithoutSecrets returns the value of an attribute with secrets replaced. Recorded exchanges contain none: package wirelog removes them.
+// WithoutSecrets returns the value of an attribute with secrets replaced. Recorded exchanges contain no secrets: package wirelog removes
+// them.
 func WithoutSecrets(name string, value any) any {
 	switch v := value.(type) {
 	case nil:

@@ -1,3 +1,3 @@
-// Package watch reports on unfinished work: the principals that are being processed ([Running]), what others wait for and until when, what
-// failed, and which deactivations are overdue. It starts and stops nothing.
+// Package watch reports unfinished work: the principals that are being processed ([Running]), the reason and end of each wait, the
+// failures, and the overdue deactivations. It starts and stops nothing.
 package watch

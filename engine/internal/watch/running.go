@@ -12,7 +12,7 @@ type Running struct {
 	mu      sync.Mutex
 	apps    map[string]int
 	running map[appPrincipal]int
-	changed chan struct{} // closed at the next end
+	changed chan struct{} // closed when the next sequence ends
 }
 
 // appPrincipal is a user or group of an app.

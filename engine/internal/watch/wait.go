@@ -35,7 +35,7 @@ func (d Deps) Wait(ctx context.Context, app string) error {
 			return false, err
 		}
 		select {
-		case <-ended: // it may have requeued principals that were not counted yet
+		case <-ended: // the sequence may have requeued principals that were not counted yet
 			return false, nil
 		default:
 			return true, nil
@@ -43,8 +43,8 @@ func (d Deps) Wait(ctx context.Context, app string) error {
 	})
 }
 
-// until returns when a condition is true. It checks it whenever this engine ends a sequence, and periodically for the work of other
-// processes.
+// until returns when the condition so is true. It checks the condition whenever this engine ends a sequence, and periodically for the work
+// of other processes.
 func (d Deps) until(ctx context.Context, so func() (bool, error)) error {
 	for {
 		changed := d.Running.next()

@@ -31,7 +31,7 @@ func (d Deps) Waiting(ctx context.Context, app string, limit int) ([]engine.Wait
 	return out, nil
 }
 
-// WaitingFor returns the same for one principal; see provision.Tasks.WaitingFor.
+// WaitingFor is Waiting for one principal; see provision.Tasks.WaitingFor.
 func (d Deps) WaitingFor(ctx context.Context, app string, kind engine.Kind, id string) ([]engine.Waiting, error) {
 	s, err := principal.State(ctx, d.Store, app, kind, id)
 	if errors.Is(err, engine.ErrNotFound) || err == nil && s.NextAt.IsZero() {
@@ -87,8 +87,8 @@ func (d Deps) waiting(s engine.State, l engine.Lane) engine.Waiting {
 	return w
 }
 
-// onHold returns why a principal waits whose lane is on hold, with the message that the target returned for this principal or another one.
-// The principal is retried when the hold ends, or at its own time after that.
+// onHold returns the reason for a principal whose lane is on hold, with the message that the target returned for this principal or another
+// one. The principal is retried when the hold ends, or at its own time after that.
 func onHold(s engine.State, h engine.Hold) (reason string, until time.Time) {
 	reason, until = h.Reason, h.Until
 	if s.LastError != "" && (s.Status == engine.StatusRetrying || slices.Contains(throttleStatuses, s.LastStatus)) {

@@ -30,8 +30,8 @@ func readSettings(path string) (settings, error) {
 	return s, nil
 }
 
-// apply sets the settings as defaults of their flags, so that the command line and the environment override them. A setting of a flag that
-// no command has is an error; one of a flag that only another command has is ignored.
+// apply sets the settings as defaults of their flags, so that the command line and the environment override them. A setting for an unknown
+// flag is an error. A setting for a flag of another command is ignored.
 func (s settings) apply(path string) kong.Option {
 	return kong.PostBuild(func(k *kong.Kong) error {
 		known, set := map[string]bool{}, map[string]bool{}
@@ -66,7 +66,7 @@ func (s settings) apply(path string) kong.Option {
 	})
 }
 
-// fits reports whether a value can be meant for a flag: commands use some names for flags of different types.
+// fits reports whether the type of a flag allows a value: commands use some names for flags of different types.
 func fits(flag *kong.Flag, value any) bool {
 	text, isText := value.(string)
 	return !isText || !flag.IsBool() || text == "true" || text == "false"

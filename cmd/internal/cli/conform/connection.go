@@ -94,7 +94,7 @@ func (c connection) authorize(target *conformance.Target) error {
 func (c connection) clientCredentials(transport http.RoundTripper) func(context.Context) (string, error) {
 	config := clientcredentials.Config{ClientID: c.OAuthClientID, ClientSecret: c.OAuthSecret, TokenURL: c.OAuthTokenURL, Scopes: c.OAuthScope}
 	client := &http.Client{Transport: transport, Timeout: c.RequestTimeout}
-	// The source must outlive the request that uses it first: it is used until the command exits.
+	// The token source is used until the command exits, so it must not depend on the context of the first request.
 	source := config.TokenSource(context.WithValue(context.Background(), oauth2.HTTPClient, client))
 	return func(context.Context) (string, error) {
 		token, err := source.Token()

@@ -25,7 +25,7 @@ var kinds = [][]string{
 	{"header"},
 }
 
-// credentials returns the connection of a command that has one.
+// credentials returns the connection; a command with an embedded connection has this method.
 func (c *connection) credentials() *connection { return c }
 
 // preferCredentials keeps only the kinds of credentials from the source with the highest priority: a password on the command line overrides

@@ -15,7 +15,7 @@ import (
 	"github.com/scimwright/scimwright/conformance/profiles"
 )
 
-// address is the target's base URL, as the argument or, for configuration files, as a flag.
+// address is the target's base URL: an argument or, for configuration files, a flag.
 type address struct {
 	URL     string `arg:"" optional:"" help:"Base URL of the SCIM server, such as https://example.com/scim/v2."`
 	BaseURL string `name:"url" help:"Base URL, if the argument is missing." env:"SCIM_URL" placeholder:"URL"`

@@ -46,7 +46,7 @@ func createOut(path string, perm fs.FileMode) (*outFile, error) {
 	}
 	partial := fmt.Sprintf("%s.partial-%s", resolved, rand.Text()[:8])
 	file, err := os.OpenFile(partial, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
-	if errors.Is(err, fs.ErrPermission) && there != nil { // the file is writable, but not its directory
+	if errors.Is(err, fs.ErrPermission) && there != nil { // the file is writable, but its directory is not
 		file, err = os.CreateTemp("", filepath.Base(resolved)+".partial-*")
 	}
 	if err != nil {

@@ -102,7 +102,7 @@ func (c *proxyCommand) Run(in *invocation) error {
 	return conclude(in, observed.Judge(recorder.Target(), exchanges, selected), files, c.printing)
 }
 
-// createRecording creates the file of a recording, which gets its name when it is complete. It returns nil for an empty path. Only the
+// createRecording creates the file of a recording, which is renamed to path when it is complete. It returns nil for an empty path. Only the
 // owner can read the file, because it contains personal data.
 func createRecording(path string) (*outFile, error) {
 	if path == "" {
@@ -201,7 +201,7 @@ func conclude(in *invocation, result *conformance.Result, files []outputFile, p 
 	return verdictCode(result.Verdict)
 }
 
-// party returns the subject of a check of an observation: the server, the client, or the final outcome.
+// party returns what a check of an observation evaluates: the server, the client, or the final outcome.
 func party(c conformance.Check) string {
 	switch {
 	case c.Area() == clientgrade.Area, c.Area() == clientgrade.ContractArea:

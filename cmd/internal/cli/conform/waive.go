@@ -12,7 +12,7 @@ type waiving struct {
 	WaiversStrict bool   `help:"Fail the run for each waiver without a finding."`
 }
 
-// read returns the waivers, or none without a file.
+// read returns the waivers in the file, or no waivers without a file.
 func (w waiving) read() (waivers.List, error) {
 	if w.Waivers == "" {
 		if w.WaiversStrict {

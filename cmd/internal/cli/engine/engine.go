@@ -48,7 +48,7 @@ type session struct {
 	out  io.Writer
 	json bool
 	api  *sandbox.APIClient // client of the directory
-	// engine is the client of the engine's control API, sent its last response.
+	// engine is the client of the engine's control API, sent the last response of that API.
 	engine *client.Client
 	sent   *lastResponse
 }

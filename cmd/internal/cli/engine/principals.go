@@ -38,7 +38,7 @@ type traceCommand struct {
 	waitFlags
 }
 
-// Run shows a sequence. It returns an error if the sequence does not succeed, and if a dry run has requests to send.
+// Run shows a sequence. It returns an error if the sequence does not succeed, or if a dry run contains requests.
 func (c *traceCommand) Run(in *Invocation, g *Commands) error {
 	s, a, who, err := c.open(in, g)
 	if err != nil {
@@ -256,7 +256,7 @@ func (c *waitCommand) Run(in *Invocation, g *Commands) error {
 	return err
 }
 
-// notConverged shows the principals that are still pending after the time limit, with reason and time.
+// notConverged shows the principals that are still pending after the time limit, with the reason and the time of the next attempt.
 func (s *session) notConverged(err error, what string, timeout time.Duration) error {
 	e, ok := errors.AsType[*client.Error](err)
 	if !ok || e.Status != http.StatusGatewayTimeout || s.json {

@@ -32,7 +32,7 @@ type driftCommand struct {
 	Limit  int    `help:"Maximum number of findings in the output." default:"1000"`
 }
 
-// Run compares. It returns an error if it finds drift without --repair.
+// Run compares a target with the directory. It returns an error if it finds drift without --repair.
 func (c *driftCommand) Run(in *Invocation, g *Commands) error {
 	s, a, err := g.openAt(in, c.App)
 	if err != nil {

@@ -22,8 +22,8 @@ func Arguments(args []string) []string {
 	return args
 }
 
-// Hint returns a reference to the help of the command in the arguments, if they name one. err is the error of parsing; parsed may be nil
-// then.
+// Hint returns a reference to the help of the command in the arguments, if they contain a command. err is the error of the parser; parsed
+// may be nil then.
 func Hint(program string, parsed *kong.Context, err error) string {
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok {
 		parsed = parse.Context

@@ -44,7 +44,7 @@ func (c Connection) Client() (*sandbox.APIClient, error) {
 // defaultURL is the default address of a sandbox.
 const defaultURL = "http://127.0.0.1:8080"
 
-// Hint returns how to select a sandbox if err means that none responds; otherwise "".
+// Hint returns a hint on how to select a sandbox if err means that no sandbox responds; otherwise "".
 func Hint(err error) string {
 	if op, ok := errors.AsType[*net.OpError](err); !ok || op.Op != "dial" {
 		return ""

@@ -81,8 +81,8 @@ func ignoreDevicePatch(path string, shown bool) wrap {
 	}
 }
 
-// allowSharedValues returns a wrapper that accepts a device with a unique value in use if allowed(known) is true. known reports whether the
-// value was sent before in the same case.
+// allowSharedValues returns a wrapper that accepts a device whose unique value is already in use, if allowed(known) is true. known reports
+// whether the same value was sent before in the same case.
 func allowSharedValues(allowed func(known bool) bool) wrap {
 	return func(next http.Handler) http.Handler {
 		seen := &names{}

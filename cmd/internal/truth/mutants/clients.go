@@ -9,8 +9,9 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Incompatible returns faults that break the client flows of known provisioning clients. The RFCs permit many of them: the checks of the
-// RFCs need not notice these faults, but the client profiles must. The areas are parts of a client flow. The caller may change the slice.
+// Incompatible returns faults that break the flows of known provisioning clients. The RFCs permit many of these faults, so the checks of
+// the RFCs need not detect them, but the client profiles must. The area of such a mutant is a part of a client flow. The caller may change
+// the slice.
 func Incompatible() []Mutant {
 	return []Mutant{
 		{"lookup.empty-404", "a lookup without a match returns 404", afterList("userName", func(list *scim.Object, rep *reply) {

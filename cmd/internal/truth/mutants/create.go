@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// names is a set of the names in POST requests.
+// names is the set of names in earlier POST requests.
 type names struct {
 	mu   sync.Mutex
 	seen map[string]bool
@@ -27,8 +27,8 @@ func (n *names) add(name string) bool {
 	return known
 }
 
-// duplicates returns a wrapper that accepts a user with a userName in use if allowed(known) is true. The server stores the user with
-// another userName. The response contains the userName of the request.
+// duplicates returns a wrapper that accepts a user whose userName is already in use, if allowed(known) is true. The server stores the user
+// with another userName. The response contains the userName of the request.
 func duplicates(allowed func(known bool) bool) wrap {
 	return func(next http.Handler) http.Handler {
 		posted := &names{}

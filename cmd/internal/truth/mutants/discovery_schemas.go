@@ -4,8 +4,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// schemaSays changes the definition of an attribute, or with a sub-attribute's name that of the sub-attribute, in the list of
-// schemas; a nil value takes the whole definition out.
+// schemaSays returns a wrapper that changes the definition of an attribute in the list of schemas. If sub is set, it changes the definition
+// of that sub-attribute. A nil value removes the whole definition.
 func schemaSays(urn, attribute, sub, member string, v any) wrap {
 	return afterEach(listSchemas, func(o *scim.Object) {
 		if o.Text("id") != urn {

@@ -8,7 +8,7 @@ import (
 
 func headUser(r *http.Request) bool { return on("HEAD", "Users", true)(r) }
 
-// plainHTTP violates requirements of HTTP.
+// plainHTTP has the mutants that violate requirements of HTTP.
 var plainHTTP = []Mutant{
 	{"read.head-500", "HEAD causes 500", refusing(headUser, 500)},
 	{"read.head-finds-all", "HEAD returns 200 for every id", instead(headUser, func(http.Handler, *http.Request) *reply {

@@ -247,8 +247,8 @@ func Variants() []Variant {
 
 var quoted = regexp.MustCompile(`"(\\.|[^"\\])*"`)
 
-// undeclared returns a wrapper that removes support for attributes of users: not in the schema, ignored in bodies, rejected in paths and
-// filters.
+// undeclared returns a wrapper that removes support for attributes of users: the schema omits them, the server ignores them in bodies and
+// rejects them in paths and filters.
 func undeclared(names ...string) wrap {
 	drop := func(o *scim.Object) {
 		for _, name := range names {
@@ -336,7 +336,7 @@ func untypedRoles(o *scim.Object) {
 	}
 }
 
-// isAbsent reports whether a reference contains the id that no target assigns.
+// isAbsent reports whether a reference contains the id that no server assigns.
 func isAbsent(v any) bool {
 	m, ok := v.(*scim.Object)
 	return ok && strings.HasSuffix(m.Text("value"), "no-such-id")

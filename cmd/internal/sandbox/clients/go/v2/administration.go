@@ -7,8 +7,8 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox/clients/go/walk"
 )
 
-// administration tests roles, authorization servers and hooks. with names the kind of credentials. The library does not support custom
-// roles, resource sets and hook keys.
+// administration tests roles, authorization servers and hooks. with is the name of the kind of credentials. The library does not support
+// custom roles, resource sets and hook keys.
 func (w *work) administration(with string) {
 	name := func(what string) string { return what + " (" + with + ")" }
 	label := "Desk of v2, " + with

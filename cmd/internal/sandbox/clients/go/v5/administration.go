@@ -22,7 +22,7 @@ func read[T any](text string) T {
 // refused reports whether the API rejected a request as invalid.
 func refused(err error) bool { return err != nil && strings.Contains(apiErr(err).Error(), "E0000001") }
 
-// administration tests roles, authorization servers and hooks. with names the kind of credentials.
+// administration tests roles, authorization servers and hooks. with is the name of the kind of credentials.
 func (w *work) administration(with string) {
 	name := func(what string) string { return what + " (" + with + ")" }
 	label := "Desk of v5, " + with
