@@ -1,7 +1,7 @@
 // Package lenient lists the nonstandard requests that well-known provisioning clients send and that a server may accept anyway.
 //
-// Packages schema, patch and filter take the [Set] of leniencies to accept, and reject all other nonstandard requests. This package only names
-// and describes the leniencies; it parses no requests. It does not cover nonstandard responses of a server.
+// Packages schema, patch and filter take the [Set] of leniencies to accept, and reject all other nonstandard requests. This package only
+// names and describes the leniencies; it parses no requests. It does not cover nonstandard responses of a server.
 package lenient
 
 import (
