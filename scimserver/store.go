@@ -161,7 +161,7 @@ type Query struct {
 type Position struct {
 	// Key is the value to sort by. It is nil for resources without a value and if SortBy is zero. A string is folded by filter.Fold, or by
 	// filter.Exact if the attribute is caseExact; a dateTime has the layout [SortTime]; a boolean is "0" or "1"; a number has its JSON form. A
-	// string of more than [MaxSortKey] bytes is truncated and ends with a digest.
+	// string of [MaxSortKey] bytes or more is truncated and ends with a digest.
 	Key   *string
 	Order int64 // the Order of the Record
 }
@@ -169,7 +169,7 @@ type Position struct {
 // SortTime is the layout of dateTimes, in UTC, in a [Position]. The string order of this layout is the order of time.
 const SortTime = "2006-01-02T15:04:05.000000000"
 
-// MaxSortKey is the length in bytes above which a string is truncated in a [Position].
+// MaxSortKey is the minimum length in bytes of a string that is truncated in a [Position].
 const MaxSortKey = 640
 
 // Selection is the result of a [Query].
