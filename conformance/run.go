@@ -273,7 +273,7 @@ func (s *session) buildWatched(ctx context.Context, check Check) {
 	s.fixture(ctx, &T{Capabilities: s.caps, session: s, check: &check}, check.Fixture)
 }
 
-// conclude sets the verdict. The verdict of a run in which no check passed or failed is never clean.
+// conclude sets the verdict. The verdict of a run in which no check was completed is never clean.
 func (s *session) conclude(result *Result, interrupted string) {
 	result.interrupted, result.denied = interrupted, s.rights.denied
 	result.Conclude()

@@ -149,7 +149,8 @@ func (t *T) Group(label string, extra Doc) Doc {
 		merge(t.session.addRequired("Group", Doc{"schemas": []string{scim.GroupSchema}, "displayName": t.prefix + label}), extra))
 }
 
-// withMarker puts the run's marker into another attribute of a body that omits its name on purpose, in case the target accepts it.
+// withMarker puts the run's marker into another attribute of a body that omits its name on purpose, so that the object can be found if the
+// target creates it.
 func (t *T) withMarker(name, label string, body Doc) Doc {
 	if _, given := body[secondName]; !given && !t.session.created.marked(nameOf(body, name)) {
 		body[secondName] = t.prefix + label
