@@ -90,7 +90,8 @@ func memberAt(text []byte, at int) member {
 	return member{}
 }
 
-// named returns the value of the member. ok is false if the member has another name or its value cannot be decoded.
+// named returns the value of the member if it has the given name. ok is false if the member has another name or its value cannot be
+// decoded.
 func (m member) named(attribute string) (name string, ok bool) {
 	if !strings.EqualFold(string(m.name), attribute) {
 		return "", false

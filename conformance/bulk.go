@@ -50,8 +50,8 @@ func (op bulkOperation) target() string {
 	return "/" + strings.TrimPrefix(u.Path, "/")
 }
 
-// hasResult reports whether a result of a bulk response belongs to the operation. It compares the bulkId of a POST, and the location
-// otherwise.
+// hasResult reports whether a result in a bulk response belongs to the operation. For a POST it compares the bulkId, for any other method
+// the id at the end of the location.
 func (op bulkOperation) hasResult(result *scim.Object) bool {
 	if !strings.EqualFold(result.Text("method"), op.Method) {
 		return false
@@ -62,8 +62,8 @@ func (op bulkOperation) hasResult(result *scim.Object) bool {
 	return lastSegment(result.Text("location")) == lastSegment(op.Path)
 }
 
-// recordBulkOutcome enters the objects that a bulk response reports as created or deleted into the ledger and the journal. Entries without
-// a result stay open.
+// recordBulkOutcome records the objects that a bulk response reports as created or deleted in the ledger and the journal. Journal entries
+// without a result stay open.
 func (e *createdObjects) recordBulkOutcome(ledger *[]*Created, expected []prospect, req Request, res *Response) {
 	results := res.Object().Array("Operations")
 	taken := map[any]bool{} // each result belongs to one operation, even if two have the same bulkId

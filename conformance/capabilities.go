@@ -15,15 +15,15 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Capabilities is what the run learned from the discovery endpoints of the target and from one query each for users and groups. Every field
-// may be empty: checks also run if discovery fails.
+// Capabilities contains the responses of the target's discovery endpoints, and the results of one query each for users and groups. Every
+// field may be empty, because checks also run if discovery fails.
 type Capabilities struct {
-	// ServiceProviderConfig is the body of GET /ServiceProviderConfig, nil if the target returned none.
+	// ServiceProviderConfig is the body of GET /ServiceProviderConfig. It is nil if the target returned none.
 	ServiceProviderConfig *scim.Object
 	// ResourceTypes and Schemas are the items of the two lists.
 	ResourceTypes, Schemas []*scim.Object
-	// Users and Groups report whether the target serves these resources: it lists the type, or responds to a query for them with another
-	// status than 404 and 501. Checks verify the response itself.
+	// Users and Groups report whether the target serves these resources: it lists the resource type, or its response to a query for them has a
+	// status other than 404 and 501. Checks verify the response itself.
 	Users, Groups bool
 	// Requests is the number of requests that discovery took.
 	Requests int
@@ -67,7 +67,7 @@ func (c *Capabilities) Extended() bool {
 	return false
 }
 
-// missing returns the reason why a need is not met, "" if it is met.
+// missing returns the reason if a need is not met, otherwise "".
 func (s *session) missing(n Need) string {
 	unsupported := func(feature string, assume bool) string {
 		if supported, known := s.caps.Supports(feature); known && !supported {
@@ -136,7 +136,7 @@ func (s *session) notServed(what string) string {
 	return "the target does not serve " + what
 }
 
-// limitTypes removes the resource types that the run is not limited to. It returns a problem if none is left.
+// limitTypes removes the resource types that Options.ResourceTypes does not contain. It returns a problem if no type remains.
 func (s *session) limitTypes(caps *Capabilities) (problem string) {
 	names := s.opts.ResourceTypes
 	if len(names) == 0 {
@@ -161,7 +161,7 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 	before := s.wire.requests
 	defer func() { caps.Requests = s.wire.requests - before }()
 
-	resources := false // a collection returned a list
+	resources := false // at least one collection returned a list
 	probes := []struct {
 		request Request
 		keep    func(res *Response)
@@ -242,7 +242,8 @@ func unreachable(err error) string {
 	return "the target cannot be reached: " + err.Error() + "; check that it runs and that the base URL is right"
 }
 
-// movedTo returns the base URL that a request below the base URL is redirected to, "" if the location does not end in the path.
+// movedTo returns the base URL to which a request below the base URL is redirected. It returns "" if the new location does not end in the
+// path.
 func movedTo(location, path string) string {
 	u, err := url.Parse(location)
 	if err != nil || u.Host == "" {

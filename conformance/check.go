@@ -20,8 +20,8 @@ type Check struct {
 	Level Level
 	// Needs are the conditions under which the check applies. The plan skips a check whose needs the target does not meet.
 	Needs []Need
-	// Fixture, when set, is built once per run before the first check that names it, and shared by all of them. Checks only
-	// read what a fixture holds.
+	// Fixture, if set, is built once per run before the first check that names it, and shared by all of them. Checks only read the objects of
+	// a fixture.
 	Fixture *Fixture
 	// Requests is the number of requests that the check sends to a conforming target, including cleanup and excluding its fixture. Plans add
 	// them up.
@@ -32,10 +32,10 @@ type Check struct {
 	Why string
 	// Fix describes what to change in the target.
 	Fix string
-	// Run runs the check. It reports through t; a panic is reported as an error of the suite.
+	// Run runs the check. It reports findings through t. A panic is reported as an error of the suite.
 	Run func(ctx context.Context, t *T)
-	// Watch, used instead of Run, receives every exchange of the run, of all checks. Its result is complete at the end of the run. Requests is
-	// then 0, and the fixture serves to produce exchanges to check.
+	// Watch is used instead of Run. It receives every exchange of the run, from all checks, and its result is complete at the end of the run.
+	// Requests is then 0, and the fixture serves to produce exchanges to check.
 	Watch func(w *ObservedExchange)
 }
 
@@ -72,11 +72,11 @@ func (l Level) Violation() Outcome {
 	}
 }
 
-// A Need is a condition that a target, the run's credentials or the run's options must meet for a check to apply. Where the requirements
-// catalog has a name for the condition, Need uses it.
+// A Need is a condition that a target, the run's credentials or the run's options must meet for a check to apply. If the requirements
+// catalog has a name for the condition, the Need has the same name.
 type Need string
 
-// The needs. A feature that the target's ServiceProviderConfig does not mention counts as met: the check tries it.
+// The needs. A feature that the target's ServiceProviderConfig does not mention counts as supported, and the check sends its requests.
 const (
 	NeedWrite       Need = "write"             // the run may create, change and delete its own objects
 	NeedCredentials Need = "creds.present"     // a token or an Authorization header is configured

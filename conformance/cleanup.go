@@ -20,22 +20,22 @@ type CleanupResult struct {
 	Target string
 	// Removed is the number of deleted objects, Absent the number of objects that no longer existed.
 	Removed, Absent int
-	// Leftovers are objects that could not be removed. If there are any, the journal is not deleted.
+	// Leftovers are objects that could not be removed. If Leftovers is not empty, the journal is not deleted.
 	Leftovers []Leftover
 }
 
-// Cleanup removes the objects that an aborted run left on the target, using its journal. The URL of the target is that of the journal;
-// token, headers and transport are those of the parameter. Of the options only Timeout, RequestTimeout, Now and Logger are used.
+// Cleanup removes the objects that an aborted run left on the target, using its journal. The base URL is that of the journal; token,
+// headers and transport are those of the parameter target. Of the options, Cleanup uses only Timeout, RequestTimeout, Now and Logger.
 //
-// Cleanup deletes an object only if its name still carries the marker of that run. It does not modify other objects, but reports them. The
-// error is a [*UsageError] if the file is not a journal.
+// Cleanup deletes an object only if its name still contains the marker of that run. It reports all other objects without modifying them.
+// The error is a [*UsageError] if the file is not a journal.
 func Cleanup(ctx context.Context, path string, target Target, opts Options) (*CleanupResult, error) {
 	header, open, places, err := readJournal(path)
 	if err != nil {
 		return nil, err
 	}
 	opts = opts.withDefaults()
-	opts.AllowWrites, opts.Journal = true, "" // consent was given to the aborted run
+	opts.AllowWrites, opts.Journal = true, "" // the aborted run already had the consent
 	target.URL = header.Target
 	s, err := newSession(target, opts)
 	if err != nil {
@@ -60,14 +60,14 @@ func Cleanup(ctx context.Context, path string, target Target, opts Options) (*Cl
 }
 
 const (
-	// sweepPage is the page size of a sweep, maxSweeps the maximum number of pages.
+	// sweepPage is the page size of a sweep. maxSweeps is the maximum number of pages.
 	sweepPage = 100
 	maxSweeps = 20
 )
 
-// sweep removes objects that carry the run's marker although no response reported them as created: objects that a target stored in spite of
-// an error response, or stored twice. It returns the number of removed objects. It skips targets that do not support the filter operator
-// sw.
+// sweep removes objects whose names contain the run's marker although no response reported their creation: objects that a target stored in
+// spite of an error response, or stored twice. It returns the number of removed objects. It skips targets that do not support the filter
+// operator sw.
 func (e *createdObjects) sweep(ctx context.Context, run string, places map[place]bool) (removed int) {
 	for _, p := range slices.SortedFunc(maps.Keys(places), func(a, b place) int {
 		return strings.Compare(a.collection+a.attribute, b.collection+b.attribute)
@@ -96,11 +96,12 @@ func (e *createdObjects) sweep(ctx context.Context, run string, places map[place
 	return removed
 }
 
-// resolve searches for objects that the run may have created although no response with an id said so: after no response, a server error or
-// a response without an id. After one failed lookup in a collection it does not look up the other names there.
+// resolve searches for objects that the run may have created although no response reported an id: the request got no response, a server
+// error or a response without an id. After one failed lookup in a collection, it does not look up the other names in that collection.
 func (e *createdObjects) resolve(ctx context.Context) {
 	var result CleanupResult
-	blind, skipped := map[string]int{}, map[string]int{} // the leftover of the failed lookup; the number of names not looked up
+	// by collection: the index of the leftover of the failed lookup; the number of names not looked up
+	blind, skipped := map[string]int{}, map[string]int{}
 	for _, open := range e.journal.unsettled() {
 		if _, ok := blind[open.collection]; ok {
 			skipped[open.collection]++
@@ -117,7 +118,7 @@ func (e *createdObjects) resolve(ctx context.Context) {
 	}
 }
 
-// finish removes the object of an open entry in a journal, if the object exists and carries the marker of the run.
+// finish removes the object of an open entry in a journal, if the object exists and its name contains the marker of the run.
 func (e *createdObjects) finish(ctx context.Context, run string, open openEntry, result *CleanupResult) {
 	before := len(e.leftovers)
 	for _, found := range e.find(ctx, open) {
@@ -143,15 +144,15 @@ func (e *createdObjects) finish(ctx context.Context, run string, open openEntry,
 	}
 }
 
-// find returns the objects that may be the one of an open entry: the object with its id, else those listed under its name. If the target
-// does not answer a lookup, the entry becomes a leftover.
+// find returns the objects that the open entry may describe: the object with its id, or else all objects with its name. If a lookup gets no
+// usable response, the entry becomes a leftover.
 func (e *createdObjects) find(ctx context.Context, open openEntry) []*scim.Object {
 	object := &Created{ID: cmp.Or(open.created, open.id), Collection: open.collection, name: open.name}
 	var lookups []Request
 	if object.ID != "" {
 		lookups = append(lookups, Request{Method: http.MethodGet, Path: object.Path()})
 	}
-	// A body without a name was rejected or never sent, so there is no object to search for.
+	// For a body without a name there is no object to search for: the target rejected the request, or the run did not send it.
 	if open.created == "" && open.name != "" {
 		lookups = append(lookups,
 			Request{Method: http.MethodGet, Path: open.collection,

@@ -23,8 +23,8 @@ type clientSession struct {
 	kept    map[string]*scim.Object
 	savedBy map[string]string // the step that saves each name
 	limits  []string
-	// membersSeen reports whether any response has shown members of a group. unseen are the steps whose response lacked expected members. If
-	// the target never shows members, they are not findings.
+	// membersSeen reports whether any response has contained members of a group. unseen are the steps whose response lacked expected members.
+	// If no response of the target contains members, the missing members are not findings.
 	membersSeen bool
 	unseen      []unseen
 }
@@ -83,8 +83,8 @@ func (s *session) runClientFlow(ctx context.Context, number int, p Profile, c Cl
 // populationRequests is the number of requests that create and remove the objects of populate.
 const populationRequests = 4
 
-// populate creates a user and a group that the client does not use. If the target ignores a filter that matches no resource, the response
-// contains them. A failure to create them is not a finding.
+// populate creates a user and a group that the client does not use. They show whether the target ignores a filter that matches no resource,
+// because the response then contains them. A failure to create them is not a finding.
 func (t *clientSession) populate(ctx context.Context) {
 	c := t.newT()
 	c.run(func() {
@@ -97,8 +97,8 @@ func (t *clientSession) populate(ctx context.Context) {
 	})
 }
 
-// control determines whether the target ever shows members, trying each way to add them. It runs if steps have missed members: if the
-// target never shows any, they are not lost.
+// control determines whether the target ever returns members of a group, trying each way to add members. It runs if steps expected members
+// that the response did not contain. If the target never returns members, they are not lost.
 func (t *clientSession) control(ctx context.Context) {
 	c := t.newT()
 	c.run(func() {
@@ -169,7 +169,7 @@ func (t *clientSession) runStep(ctx context.Context, number int, step Step, chec
 	}
 }
 
-// within compares the order of a list with that of an earlier list, for the entries that both contain.
+// within compares the order of the response's list with that of a stored list, for the entries that both lists contain.
 func (t *clientSession) within(c *T, step Step, req Request, res *Response) {
 	whole := t.kept[step.Within]
 	if whole == nil {
@@ -219,7 +219,7 @@ func (t *clientSession) query(c *T, query []string) map[string][]string {
 
 var placeholder = regexp.MustCompile(`\$\{([a-z]+)(?::([a-z0-9-]+))?\}`)
 
-// fill replaces the placeholders of a string. It skips the step as blocked if an earlier step has not saved a name.
+// fill replaces the placeholders of a string. If an earlier step has not saved a value for a placeholder, fill skips the step as blocked.
 func (t *clientSession) fill(c *T, text string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(found string) string {
 		parts := placeholder.FindStringSubmatch(found)
@@ -280,7 +280,8 @@ func (t *clientSession) filled(c *T, v any) any {
 	}
 }
 
-// check verifies a state. If the response shows no members, check requests them by name before it counts them as missing.
+// check verifies a state. If the response contains no members, check requests the attribute members explicitly before it counts them as
+// missing.
 func (t *clientSession) check(ctx context.Context, c *T, number int, state State) {
 	req := Request{Method: http.MethodGet, Path: t.fill(c, state.Path), Query: t.query(c, state.Query)}
 	res := c.Call(ctx, req)
@@ -338,7 +339,7 @@ func (t *clientSession) limit(text string) {
 	}
 }
 
-// settleMembers adds findings for members that were not shown, if the target shows members at all.
+// settleMembers adds findings for members that responses did not contain, if the target returns members at all.
 func (t *clientSession) settleMembers(results []CheckResult) {
 	for _, u := range t.unseen {
 		if !t.membersSeen {
@@ -351,7 +352,7 @@ func (t *clientSession) settleMembers(results []CheckResult) {
 	}
 }
 
-// verdict returns whether the client's provisioning works.
+// verdict returns the verdict on the client flow: whether the client's provisioning works.
 func (t *clientSession) verdict(results []CheckResult, interrupted string) ProfileResult {
 	v := ProfileResult{
 		Profile: t.profile.ID, ClientFlow: t.outline.ID, Client: t.profile.Client, Title: t.outline.Title,

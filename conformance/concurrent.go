@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// CallConcurrently sends requests concurrently and returns the responses in the order of the requests. Objects that they create are removed
-// as usual. If a request gets no response, the check ends with the outcome Error.
+// CallConcurrently sends requests concurrently and returns the responses in the order of the requests. Objects that the requests create are
+// removed at the end of the check, as with [T.Call]. If a request gets no response, the check ends with the outcome Error.
 //
 // The evidence of findings is the last response; [T.About] selects another one.
 func (t *T) CallConcurrently(ctx context.Context, requests ...Request) []*Response {
@@ -30,7 +30,7 @@ func (t *T) CallConcurrently(ctx context.Context, requests ...Request) []*Respon
 		})
 	}
 	all.Wait()
-	// Received responses are recorded first, or the objects that they created would never be removed.
+	// Received responses are recorded before the check ends with an error. Otherwise the created objects would never be removed.
 	for i, res := range answers {
 		t.session.wire.countUnanswered(errs[i])
 		t.session.wire.keep(requests[i], res)

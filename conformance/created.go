@@ -14,12 +14,12 @@ type createdObjects struct {
 	wire    *wire
 	run     string // the marker: part of the name of every created object
 	journal *journal
-	naming  map[string]string // the attribute that names the objects of a collection
-	owned   map[string]bool   // the paths of the objects that the run has created and not removed
-	wrote   bool              // the target has created an object
-	broken  error             // the journal cannot be written: no further writes
+	naming  map[string]string // collection -> the attribute that contains the names of its objects
+	owned   map[string]bool   // the paths of the objects that the run has created and not yet removed
+	wrote   bool              // the target has created at least one object
+	broken  error             // not nil if the journal cannot be written; the run then creates nothing more
 
-	deletes   []pendingDelete // not yet confirmed
+	deletes   []pendingDelete // deletions that no GET has confirmed yet
 	leftovers []Leftover
 
 	fixtures map[*Fixture]*builtFixture
@@ -28,7 +28,7 @@ type createdObjects struct {
 
 type builtFixture struct {
 	objects map[string]*Created
-	blocked string // why the fixture could not be built
+	blocked string // why the fixture could not be built; empty if it was built
 }
 
 func newCreatedObjects(w *wire, run string, j *journal) *createdObjects {
@@ -38,8 +38,8 @@ func newCreatedObjects(w *wire, run string, j *journal) *createdObjects {
 // newMarker returns a marker for a run.
 func newMarker() string { return "scimconf-" + strings.ToLower(rand.Text()[:8]) }
 
-// remove deletes the objects of a ledger, newest first. An object that cannot be deleted becomes a leftover. An interrupted run passes a
-// separate context.
+// remove deletes the objects of a ledger, newest first. An object that cannot be deleted becomes a leftover. The context of an interrupted
+// run has ended, so its caller passes another one.
 func (e *createdObjects) remove(ctx context.Context, ledger []*Created) {
 	for _, c := range slices.Backward(ledger) {
 		if c.gone {
@@ -57,7 +57,7 @@ func (e *createdObjects) remove(ctx context.Context, ledger []*Created) {
 	}
 }
 
-// leave records an object that stays on the target.
+// addLeftover records an object that remains on the target.
 func (e *createdObjects) addLeftover(c *Created, reason string) {
 	where := c.Path()
 	if c.ID == "" {
@@ -66,7 +66,7 @@ func (e *createdObjects) addLeftover(c *Created, reason string) {
 	e.leftovers = append(e.leftovers, Leftover{Path: where, Name: c.name, Reason: reason})
 }
 
-// handled reports whether the target claims to have deleted an object, or the object is a leftover.
+// handled reports whether nothing remains to be done for an object: the target has reported its deletion, or the object is a leftover.
 func (e *createdObjects) handled(c *Created) bool {
 	return slices.ContainsFunc(e.deletes, func(d pendingDelete) bool { return d.object.Path() == c.Path() }) ||
 		slices.ContainsFunc(e.leftovers, func(l Leftover) bool { return l.Path == c.Path() })
@@ -77,5 +77,5 @@ func (e *createdObjects) marked(name string) bool {
 	return strings.HasPrefix(strings.ToLower(name), e.run)
 }
 
-// journaled takes the error of a write to the journal. After an error the run stops at the end of the check.
+// journaled records the error of a write to the journal, unless it is nil. After an error the run stops at the end of the check.
 func (e *createdObjects) journaled(err error) { e.broken = errors.Join(e.broken, err) }

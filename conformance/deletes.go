@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// A pendingDelete is an object that the target claims to have deleted, with the status of that response. The run has not confirmed it.
+// A pendingDelete is an object whose deletion the target has reported, with the status of that response, and the run has not confirmed.
 type pendingDelete struct {
 	object *Created
 	status int
@@ -26,12 +26,12 @@ func (e *createdObjects) markDeleted(c *Created, status int) {
 	}
 }
 
-// confirmDeletes reads the objects that the target claims to have deleted. Those that still exist become leftovers; it returns their
-// number.
+// confirmDeletes reads the objects whose deletion the target has reported. Objects that still exist become leftovers; confirmDeletes
+// returns their number.
 //
-// A conforming target costs one request per collection: confirmDeletes reads the first object of each. It also reads every object whose
-// DELETE returned another status than 204, and all objects if all is set or one of the others still exists. It runs at the end of a run
-// because some targets need a moment to delete.
+// For a conforming target this takes one request per collection: confirmDeletes reads the first object of each collection. It also reads
+// every object whose DELETE returned another status than 204. It reads all objects if all is set or one of the objects above still exists.
+// It runs at the end of a run because some targets need a moment to delete.
 func (e *createdObjects) confirmDeletes(ctx context.Context, all bool) (kept int) {
 	var sampledOut []pendingDelete
 	sampled := map[string]bool{}
@@ -52,7 +52,7 @@ func (e *createdObjects) confirmDeletes(ctx context.Context, all bool) (kept int
 	return kept
 }
 
-// confirmDelete reads one object that the target claims to have deleted. It returns 1 if the object became a leftover, else 0.
+// confirmDelete reads one object whose deletion the target has reported. It returns 1 if the object became a leftover, else 0.
 func (e *createdObjects) confirmDelete(ctx context.Context, d pendingDelete) int {
 	said := fmt.Sprintf("DELETE %s returned %s", d.object.Path(), statusText(d.status))
 	res, err := e.wire.call(ctx, Request{Method: http.MethodGet, Path: d.object.Path()}, true)
@@ -65,7 +65,7 @@ func (e *createdObjects) confirmDelete(ctx context.Context, d pendingDelete) int
 	case err == nil && res.OK() && res.Object().Text("id") == d.object.ID:
 		e.addLeftover(d.object, said+", but "+res.Name+" still returns it")
 	case d.status == http.StatusNoContent:
-		return 0 // the response was correct, and nothing contradicts it
+		return 0 // the status of the DELETE was correct, and no response contradicts it
 	case err != nil:
 		e.addLeftover(d.object, said+", and the deletion could not be verified: "+err.Error())
 	default:

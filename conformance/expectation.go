@@ -80,8 +80,8 @@ func matches(want, got any) bool {
 	}
 }
 
-// matchElements reports whether each expected element matches a different element of got. It takes the first match: the lists are short,
-// and no element matches two expected ones.
+// matchElements reports whether each expected element matches a different element of got. It assigns each expected element to the first
+// element that matches. That is sufficient, because in practice no element matches two expected ones.
 func matchElements(want, got []any) bool {
 	free := slices.Clone(got)
 	for _, w := range want {

@@ -15,7 +15,7 @@ import (
 // journalVersion is the number in the first line of a journal. Journals of other versions are rejected.
 const journalVersion = 1
 
-// A journalLine is a line of a journal. The first line of a file has the header fields, every other one an Op on an entry.
+// A journalLine is a line of a journal. The first line of a file contains the header fields, every other line an Op on an entry.
 type journalLine struct {
 	Journal int       `json:"journal,omitempty"`
 	Target  string    `json:"target,omitempty"`
@@ -30,20 +30,20 @@ type journalLine struct {
 	ID         string `json:"id,omitempty"`
 }
 
-// A journal lists what a run is about to create, has created and has removed. Each line is written before the next request is sent, so that
-// the objects of an aborted run can be found. It contains names and ids, but no bodies and no credentials. A journal without a path writes
-// no file.
+// A journal lists the objects that a run is about to create, has created and has removed. Each line is written before the next request is
+// sent, so that the objects of an aborted run can be found. A journal contains names and ids, but no bodies and no credentials. A journal
+// without a path writes no file.
 type journal struct {
 	path    string
 	header  journalLine
 	started func(path string)
 	file    *os.File
 	last    int
-	open    map[int]openEntry // announced, and neither created nor gone
+	open    map[int]openEntry // entries that are neither confirmed as created nor gone
 	places  map[place]bool    // the places of all announced objects
 }
 
-// A place is an attribute of the objects of a collection in which the run puts its marker.
+// A place is a collection and the attribute of its objects that contains the run's marker.
 type place struct{ collection, attribute string }
 
 // next announces an object before the request that may create it, and returns the number of its entry.
@@ -68,7 +68,7 @@ func (j *journal) gone(entry int) error {
 	return j.write(journalLine{Op: "gone", Entry: entry})
 }
 
-// unsettled returns the announced objects whose creation was neither confirmed nor rejected, in order.
+// unsettled returns the announced objects for which it is unknown whether the target created them, in order.
 func (j *journal) unsettled() []openEntry {
 	return slices.SortedFunc(maps.Values(j.open), func(a, b openEntry) int { return cmp.Compare(a.entry, b.entry) })
 }
@@ -93,7 +93,7 @@ func (j *journal) write(line journalLine) error {
 	return j.append(line)
 }
 
-// probe reports, before any request is sent, whether the journal can be created.
+// probe returns an error if the journal cannot be created. It is called before any request is sent.
 func (j *journal) probe() error {
 	if j.path == "" {
 		return nil
@@ -120,7 +120,7 @@ func (j *journal) append(line journalLine) error {
 	return nil
 }
 
-// close closes the journal and removes the file unless there are leftovers. It returns the path of a file that is kept.
+// close closes the journal, and removes the file if leftovers is false. It returns the path of the file if it was not removed.
 func (j *journal) close(leftovers bool) (string, error) {
 	if j.file == nil {
 		return "", nil
@@ -133,13 +133,13 @@ func (j *journal) close(leftovers bool) (string, error) {
 	return "", errors.Join(err, os.Remove(j.path))
 }
 
-// An openEntry is an object that a journal announces and does not list as gone.
+// An openEntry is an object that a journal announces and that no later line lists as gone.
 type openEntry struct {
 	entry           int
 	collection      string
-	attribute, name string // to search for it
-	id              string // the id in the request, "" if the target chooses it
-	created         string // the id that the target returned, "" if none
+	attribute, name string // the search for the object uses them
+	id              string // the id in the request, "" if the target assigns it
+	created         string // the id that the target returned, "" if it returned none
 }
 
 // readJournal returns the header of a journal, its open entries, and the places of all announced objects. It ignores a last line that a

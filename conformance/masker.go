@@ -15,11 +15,11 @@ import (
 // Masked replaces the values of resources that do not belong to the suite.
 const Masked = "[masked]"
 
-// A masker removes personal data from exchanges and findings. Reports show exchanges as evidence, and a query for all users returns those
-// of the tenant too. Resources that carry the marker of the run belong to the suite and stay readable. Of all other resources only the
-// structure stays. Package wirelog removes credentials; a masker removes the passwords that the checks generate.
+// A masker removes personal data from exchanges and findings. Reports show exchanges as evidence, and a query for all users also returns
+// the users of the tenant. Resources whose names contain the marker of the run belong to the suite and stay readable. In all other
+// resources the masker replaces the values. Package wirelog removes credentials; a masker removes the passwords that the checks generate.
 type masker struct {
-	run       string            // the marker
+	run       string            // the marker of the run
 	seen      map[string]bool   // values of foreign resources, masked in findings too
 	filters   map[string]string // filters of observed requests with their masked forms; nil if the suite sends the requests
 	passwords []string          // passwords that the suite has sent, in each encoding
@@ -32,8 +32,8 @@ var structural = []string{"schemas", "id", "meta", "type", "primary", "active", 
 // descriptive are the paths whose responses describe the service and no user.
 var descriptive = []string{"/ServiceProviderConfig", "/ResourceTypes", "/Schemas"}
 
-// minHidden is the minimum length of a value that is replaced anywhere in a text. A shorter one is replaced only if it is a whole JSON
-// string: elsewhere it may be a part of a word.
+// minHidden is the minimum length of a value that is replaced anywhere in a string. A shorter value is replaced only if it is a whole JSON
+// string, because elsewhere it may be a part of a word.
 const minHidden = 6
 
 // maskResponse masks foreign values in the response of an exchange. Body is the whole response; the exchange may hold an excerpt.
@@ -61,7 +61,7 @@ func descriptivePath(path string) bool {
 	return slices.ContainsFunc(descriptive, func(prefix string) bool { return path == prefix || strings.HasPrefix(path, prefix+"/") })
 }
 
-// resources collects the values to mask: of the resources in a list or a bulk response, else of the resource itself.
+// resources collects the values to mask: those of the resources in a list or a bulk response, or else those of the object itself.
 func (m *masker) resources(object *scim.Object, hidden map[string]bool) {
 	if list := object.Array("Resources"); list != nil {
 		for _, item := range list {
@@ -79,13 +79,13 @@ func (m *masker) resources(object *scim.Object, hidden map[string]bool) {
 	}
 }
 
-// own reports whether a resource carries the marker of the run.
+// own reports whether the name of a resource contains the marker of the run.
 func (m *masker) own(object *scim.Object) bool {
 	data, err := json.Marshal(object)
 	return err == nil && bytes.Contains(bytes.ToLower(data), []byte(m.run))
 }
 
-// collect adds the values of an attribute to hidden, unless they are structural.
+// collect adds the values of an attribute to hidden, unless the attribute is structural.
 func collect(name string, value any, hidden map[string]bool) {
 	if slices.Contains(structural, strings.ToLower(name)) {
 		return
@@ -115,7 +115,7 @@ func opaque(value any) bool {
 	return ok && len(text) >= 16 && !strings.ContainsAny(text, "@ +.")
 }
 
-// hideStrings replaces the JSON strings of a text whose values are hidden. It drops an incomplete string at the end of an excerpt.
+// hideStrings replaces the JSON strings in a text whose values are in hidden. It removes an incomplete string at the end of an excerpt.
 func hideStrings(text string, hidden map[string]bool) string {
 	var b strings.Builder
 	for i := 0; i < len(text); {
@@ -153,7 +153,7 @@ func hideStrings(text string, hidden map[string]bool) string {
 // maskText masks the foreign values of the run in a finding, a note or a reason.
 func (m *masker) maskText(s string) string {
 	s = m.replacePasswords(s)
-	if m.filters != nil { // all users in it are foreign
+	if m.filters != nil { // in observed traffic, all users are foreign
 		for _, filter := range longestFirst(m.filters) {
 			s = strings.ReplaceAll(s, filter, m.filters[filter])
 		}
@@ -177,7 +177,7 @@ func (m *masker) maskText(s string) string {
 	return s
 }
 
-// learn stores the passwords of a body before it is sent: a target may repeat them anywhere.
+// learn stores the passwords of a body before the body is sent, because a target may repeat them anywhere.
 func (m *masker) learn(body any) {
 	data, raw := body.([]byte)
 	if !raw {
@@ -247,7 +247,8 @@ func (m *masker) maskPasswords(e *wirelog.Exchange) {
 	}
 }
 
-// maskResult masks a whole result: early findings may repeat values that the run received later. It also replaces secrets.
+// maskResult masks a whole result, because early findings may repeat values of foreign resources that the run received later. It also
+// replaces secrets.
 func (m *masker) maskResult(r *Result, secrets []string) {
 	redact := wirelog.NewRedactor(secrets...)
 	text := func(texts ...*string) {

@@ -19,12 +19,13 @@ type Observed struct {
 	Body   []byte
 	// Secrets are strings that occur in the response only if it repeats a secret.
 	Secrets []string
-	// Exchange is the same exchange without secrets, for reports.
+	// Exchange is the same exchange for reports, without secrets.
 	Exchange *wirelog.Exchange
 }
 
-// Observe applies checks with Watch to traffic that the suite has not sent, and ignores other checks. Capabilities are read from the
-// discovery responses anywhere in the traffic. In the evidence, values of resources are masked: all of them belong to others.
+// Observe applies checks with Watch to traffic that the suite has not sent, and ignores other checks. It reads the capabilities from
+// discovery responses anywhere in the traffic. In the evidence, Observe masks the values of all resources, because no resource belongs to
+// the suite.
 //
 // The verdict is Untested if no exchange was applicable to a check, or no request got a response.
 func Observe(base string, checks []Check, traffic []Observed) *Result {
@@ -82,7 +83,7 @@ func Observe(base string, checks []Check, traffic []Observed) *Result {
 // observedRun is the value of Run in a result of [Observe].
 const observedRun = "observed"
 
-// Observed reports whether the result is about observed traffic: there is no run to repeat, and no seed.
+// Observed reports whether the result is about observed traffic. Such a result has no seed and cannot be reproduced by another run.
 func (r *Result) Observed() bool { return r.Run == observedRun }
 
 // learn stores the capabilities of a discovery response.

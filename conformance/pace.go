@@ -12,7 +12,7 @@ import (
 const (
 	// maxRetryAfter is the longest time that the suite waits after a 429.
 	maxRetryAfter = 60 * time.Second
-	// defaultRetryAfter is the first wait after a 429 without a time. It doubles with each further one.
+	// defaultRetryAfter is the first wait after a 429 without Retry-After. It doubles with each further 429.
 	defaultRetryAfter = time.Second
 	// maxAttempts is the maximum number of attempts for a request that gets 429.
 	maxAttempts = 4
@@ -26,9 +26,9 @@ func pacer(perSecond float64) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perSecond), 1)
 }
 
-// waitOut waits for the time that a 429 names and reports whether to send the request again. It does not wait beyond the limits of the
-// suite or the end of the run. If the target has returned nothing but 429 so far, it waits once, and only if the target names a time: the
-// target may not want to be tested.
+// waitOut waits for the time that the Retry-After of a 429 requests, and reports whether to send the request again. It does not wait beyond
+// the limits of the suite or the end of the run. If the target has returned only 429 so far, it waits once, and only if Retry-After is
+// present, because the target may be configured to reject the suite.
 func (w *wire) waitOut(ctx context.Context, busy *Response, attempt int) bool {
 	wait, named := retryAfter(busy, w.opts.Now, attempt)
 	if !w.served && (!named || w.throttled > 0) {

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// A Profile is a provisioning client: its client flows with a service provider, as data. A run with profiles runs these flows with its own
-// objects, and reports for each one whether the client's provisioning will work.
+// A Profile is a provisioning client: its client flows with a service provider, as data. A run with profiles performs these flows with its
+// own objects. For each flow, it reports whether the client's provisioning will work.
 type Profile struct {
 	// ID is one lower-case word: "okta". It is the area of the checks of the steps.
 	ID string
 	// Client names the product.
 	Client string
-	// Doubt describes which requests of the client are uncertain, empty if all are documented or recorded.
+	// Doubt describes which requests of the client are uncertain. It is empty if all are documented or recorded.
 	Doubt string
 	// Conversations are the client flows, one per way to set the client up. Each gets its own verdict.
 	ClientFlows []ClientFlow
@@ -22,7 +22,7 @@ type Profile struct {
 type ClientFlow struct {
 	// ID consists of lower-case words. It is empty if the profile has only one client flow. It is part of the ids of the steps' checks.
 	ID string
-	// Title names the set-up of the client.
+	// Title is the name of the client's configuration.
 	Title string
 	Steps []Step
 }
@@ -45,7 +45,7 @@ type Step struct {
 	// replace its members.
 	Body Doc
 	Base string
-	// Status lists the statuses that the client accepts. Doubtful are statuses for which that is unknown: they count as a limit.
+	// Status lists the statuses that the client accepts. Doubtful lists statuses that the client may or may not accept; they count as a limit.
 	Status, Doubtful []int
 	// Answer is what the body of a 2xx response must contain. See [Expectation].
 	Answer Expectation
@@ -149,7 +149,7 @@ const (
 
 // A ProfileResult is the verdict on one client flow.
 type ProfileResult struct {
-	// Profile and ClientFlow are ids. Client and Title are the names of the client and of its set-up.
+	// Profile and ClientFlow are ids. Client is the name of the client, Title that of its configuration.
 	Profile, ClientFlow, Client, Title string
 	Compatibility                      Compatibility
 	// Step is the id of the check of the first step that fails, Action its title. Both are empty unless the fit is Breaks.

@@ -8,8 +8,9 @@ import (
 
 // Credentials select how a request authenticates.
 type Credentials struct {
-	// Kind is "" for the configured credentials, "none" to send none, "other" to send Authorization instead, "spelled" to send the configured
-	// ones with Authorization as the name of the scheme, "query" to send the configured token as a query parameter.
+	// Kind is one of: "" to send the configured credentials; "none" to send none; "other" to send the header value in Authorization; "spelled"
+	// to send the configured credentials with Authorization as the name of the scheme; "query" to send the configured token as a query
+	// parameter.
 	Kind          string
 	Authorization string
 }

@@ -24,9 +24,9 @@ func checkAttributes(attributes map[string]Doc) error {
 	return nil
 }
 
-// configuredAttribute returns an attribute of Options.Attributes that a check tests: one that its requests or findings name, apart from
-// bodies with the configured value. Such a check expects objects without the attribute, or with its own value, but all objects have the
-// configured one. Its findings are not an error of the target. It returns "" if there is no such attribute.
+// configuredAttribute returns an attribute of Options.Attributes that a check tests: its requests or findings name the attribute, apart
+// from bodies with the configured value. Such a check expects objects without the attribute or with its own value, but all objects have the
+// configured value. Its findings are not an error of the target. If the check tests no such attribute, the result is "".
 func (s *session) configuredAttribute(requests []Request, findings []Finding) string {
 	for _, resourceType := range slices.Sorted(maps.Keys(s.opts.Attributes)) {
 		attributes := s.opts.Attributes[resourceType]

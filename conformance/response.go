@@ -19,7 +19,7 @@ type Response struct {
 	Status int
 	Header http.Header
 	Body   []byte
-	// TLS is the state of the connection, nil if it was not encrypted.
+	// TLS is the state of the connection. It is nil if the connection was not encrypted.
 	TLS *tls.ConnectionState
 
 	exchange *wirelog.Exchange
@@ -30,7 +30,7 @@ type Response struct {
 // OK reports whether the status is 2xx.
 func (r *Response) OK() bool { return r.Status >= 200 && r.Status < 300 }
 
-// Object returns the body as a JSON object, nil if it is not one. The methods of the object accept nil.
+// Object returns the body as a JSON object, or nil if the body is not one. The methods of the object accept nil.
 func (r *Response) Object() *scim.Object {
 	object, _ := r.decode()
 	return object
@@ -52,7 +52,7 @@ func (r *Response) MediaType() string {
 	return media
 }
 
-// ScimType returns the scimType of an Error body, "" if absent.
+// ScimType returns the scimType of an Error body, or "" if it is absent.
 func (r *Response) ScimType() string { return r.Object().Text("scimType") }
 
 // Resources returns the items of a ListResponse body that are objects.
@@ -94,7 +94,7 @@ func integer(v any) int {
 	return int(i)
 }
 
-// object returns a decoded value as an object, nil if it is not one.
+// object returns a decoded value as an object, or nil if the value is not one.
 func object(v any) *scim.Object {
 	o, _ := v.(*scim.Object)
 	return o
@@ -104,6 +104,6 @@ func statusText(status int) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status)))
 }
 
-// MaxBody is the maximum size of a response body, in bytes. A larger one is a network error: checks request at most a page of 100
+// MaxBody is the maximum size of a response body, in bytes. A larger body is a network error. Checks request at most a page of 100
 // resources.
 const MaxBody = 8 << 20

@@ -39,9 +39,9 @@ type Finding struct {
 	What string
 	// Want and Got are the expected and the actual value, as text.
 	Want, Got string
-	// Exchange is the redacted request and response that show the finding, nil if there is none.
+	// Exchange is the redacted request and response that show the finding. It is nil if no single exchange shows it.
 	Exchange *wirelog.Exchange
-	// Waiver is the waiver that accepts the finding, nil if there is none. A waived finding does not fail the run.
+	// Waiver is the waiver that accepts the finding, or nil if no waiver does. A waived finding does not fail the run.
 	Waiver *Waiver
 }
 
@@ -49,7 +49,7 @@ type Finding struct {
 type Waiver struct {
 	// Check is the id of the check. Match, if set, is a regular expression that must match the What, Want or Got of the finding.
 	Check, Match string
-	// Reason explains why the finding is accepted. Ticket is where it is tracked, Owner who tracks it.
+	// Reason explains why the finding is accepted. Ticket is the issue that tracks it. Owner is the person or team responsible for the waiver.
 	Reason, Ticket, Owner string
 	// Expires is the last day on which the waiver applies, in UTC. The zero value means no end.
 	Expires time.Time
@@ -101,7 +101,7 @@ const (
 	Untested Verdict = "untested" // the target could not be tested, or not completely: no conclusion
 )
 
-// A Result contains everything that a run found.
+// A Result is the result of a run.
 type Result struct {
 	// Target is the base URL. Run is the run's marker, which is part of the name of every created object.
 	Target, Run string
@@ -129,7 +129,7 @@ type Result struct {
 	Traffic []Sent
 	// Leftovers are objects of this run that could not be removed.
 	Leftovers []Leftover
-	// Journal is the file that still lists the leftovers, empty if there are none.
+	// Journal is the path of the file that still lists the leftovers. It is empty if there are no leftovers.
 	Journal string
 
 	interrupted string // why the run stopped early

@@ -6,10 +6,10 @@ import (
 	"net/http"
 )
 
-// rights is what the run knows about the permissions of its credentials: a read-only token is not an error of the target.
+// rights contains what the run has detected about the permissions of its credentials. A read-only token is not an error of the target.
 //
-// Without it, every check that writes would report its 403. After a rejected write the run tries once to create a minimal object. If the
-// target rejects that too, the run stops writing.
+// Without it, every check that writes would report a 403 as a finding. After a rejected write the run tries once to create a minimal
+// object. If the target rejects that too, the run stops writing.
 type rights struct {
 	rejected bool   // the target rejected a write with the run's own credentials (401 or 403)
 	probed   bool   // the run has tried to create a plain object

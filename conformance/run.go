@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// Options configure a run. The zero value, with Checks, is a full run against this machine.
+// Options configure a run. With Checks and otherwise zero values, the run is complete and may only write to a target on this machine.
 type Options struct {
 	// Checks are the checks to run, in order: checks.All() or a selection of them. Required, unless there are Profiles.
 	Checks []Check
-	// Profiles are the provisioning clients whose client flows run after the checks; package profiles has them. Default: none.
+	// Profiles are the provisioning clients whose client flows run after the checks; see package profiles. Default: none.
 	Profiles []Profile
 	// ReadOnly runs only checks that create nothing.
 	ReadOnly bool
@@ -25,7 +25,7 @@ type Options struct {
 	// Journal is the path of the file that lists the objects of the run. The file must not exist. It is removed at the end unless there are
 	// leftovers. Default: no journal; after a crash the created objects cannot be found.
 	Journal string
-	// JournalStarted, if set, is called with the path when the journal is created, before the first object is.
+	// JournalStarted, if set, is called with the path when the journal is created, before the first object is created.
 	JournalStarted func(path string)
 	// MaxRequests is the maximum number of requests of a run, excluding cleanup. Default: 5,000.
 	MaxRequests int
@@ -33,7 +33,7 @@ type Options struct {
 	Timeout time.Duration
 	// RequestTimeout is the timeout of one request. Default: 15 seconds.
 	RequestTimeout time.Duration
-	// Rate is the maximum number of requests per second. Default: no limit. The run always waits after a 429.
+	// Rate is the maximum number of requests per second. Default: no limit. After a 429 the run always waits, whatever the rate.
 	Rate float64
 	// Settle is the maximum time that the suite waits for a write to become visible. If it is set, the run first creates an object and
 	// measures the time until it is visible. The checks then wait that long after each write, and [Result.Lag] contains the time. Default: no
@@ -43,9 +43,9 @@ type Options struct {
 	Concurrency int
 	// UserDomain is the domain of generated user names and addresses, for targets that accept only their own domain. Default: example.com.
 	UserDomain string
-	// Attributes are additional attributes that the target requires in new objects, by the name of the resource type ("User", "Group"). A
-	// check that sends one of them uses its own value. A check with a finding on one of them is skipped, because it expects objects without
-	// it. Attributes that identify the objects of the suite, such as userName, cannot be set.
+	// Attributes are additional attributes that the target requires in new objects, by the name of the resource type ("User", "Group"). If a
+	// check sends one of them itself, the value of the check is used. A check with a finding about one of them is skipped, because the check
+	// expects objects without the attribute. Attributes that identify the objects of the suite, such as userName, cannot be set.
 	Attributes map[string]Doc
 	// ResourceTypes are the names of the resource types to test. Default: all that the target serves.
 	ResourceTypes []string
@@ -76,7 +76,7 @@ const (
 	defaultUserDomain     = "example.com"
 	defaultOracleRounds   = 1
 
-	// maxNamed is the maximum number of checks that a caution names.
+	// maxNamed is the maximum number of checks whose ids a caution lists.
 	maxNamed = 10
 	// maxUnanswered is the number of consecutive requests without a response after which the run stops.
 	maxUnanswered = 3
@@ -102,9 +102,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run tests the target and returns the result. A target that cannot be tested is a result with the verdict [Untested], not an error. The
-// error is a [*UsageError] or a [*ConsentError] if the run cannot start with these options (this includes a journal that cannot be
-// created). It is another error if the journal could not be written during the run; Run then also returns the result.
+// Run tests the target and returns the result. If the target cannot be tested, the result has the verdict [Untested], and the error is nil.
+// The error is a [*UsageError] or a [*ConsentError] if the run cannot start with these options, for example because the journal cannot be
+// created. Any other error means that the journal could not be written during the run; Run then also returns the result.
 //
 // When ctx ends, the run stops, removes what it created and returns a result with the reason.
 func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
@@ -155,13 +155,13 @@ func deletesFail(r *Result) bool {
 	return slices.ContainsFunc(r.Checks, func(c CheckResult) bool { return c.Check.Area() == "delete" && c.Outcome == Fail })
 }
 
-// runChecks runs the checks of the plan. It returns why it stopped early, "" if it did not.
+// runChecks runs the checks of the plan. It returns the reason if it stopped early, otherwise "".
 func (s *session) runChecks(ctx context.Context, result *Result) (interrupted string) {
 	plan := s.plan()
 	for i, p := range plan.Checks[:len(s.opts.Checks)] {
 		r := CheckResult{Check: p.Check, Outcome: Skip, Reason: p.Skip}
 		if r.Reason == "" {
-			r.Reason = s.unmet(p.Check) // the run may have detected missing permissions since
+			r.Reason = s.unmet(p.Check) // the run may have detected missing permissions since the plan was made
 		}
 		if p.Check.Watch != nil {
 			if interrupted = cmp.Or(interrupted, s.interruption(ctx)); interrupted == "" {
@@ -195,7 +195,7 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 	return interrupted
 }
 
-// interruption returns why the run cannot continue, "" if it can.
+// interruption returns the reason if the run cannot continue, otherwise "".
 func (s *session) interruption(ctx context.Context) string {
 	switch {
 	case ctx.Err() != nil:
@@ -210,7 +210,7 @@ func (s *session) interruption(ctx context.Context) string {
 	return ""
 }
 
-// runProfiles runs the client flows of the profiles. It returns why it stopped early, "" if it did not.
+// runProfiles runs the client flows of the profiles. It returns the reason if it stopped early, otherwise "".
 func (s *session) runProfiles(ctx context.Context, result *Result, interrupted string) string {
 	planned, done := len(s.plan().Checks), len(result.Checks)
 	number := 0
@@ -273,7 +273,7 @@ func (s *session) buildWatched(ctx context.Context, check Check) {
 	s.fixture(ctx, &T{Capabilities: s.caps, session: s, check: &check}, check.Fixture)
 }
 
-// conclude sets the verdict. A run that proved nothing is never clean.
+// conclude sets the verdict. The verdict of a run in which no check was completed is never clean.
 func (s *session) conclude(result *Result, interrupted string) {
 	result.interrupted, result.denied = interrupted, s.rights.denied
 	result.Conclude()
@@ -335,7 +335,7 @@ func (r *Result) Conclude() {
 	}
 }
 
-// caution adds cautions: what limits the significance of the verdict.
+// caution adds cautions: limits of the run that make a clean verdict less significant.
 func (s *session) caution(result *Result) {
 	if s.opts.ReadOnly {
 		result.Cautions = append(result.Cautions, "the run was read-only: no check that creates objects was run")

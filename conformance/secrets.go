@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// secrets are the values that no stored exchange contains. Concurrent requests may add credentials.
+// secrets are the values that must not occur in stored exchanges. Concurrent requests may add credentials.
 type secrets struct {
 	mu     sync.Mutex
 	values []string

@@ -10,7 +10,7 @@ type session struct {
 	opts  Options
 	caps  *Capabilities
 	shown map[string]bool // the attributes that responses have had: "/Users/nickname"
-	lag   time.Duration   // the time that the target needs to show a write
+	lag   time.Duration   // the time after which the target shows a write
 
 	wire     *wire
 	created  *createdObjects

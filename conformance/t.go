@@ -19,12 +19,12 @@ import (
 // Doc is a JSON object that a check sends. A nil value is sent as null; to omit a default, see [T.User].
 type Doc map[string]any
 
-// T is the interface between a check and the run: it sends requests, creates objects that are removed afterwards, and collects findings. It
-// is used by one goroutine, for one check.
+// T is the interface between a check and the run: it sends requests, creates objects that are removed afterwards, and collects findings. A
+// T is used by one goroutine, for one check.
 type T struct {
-	// Capabilities is what discovery learned about the target.
+	// Capabilities contains the results of discovery.
 	Capabilities *Capabilities
-	// Fixture contains the objects of the check's fixture by label, nil if it has no fixture.
+	// Fixture contains the objects of the check's fixture by label. It is nil if the check has no fixture.
 	Fixture map[string]*Created
 
 	session       *session
@@ -40,7 +40,7 @@ type T struct {
 	notes         []string
 }
 
-// The reasons for a check to end early. They are passed as panics to run, the only function that recovers.
+// The reasons for a check to end early. Methods of T panic with them, and only run recovers.
 type (
 	stopped struct{}
 	skipped struct {
@@ -115,7 +115,7 @@ func (t *T) Delete(ctx context.Context, path string) *Response {
 // Base returns the base URL of the target, without a trailing slash.
 func (t *T) Base() string { return t.session.wire.base.String() }
 
-// Prefix returns the prefix of the names of all objects of this check. No other object has it.
+// Prefix returns the prefix of the names of all objects of this check. The names of other objects do not start with it.
 func (t *T) Prefix() string { return t.prefix }
 
 // AbsentID returns an id that no resource has. It contains the run's marker, in case the target creates an object with it.
@@ -127,7 +127,7 @@ func (t *T) UserName(label string) string { return t.prefix + label + "@" + t.se
 // Seed returns the seed for checks that generate their requests.
 func (t *T) Seed() uint64 { return t.session.opts.Seed }
 
-// Rounds returns the number of rounds of such a check.
+// Rounds returns the number of rounds of a check that generates its requests.
 func (t *T) Rounds() int { return t.session.opts.OracleRounds }
 
 // User returns a user to create: the schema, a userName of this check and the few attributes that many servers require. A member of extra
@@ -149,7 +149,8 @@ func (t *T) Group(label string, extra Doc) Doc {
 		merge(t.session.addRequired("Group", Doc{"schemas": []string{scim.GroupSchema}, "displayName": t.prefix + label}), extra))
 }
 
-// withMarker puts the run's marker into another attribute of a body that omits its name on purpose, in case the target accepts it.
+// withMarker puts the run's marker into another attribute of a body that omits its name on purpose, so that the object can be found if the
+// target creates it.
 func (t *T) withMarker(name, label string, body Doc) Doc {
 	if _, given := body[secondName]; !given && !t.session.created.marked(nameOf(body, name)) {
 		body[secondName] = t.prefix + label
@@ -173,13 +174,13 @@ func merge(defaults, extra Doc) Doc {
 
 // A Created object was created by the suite, which will also remove it.
 type Created struct {
-	// ID is the id that the target assigned. Collection is "/Users" or "/Groups".
+	// ID is the id that the target assigned. Collection is the path of the collection, such as "/Users".
 	ID, Collection string
-	// Sent is the body of the request, Resource that of the response.
+	// Sent is the body of the request. Resource is the body of the response.
 	Sent     Doc
 	Resource *scim.Object
 
-	entry int // its number in the journal
+	entry int // the number of its journal entry
 	name  string
 	gone  bool
 }
@@ -191,7 +192,7 @@ func (c *Created) Path() string { return c.Collection + "/" + url.PathEscape(c.I
 // "create" test creation.
 func (t *T) Create(ctx context.Context, collection string, body Doc) *Created {
 	res := t.Post(ctx, collection, body)
-	// Newest first: if a target assigns an id twice, the older entry is another object.
+	// Newest first: if a target assigned the same id twice, an older entry is another object.
 	for _, c := range slices.Backward(*t.ledger) {
 		if res.OK() && c.Sent != nil && c.Collection == collection && !c.gone && c.ID == identify(res) {
 			return c
@@ -220,10 +221,10 @@ func (t *T) Read(ctx context.Context, path string, query ...string) *Response {
 	return res
 }
 
-// About makes an earlier exchange the evidence of the findings that follow. The default is the latest exchange.
+// About makes an earlier exchange the evidence of the findings that follow. Default: the latest exchange.
 func (t *T) About(res *Response) { t.last = res.exchange }
 
-// Expect records a finding of the check's level unless got is the JSON value want. It reports whether it is.
+// Expect records a finding of the check's level if got is not equal to want as JSON. It reports whether they are equal.
 func (t *T) Expect(what string, want, got any) bool {
 	return t.Holds(scim.Equal(jsonValue(want), jsonValue(got)), what, show(want), got)
 }
@@ -235,7 +236,7 @@ func (t *T) Require(what string, want, got any) {
 	}
 }
 
-// Holds records a finding of the check's level unless ok. want describes the expected value, got is the actual one.
+// Holds records a finding of the check's level if ok is false, and returns ok. want describes the expected value, got is the actual one.
 func (t *T) Holds(ok bool, what, want string, got any) bool {
 	if !ok {
 		t.find(t.check.Level.Violation(), what, want, got)
@@ -250,7 +251,7 @@ func (t *T) Must(ok bool, what, want string, got any) {
 	}
 }
 
-// Warn records a finding that violates a weaker requirement than that of the check, unless ok.
+// Warn records a finding about a requirement that is weaker than that of the check if ok is false.
 func (t *T) Warn(ok bool, what, want string, got any) bool {
 	if !ok {
 		t.find(graverOf(Warn, t.check.Level.Violation()), what, want, got)
@@ -275,8 +276,8 @@ func (t *T) Note(format string, args ...any) { t.notes = append(t.notes, fmt.Spr
 // Skip ends the check because it does not apply or a preparation failed. Earlier findings are kept.
 func (t *T) Skip(reason string) { panic(skipped{reason: reason}) }
 
-// NotApplicable is Skip for a target that does not support the feature that the check tests, as it may: the report does not list the check
-// as blocked.
+// NotApplicable ends the check, like Skip, because the target does not support an optional feature that the check tests. The report does
+// not list the check as blocked.
 func (t *T) NotApplicable(reason string) { panic(skipped{reason, true}) }
 
 // SkipIf skips when the condition holds.

@@ -18,7 +18,7 @@ type Target struct {
 	// Header is sent with every request, for example a tenant header or an Authorization header of another scheme.
 	Header http.Header
 	// Authorize, if set, returns the value of the Authorization header for the next request, for credentials that expire during a run. It
-	// should cache the value. After an error the request counts as one without a response.
+	// should cache the value. If it returns an error, the request is not sent and counts as a request without a response.
 	Authorize func(ctx context.Context) (string, error)
 	// Transport sends the requests. Default: a clone of http.DefaultTransport. A transport that calls an http.Handler runs the suite without a
 	// network.
@@ -48,7 +48,7 @@ func (t Target) hasCredentials() bool {
 	return t.Token != "" || t.Authorize != nil || t.Header.Get("Authorization") != ""
 }
 
-// isLoopback reports whether a host is this machine, judging by its name or address alone: names are not resolved.
+// isLoopback reports whether the name or address of a host is a loopback one. Names are not resolved.
 func isLoopback(host string) bool {
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true

@@ -23,8 +23,8 @@ var optional = map[string][]string{
 	"/Groups": {"members"},
 }
 
-// undeclared returns an optional attribute that one of the requests names but that neither the target's schema nor any response of the run
-// contains, "" if there is none. Findings of a check with such an attribute are not an error of the target.
+// undeclared returns an optional attribute that one of the requests names, but that neither the target's schema nor any response of the run
+// contains. It returns "" if there is no such attribute. Findings of a check that uses such an attribute are not an error of the target.
 func (s *session) undeclared(requests []Request) string {
 	for _, req := range requests {
 		req = withoutDefaultEmail(req)

@@ -59,10 +59,10 @@ func (w *ObservedExchange) Projected() bool {
 	return w.Request.Query.Has("attributes") || w.Request.Query.Has("excludedAttributes") || strings.HasSuffix(w.Request.Path, "/.search")
 }
 
-// MarkApplicable records that the check applies to the exchange. A check without an applicable exchange is skipped.
+// MarkApplicable records that the check applies to the exchange. A check that applies to no exchange is skipped.
 func (w *ObservedExchange) MarkApplicable() { w.watch.applicable++ }
 
-// Holds records a finding of the check's level unless ok. It records the same finding once per method, collection and status.
+// Holds records a finding of the check's level if ok is false. It records the same finding once per method, collection and status.
 func (w *ObservedExchange) Holds(ok bool, what, want string, got any) bool {
 	w.MarkApplicable()
 	if !ok {
@@ -220,7 +220,8 @@ func queryValues(q url.Values) []string {
 	return out
 }
 
-// Leaks returns the first secret of the run that a text contains, "" if there is none. Secrets in the URL of the request do not count.
+// Leaks returns the first secret of the run that a string contains, or "" if it contains none. Secrets in the URL of the request are
+// ignored.
 func (w *ObservedExchange) Leaks(text string) string {
 	for _, secret := range w.Secrets {
 		if strings.Contains(text, secret) && !w.urlContains(secret) {

@@ -30,15 +30,16 @@ type wire struct {
 	// received is called with each response, after masking.
 	received func(Request, *Response)
 
-	requests   int    // sent so far
+	requests   int    // number of requests sent so far
 	unanswered int    // consecutive requests without a response
 	throttled  int    // requests that were sent again after a 429
-	served     bool   // the target has returned another status than 429
-	checking   string // the id of the running check, for traffic
+	served     bool   // the target has returned another status than 429 at least once
+	checking   string // the id of the running check, for Sent
 	traffic    []Sent // all exchanges, if the run records them
 }
 
-// newWire returns a wire to the target. The marker run begins the names of the suite's own objects, which are not masked.
+// newWire returns a wire to the target. The names of the objects that the suite creates start with the marker run; these names are not
+// masked.
 func newWire(target Target, base *url.URL, run string, opts *Options, received func(Request, *Response)) *wire {
 	if target.Transport == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
@@ -49,7 +50,7 @@ func newWire(target Target, base *url.URL, run string, opts *Options, received f
 	secrets := &secrets{values: []string{target.Token}}
 	for _, values := range target.Header {
 		for _, v := range values {
-			// A header of the caller may be a credential, so its words are treated as secrets.
+			// A header of the caller may contain a credential, so the words of all headers are treated as secrets.
 			secrets.credentials(v)
 		}
 	}
@@ -64,10 +65,10 @@ type callError struct {
 	name   string
 	reason string
 	cause  error
-	budget bool // the run's own limit, not the network
+	budget bool // the cause is a limit of the run, not the network
 }
 
-// Reasons for no response that are not the fault of the target.
+// Reasons for a missing response that the target has not caused.
 var (
 	errTooLarge      = errors.New("the response is too large")
 	errNoCredentials = errors.New("no credentials")
@@ -76,8 +77,8 @@ var (
 func (e *callError) Error() string { return e.name + ": " + e.reason }
 func (e *callError) Unwrap() error { return e.cause }
 
-// call sends one request and reads the whole response. After a 429 it waits and sends the request again. With unlimited set, the budget of
-// requests does not apply.
+// call sends one request and reads the whole response. After a 429 it waits and sends the request again. If unlimited is set, call ignores
+// the maximum number of requests.
 func (w *wire) call(ctx context.Context, req Request, unlimited bool) (*Response, error) {
 	for attempt := 0; ; attempt++ {
 		res, err := w.send(ctx, req, unlimited)
@@ -101,7 +102,7 @@ func (w *wire) send(ctx context.Context, req Request, unlimited bool) (*Response
 	return res, err
 }
 
-// keep masks the exchange of a response, passes the response on, and records the exchange if the run records all.
+// keep masks the exchange of a response, passes the response to received, and stores the exchange if the run records all exchanges.
 func (w *wire) keep(req Request, res *Response) {
 	if res == nil || res.exchange == nil {
 		return
@@ -115,7 +116,7 @@ func (w *wire) keep(req Request, res *Response) {
 	}
 }
 
-// admit counts a request, unless the budget is used up.
+// admit counts a request. It returns an error if the maximum number of requests is reached.
 func (w *wire) admit(req Request, unlimited bool) error {
 	if !unlimited && w.requests >= w.opts.MaxRequests {
 		return &callError{name: req.name(), reason: fmt.Sprintf("the budget of %d requests is used up", w.opts.MaxRequests), budget: true}
@@ -133,12 +134,12 @@ func (w *wire) countUnanswered(err error) {
 	}
 }
 
-// exchange sends a request and reads the response. Several exchanges may run concurrently: the only state that it changes are the secrets,
-// which have a lock.
+// exchange sends a request and reads the response. Several exchanges may run concurrently: the only shared state that exchange changes are
+// the secrets, which a lock protects.
 func (w *wire) exchange(ctx context.Context, req Request) (*Response, error) {
 	name := req.name()
 	if err := w.pace.Wait(ctx); err != nil {
-		// The limiter also returns immediately if the wait would exceed the deadline.
+		// The limiter also returns an error immediately if the wait would exceed the deadline.
 		return nil, &callError{name: name, reason: "not sent before the deadline", cause: context.DeadlineExceeded}
 	}
 	ctx, cancel := context.WithTimeout(ctx, w.opts.RequestTimeout)
@@ -179,7 +180,7 @@ func (w *wire) newRequest(ctx context.Context, req Request) (*http.Request, erro
 	}
 	address := w.base.String() + req.Path
 	if len(req.Query) > 0 {
-		// Some servers decode a plus sign as a plus sign, but all decode %20 as a space.
+		// Some servers decode a plus sign as a plus sign, but all servers decode %20 as a space.
 		address += "?" + strings.ReplaceAll(req.Query.Encode(), "+", "%20")
 	}
 	r, err := http.NewRequestWithContext(ctx, req.Method, address, body)
@@ -219,7 +220,7 @@ func (w *wire) newRequest(ctx context.Context, req Request) (*http.Request, erro
 	return r, nil
 }
 
-// explain returns a short reason for a transport error, without the URL: the name of the call has it.
+// explain returns a short reason for a transport error, without the URL, because the error message already contains the name of the call.
 func (w *wire) explain(err error) string {
 	var dns *net.DNSError
 	var timeout interface{ Timeout() bool }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// AttrPath names an attribute or sub-attribute in attribute notation (RFC 7644 section 3.10): [URN ":"] Name ["." Sub]. Name is empty when
-// the path is the URN of an extension itself. The grammar does not allow this, but many clients send it.
+// AttrPath is the name of an attribute or sub-attribute in attribute notation (RFC 7644 section 3.10): [URN ":"] Name ["." Sub]. Name is
+// empty if the path is the URN of an extension. The grammar does not allow such a path, but many clients send it.
 type AttrPath struct {
 	URN, Name, Sub string
 }
@@ -76,7 +76,7 @@ func validName(s string) bool {
 	return true
 }
 
-// validURI checks for a scheme and for the characters of RFC 3986 that no other part of the filter grammar uses.
+// validURI reports whether s has a scheme and contains only characters of RFC 3986 that no other part of the filter grammar uses.
 func validURI(s string) bool {
 	if s == "" || !isAlpha(s[0]) {
 		return false

@@ -54,7 +54,7 @@ func (r BulkRequest) MarshalJSON() ([]byte, error) {
 	return o.MarshalJSON()
 }
 
-// UnmarshalJSON reads the message by [Decode] and [ParseBulkRequest].
+// UnmarshalJSON reads the message with [Decode] and [ParseBulkRequest].
 func (r *BulkRequest) UnmarshalJSON(data []byte) error {
 	return unmarshal(data, r, ParseBulkRequest)
 }

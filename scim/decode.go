@@ -25,7 +25,7 @@ const (
 // linearMembers is the number of members up to which a linear comparison of names is faster than a map.
 const linearMembers = 16
 
-// SyntaxError reports where the input is not the single JSON object or value that was expected.
+// SyntaxError reports the position at which the input is not the single JSON object or value that was expected.
 type SyntaxError struct {
 	Offset int64 // number of bytes before the error
 	Msg    string
@@ -37,7 +37,8 @@ func (e *SyntaxError) Error() string {
 
 // Decode reads exactly one JSON object. The input must be valid UTF-8 without byte order mark, and nothing may follow the object. An object
 // must not have two members whose names are equal ignoring case. [MaxDepth] and [MaxMembers] apply. Decode rejects an escape that is half
-// of a surrogate pair. The error is a *SyntaxError. Numbers keep their spelling. The strings of the result share one copy of data.
+// of a surrogate pair. The error is a *SyntaxError. Numbers keep their original notation. The strings of the result share memory: one copy
+// of data.
 func Decode(data []byte) (*Object, error) {
 	d, err := newDecoder(data)
 	if err != nil {
@@ -60,9 +61,9 @@ func Decode(data []byte) (*Object, error) {
 	return o, nil
 }
 
-// DecodeValue reads exactly one JSON value of any kind that is not SCIM. It is as strict as [Decode], with three differences: names that
-// differ in case are different names, the number of members is not limited, and the depth is limited by [MaxValueDepth]. Objects are
-// returned as map[string]any, arrays as []any, numbers as json.Number.
+// DecodeValue reads exactly one JSON value of any kind, for JSON that is not SCIM. It is as strict as [Decode], with three differences:
+// names that differ in case are different names, the number of members is not limited, and the depth is limited by [MaxValueDepth]. Objects
+// are returned as map[string]any, arrays as []any, numbers as json.Number.
 func DecodeValue(data []byte) (any, error) {
 	d, err := newDecoder(data)
 	if err != nil {
@@ -305,7 +306,7 @@ func (d *decoder) names(base int) error {
 	}
 }
 
-// checkName rejects a name that the object that starts at base already has.
+// checkName rejects a duplicate name in the object whose members start at base on the stack.
 func (d *decoder) checkName(name string, base int, seen map[string]struct{}) (map[string]struct{}, error) {
 	members := d.members[base:]
 	switch {

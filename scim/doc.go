@@ -1,8 +1,8 @@
-// Package scim holds the data types of SCIM 2.0 (RFC 7643, RFC 7644, RFC 9865): resources as ordered JSON objects with case-insensitive
+// Package scim contains the data types of SCIM 2.0 (RFC 7643, RFC 7644, RFC 9865): resources as ordered JSON objects with case-insensitive
 // names, protocol messages, errors and attribute names.
 //
-// It reads and writes these types without validating them against a schema. Package schema defines what an attribute may hold, package
-// filter what a filter means, and package patch how a PATCH changes a resource. Package scim does not use HTTP.
+// Package scim reads and writes these types without validating them against a schema, and does not use HTTP. Package schema defines the
+// valid values of attributes, package filter evaluates filters, and package patch applies PATCH operations to a resource.
 package scim
 
 // MediaType is the media type of every SCIM message (RFC 7644 section 3.1).

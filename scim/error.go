@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Type is the keyword that distinguishes the kinds of a 400 or 409 (RFC 7644 table 9, RFC 9865 section 2.1).
+// Type is the keyword (scimType) that distinguishes the causes of a 400 or 409 (RFC 7644 table 9, RFC 9865 section 2.1).
 type Type string
 
 // The registered keywords.
@@ -21,7 +21,7 @@ const (
 	NoTarget      Type = "noTarget"      // a PATCH path selects nothing
 	InvalidValue  Type = "invalidValue"  // a value is missing, or is not valid for the operation, the type or the schema
 	InvalidVers   Type = "invalidVers"   // the protocol version is not supported
-	Sensitive     Type = "sensitive"     // the URI carries personal data
+	Sensitive     Type = "sensitive"     // the URI contains personal data
 	InvalidCursor Type = "invalidCursor" // the cursor was not issued by this server
 	ExpiredCursor Type = "expiredCursor" // the cursor has expired
 	InvalidCount  Type = "invalidCount"  // the count is not valid for the cursor
@@ -39,7 +39,7 @@ func Errorf(status int, t Type, format string, args ...any) *Error {
 	return &Error{Status: status, ScimType: t, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Error returns a line such as "400 invalidFilter: unexpected end".
+// Error returns a message such as "400 invalidFilter: unexpected end".
 func (e *Error) Error() string {
 	s := strconv.Itoa(e.Status)
 	if e.ScimType != "" {

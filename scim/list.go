@@ -9,7 +9,7 @@ import (
 
 // ListResponse is the response to a query (RFC 7644 section 3.4.2, cursors: RFC 9865 section 2).
 type ListResponse struct {
-	TotalResults   int // number of all matches; negative if unknown, and then omitted (RFC 9865 allows it with cursors)
+	TotalResults   int // number of all matches; negative if unknown, and then omitted from the JSON (RFC 9865 allows it with cursors)
 	StartIndex     int // 1-based; 0 is omitted
 	ItemsPerPage   int // number of resources in this page
 	NextCursor     string
@@ -46,8 +46,9 @@ func (l ListResponse) AppendJSON(dst []byte) []byte {
 	return o.AppendJSON(dst)
 }
 
-// UnmarshalJSON reads the message. It fails if the object does not name the ListResponse schema, so that another kind of response is never
-// mistaken for an empty list. It also fails if Resources holds something other than objects, or if a count is not a whole JSON number.
+// UnmarshalJSON reads the message. It returns an error if the object does not name the ListResponse schema, so that another kind of
+// response is never interpreted as an empty list. It also returns an error if Resources contains anything other than objects, or if a count
+// is not a JSON integer.
 func (l *ListResponse) UnmarshalJSON(data []byte) error {
 	o, err := decodeMessage(data, ListResponseMessage)
 	if err != nil {
@@ -78,7 +79,7 @@ func (l *ListResponse) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// wholeNumber passes the number stored under name to set. An absent or null member is not an error.
+// wholeNumber passes the integer stored under name to set. An absent or null member is not an error.
 func wholeNumber(o *Object, name string, set func(int)) error {
 	v, _ := o.Get(name)
 	if v == nil {

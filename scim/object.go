@@ -8,8 +8,8 @@ import (
 
 // Object is a complex value: attributes in their original order with case-insensitive names (RFC 7643 section 2.1).
 //
-// A value is one of: nil, bool, string, json.Number, []any, *Object. No other kind is stored. The zero value is an empty object. The
-// reading methods accept a nil receiver and treat it as an empty object. Several goroutines may read an Object concurrently if none of them
+// A value has one of the stored kinds: nil, bool, string, json.Number, []any, *Object. The zero value of Object is an empty object. The
+// reading methods accept a nil receiver and treat it as an empty object. Several goroutines may read an Object concurrently if no goroutine
 // changes it.
 type Object struct {
 	members []Member
@@ -42,7 +42,7 @@ func (o *Object) Len() int {
 	return len(o.members)
 }
 
-// Get returns the value stored under name.
+// Get returns the value stored under name. The second result reports whether the member exists.
 func (o *Object) Get(name string) (any, bool) {
 	if i := o.find(name); i >= 0 {
 		return o.members[i].Value, true
@@ -90,7 +90,7 @@ func (o *Object) All() iter.Seq2[string, any] {
 	}
 }
 
-// Copy returns a copy with its own member list that shares the values. It returns nil for nil.
+// Copy returns a shallow copy: a separate member list with the same values. It returns nil for nil.
 func (o *Object) Copy() *Object {
 	if o == nil {
 		return nil
@@ -143,7 +143,7 @@ func (o *Object) Bool(name string) (value, ok bool) {
 	return value, ok
 }
 
-// Complex returns the object stored under name, or nil if it is absent. The reading methods accept nil, so
+// Complex returns the object stored under name, or nil if the member is absent or not an object. The reading methods accept nil, so
 // o.Complex("name").Text("familyName") is always safe.
 func (o *Object) Complex(name string) *Object {
 	v, _ := o.Get(name)
@@ -151,8 +151,8 @@ func (o *Object) Complex(name string) *Object {
 	return c
 }
 
-// Array returns the values stored under name. A single value is returned as one element. For null and an absent member, Array returns no
-// elements.
+// Array returns the values stored under name. A value that is not an array is returned as one element. For null and an absent member, Array
+// returns no elements.
 func (o *Object) Array(name string) []any {
 	v, _ := o.Get(name)
 	switch v := v.(type) {
@@ -197,8 +197,8 @@ func (o *Object) find(name string) int {
 	return -1
 }
 
-// EqualName reports whether two attribute names or URNs are equal. Only ASCII letters are folded: names are ASCII (RFC 7643 section 2.1),
-// and more folding would match look-alike characters with a known attribute.
+// EqualName reports whether two attribute names or URNs are equal, ignoring the case of ASCII letters. Names are ASCII (RFC 7643 section
+// 2.1); if other letters were folded too, names with look-alike characters could match a known attribute.
 func EqualName(a, b string) bool {
 	if len(a) != len(b) {
 		return false

@@ -125,7 +125,7 @@ func (r PatchRequest) object() *Object {
 	return o
 }
 
-// UnmarshalJSON reads the message by [Decode] and [ParsePatchRequest].
+// UnmarshalJSON reads the message with [Decode] and [ParsePatchRequest].
 func (r *PatchRequest) UnmarshalJSON(data []byte) error {
 	return unmarshal(data, r, ParsePatchRequest)
 }

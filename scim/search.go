@@ -10,11 +10,11 @@ type SearchRequest struct {
 	Attributes, ExcludedAttributes []string
 	Filter, SortBy, SortOrder      string
 	StartIndex, Count              *int
-	Cursor                         *string // an empty string requests the first page
+	Cursor                         *string // nil means paging by index; an empty string requests the first page
 }
 
-// ParseSearchRequest reads the message. The error is a *Error, 400 invalidSyntax, invalidValue, or invalidCount for the count of a query
-// with a cursor.
+// ParseSearchRequest reads the message. The error is a *Error, 400 invalidSyntax or invalidValue; an invalid count of a query with a cursor
+// is 400 invalidCount.
 func ParseSearchRequest(o *Object) (*SearchRequest, error) {
 	if err := checkMessage(o, SearchRequestMessage); err != nil {
 		return nil, Errorf(http.StatusBadRequest, InvalidSyntax, "%v", err)
@@ -89,7 +89,7 @@ func (s SearchRequest) MarshalJSON() ([]byte, error) {
 	return o.MarshalJSON()
 }
 
-// UnmarshalJSON reads the message by [Decode] and [ParseSearchRequest].
+// UnmarshalJSON reads the message with [Decode] and [ParseSearchRequest].
 func (s *SearchRequest) UnmarshalJSON(data []byte) error {
 	return unmarshal(data, s, ParseSearchRequest)
 }

@@ -18,8 +18,8 @@ import (
 const TimeFormat = "2006-01-02T15:04:05.000Z07:00"
 
 // Value converts a Go value to a stored kind (see [Object]): integers and floats to json.Number, slices to []any, maps to objects sorted by
-// key, a time.Time to a string in [TimeFormat] in UTC, any other type through its JSON encoding. A value of a stored kind is returned
-// unchanged, not copied. Value fails for a value that JSON cannot represent.
+// key, a time.Time to a string in [TimeFormat] in UTC. A value of any other type is encoded as JSON and decoded again. A value of a stored
+// kind is returned unchanged, not copied. Value returns an error for a value that JSON cannot represent.
 func Value(value any) (any, error) {
 	switch v := value.(type) {
 	case nil, bool, string:
@@ -145,7 +145,7 @@ func Equal(a, b any) bool {
 			return true
 		}
 		for i, m := range a.members {
-			// Two representations of the same resource usually have the same order, too.
+			// The order of members is compared first, because representations of the same resource usually have the same order.
 			v := b.members[i].Value
 			if !EqualName(m.Name, b.members[i].Name) {
 				if v, ok = b.Get(m.Name); !ok {
@@ -186,14 +186,15 @@ func CompareNumbers(a, b json.Number) int {
 	}
 }
 
-// IsInteger reports whether the number is an integer, however it is spelled (RFC 7643 section 2.3.4 does not allow a fraction).
+// IsInteger reports whether the number is an integer in any notation, such as 1.0 or 1e3 (RFC 7643 section 2.3.4 does not allow a
+// fraction).
 func IsInteger(n json.Number) bool {
 	d := parseDecimal(string(n))
 	return int64(len(d.digits)) <= max(d.exp, 0)
 }
 
-// decimal is sign * 0.digits * 10^exp; digits has no zero at either end and is empty for zero. Exponents outside int64 saturate: such
-// numbers only need to sort first or last.
+// decimal is the number sign * 0.digits * 10^exp. digits has no zero at either end and is empty for the number zero. Exponents outside the
+// range of int64 become its minimum or maximum, because such numbers are only compared with others.
 type decimal struct {
 	sign   int
 	digits string

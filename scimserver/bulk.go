@@ -12,8 +12,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// bulkWindow is the maximum number of operations of a bulk request that run concurrently. They share the commits of a store that has group
-// commit.
+// bulkWindow is the maximum number of operations of a bulk request that run concurrently. A store with group commit commits their changes
+// together.
 const bulkWindow = 128
 
 // bulkMethods are the valid methods of an operation.
@@ -40,11 +40,11 @@ type bulkOp struct {
 	result       *scim.BulkOperation
 }
 
-// bulk handles POST on /Bulk. The request as a whole is not atomic, each operation is.
+// bulk handles POST on /Bulk. Each operation is atomic; the request as a whole is not.
 //
 // The result is the same as if the operations ran one after the other in the order of the request, with two exceptions. An operation that
-// refers to a resource created later in the request waits for it. POST operations that refer to each other in a cycle succeed or fail
-// together.
+// refers to a resource created later in the request waits for that resource. POST operations that refer to each other in a cycle all
+// succeed or all fail.
 func (s *server) bulk(r *request) (*reply, error) {
 	req, err := s.readBulk(r)
 	if err != nil {
@@ -59,11 +59,12 @@ func (s *server) bulk(r *request) (*reply, error) {
 	}
 	errorsLeft := -1
 	if req.FailOnErrors != nil {
-		// 0 and 1 mean the same: the request stops at the first error.
+		// The server handles failOnErrors 0 like 1: the request stops at the first error.
 		errorsLeft = max(*req.FailOnErrors, 1)
 	}
 	for pending := j.units(); len(pending) > 0 && errorsLeft != 0; {
-		// The window is limited to the number of accepted errors: operations after the last accepted error must not have run.
+		// The window contains at most as many operations as errors are left until the limit. Otherwise an operation after the error that stops
+		// the request could have run already.
 		most := bulkWindow
 		if errorsLeft > 0 {
 			most = min(most, errorsLeft)
@@ -177,7 +178,7 @@ func (j *bulkJob) route(op *bulkOp) error {
 	return nil
 }
 
-// run executes units concurrently.
+// run executes the units of a window concurrently.
 func (j *bulkJob) run(ctx context.Context, window []*bulkUnit) {
 	if len(window) == 1 {
 		j.runUnit(ctx, window[0])

@@ -73,7 +73,8 @@ func failedWith(other *bulkOp) *reply {
 	return errorReply(scim.Errorf(http.StatusConflict, "", "the operation with the bulkId %s failed", quoteSome([]string{other.BulkID})[0]))
 }
 
-// runSteps first creates each resource of a cycle without the references to missing resources, and adds the references once all exist.
+// runSteps first creates each resource of a cycle without the references to resources that do not exist yet. It adds these references once
+// all resources exist.
 func (j *bulkJob) runSteps(ctx context.Context, ops []*bulkOp) {
 	replies := make([]*reply, len(ops))
 	failed := -1
@@ -120,7 +121,7 @@ func (j *bulkJob) runSteps(ctx context.Context, ops []*bulkOp) {
 	}
 }
 
-// createPart creates a resource without the values that refer to an open bulkId.
+// createPart creates a resource without the values that refer to a bulkId for which open returns true.
 func (j *bulkJob) createPart(ctx context.Context, op *bulkOp, open func(ref string) bool) *reply {
 	for _, ref := range op.refs {
 		if open(ref) {

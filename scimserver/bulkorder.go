@@ -9,7 +9,8 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// The order in which the operations of a bulk request run. They run concurrently if the result does not depend on the order.
+// This file determines the order of the operations of a bulk request. Operations run concurrently if the result does not depend on their
+// order.
 
 // bulkUnit is an operation, or several POST operations that refer to each other in a cycle and run together.
 type bulkUnit struct {
@@ -51,7 +52,7 @@ func (j *bulkJob) units() []*bulkUnit {
 	return units
 }
 
-// needs returns for each operation the positions of the operations that have to run first: the POST operations that it refers to and the
+// needs returns for each operation the indexes of the operations that have to run first: the POST operations that it refers to and the
 // previous operation on the same resource.
 func (j *bulkJob) needs() [][]int {
 	position := make(map[*bulkOp]int, len(j.ops))
@@ -122,9 +123,9 @@ func components(edges [][]int) []int {
 	return component
 }
 
-// nextWindow returns the units to run next: the first one that is ready, and later ones that are independent of the units in the window and
-// of all units that they overtake. The window has at most the given number of units. At least one unit is always ready, because operations
-// that wait for each other form one unit.
+// nextWindow returns the units to run next: the first unit that is ready, and later ones that are independent of the units in the window
+// and of all pending units before them. The window has at most the given number of units. At least one unit is always ready, because
+// operations that wait for each other form one unit.
 func nextWindow(pending []*bulkUnit, most int) (window, rest []*bulkUnit) {
 	var overtaken []*bulkUnit
 	for i, u := range pending {
@@ -144,9 +145,9 @@ func nextWindow(pending []*bulkUnit, most int) (window, rest []*bulkUnit) {
 	return window, overtaken
 }
 
-// independent reports whether two units may run concurrently or in any order. Both must create, patch or delete. Neither may set or free a
-// unique value of the other, and no precondition may depend on the other. Operations on one resource and operations that refer to each
-// other are ordered already.
+// independent reports whether two units may run concurrently or in any order. That requires two single operations with the same method,
+// neither of which must run alone (see constraints), without a common unique value. The order of operations on one resource and of
+// operations that refer to each other is already determined by needs.
 func independent(a, b *bulkUnit) bool {
 	x, y := a.ops[0], b.ops[0]
 	if a.cycle || b.cycle || x.exclusive || y.exclusive || x.Method != y.Method {
@@ -155,8 +156,8 @@ func independent(a, b *bulkUnit) bool {
 	return !slices.ContainsFunc(x.uniqueValues, func(claim string) bool { return slices.Contains(y.uniqueValues, claim) })
 }
 
-// constraints returns the unique values that an operation sets, if it is a POST, and whether it must run alone. A PUT or PATCH runs alone
-// if it may free a unique value for another operation, and an operation with a precondition always does.
+// constraints returns the unique values that an operation sets, if it is a POST, and whether it must run alone. An operation with a
+// precondition always runs alone. A PUT or PATCH runs alone if it may release a unique value that another operation sets.
 func (op *bulkOp) constraints() (claims []string, alone bool) {
 	unique := uniquePaths(op.t.ResourceType)
 	switch op.Method {

@@ -80,8 +80,8 @@ func (op *bulkOp) collectRefs() {
 	op.refs = slices.Compact(op.refs)
 }
 
-// resolve returns the id and the data of an operation with permanent ids instead of references. It fails if the operation is invalid or
-// refers to a resource that was not created.
+// resolve returns the id in the path and the data of an operation, with permanent ids instead of references. It fails if the operation is
+// invalid or refers to a resource that was not created.
 func (j *bulkJob) resolve(op *bulkOp) (id string, data *scim.Object, err error) {
 	if op.err != nil {
 		return "", nil, op.err
@@ -94,7 +94,7 @@ func (j *bulkJob) resolve(op *bulkOp) (id string, data *scim.Object, err error) 
 	return j.realID(op.target), j.filled(op, op.Data), nil
 }
 
-// filled returns data with permanent ids.
+// filled returns the data with permanent ids instead of references.
 func (j *bulkJob) filled(op *bulkOp, data *scim.Object) *scim.Object {
 	if len(op.refs) == 0 || data == nil {
 		return data
@@ -113,7 +113,7 @@ func (j *bulkJob) checkRef(ref string) error {
 	return nil
 }
 
-// realID returns the permanent id for the id of a path. A reference to a resource that was not created is returned unchanged.
+// realID returns the permanent id for the id in a path. A reference to a resource that was not created is returned unchanged.
 func (j *bulkJob) realID(id string) string {
 	if ref, ok := strings.CutPrefix(id, bulkRef); ok && j.byID[ref] != nil && j.byID[ref].created != "" {
 		return j.byID[ref].created

@@ -6,17 +6,17 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// maxAttempts is the maximum number of attempts for a change if other processes change the same resource concurrently.
+// maxAttempts is the maximum number of attempts to store a change while other processes change the same resource.
 const maxAttempts = 16
 
 // edit returns the new state of a resource. It must not modify current, and it may be called several times.
 type edit func(current *scim.Resource) (*scim.Resource, error)
 
-// change reads a resource, checks the request's preconditions, edits the resource and stores the result, all on one version. If the edit
-// changes nothing, nothing is stored, so that version and lastModified stay.
+// change reads a resource, checks the request's preconditions, edits the resource and stores the result. All steps use the same version of
+// the resource. If the edit changes nothing, nothing is stored, so that version and lastModified do not change.
 //
-// The edit gets the hash of a user's password in place of the password, so that it can remove, keep or replace it. Of a group's members it
-// gets those in the scope.
+// The resource that the edit receives contains the hash of a user's password in place of the password, so that the edit can remove, keep or
+// replace it. For a group, it contains only the members in the scope.
 func (s *server) change(r *request, t *resourceType, scope memberScope, apply edit) (*Record, error) {
 	ctx := r.Context()
 	unlock, err := s.locks.lock(ctx, r.id)
@@ -56,7 +56,7 @@ func (s *server) change(r *request, t *resourceType, scope memberScope, apply ed
 	return nil, ErrConflict
 }
 
-// editable returns the state of a resource that an edit works on.
+// editable returns the state of a resource to pass to an edit.
 func (s *server) editable(r *request, t *resourceType, rec *Record, scope memberScope) (*scim.Resource, error) {
 	full, err := s.complete(r.Context(), r.base, t, []*Record{rec}, false)
 	if err != nil {

@@ -82,7 +82,7 @@ func (s *server) record(t *resourceType, clean *scim.Resource, old *Record) (rec
 	return rec, members, nil
 }
 
-// displayOf returns the display name of a resource, which other resources show for it.
+// displayOf returns the display name of a resource, which other resources contain as "display".
 func displayOf(r *scim.Resource) string {
 	for _, name := range []string{"displayName", "userName"} {
 		if text := r.Text(name); text != "" {

@@ -18,8 +18,8 @@ import (
 
 // CursorOptions configures cursor paging (RFC 9865).
 type CursorOptions struct {
-	// Key encrypts cursors. Servers that share a store and a key accept each other's cursors, and cursors from before a restart. Default: a
-	// random key per handler.
+	// Key encrypts cursors. A server accepts cursors that another server or an earlier process has issued, if both use the same store and key.
+	// Default: a random key per handler.
 	Key []byte
 	// Timeout is the lifetime of a cursor; advertised as pagination.cursorTimeout. Default: 1h.
 	Timeout time.Duration
@@ -28,7 +28,8 @@ type CursorOptions struct {
 // DefaultCursorTimeout is the default of CursorOptions.Timeout.
 const DefaultCursorTimeout = time.Hour
 
-// maxCursor is the maximum length of a cursor that is decrypted, in bytes. The cursors of this server are shorter.
+// maxCursor is the maximum length of a cursor from a client, in bytes. A longer one is rejected without decryption, because this server
+// issues shorter cursors only.
 const maxCursor = 8 << 10
 
 // cursors creates and reads cursors. A cursor is an encrypted position in an order: clients can neither read nor forge it, and it is valid
@@ -61,7 +62,7 @@ type cursor struct {
 	Key      *string `json:"k,omitempty"`
 	Type     int     `json:"y,omitempty"`
 	Order    int64   `json:"o,omitempty"`
-	Start    bool    `json:"a,omitempty"` // the start of the order, without a position
+	Start    bool    `json:"a,omitempty"` // the page starts at the start of the order; no position is set
 	Backward bool    `json:"b,omitempty"`
 	Total    int     `json:"n"` // number of all matches, counted for the first page
 	Made     int64   `json:"t"` // Unix time in milliseconds
@@ -74,7 +75,7 @@ func (c cursor) place() *place {
 	return &place{key: c.Key, typ: c.Type, order: c.Order}
 }
 
-// seal returns the encrypted cursor, which is valid for the binding bound.
+// seal encrypts a cursor. The result can be decrypted only with the same binding bound.
 func (cs cursors) seal(c cursor, bound []byte) (string, error) {
 	c.Made = time.Now().UnixMilli()
 	plain, err := json.Marshal(c)
@@ -84,7 +85,7 @@ func (cs cursors) seal(c cursor, bound []byte) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(cs.aead.Seal(nil, nil, plain, bound)), nil
 }
 
-// open decrypts a cursor. It returns the same error for an invalid cursor and for a cursor with another binding.
+// open decrypts a cursor. For an invalid cursor and for a cursor with another binding, it returns the same error.
 func (cs cursors) open(text string, bound []byte) (cursor, error) {
 	invalid := scim.Errorf(http.StatusBadRequest, scim.InvalidCursor,
 		"the cursor was not issued for this query; use an empty cursor for the first page")
@@ -111,8 +112,8 @@ func (cs cursors) open(text string, bound []byte) (cursor, error) {
 	return c, nil
 }
 
-// binding returns what a cursor is valid for: this service, this client, this query. The projection and the size of the page may change
-// between pages.
+// binding returns the data to which a cursor is bound: this service, this client and this query. The projection and the size of the page
+// may change between pages.
 func (s *server) binding(r *request, q *query, types []*resourceType) []byte {
 	names := make([]string, len(types))
 	for i, t := range types {
@@ -134,7 +135,7 @@ func (s *server) runCursorQuery(r *request, q *query, types []*resourceType) (*r
 	}
 	look := q.search
 	look.after = at.place()
-	look.limit++ // one more, to detect whether another page follows
+	look.limit++ // one hit more than the page, to detect whether another page follows
 	if at.Backward {
 		look.ordering.reverse = !look.ordering.reverse
 	}
@@ -179,8 +180,8 @@ func (s *server) seal(c *cursor, bound []byte) (string, error) {
 	return text, nil
 }
 
-// neighbors returns the cursors of the pages after and before the page at a cursor, or nil if such a page does not exist. more reports that
-// there are further resources in the direction of the cursor.
+// neighbors returns the cursors of the next and the previous page of a page at a cursor. It returns nil for a page that does not exist.
+// more is true if further resources follow in the direction of the cursor.
 func neighbors(at cursor, page []hit, more, descending bool) (next, previous *cursor) {
 	from := func(p place, backward bool) *cursor {
 		return &cursor{Key: p.key, Type: p.typ, Order: p.order, Backward: backward, Total: at.Total}

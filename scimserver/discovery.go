@@ -41,7 +41,7 @@ func (s *server) getServiceProviderConfig(r *request) (*reply, error) {
 		scim.Member{Name: "defaultPageSize", Value: s.limits.DefaultPage},
 		scim.Member{Name: "maxPageSize", Value: s.limits.MaxPage},
 	)
-	if seconds := int(s.cursors.timeout.Seconds()); seconds > 0 { // the value must be a positive integer
+	if seconds := int(s.cursors.timeout.Seconds()); seconds > 0 { // a cursorTimeout must be positive
 		pagination.Set("cursorTimeout", seconds)
 	}
 	doc.Set("pagination", pagination)
@@ -55,7 +55,7 @@ func (s *server) getServiceProviderConfig(r *request) (*reply, error) {
 	return s.discovered(r, doc, "ServiceProviderConfig", "/ServiceProviderConfig"), nil
 }
 
-// discovered completes a discovery document and returns it as reply.
+// discovered adds the missing parts of meta to a discovery document and returns the document as reply.
 func (s *server) discovered(r *request, doc *scim.Resource, resourceType, path string) *reply {
 	doc = located(r, doc, resourceType, path)
 	return &reply{status: http.StatusOK, body: doc}
@@ -67,7 +67,7 @@ func located(r *request, doc *scim.Resource, resourceType, path string) *scim.Re
 	return doc
 }
 
-// schemaDocuments returns the documents of all schemas that responses of this server use, each once.
+// schemaDocuments returns the documents of the schemas of all resource types and discovery documents, each once.
 func schemaDocuments(types []*schema.ResourceType) []*scim.Resource {
 	var all []*schema.Schema
 	for _, rt := range types {

@@ -23,8 +23,8 @@ func (e *methodError) Error() string {
 	return fmt.Sprintf("%s is not allowed here; allowed: %s", e.method, strings.Join(e.allow, ", "))
 }
 
-// errorReplyFor converts an error to the reply for the client. An error that the client did not cause is logged with an id, and the reply
-// contains only the id.
+// errorReplyFor converts an error to the reply for the client. An error that the client did not cause is logged with a generated id, and
+// the reply contains only that id.
 func (s *server) errorReplyFor(r *http.Request, err error) *reply {
 	var (
 		wire    *scim.Error

@@ -9,8 +9,8 @@ import (
 )
 
 // versionTag returns the entity tag of a record, for meta.version and the ETag header (RFC 7644 section 3.14). The tag is weak because it
-// covers only the attributes that clients can write. The groups of a user and the display names of members are derived and change without
-// it.
+// changes only with the attributes that clients can write. The groups of a user and the display names of members are derived: when they
+// change, the tag stays the same.
 func versionTag(rec *Record) string {
 	return `W/"` + strconv.FormatInt(rec.Version, 10) + `"`
 }

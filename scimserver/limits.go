@@ -12,10 +12,11 @@ type Limits struct {
 	MaxFilter   int   // bytes of a filter, else 400. Default and maximum: filter.MaxLength
 	MaxPage     int   // resources per page; advertised as filter.maxResults. Default: 1000
 	DefaultPage int   // resources per page if the request has no count. Default: 100
-	// MaxResults is the maximum number of resources that a query may match on all pages, else 400 tooMany. Zero means no limit.
+	// MaxResults is the maximum number of resources on all pages of a query. A query that matches more resources fails with 400 tooMany. Zero
+	// means no limit.
 	MaxResults int
-	// MaxSortStart is the maximum startIndex for an order that has no index in the store, else 400 tooMany, because the server must hold all
-	// previous positions in memory. Cursors have no such limit. Default: 100,000.
+	// MaxSortStart is the maximum startIndex for an order for which the store has no index, else 400 tooMany. For such an order, the server
+	// keeps all previous positions in memory. Cursors have no such limit. Default: 100,000.
 	MaxSortStart       int
 	MaxPatchOperations int // operations per PATCH, else 413. Default: 1000
 	MaxBulkOperations  int // operations per bulk request, else 413; advertised as bulk.maxOperations. Default: 1000

@@ -74,8 +74,8 @@ func (s *server) urlQuery(r *request) (query, error) {
 	return s.readQuery(&req)
 }
 
-// wholeParam reads an integer from the URL. It returns nil if the parameter is absent. A number out of range becomes the nearest number in
-// the range.
+// wholeParam reads an integer from the URL. It returns nil if the parameter is absent. It replaces a number outside the range of a 32-bit
+// integer by the minimum or maximum of that range.
 func wholeParam(r *request, name string) (*int, error) {
 	if !r.params.Has(name) {
 		return nil, nil
@@ -88,7 +88,7 @@ func wholeParam(r *request, name string) (*int, error) {
 	return &whole, nil
 }
 
-// readQuery checks a query and applies the limits of the server.
+// readQuery validates a query and applies the limits of the server.
 func (s *server) readQuery(req *scim.SearchRequest) (query, error) {
 	q := query{filterText: req.Filter, sortBy: strings.TrimSpace(req.SortBy), sortOrder: req.SortOrder, cursor: req.Cursor}
 	if req.StartIndex != nil && req.Cursor != nil {
@@ -118,7 +118,7 @@ func (s *server) parseFilter(text string) (filter.Expr, error) {
 	return filter.Parse(text)
 }
 
-// runQuery handles a query over one or several types.
+// runQuery handles a query over one or several resource types.
 func (s *server) runQuery(r *request, q query, types []*resourceType) (*reply, error) {
 	if len(types) == 1 && q.filter != nil {
 		if err := filter.Check(q.filter, types[0].ResourceType, s.accept); err != nil {

@@ -5,8 +5,8 @@ import (
 	"hash/maphash"
 )
 
-// locks serializes the changes of one resource in this process. Correctness does not depend on them, because a store rejects stale writes.
-// They avoid repeated attempts if many requests change one group.
+// locks serializes changes of the same resource in this process. Correctness does not depend on it, because a store rejects stale writes.
+// It avoids repeated attempts if many requests change one group concurrently.
 type locks struct {
 	seed  maphash.Seed
 	slots []chan struct{}

@@ -6,8 +6,9 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// meRoute returns the route of /Me, the resource that the token belongs to (RFC 7644 section 3.11). Its responses have the location of the
-// resource itself. POST on /Me, a self-registration, is not implemented: a token belongs to a resource that exists already or to none.
+// meRoute returns the route of /Me, the resource that the token belongs to (RFC 7644 section 3.11). Responses contain the location of that
+// resource, not /Me. POST on /Me, a self-registration, is not implemented, because a token belongs either to an existing resource or to no
+// resource.
 func (s *server) meRoute() route {
 	rt := route{http.MethodPost: func(*request) (*reply, error) {
 		return nil, scim.Errorf(http.StatusNotImplemented, "", "this server does not create resources at /Me")
@@ -25,8 +26,8 @@ func (s *server) meRoute() route {
 	return rt
 }
 
-// subject returns the type of the resource that the request's token belongs to. If the token belongs to none, the error is 501, as the RFC
-// requires. If the resource was deleted, the response is 404.
+// subject returns the type of the resource that the request's token belongs to. If the token belongs to no resource, the error is 501, as
+// the RFC requires. If the resource was deleted, the action that handles the request returns 404.
 func (s *server) subject(r *request) (*resourceType, error) {
 	if r.grant.Subject == (Subject{}) {
 		return nil, scim.Errorf(http.StatusNotImplemented, "", "the token does not belong to a resource, so /Me is not available")

@@ -9,7 +9,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// membersOf returns the attribute "members" of each group, and replaces the records in groups by those that match the members.
+// membersOf returns the attribute "members" of each group. If a group changes while its members are read, membersOf replaces the record in
+// groups by one that matches the members.
 func (s *server) membersOf(ctx context.Context, base string, t *resourceType, groups []*Record) ([][]any, error) {
 	values := make([][]any, len(groups))
 	for i, rec := range groups {
@@ -22,8 +23,8 @@ func (s *server) membersOf(ctx context.Context, base string, t *resourceType, gr
 	return values, nil
 }
 
-// consistencyAttempts is the number of attempts to read the members of a group while it is being changed. The last attempt locks out the
-// writers in this process.
+// consistencyAttempts is the number of attempts to read the members of a group while it is being changed. The last attempt holds the lock
+// of the group, so that no request of this process changes the group.
 const consistencyAttempts = 4
 
 // consistentGroup returns a consistent state of a group and its members. Every change of the members changes the group's version, so the

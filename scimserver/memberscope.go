@@ -13,7 +13,7 @@ import (
 // PATCH is applied to the group as if it had only the members that the operations name.
 type memberScope struct {
 	all bool
-	ids []string // if not all
+	ids []string // used if all is false
 }
 
 // patchScope returns the members that the operations of a PATCH name. If an operation may affect other members, the scope is all members.
@@ -87,8 +87,8 @@ func (m *memberScope) addValues(v any) {
 	}
 }
 
-// addNamed adds the members that a filter names and reports whether it names them all. Such filters are value eq "x", and several of these
-// joined by or.
+// addNamed adds the members that a filter names. It returns false if the filter may match other members too. It returns true for value eq
+// "x", and for several of these joined by or.
 func (m *memberScope) addNamed(e filter.Expr) bool {
 	switch e := e.(type) {
 	case filter.Or:
@@ -104,7 +104,7 @@ func (m *memberScope) addNamed(e filter.Expr) bool {
 	return false
 }
 
-// addID adds a member, unless the string is not a possible id.
+// addID adds a member, unless the string cannot be an id.
 func (m *memberScope) addID(id string) {
 	if plausibleID(id) {
 		m.ids = append(m.ids, id)

@@ -12,8 +12,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// CheckPassword reports whether a Record.PasswordHash belongs to the password. Passwords are compared by RFC 8265 (OpaqueString): the
-// composition of accents and the kind of space are ignored.
+// CheckPassword reports whether hash, a Record.PasswordHash, is a hash of the password. Passwords are compared by RFC 8265 (OpaqueString):
+// the composition of accents and the kind of space are ignored.
 func CheckPassword(hash, password string) bool {
 	password, err := precis.OpaqueString.String(password)
 	return err == nil && bcrypt.CompareHashAndPassword([]byte(hash), prehash(password)) == nil
@@ -36,7 +36,8 @@ func (s *server) hashPassword(password string) (string, error) {
 	return string(hash), nil
 }
 
-// prehash maps a password of any length to less than the 72 bytes that bcrypt uses, and without NUL, at which bcrypt would stop.
+// prehash maps a password of any length to a string that bcrypt processes completely: shorter than 72 bytes, after which bcrypt truncates,
+// and without NUL, at which bcrypt stops.
 func prehash(password string) []byte {
 	sum := sha256.Sum256([]byte(password))
 	return []byte(base64.StdEncoding.EncodeToString(sum[:]))

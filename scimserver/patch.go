@@ -9,8 +9,8 @@ import (
 
 // patch handles PATCH on one resource (RFC 7644 section 3.5.2). Either all operations take effect or none.
 //
-// The response contains the resource, except for groups: it has no body for a group unless attributes or excludedAttributes request one,
-// because changing one member of a large group must not return all members.
+// The response contains the resource. Only for a group it has no body, unless attributes or excludedAttributes request one: a change of one
+// member of a large group must not return all members.
 func (s *server) patch(r *request, t *resourceType) (*reply, error) {
 	p, err := r.projection()
 	if err != nil {

@@ -57,7 +57,7 @@ func appendWritten(paths []scim.AttrPath, path scim.AttrPath, value any) []scim.
 	return paths
 }
 
-// written is writtenBy for types whose responses depend on it. For other types it returns nil.
+// written is writtenBy for types with attributes that are returned on request. For other types it returns nil.
 func (t *resourceType) written(body *scim.Object) []scim.AttrPath {
 	if !t.onRequest {
 		return nil
@@ -73,7 +73,7 @@ func writtenByOperation(op scim.PatchOperation, t *resourceType) []scim.AttrPath
 	}
 	path, err := filter.ParsePath(op.Path)
 	if err != nil {
-		return nil // will be rejected
+		return nil // package patch will reject the operation
 	}
 	if path.Sub != "" {
 		path.Attr.Sub = path.Sub
@@ -84,8 +84,8 @@ func writtenByOperation(op scim.PatchOperation, t *resourceType) []scim.AttrPath
 	return appendWritten(nil, path.Attr, op.Value)
 }
 
-// represent converts records of one type to the representations for the client. It does not read data that the projection omits. Like
-// complete, it replaces records by newer ones.
+// represent converts records of one type to their representations for the client. It does not read data that the projection omits. Like
+// complete, it may replace records in recs by newer ones.
 func (s *server) represent(ctx context.Context, base string, t *resourceType, recs []*Record, p schema.Projection) ([]*scim.Resource,
 	error) {
 	full, err := s.complete(ctx, base, t, recs, shows(t, p))
@@ -109,9 +109,9 @@ func shows(t *resourceType, p schema.Projection) bool {
 	return !slices.ContainsFunc(p.ExcludedAttributes, func(path scim.AttrPath) bool { return is(path) && path.Sub == "" })
 }
 
-// complete adds id and meta to records and, on demand, the attribute that is derived from the membership relation. If a group changes while
-// its members are read, its record is replaced, also in recs, by one that matches the members. The results share values with the records:
-// they may be projected, not changed.
+// complete adds id and meta to the resources of records. If the response needs it, complete also adds the attribute that is derived from
+// the membership relation. If a group changes while its members are read, its record in recs is replaced by one that matches the members.
+// The results share values with the records: callers may project them, but must not modify them.
 func (s *server) complete(ctx context.Context, base string, t *resourceType, recs []*Record, derived bool) ([]*scim.Resource, error) {
 	relation := make([][]any, len(recs))
 	if derived {

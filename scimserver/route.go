@@ -102,7 +102,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.write(w, r, s.handle(r))
 }
 
-// handle finds and runs the action. It checks the credentials first: without them, a client learns nothing, not even which paths exist.
+// handle finds and runs the action. It checks the credentials first, so that a client without credentials cannot find out which paths
+// exist.
 func (s *server) handle(r *http.Request) (rep *reply) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -179,7 +180,7 @@ func plausibleID(id string) bool {
 	return id != "" && len(id) <= maxSegment && utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl)
 }
 
-// base returns the URL prefix of the locations in a response.
+// base returns the URL prefix of the locations in the response to r.
 func (s *server) base(r *http.Request) string {
 	if s.baseURL != "" {
 		return s.baseURL

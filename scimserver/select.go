@@ -37,8 +37,8 @@ func (s *server) tooMany(total int) error {
 	return nil
 }
 
-// findPage returns one page and the number of all matches. The number is not counted if the search has a start position. Use load to read
-// the records of hits without one.
+// findPage returns one page and the number of all matches. If the search has a start position, the matches are not counted. Hits without a
+// record contain only the position; load reads their records.
 func (s *server) findPage(ctx context.Context, base string, q *search, types []*resourceType) ([]hit, int, error) {
 	if q.ordering.sorted() && len(types) > 1 {
 		return s.findMerged(ctx, base, q, types)
@@ -103,7 +103,7 @@ func (q *search) compareHits(a, b hit) int {
 	return q.ordering.compare(a.place, b.place)
 }
 
-// findType is findPage for the n-th of several types.
+// findType is findPage for one of the types of a search, whose index in the types is n.
 func (s *server) findType(ctx context.Context, base string, q *search, t *resourceType, n, types int) ([]hit, int, error) {
 	if types > 1 && q.filter != nil && filter.Check(q.filter, t.ResourceType, s.accept) != nil {
 		return nil, 0, nil // a filter may be invalid for one of several types; it matches no resource of that type
@@ -121,7 +121,7 @@ func (s *server) findType(ctx context.Context, base string, q *search, t *resour
 	return s.scan(ctx, base, q, t, n)
 }
 
-// fromIndex queries the store. exact is false if the store has no suitable index.
+// fromIndex calls the store's Select. exact is false if the store cannot evaluate the search with its indexes.
 func (s *server) fromIndex(ctx context.Context, base string, selector Selector, q *search, t *resourceType, n int) (hits []hit, total int,
 	exact bool, err error) {
 	ask := Query{Type: t.Name, Filter: q.filter, Reverse: q.ordering.reverse, Offset: q.offset, Limit: q.limit, Groups: q.groups && t.isUser}
@@ -135,7 +135,8 @@ func (s *server) fromIndex(ctx context.Context, base string, selector Selector, 
 		case n > q.after.typ:
 			ask.After.Order = 0
 		}
-		if ask.SortBy.IsZero() && q.after.key != nil { // resources of this type are after all resources with a key
+		// resources of this type have no key; in ascending order they follow all resources with a key
+		if ask.SortBy.IsZero() && q.after.key != nil {
 			if !ask.Reverse {
 				ask.After = &Position{}
 			} else {
@@ -194,8 +195,8 @@ func (s *server) load(ctx context.Context, hits []hit) ([]hit, error) {
 // scanBatch is the number of candidates of a scan that are tested together.
 const scanBatch = 100
 
-// scan tests every candidate of a type. In the order of creation it stores only the page, in other orders the positions up to the end of
-// the page.
+// scan evaluates the filter on every candidate of a type. In the order of creation it keeps only the hits of the page, in other orders the
+// positions up to the end of the page.
 func (s *server) scan(ctx context.Context, base string, q *search, t *resourceType, n int) ([]hit, int, error) {
 	sc := &scan{search: q, server: s, base: base, t: t, typ: n}
 	sc.inOrder = !q.ordering.sorted() && !q.ordering.reverse
@@ -227,7 +228,7 @@ func (s *server) scan(ctx context.Context, base string, q *search, t *resourceTy
 				return nil, 0, err
 			}
 			if err := s.tooMany(sc.total); err != nil {
-				return nil, 0, err // the remaining matches do not matter
+				return nil, 0, err // the matches beyond MaxResults need not be counted
 			}
 			if batch = batch[:0]; sc.done() {
 				return sc.page, sc.total, nil
@@ -253,15 +254,15 @@ type scan struct {
 	typ              int
 	needs, sortNeeds needs
 	inOrder          bool  // the requested order is the order of Store.Scan
-	page             []hit // if inOrder
+	page             []hit // used if inOrder is true
 	window           window
 	total            int
 }
 
-// done reports whether the page is complete and the total need not be counted.
+// done reports whether the page is complete and the number of all matches is not needed.
 func (sc *scan) done() bool { return sc.inOrder && sc.after != nil && len(sc.page) == sc.limit }
 
-// test adds the matches of a batch.
+// test evaluates the filter on a batch and adds the matching resources.
 func (sc *scan) test(ctx context.Context, batch []*Record) error {
 	matches, err := sc.server.matching(ctx, sc.base, sc.t, batch, sc.filter, sc.needs)
 	if err != nil {
@@ -358,7 +359,7 @@ func (s *server) readable(ctx context.Context, base string, t *resourceType, rec
 	return out, nil
 }
 
-// window keeps the first size hits of all added hits.
+// window collects hits and keeps the first size hits in the order of the query.
 type window struct {
 	compare func(a, b hit) int
 	size    int

@@ -37,14 +37,14 @@ type Options struct {
 	Cursors CursorOptions
 	// PasswordCost is the bcrypt cost of stored passwords. Default: bcrypt.DefaultCost.
 	PasswordCost int
-	// Refuse is the set of nonstandard requests of well-known clients to reject; lenient.Rules lists them. Default: none, so all are accepted
-	// with their intended meaning. Strict rejects all of them.
+	// Refuse is the set of nonstandard requests of well-known clients to reject; lenient.Rules lists them. Default: none. The server then
+	// accepts all of them with the meaning that the client intends. [Strict] rejects all of them.
 	Refuse lenient.Set
 	// Logger logs internal errors and panics. Default: slog.Default.
 	Logger *slog.Logger
 }
 
-// Strict is the set of all leniencies, for [Options.Refuse].
+// Strict contains all leniencies. As [Options.Refuse], it rejects all nonstandard requests.
 const Strict = lenient.All
 
 // server is the handler that New returns.
@@ -65,7 +65,7 @@ type server struct {
 	buffers      sync.Pool // of *[]byte, for the encoding of responses
 }
 
-// resourceType is a served type with the properties that the server treats specially.
+// resourceType is a served resource type, with the properties for which the server has special code.
 type resourceType struct {
 	*schema.ResourceType
 	path    string // the endpoint without its leading slash: "Users"
@@ -86,7 +86,7 @@ func (t *resourceType) derived() string {
 	return ""
 }
 
-// Attributes that are stored separately from the resource.
+// Names of attributes that are stored separately from the resource.
 const (
 	attrGroups   = "groups"
 	attrMembers  = "members"

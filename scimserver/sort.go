@@ -99,7 +99,7 @@ func (o *ordering) path(t *resourceType) (scim.AttrPath, bool) {
 	return r.Path, ok
 }
 
-// place is the position of a resource in an ordering.
+// place is the position of a resource in the order of a query.
 type place struct {
 	key   *string // as in Position
 	typ   int     // the index of its type in the types of the query
@@ -128,11 +128,12 @@ func (o *ordering) compareKeys(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// maxNumberKey is the maximum length of a number that is used as sort key. A longer number, which no attribute needs, counts as missing, so
-// that it does not enlarge cursors.
+// maxNumberKey is the maximum length of a number that is used as sort key. A longer number counts as missing, so that it does not enlarge
+// cursors. No attribute needs such a number.
 const maxNumberKey = 100
 
-// key returns the sort key of a resource (see Position): of several values the primary one, otherwise the first.
+// key returns the sort key of a resource (see Position). For a multi-valued attribute, it uses the primary value, or the first one if none
+// is primary.
 func (o *ordering) key(t *resourceType, resource *scim.Resource) *string {
 	r, ok := o.keys[t]
 	if !ok {
@@ -199,10 +200,11 @@ func keyOf(a *schema.Attribute, v any) *string {
 	return &key
 }
 
-// shorten truncates a string to MaxSortKey bytes, including a digest of the whole string. A string that is not truncated is shorter.
+// shorten returns a string shorter than MaxSortKey unchanged, and truncates any other string to MaxSortKey bytes. The truncated string ends
+// with a digest of the whole string.
 func shorten(s string) string {
 	if len(s) < MaxSortKey {
-		return strings.Clone(s) // s may share memory with a longer string, which must not be kept alive
+		return strings.Clone(s) // s may share memory with a longer string; without a copy, that string stays in memory
 	}
 	sum := sha256.Sum256([]byte(s))
 	digest := base64.RawURLEncoding.EncodeToString(sum[:])

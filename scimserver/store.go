@@ -14,9 +14,10 @@ import (
 
 // Record is a resource as stored in a [Store].
 //
-// The Resource holds the attributes that clients may write, cleaned by the schema, with "schemas" first. It never holds "id" and "meta",
-// which are built from the other fields, nor "password", the "members" of a group and the "groups" of a user, which are stored separately.
-// A Record is shared: neither side may change one after passing it on.
+// The Resource contains the attributes that clients may write, cleaned by the schema, with "schemas" first. It never contains "id" and
+// "meta", which the server builds from the other fields of the Record. It never contains "password", the "members" of a group or the
+// "groups" of a user either, which are stored separately. The server and the store share a Record: neither may modify it after passing it
+// to the other.
 type Record struct {
 	Type    string // name of the resource type: "User", "Group", ...
 	ID      string
@@ -26,12 +27,13 @@ type Record struct {
 	Created      time.Time
 	LastModified time.Time
 	Resource     *scim.Resource
-	// Display is the name of this resource in other resources: the "display" of a member and of a group.
+	// Display is the name of this resource in other resources: the "display" of a member of a group, or of a group of a user.
 	Display string
 	// PasswordHash is empty or a hash that this package created. It is never a password.
 	PasswordHash string
-	// Groups is the result of MemberOf for this resource, if the store has read it together with the resource. It saves the server a call. Nil
-	// if it was not read; empty, and not nil, for a resource that is in no group. Stores ignore it in records that the server passes to them.
+	// Groups is the result of MemberOf for this resource, if the store has read it together with the resource, so that the server need not
+	// call MemberOf. Nil means that the store has not read it; an empty slice means that the resource is in no group. Stores ignore Groups in
+	// records that the server passes to them.
 	Groups []Membership
 }
 
@@ -58,8 +60,8 @@ func (c MemberChange) Empty() bool { return len(c.Add) == 0 && len(c.Remove) == 
 
 // Store stores resources and the membership relation. The tests in scimserver/storetest check this contract.
 //
-// All methods may be called concurrently. Each change is atomic and durable when the method returns nil, and visible to every call that
-// starts afterwards. If a method returns an error, nothing has changed. Ids are unique over all types of a store.
+// All methods may be called concurrently. Each change is atomic. When the method returns nil, the change is durable, and visible to every
+// call that starts afterwards. If a method returns an error, it has changed nothing. Ids are unique over all types of a store.
 //
 // A userName is unique among users, ignoring case and Unicode spelling (as filter.Fold folds). A store may enforce uniqueness for further
 // attributes that their schema declares unique.
@@ -68,29 +70,29 @@ type Store interface {
 	Get(ctx context.Context, typ, id string) (*Record, error)
 
 	// Scan yields the resources of a type whose Order is greater than after, by increasing Order: all resources that match the filter, and
-	// possibly others. The caller tests each one; a store may use the filter to read less. A nil filter matches everything. A resource that is
-	// created or deleted during the scan may or may not be yielded; all others are yielded exactly once. After yielding an error, the scan
-	// stops.
+	// possibly others. The caller evaluates the filter on each resource; a store may use the filter to read fewer resources. A nil filter
+	// matches every resource. A resource that is created or deleted during the scan may or may not be yielded; all others are yielded exactly
+	// once. After yielding an error, the scan stops.
 	Scan(ctx context.Context, typ string, f filter.Expr, after int64) iter.Seq2[*Record, error]
 
-	// Create stores a new resource with its first members and returns it with Version, Order, Created and LastModified set; the last two are
-	// equal. It fails with a [*UniqueError], or with an [*UnknownMemberError] if a member does not exist.
+	// Create stores a new resource with its first members and returns the stored record, in which Version, Order, Created and LastModified are
+	// set; Created equals LastModified. It fails with a [*UniqueError], or with an [*UnknownMemberError] if a member does not exist.
 	Create(ctx context.Context, rec *Record, members []string) (*Record, error)
 
-	// Replace stores a new state of the resource and the change of its members. It returns the resource with a greater Version, a new
+	// Replace stores a new state of the resource and the change of its members. It returns the stored record with a greater Version, a new
 	// LastModified and the previous Created. rec.Version is the version that the caller has read: if the stored version differs, Replace fails
 	// with [ErrConflict]. Other errors are [ErrNotFound], [*UniqueError] and [*UnknownMemberError]. Adding an existing member and removing a
-	// resource that is not a member are not errors. The cost does not depend on the number of members that stay.
+	// resource that is not a member are not errors. The cost does not depend on the number of unchanged members.
 	Replace(ctx context.Context, rec *Record, change MemberChange) (*Record, error)
 
-	// Delete removes the resource, removes it from the groups it is a direct member of (which counts as a change of those groups) and removes
-	// its own members. A version other than zero must be the stored one, else [ErrConflict]. It fails with [ErrNotFound] if the resource does
-	// not exist.
+	// Delete removes the resource and its own members, and removes the resource from the groups that it is a direct member of. That counts as
+	// a change of those groups. If version is neither zero nor the stored version, Delete fails with [ErrConflict]. If the resource does not
+	// exist, it fails with [ErrNotFound].
 	Delete(ctx context.Context, typ, id string, version int64) error
 
-	// Members returns the direct members of a group in the order in which they were added. If only is not nil, it returns only the members
-	// that only names. An unknown group has no members. If the group changes during the call, the result may mix its states; the caller
-	// detects this by the group's version.
+	// Members returns the direct members of a group in the order in which they were added. If only is not nil, Members returns only members
+	// whose ids are in only. An unknown group has no members. If the group changes during the call, the result may mix the members before and
+	// after the change; the caller detects this by the group's version.
 	Members(ctx context.Context, group string, only []string) ([]Member, error)
 
 	// MemberOf returns, by resource id, the groups that each of the resources is a direct member of, in a stable order. The map omits
@@ -105,11 +107,12 @@ type NewRecord struct {
 }
 
 // Batcher is implemented by stores that can create several resources in one step. The server uses it for operations of a bulk request that
-// refer to each other in a cycle. Without it, the server creates the resources without their open references and adds the references
-// afterwards, so other clients can see the incomplete resources.
+// refer to each other in a cycle. If the store is not a Batcher, the server creates the resources without their references to each other
+// and adds these references afterwards, so other clients can see the incomplete resources.
 type Batcher interface {
-	// CreateAll is Store.Create for several resources. Either all are created or none, and no call sees only some of them. Their members may
-	// be among them. If one of them causes an error, the error is a [*BatchError] that wraps that of Create.
+	// CreateAll is Store.Create for several resources. It creates all of them or none, and no concurrent call sees only a part of them. A
+	// resource may have other resources of the same call as members. If one of the resources causes an error, the error is a [*BatchError]
+	// that wraps the error of Create.
 	CreateAll(ctx context.Context, all []NewRecord) ([]*Record, error)
 }
 
@@ -126,10 +129,12 @@ func (e *BatchError) Error() string {
 // Unwrap returns Err.
 func (e *BatchError) Unwrap() error { return e.Err }
 
-// Selector is implemented by stores that can answer queries from an index. Without it, or if Select returns false, the server scans.
+// Selector is implemented by stores that can evaluate queries with an index. If the store is not a Selector, or if Select returns false,
+// the server calls Scan.
 type Selector interface {
-	// Select returns the page and the number of all resources that match the filter exactly. It returns false, without reading resources, if
-	// the result would not be exact or the order has no index. A nil filter matches everything.
+	// Select returns one page of the resources that match the filter, and the number of all matching resources. It returns false, without
+	// reading resources, if its indexes cannot evaluate the filter exactly or do not have the requested order. A nil filter matches every
+	// resource.
 	Select(ctx context.Context, q Query) (Selection, bool, error)
 }
 
@@ -137,33 +142,34 @@ type Selector interface {
 type Query struct {
 	Type   string
 	Filter filter.Expr
-	// SortBy is the attribute to sort by, in canonical spelling. Equal values are in the order of creation, and resources without a value are
-	// last. The zero path is the order of creation.
+	// SortBy is the attribute to sort by, in canonical spelling. Resources with equal values are in the order of creation, and resources
+	// without a value are last. The zero path means the order of creation.
 	SortBy scim.AttrPath
-	// Reverse reverses the whole order: resources without a value are first, later ones before earlier ones.
+	// Reverse reverses the whole order: resources without a value are first, and resources with equal values are in the reverse order of
+	// creation.
 	Reverse bool
 	// After is the position after which the page starts, in the requested order. The resource at that position may have been deleted. Nil
-	// means the start.
+	// means the start of the order.
 	After  *Position
-	Offset int // number of matching resources to skip, from After on
+	Offset int // number of matching resources to skip, counted from After
 	Limit  int // maximum number of resources to return; 0 requests only the total
-	// Groups reports that the server would use Record.Groups.
+	// Groups reports that the server will use Record.Groups, so that the store can read them together with the resources.
 	Groups bool
 }
 
 // Position is a position in the order of a [Query].
 type Position struct {
-	// Key is the value to sort by, nil for resources without one and if SortBy is zero. A string is folded by filter.Fold, or by filter.Exact
-	// if it is caseExact; a dateTime has the layout [SortTime]; a boolean is "0" or "1"; a number is as in JSON. A string of more than
-	// [MaxSortKey] bytes is truncated and ends with a digest.
+	// Key is the value to sort by. It is nil for resources without a value and if SortBy is zero. A string is folded by filter.Fold, or by
+	// filter.Exact if the attribute is caseExact; a dateTime has the layout [SortTime]; a boolean is "0" or "1"; a number has its JSON form. A
+	// string of [MaxSortKey] bytes or more is truncated and ends with a digest.
 	Key   *string
-	Order int64 // as in Record
+	Order int64 // the Order of the Record
 }
 
-// SortTime is the layout of dateTimes, in UTC, in a [Position]. As strings they sort by time.
+// SortTime is the layout of dateTimes, in UTC, in a [Position]. The string order of this layout is the order of time.
 const SortTime = "2006-01-02T15:04:05.000000000"
 
-// MaxSortKey is the length in bytes above which a string is truncated in a [Position].
+// MaxSortKey is the minimum length in bytes of a string that is truncated in a [Position].
 const MaxSortKey = 640
 
 // Selection is the result of a [Query].
@@ -181,14 +187,14 @@ var (
 
 // UniqueError reports that another resource has the value of a unique attribute.
 type UniqueError struct {
-	Attribute string // as in the schema; with the URN for extensions
+	Attribute string // name of the attribute as in the schema, with the URN if it belongs to an extension
 }
 
 func (e *UniqueError) Error() string {
 	return fmt.Sprintf("scimserver: another resource has the same %s", e.Attribute)
 }
 
-// UnknownMemberError reports that resources that should be added to a group do not exist.
+// UnknownMemberError reports that resources to be added to a group do not exist.
 type UnknownMemberError struct {
 	IDs []string
 }

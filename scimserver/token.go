@@ -14,8 +14,8 @@ import (
 
 // TokenVerifier verifies bearer tokens (RFC 6750).
 type TokenVerifier interface {
-	// VerifyToken returns the grant of a valid token, and [ErrBadToken] for any other token. Another error means that the token could not be
-	// verified; the server then returns an internal error.
+	// VerifyToken returns the grant of a valid token, and [ErrBadToken] for any other token. Any other error means that VerifyToken could not
+	// verify the token; the response is then 500.
 	VerifyToken(ctx context.Context, token string) (Grant, error)
 }
 
@@ -23,7 +23,8 @@ type TokenVerifier interface {
 type Grant struct {
 	// ReadOnly rejects changes with 403.
 	ReadOnly bool
-	// Subject is the resource that the token belongs to, which is the resource at /Me. Default: none, the token belongs to a client.
+	// Subject is the resource that the token belongs to. Requests to /Me return that resource. Default: no resource, the token belongs to a
+	// client.
 	Subject Subject
 }
 
@@ -55,8 +56,9 @@ func StaticTokens(values ...string) TokenVerifier {
 	return Tokens(nil, tokens...)
 }
 
-// Tokens returns a verifier that accepts each of the given tokens until it expires. It stores only their SHA-256 and compares in constant
-// time. It never accepts the empty token. Of several tokens with the same value, the last one is used. now is the clock. Default: time.Now.
+// Tokens returns a verifier that accepts each of the given tokens until it expires. The verifier stores only the SHA-256 of each value and
+// compares in constant time. It never accepts the empty token. Of several tokens with the same value, it uses the last one. now is the
+// clock. Default: time.Now.
 func Tokens(now func() time.Time, tokens ...Token) TokenVerifier {
 	if now == nil {
 		now = time.Now
@@ -120,7 +122,7 @@ func (s *server) authenticate(r *http.Request) (Grant, error) {
 	return grant, err
 }
 
-// permits reports whether the grant allows a request. A search is a POST that changes nothing.
+// permits reports whether the grant allows a request. With ReadOnly, a search is allowed, although it is a POST.
 func (g Grant) permits(r *http.Request) bool {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
@@ -129,7 +131,7 @@ func (g Grant) permits(r *http.Request) bool {
 	return !g.ReadOnly || strings.HasSuffix(r.URL.Path, "/.search")
 }
 
-// authError is a 401. The code is that of RFC 6750 section 3.1; it is empty if the request had no token.
+// authError is the error for a 401 response. code is an error code of RFC 6750 section 3.1; it is empty if the request had no token.
 type authError struct {
 	code, detail string
 }

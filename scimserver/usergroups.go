@@ -50,7 +50,7 @@ func (s *server) directGroups(ctx context.Context, users []*Record) (map[string]
 }
 
 // groupsOf returns, by user id, all groups that users belong to: the direct ones first, then the groups that contain these groups, level by
-// level. Groups that contain each other are handled.
+// level. Cycles of groups are allowed.
 func (s *server) groupsOf(ctx context.Context, users []*Record) (map[string][]group, error) {
 	direct, err := s.directGroups(ctx, users)
 	if err != nil || len(direct) == 0 {

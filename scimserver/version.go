@@ -8,7 +8,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// The protocol version in a path (RFC 7644 section 3.13): /scim/v2/Users. It may be omitted; an unsupported version is rejected.
+// A path may contain the protocol version (RFC 7644 section 3.13), as in /scim/v2/Users. A client may omit it; an unsupported version is
+// rejected.
 
 const protocolVersion = "v2"
 

@@ -12,11 +12,12 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A Contract describes which requests are expected of a client on the way to the desired state.
+// A Contract defines which requests a client is expected to send to reach the desired state.
 type Contract string
 
-// The contracts. Resilient expects a client that recovers from whatever a server does. Catalog and Wizard expect exactly the requests
-// that the management document C lists: for integrations of the catalog, and for custom ones. The zero value reads as Resilient.
+// The contracts. Resilient expects a client that recovers from every failure of a server. Catalog and Wizard expect exactly the requests
+// that the management document C lists: Catalog for integrations of the catalog, Wizard for custom integrations. The zero value means
+// Resilient.
 const (
 	Resilient Contract = "resilient"
 	Catalog   Contract = "catalog"
@@ -29,7 +30,8 @@ func Contracts() []Contract { return []Contract{Resilient, Catalog, Wizard} }
 // ContractArea is the first part of the ids of the expectations that only Catalog and Wizard have.
 const ContractArea = "contract"
 
-// resilience lists the expectations that Catalog and Wizard do not have: their contract stops a job where these continue.
+// resilience lists the expectations that Catalog and Wizard do not have. In the situations of these expectations, their contract requires
+// the client to stop the job.
 var resilience = []string{Area + ".looks-after-lost-answer", Area + ".links-on-conflict", Area + ".comes-back"}
 
 // expectations returns the expectations of a contract.
@@ -89,7 +91,7 @@ func looksUp(x observed.Exchange) bool {
 		q.Get("startIndex") == "1" && q.Get("count") == "100"
 }
 
-// listing reports whether a request reads a page of a whole list.
+// listing reports whether a request reads a page of a collection without a filter.
 func listing(x observed.Exchange) bool {
 	q, err := url.ParseQuery(x.Query)
 	return x.Method == http.MethodGet && lookups[x.Path] != nil && err == nil && len(q) == 2 &&
@@ -124,7 +126,8 @@ func (c Contract) requests(g *grading) {
 	}
 }
 
-// operations returns the operations of a PATCH below the path of the collection, and whether the exchange is one.
+// operations returns the operations of a PATCH of a resource in the collection. The second result is false if the exchange is not such a
+// PATCH.
 func operations(x observed.Exchange, collection string) ([]*scim.Object, bool) {
 	if x.Method != http.MethodPatch || !strings.HasPrefix(x.Path, collection+"/") {
 		return nil, false
@@ -212,7 +215,7 @@ func lookupBeforeCreate(g *grading) {
 		}
 		if collection, name := creates(x); name != "" {
 			g.holds(none[collection+"\x00"+name], i, "create of "+name, "an earlier lookup that finds none", "none")
-			if x.Status != http.StatusTooManyRequests && x.Status != http.StatusServiceUnavailable { // it may be repeated unchanged
+			if x.Status != http.StatusTooManyRequests && x.Status != http.StatusServiceUnavailable { // the client may repeat the request unchanged
 				delete(none, collection+"\x00"+name)
 			}
 		}
@@ -250,7 +253,7 @@ func wantedStayActive(g *grading) {
 }
 
 func conflictStops(g *grading) {
-	stopped := map[string]bool{} // by collection and name
+	stopped := map[string]bool{} // keyed by collection and name
 	for i, x := range g.exchanges {
 		for key := range stopped {
 			collection, name, _ := strings.Cut(key, "\x00")
@@ -268,7 +271,7 @@ func conflictStops(g *grading) {
 }
 
 func noOtherForm(g *grading) {
-	rejected := map[string]string{} // the method, by path
+	rejected := map[string]string{} // path -> method of the rejected request
 	for i, x := range g.exchanges {
 		before, again := rejected[x.Path]
 		if x.Method != http.MethodPatch && x.Method != http.MethodPut {

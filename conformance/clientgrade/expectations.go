@@ -14,7 +14,7 @@ import (
 // Area is the first part of the ids of the expectations.
 const Area = "cope"
 
-// expectations returns the expectations of the contract Resilient: first those of the final state of the server, then those of the
+// expectations returns the expectations of the contract Resilient: first those about the final state of the server, then those about the
 // requests.
 func expectations() []expectation {
 	row := func(id, title string, level conformance.Level, why, fix string, judge func(*grading)) expectation {
@@ -169,7 +169,7 @@ func deactivated(g *grading) {
 			g.concerned = true
 		}
 	}
-	names := map[string]string{} // by path
+	names := map[string]string{} // path -> name of the resource
 	for i, x := range g.exchanges {
 		if _, name := creates(x); name != "" {
 			if created, err := scim.Decode([]byte(x.ResponseBody)); err == nil && created.Text("id") != "" {
@@ -250,7 +250,7 @@ func comesBack(g *grading) {
 	for _, key := range slices.Sorted(maps.Keys(open)) {
 		path, name, _ := strings.Cut(key, "\x00")
 		if name != "" && (len(g.users(name)) > 0 || len(named(g.held.Groups, "displayName", name)) > 0) {
-			continue // it was created anyway, and the client may have found it
+			continue // the resource exists anyway, and the client may have found it
 		}
 		g.holds(false, open[key], g.exchanges[open[key]].Method+" "+path, "another attempt", "none")
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A State is the state of a server: its users and groups as SCIM resources with ids, groups with their members.
+// A State is the state of a server: its users and groups as SCIM resources. The resources have ids, and groups have their members.
 type State struct {
 	Users, Groups []*scim.Resource
 }
@@ -63,7 +63,7 @@ type grading struct {
 	scenario  Scenario
 	held      State
 	exchanges []observed.Exchange
-	shown     func(i int) conformance.Sent // a redacted exchange
+	shown     func(i int) conformance.Sent // returns the redacted exchange with this number
 
 	check     conformance.Check
 	concerned bool
@@ -73,7 +73,7 @@ type grading struct {
 // maxFindings is the maximum number of stored findings of an expectation.
 const maxFindings = 20
 
-// holds records a finding unless ok. at is the number of the exchange that shows it, -1 for none.
+// holds records a finding if ok is false. at is the number of the exchange that shows the finding, or -1 if no single exchange shows it.
 func (g *grading) holds(ok bool, at int, what, want, got string) {
 	g.concerned = true
 	if ok || len(g.findings) == maxFindings {
@@ -161,7 +161,7 @@ func has(r *scim.Resource, path string, want any) bool {
 	})
 }
 
-// sent reads the body of a request.
+// sent decodes the body of a request. It returns nil if the body is not a JSON object.
 func sent(x observed.Exchange) *scim.Object {
 	o, err := scim.Decode([]byte(x.RequestBody))
 	if err != nil {
@@ -184,13 +184,13 @@ func creates(x observed.Exchange) (collection, name string) {
 	return "", ""
 }
 
-// asks reports whether a request reads a collection, with any filter.
+// asks reports whether a request reads a collection or one of its resources.
 func asks(x observed.Exchange, collection string) bool {
 	return x.Method == http.MethodGet && (x.Path == collection || strings.HasPrefix(x.Path, collection+"/")) ||
 		x.Method == http.MethodPost && x.Path == collection+"/.search"
 }
 
-// lost reports whether the client cannot know the result of a request.
+// lost reports whether the client cannot know whether a request took effect.
 func lost(x observed.Exchange) bool {
 	return x.Status == 0 || x.Err != "" || x.Status >= 500 && x.Status != http.StatusNotImplemented
 }

@@ -11,23 +11,23 @@ import (
 
 // A Scenario is a task for a client.
 type Scenario struct {
-	// Name consists of words joined by hyphens, Title is one sentence.
+	// Name consists of words joined by hyphens. Title is one sentence.
 	Name  string `yaml:"name"`
 	Title string `yaml:"title"`
 	// Do contains the steps that the tester performs with the client.
 	Do []string `yaml:"do"`
-	// Exists are users that the server has from the start, as SCIM attributes; userName is required.
+	// Exists are the users on the server before the client starts, as SCIM attributes; userName is required.
 	Exists []map[string]any `yaml:"exists"`
 	// Meddle are changes that another client makes on the server right after the client has created a user. The client must not overwrite
-	// them.
+	// these changes.
 	Meddle []ExternalChange `yaml:"meddle"`
 	// Want is the required state of the server at the end.
 	Want Want `yaml:"want"`
-	// Exactly forbids other users and groups on the server.
+	// Exactly means that the server must have no users and groups other than those in Want.
 	Exactly bool `yaml:"exactly"`
-	// Quirks are the deviations of the server in the scenario, in the form that quirks.Parse of the server reads.
+	// Quirks are the deviations of the server in the scenario, in the syntax of quirks.Parse.
 	Quirks []string `yaml:"quirks"`
-	// Contract describes which requests are expected. Default: Resilient.
+	// Contract defines which requests the client is expected to send. Default: Resilient.
 	Contract Contract `yaml:"contract"`
 }
 
@@ -46,8 +46,8 @@ type Want struct {
 // A User is an expected user.
 type User struct {
 	UserName string `yaml:"userName"`
-	// Attributes are values by path, such as name.familyName, active, emails.value or a URN with an attribute. For a multi-valued attribute,
-	// one element must have the value.
+	// Attributes are the expected values by path, such as name.familyName, active, emails.value or a URN with an attribute. For a multi-valued
+	// attribute, one element must have the value.
 	Attributes map[string]any `yaml:"attributes"`
 	// Absent means that no such user may exist.
 	Absent bool `yaml:"absent"`
@@ -72,7 +72,7 @@ func Parse(data []byte) (Scenario, error) {
 	return s, s.check()
 }
 
-// check reports errors that would make the scenario weaker than intended.
+// check returns an error if the scenario contains an error that would remove expectations from it.
 func (s Scenario) check() error {
 	var problems []error
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }

@@ -29,10 +29,10 @@ const (
 type Options struct {
 	// As is the kind of the document: a name of [Kinds] or the URN of a schema. Default: the kind follows from its schemas.
 	As string
-	// From is the sender of the document. Lists, errors and discovery documents always come from a server; PATCHes, bulk requests and searches
-	// always come from a client.
+	// From is the sender of the document. It is ignored for lists, errors and discovery documents, which always come from a server, and for
+	// PATCHes, bulk requests and searches, which always come from a client.
 	From Side
-	// Schemas are known in addition to User, Group and the enterprise extension; see [ReadSchemas]. A schema with the URN of one of these
+	// Schemas are used in addition to User, Group and the enterprise extension; see [ReadSchemas]. A schema with the URN of one of these three
 	// replaces it.
 	Schemas []*schema.Schema
 	// Partial permits absent attributes, as in a response to a request that selects attributes.
@@ -46,7 +46,7 @@ type Finding struct {
 	Path string
 	// Line and Column count from 1, columns in characters.
 	Line, Column int
-	// Want and Got are the expected and the actual value. Secrets are not shown.
+	// Want is the expected value, Got the actual value. Secrets are not shown.
 	Want, Got string
 }
 

@@ -14,7 +14,7 @@ type Rule struct {
 	Requirement string
 	// Level determines the outcome of a violation: see [conformance.Level.Violation].
 	Level conformance.Level
-	// Title states what a valid document does, without the final period.
+	// Title states the requirement that a valid document meets, without the final period.
 	Title string
 	// Fix describes how to fix a violation.
 	Fix string

@@ -125,7 +125,7 @@ func created(w *watched) (object *scim.Object, name string) {
 	return nil, ""
 }
 
-// lookup checks whether the client searches for a resource before it creates it.
+// lookup checks whether the client searches for a resource before creating it.
 func lookup() check {
 	asked := map[string]bool{}
 	listed := map[string]bool{}
@@ -250,7 +250,7 @@ func repeatedCreate() check {
 		Fix:   "Store the id of the response, and search for the resource if the response was lost.",
 		Watch: func(w *watched) {
 			if w.Request.Method == http.MethodDelete && w.OK() {
-				clear(there) // a deleted resource may be created again; its name is unknown here
+				clear(there) // a deleted resource may be created again; the request does not contain its name, so all names are forgotten
 			}
 			_, value := created(w)
 			if value == "" {
@@ -292,7 +292,7 @@ func changes(w *watched) bool {
 	return slices.Contains([]string{http.MethodPut, http.MethodPatch, http.MethodDelete}, w.Request.Method)
 }
 
-// ifMatch checks whether the client protects changes of others.
+// ifMatch checks whether the client sends If-Match, so that it does not overwrite changes of other clients.
 func ifMatch() check {
 	seen := versions()
 	return check{

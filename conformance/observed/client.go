@@ -32,8 +32,8 @@ const (
 	may     = conformance.May
 )
 
-// ClientChecks returns the checks of clients: of their requests, of the bodies (the rules of package lint) and of their behavior over
-// several exchanges. The checks have state, so each verdict needs a new list.
+// ClientChecks returns the checks of clients: checks of their requests, of the bodies (the rules of package lint) and of their behavior
+// over several exchanges. The checks have state, so each call of [Judge] needs a new list.
 func ClientChecks() []conformance.Check {
 	return slices.Concat(headers(), queries(), bodies(), behavior())
 }
@@ -271,7 +271,7 @@ func queries() []check {
 
 // cursors checks how the client pages by cursor (RFC 9865).
 func cursors() check {
-	given := map[string]string{} // the query that returned each cursor
+	given := map[string]string{} // cursor -> the query that returned it
 	return check{
 		ID:           "client.cursor",
 		Title:        "A cursor was returned by the server, and is sent with the parameters of its query",
@@ -358,7 +358,7 @@ func bodies() []check {
 	return out
 }
 
-// expected returns the kind that the body of a request must have.
+// expected returns the kind of document that the body of a request must contain.
 func expected(w *watched) string {
 	switch {
 	case strings.HasSuffix(w.Request.Path, "/.search"):

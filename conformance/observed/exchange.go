@@ -24,18 +24,18 @@ type Exchange struct {
 	At     time.Time `json:"at"`
 	Millis float64   `json:"ms"`
 	Method string    `json:"method"`
-	// Path is relative to the base URL and escaped, Query as it was sent.
+	// Path is relative to the base URL and escaped. Query is the query as it was sent.
 	Path  string `json:"path"`
 	Query string `json:"query,omitempty"`
 
 	RequestHeader  http.Header `json:"requestHeader"`
 	RequestBody    string      `json:"requestBody,omitempty"`
-	Status         int         `json:"status"` // 0 without a response
+	Status         int         `json:"status"` // 0 if there was no response
 	ResponseHeader http.Header `json:"responseHeader,omitempty"`
 	ResponseBody   string      `json:"responseBody,omitempty"`
 	Err            string      `json:"error,omitempty"`
 
-	// Facts that the members above no longer show.
+	// The following fields describe the original exchange, because redaction and truncation have changed the fields above.
 
 	// RequestSize and ResponseSize are the sizes of the original bodies, in bytes.
 	RequestSize  int64 `json:"requestSize,omitempty"`
@@ -76,7 +76,7 @@ func (w *Writer) Write(x Exchange) error { return w.e.Encode(x) }
 // maxLine is the maximum length of a line that Read accepts, in bytes: two bodies with their escapes.
 const maxLine = 64 << 20
 
-// Read reads a recording. It ignores an incomplete last line, as an aborted proxy leaves it.
+// Read reads a recording. It ignores an incomplete last line, which a proxy writes when it is aborted.
 func Read(r io.Reader) (target string, exchanges []Exchange, err error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)

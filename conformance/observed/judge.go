@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// Side is a side of the connection.
+// Side is a side of an exchange: client or server.
 type Side string
 
 // The sides.
@@ -22,8 +22,8 @@ const (
 	Client Side = "client"
 )
 
-// Checks returns the checks of traffic: those of the suite with Watch for the server, [ClientChecks] for the client. The checks of clients
-// have state: a list of checks serves one verdict.
+// Checks returns the checks of traffic for the given sides: the checks of the suite with Watch for the server, [ClientChecks] for the
+// client. The checks of clients have state, so each call of [Judge] needs a new list.
 func Checks(sides ...Side) []conformance.Check {
 	var out []conformance.Check
 	if slices.Contains(sides, Server) {
@@ -39,7 +39,7 @@ func Checks(sides ...Side) []conformance.Check {
 	return out
 }
 
-// Judge returns a verdict on traffic with the server of the base URL. selected are [Checks] or a part of them.
+// Judge returns a verdict on traffic with the server at the base URL. selected contains all or some of the [Checks].
 func Judge(base string, exchanges []Exchange, selected []conformance.Check) *conformance.Result {
 	ordered := inOrder(exchanges)
 	var traffic []conformance.Observed
@@ -91,7 +91,7 @@ func (x Exchange) observed(base string) conformance.Observed {
 	return o
 }
 
-// asSent returns a body. If the original was not UTF-8, it appends a byte that is not UTF-8: a recording contains text only.
+// asSent returns a body as bytes. A recording contains only UTF-8 text: if the original body was not UTF-8, asSent appends an invalid byte.
 func asSent(body string, broken bool) []byte {
 	if broken {
 		body += "\xff"
@@ -99,7 +99,7 @@ func asSent(body string, broken bool) []byte {
 	return []byte(body)
 }
 
-// SideOf returns the side that a check of [Checks] is about.
+// SideOf returns the side whose behavior a check of [Checks] tests.
 func SideOf(c conformance.Check) Side {
 	if c.Area() == clientArea {
 		return Client

@@ -35,7 +35,7 @@ type Options struct {
 	MaxBody int
 	// MaxMemory is the maximum size of all recorded bodies, in bytes. Default: 256 MiB.
 	MaxMemory int64
-	// Hangup closes the connection to the client if the server sends no response, as the server has done. Default: the recorder returns 502.
+	// Hangup closes the connection to the client if the server closes the connection without a response. Default: the recorder returns 502.
 	Hangup bool
 	// Each, if set, is called with every finished exchange, one at a time.
 	Each func(Exchange)
@@ -43,7 +43,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// A Recorder is a reverse proxy that records exchanges. It changes nothing but the Host header, which names the server, and follows no
+// A Recorder is a reverse proxy that records exchanges. It changes only the Host header, which must name the server, and follows no
 // redirect.
 type Recorder struct {
 	proxy *httputil.ReverseProxy
@@ -184,7 +184,7 @@ func (r *Recorder) keep(c capture) {
 	}
 }
 
-// unreachable responds if the server does not.
+// unreachable sends the response to the client if the server sends none.
 func unreachable(w http.ResponseWriter, req *http.Request, err error) {
 	if p, ok := req.Context().Value(passageKey{}).(*passage); ok {
 		p.fail(err)

@@ -5,8 +5,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// authentik, by the reports on its outgoing SCIM provider and its source code. It reads the ServiceProviderConfig first, which decides
-// whether it changes groups by PATCH or by PUT. It always replaces users by PUT.
+// authentik is the outgoing SCIM provider of authentik, as described in issue reports and its source code. It first reads the
+// ServiceProviderConfig and then changes groups by PATCH or by PUT, depending on patch.supported. It always replaces users by PUT.
 var authentik = conformance.Profile{
 	ID:     "authentik",
 	Client: "authentik",

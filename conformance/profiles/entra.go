@@ -5,8 +5,9 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Microsoft Entra ID, by its documentation and recorded requests. With the flag aadOptscim062020 in the tenant URL its PATCH requests
-// conform to RFC 7644. Without it, operations are capitalized, booleans are strings and members are removed by a list of values.
+// entra is Microsoft Entra ID, as described in its documentation and in recorded requests. With the flag aadOptscim062020 in the tenant URL
+// its PATCH requests conform to RFC 7644. Without the flag, operations are capitalized, booleans are strings and a list of values removes
+// members.
 var entra = conformance.Profile{
 	ID:     "entra",
 	Client: "Microsoft Entra ID",
@@ -50,7 +51,7 @@ func entraUser(label, given, family string, more doc) doc {
 	}, more)
 }
 
-// entraSteps returns the steps of the client flow with the flag or without it.
+// entraSteps returns the steps of the client flow with the flag aadOptscim062020 or without it.
 func entraSteps(flag bool) []step {
 	add, replace, remove := "Add", "Replace", "Remove"
 	var off, on any = "False", "True"

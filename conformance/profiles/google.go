@@ -2,8 +2,8 @@ package profiles
 
 import "github.com/scimwright/scimwright/conformance"
 
-// Google Workspace as a client: automated user provisioning. It sends active with every create and update, and suspends users by active
-// false. It does not push groups.
+// google is Google Workspace as a client: automated user provisioning. It sends active with every create and update, and suspends users
+// with active false. It does not push groups.
 var google = conformance.Profile{
 	ID:     "google",
 	Client: "Google Workspace",

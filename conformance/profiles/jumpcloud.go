@@ -5,8 +5,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// JumpCloud, by its support articles and reports of server projects. Its connection test creates and deletes a user and a group. It repeats
-// additions of members.
+// jumpcloud is JumpCloud, as described in its support articles and in reports of server projects. Its connection test creates and deletes a
+// user and a group. It may add the same member repeatedly.
 var jumpcloud = conformance.Profile{
 	ID:     "jumpcloud",
 	Client: "JumpCloud",

@@ -5,8 +5,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Okta, by its documentation of SCIM 2.0 requests. It accepts 404 for an empty lookup, requires integers in paging, never deletes users,
-// and reads a user before it replaces the user.
+// okta is Okta, as described in its documentation of SCIM 2.0 requests. It accepts 404 for an empty lookup, requires integers in paging,
+// never deletes users, and reads a user before it replaces the user.
 var okta = conformance.Profile{
 	ID:     "okta",
 	Client: "Okta",

@@ -7,7 +7,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// OneLogin, by its developer documentation. Its first call looks up a user that does not exist, and it accepts 404 for an empty list.
+// onelogin is OneLogin, as described in its developer documentation. Its first request looks up a user that does not exist; it accepts 404
+// instead of an empty list.
 var onelogin = conformance.Profile{
 	ID:     "onelogin",
 	Client: "OneLogin",

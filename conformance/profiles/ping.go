@@ -5,7 +5,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// PingFederate, by the documentation of its SCIM provisioner: users are changed by PUT only, and groups are matched by reading all of them.
+// ping is PingFederate, as described in the documentation of its SCIM provisioner. It changes users by PUT only, and finds existing groups
+// by reading all groups.
 var ping = conformance.Profile{
 	ID:     "ping",
 	Client: "PingFederate",

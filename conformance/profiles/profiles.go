@@ -10,7 +10,7 @@ func All() []conformance.Profile {
 	return []conformance.Profile{okta, entra, jumpcloud, onelogin, ping, google, authentik}
 }
 
-// Short names that all client flows use.
+// Short names for types that all client flows use.
 type (
 	doc    = conformance.Doc
 	step   = conformance.Step
@@ -45,7 +45,7 @@ func op(kind, path string, value any) doc {
 	return d
 }
 
-// person returns the user that most clients create, with the names of a label.
+// person returns the user that most clients create. The label is part of its names.
 func person(label string) doc {
 	return doc{
 		"schemas":     []string{scim.UserSchema},
@@ -57,7 +57,7 @@ func person(label string) doc {
 	}
 }
 
-// with returns a document with additional members.
+// with returns a copy of a document with additional members.
 func with(d doc, more doc) doc {
 	for name, value := range more {
 		d[name] = value
@@ -80,7 +80,7 @@ func named(attribute, value string) []string {
 // paged adds the first page of 100 to a query.
 func paged(query ...string) []string { return append(query, "startIndex", "1", "count", "100") }
 
-// gone returns the state in which a resource no longer exists.
+// gone returns the state in which a GET of the path returns 404.
 func gone(path string) []state { return []state{{Path: path, Status: 404}} }
 
 // after returns the expected state of one resource.
@@ -88,7 +88,7 @@ func after(path string, contains doc) []state {
 	return []state{{Path: path, Answer: expect{Contains: contains}}}
 }
 
-// members returns group members with the placeholders of their ids.
+// members returns group members whose values are placeholders for the ids with these names.
 func members(names ...string) []doc {
 	list := make([]doc, len(names))
 	for i, name := range names {

@@ -55,7 +55,8 @@ var dependences = []dependence{
 	{"authentik", []string{authentik}},
 }
 
-// Clients returns the provisioning clients that are known to depend on the requirement of the check, none if no such client is known.
+// Clients returns the provisioning clients that are known to depend on the requirement of the check. The result is empty if no such client
+// is known.
 func Clients(c conformance.Check) []string {
 	var best dependence
 	for _, d := range dependences {

@@ -24,17 +24,18 @@ type Change struct {
 	ID, Title string
 	// Before and After are its outcomes, "absent" if the check was not in that run.
 	Before, After conformance.Outcome
-	// Reason explains why the later run has no result of the check.
+	// Reason explains why the check has no result in the later run.
 	Reason string
 }
 
 // Absent is the outcome of a check that is not in a run.
 const Absent conformance.Outcome = "absent"
 
-// A Difference lists the checks with different results in two runs, each in one group, in the order of the later run.
+// A Difference lists the checks with a finding in at least one of two runs, each in one of the groups below, in the order of the later run.
 type Difference struct {
-	// New checks have more severe findings than before. Fixed ones had findings and now pass. Unobserved ones had findings, and the later run
-	// has not tested them. Still ones have the same findings as before.
+	// New contains checks whose findings are more severe than in the earlier run. Fixed contains checks that had findings and now pass.
+	// Unobserved contains checks that had findings and that the later run has not tested. Still contains checks with the same findings in both
+	// runs.
 	New, Fixed, Unobserved, Still []Change
 }
 

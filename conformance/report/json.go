@@ -28,7 +28,7 @@ type Document struct {
 	Reason     string                      `json:"reason,omitempty"`
 	Outcomes   map[conformance.Outcome]int `json:"outcomes"` // number of checks by outcome
 	Checks     []Check                     `json:"checks"`
-	Clauses    []Verdict                   `json:"clauses"` // a verdict for every clause that a check of the run cites
+	Clauses    []Verdict                   `json:"clauses"` // one verdict for each clause that the checks of the run cite
 	Profiles   []Profile                   `json:"profiles,omitempty"`
 	Cautions   []string                    `json:"cautions,omitempty"`
 	Complaints []string                    `json:"complaints,omitempty"` // problems with the waivers; a run with one is not clean

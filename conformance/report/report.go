@@ -8,17 +8,17 @@ import (
 	"github.com/scimwright/scimwright/conformance/requirements"
 )
 
-// A Writer writes one form of the report.
+// A Writer writes the report in one format.
 type Writer struct {
-	// Name is the name of the form on the command line, What a description.
+	// Name is the name of the format on the command line. What describes the format.
 	Name, What string
-	// Traffic reports whether the form shows every exchange of the run, not only those of findings: Options.Record should be set.
+	// Traffic reports whether the format contains every exchange of the run, not only those of findings. Then Options.Record should be set.
 	Traffic bool
 	// Write writes the report. Version is the version of the program that ran the checks, "" if unknown.
 	Write func(w io.Writer, r *conformance.Result, version string) error
 }
 
-// Writers returns all forms of the report.
+// Writers returns the writers of all formats.
 func Writers() []Writer {
 	return []Writer{
 		{Name: "text", What: "plain text", Write: func(w io.Writer, r *conformance.Result, _ string) error {
@@ -35,7 +35,7 @@ func Writers() []Writer {
 	}
 }
 
-// WriterNamed returns the form with the given name.
+// WriterNamed returns the writer of the format with the given name.
 func WriterNamed(name string) (Writer, bool) {
 	i := slices.IndexFunc(Writers(), func(w Writer) bool { return w.Name == name })
 	if i < 0 {

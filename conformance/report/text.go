@@ -18,7 +18,7 @@ type TextOptions struct {
 	Color bool
 	// Skipped lists every skipped check with its reason. Default: only their number.
 	Skipped bool
-	// Cleanup returns the command line that removes the objects of a journal. Default: the report names only the journal.
+	// Cleanup returns the command line that removes the objects of a journal. Default: the report contains only the path of the journal.
 	Cleanup func(journal string) string
 }
 
@@ -77,7 +77,7 @@ func (p *printer) line(format string, args ...any) {
 	fmt.Fprintln(p.w, strings.TrimRight(fmt.Sprintf(format, args...), " "))
 }
 
-// visible replaces control characters, with which a target could write over a terminal, by spaces.
+// visible replaces control characters, with which a target could overwrite text on a terminal, by spaces.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

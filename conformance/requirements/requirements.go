@@ -28,10 +28,10 @@ const (
 	May       Level = "MAY"
 )
 
-// Role is the side that a statement binds.
+// Role is the side to which a statement applies.
 type Role string
 
-// The roles in the catalog. Both binds servers and clients.
+// The roles in the catalog. Both means servers and clients.
 const (
 	Server Role = "server"
 	Client Role = "client"
@@ -48,8 +48,8 @@ type Requirement struct {
 	Role    Role   `json:"role"`
 	// Area groups statements by subject: create, filter, patch, discovery and so on.
 	Area string `json:"area"`
-	// Basis is the basis of the statement: keyword (an RFC 2119 word), prose, table, abnf, erratum, http, derived (it follows from normative
-	// text) or reading (an interpretation of an open point in the documents: never a failure).
+	// Basis is the source of the statement: keyword (an RFC 2119 word), prose, table, abnf, erratum, http, derived (it follows from normative
+	// text) or reading (an interpretation where the documents are ambiguous; a violation is never a failure).
 	Basis string `json:"basis"`
 	// Text is the paraphrased statement.
 	Text string `json:"text"`

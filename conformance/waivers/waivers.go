@@ -1,6 +1,6 @@
-// Package waivers reads a list of findings that are accepted for now, and applies it to the result of a run. A waiver has a reason and may
-// have a ticket and a last day. It hides nothing: reports show which findings it accepts and why. It does not select checks; use the
-// selection of the run for that.
+// Package waivers reads a list of findings that are temporarily accepted, and applies it to the result of a run. A waiver has a reason and
+// may have a ticket and an expiration date. Waived findings are not hidden: reports show them with the reason. The package does not select
+// checks; use the selection of the run for that.
 package waivers
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// A List contains waivers in the order of their file. nil waives nothing.
+// A List contains waivers in the order of their file. A nil List waives nothing.
 type List []Entry
 
 // An Entry is a waiver with its compiled regular expression.
@@ -41,7 +41,8 @@ type (
 
 // Read reads a YAML or JSON file: an object with the member "waivers", a list of objects with the members check (an id), reason, and
 // optionally match (a regular expression for the What, Want or Got of a finding), ticket, owner and expires (a day such as 2026-12-31).
-// Every error in it is a [*conformance.UsageError], including an unknown check: a waiver with a typing error would silently waive nothing.
+// Every error in the file is a [*conformance.UsageError]. An unknown check is an error too, because a waiver with a typing error would
+// silently waive nothing.
 func Read(path string, known []conformance.Check) (List, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -93,9 +94,9 @@ func parse(data []byte, known []conformance.Check) (list List, problem string) {
 	return list, ""
 }
 
-// Apply marks the findings that the list waives on the given day, and sets the verdict again. An expired waiver waives nothing and adds a
-// complaint, which fails the run. If strict is set, a waiver without a matching finding whose check ran adds a complaint too: if it
-// remained, it would waive the next violation.
+// Apply marks the findings that the list waives at the time now, and sets the verdict again. An expired waiver waives nothing and adds a
+// complaint, which fails the run. If strict is set, Apply also adds a complaint for each waiver that matches no finding although its check
+// ran. Such a waiver should be deleted, because it would waive the next violation.
 func (l List) Apply(r *conformance.Result, now time.Time, strict bool) {
 	for _, entry := range l {
 		if entry.expired(now) {
@@ -117,7 +118,7 @@ func (e Entry) expired(now time.Time) bool {
 	return !e.Expires.IsZero() && !now.UTC().Before(e.Expires.AddDate(0, 0, 1))
 }
 
-// excuse marks the findings that the waiver matches.
+// excuse marks the findings that the waiver matches. used reports whether there was one, ran whether the check ran.
 func (e Entry) excuse(r *conformance.Result) (used, ran bool) {
 	for i := range r.Checks {
 		c := &r.Checks[i]

@@ -25,7 +25,7 @@ const (
 	cacheReadSQL   = "SELECT state FROM {docstore_steady} WHERE one = 1"
 )
 
-// openCache starts a new state: opening collections may have changed the results of queries on them.
+// openCache sets a new state of the cached collections, because opening collections may have changed the results of queries on them.
 func openCache(ctx context.Context, tx *sqldb.Tx) error {
 	if _, err := tx.Exec(ctx, cacheSchemaSQL); err != nil {
 		return err
@@ -38,8 +38,8 @@ func enterState(ctx context.Context, tx *sqldb.Tx) error {
 	return err
 }
 
-// changes records that the transaction is about to change a collection. From then on it neither uses nor fills the cache: until the commit,
-// the new state does not determine what is stored.
+// changes records that the transaction is about to change a collection. From then on the transaction neither uses nor fills the cache,
+// because until the commit the stored rows may differ from what other transactions see in the new state.
 func (tx *Tx) changes(ctx context.Context, t *table) error {
 	if !t.cached || tx.cacheChanged {
 		return nil
@@ -48,8 +48,8 @@ func (tx *Tx) changes(ctx context.Context, t *table) error {
 	return enterState(ctx, tx.sql)
 }
 
-// cachingTx returns the transaction q if its reads of the table may use and fill the cache, and nil otherwise. A transaction that sees
-// changes of other transactions while it runs may not, nor may one that has changed a cached collection itself.
+// cachingTx returns the transaction q if its reads of the table may use and fill the cache, and nil otherwise. They may not if the
+// transaction sees changes that other transactions commit while it runs, or if it has changed a cached collection itself.
 func cachingTx(q Reader, t *table, with columns) *Tx {
 	if !t.cached || with.link != nil {
 		return nil
@@ -120,8 +120,8 @@ type emptyResult struct {
 	where Cond
 }
 
-// emptyResultOf returns the key under which an empty result of the query is cached: most queries for settings find nothing. The key
-// needs no SQL statement. For a query that has no such key, the transaction is nil.
+// emptyResultOf returns the key under which an empty result of the query is cached, because most queries for settings find nothing. The key
+// needs no SQL statement. If the query has no such key, the returned transaction is nil.
 func emptyResultOf(q Reader, t *table, query *query) (*Tx, emptyResult) {
 	tx := cachingTx(q, t, columns{link: query.link})
 	if tx == nil || query.after != "" || query.from != nil || query.offset > 0 {

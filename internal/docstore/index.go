@@ -49,7 +49,7 @@ const (
 const (
 	maxKeyLength = 1000
 	headLength   = maxKeyLength - len(digestMark) - 43 // the digest is a SHA-256 in base64url
-	exactLength  = headLength - utf8.UTFMax            // a head is cut between characters
+	exactLength  = headLength - utf8.UTFMax            // a head is truncated between characters
 	digestMark   = escape + "\x03"                     // does not occur in escaped text
 )
 

@@ -98,7 +98,7 @@ type query struct {
 	matching      bool
 }
 
-// sink receives the rows of a query in their order and reports whether a row counts. It stores the row if keep is true.
+// sink receives the rows of a query in order. counts reports whether the row counts for the page; the sink stores the row if keep is true.
 type sink func(r *row, keep bool) (counts bool, err error)
 
 // page passes the rows of a page to the sink and returns the cursor of the next one.

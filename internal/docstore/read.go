@@ -16,12 +16,12 @@ type row struct {
 	seq, rev, created, updated int64
 
 	id      string
-	text    []byte // of a row that is not kept: valid until the next one is read
-	key     any    // in the order of the query that found it: string, int64 or nil
+	text    []byte // for a row that the sink does not keep: valid until the next row is read
+	key     any    // key in the order of the query: string, int64 or nil
 	linked  []string
 	hasLink bool
 
-	value *atomic.Value // of a row that is kept: the decoded document, if its copies share no memory
+	value *atomic.Value // for a kept row: the decoded document, if its copies share no memory
 }
 
 // getRow passes the row with the id to each, or returns ErrNotFound.

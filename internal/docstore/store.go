@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Reader reads: a store's Reader, the argument of a View, or a Tx.
+// Reader runs queries. It is a store's Reader, the argument of a View, or a Tx.
 type Reader = sqldb.Queryer
 
 // Execer runs statements of a transaction that is not a store's, see Store.Within.
@@ -55,9 +55,9 @@ func Open(ctx context.Context, db *sqldb.DB, now func() time.Time, collections .
 
 // Adoption selects a store whose names had no prefix. The zero value selects none.
 type Adoption struct {
-	// Own reports whether a collection is the caller's. The tables of a store with other collections stay as they are.
+	// Own reports whether a collection belongs to the caller. The tables of a store that also has other collections are not moved.
 	Own func(collection string) bool
-	// Mixed is the error that Open returns for a store with both collections of the caller and others. Default: none.
+	// Mixed is the error that Open returns for a store that has both collections of the caller and other collections. Default: no error.
 	Mixed error
 }
 

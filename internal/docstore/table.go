@@ -21,7 +21,7 @@ import (
 type table struct {
 	name    string
 	quoted  string
-	columns map[string]*column // by index name; id, created and updated too
+	columns map[string]*column // index name -> column; also contains id, created and updated
 	indexes []index            // in the order of declaration
 	err     error              // why the declaration is invalid; Open returns it
 	cached  bool               // see Collection.Cached
@@ -40,7 +40,7 @@ type index struct {
 	column
 	unique  bool
 	version int
-	values  func(document any) []any // of a pointer to a document
+	values  func(document any) []any // computes the values for a pointer to a document
 
 	insertSQL, deleteSQL, selectSQL string // of the side table
 }
@@ -120,8 +120,8 @@ func newTable(name string, indexes []index) *table {
 
 // columns are what a statement reads in addition to the document.
 type columns struct {
-	order *column // its keys are read, unless nil
-	link  *Link   // unless nil
+	order *column // unless nil, the keys of this column are read
+	link  *Link   // unless nil, the ids of this link are read
 }
 
 // selectSQL returns the beginning of a statement that reads documents.

@@ -71,8 +71,8 @@ func (m *Cache[V]) Get(ctx context.Context, q Reader, key string) (value V, ok b
 	return found.value, true, nil
 }
 
-// Put stores a value that depends only on the documents, which q has read. The value itself must not change afterwards. Put ignores what a
-// transaction has read: the transaction may be rolled back, and another change may then get the same version.
+// Put stores a value that depends only on the documents, which q has read. The value must not be modified afterwards. Put does nothing if q
+// is a transaction: the transaction may be rolled back, and another change may then create the same version.
 func (m *Cache[V]) Put(q Reader, key string, value V, versions ...Version) {
 	switch q.(type) {
 	case *Tx, *sqldb.Tx:

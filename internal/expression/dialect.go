@@ -135,7 +135,7 @@ func (d *dialect) member(n *ast.MemberNode) {
 	}
 }
 
-// names reports whether a name is a function, or the first part of one, such as String.
+// names reports whether a name is that of a function, or the first part of a function's name, such as String.
 func names(name string) bool {
 	return name == contextName || slices.ContainsFunc(functions, func(f aFunction) bool {
 		return f.name == name || strings.HasPrefix(f.name, name+".")

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// bases are the base URLs of the API for one request.
+// bases contains the base URLs of the API for one request.
 type bases struct {
 	public string   // base of all links
 	all    []string // public and its aliases
-	sent   string   // the one of all that the request was sent to, empty for an unknown host
+	sent   string   // the element of all to which the request was sent, empty for an unknown host
 }
 
 // basesOf returns the base URLs of the API for a request. Without a configured base, links use the host of the request, and only loopback
@@ -78,11 +78,11 @@ func hostOf(scheme, host string) string {
 // Bases returns the base URLs of the API: first the one that URL uses, then its aliases.
 func Bases(ctx context.Context) []string { return callFrom(ctx).bases.all }
 
-// SentTo returns the one of Bases that the request was sent to, or "" for an unknown host.
+// SentTo returns the element of Bases to which the request was sent, or "" for an unknown host.
 func SentTo(ctx context.Context) string { return callFrom(ctx).bases.sent }
 
-// CheckHost rejects a request to a host that is not one of Bases, for operations in which the host would determine an issuer or an
-// audience.
+// CheckHost returns an error if the request was sent to a host that is not in Bases. It is for operations whose issuer or audience depends
+// on the host.
 func CheckHost(ctx context.Context) error {
 	if c := callFrom(ctx); c.bases.sent == "" {
 		return Invalid("Host", "%.255q is not an address of this service; use %s", c.request.Host, c.bases.hint())

@@ -303,9 +303,9 @@ func (f *field) bindJSON(to reflect.Value, value any, path string, causes *Cause
 	}
 	switch f.shape.kind {
 	case kindVerbatim:
-		raw, ok := value.(json.RawMessage) // a whole body, see readBody
+		raw, ok := value.(json.RawMessage) // a whole body that readBody returned unchanged
 		if !ok {
-			raw, _ = json.Marshal(value) // was parsed from JSON
+			raw, _ = json.Marshal(value) // cannot fail: the value was parsed from JSON
 		}
 		to.Set(reflect.ValueOf(raw))
 	case kindObject, kindMap:

@@ -15,14 +15,14 @@ type Principal struct {
 	Name    string // display name of the owner
 	TokenID string // id of the API token
 
-	// ClientID is the application whose client calls with an access token. UserID is then empty.
+	// ClientID is the application that uses an access token instead of an API token. UserID is then empty.
 	ClientID string
-	// AccessTokenID is the id (jti) of that access token.
+	// AccessTokenID is the id (jti) of the access token.
 	AccessTokenID string
 	// Scopes are the scopes of the access token, separated by spaces.
 	Scopes string
 
-	// Standing is what authentication loaded about the owner's permissions; nil if nothing.
+	// Standing is the data about the owner's permissions that authentication has read, or nil if it has read none.
 	Standing any
 }
 
@@ -43,7 +43,7 @@ type call struct {
 	vars      map[string]string
 	admitted  any
 	oauth     bool        // errors have the OAuth form
-	header    http.Header // of a success
+	header    http.Header // headers of a successful response
 }
 
 type callKey struct{}
@@ -59,7 +59,7 @@ func callFrom(ctx context.Context) *call {
 // Caller returns the principal that sent the request. It is zero outside of a request.
 func Caller(ctx context.Context) Principal { return callFrom(ctx).principal }
 
-// PathVar returns a variable of the path of the request, unescaped, for guards. Operations bind theirs.
+// PathVar returns a variable of the path of the request, unescaped. It is for guards; operations bind variables to fields of the request.
 func PathVar(ctx context.Context, name string) string { return callFrom(ctx).vars[name] }
 
 // Admit stores what a guard has determined about the permissions of the caller, for use by the operation.
@@ -71,13 +71,13 @@ func Admitted(ctx context.Context) any { return callFrom(ctx).admitted }
 // RequestID returns the id of the request, which is also in its response and in log lines.
 func RequestID(ctx context.Context) string { return callFrom(ctx).request.ID }
 
-// Request is the loggable data of a request.
+// Request is the data of a request that may be logged.
 type Request struct {
 	ID        string
 	Host      string // as it was sent
 	Path      string // as it was sent, without the query
 	Query     url.Values
-	IP        string // of the peer; forwarding headers are not trusted
+	IP        string // address of the peer; forwarding headers are not trusted
 	UserAgent string
 }
 

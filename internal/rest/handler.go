@@ -39,7 +39,7 @@ type Quota struct {
 	Remaining int       // remaining requests in the window
 	Reset     time.Time // end of the window
 	Exceeded  bool      // this request exceeds the limit
-	First     bool      // it is the first request in the window that does
+	First     bool      // this request is the first one in the window that exceeds the limit
 	Bucket    string    // name of the bucket
 }
 
@@ -167,7 +167,7 @@ func (h *Handler) around(
 		answer := &statusWriter{ResponseWriter: w}
 		w = answer
 		defer func(began time.Time) {
-			// The template and not the path: ids and logins in paths must not be logged.
+			// The log line contains the template instead of the path, because ids and logins in paths must not be logged.
 			h.options.Logger.DebugContext(ctx, "request", "method", r.Method, "route", c.route, "status", answer.status,
 				"duration", time.Since(began), "request_id", c.request.ID)
 		}(time.Now())

@@ -35,8 +35,8 @@ type Info struct {
 	Scopes      []string // required OAuth scopes, all of them
 	Public      bool     // requires no credentials
 	OAuth       bool     // errors have the OAuth form
-	Status      int      // of a success
-	Also        int      // second status of a success, 0 for none
+	Status      int      // status of a successful response
+	Also        int      // second status of a successful response, 0 for none
 	Unsupported bool     // always returns CodeUnsupported, see Unsupported
 }
 

@@ -60,7 +60,7 @@ var (
 	verbatim = reflect.TypeFor[json.RawMessage]()
 )
 
-// shaper compiles types; the map supports recursive types.
+// shaper compiles types to shapes. The map contains the compiled types, so that types may be recursive.
 type shaper struct {
 	known map[reflect.Type]*shape
 	words Words

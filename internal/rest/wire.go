@@ -43,9 +43,9 @@ func (p PNG) content() (media string, body []byte)  { return mediaPNG, p.Picture
 func (s SVG) content() (media string, body []byte)  { return mediaSVG, s.Picture }
 func (h HTML) content() (media string, body []byte) { return mediaHTML, h.Page }
 
-// StatusCoder is implemented by responses that choose between Op.Status and Op.Also.
+// StatusCoder is implemented by responses with two possible statuses: Op.Status and Op.Also.
 type StatusCoder interface {
-	// HTTPStatus returns one of the two, or 0 for Op.Status.
+	// HTTPStatus returns Op.Status or Op.Also; 0 means Op.Status.
 	HTTPStatus() int
 }
 
@@ -88,7 +88,7 @@ type ETagger interface {
 	ETag() string
 }
 
-// Located is implemented by responses with a Link header for reading them again.
+// Located is implemented by responses with a Link header that contains the URL of the returned object.
 type Located interface {
 	// Location returns the absolute URL.
 	Location() string

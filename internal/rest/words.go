@@ -13,7 +13,7 @@ type Words map[reflect.Type]Word
 type Word struct {
 	// Name of the type in the OpenAPI document. Default: as for other types, the name of the Go type.
 	Name string
-	// Served means that no request has the type: every member is readOnly.
+	// Served means that the type occurs in responses only: every member is readOnly.
 	Served bool
 	// Members are the tags of each member, by its JSON name. The tag shape:"any" describes the value as any JSON value.
 	Members map[string]reflect.StructTag
@@ -33,7 +33,7 @@ func moreTags(t reflect.Type) map[string]reflect.StructTag {
 	return nil
 }
 
-// checkMoreTags returns an error for a further tag of a type that belongs to none of its fields.
+// checkMoreTags returns an error if a further tag of a type has the name of none of its fields.
 func checkMoreTags(t reflect.Type, fields []field) error {
 	for name := range moreTags(t) {
 		if !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {

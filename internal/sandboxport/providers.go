@@ -35,7 +35,7 @@ type Providers interface {
 type Provider struct {
 	Name    string
 	Path    string // of its SCIM base URL
-	Created bool   // by Create
+	Created bool   // Create created it; the configuration does not contain it
 	Lenient []string
 	Quirks  []string
 	Tokens  []ProviderToken
@@ -51,14 +51,14 @@ type ProviderToken struct {
 type NewProvider struct {
 	Name    string
 	Quirks  []string
-	Lenient []string // names of the nonstandard input that it accepts; nil means all
+	Lenient []string // names of the leniencies that it accepts; nil means all
 }
 
 // NewToken describes a token to create.
 type NewToken struct {
 	ReadOnly bool
 	Expires  time.Time // zero means never
-	Me       string    // id of the user that /Me represents, empty if unset
+	Me       string    // id of the user at /Me, empty if the token belongs to no user
 }
 
 // Quirk is a deviation that can be enabled.
@@ -66,5 +66,5 @@ type Quirk struct {
 	Usage    string // syntax of a setting
 	Category string // profile, fault or chaos
 	Does     string // how the server deviates
-	Seen     string // products that are known to deviate in this way, empty if unset
+	Seen     string // products that are known to deviate in this way, empty if no product is known
 }

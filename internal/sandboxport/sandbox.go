@@ -11,7 +11,7 @@ type Sandbox struct {
 	Work      Work
 	Providers Providers
 	Clock     Clock
-	// Reset restores the initial content, and seeds it if seed is true.
+	// Reset restores the initial content of the sandbox. If seed is true, it also creates the seed organization.
 	Reset func(ctx context.Context, seed bool) error
 	// Guarded lists operations that another handler serves behind mgmtapi.API.Authorize. /sandbox/v1/authz/explain also explains them.
 	Guarded []rest.Info

@@ -4,12 +4,12 @@ import "context"
 
 // Work is the provisioning side of the sandbox.
 type Work interface {
-	// Drain waits until no work is pending. If ctx ends first, Drain returns its error and the pending work.
+	// Drain waits until no work is pending. If ctx ends first, Drain returns the error of ctx and the pending work.
 	Drain(ctx context.Context) (Left, error)
 }
 
 // Left is the work that is still pending.
 type Left struct {
 	Pending int
-	Waiting []string // human-readable: principal, reason and time; only the first ones
+	Waiting []string // one line per item: principal, reason and time; only the first items
 }

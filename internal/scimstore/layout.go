@@ -23,7 +23,7 @@ type kind struct {
 	*schema.ResourceType
 	docs    docstore.Collection[document]
 	indexes []index
-	groups  *docstore.Link // for users, whose groups are read with them
+	groups  *docstore.Link // not nil for users; reads the groups of a user with the user
 }
 
 // membership is one direct member of one group. Its id is docstore.JoinID(group, member).

@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// chunkSize is the number of rows that one statement reads, if the number is not fixed otherwise.
+// chunkSize is the number of rows that one statement reads, unless the caller defines the number.
 const chunkSize = 1000
 
 // Members implements scimserver.Store.
@@ -68,7 +68,7 @@ func (s *Store) MemberOf(ctx context.Context, ids []string) (map[string][]scimse
 	return out, nil
 }
 
-// memberships returns the groups that have a display. A group whose deletion is in progress has none.
+// memberships returns the memberships in the groups for which display has an entry. A group that is being deleted has no entry.
 func memberships(groups []string, display map[string]string) []scimserver.Membership {
 	out := make([]scimserver.Membership, 0, len(groups))
 	for _, group := range groups {
@@ -229,7 +229,7 @@ func (s *Store) rename(ctx context.Context, tx *docstore.Tx, member, display str
 	return err
 }
 
-// removeMemberships removes all memberships of a deleted resource. The groups that lose it get a new version.
+// removeMemberships removes all memberships of a deleted resource. The groups that lose the member get a new version.
 func (s *Store) removeMemberships(ctx context.Context, tx *docstore.Tx, id string) error {
 	if _, err := s.layout.members.DeleteWhere(ctx, tx, docstore.Eq(byGroup, id)); err != nil {
 		return err
@@ -300,7 +300,7 @@ const (
 	forUpdate = " FOR UPDATE"
 )
 
-// hold locks the existing ones of the resources until the end of the transaction and returns their versions by id.
+// hold locks the rows of the resources with these ids until the end of the transaction. It returns the versions of the existing ones by id.
 func hold(ctx context.Context, tx *docstore.Tx, k *kind, lock string, ids []string) (map[string]int64, error) {
 	if tx.SQL().Dialect().String() != "postgres" {
 		lock = ""

@@ -105,8 +105,8 @@ func (s *Store) Replace(ctx context.Context, rec *scimserver.Record, change scim
 		if err != nil {
 			return translate(k, err)
 		}
-		// Members are locked before the group: Delete also goes from a member to its groups, and two transactions that lock the same rows in the
-		// same order cannot deadlock.
+		// Members are locked before the group, as in Delete, which locks a member and then its groups: two transactions that lock the same rows
+		// in the same order cannot deadlock.
 		joining, err := s.joining(ctx, tx, rec.ID, change.Add)
 		if err != nil {
 			return err

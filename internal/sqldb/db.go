@@ -20,13 +20,13 @@ type Options struct {
 	Dialect Dialect
 	// Writer runs the updates; required. With GroupCommit it must hold a single connection.
 	Writer *sql.DB
-	// Readers run everything else. Defaults to Writer.
+	// Readers run all queries outside of updates. Default: Writer.
 	Readers *sql.DB
-	// GroupCommit makes one goroutine own the writer and commit waiting updates together. For SQLite.
+	// GroupCommit enables group commit, for SQLite: a single goroutine uses Writer and commits waiting updates together.
 	GroupCommit bool
 	// Updater runs the updates instead of Writer. For SQLite, when another component serializes the updates.
 	Updater Updater
-	// Borrowed makes Close leave the connections open.
+	// Borrowed means that Close does not close the connections.
 	Borrowed bool
 	// Names defines the schema and prefix of the tables that statements name in braces. Default: names stay as written.
 	Names Names
@@ -142,7 +142,7 @@ func (r reader) QueryRow(ctx context.Context, query string, args ...any) *sql.Ro
 	return r.conn.QueryRowContext(ctx, r.texts.rewrite(query), args...)
 }
 
-// View runs fn on one snapshot of the database: all queries of fn see the same state, whatever is committed concurrently.
+// View runs fn on one snapshot of the database: all queries of fn see the same state, even if other transactions commit concurrently.
 func (db *DB) View(ctx context.Context, fn func(q Queryer) error) error {
 	if db.closed.Load() {
 		return ErrClosed
@@ -192,8 +192,8 @@ func (db *DB) UpdateWaiting(ctx context.Context, wait Wait, fn func(tx *Tx) erro
 	return db.Update(ctx, fn)
 }
 
-// UpdateSerializable is Update with the same guarantee on both databases: what fn read is still true when it commits, as if no other such
-// update had run at the same time. On PostgreSQL it runs at SERIALIZABLE and retries more often.
+// UpdateSerializable is Update with the same isolation on both databases: no concurrent update of this kind changes what fn has read before
+// the commit. On PostgreSQL it runs at SERIALIZABLE and retries more often.
 func (db *DB) UpdateSerializable(ctx context.Context, fn func(tx *Tx) error) error {
 	return db.update(ctx, sql.LevelSerializable, fn)
 }
@@ -314,7 +314,7 @@ func waitLonger(ctx context.Context, conn *sql.Conn, wait Wait) (restore func(),
 	if err := set(time.Duration(wait).Milliseconds()); err != nil {
 		return nil, err
 	}
-	return func() { _ = set(before) }, nil // if this fails, the connection is unusable anyway
+	return func() { _ = set(before) }, nil // if this fails, the connection cannot be used anyway
 }
 
 // run calls fn once. The Tx must not be used afterwards.

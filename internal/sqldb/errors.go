@@ -15,8 +15,8 @@ var (
 
 // UniqueError is a violation of a unique constraint.
 type UniqueError struct {
-	// Constraint identifies the constraint. PostgreSQL gives the name of the constraint or index. SQLite gives the columns as "table.column",
-	// separated by ", ", and the name only for indexes on expressions. Empty if the driver does not report it.
+	// Constraint identifies the constraint. On PostgreSQL it is the name of the constraint or index. On SQLite it is the columns as
+	// "table.column", separated by ", ", or the name for indexes on expressions. It is empty if the driver does not report the constraint.
 	Constraint string
 	err        error
 }

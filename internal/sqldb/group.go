@@ -25,18 +25,18 @@ const (
 type group struct {
 	writer  *sql.DB
 	texts   *rewriter
-	jobs    chan *job     // unbuffered: a job that was received gets a result
+	jobs    chan *job     // unbuffered: the writer sends a result for every job that it has received
 	closing chan struct{} // closed by stop
 	stopped chan struct{} // closed when the goroutine has returned
 	once    sync.Once
 }
 
-// job is one caller's update.
+// job is one caller's update in a group commit.
 type job struct {
-	slot chan *Tx      // the writer gives the slot to the caller
-	left chan struct{} // closed by a caller that left before it got the slot
-	ran  chan error    // the caller returns the slot
-	done chan error    // the result, buffered
+	slot chan *Tx      // passes the writer slot to the caller
+	left chan struct{} // closed if the caller stopped waiting for the slot
+	ran  chan error    // the error of the caller's function; passes the slot back
+	done chan error    // result of the update, buffered
 }
 
 func startGroup(writer *sql.DB, texts *rewriter) *group {
@@ -115,8 +115,8 @@ func (g *group) loop() {
 	}
 }
 
-// batch commits first and the jobs that wait after it. Statements on the connection begin and end the transaction: a transaction of
-// database/sql starts a goroutine that watches its context, and one more for each query.
+// batch runs and commits first and the jobs that wait after it. It begins and ends the transaction with statements on the connection,
+// because a transaction of database/sql starts a goroutine that watches its context, and one more for each query.
 func (g *group) batch(first *job) {
 	// Many callers share the transaction, so none of their contexts may end it.
 	ctx := context.Background()
@@ -160,7 +160,7 @@ func (g *group) batch(first *job) {
 	answer(written, err)
 }
 
-// ended reports whether SQLite has ended the transaction on its own. Without a savepoint, no statement would fail because of it.
+// ended reports whether SQLite has ended the transaction on its own. Without a savepoint, no later statement fails in that case.
 func ended(conn *sql.Conn) (over bool) {
 	err := conn.Raw(func(c any) error {
 		sqlite, ok := c.(interface{ AutoCommit() bool })
@@ -213,12 +213,12 @@ func (g *group) run(conn *sql.Conn, j *job) error {
 	case j.slot <- &Tx{conn: conn, texts: g.texts, detach: true}:
 		return <-j.ran
 	case <-j.left:
-		return errFinished // no caller reads it
+		return errFinished // the caller has stopped waiting and does not read it
 	}
 }
 
-// serve is run within a savepoint, so that the work of the other jobs of the transaction remains when j fails. It returns ok if j's work is
-// part of the transaction, and alive=false if the transaction has ended. A job that is not ok has its result already.
+// serve runs a job within a savepoint, so that the changes of the other jobs of the transaction remain if j fails. ok reports whether the
+// changes of j are part of the transaction; alive is false if the transaction has ended. If ok is false, the job has received its result.
 func (g *group) serve(conn *sql.Conn, j *job) (ok, alive bool) {
 	ctx := context.Background()
 	if _, err := conn.ExecContext(ctx, "SAVEPOINT "+savepoint); err != nil {

@@ -33,7 +33,8 @@ func (tx *Tx) LockTables(ctx context.Context) error {
 	return nil
 }
 
-// Schemas returns the schema of the names and, if different, the current schema of the connection. SQLite has one, without a name.
+// Schemas returns the schema of the names and, if different, the current schema of the connection. On SQLite it returns one schema with an
+// empty name.
 func (tx *Tx) Schemas(ctx context.Context) ([]string, error) {
 	if tx.Dialect() != Postgres {
 		return []string{""}, nil
@@ -144,8 +145,8 @@ func (tx *Tx) strings(ctx context.Context, query string, args ...any) (out []str
 }
 
 // TakeOver moves tables of an earlier version, which had no prefix, to the schema and prefix of the names, with their indexes, constraints
-// and sequences. These are renamed if their names start with the name of the table, as all do that this module has created. On SQLite,
-// indexes are rebuilt.
+// and sequences. An index, constraint or sequence is renamed if its name starts with the name of the table, as in all tables that this
+// module has created. On SQLite, indexes are rebuilt.
 func (tx *Tx) TakeOver(ctx context.Context, schema string, tables ...string) error {
 	for _, table := range tables {
 		var err error

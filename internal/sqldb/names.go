@@ -108,7 +108,8 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// own removes the prefix from the constraint of a violation, so that callers receive the names that their statements use.
+// own removes the prefix from the name of the constraint in a unique violation, so that callers receive the names that their statements
+// use.
 func (n Names) own(err error) error {
 	unique, ok := errors.AsType[*UniqueError](err)
 	if n.Prefix == "" || !ok {
@@ -135,7 +136,7 @@ var probes = map[Dialect]string{
 	Postgres: `SELECT current_setting('server_version_num')`,
 }
 
-// ErrDialect means that a database is not of the dialect that the caller named.
+// ErrDialect means that the dialect of a database differs from the one that the caller gave.
 var ErrDialect = errors.New("wrong dialect")
 
 // Check returns an error if db cannot be reached or has another dialect.

@@ -7,18 +7,18 @@ import (
 	"fmt"
 )
 
-// Queryer reads. Statements are written once, with ? placeholders; for PostgreSQL they become $1, $2... A ? inside a literal, a quoted
+// Queryer runs queries. Queries have ? placeholders on both databases; for PostgreSQL they become $1, $2... A ? inside a literal, a quoted
 // identifier or a comment is not replaced. Names in braces are replaced, see Names.
 type Queryer interface {
-	// Query is sql.DB.QueryContext. The caller closes the rows.
+	// Query calls sql.DB.QueryContext. The caller closes the rows.
 	Query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	// QueryRow is sql.DB.QueryRowContext.
+	// QueryRow calls sql.DB.QueryRowContext.
 	QueryRow(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// Brief returns the context for a short query of q that uses an index. On SQLite the query does not watch it for cancellation: that takes a
-// goroutine of database/sql and one of the driver, which cost a fifth of such a query and a switch between goroutines. On PostgreSQL, whose
-// responses may be slow at any time, it is ctx.
+// Brief returns the context for a short query of q that uses an index. On SQLite the query does not watch the returned context for
+// cancellation. Watching requires one goroutine of database/sql and one of the driver; these cost a fifth of such a query and a switch
+// between goroutines. On PostgreSQL, whose responses may be slow at any time, Brief returns ctx.
 func Brief(ctx context.Context, q Queryer) context.Context {
 	d, ok := q.(interface{ Dialect() Dialect })
 	if !ok || d.Dialect() != SQLite || ctx.Err() != nil {
@@ -41,10 +41,11 @@ type Execer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// Tx is one caller's part of a transaction. It is used by one goroutine at a time and not after the function that received it has returned.
+// Tx is the transaction of one caller, possibly a part of a group commit. It is used by one goroutine at a time and not after the function
+// that received it has returned.
 //
-// After a statement failed, the transaction can only be rolled back: later statements fail with the first error, and so does an Update
-// whose function does not return it. That is PostgreSQL's behavior; the package enforces it on SQLite.
+// After a statement failed, the transaction can only be rolled back: later statements fail with the first error. Update also returns that
+// error if its function returns nil. That is PostgreSQL's behavior; the package enforces it on SQLite.
 type Tx struct {
 	conn    Execer
 	texts   *rewriter
@@ -67,7 +68,7 @@ func (tx *Tx) Dialect() Dialect { return tx.texts.dialect }
 // Names returns the schema and prefix of the tables.
 func (tx *Tx) Names() Names { return tx.texts.names }
 
-// Query reads rows, which the caller closes: on SQLite, open rows block every later update. Errors are those of Exec.
+// Query runs a query. The caller closes the rows: on SQLite, open rows block every later update. Errors are those of Exec.
 func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	ctx, err := tx.begin(ctx)
 	if err != nil {
@@ -172,8 +173,8 @@ func (tx *Tx) begin(ctx context.Context) (context.Context, error) {
 	if !tx.detach {
 		return ctx, nil
 	}
-	// SQLite rolls the whole transaction back when a writing statement is interrupted, and with it the work of the other callers of a group
-	// commit. So a context is checked between statements, and a started statement runs until complete.
+	// When a writing statement is interrupted, SQLite rolls the whole transaction back, including the changes of other callers in a group
+	// commit. So the context is checked only between statements, and a started statement runs until complete.
 	if err := context.Cause(ctx); err != nil {
 		return ctx, tx.note(err)
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // Updater runs writing transactions one at a time, for several writers to one SQLite database in a process. It runs fn in a transaction and
-// returns nil once the transaction is committed. If fn returns an error or ctx ends before fn returns, all writes of fn are rolled back.
+// returns nil after the commit. If fn returns an error or ctx ends before fn returns, the Updater rolls all writes of fn back.
 type Updater func(ctx context.Context, fn func(tx Execer) error) error
 
 // updateElsewhere runs an update with the updater.

@@ -1,8 +1,8 @@
-// Package storedtest checks that the present code decodes the JSON that earlier versions have stored, with the same values.
+// Package storedtest checks that the current code decodes the JSON that earlier versions have stored, with the same values.
 //
-// A package that stores JSON has files testdata/stored/COMMIT.json. Each contains forms by name: the text that the code of that commit
-// stored, and the values that it had in Go. Files are written once and never changed, because a database of that commit does not change
-// either. A form that a later commit stores first is in a file of its own.
+// A package that stores JSON has files testdata/stored/COMMIT.json. Each file contains forms by name. A form consists of the text that the
+// code of that commit stored, and of the values that the text had in Go. Files are written once and never changed, because a database of
+// that commit does not change either. A form that a later commit introduces is in a separate file.
 package storedtest
 
 import (
@@ -31,7 +31,7 @@ type Codec struct {
 	New func() any
 	// Marshal is the encoder of types that encoding/json does not support.
 	Marshal func(value any) ([]byte, error)
-	// Renamed maps paths in the files to the present names of Go fields: the meaning of a form does not depend on them.
+	// Renamed maps paths in the files to the current names of Go fields, because Go fields may be renamed after a file was written.
 	Renamed map[string]string
 }
 
@@ -223,7 +223,7 @@ func Example(c Codec) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	decoded := c.New() // members that are not stored have no meaning
+	decoded := c.New() // decoding again excludes members that are not stored
 	if err := json.Unmarshal(text, decoded); err != nil {
 		return string(text), err
 	}

@@ -26,7 +26,8 @@ const (
 // Textual reports whether the operator searches for a substring: co, sw and ew.
 func (o Op) Textual() bool { return o == Co || o == Sw || o == Ew }
 
-// Finds reports whether the string contains the part as a textual operator requires. It is false for any other operator.
+// Finds reports whether text contains part as the operator requires: anywhere for co, at the start for sw, at the end for ew. It returns
+// false for any other operator.
 func (o Op) Finds(text, part string) bool {
 	switch o {
 	case Co:
@@ -39,8 +40,8 @@ func (o Op) Finds(text, part string) bool {
 	return false
 }
 
-// Holds reports whether values in that order, as returned by cmp.Compare, satisfy eq, ne, gt, ge, lt or le. It is false for any other
-// operator.
+// Holds reports whether a comparison with eq, ne, gt, ge, lt or le is true. order is the order of the two values, as returned by
+// cmp.Compare. Holds returns false for any other operator.
 func (o Op) Holds(order int) bool {
 	switch o {
 	case Eq:
@@ -61,7 +62,7 @@ func (o Op) Holds(order int) bool {
 
 // Expr is a filter expression: one of the values And, Or, Not, Compare, Present and ValuePath (never a pointer to one of them).
 type Expr interface {
-	// String writes the expression. Parse returns an equal expression for it.
+	// String returns the expression as a filter string, which Parse reads as an equal expression.
 	String() string
 	appendTo(dst []byte) []byte
 }

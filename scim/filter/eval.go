@@ -88,7 +88,7 @@ func evalAttribute(path scim.AttrPath, op Op, operand any, r *scim.Resource, rt 
 		return false
 	}
 	v, _ := res.Lookup(r)
-	if res.Attribute == nil { // an extension: true if the resource has data of it
+	if res.Attribute == nil { // an extension: pr is true if the resource has data of the extension
 		return op == Pr && present(v)
 	}
 	a := res.Attribute
@@ -130,8 +130,8 @@ func elementAttribute(a *schema.Attribute, name string) *schema.Attribute {
 	return a.SubAttribute(name)
 }
 
-// evalValues applies the operator to a stored value of the definition a. If v is an object or an array of objects, sub is the sub-attribute
-// to compare.
+// evalValues applies the operator to v, a stored value of the attribute a. If v is an object or an array of objects, sub is the
+// sub-attribute to compare.
 func evalValues(a, sub *schema.Attribute, op Op, operand, v any) bool {
 	if a.Secret() {
 		return false
@@ -148,7 +148,7 @@ func evalValues(a, sub *schema.Attribute, op Op, operand, v any) bool {
 	return anyElement(a, sub, op, operand, v)
 }
 
-// assumed returns the value of a part for a comparison: an element without "primary" is not primary (RFC 7643 section 2.4).
+// assumed returns the value to use in a comparison for an attribute: an absent "primary" is false (RFC 7643 section 2.4).
 func assumed(a *schema.Attribute, v any) any {
 	if v == nil && a.Type == schema.Boolean && scim.EqualName(a.Name, "primary") {
 		return false
@@ -249,8 +249,8 @@ func equal(a *schema.Attribute, v, operand any) bool {
 	return ok && order == 0
 }
 
-// Order compares two values of an attribute: -1, 0 or +1. Strings are sorted by code points, folded unless caseExact; dateTimes by time;
-// numbers by value; false before true. ok is false if one of the values does not have the attribute's type.
+// Order compares two values of an attribute: -1, 0 or +1. Strings are sorted by code points, folded unless the attribute is caseExact;
+// dateTimes by time; numbers by value; false before true. ok is false if one of the values does not have the attribute's type.
 func Order(a *schema.Attribute, x, y any) (order int, ok bool) {
 	switch a.Type {
 	case schema.Boolean:
@@ -326,7 +326,7 @@ func withoutVersion(uri string) string {
 	return strings.Join(slices.Delete(segments, i, i+1), "/")
 }
 
-// prepared returns a string of an attribute in the form in which it is compared (RFC 7644 section 7.8).
+// prepared returns the form of a string that comparisons of the attribute use (RFC 7644 section 7.8).
 func prepared(a *schema.Attribute, s string) string {
 	if a.CaseExact {
 		return fold.Exact(s)
@@ -334,14 +334,15 @@ func prepared(a *schema.Attribute, s string) string {
 	return fold.String(s)
 }
 
-// FoldVersion increases whenever [Fold] or [Exact] returns something else for some string. A caller that stores their results, such as the
-// values of an index, stores this number with them and computes them again when it changes.
+// FoldVersion increases whenever [Fold] or [Exact] returns a different result for any string. A caller that stores their results, such as
+// the values of an index, stores this number with them and computes them again when it changes.
 const FoldVersion = fold.Version
 
-// Fold maps equivalent strings to the same string: it ignores case, the width of letters and how accents are composed. All comparisons that
-// are not caseExact use it. It follows the rules of RFC 8265 for user names, to which RFC 7644 section 5 refers.
+// Fold maps equivalent strings to the same string: strings that differ only in case, in the width of letters or in the composition of
+// accents. All comparisons of attributes that are not caseExact use it. It follows the rules of RFC 8265 for user names, to which RFC 7644
+// section 5 refers.
 func Fold(s string) string { return fold.String(s) }
 
-// Exact maps strings that differ only in how accents are composed (Unicode normalization form C) to the same string. All caseExact
-// comparisons use it.
+// Exact maps strings that differ only in the composition of accents to the same string (Unicode normalization form C). All comparisons of
+// caseExact attributes use it.
 func Exact(s string) string { return fold.Exact(s) }

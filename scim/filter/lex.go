@@ -17,8 +17,8 @@ import (
 type lexer struct {
 	s    string
 	pos  int
-	kind scim.Type // keyword of the errors
-	what string    // "filter" or "path", for the errors
+	kind scim.Type // the scimType of errors
+	what string    // "filter" or "path", for error messages
 }
 
 // fail returns the error at the byte offset. The message counts characters from 1.
@@ -42,7 +42,7 @@ func (l *lexer) peek() byte {
 	return 0
 }
 
-// take consumes c when it is next.
+// take consumes the next byte and returns true if it is c.
 func (l *lexer) take(c byte) bool {
 	if l.peek() != c || l.pos >= len(l.s) {
 		return false
@@ -120,7 +120,7 @@ func (l *lexer) literal(bare bool) (any, error) {
 	return nil, l.fail(start, "%q is not a JSON value; write strings in double quotes", w)
 }
 
-// boundary checks that the value just read ends at a space, a bracket or the end.
+// boundary returns an error unless the value just read is followed by a space, a bracket or the end of the input.
 func (l *lexer) boundary() error {
 	switch c := l.peek(); {
 	case l.pos >= len(l.s), c == ' ', c == ')', c == ']':

@@ -2,25 +2,25 @@ package filter
 
 import "github.com/scimwright/scimwright/scim"
 
-// String writes "X and Y", with parentheses where the grouping needs them.
+// String returns "X and Y", with parentheses where the precedence requires them.
 func (e And) String() string { return string(e.appendTo(nil)) }
 
-// String writes "X or Y", with parentheses where the grouping needs them.
+// String returns "X or Y", with parentheses where the precedence requires them.
 func (e Or) String() string { return string(e.appendTo(nil)) }
 
-// String writes "not (X)".
+// String returns "not (X)".
 func (e Not) String() string { return string(e.appendTo(nil)) }
 
-// String writes "path op value".
+// String returns "path op value".
 func (e Compare) String() string { return string(e.appendTo(nil)) }
 
-// String writes "path pr".
+// String returns "path pr".
 func (e Present) String() string { return string(e.appendTo(nil)) }
 
-// String writes "path[filter]" and, with Op set, ".sub op value".
+// String returns "path[filter]" and, with Op set, ".sub op value".
 func (e ValuePath) String() string { return string(e.appendTo(nil)) }
 
-// String writes the path in the form that ParsePath reads.
+// String returns the path in the form that ParsePath reads.
 func (p Path) String() string {
 	dst := []byte(p.Attr.String())
 	if p.Filter != nil {

@@ -2,8 +2,8 @@ package filter
 
 import "github.com/scimwright/scimwright/scim"
 
-// Walk calls visit for the expression and, while visit returns true, for the expressions inside it, outer expressions first. The filter of
-// a ValuePath is inside it; its paths name sub-attributes.
+// Walk calls visit for the expression. If visit returns true, Walk also visits the expressions inside it. The filter of a ValuePath is
+// inside the ValuePath; its paths name sub-attributes.
 func Walk(e Expr, visit func(Expr) bool) {
 	if e == nil || !visit(e) {
 		return

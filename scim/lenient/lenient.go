@@ -1,7 +1,7 @@
 // Package lenient lists the nonstandard requests that well-known provisioning clients send and that a server may accept anyway.
 //
-// Packages schema and patch take a [Set] and reject what is not in it. This package only names and describes the leniencies; it parses no
-// requests. It does not cover nonstandard responses of a server.
+// Packages schema, patch and filter take the [Set] of leniencies to accept, and reject all other nonstandard requests. This package only
+// names and describes the leniencies; it parses no requests. It does not cover nonstandard responses of a server.
 package lenient
 
 import (
@@ -13,8 +13,9 @@ import (
 // Set is a set of leniencies.
 type Set uint32
 
-// The leniencies. [Rules] describes what each accepts. To add one: declare it before end, add a row to Rules, and implement it in
-// scim/schema, scim/patch, scim/filter or scimserver with Set.Has. The tests of this package write docs/leniencies.md with -update.
+// The leniencies. [Rules] describes the requests that each leniency accepts. To add a leniency: declare it before end, add a row to Rules,
+// and implement it in scim/schema, scim/patch, scim/filter or scimserver with Set.Has. The tests of this package write docs/leniencies.md
+// with -update.
 const (
 	OpCase Set = 1 << iota
 	SpelledBooleans
@@ -103,7 +104,7 @@ func Rules() []Rule {
 	}
 }
 
-// Has reports whether all leniencies of other are in the set.
+// Has reports whether the set contains all leniencies of other.
 func (s Set) Has(other Set) bool { return s&other == other }
 
 // Names returns the names of the leniencies in the set, in the order of [Rules].

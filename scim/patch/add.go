@@ -25,7 +25,7 @@ func (p *patcher) add(at place, v any) error {
 	})
 }
 
-// assign sets a simple single value.
+// assign sets the value of a single-valued simple attribute.
 func (p *patcher) assign(at place, v any) error {
 	c, err := at.a.Clean(v, at.path, p.clean)
 	if err != nil {
@@ -140,7 +140,7 @@ func (p *patcher) changeElement(at place, elements []any, i int, v any, do verb)
 	return p.mergeInto(at, o, v, do)
 }
 
-// finish stores the elements. Those at the positions in changed were changed by the value v.
+// finish stores the elements. The elements at the positions in changed were changed to contain the value v.
 func (p *patcher) finish(at place, elements []any, changed []int, v any) error {
 	if mentionsPrimary(at, v) {
 		var chosen any

@@ -24,8 +24,8 @@ type Options struct {
 }
 
 // Apply applies the operations in order to a copy of r, each to the result of the previous one, and returns the copy. Apply never changes
-// r. If one operation fails, none takes effect. changed is false if the result equals r; callers then keep version and time of modification
-// (RFC 7644 section 3.5.2.1). "schemas" is updated to name the extensions in use.
+// r. If one operation fails, none takes effect. changed is false if the result equals r; callers then do not change the version and
+// lastModified of the resource (RFC 7644 section 3.5.2.1). In the result, "schemas" lists the extensions in use.
 //
 // The error is a *scim.Error. Its detail names the operation. It is one of:
 //
@@ -74,7 +74,7 @@ func numbered(i int, err error) error {
 	return &c
 }
 
-// patcher changes out, which it owns.
+// patcher applies operations to out, which no other code references until Apply returns.
 type patcher struct {
 	out   *scim.Resource
 	rt    *schema.ResourceType
@@ -82,7 +82,7 @@ type patcher struct {
 	clean schema.CleanOptions
 }
 
-// verb is the effect of an operation on an attribute: add or replace.
+// verb is an operation on an attribute: add or replace.
 type verb func(place, any) error
 
 func (p *patcher) operation(op scim.PatchOperation) error {

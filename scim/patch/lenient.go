@@ -7,11 +7,11 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// The leniencies of Options.Accept, except for spellings.
+// The leniencies of Options.Accept, except those for the spelling of operations and values.
 
-// createElement handles an add to elements if the path selects none. The result is noTarget or, with lenient.CreateElement, a new element
-// made of the filter's eq comparisons and the value. The RFC does not define this add (erratum 8097). For replace it requires noTarget,
-// which this package returns even with the leniency.
+// createElement handles an add to the elements that a filter selects, if it selects none. It returns noTarget or, with
+// lenient.CreateElement, adds a new element that consists of the filter's eq comparisons and the value. The RFC does not define this add
+// (erratum 8097). For replace it requires noTarget, which this package returns even with the leniency.
 func (p *patcher) createElement(at place, v any) error {
 	element := &scim.Object{}
 	if !p.opts.Accept.Has(lenient.CreateElement) || v == nil || at.filter == nil || at.a.Type != schema.Complex ||
@@ -32,8 +32,8 @@ func (p *patcher) createElement(at place, v any) error {
 	return p.addElements(at, element)
 }
 
-// dotted resolves a path that joins the attribute of an extension to its URN by a dot. In such a path, the name after the last colon is the
-// end of the URN.
+// dotted resolves a path in which a dot, not a colon, separates the URN of an extension from the attribute. AttrPath parses such a path
+// differently: its Name is the end of the URN.
 func (p *patcher) dotted(path scim.AttrPath) (schema.Resolved, bool) {
 	return p.rt.Resolve(scim.AttrPath{URN: path.URN + ":" + path.Name, Name: path.Sub})
 }
@@ -65,8 +65,8 @@ func noTarget(at place) error {
 	return fail(scim.NoTarget, "no value of %s matches the path", at.path)
 }
 
-// describe copies the comparisons of a filter into the element. It returns false for a filter that is not made of eq comparisons joined by
-// "and".
+// describe copies the values that a filter compares with into the element. It returns false for a filter that does not consist of eq
+// comparisons joined by "and".
 func describe(e filter.Expr, element *scim.Object) bool {
 	switch e := e.(type) {
 	case filter.And:

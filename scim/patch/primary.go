@@ -11,8 +11,8 @@ func isPrimary(element any) bool {
 	return primary
 }
 
-// demoteOthers sets primary to false in all primary elements except the chosen one. The patcher owns the elements, so they are changed in
-// place.
+// demoteOthers sets primary to false in all primary elements for which chosen returns false. The patcher owns the elements, so demoteOthers
+// modifies them in place.
 func demoteOthers(elements []any, chosen func(any) bool) {
 	for _, e := range elements {
 		if isPrimary(e) && !chosen(e) {

@@ -90,7 +90,7 @@ func (p *patcher) removeElements(at place) error {
 	})
 }
 
-// keep stores the elements that remain after a removal.
+// keep stores the elements that a removal did not remove.
 func (p *patcher) keep(at place, elements []any) error {
 	kept := elements[:0]
 	for _, e := range elements {

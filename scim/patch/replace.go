@@ -36,7 +36,7 @@ func (p *patcher) replaceElements(at place, v any) error {
 			if err != nil {
 				return err
 			}
-			// All matches become the same value, so the first one replaces them all.
+			// All matching elements would become the same value, so the new value replaces the first one and the others are removed.
 			for _, i := range meant[1:] {
 				elements[i] = nil
 			}

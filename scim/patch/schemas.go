@@ -63,7 +63,7 @@ func (p *patcher) checkedURNs(v any) (*scim.Resource, error) {
 	return urns, nil
 }
 
-// keepSchemas removes the data of the extensions not named.
+// keepSchemas removes the data of the extensions that urns does not list.
 func (p *patcher) keepSchemas(urns *scim.Resource) error {
 	for _, e := range p.rt.Extensions {
 		if urns.HasSchema(e.Schema.ID) {

@@ -33,7 +33,7 @@ func (at place) value() any {
 
 func (at place) schemas() bool { return !at.extension && at.path == scim.AttrPath{Name: "schemas"} }
 
-// part returns the place of a sub-attribute in o, which is the value of at or one of its elements.
+// part returns the place of a sub-attribute in o. o is the value at the place, or one element of that value.
 func (at place) part(o *scim.Object, sub *schema.Attribute) place {
 	path := at.path
 	if at.extension {
@@ -68,7 +68,8 @@ func (p *patcher) extension(s *schema.Schema) place {
 	}
 }
 
-// member returns the place for a key of a value without path: an attribute of the base schema, a common attribute or an extension.
+// member returns the place for a member name of the value in an operation without path: an attribute of the base schema, a common attribute
+// or an extension.
 func (p *patcher) member(name string) (place, bool) {
 	if e := p.rt.Extension(name); e != nil {
 		return p.extension(e.Schema), true

@@ -9,9 +9,9 @@ import (
 
 // CleanOptions configures [ResourceType.Clean]. The zero value follows the RFC, for the creation of a resource.
 type CleanOptions struct {
-	// Previous is the stored resource if the representation replaces one (PUT, RFC 7644 section 3.5.1). Its read-only values are kept. Its
-	// immutable values are kept, and a different value for one is an error. Its write-only values (password) are kept unless a new value or
-	// null is given. Default: nil, for a creation.
+	// Previous is the stored resource if the representation replaces one (PUT, RFC 7644 section 3.5.1). The result contains its read-only
+	// values. It also contains its immutable values; a representation with a different value is rejected. It contains its write-only values
+	// (password) unless the representation contains a new value or null. Default: nil, for a creation.
 	Previous *scim.Resource
 	// RefuseUnknown rejects attributes that the type does not define. Default: drop them.
 	RefuseUnknown bool
@@ -23,14 +23,15 @@ type CleanOptions struct {
 }
 
 // Clean converts a client's representation of a resource into the form to store. Names have canonical spelling, and "schemas" is first and
-// names the base schema and the extensions in use. Clean removes null, empty arrays, empty objects (RFC 7643 section 2.5), read-only
-// attributes (id, meta, groups...), undefined attributes and repeated elements. Otherwise the order stays. Values keep their spelling.
+// lists the base schema and the extensions in use. Clean removes null, empty arrays, empty objects (RFC 7643 section 2.5), read-only
+// attributes (id, meta, groups...), undefined attributes and repeated elements. It does not change the order of the remaining attributes or
+// the spelling of values.
 //
-// It rejects values of the wrong type, more than one primary, and missing required attributes with 400 invalidValue, and changes of
+// Clean rejects values of the wrong type, more than one primary, and missing required attributes with 400 invalidValue, and changes of
 // immutable attributes with 400 mutability (see [CleanOptions.Previous]). An extension that the type requires must be present. The required
-// attributes of an optional extension are required only if the extension is in use. An extension that has data but is missing from
-// "schemas" counts as named. Canonical values are suggestions and not enforced (RFC 7643 section 2.3.1 leaves it open). The result shares
-// no object or array with in. The error is a *scim.Error.
+// attributes of an optional extension are required only if the extension is in use. An extension with data is in use even if "schemas" does
+// not list it. Canonical values are suggestions and not enforced (RFC 7643 section 2.3.1 permits both). The result shares no object or
+// array with in. The error is a *scim.Error.
 func (rt *ResourceType) Clean(in *scim.Resource, opts CleanOptions) (*scim.Resource, error) {
 	if err := rt.checkSchemas(in, opts); err != nil {
 		return nil, err
@@ -141,7 +142,8 @@ func (rt *ResourceType) checkSchemas(in *scim.Resource, opts CleanOptions) error
 }
 
 // SetSchemas sets "schemas" to the schemas of the resource: the base schema, then each extension that has data, in the order in which the
-// type declares them (RFC 7643 section 3). It removes extensions without data. It does not modify an equal list.
+// type declares them (RFC 7643 section 3). It removes extensions without data. If "schemas" is already equal, SetSchemas does not modify
+// it.
 func (rt *ResourceType) SetSchemas(r *scim.Resource) {
 	urns := []any{rt.Schema.ID}
 	for _, e := range rt.Extensions {
@@ -254,8 +256,8 @@ func carry(attributes []*Attribute, in, out, prev *scim.Object, urn string) erro
 	return nil
 }
 
-// keepProtectedParts does the same for the sub-attributes of a single-valued complex attribute in the request. Read-only sub-attributes
-// describe the other ones (manager.displayName), so they are kept only if the others are unchanged.
+// keepProtectedParts is keepProtected for the sub-attributes of a single-valued complex attribute in the request. Read-only sub-attributes
+// describe the other ones (manager.displayName), so their stored values are copied only if the other sub-attributes are unchanged.
 func (a *Attribute) keepProtectedParts(now, was any, path scim.AttrPath) error {
 	o, isObject := now.(*scim.Object)
 	w, wasObject := was.(*scim.Object)

@@ -2,9 +2,9 @@ package schema
 
 import "cmp"
 
-// Definitions in Go and in schema documents omit defaults. complete sets the defaults of RFC 7643 section 2.2, so that readers get every
-// characteristic. References and binaries compare exactly by sections 2.3.6 and 2.3.7, regardless of the listings of section 8.7 (errata
-// 6001, 8472). A write-only attribute is never returned.
+// complete sets the characteristics that definitions in Go and in schema documents omit to the defaults of RFC 7643 section 2.2. References
+// and binaries are caseExact (sections 2.3.6 and 2.3.7), whatever the schemas of section 8.7 contain (errata 6001, 8472). A write-only
+// attribute is never returned.
 func complete(attributes []*Attribute) []*Attribute {
 	for _, a := range attributes {
 		a.Type = cmp.Or(a.Type, String)
@@ -50,7 +50,7 @@ func primary(what string) *Attribute {
 
 const displayText = "A human-readable name, primarily used for display purposes."
 
-// common holds the attributes that every resource has (RFC 7643 section 3.1) and that no schema needs to list. URNs in "schemas" are
+// common contains the attributes that every resource has (RFC 7643 section 3.1) and that no schema needs to list. URNs in "schemas" are
 // compared case-insensitively (RFC 7644 section 3.10).
 var common = complete([]*Attribute{
 	{Name: "schemas", MultiValued: true, Required: true, Returned: Always,

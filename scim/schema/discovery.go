@@ -8,9 +8,9 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Resource returns the discovery document of /Schemas/{id}. It contains every characteristic that applies to the type of an attribute (RFC
-// 7643 section 7): caseExact applies to strings, uniqueness to all types except booleans and complex ones, for which the RFC defines
-// neither. Its meta has no location; the server adds it.
+// Resource returns the discovery document of /Schemas/{id}. Each attribute has every characteristic that applies to its type (RFC 7643
+// section 7): caseExact applies to strings; uniqueness applies to all types except booleans and complex attributes, for which the RFC does
+// not define it. The document's meta has no location; the server adds it.
 func (s *Schema) Resource() *scim.Resource {
 	r := document(scim.SchemaSchema, s.ID, "Schema")
 	r.Set("name", s.Name)
@@ -19,7 +19,8 @@ func (s *Schema) Resource() *scim.Resource {
 	return r
 }
 
-// Resource returns the discovery document of /ResourceTypes/{id} (RFC 7643 section 6). Its meta has no location; the server adds it.
+// Resource returns the discovery document of /ResourceTypes/{id} (RFC 7643 section 6). The document's meta has no location; the server adds
+// it.
 func (rt *ResourceType) Resource() *scim.Resource {
 	r := document(scim.ResourceTypeSchema, cmp.Or(rt.ID, rt.Name), "ResourceType")
 	r.Set("name", rt.Name)
@@ -224,7 +225,7 @@ func (r *reader) texts(name string) []string {
 	return out
 }
 
-// keyword reads one of the given words. It returns the first word if the member is absent.
+// keyword reads a member whose value is one of the given words. It returns the first word if the member is absent.
 func keyword[T ~string](r *reader, name string, words ...T) T {
 	v, _ := r.o.Get(name)
 	if v == nil {
@@ -242,7 +243,7 @@ func keyword[T ~string](r *reader, name string, words ...T) T {
 // MarshalJSON writes the discovery document.
 func (s *Schema) MarshalJSON() ([]byte, error) { return s.Resource().MarshalJSON() }
 
-// UnmarshalJSON reads the document by [Parse].
+// UnmarshalJSON reads the document with [Parse].
 func (s *Schema) UnmarshalJSON(data []byte) error {
 	p, err := Parse(data)
 	if err != nil {

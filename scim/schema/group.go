@@ -10,10 +10,10 @@ func GroupType() *ResourceType {
 	}
 }
 
-// Group returns the Group schema of RFC 7643 section 8.7.1 with the verified errata, and with two additions to the listing. Members have
-// "display" (erratum 6011), the current name of the member. It is read-only, the server ignores values that clients send for it, and it is
-// returned on request only, because groups with many members are often read for other attributes. And members.value, which holds an id,
-// compares exactly and is required (section 4.2). The caller owns the result.
+// Group returns the Group schema of RFC 7643 section 8.7.1 with the verified errata and two additions. First, members have "display"
+// (erratum 6011), the current name of the member. It is read-only: the server ignores values that clients send. It has returned "request",
+// because clients often read groups with many members for other attributes. Second, members.value, which contains an id, is caseExact and
+// required (section 4.2). The caller owns the result.
 func Group() *Schema {
 	return &Schema{
 		ID: scim.GroupSchema, Name: "Group", Description: "Group",

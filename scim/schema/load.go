@@ -10,11 +10,11 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Load reads the schema and resource type documents in a directory and returns the resource types to serve: User and Group, followed by
-// those of the documents. Each file *.json holds one document in the form that /Schemas/{id} or /ResourceTypes/{id} returns. A document for
-// User or Group replaces the built-in type, for example to add extensions.
+// Load reads the schema and resource type documents in a directory and returns the resource types to serve: User and Group, followed by the
+// types that the documents define. Each file *.json contains one document in the form that /Schemas/{id} or /ResourceTypes/{id} returns. A
+// document for User or Group replaces the built-in type, for example to add extensions.
 //
-// Resource types find their schemas among the documents and the built-in ones (User, Group, EnterpriseUser). Load rejects documents that
+// Resource types may refer to schemas of the directory and to the built-in ones (User, Group, EnterpriseUser). Load rejects documents that
 // [Parse] rejects, two documents with the same id, name or endpoint, missing schemas and unused schemas. Errors name the file.
 func Load(dir fs.FS) ([]*ResourceType, error) {
 	files, err := fs.Glob(dir, "*.json")
@@ -78,7 +78,7 @@ func Load(dir fs.FS) ([]*ResourceType, error) {
 	return out, nil
 }
 
-// tableName returns the part of a name that stores use in table names. It must be unique among the types.
+// tableName returns the part of a resource type's name that stores use in table names. This part must be unique among the types.
 func tableName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' {
@@ -88,7 +88,7 @@ func tableName(name string) string {
 	}, strings.ToLower(name))
 }
 
-// loader holds the schemas of a directory by their ids in lower case.
+// loader contains the schemas of a directory by their ids in lower case.
 type loader struct {
 	schemas map[string]*Schema
 	file    map[string]string

@@ -10,18 +10,18 @@ import (
 
 // Projection selects the attributes of a response (RFC 7644 section 3.9). The zero value selects those that are returned by default.
 type Projection struct {
-	// Attributes, if not empty, are the only attributes returned, in addition to those that are always returned.
+	// Attributes, if not empty, are the only attributes returned, apart from attributes that are always returned.
 	Attributes []scim.AttrPath
 	// ExcludedAttributes are omitted from the default set. Attributes that are always returned cannot be excluded.
 	ExcludedAttributes []scim.AttrPath
-	// Written are the attributes and sub-attributes in the body of a POST, PUT or PATCH. Those among them that are returned on request are
-	// included in its response (RFC 7643 section 7).
+	// Written are the attributes and sub-attributes in the body of a POST, PUT or PATCH. The response to that request includes an attribute
+	// with returned "request" if the body contained it (RFC 7643 section 7).
 	Written []scim.AttrPath
 }
 
-// ParseProjection reads the parameters "attributes" and "excludedAttributes". Each string may hold several names separated by commas, with
-// white space around them. Names that are not valid attribute names stay in the projection, where they match nothing. Both parameters
-// together are an error, because the RFC calls them mutually exclusive. The error is a *scim.Error, 400 invalidValue.
+// ParseProjection parses the query parameters "attributes" and "excludedAttributes". Each string may contain several names separated by
+// commas, with white space around them. Invalid attribute names are kept in the projection but match no attribute. Using both parameters is
+// an error, because the RFC defines them as mutually exclusive. The error is a *scim.Error, 400 invalidValue.
 func ParseProjection(attributes, excluded []string) (Projection, error) {
 	p := Projection{Attributes: parsePaths(attributes), ExcludedAttributes: parsePaths(excluded)}
 	if len(p.Attributes) > 0 && len(p.ExcludedAttributes) > 0 {
@@ -47,11 +47,12 @@ func parsePaths(lists []string) []scim.AttrPath {
 	return out
 }
 
-// Project returns the part of the resource that a response contains, according to the attributes' returned characteristic and the
-// projection. "schemas" and "id" are always included. Attributes returned "never" are never included, even if named; those returned
-// "request" only if named. The name of a sub-attribute selects that sub-attribute alone (and those always returned), the name of a complex
-// attribute its default sub-attributes, and the URN of an extension its default attributes. Names are case-insensitive; unknown names are
-// ignored. The result shares values with r: change neither afterwards.
+// Project returns the part of the resource that a response contains. The attributes' returned characteristic and the projection determine
+// that part. "schemas" and "id" are always included. Attributes with returned "never" are never included, even if the projection names
+// them; attributes with returned "request" are included only if it names them. The name of a sub-attribute selects that sub-attribute alone
+// (and sub-attributes that are always returned), the name of a complex attribute its default sub-attributes, and the URN of an extension
+// its default attributes. Names are case-insensitive; unknown names are ignored. The result shares values with r: neither may be modified
+// afterwards.
 func (rt *ResourceType) Project(r *scim.Resource, p Projection) *scim.Resource {
 	v := view{
 		restrict: len(p.Attributes) > 0,
@@ -86,8 +87,7 @@ func (rt *ResourceType) Project(r *scim.Resource, p Projection) *scim.Resource {
 	return out
 }
 
-// ReturnsOnRequest reports whether the type has attributes that are returned on request. For a type without them, Projection.Written has no
-// effect.
+// ReturnsOnRequest reports whether the type has attributes with returned "request". For other types, Projection.Written has no effect.
 func (rt *ResourceType) ReturnsOnRequest() bool {
 	return slices.ContainsFunc(rt.Schema.Attributes, (*Attribute).onRequest) ||
 		slices.ContainsFunc(rt.Extensions, func(e Extension) bool { return slices.ContainsFunc(e.Schema.Attributes, (*Attribute).onRequest) })
@@ -107,19 +107,19 @@ func (rt *ResourceType) resolveAll(paths []scim.AttrPath) []Resolved {
 	return out
 }
 
-// view is a projection resolved against a type.
+// view is a projection whose names are resolved to the attributes of a resource type.
 type view struct {
 	restrict                 bool
 	named, excluded, written []Resolved
 }
 
-// mention is how a list of names selects an attribute or sub-attribute.
+// mention describes how a list of names selects an attribute or sub-attribute.
 type mention int
 
 const (
 	unmentioned mention = iota
-	inside              // only some of its sub-attributes are named
-	around              // the attribute or extension that contains it is named
+	inside              // the list names only some of its sub-attributes
+	around              // the list names the attribute or extension that contains it
 	exactly
 )
 
@@ -190,8 +190,8 @@ func (v *view) shows(a *Attribute, named, excluded, written mention) bool {
 	return excluded != exactly && excluded != around
 }
 
-// mentioned returns how the list selects attribute a, or its sub-attribute sub. Definitions are compared by identity: both are from the
-// same type.
+// mentioned returns how the list selects attribute a, or its sub-attribute sub if sub is not nil. Definitions are compared by identity,
+// because both are from the same type.
 func (v *view) mentioned(list []Resolved, a, sub *Attribute) mention {
 	best := unmentioned
 	for _, r := range list {

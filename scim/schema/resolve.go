@@ -2,9 +2,10 @@ package schema
 
 import "github.com/scimwright/scimwright/scim"
 
-// Resolve returns the definition that a path names, ignoring case. A path without URN names an attribute of the base schema or a common one
-// (id, externalId, schemas, meta; RFC 7643 section 3.1). A path with a URN names an attribute of that schema. A bare extension URN resolves
-// to the extension itself. A sub-attribute must be defined too. For any other path, Resolve returns false.
+// Resolve returns the definition of the attribute, sub-attribute or extension that a path names, ignoring case. A path without URN names an
+// attribute of the base schema or a common one (id, externalId, schemas, meta; RFC 7643 section 3.1). A path with a URN names an attribute
+// of that schema. A bare extension URN resolves to the extension itself. If no such attribute, sub-attribute or extension is defined,
+// Resolve returns false.
 func (rt *ResourceType) Resolve(p scim.AttrPath) (Resolved, bool) {
 	if p.URN == "" {
 		return rt.resolveCore(p)
@@ -26,8 +27,8 @@ func (rt *ResourceType) Resolve(p scim.AttrPath) (Resolved, bool) {
 	return Resolved{}, false
 }
 
-// resolveCore searches the common attributes and those of the base schema. The common ones have precedence: a schema that lists them cannot
-// change them (RFC 7643 section 3.1).
+// resolveCore searches the common attributes first and then those of the base schema. A schema that lists a common attribute therefore
+// cannot change its definition (RFC 7643 section 3.1).
 func (rt *ResourceType) resolveCore(p scim.AttrPath) (Resolved, bool) {
 	if r, ok := resolveIn(common, p); ok {
 		return r, true
@@ -76,13 +77,13 @@ func namesSchema(p scim.AttrPath, urn string) bool {
 	return scim.EqualName(p.String(), urn)
 }
 
-// Attribute returns the attribute with that name, or nil.
+// Attribute returns the attribute with that name, or nil if the schema has no such attribute.
 func (s *Schema) Attribute(name string) *Attribute { return find(s.Attributes, name) }
 
-// SubAttribute returns the sub-attribute with that name, or nil.
+// SubAttribute returns the sub-attribute with that name, or nil if the attribute has no such sub-attribute.
 func (a *Attribute) SubAttribute(name string) *Attribute { return find(a.SubAttributes, name) }
 
-// Extension returns the extension with that URN, or nil.
+// Extension returns the extension with that URN, or nil if the type has no such extension.
 func (rt *ResourceType) Extension(urn string) *Extension {
 	for i := range rt.Extensions {
 		if scim.EqualName(rt.Extensions[i].Schema.ID, urn) {
@@ -92,9 +93,9 @@ func (rt *ResourceType) Extension(urn string) *Extension {
 	return nil
 }
 
-// Lookup returns the value at the resolved path in a resource: the value of the attribute, or of its sub-attribute if the attribute is
-// single-valued; for an extension, its object. The sub-attribute of a multi-valued attribute occurs in several elements; Lookup then
-// returns the attribute's value.
+// Lookup returns the value at the resolved path in a resource: the value of the attribute, the value of the sub-attribute, or the object of
+// the extension. If the attribute is multi-valued, Lookup returns its whole value also for a sub-attribute, because the sub-attribute
+// occurs in several elements.
 func (r Resolved) Lookup(res *scim.Resource) (any, bool) {
 	o := &res.Object
 	if r.Extension {

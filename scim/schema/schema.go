@@ -20,7 +20,7 @@ const (
 // Mutability defines whether and when an attribute may change (RFC 7643 section 7).
 type Mutability string
 
-// The mutabilities.
+// The values of Mutability.
 const (
 	ReadWrite Mutability = "readWrite"
 	ReadOnly  Mutability = "readOnly"
@@ -42,7 +42,7 @@ const (
 // Uniqueness defines among which resources a value is unique (RFC 7643 section 7).
 type Uniqueness string
 
-// The scopes of uniqueness.
+// The values of Uniqueness.
 const (
 	None   Uniqueness = "none"
 	Server Uniqueness = "server"
@@ -62,13 +62,13 @@ type Attribute struct {
 	Mutability      Mutability
 	Returned        Returned
 	Uniqueness      Uniqueness
-	ReferenceTypes  []string // for references: names of resource types, "external" or "uri"
+	ReferenceTypes  []string // for references only: names of resource types, "external" or "uri"
 	Syntax          Syntax   // syntax of the values in addition to the type; not in the schema document
 	SubAttributes   []*Attribute
 }
 
-// Secret reports whether clients must never read the values of the attribute: it is returned never, or write-only, regardless of the rest
-// of its definition (RFC 7643 section 7). Responses never contain secrets. They cannot be used in filters or for sorting.
+// Secret reports whether clients must never read the values of the attribute: its returned characteristic is "never", or it is write-only,
+// regardless of its other characteristics (RFC 7643 section 7). Responses never contain secrets, and filters and sorting cannot use them.
 func (a *Attribute) Secret() bool { return a.Returned == Never || a.Mutability == WriteOnly }
 
 // Schema is a named set of attributes (RFC 7643 section 7). ID is its URN.
@@ -90,11 +90,11 @@ type ResourceType struct {
 	Extensions                      []Extension
 }
 
-// Resolved is the definition that a path names. Attribute is nil if the path is the URN of an extension. Sub is nil if the path ends at the
-// attribute.
+// Resolved is the definition of the attribute, sub-attribute or extension that a path names. Attribute is nil if the path is the URN of an
+// extension. Sub is nil if the path names no sub-attribute.
 type Resolved struct {
 	Schema         *Schema // nil for the common attributes of RFC 7643 section 3.1
 	Attribute, Sub *Attribute
-	Extension      bool          // the attribute is stored under the URN of its schema
+	Extension      bool          // the attribute belongs to an extension
 	Path           scim.AttrPath // in canonical spelling; URN is set for extensions only
 }

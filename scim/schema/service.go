@@ -2,8 +2,8 @@ package schema
 
 import "github.com/scimwright/scimwright/scim"
 
-// ServiceProviderConfig returns the schema of /ServiceProviderConfig (RFC 7643 section 8.7.2). It adds what the listing omits: etag and
-// authenticationSchemes.type (erratum 8011), and pagination (RFC 9865 section 4). The caller owns the result.
+// ServiceProviderConfig returns the schema of /ServiceProviderConfig (RFC 7643 section 8.7.2). It contains attributes that the schema in
+// that section omits: etag and authenticationSchemes.type (erratum 8011), and pagination (RFC 9865 section 4). The caller owns the result.
 func ServiceProviderConfig() *Schema {
 	supported := func() *Attribute {
 		return &Attribute{Name: "supported", Type: Boolean, Required: true,

@@ -19,9 +19,9 @@ import (
 // sections 4.1.1 and 4.1.2 define it for some attributes of the User.
 type Syntax string
 
-// The syntaxes. The zero value allows every value.
+// The syntaxes of string values. The zero value allows every value.
 const (
-	// UserName is a string by the profile UsernameCaseMapped of RFC 8265, to which RFC 7644 section 5 refers.
+	// UserName is a string that satisfies the profile UsernameCaseMapped of RFC 8265, to which RFC 7644 section 5 refers.
 	UserName Syntax = "userName"
 	// URL is an absolute URL with a host.
 	URL Syntax = "url"
@@ -37,7 +37,7 @@ const (
 	Certificate Syntax = "certificate"
 )
 
-// syntaxes has the check and the error text of each syntax.
+// syntaxes contains the check and the error message of each syntax.
 var syntaxes = map[Syntax]struct {
 	valid func(string) bool
 	must  string
@@ -61,7 +61,7 @@ func adoptSyntax(attributes, from []*Attribute) {
 	}
 }
 
-// userNames is precis.UsernameCaseMapped without the Bidi Rule, which that profile applies to all strings that are not ASCII.
+// userNames is precis.UsernameCaseMapped without the Bidi Rule. That profile applies the Bidi Rule to all strings that are not ASCII.
 var userNames = precis.NewIdentifier(precis.FoldWidth, precis.LowerCase(), precis.Norm(norm.NFC))
 
 func isUserName(s string) bool {
@@ -89,7 +89,7 @@ func isLanguageTag(s string) bool {
 
 func isTimeZone(s string) bool {
 	if s == "" || s == "Local" {
-		return false // names that only Go defines
+		return false // special names of package time, not time zones
 	}
 	_, err := time.LoadLocation(s)
 	return err == nil

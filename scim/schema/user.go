@@ -11,9 +11,9 @@ func UserType() *ResourceType {
 	}
 }
 
-// User returns the User schema of RFC 7643 section 8.7.1 with the verified errata. It differs from the listing: addresses have "primary",
-// as in section 2.4 and the examples; ims.type has the canonical value "other" (section 4.1.2); password compares exactly, and so does
-// groups.value, which holds an id. The caller owns the result.
+// User returns the User schema of RFC 7643 section 8.7.1 with the verified errata. It differs from the schema in that section as follows:
+// addresses have "primary", as in section 2.4 and the examples; ims.type has the canonical value "other" (section 4.1.2); password is
+// caseExact, and so is groups.value, which contains an id. The caller owns the result.
 func User() *Schema {
 	return &Schema{
 		ID: scim.UserSchema, Name: "User", Description: "User Account",

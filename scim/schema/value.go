@@ -13,10 +13,10 @@ import (
 	"github.com/scimwright/scimwright/scim/lenient"
 )
 
-// Clean converts a value for the whole attribute into the form to store. A multi-valued attribute becomes an array without repeated
-// elements; names are canonical; null and read-only sub-attributes are removed. Clean returns nil if the value leaves the attribute
-// unassigned: null, an empty array, an object without values (RFC 7643 section 2.5). The path names the attribute in errors, which are
-// *scim.Error 400 invalidValue. The caller checks the attribute's own mutability and required.
+// Clean converts a client's value for the whole attribute into the form to store. A multi-valued attribute becomes an array without
+// repeated elements; names are canonical; null and read-only sub-attributes are removed. Clean returns nil if the value leaves the
+// attribute unassigned: null, an empty array, an object without values (RFC 7643 section 2.5). The parameter path names the attribute in
+// errors, which are *scim.Error 400 invalidValue. The caller checks whether the attribute itself is read-only, immutable or required.
 func (a *Attribute) Clean(v any, path scim.AttrPath, opts CleanOptions) (any, error) {
 	if !a.MultiValued || v == nil {
 		return a.CleanElement(v, path, opts)
@@ -176,7 +176,8 @@ func (a *Attribute) cleanComplex(v any, path scim.AttrPath, opts CleanOptions) (
 	return out, nil
 }
 
-// unpackJSONValue returns an element with the members of the JSON object in its "value", if it holds one; see lenient.JSONValues.
+// unpackJSONValue returns a copy of the element with "value" and "display" from the JSON object that its "value" contains as a string; see
+// lenient.JSONValues. It returns an element without such a string unchanged.
 func (a *Attribute) unpackJSONValue(element *scim.Object) *scim.Object {
 	text := element.Text("value")
 	if len(text) == 0 || text[0] != '{' || a.SubAttribute("display") == nil {
@@ -194,8 +195,8 @@ func (a *Attribute) unpackJSONValue(element *scim.Object) *scim.Object {
 	return out
 }
 
-// EmptyReference reports whether v is an empty string, or an object with an empty "value", for an attribute that refers to a resource (it
-// has "$ref"). Some clients unassign the manager this way; see lenient.EmptyReferences.
+// EmptyReference reports whether a refers to a resource (it has "$ref") and v is an empty string or an object with an empty "value". Some
+// clients unassign the manager this way; see lenient.EmptyReferences.
 func (a *Attribute) EmptyReference(v any) bool {
 	if a.SubAttribute("$ref") == nil || a.SubAttribute("value") == nil {
 		return false
@@ -206,10 +207,10 @@ func (a *Attribute) EmptyReference(v any) bool {
 	return v == ""
 }
 
-// Key identifies an element within a multi-valued attribute: two elements are equal if their keys are. Elements that refer to resources
-// (they have "$ref") are equal if their "value" is. Other elements are equal if all sub-attributes except "primary" and "display" are;
-// these two describe the value and are not part of it. A value may therefore occur with several types (RFC 7643 section 2.4). Strings
-// compare by caseExact, dateTimes as points in time.
+// Key identifies an element within a multi-valued attribute: two elements are equal if their keys are equal. For elements that refer to
+// resources (they have "$ref"), the key depends only on "value". For other elements, it depends on all sub-attributes except "primary" and
+// "display", which describe the value and are not part of it. A value may therefore occur with several types (RFC 7643 section 2.4).
+// Strings are compared by the attribute's caseExact, dateTimes as points in time.
 func (a *Attribute) Key(element any) string {
 	o, ok := element.(*scim.Object)
 	if !ok {
@@ -252,8 +253,9 @@ func (a *Attribute) appendKey(key []byte, v any) []byte {
 	return append(key, s...)
 }
 
-// Union appends to have those elements of more that it does not contain yet, by [Attribute.Key], and reports whether that changed anything.
-// An element that exists already gets "primary" and, unless it is immutable, "display" from the given one. Neither slice is modified.
+// Union appends to have the elements of more that have does not contain yet, compared by [Attribute.Key], and reports whether the result
+// differs from have. An element of have that more also contains gets "primary" and, unless it is immutable, "display" from the element of
+// more. Neither slice is modified.
 func (a *Attribute) Union(have, more []any) (out []any, changed bool) {
 	seen := make(map[string]int, len(have)+len(more))
 	for i, e := range have {
@@ -277,7 +279,7 @@ func (a *Attribute) Union(have, more []any) (out []any, changed bool) {
 	return out, changed
 }
 
-// mergeLabels returns old with the labels of given, or nil if the result equals old.
+// mergeLabels returns old with "primary" and "display" of given, or nil if the result equals old.
 func (a *Attribute) mergeLabels(old, given any) any {
 	o, isObject := old.(*scim.Object)
 	g, _ := given.(*scim.Object)
@@ -336,8 +338,8 @@ func spelledBool(s string) (value, ok bool) {
 
 var errDateTime = errors.New("not an xsd:dateTime")
 
-// ParseDateTime reads an xsd:dateTime (RFC 7643 section 2.3.5): date and time, a fraction of any length, and a zone. A
-// missing zone, which XML Schema allows, reads as UTC.
+// ParseDateTime parses an xsd:dateTime (RFC 7643 section 2.3.5): date and time, a fraction of any length, and a time zone. A missing time
+// zone, which XML Schema allows, means UTC.
 func ParseDateTime(s string) (time.Time, error) {
 	// time.Parse alone would accept a comma as decimal point and an hour of one digit.
 	const shape = "0000-00-00T00:00:00"
@@ -360,7 +362,7 @@ func ParseDateTime(s string) (time.Time, error) {
 	return t, nil
 }
 
-// isBase64 checks for RFC 4648 section 4; the padding may be missing (RFC 7643 section 2.3.6).
+// isBase64 reports whether s is base64 as defined by RFC 4648 section 4; the padding may be missing (RFC 7643 section 2.3.6).
 func isBase64(s string) bool {
 	body := strings.TrimRight(s, "=")
 	padding := len(s) - len(body)

@@ -16,7 +16,7 @@ func Curl(e Exchange) string {
 	var b strings.Builder
 	b.WriteString("curl")
 	if strings.ContainsAny(e.URL, "[]{}") {
-		b.WriteString(" -g") // otherwise curl expands braces and brackets to several URLs
+		b.WriteString(" -g") // otherwise curl expands braces and brackets in the URL to several URLs
 	}
 	if e.Method != http.MethodGet {
 		b.WriteString(" -X " + quote(e.Method))

@@ -16,15 +16,15 @@ type Exchange struct {
 	ResponseHeader http.Header
 	ResponseBody   string        // excerpt
 	Duration       time.Duration // until the response was read or aborted
-	Err            string        // why there is no complete response; empty if there is one
+	Err            string        // why no complete response was received; empty if one was received
 }
 
 // Options configures Transport. The zero value is valid.
 type Options struct {
 	// MaxBody is the maximum size of a captured body in bytes. Default: 8 KiB.
 	MaxBody int
-	// Secrets are values that are replaced wherever they occur, e.g. a token that the remote side might echo. Values shorter than 6 bytes are
-	// ignored: replacing them would destroy the text without protecting anything.
+	// Secrets are values to replace wherever they occur, such as a token that the remote side might repeat. For values shorter than 6 bytes
+	// see [NewRedactor].
 	Secrets []string
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time

@@ -28,7 +28,7 @@ var secretNames = []string{
 	"apitoken", "scimtoken", "secret", "clientsecret", "assertion", "clientassertion", "authorization", "apikey", "privatekey",
 }
 
-// Secret reports whether an attribute of that name or path carries a credential, so that its value must not be shown.
+// Secret reports whether an attribute of that name or path contains a credential, so that its value must not be shown.
 func Secret(name string) bool { return secretName(name) }
 
 func secretName(name string) bool {
@@ -41,9 +41,9 @@ func secretName(name string) bool {
 // unseparated removes the word separators of a name. It is applied to every member of every body.
 var unseparated = strings.NewReplacer("_", "", "-", "")
 
-// Exchange returns an exchange that was captured by other means without its secrets. These are the secrets of the Redactor and values in
-// places that carry credentials, such as the Authorization header or a member password. Bodies are not truncated. An invalid URL is
-// dropped.
+// Exchange returns a copy of an exchange that another program or package has captured, without secrets. Secrets are those of the Redactor
+// and values in places for credentials, such as the Authorization header or a member "password". Bodies are not truncated. An invalid URL
+// is removed.
 func (r *Redactor) Exchange(e Exchange) Exchange {
 	if u, err := url.Parse(e.URL); err == nil {
 		e.URL = r.url(u)
@@ -116,8 +116,8 @@ func (r *Redactor) body(b []byte, contentType string) string {
 }
 
 // members replaces the values of secret members. It processes the input token by token, so that spelling and order are preserved and
-// truncated input is redacted up to its end. secretPath reports that a member "path" names a secret, as a PATCH operation on a password
-// does. The caller then calls members again with values set, which replaces the value of every member "value" too.
+// truncated input is redacted up to its end. secretPath is true if a member "path" names a secret, as in a PATCH operation on a password.
+// The caller then calls members again with values set, which also replaces the value of every member "value".
 func members(s string, values bool) (out string, secretPath bool) {
 	var b strings.Builder
 	for i := 0; i < len(s); {

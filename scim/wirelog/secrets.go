@@ -18,17 +18,17 @@ const minSecret = 6
 // header.
 const credentialWords = `(?i:bearer|basic|digest|ssws|authorization|token|password|passwd|pwd|secret|key|credentials?)["']?\s*[:=]?\s*["']?`
 
-// Redactor replaces known secrets in texts of the remote side: targets quote tokens and passwords in the details of their errors, in pages
-// and in redirects. The zero value replaces nothing. Several goroutines may use it concurrently.
+// Redactor replaces known secrets in text from the remote side. Targets repeat tokens and passwords in error details, in pages and in
+// redirects. The zero value replaces nothing. Several goroutines may use a Redactor concurrently.
 type Redactor struct {
 	forms    []string // the spellings of the secrets, longest first
 	replacer *strings.Replacer
-	short    *regexp.Regexp // short secrets after the words that introduce them; nil if there are none
+	short    *regexp.Regexp // short secrets after the words that introduce them; nil if no secret is short
 }
 
-// NewRedactor returns a Redactor for the secrets, in plain text and in Base64, each as it is spelled in text, JSON, URLs and HTML. Values
-// shorter than 6 bytes are replaced only after a word that introduces a credential, such as "Bearer" or "password=". Elsewhere they are
-// parts of other words.
+// NewRedactor returns a Redactor for the secrets, in plaintext and in Base64, each in the spellings of plain text, JSON, URLs and HTML.
+// Values shorter than 6 bytes are replaced only after a word that introduces a credential, such as "Bearer" or "password=", because
+// elsewhere they may be parts of other words.
 func NewRedactor(secrets ...string) *Redactor {
 	r := &Redactor{}
 	var short []string
@@ -63,7 +63,7 @@ func NewRedactor(secrets ...string) *Redactor {
 	return r
 }
 
-// longestFirst sorts forms so that no form is replaced within a longer one.
+// longestFirst sorts forms by decreasing length, so that a form is not replaced inside a longer one.
 func longestFirst(forms []string) []string {
 	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(-cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
 	return slices.Compact(forms)
@@ -112,7 +112,7 @@ func (r *Redactor) truncatedText(s string) string {
 		}
 	}
 	if longest < minSecret {
-		return s // shorter matches are coincidences
+		return s // a shorter match may occur by chance
 	}
 	return s[:len(s)-longest] + Redacted
 }

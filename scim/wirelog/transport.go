@@ -13,8 +13,9 @@ import (
 // of the excerpt is captured completely.
 const maxCapture = 64 << 10
 
-// Transport returns a RoundTripper that sends with next (nil: http.DefaultTransport) and calls sink once per request: after the response's
-// body was read to its end, failed or was closed, or if there was no response. Several goroutines may call sink.
+// Transport returns a RoundTripper that sends requests with next (nil: http.DefaultTransport) and calls sink once per request: when the
+// response's body was read to its end, could not be read or was closed, or when the request got no response. Several goroutines may call
+// sink concurrently.
 func Transport(next http.RoundTripper, sink func(Exchange), o Options) http.RoundTripper {
 	if next == nil {
 		next = http.DefaultTransport
@@ -35,8 +36,8 @@ type transport struct {
 	redact *Redactor
 }
 
-// recording is an exchange in progress. The transport below may still read the request body after it has returned the response. The lock
-// protects against that.
+// recording is an exchange in progress. The next transport may still read the request body after it has returned the response, so a lock
+// protects the recording.
 type recording struct {
 	t        *transport
 	start    time.Time
@@ -73,7 +74,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// restart discards the request body captured so far: it is sent again from its start on another connection.
+// restart discards the request body captured so far, because the transport sends the body again from its start on another connection.
 func (r *recording) restart() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +111,7 @@ func (r *recording) finish(req *http.Request, resp *http.Response, err error) {
 	t.sink(e)
 }
 
-// tee copies up to maxCapture bytes of the data read from src. end, if set, is called when reading has finished.
+// tee copies up to maxCapture bytes of the data read from src. If end is not nil, tee calls it when reading has finished.
 type tee struct {
 	src  io.ReadCloser
 	rec  *recording

@@ -1,4 +1,4 @@
-// Package memstore is a scimserver.Store in memory: for tests, mock servers and as a template for other stores. Its data is lost when the
+// Package memstore is a scimserver.Store in memory, for tests and mock servers, and a template for other stores. The data is lost when the
 // process ends.
 package memstore
 
@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// A Store consists of maps protected by a mutex. It does not evaluate filters, so the server scans.
+// A Store consists of maps protected by a mutex. It evaluates no filters: Scan yields all resources of a type.
 type Store struct {
 	mu      sync.RWMutex
 	order   []string // ids in the order of creation
@@ -184,7 +184,7 @@ func (s *Store) MemberOf(_ context.Context, ids []string) (map[string][]scimserv
 	return out, nil
 }
 
-// nameOf returns the unique value of a record, or "" if it has none.
+// nameOf returns the folded userName of a user, or "" for a record without one.
 func nameOf(rec *scimserver.Record) string {
 	if name := rec.Resource.Text("userName"); name != "" {
 		return filter.Fold(name)

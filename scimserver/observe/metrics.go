@@ -42,12 +42,13 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// Handler serves the metrics in the Prometheus text format. They contain no data of single resources. The caller decides who may read them.
+// Handler serves the metrics in the Prometheus text format. They contain no data of single resources. The embedder restricts access to the
+// handler.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// Gatherer returns the metrics, for callers that serve them together with others.
+// Gatherer returns the metrics, for embedders that serve them together with other metrics.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
 func (m *Metrics) begin(e exchange) {

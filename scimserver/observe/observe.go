@@ -24,17 +24,18 @@ type Options struct {
 	// Prefix is the path below which the server is mounted, with or without the protocol version. Default: "".
 	Prefix string
 	// Endpoints are the first path segments of the resource types. Default: Users and Groups. Requests to all other paths share one time
-	// series, so that arbitrary paths in requests do not create an unlimited number of series.
+	// series, so that requests with arbitrary paths do not create an unlimited number of series.
 	Endpoints []string
 	// Logger logs each request at level info. Default: slog.Default.
 	Logger *slog.Logger
 	// Metrics counts the requests. Default: nil, no metrics.
 	Metrics *Metrics
-	// TokenID returns an id of a bearer token that does not disclose it. Default: the first 12 hexadecimal digits of its SHA-256.
+	// TokenID returns an id of a bearer token from which the token cannot be derived. Default: the first 12 hexadecimal digits of its SHA-256.
 	TokenID func(token string) string
 }
 
-// RequestIDHeader carries the id of a request: the client's id if it is valid, otherwise a random one.
+// RequestIDHeader is the response header with the id of the request. The id is that of the same request header if it is valid, otherwise a
+// random one.
 const RequestIDHeader = "X-Request-Id"
 
 // Keys of the log record.
@@ -126,7 +127,7 @@ const otherRoute = "other"
 // version is the protocol version that may precede an endpoint.
 const version = "/v2"
 
-// under returns the part of a path after a prefix, which ends with a segment.
+// under returns the rest of a path after a prefix. ok is false if the path does not start with the segments of the prefix.
 func under(path, prefix string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(path, prefix)
 	return rest, ok && (rest == "" || rest[0] == '/')
@@ -167,7 +168,7 @@ func method(name string) string {
 // maxRequestID is the maximum length of an id from a client, in bytes.
 const maxRequestID = 64
 
-// requestID returns the client's id if it is short and has only safe characters, otherwise a random one.
+// requestID returns the id that the client sent if it is short and has only safe characters, otherwise a random one.
 func requestID(given string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.:/=+", r)

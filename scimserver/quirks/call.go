@@ -41,7 +41,7 @@ type call struct {
 	*http.Request
 	next       http.Handler
 	base       string // path of the service, without a trailing slash
-	collection string // first segment below base if it is one of those above, else ""
+	collection string // first segment below base if it is one of the constants above, else ""
 	id         string // the rest of the path
 }
 
@@ -68,7 +68,7 @@ func (c *call) changes(method string, collections ...string) bool {
 	return c.Method == method && c.id != "" && slices.Contains(collections, c.collection)
 }
 
-// writes reports whether the call carries a resource or a PATCH for one of the collections.
+// writes reports whether the body of the call is a resource or a PATCH for one of the collections.
 func (c *call) writes(collections ...string) bool {
 	return c.creates(collections...) || c.changes(http.MethodPut, collections...) || c.changes(http.MethodPatch, collections...)
 }
@@ -86,7 +86,7 @@ func (c *call) reads(collection string) bool {
 	return c.Method == http.MethodGet && c.collection == collection
 }
 
-// filter returns the filter of a query, or "" if there is none.
+// filter returns the filter of a query, or "" if the query has no filter.
 func (c *call) filter() string {
 	if c.Method == http.MethodPost {
 		return c.body().Text("filter")
@@ -116,7 +116,7 @@ func (c *call) setQuery(name, value string) {
 	c.Request = changed
 }
 
-// query returns a parameter of a query as a number, or 0 if it is not a number.
+// query returns a parameter of a query as a number, or 0 if the parameter is not a number.
 func (c *call) query(name string) int {
 	if c.Method == http.MethodPost {
 		v, _ := c.body().Get(name)
@@ -131,7 +131,7 @@ func (c *call) query(name string) int {
 func (c *call) body() *scim.Object {
 	data, err := io.ReadAll(c.Body)
 	if err != nil {
-		// The server must get the same error.
+		// The server must receive the same read error.
 		c.Body = io.NopCloser(io.MultiReader(bytes.NewReader(data), broken{err}))
 		return nil
 	}
@@ -143,7 +143,7 @@ func (c *call) body() *scim.Object {
 	return o
 }
 
-// broken is the rest of a body that could not be read.
+// broken is the end of a body that could not be read completely.
 type broken struct{ err error }
 
 // Read returns the error.
@@ -175,7 +175,7 @@ func (c *call) get(path string) *response {
 	return a
 }
 
-// self reads the resource that the call names.
+// self reads the resource in the path of the call.
 func (c *call) self() *response { return c.get(c.collection + "/" + c.id) }
 
 // response is the response of a server before it is sent.
@@ -184,7 +184,7 @@ type response struct {
 	header http.Header
 	body   []byte
 
-	// cut sends half of the body and closes the connection. dropped closes it immediately.
+	// cut means that half of the body is sent before the connection is closed. dropped means that the connection is closed without a response.
 	cut, dropped bool
 }
 

@@ -135,7 +135,7 @@ var creating = []Quirk{
 		}},
 }
 
-// replaceConflict replaces the response to a create that the server rejects with 409.
+// replaceConflict replaces the response to a create request that the server rejects with 409.
 func replaceConflict(instead func() *response) func(c *call) *response {
 	return func(c *call) *response {
 		if !c.creates(users, userGroups) {

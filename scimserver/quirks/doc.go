@@ -1,11 +1,11 @@
-// Package quirks makes a correct SCIM server behave like real servers that deviate from the RFCs: an http.Handler around another one, and a
-// table of deliberate deviations, one row each. Some are the behavior of known products, some are single defects, and some are faults at
-// random, repeatable by a seed.
+// Package quirks makes a correct SCIM server behave like real servers that deviate from the RFCs. It is an http.Handler that wraps another
+// one, and a table of deliberate deviations, one row each. Some deviations are the behavior of known products, some are single defects, and
+// some are random faults, repeatable by a seed.
 //
-// It is for testing a provisioning client, manually in the sandbox and in tests. It is not for testing a conformance suite: that needs a
-// separate fault for each rule, while this package has only deviations that a client should handle. Quirks do not apply to operations
-// inside a bulk request.
+// It is for testing a provisioning client, manually in the sandbox and in automated tests. It is not for testing a conformance suite: that
+// needs a separate fault for each rule, while this package has only deviations that a client should handle. Quirks do not apply to
+// operations inside a bulk request.
 //
 // A new quirk is a row in the table of its subject: discovery.go, patching.go, replacing.go, creating.go, groups.go, listing.go,
-// formatting.go or chaos.go. [All] joins the tables. Its comment names the tests and pages that list each quirk.
+// formatting.go or chaos.go. [All] joins the tables. The comment of All lists the tests and pages that must name each quirk.
 package quirks

@@ -101,7 +101,7 @@ var patching = []Quirk{
 		}},
 }
 
-// patched changes the response to every successful PATCH.
+// patched returns a deviation that changes the response to every successful PATCH.
 func patched(change func(c *call, a *response) *response) deviation {
 	return func(c *call) *response {
 		if !c.changes(http.MethodPatch, users, userGroups) {
@@ -115,7 +115,7 @@ func patched(change func(c *call, a *response) *response) deviation {
 	}
 }
 
-// rejecting rejects a PATCH with 400 if one of its operations satisfies when.
+// rejecting returns a deviation that rejects a PATCH with 400 if when returns true for one of its operations.
 func rejecting(kind scim.Type, detail string, when func(op *scim.Object) bool) deviation {
 	return func(c *call) *response {
 		if !c.changes(http.MethodPatch, users, userGroups) {
@@ -141,13 +141,13 @@ func operations(o *scim.Object) func(yield func(*scim.Object) bool) {
 	}
 }
 
-// ofMembers reports whether the path of an operation is that of the members of a group.
+// ofMembers reports whether the path of an operation names the members of a group.
 func ofMembers(op *scim.Object) bool {
 	name, _, _ := strings.Cut(op.Text("path"), "[")
 	return scim.EqualName(name, "members") || scim.EqualName(name, scim.GroupSchema+":members")
 }
 
-// membersOf returns the members that an operation carries, with or without a path.
+// membersOf returns the members in the value of an operation, with or without a path.
 func membersOf(op *scim.Object) []any {
 	if ofMembers(op) {
 		return op.Array("value")

@@ -28,26 +28,27 @@ type Quirk struct {
 	Category Category
 	// Does describes the deviation, as a sentence without subject and final period. "N" or a similar word represents the argument.
 	Does string
-	// Seen lists known servers with this behavior: a product, and an issue if there is one. Empty if no server is known.
+	// Seen lists known servers with this behavior: a product, and a link to an issue if one exists. It is empty if no such server is known.
 	Seen string
-	// Argument describes the argument, which follows the name after "=". The zero value: no argument.
+	// Argument describes the argument, which follows the name after "=". The zero value means that the quirk has no argument.
 	Argument Argument
 
-	// start returns the deviation. Its state lives until the settings are replaced.
+	// start returns the deviation with a new state. The state is discarded when the settings are replaced.
 	start func(s Setting) deviation
 }
 
-// deviation returns the response to a request instead of the server, or nil to forward the request to the server.
+// deviation returns a response, which is sent instead of the server's, or nil to forward the request to the server.
 type deviation func(c *call) *response
 
-// maxBody is the maximum size of a body that quirks read into memory, in bytes. It is larger than the limit of servers, so that they reject
-// the body first.
+// maxBody is the maximum size of a body that quirks read into memory, in bytes. It is larger than the body limit of servers, so that the
+// server and not the quirk rejects a body that is too large.
 const maxBody = 64 << 20
 
 // All returns the table. The caller may change the slice.
 //
-// To add a quirk, add a row to the file of its subject and an example to quirks_test.go. Two pages list it: docs/quirks.md (the tests of
-// this package with -update) and docs/clients.md (TestProfiles_BreakOnListedQuirks in cmd/internal/truth with -update).
+// To add a quirk, add a row to the file of its subject and an example to quirks_test.go. Two pages list each quirk: docs/quirks.md (written
+// by the tests of this package with -update) and docs/clients.md (written by TestProfiles_BreakOnListedQuirks in cmd/internal/truth with
+// -update).
 //
 // If several quirks are active, an earlier row is applied closer to the server. Chaos is applied last, to the response that the other
 // quirks have changed.

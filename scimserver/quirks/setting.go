@@ -13,7 +13,7 @@ import (
 
 // Argument describes the argument of a quirk, which follows its name after "=".
 type Argument struct {
-	// Kind is the syntax of the argument. The zero value: the quirk has no argument.
+	// Kind is the syntax of the argument. The zero value means that the quirk has no argument.
 	Kind ArgumentKind
 	// Name is the placeholder in texts, such as "N".
 	Name string
@@ -51,9 +51,9 @@ type Setting struct {
 	Name     string
 	Argument string // validated, with the default filled in; "" if the quirk has no argument
 
-	// The options of chaos. Other quirks have the zero values.
+	// The next four fields are the options of chaos quirks. For other quirks they are zero.
 	Probability float64 // per request, above 0 and up to 1. Default of Parse: DefaultProbability
-	Seed        uint64  // of the random numbers. Default of Parse: 1
+	Seed        uint64  // seed of the random numbers. Default of Parse: 1
 	Times       int     // maximum number of affected requests; 0 means no limit
 	Method      string  // affects only requests with this method; "" for all
 }
@@ -183,13 +183,13 @@ func (s Setting) String() string {
 	return b.String()
 }
 
-// number returns the argument of a quirk with a Number or a Status. Parse has validated it.
+// number returns the argument of a quirk whose argument is a Number or a Status. Parse has validated the argument.
 func (s Setting) number() int {
 	n, _ := strconv.Atoi(s.Argument)
 	return n
 }
 
-// duration returns the argument of a quirk with a Duration.
+// duration returns the argument of a quirk whose argument is a Duration.
 func (s Setting) duration() time.Duration {
 	d, _ := time.ParseDuration(s.Argument)
 	return d

@@ -49,16 +49,16 @@ var (
 // layoutName is the start of the table names, after the prefix.
 const layoutName = "scim"
 
-// Open returns a store in the embedder's database. It creates the tables, fills the indexes of attributes that are new in the types, and
-// renames the tables of versions that had no prefix, all in one transaction: after an error or a crash the database is unchanged. Tables of
-// other programs are not modified. The embedder closes the database.
+// Open returns a store in the embedder's database. It creates the tables, fills new indexes if the types have new attributes, and renames
+// tables that earlier versions created without a prefix. All of this happens in one transaction: after an error or a crash the database is
+// unchanged. Tables of other programs are not modified. The embedder closes the database.
 func Open(ctx context.Context, db *sql.DB, o Options) (*Store, error) {
 	wrapped, err := sqldb.Embed(ctx, db, string(o.Dialect), o.Schema, o.Prefix)
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: open: %w", err)
 	}
 	layout := scimstore.NewLayout(layoutName, o.Types...)
-	// A database with other collections belongs to the management API or a sandbox, whose tables keep their names.
+	// The tables of a database with collections of other names belong to the management API or a sandbox, and are not renamed.
 	own := func(collection string) bool {
 		return collection == layoutName+"_member" || strings.HasPrefix(collection, layoutName+"_type_")
 	}

@@ -1,5 +1,5 @@
-// Package storetest tests that a scimserver.Store satisfies its contract. All stores of this module pass it; an embedder's store should
-// too.
+// Package storetest tests that a scimserver.Store satisfies its contract. All stores of this module pass the tests. Embedders can test
+// their own stores with it.
 package storetest
 
 import (

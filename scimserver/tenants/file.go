@@ -24,8 +24,8 @@ const (
 	maxDepth = 100
 )
 
-// ReadFile reads the tenants of a YAML or JSON file, in its order. Directories of schemas are relative to the file. Errors name the file,
-// the line and the tenant, and never contain a token.
+// ReadFile reads the tenants of a YAML or JSON file, in the order of the file. Directories of schemas are relative to the file. Errors name
+// the file, the line and the tenant, and never contain a token.
 //
 //	tenants:
 //	  acme:
@@ -65,7 +65,7 @@ func LoadTypes(dir string) ([]*schema.ResourceType, error) {
 	return types, nil
 }
 
-// parse reads the content of a file in the directory dir.
+// parse parses the content of a file that is in the directory dir.
 func parse(data []byte, dir string) ([]Config, error) {
 	root, err := parseYAML(data)
 	if err != nil {
@@ -182,8 +182,8 @@ func parseYAML(data []byte) (ast.Node, error) {
 	return plain(file.Docs[0].Body), nil
 }
 
-// tooDeep returns the token at which brackets, or consecutive markers of list items and names, are nested too deep. The time and memory of
-// the parser grow with the square of the depth.
+// tooDeep returns the token at which brackets, or consecutive markers of list items and names, are nested too deep, or nil. The time and
+// memory of the YAML parser grow with the square of the depth.
 func tooDeep(tokens token.Tokens) *token.Token {
 	brackets, marks := 0, 0
 	for _, t := range tokens {
@@ -213,8 +213,8 @@ func syntaxError(err error) error {
 	return fmt.Errorf("line %d: %s", place.GetToken().Position.Line, place.GetMessage())
 }
 
-// plain returns the node without its anchor, its tag and the marker of a name. A node with a string tag becomes a string. A node with a
-// null tag stays unchanged: no value in a file of tenants may be null.
+// plain returns the node without its anchor, its tag and the "?" that marks a name. A node with a string tag becomes a string. A node with
+// a null tag is returned unchanged, because no value in a file of tenants may be null.
 func plain(n ast.Node) ast.Node {
 	for {
 		switch outer := n.(type) {

@@ -18,7 +18,7 @@ import (
 
 // Config describes one tenant. Only Name is required. Without tokens, no client can use the tenant.
 type Config struct {
-	// Name is [Default], or lower case letters and digits in words joined by hyphens, at most [MaxName] bytes.
+	// Name is [Default], or words of lower case letters and digits joined by hyphens, at most [MaxName] bytes.
 	Name string
 	// Tokens are the accepted bearer tokens.
 	Tokens []Token
@@ -31,9 +31,10 @@ type Config struct {
 }
 
 const (
-	// Default is the tenant at /scim/v2.
+	// Default is the name of the tenant at /scim/v2.
 	Default = "default"
-	// MaxName is the maximum length of a tenant's name in bytes. It allows to derive table names from it.
+	// MaxName is the maximum length of a tenant's name in bytes. The limit ensures that table names with the tenant's name do not exceed the
+	// limit of the database.
 	MaxName = 24
 
 	tenantPath = "/t/"
@@ -47,7 +48,7 @@ func Prefix(name string) string {
 }
 
 // root returns the prefix of a tenant without the protocol version. All paths below it belong to the tenant, so that the tenant handles a
-// request without a version or with another one as RFC 7644 section 3.13 requires.
+// request without a version or with an unsupported version as RFC 7644 section 3.13 requires.
 func root(name string) string {
 	if name == Default {
 		return scimPath
@@ -89,12 +90,12 @@ func under(path, prefix string) bool {
 
 // Tenant is one running service provider.
 type Tenant struct {
-	config  Config // the configuration at the time of Add; tokens and quirks may have changed
+	config  Config // the configuration passed to Add; tokens and quirks may have changed since
 	quirks  *quirks.Switch
 	tokens  tokens
 	handler http.Handler
 
-	ended   context.Context // done when the tenant is removed
+	ended   context.Context // canceled when the tenant is removed
 	end     context.CancelFunc
 	leaving bool // guarded by Tenants.mu; once set, no new request starts
 	running sync.WaitGroup
@@ -119,7 +120,7 @@ func (t *Tenant) SetTokens(list ...Token) error {
 	return nil
 }
 
-// serve handles one request, which is canceled when the tenant is removed. The caller has added the request to running.
+// serve handles one request, which is canceled when the tenant is removed. Before the call, the caller has counted the request in running.
 func (t *Tenant) serve(w http.ResponseWriter, r *http.Request) {
 	defer t.running.Done()
 	ctx, cancel := context.WithCancel(r.Context())
@@ -128,7 +129,7 @@ func (t *Tenant) serve(w http.ResponseWriter, r *http.Request) {
 	t.handler.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// wait returns when no request is running, or with the error of ctx.
+// wait waits until no request is running. If ctx ends first, wait returns its error.
 func (t *Tenant) wait(ctx context.Context) error {
 	idle := make(chan struct{})
 	go func() { t.running.Wait(); close(idle) }()

@@ -23,8 +23,8 @@ import (
 
 // Stores opens and removes the stores of tenants. Each tenant has a separate store.
 type Stores interface {
-	// Open returns the store of a tenant with its previous content, or an empty one. It is called each time the tenant is added. Empty types
-	// mean users and groups.
+	// Open returns the store of a tenant with its previous content, or an empty store for a new tenant. It is called each time the tenant is
+	// added. Empty types mean users and groups.
 	Open(ctx context.Context, name string, types []*schema.ResourceType) (scimserver.Store, error)
 	// Drop deletes the store of a tenant with all its content, after the last request of the tenant has finished.
 	Drop(ctx context.Context, name string, types []*schema.ResourceType) error
@@ -50,7 +50,7 @@ var (
 	ErrNotFound = errors.New("tenants: tenant not found")
 )
 
-// unknown is the name of all nonexistent tenants in log and metrics. No tenant can have this name.
+// unknown is the tenant name in log and metrics for requests to nonexistent tenants. No tenant can have this name.
 const unknown = "(unknown)"
 
 // Tenants is an http.Handler over any number of tenants. Create one with [New].
@@ -58,7 +58,7 @@ type Tenants struct {
 	o     Options
 	other http.Handler // handles the paths of nonexistent tenants
 
-	changing sync.Mutex // held while a tenant is added or removed
+	changing sync.Mutex // locked while a tenant is added or removed
 
 	mu     sync.RWMutex
 	byName map[string]*Tenant
@@ -137,15 +137,15 @@ func (ts *Tenants) open(ctx context.Context, c Config) (*Tenant, error) {
 	for _, rt := range c.Types {
 		endpoints = append(endpoints, strings.TrimPrefix(rt.Endpoint, "/"))
 	}
-	// Log and metrics record what clients receive: responses with quirks applied.
+	// The log and the metrics record the responses that clients receive, with quirks applied.
 	t.handler = observe.Wrap(t.quirks,
 		observe.Options{Provider: c.Name, Prefix: root(c.Name), Endpoints: endpoints, Logger: ts.o.Logger, Metrics: ts.o.Metrics})
 	t.ended, t.end = context.WithCancel(context.WithoutCancel(ctx))
 	return t, nil
 }
 
-// Remove stops a tenant, cancels its requests in progress and waits for them to finish, and deletes its resources. If Remove fails, the
-// tenant receives no more requests, its name stays in use, and Remove can be called again. For an unknown tenant the error is
+// Remove stops a tenant, cancels its requests in progress, waits for them to finish, and deletes the tenant's resources. If Remove fails,
+// the tenant receives no more requests, its name stays in use, and Remove can be called again. For an unknown tenant the error is
 // [ErrNotFound].
 func (ts *Tenants) Remove(ctx context.Context, name string) error {
 	ts.changing.Lock()
@@ -171,14 +171,14 @@ func (ts *Tenants) Remove(ctx context.Context, name string) error {
 	return nil
 }
 
-// named returns the tenant with that name, also while it is being removed, or nil.
+// named returns the tenant with that name, even while it is being removed, or nil if no such tenant exists.
 func (ts *Tenants) named(name string) *Tenant {
 	ts.mu.RLock()
 	defer ts.mu.RUnlock()
 	return ts.byName[name]
 }
 
-// Get returns the tenant with that name.
+// Get returns the tenant with that name. The second result is false if no such tenant exists.
 func (ts *Tenants) Get(name string) (*Tenant, bool) {
 	ts.mu.RLock()
 	defer ts.mu.RUnlock()
@@ -194,7 +194,7 @@ func (ts *Tenants) All() []*Tenant {
 	return slices.DeleteFunc(all, func(t *Tenant) bool { return t.leaving })
 }
 
-// Owns reports whether a path belongs to a tenant, existing or not.
+// Owns reports whether a path is in the URL space of tenants, even if the tenant in it does not exist.
 func (ts *Tenants) Owns(path string) bool {
 	_, ok := nameOf(path)
 	return ok

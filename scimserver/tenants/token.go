@@ -17,7 +17,7 @@ type Token struct {
 	Digest   [sha256.Size]byte // SHA-256
 	ReadOnly bool
 	Expires  time.Time // zero: never
-	Me       string    // id of the User that the token belongs to, which is the resource at /Me; "" for none
+	Me       string    // id of the User that the token belongs to, which is the resource at /Me; "" if the token belongs to no user
 }
 
 // NewToken returns the token with that value. It allows everything and never expires.
@@ -53,7 +53,7 @@ func ParseToken(text string) (Token, error) {
 	return t, nil
 }
 
-// Value returns the part of a token's string form that clients send, or "" if it contains only the digest.
+// Value returns the value in a token's string form, which clients send as bearer token, or "" if the string form contains only the digest.
 func Value(text string) string {
 	value, _, _ := strings.Cut(text, ";")
 	if strings.HasPrefix(value, digestPrefix) {
@@ -80,7 +80,7 @@ func parseValue(value string) (Token, error) {
 	return NewToken(value), nil
 }
 
-// option reads one part after the value. Its errors do not contain the part, which could be the end of a token.
+// option reads one part after the value. Its errors do not contain the part, because the part could belong to the value.
 func (t *Token) option(part string) error {
 	switch {
 	case part == readOnlyPart:
@@ -121,7 +121,7 @@ const idLength = 6
 // scimserver/observe.
 func (t Token) ID() string { return hex.EncodeToString(t.Digest[:idLength]) }
 
-// uniqueTokens rejects two tokens with the same value: only one of them would take effect, depending on their order.
+// uniqueTokens rejects two tokens with the same value, because only one of them would take effect, depending on their order.
 func uniqueTokens(tokens []Token) error {
 	for i, t := range tokens {
 		if slices.ContainsFunc(tokens[:i], func(other Token) bool { return other.Digest == t.Digest }) {
@@ -131,7 +131,7 @@ func uniqueTokens(tokens []Token) error {
 	return nil
 }
 
-// verifier returns a verifier for the tokens. Its Me is a User.
+// verifier returns a verifier for the tokens. The Subject of a token with Me is a User.
 func verifier(now func() time.Time, tokens []Token) scimserver.TokenVerifier {
 	kept := make([]scimserver.Token, len(tokens))
 	for i, t := range tokens {

@@ -21,8 +21,8 @@ type Error struct {
 	Offset int
 	// Msg describes the error without operands, because they may be secrets.
 	Msg string
-	// Common reports that the form is not in the grammar but widely sent and understood: a sub-attribute after the brackets of a filter, as in
-	// emails[type eq "work"].value eq "a".
+	// Common reports that the grammar does not contain the form, but that many clients send it and many servers accept it: a sub-attribute
+	// after the brackets of a filter, as in emails[type eq "work"].value eq "a".
 	Common bool
 }
 

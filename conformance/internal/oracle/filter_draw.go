@@ -19,7 +19,7 @@ import (
 type Generator struct {
 	rand       *rand.Rand
 	population []*scim.Object
-	names      []Name // attributes that can be compared
+	names      []Name // attributes and sub-attributes that can be compared
 	lists      []Name // multi-valued complex attributes
 }
 
@@ -73,7 +73,7 @@ func spell(r *rand.Rand, t Type, path string) string {
 // Useful reports whether there is an attribute to compare.
 func (d *Generator) Useful() bool { return len(d.names) > 0 }
 
-// filterTries is the number of generated filters from which Filter selects one.
+// filterTries is the number of filters that are generated for each filter that Generator.Filter returns.
 const filterTries = 30
 
 // Filter generates a filter with at most the given depth of junctions and negations. There must be an attribute to compare

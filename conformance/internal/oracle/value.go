@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A Habit describes how an attribute is filled in a population: some attributes have a value in all objects, and others only in some.
+// A Habit describes how the values of an attribute are generated for a population of objects.
 type Habit struct {
 	Always bool // every object has a value
 	Plain  bool // strings are single words of ASCII letters, which every collation puts in the same order

@@ -14,7 +14,7 @@ import (
 
 var errUndo = errors.New("undo")
 
-// testSteady checks that updates read cached collections from the cache, and never stale rows.
+// testCached checks that updates read cached collections from the cache, and never read stale rows.
 func testCached(t *testing.T, open Opener) {
 	// another opens the same database again, as another process does.
 	another := func(t *testing.T, db *sqldb.DB) *fixture {

@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// private is the cluster of this test binary. It is the only state that the tests of a process share, because starting a cluster takes
-// longer than most tests.
+// private is the cluster of this test binary. All tests of the process share it, because starting a cluster takes longer than most tests.
+// The process has no other shared state.
 var private cluster
 
 const (
@@ -126,7 +126,8 @@ func sweep() {
 	}
 }
 
-// spawn starts the server from a goroutine that keeps its thread until the server has exited: for Pdeathsig, the parent is the thread.
+// spawn starts the server from a goroutine that stays locked to its thread until the server has exited: Pdeathsig is sent when the thread
+// that started the server ends.
 func (c *cluster) spawn() error {
 	started := make(chan error)
 	exited := make(chan struct{})

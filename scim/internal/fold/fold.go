@@ -12,8 +12,8 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Version increases whenever String or Exact returns something else for some string, for example with newer Unicode tables. A caller that
-// stores their results then computes them again.
+// Version increases whenever String or Exact returns a different result for any string, for example with newer Unicode tables. A caller
+// that stores their results then computes them again.
 const Version = 1
 
 // String returns the same string for all equivalent strings, and only for those. Wide and narrow forms become the usual ones, letters
