@@ -41,8 +41,8 @@ func (s *Slice) deviceRoutes() []rest.Route {
 		rest.Op[deviceTarget, KeyProof]{
 			ID: "assertSecurityKey", Route: "POST /sandbox/v1/fido/{factorId}/assert", Tag: "Sandbox", Scopes: scope,
 			Summary: "Answer the challenge of a u2f or webauthn factor with its software security key",
-			Description: "A request to verify of the factor without a body starts the verification. Then call this operation, and send its response " +
-				"as the body of a second request to verify.",
+			Description: "A request to verify of the factor without a body starts the verification. Then call this operation, and send its " +
+				"response as the body of a second request to verify.",
 			Find: s.findKey, Do: s.assertKey,
 		},
 	}

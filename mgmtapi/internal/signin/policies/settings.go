@@ -80,7 +80,7 @@ func (Complexity) MoreTags() map[string]reflect.StructTag {
 
 // Age holds the settings for the expiry and the history of passwords.
 type Age struct {
-	MaxAgeDays int `json:"maxAgeDays" default:"0" min:"0" max:"999" doc:"Days after which a password expires, checked at sign-in. 0 means never."`
+	MaxAgeDays int `json:"maxAgeDays" default:"0" min:"0" max:"999" doc:"Days until a password expires, checked at sign-in. 0: never."`
 
 	ExpireWarnDays int `json:"expireWarnDays" default:"0" min:"0" max:"0" doc:"Always 0: users are not warned."`
 	MinAgeMinutes  int `json:"minAgeMinutes" default:"0" min:"0" max:"9999" doc:"Minutes before a password can be changed. 0: no limit."`
