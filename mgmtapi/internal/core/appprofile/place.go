@@ -157,7 +157,7 @@ func (p AttributePath) putElement(o *scim.Object, value any) {
 			i = len(elements)
 			elements = append(elements, scim.NewObject(p.element...))
 		}
-		elements[i].(*scim.Object).Set(p.sub, value) // selects only returns true for objects
+		elements[i].(*scim.Object).Set(p.sub, value) // p.selects returns true for objects only
 	}
 	o.Set(p.name, elements)
 }

@@ -36,7 +36,7 @@ var reference = regexp.MustCompile(`^(?:user|appuser|source)\.(\w+)$`)
 
 // program is a compiled expression or template. The zero value evaluates to null.
 type program struct {
-	attribute string // of the source, if the expression is only that
+	attribute string // source attribute, if the expression consists of it alone
 	compiled  interface {
 		Eval(v expression.Values) (any, error)
 	}

@@ -11,7 +11,7 @@ import (
 type AppGrant struct {
 	AppID   string `json:"appId"`
 	ScopeID string `json:"scopeId"` // the name of the scope, for example svc.users.read
-	Issuer  string `json:"issuer"`  // the URL of the organization, as sent
+	Issuer  string `json:"issuer"`  // the URL of the organization, as the client sent it
 	// CreatedBy is the id of the user who granted the scope.
 	CreatedBy string `json:"createdBy"`
 }

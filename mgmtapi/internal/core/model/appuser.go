@@ -54,7 +54,8 @@ type AppUser struct {
 
 	ExternalID string    `json:"externalId,omitempty"`
 	SyncState  SyncState `json:"syncState"`
-	// The times are zero until the event first happens.
+	// StatusChanged is the time of the last change of the status, PasswordChanged that of the last change of the password, LastSync that of
+	// the last successful synchronization. Each is zero before the first one.
 	StatusChanged   time.Time `json:"statusChanged,omitzero"`
 	PasswordChanged time.Time `json:"passwordChanged,omitzero"`
 	LastSync        time.Time `json:"lastSync,omitzero"`

@@ -50,7 +50,7 @@ type IssuerMode string
 const (
 	IssuerOrg     IssuerMode = "ORG_URL"    // the URL of the organization
 	IssuerCustom  IssuerMode = "CUSTOM_URL" // the URL at the custom domain
-	IssuerDynamic IssuerMode = "DYNAMIC"    // the custom domain for requests to it, otherwise the organization
+	IssuerDynamic IssuerMode = "DYNAMIC"    // the URL at the custom domain for requests to that domain, otherwise the URL of the organization
 )
 
 // AllClients in AuthPolicy.Clients matches every client.
@@ -148,7 +148,7 @@ type AuthClaim struct {
 	ClaimType string   `json:"claimType"` // RESOURCE or IDENTITY
 	ValueType string   `json:"valueType"` // EXPRESSION, GROUPS or SYSTEM
 	Value     string   `json:"value"`
-	Filter    string   `json:"filter,omitempty"` // how the names of GROUPS are compared with the value
+	Filter    string   `json:"filter,omitempty"` // how Value is compared with the names of groups, for GROUPS
 	Scopes    []string `json:"scopes,omitempty"`
 	Always    bool     `json:"always,omitempty"` // in every ID token, even if an access token is issued too
 	System    bool     `json:"system,omitempty"`
@@ -383,7 +383,8 @@ type KeyRing struct {
 	Expired string `json:"expired,omitempty"`
 	// Rotated is the time at which Active became active.
 	Rotated time.Time `json:"rotated"`
-	// Since is the time at which automatic rotation was enabled, if Active was active before. The period of Active starts then.
+	// Since is the time at which the server last changed from manual to automatic rotation, zero if Active became active later. If Since is
+	// set, the period of Active starts at Since instead of Rotated.
 	Since time.Time `json:"since,omitzero"`
 }
 

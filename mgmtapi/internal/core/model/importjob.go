@@ -10,7 +10,8 @@ import (
 // ImportJobID(application, run).
 type ImportJob struct {
 	App string `json:"app"`
-	// Run is the id of the engine's import. It reads the list of the target and finishes before users are created from the list.
+	// Run is the id of the engine's import, which reads the list of accounts from the target. Users are created from the list after the
+	// engine's import has finished.
 	Run string `json:"run"`
 	// Groups is true for an import of groups. It creates no users.
 	Groups bool `json:"groups,omitempty"`

@@ -110,7 +110,7 @@ type PasswordSettings struct {
 	ExcludeLogin      bool
 	ExcludeAttributes []string
 
-	// MaxAge is the age at which a password expires. MinAge is the age before which it cannot be changed. Zero means no limit.
+	// MaxAge is the age at which a password expires. MinAge is the age before which a password cannot be changed. Zero means no limit.
 	MaxAge, MinAge time.Duration
 	// History is the number of last passwords, including the current one, that a new password must differ from.
 	History int

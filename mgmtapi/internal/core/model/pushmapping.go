@@ -21,7 +21,8 @@ const (
 type PushMapping struct {
 	AppID         string `json:"appId"`
 	SourceGroupID string `json:"sourceGroupId"`
-	// SourceName is the name of the source group when it was last read. A different name is pushed to the target group.
+	// SourceName is the name of the source group when the mapping was last updated. When the source group is renamed, the new name is pushed
+	// to the target group.
 	SourceName    string            `json:"sourceName"`
 	TargetGroupID string            `json:"targetGroupId"`
 	Status        PushMappingStatus `json:"status"`

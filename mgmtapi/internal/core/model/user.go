@@ -80,8 +80,8 @@ type User struct {
 	Activation *OneTimeToken `json:"activation,omitempty"`
 	// Reset is the pending one-time token of a user who may choose a new password.
 	Reset *ResetToken `json:"reset,omitempty"`
-	// Attempts is the number of the current series of failed sign-ins. A change that resets the count increments it. The count itself is in
-	// the type Attempts.
+	// Attempts numbers the series of consecutive failed sign-ins. Each reset of the count of failed sign-ins increments Attempts and so starts
+	// a new series. The type Attempts holds the count.
 	Attempts int `json:"attempts,omitempty"`
 	// LockedFrom is the status of a LOCKED_OUT user before the lockout; see Unlocked.
 	LockedFrom UserStatus `json:"lockedFrom,omitempty"`

@@ -26,7 +26,7 @@ type baseAttribute struct {
 	min, max    int // in characters; max 0 means no limit
 	format      Format
 	self        string // default: selfReads
-	initial     string // value of a user without one, empty if unset
+	initial     string // default value, empty for no default
 }
 
 var baseAttributes = []baseAttribute{

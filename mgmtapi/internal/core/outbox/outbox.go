@@ -83,7 +83,8 @@ func (b *Box) Send(ctx context.Context, tx *docstore.Tx, m Message) error {
 // falls.
 const purgeBatch = 20
 
-// purge deletes the oldest messages that are too old, or are more than MaxMessages older than the newest message.
+// purge deletes up to purgeBatch of the oldest messages: those older than MaxAge, and those that exceed MaxMessages. newest is the sequence
+// number of the newest message.
 func (b *Box) purge(ctx context.Context, tx *docstore.Tx, newest int64) error {
 	page, err := b.Messages.Query(ctx, tx, docstore.Query[model.Message]{Limit: purgeBatch})
 	if err != nil {

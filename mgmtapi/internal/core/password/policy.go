@@ -55,10 +55,10 @@ func BrokenRules(p *model.PasswordSettings, password string, profile map[string]
 
 func isSymbol(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) }
 
-// number returns the number of characters for which the function of returns true.
-func number(text string, of func(rune) bool) (n int) {
+// number returns the number of characters for which match returns true.
+func number(text string, match func(rune) bool) (n int) {
 	for _, r := range text {
-		if of(r) {
+		if match(r) {
 			n++
 		}
 	}

@@ -177,9 +177,9 @@ func (l Language[T]) compare(path scim.AttrPath, op filter.Op, value any) (Query
 	return a.compareText(op, text), nil
 }
 
-// compareWith returns a query that matches if holds is true for one of the values.
-func compareWith[T any](a Attribute[T], holds func(any) bool) Query[T] {
-	return Query[T]{Match: func(d *docstore.Doc[T]) bool { return slices.ContainsFunc(present(a.Values(d)), holds) }}
+// compareWith returns a query that matches the documents for which match returns true for at least one value of the attribute a.
+func compareWith[T any](a Attribute[T], match func(any) bool) Query[T] {
+	return Query[T]{Match: func(d *docstore.Doc[T]) bool { return slices.ContainsFunc(present(a.Values(d)), match) }}
 }
 
 func (a Attribute[T]) compareTime(op filter.Op, t time.Time) Query[T] {

@@ -9,8 +9,8 @@ import (
 	"github.com/scimwright/scimwright/internal/expression"
 )
 
-// check returns an error if a text is not a valid expression of a rule over users with the attributes. The error is worded for
-// administrators.
+// check returns an error if a text is not a valid boolean expression over the user attributes in attributes. The response to the
+// administrator contains the error.
 func check(text string, attributes map[string]expression.Kind) error {
 	program, err := expression.Compile(text, expression.Names{"user": attributes})
 	if err != nil {
@@ -60,8 +60,8 @@ type rule struct {
 	program  *expression.Program
 }
 
-// testsGroups reports whether the result may depend on the groups of a user. It compares the text only; a false positive costs time and has
-// no other effect.
+// testsGroups reports whether the result of the rule may depend on the groups of a user. It only searches the text of the expression. If it
+// is wrong, the rule is evaluated more often than necessary.
 func (r *rule) testsGroups() bool {
 	return r.program != nil && (strings.Contains(r.program.String(), "isMemberOf") || strings.Contains(r.program.String(), "Groups."))
 }

@@ -389,7 +389,8 @@ func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.NoContent, e
 		err)
 }
 
-// leaveUnlessGiven removes a user from a group to which a rule no longer assigns the user, unless another rule still does.
+// leaveUnlessGiven removes a user from a group after a rule has ended its assignment. A user whom another rule still assigns to the group
+// stays.
 func (s *Slice) leaveUnlessGiven(ctx context.Context, tx *docstore.Tx, group, user string) error {
 	others, err := s.RuleMembers.Count(ctx, tx, docstore.Eq(model.RuleMemberByMembership, model.MembershipID(group, user)))
 	if err != nil || others > 0 {

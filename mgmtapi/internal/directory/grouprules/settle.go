@@ -49,7 +49,7 @@ func (s *Slice) userDeleted(ctx context.Context, tx *docstore.Tx, e model.UserDe
 	})
 }
 
-// groupChanged applies the rules to the members of the group again: rules may test its name.
+// groupChanged applies the rules to the members of the group again: rules may test the name of the group.
 func (s *Slice) groupChanged(ctx context.Context, tx *docstore.Tx, e model.GroupChanged) error {
 	rules, err := s.active(ctx, tx)
 	if err != nil || !slices.ContainsFunc(rules, (*rule).testsGroups) {
@@ -267,7 +267,8 @@ func (s *Slice) testableGroups(ctx context.Context, tx *docstore.Tx, rules []*ru
 	return out, err
 }
 
-// apply creates and removes memberships and records which rule assigns each. It returns the rules that changed the user's memberships.
+// apply creates and removes memberships, and stores for each membership which rules assign it. It returns the rules that changed the user's
+// memberships.
 func (s *Slice) apply(ctx context.Context, tx *docstore.Tx, rules []*rule, matched map[string]bool, user string,
 	have memberships) (changed []string, err error) {
 	effect := func(id string) {

@@ -35,7 +35,7 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "updateUserSchema", Route: "POST /api/v1/meta/schemas/user/{schemaId}", Tag: tag, Scopes: write,
 			Summary: "Adds, changes and removes properties of a user type",
 			Description: "A property in the body replaces the one with its name; null removes it, and its values from all users of the type. " +
-				"Of base properties, the permissions can change, whether firstName and lastName are required, and the pattern of login.",
+				"Of a base property, only these members can change: the permissions; required of firstName and lastName; the pattern of login.",
 			Find: lookup.In(s.Store, s.findUser, (*userRequest).self), Check: checkUser, Do: s.updateUser,
 		},
 		rest.Op[groupTarget, Schema]{

@@ -89,9 +89,9 @@ var (
 	questionStatuses = []model.UserStatus{model.UserStaged, model.UserActive, model.UserRecovery}
 )
 
-// mayChange returns an error for a user without a password or in another status.
-func mayChange(u *model.User, from []model.UserStatus, refusal rest.Code) error {
-	if !u.HasPassword() || !slices.Contains(from, u.Status) {
+// mayChange returns an error with the code refusal for a user who has no password, or whose status is not in allowed.
+func mayChange(u *model.User, allowed []model.UserStatus, refusal rest.Code) error {
+	if !u.HasPassword() || !slices.Contains(allowed, u.Status) {
 		return rest.Fail(refusal)
 	}
 	return nil
@@ -167,8 +167,8 @@ func (s *Slice) changeQuestion(ctx context.Context, r *changeQuestionRequest) (C
 	})
 }
 
-// changeCredentials changes a user in its own transaction. A password that is not empty is the one that change sets. With revoke, it ends
-// the sessions of the user.
+// changeCredentials runs change on a user in its own transaction. password is the plaintext of the new password, or "" if change does not
+// set a password. With revoke, changeCredentials ends the sessions of the user.
 func (s *Slice) changeCredentials(
 	ctx context.Context, at *target, entry audit.Entry, password string, revoke bool, change func(*model.User) error,
 ) (Credentials, error) {

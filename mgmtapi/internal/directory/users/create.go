@@ -25,8 +25,8 @@ type createRequest struct {
 	NextLogin string     `query:"nextLogin" enum:"changePassword" doc:"changePassword: The user must change the password at the next sign-in."`
 	Body      CreateUser `body:"required"`
 
-	guessed *basis                          // nil without a guess
-	schema  *docstore.Doc[model.UserSchema] // used to validate the profile
+	guessed *basis                          // result of guess
+	schema  *docstore.Doc[model.UserSchema] // schema by which the profile was validated
 	enroll  model.PasswordEnrollment
 }
 
@@ -84,8 +84,8 @@ func (s *Slice) checkCreate(ctx context.Context, r *createRequest, causes *rest.
 	return unknown
 }
 
-// guess returns the basis of the last user without a type if no type is given and the profile is valid under its schema. The basis is
-// probably unchanged; the transaction checks that.
+// guess returns the cached basis. It returns nil if no basis is cached, if the request names a type, or if the profile is invalid under the
+// cached schema. The cached basis may be outdated: basisFor checks that in the transaction.
 func (s *Slice) guess(given *Type, profile map[string]any) *basis {
 	last := s.lastBasis.Load()
 	if last == nil || given != nil {
@@ -99,7 +99,7 @@ func (s *Slice) guess(given *Type, profile map[string]any) *basis {
 	return last
 }
 
-// basisFor returns the guess if it is current, and otherwise reads the basis.
+// basisFor returns the result of guess if that is still current, and otherwise reads the basis.
 func (s *Slice) basisFor(ctx context.Context, tx *docstore.Tx, guess *basis, given *Type) (*basis, error) {
 	if guess != nil {
 		if current, err := docstore.Current(ctx, tx, guess.versions...); err != nil || current {

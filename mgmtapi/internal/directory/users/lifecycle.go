@@ -33,7 +33,7 @@ func always(status model.UserStatus) func(*model.User) model.UserStatus {
 var (
 	activate = transition{
 		verb: "activate", event: audit.UserActivate, summary: "Activates a user", refusal: rest.CodeAlreadyActive,
-		to:   always(model.UserActive), // or PROVISIONED, see activated
+		to:   always(model.UserActive), // or PROVISIONED, see activeStatus
 		from: []model.UserStatus{model.UserStaged, model.UserDeprovisioned},
 	}
 	reactivate = transition{
@@ -169,21 +169,22 @@ func (s *Slice) suspension(id, route string, t transition) rest.Route {
 	}
 }
 
-// enter reads the user again and runs a transition. and is a function that makes further changes before the user is stored; it may be nil.
+// enter reads the user again and runs a transition. The function adjust makes further changes to the user before the user is stored; it may
+// be nil.
 func (s *Slice) enter(
-	ctx context.Context, tx *docstore.Tx, at *target, t transition, and func(before model.UserStatus, u *model.User),
+	ctx context.Context, tx *docstore.Tx, at *target, t transition, adjust func(before model.UserStatus, u *model.User),
 ) (docstore.Doc[model.User], error) {
 	doc, err := s.rereadIdle(ctx, tx, at)
 	if err != nil {
 		return doc, err
 	}
-	return s.move(ctx, tx, doc, t, nil, and)
+	return s.move(ctx, tx, doc, t, nil, adjust)
 }
 
-// move runs a transition of a user that was already read. by is the actor, nil for the caller. and is as for enter.
+// move runs a transition of a user that was already read. by is the actor, nil for the caller. adjust is as for enter.
 func (s *Slice) move(
 	ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], t transition, by *model.LogParty,
-	and func(before model.UserStatus, u *model.User),
+	adjust func(before model.UserStatus, u *model.User),
 ) (docstore.Doc[model.User], error) {
 	user := doc.Value
 	if err := t.check(&user); err != nil {
@@ -191,8 +192,8 @@ func (s *Slice) move(
 	}
 	before := user.Status
 	user.Enter(t.to(&user), s.Now())
-	if and != nil {
-		and(before, &user)
+	if adjust != nil {
+		adjust(before, &user)
 	}
 	doc, err := s.Users.Update(ctx, tx, doc.ID, doc.Rev, user)
 	if err != nil {
@@ -325,7 +326,8 @@ func (s *Slice) change(ctx context.Context, at *target, prefer string,
 	})
 }
 
-// deactivate deactivates a user, or queues the deactivation. If send is set, the caller receives a message after the deactivation.
+// deactivate deactivates a user, or queues the deactivation. If send is set, the calling administrator receives an email after the
+// deactivation.
 func (s *Slice) deactivate(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], async, send bool) error {
 	how := model.Transition{Notify: send, By: audit.Caller(ctx)}
 	if !async {

@@ -266,10 +266,10 @@ func updateEntries(doc docstore.Doc[model.User], before *model.User, given secre
 	return entries
 }
 
-// changedAttributes returns the names of the attributes in which two profiles differ. It adds the names in all, which count as changed.
-func changedAttributes(a, b map[string]any, all ...string) []string {
+// changedAttributes returns the names of the attributes in which two profiles differ. The result also contains the names in extra.
+func changedAttributes(a, b map[string]any, extra ...string) []string {
 	names := map[string]bool{}
-	for _, name := range all {
+	for _, name := range extra {
 		names[name] = true
 	}
 	for _, profile := range []map[string]any{a, b} {

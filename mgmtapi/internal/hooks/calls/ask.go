@@ -136,7 +136,8 @@ func (c *Caller) callHook(ctx context.Context, q hookCall) error {
 	said, err := parse(answer.Body)
 	debug := map[string]string{}
 	if said.DebugContext != nil {
-		text, err := json.Marshal(said.DebugContext) // encoded again, so that a secret in it has one form
+		// Encode the decoded value again: the response may spell a secret with other escapes, which excerpt would not find.
+		text, err := json.Marshal(said.DebugContext)
 		if err != nil {
 			return fmt.Errorf("hooks: %w", err)
 		}
@@ -161,7 +162,7 @@ func (a Answer) debug() map[string]string {
 	return map[string]string{"status": strconv.Itoa(a.Status), "attempts": strconv.Itoa(a.Attempts)}
 }
 
-// logCall writes a log entry in its own transaction: the call happened even if the operation around it is rejected.
+// logCall writes a log entry in its own transaction: the call happened even if the operation that made the call is rejected.
 func (c *Caller) logCall(ctx context.Context, event audit.Type, q hookCall, debug map[string]string, err error) {
 	entry := audit.Entry{Type: event, Targets: append([]model.LogParty{audit.InlineHook(q.hook)}, q.about...), Debug: debug}
 	if err != nil {

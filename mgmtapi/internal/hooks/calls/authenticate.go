@@ -88,7 +88,7 @@ func (c *Caller) token(ctx context.Context, hook docstore.Doc[model.InlineHook])
 	lifetime := time.Duration(min(given.ExpiresIn, maxTokenLifetime.Seconds()) * float64(time.Second))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for id, old := range c.tokens { // also of deleted hooks
+	for id, old := range c.tokens { // also tokens of deleted hooks
 		if !now.Before(old.expires) {
 			delete(c.tokens, id)
 		}
@@ -97,8 +97,8 @@ func (c *Caller) token(ctx context.Context, hook docstore.Doc[model.InlineHook])
 	return given.AccessToken, nil, nil
 }
 
-// oauthCode returns the error code in the response of a token endpoint after a separator, "" if OAuth defines no such code. Nothing else of
-// the response is reported: it may contain a token, and the tokenUrl may be that of another service.
+// oauthCode returns a colon and the error code in the response of a token endpoint, or "" if OAuth does not define the code. The error of
+// the hook call contains nothing else of the response: the response may contain a token, and the tokenUrl may be that of another service.
 func oauthCode(data []byte) string {
 	var said struct {
 		Error string `json:"error"`

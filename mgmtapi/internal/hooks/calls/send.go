@@ -81,8 +81,8 @@ func (c *Caller) attempt(ctx context.Context, hook docstore.Doc[model.InlineHook
 	return Answer{Status: status, Body: bytes.TrimSpace(data)}, nil, nil
 }
 
-// post sends one request and reads its response: at most one byte more than MaxAnswer, to detect a larger one, and only the start of an
-// error response.
+// post sends one request and reads the response. It reads at most MaxAnswer bytes and one more, by which the caller detects a response that
+// is too large. Of an error response, it reads only the start.
 func (c *Caller) post(ctx context.Context, where, url string, header http.Header, body []byte) (int, []byte, *CallError) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()

@@ -23,7 +23,7 @@ type createRequest struct {
 }
 
 func (s *Slice) create(ctx context.Context, r *createRequest) (out HookKey, err error) {
-	if err := s.checkCapacity(ctx, s.Store.Reader(), r.Body.Name); err != nil { // before the slow generation of a key
+	if err := s.checkCapacity(ctx, s.Store.Reader(), r.Body.Name); err != nil { // the generation of a key is slow
 		return HookKey{}, err
 	}
 	id, keyID := model.NewID(model.KindHookKey), model.NewUUID()

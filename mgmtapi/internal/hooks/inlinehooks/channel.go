@@ -83,7 +83,7 @@ func (s *Slice) merge(ctx context.Context, q docstore.Reader, c model.HookChanne
 		return c, given{}, nil
 	}
 	if kind := model.HookChannelType(in.Type); kind != "" && kind != c.Type {
-		c = model.HookChannel{Type: kind} // settings of one type do not apply to the other
+		c = model.HookChannel{Type: kind} // the stored settings do not apply to another type
 	}
 	if c.Type == "" {
 		c.Type = model.HookHTTP

@@ -83,7 +83,7 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[executeRequest, json.RawMessage]{
 			ID: "executeInlineHook", Route: "POST " + one + "/execute", Tag: tag, Scopes: write,
 			Summary:     "Calls the endpoint of an inline hook as a test",
-			Description: "The body is posted unchanged, and the response is returned. It has no other effect.",
+			Description: "The body is posted unchanged to the endpoint, and the response is returned. Commands in the response are not applied.",
 			Find:        lookup.In(s.Store, s.find, (*executeRequest).self), Do: s.execute,
 		},
 	}

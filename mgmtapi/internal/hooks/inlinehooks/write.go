@@ -140,8 +140,8 @@ func patched(old model.HookChannel, in *ChannelInput) model.HookChannel {
 	return old
 }
 
-// moves reports whether an endpoint of a channel moves to another scheme, host or port. The administrator who moves it may not know the
-// secrets that are sent there, directly or as an access token, and must provide them again.
+// moves reports whether an endpoint of a channel moves to another scheme, host or port. The administrator who moves an endpoint must
+// provide its secrets again: otherwise the service would send the stored secrets, or an access token, to a server of that administrator.
 func moves(old model.HookChannel, in *ChannelInput) bool {
 	elsewhere := func(to, from string) bool { return to != "" && !model.SameOrigin(to, from) }
 	return elsewhere(in.Config.URI, old.URI) || elsewhere(in.Config.TokenURL, old.TokenURL)

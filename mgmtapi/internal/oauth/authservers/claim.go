@@ -25,7 +25,7 @@ type Claim struct {
 	Filter     string          `json:"group_filter_type,omitempty" readOnly:"true" doc:"Comparison for the names of groups."`
 	Conditions ClaimConditions `json:"conditions" readOnly:"true" doc:"Conditions for the claim."`
 
-	Always bool `json:"alwaysIncludeInToken" readOnly:"true" doc:"Whether ID tokens next to access tokens contain it. True for RESOURCE."`
+	Always bool `json:"alwaysIncludeInToken" readOnly:"true" doc:"Whether ID tokens issued with access tokens have the claim. RESOURCE: true."`
 
 	System bool       `json:"system" readOnly:"true" doc:"Whether the claim is built in."`
 	Links  rest.Links `json:"_links" readOnly:"true" doc:"Links to the operations on the claim."`
@@ -121,7 +121,7 @@ func (s *Slice) applyClaim(ctx context.Context, q docstore.Reader, in *ClaimInpu
 	return nil
 }
 
-// sameClaim reports whether two claims have the same place in a token.
+// sameClaim reports whether two claims have the same name, the same claim type and the same scopes in any order.
 func sameClaim(a, b *model.AuthClaim) bool {
 	sorted := func(scopes []string) []string { return slices.Sorted(slices.Values(scopes)) }
 	return a.Name == b.Name && a.ClaimType == b.ClaimType && slices.Equal(sorted(a.Scopes), sorted(b.Scopes))

@@ -27,10 +27,11 @@ type partTarget[T any] interface {
 	at(server *model.AuthServer) (spot[T], error)
 }
 
-// locate returns the position of the first part for which the function is returns true. Otherwise the error contains kind and id.
-func locate[T any](list *[]T, kind, id string, is func(*T) bool, parties func(*T) []model.LogParty) (spot[T], error) {
+// locate returns the position of the first part for which match returns true. If no part matches, it returns a not-found error with kind
+// and id.
+func locate[T any](list *[]T, kind, id string, match func(*T) bool, parties func(*T) []model.LogParty) (spot[T], error) {
 	for i := range *list {
-		if is(&(*list)[i]) {
+		if match(&(*list)[i]) {
 			return spot[T]{list, i, parties}, nil
 		}
 	}
@@ -65,7 +66,8 @@ func changePart[T any](
 	})
 }
 
-// replacePart changes a copy of the part with apply, stores the copy, and moves it to its priority, if that is not 0.
+// replacePart changes a copy of the part with apply and stores the copy. If priority is not 0, it also moves the part to the position
+// priority.
 func replacePart[T any](
 	ctx context.Context, s *Slice, t partTarget[T], event audit.Type, priority int,
 	apply func(tx *docstore.Tx, server *model.AuthServer, part *T) error,
@@ -83,7 +85,8 @@ func replacePart[T any](
 	})
 }
 
-// deletePart deletes a part. A built-in part cannot be deleted: the error has the kind of part and the member of the request.
+// deletePart deletes a part. It returns an error for a built-in part, for which system returns true. The error names the kind of part, and
+// member as the member of the request.
 func deletePart[T any](ctx context.Context, s *Slice, t partTarget[T], event audit.Type, kind, member string, system func(*T) bool) error {
 	return changePart(ctx, s, t, event, func(_ *docstore.Tx, _ *model.AuthServer, at spot[T]) (T, error) {
 		part := *at.part()
@@ -95,13 +98,14 @@ func deletePart[T any](ctx context.Context, s *Slice, t partTarget[T], event aud
 	})
 }
 
-// enterPart returns the operation that sets the status of a part. of returns the fields of a part for its status and its last change.
+// enterPart returns the operation that sets the status of a part. fields returns pointers to the status of a part and to the time of its
+// last change.
 func enterPart[T any, P partTarget[T]](
-	s *Slice, status model.Status, event audit.Type, of func(*T) (*model.Status, *time.Time),
+	s *Slice, status model.Status, event audit.Type, fields func(*T) (*model.Status, *time.Time),
 ) func(context.Context, P) (rest.NoContent, error) {
 	return func(ctx context.Context, t P) (rest.NoContent, error) {
 		return rest.NoContent{}, changePart(ctx, s, t, event, func(_ *docstore.Tx, _ *model.AuthServer, at spot[T]) (T, error) {
-			now, updated := of(at.part())
+			now, updated := fields(at.part())
 			if *now == status {
 				return *at.part(), errUnchanged
 			}

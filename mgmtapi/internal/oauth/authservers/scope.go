@@ -36,7 +36,7 @@ type Scope struct {
 
 	Optional bool `json:"optional" readOnly:"true" doc:"Whether users may decline the scope."`
 
-	MetadataPublish string `json:"metadataPublish" readOnly:"true" enum:"NO_CLIENTS,ALL_CLIENTS" doc:"Whether the metadata contains it."`
+	MetadataPublish string `json:"metadataPublish" readOnly:"true" enum:"NO_CLIENTS,ALL_CLIENTS" doc:"Whether metadata contains the scope."`
 
 	Links rest.Links `json:"_links" readOnly:"true" doc:"Links to the operations on the scope."`
 }

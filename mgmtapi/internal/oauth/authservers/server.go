@@ -36,7 +36,7 @@ type AuthorizationServer struct {
 	Audiences   []string     `json:"audiences" readOnly:"true" doc:"The audience of its access tokens: exactly one."`
 	Issuer      string       `json:"issuer" readOnly:"true" doc:"URL of the server, which is the issuer of its tokens."`
 	IssuerMode  string       `json:"issuerMode,omitempty" readOnly:"true"`
-	Status      model.Status `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"Whether it issues tokens."`
+	Status      model.Status `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"Whether the server issues tokens."`
 	Default     bool         `json:"default" readOnly:"true" doc:"Whether this is the built-in default server."`
 	Created     rest.Time    `json:"created" readOnly:"true" doc:"When the server was created."`
 	LastUpdated rest.Time    `json:"lastUpdated" readOnly:"true" doc:"When the settings last changed."`
@@ -60,7 +60,7 @@ type Credentials struct {
 // Signing describes the signing keys of a server.
 type Signing struct {
 	RotationMode string     `json:"rotationMode" readOnly:"true" enum:"AUTO,MANUAL" doc:"AUTO rotates the keys every 90 days."`
-	LastRotated  rest.Time  `json:"lastRotated" readOnly:"true" doc:"When the key became active."`
+	LastRotated  rest.Time  `json:"lastRotated" readOnly:"true" doc:"When the active key became active."`
 	NextRotation *rest.Time `json:"nextRotation,omitempty" readOnly:"true" doc:"Time of the next rotation, for AUTO."`
 	KID          string     `json:"kid" readOnly:"true" doc:"Id of the active key."`
 }

@@ -34,12 +34,12 @@ type orgPresented struct{ presentedToken }
 // place is the authorization server of an endpoint.
 type place struct {
 	id     string   // or model.OrgRing
-	manual bool     // keys change only on request
-	issuer string   // of tokens issued for this request
-	all    []string // all its issuers: accepted in tokens and as audience of assertions
-	path   string   // path from an issuer to its endpoints
+	manual bool     // signing keys are rotated only on request
+	issuer string   // issuer of tokens issued for this request
+	all    []string // all issuers of the server, accepted in presented tokens and as audiences of assertions
+	path   string   // path from an issuer URL to the endpoints of the server
 	party  model.LogParty
-	event  audit.Type // of a revocation
+	event  audit.Type // event of a revocation
 }
 
 func (r *serverRequest) place(ctx context.Context) place {
@@ -160,7 +160,8 @@ func (s *Slice) revokeOrg(ctx context.Context, r *orgPresented) (rest.NoContent,
 	return rest.NoContent{}, s.revokeAt(ctx, &r.presentedToken, orgPlace(ctx))
 }
 
-// revokeAt revokes a token of the client. An invalid token is not an error (RFC 7009 section 2.2); a token of another client is.
+// revokeAt revokes a token of the client. It returns no error for an invalid token (RFC 7009 section 2.2), but an error for a token of
+// another client.
 func (s *Slice) revokeAt(ctx context.Context, r *presentedToken, at place) error {
 	client, err := s.authenticate(ctx, r, at, "revoke", at.event)
 	if err != nil {

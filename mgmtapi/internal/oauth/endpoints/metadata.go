@@ -14,7 +14,7 @@ import (
 // Metadata is the metadata of an authorization server (RFC 8414). It names no authorization endpoint, because no supported grant type uses
 // one.
 type Metadata struct {
-	Issuer                string   `json:"issuer" readOnly:"true" doc:"Issuer of its tokens."`
+	Issuer                string   `json:"issuer" readOnly:"true" doc:"Issuer of the tokens of the server."`
 	TokenEndpoint         string   `json:"token_endpoint" readOnly:"true" doc:"Token endpoint."`
 	RegistrationEndpoint  string   `json:"registration_endpoint" readOnly:"true" doc:"Client registration endpoint."`
 	JWKSURI               string   `json:"jwks_uri" readOnly:"true" doc:"URL of the public signing keys."`

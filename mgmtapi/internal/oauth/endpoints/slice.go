@@ -229,7 +229,8 @@ func (s *Slice) findActive(ctx context.Context, q docstore.Reader, r *serverRequ
 	return nil
 }
 
-// findIssuing is findActive for operations whose response depends on the issuer.
+// findIssuing is findActive for operations whose response depends on the issuer: it also sets the issuer, and rejects hosts that the
+// service does not serve.
 func (s *Slice) findIssuing(ctx context.Context, q docstore.Reader, r *serverRequest) error {
 	if err := rest.CheckHost(ctx); err != nil {
 		return err
@@ -239,5 +240,6 @@ func (s *Slice) findIssuing(ctx context.Context, q docstore.Reader, r *serverReq
 	return err
 }
 
-// checkHost is findIssuing for the org server.
+// checkHost replaces findIssuing for the org server, which is not stored: it only returns an error if the service does not serve the
+// requested host.
 func checkHost[Req any](ctx context.Context, _ *Req) error { return rest.CheckHost(ctx) }

@@ -27,10 +27,11 @@ func (s *Slice) signIn(ctx context.Context, r *tokenRequest, client docstore.Doc
 	if err != nil && !errors.Is(err, docstore.ErrNotFound) {
 		return nil, err
 	}
-	// a hook never receives passwords that cannot be used
+	// A hook receives a password only if the user may sign in with it.
 	usable := found && known.Value.HasPassword() && known.Value.Status == model.UserActive
 	if !usable || known.Value.AsksHook() {
-		if _, err := s.hasher.Hash(r.Password); err != nil { // takes as long as a comparison with a stored hash
+		// Hash takes as long as a comparison with a stored hash. Otherwise the response time would reveal which users exist.
+		if _, err := s.hasher.Hash(r.Password); err != nil {
 			return nil, err
 		}
 	}
@@ -39,7 +40,7 @@ func (s *Slice) signIn(ctx context.Context, r *tokenRequest, client docstore.Doc
 	}
 	right, answered := password.VerifyOrAsk(ctx, s.hook, known, r.Password)
 	if !answered {
-		return nil, errCredentials // the event of the hook has the reason
+		return nil, errCredentials // the log event of the hook call contains the reason
 	}
 	if !right {
 		return nil, s.wrongPassword(ctx, known.ID, r, client)
@@ -57,7 +58,8 @@ func (s *Slice) signIn(ctx context.Context, r *tokenRequest, client docstore.Doc
 	return tokens.FindPerson(ctx, s.Deps, s.Store.Reader(), client.ID, known)
 }
 
-// wrongPassword counts and logs a wrong password, and returns the error. A locked-out user gets the same error without a comparison.
+// wrongPassword counts and logs a wrong password, and returns errCredentials. For a user who was locked out concurrently, it returns the
+// same error without counting.
 func (s *Slice) wrongPassword(ctx context.Context, user string, r *tokenRequest, client docstore.Doc[model.App]) error {
 	party := audit.Client(client)
 	var counted bool
@@ -73,7 +75,7 @@ func (s *Slice) wrongPassword(ctx context.Context, user string, r *tokenRequest,
 		return err
 	})
 	switch {
-	case err != nil && !errors.Is(err, docstore.ErrNotFound): // deleted in the meantime
+	case err != nil && !errors.Is(err, docstore.ErrNotFound): // ErrNotFound: the user was deleted concurrently
 		return err
 	case err == nil && counted:
 		return fmt.Errorf("%w: %w", errCredentials, errLogged)
@@ -101,7 +103,7 @@ func (s *Slice) accept(ctx context.Context, known docstore.Doc[model.User], text
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.Users.Get(ctx, tx, known.ID)
 		if errors.Is(err, docstore.ErrNotFound) || err == nil && (!doc.Value.SamePassword(&known.Value) || doc.Value.Status != model.UserActive) {
-			return errCredentials // the password was changed after the comparison
+			return errCredentials // the user was changed or deleted after the comparison
 		}
 		if err != nil {
 			return err
@@ -128,7 +130,8 @@ func (s *Slice) accept(ctx context.Context, known docstore.Doc[model.User], text
 
 var errRefreshToken = rest.OAuthFail(rest.OAuthInvalidGrant, "The refresh token is invalid or expired.")
 
-// usableRefresh returns the refresh token of the client from the server.
+// usableRefresh returns the refresh token with the secret. If the token is not usable, or was issued by another server or to another
+// client, it returns errRefreshToken.
 func (s *Slice) usableRefresh(ctx context.Context, server, client, secret string) (docstore.Doc[model.RefreshToken], error) {
 	page, err := s.RefreshTokens.Query(ctx, s.Store.Reader(), docstore.Query[model.RefreshToken]{
 		Where: docstore.Eq(model.RefreshTokenByHash, model.SecretHash(secret)), Limit: 1,

@@ -12,7 +12,7 @@ import (
 // RefreshToken is a refresh token in JSON.
 type RefreshToken struct {
 	ID          string            `json:"id" readOnly:"true" doc:"Id of the token, not the token itself."`
-	Status      model.TokenStatus `json:"status" readOnly:"true" enum:"ACTIVE,REVOKED" doc:"Whether it can be used."`
+	Status      model.TokenStatus `json:"status" readOnly:"true" enum:"ACTIVE,REVOKED" doc:"Whether the token can be used."`
 	Created     rest.Time         `json:"created" readOnly:"true" doc:"When the token was issued."`
 	LastUpdated rest.Time         `json:"lastUpdated" readOnly:"true" doc:"When the token was last used, or revoked."`
 	ExpiresAt   rest.Time         `json:"expiresAt" readOnly:"true" doc:"When the token expires unless it is used before."`

@@ -113,7 +113,8 @@ func (s *Slice) denied(ctx context.Context, user userDoc) error {
 	return rest.Fail(rest.CodeSignIn)
 }
 
-// demandFactor stores the user after the first factor and starts the step for a further factor. It logs the events in told first.
+// demandFactor stores the user after the verification of the first factor, logs the events that told lists, and starts the step for a
+// further factor.
 func (s *Slice) demandFactor(
 	ctx context.Context, tx *docstore.Tx, doc userDoc, user model.User, in model.SignIn, told ...audit.Type,
 ) (Transaction, error) {
@@ -344,9 +345,9 @@ func (s *Slice) enrolled(ctx context.Context, tx *docstore.Tx, token, factor str
 	return showStep(ctx, token, in.Value, user, o), nil
 }
 
-// alongWith reports whether f is enrolled together with the factor with: the TOTP factor of an app with its push factor.
-func alongWith(f, with mfa.SignInFactor) bool {
-	return with.Type == string(model.FactorPush) && f.Type == string(model.FactorTOTP) && f.Provider == with.Provider
+// alongWith reports whether f is enrolled together with main: f is the TOTP factor and main the push factor of the same provider.
+func alongWith(f, main mfa.SignInFactor) bool {
+	return main.Type == string(model.FactorPush) && f.Type == string(model.FactorTOTP) && f.Provider == main.Provider
 }
 
 // previous returns to the choice of a factor.

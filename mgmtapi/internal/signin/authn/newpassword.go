@@ -91,7 +91,8 @@ func (s *Slice) choose(
 	return out, s.orDenied(ctx, known, err)
 }
 
-// awaitsPassword reports whether the user still needs the password that the sign-in would set.
+// awaitsPassword reports whether the sign-in may still set a password: the password of the user has expired, or the user still has the
+// pending token that the sign-in started with.
 func awaitsPassword(u *model.User, in model.SignIn) bool {
 	if in.Token == "" {
 		return u.Status == model.UserPasswordExpired

@@ -122,7 +122,7 @@ func (s *Slice) answer(ctx context.Context, r *answerRequest) (Transaction, erro
 			return err
 		}
 		if !matchesReset(&user.Value, in.Value.Token) || user.Value.Recovery == nil || user.Value.Recovery.AnswerHash != recovery.AnswerHash {
-			return rest.Fail(rest.CodeToken) // the user changed since the comparison
+			return rest.Fail(rest.CodeToken) // the user changed after the comparison of the answer
 		}
 		in.Value.Status = model.SignInPasswordReset
 		if _, err := s.SignIns.Update(ctx, tx, in.ID, in.Rev, in.Value); err != nil {

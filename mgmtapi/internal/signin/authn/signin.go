@@ -77,13 +77,14 @@ func (s *Slice) signIn(ctx context.Context, r *signInRequest) (Transaction, erro
 		return s.rejectLocked(ctx, &policy, known)
 	}
 	if !found || !known.Value.HasPassword() || known.Value.AsksHook() {
-		if _, err := s.hasher.Hash(r.Body.Password); err != nil { // takes as long as a comparison with a stored hash
+		// Hash takes as long as a comparison with a stored hash. Otherwise the response time would reveal which users exist.
+		if _, err := s.hasher.Hash(r.Body.Password); err != nil {
 			return Transaction{}, err
 		}
 	}
 	signsIn := known.Value.Status == model.UserActive || known.Value.Status == model.UserPasswordExpired
 	right, answered := false, true
-	if found && (signsIn || !known.Value.AsksHook()) { // hooks receive only usable passwords
+	if found && (signsIn || !known.Value.AsksHook()) { // a hook receives a password only if its user may sign in
 		right, answered = password.VerifyOrAsk(ctx, s.hook, known, r.Body.Password)
 	}
 	switch {
@@ -180,8 +181,8 @@ func (s *Slice) countFailure(ctx context.Context, user, why string) (counted boo
 	return counted, err
 }
 
-// rejectWrong counts a failed attempt in a later step of a sign-in and returns refusal. If the user is locked out, the sign-in becomes
-// invalid.
+// rejectWrong counts a failed attempt in a later step of a sign-in and returns the error refusal. If the user is locked out, it returns the
+// error for an invalid state token instead.
 func (s *Slice) rejectWrong(ctx context.Context, user, why string, refusal *rest.Error) error {
 	counted, err := s.countFailure(ctx, user, why)
 	switch {
@@ -212,10 +213,10 @@ func (s *Slice) accept(ctx context.Context, policy *model.PasswordSettings, know
 			return err
 		}
 		if locked = err == nil && doc.Value.Status == model.UserLockedOut; locked {
-			return nil // by concurrent attempts
+			return nil // concurrent attempts have locked the user out
 		}
 		if err != nil || !doc.Value.SamePassword(&known.Value) || doc.Value.Status != known.Value.Status {
-			return rest.Fail(rest.CodeSignIn) // changed since the comparison
+			return rest.Fail(rest.CodeSignIn) // the user changed after the comparison of the password
 		}
 		if doc.Value.Status == model.UserActive && password.TooOld(policy, &doc.Value, s.Now()) {
 			if doc, err = s.expire(ctx, tx, doc); err != nil {
@@ -261,7 +262,7 @@ func (s *Slice) expire(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[mo
 }
 
 // complete stores the signed-in user and a session token, unless the sign-on policy denies access or requires a factor that has not been
-// verified. It logs the events in told before the sign-in itself.
+// verified. It logs the events that told lists, and then the event of the sign-in.
 func (s *Slice) complete(
 	ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], user model.User, in model.SignIn, told ...audit.Type,
 ) (Transaction, error) {

@@ -29,9 +29,9 @@ type codeState struct {
 // sending configures how a kind sends its codes.
 type sending struct {
 	channel outbox.Channel
-	to      string // profile member with the address
+	to      string // name of the profile member with the address or phone number
 	digits  int
-	life    time.Duration // 0: that of the last code
+	life    time.Duration // 0: the validity of the last code
 	limit   limit
 	event   audit.Type
 }
@@ -64,7 +64,7 @@ func (a *act) send(ctx context.Context, how sending) error {
 		m.Subject = "Your verification code"
 	}
 	if m.extension != "" {
-		m.Text += " It is for the extension " + m.extension + "."
+		m.Text += " The code is for the extension " + m.extension + "."
 	}
 	return a.deliver(ctx, m)
 }

@@ -35,14 +35,15 @@ func (s *Slice) deviceRoutes() []rest.Route {
 		rest.Op[deviceTarget, KeyProof]{
 			ID: "attestSecurityKey", Route: "POST /sandbox/v1/fido/{factorId}/attest", Tag: "Sandbox", Scopes: scope,
 			Summary:     "Answer the enrollment of a u2f or webauthn factor with a software security key",
-			Description: "The response is the body of lifecycle/activate of the factor. The key belongs to the factor and signs every call.",
+			Description: "Send the response as the body of lifecycle/activate of the factor. The factor has one software key, which all calls use.",
 			Find:        s.findKey, Do: s.attestKey,
 		},
 		rest.Op[deviceTarget, KeyProof]{
 			ID: "assertSecurityKey", Route: "POST /sandbox/v1/fido/{factorId}/assert", Tag: "Sandbox", Scopes: scope,
-			Summary:     "Answer the challenge of a u2f or webauthn factor with its software security key",
-			Description: "The response is the body of verify of the factor, after a verify without a body has begun the verification.",
-			Find:        s.findKey, Do: s.assertKey,
+			Summary: "Answer the challenge of a u2f or webauthn factor with its software security key",
+			Description: "A request to verify of the factor without a body starts the verification. Then call this operation, and send its " +
+				"response as the body of a second request to verify.",
+			Find: s.findKey, Do: s.assertKey,
 		},
 	}
 }

@@ -27,7 +27,8 @@ func enrollHardware(ctx context.Context, a *act) error {
 		return err
 	}
 	h := &token.Value
-	taken := h.User != "" // the counter is stored anyway: the password was valid
+	// The counter of a taken token is stored, too: the password was valid and must not be accepted again.
+	taken := h.User != ""
 	if !taken {
 		h.Assign(a.user.ID, a.user.Value.Text("email"), a.id, a.now)
 		h.LastVerified = a.now
@@ -46,14 +47,14 @@ func verifyHardware(ctx context.Context, a *act) error {
 	token, err := a.verifyToken(ctx, "passCode")
 	own := token.Value.Factor == a.id
 	switch {
-	case errors.Is(err, errReplayed) && !own: // no details about tokens of other users
+	case errors.Is(err, errReplayed) && !own: // "already used" would confirm that the token exists
 		return errWrong
 	case err != nil:
 		return err
 	case own:
 		token.Value.LastVerified = a.now
 	}
-	// Also store the counter of a token of another user: the password was valid and is now used.
+	// Also store the counter of a token of another user: the password was valid and must not be accepted again.
 	_, err = a.HardwareTokens.Update(ctx, a.tx, token.ID, token.Rev, token.Value)
 	if err == nil && !own {
 		err = errWrong

@@ -21,7 +21,7 @@ import (
 type kind struct {
 	Type     model.FactorType
 	Provider model.FactorProvider
-	// Prefix is the prefix of the ids of its factors.
+	// Prefix is the prefix of the ids of factors of this kind.
 	Prefix model.Kind
 	// Org is the id of the model.OrgFactor that allows this kind.
 	Org string

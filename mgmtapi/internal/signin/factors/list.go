@@ -38,7 +38,8 @@ func (s *Slice) deactivatedKinds(ctx context.Context, q docstore.Reader) (map[st
 	return off, err
 }
 
-// shown returns the condition for factors of a user that are neither EXPIRED nor INACTIVE, so that their status is the stored one.
+// shown returns the condition for factors of a user that are neither EXPIRED nor INACTIVE. The status of such a factor is its stored
+// status.
 func (s *Slice) shown(user string, off map[string]bool) docstore.Cond {
 	complete := docstore.Not(docstore.NotNull(model.FactorByPending))
 	if len(off) > 0 {

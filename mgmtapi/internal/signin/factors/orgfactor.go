@@ -51,7 +51,7 @@ func (s *Slice) orgRoutes() []rest.Route {
 		rest.Op[orgTarget, OrgFactor]{
 			ID: "deactivateOrgFactor", Route: "POST " + orgRoot + "/{id}/lifecycle/deactivate", Tag: tag, Scopes: writeScope,
 			Summary:     "Deactivates a type of factor",
-			Description: "Enrolled factors of this type are not deleted. Their status is INACTIVE while the type is.", Find: s.findOrg,
+			Description: "Enrolled factors of this type are not deleted. Their status is INACTIVE while the type is INACTIVE.", Find: s.findOrg,
 			Do: func(ctx context.Context, r *orgTarget) (OrgFactor, error) {
 				return s.allow(ctx, r, model.Inactive, audit.PolicyDeactivate)
 			},

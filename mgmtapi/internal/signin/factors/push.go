@@ -120,8 +120,8 @@ func (a *act) pushLink(ctx context.Context, state *pushState) string {
 	return "scimwright-push://activate?" + query.Encode()
 }
 
-// activatePush returns the state of the enrollment and restarts an expired one. It completes nothing: a device sets the factor to ACTIVE
-// directly.
+// activatePush returns the state of the enrollment and restarts an expired one. It does not complete the enrollment: the device does that
+// with its own request.
 func activatePush(ctx context.Context, a *act) (*Activation, error) {
 	var state pushState
 	if err := a.open(&state); err != nil {
@@ -176,7 +176,7 @@ func removePush(ctx context.Context, a *act) error {
 		return err
 	}
 	if a.factor.Status == model.FactorPending && doc.Value.Status != model.FactorPending {
-		return nil // the user completed it separately
+		return nil // the user completed the TOTP factor separately, so that it stays
 	}
 	second := a.forFactor(*doc)
 	if err := second.remove(ctx); err != nil {

@@ -29,7 +29,7 @@ func (s *Slice) pushRoutes() []rest.Route {
 	}
 }
 
-// pushMessage configures a channel for the link.
+// pushMessage describes how sendPush sends the activation link: by email or by text message.
 type pushMessage struct {
 	channel outbox.Channel
 	limit   limit
@@ -70,7 +70,8 @@ func (s *Slice) sendPushSMS(ctx context.Context, r *pushSMSRequest) (Activation,
 		}})
 }
 
-// sendPush sends the link while the enrollment is pending. After its expiry it sends nothing and returns the state TIMEOUT.
+// sendPush sends the activation link of a pending enrollment to the user. If the link has expired, sendPush sends no message and returns
+// the state TIMEOUT.
 func (s *Slice) sendPush(ctx context.Context, t *target, how pushMessage) (out Activation, err error) {
 	a := s.actOn(t)
 	if a.kind.Type != model.FactorPush {
@@ -107,7 +108,7 @@ func (a *act) sendLink(ctx context.Context, how pushMessage, to string, state *p
 	link := a.pushLink(ctx, state)
 	m := message{expires: state.Expires, event: how.event, Message: outbox.Message{
 		Channel: how.channel, To: to, UserID: a.user.ID, Template: "factor.push", Link: link,
-		Text: fmt.Sprintf("Open this link on your phone to set it up for verification: %s", link),
+		Text: fmt.Sprintf("Open this link on your phone to set up the phone for verification: %s", link),
 	}}
 	if how.channel == outbox.Email {
 		m.Subject = "Set up your phone"

@@ -54,7 +54,7 @@ type answerState struct {
 
 // preparedAnswer is the result of prepareAnswer.
 type preparedAnswer struct {
-	hash  string // of the new or the compared answer
+	hash  string // of the new answer, or the stored hash that was compared
 	right bool
 }
 
@@ -67,7 +67,7 @@ func question() *kind {
 	}
 }
 
-// prepareAnswer hashes a new answer or compares a given one. Both are slow.
+// prepareAnswer hashes a new answer, or compares the answer of a proof with the stored hash. Both are slow.
 func prepareAnswer(_ context.Context, a *act) (err error) {
 	var done preparedAnswer
 	if a.profile.Answer != "" {

@@ -27,8 +27,9 @@ func (a *act) newChallenge() pendingChallenge {
 	return pendingChallenge{Challenge: fido.NewChallenge(), Expires: a.now.Add(challengeLife)}
 }
 
-// challengeAfterWrong returns the challenge after a wrong proof, which has used the previous one. A pending enrollment has a new challenge,
-// which it shows. A verification has none and must be started again.
+// challengeAfterWrong returns the challenge to store after a wrong proof, which has used the previous challenge. For a pending enrollment,
+// it returns a new challenge, which the API shows with the factor. For a verification, it returns no challenge: the client must start a new
+// verification.
 func (a *act) challengeAfterWrong() pendingChallenge {
 	if a.factor.Status == model.FactorPending {
 		return a.newChallenge()
@@ -108,7 +109,7 @@ func signatureError(err error) error {
 func (a *act) party(ctx context.Context) (fido.Party, error) {
 	p, err := fido.PartyAt(rest.URL(ctx))
 	if at := rest.SentTo(ctx); err == nil && at != "" && isLoopback(p.ID) {
-		p, err = fido.PartyAt(at) // the origin in the browser has the requested host
+		p, err = fido.PartyAt(at) // the browser reports the host that it has sent the request to
 	}
 	if err == nil && a.baseURL == "" && !a.relaxedFIDO && !isLoopback(p.ID) {
 		err = rest.Failf(rest.CodeUnsupported, "Security keys require a configured public base URL of the service.")

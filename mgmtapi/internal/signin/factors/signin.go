@@ -136,7 +136,7 @@ func (s *Slice) EnsureEmail(ctx context.Context, tx *docstore.Tx, user docstore.
 		if strings.EqualFold(before.Value.Profile["email"], address) {
 			return nil
 		}
-		former := a.forFactor(*before) // has a previous or the secondary address
+		former := a.forFactor(*before) // a factor with a previous primary address or the secondary address
 		if err := former.remove(ctx); err != nil {
 			return err
 		}

@@ -90,7 +90,8 @@ func (a *act) transactionState(ctx context.Context, transaction string) (Verific
 	return out, nil
 }
 
-// prepareProof runs Prepare of the kind, unless any proof would be rejected.
+// prepareProof runs Prepare of the kind. If every proof would be rejected, because of a status or the limit of wrong proofs, it returns
+// that error instead.
 func (a *act) prepareProof(ctx context.Context) error {
 	q := a.Store.Reader()
 	if err := a.mayVerify(ctx, q); err != nil {

@@ -15,7 +15,8 @@ import (
 var errClientData = errors.New("fido: the client data has another type or challenge")
 
 // RegisterUnsigned accepts a registration without checking origin, relying party, user presence or attestation: the client data must be
-// that of a registration for the challenge. The credential id is the one in the attestation if that can be parsed, otherwise a hash.
+// that of a registration for the challenge. The credential id comes from the attestation. If the attestation has no id that can be parsed,
+// the credential id is a hash of the registration.
 func RegisterUnsigned(challenge string, r Registration) (Credential, error) {
 	if err := checkType(protocol.CreateCeremony, challenge, r.ClientData); err != nil {
 		return Credential{}, err
@@ -26,7 +27,7 @@ func RegisterUnsigned(challenge string, r Registration) (Credential, error) {
 	}
 	parsed, err := answer.Parse()
 	if err != nil || len(parsed.AttestationObject.AuthData.AttData.CredentialID) == 0 {
-		id := sha256.Sum256(bytes.Join([][]byte{r.ClientData, r.Attestation}, nil)) // the challenge makes it unique
+		id := sha256.Sum256(bytes.Join([][]byte{r.ClientData, r.Attestation}, nil)) // unique: includes the challenge
 		return Credential{ID: id[:]}, nil
 	}
 	data := parsed.AttestationObject.AuthData
@@ -43,8 +44,8 @@ func AssertUnsigned(challenge string, a Assertion) error {
 	return checkType(protocol.AssertCeremony, challenge, a.ClientData)
 }
 
-// checkType checks that client data is of the type and for the challenge.
-func checkType(of protocol.CeremonyType, challenge string, data []byte) error {
+// checkType returns an error if client data has another type than want, or another challenge.
+func checkType(want protocol.CeremonyType, challenge string, data []byte) error {
 	var said struct {
 		Type      protocol.CeremonyType `json:"type"`
 		Challenge string                `json:"challenge"`
@@ -52,7 +53,7 @@ func checkType(of protocol.CeremonyType, challenge string, data []byte) error {
 	if err := json.Unmarshal(data, &said); err != nil {
 		return fmt.Errorf("fido: client data: %w", err)
 	}
-	if said.Type != of || subtle.ConstantTimeCompare([]byte(said.Challenge), []byte(challenge)) != 1 {
+	if said.Type != want || subtle.ConstantTimeCompare([]byte(said.Challenge), []byte(challenge)) != 1 {
 		return errClientData
 	}
 	return nil

@@ -88,8 +88,8 @@ type Factors interface {
 	Usable(ctx context.Context, q docstore.Reader, user docstore.Doc[model.User]) ([]SignInFactor, error)
 	// Verify verifies a factor or starts its verification. The same limits on wrong proofs and messages apply as to all verifications.
 	Verify(ctx context.Context, a Attempt, then Then) error
-	// EnsureEmail enrolls the primary address of a user as an email factor, unless it already is one or the organization does not allow email
-	// factors.
+	// EnsureEmail enrolls an email factor with the primary address of a user. That factor replaces an email factor with another address.
+	// EnsureEmail does nothing if the user already has that factor, or if the organization does not allow email factors.
 	EnsureEmail(ctx context.Context, tx *docstore.Tx, user docstore.Doc[model.User]) error
 	// Enrollable lists the types of factors that a user can enroll.
 	Enrollable(ctx context.Context, q docstore.Reader, user docstore.Doc[model.User]) ([]SignInFactor, error)

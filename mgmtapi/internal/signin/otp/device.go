@@ -94,11 +94,11 @@ func (d Device) Time(secret Secret, t time.Time) (string, error) {
 	return d.Counter(secret, uint64(d.StepAt(t)))
 }
 
-// Find returns the step with this passcode, at most around steps before or after the step of t, and reports whether such a step exists. It
-// checks the nearest steps first.
-func (d Device) Find(secret Secret, passcode string, t time.Time, around int) (step int64, found bool, err error) {
+// Find searches for the time step that has the passcode and reports whether it found one. It checks the step of t first, and then up to
+// window steps before and after that step, the nearest first.
+func (d Device) Find(secret Secret, passcode string, t time.Time, window int) (step int64, found bool, err error) {
 	now := d.StepAt(t)
-	for i := range 2*around + 1 {
+	for i := range 2*window + 1 {
 		at := now + int64(i/2+i%2) // now, one after, one before, two after...
 		if i%2 == 0 {
 			at = now - int64(i/2)

@@ -33,7 +33,7 @@ type Policy struct {
 	Status      string     `json:"status" readOnly:"true" enum:"ACTIVE" doc:"Status."`
 	Priority    int        `json:"priority" readOnly:"true" doc:"Order of evaluation."`
 	System      bool       `json:"system" readOnly:"true" doc:"true for a system policy or rule."`
-	Conditions  Conditions `json:"conditions" readOnly:"true" doc:"Users that it applies to."`
+	Conditions  Conditions `json:"conditions" readOnly:"true" doc:"Users that the policy applies to."`
 
 	Settings *Settings `json:"settings,omitempty" doc:"Settings of the password policy; with Optional Password, of the enrollment policy too."`
 

@@ -23,7 +23,7 @@ type Rule struct {
 	Status      model.Status   `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"ACTIVE if the rule is evaluated."`
 	Priority    int            `json:"priority" readOnly:"true" doc:"Order of evaluation, from 1. The default rule is last."`
 	System      bool           `json:"system" readOnly:"true" doc:"true for a system policy or rule."`
-	Conditions  RuleConditions `json:"conditions" readOnly:"true" doc:"Users that it applies to."`
+	Conditions  RuleConditions `json:"conditions" readOnly:"true" doc:"Users that the rule applies to."`
 	Actions     map[string]any `json:"actions" readOnly:"true" doc:"Actions, by type of rule."`
 	Created     rest.Time      `json:"created" readOnly:"true" doc:"Time of creation."`
 	LastUpdated rest.Time      `json:"lastUpdated" readOnly:"true" doc:"Time of the last change."`
@@ -64,7 +64,7 @@ type RuleInput struct {
 
 	Priority int `json:"priority" min:"0" doc:"Position, from 1. Default: last before the default rule for a new rule, otherwise unchanged."`
 
-	Conditions RuleConditions `json:"conditions" doc:"Users that it applies to."`
+	Conditions RuleConditions `json:"conditions" doc:"Users that the rule applies to."`
 	Actions    RuleActions    `json:"actions" required:"true" doc:"Actions of the rule."`
 }
 

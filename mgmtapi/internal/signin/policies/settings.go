@@ -80,7 +80,7 @@ func (Complexity) MoreTags() map[string]reflect.StructTag {
 
 // Age holds the settings for the expiry and the history of passwords.
 type Age struct {
-	MaxAgeDays int `json:"maxAgeDays" default:"0" min:"0" max:"999" doc:"Days until it must be changed, checked at sign-in. 0 means never."`
+	MaxAgeDays int `json:"maxAgeDays" default:"0" min:"0" max:"999" doc:"Days until a password expires, checked at sign-in. 0: never."`
 
 	ExpireWarnDays int `json:"expireWarnDays" default:"0" min:"0" max:"0" doc:"Always 0: users are not warned."`
 	MinAgeMinutes  int `json:"minAgeMinutes" default:"0" min:"0" max:"9999" doc:"Minutes before a password can be changed. 0: no limit."`
@@ -144,7 +144,7 @@ type TokenLife struct {
 	Minutes int `json:"tokenLifetimeMinutes" default:"60" min:"1" max:"43200" doc:"Validity of the link in minutes."`
 }
 
-// check rejects settings that a policy of the type does not have. Optional reports whether Optional Password is enabled.
+// check records an error for each setting that a policy of the type does not have. optional reports whether Optional Password is enabled.
 func (s *Settings) check(of model.PolicyType, optional bool, causes *rest.Causes) {
 	switch {
 	case of != model.PolicyPassword && (s.Password != nil || s.Recovery != nil):

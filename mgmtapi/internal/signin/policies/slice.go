@@ -38,7 +38,7 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[createRequest, Policy]{
 			ID: "createPolicy", Route: "POST /api/v1/policies", Tag: tag, Scopes: writeScope,
 			Summary:     "Rejects the creation of a policy",
-			Description: "Each type has one policy, which is a system policy. The response is always 501, or an error in the body.",
+			Description: "Each type has one policy, which is a system policy. The response to a valid body is always 501.",
 			Do: func(context.Context, *createRequest) (Policy, error) {
 				return Policy{}, rest.Failf(rest.CodeUnsupported, "Each type has one policy, which is a system policy.")
 			},

@@ -67,7 +67,8 @@ func render(ctx context.Context, h sessionView) Session {
 	}
 }
 
-// find reads an unexpired session by its id. Ref is the reference to it in the request, for errors.
+// find reads an unexpired session by its id. Error messages name the session by ref: the id from the path, or me for the session of the
+// cookie.
 func (s *Slice) find(ctx context.Context, q docstore.Reader, id, ref string) (h sessionView, err error) {
 	h.id = id
 	if h.doc, err = s.Sessions.Get(ctx, q, model.SecretHash(id)); err == nil {

@@ -6,14 +6,15 @@ import (
 )
 
 // RegisterUnsigned accepts a registration without checking type, origin or signature: the client data must be for the challenge. The key
-// handle is the one in the registration data if that is a registration message, otherwise a hash.
+// handle comes from the registration data. If the data is not a registration message, the key handle is a hash of the client data and the
+// registration data.
 func RegisterUnsigned(challenge string, clientData, registrationData []byte) (Registration, error) {
 	if _, err := readClientData(challenge, clientData); err != nil {
 		return Registration{}, err
 	}
 	m, err := parseRegistration(registrationData)
 	if err != nil {
-		handle := sha256.Sum256(bytes.Join([][]byte{clientData, registrationData}, nil)) // the challenge makes it unique
+		handle := sha256.Sum256(bytes.Join([][]byte{clientData, registrationData}, nil)) // unique: includes the challenge
 		return Registration{KeyHandle: handle[:]}, nil
 	}
 	return m.stored(), nil

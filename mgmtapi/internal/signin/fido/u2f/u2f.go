@@ -134,7 +134,7 @@ func (s Site) checkClientData(challenge, action string, data []byte) error {
 // The bytes of messages with fixed values.
 const (
 	Marker   = 0x05 // first byte of a registration
-	Reserved = 0x00 // first byte of the data a registration signs
+	Reserved = 0x00 // first byte of the data that a registration signs
 	Present  = 0x01 // bit for user presence
 )
 
@@ -173,7 +173,7 @@ func parseRegistration(data []byte) (m registration, err error) {
 		return m, fmt.Errorf("%w: no key handle", ErrMessage)
 	}
 	m.keyHandle, data = data[:size], data[size:]
-	var certificate asn1.RawValue // to find the end of the certificate
+	var certificate asn1.RawValue // parsed to find where the certificate ends and the signature starts
 	if m.signature, err = asn1.Unmarshal(data, &certificate); err != nil {
 		return m, fmt.Errorf("%w: certificate: %w", ErrMessage, err)
 	}
