@@ -35,7 +35,7 @@ type API struct {
 	worker, importer *worker
 }
 
-// Open creates the tables that the database lacks and returns the API. The API serves no client before Setup has run on the database.
+// Open creates the tables that the database lacks and returns the API. Requests to the API fail until Setup has run on the database.
 func Open(ctx context.Context, o Options) (*API, error) {
 	inside, err := o.inside(ctx)
 	if err != nil {
@@ -67,9 +67,9 @@ func (a *API) assemble(ctx context.Context, o assembly.Options) (err error) {
 }
 
 // errMixed is the error for a database that an earlier version shares with SCIM servers or a sandbox. The API does not create new, empty
-// tables there, because its data would seem to be lost.
+// tables in that database: an administrator would take the data in the old tables for lost.
 var errMixed = errors.New(
-	"other programs of this module also use the tables of an earlier version, which have no prefix: set Options.NoPrefix")
+	"the database has tables of an earlier version, without a prefix, that a SCIM server or a sandbox also uses: set Options.NoPrefix")
 
 // adoption returns which tables of earlier versions, which had no prefix, belong to the API.
 func adoption(db *sqldb.DB, m *model.Model) docstore.Adoption {
@@ -169,7 +169,7 @@ func (o *Options) open(ctx context.Context, log *slog.Logger) (*sqldb.DB, error)
 	case !ok:
 		return nil, fmt.Errorf("unknown dialect %q: use mgmtapi.SQLite or mgmtapi.Postgres", o.Dialect)
 	case o.Updater != nil && o.Dialect != SQLite:
-		return nil, errors.New("Options.Updater requires the dialect SQLite")
+		return nil, errors.New("Options.Updater requires the dialect SQLite: omit it for PostgreSQL")
 	case o.Dialect == SQLite && o.Readers == nil && o.DB.Stats().MaxOpenConnections == 1:
 		return nil, errors.New("Options.DB has only one connection: raise its limit, or set Options.Readers")
 	}
@@ -195,7 +195,7 @@ func (o *Options) open(ctx context.Context, log *slog.Logger) (*sqldb.DB, error)
 func (o *Options) names(ctx context.Context, d sqldb.Dialect) (sqldb.Names, error) {
 	if o.NoPrefix {
 		if o.Prefix != "" {
-			return sqldb.Names{}, errors.New("Options.Prefix and Options.NoPrefix are mutually exclusive")
+			return sqldb.Names{}, errors.New("Options.Prefix and Options.NoPrefix are mutually exclusive: set only one of them")
 		}
 		if o.Schema == "" {
 			return sqldb.Names{}, nil
@@ -231,13 +231,14 @@ type Caller struct {
 	ClientID string
 }
 
-// Authorize returns a handler that calls next for callers that have the role SUPER_ADMIN and, with an access token, the scope. Rate limits,
-// headers and error responses are those of the API; [CallerOf] returns the caller.
+// Authorize returns a handler that passes a request to the handler `next` if the caller has the role SUPER_ADMIN. A caller with an access
+// token also needs the given scope. Rate limits, headers and error responses are those of the API. In `next`, [CallerOf] returns the
+// caller.
 func (a *API) Authorize(scope string, next http.Handler) http.Handler {
 	return a.inner.Authorize(scope, next)
 }
 
-// CallerOf returns the caller of the request that ctx belongs to. It is for handlers passed to Authorize.
+// CallerOf returns the caller of the request that ctx belongs to. Handlers passed to Authorize use it. In other handlers, ok is false.
 func CallerOf(ctx context.Context) (c Caller, ok bool) {
 	p := rest.Caller(ctx)
 	return Caller{UserID: p.UserID, Login: p.Login, ClientID: p.ClientID}, p.UserID != "" || p.ClientID != ""
@@ -258,9 +259,9 @@ const DefaultLogin = assembly.DefaultLogin
 // configured API token. Setup does not change existing content, except that it extends the expiry of the token.
 func (a *API) Setup(ctx context.Context, s Setup) error { return a.inner.Setup(ctx, assembly.Setup(s)) }
 
-// Reset removes all content of the organization, including its log and pending changes, and runs Setup, in one transaction. If the function
-// also is not nil, Reset calls it in that transaction before Setup. The argument apps contains the ids of the removed applications and of
-// deleted applications with a pending change.
+// Reset removes all content of the organization, including its log and pending changes, and runs Setup, in one transaction. Unless the
+// callback `also` is nil, Reset calls it in that transaction before Setup. Its argument apps contains the ids of the removed applications,
+// and of applications that were deleted before but whose deletion Wanted.Changes has not delivered yet.
 func (a *API) Reset(ctx context.Context, s Setup, also func(ctx context.Context, tx Tx, apps []string) error) error {
 	return a.inner.Reset(ctx, assembly.Setup(s), func(ctx context.Context, tx *docstore.Tx, apps []string) error {
 		if also == nil {

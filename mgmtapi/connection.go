@@ -16,18 +16,18 @@ type ConnectionTester interface {
 
 // Endpoint is a SCIM service provider with the credentials to reach it.
 type Endpoint struct {
-	App     string // id of the application whose target it is
+	App     string // id of the application whose target this provider is
 	BaseURL string
 	Credentials
 }
 
 // Credentials authenticate the client of a SCIM service provider. Printing them does not reveal the secret.
 type Credentials struct {
-	// Header is the form of the Authorization header, for a token.
+	// Header is the form of the Authorization header of requests that contain Secret.
 	Header HeaderFormat
 	// Secret is the token, or the secret of the OAuth client, in plaintext.
 	Secret string
-	// OAuth is the client that obtains access tokens. If it is nil, requests contain Secret itself.
+	// OAuth is the client that obtains access tokens. If OAuth is nil, Secret is a token, which the requests contain.
 	OAuth *OAuthClient
 }
 
@@ -38,10 +38,10 @@ type HeaderFormat string
 const (
 	HeaderBearer HeaderFormat = "BEARER" // "Bearer " and the token
 	HeaderRaw    HeaderFormat = "RAW"    // the token alone
-	HeaderBasic  HeaderFormat = "BASIC"  // the token is user:password
+	HeaderBasic  HeaderFormat = "BASIC"  // "Basic " and the Base64 form of the token, which is user:password
 )
 
-// OAuthClient obtains access tokens with the client credentials grant. Credentials.Secret is its secret.
+// OAuthClient obtains access tokens with the client credentials grant. Credentials.Secret is the client secret.
 type OAuthClient struct {
 	ClientID string
 	TokenURL string

@@ -196,7 +196,8 @@ var names = []string{
 	"bookmark", "svc", "null", "0", "-1", "true",
 }
 
-// junk are unusual strings.
+// junk are strings that implementations often process incorrectly: empty, very long, with control characters or with syntax of other
+// languages.
 var junk = []string{
 	"", " ", "nobody", "00unobody00000000000", "..", ".", "a/b", "%00", "\x00", "\u202e", "ﬁ", "İ", "'; drop table users; --", `"\`,
 	"${user.login}", "<script>", "{}", "[]",
@@ -562,7 +563,8 @@ func (w *world) anything(depth int) any {
 	}
 }
 
-// broken returns the value as JSON, sometimes malformed or in an unusual form.
+// broken returns the value as JSON, in up to 1 of 5 cases malformed: cut off, doubled, deeply nested, with duplicate members, a byte order
+// mark or invalid characters.
 func (w *world) broken(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {

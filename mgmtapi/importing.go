@@ -14,11 +14,12 @@ type ImportProgress struct {
 	// Created, Updated, Waiting (for a consent), Inactive and Failed are numbers of accounts.
 	Created, Updated, Waiting, Inactive, Failed int
 	Errors                                      []string // the first errors
-	Groups                                      bool     // the import reads groups; the API creates none
+	Groups                                      bool     // the import reads groups: the API creates no groups from them
 	Ended                                       time.Time
 }
 
-// ImportConsent selects the owners of accounts, and the accounts for which the API creates users.
+// ImportConsent is the decision of an administrator about accounts that an import has found: Links names the users that own accounts,
+// Create the accounts for which the API creates users.
 type ImportConsent struct {
 	Links  []AccountLink
 	Create []string // ids of accounts
@@ -48,8 +49,8 @@ func (a *API) ImportProgress(ctx context.Context, app, run string) (*ImportProgr
 	}, nil
 }
 
-// ConfirmImport applies the consent, all or nothing, and returns the numbers of linked accounts and created users. Without a consent it
-// links the accounts that the import has matched.
+// ConfirmImport applies the whole consent, or none of it if an error occurs, and returns the numbers of linked accounts and created users.
+// If consent is nil, ConfirmImport links each account with VerdictMatched to the user that the import has matched.
 func (a *API) ConfirmImport(ctx context.Context, app, run string, consent *ImportConsent) (linked, created int, err error) {
 	if a.inner.Importing() == nil {
 		return 0, 0, errors.ErrUnsupported

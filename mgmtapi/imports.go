@@ -11,7 +11,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Importer reads the accounts of targets, for imports. It returns a [Rejection] for an error in the request, and other errors for failures.
+// Importer reads the accounts of targets, for imports. Its methods return a [Rejection] if the request is invalid, and another error if the
+// operation fails.
 type Importer interface {
 	// Import starts reading the users or groups of an application's target, and returns the id of the run.
 	Import(ctx context.Context, app string, r ImportRequest) (run string, err error)
@@ -19,16 +20,16 @@ type Importer interface {
 	ImportState(ctx context.Context, app, run string) (ImportState, error)
 	// Accounts returns accounts that a run has found, in ascending order of their ids.
 	Accounts(ctx context.Context, app, run string, q AccountQuery) ([]FoundAccount, error)
-	// Link records the owners of accounts in the transaction of the API, either all owners or none.
+	// Link records the owners of accounts in tx, the transaction of the API. It records all of them or none.
 	Link(ctx context.Context, tx Tx, app, run string, links []AccountLink) error
 }
 
 // ImportRequest selects what an import reads, and how it matches accounts with users.
 type ImportRequest struct {
 	Kind Kind
-	// ByEmail matches accounts with users by email address. Default: by user name.
+	// ByEmail matches accounts with users by email address instead of by user name.
 	ByEmail bool
-	// Partial also matches users with the same first and last name.
+	// Partial also compares names: an account that only resembles a user gets VerdictPartial.
 	Partial bool
 }
 
@@ -45,7 +46,7 @@ type ImportState struct {
 type AccountQuery struct {
 	Verdict Verdict
 	Only    []string // the ids of the accounts to return
-	After   string   // returns accounts with greater ids
+	After   string   // only accounts with greater ids
 	Limit   int
 }
 
@@ -54,11 +55,11 @@ type Verdict string
 
 // The verdicts. Accounts with other verdicts are ignored.
 const (
-	VerdictLinked    Verdict = "linked"
-	VerdictMatched   Verdict = "matched"
-	VerdictPartial   Verdict = "partial"
-	VerdictAmbiguous Verdict = "ambiguous"
-	VerdictUnmatched Verdict = "unmatched"
+	VerdictLinked    Verdict = "linked"    // linked to a user already
+	VerdictMatched   Verdict = "matched"   // exactly one user matches
+	VerdictPartial   Verdict = "partial"   // no user matches, but users with a similar name exist
+	VerdictAmbiguous Verdict = "ambiguous" // several users match, or the only one has another account
+	VerdictUnmatched Verdict = "unmatched" // no user matches
 )
 
 // FoundAccount is an account that an import has found.

@@ -303,7 +303,7 @@ func TestWanted(t *testing.T) {
 	})
 }
 
-// TestReset_Rollback: what the caller writes belongs to the transaction of the reset.
+// TestReset_Rollback checks that an error of the callback rolls back the whole reset.
 func TestReset_Rollback(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		api := opened(t, optionsOn(db))

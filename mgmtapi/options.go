@@ -31,10 +31,12 @@ type Options struct {
 	// Prefix starts the names of all tables, indexes and sequences: lower-case letters, digits and underscores, at most 20. Default:
 	// "scimwright_", or no prefix if Schema is set. Open renames the tables of versions that had no prefix.
 	Prefix string
-	// NoPrefix omits the prefix, as earlier versions did. No other program may then use the database, or the schema.
+	// NoPrefix omits the prefix, as earlier versions did. No other program may then have tables in the schema, or, if Schema is empty, in the
+	// database.
 	NoPrefix bool
-	// Updater runs the write transactions, for a SQLite database that other parts of this process write to. Default: the API serializes its
-	// own transactions and commits waiting ones together; transactions of other writers wait for the lock of the file.
+	// Updater runs the write transactions, for a SQLite database that other parts of this process write to. Default: the API runs its
+	// transactions one after the other and commits several waiting transactions together; they compete with other writers for the lock of the
+	// database file.
 	Updater Updater
 
 	// Secrets is the key of SecretSize bytes that encrypts tokens of connections, keys and other secrets at rest. Default: a random key; the
@@ -58,7 +60,8 @@ type Options struct {
 	Aliases []string
 	// CustomDomain is the base URL at a custom domain that authorization servers can use as issuer. It requires BaseURL. Default: none.
 	CustomDomain string
-	// DynamicIssuer enables Dynamic Issuer Mode for authorization servers.
+	// DynamicIssuer enables Dynamic Issuer Mode for authorization servers: in this mode, the issuer is below the base URL to which the client
+	// sent its request.
 	DynamicIssuer bool
 	// Subdomain is the prefix of the generated names of custom applications. Default: "sandbox".
 	Subdomain string
@@ -66,12 +69,14 @@ type Options struct {
 	HashCost int
 	// MaxBody limits the size of request bodies, in bytes. Default: 1 MiB.
 	MaxBody int64
-	// AnswerReplays makes a verification return a result instead of an error for a passcode that was used before or belongs to another time.
+	// AnswerReplays makes the verification of a factor respond with a factor result instead of an error if the passcode was used before or
+	// belongs to another time.
 	AnswerReplays bool
-	// RelaxedFIDO accepts the data of security keys without checking signatures. It is for tests only: generated data can enroll a key.
+	// RelaxedFIDO accepts the data of security keys without checking signatures. It is for tests only: a client without a security key can
+	// then enroll one with generated data.
 	RelaxedFIDO bool
-	// OptionalPassword lets the enrollment policy make passwords optional or forbid them: such users are ACTIVE without one and
-	// sign in by email.
+	// OptionalPassword lets the enrollment policy make passwords optional or forbid them: a user without a password is then ACTIVE and signs
+	// in by email.
 	OptionalPassword bool
 
 	// Now returns the time. Default: time.Now.
@@ -87,7 +92,8 @@ const SecretSize = 32
 type Limits struct {
 	// Off admits every request. Responses still have the headers of rate limits.
 	Off bool
-	// PerMinute replaces limits, by bucket: users, user, users-other, groups, apps, app, logs, tokens, api. Zero means no limit.
+	// PerMinute replaces the maximum number of requests per minute, by bucket: users, user, users-other, groups, apps, app, logs, tokens, api.
+	// Zero means no limit.
 	PerMinute map[string]int
 }
 
@@ -99,7 +105,7 @@ type HookNetwork struct {
 	CAOption string
 	// Reach limits the addresses of hooks and their token endpoints. Default: ReachAny.
 	Reach Reach
-	// Allow and Own are addresses that are always allowed, independent of Reach.
+	// Allow lists networks, and Own addresses with a port, that are allowed in addition to Reach. Own is for servers of this process.
 	Allow []netip.Prefix
 	Own   []netip.AddrPort
 	// Timeout limits one request. Default: 3s.

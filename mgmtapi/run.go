@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// workTick is the interval at which Run checks for work that was not announced or that failed.
+	// workTick is the interval at which Run checks for work that nothing announced with wakeUp: scheduled imports, work that another process
+	// queued, and failed work.
 	workTick = time.Second
 	// purgeInterval is the interval at which Run deletes log events that have exceeded their retention.
 	purgeInterval = 24 * time.Hour
@@ -16,7 +17,7 @@ const (
 
 // Run processes in the background the work that requests have queued (asynchronous changes of users, updates of all users of an
 // application, imports), and removes old events of the system log. It returns the cause of ctx when ctx ends. Each step is a separate
-// transaction, so that a later call of Run continues with the remaining steps. Several processes may run it concurrently.
+// transaction, so that a later call of Run continues with the remaining steps. Several processes may call Run concurrently.
 func (a *API) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	for _, run := range []func(context.Context){a.worker.run, a.importer.run, a.keepLog} {
@@ -26,7 +27,7 @@ func (a *API) Run(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// Wake makes Run check for work immediately. Call it after a jump of Options.Now.
+// Wake makes Run check for work immediately. Call Wake after the time of Options.Now has jumped.
 func (a *API) Wake() {
 	a.worker.wakeUp()
 	a.importer.wakeUp()
@@ -40,7 +41,7 @@ func keepLog(ctx context.Context, purge func(context.Context) (int, error), log 
 	defer tick.Stop()
 	for {
 		if n, err := purge(ctx); err != nil && ctx.Err() == nil {
-			log.ErrorContext(ctx, "purge the system log", "err", err)
+			log.ErrorContext(ctx, "system log not purged", "err", err)
 		} else if n > 0 {
 			log.InfoContext(ctx, "purged the system log", "events", n)
 		}
@@ -63,15 +64,15 @@ func newWorker(work func(context.Context) (bool, error), log *slog.Logger) *work
 	return &worker{work: work, log: log, wake: make(chan struct{}, 1)}
 }
 
-// wakeUp announces work.
+// wakeUp makes the worker check for work immediately.
 func (w *worker) wakeUp() {
 	select {
 	case w.wake <- struct{}{}:
-	default: // work is already announced
+	default: // a wake-up is pending already
 	}
 }
 
-// run repeats the work step until ctx ends. Without more work it waits for an announcement or the next tick.
+// run repeats the work step until ctx ends. If no work is left, run waits for wakeUp or the next tick.
 func (w *worker) run(ctx context.Context) {
 	tick := time.NewTicker(workTick)
 	defer tick.Stop()
@@ -81,7 +82,7 @@ func (w *worker) run(ctx context.Context) {
 			return
 		}
 		if err != nil {
-			w.log.ErrorContext(ctx, "work of the management API", "err", err)
+			w.log.ErrorContext(ctx, "background work of the management API failed", "err", err)
 		}
 		if more && err == nil {
 			continue

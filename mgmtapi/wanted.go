@@ -13,16 +13,16 @@ import (
 )
 
 // Wanted is the port of the API to a provisioning engine: it delivers changes, returns the desired state at the time of the call, and
-// stores results. Reads change nothing, and a stored result causes no change.
+// stores results. Reading modifies no data, and storing a result causes no Change.
 type Wanted struct {
 	deps  model.Deps
 	state *desired.State
 }
 
-// Changes passes the oldest changes, of up to most events, to fn in one transaction that also removes these events, and returns the number
-// of events. If fn returns an error, the changes remain. The writes of fn in tx are therefore committed exactly once; fn may run again in
-// another transaction. Only one such transaction runs at a time on a database; others wait. If none of the events concerns provisioning, fn
-// receives no changes.
+// Changes reads up to `most` events, the oldest first, and passes their changes to fn in one transaction that also removes the events. It
+// returns the number of events. If fn returns an error, the changes remain. The writes of fn in tx are therefore committed exactly once; fn
+// may run again in another transaction. Only one such transaction runs at a time on a database: concurrent calls wait. If none of the
+// events concerns provisioning, fn receives no changes.
 func (w *Wanted) Changes(ctx context.Context, most int, fn func(ctx context.Context, tx Tx, changes []Change) error) (int, error) {
 	n, err := w.deps.Store.Relay(ctx, most, func(tx *docstore.Tx, events []docstore.Event) error {
 		changes, err := changesOf(events)
@@ -73,8 +73,8 @@ func decode(e docstore.Event, into any) error {
 // Waiting returns the number of events that Changes has not removed yet.
 func (w *Wanted) Waiting(ctx context.Context) (int, error) { return w.deps.Store.Waiting(ctx) }
 
-// Notify calls fn after each commit of this API that may have changed something, in the goroutine of the commit. It does not report commits
-// of other processes, so callers of Changes also need to poll.
+// Notify calls fn after each commit of this API that may have added events for Changes, in the goroutine of the commit. It does not report
+// commits of other processes, so callers of Changes also need to poll.
 func (w *Wanted) Notify(fn func()) { w.deps.Store.OnEmit(fn) }
 
 // Target returns the target of an application, or ErrNoTarget.
@@ -108,8 +108,8 @@ func (w *Wanted) Group(ctx context.Context, app, group string) (GroupState, erro
 	return GroupState{Want: Want(g.Want), DisplayName: g.DisplayName, RemoteID: g.RemoteID, DeleteRemote: g.DeleteRemote}, err
 }
 
-// Members returns the ids of up to limit members of a pushed group, in ascending order, after the given id. A page with fewer ids is the
-// last one. Members are the users of the group that are in the target or are to be created there.
+// Members returns the ids of up to limit members of a pushed group, in ascending order, after the given id. A page with fewer than limit
+// ids is the last one. Members are the users of the group that are in the target or are to be created there.
 func (w *Wanted) Members(ctx context.Context, app, group, after string, limit int) ([]string, error) {
 	return w.state.Members(ctx, app, group, after, limit)
 }
@@ -176,8 +176,8 @@ func accountOf(u *model.AppUser) Account {
 	}
 }
 
-// Principals returns the ids of up to limit users or groups that are or were assigned or pushed to an application, in ascending order,
-// after the given id. A page with fewer ids is the last one.
+// Principals returns up to limit ids, in ascending order, after the given id. For the kind User, these are the users that are or were
+// assigned to an application, for Group the groups that are or were pushed to it. A page with fewer than limit ids is the last one.
 func (w *Wanted) Principals(ctx context.Context, app string, kind Kind, after string, limit int) ([]string, error) {
 	if kind == Group {
 		return w.state.PushedGroups(ctx, app, after, limit)
@@ -207,7 +207,8 @@ func (w *Wanted) Explain(ctx context.Context, p Principal) (Explanation, error) 
 	return x, err
 }
 
-// UserOwners returns, for each account of an application's target, the users that the account may belong to, assigned or not.
+// UserOwners returns, for each of the accounts of an application's target, the users that the account may belong to, whether or not they
+// are assigned to the application.
 func (w *Wanted) UserOwners(ctx context.Context, app string, accounts []*scim.Resource) ([][]Owner, error) {
 	found, err := w.state.UserOwners(ctx, app, accounts)
 	all := make([][]Owner, len(found))
@@ -232,7 +233,7 @@ func owners(found []desired.Owner) []Owner {
 }
 
 // Unprovisioned returns the numbers of assigned users that get no account, by reason, the most frequent reason first. It does not count
-// users that are pending, retried or failed.
+// users whose provisioning is pending, is being retried or has failed.
 func (w *Wanted) Unprovisioned(ctx context.Context, app string) ([]Unprovisioned, error) {
 	found, err := w.state.Unprovisioned(ctx, app)
 	var all []Unprovisioned
@@ -314,7 +315,8 @@ func (w *Wanted) Unfinished(ctx context.Context) (u Unfinished, err error) {
 		return u, err
 	}
 	u.Held = org.HoldWork
-	// The counts follow the order in which one kind of work turns into the next, so that they miss no work.
+	// Finished work of one kind can add work of the next: requests add events, for example. The order of the counts is the same, so that work
+	// that proceeds between two counts is counted twice rather than not at all.
 	transitions, err := w.deps.Transitions.Count(ctx, q, nil)
 	if err != nil {
 		return u, err

@@ -28,14 +28,15 @@ type Principal struct {
 	ID   string
 }
 
-// Change is a change that affects the provisioning of an application: of a principal, or (empty Kind) of the application.
+// Change is a change that affects the provisioning of an application: a change of a principal, or, if Kind is empty, of the application
+// itself.
 type Change struct {
 	Principal
 	// Members are the users whose membership of the group changed. If AllMembers is set, any membership may have changed.
 	Members    []string
 	AllMembers bool
-	// Ended reports that the provisioning connection was deactivated, and Deleted that the application was deleted. If neither is set, a
-	// change of the application may allow provisioning of principals that was suppressed before.
+	// Ended reports that the provisioning connection was deactivated, and Deleted that the application was deleted. For a change of the
+	// application with neither set, provisioning that the settings of the application prevented before may be possible now.
 	Ended, Deleted bool
 }
 
@@ -64,9 +65,9 @@ type UpdateStyle string
 
 // The update styles.
 const (
-	StyleCatalog UpdateStyle = "CATALOG" // PATCH for activation, deactivation, password, membership; else PUT
+	StyleCatalog UpdateStyle = "CATALOG" // PATCH for activation, deactivation, password and membership, PUT for other updates
 	StyleWizard  UpdateStyle = "WIZARD"  // PUT for all updates
-	StyleAuto    UpdateStyle = "AUTO"    // according to the ServiceProviderConfig of the target
+	StyleAuto    UpdateStyle = "AUTO"    // WIZARD if the target's ServiceProviderConfig reports no PATCH, otherwise CATALOG
 )
 
 // Fallback is the permission to use a form of request other than the one that the update style requires.
@@ -74,8 +75,8 @@ type Fallback string
 
 // The fallbacks.
 const (
-	FallbackLearn Fallback = "LEARN" // after the target rejects a request, or accepts it without effect
-	FallbackNone  Fallback = "NONE"  // never
+	FallbackLearn Fallback = "LEARN" // permitted after the target rejects a request, or accepts it without effect
+	FallbackNone  Fallback = "NONE"  // never permitted
 )
 
 // Target is the SCIM service provider of an application.
@@ -109,7 +110,7 @@ const (
 	Inactive Want = "inactive"
 	// Absent means that the API has no assignment of the user to the application, or that the group has no push mapping or a deleted one.
 	Absent Want = "absent"
-	// Keep means that the target must not be changed. A Change follows when this state ends.
+	// Keep means that the target must not be changed. Wanted.Changes delivers a Change when the desired state is no longer Keep.
 	Keep Want = "keep"
 )
 
@@ -123,8 +124,8 @@ type UserState struct {
 	RemoteID string
 	// Activating reports that the account belonged to an earlier assignment, and may belong to another user now.
 	Activating bool
-	// Password is the plaintext password to send to the account. PasswordVersion identifies the password. It is empty if only a new account
-	// receives the password.
+	// Password is the plaintext password to send to the account. PasswordVersion identifies the password. PasswordVersion is empty if only a
+	// new account receives the password.
 	Password, PasswordVersion string
 }
 
@@ -175,7 +176,7 @@ type Outcome string
 const (
 	Started Outcome = "started" // the attempt is running, or the target has accepted the change for later
 	Done    Outcome = "done"    // the target has the desired state
-	Skipped Outcome = "skipped" // the options of the application exclude the request
+	Skipped Outcome = "skipped" // the options of the application, such as CreateUsers, exclude the necessary request
 	Failed  Outcome = "failed"
 )
 
@@ -207,7 +208,8 @@ type Step struct {
 type Account struct {
 	Principal
 	RemoteID string // empty if unknown
-	// Waiting reports that a result is pending.
+	// Waiting reports, for a user, that the provisioning of the current state has not finished, and for a group, that the deletion of its push
+	// mapping has not finished.
 	Waiting bool
 	// Failed reports that the last result was an error.
 	Failed bool
@@ -221,9 +223,9 @@ type Explanation struct {
 
 // Value is the origin of the value of an attribute.
 type Value struct {
-	Path   string // in the target, as in RFC 7644 section 3.10
-	Source string
-	Rule   string
+	Path   string // of the attribute in the target, in the notation of RFC 7644 section 3.10
+	Source string // what the value is derived from, such as the profile of the user
+	Rule   string // how the value is derived from the source
 	Value  any
 }
 

@@ -93,7 +93,8 @@ func (s *Store) EmitGroupChanged(app, group string) {
 	s.emit(model.PushMappingChanged{App: app, Group: group})
 }
 
-// EmitUsersChanged emits one event per user in one transaction: the assigned user may have changed and is to be provisioned.
+// EmitUsersChanged emits, in one transaction, one event per user. The event tells the engine that the assigned user may have changed and
+// must be provisioned.
 func (s *Store) EmitUsersChanged(app string, users ...string) {
 	s.t.Helper()
 	var events []model.Event

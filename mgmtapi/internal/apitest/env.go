@@ -43,9 +43,10 @@ type Env struct {
 	mounted    string
 }
 
-// Mount serves the sandbox paths that contain part with the handler h. These paths are neither checked against the document nor recorded.
-func (e *Env) Mount(part string, h http.Handler) {
-	e.mounted = part
+// Mount makes the handler h serve the paths below /sandbox/ that contain the given string. Requests to these paths are neither checked
+// against the document nor recorded.
+func (e *Env) Mount(contained string, h http.Handler) {
+	e.mounted = contained
 	e.Server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if e.isMounted(r) {
 			h.ServeHTTP(w, r)
@@ -98,7 +99,7 @@ type documents struct {
 	all map[string]description
 }
 
-// description is an OpenAPI document and a router over it.
+// description is an OpenAPI document and a router that finds the operation of a request in the document.
 type description struct {
 	document *openapi3.T
 	router   routers.Router
@@ -130,7 +131,7 @@ func (d *documents) of(api *assembly.API) (description, error) {
 	return made, nil
 }
 
-// recordJobs records the types of the log events without a request, and of the events about failures.
+// recordJobs records, under NoOperation, the types of the log events that no request caused, and of the events about failures.
 func (e *Env) recordJobs(t testing.TB) {
 	if e.unrecorded || t.Failed() {
 		return
@@ -145,7 +146,8 @@ func (e *Env) recordJobs(t testing.TB) {
 	require.NoError(t, err)
 }
 
-// Sandboxed is an adjust function for New that also serves /sandbox/v1, for its outbox. Tests must not call its provisioning operations.
+// Sandboxed is an adjust function for New that also serves /sandbox/v1, so that tests can read the messages in the outbox. Tests must not
+// call the provisioning operations of /sandbox/v1, which have no implementation here.
 func Sandboxed(o *assembly.Options) { o.Work = struct{ sandboxport.Work }{} }
 
 // Clock is a clock that tests move.

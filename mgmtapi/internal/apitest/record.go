@@ -78,8 +78,8 @@ func (r *recorder) String() string {
 	return recordHead + strings.Join(lines, "")
 }
 
-// Main is sqldbtest.Main that also compares the record of the tests with RecordFile, or rewrites the file with -update. Only a complete,
-// successful run has the whole record: a run of selected tests neither compares nor writes it.
+// Main calls sqldbtest.Main and then compares the record of the tests with RecordFile. With -update, it rewrites the file instead. Only a
+// complete, successful run has the whole record: a run of selected tests neither compares nor writes it.
 func Main(m *testing.M) int {
 	flag.Parse()
 	code := sqldbtest.Main(m)
@@ -131,7 +131,7 @@ func ReadFacts(facts Coverage, dir string) error {
 		}
 		words := strings.Fields(lines.Text())
 		if len(words) != 3 {
-			return fmt.Errorf("%s: line %q is not a fact", file.Name(), lines.Text())
+			return fmt.Errorf("%s: line %q is not \"operation kind value\": run the tests with -update", file.Name(), lines.Text())
 		}
 		of := facts[words[0]]
 		switch words[1] {
@@ -142,7 +142,7 @@ func ReadFacts(facts Coverage, dir string) error {
 				of.Events = append(of.Events, words[2])
 			}
 		default:
-			return fmt.Errorf("%s: %q is not a kind of fact", file.Name(), words[1])
+			return fmt.Errorf("%s: unknown kind %q in the second word of a line: run the tests with -update", file.Name(), words[1])
 		}
 		facts[words[0]] = of
 	}

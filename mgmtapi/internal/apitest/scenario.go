@@ -43,7 +43,7 @@ type Step struct {
 	Has, Lacks []string
 	// Save maps names to the paths of the values to save.
 	Save map[string]string
-	// Then runs after the checks.
+	// Then is a function that runs after the checks of the response.
 	Then func(t *testing.T, a *Answer)
 }
 
@@ -281,7 +281,7 @@ func (a *Answer) link(rel string) (any, bool) {
 	return nil, false
 }
 
-// plain converts the numbers of Go and of JSON to one type.
+// plain converts an int to float64, the type of the numbers in decoded JSON. It returns other values unchanged.
 func plain(v any) any {
 	if n, ok := v.(int); ok {
 		return float64(n)

@@ -47,8 +47,8 @@ type Options struct {
 	Syncing func(ctx context.Context, u *model.AppUser) bool
 	// Work is the provisioning that /sandbox/v1 shows and controls. Default: none; these paths are not served.
 	Work sandboxport.Work
-	// Released is called when /sandbox/v1/work releases the work on hold. The process that calls API.Work must then call it again. Default:
-	// none.
+	// Released is called when /sandbox/v1/work releases the work on hold. The process that calls API.Work must then call API.Work again, so
+	// that the released work starts. Default: none.
 	Released func()
 	// Guarded lists operations that another handler serves behind API.Authorize. /sandbox/v1/authz/explain also explains them.
 	Guarded []rest.Info
@@ -56,7 +56,7 @@ type Options struct {
 	Imports imports.Engine
 	// Providers are the SCIM servers that /sandbox/v1 can configure. Default: none; these paths are not served.
 	Providers sandboxport.Providers
-	// Clock is the clock that /sandbox/v1/clock moves. Now must return its time. Default: none; the path is not served.
+	// Clock is the clock that /sandbox/v1/clock moves. Options.Now must return the time of this clock. Default: none; the path is not served.
 	Clock sandboxport.Clock
 	// Reset implements /sandbox/v1/reset. It calls API.Reset and resets everything else of the sandbox. Default: none; the path is not served.
 	Reset func(ctx context.Context, seed bool) error
@@ -73,7 +73,8 @@ type Options struct {
 	Aliases []string
 	// CustomDomain is the base URL at a custom domain, which can be the issuer of authorization servers. It requires BaseURL. Default: none.
 	CustomDomain string
-	// DynamicIssuer enables Dynamic Issuer Mode for authorization servers.
+	// DynamicIssuer enables Dynamic Issuer Mode for authorization servers: in this mode, the issuer is below the base URL to which the client
+	// sent its request.
 	DynamicIssuer bool
 	// Subdomain is the prefix of the generated names of custom applications. Default: apps.DefaultSubdomain.
 	Subdomain string
@@ -83,8 +84,8 @@ type Options struct {
 	KeySource signkey.Source
 	// MaxBody is the maximum size of request bodies in bytes. Default: rest.DefaultMaxBody.
 	MaxBody int64
-	// AnswerReplays makes the verification of a factor return a result instead of an error for a reused passcode or a passcode for another
-	// time.
+	// AnswerReplays makes the verification of a factor respond with a factor result instead of an error if the passcode was used before or
+	// belongs to another time.
 	AnswerReplays bool
 	// RelaxedFIDO accepts the data of security keys without checking signatures: only the challenge in it is checked. Generated data can then
 	// enroll and verify a key.
@@ -182,7 +183,8 @@ func (a *API) CloseIdleConnections() { a.hooks.CloseIdleConnections() }
 // Deps returns the shared dependencies of the slices.
 func (a *API) Deps() model.Deps { return a.deps }
 
-// Authorize returns a handler that calls next for callers with the scope. The operation has no authorization rule of its own.
+// Authorize returns a handler that passes a request to the handler `next` if the caller is a SUPER_ADMIN: operations without an
+// authorization rule are reserved for this role. A caller with an access token also needs the given scope.
 func (a *API) Authorize(scope string, next http.Handler) http.Handler {
 	return a.handler.Guarded(rest.Info{ID: scope, Scopes: []string{scope}}, next)
 }
@@ -229,8 +231,8 @@ func (a *API) Work(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// Import runs a batch of pending imports. It reports whether more may be pending. It is separate from Work because it may wait for inline
-// hooks.
+// Import starts the scheduled imports whose time has come, and processes a batch of accounts of each open import. It reports whether more
+// work may be pending. Import is separate from Work because an import may wait for an inline hook, and would delay other work.
 func (a *API) Import(ctx context.Context) (more bool, err error) {
 	if a.imports == nil {
 		return false, nil
@@ -241,7 +243,7 @@ func (a *API) Import(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// Importing returns the service that imports accounts as users. It is nil without an engine.
+// Importing returns the service that imports accounts as users. It is nil if Options.Imports is nil.
 func (a *API) Importing() *imports.Service { return a.imports }
 
 // Version is the version of the management API.
@@ -294,9 +296,9 @@ func (a *API) Setup(ctx context.Context, s Setup) error {
 	return nil
 }
 
-// Reset deletes all data of the organization, including its log and the unread events, and creates the initial content again, in one
-// transaction. In this transaction, after the deletion and before the creation, it calls cleared with the ids of the former applications,
-// including deleted ones whose deletion event was unread.
+// Reset deletes all data of the organization, including its log and the events that no engine has read, and creates the initial content
+// again, in one transaction. In this transaction, after the deletion and before the creation, Reset calls the callback `cleared` with the
+// ids of the former applications, including applications that were deleted before and whose deletion event no engine has read.
 func (a *API) Reset(ctx context.Context, s Setup, cleared func(ctx context.Context, tx *docstore.Tx, apps []string) error) error {
 	err := a.deps.Update(ctx, func(tx *docstore.Tx) error {
 		var apps []string

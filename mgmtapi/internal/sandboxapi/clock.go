@@ -26,8 +26,8 @@ func (s *Slice) clockRoutes() []rest.Route {
 const (
 	// maxAdvance is the maximum step in seconds: a hundred years.
 	maxAdvance = 100 * 365 * 24 * 60 * 60
-	// lateness is the maximum time by which a new time may precede the real time, because of the duration of the request. Such a request sets
-	// the real time.
+	// lateness is the maximum duration by which a requested time may be before the real time: the real time advances while the request is
+	// sent. The clock is then set to the real time.
 	lateness = time.Minute
 )
 

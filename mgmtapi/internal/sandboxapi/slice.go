@@ -24,13 +24,13 @@ type Options struct {
 	Work sandboxport.Work
 	// Providers are the SCIM servers of the sandbox. Default: none; the paths are not served.
 	Providers sandboxport.Providers
-	// Provision starts provisioning of the named users of an app, of all assigned users if users is empty.
+	// Provision starts provisioning of the given users of an app, or of all assigned users if `users` is empty.
 	Provision func(ctx context.Context, app string, users []string) error
 	// CreateToken creates an API token for a user, given by id, login or "me". For an unknown user it returns a rest.NotFound error.
 	CreateToken func(ctx context.Context, name, user string) (CreatedToken, error)
-	// Outbox holds the messages.
+	// Outbox stores the emails, SMS and voice messages that a production service would have sent.
 	Outbox *outbox.Box
-	// Released is called after asynchronous work was released, to start it. Default: none; the work starts at the next periodic run.
+	// Released starts asynchronous work that was on hold and has been released. Default: none; the work starts at the next periodic run.
 	Released func()
 	// Clock is the clock to move. Default: none; the path is not served. With a clock, KeepTokens is required: it extends the configured token
 	// and the token of the request, so that they are valid at the new time.

@@ -13,12 +13,12 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Reserved reports whether only the server sets a claim.
+// Reserved reports whether a name is that of a claim that only the server sets, in all tokens.
 func Reserved(claim string) bool { return slices.Contains(reserved, claim) }
 
 var reserved = []string{"iss", "aud", "exp", "iat", "jti", "ver", "cid", "scp", "uid"}
 
-// reservedIdentity are the additional claims of ID tokens that only the server sets.
+// reservedIdentity are the claims that, in addition to reserved, only the server sets in ID tokens.
 var reservedIdentity = []string{"sub", "amr", "auth_time", "at_hash", "nonce", "idp"}
 
 // Names returns the names that the expressions of claims can use.
@@ -159,8 +159,8 @@ func (i *Issuer) claims(ctx context.Context, r *Request, claimType string, into 
 	return nil
 }
 
-// applies reports whether a claim is in a token: one of its scopes must be granted. An ID token issued together with an access token
-// contains only the claims marked as always included.
+// applies reports whether a token contains a claim: if the claim has scopes, at least one of them must be granted. An ID token issued
+// together with an access token contains only the claims marked as always included.
 func applies(c *model.AuthClaim, granted []string) bool {
 	if c.ClaimType == model.ClaimIdentity && !c.Always {
 		return false
@@ -201,7 +201,8 @@ func Comparison(kind, value string) func(name string) bool {
 	return nil
 }
 
-// ReservedIdentity reports whether only the server sets a claim of ID tokens, in addition to the claims of Reserved.
+// ReservedIdentity reports whether a name is that of a claim that only the server sets in ID tokens. It does not include the claims of
+// Reserved.
 func ReservedIdentity(claim string) bool { return slices.Contains(reservedIdentity, claim) }
 
 // orgID returns the id of the organization, which never changes.

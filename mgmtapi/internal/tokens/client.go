@@ -37,7 +37,7 @@ const AssertionBearer = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
 // Limits of assertions.
 const (
-	maxAssertionAge = time.Hour   // from now to its exp
+	maxAssertionAge = time.Hour   // maximum time from now to the exp of an assertion
 	assertionSkew   = time.Minute // maximum clock difference
 	maxJTI          = 255
 )
@@ -223,7 +223,7 @@ var (
 )
 
 // parseAssertion reads an assertion without verifying it. Only the algorithms named here are accepted, which excludes assertions without a
-// signature and those whose key would be a public text.
+// signature, and HMAC signatures, which anyone could create if the public key were accepted as the HMAC key.
 func parseAssertion(text string) (*jose.JSONWebSignature, assertion, error) {
 	var says assertion
 	parsed, err := jose.ParseSignedCompact(text, []jose.SignatureAlgorithm{jose.RS256, jose.ES256})

@@ -75,7 +75,7 @@ func RequestedScopes(s *model.AuthServer, asked string) ([]string, error) {
 	return scopes, nil
 }
 
-// KnownScopes returns those of the scopes that the server still has.
+// KnownScopes returns the given scopes without those that the server no longer has.
 func KnownScopes(s *model.AuthServer, scopes []string) []string {
 	return slices.DeleteFunc(slices.Clone(scopes), func(name string) bool { return s.Scope(name) == nil })
 }

@@ -12,7 +12,7 @@ import (
 type Domains struct {
 	// Custom is the base URL at the custom domain, one of rest.Bases. Default: none.
 	Custom string
-	// Dynamic enables Dynamic Issuer Mode.
+	// Dynamic enables Dynamic Issuer Mode: in this mode, the issuer is below the base URL to which the client sent its request.
 	Dynamic bool
 }
 

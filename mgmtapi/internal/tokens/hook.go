@@ -20,7 +20,7 @@ type Transformer interface {
 	TransformTokens(ctx context.Context, hook string, about calls.TokenContext, tokens calls.Tokens) (calls.Tokens, error)
 }
 
-// about returns the context of the tokens for the hook.
+// about returns what the request to the hook states about the tokens: the client, the policy, the user and the session.
 func (i *Issuer) about(ctx context.Context, r *Request) (calls.TokenContext, error) {
 	out := calls.TokenContext{
 		Protocol: map[string]any{

@@ -58,7 +58,7 @@ func (k *Keys) Ring(ctx context.Context, server string, manual bool) (model.KeyR
 	if manual || !ring.RotateIfDue(k.Now()) {
 		return doc.Value, nil
 	}
-	// The rotation is not part of a request.
+	// The rotation must not stop if the client of the request disconnects.
 	err = k.Update(context.WithoutCancel(ctx), func(tx *docstore.Tx) error {
 		doc, err := k.KeyRings.Get(ctx, tx, server)
 		if err != nil {
@@ -78,11 +78,12 @@ func (k *Keys) Ring(ctx context.Context, server string, manual bool) (model.KeyR
 	return ring, err
 }
 
-// maxExtended is the number of access tokens that are extended at a time.
+// maxExtended is the maximum number of access tokens with an extended lifetime. When there are that many, the next call of Extend discards
+// all others.
 const maxExtended = 100
 
-// Extend changes the expiry of an access token, regardless of its exp claim, until the process ends. It is for the token of a client that
-// moves the clock of a sandbox.
+// Extend replaces the exp claim of an access token by another time until the process ends. It is for the token of a client that moves the
+// clock of a sandbox.
 func (k *Keys) Extend(jti string, until time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -194,7 +195,7 @@ func (k *Keys) known(kid string) (opened, bool) {
 	return o, ok
 }
 
-// make generates and stores a key. If another request has stored the key in the meantime, make returns that one.
+// make generates and stores a key. If another request has stored the key in the meantime, make returns the stored key.
 func (k *Keys) make(ctx context.Context, server, kid string) (doc docstore.Doc[model.AuthKey], err error) {
 	key, err := signkey.New(k.secrets, signkey.Options{Name: server, Now: k.Now(), ID: kid, Source: k.source})
 	if err != nil {

@@ -31,7 +31,7 @@ type Issuer struct {
 	keys      *Keys
 	transform Transformer
 	programs  programs
-	org       atomic.Value // its id, a string, after the first read
+	org       atomic.Value // the id of the organization, a string, after the first read
 }
 
 // New returns an Issuer.

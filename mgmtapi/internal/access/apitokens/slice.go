@@ -163,8 +163,8 @@ func (s *Slice) delete(ctx context.Context, id string) error {
 // Created is a new API token with its secret.
 type Created struct{ ID, Name, UserID, Secret string }
 
-// Create creates an API token for a user, identified as in paths. The secret cannot be read again. An empty name, an unknown user and a
-// DEPROVISIONED user are *rest.Errors.
+// Create creates an API token for a user, given by id, login or "me". The secret cannot be read again. Create returns a *rest.Error for an
+// empty name, an unknown user and a DEPROVISIONED user.
 func (s *Slice) Create(ctx context.Context, name, user string) (Created, error) {
 	if name == "" {
 		var causes rest.Causes

@@ -89,7 +89,7 @@ type Decision struct {
 	Allowed bool
 	// Known reports whether the table has a rule for the operation.
 	Known bool
-	// Checks are the needs of the operation, up to the first unmet one.
+	// Checks holds one result per need of the operation, up to the first unmet need.
 	Checks []Check
 }
 
@@ -104,7 +104,7 @@ type Check struct {
 	Grants []Why
 }
 
-// Explain returns the decision with its reasons, for any caller. value returns the path variable with a name.
+// Explain returns the decision with its reasons, for any caller. The function `value` returns the value of the path variable with a name.
 func (a *Authorizer) Explain(
 	ctx context.Context, q docstore.Reader, access *Access, op rest.Info, value func(name string) string,
 ) (Decision, error) {
@@ -207,7 +207,7 @@ func (a *Authorizer) resource(ctx context.Context, q docstore.Reader, access *Ac
 		}
 	case KindServer:
 		var server docstore.Doc[model.AuthServer]
-		if server, err = a.deps.FindAuthServer(ctx, q, ref); err == nil { // a path may use another name than the id
+		if server, err = a.deps.FindAuthServer(ctx, q, ref); err == nil { // the default server also has a name in paths
 			r.ID = server.ID
 		}
 	case KindIAM, KindNone:
@@ -218,10 +218,11 @@ func (a *Authorizer) resource(ctx context.Context, q docstore.Reader, access *Ac
 	return r, true, err
 }
 
-// me refers to the calling user in paths.
+// me identifies the calling user in paths.
 const me = "me"
 
-// describeUser reads the groups of a user and its protection. A user's roles do not protect it from itself.
+// describeUser sets Groups and, if protect is set, Protected of a user. Protected is not set for the calling user: the roles of callers do
+// not prevent them from changing themselves.
 func (a *Authorizer) describeUser(ctx context.Context, q docstore.Reader, access *Access, r *Resource, protect bool) (err error) {
 	if r.Groups, err = groupsOf(ctx, q, a.deps, r.ID); err != nil || !protect || r.ID == access.User {
 		return err

@@ -14,7 +14,7 @@ import (
 type Assignee struct {
 	Kind model.AssigneeKind
 	ID   string // of the user, group or application
-	// Ref is the name in paths: the client id of an application, the id of a user or group.
+	// Ref identifies the assignee in paths: the client id of an application, the id of a user or group.
 	Ref   string
 	Party model.LogParty // the assignee in log entries
 }

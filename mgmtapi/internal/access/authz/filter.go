@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// From returns the grants of the caller of a request. It returns nil outside of requests and with another authorizer: no data is hidden
-// then.
+// From returns the grants of the caller of a request. It returns nil outside of requests and if the API has another authorizer: the filters
+// of this package then hide no data.
 func From(ctx context.Context) *Access {
 	access, _ := rest.Admitted(ctx).(*Access)
 	return access
@@ -31,7 +31,7 @@ func Users(ctx context.Context, q docstore.Reader, d model.Deps) (func(id string
 	return userFilter(ctx, q, d, &readUser)
 }
 
-// TokenOwners returns the filter of Users for the owners of API tokens.
+// TokenOwners is like Users, but for the users whose API tokens the caller may see.
 func TokenOwners(ctx context.Context, q docstore.Reader, d model.Deps) (func(id string) bool, error) {
 	return userFilter(ctx, q, d, &readToken)
 }
@@ -41,7 +41,7 @@ func userFilter(ctx context.Context, q docstore.Reader, d model.Deps, n *Need) (
 	if a.everything() || a.meetsAny(n) {
 		return nil, nil
 	}
-	var in, notIn []map[string]bool // sets of users; a user needs to be in one of in, or missing from one of notIn
+	var in, notIn []map[string]bool // sets of users: the caller may see users in any of `in` and users not in any of `notIn`
 	for i := range a.Grants {
 		g := &a.Grants[i]
 		some := *n
@@ -101,7 +101,7 @@ func UsersOf(ctx context.Context, q docstore.Reader, d model.Deps, app docstore.
 	return func(id string) bool { return users[id] }, err
 }
 
-// GroupsOf returns the filter of UsersOf for the groups of an application.
+// GroupsOf is like UsersOf, but for the groups that are assigned to an application.
 func GroupsOf(ctx context.Context, app docstore.Doc[model.App]) func(id string) bool {
 	if groups, some := groupsReading(ctx, app); some {
 		return func(id string) bool { return groups[id] }

@@ -121,7 +121,8 @@ func (a *Access) add(g Grant) {
 // everything reports whether nothing is hidden from the caller.
 func (a *Access) everything() bool { return a == nil || a.super || a.consented }
 
-// Meets reports whether a grant meets the need for the resource without extending the caller's permissions over users.
+// Meets reports whether a grant meets the need for the resource. It returns false for a change of membership with which the caller could
+// change more users than before, see escalates.
 func (a *Access) Meets(n *Need, r *Resource) bool {
 	switch {
 	case a.super:
@@ -174,7 +175,7 @@ func (a *Access) escalates(r *Resource) bool {
 			continue
 		}
 		for n := range slices.Values(userWrites) {
-			// With conditions, another grant may permit fewer attributes.
+			// If a grant has conditions, a second grant that covers the user now may still permit fewer attributes than this one.
 			if g.meets(&n, &then) == WhyMet && g.meets(&n, &now) != WhyMet && (a.conditional || !a.Meets(&n, &now)) {
 				return true
 			}

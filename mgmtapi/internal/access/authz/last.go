@@ -8,7 +8,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// ActiveSuperAdmin reports whether an ACTIVE user is a SUPER_ADMIN, directly or through a group. The user except is ignored if not empty.
+// ActiveSuperAdmin reports whether any ACTIVE user is a SUPER_ADMIN, directly or through a group. It ignores the user with the id `except`,
+// unless `except` is empty.
 func ActiveSuperAdmin(ctx context.Context, q docstore.Reader, d model.Deps, except string) (bool, error) {
 	there := errors.New("active SUPER_ADMIN found") // stops the iterations
 	active := func(id string) error {

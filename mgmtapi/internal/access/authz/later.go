@@ -67,7 +67,8 @@ func CheckAddAnyUser(ctx context.Context, groups []string) error {
 	return nil
 }
 
-// managesUsersOf reports whether the caller may create users in the group alone.
+// managesUsersOf reports whether a custom role permits the caller to manage the users of the group, and thus to create users in it without
+// the permission to add members.
 func (a *Access) managesUsersOf(group string) bool {
 	return slices.ContainsFunc(a.Grants, func(g Grant) bool {
 		_, manages := g.held[UsersManage]
@@ -75,7 +76,7 @@ func (a *Access) managesUsersOf(group string) bool {
 	})
 }
 
-// SetCredentials checks whether the caller may set the credentials of a user together with its profile.
+// SetCredentials checks whether the caller may set the credentials of a user in an operation that also changes the profile.
 func SetCredentials(ctx context.Context, q docstore.Reader, d model.Deps, user string) error {
 	return requireUser(ctx, q, d, &setCredentials, user)
 }
@@ -144,8 +145,8 @@ func CreateApp(ctx context.Context, name string, oauth bool) error {
 	return From(ctx).require(&createApp, appResource("", name, oauth))
 }
 
-// ChangesApp reports whether the caller may change an application. Its secrets are shown only to these callers: with the secrets of an
-// application that can call this API, a caller would have the permissions of the application.
+// ChangesApp reports whether the caller may change an application. Only these callers see the secrets of the application: with the secrets
+// of an application that can call this API, a caller would have the permissions of the application.
 func ChangesApp(ctx context.Context, q docstore.Reader, d model.Deps, app docstore.Doc[model.App]) (bool, error) {
 	if caller := rest.Caller(ctx); caller.ClientID != "" && !slices.Contains(strings.Fields(caller.Scopes), appsScope) {
 		return false, nil

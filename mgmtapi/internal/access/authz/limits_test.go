@@ -23,7 +23,7 @@ import (
 // limits is the parsed testdata/limits.txt.
 type limits struct {
 	roles  []limitedRole
-	both   map[string][]string        // alternatives of both permissions by operation
+	both   map[string][]string        // by operation: two lists of permissions, of each of which a role needs one
 	except map[string]map[string]bool // decisions by role, then by operation with its places
 }
 

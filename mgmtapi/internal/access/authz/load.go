@@ -45,7 +45,7 @@ func (l *Loader) User(ctx context.Context, q docstore.Reader, id string) (*Acces
 	return a, l.grants(ctx, q, a, assignees)
 }
 
-// superAdminRole is the SUPER_ADMIN role of a user by an assignment of its own.
+// superAdminRole is the role SUPER_ADMIN of a user to whom the role is assigned directly, not through a group.
 type superAdminRole struct{ grant Grant }
 
 // super returns the superAdminRole of a user and the document that it is derived from. It returns nil for a user without this role.
@@ -132,7 +132,8 @@ func (l *Loader) customGrant(ctx context.Context, q docstore.Reader, m *docstore
 	return g, err
 }
 
-// scopeOf returns the compiled resource set, cached by the version of its document. The id of the organization never changes.
+// scopeOf returns the compiled resource set. It caches the set by the version of the document. The id of the organization, which the
+// compiled set depends on, never changes.
 func (l *Loader) scopeOf(ctx context.Context, q docstore.Reader, set string) (*scope, error) {
 	kept, ok, err := l.sets.Get(ctx, q, set)
 	if err != nil || ok {
@@ -154,7 +155,7 @@ func (l *Loader) scopeOf(ctx context.Context, q docstore.Reader, set string) (*s
 	if err != nil {
 		return nil, err
 	}
-	// The resources may be newer than the document; the cache entry is outdated then and is not used.
+	// If the resources changed after the document was read, the version of the cache entry is outdated, so that no later call uses the entry.
 	s := newScope(resources, org.ID)
 	l.sets.Put(q, set, s, l.deps.ResourceSets.Version(doc))
 	return s, nil

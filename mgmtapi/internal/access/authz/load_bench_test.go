@@ -19,7 +19,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// callers are users whose decisions differ in cost, and a user and two groups as their resources.
+// callers holds callers by name, for whom the cost of a decision differs, and the resources of the decisions: the user subject and the
+// groups mine and free.
 type callers struct {
 	*apitest.Env
 	ids                 map[string]string

@@ -15,8 +15,8 @@ import (
 
 var readLog = Need{Column: ColumnLog}
 
-// LogView is the part of the log that is visible to a caller whose roles with read permission have targets. It contains the events with a
-// target group, a member of one, or a target application as actor or target, and the events of the caller itself.
+// LogView is the part of the log that is visible to a caller whose roles with read permission have targets. It contains the events whose
+// actor or target is a target group, a member of a target group, a target application or the caller.
 type LogView struct {
 	caller              string
 	groups, apps, types map[string]bool
@@ -40,7 +40,8 @@ func Log(ctx context.Context) *LogView {
 	return v
 }
 
-// Among returns a filter for the given events that the caller may see. It reads the actors and targets of all events in one batch.
+// Among returns a function that reports whether the caller may see an event, for the given events. It reads the actors and targets of all
+// events in one batch.
 func (v *LogView) Among(ctx context.Context, q docstore.Reader, d model.Deps,
 	events []docstore.Doc[model.LogEvent]) (func(*model.LogEvent) bool, error) {
 	named := map[string]map[string]bool{audit.TypeUser: {}, audit.TypeApp: {}, audit.TypeClient: {}}
@@ -104,7 +105,7 @@ func parties(event *model.LogEvent) iter.Seq[model.LogParty] {
 	}
 }
 
-// inBatches calls fn with batches of the ids. If wanted is false, it does nothing.
+// inBatches calls fn with batches of the ids. If wanted is false, inBatches does nothing.
 func inBatches(ids map[string]bool, wanted bool, fn func(some []any) error) error {
 	if !wanted {
 		return nil

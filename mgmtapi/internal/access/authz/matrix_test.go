@@ -59,7 +59,8 @@ func matrix(t *testing.T) map[string]cells {
 	return out
 }
 
-// sandbox serves /sandbox/v1. Decisions about these operations need no backend.
+// sandbox is an adjust function for apitest.New that adds the operations of /sandbox/v1. Their dependencies are empty: the tests only
+// decide who may call the operations.
 func sandbox(o *assembly.Options) {
 	o.Work, o.Providers = struct{ sandboxport.Work }{}, struct{ sandboxport.Providers }{}
 }
@@ -77,7 +78,7 @@ func TestMatrix_CoversEveryOperation(t *testing.T) {
 	}
 }
 
-// things are the resources of the decisions.
+// things holds the ids of the resources that the operations are called with.
 type things struct{ user, group, app, client, token, set string }
 
 // info returns the operation of a row; its path variables are named by their numbers.
@@ -89,7 +90,7 @@ func (c cells) info() rest.Info {
 	return rest.Info{Method: c.method, Path: path + parts[len(parts)-1]}
 }
 
-// place returns the resource of a path variable by the segment before it.
+// place returns a function that returns the id for a path variable. The segment before the variable determines the id.
 func (x *things) place(path string) func(name string) string {
 	named := []string{}
 	segments := strings.Split(path, "/")

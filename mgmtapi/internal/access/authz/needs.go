@@ -8,7 +8,7 @@ import (
 // Kind is the kind of a resource.
 type Kind int
 
-// The kinds of resources. Targets do not limit KindNone, and no resource set contains it.
+// The kinds of resources. KindNone is for operations without such a resource: targets do not limit them, and no resource set permits them.
 const (
 	KindNone Kind = iota
 	KindUser
@@ -16,25 +16,27 @@ const (
 	KindApp
 	KindServer
 	KindIAM
-	// KindToken is identified by the id of an API token; its owner is the resource. KindClient is identified by the id of a client, which is
-	// an application.
+	// KindToken is identified by the id of an API token; the owner of the token is the resource. KindClient is identified by the id of a
+	// client, which is an application.
 	KindToken
 	KindClient
 )
 
 // Need is one requirement of an operation.
 type Need struct {
-	// Column and Write are the cell that a standard role must have.
+	// Column is the column of the table of standard roles in which the role must have access; Write requires access that permits changes.
 	Column Column
 	Write  bool
 	// Help is true for the operations that a help desk performs.
 	Help bool
 	// Permissions are the permissions of which a custom role must have one. If empty, no custom role meets the need.
 	Permissions []string
-	// Kind is the kind of the resource, and Var the number of its path variable, counted from 1; 0 for the whole collection.
+	// Kind is the kind of the resource. Var is the number of the path variable that identifies the resource, counted from 1, or 0 for the
+	// whole collection.
 	Kind Kind
 	Var  int
-	// Later means that any resource meets the need for now: lists are filtered, and resources named in a body are checked after it is read.
+	// Later means that access to any resource of the kind meets the need at first: the operation then filters a list, or checks the resources
+	// that the body names.
 	Later bool
 	// Unrestricted means that neither targets nor the roles of the resource limit the need: a caller who may assign an application may assign
 	// it to any user.

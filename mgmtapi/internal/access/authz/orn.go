@@ -31,11 +31,11 @@ type Name struct {
 	Form Form
 	// Type is the name of the catalog entry of FormAppsOf and FormApp, ID the id of the resource.
 	Type, ID string
-	// tail is the part after the organization, area the part before it.
+	// area and tail are parts of the name orn:svc:AREA:ORGANIZATION:TAIL.
 	area, tail string
 }
 
-// partition is the partition of all resource names.
+// partition is the second field of all resource names.
 const partition = "svc"
 
 // storedOnly are the collections that a set can store and that have no effect.
@@ -83,7 +83,7 @@ type ErrName struct{ Text, Why string }
 // Error returns the message for the caller.
 func (e *ErrName) Error() string { return fmt.Sprintf("%q %s", e.Text, e.Why) }
 
-// The names by their forms.
+// The constructors of names, one for each form.
 func nameUsers() Name          { return Name{FormUsers, "", "", "directory", "users"} }
 func nameGroups() Name         { return Name{FormGroups, "", "", "directory", "groups"} }
 func nameGroup(id string) Name { return Name{FormGroup, "", id, "directory", "groups:" + id} }
@@ -183,29 +183,29 @@ func ParsePath(text string) (Name, error) {
 	}
 }
 
-// appTypeOf returns the name in the filter name eq "<name>".
+// appTypeOf returns the value that a filter of the form `name eq "value"` compares with.
 func appTypeOf(filter string) (string, bool) {
 	value, ok := strings.CutPrefix(filter, "name eq ")
 	value = strings.Trim(value, `"`)
 	return value, ok && value != "" && !strings.ContainsAny(value, `"/: `)
 }
 
-// OfApp returns the name of an application.
+// OfApp returns the resource name of an application.
 func OfApp(id string, app *model.App) Name { return nameApp(app.Name, id) }
 
-// OfUser returns the name of a user. It appears in responses only: no resource set can contain a single user.
+// OfUser returns the resource name of a user. Only responses contain such a name: no resource set can contain a single user.
 func OfUser(id string) Name { return Name{tail: "users:" + id, area: "directory"} }
 
-// OfGroup returns the name of a group.
+// OfGroup returns the resource name of a group.
 func OfGroup(id string) Name { return nameGroup(id) }
 
-// OfServer returns the name of an authorization server.
+// OfServer returns the resource name of an authorization server.
 func OfServer(id string) Name { return nameServer(id) }
 
-// OfAppType returns the name of all applications of a catalog entry.
+// OfAppType returns the resource name of all applications of a catalog entry.
 func OfAppType(name string) Name { return nameAppsOf(name) }
 
-// Path returns the path of the resource in the API, with its query, empty if it has none.
+// Path returns the path of the resource in the API, with its query. It returns "" for a resource without a path.
 func (n Name) Path() string {
 	switch n.Form {
 	case FormUsers:
@@ -231,11 +231,11 @@ func (n Name) Path() string {
 	}
 }
 
-// AllUsers returns the name of all users.
+// AllUsers returns the resource name of all users.
 func AllUsers() Name { return nameUsers() }
 
-// OfMembers returns the name of the users of a group.
+// OfMembers returns the resource name of the users of a group.
 func OfMembers(group string) Name { return nameMembers(group) }
 
-// AppsPrefix returns the common prefix of the names of all applications of an organization.
+// AppsPrefix returns the common prefix of the resource names of all applications of an organization.
 func AppsPrefix(org string) string { return nameApps().ORN(org) + ":" }

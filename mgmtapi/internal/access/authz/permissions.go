@@ -118,7 +118,7 @@ func ReservedPermission(name string) bool { return slices.Contains(reserved, nam
 // Conditional reports whether a permission can have conditions.
 func Conditional(name string) bool { return name == UsersRead || name == UsersProfile }
 
-// permissions are those of a custom role, held or implied, with their conditions. Nil means no conditions.
+// permissions maps the permissions of a custom role, held or implied, to their conditions. A nil value means no conditions.
 type permissions map[string]*model.PermissionConditions
 
 // compile returns the effective permissions of a role. A permission that the role holds has its own conditions, even if another permission
@@ -155,7 +155,8 @@ func permit(c *model.PermissionConditions, attribute string) bool {
 	return c == nil || slices.Contains(always, attribute) || slices.Contains(c.Attributes, attribute) != c.Exclude
 }
 
-// kindOf returns the kind of resource that a permission covers in an operation on kind. The permission to create users covers groups.
+// kindOf returns the kind of resource that the resource set must contain for a permission in an operation on a resource of the given kind.
+// It is the same kind, except that the permission to create users requires the group of the new user.
 func kindOf(permission string, kind Kind) Kind {
 	if kind == KindUser && permission == UsersCreate {
 		return KindGroup

@@ -33,7 +33,7 @@ func (p Protection) blocks(role model.RoleType) bool {
 	}
 }
 
-// protectionBy returns the protection of users that have a standard role.
+// protectionBy returns the protection that a standard role gives the users that have the role.
 func protectionBy(role model.RoleType) Protection {
 	for column, c := range standard[role] {
 		if c.rank() > standard[model.RoleOrgAdmin][column].rank() {

@@ -42,7 +42,7 @@ const (
 	writesOpt cell = 'O' // reads, and changes OAuth clients
 )
 
-// standard is the table of standard roles, a cell for each column.
+// standard is the table of standard roles. Each letter is the cell of one column, in this order:
 //
 //	users, credentials, groups, membership, apps, servers, roles, hooks, schemas, log
 var standard = map[model.RoleType][columns]cell{
@@ -67,7 +67,7 @@ func row(text string) (cells [columns]cell) {
 	return cells
 }
 
-// meets reports whether a standard role has the access that the need requires, regardless of its targets.
+// meets reports whether a standard role has the access that the need requires, regardless of the targets of the assignment.
 func (n *Need) meets(role model.RoleType, r *Resource) bool {
 	switch {
 	case role == model.RoleSuperAdmin || n.Column == ColumnAny:
@@ -83,7 +83,7 @@ func (n *Need) meets(role model.RoleType, r *Resource) bool {
 	case helpsOut:
 		return n.Help
 	case writesOpt:
-		return !n.Write || r.OAuth || n.free() // a separate need covers the application of an assignment
+		return !n.Write || r.OAuth || n.free() // for free: another need checks the application
 	default:
 		return false
 	}

@@ -14,7 +14,7 @@ type Resource struct {
 	Whole bool
 	// Groups are the groups of a user, the group itself, or for an application the groups of the resource in Need.Of.
 	Groups []string
-	// Into and OutOf are the groups that a user is added to and removed from.
+	// Into is the group that the operation adds the user to, OutOf the group that it removes the user from; otherwise empty.
 	Into, OutOf string
 	// Type is the name of the catalog entry of an application; OAuth reports that the application is an OAuth client.
 	Type  string
@@ -26,8 +26,8 @@ type Resource struct {
 // collection is a collection in a scope, with its exclusions.
 type collection struct {
 	all    bool
-	except map[string]bool // ids; of users: the groups that exclude their members
-	types  map[string]bool // of applications: catalog entries
+	except map[string]bool // excluded ids; for users: ids of groups whose members are excluded
+	types  map[string]bool // excluded catalog entries, for applications
 }
 
 // scope is a compiled resource set with constant-time lookups.
@@ -94,8 +94,8 @@ func excluded(names []string, org string) (ids, types map[string]bool) {
 	return ids, types
 }
 
-// covers reports whether a resource, taken as one of a kind, is in the scope. A whole collection is covered only if nothing is excluded
-// from it.
+// covers reports whether the scope contains a resource. kind selects the resources of the set to compare with; for the creation of a user
+// it is KindGroup. A whole collection is covered only if nothing is excluded from it.
 func (s *scope) covers(kind Kind, r *Resource) bool {
 	switch kind {
 	case KindUser, KindToken:
@@ -126,7 +126,7 @@ func (s *scope) coversUser(r *Resource) bool {
 	return s.users.all && !in(s.users.except) || in(s.usersOf)
 }
 
-// coversGroup also decides whether a user may be created in groups: one of the groups in the scope suffices.
+// coversGroup reports whether the scope contains a group, or, for a user to be created, at least one of the groups of the user.
 func (s *scope) coversGroup(r *Resource) bool {
 	if r.Whole {
 		return s.groups.whole()

@@ -13,11 +13,12 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/tokens"
 )
 
-// AcceptAccessTokens makes the guard accept access tokens of the org authorization server, which signs with the keys. Call it before the
+// AcceptAccessTokens makes the guard accept access tokens of the org authorization server, which are signed with `keys`. Call it before the
 // first request.
 func (g *Guard) AcceptAccessTokens(keys *tokens.Keys) { g.tokens = keys }
 
-// byAccessToken finds the client of an access token. A scope of the token that was since revoked from the application is not usable.
+// byAccessToken finds the client of an access token. It returns the scopes of the token without those that have been revoked from the
+// application since the token was issued.
 func (g *Guard) byAccessToken(ctx context.Context, token string) (rest.Principal, error) {
 	if g.tokens == nil {
 		return rest.Principal{}, invalidToken("Access tokens are not accepted; use an API token")
@@ -80,7 +81,8 @@ func (g *Guard) Authorize(ctx context.Context, p rest.Principal, op rest.Info) e
 	return g.Authorizer.Authorize(ctx, p, op)
 }
 
-// HasScopes reports whether have contains all needed scopes. A manage scope includes the read scope.
+// HasScopes reports whether the scopes in `have` include all those in `needed`. A manage scope includes the read scope: svc.users.manage
+// includes svc.users.read. HasScopes returns false if `needed` is empty.
 func HasScopes(have, needed []string) bool {
 	for _, scope := range needed {
 		area, reads := strings.CutSuffix(scope, ".read")

@@ -17,14 +17,15 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/tokens"
 )
 
-// Authorizer decides which operations a caller may run. All decisions go through it. The implementation in mgmtapi/internal/access/authz
-// decides by roles.
+// Authorizer decides which operations a caller may run. The API makes all these decisions through this interface. The implementation in
+// mgmtapi/internal/access/authz decides by roles.
 type Authorizer interface {
 	// Authorize returns nil if the caller may run the operation, otherwise an error with rest.CodeForbidden.
 	Authorize(ctx context.Context, p rest.Principal, op rest.Info) error
 }
 
-// Standings is an optional interface of an Authorizer. It avoids reading data again that authentication has already read.
+// Standings is an optional interface of an Authorizer. With it, the guard reads the rights of a user together with the API token and caches
+// both.
 type Standings interface {
 	// Standing returns the rights of a user that depend only on certain documents, and the versions of these documents. It returns nil for a
 	// user without such rights. While the versions are current, Authorize receives the result in the principal.
@@ -59,7 +60,7 @@ const maxRefusals = 60
 // touchInterval is the resolution of the last use of a token: a token in constant use is written once per interval, not with every request.
 const touchInterval = time.Minute
 
-// Authenticate returns the owner of the request's API token.
+// Authenticate returns the caller: the owner of the request's API token, or the client of its access token.
 func (g *Guard) Authenticate(r *http.Request) (rest.Principal, error) {
 	header := strings.TrimSpace(r.Header.Get("Authorization"))
 	if header == "" {
@@ -91,7 +92,7 @@ func (g *Guard) byToken(ctx context.Context, secret string) (rest.Principal, err
 	return found.principal, nil
 }
 
-// accept finds the token with a hash and its owner, and caches both.
+// accept finds the token whose secret has the hash, and the owner of the token. It caches both.
 func (g *Guard) accept(ctx context.Context, q docstore.Reader, hash string, now time.Time) (none acceptance, err error) {
 	page, err := g.deps.APITokens.Query(ctx, q, docstore.Query[model.APIToken]{Where: docstore.Eq(model.APITokenByHash, hash), Limit: 1})
 	if err != nil {

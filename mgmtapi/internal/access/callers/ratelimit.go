@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
-// Window is the length of a rate-limit window. It starts with the first request of a bucket.
+// Window is the length of a rate-limit window. The window of a bucket starts with the first request that counts in the bucket.
 const Window = time.Minute
 
 // Bucket is a rate limit shared by all callers.
@@ -89,7 +89,7 @@ func NewLimiter(l Limits, now func() time.Time) *Limiter {
 	return &Limiter{off: l.Off, now: now, buckets: buckets, tokens: tokens, windows: map[string]*window{}}
 }
 
-// Take counts a request.
+// Take counts a request in its bucket and returns the remaining quota of the bucket.
 func (l *Limiter) Take(method, path string) rest.Quota {
 	if strings.HasPrefix(path, "/oauth2/") && strings.HasSuffix(strings.TrimRight(path, "/"), "/v1/token") {
 		return l.take(l.tokens)

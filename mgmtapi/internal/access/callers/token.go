@@ -44,7 +44,7 @@ type Token struct {
 	Secret string
 }
 
-// ExtendToken sets the expiry of a token to TokenWindow after a time. A deleted token is not an error.
+// ExtendToken sets the expiry of a token to TokenWindow after the time `from`. It does nothing if the token was deleted.
 func ExtendToken(ctx context.Context, tx *docstore.Tx, d model.Deps, id string, from time.Time) error {
 	token, err := model.Optional(ctx, tx, d.APITokens, id)
 	if err != nil || token == nil {
@@ -66,7 +66,7 @@ func FindToken(ctx context.Context, q docstore.Reader, d model.Deps, secret stri
 	return &page.Docs[0], nil
 }
 
-// StoreToken stores a token under the hash of its secret. A secret already in use is a *docstore.UniqueError.
+// StoreToken stores a token under the hash of its secret. If another token has the secret, StoreToken returns a *docstore.UniqueError.
 func StoreToken(ctx context.Context, tx *docstore.Tx, d model.Deps, t Token) (docstore.Doc[model.APIToken], error) {
 	return d.APITokens.Insert(ctx, tx, model.NewID(model.KindAPIToken), model.APIToken{
 		Name: t.Name, UserID: t.UserID, Client: t.Client, Hash: model.SecretHash(t.Secret), Expires: d.Now().Add(TokenWindow),

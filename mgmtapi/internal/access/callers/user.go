@@ -9,10 +9,11 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Me refers to the calling user in paths.
+// Me identifies the calling user in paths.
 const Me = "me"
 
-// FindUser returns the user in a path: by id, login, unambiguous short login, or Me. An unknown user is an error with rest.CodeNotFound.
+// FindUser returns the user that a path identifies: by id, login, unambiguous short login, or Me. An unknown user is an error with
+// rest.CodeNotFound.
 func FindUser(ctx context.Context, d model.Deps, q docstore.Reader, ref string) (docstore.Doc[model.User], error) {
 	name := ref
 	if ref == Me {
@@ -22,8 +23,8 @@ func FindUser(ctx context.Context, d model.Deps, q docstore.Reader, ref string) 
 	return doc, rest.Missing(err, "User", ref)
 }
 
-// FoundUser returns a Find function for requests about the user in their path, see FindUser. at returns the name in a request and the field
-// that receives the user.
+// FoundUser returns a Find function for requests whose path identifies a user, see FindUser. The function `at` returns the identifier in a
+// request, and the field of the request that receives the user.
 func FoundUser[Req any](
 	d model.Deps, at func(*Req) (ref string, to *docstore.Doc[model.User]),
 ) func(context.Context, *Req) error {

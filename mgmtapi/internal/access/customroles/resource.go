@@ -63,8 +63,8 @@ func renderResource(ctx context.Context, org string, doc docstore.Doc[model.SetR
 	return out
 }
 
-// resolve finds resources by their URLs or names. Unknown resources become causes under the member and are logged. The error is a failure
-// to read.
+// resolve finds resources by their URLs or names. For each unknown resource, resolve adds a cause under the member, and it logs these
+// causes. The returned error is an error of the store.
 func (s *Slice) resolve(ctx context.Context, q docstore.Reader, texts []string, member string, causes *rest.Causes) ([]authz.Name, error) {
 	org, err := s.Org(ctx, q)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *Slice) resolve(ctx context.Context, q docstore.Reader, texts []string, 
 			names = append(names, name)
 		}
 	}
-	_ = audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.SetResourceAdd}, unknown.Err()) // the causes contain the error
+	_ = audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.SetResourceAdd}, unknown.Err()) // causes has these errors already
 	return names, nil
 }
 
@@ -131,7 +131,8 @@ func (s *Slice) resource(ctx context.Context, q docstore.Reader, text, org strin
 	return name, err
 }
 
-// put adds resources to a set and returns those that were new. If the set would exceed its limit, the error is a cause under the member.
+// put adds resources to a set and returns those that were new. It returns an error for the member if the set then has more than
+// MaxResources.
 func (s *Slice) put(
 	ctx context.Context, tx *docstore.Tx, set docstore.Doc[model.ResourceSet], names []authz.Name, member string,
 ) (added []docstore.Doc[model.SetResource], err error) {
@@ -239,7 +240,7 @@ func (s *Slice) checkConditions(ctx context.Context, c *conditioned, given *Reso
 	}
 	texts, ok := given.Exclude[excludeKey]
 	if !ok || len(given.Exclude) != 1 || len(texts) == 0 {
-		causes.Add("conditions", "The only member must be Exclude with the only key %s and resource names", excludeKey)
+		causes.Add("conditions", "The value must have one member, Exclude, which has one key, %s, with at least one resource name", excludeKey)
 		return nil
 	}
 	if c.name.Form == 0 {
@@ -260,7 +261,7 @@ func (s *Slice) checkConditions(ctx context.Context, c *conditioned, given *Reso
 	}
 	for _, name := range names {
 		if !name.Within(c.name) {
-			causes.Add("conditions", "%s is not a part of the resource", name.ORN(org.ID))
+			causes.Add("conditions", "%s is not a resource of the collection", name.ORN(org.ID))
 		}
 		c.exclude = append(c.exclude, name.ORN(org.ID))
 	}

@@ -48,7 +48,8 @@ type kindRoutes struct {
 	ids map[string]string
 }
 
-// The ids of the operations on role assignments for users. Client libraries use ids for groups and clients that do not follow a rule.
+// groupIDs and clientIDs map the operation ids for role assignments of users to those of groups and clients. Client libraries contain these
+// ids, which follow no rule.
 var (
 	groupIDs = map[string]string{
 		"listAssignedRolesForUser": "listGroupAssignedRoles", "assignRoleToUser": "assignRoleToGroup",

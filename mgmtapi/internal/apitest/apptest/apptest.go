@@ -152,7 +152,7 @@ func (w *World) Delete(path string) *Answer {
 	return w.Do(http.MethodDelete, path, nil)
 }
 
-// OK requires the status 200, or the one given.
+// OK requires the status 200, or the given status.
 func (a *Answer) OK(status ...int) *Answer {
 	a.t.Helper()
 	want := http.StatusOK
@@ -331,7 +331,8 @@ func (w *World) Events() []Event {
 	}
 }
 
-// Expect requires that the outbox contains the events, in any order and possibly among others, and empties it.
+// Expect requires that the outbox contains the events, in any order and possibly among other events. It then removes all events from the
+// outbox.
 func (w *World) Expect(events ...model.Event) {
 	w.t.Helper()
 	got := w.Events()

@@ -62,7 +62,7 @@ func (s *Slice) list(ctx context.Context, req *listRequest) (rest.Page[App], err
 		if expands {
 			assigned, err := s.AppUser(ctx, q, doc.ID, user)
 			if missing, ok := errors.AsType[*rest.Error](err); ok && missing.Code == rest.CodeNotFound {
-				continue // the assignment was removed concurrently
+				continue // another request has removed the assignment
 			}
 			if err != nil {
 				return rest.Page[App]{}, err
@@ -127,8 +127,8 @@ var comparisons = map[string]comparison{
 	},
 }
 
-// only restricts a query to the applications that the related documents name. It uses Match and no condition on ids, so that a cursor stays
-// valid if related documents change between two pages.
+// only restricts a query to the applications that the related documents name. It filters with Match instead of a condition on ids, because
+// the ids may change between two pages, and a changed condition would make the cursor invalid.
 func only[T any](
 	ctx context.Context, q docstore.Reader, related docstore.Collection[T], where docstore.Cond, app func(T) string,
 	query *docstore.Query[model.App],

@@ -188,7 +188,7 @@ func (c samlContext) elements(value any, members ...catalog.Setting) []map[strin
 	return out
 }
 
-// stored converts a list to the type that documents use.
+// stored converts a list to []any, the type of lists in documents that were read from the store.
 func stored(list []map[string]any) []any {
 	out := make([]any, len(list))
 	for i, element := range list {

@@ -12,7 +12,7 @@ import (
 // maxText is the maximum length of a string in settings, in bytes.
 const maxText = 4096
 
-// appSettings returns the members of settings.app that the entry lists. It drops others. A missing optional member is null.
+// appSettings returns the members of settings.app that the entry lists. It omits all other members. A missing optional member is null.
 func appSettings(entry *catalog.Entry, given map[string]any, causes *rest.Causes) map[string]any {
 	out := pick(entry.App, given, "settings.app.", causes)
 	for _, s := range entry.App {

@@ -102,7 +102,7 @@ func (s *Slice) create(ctx context.Context, req *createRequest) (App, error) {
 	}
 	var out App
 	err := s.Update(ctx, func(tx *docstore.Tx) (err error) {
-		app, link := app, model.DefaultLink // a retried transaction starts from a copy
+		app, link := app, model.DefaultLink // copies: a retry of the transaction must start from the original values
 		if app.Custom {
 			if app.Name, err = s.freeName(ctx, tx, app.Label); err != nil {
 				return err
@@ -214,7 +214,7 @@ func (s *Slice) replace(ctx context.Context, req *replaceRequest) (App, error) {
 			return err
 		}
 		app := req.new
-		app.Status = now.Value.Status // a lifecycle operation may have changed it since
+		app.Status = now.Value.Status // a lifecycle operation may have changed the status since the check
 		app.Credentials.SigningKID, app.Credentials.OwnKID = now.Value.Credentials.SigningKID, now.Value.Credentials.OwnKID
 		signing := req.Body.Credentials.Signing
 		if signing.given() && signing.KID != app.Credentials.OwnKID {

@@ -62,15 +62,15 @@ type Password struct {
 // given reports whether a password was sent.
 func (p *Password) given() bool { return p != nil && p.Value != "" }
 
-// syncState returns the state to show. That an account is being provisioned is queried, not stored at the start, so that it is correct
-// after a crash.
+// syncState returns the sync state that responses show. It calls Syncing to find out whether the account is being provisioned, because a
+// state stored at the start of an attempt would be wrong after a crash.
 func (s *Slice) syncState(ctx context.Context, u *model.AppUser) model.SyncState {
 	switch {
 	case s.Syncing == nil, u.SyncState == model.SyncDisabled:
 	case s.Syncing(ctx, u):
 		return model.SyncSyncing
 	case u.SyncState == model.SyncSyncing:
-		return model.SyncOutOfSync // the attempt was abandoned
+		return model.SyncOutOfSync // the attempt has ended without a result
 	}
 	return u.SyncState
 }

@@ -19,7 +19,8 @@ func (s *Slice) mappingChanged(ctx context.Context, tx *docstore.Tx, e model.Map
 	return s.beginFollowing(ctx, tx, e.App, e.Removed)
 }
 
-// beginFollowing stores that all assignments of an application need an update, from the first one on. Work performs it.
+// beginFollowing stores that all assignments of an application need an update, starting with the first assignment. Work performs the
+// update.
 func (s *Slice) beginFollowing(ctx context.Context, tx *docstore.Tx, app string, removed []string) error {
 	users, err := s.AppUsers.Query(ctx, tx, docstore.Query[model.AppUser]{Where: docstore.Eq(model.AppUserByListedApp, app), Limit: 1})
 	if err != nil || len(users.Docs) == 0 {
@@ -103,7 +104,7 @@ func (s *Slice) followSome(ctx context.Context, tx *docstore.Tx, t *target, afte
 	return page.Next, nil
 }
 
-// groupsTested returns the applications whose mappings use the groups of users.
+// groupsTested returns the applications whose mappings test of which groups a user is a member.
 func (s *Slice) groupsTested(ctx context.Context, q docstore.Reader) (apps []string, err error) {
 	err = model.Each(ctx, q, s.Mappings, docstore.NotNull(model.MappingByGroups), func(m docstore.Doc[model.Mapping]) error {
 		if !slices.Contains(apps, m.Value.App) {
@@ -140,7 +141,8 @@ func (s *Slice) followGroups(ctx context.Context, tx *docstore.Tx, userID string
 	return err
 }
 
-// groupChanged requests an update of all assignments whose mapping uses groups: the mapping may use the name.
+// groupChanged requests an update of all assignments whose mapping uses groups: the mapping may compare the name of the group, which may
+// have changed.
 func (s *Slice) groupChanged(ctx context.Context, tx *docstore.Tx, _ model.GroupChanged) error {
 	return s.followAllGroups(ctx, tx)
 }

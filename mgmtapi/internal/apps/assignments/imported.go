@@ -94,8 +94,8 @@ func (s *Slice) TakeOver(ctx context.Context, tx *docstore.Tx, app, userID strin
 	return s.storeLinked(ctx, tx, t, user, c)
 }
 
-// recordAhead records the attributes whose changed values will be sent. Until then, the next import must not treat the account's values of
-// these attributes as changes on the target.
+// recordAhead records the attributes whose changed values the engine has yet to send. Until the engine has sent them, an import must not
+// treat the account's values of these attributes as changes on the target.
 func (t *target) recordAhead(before, u *model.AppUser) {
 	if u.Account == nil || !u.InTarget() || !t.conn.OwesUpdates() {
 		return
@@ -115,7 +115,7 @@ func (t *target) recordAhead(before, u *model.AppUser) {
 	u.Ahead = slices.Compact(ahead)
 }
 
-// same reports whether an import has changed nothing.
+// same reports whether two versions of an app user are equal, except for LastSync.
 func same(a, b *model.AppUser) bool {
 	before, after := *a, *b
 	before.LastSync = after.LastSync

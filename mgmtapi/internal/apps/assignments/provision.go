@@ -48,7 +48,7 @@ func (s *Slice) provision(ctx context.Context, tx *docstore.Tx, t *target, doc d
 	}
 	if !doc.Value.Provisioned() {
 		doc.Value.Enter(model.AppUserStaged, s.Now())
-		doc.Value.SyncState = model.SyncDisabled // follow changes the state if the user can be provisioned
+		doc.Value.SyncState = model.SyncDisabled // follow sets SyncOutOfSync if the user can be provisioned
 	}
 	return s.follow(ctx, tx, t, user, doc)
 }

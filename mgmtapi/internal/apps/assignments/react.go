@@ -94,7 +94,7 @@ func (s *Slice) followed(ctx context.Context, q docstore.Reader, t *target, user
 // userActivated creates the assignments that follow from the user's groups.
 func (s *Slice) userActivated(ctx context.Context, tx *docstore.Tx, e model.UserActivated) error {
 	if e.New {
-		return nil // membershipChanged has done it for each membership
+		return nil // membershipChanged has created the assignments for each membership
 	}
 	return model.Each(ctx, tx, s.Memberships, docstore.Eq(model.MembershipByUser, e.ID), func(m docstore.Doc[model.Membership]) error {
 		return s.regroupIn(ctx, tx, m.Value.Group, e.ID)

@@ -22,7 +22,7 @@ type target struct {
 	conn   *model.Connection // nil if a connection was never configured
 	org    string
 	schema model.AppSchema
-	// stored holds the mappings to the application by user type, mappings those that are compiled already.
+	// stored holds the mappings to the application by user type. mappings holds the compiled mappings, after their first use.
 	stored   map[string]*model.Mapping
 	mappings map[string]*appprofile.Mapping
 	programs *appprofile.Programs
@@ -68,7 +68,7 @@ func (s *Slice) target(ctx context.Context, q docstore.Reader, app string) (*tar
 	})
 }
 
-// provisions reports whether app users have a profile.
+// provisions reports whether app users have a profile: only users of applications with provisioning do.
 func (t *target) provisions() bool { return t.app.Provisions(t.conn) }
 
 // property returns an attribute that app users can have, other than the user name.
@@ -145,8 +145,8 @@ func (t *target) definedOnly(profile map[string]any) map[string]any {
 	return out
 }
 
-// userName returns the user name that the mapping rule derives for a user. Default: the user name from the template. It returns "" without
-// a result.
+// userName returns the user name that is derived for a user: by the rule of the mapping, or, if the mapping does not replace the template,
+// by the template. It returns "" if the application has no user names, the rule was removed or the result is empty.
 func (t *target) userName(p *mappedUser) string {
 	if !t.app.Credentials.Scheme.AcceptsUserName() {
 		return ""
@@ -220,7 +220,8 @@ func noAppUser(app, user string) model.AppUser {
 
 // begin creates a new assignment in place of a tombstone or a missing one. It preserves only the id of the account on the target.
 func (s *Slice) begin(tx *docstore.Tx, t *target, user docstore.Doc[model.User], c *change) {
-	// The account may still have the previous values: attributes that have none now are cleared.
+	// The account may still have the values of the previous assignment. Cleared lists the attributes, so that the engine removes the values of
+	// those without a new value.
 	cleared := slices.Concat(c.value.Cleared, slices.Collect(maps.Keys(c.value.Profile)))
 	c.value = model.AppUser{
 		AppID: t.id, UserID: user.ID, Scope: model.ScopeUser, ExternalID: c.value.ExternalID, Status: c.value.Status, Cleared: cleared,
@@ -316,14 +317,16 @@ func (s *Slice) nameTaken(ctx context.Context, q docstore.Reader, u *model.AppUs
 	return len(page.Docs) > 0 && page.Docs[0].Value.UserID != u.UserID, nil
 }
 
-// markOutOfSync sets the sync state of an app user whose desired state may have changed. A permanent failure is retried then.
+// markOutOfSync sets the sync state SyncOutOfSync after the desired state of an app user may have changed: if the account is in the target
+// and receives updates, or if its creation has failed. The engine then retries even a permanent failure.
 func (t *target) markOutOfSync(u *model.AppUser) {
 	if u.Status == model.AppUserStaged && u.SyncState == model.SyncError || u.InTarget() && t.conn.Updates() {
 		u.SyncState, u.ErrorSummary = model.SyncOutOfSync, ""
 	}
 }
 
-// updateSyncState sets the sync state of an app user after it was derived. problem is the reason why it must not be provisioned, or "".
+// updateSyncState sets the sync state of an app user after derive. The parameter `problem` is the reason why the app user must not be
+// provisioned, or ""; `changed` reports whether its desired state may have changed.
 func (t *target) updateSyncState(u *model.AppUser, problem string, changed bool) {
 	if problem != "" {
 		u.Blocked, u.SyncState, u.ErrorSummary = true, model.SyncError, problem

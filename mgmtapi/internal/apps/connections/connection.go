@@ -264,7 +264,8 @@ func (s *Slice) configured(req *connectionRequest, c model.Connection) (model.Co
 }
 
 // changedOrigin returns the member that moves the recipient of a connection's secret, or of its access tokens, to another scheme, host or
-// port. It returns "" if the recipient stays the same. The administrator who changes the member may not know the secret.
+// port. It returns "" if the recipient stays the same. If it returns a member, the client must send the secret again: otherwise, a client
+// that does not have the secret could redirect it to its own server.
 func changedOrigin(old, c model.Connection) string {
 	switch {
 	case old.BaseURL != "" && !model.SameOrigin(old.BaseURL, c.BaseURL):
@@ -336,8 +337,8 @@ func (s *Slice) verify(ctx context.Context, app docstore.Doc[model.App], c model
 	return err
 }
 
-// putConnection changes the connection if it still has the revision (0: no connection) and returns the stored connection; nil if it was
-// changed concurrently.
+// putConnection changes the connection if its revision is still `rev` (0: no connection), and returns the stored connection. It returns nil
+// if another request has changed the connection.
 func (s *Slice) putConnection(ctx context.Context, app string, rev int64, change func(*model.Connection)) (*model.Connection, error) {
 	var stored *model.Connection
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
@@ -352,7 +353,7 @@ func (s *Slice) putConnection(ctx context.Context, app string, rev int64, change
 		}
 		pushed, before := doc.Value.PushesGroups(), doc.Value.BaseURL
 		change(&doc.Value)
-		if !model.SameOrigin(before, doc.Value.BaseURL) { // pending passwords are for the previous target
+		if !model.SameOrigin(before, doc.Value.BaseURL) { // passwords that have not been sent are for the previous target
 			if err := s.dropPasswords(ctx, tx, app); err != nil {
 				return err
 			}

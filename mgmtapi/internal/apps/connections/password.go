@@ -11,8 +11,8 @@ import (
 // randomPassword is the number of characters of a generated password, 6 bits each.
 const randomPassword = 32
 
-// passwordKnown sends a password that was set or entered to the user's accounts with password sync. The password is stored encrypted until
-// the target has it.
+// passwordKnown stores, for each account of the user with password sync, the password that the engine must send. The password of the user
+// has just been set, or entered at a sign-in. It is stored, encrypted, until the target has accepted it.
 func (s *Slice) passwordKnown(ctx context.Context, tx *docstore.Tx, e model.PasswordKnown) error {
 	user, err := s.Users.Get(ctx, tx, e.User)
 	if err != nil {

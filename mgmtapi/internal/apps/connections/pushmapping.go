@@ -173,7 +173,7 @@ func (s *Slice) group(ctx context.Context, q docstore.Reader, id string) (docsto
 	return doc, rest.Missing(err, "UserGroup", id)
 }
 
-// checkFree returns an error if a mapping has the value in the index.
+// checkFree returns an error if a push mapping has the given value in the given index.
 func (s *Slice) checkFree(ctx context.Context, q docstore.Reader, index, value, cause string) error {
 	n, err := s.PushMappings.Count(ctx, q, docstore.Eq(index, value))
 	if err == nil && n > 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// AccountProfile returns the attributes of a target's account by the names of the app attributes, the inverse of what is sent. Values that
-// do not fit their attribute are omitted.
+// AccountProfile converts the SCIM attributes of an account on the target to app attributes. It is the inverse of resource, which builds
+// the SCIM user that the engine sends. It omits values that the schema of the application does not allow.
 func AccountProfile(r *scim.Resource, schema *model.AppSchema) map[string]any {
 	name := r.Complex("name")
 	shown := map[string]any{

@@ -64,8 +64,8 @@ type User struct {
 	RemoteID string
 	// Activating reports that the account belongs to an earlier assignment and may now belong to another user.
 	Activating bool
-	// Password is a pending password for the account, in plaintext; it must not be logged. PasswordVersion identifies it, and is empty if only
-	// a new account receives it.
+	// Password is a pending password for the account, in plaintext; it must not be logged. PasswordVersion identifies the password.
+	// PasswordVersion is empty if only a new account receives the password.
 	Password, PasswordVersion string
 }
 
@@ -181,7 +181,7 @@ func (s *State) wanted(ctx context.Context, q docstore.Reader, u *model.AppUser)
 	case !u.Listed():
 		return Inactive, nil
 	case !u.Provisioned() || u.Blocked:
-		return Keep, nil // assigned while Create Users was off, or without a usable user name
+		return Keep, nil // assigned while Create Users was off, or the user name or the profile cannot be used
 	}
 	user, err := model.Optional(ctx, q, s.Users, u.UserID)
 	if err != nil {
@@ -239,8 +239,8 @@ func (s *State) mapping(ctx context.Context, q docstore.Reader, app, group strin
 }
 
 // Members returns the users that belong to a pushed group, in ascending order of their ids, starting after the given id (empty for the
-// first page). A page with fewer than limit ids is the last one. A user belongs to the group if it is a member of the source group and is
-// provisioned to the target, or will be; it may have no id there yet.
+// first page). A page with fewer than limit ids is the last one. A user belongs to the group if the user is a member of the source group
+// and has an account on the target or will get one. The user may have no id on the target yet.
 func (s *State) Members(ctx context.Context, app, group, after string, limit int) ([]string, error) {
 	q := s.Store.Reader()
 	var members []string

@@ -14,7 +14,7 @@ import (
 type Value struct {
 	Path   string // on the target, in the notation of RFC 7644 section 3.10
 	Source string // what the value is derived from
-	Rule   string // how it is derived
+	Rule   string // how the value is derived from the source
 	Value  any
 }
 

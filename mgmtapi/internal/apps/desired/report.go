@@ -182,7 +182,7 @@ func (s *State) removed(u *model.AppUser, r Result) {
 	}
 }
 
-// same reports whether a result changed nothing.
+// same reports whether two versions of an app user are equal in the members that a result can change.
 func same(a, b *model.AppUser) bool {
 	return a.Status == b.Status && a.SyncState == b.SyncState && a.ExternalID == b.ExternalID &&
 		a.ErrorSummary == b.ErrorSummary && a.SyncedPassword == b.SyncedPassword && a.LastSync.Equal(b.LastSync)

@@ -19,8 +19,8 @@ const (
 	claim = 20 * time.Second
 )
 
-// startDue starts the imports that are due by their schedules, and reports whether there may be more. It starts one import however many
-// times were missed, because the import and the next time are stored together.
+// startDue starts the imports that are due by their schedules, and reports whether there may be more. After several missed times of a
+// schedule, it starts only one import, because the next time that it stores is in the future.
 func (s *Service) startDue(ctx context.Context) (more bool, err error) {
 	page, err := s.DueImports.Query(ctx, s.Store.Reader(), docstore.Query[model.DueImport]{
 		Where: docstore.Le(model.DueImportByAt, s.Now()), OrderBy: model.DueImportByAt, Limit: dueBatch,
@@ -66,7 +66,7 @@ func (s *Service) claim(ctx context.Context, app string) (claimed *model.DueImpo
 	return claimed, err
 }
 
-// pass stores the next future time of the schedule.
+// pass stores the next time of the schedule that is in the future.
 func (s *Service) pass(ctx context.Context, tx *docstore.Tx, doc *docstore.Doc[model.DueImport], a *importContext) error {
 	var next time.Time
 	if a != nil {

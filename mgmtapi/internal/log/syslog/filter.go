@@ -83,7 +83,8 @@ const (
 	truth
 )
 
-// find resolves a path to a member with values in the type of events. Maps have arbitrary members, whose values are strings.
+// find returns the names in a path of a filter, and the type of the values of the member that the path leads to. It rejects a path that
+// LogEvent does not have, or that leads to an object. A map has every member, with string values.
 func find(path scim.AttrPath) (names []string, kind scalar, err error) {
 	names = strings.Split(path.String(), ".")
 	t := reflect.TypeFor[LogEvent]()
@@ -113,7 +114,7 @@ func find(path scim.AttrPath) (names []string, kind scalar, err error) {
 	return names, kind, nil
 }
 
-// member returns the type of a member of a type.
+// member returns the type of the member of t that has the JSON name.
 func member(t reflect.Type, name string) (reflect.Type, bool) {
 	switch t.Kind() {
 	case reflect.Map:
@@ -138,7 +139,7 @@ func compare(e filter.Compare) (predicate, error) {
 		return nil, err
 	}
 	if e.Op == filter.Ne {
-		// For a member with several values, no value may be equal. A missing member never matches.
+		// An array matches only if none of its values is equal. A missing member does not match.
 		return func(event any) bool {
 			return anyOf(event, names, holds) && !anyOf(event, names, func(v any) bool { return !holds(v) })
 		}, nil
@@ -146,7 +147,7 @@ func compare(e filter.Compare) (predicate, error) {
 	return func(event any) bool { return anyOf(event, names, holds) }, nil
 }
 
-// comparison returns the condition on a present value.
+// comparison returns a function that reports whether a value of the member, which is not null, satisfies the comparison.
 func comparison(e filter.Compare, kind scalar) (func(value any) bool, error) {
 	mismatch := bad("the attribute '%s' cannot be compared with this value", e.Path)
 	switch want := e.Value.(type) {

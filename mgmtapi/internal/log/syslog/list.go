@@ -15,11 +15,11 @@ import (
 
 // Bounds of a list.
 const (
-	defaultPeriod = 7 * 24 * time.Hour // default period before until
+	defaultPeriod = 7 * 24 * time.Hour // length of the period if since is absent
 	maxTerms      = 10
 	maxTerm       = 40 // characters
-	// For callers that may see only a part of the log: the number of events per query, and the maximum number of events read for one page. The
-	// page can then have fewer events than its limit, or none.
+	// For callers that may see only some events, chunk is the number of events per query, and maxScan the maximum number of events read for
+	// one page. A page can then have fewer events than its limit, or none.
 	chunk   = 500
 	maxScan = 10 * chunk
 )
@@ -71,7 +71,7 @@ func checkList(_ context.Context, r *listRequest, causes *rest.Causes) error {
 	return nil
 }
 
-// period sets the defaults of the period and rejects a start before the retention.
+// period sets the defaults of since and until, and rejects a period that starts before the oldest retained event.
 func (r *listRequest) period(now time.Time) error {
 	oldest, end := now.Add(-Retention), r.until
 	if end.IsZero() {
@@ -84,7 +84,7 @@ func (r *listRequest) period(now time.Time) error {
 		}
 	}
 	if r.since.Before(oldest) {
-		return rest.Failf(rest.CodeLogFilter, "The log is retained for %d days: the period starts before that.", int(Retention/(24*time.Hour)))
+		return rest.Failf(rest.CodeLogFilter, "The period starts too early: the log is retained for %d days.", int(Retention/(24*time.Hour)))
 	}
 	if !r.until.IsZero() && r.until.Before(r.since) {
 		return rest.Invalid("since", "The period must not start after its end")
@@ -92,7 +92,7 @@ func (r *listRequest) period(now time.Time) error {
 	return nil
 }
 
-// polls reports whether the list includes future events, so that every page has a next page.
+// polls reports whether the list also includes events that are written later. Every page then has a link to a next page.
 func (r *listRequest) polls() bool { return r.SortOrder == ascending && r.until.IsZero() }
 
 func (s *Slice) list(ctx context.Context, r *listRequest) (rest.Page[LogEvent], error) {
