@@ -69,7 +69,8 @@ func (c *clock) Move(
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ahead := c.offset.Load()
-	if by > 0 && ahead > math.MaxInt64-int64(by) || c.Now().Add(by).Year() > lastYear {
+	// The largest duration is also the result of a subtraction that does not fit a duration.
+	if by == math.MaxInt64 || by > 0 && ahead > math.MaxInt64-int64(by) || c.Now().Add(by).Year() > lastYear {
 		return time.Time{}, sandboxport.ErrClockRange
 	}
 	ahead = max(0, ahead+int64(by))

@@ -56,6 +56,16 @@ func TestClock_ControlsExpiry(t *testing.T) {
 	do(t, api, http.MethodGet, "/api/v1/users/me", "", nil)
 }
 
+func TestClock_RejectsUnreachableTime(t *testing.T) {
+	t.Parallel()
+	_, api := startSandbox(t, sandbox.Options{Empty: true})
+	err := api.Do(t.Context(), http.MethodPost, "/sandbox/v1/clock", map[string]string{"now": "2400-01-01T00:00:00Z"}, nil)
+	require.ErrorContains(t, err, "E0000001")
+	var at struct{ AheadSeconds float64 }
+	do(t, api, http.MethodGet, "/sandbox/v1/clock", "", &at)
+	require.Zero(t, at.AheadSeconds)
+}
+
 func TestClock_EngineContinuesAfterAdvance(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})

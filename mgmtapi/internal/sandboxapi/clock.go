@@ -90,7 +90,7 @@ func (s *Slice) moveClock(ctx context.Context, r *clockRequest) (clockTime, erro
 	}
 	_, err := s.o.Clock.Move(ctx, by, s.o.KeepTokens)
 	if errors.Is(err, sandboxport.ErrClockRange) {
-		return clockTime{}, rest.Invalid("now", "The time is too far away")
+		return clockTime{}, rest.Invalid("now", "The time is too far away: the clock is at most 292 years ahead of the real time")
 	}
 	realTime = s.o.Clock.Real()
 	return s.showClock(s.o.Clock.Now(), realTime), err
