@@ -9,13 +9,14 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A graded filter is evaluated on three objects a, b and c that differ only in the value of one attribute. The attribute is the first
-// suitable one of any resource type. In the filters, «it» is replaced by the path of the attribute.
+// A graded describes a check of filters on an attribute of an extension or of a custom resource type. The check creates three objects a, b
+// and c that differ only in the value of this attribute, and evaluates the filter of each row on them. The attribute is the first one for
+// which fits returns true. In the filters, «it» is replaced by the path of the attribute.
 type graded struct {
 	id, title    string
 	requirements []string
 	why, fix     string
-	trait        string // "is an integer"
+	trait        string // end of a sentence about the attribute, for example "is a writable integer"
 	fits         func(a attrDef) bool
 	values       [3]any
 	rows         []row
@@ -48,7 +49,7 @@ func (g graded) check() check {
 				}
 				answered = true
 				t.Require("status of GET "+td.endpoint+"?filter="+filter, 200, res.Status)
-				t.SkipIf(len(res.IDs()) < res.Total(), "the target returns smaller pages")
+				t.SkipIf(len(res.IDs()) < res.Total(), "the first page does not contain all matching objects")
 				t.Expect("objects found by "+filter, sorted(strings.Fields(r.want)...), labeled(ids, res.IDs()))
 			}
 			t.SkipIf(!answered, skipUnsupported)
@@ -62,8 +63,9 @@ func singleValued(kind string) func(a attrDef) bool {
 }
 
 const (
-	numberWhy = "Compared as strings, 10 is less than 9, and quotas apply to the wrong users."
-	numberFix = "Compare numbers by value."
+	numberWhy = "A server that compares numbers as strings treats 10 as less than 9; a client that selects objects by a number, such as a " +
+		"level, changes the wrong objects."
+	numberFix = "Compare integers and decimals as numbers, not as strings: 9 is less than 10, and 10.250 equals 10.25."
 )
 
 var (
@@ -73,7 +75,13 @@ var (
 		fix: numberFix}
 )
 
-// with completes a graded filter with its id, title, requirements and rows, and returns its check.
+// because returns a copy of the filter check with another why and fix.
+func (g graded) because(why, fix string) graded {
+	g.why, g.fix = why, fix
+	return g
+}
+
+// with returns the check with the given id, title, requirements and rows.
 func (g graded) with(id, title string, requirements []string, table ...row) check {
 	g.id, g.title, g.requirements, g.rows = id, title, requirements, table
 	return g.check()
@@ -89,7 +97,9 @@ var filterSchema = []check{
 		row{`«it» gt 9`, "b c"}, row{`«it» ge 10`, "b c"}, row{`«it» gt 42`, ""}),
 	integers.with("integer-lt", "The operators lt and le compare integers by value", reqs("RFC7644-3.4.2.2-21", "RFC7644-3.4.2.2-48"),
 		row{`«it» lt 42`, "a b"}, row{`«it» le 10`, "a b"}, row{`«it» lt 9`, ""}),
-	integers.with("integer-pr", "The operator pr matches objects with a value of an integer attribute", reqs("RFC7644-3.4.2.2-16"),
+	integers.because("Clients use pr to find objects with or without a value; after a wrong result they change the wrong objects.",
+		"Treat an integer attribute as present if it has a value; 0 is a value.").with("integer-pr",
+		"The operator pr matches objects with a value of an integer attribute", reqs("RFC7644-3.4.2.2-16"),
 		row{`«it» pr`, "a b c"},
 		row{`not («it» pr)`, ""}),
 	decimals.with("decimal-eq", "The operator eq compares decimals by value", reqs("RFC7644-3.4.2.2-09"), row{`«it» eq 2.5`, "a"},
@@ -99,8 +109,9 @@ var filterSchema = []check{
 	graded{
 		trait: "is a writable dateTime", fits: singleValued("dateTime"),
 		values: [3]any{"2026-01-31T10:20:30Z", "2026-01-31T23:00:00Z", "2026-06-01T00:00:00Z"},
-		why:    "Clients write one time in different zones; a comparison as strings finds the wrong accounts.",
-		fix:    "Compare times, not strings.",
+		why: "Clients write the same time in different time zones, such as 10:20:30Z and 12:20:30+02:00; a server that compares them as " +
+			"strings returns the wrong objects.",
+		fix: "Parse the operand and the value as times with their time zones, and compare the times.",
 	}.with("date-time-own", "DateTimes that clients write are compared as times, not as strings", reqs("RFC7644-3.4.2.2-20"),
 		row{`«it» eq "2026-01-31T12:20:30+02:00"`, "a"}, row{`«it» gt "2026-02-01T00:30:00+02:00"`, "b c"},
 		row{`«it» lt "2026-01-31T18:30:00-05:00"`, "a b"}),
@@ -108,7 +119,7 @@ var filterSchema = []check{
 		trait: "is a string with caseExact true", fits: func(a attrDef) bool {
 			return singleValued("string")(a) && a.caseExact
 		}, values: [3]any{"Scimconf-Aa", "Scimconf-aA", "Scimconf-aa"},
-		why: "Values that differ only by case are different keys; the client finds the wrong object.",
+		why: "Clients use such an attribute as a key; if a filter for abc also matches ABC, the client finds and changes the wrong object.",
 		fix: "Compare case-sensitively if the schema sets caseExact to true.",
 	}.with("case-exact-own", "Strings with caseExact true are compared case-sensitively",
 		reqs("RFC7643-7-14", "RFC7644-3.4.2.2-57"),
@@ -117,7 +128,8 @@ var filterSchema = []check{
 		trait: "is a string without caseExact", fits: func(a attrDef) bool {
 			return singleValued("string")(a) && !a.caseExact
 		}, values: [3]any{"Scimconf-Own-A", "Scimconf-own-a", "Scimconf-Own-B"},
-		why: "Clients that read caseExact false expect to find a value in any case; otherwise they miss objects.",
+		why: "Clients rely on caseExact false in the schema and write the operand in any case; a case-sensitive server omits objects from the " +
+			"result.",
 		fix: "Compare case-insensitively unless the schema sets caseExact to true.",
 	}.with("case-insensitive-own", "Strings without caseExact are compared case-insensitively",
 		reqs("RFC7643-7-14", "RFC7644-3.4.2.2-57"),
@@ -127,9 +139,10 @@ var filterSchema = []check{
 			return a.kind == "string" && a.multi && len(a.canonical) == 0 && !a.caseExact
 		},
 		values: [3]any{[]string{"scimconf-1", "scimconf-2"}, []string{"scimconf-2"}, []string{"scimconf-3"}},
-		why:    "Clients filter such a list by its bare name; a server that looks for a sub-attribute finds no object.",
-		fix:    "Compare each string of the list; one match is enough.",
-	}.with("plain-list", "A list of strings matches when one of them does", reqs("RFC7644-3.4.2.2-50"),
+		why: "Clients filter a list of strings by the name of the attribute alone, without .value; a server that expects a sub-attribute " +
+			"returns no object.",
+		fix: "Compare the operand with each string of the list; the object matches if one string does.",
+	}.with("plain-list", "A filter matches a list of strings if it matches one of the strings", reqs("RFC7644-3.4.2.2-50"),
 		row{`«it» eq "scimconf-2"`, "a b"}, row{`«it» eq "scimconf-1"`, "a"}, row{`«it» sw "scimconf-"`, "a b c"}, row{`«it» eq "scimconf"`, ""}),
 	graded{
 		trait: "is binary", fits: singleValued("binary"), values: [3]any{"AAEC", "AAED", "//79"},
@@ -139,8 +152,8 @@ var filterSchema = []check{
 		row{`«it» eq "AAEC"`, "a"}, row{`«it» eq "aaec"`, ""}),
 }
 
-// createGraded creates the three objects and returns their type, the attribute and their ids by label. It skips the check if no type has a
-// suitable attribute, or if the target does not store the values.
+// createGraded creates the objects a, b and c. It returns their resource type, the attribute that has the given values, and the ids of the
+// objects by label. It skips the check if no type has a suitable attribute, or if the target does not store the values.
 func createGraded(ctx context.Context, t *T, trait string, fits func(a attrDef) bool, values [3]any) (typeDef, attrDef, map[string]string) {
 	for _, td := range types(t) {
 		for _, a := range td.attributes {
@@ -161,11 +174,11 @@ func createGraded(ctx context.Context, t *T, trait string, fits func(a attrDef) 
 			return td, a, ids
 		}
 	}
-	t.Skip("no attribute that the target describes beyond those of RFC 7643 " + trait)
+	t.Skip("no attribute of an extension or of a custom resource type " + trait)
 	return typeDef{}, attrDef{}, nil
 }
 
-// labeled translates ids into labels, sorted.
+// labeled returns the labels of the found ids, sorted. ids contains the id of each label.
 func labeled(ids map[string]string, found []string) []string {
 	out := []string{}
 	for label, id := range ids {

@@ -22,8 +22,8 @@ func broken(id, what, requirement string, level conformance.Level, filters ...st
 		Needs:        asksUsers,
 		Requests:     len(filters),
 		Why:          "A server that misreads a filter returns the wrong users, and the client does not notice.",
-		Fix: "Parse the whole filter by the grammar of RFC 7644 section 3.4.2.2 before evaluating it; remaining characters are " +
-			"an error.",
+		Fix: "Parse the whole filter by the grammar of RFC 7644 section 3.4.2.2 before evaluating it; return 400 invalidFilter if " +
+			"characters remain.",
 		Run: func(ctx context.Context, t *T) {
 			for _, filter := range filters {
 				res := t.Get(ctx, "/Users", "filter", filter)
@@ -53,11 +53,11 @@ var filterSyntax = slices.Concat(
 		broken("leading-conjunction", "a logical operator at the start", abnf, must, `and userName eq "a"`, `or userName eq "a"`),
 		broken("comma", "a comma between conditions", abnf, must, `userName eq "a", userName eq "b"`),
 		broken("empty-group", "an empty pair of parentheses", brackets, must, `()`, `userName eq "a" and ()`),
-		broken("bare-not", "the operator not before a condition without parentheses", "RFC7644-3.4.2.2-30", must, `not userName eq "a"`),
-		broken("not-alone", "the operator not without a condition", "RFC7644-3.4.2.2-30", must, `not`, `userName eq "a" and not`),
+		broken("bare-not", "the operator not and no parentheses around its condition", "RFC7644-3.4.2.2-30", must, `not userName eq "a"`),
+		broken("not-alone", "the operator not and no condition after it", "RFC7644-3.4.2.2-30", must, `not`, `userName eq "a" and not`),
 		broken("empty-brackets", "empty brackets", brackets, must, `emails[]`),
 		broken("unopened-bracket", "an unopened bracket", brackets, must, `emails type eq "work"]`),
-		broken("crossed-brackets", "overlapping brackets", brackets, must, `(emails[type eq "work")]`),
+		broken("crossed-brackets", "brackets and parentheses that overlap", brackets, must, `(emails[type eq "work")]`),
 		broken("nested-brackets", "brackets inside brackets", "RFC7644-3.4.2.2-38", should, `emails[value[type eq "work"] eq "a"]`),
 		broken("escape", "an escape that JSON does not define", "RFC7644-3.4.2.2-42", should, `userName eq "\x"`),
 		broken("three-levels", "a name with a sub-attribute of a sub-attribute", "RFC7644-3.4.2.2-46", should, `name.familyName.first eq "a"`),
@@ -118,9 +118,10 @@ func literal(id, character string, table ...row) check {
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     len(table),
-		Why:          "If the database treats the operand as a pattern, the client finds and changes the wrong users.",
-		Fix:          "Escape operands when they become part of a LIKE pattern or a regular expression, or use a comparison without patterns.",
-		Run:          rows(false, table...),
+		Why:          "If the server treats a character of the operand as a wildcard or as syntax, the client finds and changes the wrong users.",
+		Fix: "Decode the operand as a JSON string, then escape it for the database, for example % and _ in a LIKE pattern; or use a " +
+			"comparison without patterns.",
+		Run: rows(false, table...),
 	}
 }
 
@@ -140,7 +141,7 @@ var filterLiterals = []check{
 	literal("bracket", "A bracket", row{`displayName eq "«P») or (userName pr"`, ""}, row{`displayName eq "«P»] or emails[type pr"`, ""}),
 }
 
-// injection returns a check that operands with code match no user and cause no server error.
+// injection returns a check that operands with code of a language match no user and cause no server error.
 func injection(id, language string, operands ...string) check {
 	return check{
 		ID:           "filter.injection-" + id,
@@ -150,14 +151,14 @@ func injection(id, language string, operands ...string) check {
 		Needs:        asksUsers,
 		Requests:     len(operands),
 		Why:          "An attacker could read or change the server's data through the operand of a filter.",
-		Fix:          "Pass operands as query parameters; never insert them into the text of a query.",
+		Fix:          "Pass operands to the database as bound parameters; never insert them into the text of a database query.",
 		Run: func(ctx context.Context, t *T) {
 			for _, operand := range operands {
-				// quote puts the operand between quotation marks, so an object in it remains a string.
+				// The target receives each operand as a string between quotation marks, also an operand such as {"$gt":""}.
 				filter := "userName eq " + quote(operand)
 				res := t.Get(ctx, "/Users", "filter", filter)
 				t.Holds(res.Status < 500, "status of the filter "+filter, "200 or 400", res.Status)
-				t.Expect("number of items of the filter "+filter, 0, len(res.Resources()))
+				t.Expect("number of users found by the filter "+filter, 0, len(res.Resources()))
 			}
 		},
 	}
@@ -192,8 +193,8 @@ var filterInjections = []check{
 		Level:        should,
 		Needs:        asksUsers,
 		Requests:     1,
-		Why:          "Clients look up many users in one filter. After a server error, they retry it indefinitely.",
-		Fix:          "Limit the length of filters, and return 400, 413 or 414 above the limit.",
+		Why:          "Clients look up many users in one filter. After a server error, they repeat the request indefinitely.",
+		Fix:          "Limit the length of filters, for example to 8 KiB, and return 400, 413 or 414 above the limit.",
 		Run: func(ctx context.Context, t *T) {
 			expectHandled(ctx, t, `userName eq "scimconf-nobody"`+strings.Repeat(` or userName eq "scimconf-nobody"`, 199))
 		},
@@ -205,8 +206,8 @@ var filterInjections = []check{
 		Level:        should,
 		Needs:        asksUsers,
 		Requests:     1,
-		Why:          "One client can crash the server if nested parentheses exhaust the stack of its parser.",
-		Fix:          "Limit the depth of filters, and return 400 above the limit.",
+		Why:          "One client can crash the server if nested parentheses exhaust the stack of the filter parser.",
+		Fix:          "Limit the depth of nested parentheses, for example to 50, and return 400 above the limit.",
 		Run: func(ctx context.Context, t *T) {
 			expectHandled(ctx, t, strings.Repeat("(", 200)+`userName eq "scimconf-nobody"`+strings.Repeat(")", 200))
 		},
@@ -218,8 +219,9 @@ var filterInjections = []check{
 		Level:        should,
 		Needs:        asksUsers,
 		Requests:     2,
-		Why:          "Search forms send empty fields; a server error prevents administrators from listing users.",
-		Fix:          "Return 400 invalidFilter, or ignore the parameter.",
+		Why: "A search form sends an empty filter if the administrator enters nothing; after a server error, the administrator sees " +
+			"no users.",
+		Fix: "Return 400 invalidFilter, or treat an empty filter as absent and return all users.",
 		Run: func(ctx context.Context, t *T) {
 			for _, filter := range []string{"", " "} {
 				res := t.Get(ctx, "/Users", "filter", filter, "count", "1")
@@ -229,7 +231,7 @@ var filterInjections = []check{
 	},
 	{
 		ID:           "filter.null",
-		Title:        "The filter attribute eq null matches users without a value, or is rejected",
+		Title:        "A comparison of an attribute with null by eq matches the users without a value, or is rejected",
 		Requirements: reqs("RFC7644-3.4.2.2-45"),
 		Level:        may,
 		Needs:        filters,
@@ -247,9 +249,10 @@ var filterInjections = []check{
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Administrators type filters by hand and get no users. The grammar has one space, so a rejection is permitted.",
-		Fix:          "Skip spaces between tokens.",
-		Run:          rows(false, row{`  userType   eq  "«P» Employee"  `, "ada cyd"}),
+		Why: "Administrators type filters by hand, with extra spaces, and see no users after a rejection. The grammar permits the " +
+			"rejection: it has one space between tokens.",
+		Fix: "Accept several spaces between tokens, and spaces before and after the filter.",
+		Run: rows(false, row{`  userType   eq  "«P» Employee"  `, "ada cyd"}),
 	},
 	{
 		ID:           "filter.core-schema-of-group",
@@ -259,16 +262,18 @@ var filterInjections = []check{
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "A server that drops the URN and uses only the last part finds users by an attribute of groups.",
-		Fix:          "Resolve the whole name, including the URN.",
-		Run:          func(ctx context.Context, t *T) { expectNoMatch(ctx, t, scim.GroupSchema+`:displayName sw "«P»"`) },
+		Why: "A server that ignores the URN of the Group schema compares displayName of users instead, and the client gets and " +
+			"changes users that it did not select.",
+		Fix: "Resolve the name with its URN; if no schema of users has this URN, return 400 invalidFilter or treat the condition as " +
+			"false.",
+		Run: func(ctx context.Context, t *T) { expectNoMatch(ctx, t, scim.GroupSchema+`:displayName sw "«P»"`) },
 	},
 }
 
-// expectHandled sends a filter that must match no user; it may be rejected, but must not cause a server error.
+// expectHandled sends a filter that must match no user. The target may reject the filter, but must not return a 5xx status other than 501.
 func expectHandled(ctx context.Context, t *T, filter string) {
 	res := t.Get(ctx, "/Users", "filter", filter)
 	t.Holds(res.Status < 500 || res.Status == 501, "status of a filter of "+strconv.Itoa(len(filter))+" characters",
 		"200, 4xx or 501", res.Status)
-	t.Expect("number of items", 0, len(res.Resources()))
+	t.Expect("number of users found by a filter of "+strconv.Itoa(len(filter))+" characters", 0, len(res.Resources()))
 }

@@ -51,8 +51,9 @@ func encoded(id, title, requirement string, level conformance.Level, raw string)
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "HTTP libraries encode queries differently; a client whose encoding is not decoded finds no user.",
-		Fix:          "Decode the query once, with the functions of the platform, before parsing the filter.",
+		Why: "HTTP libraries encode the same query differently; if the server does not decode one of the forms, clients with that " +
+			"library find no user and create duplicates.",
+		Fix: "Decode the query exactly once, with the URL functions of the server's platform, before parsing the filter.",
 		Run: func(ctx context.Context, t *T) {
 			target := "/Users?filter=" + strings.ReplaceAll(raw, "«P»", url.QueryEscape(peoplePrefix(t)))
 			res := t.Get(ctx, target)
@@ -77,20 +78,21 @@ var filterValues = []check{
 		Level:        must,
 		Needs:        filters,
 		Requests:     4,
-		Why:          "Clients that do not find a user with a name in another script create a duplicate.",
+		Why:          "Clients that do not find a user whose name has letters such as ë or 東 create a duplicate.",
 		Fix:          "Decode the query as UTF-8 and compare characters, not bytes of another encoding.",
 		Run:          findsCreated(foreignName, true, `displayName eq "«P»`+foreignName+`"`, `displayName ew "東京 🚀" and userName sw "«P»"`),
 	},
 	{
 		ID:           "filter.unicode-escapes",
-		Title:        "Escapes of characters beyond ASCII are decoded, surrogate pairs included",
+		Title:        "Escapes such as \\u00eb in an operand are decoded, including surrogate pairs",
 		Requirements: reqs("RFC7644-3.4.2.2-42"),
 		Level:        must,
 		Needs:        filters,
 		Requests:     3,
-		Why:          "Many clients escape every character beyond ASCII; otherwise they find no user and create a duplicate.",
-		Fix:          "Decode the operand with a JSON parser.",
-		Run:          findsCreated(foreignName, true, `displayName eq "«P»Zo\u00eb \u00C5ngstr\u00f6m \u6771\u4eac \ud83d\ude80"`),
+		Why: "Many clients escape every character beyond ASCII; if the server does not decode the escapes, they find no user and " +
+			"create a duplicate.",
+		Fix: "Decode the operand with a JSON parser.",
+		Run: findsCreated(foreignName, true, `displayName eq "«P»Zo\u00eb \u00C5ngstr\u00f6m \u6771\u4eac \ud83d\ude80"`),
 	},
 	{
 		ID:           "filter.unicode-case",
@@ -99,8 +101,8 @@ var filterValues = []check{
 		Level:        should,
 		Needs:        filters,
 		Requests:     3,
-		Why:          "A server that folds only the case of ASCII finds Smith, but neither Åström nor Çelik.",
-		Fix:          "Fold the case by the rules of Unicode.",
+		Why:          "A server that folds only the case of ASCII letters does not find Åström by ÅSTRÖM, and the client creates a duplicate.",
+		Fix:          "Fold the case of all letters by the rules of Unicode, not only of A to Z.",
 		Run:          findsCreated("Åström Çelik", true, `displayName eq "«P»ÅSTRÖM ÇELIK"`),
 	},
 	{
@@ -110,8 +112,8 @@ var filterValues = []check{
 		Level:        should,
 		Needs:        filters,
 		Requests:     3,
-		Why:          "A collation that ignores accents links the account of one user to another.",
-		Fix:          "Fold the case, not accents.",
+		Why:          "If a filter for Muller also finds Müller, the client links the account of another user.",
+		Fix:          "Compare with a collation that ignores case but not accents.",
 		Run:          findsCreated("Müller", false, `displayName eq "«P»Muller"`),
 	},
 	encoded("percent", "A filter with percent-encoded spaces and quotation marks is decoded", percentEncoded, must,
@@ -128,9 +130,10 @@ var filterValues = []check{
 		Level:        must,
 		Needs:        filters,
 		Requests:     3,
-		Why:          "Addresses contain plus signs, and names contain ampersands. A lookup that does not find them creates a duplicate.",
-		Fix:          "Decode each parameter once, after splitting the query.",
-		Run:          findsCreated("a+b&c=d/e?f#g;h%41", true, `displayName eq "«P»a+b&c=d/e?f#g;h%41"`),
+		Why: "Email addresses contain plus signs, and names contain ampersands. If a lookup does not find them, the client creates a " +
+			"duplicate.",
+		Fix: "Split the query at & and =, then decode each name and each value exactly once.",
+		Run: findsCreated("a+b&c=d/e?f#g;h%41", true, `displayName eq "«P»a+b&c=d/e?f#g;h%41"`),
 	},
 	{
 		ID:           "filter.sees-changes",
@@ -162,8 +165,9 @@ var filterValues = []check{
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Clients filter by one attribute and request another; otherwise they get no user or all users.",
-		Fix:          "Apply the filter before the projection.",
+		Why: "Clients filter by one attribute and request only another; if the server filters the reduced resources, they get no " +
+			"user or all users.",
+		Fix: "Evaluate the filter on the whole resource, before attributes and excludedAttributes reduce the response.",
 		Run: func(ctx context.Context, t *T) {
 			t.SkipIf(!fixtureStored(t, "userType"), "the target does not store userType as sent")
 			res := t.Get(ctx, "/Users", "filter", expand(t, employee), "attributes", "userName")
@@ -181,8 +185,9 @@ var filterValues = []check{
 		Needs:        filters,
 		Requests:     8,
 		Why:          "A client that may list users could determine their passwords character by character.",
-		Fix:          "Reject filters on attributes that are never returned; RFC 7643 permits only eq, against the hash.",
-		Run:          filterPasswordProbing,
+		Fix: "Return 400 for filters on attributes that are never returned, such as password; RFC 7643 permits only eq, compared " +
+			"with the stored hash.",
+		Run: filterPasswordProbing,
 	},
 	{
 		ID:           "filter.group-name",
@@ -191,8 +196,8 @@ var filterValues = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedGroup, conformance.NeedWrite, conformance.NeedFilter),
 		Requests:     7,
-		Why:          "Clients look up a group by name before they create it; a partial match links the wrong group.",
-		Fix:          "Evaluate filters on /Groups as on /Users.",
+		Why:          "Clients look up a group by name before they create it; after a partial match, they link the wrong group.",
+		Fix:          "Compare the whole displayName with the operand, in the same way as attributes of users.",
 		Run:          filterGroupName,
 	},
 	{
@@ -202,9 +207,10 @@ var filterValues = []check{
 		Level:        must,
 		Needs:        groupFilters,
 		Requests:     9,
-		Why:          "Clients determine the groups of a user with this filter; a wrong result leaves access in place.",
-		Fix:          "Support members in filters, even if they are stored in a separate table.",
-		Run:          filterGroupMembers,
+		Why: "Clients determine the groups of a user with this filter; if a group is missing, they do not remove the user from it, " +
+			"and the access remains.",
+		Fix: "Support members in filters, even if they are stored in a separate table.",
+		Run: filterGroupMembers,
 	},
 	{
 		ID:           "filter.user-groups",
@@ -213,9 +219,10 @@ var filterValues = []check{
 		Level:        should,
 		Needs:        groupFilters,
 		Requests:     8,
-		Why:          "Clients read the members of a group with this filter; a wrong result includes users without that access.",
-		Fix:          "Support groups in filters on users, or reject them with 400 invalidFilter.",
-		Run:          filterUserGroups,
+		Why: "Clients read the members of a group with this filter; after a wrong result, they treat users outside the group as " +
+			"members.",
+		Fix: "Support groups in filters on users, or reject them with 400 invalidFilter.",
+		Run: filterUserGroups,
 	},
 }
 
@@ -223,13 +230,13 @@ func filterSeesChanges(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "moving", doc{"displayName": t.Prefix() + "before"})
 	t.SkipIf(u.Resource.Text("displayName") != t.Prefix()+"before", "the target does not store displayName as sent")
 	res := t.Put(ctx, u.Path(), t.User("moving", doc{"displayName": t.Prefix() + "after"}))
-	t.SkipIf(!res.OK(), "blocked: the user could not be replaced")
+	t.SkipIf(!res.OK(), "blocked: displayName could not be changed by PUT")
 	for name, want := range map[string][]string{"before": nil, "after": {u.ID}} {
 		filter := `displayName eq ` + quote(t.Prefix()+name)
 		res := t.Get(ctx, "/Users", "filter", filter)
 		t.SkipIf(res.Status == 400 && !supportsEq(ctx, t, filter), skipUnsupported)
 		t.Require("status of GET /Users?filter="+filter, 200, res.Status)
-		t.Expect("ids found by "+filter+" after displayName was changed from before to after", want, res.IDs())
+		t.Expect("ids found by "+filter+" after displayName was changed to "+quote(t.Prefix()+"after"), want, res.IDs())
 	}
 }
 
@@ -239,13 +246,13 @@ func filterSeesRemovals(ctx context.Context, t *T) {
 	}
 	u := t.CreateUser(ctx, "leaving", doc{"emails": []doc{email("stays"), email("goes")}})
 	res := t.Put(ctx, u.Path(), t.User("leaving", doc{"emails": []doc{email("stays")}}))
-	t.SkipIf(!res.OK() || len(res.Object().Array("emails")) != 1, "blocked: the address could not be removed")
+	t.SkipIf(!res.OK() || len(res.Object().Array("emails")) != 1, "blocked: one of two email addresses could not be removed by PUT")
 	for name, want := range map[string][]string{"stays": {u.ID}, "goes": nil} {
 		filter := `emails.value eq ` + quote(t.Prefix()+name+"@example.com")
 		res := t.Get(ctx, "/Users", "filter", filter)
 		t.SkipIf(res.Status == 400, "the target rejects filters on emails.value")
 		t.Require("status of GET /Users?filter="+filter, 200, res.Status)
-		t.Expect("ids found by "+filter+" after the removal of an address", want, res.IDs())
+		t.Expect("ids found by "+filter+" after the removal of "+t.Prefix()+"goes@example.com", want, res.IDs())
 	}
 }
 

@@ -36,9 +36,9 @@ type memberCell struct {
 	id, title     string
 	reqs          []string
 	level         conformance.Level
-	before, after []string // labels; the users are ann, ben and cat
-	ops           func(id func(label string) string) []doc
-	mayReject     bool // a 400 without a change is permitted too
+	before, after []string                                 // labels; the users are ann, ben and cat
+	ops           func(id func(label string) string) []doc // id returns the id of the user with this label
+	mayReject     bool                                     // a 400 is permitted too, if it changes nothing
 }
 
 func (c memberCell) check() check {
@@ -80,7 +80,8 @@ var memberChanges = func() []check {
 			must, []string{"ann", "ben"}, nil, func(func(string) string) []doc {
 				return []doc{{"op": "replace", "path": "members", "value": []doc{}}}
 			}, false},
-		{"patch-remove-several", "PATCH remove with or in the filter removes several members", reqs("RFC7644-3.5.2.2-04"), must,
+		{"patch-remove-several", "PATCH remove with a filter of two ids, joined by the operator or, removes both members",
+			reqs("RFC7644-3.5.2.2-04"), must,
 			[]string{"ann", "ben", "cat"}, []string{"cat"}, func(id func(string) string) []doc {
 				return []doc{{"op": "remove", "path": "members[value eq " + quote(id("ann")) + " or value eq " + quote(id("ben")) + "]"}}
 			}, true},
@@ -131,8 +132,9 @@ var groupMembers = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedWrite, conformance.NeedGroup),
 		Requests:     3,
-		Why:          "Entra ID creates every group without members and adds them afterwards.",
-		Fix:          "Accept groups without members.",
+		Why: "Entra ID creates every group without members and adds the members later; if the server rejects the empty group, its " +
+			"users get no access.",
+		Fix: "Accept groups without members.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Groups", t.Group("empty", nil))
 			t.Require("status of POST of a group without members", 201, res.Status)
@@ -151,7 +153,7 @@ var groupMembers = []check{
 		Run: func(ctx context.Context, t *T) {
 			first := t.CreateGroup(ctx, "double", nil)
 			res := t.Post(ctx, "/Groups", t.Group("double", nil))
-			t.Must(res.Status == 201 || res.Status == 409, "status of a second POST of one displayName", "201 or 409", res.Status)
+			t.Must(res.Status == 201 || res.Status == 409, "status of a second POST with the same displayName", "201 or 409", res.Status)
 			t.Holds(res.Status == 409 || res.Object().Text("id") != first.ID, "id of the second group", "different from the id of the first group",
 				first.ID)
 		},
@@ -163,8 +165,8 @@ var groupMembers = []check{
 		Level:        must,
 		Needs:        patchesGroups,
 		Requests:     7,
-		Why:          "JumpCloud repeats its add operations; other clients would import each repetition as a change.",
-		Fix:          "Compare members by value before storing.",
+		Why:          "JumpCloud repeats its add operations; if a repetition changes lastModified, other clients import it as a change.",
+		Fix:          "Compare the new members with the stored members by value; if no member is new, do not change lastModified.",
 		Run:          groupsAddAgainUnchanged,
 	},
 	{
@@ -174,9 +176,10 @@ var groupMembers = []check{
 		Level:        must,
 		Needs:        patchesGroups,
 		Requests:     6,
-		Why:          "If a success omits a member or an error adds one, client and server differ permanently.",
-		Fix:          "Reject the whole request with 400, or store the reference.",
-		Run:          groupsUnknownMember,
+		Why: "After a success without the known member, or an error that adds it, the client has the wrong members and does not " +
+			"correct them.",
+		Fix: "Return 400 and add no member, or return a success and add at least the known member.",
+		Run: groupsUnknownMember,
 	},
 	{
 		ID:           "groups.create-unknown-member",
@@ -185,9 +188,9 @@ var groupMembers = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedWrite, conformance.NeedGroup, conformance.NeedFilter),
 		Requests:     2,
-		Why: "Clients send ids of users that were deleted in the meantime. After a server error they repeat the request, and a group " +
-			"that exists then becomes a duplicate.",
-		Fix: "Return 400 and create nothing, or store the reference.",
+		Why: "Clients send ids of users that were deleted in the meantime. After a server error they repeat the request; if the first " +
+			"request created the group, the second one creates a duplicate.",
+		Fix: "Return 400 and create no group, or return 201 and create the group, with or without the unknown member.",
 		Run: groupsCreateUnknownMember,
 	},
 	{
@@ -197,8 +200,8 @@ var groupMembers = []check{
 		Level:        should,
 		Needs:        writesGroups,
 		Requests:     5,
-		Why:          "Duplicates make member counts wrong, and removing one copy leaves the other.",
-		Fix:          "Compare members by value when storing.",
+		Why:          "If a member is stored twice, the user still has access after the client has removed one of the two entries.",
+		Fix:          "Store only one entry for each value of members.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "ann", nil)
 			g := t.CreateGroup(ctx, "twice", doc{"members": memberList(u.ID, u.ID)})
@@ -223,8 +226,8 @@ var groupMembers = []check{
 		Level:        must,
 		Needs:        writesGroups,
 		Requests:     7,
-		Why:          "Clients that read a wrong type look for the member at the wrong endpoint and treat it as deleted.",
-		Fix:          "Set type from the member's resource, not from the client's value.",
+		Why:          "Clients that read a wrong type request the member from the wrong endpoint, get a 404 and treat the member as deleted.",
+		Fix:          "Set type to the resource type of the member, User or Group; ignore the type that the client sends.",
 		Run:          groupsMemberType,
 	},
 	{
@@ -235,19 +238,20 @@ var groupMembers = []check{
 		Needs:        patchesGroups,
 		Requests:     9,
 		Why:          "A server that follows a cycle of groups without limit becomes unavailable to all clients.",
-		Fix:          "Stop at groups that were visited before, or reject the cycle with 400.",
+		Fix:          "Skip groups that were already visited when following nested groups, or return 400 to the request that closes the cycle.",
 		Run:          groupsCycle,
 	},
 	{
 		ID:           "groups.member-reference",
-		Title:        "The $ref of a member is the address of the member",
+		Title:        "The $ref of a member is the URL of the member",
 		Requirements: reqs("RFC7643-4.2-06", "RFC7643-2.3.7-01"),
 		Level:        must,
 		Needs:        writesGroups,
 		Requests:     5,
 		Why:          "Clients that follow a wrong $ref read or change another resource, or get a 404.",
-		Fix:          "Build $ref from the member's type and id.",
-		Run:          groupsMemberReference,
+		Fix: "Build $ref from the endpoint of the member's resource type and from its id, for example " +
+			"https://example.com/scim/v2/Users/2819c223.",
+		Run: groupsMemberReference,
 	},
 	{
 		ID:           "groups.direct",
@@ -267,7 +271,7 @@ var groupMembers = []check{
 		Level:        must,
 		Needs:        writesGroups,
 		Requests:     8,
-		Why:          whyMembers,
+		Why:          "If the second group replaces the first group of the user, the user loses the access that the first group gives.",
 		Fix:          "Store memberships per group, not one group per user.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "ann", nil)
@@ -284,7 +288,7 @@ var groupMembers = []check{
 		Needs:        patchesGroups,
 		Requests:     87,
 		Why:          "Members beyond an undocumented limit lose access, and no error shows why.",
-		Fix:          "Return all members, regardless of the page size.",
+		Fix:          "Store and return all members of a group; do not apply the maximum page size of lists to members.",
 		Run:          groupsManyMembers,
 	},
 	{
@@ -295,7 +299,7 @@ var groupMembers = []check{
 		Needs:        patchesGroups,
 		Requests:     7,
 		Why:          "A client that gets no 404 continues to push members to a deleted group, and these users get no access.",
-		Fix:          "Delete the group, or hide it from every operation.",
+		Fix:          "Return 404 to every method for a deleted id; if the server keeps deleted groups, exclude them from every request.",
 		Run:          groupsGone,
 	},
 	{
@@ -306,7 +310,7 @@ var groupMembers = []check{
 		Needs:        append(slices.Clone(writesGroups), conformance.NeedFilter),
 		Requests:     6,
 		Why:          "Entra ID reads groups without members; a server that returns them slows down every synchronization.",
-		Fix:          "Apply excludedAttributes before loading members.",
+		Fix:          "Evaluate excludedAttributes before loading the members, both for GET of one group and for lists.",
 		Run:          groupsExcludeMembers,
 	},
 	{
@@ -322,13 +326,13 @@ var groupMembers = []check{
 	},
 	{
 		ID:           "groups.external-id",
-		Title:        "The externalId of a group is stored, and groups are found by it",
+		Title:        "The externalId of a group is stored, and a filter on externalId finds the group",
 		Requirements: reqs("RFC7643-3.1-17", "RFC7643-7-15"),
 		Level:        must,
 		Needs:        needs(conformance.NeedWrite, conformance.NeedGroup, conformance.NeedFilter),
 		Requests:     4,
 		Why:          "Entra ID identifies its groups by externalId; if the value is lost, it creates duplicates.",
-		Fix:          "Store externalId for groups in the same way as for users.",
+		Fix:          "Store externalId for groups, and support externalId in filters, in the same way as for users.",
 		Run:          groupsExternalID,
 	},
 	{
@@ -344,12 +348,12 @@ var groupMembers = []check{
 	},
 	{
 		ID:           "groups.members-no-list",
-		Title:        "A value of members that is not a list of objects is rejected, or not stored unchanged",
+		Title:        "A POST with members that are not a list of objects is rejected, or stores no members or a list of objects",
 		Requirements: reqs("RFC7643-2.4-01", "RFC7643-2.3-02"),
 		Level:        must,
 		Needs:        writesGroups,
 		Requests:     7,
-		Why:          "Clients cannot parse members of another type.",
+		Why:          "Clients cannot parse a group whose members are a string or a number, and do not import the group.",
 		Fix:          "Validate the type of members and of its elements; return 400 invalidValue.",
 		Run:          groupsMembersNoList,
 	},
@@ -371,8 +375,9 @@ var groupMembers = []check{
 		Level:        may,
 		Needs:        writesGroups,
 		Requests:     6,
-		Why:          "Clients that omit members in a PUT must know whether all members lose access; the RFC permits both.",
-		Fix:          "Remove all members if a PUT omits members, or document what the server does.",
+		Why: "RFC 7644 permits a server to remove or to keep members that a PUT omits; a client that relies on the other behavior " +
+			"removes or leaves the access of all members.",
+		Fix: "Remove all members if a PUT omits members, or state in the documentation of the server that it keeps them.",
 		Run: func(ctx context.Context, t *T) {
 			g, _ := team(ctx, t, 1, "ann")
 			succeeded(t, t.Put(ctx, g.Path(), t.Group("team", nil)), 200)
@@ -387,7 +392,7 @@ var groupMembers = []check{
 		Needs:        needs(conformance.NeedWrite, conformance.NeedGroup),
 		Requests:     4,
 		Why:          "Clients cannot find a group without a name.",
-		Fix:          "Validate the body as for POST.",
+		Fix:          "Validate the body of a PUT like that of a POST: return 400 invalidValue if displayName is absent.",
 		Run: func(ctx context.Context, t *T) {
 			g := t.CreateGroup(ctx, "named", nil)
 			expectError(t, t.Put(ctx, g.Path(), t.Group("named", doc{"displayName": omit})), 400, "invalidValue", "invalidSyntax", "mutability")
@@ -396,7 +401,7 @@ var groupMembers = []check{
 	},
 	{
 		ID:           "groups.patch-atomic",
-		Title:        "A failing operation reverts the members that were added before it",
+		Title:        "If an operation fails, the members that earlier operations of the PATCH have added are removed",
 		Requirements: reqs("RFC7644-3.5.2-28"),
 		Level:        must,
 		Needs:        patchesGroups,
@@ -406,7 +411,7 @@ var groupMembers = []check{
 		Run: func(ctx context.Context, t *T) {
 			g, users := team(ctx, t, 0, "ann")
 			res := t.Patch(ctx, g.Path(), doc{"op": "add", "path": "members", "value": memberList(users["ann"].ID)}, doc{"op": "remove"})
-			t.SkipIf(res.OK(), "the target does not reject the failing operation, which another check reports")
+			t.SkipIf(res.OK(), "the target does not reject the operation remove without a path, which another check reports")
 			t.Expect("number of members after the rejected PATCH", 0, len(membersOf(ctx, t, g.Path())))
 		},
 	},
@@ -418,11 +423,11 @@ var groupMembers = []check{
 		Needs:        patchesGroups,
 		Requests:     8,
 		Why:          whyMembers,
-		Fix:          "Treat sub-attributes of members as immutable; return 400 mutability.",
+		Fix:          "Treat the sub-attributes of members as immutable: return 400 with scimType mutability.",
 		Run: func(ctx context.Context, t *T) {
 			g, users := team(ctx, t, 1, "ann", "ben")
 			res := t.Patch(ctx, g.Path(), doc{"op": "replace", "path": memberPath(users["ann"].ID) + ".value", "value": users["ben"].ID})
-			t.Warn(res.Status == 400, "status of a PATCH of value of a member", "400", res.Status)
+			t.Warn(res.Status == 400, "status of a PATCH of the sub-attribute value of a member", "400", res.Status)
 			membersAre(ctx, t, "after the PATCH", g, users, "ann")
 		},
 	},
@@ -512,14 +517,14 @@ func groupsMemberReference(ctx context.Context, t *T) {
 	g, users := team(ctx, t, 1, "ann")
 	o := t.Read(ctx, g.Path(), "attributes", "members").Object()
 	m := element(o, "members", "value", users["ann"].ID)
-	t.SkipIf(m == nil, "blocked: the member is not listed")
+	t.SkipIf(m == nil, "blocked: the group does not return its member")
 	ref := m.Text("$ref")
-	if ref == "" { // the server may omit it
+	if ref == "" { // $ref is optional
 		return
 	}
 	parsed, err := url.Parse(ref)
 	t.Holds(err == nil && strings.HasSuffix(parsed.Path, "Users/"+users["ann"].ID), "$ref of the member",
-		"an address that ends in Users/"+users["ann"].ID, ref)
+		"a URL that ends in Users/"+users["ann"].ID, ref)
 }
 
 func groupsDirect(ctx context.Context, t *T) {
@@ -531,7 +536,7 @@ func groupsDirect(ctx context.Context, t *T) {
 		t.Expect("type of the entry of a direct membership in the user's groups", "direct", kind)
 	}
 	if ref := entry.Text("$ref"); ref != "" {
-		t.Expect("end of $ref of the entry in the user's groups", g.ID, path.Base(ref))
+		t.Expect("last path segment of $ref of the entry in the user's groups", g.ID, path.Base(ref))
 	}
 }
 

@@ -21,7 +21,7 @@ var groups = []check{
 		Level:        must,
 		Needs:        writesGroups,
 		Requests:     7,
-		Why:          "Okta creates groups with their members in one request; if the server ignores them, these users get no access.",
+		Why:          "Okta creates groups with their members in one request; if the server ignores the members, these users get no access.",
 		Fix:          "Store members as references to users, and return 201 with the group.",
 		Run:          groupsCreate,
 	},
@@ -33,7 +33,7 @@ var groups = []check{
 		Needs:        writesGroups,
 		Requests:     1,
 		Why:          "Clients cannot find a group without a name.",
-		Fix:          "Require displayName on creation.",
+		Fix:          "Return 400 invalidValue if the body of a POST to /Groups has no displayName.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Groups", t.Group("anonymous", doc{"displayName": omit}))
 			expectError(t, res, 400, "invalidValue", "invalidSyntax")
@@ -46,9 +46,10 @@ var groups = []check{
 		Level:        must,
 		Needs:        patchesGroups,
 		Requests:     12,
-		Why:          "Identity providers add members this way; if other members are removed, they lose access. JumpCloud repeats its adds.",
-		Fix:          "Append to the stored members, and compare by value before appending.",
-		Run:          groupsPatchAddMember,
+		Why: "Identity providers add members by PATCH add; if the server removes other members, these lose access. JumpCloud sends " +
+			"the same add repeatedly.",
+		Fix: "Append the new members to the stored members, and omit those whose value is already stored.",
+		Run: groupsPatchAddMember,
 	},
 	{
 		ID:           "groups.patch-remove-member",
@@ -73,8 +74,8 @@ var groups = []check{
 		Level:        must,
 		Needs:        patchesGroups,
 		Requests:     8,
-		Why:          "Clients clear a group this way; if members remain, they still have access.",
-		Fix:          "Remove all members if the path is members, without a filter and a value.",
+		Why:          "Clients empty a group by remove with the path members; members that remain in the group still have access.",
+		Fix:          "Remove all members if the path is members without a filter and the operation has no value.",
 		Run: func(ctx context.Context, t *T) {
 			g, users := team(ctx, t, 2, "ann", "ben")
 			succeeded(t, t.Patch(ctx, g.Path(), doc{"op": "remove", "path": "members"}), 200, 204)
@@ -88,8 +89,9 @@ var groups = []check{
 		Level:        must,
 		Needs:        patchesGroups,
 		Requests:     10,
-		Why:          "Okta updates all members this way; if the server appends, removed users still have access.",
-		Fix:          "Store the new list instead of appending it to the stored one.",
+		Why: "Okta sends the complete list of members by replace; if the server appends the list to the stored list, removed users " +
+			"still have access.",
+		Fix: "Store the new list instead of appending it to the stored one.",
 		Run: func(ctx context.Context, t *T) {
 			g, users := team(ctx, t, 2, "ann", "ben", "cat")
 			res := t.Patch(ctx, g.Path(),
@@ -105,7 +107,7 @@ var groups = []check{
 		Level:        must,
 		Needs:        patchesGroups,
 		Requests:     9,
-		Why:          "If renaming removes the members, they lose access. Okta renames by a replace without path.",
+		Why:          "Okta renames groups by a replace without a path; if the server removes the members, these users lose access.",
 		Fix:          "Change only the attributes in the operation.",
 		Run:          groupsPatchRename,
 	},
@@ -116,7 +118,7 @@ var groups = []check{
 		Level:        must,
 		Needs:        writesGroups,
 		Requests:     10,
-		Why:          "Clients without PATCH update groups this way; if members are not replaced, removed users still have access.",
+		Why:          "Clients without PATCH update groups by PUT; if the server does not replace the members, removed users still have access.",
 		Fix:          "Replace the stored members with those in the body.",
 		Run: func(ctx context.Context, t *T) {
 			g, users := team(ctx, t, 2, "ann", "ben", "cat")
@@ -133,7 +135,7 @@ var groups = []check{
 		Needs:        writesGroups,
 		Requests:     5,
 		Why:          "Applications derive the rights of a user from groups; a wrong or writable value grants access that no group gives.",
-		Fix:          "Derive groups from the memberships; ignore it in requests.",
+		Fix:          "Compute the attribute groups of a user from the members of all groups, and ignore the attribute in requests.",
 		Run:          groupsUserGroups,
 	},
 	{
@@ -235,7 +237,7 @@ func groupsDelete(ctx context.Context, t *T) {
 	after := t.Get(ctx, g.Path())
 	t.Expect("status of GET of the deleted group", 404, after.Status)
 	member := t.Get(ctx, users["ann"].Path())
-	t.Require("status of GET of its member", 200, member.Status)
+	t.Require("status of GET of the member of the deleted group", 200, member.Status)
 	t.Holds(!slices.Contains(values(member.Object(), "groups", "value"), g.ID), "groups of the member", "without the deleted group",
 		value(member.Object(), "groups"))
 }
@@ -267,7 +269,7 @@ func team(ctx context.Context, t *T, n int, names ...string) (*conformance.Creat
 	return t.CreateGroup(ctx, "team", extra), users
 }
 
-// membersAre expects the members of a group, given as labels of users.
+// membersAre expects that a group has exactly the given members. want contains their labels in users.
 func membersAre(ctx context.Context, t *T, when string, g *conformance.Created, users map[string]*conformance.Created, want ...string) {
 	// A target may return members on request only.
 	ids := values(t.Read(ctx, g.Path(), "attributes", "displayName,members").Object(), "members", "value")

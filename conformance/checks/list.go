@@ -23,21 +23,22 @@ var fiveUsers = &conformance.Fixture{
 	},
 }
 
-// maxWalk is the maximum number of resources that a check pages through; the check skips larger collections.
+// maxWalk is the maximum number of resources that a check pages through; the check is skipped if the collection is larger.
 const maxWalk = 2000
 
 var list = []check{
 	{
 		ID:           "list.envelope",
-		Title:        "A list is a ListResponse with JSON integers as counters",
+		Title:        "A list is a ListResponse with totalResults, startIndex and itemsPerPage as JSON integers",
 		Requirements: reqs("RFC7644-3.4.2-03", "RFC7644-3.4.2-04", "RFC7644-3.4.2.4-15", "RFC7644-3.4.2-05", "RFC7644-3.4.2-09"),
 		Level:        must,
 		Needs:        writesUsers,
 		Fixture:      fiveUsers,
 		Requests:     1,
-		Why:          "Clients check the schema first, and typed clients fail if a counter is a string.",
-		Fix:          "Return schemas [ListResponse]; totalResults, startIndex and itemsPerPage as integers; and Resources as an array.",
-		Run:          runListEnvelope,
+		Why: "Clients reject a body without the ListResponse schema, and many cannot parse totalResults if it is a string such as " +
+			"\"5\".",
+		Fix: "Return schemas [ListResponse]; totalResults, startIndex and itemsPerPage as integers; and Resources as an array.",
+		Run: runListEnvelope,
 	},
 	{
 		ID:           "list.total",
@@ -64,7 +65,7 @@ var list = []check{
 		Needs:        writesUsers,
 		Fixture:      fiveUsers,
 		Requests:     2,
-		Why:          "Clients compute the next startIndex from these numbers; wrong ones skip or repeat users.",
+		Why:          "Clients add itemsPerPage to startIndex to request the next page; with a wrong number they skip or repeat users.",
 		Fix:          "Use count as a limit; set itemsPerPage to the number of items on this page.",
 		Run:          listCount,
 	},
@@ -76,7 +77,7 @@ var list = []check{
 		Needs:        writesUsers,
 		Fixture:      fiveUsers,
 		Requests:     2,
-		Why:          "Clients use count=0 to request only the size of a directory; a wrong number makes them import too few users.",
+		Why:          "Clients use count=0 to request only the size of a directory; if totalResults is wrong, they import too few users.",
 		Fix:          "Distinguish count=0 from an absent count, and treat a negative count as 0.",
 		Run:          listCountZero,
 	},
@@ -89,7 +90,7 @@ var list = []check{
 		Fixture:      fiveUsers,
 		Requests:     3,
 		Why:          "Clients that count from 0 miss the first user, or get an error, if 0 is not treated as 1.",
-		Fix:          "Clamp startIndex to 1 before computing the offset.",
+		Fix:          "Replace a startIndex below 1 by 1 before computing the offset.",
 		Run:          listStartIndexBelowOne,
 	},
 	{
@@ -118,7 +119,7 @@ var list = []check{
 			total := t.Get(ctx, "/Users", "count", "1").Total()
 			res := t.Get(ctx, "/Users", "startIndex", "1000000000", "count", "2")
 			t.Require("status of "+res.Name+" with startIndex=1000000000", 200, res.Status)
-			t.Expect("number of items", 0, len(res.Resources()))
+			t.Expect("number of items with startIndex=1000000000", 0, len(res.Resources()))
 			t.Holds(res.Total() >= 5, "totalResults, while five users of this run exist", strconv.Itoa(total), value(res.Object(), "totalResults"))
 		},
 	},
@@ -228,7 +229,7 @@ func listStartIndex(ctx context.Context, t *T) {
 	t.SkipIf(len(first.IDs()) != 2, "the target returns smaller pages than requested")
 	t.Must(len(second.IDs()) > 0, "items with startIndex=3, while at least five users exist", "at least one", len(second.IDs()))
 	for _, id := range second.IDs() {
-		t.Holds(!slices.Contains(first.IDs(), id), "users of the pages startIndex=1 and startIndex=3 with count=2", "different ones",
+		t.Holds(!slices.Contains(first.IDs(), id), "users of the pages startIndex=1 and startIndex=3 with count=2", "no user on both pages",
 			id+" is on both")
 	}
 	t.Expect("startIndex in the response", 3, value(second.Object(), "startIndex"))

@@ -41,7 +41,7 @@ var listPages = []check{
 		Needs:        pagesKnown,
 		Fixture:      people,
 		Requests:     10,
-		Why:          "An import deactivates users it does not see, and creates users twice that it sees twice.",
+		Why:          "An import deactivates users that no page contains, and creates users twice that two pages contain.",
 		Fix:          pagesFix,
 		Run:          listKnownPages,
 	},
@@ -74,8 +74,8 @@ var listPages = []check{
 		Fix:          "Use a default for count, and apply startIndex.",
 		Run: func(ctx context.Context, t *T) {
 			all := knownPage(ctx, t)
-			t.SkipIf(len(all.IDs()) != 5, "the target returns smaller pages")
-			t.Expect("ids with startIndex=3, compared with the known order from the third id on", all.IDs()[2:],
+			t.SkipIf(len(all.IDs()) != 5, "the first page does not contain all five users")
+			t.Expect("ids with startIndex=3, compared with the third to fifth id of the whole list", all.IDs()[2:],
 				knownPage(ctx, t, "startIndex", "3").IDs())
 		},
 	},
@@ -135,7 +135,7 @@ var listPages = []check{
 		Needs:        needs(conformance.NeedUser),
 		Requests:     2,
 		Why:          "Administration consoles send empty form fields; a server error prevents administrators from listing users.",
-		Fix:          "Use the default, or return 400.",
+		Fix:          "Treat an empty startIndex or count as absent, or return 400.",
 		Run: func(ctx context.Context, t *T) {
 			for _, name := range []string{"startIndex", "count"} {
 				res := t.Get(ctx, "/Users", name, "")
@@ -157,14 +157,14 @@ var listPages = []check{
 	},
 	{
 		ID:           "list.with-attributes",
-		Title:        "Projection does not change which items are on a page",
+		Title:        "The parameter attributes does not change which items are on a page",
 		Requirements: reqs("RFC7644-3.4.2.4-10", "RFC7644-3.9-01"),
 		Level:        must,
 		Needs:        pagesKnown,
 		Fixture:      people,
 		Requests:     2,
 		Why:          "If the parameter attributes changes the pages, a client that uses it misses users.",
-		Fix:          "Apply the projection after paging.",
+		Fix:          "Select the items of the page first, then omit the attributes that are not requested.",
 		Run: func(ctx context.Context, t *T) {
 			plain := knownPage(ctx, t, "startIndex", "2", "count", "2")
 			projected := knownPage(ctx, t, "startIndex", "2", "count", "2", "attributes", "userName")
@@ -204,8 +204,9 @@ var listPages = []check{
 		Needs:        writesUsers,
 		Fixture:      fiveUsers,
 		Requests:     1,
-		Why:          "A join on email addresses repeats users with two addresses.",
-		Fix:          "Select resources, not the rows of a join.",
+		Why: "A client imports a user that a page repeats as two accounts. A typical cause is a database join that repeats users " +
+			"with two email addresses.",
+		Fix: "Return each resource once, not once for each row of a join with its email addresses.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Get(ctx, "/Users", "count", "50")
 			t.Require("status of "+res.Name, 200, res.Status)
@@ -221,8 +222,9 @@ var listPages = []check{
 		Needs:        slices.Concat(writesUsers, needs(conformance.NeedFilter)),
 		Requests:     4,
 		Why:          "Clients verify a creation by a query; a client that does not find the user creates it again.",
-		Fix:          "Count and list from the state that includes the creation.",
-		Run:          listNewOne,
+		Fix: "Include a user in lists and in totalResults as soon as the POST has returned 201; do not read from a delayed replica " +
+			"or cache.",
+		Run: listNewOne,
 	},
 	{
 		ID:           "list.while-deleting",
@@ -232,7 +234,7 @@ var listPages = []check{
 		Needs:        pagesKnown,
 		Requests:     11,
 		Why:          "Directories change while a client reads them; an error in the middle aborts the import.",
-		Fix:          "Return the current matches; an index past the end gives an empty page.",
+		Fix:          "Compute every page from the current matches; if startIndex is past the last match, return 200 with an empty page.",
 		Run:          listWhileDeleting,
 	},
 	{
@@ -258,10 +260,10 @@ var listPages = []check{
 		Fixture:      people,
 		Requests:     1,
 		Why:          "Clients choose their page size and memory by filter.maxResults; a larger page aborts their import.",
-		Fix:          "Limit pages to filter.maxResults of the ServiceProviderConfig, or correct that value.",
+		Fix:          "Limit pages to filter.maxResults of the ServiceProviderConfig, or set filter.maxResults to the actual maximum.",
 		Run: func(ctx context.Context, t *T) {
 			most := limit(t.Capabilities.ServiceProviderConfig.Complex("filter"), "maxResults")
-			t.SkipIf(most <= 0, "the ServiceProviderConfig has no maxResults")
+			t.SkipIf(most <= 0, "the ServiceProviderConfig has no filter.maxResults")
 			res := knownPage(ctx, t, "count", strconv.Itoa(most+1))
 			t.Holds(len(res.Resources()) <= most, "items of a page with count="+strconv.Itoa(most+1), "at most "+strconv.Itoa(most),
 				len(res.Resources()))
@@ -280,14 +282,15 @@ var listPages = []check{
 	},
 	{
 		ID:           "list.groups-envelope",
-		Title:        "A list of groups is a ListResponse of groups",
+		Title:        "GET of /Groups returns a ListResponse whose items are groups",
 		Requirements: reqs("RFC7644-3.4.2-03", "RFC7644-3.4.2-09"),
 		Level:        must,
 		Needs:        needs(conformance.NeedGroup, conformance.NeedWrite),
 		Requests:     3,
 		Why:          "Clients parse lists of users and groups with the same code; groups in another form are not imported.",
-		Fix:          "Return lists of groups with schemas [ListResponse], counters and Resources.",
-		Run:          listGroupsEnvelope,
+		Fix: "Return the same envelope as for /Users: schemas with urn:ietf:params:scim:api:messages:2.0:ListResponse, the integers " +
+			"totalResults, startIndex and itemsPerPage, and the groups in Resources.",
+		Run: listGroupsEnvelope,
 	},
 	{
 		ID:           "list.empty",
@@ -312,8 +315,8 @@ func listKnownPages(ctx context.Context, t *T) {
 			}
 			ids = append(ids, page...)
 		}
-		t.Expect("users on all pages of "+strconv.Itoa(size), sorted(strings.Fields(allPeople)...), labels(t.Fixture, ids))
-		t.Expect("number of items on all pages of "+strconv.Itoa(size), 5, len(ids))
+		t.Expect("users on all pages with count="+strconv.Itoa(size), sorted(strings.Fields(allPeople)...), labels(t.Fixture, ids))
+		t.Expect("number of items on all pages with count="+strconv.Itoa(size), 5, len(ids))
 	}
 }
 
@@ -383,7 +386,7 @@ func listWhileDeleting(ctx context.Context, t *T) {
 	}
 	t.Expect("totalResults after two of four users were deleted", 2, value(page("3").Object(), "totalResults"))
 	for _, id := range page("1").IDs() {
-		t.Holds(!slices.Contains(first.IDs(), id), "ids after their deletion", "not listed", id)
+		t.Holds(!slices.Contains(first.IDs(), id), "users on the first page after the deletion of two users", "no deleted user", id)
 	}
 }
 
@@ -405,7 +408,7 @@ func listGroups(ctx context.Context, t *T) {
 		}
 		ids = append(ids, res.IDs()...)
 	}
-	t.Expect("groups on three pages of one", []string{"a", "b", "c"}, labels(named, ids))
+	t.Expect("groups on three pages with count=1", []string{"a", "b", "c"}, labels(named, ids))
 }
 
 func listGroupsEnvelope(ctx context.Context, t *T) {
@@ -432,11 +435,11 @@ func listEmpty(ctx context.Context, t *T) {
 	t.Warn(!given || isArray, "Resources of an empty list", "absent, or an empty array", got)
 }
 
-// knownPage requests a page of the users of the fixture.
+// knownPage requests a page of the users of the fixture people. query contains the paging parameters as names and values.
 func knownPage(ctx context.Context, t *T, query ...string) *conformance.Response {
 	res := t.Get(ctx, "/Users", append([]string{"filter", bounded(t)}, query...)...)
 	if res.Status != 200 {
-		// A response other than 200 to the filter alone is the subject of other checks: the target may reject sw.
+		// If the target also rejects the filter without paging parameters, other checks have the finding: the target may reject the operator sw.
 		t.SkipIf(len(query) == 0 || t.Get(ctx, "/Users", "filter", bounded(t)).Status != 200, skipUnsupported)
 		t.About(res)
 	}

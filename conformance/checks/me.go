@@ -18,24 +18,27 @@ var me = []check{
 		Level:        should,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     1,
-		Why:          "Self-service applications start with a request to /Me; any other response prevents users from using them.",
-		Fix:          "Return 200 or 308 if the token belongs to a resource, 501 if /Me is not implemented.",
-		Run:          meStatus,
+		Why:          "Self-service applications start with a request to /Me; after any other response, users cannot use the application.",
+		Fix: "Return 200 with the resource that belongs to the token, or 308 with its URL in Location; return 501 if /Me is not " +
+			"implemented.",
+		Run: meStatus,
 	},
 	{
 		ID:           "me.location",
-		Title:        "The location of /Me is the permanent address of the client's own resource",
+		Title:        "The location of /Me is the permanent URL of the client's own resource",
 		Requirements: reqs("RFC7644-3.11-03"),
 		Level:        must,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     1,
-		Why:          "Clients store the address; if it is /Me, a client with another token reads and changes another user.",
-		Fix:          "Set meta.location, and Location if it is sent, to the permanent address of the resource.",
-		Run:          meLocation,
+		Why: "Clients store meta.location as the URL of the user; if it is /Me, a client with another token reads and changes " +
+			"another user.",
+		Fix: "Set meta.location, and the Location header if the response has one, to the permanent URL, for example " +
+			"https://example.com/scim/v2/Users/2819c223.",
+		Run: meLocation,
 	},
 	{
 		ID:           "me.same",
-		Title:        "/Me and the permanent address return the same resource",
+		Title:        "/Me and the permanent URL of the client's own resource return the same resource",
 		Requirements: reqs("RFC7644-3.1-05", "RFC7643-3.1-07"),
 		Level:        must,
 		Needs:        needs(conformance.NeedUser),
@@ -52,7 +55,7 @@ var me = []check{
 		Needs:        needs(conformance.NeedUser),
 		Requests:     1,
 		Why:          "Self-service applications request few attributes; a complete response can show personal data unnecessarily.",
-		Fix:          "Apply attributes to every response with a resource.",
+		Fix:          "Apply the parameter attributes to every response with a resource, also to that of /Me.",
 		Run: func(ctx context.Context, t *T) {
 			o := readMe(ctx, t, "attributes", "userName").Object()
 			t.Holds(has(o, "userName"), "userName in /Me?attributes=userName", "a string", value(o, "userName"))
@@ -82,7 +85,7 @@ var me = []check{
 		Level:        should,
 		Needs:        needs(conformance.NeedUser, conformance.NeedWrite),
 		Requests:     3,
-		Why:          "Clients retry a request indefinitely after a 500.",
+		Why:          "After a 500, clients repeat the malformed request indefinitely.",
 		Fix:          "Return 400 for a malformed body, and 501 or 405 for an unsupported method.",
 		Run:          meMalformed,
 	},
@@ -90,14 +93,15 @@ var me = []check{
 
 func meStatus(ctx context.Context, t *T) {
 	res := t.Get(ctx, "/Me")
-	t.Holds(slices.Contains([]int{200, 307, 308, 403, 404, 501}, res.Status), "status of "+res.Name, "200, 308 or 501", res.Status)
+	t.Holds(slices.Contains([]int{200, 307, 308, 403, 404, 501}, res.Status), "status of "+res.Name,
+		"200, 308 or 501; 307, 403 and 404 are accepted too", res.Status)
 	if res.Status == 404 {
 		t.Inform("status of "+res.Name, "501", res.Status)
 	}
 	if res.Status == 307 || res.Status == 308 {
 		to, err := url.Parse(res.Header.Get("Location"))
 		t.Holds(err == nil && path.Base(to.Path) != "Me" && to.Path != "", "Location header of the redirect",
-			"the address of the client's own resource",
+			"the URL of the client's own resource, not of /Me",
 			res.Header.Get("Location"))
 	}
 }
@@ -108,7 +112,7 @@ func meLocation(ctx context.Context, t *T) {
 	t.Must(id != "", "id of /Me", "the id of the client's own resource", id)
 	for what, address := range map[string]string{"meta.location of /Me": res.Object().Complex("meta").Text("location"),
 		"Location header of /Me": res.Header.Get("Location")} {
-		t.Holds(address == "" || path.Base(address) == id, what, "an address ending in "+id, address)
+		t.Holds(address == "" || path.Base(address) == id, what, "a URL that ends in "+id, address)
 	}
 }
 
@@ -122,7 +126,7 @@ func meSame(ctx context.Context, t *T) {
 }
 
 func meMalformed(ctx context.Context, t *T) {
-	// None of these requests can change the resource of any token.
+	// None of these requests changes a resource, whatever the token: the first one has no Operations, the others are truncated JSON.
 	for _, req := range []conformance.Request{
 		{Method: "PATCH", Path: "/Me", Body: doc{"schemas": []string{scim.PatchOpMessage}}},
 		{Method: "PUT", Path: "/Me", Body: []byte(`{"schemas":`)},
@@ -133,8 +137,8 @@ func meMalformed(ctx context.Context, t *T) {
 	}
 }
 
-// readMe reads /Me, or skips the check if the target has none for these credentials. Checks never write to /Me because it is the account of
-// a real user.
+// readMe reads /Me, or skips the check if the target has none for these credentials. No check sends a valid change to /Me, because the
+// resource is the account of a real user.
 func readMe(ctx context.Context, t *T, query ...string) *conformance.Response {
 	res := t.Get(ctx, "/Me", query...)
 	if res.Status != 200 || res.Object() == nil {

@@ -28,7 +28,8 @@ const (
 	shrinkTries = 40
 )
 
-// population is a fixture with objects of every type of the target. A label is the type's name, a slash, a word, a dash and a number.
+// population is a fixture with objects of every type of the target. A label consists of the name of the type, a slash, a word, a dash and a
+// number, for example "User/Ash-03".
 var population = &conformance.Fixture{
 	Name:     "forest",
 	Requests: 3 * (userCount + 2*otherCount),
@@ -122,8 +123,8 @@ func oracleType(td typeDef) oracle.Type {
 	return out
 }
 
-// An objectCreator creates objects of a type with generated values. After a rejection it sends only the common attributes, and after a
-// second one only the required attributes.
+// An objectCreator creates objects of a type with generated values. After the target has rejected one request, it sends only values of the
+// common attributes and the required attributes; after a second rejection, only the required attributes.
 type objectCreator struct {
 	t          *T
 	td         typeDef
@@ -142,7 +143,8 @@ func (p *objectCreator) create(ctx context.Context, label string, values map[str
 	}
 }
 
-// body returns the body that creates an object. It does not change attributes that the operator has configured for creation.
+// body returns the body that creates an object. A value that typeDef.fresh has set, for example one that the operator has configured, is
+// replaced only if it belongs to a common attribute or to an extension.
 func (p *objectCreator) body(label string, values map[string]any) doc {
 	body := p.td.fresh(p.t, label)
 	if p.rejections > 1 {
@@ -159,15 +161,15 @@ func (p *objectCreator) body(label string, values map[string]any) doc {
 	return body
 }
 
-// A typePopulation is the part of the population with one type.
+// A typePopulation contains the objects of the population that have one resource type.
 type typePopulation struct {
 	td      typeDef
-	model   oracle.Type // attributes that the target stores as sent, and the carrier
+	model   oracle.Type // attributes that the target stores as sent, and the attribute with the name of an object
 	prefix  string      // prefix of the names of all objects
 	objects map[string]*conformance.Created
 }
 
-// typePopulations returns the objects of the fixture by type.
+// typePopulations returns the objects of the fixture population, grouped by resource type.
 func typePopulations(t *T) []typePopulation {
 	var out []typePopulation
 	for _, td := range oracleTypes(t) {
@@ -199,7 +201,7 @@ func typePopulations(t *T) []typePopulation {
 func userPopulation(t *T) typePopulation {
 	all := typePopulations(t)
 	i := slices.IndexFunc(all, func(g typePopulation) bool { return g.td.endpoint == "/Users" })
-	t.SkipIf(i < 0, "the target does not describe its users")
+	t.SkipIf(i < 0, "the target does not describe users in its resource types and schemas")
 	return all[i]
 }
 
@@ -235,7 +237,7 @@ func (g typePopulation) labelsOf(ids []string) []string {
 	return out
 }
 
-// repeatHint returns the flags that repeat a finding of a check, for the text of the finding.
+// repeatHint returns the flags that run the check with this id again with the same requests, for the text of a finding.
 func repeatHint(t *T, id string) string {
 	rounds := ""
 	if t.Rounds() > 1 {
@@ -244,8 +246,9 @@ func repeatHint(t *T, id string) string {
 	return fmt.Sprintf("; repeat with --seed %d%s --only %s", t.Seed(), rounds, id)
 }
 
-// shrinkCase returns the smallest case that still differs from the prediction, and its evidence. The function differs sends the request of
-// a case. It returns the evidence and reports whether the response differs from the prediction.
+// shrinkCase returns the smallest case found for which the response still differs from the prediction, and the evidence, for example the
+// response. The function differs sends the request of a case; it returns the evidence and reports whether the response differs from the
+// prediction.
 func shrinkCase[C, E any](start C, evidence E, smaller func(C) iter.Seq[C], differs func(C) (E, bool), tries int) (C, E) {
 	smallest := oracle.Shrink(start, smaller, func(c C) bool {
 		e, ok := differs(c)

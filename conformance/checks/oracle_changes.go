@@ -31,12 +31,13 @@ const (
 	atomicRequests = beforeAndAfter + 2*otherPatches
 )
 
-const whyGenerated = "Clients combine changes in ways that no other check covers; a wrong result stores wrong data without an error."
+const whyGenerated = "Clients combine operations in ways that no other check covers; if the server applies them incorrectly, accounts " +
+	"have wrong data and no client gets an error."
 
 var oracleChanges = []check{
 	{
 		ID:           "oracle.patch",
-		Title:        "Generated sequences of operations have exactly the effect that they specify",
+		Title:        "A PATCH with generated operations has exactly the effect that RFC 7644 section 3.5.2 defines for these operations",
 		Requirements: reqs("RFC7644-3.5.2-25", "RFC7644-3.5.2.1-07", "RFC7644-3.5.2.2-04", "RFC7644-3.5.2.3-06", "RFC7644-3.5.2-26"),
 		Level:        must,
 		Needs:        patches,
@@ -44,8 +45,8 @@ var oracleChanges = []check{
 		Requests:     changeRequests,
 		PerRound:     changeRequests,
 		Why:          whyGenerated,
-		Fix: "Apply the operations in order, each to the result of the previous one, by the rules of RFC 7644 section 3.5.2 for its kind " +
-			"of target.",
+		Fix: "Apply the operations in order, each to the result of the previous one, by the rules of RFC 7644 section 3.5.2 for its op " +
+			"and for the form of its path.",
 		Run: oraclePatch,
 	},
 	{
@@ -57,9 +58,10 @@ var oracleChanges = []check{
 		Fixture:      population,
 		Requests:     atomicRequests,
 		PerRound:     atomicRequests,
-		Why:          "After an error the client repeats the whole request. If part of it was applied, the repetition has a different effect.",
-		Fix:          "Apply the operations to a copy, and store it only if all of them succeed.",
-		Run:          oraclePatchAtomic,
+		Why: "After an error the client repeats the whole request. If the server has applied some of the operations, these are " +
+			"applied twice.",
+		Fix: fixAtomic,
+		Run: oraclePatchAtomic,
 	},
 	{
 		ID:           "oracle.members",
@@ -70,7 +72,7 @@ var oracleChanges = []check{
 		Fixture:      population,
 		Requests:     memberRequests,
 		PerRound:     memberRequests,
-		Why:          "An extra member has access that the user must not have; a missing member cannot work.",
+		Why:          whyMembers,
 		Fix:          "Treat members as a set of ids: add inserts, remove with a filter deletes the matching members, replace sets the members.",
 		Run:          oracleMembers,
 	},
@@ -158,7 +160,8 @@ func operationCount(r *rand.Rand) int {
 
 func pickOne[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
-// changedPopulations returns the populations for changes: users twice, so that two users are changed, and the custom type.
+// changedPopulations returns the populations whose objects oracle.patch changes: the users twice, so that two users are changed, and the
+// custom resource type. Groups are not included.
 func changedPopulations(t *T) []typePopulation {
 	var out []typePopulation
 	for _, g := range typePopulations(t) {
@@ -185,12 +188,13 @@ func (g typePopulation) patchCount() int {
 	return otherPatches
 }
 
-// createLike creates an object with the values of another one. It returns its path and the resource as the target has stored it.
-func (g typePopulation) createLike(ctx context.Context, t *T, label string, like *scim.Object) (where string, stored *scim.Object) {
+// createLike creates an object with the attribute values of the resource template. It returns the path of the new object and the resource
+// as the target has stored it.
+func (g typePopulation) createLike(ctx context.Context, t *T, label string, template *scim.Object) (where string, stored *scim.Object) {
 	p := objectCreator{t: t, td: g.td}
 	values := map[string]any{}
 	for _, a := range g.model.Attributes {
-		if v := a.Of(like); v != nil && (a.URN != "" || a.Name != g.td.carrier) {
+		if v := a.Of(template); v != nil && (a.URN != "" || a.Name != g.td.carrier) {
 			values[a.Path()] = a.Shown(v)
 		}
 	}
@@ -201,8 +205,8 @@ func (g typePopulation) createLike(ctx context.Context, t *T, label string, like
 // A patchTrial is a PATCH and its result.
 type patchTrial struct {
 	patch, read   *conformance.Response
-	before, after *scim.Object // the stored resource and the prediction
-	rejected      bool         // the target has rejected a PATCH that it may reject
+	before, after *scim.Object // the resource before the PATCH, and the predicted resource after the PATCH
+	rejected      bool         // the target has returned 400 to a PATCH that it may reject
 }
 
 // differs reports whether the result differs from the prediction.
@@ -211,10 +215,10 @@ func (v patchTrial) differs(g typePopulation) bool {
 		slices.ContainsFunc(g.model.Attributes, func(a oracle.Attribute) bool { return !a.Same(a.Of(v.after), a.Of(v.read.Object())) })
 }
 
-// acceptable reports whether the status is permitted for the operations.
+// acceptable reports whether the status of the PATCH is permitted: a success, or a 400 to a PATCH that the target may reject.
 func (v patchTrial) acceptable() bool { return v.patch.OK() || v.rejected }
 
-// sendPatch sends operations and reads the result. The value ok is false if the result cannot be predicted.
+// sendPatch sends operations and reads the resource afterwards. If the result cannot be predicted, it sends nothing and ok is false.
 func (g typePopulation) sendPatch(ctx context.Context, t *T, where string, before *scim.Object,
 	operations []oracle.Operation) (v patchTrial, ok bool) {
 	after, settled := oracle.Apply(before, operations)
@@ -230,7 +234,8 @@ func (g typePopulation) sendPatch(ctx context.Context, t *T, where string, befor
 	return v, true
 }
 
-// checkPatches creates an object like one of the population, sends generated operations to it, and compares the result after each request.
+// checkPatches creates an object with the values of a random object of the population and sends generated PATCH requests to the new object.
+// After each request it compares the stored resource with the prediction.
 func (g typePopulation) checkPatches(ctx context.Context, t *T, r *rand.Rand, label string,
 	operations func(o *scim.Object) []oracle.Operation) {
 	where, stored := g.createLike(ctx, t, label, g.objects[g.labels()[r.IntN(len(g.objects))]].Resource)
@@ -248,7 +253,8 @@ func (g typePopulation) checkPatches(ctx context.Context, t *T, r *rand.Rand, la
 	}
 }
 
-// reportPatch reports the smallest request with a difference from the prediction, for an object in the same state.
+// reportPatch searches for the smallest PATCH whose result differs from the prediction, and reports it. It sends each PATCH to a new object
+// with the values that the first object had before the PATCH.
 func (g typePopulation) reportPatch(ctx context.Context, t *T, label string, operations []oracle.Operation, v patchTrial) {
 	tries := 0
 	state := v.before
@@ -278,7 +284,8 @@ func (g typePopulation) reportPatch(ctx context.Context, t *T, label string, ope
 	}
 }
 
-// expectSame compares the attributes of the model and records the differences.
+// expectSame compares the attributes of the model in two resources, records a finding for each difference, and reports whether the
+// resources are equal.
 func (g typePopulation) expectSame(t *T, want, got *scim.Object, when string) bool {
 	equal := true
 	for _, a := range g.model.Attributes {

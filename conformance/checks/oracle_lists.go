@@ -29,7 +29,8 @@ var oracleLists = []check{
 		Fixture:      population,
 		Requests:     manySorts + 2*fewSorts,
 		PerRound:     manySorts + 2*fewSorts,
-		Why:          "Clients that sort by an ignored attribute read the first pages and get the wrong users.",
+		Why: "Clients read only the first pages of a sorted list; if the server ignores the attribute in sortBy, they get the wrong " +
+			"users.",
 		Fix: "Order by the value of the attribute in sortBy, including extensions and sub-attributes; compare case-insensitively unless " +
 			"caseExact is true.",
 		Run: oracleSort,
@@ -49,16 +50,17 @@ var oracleLists = []check{
 	},
 	{
 		ID:           "oracle.projection",
-		Title:        "Any combination of attributes and sub-attributes returns or omits exactly those",
+		Title:        "attributes and excludedAttributes return or omit exactly the attributes and sub-attributes that they name",
 		Requirements: reqs("RFC7644-3.9-02", "RFC7644-3.9-03", "RFC7644-3.9-05", "RFC7644-3.9-08"),
 		Level:        must,
 		Needs:        writesUsers,
 		Fixture:      population,
 		Requests:     1 + manyProjections + 2*(1+fewProjections),
 		PerRound:     1 + manyProjections + 2*(1+fewProjections),
-		Why:          "A missing attribute is lost in a later PUT; an extra one can be large or confidential.",
-		Fix:          "Resolve every name of the parameter as an attribute path, and build the response from all names together.",
-		Run:          oracleProjection,
+		Why: "A client that does not receive a requested attribute deletes it with its next PUT; an extra attribute can be large or " +
+			"confidential.",
+		Fix: "Resolve every name of the parameter as an attribute path, and build the response from all names together.",
+		Run: oracleProjection,
 	},
 }
 
@@ -78,7 +80,7 @@ func oracleSort(ctx context.Context, t *T) {
 			}
 		}
 	}
-	t.SkipIf(asked == 0, "no string attribute that all objects have and that every collation sorts in the same order")
+	t.SkipIf(asked == 0, "no string attribute that all objects have and whose values all collations sort in the same order")
 }
 
 func oraclePages(ctx context.Context, t *T) {
@@ -118,7 +120,8 @@ func (g typePopulation) projectionCount() int {
 // scope returns a filter that matches the objects of the population.
 func (g typePopulation) scope() string { return g.td.carrier + " sw " + quote(g.prefix) }
 
-// checkSorted requests the population sorted by a key. The bool reports whether the order is correct.
+// checkSorted requests the list of the objects sorted by the attribute key. The bool reports whether all objects are in the list and in the
+// correct order.
 func (g typePopulation) checkSorted(ctx context.Context, t *T, key oracle.Name, descending bool) (*conformance.Response, bool) {
 	direction := "ascending"
 	if descending {
@@ -146,7 +149,7 @@ func (g typePopulation) checkSorted(ctx context.Context, t *T, key oracle.Name, 
 	return res, t.Holds(oracle.InOrder(keys, descending), what, jsonText(plain(want)), keys)
 }
 
-// checkPages reads pages of users: at random indexes, then consecutive pages of random sizes.
+// checkPages reads pages of users: at random indexes, then consecutive pages of random sizes. It returns false after the first finding.
 func (g typePopulation) checkPages(ctx context.Context, t *T, r *rand.Rand) bool {
 	query := []string{"filter", g.scope()}
 	if ordered, _ := t.Capabilities.Supports("sort"); ordered && r.IntN(2) == 0 {
@@ -155,7 +158,8 @@ func (g typePopulation) checkPages(ctx context.Context, t *T, r *rand.Rand) bool
 	first := t.Get(ctx, g.td.endpoint, append(query, "count", "200")...)
 	t.SkipIf(first.Status != 200, "blocked: the filter that selects the users is rejected")
 	all := g.labelsOf(allIDsOf(ctx, t, g.td.endpoint, first, append(query, "count", "200")...))
-	t.SkipIf(!slices.Equal(sorted(all...), g.labels()), "blocked: the filter that selects the users returns other users")
+	t.SkipIf(!slices.Equal(sorted(all...), g.labels()),
+		"blocked: the filter that selects the users of this check does not return exactly these users")
 	page := func(start, count int) (labels []string, ok bool) {
 		res := t.Get(ctx, g.td.endpoint, append(query, "startIndex", strconv.Itoa(start), "count", strconv.Itoa(count))...)
 		what := fmt.Sprintf("with startIndex=%d and count=%d%s", start, count, repeatHint(t, "oracle.pages"))
@@ -187,9 +191,9 @@ func (g typePopulation) checkPages(ctx context.Context, t *T, r *rand.Rand) bool
 	return true
 }
 
-// splitRandomly divides n into the given number of random parts of at least one.
-func splitRandomly(r *rand.Rand, n, into int) []int {
-	cuts := r.Perm(n - 1)[:into-1]
+// splitRandomly returns random numbers of at least 1 whose sum is n. count is the number of these numbers.
+func splitRandomly(r *rand.Rand, n, count int) []int {
+	cuts := r.Perm(n - 1)[:count-1]
 	slices.Sort(cuts)
 	var out []int
 	last := 0
@@ -200,7 +204,8 @@ func splitRandomly(r *rand.Rand, n, into int) []int {
 	return append(out, n-last)
 }
 
-// checkProjections requests generated projections of one object of the population.
+// checkProjections requests one object of the population with generated values of attributes and excludedAttributes, and compares the
+// attributes in each response with the prediction.
 func (g typePopulation) checkProjections(ctx context.Context, t *T, r *rand.Rand) {
 	where := g.objects[pickOne(r, g.labels())].Path()
 	whole := t.Read(ctx, where).Object()
@@ -229,7 +234,7 @@ func (g typePopulation) checkProjections(ctx context.Context, t *T, r *rand.Rand
 	}
 }
 
-// A projectionResult is the response to a projection and its differences from the prediction.
+// A projectionResult is the response to a projection. It lists the paths that are missing in the response or that must not be there.
 type projectionResult struct {
 	res              *conformance.Response
 	missing, surplus []string

@@ -29,7 +29,8 @@ type filterResult struct {
 	found []string // labels, sorted
 }
 
-// runFilter sends a filter for the population. The value answered is false if the target rejects it with 400 or 501, which is permitted.
+// runFilter sends a filter for the population. The value answered is false if the target rejects the filter with 400 or 501, which is
+// permitted.
 func (g typePopulation) runFilter(ctx context.Context, t *T, filter string) (h filterResult, answered bool) {
 	query := []string{"filter", filter, "count", "200"}
 	res := t.Get(ctx, g.td.endpoint, query...)
@@ -55,7 +56,8 @@ func (g typePopulation) predicted(f oracle.Filter) []string {
 	return out
 }
 
-// A testFilter is a filter and the way in which it is restricted to the population.
+// A testFilter is a generated filter. Before it is sent, it is restricted to the objects of the population: as a whole or, if spread is
+// true and the filter is an or, in each alternative (see oracle.Within).
 type testFilter struct {
 	filter oracle.Filter
 	spread bool
@@ -78,7 +80,8 @@ func (q testFilter) smaller() iter.Seq[testFilter] {
 	}
 }
 
-// differs sends a filter and reports whether the result differs from the prediction.
+// differs sends a filter and reports whether the result differs from the prediction. It sends nothing if the result depends on caseExact of
+// an attribute whose schema omits caseExact.
 func (g typePopulation) differs(ctx context.Context, t *T, q testFilter) (h filterResult, differs bool) {
 	f := g.within(q)
 	if !oracle.Unambiguous(f, g.stored()) {
@@ -89,7 +92,7 @@ func (g typePopulation) differs(ctx context.Context, t *T, q testFilter) (h filt
 	return h, answered && (h.res.Status != 200 || !slices.Equal(h.found, want) || h.wrongTotal(len(want)))
 }
 
-// wrongTotal reports whether totalResults is present with another number.
+// wrongTotal reports whether the response has a totalResults other than want.
 func (h filterResult) wrongTotal(want int) bool {
 	return has(h.res.Object(), "totalResults") && h.res.Total() != want
 }
@@ -97,7 +100,7 @@ func (h filterResult) wrongTotal(want int) bool {
 var oracleQueries = []check{
 	{
 		ID:           "oracle.filter",
-		Title:        "Generated filters of any depth match exactly the resources that the schemas and the stored values determine",
+		Title:        "Generated filters of any depth match exactly the resources whose stored values satisfy the filter",
 		Requirements: reqs("RFC7644-3.4.2.2-03", orPrecedence, grouping, negation, "RFC7644-3.4.2.2-37"),
 		Level:        must,
 		Needs:        filters,
@@ -110,16 +113,17 @@ var oracleQueries = []check{
 	},
 	{
 		ID:           "oracle.equivalences",
-		Title:        "Generated filters with the same meaning return the same resources, by GET and by search",
+		Title:        "Generated filters with the same meaning return the same resources, and so do GET and POST /.search with the same filter",
 		Requirements: reqs(negation, grouping, "RFC7644-3.4.2.2-26", "RFC7644-3.4.3-04"),
 		Level:        must,
 		Needs:        filters,
 		Fixture:      population,
 		Requests:     equivalenceRequests,
 		PerRound:     equivalenceRequests,
-		Why:          "If two filters of the same meaning return different resources, at least one result is wrong, and clients act on it.",
-		Fix:          logicFix,
-		Run:          oracleEquivalences,
+		Why: "If two filters of the same meaning return different resources, at least one result is wrong, and the client changes " +
+			"the wrong users.",
+		Fix: logicFix,
+		Run: oracleEquivalences,
 	},
 }
 
@@ -204,22 +208,24 @@ func (p filterPair) smaller() iter.Seq[filterPair] {
 	}
 }
 
-// An equivalenceResult has the resources that the two sides of an equivalence found, and the response to the second side.
+// An equivalenceResult has the labels of the resources that the two sides of an equivalence found, and the response to the second side.
 type equivalenceResult struct {
 	one, other []string
 	res        *conformance.Response
 }
 
-// An equivalence is a rule that two queries return the same resources.
+// An equivalence is a rule that two queries, its sides, return the same resources. what names both queries, for findings. sides builds them
+// from the filters a and b and sends them; differ reports whether the resources found differ.
 type equivalence struct {
 	what  string
 	sides func(ctx context.Context, t *T, g typePopulation, p filterPair) (s equivalenceResult, differ bool)
 }
 
-// equivalenceRequests is the number of requests to test all equivalences once: two requests for each, three for the union.
+// equivalenceRequests is the number of requests to test all equivalences once: three requests for a or b, two requests for each of the
+// others.
 const equivalenceRequests = 11
 
-// equivalences hold for all filters a and b.
+// equivalences are the rules that oracle.equivalences checks. They are valid for all filters a and b.
 var equivalences = []equivalence{
 	equalFilters("resources found by not (not (a)), compared with a,", func(p filterPair) (one, other oracle.Filter) {
 		return p.a, oracle.Not{Filter: oracle.Not{Filter: p.a}}
@@ -241,7 +247,7 @@ var equivalences = []equivalence{
 			s = equivalenceResult{one: slices.Compact(sorted(slices.Concat(one.found, two.found)...)), other: both.found, res: both.res}
 			return s, !slices.Equal(s.one, s.other)
 		}},
-	{"resources found by POST .search for a, compared with GET,",
+	{"resources found by POST /.search for a, compared with GET,",
 		func(ctx context.Context, t *T, g typePopulation, p filterPair) (s equivalenceResult, differ bool) {
 			get, ok := g.runFilter(ctx, t, g.restricted(p.a))
 			post := t.Post(ctx, g.td.endpoint+"/.search",
@@ -254,15 +260,15 @@ var equivalences = []equivalence{
 		}},
 }
 
-// restricted returns the filter restricted to the population.
+// restricted returns a filter that matches only those objects of the population that satisfy f.
 func (g typePopulation) restricted(f oracle.Filter) string {
 	return oracle.Within(f, g.model, g.prefix, false).String()
 }
 
-// equalFilters returns the equivalence of two filters.
-func equalFilters(what string, of func(p filterPair) (one, other oracle.Filter)) equivalence {
+// equalFilters returns the rule that the two filters that pair returns find the same resources.
+func equalFilters(what string, pair func(p filterPair) (one, other oracle.Filter)) equivalence {
 	return equivalence{what, func(ctx context.Context, t *T, g typePopulation, p filterPair) (s equivalenceResult, differ bool) {
-		f, same := of(p)
+		f, same := pair(p)
 		one, ok1 := g.runFilter(ctx, t, g.restricted(f))
 		other, ok2 := g.runFilter(ctx, t, g.restricted(same))
 		if !ok1 || !ok2 {

@@ -67,8 +67,9 @@ var patchAdd = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Clients send several attribute changes in one operation; the account lacks those that the server ignores.",
-		Fix:          "Treat every member of the value as a separate add.",
+		Why: "Clients send several attribute changes in one operation; if the server ignores some of them, the account has outdated " +
+			"data.",
+		Fix: "Treat every member of the value as a separate add.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "plural", nil)
 			o := patched(ctx, t, u,
@@ -86,7 +87,7 @@ var patchAdd = []check{
 		Needs:        patches,
 		Requests:     6,
 		Why:          "If sub-attributes that the client did not send are removed, the user loses the family name.",
-		Fix:          "Merge the sub-attributes into the stored ones.",
+		Fix:          "Set the sub-attributes that are in the value, and do not change the other stored sub-attributes.",
 		Run:          patchAddComplex,
 	},
 	{
@@ -96,13 +97,13 @@ var patchAdd = []check{
 		Level:        should,
 		Needs:        patches,
 		Requests:     5,
-		Why:          "Clients repeat operations; without a comparison, every repetition adds a duplicate.",
-		Fix:          "Compare the value with the stored ones before appending, and do not change lastModified.",
+		Why:          "Clients repeat operations; if the server does not compare the values, every repetition adds a duplicate.",
+		Fix:          "Compare the new value with the stored values; if it is already stored, change nothing, including lastModified.",
 		Run:          patchAddExisting,
 	},
 	{
 		ID:           "patch.add-extension",
-		Title:        "An extension attribute is added by its qualified name, and its URN is then in schemas",
+		Title:        "The operation add sets an extension attribute by its name with the URN, and adds the URN to schemas",
 		Requirements: reqs("RFC7644-3.5.2-20", "RFC7644-3.5.2-23", "RFC7644-3.5.2-21"),
 		Level:        must,
 		Needs:        needs(conformance.NeedUser, conformance.NeedWrite, conformance.NeedPatch, conformance.NeedEnterprise),

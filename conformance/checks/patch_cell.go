@@ -9,7 +9,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A patchCell is a test of one operation on one kind of target: a user before the PATCH, the operations, and the expected result of a GET.
+// A patchCell is a check of a PATCH with one form of operation and path: the user before the PATCH, the operations, and the values that a
+// GET must return after the PATCH.
 type patchCell struct {
 	id, title string
 	reqs      []string
@@ -19,7 +20,7 @@ type patchCell struct {
 	ops    func(t *T) []doc
 	// want returns the expected values, by paths in the syntax of look.
 	want func(t *T) []expected
-	// mayReject means that a 400 is permitted too. The request must then change nothing.
+	// mayReject means that a 400 is permitted too. A request that is rejected must change nothing.
 	mayReject bool
 	why, fix  string
 }
@@ -169,6 +170,8 @@ func extended(attributes doc) doc {
 
 func always(d doc) func(*T) doc      { return func(*T) doc { return d } }
 func ops(list ...doc) func(*T) []doc { return func(*T) []doc { return list } }
+
+// wants returns expectations. list contains pairs of a path in the syntax of look and the value at this path.
 func wants(list ...any) func(*T) []expected {
 	var out []expected
 	for i := 0; i+1 < len(list); i += 2 {
@@ -199,7 +202,7 @@ func withDisplay(text string) func(t *T) doc {
 	}
 }
 
-// addresses returns the expected values of emails for labels.
+// addresses returns the sorted email addresses of the given labels, as look returns them for the path "emails.*".
 func addresses(t *T, names ...string) []string {
 	var out []string
 	for _, name := range names {

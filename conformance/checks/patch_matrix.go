@@ -5,18 +5,22 @@ import (
 )
 
 const (
-	whyCell    = "Clients use all forms of a path; if the server misreads one, it changes another attribute or none."
-	whyFilter  = "A client selects one of several values by a filter. A wrong evaluation changes the wrong value."
-	whyEnt     = "Department and manager change with every transfer of a user; wrong values break approvals and access rules."
-	fixPath    = "Resolve the path against the schema, including URN and sub-attribute, and change only that attribute."
-	fixFilter  = "Evaluate the filter in brackets for every element, with all operators of the filter grammar."
-	fixUnknown = "Resolve keys as paths, or return 400; never store a path as an attribute name."
+	whyCell = "Clients use all forms of a path; if the server misreads a path, it changes another attribute or none, and the account " +
+		"has wrong data."
+	whyFilter = "A client selects one of several values, such as the work address, by a filter; after a wrong evaluation, the server " +
+		"changes or deletes another value."
+	whyEnt  = "Department and manager change with every transfer of a user; wrong values break approvals and access rules."
+	fixPath = "Resolve the whole path, with URN and sub-attribute, against the schemas, and change only the attribute or sub-attribute " +
+		"that it names."
+	fixFilter = "Evaluate the filter in brackets for every element, with all operators of the filter grammar, and apply the operation " +
+		"only to the matching elements."
+	fixUnknown = "Resolve a member name such as name.familyName as a path, or return 400; never store it as the name of an attribute."
 )
 
 var patchMatrix = cells(
 	patchCell{
 		id:    "add-sub-attribute",
-		title: "The operation add with the path of a sub-attribute sets it and does not change its siblings",
+		title: "The operation add with the path of a sub-attribute sets it and does not change the other sub-attributes",
 		reqs:  reqs("RFC7644-3.5.2.1-12"),
 		level: must,
 		ops:   ops(doc{"op": "add", "path": "name.honorificPrefix", "value": "Dr."}),
@@ -48,13 +52,14 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "add-value-path-sub",
-		title:     "The operation add with a value filter and a sub-attribute sets it only on the matching values",
+		title:     "The operation add with a value filter and a sub-attribute sets the sub-attribute only on the matching values",
 		reqs:      reqs("RFC7644-3.5.2.1-13"),
 		level:     should,
 		mayReject: true,
 		before:    twoEmails,
-		why:       "Entra ID sends this form for email addresses and telephone numbers; otherwise it changes the wrong ones.",
-		fix:       fixFilter,
+		why: "Entra ID sends paths such as emails[type eq \"work\"].value; if the server ignores the filter, it changes the wrong email " +
+			"address or phone number.",
+		fix: fixFilter,
 		ops: func(t *T) []doc {
 			return []doc{{"op": "add", "path": `emails[type eq "home"].value`, "value": t.UserName("moved")}}
 		},
@@ -83,8 +88,10 @@ var patchMatrix = cells(
 		level:     should,
 		mayReject: true,
 		before:    twoEmails,
-		why:       "Entra ID expects that the value is created. A success without a change loses the address.",
-		fix:       "Create the element that an eq filter describes, or return 400 noTarget.",
+		why: "Entra ID expects that the server creates the email address; after a success without a change, the user does not have the " +
+			"address.",
+		fix: "Create the element that the filter describes, for example one with type other for emails[type eq \"other\"].value, or " +
+			"return 400 noTarget.",
 		ops: func(t *T) []doc {
 			return []doc{{"op": "add", "path": `emails[type eq "other"].value`, "value": t.UserName("other")}}
 		},
@@ -135,12 +142,12 @@ var patchMatrix = cells(
 
 	patchCell{
 		id:    "replace-sub-attribute",
-		title: "The operation replace with the path of a sub-attribute does not change its siblings",
+		title: "The operation replace with the path of a sub-attribute does not change the other sub-attributes",
 		reqs:  reqs("RFC7644-3.5.2.3-04"),
 		level: must,
 		ops:   ops(doc{"op": "replace", "path": "name.familyName", "value": "Lovelace"}),
 		want:  wants("name.familyName", "Lovelace", "name.givenName", "Conformance"),
-		why:   "If renaming deletes the other parts of the name, the user loses the given name.",
+		why:   "If a replace of name.familyName deletes the other sub-attributes of name, the user loses the given name.",
 		fix:   fixPath,
 	},
 	patchCell{
@@ -150,8 +157,9 @@ var patchMatrix = cells(
 		level: must,
 		ops:   ops(doc{"op": "replace", "path": "name.middleName", "value": "King"}),
 		want:  wants("name.middleName", "King", "name.givenName", "Conformance"),
-		why:   "A client that replaces a value may not know whether it exists; if the server rejects it, the value is lost.",
-		fix:   "Treat replace of an absent value as add.",
+		why: "A client that replaces a value may not know whether the attribute has one; if the server rejects the operation, the new value " +
+			"is lost.",
+		fix: "Treat replace of an absent value as add.",
 	},
 	patchCell{
 		id:     "replace-absent-complex",
@@ -161,8 +169,9 @@ var patchMatrix = cells(
 		before: always(doc{"name": omit}),
 		ops:    ops(doc{"op": "replace", "path": "name", "value": doc{"givenName": "Ada", "familyName": "Byron"}}),
 		want:   wants("name.givenName", "Ada", "name.familyName", "Byron"),
-		why:    "A client that replaces a value may not know whether it exists; if the server rejects it, the value is lost.",
-		fix:    "Treat replace of an absent value as add.",
+		why: "A client that replaces a value may not know whether the attribute has one; if the server rejects the operation, the new " +
+			"value is lost.",
+		fix: "Treat replace of an absent value as add.",
 	},
 	patchCell{
 		id:     "replace-absent-multi-valued",
@@ -172,8 +181,9 @@ var patchMatrix = cells(
 		before: always(doc{"phoneNumbers": omit}),
 		ops:    ops(doc{"op": "replace", "path": "phoneNumbers", "value": []doc{{"value": "tel:+1-201-555-0123", "type": "work"}}}),
 		want:   wants("phoneNumbers.*", []string{"tel:+1-201-555-0123"}),
-		why:    "A client that replaces a value may not know whether it exists; if the server rejects it, the value is lost.",
-		fix:    "Treat replace of an absent value as add.",
+		why: "A client that replaces a value may not know whether the attribute has one; if the server rejects the operation, the new " +
+			"value is lost.",
+		fix: "Treat replace of an absent value as add.",
 	},
 	patchCell{
 		id:     "replace-value-path-object",
@@ -212,7 +222,7 @@ var patchMatrix = cells(
 		ops:   ops(doc{"op": "replace", "path": core + "name.givenName", "value": "Ada"}),
 		want:  wants("name.givenName", "Ada", "name.familyName", "Check"),
 		why:   whyCell,
-		fix:   "Split the URN at the last colon; the dot in 2.0 is not a separator.",
+		fix:   "Split the path at its last colon into the URN and name.givenName; the dot in 2.0 does not start a sub-attribute.",
 	},
 	patchCell{
 		id:     "replace-extension",
@@ -227,7 +237,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:    "replace-absent-extension",
-		title: "The operation replace of an attribute of an extension without data acts as add and names the extension in schemas",
+		title: "The operation replace in an extension without data acts as add, and adds the URN of the extension to schemas",
 		reqs:  reqs("RFC7644-3.5.2.3-06", "RFC7643-3-06"),
 		level: must,
 		ops:   ops(doc{"op": "replace", "path": ext + "department", "value": "New"}),
@@ -266,7 +276,7 @@ var patchMatrix = cells(
 		ops:   ops(doc{"op": "replace", "value": doc{"name": doc{"familyName": "Lovelace"}}}),
 		want:  wants("name.familyName", "Lovelace", "name.givenName", "Conformance"),
 		why:   "If sub-attributes that the client did not send are removed, the user loses the given name.",
-		fix:   "Merge the sub-attributes into the stored ones.",
+		fix:   "Set the sub-attributes that are in the value, and do not change the other stored sub-attributes.",
 	},
 	patchCell{
 		id:     "replace-null-sub-attribute",
@@ -277,17 +287,17 @@ var patchMatrix = cells(
 		ops:    ops(doc{"op": "replace", "value": doc{"name": doc{"middleName": nil}}}),
 		want:   wants("name.middleName", nil, "name.givenName", "Ada", "name.familyName", "Byron"),
 		why:    "Clients delete one sub-attribute with null; if the server removes the whole attribute, the user loses the name.",
-		fix:    "Treat null like remove.",
+		fix:    "Remove the sub-attribute if its value is null, and do not change the other sub-attributes.",
 	},
 	patchCell{
 		id:     "replace-primary",
-		title:  "Setting primary through a value filter clears primary of the other values",
+		title:  "If a replace with a value filter sets primary of one value to true, primary of the other values is no longer true",
 		reqs:   reqs("RFC7644-3.5.2-26"),
 		level:  must,
 		before: twoEmails,
 		ops:    ops(doc{"op": "replace", "path": `emails[type eq "home"].primary`, "value": true}),
 		why:    "With two primary addresses, it is undefined which one receives email.",
-		fix:    "Set primary to false on all other values.",
+		fix:    "Set primary to false on all other values of the attribute.",
 		want: func(t *T) []expected {
 			return []expected{{"emails[home].primary", true}, {"emails.*", addresses(t, "work", "home")}}
 		},
@@ -311,7 +321,7 @@ var patchMatrix = cells(
 		ops:   ops(doc{"op": "replace", "path": "displayName", "value": "Zoë 山田 “Z” \\ 🚀"}),
 		want:  wants("displayName", "Zoë 山田 “Z” \\ 🚀"),
 		why:   "If the server changes characters, users see wrong names, and clients send them again in every synchronization.",
-		fix:   "Handle bodies as UTF-8 throughout.",
+		fix:   "Decode requests as UTF-8, store all characters unchanged, and encode responses as UTF-8.",
 	},
 
 	patchCell{
@@ -357,7 +367,7 @@ var patchMatrix = cells(
 		ops:    ops(doc{"op": "remove", "path": ext + "department"}),
 		want:   wants("@department", nil, "name.givenName", "Conformance"),
 		why:    whyEnt,
-		fix:    fixPath,
+		fix:    "Unassign the attribute; if no attribute of the extension has a value, omit the extension object from responses.",
 	},
 	patchCell{
 		id:        "remove-extension-object",
@@ -373,7 +383,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:     "remove-value-path-sub",
-		title:  "The operation remove with a value filter and a sub-attribute unassigns it only on the matching values",
+		title:  "The operation remove with a value filter and a sub-attribute unassigns the sub-attribute only on the matching values",
 		reqs:   reqs("RFC7644-3.5.2.2-06"),
 		level:  must,
 		before: withDisplay("shown"),
@@ -404,7 +414,7 @@ var patchMatrix = cells(
 		before:    always(doc{"displayName": "Stays"}),
 		ops:       ops(doc{"op": "remove", "path": "nickName"}),
 		want:      wants("nickName", nil, "displayName", "Stays"),
-		why:       "A client that clears a value may not know whether it exists; an error stops its update.",
+		why:       "A client that removes a value may not know whether the attribute has one; after an error, its whole update is lost.",
 		fix:       "Return 200 or 204 if the attribute has no value.",
 	},
 	patchCell{
@@ -436,7 +446,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "filter-or",
-		title:     "The operator or in a value filter requires one of its conditions",
+		title:     "The operator or in a value filter matches the values that satisfy at least one of the two conditions",
 		reqs:      reqs("RFC7644-3.5.2.2-04", "RFC7644-3.5.2-09"),
 		level:     must,
 		mayReject: true,
@@ -474,7 +484,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "filter-boolean",
-		title:     "A value filter compares booleans",
+		title:     "A value filter on a boolean sub-attribute selects the values with that boolean",
 		reqs:      reqs("RFC7644-3.5.2.2-04", "RFC7643-2.3.2-01"),
 		level:     must,
 		mayReject: true,
@@ -519,24 +529,25 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "dotted-keys",
-		title:     "A dotted key in a value without path is resolved as a path or rejected, and never stored as an attribute name",
+		title:     "Without a path, a member name with a dot is resolved as a path or rejected, and never stored as an attribute name",
 		reqs:      reqs("RFC7644-3.5.2.1-15"),
 		level:     should,
 		mayReject: true,
 		ops:       ops(doc{"op": "replace", "value": doc{"name.familyName": "Lovelace"}}),
 		want:      wants("name.familyName", "Lovelace", "name.givenName", "Conformance"),
-		why:       "Entra ID sends such keys with its compliance flag; if the server stores the key as a name, the update is lost.",
-		fix:       fixUnknown,
+		why: "Entra ID with its compliance flag sends names such as name.familyName; if the server stores them as attributes, the " +
+			"update is lost.",
+		fix: fixUnknown,
 	},
 	patchCell{
 		id:        "extension-keys",
-		title:     "A qualified key in a value without path is resolved as a path or rejected, and never stored as an attribute name",
+		title:     "Without a path, a member name with a URN is resolved as a path or rejected, and never stored as an attribute name",
 		reqs:      reqs("RFC7644-3.5.2.1-15"),
 		level:     should,
 		mayReject: true,
 		ops:       ops(doc{"op": "replace", "value": doc{ext + "department": "New"}}),
 		want:      wants("@department", "New"),
-		why:       "Entra ID sends such keys with its compliance flag; if the server stores the key as a name, the update is lost.",
+		why:       "Entra ID with its compliance flag sends names with a URN; if the server stores them as attributes, the update is lost.",
 		fix:       fixUnknown,
 	},
 	patchCell{
@@ -545,8 +556,9 @@ var patchMatrix = cells(
 		reqs:   reqs("RFC7644-3.5.2-25"),
 		level:  must,
 		before: twoEmails,
-		why:    "Entra ID removes, adds and replaces in one request; in another order, the user has the wrong values.",
-		fix:    "Apply every operation to the result of the previous one.",
+		why: "Entra ID sends remove, add and replace in one request; if the server applies them in another order, the user has the wrong " +
+			"values.",
+		fix: "Apply every operation to the result of the previous one.",
 		ops: func(t *T) []doc {
 			return []doc{{"op": "remove", "path": `emails[type eq "home"]`},
 				{"op": "add", "path": "emails", "value": []doc{{"value": t.UserName("mobile"), "type": "other"}}},
@@ -559,8 +571,8 @@ var patchMatrix = cells(
 		title: "One request changes many attributes",
 		reqs:  reqs("RFC7644-3.5.2-25", "RFC7644-3.5.2-03"),
 		level: must,
-		why:   "Entra ID sends dozens of operations in one request; the account lacks the changes of those that are not applied.",
-		fix:   "Apply all operations; set any limit above one hundred operations.",
+		why:   "Entra ID sends dozens of operations in one request; if the server applies only some of them, the account has outdated data.",
+		fix:   "Apply all operations; if the server limits the number of operations, set the limit to more than one hundred.",
 		ops: func(*T) []doc {
 			var out []doc
 			for _, name := range []string{"displayName", "nickName", "title", "userType", "name.middleName", "name.honorificPrefix",
@@ -577,8 +589,9 @@ var patchMatrix = cells(
 		title: "One hundred operations in one request are applied",
 		reqs:  reqs("RFC7644-3.5.2-25"),
 		level: should,
-		why:   "Clients send the first synchronization of a large group in one request; a low limit rejects all its members.",
-		fix:   "Set the limit of operations well above one hundred.",
+		why: "Clients send all members of a large group in one request; if the server rejects it because of a low limit, no member gets " +
+			"access.",
+		fix: "Set the maximum number of operations to well over one hundred.",
 		ops: func(t *T) []doc {
 			var out []doc
 			for i := range 100 {

@@ -21,8 +21,8 @@ var patchRemove = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     6,
-		Why:          "If one removal deletes all addresses, the user no longer receives email.",
-		Fix:          "Remove the matching elements; if no element remains, the attribute is unassigned.",
+		Why:          "If the server deletes all email addresses instead of the selected one, the user no longer receives email.",
+		Fix:          "Remove only the elements that match the filter; if no element remains, omit the attribute from responses.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "pruned", twoEmails(t))
 			o := patched(ctx, t, u, doc{"op": "remove", "path": `emails[type eq "home"]`})

@@ -10,8 +10,8 @@ var patchReplace = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Clients send this operation most often; if it fails or changes more, accounts have outdated or wrong data.",
-		Fix:          "Set the value, or add it if it is absent.",
+		Why:          "Clients send this operation most often; if it fails or changes other attributes, accounts have outdated or wrong data.",
+		Fix:          "Set the value of the attribute, whether or not it has one, and change no other attribute except meta.",
 		Run:          patchReplaceSimple,
 	},
 	{
@@ -21,9 +21,10 @@ var patchReplace = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Okta, and Entra ID with its compliance flag, send updates in this form; other attributes must not be lost.",
-		Fix:          "Treat every member of the value as a separate replace.",
-		Run:          patchReplaceNoPath,
+		Why: "Okta, and Entra ID with its compliance flag, send updates in this form; if the server removes attributes that are not " +
+			"in the value, users lose data.",
+		Fix: "Treat every member of the value as a separate replace.",
+		Run: patchReplaceNoPath,
 	},
 	{
 		ID:           "patch.deactivate",
@@ -32,8 +33,9 @@ var patchReplace = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     6,
-		Why:          "Users lose access this way when they leave. If a success changes nothing, a former user still has access.",
-		Fix:          "Store active as a boolean for {\"path\":\"active\"} and for {\"value\":{\"active\":...}}; keep inactive users readable.",
+		Why: "Identity providers deactivate users who leave by this operation. If the server returns a success without a change, a " +
+			"former user still has access.",
+		Fix: "Store active as a boolean for {\"path\":\"active\"} and for {\"value\":{\"active\":...}}; keep inactive users readable.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "leaver", nil)
 			o := patched(ctx, t, u, doc{"op": "replace", "value": doc{"active": false}})
@@ -49,7 +51,7 @@ var patchReplace = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "If the old address remains, the user's email still goes to it.",
+		Why:          "If an old email address remains in addition to the new one, messages for the user still go to the old address.",
 		Fix:          "Store the new list instead of appending it to the stored one.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "swapped", twoEmails(t))
@@ -65,7 +67,7 @@ var patchReplace = []check{
 		Needs:        patches,
 		Requests:     6,
 		Why:          "If sub-attributes that the client did not send are removed, the user loses the family name.",
-		Fix:          "Merge the sub-attributes into the stored ones.",
+		Fix:          "Set the sub-attributes that are in the value, and do not change the other stored sub-attributes.",
 		Run:          patchReplaceComplex,
 	},
 	{
@@ -91,9 +93,10 @@ var patchReplace = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "After a success, the client assumes that the address is stored, and does not send it again.",
-		Fix:          "Return 400 with scimType noTarget and change nothing.",
-		Run:          patchReplaceNoTarget,
+		Why: "After a success, the client assumes that the server has stored the new value, such as an email address, and never " +
+			"sends the value again.",
+		Fix: "If no element matches the filter of the path, return 400 with scimType noTarget and change nothing.",
+		Run: patchReplaceNoTarget,
 	},
 	{
 		ID:           "patch.replace-null",
@@ -102,8 +105,8 @@ var patchReplace = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Clients fail on a null that is stored as a value.",
-		Fix:          "Treat null and [] like remove.",
+		Why:          "If the server stores null as a value, clients cannot parse the resource.",
+		Fix:          "Treat a replace with null or [] like a remove of the attribute.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "emptied", doc{"nickName": "Nick", "displayName": "Stays"})
 			o := patched(ctx, t, u, doc{"op": "replace", "path": "nickName", "value": nil}, doc{"op": "replace", "path": "emails", "value": []doc{}})

@@ -26,9 +26,10 @@ var patchRequest = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Entra ID sends dozens of operations in one request; in another order, an outdated value is stored.",
-		Fix:          "Apply every operation to the result of the previous one.",
-		Run:          patchOrder,
+		Why: "Entra ID sends dozens of operations in one request; if the server applies them in another order, it stores an outdated " +
+			"value.",
+		Fix: "Apply every operation to the result of the previous one.",
+		Run: patchOrder,
 	},
 	{
 		ID:           "patch.atomic",
@@ -37,19 +38,19 @@ var patchRequest = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "After an error the client assumes that nothing has changed.",
-		Fix:          "Apply the operations to a copy and store it only if all of them succeed.",
+		Why:          whyUnchanged,
+		Fix:          fixAtomic,
 		Run:          patchAtomic,
 	},
 	{
 		ID:           "patch.read-only",
-		Title:        "PATCH of a readOnly attribute does not change it and is rejected with 400 mutability",
+		Title:        "PATCH of a readOnly attribute does not change the attribute and is rejected with 400 mutability",
 		Requirements: reqs("RFC7644-3.5.2-17", "RFC7644-3.5.2-14"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     5,
 		Why:          "A changed id or creation time breaks every reference to the account.",
-		Fix:          "Check mutability per operation and return 400 with scimType mutability.",
+		Fix:          "If an operation names a readOnly attribute, return 400 with scimType mutability and change nothing.",
 		Run:          patchReadOnly,
 	},
 	{
@@ -60,7 +61,7 @@ var patchRequest = []check{
 		Needs:        patches,
 		Requests:     1,
 		Why:          "After a 404, a client creates the account again; after another status, the user remains without an account.",
-		Fix:          "Check that the resource exists before validating the operations.",
+		Fix:          "Check whether the resource exists before validating the operations; if not, return 404.",
 		Run: func(ctx context.Context, t *T) {
 			expectError(t, t.Patch(ctx, "/Users/"+t.AbsentID(), doc{"op": "replace", "path": "displayName", "value": "x"}), 404)
 		},
@@ -100,8 +101,8 @@ var patchRequest = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "After a success the client assumes that the resource has changed.",
-		Fix:          "Return 400 with scimType invalidSyntax.",
+		Why:          "After a success the client assumes that the resource has changed, and does not send the change again.",
+		Fix:          "Return 400 with scimType invalidSyntax if op is absent, or is not add, remove or replace.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "jumbled", nil)
 			for _, op := range []doc{{"op": "move", "path": "displayName", "value": "x"}, {"path": "displayName", "value": "x"}} {
@@ -134,7 +135,7 @@ var patchRequest = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Clients cannot parse a name that is stored as a string.",
+		Why:          "If the server stores a string as name, which is a complex attribute, clients cannot parse the user.",
 		Fix:          "Validate the value against the schema and return 400 invalidValue.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "twisted", nil)
@@ -145,12 +146,12 @@ var patchRequest = []check{
 	},
 	{
 		ID:           "patch.password",
-		Title:        "The response to a PATCH of the password does not contain it",
+		Title:        "The response to a PATCH of the password does not contain the password",
 		Requirements: reqs("RFC7643-4.1.1-13", "RFC7644-3.5.2.3-16"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Okta changes passwords this way; proxies and logs would store the password from the response.",
+		Why:          "Okta changes passwords by PATCH; proxies and logs store responses, and other users could read the password there.",
 		Fix:          "Never include password in a representation.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "rekeyed", nil)
@@ -169,7 +170,7 @@ func patchResponse(ctx context.Context, t *T) {
 	after := t.Read(ctx, u.Path()).Object()
 	t.About(res)
 	if res.Status == 204 {
-		t.Expect("length of the body of the 204", 0, len(res.Body))
+		t.Expect("length of the body of the response with status 204", 0, len(res.Body))
 		return
 	}
 	for _, name := range []string{"id", "userName", "displayName", "active", "emails"} {
@@ -195,7 +196,7 @@ func patchAtomic(ctx context.Context, t *T) {
 	res := t.Patch(ctx, u.Path(),
 		doc{"op": "replace", "path": "displayName", "value": "After"},
 		doc{"op": "remove"})
-	t.SkipIf(res.OK(), "the target does not reject the failing operation, which another check reports")
+	t.SkipIf(res.OK(), "the target does not reject the operation remove without a path, which another check reports")
 	t.Expect("displayName after the rejected PATCH", "Before", value(t.Read(ctx, u.Path()).Object(), "displayName"))
 }
 

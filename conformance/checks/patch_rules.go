@@ -71,9 +71,10 @@ func single(list ...doc) func() [][]doc {
 }
 
 const (
-	whyUnchanged = "After an error the client assumes that nothing has changed."
-	fixAtomic    = "Apply the operations to a copy and store it only if all of them succeed."
-	forgedTime   = "1999-12-31T23:59:59Z"
+	whyUnchanged = "After an error, the client assumes that nothing has changed; if some operations were applied, client and server have " +
+		"different data."
+	fixAtomic  = "Apply the operations to a copy of the resource, and store the copy only if all operations succeed."
+	forgedTime = "1999-12-31T23:59:59Z"
 )
 
 var patchRejected = rejectedPatches(
@@ -85,7 +86,7 @@ var patchRejected = rejectedPatches(
 		ops:   single(doc{"op": "add", "path": "displayName"}),
 		types: []string{"invalidValue", "invalidSyntax"},
 		same:  []string{"displayName", "userName"},
-		why:   "After a success the client assumes that a value was added.",
+		why:   "After a success, the client assumes that a value was added, although the user does not have one.",
 		fix:   "Return 400 if an add operation has no value.",
 	},
 	rejectedPatch{
@@ -144,7 +145,7 @@ var patchRejected = rejectedPatches(
 		ops:       single(doc{"op": "replace", "path": "scimconfUnknown", "value": "x"}, doc{"op": "add", "value": doc{"scimconfUnknown": "x"}}),
 		types:     []string{"invalidPath", "invalidValue", "noTarget", "invalidSyntax"},
 		same:      []string{"scimconfUnknown", "displayName", "userName"},
-		why:       "Clients cannot interpret values that are stored outside the schema.",
+		why:       "Clients cannot interpret an attribute that no schema describes; some cannot import the user.",
 		fix:       "Return 400 with scimType invalidPath, or ignore the attribute.",
 	},
 	rejectedPatch{
@@ -169,7 +170,7 @@ var patchRejected = rejectedPatches(
 		types: []string{"invalidPath", "noTarget"},
 		same:  []string{"name.familyName"},
 		why:   "If the server guesses the meaning of a path, it changes the wrong attribute.",
-		fix:   "Return 400 with scimType invalidPath for a path with more than one dot after the attribute name.",
+		fix:   "Return 400 with scimType invalidPath for a path with three or more names, such as name.familyName.value.",
 	},
 	rejectedPatch{
 		id:        "unknown-urn",
@@ -182,7 +183,8 @@ var patchRejected = rejectedPatches(
 		types:     []string{"invalidPath", "invalidValue", "noTarget"},
 		same:      []string{"displayName", "schemas"},
 		why:       "A server that ignores the URN changes an attribute of the same name in another schema.",
-		fix:       "Compare the URN with those of the resource type; do not ignore it.",
+		fix: "Compare the URN with the schemas of the resource type; if it is not one of them, return 400 invalidPath or ignore the " +
+			"operation.",
 	},
 	rejectedPatch{
 		id:        "read-only-no-path",
@@ -195,7 +197,7 @@ var patchRejected = rejectedPatches(
 		types: []string{"mutability"},
 		same:  []string{"id", "meta.created", "meta.resourceType"},
 		why:   "Okta includes the id in its requests; a server that stores it changes the id and breaks every reference to the user.",
-		fix:   "Check mutability for every member of the value.",
+		fix:   "Check mutability for every member of the value; return 400 with scimType mutability, or ignore the readOnly members.",
 	},
 	rejectedPatch{
 		id:        "groups-read-only",
@@ -252,7 +254,7 @@ var patchRejected = rejectedPatches(
 			doc{"op": "replace", "path": "active", "value": "perhaps"}),
 		types: []string{"invalidValue", "invalidSyntax"},
 		same:  []string{"active"},
-		why:   "A server that guesses the meaning may let a deactivated user log in.",
+		why:   "A server that converts another value to true lets a deactivated user log in.",
 		fix:   "Return 400 invalidValue.",
 	},
 	rejectedPatch{
@@ -281,7 +283,7 @@ var patchRejected = rejectedPatches(
 	},
 	rejectedPatch{
 		id:    "atomic-multi-valued",
-		title: "A failing operation reverts the values that were added before it",
+		title: "If an operation fails, the values that earlier operations of the PATCH have added are removed",
 		reqs:  reqs("RFC7644-3.5.2-28"),
 		level: must,
 		ops: func() [][]doc {
@@ -293,7 +295,7 @@ var patchRejected = rejectedPatches(
 	},
 	rejectedPatch{
 		id:     "atomic-removal",
-		title:  "A failing operation reverts the removals before it",
+		title:  "If an operation fails, the values that earlier operations of the PATCH have removed are restored",
 		reqs:   reqs("RFC7644-3.5.2-28"),
 		level:  must,
 		before: twoEmails,
@@ -306,7 +308,7 @@ var patchRejected = rejectedPatches(
 	},
 	rejectedPatch{
 		id:     "atomic-read-only",
-		title:  "An operation that violates mutability reverts the operations before it",
+		title:  "If an operation violates mutability, the changes of earlier operations of the PATCH are reverted",
 		reqs:   reqs("RFC7644-3.5.2-28", "RFC7644-3.5.2-17"),
 		level:  must,
 		before: always(doc{"displayName": "Stays"}),
@@ -349,8 +351,8 @@ var patchRules = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Clients choose between PATCH and PUT by patch.supported.",
-		Fix:          "Set patch.supported to the actual support; return 501 if PATCH is not supported.",
+		Why:          "Clients choose between PATCH and PUT by patch.supported; if its value is wrong, all their updates fail.",
+		Fix:          "Set patch.supported to true only if the server supports PATCH; if it does not, return 501 to PATCH.",
 		Run:          patchAdvertised,
 	},
 	{
@@ -360,8 +362,8 @@ var patchRules = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     3,
-		Why:          "A truncated message must not result in a success.",
-		Fix:          "Require Operations.",
+		Why:          "After a success, the client assumes that its changes are stored, although the body was incomplete.",
+		Fix:          "Return 400 with scimType invalidSyntax if the body of a PATCH has no Operations.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "inoperative", nil)
 			expectError(t, patchMessage(ctx, t, u.Path(), doc{"schemas": []string{scim.PatchOpMessage}}), 400, "invalidSyntax", "invalidValue")
@@ -374,8 +376,8 @@ var patchRules = []check{
 		Level:        should,
 		Needs:        patches,
 		Requests:     5,
-		Why:          "Entra ID has been observed to send empty lists; they must not delete data.",
-		Fix:          "Return 400, or succeed without a change.",
+		Why:          "Entra ID has been observed to send empty lists of operations; a server that changes the user then deletes data.",
+		Fix:          "Return 400, or return 200 or 204 and change nothing.",
 		Run:          patchEmptyOperations,
 	},
 	{
@@ -386,18 +388,18 @@ var patchRules = []check{
 		Needs:        patches,
 		Requests:     4,
 		Why:          "With two primary addresses, it is undefined which one receives email.",
-		Fix:          "Return 400 invalidValue, or leave only one of them primary.",
+		Fix:          "Return 400 invalidValue, or store primary as true for only one of the values.",
 		Run:          patchTwoPrimaries,
 	},
 	{
 		ID:           "patch.primary-last-wins",
-		Title:        "If two operations each make a value primary, the second one decides",
+		Title:        "If two operations each make a value primary, only the value of the second operation is primary",
 		Requirements: reqs("RFC7644-3.5.2-27", "RFC7644-3.5.2-26"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Each operation applies to the result of the previous one.",
-		Fix:          "Clear primary of the other values after every operation.",
+		Why:          "If the value of the first operation remains primary, messages for the user go to the wrong email address.",
+		Fix:          "After every operation that sets primary to true, set primary of all other values of the attribute to false.",
 		Run: func(ctx context.Context, t *T) {
 			u := prepared(ctx, t, twoEmails(t))
 			o := patched(ctx, t, u, doc{"op": "replace", "path": `emails[type eq "home"].primary`, "value": true},
@@ -408,7 +410,7 @@ var patchRules = []check{
 	},
 	{
 		ID:           "patch.atomic-conflict",
-		Title:        "A userName conflict reverts the operations before it",
+		Title:        "If an operation causes a userName conflict, the changes of earlier operations of the PATCH are reverted",
 		Requirements: reqs("RFC7644-3.5.2-28", "RFC7644-3.5.2-33"),
 		Level:        must,
 		Needs:        patches,
@@ -424,9 +426,10 @@ var patchRules = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     5,
-		Why:          "Clients import only resources that changed since the last import.",
-		Fix:          "Set lastModified on every change, with a resolution of at least milliseconds.",
-		Run:          patchLastModified,
+		Why: "Clients import only resources whose lastModified is later than their last import; without a new lastModified, they " +
+			"miss the change.",
+		Fix: "Set lastModified on every change, with a resolution of at least milliseconds.",
+		Run: patchLastModified,
 	},
 	{
 		ID:           "patch.no-change",
@@ -435,8 +438,8 @@ var patchRules = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     5,
-		Why:          "Clients repeat operations; other clients would import each repetition as a change.",
-		Fix:          "Compare the value with the stored one before storing.",
+		Why:          "Clients repeat operations; if a repetition changes lastModified, other clients import it as a change.",
+		Fix:          "Compare the new value with the stored value; if they are equal, do not change lastModified and version.",
 		Run:          patchNoChange,
 	},
 	{
@@ -446,7 +449,7 @@ var patchRules = []check{
 		Level:        should,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Clients fail on a null that is stored as a value.",
+		Why:          "If the server stores null as a value, clients cannot parse the resource.",
 		Fix:          "Return 400 invalidValue, or ignore the operation.",
 		Run:          patchAddNull,
 	},
@@ -457,8 +460,8 @@ var patchRules = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     3,
-		Why:          "The client requests these attributes, and a 204 does not return them.",
-		Fix:          "Return 200 if attributes is present.",
+		Why:          "The client needs the attributes that it names in the parameter, for example the new version; a 204 does not contain them.",
+		Fix:          "If the request has the parameter attributes, return 200 with these attributes, not 204.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "asked", nil)
 			res := t.Call(ctx, conformance.Request{Method: http.MethodPatch, Path: u.Path(), Query: map[string][]string{"attributes": {"userName"}},
@@ -474,9 +477,10 @@ var patchRules = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(patches), conformance.NeedFilter),
 		Requests:     6,
-		Why:          "Users are renamed after a marriage or a change of domain. A lookup by the new name must find the same account.",
-		Fix:          "Treat userName as readWrite, and update the index of names with it.",
-		Run:          patchRename,
+		Why: "Users are renamed after a marriage or a change of domain. If a lookup by the new name finds no account, the client " +
+			"creates a second one.",
+		Fix: "Treat userName as readWrite, do not change the id, and update the index for filters on userName together with the user.",
+		Run: patchRename,
 	},
 	{
 		ID:           "patch.inactive-stays",
@@ -485,19 +489,21 @@ var patchRules = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(patches), conformance.NeedFilter),
 		Requests:     5,
-		Why:          "Entra ID and Okta deactivate and reactivate users. If the account disappears in between, it is created a second time.",
-		Fix:          "Do not treat active:false as a deletion; return inactive users in every response.",
-		Run:          patchInactiveStays,
+		Why: "Entra ID and Okta deactivate and reactivate users. If they do not find an inactive user, they create the account a " +
+			"second time.",
+		Fix: "Do not treat active:false as a deletion; return inactive users in every response.",
+		Run: patchInactiveStays,
 	},
 	{
 		ID:           "patch.member-names",
-		Title:        "The member names of a PATCH message are case-insensitive",
+		Title:        "The member names Operations, op, path and value of a PATCH body are case-insensitive",
 		Requirements: reqs("RFC7644-3.5.2-35"),
 		Level:        may,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "They are attribute names of the message schema, which are case-insensitive.",
-		Fix:          "Compare member names case-insensitively.",
+		Why: "Attribute names are case-insensitive, and these names are attributes of the PatchOp schema. If the server compares " +
+			"them exactly, the updates of clients that write operations or Op are lost.",
+		Fix: "Compare the names Operations, op, path and value case-insensitively.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "capitals", nil)
 			res := patchMessage(ctx, t, u.Path(),
@@ -517,7 +523,8 @@ func patchAdvertised(ctx context.Context, t *T) {
 		t.Holds(res.OK(), "status of "+res.Name+", advertised as supported", "200 or 204", res.Status)
 		return
 	}
-	t.Holds(res.Status == 501 || res.Status < 500, "status of "+res.Name+", advertised as not supported", "501", res.Status)
+	t.Holds(res.Status == 501 || res.Status < 500, "status of "+res.Name+", advertised as not supported",
+		"501, or a status below 500", res.Status)
 	if res.OK() {
 		t.Inform("status of "+res.Name+", advertised as not supported", "501", res.Status)
 	}
@@ -533,7 +540,7 @@ func patchEmptyOperations(ctx context.Context, t *T) {
 	}
 	after := t.Read(ctx, u.Path()).Object()
 	for _, path := range []string{"userName", "name", "emails", "active"} {
-		t.Expect(path+" after a PATCH without operations", value(before, path), value(after, path))
+		t.Expect(path+" after a PATCH with an empty list of operations", value(before, path), value(after, path))
 	}
 }
 
@@ -599,8 +606,10 @@ func patchRename(ctx context.Context, t *T) {
 	o := patched(ctx, t, u, doc{"op": "replace", "path": "userName", "value": t.UserName("married")})
 	t.Expect("userName", t.UserName("married"), value(o, "userName"))
 	t.Expect("id", u.ID, value(o, "id"))
-	t.Expect("ids found by the new name", []string{u.ID}, t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("married"))).IDs())
-	t.Expect("number found by the old name", 0, len(t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("maiden"))).IDs()))
+	t.Expect("ids of the users found by the new userName", []string{u.ID},
+		t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("married"))).IDs())
+	t.Expect("number of users found by the old userName", 0,
+		len(t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("maiden"))).IDs()))
 }
 
 func patchInactiveStays(ctx context.Context, t *T) {
@@ -609,7 +618,7 @@ func patchInactiveStays(ctx context.Context, t *T) {
 	res := t.Get(ctx, u.Path())
 	t.Require("status of GET of an inactive user", 200, res.Status)
 	t.Expect("active", false, value(res.Object(), "active"))
-	t.Expect("ids found by the name of an inactive user", []string{u.ID},
+	t.Expect("ids of the users found by the userName of an inactive user", []string{u.ID},
 		t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("sleeper"))).IDs())
 }
 
