@@ -34,8 +34,8 @@ const referenceToken = "reference-token"
 var provedElsewhere = map[string]string{"auth.tls": "TestSuite_ReportsWeakTLS"}
 
 // A run tests every n-th mutant and variant: n is mutantsPerRace with the race detector, else mutantsPerTest. The race detector makes a run
-// ten times as long, and all mutants have the same concurrency. With SCIMWRIGHT_TEST_ALL, which make test-all and .ci/run set, a run without
-// the race detector tests all mutants and variants and takes minutes.
+// ten times as long, and all mutants have the same concurrency. With SCIMWRIGHT_TEST_ALL, which make test-all and .ci/run set, a run
+// without the race detector tests all mutants and variants and takes minutes.
 const (
 	mutantsPerRace = 40
 	mutantsPerTest = 40
