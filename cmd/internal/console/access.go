@@ -38,14 +38,15 @@ var (
 	proxyPrefixes = []string{"X-Forwarded", "X-Original-", "X-Proxy"}
 )
 
-// proxied returns the evidence that a proxy has forwarded a request, or "".
+// proxied returns the name of the header, or the protocol version, that shows that a proxy has forwarded a request. It returns "" for other
+// requests.
 func proxied(r *http.Request) string {
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		if slices.Contains(proxyHeaders, name) || slices.ContainsFunc(proxyPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
 			return name
 		}
 	}
-	if !r.ProtoAtLeast(1, 1) { // the default of nginx for upstream requests; browsers do not use it
+	if !r.ProtoAtLeast(1, 1) { // HTTP/1.0 is the default of nginx for upstream requests; browsers do not use HTTP/1.0
 		return r.Proto
 	}
 	return ""

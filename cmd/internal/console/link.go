@@ -8,8 +8,8 @@ import (
 // links are the URLs in the messages of the management API, with the API calls that a sign-in page would send.
 var links = []struct {
 	path, what string
-	begin      string // call below /api/v1/authn that accepts the token, and the member that contains the token
-	member     string
+	begin      string // path below /api/v1/authn of the call that accepts the token
+	member     string // member of the request body that contains the token
 	question   bool
 }{
 	{"/welcome/{token}", "Activate an account", "", "token", false},
@@ -22,7 +22,7 @@ var tokenForm = regexp.MustCompile(`^[-\w]{1,64}$`)
 
 // LinkPage describes the use of a one-time link.
 type LinkPage struct {
-	// What is the purpose of the link.
+	// What describes the purpose of the link, such as "Activate an account".
 	What string
 	// Steps are the shell commands.
 	Steps []string

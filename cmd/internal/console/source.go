@@ -34,7 +34,7 @@ type App struct {
 	Target                 string // SCIM base URL, empty if not connected
 	Lane                   string // running, paused, quarantined or idle
 	Reason                 string // reason why the lane is not running
-	// The numbers of principals by state. Skipped are those to which the options of the app or the status of the user allow no request.
+	// The numbers of principals by state. A principal is skipped if the options of the app or the status of the user allow no request.
 	InSync, Waiting, Retrying, Wrong, Skipped int
 
 	WaitingSince  time.Time // time of the first pending change, zero if no change is pending
@@ -42,7 +42,7 @@ type App struct {
 	Unprovisioned []Unprovisioned
 }
 
-// Unprovisioned is a number of assigned users that have no account and are not provisioned.
+// Unprovisioned is the number of assigned users that have no account and are not provisioned for the same reason.
 type Unprovisioned struct {
 	Users  int
 	Reason string
@@ -51,9 +51,9 @@ type Unprovisioned struct {
 // AppPage is an application with its principals and the latest exchanges.
 type AppPage struct {
 	App
-	// Principals are sorted: first those with errors, then those that wait, then by name.
+	// Principals are sorted by status, then by name. The order of the statuses is: failed, retrying, waiting, skipped, dismissed, in sync.
 	Principals []Principal
-	// More reports whether there are principals beyond those shown.
+	// More reports whether the application has more principals than Principals contains.
 	More bool
 	// Exchanges are the latest exchanges, newest first.
 	Exchanges []Exchange
@@ -73,7 +73,8 @@ type Principal struct {
 type HistoryPage struct {
 	App       App
 	Principal Principal
-	// Wanted and Reached are the generations of the last change and of the confirmed state of the target.
+	// Wanted is the generation of the last change of the principal. Reached is the generation that the target is known to have. A generation
+	// is the number of a change.
 	Wanted, Reached int64
 	Reasons         []string // why the principal is, or is not, assigned to the application
 	Values          []Value

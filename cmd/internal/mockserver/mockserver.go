@@ -47,7 +47,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// A Server is the server of one client.
+// A Server is a SCIM server that one client uses and that grades this client.
 type Server struct {
 	url      string
 	opts     Options
@@ -153,8 +153,8 @@ func (s *Server) prepare(ctx context.Context) error {
 	return nil
 }
 
-// withExternalChanges applies the changes of another client as soon as their user exists. It applies them before the next request, so that
-// the response to the create still shows the values that the client has sent.
+// withExternalChanges applies the scenario's changes of another client as soon as the user to change exists. It applies the changes before
+// the next request, so that the response to the create still shows the values that the client has sent.
 func (s *Server) withExternalChanges(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.changeAll(r.Context())
@@ -168,7 +168,8 @@ func (s *Server) changeAll(ctx context.Context) {
 	s.open = slices.DeleteFunc(s.open, func(m clientgrade.ExternalChange) bool { return s.change(ctx, m) })
 }
 
-// change reports whether the change was made, or can never be made.
+// change applies an external change. It returns true if no further attempt is needed: the change is stored, or one of its values is
+// invalid. It returns false if the user does not exist yet or the store returns an error.
 func (s *Server) change(ctx context.Context, m clientgrade.ExternalChange) bool {
 	for record, err := range s.store.Scan(ctx, users, nil, 0) {
 		if err != nil || !strings.EqualFold(record.Resource.Text("userName"), m.UserName) {
@@ -179,7 +180,7 @@ func (s *Server) change(ctx context.Context, m clientgrade.ExternalChange) bool 
 		for name, v := range m.Set {
 			value, err := scim.Value(v)
 			if err != nil {
-				return true // the value is invalid
+				return true // no later attempt can succeed
 			}
 			changed.Resource.Set(name, value)
 		}
@@ -239,7 +240,7 @@ func (s *Server) Close(ctx context.Context) {
 // Grade stops the server and grades the client.
 func (s *Server) Grade(ctx context.Context) (*conformance.Result, error) {
 	s.Close(ctx)
-	s.changeAll(context.WithoutCancel(ctx)) // changes that no request has triggered
+	s.changeAll(context.WithoutCancel(ctx)) // external changes that became possible with the last request
 	held, err := s.State(context.WithoutCancel(ctx))
 	if err != nil {
 		return nil, err

@@ -49,7 +49,8 @@ type addresses struct {
 // addresses returns the base URLs of a listener; local is the base URL with the address of the listener.
 func (o *Options) addresses(l net.Listener, local string) (a addresses, err error) {
 	a.public = strings.TrimRight(o.BaseURL, "/")
-	if tcp, ok := l.Addr().(*net.TCPAddr); a.public == "" && ok && tcp.IP.IsUnspecified() { // the host is a name, which Check does not resolve
+	// Listen may contain a host name, which Check does not resolve.
+	if tcp, ok := l.Addr().(*net.TCPAddr); a.public == "" && ok && tcp.IP.IsUnspecified() {
 		return a, ErrNoBaseURL
 	}
 	if a.public == "" {
@@ -59,7 +60,7 @@ func (o *Options) addresses(l net.Listener, local string) (a addresses, err erro
 	if err != nil {
 		return a, err
 	}
-	// Requests may be forwarded from this machine, regardless of the listener's address.
+	// Clients may use a loopback name through a port forwarding, regardless of the listener's address.
 	a.aliases = append(rest.LoopbackAliases("http://localhost:"+u.Port()), local)
 	a.aliases = append(a.aliases, rest.LoopbackAliases(a.public)...)
 	if host, _, err := net.SplitHostPort(o.Listen); err == nil && host != "" && !unspecified(o.Listen) {
@@ -71,8 +72,8 @@ func (o *Options) addresses(l net.Listener, local string) (a addresses, err erro
 	return a, err
 }
 
-// customBase returns the base URL at the custom domain. It has the scheme of the public base URL, and also its port unless the domain has
-// one.
+// customBase returns the base URL at the custom domain. The scheme is that of the public base URL. The port is that of the custom domain,
+// or that of the public base URL if the custom domain has no port.
 func (o *Options) customBase(public string) (string, error) {
 	base, err := url.Parse(public)
 	if err != nil {

@@ -21,9 +21,9 @@ type APIClient struct {
 	HTTP    *http.Client
 }
 
-// Do sends one request and stores the decoded response in into unless into is nil. A response outside 2xx is returned as an *APIError with
-// the summary and causes of the API.
-func (c *APIClient) Do(ctx context.Context, method, path string, body, into any) error {
+// Do sends one request. If result is not nil, Do decodes the body of the response into result. For a response outside 2xx, Do returns an
+// *APIError with the summary and causes of the API.
+func (c *APIClient) Do(ctx context.Context, method, path string, body, result any) error {
 	var payload io.Reader
 	if body != nil {
 		data, err := json.Marshal(body)
@@ -59,10 +59,10 @@ func (c *APIClient) Do(ctx context.Context, method, path string, body, into any)
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		return apiError(method, path, res.StatusCode, data)
 	}
-	if into == nil || len(data) == 0 {
+	if result == nil || len(data) == 0 {
 		return nil
 	}
-	if err := json.Unmarshal(data, into); err != nil {
+	if err := json.Unmarshal(data, result); err != nil {
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	return nil

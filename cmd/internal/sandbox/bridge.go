@@ -48,12 +48,12 @@ func (b *bridge) targetOf(t mgmtapi.Target) engine.Target {
 	}
 }
 
-// styles maps the update styles of connections.
+// styles maps the update styles of connections in the management API to those of the engine.
 var styles = map[mgmtapi.UpdateStyle]engine.Style{
 	mgmtapi.StyleCatalog: engine.Catalog, mgmtapi.StyleWizard: engine.Wizard, mgmtapi.StyleAuto: engine.Auto,
 }
 
-// fallbacks maps the fallbacks of connections.
+// fallbacks maps the fallbacks of connections in the management API to those of the engine.
 var fallbacks = map[mgmtapi.Fallback]engine.Fallback{
 	mgmtapi.FallbackLearn: engine.FallbackLearn, mgmtapi.FallbackNone: engine.FallbackNone,
 }
@@ -83,7 +83,7 @@ func (b *bridge) IsMember(ctx context.Context, app, group string, users []string
 	return b.wanted.IsMember(ctx, app, group, users)
 }
 
-// wants maps the desired states.
+// wants maps the desired states of the management API to those of the engine.
 var wants = map[mgmtapi.Want]engine.Want{
 	mgmtapi.Active: engine.Active, mgmtapi.Inactive: engine.Inactive, mgmtapi.Absent: engine.Absent, mgmtapi.Keep: engine.Keep,
 }
@@ -112,20 +112,21 @@ func (b *bridge) Result(ctx context.Context, r engine.Result) {
 	}
 }
 
-// kinds maps the kinds of principals.
+// kinds maps the kinds of principals of the engine to those of the management API.
 var kinds = map[engine.Kind]mgmtapi.Kind{engine.User: mgmtapi.User, engine.Group: mgmtapi.Group}
 
 func principalOf(app string, kind engine.Kind, id string) mgmtapi.Principal {
 	return mgmtapi.Principal{App: app, Kind: kinds[kind], ID: id}
 }
 
-// operations maps the operations of sequences. Operations that the log does not distinguish are absent.
+// operations maps the operations of sequences to those of the management API. OpMembers and OpDelete are absent: results with these
+// operations have no operation in the management API.
 var operations = map[engine.Operation]mgmtapi.Operation{
 	engine.OpCreate: mgmtapi.Created, engine.OpLink: mgmtapi.Linked, engine.OpUpdate: mgmtapi.Updated,
 	engine.OpReactivate: mgmtapi.Reactivated, engine.OpDeactivate: mgmtapi.Deactivated,
 }
 
-// confirmed maps the operations that a target accepted first and carried out later.
+// confirmed maps the operations that a target first accepted and later carried out to those of the management API.
 var confirmed = map[engine.Operation]mgmtapi.Operation{
 	engine.OpCreate: mgmtapi.Created, engine.OpUpdate: mgmtapi.Updated, engine.OpReactivate: mgmtapi.Reactivated,
 	engine.OpDeactivate: mgmtapi.Deactivated, engine.OpMembers: mgmtapi.Updated, engine.OpDelete: mgmtapi.Removed,

@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// The optional interfaces of an engine directory.
+// bridge also implements the optional interfaces of an engine.Directory.
 var (
 	_ engine.Explainer = (*bridge)(nil)
 	_ engine.Lister    = (*bridge)(nil)
@@ -36,7 +36,7 @@ func (b *bridge) Match(ctx context.Context, app string, kind engine.Kind, object
 	if kind == engine.Group {
 		owners, err := b.wanted.GroupOwners(ctx, app)
 		for i := range all {
-			all[i] = candidates(owners) // the engine compares the candidates
+			all[i] = candidates(owners) // every group is a candidate for every object; the engine compares them
 		}
 		return all, err
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi"
 )
 
-// settled reports whether the engine sends no more writes for a principal with this status, unless the principal changes. This includes a
-// change that the target has accepted: it is not sent again.
+// settled reports whether the engine sends no more writes for a principal with this status, unless the principal changes. A principal whose
+// change the target has accepted, but not carried out yet, is settled too: the engine does not send this change again.
 func settled(s engine.Status) bool { return s.Outcome() != "" && s.Outcome() != engine.Transient }
 
 // catchUp reports the results that the engine stored but had not reported when the process was killed. The engine stores each result before
@@ -47,7 +47,7 @@ func unreportedStates(ctx context.Context, wanted *mgmtapi.Wanted, states []engi
 	var unreported []engine.State
 	for i, s := range states {
 		a, ok := accounts[about[i]]
-		if ok && settled(s.Status) && !isReported(a, s) { // a mark makes unsettled principals dirty, so a result follows
+		if ok && settled(s.Status) && !isReported(a, s) { // the engine still processes unsettled principals and reports their results
 			unreported = append(unreported, s)
 		}
 	}

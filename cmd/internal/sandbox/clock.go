@@ -15,10 +15,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi"
 )
 
-// clock is the only clock of the sandbox: the real time plus an offset, which is never negative. It is used by everything that compares or
-// stores times: the management API with its documents and log, the engine with its leases and backoffs, the tokens and resources of the
-// SCIM servers. It is not used for network timeouts, for the intervals of background work (which is woken when the clock is moved), and for
-// ids of SCIM resources, which only have to increase.
+// clock is the only clock of the sandbox: the real time plus an offset, which is never negative. All services that compare or store times
+// use this clock: the management API for its documents and log, the engine for its leases and backoffs, the SCIM servers for their tokens
+// and resources. Three things use the real time: network timeouts, the intervals of background work (which Move wakes), and ids of SCIM
+// resources, which only have to increase.
 type clock struct {
 	offset atomic.Int64 // offset to the real time, in nanoseconds
 
@@ -32,8 +32,8 @@ type clock struct {
 
 var _ sandboxport.Clock = (*clock)(nil)
 
-// storedClock is the stored offset of the clock to the real time. A later run uses the same offset, so that its clock is not behind the
-// stored times.
+// storedClock is the stored offset of the clock to the real time. A later run uses the same offset, so that the clock of that run is not
+// behind the stored times.
 type storedClock struct {
 	Ahead int64 `json:"ahead"`
 }

@@ -33,7 +33,7 @@ func newControl(
 	o := controlOptions()
 	o.Engine, o.Directory, o.Names, o.Unprovisioned, o.Now, o.Logger = e, b, names{b}, names{b}.unprovisioned, now, log
 	o.Update = func(ctx context.Context, fn func(tx engine.Execer) error) error {
-		// Like the relay, this does not need a serializable transaction: it writes no documents, and the engine's store orders its writes.
+		// As in the relay, the transaction need not be serializable: fn writes no documents, and the engine's store orders its own writes.
 		return db.Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })
 	}
 	o.Synced, o.Imports = b.waitRelayed, importing{api}

@@ -18,8 +18,8 @@ const (
 	labelTimeout = time.Second
 )
 
-// failureLog adds the label of an app to its id. It logs identical warnings and errors once a minute, with the number of omitted records.
-// Records that differ only in times, durations or numbers are identical.
+// failureLog adds the label of the app to log records that contain the id of an app. It logs identical warnings and errors once a minute,
+// with the number of omitted records. Records that differ only in times, durations or numbers are identical.
 type failureLog struct {
 	next   slog.Handler
 	with   string // attributes of the logger

@@ -25,8 +25,9 @@ const metricsPath = "/metrics"
 type MetricsOptions struct {
 	// Token is the bearer token that clients must send, or "sha256:" and its digest, as tenants.ParseToken reads it. Default: none.
 	Token string
-	// Listen is the address of a listener for /metrics alone; port 0 selects a free port. Without a token, every client that reaches it is
-	// served. Default: none; with a token, the main listener then serves /metrics.
+	// Listen is the address of a listener for /metrics alone; port 0 selects a free port. Without Token, every client that reaches this
+	// address can read the metrics. Default: no separate listener. The main listener then serves /metrics if Token is set, otherwise it
+	// returns 404 for /metrics.
 	Listen string
 }
 

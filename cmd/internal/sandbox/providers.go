@@ -22,7 +22,7 @@ const (
 	sandboxPasswordCost = 6
 	// maxCreatedTenants is the maximum number of tenants that are created while the sandbox runs. Each has its own tables.
 	maxCreatedTenants = 500
-	// maxTokens is the maximum number of tokens of one tenant. Each request is compared with all of them.
+	// maxTokens is the maximum number of tokens of one tenant. The server compares the token of each request with all of them.
 	maxTokens = 100
 )
 
@@ -33,7 +33,7 @@ type providers struct {
 	store   *docstore.Store
 	stored  docstore.Collection[storedTenant]
 
-	mu   sync.Mutex // locked during changes, so that memory and database agree
+	mu   sync.Mutex // locked during changes, so that docs and the database agree
 	docs map[string]storedTenant
 }
 
@@ -282,7 +282,8 @@ func (p *providers) Remove(ctx context.Context, name string) error {
 	case err != nil:
 		return err
 	default:
-		return rest.Failf(rest.CodeForbidden, "The service provider %s was not created here: it is configured at the start of the sandbox.", name)
+		return rest.Failf(rest.CodeForbidden,
+			"The service provider %s was not created with this API: it is configured at the start of the sandbox.", name)
 	}
 	if err := p.tenants.Remove(ctx, name); err != nil && !errors.Is(err, tenants.ErrNotFound) {
 		return err
@@ -329,7 +330,7 @@ func (p *providers) RemoveToken(ctx context.Context, name, id string) error {
 	k := p.docs[name]
 	j := slices.Index(k.Tokens, list[i].String())
 	if j < 0 {
-		return rest.Failf(rest.CodeForbidden, "The token %s was not created here: it is configured at the start of the sandbox.", id)
+		return rest.Failf(rest.CodeForbidden, "The token %s was not created with this API: it is configured at the start of the sandbox.", id)
 	}
 	k.Tokens = slices.Delete(slices.Clone(k.Tokens), j, j+1)
 	if err := p.save(ctx, name, k); err != nil {

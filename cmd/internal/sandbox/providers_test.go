@@ -151,12 +151,12 @@ func TestControlPort_RejectsInvalidRequests(t *testing.T) {
 		{"PUT", "/sandbox/v1/scim/acme/quirks", `{"active":["no-put","no-put"]}`, "occurs twice"},
 		{"GET", "/sandbox/v1/scim/nobody", "", "nobody (ServiceProvider)"},
 		{"DELETE", "/sandbox/v1/scim/nobody", "", "nobody (ServiceProvider)"},
-		{"DELETE", "/sandbox/v1/scim/default", "", "not created here"},
-		{"DELETE", "/sandbox/v1/scim/filed", "", "not created here"},
+		{"DELETE", "/sandbox/v1/scim/default", "", "not created with this API"},
+		{"DELETE", "/sandbox/v1/scim/filed", "", "not created with this API"},
 		{"POST", "/sandbox/v1/scim/nobody/tokens", `{}`, "nobody (ServiceProvider)"},
 		{"POST", "/sandbox/v1/scim/acme/tokens", `{"expires":"tomorrow"}`, "expires"},
 		{"DELETE", "/sandbox/v1/scim/acme/tokens/nobody", "", "nobody (Token)"},
-		{"DELETE", "/sandbox/v1/scim/filed/tokens/" + own, "", "not created here"},
+		{"DELETE", "/sandbox/v1/scim/filed/tokens/" + own, "", "not created with this API"},
 	} {
 		var body any
 		if test.body != "" {

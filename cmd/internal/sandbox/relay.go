@@ -41,7 +41,7 @@ func newRelay(wanted *mgmtapi.Wanted, eng *provision.Engine, log *slog.Logger) *
 	return r
 }
 
-// run relays until ctx ends.
+// run relays events until ctx ends.
 func (r *relay) run(ctx context.Context) {
 	defer close(r.done)
 	tick := time.NewTicker(relayTick)
@@ -93,7 +93,7 @@ func (r *relay) step(ctx context.Context) (int, error) {
 				return err
 			}
 		}
-		// This follows the marks, because marks of a deleted app would never be processed.
+		// Forget runs after Mark, so that it also deletes the new marks of a deleted app. The engine would never process these marks.
 		for _, app := range c.deleted {
 			if err := r.engine.Forget(ctx, tx, app); err != nil {
 				return err

@@ -9,10 +9,11 @@ import (
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
-// routes dispatches each request to one part. It does not clean paths: each part decides about unusual paths.
+// routes passes each request to the handler of its path. Unlike http.ServeMux, routes does not redirect a path with empty, "." or ".."
+// segments to its clean form: the handler decides how to respond to such a path.
 type routes struct {
 	api     http.Handler     // paths with one of apiPrefixes
-	control http.Handler     // the engine's part of /sandbox/v1
+	control http.Handler     // paths for which servedByControl returns true
 	scim    *tenants.Tenants // /scim, /t/{tenant}/scim, in every version of the protocol
 	openAPI http.Handler     // /openapi.json
 	health  http.Handler     // /sandbox/v1/health, without credentials
@@ -55,13 +56,13 @@ func under(path, prefix string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// health responds while the process serves requests.
+// health returns 200 to every request. It checks neither the database nor other services.
 func health(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, []byte(`{"status":"ok"}`))
 }
 
-// document serves a constant JSON document. It is generated for the first request, because generating it takes longer than the rest of the
-// start.
+// document serves a constant JSON document. The first request generates the document, because the generation takes longer than the rest of
+// the start of the sandbox.
 func document(generate func() ([]byte, error), log *slog.Logger) http.Handler {
 	generated := sync.OnceValues(generate)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -80,7 +80,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	s.onClose(func(context.Context) error { _ = listener.Close(); return nil }) // the listener is already closed if it was served
+	s.onClose(func(context.Context) error { _ = listener.Close(); return nil }) // fails if serve has already closed the listener
 
 	if s.metrics, err = openMetrics(ctx, o.Metrics); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if o.ReadyFile != "" { // after listen: before, the file may belong to another running sandbox
+	if o.ReadyFile != "" { // not before listen succeeds: until then, the file may be that of another running sandbox
 		if err := removeReady(o.ReadyFile); err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	failures.labels(p.label)
 
 	if s.settings.Seeded {
-		// The pending changes are relayed first: their principals are not settled, whatever result the engine stored last.
+		// Relaying the pending changes first marks their principals as not settled, so that catchUp does not report an outdated result.
 		if err := p.relay.drain(ctx); err != nil {
 			return err
 		}
@@ -153,9 +153,9 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	return writeReady(o.ReadyFile, s.ready)
 }
 
-// leaseOwner returns the name under which this sandbox leases lanes. It is the same after a restart, so that a killed sandbox gets its
-// lanes back immediately. It differs from the name of every other running sandbox: the data file is locked, and on a shared database the
-// name contains the host and the address of the listener.
+// leaseOwner returns the name under which this sandbox leases lanes. The name is the same after a restart, so that a killed sandbox gets
+// its lanes back immediately. The name differs from that of every other running sandbox: the data file is locked, and on a shared database
+// the name contains the host and the address of the listener.
 func (s *Sandbox) leaseOwner(l net.Listener) (string, error) {
 	file, isFile := strings.CutPrefix(s.options.DB, "sqlite:")
 	if !isFile {
@@ -170,7 +170,7 @@ func (s *Sandbox) leaseOwner(l net.Listener) (string, error) {
 	return "sandbox", nil
 }
 
-// parts are the assembled parts of a sandbox.
+// parts are the services of a sandbox, and the data that they share.
 type parts struct {
 	tokens     tokens
 	store      *docstore.Store
@@ -189,7 +189,7 @@ type parts struct {
 // initialContent is the initial content of the organization.
 func (p *parts) initialContent() mgmtapi.Setup { return mgmtapi.Setup{Token: p.tokens.api} }
 
-// assemble creates and connects all parts on one database. It starts none of them.
+// assemble creates and connects all services on one database. It starts none of them.
 func (s *Sandbox) assemble(
 	ctx context.Context, db *sqldb.DB, key []byte, base string, at addresses, owner string,
 ) (*parts, error) {
@@ -286,8 +286,8 @@ func (s *Sandbox) assemble(
 	return p, nil
 }
 
-// managementOptions returns options for the management API on a database. Its tables have no prefix, because the database belongs to the
-// sandbox. On SQLite, the management API writes in the same transactions as the engine and the SCIM servers.
+// managementOptions returns options for the management API on a database. The tables of the management API have no prefix, because the
+// database belongs to the sandbox. On SQLite, the management API writes in the same transactions as the engine and the SCIM servers.
 func managementOptions(db *sqldb.DB) mgmtapi.Options {
 	o := mgmtapi.Options{DB: db.Writer(), Readers: db.Readers(), Dialect: mgmtapi.Postgres, NoPrefix: true}
 	if db.Dialect() == sqldb.SQLite {

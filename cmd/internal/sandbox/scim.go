@@ -88,7 +88,7 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 	if err != nil {
 		return err
 	}
-	s.onClose(func(context.Context) error { _ = listener.Close(); return nil }) // the listener is already closed if it was served
+	s.onClose(func(context.Context) error { _ = listener.Close(); return nil }) // fails if serve has already closed the listener
 	if s.metrics, err = openMetrics(ctx, o.Metrics); err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ type seeder struct {
 	drain func(context.Context) error
 	// retry retries the failed tasks of an app, which may remain from an aborted start.
 	retry func(ctx context.Context, app string) error
-	// profile contains further members of connections. May be nil.
+	// profile contains additional members for the profile of each connection. It may be nil.
 	profile map[string]string
 
 	users, groups map[string]string // ids by login or name
@@ -181,7 +181,7 @@ func (s *seeder) deactivateUser(ctx context.Context, login string) error {
 	return s.api.Do(ctx, http.MethodPost, path+"/lifecycle/deactivate", nil, nil)
 }
 
-// connect points the app at a service provider of the sandbox and activates the connection.
+// connect stores the address and token of a service provider in the connection of the app and activates the connection.
 func (s *seeder) connect(ctx context.Context, app, target string) error {
 	baseURL, token := s.target(target)
 	profile := map[string]string{"authScheme": "TOKEN", "token": token}

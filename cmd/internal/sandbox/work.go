@@ -26,7 +26,7 @@ type work struct {
 
 var _ sandboxport.Work = (*work)(nil)
 
-// poll calls done until it returns true.
+// poll calls done every drainPoll until done returns true or an error, or ctx ends.
 func poll(ctx context.Context, done func() (bool, error)) error {
 	tick := time.NewTicker(drainPoll)
 	defer tick.Stop()
@@ -55,8 +55,8 @@ func (w *work) syncing(ctx context.Context, a mgmtapi.Account) bool {
 	return err == nil && s.Status == engine.StatusPending
 }
 
-// Drain implements sandboxport.Work. Work includes events in the outbox and background work of earlier requests. Drain counts the work in
-// the order of its processing, so that it misses none.
+// Drain implements sandboxport.Work. Work includes events in the outbox and background work of earlier requests. Drain counts the work of
+// the management API before that of the engine, so that Drain also counts the work that moves to the engine in the meantime.
 func (w *work) Drain(ctx context.Context) (left sandboxport.Left, err error) {
 	other := 0 // work outside the engine
 	err = poll(ctx, func() (bool, error) {
@@ -73,7 +73,7 @@ func (w *work) Drain(ctx context.Context) (left sandboxport.Left, err error) {
 		return left.Pending == 0, nil
 	})
 	if err == nil {
-		err = w.engine.Wait(ctx, "") // waits until the last results are stored too
+		err = w.engine.Wait(ctx, "") // until the engine has also stored its last results
 	}
 	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return left, err

@@ -25,7 +25,7 @@ import (
 var namesOf = map[string]string{"/Users": "userName", "/Groups": "displayName", "/Devices": "serial"}
 
 // A witness passes requests to a handler. After each write, before the suite receives the response, it compares the objects of the handler
-// with the journal. A kill at that time would lose the most.
+// with the journal. If the process were killed at that time, the journal would lack the most objects.
 type witness struct {
 	handler http.Handler
 	mu      sync.Mutex      // one request at a time, although some are concurrent

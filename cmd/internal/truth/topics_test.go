@@ -73,8 +73,8 @@ func TestTopics_CoveredOrJustified(t *testing.T) {
 	t.Logf("%d topics, %d of them without a check", len(seen), without)
 }
 
-// permitted maps permitted behavior that other test suites have wrongly failed to the variants with this behavior. Behavior without a
-// variant is that of the reference server itself, or is not visible to clients.
+// permitted maps permitted behavior that other test suites have wrongly reported as a fault to the variants with this behavior. Behavior
+// without a variant is that of the reference server itself, or is not visible to clients.
 var permitted = map[string][]string{
 	"PATCH returns 204 or 200": {"patch-204", "patch-200"},
 	"a second group with the same displayName is rejected (or accepted)":         {"group-name-unique"},

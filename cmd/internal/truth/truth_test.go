@@ -33,8 +33,9 @@ const referenceToken = "reference-token"
 // provedElsewhere maps checks that skip servers on the same machine to the test that proves that they can fail.
 var provedElsewhere = map[string]string{"auth.tls": "TestSuite_ReportsWeakTLS"}
 
-// One of this number of mutants and variants is run. The race detector makes a run ten times as long, and the concurrency is the same for
-// all of them. A run of all takes minutes: make test-all and .ci/run set SCIMWRIGHT_TEST_ALL for it.
+// A run tests every n-th mutant and variant: n is mutantsPerRace with the race detector, else mutantsPerTest. The race detector makes a run
+// ten times as long, and all mutants have the same concurrency. With SCIMWRIGHT_TEST_ALL, which make test-all and .ci/run set, a run
+// without the race detector tests all mutants and variants and takes minutes.
 const (
 	mutantsPerRace = 40
 	mutantsPerTest = 40

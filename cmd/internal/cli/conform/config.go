@@ -66,7 +66,7 @@ func (s settings) apply(path string) kong.Option {
 	})
 }
 
-// fits reports whether the type of a flag allows a value: commands use some names for flags of different types.
+// fits reports whether the type of a flag allows a value. Flags of the same name have different types in some commands.
 func fits(flag *kong.Flag, value any) bool {
 	text, isText := value.(string)
 	return !isText || !flag.IsBool() || text == "true" || text == "false"

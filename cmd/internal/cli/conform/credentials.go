@@ -7,7 +7,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// A source is the source of a setting; greater values override smaller ones.
+// A source is the origin of the value of a flag; greater sources override smaller ones.
 type source int
 
 const (

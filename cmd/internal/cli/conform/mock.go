@@ -54,7 +54,7 @@ func mockNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Run serves until it is stopped, then grades.
+// Run serves a client until the operator or a limit stops the server, then grades the client.
 func (c *mockCommand) Run(in *invocation) error {
 	if c.ListQuirks {
 		return listQuirks(in)
@@ -149,7 +149,7 @@ func (c *mockCommand) settings() ([]quirks.Setting, error) {
 		texts = append(texts, p.Quirks...)
 	}
 	for _, text := range c.Quirk {
-		if !slices.Contains(texts, text) { // another profile may contain it
+		if !slices.Contains(texts, text) { // a profile may contain the same quirk
 			texts = append(texts, text)
 		}
 	}

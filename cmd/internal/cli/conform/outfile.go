@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// outFile is a file that replaces the one at its path only when it is complete. Until then, data is written to a temporary file in the same
-// directory. To a path that is not a regular file, such as a pipe, data is written directly.
+// outFile is an output file. Write appends to a temporary file, in the same directory if that is writable. Close replaces the file at path
+// by the temporary file. If path is not a regular file, such as a pipe, Write writes to it directly.
 type outFile struct {
 	*os.File
 	path string // empty if data is written directly
@@ -32,7 +32,7 @@ func createOut(path string, perm fs.FileMode) (*outFile, error) {
 	case err != nil:
 		return nil, err
 	default:
-		file, err := os.OpenFile(resolved, os.O_WRONLY, 0) // fails if it is not writable or is a directory
+		file, err := os.OpenFile(resolved, os.O_WRONLY, 0) // fails if the path is not writable or is a directory
 		if err != nil {
 			return nil, err
 		}

@@ -47,7 +47,7 @@ type proxyCommand struct {
 	MaxBody int           `help:"Maximum size of recorded and evaluated bodies, in bytes. Larger bodies are only forwarded." default:"1048576"`
 }
 
-// Run records until it is stopped, then evaluates the recording.
+// Run records exchanges until the operator or a limit stops the proxy, then evaluates the exchanges.
 func (c *proxyCommand) Run(in *invocation) error {
 	base, err := c.base()
 	if err != nil {

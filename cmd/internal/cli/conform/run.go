@@ -96,8 +96,8 @@ func verdictCode(v conformance.Verdict) error {
 	}
 }
 
-// journal returns a file name. It need not be unpredictable, because the run creates the file only if it does not exist. The last part of
-// the name distinguishes runs of one process.
+// journal returns the file name of the journal. The name need not be unpredictable, because the run creates the file only if the file does
+// not exist. The last part of the name distinguishes runs of one process.
 func (c *runCommand) journal() string {
 	switch {
 	case c.ReadOnly:
@@ -149,7 +149,7 @@ func quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// consent adds the names of the flags to the error of package conformance.
+// consent adds the names of the flags that give the consent to a *conformance.ConsentError. It returns other errors unchanged.
 func consent(err error) error {
 	if _, ok := errors.AsType[*conformance.ConsentError](err); ok {
 		return usage("%v: pass --yes-write, or --read-only", err)

@@ -47,8 +47,8 @@ type session struct {
 	in   io.Reader
 	out  io.Writer
 	json bool
-	api  *sandbox.APIClient // client of the directory
-	// engine is the client of the engine's control API, sent the last response of that API.
+	api  *sandbox.APIClient // client of the management API, which is the directory
+	// engine is the client of the engine's control API. sent contains the last response of that API.
 	engine *client.Client
 	sent   *lastResponse
 }

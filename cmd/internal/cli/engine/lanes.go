@@ -28,7 +28,7 @@ type halted struct {
 	Op      []string `help:"Operation: create, link, update, reactivate, deactivate, members, delete. Default: all." placeholder:"OPERATION"`
 }
 
-// verb is Halt or Resume.
+// verb is the method Halt or Resume of the client.
 type verb func(c *client.Client, ctx context.Context, app string, h client.Halting) ([]engine.Halt, error)
 
 func (h halted) run(in *Invocation, g *Commands, do verb, reason string) error {
@@ -110,8 +110,8 @@ func (c *unlearnCommand) Run(in *Invocation, g *Commands) error {
 		func(s *session, app string) error { return s.engine.ResetLearned(s.ctx, app) })
 }
 
-// act calls do for an app and prints done.
-func (g *Commands) act(in *Invocation, name, done string, do func(s *session, app string) error) error {
+// act calls the function do for the app with the given id or label, and prints the message if do returns no error.
+func (g *Commands) act(in *Invocation, name, message string, do func(s *session, app string) error) error {
 	s, a, err := g.openAt(in, name)
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (g *Commands) act(in *Invocation, name, done string, do func(s *session, ap
 	if err := do(s, a.id); err != nil {
 		return err
 	}
-	return s.show(func(p *page) { p.line("%s", done) })
+	return s.show(func(p *page) { p.line("%s", message) })
 }
 
 type testCommand struct {

@@ -1,5 +1,5 @@
-// Package frame contains the common code of the programs: help, hints to it, errors in arguments, and build information. It does not depend
-// on any command.
+// Package frame contains the common code of the programs: help, references to the help, errors in arguments, and build information. It does
+// not depend on any command.
 package frame
 
 import (
@@ -22,8 +22,8 @@ func Arguments(args []string) []string {
 	return args
 }
 
-// Hint returns a reference to the help of the command in the arguments, if they contain a command. err is the error of the parser; parsed
-// may be nil then.
+// Hint returns a reference to the help of the command in the arguments, if they contain a command. err is the error of the parser, or nil.
+// parsed may be nil if err is a *kong.ParseError.
 func Hint(program string, parsed *kong.Context, err error) string {
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok {
 		parsed = parse.Context

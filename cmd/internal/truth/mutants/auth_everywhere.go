@@ -12,7 +12,7 @@ func authorizedAs(prefix string) match {
 	return func(r *http.Request) bool { return strings.HasPrefix(r.Header.Get("Authorization"), prefix) }
 }
 
-// both matches requests that match a and b.
+// both matches the requests that a and b both match.
 func both(a, b match) match { return func(r *http.Request) bool { return a(r) && b(r) } }
 
 func below(part string) match {
@@ -45,7 +45,8 @@ var authEverywhere = []Mutant{
 			next.ServeHTTP(w, r)
 		})
 	}},
-	{"auth.search-open", "queries with POST need no credentials", withEarlierCredentials(both(unauthenticated, below("/.search")))},
+	{"auth.search-open", "a query with POST to /.search needs no credentials",
+		withEarlierCredentials(both(unauthenticated, below("/.search")))},
 	{"auth.unknown-listed", "an unknown endpoint returns an empty list to every client", instead(func(r *http.Request) bool {
 		_, collection, _ := place(r)
 		return unauthenticated(r) && collection == ""

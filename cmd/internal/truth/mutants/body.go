@@ -8,11 +8,11 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// withBody matches the requests of m whose body satisfies when. The body need not be JSON.
+// withBody matches the requests of m whose body satisfies cond. The body need not be JSON.
 //
 //go:noinline
-func withBody(m match, when func(text []byte) bool) match {
-	return func(r *http.Request) bool { return m(r) && when(readBody(r)) }
+func withBody(m match, cond func(text []byte) bool) match {
+	return func(r *http.Request) bool { return m(r) && cond(readBody(r)) }
 }
 
 func holds(part string) func([]byte) bool {
@@ -23,7 +23,7 @@ func typed(part string) match {
 	return withHeader(createUser, "Content-Type", func(v string) bool { return strings.Contains(v, part) })
 }
 
-// pretendCreated returns a wrapper that answers matching requests with 201 and a user that is not stored.
+// pretendCreated returns a wrapper that returns 201 and a user for matching requests, although the server does not store the user.
 func pretendCreated(m match) wrap {
 	return instead(m, func(http.Handler, *http.Request) *reply {
 		return newReply(201,
@@ -31,8 +31,8 @@ func pretendCreated(m match) wrap {
 	})
 }
 
-// corrupted returns a wrapper that replaces part in the body of a POST, so that the server accepts the user. Later reads of the user
-// contain shown instead of the nickName.
+// corrupted returns a wrapper that replaces the string part in the body of a POST by "ab", so that the server accepts the user. In later
+// reads of the user, the wrapper replaces the value "ab" by the string shown.
 func corrupted(part, shown string) wrap {
 	return func(next http.Handler) http.Handler {
 		kept := &memory{}
@@ -62,10 +62,10 @@ var body = []Mutant{
 		instead(withBody(patchUser, holds(`"Operations":{`)), func(http.Handler, *http.Request) *reply {
 			return &reply{status: http.StatusNoContent, header: http.Header{}}
 		})},
-	{"body.charset-415", "a charset parameter is rejected with 415", refusing(typed("charset="), 415)},
+	{"body.charset-415", "a charset parameter in Content-Type is rejected with 415", refusing(typed("charset="), 415)},
 	{"body.delete-500", "a DELETE with a body causes 500",
 		refusing(withBody(deleteUser, func(text []byte) bool { return len(text) > 0 }), 500)},
-	{"body.odd-ids-500", "an overlong id causes 500", refusing(func(r *http.Request) bool {
+	{"body.odd-ids-500", "an id of more than 255 characters causes 500", refusing(func(r *http.Request) bool {
 		_, _, id := place(r)
 		return readUser(r) && len(id) > 255
 	}, 500)},
@@ -73,18 +73,18 @@ var body = []Mutant{
 		_, _, id := place(r)
 		return readUser(r) && strings.Count(id, "-") != 4
 	}, 500)},
-	{"body.trailing-ignored", "text after the object is ignored",
+	{"body.trailing-ignored", "text after the JSON object in the body is ignored",
 		pretendCreated(withBody(createUser, func(text []byte) bool { return bytes.HasSuffix(text, []byte("} x")) }))},
-	{"body.second-object-ignored", "a second object is ignored", pretendCreated(withBody(createUser, holds("}{")))},
+	{"body.second-object-ignored", "a second JSON object in the body is ignored", pretendCreated(withBody(createUser, holds("}{")))},
 	{"body.not-a-number-taken", "NaN is accepted", pretendCreated(withBody(createUser, holds("NaN")))},
-	{"body.single-quotes-taken", "single quotes are accepted", pretendCreated(withBody(createUser, holds("{'")))},
+	{"body.single-quotes-taken", "JSON with single quotes is accepted", pretendCreated(withBody(createUser, holds("{'")))},
 	{"body.truncated-taken", "a truncated body is accepted",
 		pretendCreated(withBody(createUser, func(text []byte) bool { return len(text) > 0 && !bytes.HasSuffix(text, []byte("}")) }))},
 	{"body.duplicate-names-500", "a duplicate member causes 500",
 		refusing(withBody(createUser, holds(`"active":true,"active":true`)), 500)},
-	{"body.deep-500", "deep nesting causes 500", refusing(withBody(createUser, holds(strings.Repeat("[", 100))), 500)},
+	{"body.deep-500", "deeply nested arrays cause 500", refusing(withBody(createUser, holds(strings.Repeat("[", 100))), 500)},
 	{"body.deep-objects-500", "deeply nested objects cause 500", refusing(withBody(createUser, holds(strings.Repeat(`{"a":`, 100))), 500)},
-	{"body.many-members-500", "many members cause 500", refusing(withBody(createUser, holds("scimconf4999")), 500)},
+	{"body.many-members-500", "an object with many members causes 500", refusing(withBody(createUser, holds("scimconf4999")), 500)},
 	{"body.huge-text-500", "a long string causes 500",
 		refusing(withBody(createUser, func(text []byte) bool { return len(text) > 1<<20 }), 500)},
 	{"body.huge-text-cut", "a long string is truncated", before(createUser, func(o *scim.Object) {
@@ -100,20 +100,21 @@ var body = []Mutant{
 	{"body.half-surrogate-500", "an unpaired surrogate causes 500", refusing(withBody(createUser, holds(`\ud800`)), 500)},
 	{"body.byte-order-mark-500", "a byte order mark causes 500", refusing(withBody(createUser, holds("\ufeff")), 500)},
 	{"body.prototype-500", "__proto__ causes 500", refusing(withBody(createUser, holds("__proto__")), 500)},
-	{"body.prototype-polluted", "__proto__ becomes part of every user", func(next http.Handler) http.Handler {
-		kept := &memory{}
-		return afterEach(readUser, func(o *scim.Object) {
-			if kept.at("polluted") != nil {
-				o.Set("admin", true)
-			}
-		})(before(createUser, func(o *scim.Object) {
-			if _, ok := o.Get("__proto__"); ok {
-				kept.put("polluted", true)
-			}
-		})(next))
-	}},
+	{"body.prototype-polluted", "after a POST with the member __proto__, every user has an additional attribute",
+		func(next http.Handler) http.Handler {
+			kept := &memory{}
+			return afterEach(readUser, func(o *scim.Object) {
+				if kept.at("polluted") != nil {
+					o.Set("admin", true)
+				}
+			})(before(createUser, func(o *scim.Object) {
+				if _, ok := o.Get("__proto__"); ok {
+					kept.put("polluted", true)
+				}
+			})(next))
+		}},
 	{"body.text-plain-500", "text/plain causes 500", refusing(typed("text/plain"), 500)},
-	{"body.form-taken", "a form is accepted", pretendCreated(typed("form-urlencoded"))},
-	{"body.xml-taken", "XML is accepted", pretendCreated(typed("xml"))},
+	{"body.form-taken", "a body with the Content-Type of an HTML form is accepted", pretendCreated(typed("form-urlencoded"))},
+	{"body.xml-taken", "a body with the Content-Type of XML is accepted", pretendCreated(typed("xml"))},
 	{"body.wrong-charset-500", "an unknown charset causes 500", refusing(typed("utf-16"), 500)},
 }

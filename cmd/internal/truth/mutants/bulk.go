@@ -45,10 +45,10 @@ func bulkResults(fn func(op *scim.Object)) wrap {
 
 func method(op *scim.Object, name string) bool { return op.Text("method") == name }
 
-// pretendBulkSuccess returns a wrapper that returns a success without processing for bulk requests that have an operation that satisfies
-// when.
-func pretendBulkSuccess(when func(op *scim.Object) bool) wrap {
-	return refuse(postBulk, anyOp(when), func() *reply {
+// pretendBulkSuccess returns a wrapper that returns a successful result for bulk requests with an operation that satisfies cond. The server
+// does not receive these requests.
+func pretendBulkSuccess(cond func(op *scim.Object) bool) wrap {
+	return refuse(postBulk, anyOp(cond), func() *reply {
 		done := scim.NewObject(scim.Member{Name: "method", Value: "DELETE"}, scim.Member{Name: "status", Value: "204"})
 		return newReply(200,
 			scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.BulkResponseMessage}},
@@ -79,11 +79,11 @@ func references(fn func(text string) any) wrap {
 	return before(postBulk, func(o *scim.Object) { walk(o) })
 }
 
-// withoutMembers returns a wrapper that removes the members from the data of the operations that satisfy when.
-func withoutMembers(when func(op *scim.Object) bool) wrap {
+// withoutMembers returns a wrapper that removes the attribute members from the data of the bulk operations that satisfy cond.
+func withoutMembers(cond func(op *scim.Object) bool) wrap {
 	return bulkOperations(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
 		for _, op := range list {
-			if when(op) {
+			if cond(op) {
 				op.Complex("data").Delete("members")
 			}
 		}
@@ -92,7 +92,7 @@ func withoutMembers(when func(op *scim.Object) bool) wrap {
 }
 
 var bulk = []Mutant{
-	{"bulk.not-there", "/Bulk returns 501 although it is advertised",
+	{"bulk.not-there", "/Bulk returns 501 although the ServiceProviderConfig advertises bulk requests",
 		instead(postBulk, func(http.Handler, *http.Request) *reply { return failure(501, "") })},
 	{"bulk.status-201", "a bulk request returns 201", after(postBulk, func(_ *http.Request, rep *reply) {
 		if rep.ok() {
@@ -141,7 +141,7 @@ var bulk = []Mutant{
 			e.Set("status", 400)
 		}
 	})},
-	{"bulk.put-skipped", "PUT operations are reported but not executed",
+	{"bulk.put-skipped", "PUT operations are reported as successful but not executed",
 		bulkOperations(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
 			for _, op := range list {
 				if name := op.Complex("data").Complex("name"); method(op, "PUT") && name != nil {
@@ -150,7 +150,7 @@ var bulk = []Mutant{
 			}
 			return list
 		})},
-	{"bulk.patch-skipped", "PATCH operations are reported but not executed",
+	{"bulk.patch-skipped", "PATCH operations are reported as successful but not executed",
 		bulkOperations(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
 			for _, op := range list {
 				if method(op, "PATCH") {
@@ -160,7 +160,7 @@ var bulk = []Mutant{
 			}
 			return list
 		})},
-	{"bulk.delete-200", "DELETE operations report 200", bulkResults(func(op *scim.Object) {
+	{"bulk.delete-200", "the result of a DELETE operation has the status 200", bulkResults(func(op *scim.Object) {
 		if op.Text("status") == "204" {
 			op.Set("status", "200")
 		}
@@ -184,7 +184,7 @@ var bulk = []Mutant{
 				return again
 			})
 		})},
-	{"bulk.conflict-400", "a duplicate in a bulk request reports 400", bulkResults(func(op *scim.Object) {
+	{"bulk.conflict-400", "the result of an operation that creates a duplicate has the status 400", bulkResults(func(op *scim.Object) {
 		if op.Text("status") == "409" {
 			op.Set("status", "400")
 		}
@@ -196,10 +196,10 @@ var bulk = []Mutant{
 			o.Set("failOnErrors", 3)
 		}
 	})},
-	{"bulk.references-kept", "references are replaced by an unknown id", references(func(string) any { return "scimconf-nobody" })},
+	{"bulk.references-kept", "bulkId references are replaced by an unknown id", references(func(string) any { return "scimconf-nobody" })},
 	{"bulk.references-dropped", "members that refer to a bulkId are dropped",
 		withoutMembers(func(op *scim.Object) bool { return method(op, "POST") })},
-	{"bulk.forward-dropped", "references to later operations are dropped",
+	{"bulk.forward-dropped", "members that refer to the bulkId of a later operation are dropped",
 		bulkOperations(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
 			seen := map[string]bool{}
 			for _, op := range list {
@@ -218,13 +218,13 @@ var bulk = []Mutant{
 			m.Set("value", "bulkId:boss")
 		}
 	})},
-	{"bulk.patch-reference-dropped", "members added by a PATCH with a reference are dropped",
+	{"bulk.patch-reference-dropped", "PATCH operations with a bulkId reference are not executed",
 		bulkOperations(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
 			return slices.DeleteFunc(list, func(op *scim.Object) bool {
 				return method(op, "PATCH") && strings.Contains(string(op.AppendJSON(nil)), "bulkId:")
 			})
 		})},
-	{"bulk.not-atomic", "PATCH operations before the failing one stay applied",
+	{"bulk.not-atomic", "if a PATCH in a bulk request fails, a part of its operations stays applied",
 		bulkOperations(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
 			var out []*scim.Object
 			for _, op := range list {
@@ -242,13 +242,14 @@ var bulk = []Mutant{
 			}
 			return out
 		})},
-	{"bulk.version-ignored", "version of an operation is ignored", bulkOperations(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
-		for _, op := range list {
-			op.Delete("version")
-		}
-		return list
-	})},
-	{"bulk.version-lost", "results have no version", bulkResults(func(op *scim.Object) { op.Delete("version") })},
+	{"bulk.version-ignored", "the member version of an operation is ignored",
+		bulkOperations(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
+			for _, op := range list {
+				op.Delete("version")
+			}
+			return list
+		})},
+	{"bulk.version-lost", "results do not have the member version", bulkResults(func(op *scim.Object) { op.Delete("version") })},
 	{"bulk.limit-ignored", "a request with too many operations returns 200", after(postBulk, func(_ *http.Request, rep *reply) {
 		if rep.status == 413 {
 			*rep = *newReply(200,
@@ -267,21 +268,22 @@ var bulk = []Mutant{
 			o.Set("Operations", []any{})
 		}
 	})},
-	{"bulk.get-hidden", "GET in a bulk request succeeds", pretendBulkSuccess(func(op *scim.Object) bool { return method(op, "GET") })},
+	{"bulk.get-hidden", "an operation with the method GET succeeds",
+		pretendBulkSuccess(func(op *scim.Object) bool { return method(op, "GET") })},
 	{"bulk.method-guessed", "an operation without a method succeeds",
 		pretendBulkSuccess(func(op *scim.Object) bool { return op.Text("method") == "" })},
 	{"bulk.path-guessed", "an operation without a path succeeds",
 		pretendBulkSuccess(func(op *scim.Object) bool { return op.Text("path") == "" })},
-	{"bulk.data-guessed", "a PUT without data succeeds",
+	{"bulk.data-guessed", "a PUT operation without data succeeds",
 		pretendBulkSuccess(func(op *scim.Object) bool { return method(op, "PUT") && op.Complex("data") == nil })},
-	{"bulk.bulk-id-not-needed", "a POST without a bulkId succeeds",
+	{"bulk.bulk-id-not-needed", "a POST operation without a bulkId succeeds",
 		pretendBulkSuccess(func(op *scim.Object) bool { return method(op, "POST") && op.Text("bulkId") == "" })},
-	{"bulk.unknown-path-500", "an unknown endpoint reports 500", bulkResults(func(op *scim.Object) {
+	{"bulk.unknown-path-500", "the result of an operation on an unknown endpoint has the status 500", bulkResults(func(op *scim.Object) {
 		if op.Text("bulkId") == "x" {
 			op.Set("status", "500")
 		}
 	})},
-	{"bulk.absolute-path-followed", "an absolute URL as path succeeds",
+	{"bulk.absolute-path-followed", "an operation with an absolute URL as its path succeeds",
 		pretendBulkSuccess(func(op *scim.Object) bool { return strings.HasPrefix(op.Text("path"), "https:") })},
 	{"bulk.same-bulk-id-hidden", "a bulkId may be used twice", bulkOperations(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
 		for i, op := range list {
@@ -291,6 +293,6 @@ var bulk = []Mutant{
 		}
 		return list
 	})},
-	{"bulk.dependents-created", "a resource that refers to a failed POST is created without the reference",
+	{"bulk.dependents-created", "a resource that refers to a POST operation that failed is created without the reference",
 		references(func(string) any { return nil })},
 }

@@ -26,7 +26,8 @@ var (
 	deleteDevice = on("DELETE", "Devices", true)
 )
 
-// rememberMember returns a wrapper that stores the member name of request bodies, and returns it in later reads of the same object.
+// rememberMember returns a wrapper that stores a member, given by its name, of the bodies of matching requests, and returns its value in
+// later reads of the same device. mask sends a matching request to next and returns the response for the client.
 func rememberMember(m match, name string, mask func(next http.Handler, r *http.Request, sent *scim.Object) *reply) wrap {
 	return func(next http.Handler) http.Handler {
 		kept := &memory{}
@@ -50,12 +51,12 @@ func rememberMember(m match, name string, mask func(next http.Handler, r *http.R
 	}
 }
 
-// as sends the request r with another body.
+// as sends the request r with another body to next and returns the response.
 func as(next http.Handler, r *http.Request, body *scim.Object) *reply {
 	return serve(next, derivedRequest(r, r.Method, r.URL.Path, r.URL.RawQuery, body.AppendJSON(nil)))
 }
 
-// untyped returns a wrapper that accepts any value of an attribute of a device.
+// untyped returns a wrapper that accepts any value of an attribute of a new device.
 func untyped(name string) wrap {
 	return rememberMember(createDevice, name, func(next http.Handler, r *http.Request, sent *scim.Object) *reply {
 		rep := as(next, r, sent)
@@ -68,7 +69,7 @@ func untyped(name string) wrap {
 }
 
 // ignoreDevicePatch returns a wrapper that returns 204 without effect for PATCH requests of devices that have an operation on path. If
-// shown is set, later reads contain the value.
+// shown is set, later reads nevertheless contain the value of the first operation.
 func ignoreDevicePatch(path string, shown bool) wrap {
 	return func(next http.Handler) http.Handler {
 		return rememberAndShow(withJSON(patchDevice, anyOp(pathHas(path))), func(_ *http.Request, sent *scim.Object, rep *reply) any {
@@ -82,7 +83,7 @@ func ignoreDevicePatch(path string, shown bool) wrap {
 }
 
 // allowSharedValues returns a wrapper that accepts a device whose unique value is already in use, if allowed(known) is true. known reports
-// whether the same value was sent before in the same case.
+// whether an earlier POST contained an identical value, with the same upper and lower case letters.
 func allowSharedValues(allowed func(known bool) bool) wrap {
 	return func(next http.Handler) http.Handler {
 		seen := &names{}
@@ -128,7 +129,7 @@ var characteristics = []Mutant{
 	{"characteristics.read-only-created", "POST stores a readOnly attribute", rememberMember(createDevice, "status", as)},
 	{"characteristics.read-only-replaced", "PUT stores a readOnly attribute", rememberMember(putDevice, "status", as)},
 	{"characteristics.read-only-patched", "PATCH stores a readOnly attribute", ignoreDevicePatch("status", true)},
-	{"characteristics.read-only-hidden", "PATCH of a readOnly attribute returns 204", ignoreDevicePatch("status", false)},
+	{"characteristics.read-only-hidden", "PATCH of a readOnly attribute returns 204 without effect", ignoreDevicePatch("status", false)},
 	{"characteristics.read-only-refused", "a readOnly attribute in POST and PUT is rejected with 400",
 		refuse(either(createDevice, putDevice), func(o *scim.Object) bool { return o.Text("status") != "" }, func() *reply {
 			return failure(400, scim.Mutability)
@@ -145,7 +146,7 @@ var characteristics = []Mutant{
 			return rep
 		})},
 	{"characteristics.immutable-patched", "PATCH changes an immutable attribute", ignoreDevicePatch("vendor", true)},
-	{"characteristics.immutable-hidden", "PATCH of an immutable attribute returns 204", ignoreDevicePatch("vendor", false)},
+	{"characteristics.immutable-hidden", "PATCH of an immutable attribute returns 204 without effect", ignoreDevicePatch("vendor", false)},
 	{"characteristics.immutable-never-set", "PUT does not set an immutable attribute", merging(putDevice, func(sent, has *scim.Object) {
 		if has.Text("vendor") == "" {
 			sent.Delete("vendor")
@@ -153,7 +154,7 @@ var characteristics = []Mutant{
 	})},
 	{"characteristics.immutable-first-refused", "PATCH of an unassigned immutable attribute is rejected with 400",
 		refusing(withJSON(patchDevice, anyOp(pathHas("vendor"))), 400)},
-	{"characteristics.immutable-cleared", "a PUT without an immutable attribute removes it",
+	{"characteristics.immutable-cleared", "a PUT that omits an immutable attribute removes the attribute",
 		rememberAndShow(putDevice, func(_ *http.Request, sent *scim.Object, rep *reply) any {
 			if rep.ok() && sent.Text("vendor") == "" {
 				return true
@@ -175,13 +176,14 @@ var characteristics = []Mutant{
 		afterEach(createDevice, func(o *scim.Object) { o.Delete("notes") })},
 	{"characteristics.unique-shared", "two devices may have the same unique value", allowSharedValues(func(bool) bool { return true })},
 	{"characteristics.unique-exact", "uniqueness is checked case-sensitively", allowSharedValues(func(known bool) bool { return !known })},
-	{"characteristics.unique-own", "a device conflicts with itself", instead(putDevice, func(next http.Handler, r *http.Request) *reply {
-		sent, err := scim.Decode(readBody(r))
-		if has := stored(next, r); err == nil && has != nil && has.Complex(assetURN).Text("number") == sent.Complex(assetURN).Text("number") {
-			return failure(409, scim.Uniqueness)
-		}
-		return serve(next, r)
-	})},
+	{"characteristics.unique-own", "a PUT of a device with its own unique value is rejected with 409",
+		instead(putDevice, func(next http.Handler, r *http.Request) *reply {
+			sent, err := scim.Decode(readBody(r))
+			if has := stored(next, r); err == nil && has != nil && has.Complex(assetURN).Text("number") == sent.Complex(assetURN).Text("number") {
+				return failure(409, scim.Uniqueness)
+			}
+			return serve(next, r)
+		})},
 	{"characteristics.case-lost", "caseExact values are stored in lower case", before(createDevice, func(o *scim.Object) {
 		if code := o.Text("code"); code != "" {
 			o.Set("code", strings.ToLower(code))

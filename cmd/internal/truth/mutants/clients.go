@@ -10,8 +10,8 @@ import (
 )
 
 // Incompatible returns faults that break the flows of known provisioning clients. The RFCs permit many of these faults, so the checks of
-// the RFCs need not detect them, but the client profiles must. The area of such a mutant is a part of a client flow. The caller may change
-// the slice.
+// the RFCs need not detect them, but the client profiles must. The area in the id of such a mutant names the part of a client flow that the
+// fault breaks, such as lookup or update. The caller may change the slice.
 func Incompatible() []Mutant {
 	return []Mutant{
 		{"lookup.empty-404", "a lookup without a match returns 404", afterList("userName", func(list *scim.Object, rep *reply) {
@@ -19,13 +19,14 @@ func Incompatible() []Mutant {
 				*rep = *failure(404, "")
 			}
 		})},
-		{"lookup.counts-as-texts", "the counters of a list are strings", afterBody(either(listUsers, listGroups), func(o *scim.Object) {
-			for _, counter := range []string{"totalResults", "startIndex", "itemsPerPage"} {
-				if v, ok := o.Get(counter); ok {
-					o.Set(counter, string(scim.AppendValue(nil, v)))
+		{"lookup.counts-as-texts", "totalResults, startIndex and itemsPerPage of a list are strings",
+			afterBody(either(listUsers, listGroups), func(o *scim.Object) {
+				for _, counter := range []string{"totalResults", "startIndex", "itemsPerPage"} {
+					if v, ok := o.Get(counter); ok {
+						o.Set(counter, string(scim.AppendValue(nil, v)))
+					}
 				}
-			}
-		})},
+			})},
 		{"lookup.inactive-hidden", "inactive users are missing from lists", afterBody(listUsers, func(o *scim.Object) {
 			var active []any
 			for _, item := range o.Array("Resources") {
@@ -47,9 +48,9 @@ func Incompatible() []Mutant {
 			}
 			return f
 		})},
-		{"lookup.groups-refused", "a filter on groups is rejected",
+		{"lookup.groups-refused", "a filter in a request to /Groups is rejected",
 			instead(with(listGroups, "filter"), func(http.Handler, *http.Request) *reply { return invalidFilter() })},
-		{"lookup.reversed-pages", "the order of a list depends on the page size",
+		{"lookup.reversed-pages", "a list is in reverse order if the request contains startIndex=1",
 			after(either(listUsers, listGroups), func(r *http.Request, rep *reply) {
 				if o := rep.object(); rep.ok() && o != nil && r.URL.Query().Get("startIndex") == "1" && r.URL.Query().Get("filter") == "" {
 					items := slices.Clone(o.Array("Resources"))
@@ -67,7 +68,7 @@ func Incompatible() []Mutant {
 				rep.body = nil
 			}
 		})},
-		{"create.unknown-schemas-refused", "a schema URN without data is rejected",
+		{"create.unknown-schemas-refused", "a POST whose schemas contains an extension without data is rejected",
 			refuse(either(createUser, createGroup), func(o *scim.Object) bool {
 				return slices.ContainsFunc(o.Array("schemas"), func(s any) bool {
 					urn, _ := s.(string)
@@ -87,7 +88,7 @@ func Incompatible() []Mutant {
 		{"create.json-refused", "application/json is rejected",
 			instead(func(r *http.Request) bool { return strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") },
 				func(http.Handler, *http.Request) *reply { return failure(415, "") })},
-		{"create.always-active", "users are created active and cannot be deactivated",
+		{"create.always-active", "POST and PUT store active as true, whatever the request contains",
 			before(either(createUser, putUser), func(o *scim.Object) { o.Set("active", true) })},
 		{"update.no-put", "PUT is not supported",
 			instead(either(putUser, putGroup), func(http.Handler, *http.Request) *reply { return failure(405, "") })},
@@ -99,25 +100,28 @@ func Incompatible() []Mutant {
 			refusePatch(func(op *scim.Object) bool { return op.Text("path") == "" })},
 		{"update.op-case-refused", "an op that is not lower case is rejected",
 			refusePatch(func(op *scim.Object) bool { return op.Text("op") != strings.ToLower(op.Text("op")) })},
-		{"update.boolean-texts-refused", "a boolean in a string is rejected", refusePatch(func(op *scim.Object) bool {
-			return op.Text("path") == "active" && op.Text("value") != ""
-		})},
-		{"update.dotted-keys-refused", "a key with a dot in a value without a path is rejected", refusePatch(func(op *scim.Object) bool {
-			for name := range op.Complex("value").All() {
-				if strings.Contains(strings.TrimPrefix(name, "urn:ietf:params:scim:schemas:extension:enterprise:2.0"), ".") {
-					return true
+		{"update.boolean-texts-refused", "a PATCH that sets active to a string, such as \"False\", is rejected",
+			refusePatch(func(op *scim.Object) bool {
+				return op.Text("path") == "active" && op.Text("value") != ""
+			})},
+		{"update.dotted-keys-refused", "a PATCH operation without a path is rejected if a key of its value contains a dot",
+			refusePatch(func(op *scim.Object) bool {
+				for name := range op.Complex("value").All() {
+					if strings.Contains(strings.TrimPrefix(name, "urn:ietf:params:scim:schemas:extension:enterprise:2.0"), ".") {
+						return true
+					}
 				}
-			}
-			return false
-		})},
-		{"update.extension-refused", "paths and keys with the URN of the extension are rejected", refusePatch(func(op *scim.Object) bool {
-			for name := range op.Complex("value").All() {
-				if strings.HasPrefix(name, scim.EnterpriseUserSchema) {
-					return true
+				return false
+			})},
+		{"update.extension-refused", "a PATCH with the URN of the enterprise extension in a path or key is rejected",
+			refusePatch(func(op *scim.Object) bool {
+				for name := range op.Complex("value").All() {
+					if strings.HasPrefix(name, scim.EnterpriseUserSchema) {
+						return true
+					}
 				}
-			}
-			return strings.HasPrefix(op.Text("path"), scim.EnterpriseUserSchema)
-		})},
+				return strings.HasPrefix(op.Text("path"), scim.EnterpriseUserSchema)
+			})},
 		{"update.first-operation-only", "only the first operation of a PATCH is applied",
 			before(either(patchUser, patchGroup), func(o *scim.Object) {
 				if ops := o.Array("Operations"); len(ops) > 1 {
@@ -138,13 +142,14 @@ func Incompatible() []Mutant {
 				setBody(r, body)
 				return serve(next, r)
 			})},
-		{"update.manager-object-only", "a manager given as a bare id is rejected", refusePatch(func(op *scim.Object) bool {
-			return strings.HasSuffix(op.Text("path"), ":manager") && op.Text("value") != ""
-		})},
-		{"update.empty-manager-ignored", "an empty manager changes nothing", drop(patchUser, func(op *scim.Object) bool {
+		{"update.manager-object-only", "a PATCH that sets manager to a string instead of an object is rejected",
+			refusePatch(func(op *scim.Object) bool {
+				return strings.HasSuffix(op.Text("path"), ":manager") && op.Text("value") != ""
+			})},
+		{"update.empty-manager-ignored", "a PATCH with an empty manager does not remove the manager", drop(patchUser, func(op *scim.Object) bool {
 			return strings.HasSuffix(op.Text("path"), ":manager") && op.Complex("value").Text("value") == "" && op.Text("value") == ""
 		})},
-		{"update.activation-lost", "active is accepted but not stored", operations(patchUser, func(op *scim.Object) []*scim.Object {
+		{"update.activation-lost", "a PATCH of active succeeds without effect", operations(patchUser, func(op *scim.Object) []*scim.Object {
 			if _, named := op.Complex("value").Get("active"); named || op.Text("path") == "active" {
 				return nil
 			}
@@ -205,16 +210,17 @@ func Incompatible() []Mutant {
 				setBody(r, body)
 				return serve(next, r)
 			})},
-		{"groups.references-refused", "a $ref of null is rejected", refuse(patchGroup, anyOp(func(op *scim.Object) bool {
-			return slices.ContainsFunc(op.Array("value"), func(item any) bool {
-				m, ok := item.(*scim.Object)
-				if !ok {
-					return false
-				}
-				_, has := m.Get("$ref")
-				return has
-			})
-		}), func() *reply { return failure(400, scim.InvalidValue) })},
+		{"groups.references-refused", "a PATCH with a member that contains $ref is rejected",
+			refuse(patchGroup, anyOp(func(op *scim.Object) bool {
+				return slices.ContainsFunc(op.Array("value"), func(item any) bool {
+					m, ok := item.(*scim.Object)
+					if !ok {
+						return false
+					}
+					_, has := m.Get("$ref")
+					return has
+				})
+			}), func() *reply { return failure(400, scim.InvalidValue) })},
 		{"groups.remove-list-ignored", "a remove with a list of members returns success without effect",
 			drop(patchGroup, func(op *scim.Object) bool {
 				return strings.EqualFold(op.Text("op"), "remove") && op.Text("path") == "members" && len(op.Array("value")) > 0
@@ -237,16 +243,17 @@ func Incompatible() []Mutant {
 			list, isList := v.([]any)
 			return has && isList && len(list) == 0
 		}), func() *reply { return failure(400, scim.InvalidValue) })},
-		{"groups.own-id-refused", "an id in the value of a PATCH is rejected",
+		{"groups.own-id-refused", "a PATCH of a group with an id in its value is rejected",
 			refuse(patchGroup, anyOp(func(op *scim.Object) bool { return op.Complex("value").Text("id") != "" }), func() *reply {
 				return failure(400, scim.Mutability)
 			})},
-		{"groups.rename-lost", "a new displayName is accepted but not stored", operations(patchGroup, func(op *scim.Object) []*scim.Object {
-			if op.Text("path") == "displayName" || op.Complex("value").Text("displayName") != "" {
-				return nil
-			}
-			return []*scim.Object{op}
-		})},
+		{"groups.rename-lost", "a PATCH of the displayName of a group succeeds without effect",
+			operations(patchGroup, func(op *scim.Object) []*scim.Object {
+				if op.Text("path") == "displayName" || op.Complex("value").Text("displayName") != "" {
+					return nil
+				}
+				return []*scim.Object{op}
+			})},
 		{"groups.members-put-lost", "PUT of a group does not change the members",
 			instead(putGroup, func(next http.Handler, r *http.Request) *reply {
 				body, group := readBody(r), stored(next, r)
@@ -268,12 +275,12 @@ func Incompatible() []Mutant {
 	}
 }
 
-// refusePatch returns a wrapper that rejects with 400 each PATCH that has an operation that satisfies when.
-func refusePatch(when func(op *scim.Object) bool) wrap {
-	return refuse(either(patchUser, patchGroup), anyOp(when), func() *reply { return failure(400, scim.InvalidValue) })
+// refusePatch returns a wrapper that rejects with 400 each PATCH that has an operation that satisfies cond.
+func refusePatch(cond func(op *scim.Object) bool) wrap {
+	return refuse(either(patchUser, patchGroup), anyOp(cond), func() *reply { return failure(400, scim.InvalidValue) })
 }
 
-// afterList returns a wrapper that changes the response to a lookup of users by an attribute.
+// afterList returns a wrapper that changes successful lists of users whose filter starts with an attribute.
 func afterList(attribute string, fn func(list *scim.Object, rep *reply)) wrap {
 	return after(with(listUsers, "filter"), func(r *http.Request, rep *reply) {
 		if o := rep.object(); rep.ok() && o != nil && strings.HasPrefix(r.URL.Query().Get("filter"), attribute) {

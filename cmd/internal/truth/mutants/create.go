@@ -9,13 +9,13 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// names is the set of names in earlier POST requests.
+// names is a set of values of earlier POST requests, such as the userName of each.
 type names struct {
 	mu   sync.Mutex
 	seen map[string]bool
 }
 
-// add adds a name and reports whether it was known.
+// add adds a name and reports whether an earlier call has added the same name.
 func (n *names) add(name string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -27,8 +27,9 @@ func (n *names) add(name string) bool {
 	return known
 }
 
-// duplicates returns a wrapper that accepts a user whose userName is already in use, if allowed(known) is true. The server stores the user
-// with another userName. The response contains the userName of the request.
+// duplicates returns a wrapper that accepts a user whose userName is already in use, if allowed(known) is true. known reports whether an
+// earlier POST contained an identical userName. The server stores the user with another userName. The response contains the userName of the
+// request.
 func duplicates(allowed func(known bool) bool) wrap {
 	return func(next http.Handler) http.Handler {
 		posted := &names{}
@@ -54,7 +55,8 @@ func duplicates(allowed func(known bool) bool) wrap {
 	}
 }
 
-// echo returns a wrapper that calls put with the request body and the body of the successful response.
+// echo returns a wrapper that changes the bodies of successful responses with put. put receives the body of the request, sent, and changes
+// the body of the response, got.
 func echo(m match, put func(sent, got *scim.Object)) wrap {
 	return instead(m, func(next http.Handler, r *http.Request) *reply {
 		sent, err := scim.Decode(readBody(r))
@@ -92,7 +94,7 @@ var create = []Mutant{
 		}
 	})},
 	{"create.no-meta-location", "meta has no location", afterBody(createUser, func(o *scim.Object) { o.Complex("meta").Delete("location") })},
-	{"create.resource-type-case", "meta.resourceType is user",
+	{"create.resource-type-case", "meta.resourceType is \"user\" instead of \"User\"",
 		afterEach(users, func(o *scim.Object) { o.Complex("meta").Set("resourceType", "user") })},
 	{"create.date-only", "meta.created is a date without a time", afterEach(users, func(o *scim.Object) {
 		o.Complex("meta").Set("created", o.Complex("meta").Text("created")[:10])
@@ -101,7 +103,7 @@ var create = []Mutant{
 		afterEach(createUser, func(o *scim.Object) { o.Complex("meta").Set("lastModified", "2001-01-01T00:00:00Z") })},
 	{"create.client-id", "an id sent by the client is stored", echo(createUser, echoMember("id"))},
 	{"create.client-meta", "meta sent by the client is stored", echo(createUser, echoMember("meta"))},
-	{"create.active-text", "active is a string", afterEach(users, func(o *scim.Object) {
+	{"create.active-text", "active is returned as a string", afterEach(users, func(o *scim.Object) {
 		if active, ok := o.Bool("active"); ok {
 			o.Set("active", map[bool]string{true: "true", false: "false"}[active])
 		}
@@ -133,7 +135,7 @@ var create = []Mutant{
 			o.Set("externalId", strings.ToLower(id))
 		}
 	})},
-	{"create.external-id-invented", "externalId defaults to the id", afterEach(users, func(o *scim.Object) {
+	{"create.external-id-invented", "a user without externalId is returned with the id as externalId", afterEach(users, func(o *scim.Object) {
 		if o.Text("externalId") == "" {
 			o.Set("externalId", o.Text("id"))
 		}
@@ -143,7 +145,7 @@ var create = []Mutant{
 		afterEach(users, func(o *scim.Object) { o.Set("schemas", append(o.Array("schemas"), scim.UserSchema)) })},
 	{"create.extension-lost", "enterprise attributes are not stored",
 		before(createUser, func(o *scim.Object) { o.Delete(scim.EnterpriseUserSchema) })},
-	{"create.extension-unnamed", "schemas does not contain the extension",
+	{"create.extension-unnamed", "schemas does not contain the URN of the enterprise extension",
 		afterEach(readUser, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
 	{"create.duplicates", "two users may have the same userName", duplicates(func(bool) bool { return true })},
 	{"create.duplicates-other-case", "two userNames may differ only in case", duplicates(func(known bool) bool { return !known })},
@@ -175,7 +177,7 @@ var create = []Mutant{
 			o.Delete("name")
 		}
 	})},
-	{"create.null-refused", "null is rejected with 400", refuse(createUser, func(o *scim.Object) bool {
+	{"create.null-refused", "an attribute with the value null is rejected with 400", refuse(createUser, func(o *scim.Object) bool {
 		for _, v := range o.All() {
 			if v == nil {
 				return true
@@ -191,7 +193,7 @@ var create = []Mutant{
 		}
 	})},
 	{"create.password-echoed", "the POST response contains the password", echo(createUser, echoMember("password"))},
-	{"create.password-readable", "a password is returned when attributes names it",
+	{"create.password-readable", "the password is returned when the attributes parameter names it",
 		afterEach(with(readUser, "attributes"), func(o *scim.Object) { o.Set("password", "$2a$04$abcdefghijklmnopqrstuv") })},
 	{"create.json-unsupported", "application/json is rejected with 415", instead(createUser, func(next http.Handler, r *http.Request) *reply {
 		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {

@@ -137,7 +137,7 @@ var createValues = []Mutant{
 	}, func() *reply { return failure(500, "") })},
 	{"create.extension-never-named", "schemas contains only the User schema",
 		afterEach(readUser, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
-	{"create.extension-always-named", "schemas always contains the extension",
+	{"create.extension-always-named", "schemas of every user contains the URN of the enterprise extension",
 		afterEach(readUser, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema, scim.EnterpriseUserSchema}) })},
 	{"create.unknown-returned", "an unknown attribute is stored and returned", untypedUser("scimconfUnknown")},
 	{"create.untyped-text", "any value is accepted as displayName", untypedUser("displayName")},
@@ -160,12 +160,13 @@ var createValues = []Mutant{
 			func() *reply { return failure(409, scim.Uniqueness) })(next)
 	}},
 	{"create.repeated-returned", "a duplicate email address is returned twice", untypedUser("emails")},
-	{"create.schemas-first", "a body with schemas after other members is rejected", refuse(createUser, func(o *scim.Object) bool {
-		for name := range o.All() {
-			return name == scim.EnterpriseUserSchema
-		}
-		return false
-	}, func() *reply { return failure(400, scim.InvalidSyntax) })},
+	{"create.schemas-first", "a body that starts with the enterprise extension instead of schemas is rejected",
+		refuse(createUser, func(o *scim.Object) bool {
+			for name := range o.All() {
+				return name == scim.EnterpriseUserSchema
+			}
+			return false
+		}, func() *reply { return failure(400, scim.InvalidSyntax) })},
 	{"create.groups-taken", "groups in the request body are stored", untypedUser("groups")},
 	{"create.id-in-capitals-taken", "a member ID sent by the client is stored as the id", echo(createUser, func(sent, got *scim.Object) {
 		for name, v := range sent.All() {

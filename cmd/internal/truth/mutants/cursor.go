@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// byCursor matches lists of users with a cursor. If later is set, it does not match the first page.
+// byCursor matches requests for lists of users with a cursor. If later is set, byCursor does not match requests for the first page.
 func byCursor(later bool) match {
 	return func(r *http.Request) bool {
 		q := r.URL.Query()
@@ -24,7 +24,7 @@ var (
 	firstPage  match = func(r *http.Request) bool { return cursorPage(r) && !laterPage(r) }
 )
 
-// count sets count in matching requests.
+// count returns a wrapper that sets the count parameter of matching requests to n.
 func count(m match, n string) wrap {
 	return query(m, func(q url.Values) { q.Set("count", n) })
 }
@@ -47,7 +47,7 @@ func firstCursorPage(next http.Handler, r *http.Request) *reply {
 	return serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
 }
 
-// changeString returns a wrapper that changes a string member of a response.
+// changeString returns a wrapper that changes a member of responses, given by its name, if the member is a string.
 func changeString(m match, name string, fn func(text string) any) wrap {
 	return afterBody(m, func(o *scim.Object) {
 		if text := o.Text(name); text != "" {
@@ -56,7 +56,8 @@ func changeString(m match, name string, fn func(text string) any) wrap {
 	})
 }
 
-// restoreCursor returns a wrapper that reverses the change of changeString in the cursors of requests.
+// restoreCursor returns a wrapper that changes the cursors of requests with fn. fn reverses a change that changeString has made to
+// nextCursor.
 func restoreCursor(fn func(cursor string) string) wrap {
 	return query(laterPage, func(q url.Values) { q.Set("cursor", fn(q.Get("cursor"))) })
 }
@@ -65,8 +66,8 @@ var cursor = []Mutant{
 	{"cursor.no-next", "nextCursor is never returned", afterBody(cursorPage, func(o *scim.Object) { o.Delete("nextCursor") })},
 	{"cursor.next-null", "nextCursor is an object",
 		changeString(cursorPage, "nextCursor", func(text string) any { return scim.NewObject(scim.Member{Name: "value", Value: text}) })},
-	{"cursor.bare-list", "a page by cursor has no schemas", afterBody(cursorPage, func(o *scim.Object) { o.Delete("schemas") })},
-	{"cursor.items-per-page-wrong", "itemsPerPage of a page by cursor is always 100",
+	{"cursor.bare-list", "a page of cursor pagination has no schemas", afterBody(cursorPage, func(o *scim.Object) { o.Delete("schemas") })},
+	{"cursor.items-per-page-wrong", "itemsPerPage is always 100 in cursor pagination",
 		afterBody(cursorPage, func(o *scim.Object) { o.Set("itemsPerPage", 100) })},
 	{"cursor.first-has-previous", "the first page has a previousCursor",
 		afterBody(firstPage, func(o *scim.Object) { o.Set("previousCursor", "start") })},
@@ -90,8 +91,8 @@ var cursor = []Mutant{
 			}
 			return rep
 		})},
-	{"cursor.count-ignored", "count is ignored in cursor pagination", query(cursorPage, func(q url.Values) { q.Del("count") })},
-	{"cursor.later-count-ignored", "count is ignored after the first page", count(laterPage, "50")},
+	{"cursor.count-ignored", "the count parameter is ignored in cursor pagination", query(cursorPage, func(q url.Values) { q.Del("count") })},
+	{"cursor.later-count-ignored", "the count parameter is ignored after the first page", count(laterPage, "50")},
 	{"cursor.count-zero-is-all", "count=0 with a cursor is ignored", query(cursorPage, func(q url.Values) {
 		if q.Get("count") == "0" {
 			q.Del("count")
@@ -129,7 +130,7 @@ var cursor = []Mutant{
 		marked := changeString(cursorPage, "nextCursor", func(text string) any { return text + "==" })
 		return marked(restoreCursor(func(c string) string { return strings.TrimSuffix(c, "==") })(next))
 	}},
-	{"cursor.total-of-page", "totalResults of a page by cursor is the size of the page",
+	{"cursor.total-of-page", "totalResults is the size of the page in cursor pagination",
 		afterBody(cursorPage, func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
 	{"cursor.invalid-begins", "an unknown cursor returns the first page", badCursor(firstCursorPage)},
 	{"cursor.invalid-500", "an unknown cursor causes 500",
@@ -161,7 +162,8 @@ var cursor = []Mutant{
 	})},
 	{"cursor.unsorted", "sortBy is ignored in cursor pagination", query(cursorPage, func(q url.Values) { q.Del("sortBy") })},
 	{"cursor.order-ignored", "sortOrder is ignored in cursor pagination", query(cursorPage, func(q url.Values) { q.Del("sortOrder") })},
-	{"cursor.unprojected", "attributes is ignored after the first page", query(laterPage, func(q url.Values) { q.Del("attributes") })},
+	{"cursor.unprojected", "the attributes parameter is ignored after the first page",
+		query(laterPage, func(q url.Values) { q.Del("attributes") })},
 	{"cursor.search-ignored", "a search ignores its cursor", searchWithout("cursor")},
 	{"cursor.search-count-ignored", "a search with a cursor ignores count", searchWithout("count")},
 	{"cursor.mixed", "startIndex is accepted together with cursor", instead(cursorPage, func(next http.Handler, r *http.Request) *reply {
@@ -180,7 +182,7 @@ var cursor = []Mutant{
 	{"cursor.page-size-low", "pages are larger than the advertised maxPageSize", func(next http.Handler) http.Handler {
 		return afterBody(config, func(o *scim.Object) { o.Complex("pagination").Set("maxPageSize", 2) })(next)
 	}},
-	{"cursor.not-understood", "the cursor is ignored", query(cursorPage, func(q url.Values) { q.Del("cursor") })},
+	{"cursor.not-understood", "the cursor parameter is ignored", query(cursorPage, func(q url.Values) { q.Del("cursor") })},
 	{"cursor.reversed-pages", "every page after the first is in reverse order", afterBody(laterPage, func(o *scim.Object) {
 		items := slices.Clone(o.Array("Resources"))
 		slices.Reverse(items)

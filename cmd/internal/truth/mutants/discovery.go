@@ -48,7 +48,8 @@ var discovery = []Mutant{
 		afterBody(config, func(o *scim.Object) { o.Delete("schemas") })},
 	{"discovery.limits-text", "maxResults is a string",
 		afterBody(config, func(o *scim.Object) { o.Complex("filter").Set("maxResults", "200") })},
-	{"discovery.limits-missing", "bulk has no limits", afterBody(config, func(o *scim.Object) { o.Complex("bulk").Delete("maxOperations") })},
+	{"discovery.limits-missing", "bulk in the ServiceProviderConfig has no maxOperations",
+		afterBody(config, func(o *scim.Object) { o.Complex("bulk").Delete("maxOperations") })},
 	{"discovery.scheme-without-name", "an authentication scheme has no name", afterBody(config, func(o *scim.Object) {
 		for _, item := range o.Array("authenticationSchemes") {
 			item.(*scim.Object).Delete("name")
@@ -72,18 +73,20 @@ var discovery = []Mutant{
 		o.Set("Resources", rest)
 		o.Set("totalResults", len(rest))
 	})},
-	{"discovery.schema-not-found", "a single schema cannot be read",
+	{"discovery.schema-not-found", "GET of a single schema returns 404",
 		instead(readDiscovery("Schemas"), func(http.Handler, *http.Request) *reply { return failure(404, "") })},
-	{"discovery.attribute-type-unknown", "an attribute has an undefined type", afterEach(listSchemas, func(o *scim.Object) {
-		if d := definition(o, "userName"); d != nil {
-			d.Set("type", "text")
-		}
-	})},
-	{"discovery.attribute-without-multi-valued", "multiValued is missing", afterEach(listSchemas, func(o *scim.Object) {
-		if d := definition(o, "userName"); d != nil {
-			d.Delete("multiValued")
-		}
-	})},
+	{"discovery.attribute-type-unknown", "an attribute definition has a type that no RFC defines",
+		afterEach(listSchemas, func(o *scim.Object) {
+			if d := definition(o, "userName"); d != nil {
+				d.Set("type", "text")
+			}
+		})},
+	{"discovery.attribute-without-multi-valued", "an attribute definition does not have the member multiValued",
+		afterEach(listSchemas, func(o *scim.Object) {
+			if d := definition(o, "userName"); d != nil {
+				d.Delete("multiValued")
+			}
+		})},
 	{"discovery.password-readable", "the schema declares password as readable", afterEach(listSchemas, func(o *scim.Object) {
 		if d := definition(o, "password"); d != nil {
 			d.Set("returned", "default")
@@ -94,7 +97,7 @@ var discovery = []Mutant{
 			d.Set("required", false)
 		}
 	})},
-	{"discovery.message-schema-listed", "a message schema is listed", afterBody(listSchemas, func(o *scim.Object) {
+	{"discovery.message-schema-listed", "/Schemas lists the schema of a message", afterBody(listSchemas, func(o *scim.Object) {
 		message := scim.NewObject(scim.Member{Name: "id", Value: scim.PatchOpMessage}, scim.Member{Name: "attributes", Value: []any{
 			scim.NewObject(scim.Member{Name: "name", Value: "x"}, scim.Member{Name: "type", Value: "string"},
 				scim.Member{Name: "multiValued", Value: false}),

@@ -18,13 +18,13 @@ func failing(fn func(o *scim.Object)) wrap {
 }
 
 var errors = []Mutant{
-	{"errors.status-number", "status is a number", failing(func(o *scim.Object) {
+	{"errors.status-number", "status in the body of an error response is a number", failing(func(o *scim.Object) {
 		if n, err := strconv.Atoi(o.Text("status")); err == nil {
 			o.Set("status", n)
 		}
 	})},
-	{"errors.status-differs", "status is always 400", failing(func(o *scim.Object) { o.Set("status", "400") })},
-	{"errors.status-missing", "status is missing", failing(func(o *scim.Object) { o.Delete("status") })},
+	{"errors.status-differs", "status in the body of every error response is 400", failing(func(o *scim.Object) { o.Set("status", "400") })},
+	{"errors.status-missing", "the body of an error response has no status", failing(func(o *scim.Object) { o.Delete("status") })},
 	{"errors.schema-missing", "an error response has no schemas", failing(func(o *scim.Object) { o.Delete("schemas") })},
 	{"errors.plain-text", "errors are plain text", after(everything, func(_ *http.Request, rep *reply) {
 		if rep.status >= 400 && rep.status != 401 {
@@ -32,8 +32,9 @@ var errors = []Mutant{
 			rep.body = []byte("not found")
 		}
 	})},
-	{"errors.type-unknown", "scimType is an undefined keyword", failing(func(o *scim.Object) { o.Set("scimType", "notFound") })},
-	{"errors.stack-trace", "detail contains a stack trace", failing(func(o *scim.Object) {
+	{"errors.type-unknown", "scimType of every error response is a keyword that no RFC defines",
+		failing(func(o *scim.Object) { o.Set("scimType", "notFound") })},
+	{"errors.stack-trace", "detail of an error response contains a stack trace", failing(func(o *scim.Object) {
 		o.Set("detail", "java.lang.NullPointerException\n\tat com.example.Users.get(Users.java:42)")
 	})},
 	{"errors.catch-all", "an unknown endpoint returns an HTML page", instead(func(r *http.Request) bool {

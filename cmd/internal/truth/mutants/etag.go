@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// withoutPrecondition returns a wrapper that removes a precondition header from matching requests.
+// withoutPrecondition returns a wrapper that removes a precondition header, such as If-Match, from matching requests.
 func withoutPrecondition(m match, header string) wrap {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -38,9 +38,9 @@ func changeTags(m match, fn func(tag string) string) wrap {
 	}
 }
 
-// withHeader matches the requests of m with a header whose value satisfies when.
-func withHeader(m match, header string, when func(value string) bool) match {
-	return func(r *http.Request) bool { return m(r) && r.Header.Get(header) != "" && when(r.Header.Get(header)) }
+// withHeader matches the requests of m with a header whose value satisfies cond.
+func withHeader(m match, header string, cond func(value string) bool) match {
+	return func(r *http.Request) bool { return m(r) && r.Header.Get(header) != "" && cond(r.Header.Get(header)) }
 }
 
 func anyValue(string) bool { return true }
@@ -50,11 +50,11 @@ func refusing(m match, status int) wrap {
 	return instead(m, func(http.Handler, *http.Request) *reply { return failure(status, "") })
 }
 
-// changeStatus returns a wrapper that replaces the error status from by to.
-func changeStatus(m match, from, to int) wrap {
+// changeStatus returns a wrapper that returns an error with the status replacement instead of matching responses with the status old.
+func changeStatus(m match, old, replacement int) wrap {
 	return after(m, func(_ *http.Request, rep *reply) {
-		if rep.status == from {
-			*rep = *failure(to, "")
+		if rep.status == old {
+			*rep = *failure(replacement, "")
 		}
 	})
 }
@@ -94,27 +94,28 @@ var etag = []Mutant{
 			}
 			return rep
 		})},
-	{"etag.if-none-match-always", "If-None-Match with any tag returns 304",
+	{"etag.if-none-match-always", "a GET with If-None-Match returns 304 for every entity tag",
 		instead(withHeader(readUser, "If-None-Match", anyValue), func(http.Handler, *http.Request) *reply {
 			return &reply{status: http.StatusNotModified, header: http.Header{}}
 		})},
 	{"etag.put-unchecked", "PUT ignores If-Match", withoutPrecondition(putUser, "If-Match")},
 	{"etag.patch-unchecked", "PATCH ignores If-Match", withoutPrecondition(patchUser, "If-Match")},
 	{"etag.delete-unchecked", "DELETE ignores If-Match", withoutPrecondition(deleteUser, "If-Match")},
-	{"etag.stale-400", "an old tag is rejected with 400", changeStatus(either(putUser, patchUser, deleteUser), 412, 400)},
-	{"etag.weak-refused", "a weak tag in If-Match is rejected with 412",
+	{"etag.stale-400", "If-Match with an outdated entity tag is rejected with 400",
+		changeStatus(either(putUser, patchUser, deleteUser), 412, 400)},
+	{"etag.weak-refused", "a weak entity tag in If-Match is rejected with 412",
 		refusing(withHeader(either(putUser, patchUser, deleteUser), "If-Match", func(tag string) bool { return strings.HasPrefix(tag, "W/") }),
 			412)},
 	{"etag.any-refused", "If-Match: * is rejected with 412",
 		refusing(withHeader(putUser, "If-Match", func(tag string) bool { return tag == "*" }), 412)},
-	{"etag.lists-unread", "a list of tags in If-Match is rejected with 412",
+	{"etag.lists-unread", "a list of entity tags in If-Match is rejected with 412",
 		refusing(withHeader(putUser, "If-Match", func(tag string) bool { return strings.Contains(tag, ",") }), 412)},
 	{"etag.lists-untagged", "items of a list have no meta.version",
 		afterEach(listUsers, func(o *scim.Object) { o.Complex("meta").Delete("version") })},
-	{"etag.members-uncounted", "the tag of a group does not change with its members",
+	{"etag.members-uncounted", "the entity tag of a group does not change when the members change",
 		changeTags(either(createGroup, readGroup, patchGroup), func(string) string { return `W/"1"` })},
 	{"etag.group-unchecked", "PUT of a group ignores If-Match", withoutPrecondition(putGroup, "If-Match")},
-	{"etag.unknown-500", "If-Match on an unknown id causes 500", changeStatus(putUser, 404, 500)},
+	{"etag.unknown-500", "a PUT with If-Match for an unknown id causes 500", changeStatus(putUser, 404, 500)},
 }
 
 // ofMe matches requests to /Me.
@@ -133,8 +134,9 @@ var me = []Mutant{
 	{"me.location-is-me", "meta.location of /Me is /Me", afterBody(reads(ofMe), func(o *scim.Object) {
 		o.Complex("meta").Set("location", "https://example.com/scim/v2/Me")
 	})},
-	{"me.differs", "/Me returns another state than the resource", afterBody(reads(ofMe), func(o *scim.Object) { o.Set("userName", "me") })},
-	{"me.projection-ignored", "attributes is ignored on /Me", func(next http.Handler) http.Handler {
+	{"me.differs", "the response of /Me differs from the user that it represents",
+		afterBody(reads(ofMe), func(o *scim.Object) { o.Set("userName", "me") })},
+	{"me.projection-ignored", "the attributes parameter is ignored on /Me", func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if ofMe(r) {
 				r = r.Clone(r.Context())
@@ -145,5 +147,5 @@ var me = []Mutant{
 	}},
 	{"me.password-shown", "/Me returns the password",
 		afterBody(reads(ofMe), func(o *scim.Object) { o.Set("password", "$2a$04$abcdefghijklmnopqrstuv") })},
-	{"me.mistakes-500", "a malformed change of /Me causes 500", changeStatus(ofMe, 400, 500)},
+	{"me.mistakes-500", "a malformed request to /Me causes 500", changeStatus(ofMe, 400, 500)},
 }

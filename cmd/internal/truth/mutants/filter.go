@@ -19,10 +19,10 @@ func sub(pattern, replacement string) wrap {
 	return filtering(listUsers, func(f string) string { return re.ReplaceAllString(f, replacement) })
 }
 
-// filterAnswer returns a wrapper that answers filters on users that satisfy when with the response rep.
-func filterAnswer(when func(filter string) bool, rep func() *reply) wrap {
+// filterAnswer returns a wrapper that returns the result of rep for lists of users whose filter satisfies cond.
+func filterAnswer(cond func(filter string) bool, rep func() *reply) wrap {
 	return instead(listUsers, func(next http.Handler, r *http.Request) *reply {
-		if f := r.URL.Query().Get("filter"); f != "" && when(f) {
+		if f := r.URL.Query().Get("filter"); f != "" && cond(f) {
 			return rep()
 		}
 		return serve(next, r)
@@ -35,7 +35,7 @@ func contains(part string) func(string) bool {
 
 func invalidFilter() *reply { return failure(400, scim.InvalidFilter) }
 
-// emptyList returns an empty list.
+// emptyList returns a response that contains an empty list.
 func emptyList() *reply {
 	return newReply(200,
 		scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.ListResponseMessage}}, scim.Member{Name: "totalResults", Value: 0}))
@@ -52,8 +52,8 @@ func invalid(rep func(next http.Handler, r *http.Request) *reply) wrap {
 	})
 }
 
-// keep returns a wrapper that removes the items of a list that do not satisfy when.
-func keep(m match, when func(r *http.Request, o *scim.Object) bool) wrap {
+// keep returns a wrapper that removes items that do not satisfy cond from lists, and sets totalResults to the number of remaining items.
+func keep(m match, cond func(r *http.Request, o *scim.Object) bool) wrap {
 	return after(m, func(r *http.Request, rep *reply) {
 		o := rep.object()
 		if !rep.ok() || o == nil {
@@ -61,7 +61,7 @@ func keep(m match, when func(r *http.Request, o *scim.Object) bool) wrap {
 		}
 		kept := []any{}
 		for _, item := range o.Array("Resources") {
-			if when(r, item.(*scim.Object)) {
+			if cond(r, item.(*scim.Object)) {
 				kept = append(kept, item)
 			}
 		}
@@ -93,18 +93,19 @@ var filter = []Mutant{
 	{"filter.date-ignored", "comparisons with a date are always true", sub(`meta\.created [gl][te] "[^"]*"`, "id pr")},
 	{"filter.date-is-text", "dates are compared without their time zone",
 		sub(`(meta\.created [gl][te] "[^"]*)[+-]\d\d:\d\d"`, `${1}Z"`)},
-	{"filter.and-is-or", "and acts as or", swap("and", "or")},
-	{"filter.or-is-and", "or acts as and", swap("or", "and")},
-	{"filter.or-first", "only the left operand of or is evaluated", sub(`^(userName eq "[^"]*") or .*$`, "$1")},
-	{"filter.not-ignored", "not is ignored", sub(`\bnot \(`, "(")},
-	{"filter.left-to-right", "and and or have equal precedence, from left to right", sub(`^([^()]+ or [^()]+)( and [^()]+)$`, "($1)$2")},
+	{"filter.and-is-or", "the operator and acts as the operator or", swap("and", "or")},
+	{"filter.or-is-and", "the operator or acts as the operator and", swap("or", "and")},
+	{"filter.or-first", "only the left operand of the operator or is evaluated", sub(`^(userName eq "[^"]*") or .*$`, "$1")},
+	{"filter.not-ignored", "the operator not is ignored", sub(`\bnot \(`, "(")},
+	{"filter.left-to-right", "the operators have equal precedence, from left to right: a or b and c acts as (a or b) and c",
+		sub(`^([^()]+ or [^()]+)( and [^()]+)$`, "($1)$2")},
 	{"filter.groups-ignored", "parentheses are ignored", sub(`^\(([^()]+)\)`, "$1")},
-	{"filter.sub-attribute-ignored", "name.familyName in a filter reads name.givenName", sub(`name\.familyName`, "name.givenName")},
-	{"filter.first-element", "only the work address of emails is compared",
+	{"filter.sub-attribute-ignored", "a filter on name.familyName compares name.givenName", sub(`name\.familyName`, "name.givenName")},
+	{"filter.first-element", "a filter on emails.value compares only the email address with the type work",
 		sub(`emails\.value eq ("[^"]*")`, `emails[type eq "work" and value eq $1]`)},
-	{"filter.value-path-uncorrelated", "conditions in brackets may match different elements",
+	{"filter.value-path-uncorrelated", "two conditions in the same brackets may match different elements",
 		sub(`emails\[type eq "work" and value (\w\w "[^"]*")\]`, `(emails.type eq "work" and emails.value $1)`)},
-	{"filter.value-path-sub-uncorrelated", "a condition after the brackets may match another element",
+	{"filter.value-path-sub-uncorrelated", "a condition on a sub-attribute after brackets may match another element than the brackets",
 		sub(`emails\[type eq "work"\]\.value eq`, `emails.type eq "work" and emails.value eq`)},
 	{"filter.user-name-case-exact", "userName is compared case-sensitively",
 		keep(with(listUsers, "filter"), func(r *http.Request, o *scim.Object) bool {
@@ -121,8 +122,8 @@ var filter = []Mutant{
 	{"filter.operators-case-exact", "operators are case-sensitive", filterAnswer(contains(" EQ "), invalidFilter)},
 	{"filter.urn-unknown", "an attribute name with a URN matches no user",
 		filterAnswer(contains("urn:ietf:params:scim:schemas:core:2.0:User:"), emptyList)},
-	{"filter.escapes-raw", "JSON escapes are not decoded", sub(`\\`, `\\`)},
-	{"filter.wildcards", "% and _ are wildcards", sub(`nickName sw ("[^"]*?)([%_ ]?)(50)[%]?"`, `nickName co "$3"`)},
+	{"filter.escapes-raw", "JSON escapes in operands are not decoded", sub(`\\`, `\\`)},
+	{"filter.wildcards", "% and _ in operands are wildcards", sub(`nickName sw ("[^"]*?)([%_ ]?)(50)[%]?"`, `nickName co "$3"`)},
 	{"filter.no-match-404", "a filter that matches nothing returns 404", after(with(listUsers, "filter"), func(_ *http.Request, rep *reply) {
 		if o := rep.object(); rep.ok() && len(o.Array("Resources")) == 0 {
 			*rep = *failure(404, "")
@@ -135,7 +136,7 @@ var filter = []Mutant{
 		return f
 	})},
 	{"filter.ignored", "filters are ignored", filtering(listUsers, func(string) string { return "" })},
-	{"filter.total-of-page", "with a filter totalResults is the size of the page",
+	{"filter.total-of-page", "totalResults of a filtered list is the size of the page",
 		afterBody(with(listUsers, "filter"), func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
 	{"filter.invalid-empty", "an invalid filter returns an empty list",
 		invalid(func(http.Handler, *http.Request) *reply { return emptyList() })},
@@ -146,7 +147,7 @@ var filter = []Mutant{
 	{"filter.invalid-without-type", "an invalid filter is rejected with 400 without scimType",
 		invalid(func(http.Handler, *http.Request) *reply { return failure(400, "") })},
 	{"filter.unknown-operator-taken", "an unknown operator acts as eq", swap("xx", "eq")},
-	{"filter.boolean-ordered", "gt on a boolean is evaluated", filterAnswer(contains("active gt"), emptyList)},
+	{"filter.boolean-ordered", "gt on a boolean is not rejected", filterAnswer(contains("active gt"), emptyList)},
 	{"filter.quote-500", "a quote in the operand causes 500", filterAnswer(contains("'"), func() *reply { return failure(500, "") })},
 	{"filter.percent-all", "% matches every user", sub(`userName eq "%"`, "userName pr")},
 }

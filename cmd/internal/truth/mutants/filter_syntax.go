@@ -17,9 +17,9 @@ func failOn(id, does, pattern string) Mutant {
 	return Mutant{"filter." + id, does, filterAnswer(regexp.MustCompile(pattern).MatchString, func() *reply { return failure(500, "") })}
 }
 
-// replaceCondition returns a mutant that replaces the matches of the pattern in filters by rest.
-func replaceCondition(id, does, pattern, rest string) Mutant {
-	return Mutant{"filter." + id, does, sub(pattern, rest)}
+// replaceCondition returns a mutant that replaces the matches of the pattern in filters by the replacement.
+func replaceCondition(id, does, pattern, replacement string) Mutant {
+	return Mutant{"filter." + id, does, sub(pattern, replacement)}
 }
 
 var filterSyntax = slices.Concat(
@@ -29,28 +29,31 @@ var filterSyntax = slices.Concat(
 		acceptInvalid("takes-no-attribute", "a missing attribute is accepted", `^eq `),
 		acceptInvalid("takes-operand-of-pr", "an operand of pr is ignored", `\bpr "`),
 		acceptInvalid("takes-two-operators", "the first of two operators is ignored", ` eq co `),
-		acceptInvalid("takes-no-conjunction", "conditions without a logical operator are joined by and", `" userName eq`),
+		acceptInvalid("takes-no-conjunction", "conditions without a logical operator between them are joined by the operator and",
+			`" userName eq`),
 		acceptInvalid("takes-two-conjunctions", "the first of two logical operators is ignored", ` and or `),
 		acceptInvalid("takes-leading-conjunction", "a logical operator at the start is ignored", `^(and|or) `),
 		acceptInvalid("takes-comma", "a comma joins conditions", `", `),
 		acceptInvalid("takes-empty-group", "empty parentheses are ignored", `\(\)`),
-		acceptInvalid("takes-bare-not", "not without parentheses is accepted", `^not userName`),
-		acceptInvalid("takes-not-alone", "not without an operand is ignored", `(^| )not$`),
+		acceptInvalid("takes-bare-not", "the operator not is accepted without parentheses", `^not userName`),
+		acceptInvalid("takes-not-alone", "the operator not without an operand is ignored", `(^| )not$`),
 		acceptInvalid("takes-empty-brackets", "empty brackets are ignored", `\[\]`),
 		acceptInvalid("takes-stray-bracket", "an extra bracket is ignored", `^[^\[]*\]$`),
 		acceptInvalid("takes-crossed-brackets", "overlapping brackets are accepted", `\[[^\]]*\)\]`),
 		acceptInvalid("takes-nested-brackets", "nested brackets are accepted", `\[\w+\[`),
 		acceptInvalid("takes-escape", "unknown escapes are accepted", `\\x`),
-		acceptInvalid("takes-three-levels", "names with three levels are accepted", `\w\.\w+\.\w+ eq "a"`),
+		acceptInvalid("takes-three-levels", "attribute names with three levels, as in a.b.c, are accepted", `\w\.\w+\.\w+ eq "a"`),
 		acceptInvalid("takes-bare-word", "operands without quotes are accepted", ` eq scimconf$`),
 		acceptInvalid("takes-single-quotes", "operands in single quotes are accepted", ` eq '`),
-		replaceCondition("drops-unknown-and", "a condition on an unknown attribute is dropped from and", ` and scimconfNoSuchAttribute.*$`, ``),
+		replaceCondition("drops-unknown-and", "a condition on an unknown attribute after the operator and is dropped",
+			` and scimconfNoSuchAttribute.*$`, ``),
 		replaceCondition("drops-unknown-sub-attribute", "a condition on an unknown sub-attribute acts as pr on the attribute",
 			`name\.scimconfNoSuchAttribute eq "x"`,
 			`name pr`),
-		replaceCondition("drops-unknown-element", "a condition on an unknown name in brackets is dropped", `emails\[scimconf[^\]]*\]`,
+		replaceCondition("drops-unknown-element", "a condition in brackets on an unknown sub-attribute is dropped", `emails\[scimconf[^\]]*\]`,
 			`emails pr`),
-		replaceCondition("drops-unknown-or", "an unknown attribute as an operand of or matches every user", `scimconfNoSuchAttribute eq "x"$`,
+		replaceCondition("drops-unknown-or", "a condition on an unknown attribute after the operator or matches every user",
+			`scimconfNoSuchAttribute eq "x"$`,
 			`id pr`),
 		replaceCondition("drops-schema", "an unknown URN before a name is ignored", `urn:example:\S*:userName`, `userName`),
 		replaceCondition("drops-group-schema", "the URN of another type before a name is ignored",

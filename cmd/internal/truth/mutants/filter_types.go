@@ -37,7 +37,7 @@ func wrongOperators(kind, noun, attribute string, operators ...string) []Mutant 
 	return out
 }
 
-// neverTrue returns one mutant per operator. The operator is never true on attributes that match the pattern.
+// neverTrue returns one mutant per operator. A condition with the operator is never true on attributes that match the pattern.
 func neverTrue(kind, noun, attribute string, operators ...string) []Mutant {
 	var out []Mutant
 	for _, operator := range operators {
@@ -85,22 +85,22 @@ var filterTypes = slices.Concat(
 		{"filter.value-path-co-wrong", "co in brackets acts as eq", inBrackets("co", "eq")},
 		{"filter.value-path-sw-wrong", "sw in brackets acts as eq", inBrackets("sw", "eq")},
 		{"filter.value-path-ew-wrong", "ew in brackets acts as co", inBrackets("ew", "co")},
-		{"filter.value-path-or-wrong", "or in brackets acts as and", inBrackets("or", "and")},
-		{"filter.value-path-and-wrong", "and in brackets acts as or", inBrackets("and", "or")},
-		{"filter.value-path-not-ignored", "not in brackets is ignored", sub(`(\[[^\]]*)not \(`, `$1(`)},
+		{"filter.value-path-or-wrong", "the operator or in brackets acts as the operator and", inBrackets("or", "and")},
+		{"filter.value-path-and-wrong", "the operator and in brackets acts as the operator or", inBrackets("and", "or")},
+		{"filter.value-path-not-ignored", "the operator not in brackets is ignored", sub(`(\[[^\]]*)not \(`, `$1(`)},
 		{"filter.value-path-pr-wrong", "pr in brackets is never true", sub(`type pr`, `type eq "none"`)},
-		{"filter.boolean-orders", "ge, lt and le on a boolean are evaluated",
+		{"filter.boolean-orders", "ge, lt and le on a boolean are not rejected",
 			filterAnswer(regexp.MustCompile(`active (ge|lt|le) `).MatchString, emptyList)},
-		{"filter.binary-orders", "gt, ge, lt and le on a binary are evaluated",
+		{"filter.binary-orders", "gt, ge, lt and le on a binary attribute are not rejected",
 			filterAnswer(regexp.MustCompile(`x509Certificates\.value (gt|ge|lt|le) `).MatchString, emptyList)},
-		{"filter.schemas-none", "filters on schemas match no user", filterAnswer(contains("schemas eq"), emptyList)},
-		{"filter.schemas-all", "conditions on schemas are always true", sub(`schemas eq "[^"]*"`, `id pr`)},
+		{"filter.schemas-none", "filters on the attribute schemas match no user", filterAnswer(contains("schemas eq"), emptyList)},
+		{"filter.schemas-all", "conditions on the attribute schemas are always true", sub(`schemas eq "[^"]*"`, `id pr`)},
 		{"filter.resource-type-all", "conditions on meta.resourceType are always true", sub(`meta\.resourceType eq "[^"]*"`, `id pr`)},
 		{"filter.manager-none", "filters on manager match no user", filterAnswer(contains("manager.value"), emptyList)},
-		{"filter.complex-absent", "a complex attribute is never present", sub(`(name|manager) pr`, `id eq "nobody"`)},
-		{"filter.complex-always", "a complex attribute is always present", sub(`(urn:\S*:)?(name|manager) pr`, `id pr`)},
+		{"filter.complex-absent", "pr on a complex attribute is never true", sub(`(name|manager) pr`, `id eq "nobody"`)},
+		{"filter.complex-always", "pr on a complex attribute is always true", sub(`(urn:\S*:)?(name|manager) pr`, `id pr`)},
 		{"filter.element-type-ignored", "conditions on the type of an element are always true", sub(`emails\.type eq "[^"]*"`, `emails pr`)},
-		{"filter.bare-name-none", "the bare name of a multi-valued attribute matches no user",
+		{"filter.bare-name-none", "a filter on a multi-valued attribute without a sub-attribute matches no user",
 			filterAnswer(regexp.MustCompile(`emails (eq|co)`).MatchString, emptyList)},
 		{"filter.complex-as-text", "a complex attribute is compared as its JSON string",
 			sub(`\bname co "Lovelace"`, `name.familyName co "Lovelace"`)},
@@ -119,7 +119,7 @@ var filterTypes = slices.Concat(
 				return m == nil || o.Complex(scim.EnterpriseUserSchema).Text("department") == m[1]
 			})},
 		{"filter.last-modified-ignored", "conditions on meta.lastModified are always true", sub(`meta\.lastModified gt "[^"]*"`, `id pr`)},
-		{"filter.range-half", "only the first of two conditions on the same attribute is evaluated",
+		{"filter.range-half", "only the first of two conditions on meta.created is evaluated",
 			sub(`(meta\.created gt "[^"]*") and meta\.created lt "[^"]*"`, `$1`)},
 	},
 )

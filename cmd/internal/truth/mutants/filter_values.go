@@ -64,32 +64,32 @@ var filterValues = []Mutant{
 		}
 		return f
 	})},
-	{"filter.stale", "filters on displayName also match the value at creation", staleDisplayNames},
-	{"filter.stale-removals", "removed email addresses are still found",
+	{"filter.stale", "filters on displayName still match the value at creation after a change", staleDisplayNames},
+	{"filter.stale-removals", "filters still find users by a removed email address",
 		sub(`emails\.value eq "([^"]*)goes@`, `emails.value eq "${1}stays@`)},
-	{"filter.of-shown-only", "filters evaluate only the attributes that the response contains",
+	{"filter.of-shown-only", "filters compare only attributes that the attributes parameter names",
 		instead(with(listUsers, "attributes"), func(next http.Handler, r *http.Request) *reply {
 			if q := r.URL.Query(); q.Get("attributes") == "userName" && strings.Contains(q.Get("filter"), "userType") {
 				return emptyList()
 			}
 			return serve(next, r)
 		})},
-	{"filter.password-compared", "sw and co on password are evaluated", sub(`password (sw|co) "(Scimconf-|Probe)"`, `id pr`)},
-	{"filter.password-ordered", "gt on password is evaluated", sub(`password gt "S"`, `id pr`)},
-	{"filter.group-eq-is-sw", "eq on groups acts as sw", filteringGroups(` eq `, ` sw `)},
-	{"filter.group-ignored", "filters on groups are ignored", filtering(listGroups, func(string) string { return "" })},
-	{"filter.group-first-side", "or in filters on groups evaluates only the left operand", filteringGroups(` or .*$`, ``)},
-	{"filter.group-members-none", "groups cannot be found by their members",
+	{"filter.password-compared", "sw and co on password are not rejected", sub(`password (sw|co) "(Scimconf-|Probe)"`, `id pr`)},
+	{"filter.password-ordered", "gt on password is not rejected", sub(`password gt "S"`, `id pr`)},
+	{"filter.group-eq-is-sw", "eq in filters on /Groups acts as sw", filteringGroups(` eq `, ` sw `)},
+	{"filter.group-ignored", "filters on /Groups are ignored", filtering(listGroups, func(string) string { return "" })},
+	{"filter.group-first-side", "only the left operand of the operator or is evaluated in filters on /Groups", filteringGroups(` or .*$`, ``)},
+	{"filter.group-members-none", "filters on members match no group",
 		instead(with(listGroups, "filter"), func(next http.Handler, r *http.Request) *reply {
 			if strings.Contains(r.URL.Query().Get("filter"), "members") {
 				return emptyList()
 			}
 			return serve(next, r)
 		})},
-	{"filter.group-members-all", "a condition on members is always true", filteringGroups(`members(\.value eq "[^"]*"|\[.*\])`, `id pr`)},
-	{"filter.user-groups-none", "users cannot be found by their groups", filterAnswer(contains("groups.value"), emptyList)},
-	{"filter.user-groups-all", "a condition on groups is always true", sub(`groups\.value eq "[^"]*"`, `id pr`)},
-	{"filter.user-groups-unread", "users found by a filter on groups have no id", afterEach(func(r *http.Request) bool {
+	{"filter.group-members-all", "conditions on members are always true", filteringGroups(`members(\.value eq "[^"]*"|\[.*\])`, `id pr`)},
+	{"filter.user-groups-none", "filters on the attribute groups match no user", filterAnswer(contains("groups.value"), emptyList)},
+	{"filter.user-groups-all", "conditions on the attribute groups are always true", sub(`groups\.value eq "[^"]*"`, `id pr`)},
+	{"filter.user-groups-unread", "users found by a filter on the attribute groups have no id", afterEach(func(r *http.Request) bool {
 		return listUsers(r) && strings.Contains(r.URL.Query().Get("filter"), "groups.value")
 	}, func(o *scim.Object) { o.Delete("id") })},
 }

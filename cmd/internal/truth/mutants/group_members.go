@@ -133,12 +133,13 @@ var groupMembers = []Mutant{
 		}
 		return members
 	})},
-	{"groups.always-indirect", "every membership has the type indirect", afterEach(readUser, func(o *scim.Object) {
-		for _, v := range o.Array("groups") {
-			v.(*scim.Object).Set("type", "indirect")
-		}
-	})},
-	{"groups.one-per-user", "adding a user to a group removes the user from other groups",
+	{"groups.always-indirect", "every element of the attribute groups of a user has the type indirect",
+		afterEach(readUser, func(o *scim.Object) {
+			for _, v := range o.Array("groups") {
+				v.(*scim.Object).Set("type", "indirect")
+			}
+		})},
+	{"groups.one-per-user", "a POST of a group removes its members from other groups",
 		instead(createGroup, func(next http.Handler, r *http.Request) *reply {
 			sent, err := scim.Decode(readBody(r))
 			base, _, _ := place(r)
@@ -197,22 +198,24 @@ var groupMembers = []Mutant{
 		}
 	})},
 	{"groups.not-atomic", "operations on a group before the failing one stay applied", instead(patchGroup, groupSeparately)},
-	{"groups.member-exchanged", "PATCH replaces the value of a member", operations(patchGroup, func(o *scim.Object) []*scim.Object {
-		if member, ok := strings.CutSuffix(o.Text("path"), ".value"); ok && o.Text("op") == "replace" {
-			return []*scim.Object{op("remove", member, nil),
-				op("add", "members", []any{scim.NewObject(scim.Member{Name: "value", Value: o.Text("value")})})}
-		}
-		return []*scim.Object{o}
-	})},
-	{"groups.one-namespace", "a group can also be read below /Users", instead(readUser, func(next http.Handler, r *http.Request) *reply {
-		rep := serve(next, r)
-		base, _, id := place(r)
-		if rep.status == 404 {
-			return serve(next, derivedRequest(r, http.MethodGet, base+"/Groups/"+id, "", nil))
-		}
-		return rep
-	})},
-	{"groups.remove-first-named", "a remove of members with or in the filter removes only the first member",
+	{"groups.member-exchanged", "a replace of the value of a member is accepted, although value is immutable",
+		operations(patchGroup, func(o *scim.Object) []*scim.Object {
+			if member, ok := strings.CutSuffix(o.Text("path"), ".value"); ok && o.Text("op") == "replace" {
+				return []*scim.Object{op("remove", member, nil),
+					op("add", "members", []any{scim.NewObject(scim.Member{Name: "value", Value: o.Text("value")})})}
+			}
+			return []*scim.Object{o}
+		})},
+	{"groups.one-namespace", "GET of /Users with the id of a group returns the group",
+		instead(readUser, func(next http.Handler, r *http.Request) *reply {
+			rep := serve(next, r)
+			base, _, id := place(r)
+			if rep.status == 404 {
+				return serve(next, derivedRequest(r, http.MethodGet, base+"/Groups/"+id, "", nil))
+			}
+			return rep
+		})},
+	{"groups.remove-first-named", "a remove of members whose filter contains the operator or removes only the first member",
 		edit(patchGroup, func(o *scim.Object) {
 			o.Set("path", cutAt(" or ")(o.Text("path")))
 		})},
@@ -233,19 +236,19 @@ var groupMembers = []Mutant{
 			}
 			return serve(next, r)
 		})},
-	{"groups.pathless-ignored", "members in a value without a path are ignored",
+	{"groups.pathless-ignored", "a PATCH operation without a path ignores members in its value",
 		edit(patchGroup, func(o *scim.Object) { o.Complex("value").Delete("members") })},
 	{"groups.pathless-adds", "replace of members without a path adds to the existing members", edit(patchGroup, func(o *scim.Object) {
 		if pathless(o) && o.Complex("value").Array("members") != nil {
 			o.Set("op", "add")
 		}
 	})},
-	{"groups.object-dropped", "a single member without an array is dropped", edit(patchGroup, func(o *scim.Object) {
+	{"groups.object-dropped", "add of a single member without an array is ignored", edit(patchGroup, func(o *scim.Object) {
 		if is(o, "add", "members") && o.Complex("value") != nil {
 			o.Set("value", []any{})
 		}
 	})},
-	{"groups.urn-unknown", "the path members with its URN is rejected with 400",
+	{"groups.urn-unknown", "a path that consists of the Group URN and members is rejected with 400",
 		refusing(withJSON(patchGroup, anyOp(pathHas(scim.GroupSchema))), 400)},
 	{"groups.empty-list-ignored", "replace of members with an empty list is ignored",
 		drop(patchGroup, func(o *scim.Object) bool { v, ok := o.Get("value"); return ok && empty(v) })},
@@ -255,12 +258,13 @@ var groupMembers = []Mutant{
 		}
 		return []*scim.Object{o}
 	})},
-	{"groups.same-members-twice", "replacing members with the same members duplicates one", withMembers(readGroup, func(members []any) []any {
-		if len(members) == 2 {
-			return append(members, members[0])
-		}
-		return members
-	})},
+	{"groups.same-members-twice", "replacing members with the same members duplicates a member",
+		withMembers(readGroup, func(members []any) []any {
+			if len(members) == 2 {
+				return append(members, members[0])
+			}
+			return members
+		})},
 	{"groups.last-operation-only", "only the last operation on a group is applied", before(patchGroup, func(o *scim.Object) {
 		if all := o.Array("Operations"); len(all) > 1 {
 			o.Set("Operations", all[len(all)-1:])

@@ -12,7 +12,7 @@ import (
 // pretendMembers wraps next so that deleted users stay members of their groups.
 func pretendMembers(next http.Handler) http.Handler {
 	var mu sync.Mutex
-	former := map[string][]any{} // deleted members by group id
+	former := map[string][]any{} // deleted users that were members, by the id of the group
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		base, _, id := place(r)
 		switch {

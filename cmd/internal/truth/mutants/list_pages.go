@@ -105,18 +105,18 @@ var listPages = []Mutant{
 		}
 		return serve(next, r)
 	})},
-	{"list.sort-drops-filter", "a sorted list evaluates only the left operand of and",
+	{"list.sort-drops-filter", "with sortBy, only the left operand of the operator and in the filter is evaluated",
 		query(with(listUsers, "sortBy"), func(q url.Values) {
 			first, _, _ := strings.Cut(q.Get("filter"), " and ")
 			q.Set("filter", first)
 		})},
 	{"list.paged-unsorted", "a page of a filtered list is not sorted",
 		query(with(with(listUsers, "sortBy"), "startIndex"), func(q url.Values) { q.Del("sortBy") })},
-	{"list.projected-first-page", "with attributes, the first page is always returned",
+	{"list.projected-first-page", "startIndex is ignored in requests with the attributes parameter",
 		query(with(listUsers, "attributes"), func(q url.Values) { q.Del("startIndex") })},
 	{"list.items-cut", "items of lists lack attributes that single resources have",
 		afterEach(listUsers, func(o *scim.Object) { o.Delete("emails") })},
-	{"list.items-elsewhere", "items of lists have another location than single resources",
+	{"list.items-elsewhere", "meta.location of a user in a list differs from that of the single user",
 		afterEach(listUsers, func(o *scim.Object) { o.Complex("meta").Set("location", "/"+o.Text("id")) })},
 	{"list.items-mixed", "a list of users ends with a group", afterBody(listUsers, func(o *scim.Object) {
 		extra := scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.GroupSchema}}, scim.Member{Name: "id", Value: "a-group"},
@@ -137,7 +137,7 @@ var listPages = []Mutant{
 			}
 			return rep
 		})},
-	{"list.unknown-parameter-400", "an unknown parameter is rejected",
+	{"list.unknown-parameter-400", "an unknown query parameter is rejected",
 		instead(with(listUsers, "scimconfNoSuchParameter"), func(http.Handler, *http.Request) *reply { return failure(400, scim.InvalidValue) })},
 	{"list.limit-not-kept", "pages are larger than maxResults in the ServiceProviderConfig",
 		afterBody(on("GET", "ServiceProviderConfig", false), func(o *scim.Object) { o.Complex("filter").Set("maxResults", 2) })},
@@ -151,7 +151,7 @@ var listPages = []Mutant{
 			*rep = *failure(404, "")
 		}
 	})},
-	{"list.empty-null", "an empty list has Resources null", afterBody(listUsers, func(o *scim.Object) {
+	{"list.empty-null", "Resources of an empty list is null", afterBody(listUsers, func(o *scim.Object) {
 		if len(o.Array("Resources")) == 0 {
 			o.Set("Resources", nil)
 		}

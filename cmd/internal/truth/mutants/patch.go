@@ -8,19 +8,20 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// ignorePatch returns a wrapper that returns 204 without effect for PATCH requests with an operation that satisfies when.
-func ignorePatch(when func(op *scim.Object) bool) wrap {
-	return instead(withJSON(patchUser, anyOp(when)), func(http.Handler, *http.Request) *reply {
+// ignorePatch returns a wrapper that returns 204 without effect for PATCH requests with an operation that satisfies cond.
+func ignorePatch(cond func(op *scim.Object) bool) wrap {
+	return instead(withJSON(patchUser, anyOp(cond)), func(http.Handler, *http.Request) *reply {
 		return &reply{status: 204, header: http.Header{}}
 	})
 }
 
-// refuseOp returns a wrapper that rejects PATCH requests with an operation that satisfies when.
-func refuseOp(when func(op *scim.Object) bool, kind scim.Type) wrap {
-	return instead(withJSON(patchUser, anyOp(when)), func(http.Handler, *http.Request) *reply { return failure(400, kind) })
+// refuseOp returns a wrapper that rejects PATCH requests with an operation that satisfies cond.
+func refuseOp(cond func(op *scim.Object) bool, kind scim.Type) wrap {
+	return instead(withJSON(patchUser, anyOp(cond)), func(http.Handler, *http.Request) *reply { return failure(400, kind) })
 }
 
-// separately returns a wrapper that sends each operation as a separate request, in the order set by order, and stops at the first error.
+// separately returns a wrapper that sends each operation of a PATCH as a separate request and stops at the first error. Before that, the
+// function order rearranges the operations.
 func separately(order func(operations []any)) wrap {
 	return instead(patchUser, func(next http.Handler, r *http.Request) *reply {
 		o, err := scim.Decode(readBody(r))
@@ -49,7 +50,7 @@ func pathHas(part string) func(op *scim.Object) bool {
 
 func pathless(op *scim.Object) bool { _, ok := op.Get("path"); return !ok }
 
-// removedFirst returns a wrapper that removes the attribute of an operation before the operation.
+// removedFirst returns a wrapper that inserts a remove of the same path before each operation with the given op and path.
 func removedFirst(kind, path string) wrap {
 	return operations(patchUser, func(o *scim.Object) []*scim.Object {
 		if is(o, kind, path) {
@@ -60,7 +61,7 @@ func removedFirst(kind, path string) wrap {
 }
 
 var patch = []Mutant{
-	{"patch.add-replaces", "add to a multi-valued attribute replaces it", edit(patchUser, func(o *scim.Object) {
+	{"patch.add-replaces", "add to a multi-valued attribute replaces the existing values", edit(patchUser, func(o *scim.Object) {
 		if is(o, "add", "emails") {
 			o.Set("op", "replace")
 		}
@@ -74,7 +75,7 @@ var patch = []Mutant{
 		drop(patchUser, func(o *scim.Object) bool { return is(o, "add", "displayName") })},
 	{"patch.add-pathless-ignored", "add without a path is ignored",
 		drop(patchUser, func(o *scim.Object) bool { return o.Text("op") == "add" && pathless(o) })},
-	{"patch.add-complex-replaces", "add to a complex attribute replaces it", removedFirst("add", "name")},
+	{"patch.add-complex-replaces", "add to a complex attribute removes the omitted sub-attributes", removedFirst("add", "name")},
 	{"patch.add-copies", "add of an existing value adds a copy", edit(patchUser, func(o *scim.Object) {
 		for _, item := range o.Array("value") {
 			if e, ok := item.(*scim.Object); ok && is(o, "add", "emails") && e.Text("type") == "work" {
@@ -85,16 +86,17 @@ var patch = []Mutant{
 	{"patch.urn-unknown", "a path with a URN is rejected with 400", refuseOp(pathHas("urn:"), scim.InvalidPath)},
 	{"patch.extension-unnamed", "schemas does not contain an extension that PATCH added",
 		afterEach(readUser, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
-	{"patch.primary-stays", "the old primary value stays primary", func(next http.Handler) http.Handler {
-		return afterEach(readUser, func(o *scim.Object) {
-			for _, item := range o.Array("emails") {
-				if e := item.(*scim.Object); e.Text("type") == "work" {
-					e.Set("primary", true)
+	{"patch.primary-stays", "after a PATCH makes another value primary, the old primary value stays primary too",
+		func(next http.Handler) http.Handler {
+			return afterEach(readUser, func(o *scim.Object) {
+				for _, item := range o.Array("emails") {
+					if e := item.(*scim.Object); e.Text("type") == "work" {
+						e.Set("primary", true)
+					}
 				}
-			}
-		})(next)
-	}},
-	{"patch.primary-ignored", "primary in an added value is ignored", edit(patchUser, func(o *scim.Object) {
+			})(next)
+		}},
+	{"patch.primary-ignored", "the sub-attribute primary of an added value is ignored", edit(patchUser, func(o *scim.Object) {
 		for _, item := range o.Array("value") {
 			if e, ok := item.(*scim.Object); ok {
 				e.Delete("primary")
@@ -119,7 +121,7 @@ var patch = []Mutant{
 		on, _ := o.Bool("value")
 		return is(o, "replace", "active") && on
 	})},
-	{"patch.replace-appends", "replace of a multi-valued attribute adds values", edit(patchUser, func(o *scim.Object) {
+	{"patch.replace-appends", "replace of a multi-valued attribute adds to the existing values", edit(patchUser, func(o *scim.Object) {
 		if is(o, "replace", "emails") {
 			o.Set("op", "add")
 			for _, item := range o.Array("value") {
@@ -165,14 +167,15 @@ var patch = []Mutant{
 		ignorePatch(func(o *scim.Object) bool { return o.Text("op") == "remove" && pathless(o) })},
 	{"patch.remove-required-hidden", "remove of userName returns 204",
 		ignorePatch(func(o *scim.Object) bool { return is(o, "remove", "userName") })},
-	{"patch.answer-stale", "PATCH returns the old state", instead(patchUser, func(next http.Handler, r *http.Request) *reply {
-		old := stored(next, r)
-		rep := serve(next, r)
-		if rep.ok() && old != nil {
-			return newReply(200, old)
-		}
-		return rep
-	})},
+	{"patch.answer-stale", "the PATCH response contains the state before the PATCH",
+		instead(patchUser, func(next http.Handler, r *http.Request) *reply {
+			old := stored(next, r)
+			rep := serve(next, r)
+			if rep.ok() && old != nil {
+				return newReply(200, old)
+			}
+			return rep
+		})},
 	{"patch.status-202", "PATCH returns 202", after(patchUser, func(_ *http.Request, rep *reply) {
 		if rep.ok() {
 			rep.status = 202

@@ -10,17 +10,17 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// precededBy returns a wrapper that adds the operation first before each operation that satisfies when.
-func precededBy(when func(op *scim.Object) bool, first *scim.Object) wrap {
+// precededBy returns a wrapper that inserts a copy of the operation extra before each operation that satisfies cond.
+func precededBy(cond func(op *scim.Object) bool, extra *scim.Object) wrap {
 	return operations(patchUser, func(o *scim.Object) []*scim.Object {
-		if when(o) {
-			return []*scim.Object{first.Clone(), o}
+		if cond(o) {
+			return []*scim.Object{extra.Clone(), o}
 		}
 		return []*scim.Object{o}
 	})
 }
 
-// repath returns a wrapper that changes the paths of operations. An empty kind means all operations.
+// repath returns a wrapper that changes the paths of the operations whose op is kind, or of all operations if kind is empty.
 func repath(kind string, fn func(path string) string) wrap {
 	return edit(patchUser, func(o *scim.Object) {
 		if path := o.Text("path"); path != "" && (kind == "" || o.Text("op") == kind) {
@@ -39,25 +39,25 @@ func cutAt(word string) func(string) string {
 	}
 }
 
-// A memory stores one value per path of a resource.
+// A memory stores values by a key, such as the path or the id of a resource.
 type memory struct {
 	mu   sync.Mutex
 	kept map[string]any
 }
 
-func (m *memory) put(path string, v any) {
+func (m *memory) put(key string, v any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.kept == nil {
 		m.kept = map[string]any{}
 	}
-	m.kept[path] = v
+	m.kept[key] = v
 }
 
-func (m *memory) at(path string) any {
+func (m *memory) at(key string) any {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.kept[path]
+	return m.kept[key]
 }
 
 // rememberAndShow returns a wrapper that changes responses for a path after a matching request. notice returns the value to store for a
@@ -89,15 +89,15 @@ func rememberAndShow(m match, notice func(r *http.Request, sent *scim.Object, re
 // late is a time later than every change in a test.
 const late = "2099-12-31T23:59:59.999Z"
 
-// pretendStored returns a wrapper that returns 204 without effect for PATCH requests with an operation that satisfies when. Later responses
-// for the same path are changed by show.
+// pretendStored returns a wrapper that returns 204 without effect for PATCH requests with an operation that satisfies cond. show changes
+// the resource in these and later responses for the same path.
 //
 //go:noinline
-func pretendStored(when func(op *scim.Object) bool, show func(o *scim.Object)) wrap {
+func pretendStored(cond func(op *scim.Object) bool, show func(o *scim.Object)) wrap {
 	return func(next http.Handler) http.Handler {
-		quieted := ignorePatch(when)(next)
+		quieted := ignorePatch(cond)(next)
 		return rememberAndShow(patchUser, func(_ *http.Request, sent *scim.Object, _ *reply) any {
-			if !anyOp(when)(sent) {
+			if !anyOp(cond)(sent) {
 				return nil
 			}
 			return true
@@ -201,9 +201,9 @@ var patchPaths = []Mutant{
 		precededBy(func(o *scim.Object) bool {
 			return o.Text("op") == "replace" && pathless(o) && o.Complex("value").Complex("name") != nil
 		}, op("remove", "name", nil))},
-	{"patch.primary-path-ignored", "primary set by a path is ignored",
+	{"patch.primary-path-ignored", "an operation with a path that ends with .primary is ignored",
 		drop(patchUser, func(o *scim.Object) bool { return strings.HasSuffix(o.Text("path"), ".primary") })},
-	{"patch.all-stay-primary", "several email addresses may be primary", afterEach(readUser, func(o *scim.Object) {
+	{"patch.all-stay-primary", "after a PATCH, several email addresses are primary", afterEach(readUser, func(o *scim.Object) {
 		for _, item := range o.Array("emails") {
 			if len(o.Array("emails")) > 2 {
 				item.(*scim.Object).Set("primary", true)
@@ -244,15 +244,16 @@ var patchPaths = []Mutant{
 			}
 			return serve(next, r)
 		})},
-	{"patch.remove-no-match-all", "remove with a value filter that matches nothing removes all", repath("remove", func(path string) string {
-		if strings.Contains(path, "scimconf-none") {
-			return "emails"
-		}
-		return path
-	})},
-	{"patch.filter-and-first", "only the left operand of and in a value filter is evaluated", repath("", cutAt(" and "))},
-	{"patch.filter-or-first", "only the left operand of or in a value filter is evaluated", repath("", cutAt(" or "))},
-	{"patch.filter-not-ignored", "not in a value filter is ignored",
+	{"patch.remove-no-match-all", "remove with a value filter that matches nothing removes all values",
+		repath("remove", func(path string) string {
+			if strings.Contains(path, "scimconf-none") {
+				return "emails"
+			}
+			return path
+		})},
+	{"patch.filter-and-first", "only the left operand of the operator and in a value filter is evaluated", repath("", cutAt(" and "))},
+	{"patch.filter-or-first", "only the left operand of the operator or in a value filter is evaluated", repath("", cutAt(" or "))},
+	{"patch.filter-not-ignored", "the operator not in a value filter is ignored",
 		repath("", func(path string) string { return strings.Replace(path, "not (", "(", 1) })},
 	{"patch.filter-ne-is-eq", "ne in a value filter acts as eq",
 		repath("", func(path string) string { return strings.Replace(path, " ne ", " eq ", 1) })},
@@ -313,11 +314,11 @@ var patchPaths = []Mutant{
 		}
 	})},
 	{"patch.pointer-hidden", "a JSON Pointer as path returns 204", ignorePatch(pathHas("/"))},
-	{"patch.three-names-hidden", "a path of three names returns 204",
+	{"patch.three-names-hidden", "a path with three levels, as in a.b.c, returns 204",
 		ignorePatch(func(o *scim.Object) bool { return o.Text("path") == "name.familyName.value" })},
 	{"patch.urn-dropped", "an unknown URN in a path is ignored",
 		repath("", func(path string) string { return strings.TrimPrefix(path, "urn:example:scimconf:2.0:Unknown:") })},
-	{"patch.read-only-taken", "meta in a value without a path is stored",
+	{"patch.read-only-taken", "meta in the value of an operation without a path is stored",
 		pretendStored(func(o *scim.Object) bool { return withKey(o, "meta") }, func(o *scim.Object) {
 			o.Complex("meta").Set("created", "1999-12-31T23:59:59Z")
 		})},
@@ -366,7 +367,7 @@ var patchPaths = []Mutant{
 		}, func(o *scim.Object, kept any) { o.Complex("meta").Set("lastModified", kept) })},
 	{"patch.last-modified-frozen", "PATCH does not change lastModified",
 		afterEach(users, func(o *scim.Object) { o.Complex("meta").Set("lastModified", o.Complex("meta").Text("created")) })},
-	{"patch.not-implemented", "PATCH returns 501 although it is advertised",
+	{"patch.not-implemented", "PATCH returns 501 although the ServiceProviderConfig advertises PATCH",
 		instead(patchUser, func(http.Handler, *http.Request) *reply { return failure(501, "") })},
 	{"patch.no-operations-204", "a PATCH without Operations returns 204",
 		refuse(patchUser, func(o *scim.Object) bool { _, ok := o.Get("Operations"); return !ok }, func() *reply {
@@ -374,15 +375,16 @@ var patchPaths = []Mutant{
 		})},
 	{"patch.empty-operations-500", "an empty list of operations causes 500",
 		refuse(patchUser, func(o *scim.Object) bool { return length(o) == 0 }, func() *reply { return failure(500, "") })},
-	{"patch.null-stored", "add of null stores null",
+	{"patch.null-stored", "add with the value null stores null",
 		pretendStored(func(o *scim.Object) bool { return is(o, "add", "nickName") && !valueless(o) && valueOf(o) == nil }, func(o *scim.Object) {
 			o.Set("nickName", nil)
 		})},
-	{"patch.attributes-204", "PATCH with attributes returns 204", after(with(patchUser, "attributes"), func(_ *http.Request, rep *reply) {
-		if rep.ok() {
-			*rep = reply{status: http.StatusNoContent, header: http.Header{}}
-		}
-	})},
+	{"patch.attributes-204", "PATCH with the attributes parameter returns 204",
+		after(with(patchUser, "attributes"), func(_ *http.Request, rep *reply) {
+			if rep.ok() {
+				*rep = reply{status: http.StatusNoContent, header: http.Header{}}
+			}
+		})},
 	{"patch.rename-ignored", "a PATCH of userName is ignored", drop(patchUser, func(o *scim.Object) bool {
 		return is(o, "replace", "userName") && strings.Contains(o.Text("value"), "married")
 	})},

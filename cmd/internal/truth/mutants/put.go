@@ -40,14 +40,15 @@ func empty(v any) bool {
 
 var put = []Mutant{
 	{"put.ignored", "PUT has no effect", instead(putUser, unchanged)},
-	{"put.answer-stale", "PUT returns the old state", instead(putUser, func(next http.Handler, r *http.Request) *reply {
-		old := stored(next, r)
-		rep := serve(next, r)
-		if rep.ok() {
-			rep.body = old.AppendJSON(nil)
-		}
-		return rep
-	})},
+	{"put.answer-stale", "the PUT response contains the state before the PUT",
+		instead(putUser, func(next http.Handler, r *http.Request) *reply {
+			old := stored(next, r)
+			rep := serve(next, r)
+			if rep.ok() {
+				rep.body = old.AppendJSON(nil)
+			}
+			return rep
+		})},
 	{"put.status-201", "PUT returns 201", after(putUser, func(_ *http.Request, rep *reply) {
 		if rep.ok() {
 			rep.status = 201
@@ -61,7 +62,7 @@ var put = []Mutant{
 		}
 		sent.Set("emails", all)
 	})},
-	{"put.null-ignored", "null and [] in a PUT do not remove the value", merging(putUser, func(sent, has *scim.Object) {
+	{"put.null-ignored", "an attribute with the value null or [] in a PUT keeps its old value", merging(putUser, func(sent, has *scim.Object) {
 		for name, v := range sent.Clone().All() {
 			if old, ok := has.Get(name); ok && empty(v) {
 				sent.Set(name, old)

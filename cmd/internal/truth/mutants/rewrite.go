@@ -59,7 +59,7 @@ func (r *reply) send(w http.ResponseWriter) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(r.body)))
 	}
 	w.WriteHeader(max(r.status, 200))
-	_, _ = w.Write(r.body) // the test's client sees a short body
+	_, _ = w.Write(r.body) // after an error, the client of the test receives a truncated body
 }
 
 // serve passes a request to next and returns the response.
@@ -69,7 +69,7 @@ func serve(next http.Handler, r *http.Request) *reply {
 	return rep
 }
 
-// derivedRequest returns a request with the credentials and host of r.
+// derivedRequest returns a copy of r with another method, path, query and body. The credentials and the host are those of r.
 func derivedRequest(r *http.Request, method, path, query string, body []byte) *http.Request {
 	out := r.Clone(r.Context())
 	out.Method = method
@@ -100,7 +100,7 @@ func failure(status int, kind scim.Type) *reply {
 // A match reports whether a fault applies to a request.
 type match func(*http.Request) bool
 
-// place splits a path into the base path, the collection and the id.
+// place splits the path of a request into the base path, the collection and the id.
 func place(r *http.Request) (base, collection, id string) {
 	segments := strings.Split(strings.TrimSuffix(r.URL.Path, "/"), "/")
 	for i, s := range segments {
@@ -112,7 +112,8 @@ func place(r *http.Request) (base, collection, id string) {
 	return strings.TrimSuffix(r.URL.Path, "/"), "", ""
 }
 
-// on matches a method on a collection, with an id if single is set and without one otherwise. An empty method or collection matches any.
+// on matches requests with a method to a collection: requests with an id in the path if single is set, requests without an id otherwise. An
+// empty method or collection matches any.
 //
 //go:noinline
 func on(method, collection string, single bool) match {
@@ -144,7 +145,7 @@ var (
 	patchGroup        = on("PATCH", "Groups", true)
 )
 
-// instead returns a wrapper that answers matching requests with fn instead of next.
+// instead returns a wrapper that returns the result of fn for matching requests. fn decides whether next receives the request.
 //
 //go:noinline
 func instead(m match, fn func(next http.Handler, r *http.Request) *reply) wrap {
@@ -228,10 +229,11 @@ func before(m match, fn func(o *scim.Object)) wrap {
 	}
 }
 
-// refuse returns a wrapper that answers matching requests whose JSON body satisfies when with rep.
-func refuse(m match, when func(o *scim.Object) bool, rep func() *reply) wrap {
+// refuse returns a wrapper that returns the result of rep for matching requests whose JSON body satisfies cond. The server does not
+// receive these requests.
+func refuse(m match, cond func(o *scim.Object) bool, rep func() *reply) wrap {
 	return instead(m, func(next http.Handler, r *http.Request) *reply {
-		if o, err := scim.Decode(readBody(r)); err == nil && when(o) {
+		if o, err := scim.Decode(readBody(r)); err == nil && cond(o) {
 			return rep()
 		}
 		return serve(next, r)
@@ -287,7 +289,7 @@ func operations(m match, fn func(op *scim.Object) []*scim.Object) wrap {
 			}
 		}
 		if len(out) == 0 {
-			// Servers may reject an empty list. This operation has no effect.
+			// Servers may reject an empty list of operations, so a remove of locale replaces the removed operations.
 			out = append(out, op("remove", "locale", nil))
 		}
 		o.Set("Operations", out)
@@ -302,17 +304,17 @@ func edit(m match, fn func(op *scim.Object)) wrap {
 	})
 }
 
-// drop returns a wrapper that removes the operations that satisfy when.
-func drop(m match, when func(op *scim.Object) bool) wrap {
+// drop returns a wrapper that removes the operations that satisfy cond.
+func drop(m match, cond func(op *scim.Object) bool) wrap {
 	return operations(m, func(op *scim.Object) []*scim.Object {
-		if when(op) {
+		if cond(op) {
 			return nil
 		}
 		return []*scim.Object{op}
 	})
 }
 
-// op returns an operation.
+// op returns an operation of a PATCH. It omits an empty path and a nil value.
 func op(kind, path string, value any) *scim.Object {
 	o := scim.NewObject(scim.Member{Name: "op", Value: kind})
 	if path != "" {
@@ -328,8 +330,8 @@ func is(o *scim.Object, kind, path string) bool {
 	return o.Text("op") == kind && o.Text("path") == path
 }
 
-// pretend returns a wrapper that replaces responses with this status by the response to a GET of the same path. It hides a rejection from
-// the client.
+// pretend returns a wrapper that replaces responses with the given status by the response to a GET of the same path. With the status of a
+// rejection, the client receives a success although the server has rejected the request.
 func pretend(m match, status int) wrap {
 	return instead(m, func(next http.Handler, r *http.Request) *reply {
 		rep := serve(next, r)
@@ -340,23 +342,23 @@ func pretend(m match, status int) wrap {
 	})
 }
 
-// withJSON matches the requests of m whose JSON body satisfies when.
-func withJSON(m match, when func(o *scim.Object) bool) match {
+// withJSON matches the requests of m whose JSON body satisfies cond.
+func withJSON(m match, cond func(o *scim.Object) bool) match {
 	return func(r *http.Request) bool {
 		if !m(r) {
 			return false
 		}
 		o, err := scim.Decode(readBody(r))
-		return err == nil && when(o)
+		return err == nil && cond(o)
 	}
 }
 
-// anyOp reports whether an operation of a message satisfies when.
-func anyOp(when func(op *scim.Object) bool) func(*scim.Object) bool {
+// anyOp reports whether an operation of a message satisfies cond.
+func anyOp(cond func(op *scim.Object) bool) func(*scim.Object) bool {
 	return func(o *scim.Object) bool {
 		return slices.ContainsFunc(o.Array("Operations"), func(item any) bool {
 			op, ok := item.(*scim.Object)
-			return ok && when(op)
+			return ok && cond(op)
 		})
 	}
 }

@@ -38,7 +38,7 @@ var root = []Mutant{
 		keep(queryRoot, func(_ *http.Request, o *scim.Object) bool { return isGroup(o) })},
 	{"root.type-ignored", "conditions on meta.resourceType are always true", atRoot(`meta\.resourceType eq "\w+"`, `id pr`)},
 	{"root.type-none", "conditions on meta.resourceType are never true", atRoot(`meta\.resourceType eq "\w+"`, `id eq "nobody"`)},
-	{"root.present-always", "pr on an attribute of one resource type is true for the other", atRoot(`userName pr`, `id pr`)},
+	{"root.present-always", "pr on userName is also true for groups", atRoot(`userName pr`, `id pr`)},
 	{"root.equal-400", "eq on an attribute that groups do not have returns no resources",
 		instead(queryRoot, func(next http.Handler, r *http.Request) *reply {
 			if strings.Contains(r.URL.Query().Get("filter"), "userName eq") {
@@ -50,16 +50,17 @@ var root = []Mutant{
 	{"root.filter-ignored", "filters on the root are ignored", filtering(queryRoot, func(string) string { return "id pr" })},
 	{"root.untyped", "all items of a query on the root have the User schema",
 		afterEach(queryRoot, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
-	{"root.type-wrong", "meta.resourceType of all items is Resource", afterEach(queryRoot, func(o *scim.Object) {
+	{"root.type-wrong", "meta.resourceType of all items is \"Resource\"", afterEach(queryRoot, func(o *scim.Object) {
 		if meta := o.Complex("meta"); meta != nil {
 			meta.Set("resourceType", "Resource")
 		}
 	})},
 	{"root.total-of-page", "totalResults on the root is the size of the page",
 		afterBody(queryRoot, func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
-	{"root.count-ignored", "count is ignored on the root", query(queryRoot, func(q url.Values) { q.Del("count") })},
+	{"root.count-ignored", "the count parameter is ignored on the root", query(queryRoot, func(q url.Values) { q.Del("count") })},
 	{"root.start-ignored", "startIndex is ignored on the root", query(queryRoot, func(q url.Values) { q.Del("startIndex") })},
-	{"root.attributes-ignored", "attributes is ignored on the root", query(queryRoot, func(q url.Values) { q.Del("attributes") })},
+	{"root.attributes-ignored", "the attributes parameter is ignored on the root",
+		query(queryRoot, func(q url.Values) { q.Del("attributes") })},
 	{"root.broken-filter-taken", "an invalid filter on the root returns an empty list", after(queryRoot, func(_ *http.Request, rep *reply) {
 		if rep.status == 400 {
 			*rep = *emptyList()

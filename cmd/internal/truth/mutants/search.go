@@ -59,20 +59,21 @@ var search = []Mutant{
 		instead(withJSON(searchUsers, func(o *scim.Object) bool { return o.Text("filter") == "" }), func(http.Handler, *http.Request) *reply {
 			return emptyList()
 		})},
-	{"search.attributes-ignored", "attributes of a search is ignored", searchWithout("attributes")},
-	{"search.excluded-ignored", "excludedAttributes of a search is ignored", searchWithout("excludedAttributes")},
-	{"search.excluded-is-attributes", "excludedAttributes of a search acts as attributes", before(searchUsers, func(o *scim.Object) {
-		if names := o.Array("excludedAttributes"); len(names) > 0 {
-			o.Set("attributes", names)
-			o.Delete("excludedAttributes")
-		}
-	})},
-	{"search.password-shown", "a search returns the password when attributes names it",
+	{"search.attributes-ignored", "the member attributes of a search is ignored", searchWithout("attributes")},
+	{"search.excluded-ignored", "the member excludedAttributes of a search is ignored", searchWithout("excludedAttributes")},
+	{"search.excluded-is-attributes", "the member excludedAttributes of a search acts as the member attributes",
+		before(searchUsers, func(o *scim.Object) {
+			if names := o.Array("excludedAttributes"); len(names) > 0 {
+				o.Set("attributes", names)
+				o.Delete("excludedAttributes")
+			}
+		})},
+	{"search.password-shown", "a search returns the password if the search has the member attributes",
 		afterEach(withJSON(searchUsers, func(o *scim.Object) bool { return len(o.Array("attributes")) > 0 }), func(o *scim.Object) {
 			o.Set("password", "$2a$10$hash")
 		})},
-	{"search.count-ignored", "count of a search is ignored", searchWithout("count")},
-	{"search.count-zero-is-all", "count 0 of a search is ignored", before(searchUsers, func(o *scim.Object) {
+	{"search.count-ignored", "the member count of a search is ignored", searchWithout("count")},
+	{"search.count-zero-is-all", "the member count of a search is ignored if it is 0", before(searchUsers, func(o *scim.Object) {
 		if v, ok := o.Get("count"); ok && scim.Equal(v, jsonInteger(0)) {
 			o.Delete("count")
 		}
@@ -80,7 +81,7 @@ var search = []Mutant{
 	{"search.total-of-page", "totalResults of a search is the size of the page",
 		afterBody(searchUsers, func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
 	{"search.start-ignored", "startIndex of a search is ignored", searchWithout("startIndex")},
-	{"search.start-not-echoed", "the search response always has startIndex 1",
+	{"search.start-not-echoed", "startIndex in the response to every search is 1",
 		afterBody(searchUsers, func(o *scim.Object) { o.Set("startIndex", 1) })},
 	{"search.sort-ignored", "sortBy of a search is ignored", searchWithout("sortBy")},
 	{"search.order-ignored", "sortOrder of a search is ignored", searchWithout("sortOrder")},
@@ -89,7 +90,7 @@ var search = []Mutant{
 			o.Set("schemas", []any{scim.SearchRequestMessage})
 		}
 	})},
-	{"search.any-schema", "a search with any schemas is accepted", before(searchUsers, func(o *scim.Object) {
+	{"search.any-schema", "a search is accepted whatever its schemas contains", before(searchUsers, func(o *scim.Object) {
 		if len(o.Array("schemas")) > 0 {
 			o.Set("schemas", []any{scim.SearchRequestMessage})
 		}

@@ -10,7 +10,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// sortedBy matches lists of users sorted by an attribute, compared case-insensitively. An empty name matches any attribute.
+// sortedBy matches requests for lists of users whose sortBy is an attribute, compared case-insensitively. An empty attribute matches any
+// sortBy.
 func sortedBy(attribute string) match {
 	return func(r *http.Request) bool {
 		by := r.URL.Query().Get("sortBy")
@@ -41,10 +42,11 @@ func rearrange(m match, fn func(r *http.Request, items []*scim.Object)) wrap {
 
 func isDescending(r *http.Request) bool { return r.URL.Query().Get("sortOrder") == "descending" }
 
-// absentAt returns a wrapper that moves the items without an attribute to the start if front is set, and to the end otherwise.
-func absentAt(attribute string, front bool, when func(*http.Request) bool) wrap {
+// absentAt returns a wrapper that moves the items without an attribute to the start of a list sorted by the attribute if front is set, and
+// to the end otherwise. It changes only responses to requests that satisfy cond.
+func absentAt(attribute string, front bool, cond func(*http.Request) bool) wrap {
 	return rearrange(sortedBy(attribute), func(r *http.Request, items []*scim.Object) {
-		if !when(r) {
+		if !cond(r) {
 			return
 		}
 		slices.SortStableFunc(items, func(a, b *scim.Object) int {
@@ -66,10 +68,10 @@ func unsortedBy(attribute string) wrap {
 	return query(sortedBy(attribute), func(q url.Values) { q.Del("sortBy") })
 }
 
-// sortBreaks returns a wrapper that returns 500 for lists of users with a query parameter that satisfies when.
-func sortBreaks(parameter string, when func(string) bool) wrap {
+// sortBreaks returns a wrapper that returns 500 for lists of users with a query parameter that satisfies cond.
+func sortBreaks(parameter string, cond func(string) bool) wrap {
 	return instead(listUsers, func(next http.Handler, r *http.Request) *reply {
-		if when(r.URL.Query().Get(parameter)) {
+		if cond(r.URL.Query().Get(parameter)) {
 			return failure(500, "")
 		}
 		return serve(next, r)
@@ -104,26 +106,28 @@ var sort = []Mutant{
 				slices.Reverse(items)
 			}
 		})},
-	{"sort.missing-first", "absent values come first in ascending order",
+	{"sort.missing-first", "users without a value of the attribute in sortBy come first in ascending order",
 		absentAt("nickName", true, func(r *http.Request) bool { return !isDescending(r) })},
-	{"sort.missing-last", "absent values come last in descending order", absentAt("nickName", false, isDescending)},
-	{"sort.missing-dropped", "users without a value are omitted",
+	{"sort.missing-last", "users without a value of the attribute in sortBy come last in descending order",
+		absentAt("nickName", false, isDescending)},
+	{"sort.missing-dropped", "users without a value of the attribute in sortBy are omitted",
 		keep(sortedBy("nickName"), func(_ *http.Request, o *scim.Object) bool { return o.Text("nickName") != "" })},
-	{"sort.doubled", "users with two values are listed twice", after(sortedBy("emails.value"), func(_ *http.Request, rep *reply) {
-		o := rep.object()
-		if !rep.ok() || o == nil {
-			return
-		}
-		var out []any
-		for _, item := range o.Array("Resources") {
-			for range max(1, len(item.(*scim.Object).Array("emails"))) {
-				out = append(out, item)
+	{"sort.doubled", "users with two values of the attribute in sortBy are listed twice",
+		after(sortedBy("emails.value"), func(_ *http.Request, rep *reply) {
+			o := rep.object()
+			if !rep.ok() || o == nil {
+				return
 			}
-		}
-		o.Set("Resources", out)
-		o.Set("totalResults", len(out))
-		rep.body = o.AppendJSON(nil)
-	})},
+			var out []any
+			for _, item := range o.Array("Resources") {
+				for range max(1, len(item.(*scim.Object).Array("emails"))) {
+					out = append(out, item)
+				}
+			}
+			o.Set("Resources", out)
+			o.Set("totalResults", len(out))
+			rep.body = o.AppendJSON(nil)
+		})},
 	{"sort.first-not-primary", "a multi-valued attribute is sorted by its first value instead of the primary value",
 		rearrange(sortedBy("emails.value"), func(_ *http.Request, items []*scim.Object) {
 			byAddress(items, func(emails []string) string { return emails[0] })
@@ -142,12 +146,12 @@ var sort = []Mutant{
 			q.Del("sortBy")
 		}
 	})},
-	{"sort.user-name-ignored", "lists cannot be sorted by userName", unsortedBy("userName")},
+	{"sort.user-name-ignored", "sortBy is ignored for userName", unsortedBy("userName")},
 	{"sort.user-name-order-ignored", "sortOrder is ignored for userName",
 		query(sortedBy("userName"), func(q url.Values) { q.Del("sortOrder") })},
 	{"sort.reference-reversed", "a list sorted by a reference is in reverse order",
 		rearrange(sortedBy("profileUrl"), func(_ *http.Request, items []*scim.Object) { slices.Reverse(items) })},
-	{"sort.shown-only", "sortBy is ignored if attributes does not name the attribute",
+	{"sort.shown-only", "sortBy is ignored in requests with the attributes parameter",
 		instead(with(sortedBy(""), "attributes"), func(next http.Handler, r *http.Request) *reply {
 			q := r.URL.Query()
 			q.Del("sortBy")
@@ -163,7 +167,7 @@ var sort = []Mutant{
 		sortBreaks("sortBy", func(v string) bool { return strings.Contains(v, "NoSuchAttribute") })},
 	{"sort.unknown-nobody", "an unknown name in sortBy returns an empty list",
 		instead(sortedBy("scimconfNoSuchAttribute"), func(http.Handler, *http.Request) *reply { return emptyList() })},
-	{"sort.hostile-500", "code in sortBy causes 500",
+	{"sort.hostile-500", "a quotation mark, semicolon or parenthesis in sortBy causes 500",
 		sortBreaks("sortBy", func(v string) bool { return strings.ContainsAny(v, "';(") })},
 	{"sort.unknown-order-500", "an unknown sortOrder causes 500",
 		sortBreaks("sortOrder", func(v string) bool { return v == "sideways" })},
@@ -180,7 +184,7 @@ var sort = []Mutant{
 				slices.Reverse(items)
 			}
 		})},
-	{"sort.groups-ignored", "groups cannot be sorted", query(listGroups, func(q url.Values) { q.Del("sortBy") })},
+	{"sort.groups-ignored", "sortBy is ignored for groups", query(listGroups, func(q url.Values) { q.Del("sortBy") })},
 }
 
 // byAddress sorts users by the email address that choose returns. Users without an email address come last.

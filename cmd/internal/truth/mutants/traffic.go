@@ -41,12 +41,12 @@ func raw(m match, fn func(rep *reply)) wrap {
 				w.Header()[name] = values
 			}
 			w.WriteHeader(rep.status)
-			_, _ = w.Write(rep.body) // the test's client sees a short body
+			_, _ = w.Write(rep.body) // after an error, the client of the test receives a truncated body
 		})
 	}
 }
 
-// mixUpUsers wraps next so that all users in responses to POST and GET have the id of the first user.
+// mixUpUsers wraps next so that all users after the first in responses to POST and GET have the same id, which is not the id of a user.
 func mixUpUsers(next http.Handler) http.Handler {
 	var mu sync.Mutex
 	var first *scim.Object
@@ -119,7 +119,7 @@ var traffic = []Mutant{
 		}
 	})},
 	{"traffic.error-status-other", "the status in the body of every error is 400", errorMember("status", "400")},
-	{"traffic.scim-type-unknown", "scimType is a nonstandard keyword", errorMember("scimType", "notFound")},
+	{"traffic.scim-type-unknown", "scimType of every error is a nonstandard keyword", errorMember("scimType", "notFound")},
 	{"traffic.scim-type-misplaced", "every error has the scimType noTarget", errorMember("scimType", "noTarget")},
 	{"traffic.error-200", "an unknown user returns 200 with an error body", after(readUser, func(_ *http.Request, rep *reply) {
 		if rep.status == 404 {
@@ -137,11 +137,11 @@ var traffic = []Mutant{
 			rep.header.Set("Content-Location", r.URL.Path)
 		}
 	})},
-	{"traffic.location-of-another", "meta.location ends in 1", afterEach(usersAndGroups, func(o *scim.Object) {
+	{"traffic.location-of-another", "meta.location is the URL of another resource", afterEach(usersAndGroups, func(o *scim.Object) {
 		location := o.Complex("meta").Text("location")
 		o.Complex("meta").Set("location", location[:strings.LastIndex(location, "/")]+"/1")
 	})},
-	{"traffic.inner-host", "meta.location contains another host", afterEach(usersAndGroups, func(o *scim.Object) {
+	{"traffic.inner-host", "meta.location contains another host than the request", afterEach(usersAndGroups, func(o *scim.Object) {
 		if _, path, ok := strings.Cut(o.Complex("meta").Text("location"), "/scim/"); ok {
 			o.Complex("meta").Set("location", "http://inner.example:8080/scim/"+path)
 		}
@@ -166,9 +166,10 @@ var traffic = []Mutant{
 	})},
 	{"traffic.modified-in-the-past", "PATCH sets lastModified to the epoch",
 		afterEach(patchUser, func(o *scim.Object) { o.Complex("meta").Set("lastModified", "1970-01-01T00:00:00Z") })},
-	{"traffic.tag-and-version", "meta.version is not quoted", afterEach(readUser, func(o *scim.Object) {
-		o.Complex("meta").Set("version", strings.Trim(strings.TrimPrefix(o.Complex("meta").Text("version"), "W/"), `"`))
-	})},
+	{"traffic.tag-and-version", "meta.version lacks the W/ prefix and the quotation marks of the ETag header",
+		afterEach(readUser, func(o *scim.Object) {
+			o.Complex("meta").Set("version", strings.Trim(strings.TrimPrefix(o.Complex("meta").Text("version"), "W/"), `"`))
+		})},
 	{"traffic.total-zero", "totalResults of a filtered list is 0",
 		afterBody(with(listUsers, "filter"), func(o *scim.Object) { o.Set("totalResults", 0) })},
 	{"traffic.length-of-nothing", "a 204 response has a Content-Length header", raw(everything, func(rep *reply) {

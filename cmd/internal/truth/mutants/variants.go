@@ -14,7 +14,7 @@ import (
 // Variants returns every variant. The caller may change the slice.
 func Variants() []Variant {
 	return []Variant{
-		{"patch-204", "PATCH returns 204 without a body unless the request has attributes",
+		{"patch-204", "PATCH returns 204 without a body unless the request has the attributes parameter",
 			after(either(patchUser, patchGroup), func(r *http.Request, rep *reply) {
 				if rep.status == 200 && !r.URL.Query().Has("attributes") {
 					*rep = reply{status: 204, header: http.Header{}}
@@ -72,13 +72,14 @@ func Variants() []Variant {
 				}
 			})},
 		{"me-not-implemented", "/Me returns 501", refusing(ofMe, 501)},
-		{"me-redirects", "/Me redirects to the resource of the token", instead(reads(ofMe), func(next http.Handler, r *http.Request) *reply {
-			rep := serve(next, r)
-			if location := rep.object().Complex("meta").Text("location"); rep.ok() && location != "" {
-				return &reply{status: http.StatusPermanentRedirect, header: http.Header{"Location": {location}}}
-			}
-			return rep
-		})},
+		{"me-redirects", "/Me redirects to the user that the token belongs to",
+			instead(reads(ofMe), func(next http.Handler, r *http.Request) *reply {
+				rep := serve(next, r)
+				if location := rep.object().Complex("meta").Text("location"); rep.ok() && location != "" {
+					return &reply{status: http.StatusPermanentRedirect, header: http.Header{"Location": {location}}}
+				}
+				return rep
+			})},
 		{"strong-tags", "entity tags are strong", after(everything, func(_ *http.Request, rep *reply) {
 			if tag := rep.header.Get("ETag"); tag != "" {
 				rep.header.Set("ETag", strings.TrimPrefix(tag, "W/"))
@@ -114,24 +115,25 @@ func Variants() []Variant {
 			o.Complex("meta").Delete("created")
 			o.Complex("meta").Delete("lastModified")
 		})},
-		{"schemas-reversed", "schemas is in another order", afterEach(users, func(o *scim.Object) {
+		{"schemas-reversed", "the values of schemas are in reverse order", afterEach(users, func(o *scim.Object) {
 			schemas := slices.Clone(o.Array("schemas"))
 			slices.Reverse(schemas)
 			o.Set("schemas", schemas)
 		})},
-		{"members-on-request", "members are returned only when attributes names them",
+		{"members-on-request", "members are returned only when the attributes parameter names them",
 			after(either(readGroup, createGroup, listGroups, putGroup, patchGroup), func(r *http.Request, rep *reply) {
 				if o := rep.object(); rep.ok() && o != nil && !strings.Contains(r.URL.Query().Get("attributes"), "members") {
 					o.Delete("members")
 					rep.body = o.AppendJSON(nil)
 				}
 			})},
-		{"groups-on-request", "groups of a user are returned only when attributes names them", after(users, func(r *http.Request, rep *reply) {
-			if o := rep.object(); rep.ok() && o != nil && !strings.Contains(r.URL.Query().Get("attributes"), "groups") {
-				o.Delete("groups")
-				rep.body = o.AppendJSON(nil)
-			}
-		})},
+		{"groups-on-request", "groups of a user are returned only when the attributes parameter names them",
+			after(users, func(r *http.Request, rep *reply) {
+				if o := rep.object(); rep.ok() && o != nil && !strings.Contains(r.URL.Query().Get("attributes"), "groups") {
+					o.Delete("groups")
+					rep.body = o.AppendJSON(nil)
+				}
+			})},
 		{"config-schemas-listed", "/Schemas lists the schema of the ServiceProviderConfig", afterBody(listSchemas, func(o *scim.Object) {
 			if find(o, "Resources", "id", scim.ServiceProviderConfigSchema) != nil {
 				return
@@ -177,7 +179,7 @@ func Variants() []Variant {
 				o.Set("locale", "en-GB")
 			}
 		})},
-		{"few-operators", "only eq, and, sw and pr are supported in filters",
+		{"few-operators", "filters support only eq, sw, pr and the operator and",
 			instead(with(listUsers, "filter"), func(next http.Handler, r *http.Request) *reply {
 				f := r.URL.Query().Get("filter")
 				for _, operator := range []string{" co ", " ew ", " ne ", " gt ", " ge ", " lt ", " le ", " or ", "not ", "[", "("} {
@@ -212,7 +214,7 @@ func Variants() []Variant {
 			after(everything, func(_ *http.Request, rep *reply) { rep.header.Set("Cache-Control", "private, no-cache") })},
 		{"search-location", "the search response has a Location header, which the RFCs do not forbid",
 			after(searchUsers, func(_ *http.Request, rep *reply) { rep.header.Set("Location", "/Users/.search") })},
-		{"schemas-of-what-is-shown", "schemas of a projected user contains the extension only if its data is returned",
+		{"schemas-of-what-is-shown", "with the attributes parameter, schemas contains an extension only if the response contains its data",
 			after(with(readUser, "attributes"), func(_ *http.Request, rep *reply) {
 				o := rep.object()
 				if _, extended := o.Get(scim.EnterpriseUserSchema); rep.ok() && !extended {
@@ -336,13 +338,13 @@ func untypedRoles(o *scim.Object) {
 	}
 }
 
-// isAbsent reports whether a reference contains the id that no server assigns.
+// isAbsent reports whether the value of a reference ends with "no-such-id". No server assigns such an id.
 func isAbsent(v any) bool {
 	m, ok := v.(*scim.Object)
 	return ok && strings.HasSuffix(m.Text("value"), "no-such-id")
 }
 
-// namesAbsent reports whether a body refers to an unknown id.
+// namesAbsent reports whether a body contains a reference for which isAbsent returns true.
 func namesAbsent(o *scim.Object) bool {
 	if slices.ContainsFunc(o.Array("members"), isAbsent) {
 		return true
@@ -350,7 +352,7 @@ func namesAbsent(o *scim.Object) bool {
 	return anyOp(func(op *scim.Object) bool { return slices.ContainsFunc(op.Array("value"), isAbsent) })(o)
 }
 
-// dropAbsent removes references to unknown ids from a list.
+// dropAbsent removes the references for which isAbsent returns true from a list.
 func dropAbsent(o *scim.Object, list string) {
 	if all := o.Array(list); slices.ContainsFunc(all, isAbsent) {
 		o.Set(list, slices.DeleteFunc(slices.Clone(all), isAbsent))

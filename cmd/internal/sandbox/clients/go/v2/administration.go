@@ -7,14 +7,14 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox/clients/go/walk"
 )
 
-// administration tests roles, authorization servers and hooks. with is the name of the kind of credentials. The library does not support
-// custom roles, resource sets and hook keys.
-func (w *work) administration(with string) {
-	name := func(what string) string { return what + " (" + with + ")" }
-	label := "Desk of v2, " + with
+// administration tests roles, authorization servers and hooks. credentials is the kind of credentials of the client, such as
+// private_key_jwt; the names of the steps contain it. The library does not support custom roles, resource sets and hook keys.
+func (w *work) administration(credentials string) {
+	name := func(what string) string { return what + " (" + credentials + ")" }
+	label := "Desk of v2, " + credentials
 	var server, hook string
 	w.Step(name("assign a standard role with a target"), func() error {
-		u, err := w.create("desk-"+with+"@v2.example.com", "D", "V", nil, true)
+		u, err := w.create("desk-"+credentials+"@v2.example.com", "D", "V", nil, true)
 		if err != nil {
 			return err
 		}

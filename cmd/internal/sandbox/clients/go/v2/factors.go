@@ -17,10 +17,10 @@ import (
 // provider is the name of the service as a provider of factors.
 const provider = "SVC"
 
-// moved is the advance of the sandbox clock that avoids waiting for the next message.
+// moved is the time by which the factor steps move the sandbox clock forward, so that the rate limit for messages ends.
 const moved = 31 * time.Second
 
-// sandbox calls the sandbox API: its clock and its outbox.
+// sandbox calls the sandbox API, which has the clock and the outbox.
 func (w *work) sandbox(method, path, body string, answer any) error {
 	r, err := http.NewRequestWithContext(w.ctx, method, os.Args[1]+"/sandbox/v1/"+path, strings.NewReader(body))
 	if err != nil {
@@ -55,7 +55,7 @@ func (w *work) code(user string) (string, error) {
 	return messages[0].OTP, nil
 }
 
-// verified returns an error unless the proof is accepted.
+// verified returns an error unless the service accepts the proof, such as a passcode, for the factor.
 func (w *work) verified(factor string, proof okta.VerifyFactorRequest) error {
 	answer, _, err := w.client.UserFactor.VerifyFactor(w.ctx, w.ada.Id, factor, proof, nil, nil)
 	if err != nil {

@@ -80,7 +80,7 @@ func main() {
 		_, _, err = other.User.ListUsers(ctx, nil)
 		var refused *okta.Error
 		if !errors.As(err, &refused) {
-			return fmt.Errorf("the token is accepted, or rejected with %w", err)
+			return fmt.Errorf("an invalid token was accepted, or rejected with an unexpected error: %w", err)
 		}
 		return walk.All(walk.Same("code", "E0000011", refused.ErrorCode), walk.Same("link", "E0000011", refused.ErrorLink),
 			walk.Same("id", true, refused.ErrorId != ""), walk.Same("summary", true, refused.ErrorSummary != ""))

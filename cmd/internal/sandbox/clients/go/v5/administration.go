@@ -22,14 +22,16 @@ func read[T any](text string) T {
 // refused reports whether the API rejected a request as invalid.
 func refused(err error) bool { return err != nil && strings.Contains(apiErr(err).Error(), "E0000001") }
 
-// administration tests roles, authorization servers and hooks. with is the name of the kind of credentials.
-func (w *work) administration(with string) {
-	name := func(what string) string { return what + " (" + with + ")" }
-	label := "Desk of v5, " + with
+// administration tests roles, authorization servers and hooks. credentials is the kind of credentials of the client, such as
+// private_key_jwt; the names of the steps contain it.
+func (w *work) administration(credentials string) {
+	name := func(what string) string { return what + " (" + credentials + ")" }
+	label := "Desk of v5, " + credentials
 	var admin, group, role, set, server, policy, hook, key string
 	w.Step(name("assign a standard role with a target"), func() error {
 		u, _, err := w.client.UserAPI.CreateUser(w.ctx).Body(read[okta.CreateUserRequest](
-			`{"profile":{"login":"desk-` + with + `@v5.example.com","email":"desk@v5.example.com","firstName":"D","lastName":"V"}}`)).Execute()
+			`{"profile":{"login":"desk-` + credentials +
+				`@v5.example.com","email":"desk@v5.example.com","firstName":"D","lastName":"V"}}`)).Execute()
 		if err != nil {
 			return apiErr(err)
 		}

@@ -285,7 +285,7 @@ func (w *work) provisioning() {
 					return walk.Same("connection", "ENABLED", c.GetStatus())
 				}
 			}
-			return fmt.Errorf("none of %d features provisions", len(features))
+			return fmt.Errorf("none of %d features is for user provisioning", len(features))
 		}
 		return fmt.Errorf("none of %d applications has features", len(apps))
 	})

@@ -89,9 +89,9 @@ func main() {
 		_, _, err = okta.NewAPIClient(configuration).UserAPI.ListUsers(ctx).Execute()
 		var api *okta.GenericOpenAPIError
 		if !errors.As(err, &api) {
-			return fmt.Errorf("the token is accepted, or rejected with %w", err)
+			return fmt.Errorf("an invalid token was accepted, or rejected with an unexpected error: %w", err)
 		}
-		var e okta.Error // the library decodes the body of 403 and 429 only
+		var e okta.Error // the library decodes the body of responses with 403 and 429 only
 		if err := json.Unmarshal(api.Body(), &e); err != nil {
 			return fmt.Errorf("%w: %s", err, api.Body())
 		}
@@ -142,7 +142,7 @@ func (w *work) status(id, want string) error {
 	return walk.Same("status", want, u.GetStatus())
 }
 
-// step is Step with the response of the API in errors.
+// step is Step, but an error also contains the response of the API.
 func (w *work) step(name string, do func() error) { w.Step(name, func() error { return apiErr(do()) }) }
 
 func (w *work) logs() {
@@ -182,7 +182,7 @@ func (w *work) tokens() {
 			return err
 		}
 		if len(tokens) == 0 {
-			return errors.New("there is none")
+			return errors.New("no API token in the list")
 		}
 		_, _, err = w.client.ApiTokenAPI.GetApiToken(w.ctx, tokens[0].GetId()).Execute()
 		return err
