@@ -23,8 +23,8 @@ type Check struct {
 	// Fixture, if set, is built once per run before the first check that names it, and shared by all of them. Checks only read the objects of
 	// a fixture.
 	Fixture *Fixture
-	// Requests is the number of requests that the check sends to a conforming target, including cleanup and excluding its fixture. Plans add
-	// them up.
+	// Requests is the number of requests that the check sends to a conforming target, including cleanup and excluding its fixture. A
+	// [Plan] contains the sum for all its checks.
 	Requests int
 	// PerRound is the number of requests that each round after the first adds (Options.OracleRounds). It is 0 for checks without rounds.
 	PerRound int
