@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// The forms in which a member occurs in a body that is not JSON as a whole: quoted as in JSON, with single quotes, as in a form, as in XML.
-// The expressions are anchored and have no alternatives with a common prefix, so that a match takes one pass (bodies may be megabytes).
+// The forms in which a member occurs in a body that is not valid JSON: "name":"value", 'name':'value', name=value as in an HTML form, and
+// <name>value</name>. The expressions are anchored and have no alternatives with a common prefix, so that a match takes one pass (bodies
+// may be megabytes).
 var (
 	quotedForm = regexp.MustCompile(`^["'](\w+)["']\s*:\s*(?:("(?:[^"\\]|\\.)*")|'([^']*)')`)
 	queryForm  = regexp.MustCompile(`^(\w+)=([^&]*)`)
@@ -26,8 +27,8 @@ func nameOf(doc Doc, attribute string) string {
 	return ""
 }
 
-// nameIn is [nameOf] for every body that a check may send. In a malformed body it returns the first member of that name, because the target
-// may store it.
+// nameIn returns the string value of an attribute in any body that a check may send: a Doc, bytes or a value that can be marshaled. In a
+// malformed body it returns the value of the first member of that name, because the target may store this value.
 func nameIn(body any, attribute string) string {
 	if doc, ok := body.(Doc); ok {
 		return nameOf(doc, attribute)
@@ -60,7 +61,7 @@ func nameIn(body any, attribute string) string {
 	return ""
 }
 
-// member is a member of a body with its value in one of the forms.
+// member is a member of a body. The field for the form in which the member occurs contains its value; the others are nil.
 type member struct {
 	name                        []byte
 	quoted, single, query, text []byte

@@ -67,7 +67,7 @@ func (c *Capabilities) Extended() bool {
 	return false
 }
 
-// missing returns the reason if a need is not met, otherwise "".
+// missing returns why the need n is not met, "" if it is met.
 func (s *session) missing(n Need) string {
 	unsupported := func(feature string, assume bool) string {
 		if supported, known := s.caps.Supports(feature); known && !supported {

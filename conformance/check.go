@@ -23,8 +23,8 @@ type Check struct {
 	// Fixture, if set, is built once per run before the first check that names it, and shared by all of them. Checks only read the objects of
 	// a fixture.
 	Fixture *Fixture
-	// Requests is the number of requests that the check sends to a conforming target, including cleanup and excluding its fixture. Plans add
-	// them up.
+	// Requests is the number of requests that the check sends to a conforming target, including cleanup and excluding its fixture. A
+	// [Plan] contains the sum for all its checks.
 	Requests int
 	// PerRound is the number of requests that each round after the first adds (Options.OracleRounds). It is 0 for checks without rounds.
 	PerRound int
@@ -76,7 +76,8 @@ func (l Level) Violation() Outcome {
 // catalog has a name for the condition, the Need has the same name.
 type Need string
 
-// The needs. A feature that the target's ServiceProviderConfig does not mention counts as supported, and the check sends its requests.
+// The needs. If the ServiceProviderConfig does not mention filters, PATCH or pagination by startIndex, these features count as supported.
+// Sorting, bulk requests, versions and pagination by cursor count as supported only if the ServiceProviderConfig declares them.
 const (
 	NeedWrite       Need = "write"             // the run may create, change and delete its own objects
 	NeedCredentials Need = "creds.present"     // a token or an Authorization header is configured

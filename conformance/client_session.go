@@ -98,7 +98,8 @@ func (t *clientSession) populate(ctx context.Context) {
 }
 
 // control determines whether the target ever returns members of a group, trying each way to add members. It runs if steps expected members
-// that the response did not contain. If the target never returns members, they are not lost.
+// that the response did not contain. If the target never returns members, responses without
+// members are not findings.
 func (t *clientSession) control(ctx context.Context) {
 	c := t.newT()
 	c.run(func() {
@@ -169,7 +170,8 @@ func (t *clientSession) runStep(ctx context.Context, number int, step Step, chec
 	}
 }
 
-// within compares the order of the response's list with that of a stored list, for the entries that both lists contain.
+// within expects that the list in a response continues like the stored list named by step.Within: the ids of both lists from the startIndex
+// of the request must be equal, up to the end of the shorter list.
 func (t *clientSession) within(c *T, step Step, req Request, res *Response) {
 	whole := t.kept[step.Within]
 	if whole == nil {

@@ -38,8 +38,8 @@ func newCreatedObjects(w *wire, run string, j *journal) *createdObjects {
 // newMarker returns a marker for a run.
 func newMarker() string { return "scimconf-" + strings.ToLower(rand.Text()[:8]) }
 
-// remove deletes the objects of a ledger, newest first. An object that cannot be deleted becomes a leftover. The context of an interrupted
-// run has ended, so its caller passes another one.
+// remove deletes the objects of a ledger, newest first. An object that cannot be deleted becomes a leftover. After an
+// interrupted run, the caller passes a new context, because the context of the run has ended.
 func (e *createdObjects) remove(ctx context.Context, ledger []*Created) {
 	for _, c := range slices.Backward(ledger) {
 		if c.gone {

@@ -30,8 +30,8 @@ func (e *createdObjects) markDeleted(c *Created, status int) {
 // returns their number.
 //
 // For a conforming target this takes one request per collection: confirmDeletes reads the first object of each collection. It also reads
-// every object whose DELETE returned another status than 204. It reads all objects if all is set or one of the objects above still exists.
-// It runs at the end of a run because some targets need a moment to delete.
+// every object whose DELETE returned another status than 204. If the parameter `all` is set, or one of these objects still exists, it reads
+// all objects. It runs at the end of a run because some targets need a moment to delete.
 func (e *createdObjects) confirmDeletes(ctx context.Context, all bool) (kept int) {
 	var sampledOut []pendingDelete
 	sampled := map[string]bool{}

@@ -137,7 +137,7 @@ func (j *journal) close(leftovers bool) (string, error) {
 type openEntry struct {
 	entry           int
 	collection      string
-	attribute, name string // the search for the object uses them
+	attribute, name string // the naming attribute and its value; the run searches for the object by this value
 	id              string // the id in the request, "" if the target assigns it
 	created         string // the id that the target returned, "" if it returned none
 }

@@ -42,12 +42,12 @@ func (s *session) visible(ctx context.Context, t *T, c *Created) bool {
 	return !found.OK() || found.Total() != 0 || slices.Contains(found.IDs(), c.ID)
 }
 
-// waitForLag waits after a write until the target shows it. It reports whether it waited.
+// waitForLag waits after a successful write for twice the measured lag, at most Options.Settle. It reports whether it waited.
 func (s *session) waitForLag(ctx context.Context, req Request, res *Response) bool {
 	if s.lag == 0 || req.Method == http.MethodGet || !res.OK() {
 		return false
 	}
-	// It waits for twice the measured lag, because the lag varies.
+	// The lag of a single write may be longer than the measured lag.
 	pause(ctx, min(2*s.lag, s.opts.Settle))
 	return true
 }

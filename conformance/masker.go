@@ -247,8 +247,8 @@ func (m *masker) maskPasswords(e *wirelog.Exchange) {
 	}
 }
 
-// maskResult masks a whole result, because early findings may repeat values of foreign resources that the run received later. It also
-// replaces secrets.
+// maskResult masks a whole result at the end of the run, because early findings may repeat values of foreign resources that the run
+// received later. It also replaces secrets.
 func (m *masker) maskResult(r *Result, secrets []string) {
 	redact := wirelog.NewRedactor(secrets...)
 	text := func(texts ...*string) {

@@ -83,7 +83,7 @@ func maskExchange(o Observed, own map[string]bool) {
 	}
 }
 
-// maskQuery masks the filter of an address. It masks a query that cannot be parsed as a whole.
+// maskQuery masks the filter in the query of a URL. If the query cannot be parsed, it masks the whole query.
 func (m *masker) maskQuery(address string, own map[string]bool) string {
 	path, raw, found := strings.Cut(address, "?")
 	if !found {

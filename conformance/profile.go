@@ -14,7 +14,7 @@ type Profile struct {
 	Client string
 	// Doubt describes which requests of the client are uncertain. It is empty if all are documented or recorded.
 	Doubt string
-	// Conversations are the client flows, one per way to set the client up. Each gets its own verdict.
+	// ClientFlows are the client flows, one for each way to set the client up. Each flow gets its own verdict.
 	ClientFlows []ClientFlow
 }
 
@@ -152,9 +152,10 @@ type ProfileResult struct {
 	// Profile and ClientFlow are ids. Client is the name of the client, Title that of its configuration.
 	Profile, ClientFlow, Client, Title string
 	Compatibility                      Compatibility
-	// Step is the id of the check of the first step that fails, Action its title. Both are empty unless the fit is Breaks.
+	// Step is the id of the check of the first step that fails, Action its title. Both are empty unless Compatibility is
+	// Breaks.
 	Step, Action string
-	// Why describes what the client does after that step, or why the fit is unknown. Fix describes what to change in the target.
+	// Why describes what the client does after that step, or why Compatibility is unknown. Fix describes what to change in the target.
 	Why, Fix string
 	// Finding is the finding of the first step that fails.
 	Finding *Finding

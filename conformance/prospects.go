@@ -18,8 +18,8 @@ const secondName = "externalId"
 // mePath is the resource of the authenticated user; a POST to it registers a user (RFC 7644 section 3.11).
 const mePath = "/Me"
 
-// naming returns the attribute that names an object, by collection, for the collections that every run knows; see [T.Names]. It includes
-// schemas and resource types: no client should be able to create them, and a check tries.
+// naming returns the attribute that names an object, by collection, for the collections that every run knows; see [T.Names]. The map
+// includes schemas and resource types, because a check tries to create such resources, and a faulty target may permit that.
 func naming() map[string]string {
 	return map[string]string{"/Users": "userName", "/Groups": "displayName", "/Schemas": "name", "/ResourceTypes": "name"}
 }
@@ -137,7 +137,7 @@ func (e *createdObjects) recordCreated(ledger *[]*Created, p prospect, id string
 // identify returns the id of a created resource: from the body, else from the end of the Location header.
 //
 // After a malformed request a target may return a body that [Response.Object] rejects: half a surrogate pair, a duplicate name, deep
-// nesting. identify searches for the id there too, or the object could not be removed.
+// nesting. identify also searches for the id in such a body, because without the id the run could not remove the object.
 func identify(res *Response) string {
 	id := res.Object().Text("id")
 	if res.Object() == nil {

@@ -34,7 +34,8 @@ func QueryCredentials() Credentials { return Credentials{Kind: "query"} }
 // A Request is one HTTP request to the target.
 type Request struct {
 	Method string
-	// Path is relative to the base URL and starts with a slash. An id in it must be escaped ([Created.Path] is).
+	// Path is relative to the base URL and starts with a slash. An id in the path must be escaped; [Created.Path] returns
+	// an escaped path.
 	Path  string
 	Query url.Values
 	// Body is sent unchanged if it is a []byte, and as JSON otherwise. nil means no body.

@@ -24,9 +24,10 @@ func checkAttributes(attributes map[string]Doc) error {
 	return nil
 }
 
-// configuredAttribute returns an attribute of Options.Attributes that a check tests: its requests or findings name the attribute, apart
-// from bodies with the configured value. Such a check expects objects without the attribute or with its own value, but all objects have the
-// configured value. Its findings are not an error of the target. If the check tests no such attribute, the result is "".
+// configuredAttribute returns an attribute of Options.Attributes that a check tests, "" if there is none. A check tests an attribute if its
+// findings or its requests name the attribute; members of bodies with the configured value do not count. Such a check expects objects
+// without the attribute or with another value, but all objects of the run have the configured value. The findings of the check are
+// therefore not an error of the target.
 func (s *session) configuredAttribute(requests []Request, findings []Finding) string {
 	for _, resourceType := range slices.Sorted(maps.Keys(s.opts.Attributes)) {
 		attributes := s.opts.Attributes[resourceType]

@@ -151,7 +151,7 @@ func (r *Result) Count(o Outcome) int {
 type Leftover struct {
 	// Path is relative to the base URL. It is the collection if the id is unknown.
 	Path string
-	// Name is the userName or displayName it was created with.
+	// Name is the userName or displayName with which the suite created the object.
 	Name string
 	// Reason explains why the object could not be removed.
 	Reason string

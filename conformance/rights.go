@@ -6,9 +6,10 @@ import (
 	"net/http"
 )
 
-// rights contains what the run has detected about the permissions of its credentials. A read-only token is not an error of the target.
+// rights contains what the run has detected about the permissions of its credentials. A read-only token is not an error of the target, but
+// with it every check that writes would report a 403 as a finding.
 //
-// Without it, every check that writes would report a 403 as a finding. After a rejected write the run tries once to create a minimal
+// After a rejected write the run tries once to create a minimal
 // object. If the target rejects that too, the run stops writing.
 type rights struct {
 	rejected bool   // the target rejected a write with the run's own credentials (401 or 403)

@@ -9,7 +9,7 @@ import (
 type session struct {
 	opts  Options
 	caps  *Capabilities
-	shown map[string]bool // the attributes that responses have had: "/Users/nickname"
+	shown map[string]bool // the attributes that occurred in responses, such as "/Users/nickname"
 	lag   time.Duration   // the time after which the target shows a write
 
 	wire     *wire

@@ -172,7 +172,7 @@ func merge(defaults, extra Doc) Doc {
 	return defaults
 }
 
-// A Created object was created by the suite, which will also remove it.
+// A Created is an object on the target that the suite has created and will remove.
 type Created struct {
 	// ID is the id that the target assigned. Collection is the path of the collection, such as "/Users".
 	ID, Collection string

@@ -180,7 +180,7 @@ func (w *wire) newRequest(ctx context.Context, req Request) (*http.Request, erro
 	}
 	address := w.base.String() + req.Path
 	if len(req.Query) > 0 {
-		// Some servers decode a plus sign as a plus sign, but all servers decode %20 as a space.
+		// Some servers do not decode a plus sign in a query as a space, but all servers decode %20 as a space.
 		address += "?" + strings.ReplaceAll(req.Query.Encode(), "+", "%20")
 	}
 	r, err := http.NewRequestWithContext(ctx, req.Method, address, body)

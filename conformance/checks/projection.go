@@ -48,7 +48,7 @@ var projection = []check{
 		Needs:        writesUsers,
 		Requests:     3,
 		Why:          "Entra ID excludes members to reduce the size of responses; otherwise its requests become slow or time out.",
-		Fix:          "Remove the named attributes from the default set.",
+		Fix:          "Return all attributes with returned \"default\" except those that the parameter names.",
 		Run:          projectionExcluded,
 	},
 	{
@@ -67,13 +67,13 @@ var projection = []check{
 	},
 	{
 		ID:           "projection.names-ignore-case",
-		Title:        "The names in attributes= are case-insensitive and may have their URN",
+		Title:        "The names in attributes= are case-insensitive and may start with the URN of their schema",
 		Requirements: reqs("RFC7644-3.4.2.5-07", "RFC7644-3.4.2.5-04", "RFC7644-3.10-03"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "Clients write names with their URN or in different case; if a name is not recognized, its value is missing.",
-		Fix:          "Resolve the names as attribute paths.",
+		Why:          "Clients write names with the URN of the schema or in different case; a name that is not recognized returns no value.",
+		Fix:          "Compare names case-insensitively, and accept the URN of the schema and a colon before a name.",
 		Run:          projectionNamesIgnoreCase,
 	},
 	{
@@ -117,8 +117,8 @@ var projection = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedGroup),
 		Requests:     5,
-		Why:          "Entra ID reads every group this way; with members the response can be thousands of times larger.",
-		Fix:          "Apply the parameter on /Groups and omit members.",
+		Why:          "Entra ID reads every group with this parameter; with members the response can be thousands of times larger.",
+		Fix:          "Apply excludedAttributes to groups in the same way as to users.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "member", nil)
 			g := t.CreateGroup(ctx, "slim", doc{"members": []doc{{"value": u.ID}}})

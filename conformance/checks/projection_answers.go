@@ -8,7 +8,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// projectionAnswers are the checks of the parameters in responses of different operations.
+// projectionAnswers are the checks of the parameters attributes and excludedAttributes in lists and in the responses to POST, PUT and
+// PATCH.
 var projectionAnswers = []check{
 	{
 		ID:           "projection.on-put",
@@ -91,8 +92,8 @@ var projectionAnswers = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "A server that projects before it stores loses the attributes that it does not return.",
-		Fix:          "Apply the projection to the response, after storing the resource.",
+		Why:          "If the server selects the attributes before it stores the user, all other attributes of the new user are lost.",
+		Fix:          "Store the whole resource first; then select the attributes of the response.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Users", t.User("whole", nil), "attributes", "userName")
 			id := res.Object().Text("id")
@@ -108,7 +109,7 @@ var projectionAnswers = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Imports exclude large attributes; a server that returns them slows down every page.",
+		Why:          "Imports exclude large attributes; with them, every page of the list takes longer.",
 		Fix:          "Project every item of Resources, not only single resources.",
 		Run:          projectionListExcluded,
 	},
@@ -119,8 +120,8 @@ var projectionAnswers = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedGroup, conformance.NeedFilter),
 		Requests:     5,
-		Why:          "Entra ID searches for groups this way; with members the response can be thousands of times larger.",
-		Fix:          "Apply the parameter to lists of groups too.",
+		Why:          "Entra ID searches for groups with this parameter; with members the response can be thousands of times larger.",
+		Fix:          "Apply excludedAttributes to the items of lists of groups too.",
 		Run:          projectionListMembers,
 	},
 	{
@@ -130,7 +131,7 @@ var projectionAnswers = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedGroup),
 		Requests:     5,
-		Why:          "Some servers omit members by default; without this parameter, clients cannot read the members of a group.",
+		Why:          "Some servers omit members by default; if attributes=members is ignored too, clients cannot read the members of a group.",
 		Fix:          "Return members if attributes names it.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "member", nil)
@@ -194,7 +195,7 @@ var projectionAnswers = []check{
 		Needs:        writesUsers,
 		Requests:     3,
 		Why:          "A server that ignores both returns confidential attributes. RFC 7644 excludes the combination but defines no error.",
-		Fix:          "Return 400, or apply at least one of the parameters; do not return an attribute that both of them omit.",
+		Fix:          "Return 400, or apply at least one of the two parameters.",
 		Run:          projectionBoth,
 	},
 	{
@@ -278,7 +279,7 @@ func projectionBoth(ctx context.Context, t *T) {
 	}
 }
 
-// narrow expects that a response has the attribute and no other optional attribute of the test user.
+// narrow records a finding if a response lacks the attribute, or has userName, name, emails or active without having been asked for it.
 func narrow(t *T, what string, o *scim.Object, attribute string) {
 	t.Holds(has(o, attribute), what, attribute, o)
 	for _, name := range []string{"userName", "name", "emails", "active"} {

@@ -9,14 +9,15 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A view is a test of one projection of a user of the fixture staff. Attribute names contain dots and URNs as in the parameters.
+// A view is one GET of a user of the fixture staff, and the attributes that its response must and must not have. The names of these
+// attributes have the form that the parameters use: name.familyName, or the URN of an extension, a colon and a name.
 type view struct {
 	query        []string // parameters and their values
 	shown, other []string // expected attributes, attributes that must be absent
 	of           string   // label of the user, default: gus
 }
 
-// views returns a check that reads single users with projections. It ignores attributes that the target does not store.
+// views returns a check that sends the GET requests of its views. It ignores attributes that the target does not store.
 func views(id, title string, level conformance.Level, requirements []string, why, fix string, table ...view) check {
 	return check{
 		ID:           "projection." + id,
@@ -46,7 +47,7 @@ func views(id, title string, level conformance.Level, requirements []string, why
 						continue
 					}
 					switch want.(type) {
-					case nil: // the target does not store it
+					case nil: // the target does not store the attribute
 					case string, bool:
 						t.Expect(name+" "+asked, want, got)
 					default:
@@ -72,12 +73,12 @@ const (
 	without    = "RFC7644-3.9-03"
 	notation   = "RFC7644-3.4.2.5-04"
 	projectFix = "Resolve each name of the parameter as an attribute path, and build the response from id, schemas and the named attributes."
-	cutFix     = "Omit only the named attributes from the default set."
+	cutFix     = "Omit only the attributes and sub-attributes that the parameter names; return all others with returned \"default\"."
 )
 
 var enterpriseViews = append(slices.Clone(writesUsers), conformance.NeedEnterprise)
 
-// forExtended adds the need of the enterprise extension to a check.
+// forExtended limits a check to targets whose users have the enterprise extension.
 func forExtended(c check) check {
 	c.Needs = enterpriseViews
 	return c
@@ -89,27 +90,27 @@ var projectionForms = []check{
 		view{query: named("attributes", "userName", "displayName", "emails"), shown: []string{"id", "userName", "displayName", "emails"},
 			other: []string{"name", "profileUrl", "active"}}),
 	views("blank-behind-comma", "Whitespace after a comma in attributes= is ignored", should, reqs("RFC7644-3.9-04"),
-		"Clients write names as in the examples of RFC 7644, with a space; if it is not ignored, a value is missing.",
+		"Clients write names as in the examples of RFC 7644, with a space; if the space is not ignored, a value is missing.",
 		"Trim whitespace from each name.",
 		view{query: []string{"attributes", "userName, displayName"}, shown: []string{"userName", "displayName"}, other: []string{"emails"}}),
-	views("schemas-stay", "schemas is part of every projected resource", should, reqs("RFC7644-3.9-10"),
+	views("schemas-stay", "schemas is returned regardless of attributes= and excludedAttributes=", should, reqs("RFC7644-3.9-10"),
 		"Clients cannot interpret a resource without schemas, and reject it.", "Return schemas regardless of the parameters.",
 		view{query: named("attributes", "userName"), shown: []string{"schemas"}},
 		view{query: named("excludedAttributes", "schemas", "emails"), shown: []string{"schemas"}}),
-	views("id-always", "id is part of every projected resource", must, reqs("RFC7643-7-20", minimum),
+	views("id-always", "id is returned regardless of attributes=", must, reqs("RFC7643-7-20", minimum),
 		"Without the id, the client cannot change or delete the resource.",
 		"Return attributes with returned \"always\" regardless of the parameters.",
 		view{query: named("attributes", "displayName"), shown: []string{"id"}},
 		view{query: named("attributes", "name.familyName"), shown: []string{"id"}}),
 	views("id-alone", "The parameter attributes=id returns only the attributes with returned \"always\"", must, reqs(minimum),
-		"Clients check in this way whether a user exists; a complete response is slow and exposes data.", projectFix,
+		"Clients send attributes=id to check whether a user exists; a complete response is slow and exposes data.", projectFix,
 		view{query: named("attributes", "id"), shown: []string{"id"}, other: []string{"userName", "name", "emails", "displayName"}}),
 	views("meta", "The parameter attributes=meta returns only meta and the attributes with returned \"always\"",
 		must, reqs(minimum, "RFC7644-3.9-06"),
 		"Clients that search for changes read only meta; without it they have to read whole users.", projectFix,
 		view{query: named("attributes", "meta"), shown: []string{"meta.resourceType", "meta.created"}, other: []string{"userName", "emails"}}),
 	views("meta-part", "attributes= accepts a single sub-attribute of meta", must, reqs("RFC7644-3.9-05"),
-		"Clients that search for changes read only the time; without it, they miss changes.",
+		"Clients that search for changes read only meta.lastModified; without it, they miss changes.",
 		"Project meta in the same way as any other complex attribute.",
 		view{query: named("attributes", "meta.lastModified"), shown: []string{"meta.lastModified"}, other: []string{"meta.created", "userName"}}),
 	views("whole-complex", "attributes= with a complex attribute returns all its sub-attributes", must, reqs("RFC7644-3.9-06"),
@@ -126,8 +127,10 @@ var projectionForms = []check{
 			other: []string{"userName"}},
 		view{query: named("attributes", "emails.value", "emails.type"), shown: []string{"emails.value", "emails.type"},
 			other: []string{"emails.primary"}}),
-	views("every-element", "A sub-attribute is returned from every element", must, reqs("RFC7644-3.9-08"),
-		"If projection stops at the first element, clients lose the other addresses.", "Project each element of a multi-valued attribute.",
+	views("every-element", "attributes= with a sub-attribute of a multi-valued attribute returns the sub-attribute of every element", must,
+		reqs("RFC7644-3.9-08"),
+		"If only the first element is returned, clients lose the other addresses.",
+		"Select the sub-attribute in each element of a multi-valued attribute.",
 		view{query: named("attributes", "emails.type"), shown: []string{"emails.type"}, other: []string{"emails.value", "userName"}}),
 	views("urn-sub-attribute", "attributes= accepts a sub-attribute with the URN of its schema", must, reqs(notation, "RFC7644-3.10-01"),
 		"Clients generated from schemas qualify every name; if the URN is not resolved, they get the wrong attributes.",
@@ -169,7 +172,7 @@ var projectionForms = []check{
 		view{query: named("excludedAttributes", "meta"), shown: []string{"id", "userName"}, other: []string{"meta"}}),
 	views("excluded-blank-behind-comma", "Whitespace after a comma in excludedAttributes= is ignored", should,
 		reqs("RFC7644-3.9-04"),
-		"Clients write names as in the examples of RFC 7644, with a space; if it is not ignored, a value is missing.",
+		"Clients write names as in the examples of RFC 7644, with a space; if the space is not ignored, a value is missing.",
 		"Trim whitespace from each name.",
 		view{query: []string{"excludedAttributes", "name, emails"}, shown: []string{"userName"}, other: []string{"name", "emails"}}),
 	views("default-set", "Without parameters all attributes with returned \"default\" are returned",
@@ -179,8 +182,8 @@ var projectionForms = []check{
 		view{shown: []string{"id", "schemas", "userName", "name", "emails", "displayName", "profileUrl"}, other: []string{"password"}}),
 	views("empty", "An empty parameter is treated as absent, or returns the attributes with returned \"always\"", may,
 		reqs("RFC7644-3.4.2.5-08"),
-		"Clients insert empty settings into URLs; an error stops all requests of such a client.",
-		"Treat an empty list of names as an absent one.",
+		"Clients send attributes= without names if their setting is empty; an error stops all requests of such a client.",
+		"Treat a parameter without names as an absent parameter.",
 		view{query: []string{"attributes", ""}, shown: []string{"id"}},
 		view{query: []string{"excludedAttributes", ""}, shown: []string{"id", "userName"}}),
 
@@ -190,7 +193,8 @@ var projectionForms = []check{
 		view{query: named("attributes", enterprise+"department"), shown: []string{enterprise + "department"},
 			other: []string{enterprise + "employeeNumber", "userName"}})),
 	forExtended(views("whole-extension", "attributes= accepts the URN of a whole extension", may, reqs("RFC7644-3.9-09"),
-		"Clients that read an extension as a whole and do not get it treat its data as removed.", "Treat the URN as the extension object.",
+		"Clients that read an extension as a whole and do not get it treat its data as removed.",
+		"Treat the URN of an extension as the name of the extension object.",
 		view{query: named("attributes", scim.EnterpriseUserSchema), shown: []string{enterprise + "department", enterprise + "employeeNumber"},
 			other: []string{"userName", "emails"}})),
 	forExtended(
@@ -202,7 +206,7 @@ var projectionForms = []check{
 				other: []string{enterprise + "department", "userName"}})),
 	forExtended(views("core-without-extension", "attributes= with only core attributes omits the extension", must, reqs(minimum),
 		"If the extension is returned anyway, clients get data that they did not request and that can be confidential.",
-		"Apply the projection to the extension object too.",
+		"Return the extension object only if attributes names the extension or one of its attributes.",
 		view{query: named("attributes", "userName", "name"), shown: []string{"userName", "name"},
 			other: []string{scim.EnterpriseUserSchema, "emails"}})),
 	forExtended(
@@ -214,7 +218,8 @@ var projectionForms = []check{
 	forExtended(
 		views("excluded-whole-extension", "excludedAttributes= with the URN of an extension omits the extension", may,
 			reqs("RFC7644-3.9-09", without),
-			"If the URN is ignored, clients that exclude an extension get large or confidential data.", "Treat the URN as the extension object.",
+			"If the URN is ignored, clients that exclude an extension get large or confidential data.",
+			"Treat the URN of an extension as the name of the extension object.",
 			view{query: named("excludedAttributes", scim.EnterpriseUserSchema), shown: []string{"userName", "name"},
 				other: []string{scim.EnterpriseUserSchema}})),
 }

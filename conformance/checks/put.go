@@ -24,7 +24,7 @@ var put = []check{
 		Needs:        writesUsers,
 		Requests:     4,
 		Why:          "If the server merges the lists, a removed email address or role remains with the user.",
-		Fix:          "Store the list of the body instead of adding it to the stored one.",
+		Fix:          "Replace the stored list with the list in the body; do not append the new elements to the stored list.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "listed",
 				doc{"emails": []doc{{"value": t.UserName("one"), "type": "work"}, {"value": t.UserName("two"), "type": "home"}}})
@@ -40,7 +40,7 @@ var put = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "Clients clear a value with null or []; if it remains, the account keeps outdated data.",
+		Why:          "Clients clear a value with null or []; if the value remains, the account keeps outdated data.",
 		Fix:          "Treat null and [] as unassigned, not as \"no change\".",
 		Run:          putClearsNull,
 	},
@@ -73,7 +73,7 @@ var put = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     2,
-		Why:          "A client that gets no 404 does not learn that the account was deleted; a creation would restore access.",
+		Why:          "After a 404, clients know that the account was deleted; an account that PUT creates gives a deleted user access again.",
 		Fix:          "Check first that the resource exists; a SCIM PUT does not create resources.",
 		Run:          putNeverCreates,
 	},
@@ -85,7 +85,7 @@ var put = []check{
 		Needs:        writesUsers,
 		Requests:     7,
 		Why:          "With two accounts of the same name, clients change or deactivate the wrong one.",
-		Fix:          "Check uniqueness on every write, except against the resource itself; return 409 uniqueness.",
+		Fix:          "On every write, return 409 with scimType uniqueness if another user has the userName.",
 		Run:          putConflict,
 	},
 	{
@@ -96,7 +96,7 @@ var put = []check{
 		Needs:        writesUsers,
 		Requests:     3,
 		Why:          "Okta sends passwords by PUT; proxies and logs would store the password from the response.",
-		Fix:          "Never include password in a representation.",
+		Fix:          "Omit password from every response.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "rekeyed", nil)
 			res := t.Put(ctx, u.Path(), t.User("rekeyed", doc{"password": "Xy7!" + t.Prefix() + "pw"}))

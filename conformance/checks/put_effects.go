@@ -27,8 +27,8 @@ var putEffects = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     6,
-		Why:          "A client that repeats a PUT after a timeout would otherwise store values twice.",
-		Fix:          "Replace the stored attributes; do not append to them.",
+		Why:          "Clients repeat a PUT after a timeout; if the server appends values, the user has each value twice.",
+		Fix:          "Replace each stored list with the list in the body; do not append to it.",
 		Run:          putTwice,
 	},
 	{
@@ -55,7 +55,7 @@ var putEffects = []check{
 		Needs:        writesUsers,
 		Requests:     4,
 		Why:          "A changed id breaks every reference to the account.",
-		Fix:          "Take the id from the address; ignore the one in the body, or return 400.",
+		Fix:          "Use the id in the path; ignore an id in the body, or return 400 if it differs.",
 		Run:          putOtherID,
 	},
 	{
@@ -65,8 +65,8 @@ var putEffects = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
 		Requests:     4,
-		Why:          "Department and cost center change with every transfer of a user; outdated values break approvals.",
-		Fix:          "Treat the members of the extension object in the same way as core attributes.",
+		Why:          "Department and cost center change with every transfer of a user; outdated values send approvals to the wrong manager.",
+		Fix:          "Replace the members of the extension object in the same way as core attributes.",
 		Run: func(ctx context.Context, t *T) {
 			u := prepared(ctx, t, extended(doc{"department": "Old", "costCenter": "1"}))
 			succeeded(t, t.Put(ctx, u.Path(), t.User("cell", extended(doc{"department": "New", "costCenter": "2"}))), 200)
@@ -82,8 +82,8 @@ var putEffects = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
 		Requests:     4,
-		Why:          "Clients clear a value with null; if it remains, the user keeps an outdated department or manager.",
-		Fix:          "Treat null as remove, in extensions too.",
+		Why:          "Clients clear a value with null; if the value remains, the user keeps an outdated department or manager.",
+		Fix:          "Remove a value for which the body has null, in extensions too.",
 		Run: func(ctx context.Context, t *T) {
 			u := prepared(ctx, t, extended(doc{"department": "Old", "costCenter": "1"}))
 			succeeded(t, t.Put(ctx, u.Path(), t.User("cell", extended(doc{"department": nil, "costCenter": "1"}))), 200)
@@ -94,13 +94,13 @@ var putEffects = []check{
 	},
 	{
 		ID:           "put.extension-added",
-		Title:        "A PUT adds extension data to a user without it, and the URN of the extension to schemas",
+		Title:        "A PUT can add extension data to a user, and schemas then contains the URN of the extension",
 		Requirements: reqs("RFC7644-3.5.1-18", "RFC7643-3-06"),
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
 		Requests:     4,
 		Why:          "If extension data can be set only on creation, clients have to delete and create users to add it.",
-		Fix:          "Accept extension data in every write.",
+		Fix:          "Accept extension data in every POST, PUT and PATCH, and add the URN of the extension to schemas.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "cell", nil)
 			succeeded(t, t.Put(ctx, u.Path(), t.User("cell", extended(doc{"department": "New"}))), 200)
@@ -118,7 +118,7 @@ var putEffects = []check{
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedFilter),
 		Requests:     6,
 		Why:          "Users are renamed; a client that does not find the account by its new name creates a duplicate.",
-		Fix:          "Treat userName as readWrite, and update the index of names with it.",
+		Fix:          "Accept a new userName in a PUT, and update the index that filters by userName use.",
 		Run:          putRename,
 	},
 	{
@@ -144,7 +144,7 @@ var putEffects = []check{
 		Needs:        writesUsers,
 		Requests:     6,
 		Why:          "Okta apps without PATCH deactivate users by PUT; if active is ignored, former users still have access.",
-		Fix:          "Store active as a boolean; inactive users remain readable.",
+		Fix:          "Store active as a boolean, and return inactive users in the response to GET.",
 		Run:          putActive,
 	},
 	{
@@ -169,7 +169,7 @@ var putEffects = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "Clients cannot parse a name that is stored as a string.",
+		Why:          "Clients expect an object as name; if the server stores a string, clients cannot parse the user.",
 		Fix:          "Validate the body of a PUT in the same way as that of a POST.",
 		Run:          putWrongType,
 	},
@@ -236,7 +236,7 @@ func putOtherID(ctx context.Context, t *T) {
 		t.Holds(res.Status < 500, "status of a PUT with another id", "200, or 400", res.Status)
 	}
 	after := t.Get(ctx, u.Path())
-	t.Require("status of GET by the id of the address", 200, after.Status)
+	t.Require("status of GET by the original id", 200, after.Status)
 	t.Expect("id", u.ID, value(after.Object(), "id"))
 }
 
@@ -245,8 +245,10 @@ func putRename(ctx context.Context, t *T) {
 	succeeded(t, t.Put(ctx, u.Path(), t.User("married", nil)), 200)
 	o := t.Read(ctx, u.Path()).Object()
 	t.Expect("userName", t.UserName("married"), value(o, "userName"))
-	t.Expect("ids found by the new name", []string{u.ID}, t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("married"))).IDs())
-	t.Expect("number found by the old name", 0, len(t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("maiden"))).IDs()))
+	t.Expect("ids of the users found by the new name", []string{u.ID},
+		t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("married"))).IDs())
+	t.Expect("number of users found by the old name", 0,
+		len(t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("maiden"))).IDs()))
 }
 
 func putActive(ctx context.Context, t *T) {

@@ -59,13 +59,13 @@ var read = []check{
 	},
 	{
 		ID:           "read.last-modified",
-		Title:        "A change updates meta.lastModified, reading does not, and created never changes",
+		Title:        "A change updates meta.lastModified, a read does not, and meta.created never changes",
 		Requirements: reqs("RFC7643-3.1-22", "RFC7643-3.1-21"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     5,
-		Why:          "Clients import only resources that changed since the last import.",
-		Fix:          "Set lastModified on every effective change, with a resolution of at least milliseconds, and never on a read.",
+		Why:          "Clients import only resources that changed since the last import; with a wrong time, they miss changes.",
+		Fix:          "Set meta.lastModified on every write that changes a value, with a resolution of milliseconds or better, never on a read.",
 		Run:          readLastModified,
 	},
 	{

@@ -61,13 +61,13 @@ var rootQueries = []check{
 		"Clients that read all resources in one query miss users or groups if one type is omitted.",
 		row{`displayName sw "«P»"`, "all kim lee"}),
 	rootFilter("ids", "A query on the root finds resources of any type by id", allTypes,
-		"Members can be users or groups; a client that does not find one by id treats it as deleted.",
+		"Members of a group can be users or groups; a client that does not find a member by its id treats the member as deleted.",
 		row{`id eq "«kim»" or id eq "«all»"`, "all kim"}, row{`id eq "«all»"`, "all"}),
 	rootFilter("user-type", "A filter on meta.resourceType restricts a query on the root to users", byType,
-		"Clients that select one type would get resources of the other, and parse them as the wrong type.",
+		"If the server ignores this condition, clients that request users get groups too, and parse them as users.",
 		row{mixed + `meta.resourceType eq "User"`, "kim lee"}),
 	rootFilter("group-type", "A filter on meta.resourceType restricts a query on the root to groups", byType,
-		"Clients that select one type would get resources of the other, and parse them as the wrong type.",
+		"If the server ignores this condition, clients that request groups get users too, and parse them as groups.",
 		row{mixed + `meta.resourceType eq "Group"`, "all"}),
 	rootFilter("either-type", "A filter on meta.resourceType can select several types on the root", byType,
 		"If the server applies only one of the conditions, clients miss users or groups.",
@@ -79,11 +79,11 @@ var rootQueries = []check{
 	rootFilter("equal", "The operator eq matches no resource of a type that does not define the attribute", withoutValue,
 		"If groups cause an error or match, a client does not find its user and creates a duplicate.",
 		row{`userName eq "«P»kim@example.com"`, "kim"}, row{mixed + `(userName eq "«P»lee@example.com" or id eq "«all»")`, "all lee"}),
-	rootFilter("absent", "The filter not (pr) matches all resources of a type that does not define the attribute", withoutValue,
-		"An undefined attribute has no value; if its resources are omitted, clients miss groups.",
+	rootFilter("absent", "A filter such as not (userName pr) matches all resources of a type that does not define the attribute", withoutValue,
+		"Groups have no userName; if not (userName pr) does not match them, clients that search for other resources miss groups.",
 		row{mixed + `not (userName pr)`, "all"}),
 	rootFilter("no-match", "A query on the root without a match returns no resource", allTypes,
-		"A server that ignores a filter that applies to no type returns all resources to the client.",
+		"If the server ignores a filter that no resource satisfies, the client gets all resources.",
 		row{`displayName eq "«P»nobody"`, ""}, row{mixed + `scimconfNoSuchAttribute eq "x"`, ""}),
 	{
 		ID:           "root.items",
@@ -94,7 +94,7 @@ var rootQueries = []check{
 		Fixture:      usersAndGroup,
 		Requests:     1,
 		Why:          "Clients distinguish users from groups only by these attributes; without them, they parse an item as the wrong type.",
-		Fix:          "Represent each item as a resource of its own type.",
+		Fix:          "Set schemas and meta.resourceType of each item as in the response to a GET of the item.",
 		Run:          rootItems,
 	},
 	{
@@ -117,8 +117,8 @@ var rootQueries = []check{
 		Needs:        roots,
 		Fixture:      usersAndGroup,
 		Requests:     1,
-		Why:          "Queries over all types have large results; if the parameter is ignored, clients get slow or too large responses.",
-		Fix:          "Apply the parameters to every item.",
+		Why:          "Queries over all types have large results; if attributes= is ignored, clients get slow or too large responses.",
+		Fix:          "Apply attributes and excludedAttributes to every item.",
 		Run:          rootAttributes,
 	},
 	{
@@ -145,7 +145,7 @@ var rootQueries = []check{
 		Fixture:      usersAndGroup,
 		Requests:     1,
 		Why:          "If each type is sorted separately, a client that reads the first pages gets the wrong resources.",
-		Fix:          "Merge the types before paging.",
+		Fix:          "Sort the resources of all types together, before paging.",
 		Run: func(ctx context.Context, t *T) {
 			t.SkipIf(!fixtureStored(t, "displayName"), "the target does not store displayName as sent")
 			res := rootQuery(ctx, t, `displayName sw "«P»"`, "sortBy", "displayName")
@@ -232,7 +232,7 @@ func rootSearchType(ctx context.Context, t *T) {
 }
 
 // rootQuery sends a filter and other parameters to the root of the target. It skips the check if the response is not a list, because
-// support is optional.
+// the support of queries on the root is optional.
 func rootQuery(ctx context.Context, t *T, filter string, query ...string) *conformance.Response {
 	filter = strings.NewReplacer("«P»", strings.TrimSuffix(t.Fixture["kim"].Sent["userName"].(string), "kim@example.com"), "«kim»",
 		t.Fixture["kim"].ID, "«all»", t.Fixture["all"].ID).Replace(filter)

@@ -23,8 +23,8 @@ var searching = []check{
 		Level:        may,
 		Needs:        asksUsers,
 		Requests:     1,
-		Why:          "Servers and proxies log URLs; without search by POST, clients have to put personal data into them.",
-		Fix:          "Serve POST on /.search under each endpoint.",
+		Why:          "Servers and proxies log URLs; without search by POST, clients have to put personal data into URLs.",
+		Fix:          "Serve POST on /.search below each endpoint, for example /Users/.search.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Users/.search", doc{"schemas": []string{scim.SearchRequestMessage}, "filter": `userName eq "scimconf-nobody"`})
 			t.Expect("status of "+res.Name, 200, res.Status)
@@ -148,7 +148,7 @@ var searching = []check{
 		Needs:        searches,
 		Requests:     3,
 		Why:          "Any client that may search could read passwords or their hashes.",
-		Fix:          "Project the items of searches with the same code as all other resources.",
+		Fix:          "Omit password from the items of a search, even if attributes names it.",
 		Run: func(ctx context.Context, t *T) {
 			t.CreateUser(ctx, "guarded", doc{"password": "Scimconf-Secret-1!"})
 			res := searched(ctx, t, "/Users",
@@ -320,7 +320,7 @@ var searching = []check{
 		Needs:        needs(conformance.NeedGroup, conformance.NeedWrite, conformance.NeedFilter),
 		Requests:     6,
 		Why:          "A search for groups that returns users, or an error, gives clients the wrong resources.",
-		Fix:          "Serve /.search under each endpoint, for its own resource type.",
+		Fix:          "Serve /.search below each endpoint, and search only the resource type of the endpoint.",
 		Run:          searchGroups,
 	},
 	{
@@ -332,7 +332,7 @@ var searching = []check{
 		Fixture:      people,
 		Requests:     2,
 		Why:          "Clients use search by POST for long filters; after a server error, they retry indefinitely.",
-		Fix:          "Limit the number of conditions in a filter, not its length as for a URL; return 400 or 413 above the limit.",
+		Fix:          "Accept a filter of 10,000 characters in the body of a POST, or return 400 or 413 if it has too many conditions.",
 		Run:          searchLongFilter,
 	},
 }
@@ -418,8 +418,8 @@ func searchServed(ctx context.Context, t *T) bool {
 	return res.Status == 200
 }
 
-// search posts a query to /.search under a path. It skips the check if the target does not serve this path: support is optional, and no
-// capability announces it.
+// search posts a query to /.search under a path. It skips the check if the target does not serve this path: search by POST is optional, and
+// the ServiceProviderConfig does not mention it.
 func search(ctx context.Context, t *T, path string, members doc) *conformance.Response {
 	query := doc{"schemas": []string{scim.SearchRequestMessage}}
 	maps.Copy(query, members)

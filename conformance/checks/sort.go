@@ -61,7 +61,7 @@ var sort = []check{
 		},
 	},
 	ordered("case-insensitive", "Strings that are not caseExact are ordered case-insensitively", staff, "displayName", "RFC7644-3.4.2.3-08",
-		"If upper-case letters sort first, administrators do not find de Boer where they expect it: it follows Zuse.",
+		"If all upper-case letters precede lower-case ones, de Boer follows Zuse, and administrators do not find de Boer under D.",
 		"Compare values case-insensitively unless the schema sets caseExact to true.",
 		by("hal gus ivy fin jon", "sortBy", "displayName"), by("jon fin ivy gus hal", "sortBy", "displayName", "sortOrder", "descending")),
 	ordered("missing-last", "Users without a value for sortBy come last", staff, "nickName", "RFC7644-3.4.2.3-05",
@@ -69,7 +69,7 @@ var sort = []check{
 		"Place absent values last when ascending (NULLS LAST).",
 		by("fin hal gus+ivy+jon", "sortBy", "nickName")),
 	ordered("missing-first", "Users without a value for sortBy come first when descending", staff, "nickName", "RFC7644-3.4.2.3-05",
-		"If absent values come last here too, clients that reverse a list get another order than the server.",
+		"If absent values come last in both directions, clients that reverse an ascending list get another order than the server.",
 		"Place absent values first when descending (NULLS FIRST).",
 		by("gus+ivy+jon hal fin", "sortBy", "nickName", "sortOrder", "descending")),
 	ordered("primary-value", "A multi-valued attribute is sorted by its primary value", staff, "emails", "RFC7644-3.4.2.3-03",
@@ -103,7 +103,7 @@ var sort = []check{
 		Fixture:      staff,
 		Requests:     2,
 		Why:          "If the URN is not resolved, clients that sort organization charts by department get an unsorted list.",
-		Fix:          "Resolve sortBy with the URN of an extension too.",
+		Fix:          "Accept the URN of an extension, a colon and a name in sortBy.",
 		Run:          sortExtension,
 	},
 	{
@@ -114,7 +114,7 @@ var sort = []check{
 		Needs:        sorts,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Clients that request the latest changes first read only the first page, and miss changes in the wrong place.",
+		Why:          "Clients that request the latest changes first read only the first page; they miss changes that a wrong order puts later.",
 		Fix:          "Compare points in time, not strings.",
 		Run:          sortDateTime,
 	},
@@ -138,8 +138,8 @@ var sort = []check{
 		Needs:        sorts,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "A name that is inserted into a database query unchecked causes errors or SQL injection.",
-		Fix:          "Resolve sortBy against the schema; return 400 or do not sort the list.",
+		Why:          "If the server inserts any name into a database query, a typing error causes 500, and an attacker can inject SQL.",
+		Fix:          "Look sortBy up in the schema; if it names no attribute, return 400 or an unsorted list.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Get(ctx, "/Users", "filter", bounded(t), "sortBy", "scimconfNoSuchAttribute")
 			t.Must(res.Status == 200 || res.Status == 400, "status of a list with sortBy=scimconfNoSuchAttribute", "200 or 400", res.Status)
@@ -157,7 +157,7 @@ var sort = []check{
 		Fixture:      people,
 		Requests:     3,
 		Why:          "An attacker could read or change the database if the server inserts sortBy into ORDER BY unchecked.",
-		Fix:          "Resolve the name against the schema; never insert it into a database query.",
+		Fix:          "Look sortBy up in the schema, and insert only the column of a known attribute into a database query.",
 		Run: func(ctx context.Context, t *T) {
 			for _, name := range []string{`userName; DROP TABLE users`, `userName' --`, `(SELECT 1)`} {
 				res := t.Get(ctx, "/Users", "filter", bounded(t), "sortBy", name)
@@ -173,7 +173,7 @@ var sort = []check{
 		Needs:        sorts,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "A word that is inserted into a database query unchecked causes errors or SQL injection.",
+		Why:          "If the server inserts any sortOrder into a database query, a typing error causes 500, and an attacker can inject SQL.",
 		Fix:          "Accept ascending and descending; for any other value return 400 or use ascending.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Get(ctx, "/Users", "filter", bounded(t), "sortBy", "userName", "sortOrder", "sideways")
@@ -218,7 +218,7 @@ var sort = []check{
 		Needs:        append(slices.Clone(sorts), conformance.NeedIndex),
 		Fixture:      people,
 		Requests:     3,
-		Why:          "Clients read the latest changes first and stop at the first one that they have. Changes in the wrong place are missed.",
+		Why:          "Clients read the latest changes first, and stop at the first change that they have; they miss changes on later pages.",
 		Fix:          "Reverse the whole result before paging.",
 		Run:          sortPagesDescending,
 	},
@@ -231,7 +231,7 @@ var sort = []check{
 		Fixture:      staff,
 		Requests:     2,
 		Why:          "If the order of equal values changes between requests, clients miss users between two pages.",
-		Fix:          "Order equal values by id or by creation time.",
+		Fix:          "Order users with equal values by id or by creation time.",
 		Run: func(ctx context.Context, t *T) {
 			one := t.Get(ctx, "/Users", "filter", bounded(t), "sortBy", "name.familyName")
 			two := t.Get(ctx, "/Users", "filter", bounded(t), "sortBy", "name.familyName")
@@ -335,7 +335,7 @@ func sortGroups(ctx context.Context, t *T) {
 	}
 }
 
-// order expects the order of the users of the fixture, without eve.
+// order records a finding if a sorted list of the users of the fixture, without eve, has another order than wanted.
 func order(ctx context.Context, t *T, want []string, query ...string) {
 	t.Expect("order of the users", want, inOrder(t, sortedPeople(ctx, t, query...)))
 }
@@ -393,7 +393,7 @@ func normalizeOrder(order string) []string {
 	return out
 }
 
-// groupLike joins labels in groups of the same sizes as in another order.
+// groupLike joins labels with plus signs into groups of the same sizes as the groups in `like`.
 func groupLike(like string, labels []string) string {
 	var out []string
 	for group := range strings.FieldsSeq(like) {

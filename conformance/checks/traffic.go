@@ -18,7 +18,7 @@ import (
 // watched is an exchange that the checks of this area inspect.
 type watched = conformance.ObservedExchange
 
-// samplePassword is used only in the requests that set it.
+// samplePassword is the password that the fixture sample sends in POST and PUT. The suite uses the password for nothing else.
 const samplePassword = "scimconf-Tr4ffic-Passw0rd"
 
 // sample is a fixture that sends one request of each kind, so that the checks of this area have exchanges to inspect when they run alone.
@@ -62,10 +62,11 @@ var traffic = []check{
 		Level:        should,
 		Fixture:      sample,
 		Why:          "After a 500, clients retry indefinitely, and the 500 hides the error that the client must correct.",
-		Fix:          "Find the exception in the server's log; return 4xx for errors of the client and 501 for unsupported operations.",
+		Fix: "Find the exception in the server's log; return 4xx for errors of the client, 501 for unsupported operations, and 503 with " +
+			"Retry-After if the server is overloaded.",
 		Watch: func(w *watched) {
 			busy := w.Status == 503 && w.Header.Get("Retry-After") != ""
-			w.Holds(w.Status < 500 || w.Status == 501 || busy, "status", "no server error", w.Status)
+			w.Holds(w.Status < 500 || w.Status == 501 || busy, "status", "a status below 500, 501, or 503 with Retry-After", w.Status)
 		},
 	},
 	{
@@ -74,7 +75,7 @@ var traffic = []check{
 		Requirements: reqs("RFC7644-3.1-01", "RFC7644-3.8-06"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Clients choose the parser by the media type; an HTML page with status 200 is a login page, not a resource.",
+		Why:          "Clients choose the parser by the media type; they cannot process a login page in HTML that has the status 200.",
 		Fix:          "Set Content-Type: application/scim+json on every response, in one place.",
 		Watch: func(w *watched) {
 			if w.OK() && len(w.Body) > 0 && !w.Bodyless() {
@@ -89,7 +90,7 @@ var traffic = []check{
 		Level:        should,
 		Fixture:      sample,
 		Why:          "A client that checks the media type first does not read scimType and detail.",
-		Fix:          "Use one function to write all errors, including those of middleware and router.",
+		Fix:          "Send Content-Type: application/scim+json with every error, including the errors of middleware and router.",
 		Watch: func(w *watched) {
 			if w.Status >= 400 && len(w.Body) > 0 && !w.Bodyless() {
 				w.Holds(isJSON(w.MediaType()), "Content-Type", scim.MediaType, w.Header.Get("Content-Type"))
@@ -134,7 +135,7 @@ var traffic = []check{
 				w.Holds(len(texts(w.Object(), "schemas")) > 0, "schemas", "at least one URN", value(w.Object(), "schemas"))
 			}
 			if discoveries[w.Collection()] || w.Projected() {
-				return // the RFC's own examples of schemas omit them
+				return // the examples of schema documents in RFC 7643 have no member schemas
 			}
 			for _, o := range w.Response.Resources() {
 				w.Holds(len(texts(o, "schemas")) > 0, "schemas of an item", "at least one URN", value(o, "schemas"))
@@ -148,7 +149,8 @@ var traffic = []check{
 		Level:        must,
 		Fixture:      sample,
 		Why:          "A client that relies on schemas does not read the extension data.",
-		Fix:          "Add the URN of every extension with data.",
+		Fix: "Add the URN of every extension with data to schemas, for example urn:ietf:params:scim:schemas:extension:enterprise:2.0:User " +
+			"if the user has a department.",
 		Watch: func(w *watched) {
 			if w.Projected() || discoveries[w.Collection()] {
 				return
@@ -170,7 +172,7 @@ var traffic = []check{
 		Requirements: reqs("RFC7643-4.1.1-13", "RFC7643-7-21"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Any client or log that receives the attribute can use the password, or crack its hash offline.",
+		Why:          "Every client and every reader of a log that gets the response can use the password, or crack its hash offline.",
 		Fix:          "Omit password from every resource in every response, as returned \"never\" requires.",
 		Watch: func(w *watched) {
 			if w.Collection() == "Schemas" {
@@ -189,7 +191,7 @@ var traffic = []check{
 		Level:        must,
 		Fixture:      sample,
 		Why:          "Proxies and clients write responses to their logs, which are not protected as secrets.",
-		Fix:          "Name the attribute in an error, not its value; never repeat the request in a response.",
+		Fix:          "Write the name of an attribute into an error, not its value; never copy headers or body of the request into the error.",
 		Watch: func(w *watched) {
 			w.Holds(w.Leaks(string(w.Body)) == "", "body", "no secret of the run", "a password or token that was sent")
 			for name, values := range w.Header {
@@ -203,8 +205,8 @@ var traffic = []check{
 		Requirements: reqs("RFC7644-3.12-04"),
 		Level:        interop,
 		Fixture:      sample,
-		Why:          "Internal details show an attacker weak points of the server.",
-		Fix:          "Write a short message for the client and the complete message to the log.",
+		Why:          "An attacker learns from such details which database, libraries and paths the server uses.",
+		Fix:          "Return a short message to the client, and write the complete message to the log of the server.",
 		Watch: func(w *watched) {
 			if w.Status >= 400 && len(w.Body) > 0 {
 				w.Holds(!leak.Match(w.Body), "body", "no internals", leak.FindString(string(w.Body)))
@@ -220,7 +222,8 @@ var traffic = []check{
 		Why:          "Clients need the message schema to find scimType and detail.",
 		Fix:          "Use one function to write all errors, with schemas [urn:ietf:params:scim:api:messages:2.0:Error].",
 		Watch: func(w *watched) {
-			// A proxy in front of the server may return the 401 responses and those for unknown paths. Other checks inspect these.
+			// A proxy in front of the server may send the responses with status 401 and the responses for unknown paths. Other checks
+			// inspect these responses.
 			known := w.Collection() == "Users" || w.Collection() == "Groups" || discoveries[w.Collection()]
 			if w.Status >= 400 && w.Status != 401 && known && w.Object() != nil {
 				w.Holds(isError(w.Object()), "schemas", scim.ErrorMessage, value(w.Object(), "schemas"))
@@ -233,7 +236,7 @@ var traffic = []check{
 		Requirements: reqs("RFC7644-3.12-02"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Typed clients declare status as a string; a number or a different status hides the actual error.",
+		Why:          "Typed clients declare status as a string: they fail to parse a number, and report the wrong error if the statuses differ.",
 		Fix:          "Write \"status\":\"404\" from the same variable as the HTTP status.",
 		Watch: func(w *watched) {
 			if isError(w.Object()) {
@@ -245,12 +248,13 @@ var traffic = []check{
 	},
 	{
 		ID:           "traffic.scim-type",
-		Title:        "scimType is a registered keyword for the status of the response",
+		Title:        "scimType is a keyword of RFC 7644 or RFC 9865 and belongs to the HTTP status of the response",
 		Requirements: reqs("RFC7644-3.12-03", "RFC7644-3.12-17"),
 		Level:        should,
 		Fixture:      sample,
-		Why:          "Clients evaluate the pair of status and scimType: uniqueness with 404 has no meaning.",
-		Fix:          "Use the keywords of RFC 7644 table 9: all with 400, uniqueness and mutability also with 409, sensitive with 403.",
+		Why:          "After 409 with uniqueness, clients link the existing account; after another status with uniqueness, they report an error.",
+		Fix: "Use a keyword of RFC 7644 table 9, with these statuses: 409 with uniqueness if a value is already used, 403 with sensitive " +
+			"if the URL contains personal data, and 400 with every other keyword.",
 		Watch: func(w *watched) {
 			kind := w.ScimType()
 			if w.Status < 400 || kind == "" {
@@ -315,7 +319,7 @@ var trafficHeaders = []check{
 		Fixture:      sample,
 		Needs:        needs(conformance.NeedCredentials),
 		Why:          "HTTP requires the header in every 401; without it, some libraries do not retry with credentials.",
-		Fix:          "Send WWW-Authenticate: Bearer with every 401 of every layer.",
+		Fix:          "Send WWW-Authenticate: Bearer with every 401, including those of a proxy, of middleware and of the router.",
 		Watch: func(w *watched) {
 			if w.Status == 401 {
 				w.Holds(w.Header.Get("WWW-Authenticate") != "", "WWW-Authenticate", "at least one scheme", "nothing")
@@ -328,8 +332,8 @@ var trafficHeaders = []check{
 		Requirements: reqs("RFC9110-15.5.6-01"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Without Allow, clients cannot determine which methods the path supports, and retry or give up.",
-		Fix:          "Send Allow with the methods of the path.",
+		Why:          "Without Allow, clients cannot determine which methods the path supports: they repeat the request, or stop.",
+		Fix:          "Send Allow with every 405, and list the supported methods of the path: Allow: GET, POST.",
 		Watch: func(w *watched) {
 			if w.Status == 405 {
 				_, there := w.Header["Allow"]
@@ -344,7 +348,8 @@ var trafficHeaders = []check{
 		Level:        interop,
 		Fixture:      sample,
 		Why:          "Provisioning clients do not follow redirects of POST, PUT and PATCH, or turn them into GET.",
-		Fix:          "Serve every path directly, with and without a trailing slash; redirect from http to https only outside the base URL.",
+		Fix: "Return the result instead of 3xx on every path below the base URL, with and without a trailing slash. " +
+			"Give clients a base URL that starts with https, so that no request needs a redirect from http.",
 		Watch: func(w *watched) {
 			redirect := w.Status >= 300 && w.Status < 400 && w.Status != 304 && w.Collection() != "Me"
 			w.Holds(!redirect, "status", "a status other than 3xx", strconv.Itoa(w.Status)+" to "+w.Header.Get("Location"))
@@ -356,8 +361,8 @@ var trafficHeaders = []check{
 		Requirements: reqs("RFC7644-7.3-01"),
 		Level:        interop,
 		Fixture:      sample,
-		Why:          "A proxy could return data of users to other clients, and outdated resources to the same client.",
-		Fix:          "Send Cache-Control: no-store or private, or no Cache-Control; never public or s-maxage.",
+		Why:          "A shared cache could return the data of users to other clients, and outdated resources to the same client.",
+		Fix:          "Send Cache-Control: no-store or Cache-Control: private, or omit the header; never send public or s-maxage.",
 		Watch: func(w *watched) {
 			if w.OK() && len(w.Resources()) > 0 && !discoveries[w.Collection()] {
 				control := strings.ToLower(strings.Join(w.Header.Values("Cache-Control"), ","))
@@ -371,7 +376,8 @@ var trafficHeaders = []check{
 // discoveries are the collections whose resources describe the target.
 var discoveries = map[string]bool{"Schemas": true, "ResourceTypes": true, "ServiceProviderConfig": true, "ServiceProviderConfigs": true}
 
-// keywords are the registered values of scimType with their statuses (RFC 7644 table 9, RFC 9865).
+// keywords are the registered values of scimType (RFC 7644 table 9, RFC 9865), each with the statuses that the suite accepts. RFC 7644
+// defines only 400 with all of them, 409 with uniqueness (section 3.3) and 403 with sensitive (section 7.5.2).
 var keywords = map[string][]int{
 	"invalidFilter": {400, 403}, "tooMany": {400}, "uniqueness": {400, 409}, "mutability": {400, 409}, "invalidSyntax": {400, 413, 415},
 	"invalidPath": {400, 404},

@@ -17,8 +17,8 @@ var trafficResources = []check{
 		Requirements: reqs("RFC7644-3.3-08", "RFC7643-3.1-24"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Clients store one of the two addresses; if they differ, one of them is wrong.",
-		Fix:          "Compute the location once, and use it for the header and for meta.",
+		Why:          "Some clients store the header, others meta.location; if the two differ, some of the clients later get 404.",
+		Fix:          "Compute the URI of a resource once, and use it for meta.location and for the headers Location and Content-Location.",
 		Watch: func(w *watched) {
 			location := value(w.Object(), "meta.location")
 			if !w.OK() || location == nil {
@@ -37,7 +37,7 @@ var trafficResources = []check{
 		Requirements: reqs("RFC7643-3.1-24"),
 		Level:        should,
 		Fixture:      sample,
-		Why:          "With a location of another resource, the client changes the wrong resource.",
+		Why:          "A client that uses a location with the id of another resource changes the wrong resource.",
 		Fix:          "Build meta.location from the base URL, the endpoint and the id of the resource itself.",
 		Watch: func(w *watched) {
 			if w.Collection() != "Users" && w.Collection() != "Groups" {
@@ -57,7 +57,7 @@ var trafficResources = []check{
 		Level:        may,
 		Fixture:      sample,
 		Why:          "A server behind a proxy may use its internal host name; clients cannot reach such a location.",
-		Fix:          "Build locations from the address that the client used: configure the public base URL, or use the proxy's headers.",
+		Fix:          "Build locations from the address that the client used: configure the public base URL, or use the header Forwarded.",
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {
 				if location := o.Complex("meta").Text("location"); strings.Contains(location, "://") {
@@ -73,7 +73,7 @@ var trafficResources = []check{
 		Level:        must,
 		Fixture:      sample,
 		Why:          "Clients store only the id of a resource; without it, they cannot change or delete the resource later.",
-		Fix:          "Return id with every resource, regardless of the requested attributes.",
+		Fix:          "Return id with every resource, regardless of the requested attributes; generate ids without the word bulkId.",
 		Watch: func(w *watched) {
 			if discoveries[w.Collection()] {
 				return
@@ -86,12 +86,12 @@ var trafficResources = []check{
 	},
 	{
 		ID:           "traffic.id-asked",
-		Title:        "A request to one resource returns only that resource",
+		Title:        "A request to the path of a resource returns the resource with the id in the path",
 		Requirements: reqs("RFC7643-3.1-07"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "If a client receives another resource, it changes the wrong one.",
-		Fix:          "Compare the whole id, case-sensitively.",
+		Why:          "A client that receives another user than requested changes or deactivates the wrong account.",
+		Fix:          "Select the resource whose id equals the whole id in the path, case-sensitively.",
 		Watch: func(w *watched) {
 			collection, id, single := strings.Cut(strings.TrimPrefix(w.Request.Path, "/"), "/")
 			if !single || collection != "Users" && collection != "Groups" || strings.Contains(id, "/") || id == ".search" || !w.OK() ||
@@ -103,12 +103,12 @@ var trafficResources = []check{
 	},
 	{
 		ID:           "traffic.resource-type",
-		Title:        "meta.resourceType of users and groups is User and Group",
+		Title:        "meta.resourceType is User for users and Group for groups",
 		Requirements: reqs("RFC7643-3.1-20"),
 		Level:        must,
 		Fixture:      sample,
 		Why:          "Clients distinguish users from groups by the exact value of resourceType.",
-		Fix:          "Set the name of the resource type as in /ResourceTypes.",
+		Fix:          "Set meta.resourceType to the name of the resource type in /ResourceTypes: User or Group.",
 		Watch: func(w *watched) {
 			want := map[string]string{"Users": "User", "Groups": "Group"}[w.Collection()]
 			for _, o := range w.Resources() {
@@ -139,11 +139,11 @@ var trafficResources = []check{
 	},
 	{
 		ID:           "traffic.modified-after-created",
-		Title:        "The lastModified of a resource is not before its created",
+		Title:        "meta.lastModified of a resource is not before its meta.created",
 		Requirements: reqs("RFC7643-3.1-22"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Incremental imports skip a resource with a time before the last import.",
+		Why:          "Incremental imports skip resources with a lastModified before the last import, and so miss a new user.",
 		Fix:          "Take both times from the same clock, and set lastModified on creation too.",
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {
@@ -162,8 +162,8 @@ var trafficResources = []check{
 		Requirements: reqs("RFC7643-3.1-25"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Clients send either version back; if the two differ, every change is rejected as stale.",
-		Fix:          "Compute the version once, including W/ and quotes.",
+		Why:          "Clients send one of the two values in If-Match; if they differ, changes with one of them are always rejected with 412.",
+		Fix:          `Send the same string in the ETag header and in meta.version, for example W/"3".`,
 		Watch: func(w *watched) {
 			version, tag := w.Object().Complex("meta").Text("version"), w.Header.Get("ETag")
 			if w.OK() && version != "" && tag != "" {
@@ -177,14 +177,14 @@ var trafficResources = []check{
 		Requirements: reqs("RFC7644-3.4.2-04", "RFC7644-3.4.2-05"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Clients read pages until they have totalResults items.",
-		Fix:          "Count all matches of the query, and write counters as JSON integers.",
+		Why:          "Clients read pages until they have totalResults items; with a wrong number, they miss users or never stop.",
+		Fix:          "Set totalResults to the number of all matches and itemsPerPage to the number of items in the page, as JSON integers.",
 		Watch: func(w *watched) {
 			if !w.OK() || !slices.Contains(texts(w.Object(), "schemas"), scim.ListResponseMessage) {
 				return
 			}
 			if has(w.Object(), "nextCursor") && !has(w.Object(), "totalResults") {
-				return // RFC 9865: a list with cursors may omit it
+				return // a list with cursors may omit totalResults (RFC 9865)
 			}
 			items := len(w.Object().Array("Resources"))
 			w.Holds(w.Total() >= items, "totalResults", "an integer of "+strconv.Itoa(items)+" or more", value(w.Object(), "totalResults"))

@@ -17,7 +17,7 @@ var trafficSchemas = []check{
 		Level:        must,
 		Fixture:      sample,
 		Why:          "Clients use the first primary address; it can differ between responses, so email goes to different addresses.",
-		Fix:          "Clear primary on all other values when one is set.",
+		Fix:          "If a request makes one element primary, remove primary from all other elements of the attribute.",
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {
 				for name, v := range o.All() {
@@ -62,7 +62,7 @@ var trafficSchemas = []check{
 		Level:        must,
 		Fixture:      sample,
 		Why:          "Typed clients are generated from the schema: a string in place of a declared boolean is a parse error.",
-		Fix:          "Write booleans, numbers and arrays as such; do not replace an array of one element with the element.",
+		Fix:          "Write booleans and numbers without quotation marks, and a multi-valued attribute as an array, even if it has one element.",
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {
 				for name, d := range declared(w, o) {

@@ -30,7 +30,8 @@ type attrDef struct {
 	subs                             []attrDef
 }
 
-// types returns the resource types that the target describes completely.
+// types returns the resource types that the checks can test: the target lists the base schema, the endpoint starts with a
+// slash, and an attribute of the base schema can contain the name of a test object.
 func types(t *T) []typeDef {
 	var out []typeDef
 	for _, rt := range t.Capabilities.ResourceTypes {
@@ -235,7 +236,7 @@ func (td typeDef) fresh(t *T, label string) doc {
 	return body
 }
 
-// with returns the body of fresh with one more attribute.
+// with returns the body of [typeDef.fresh] in which the attribute a has the value v.
 func (td typeDef) with(t *T, label string, a attrDef, v any) doc {
 	body := td.fresh(t, label)
 	a.set(body, v)
@@ -253,8 +254,8 @@ func (td typeDef) address(res *conformance.Response) string {
 	return ""
 }
 
-// traits calls use for every attribute for which has is true, and skips the check if there is none. Attributes that RFC 7643 defines for
-// users and groups are included, except those of [attrDef.common].
+// traits calls the function `use` for every attribute for which the function `has` returns true. If there is no such attribute, it skips
+// the check. Attributes that RFC 7643 defines for users and groups are included, except those of [attrDef.common].
 func traits(t *T, what string, has func(td typeDef, a attrDef) bool, use func(td typeDef, a attrDef)) {
 	found := false
 	for _, td := range types(t) {
@@ -276,7 +277,8 @@ func blocked(t *T, td typeDef, a attrDef, res *conformance.Response) {
 // label returns the attribute's name in a form for names of test objects, with a suffix.
 func (a attrDef) label(suffix string) string { return strings.ToLower(a.name) + suffix }
 
-// created posts an object with a value of an attribute and returns its path, "" if the target rejects it.
+// created posts an object in which the attribute a has the value v, and returns the path of the created object. If the target does not
+// create the object, the path is "".
 func created(ctx context.Context, t *T, td typeDef, a attrDef, v any) (where string, body doc, res *conformance.Response) {
 	body = td.with(t, a.label(""), a, v)
 	res = t.Post(ctx, td.endpoint, body)

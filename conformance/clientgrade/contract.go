@@ -48,29 +48,33 @@ func (c Contract) listed() []expectation {
 	row := func(id, title, why, fix string, judge func(*grading)) expectation {
 		return expectation{conformance.Check{ID: ContractArea + "." + id, Title: title, Level: conformance.Must, Why: why, Fix: fix}, judge}
 	}
-	const strict = "A server that was tested with other requests may fail with a client that follows the contract."
+	const strict = "A server that works with a request outside the contract may still fail with a client that follows the contract."
 	return []expectation{
-		row("requests", "The client sends the listed requests and no others", strict,
+		row("requests", "The client sends only requests that the contract lists", strict,
 			"Look users up by userName and groups by displayName, list with count=100, and send bodies where the contract lists them.",
 			c.requests),
 		row("user-patch", "A PATCH of a user sets active or the password, and nothing else", strict,
-			"Send one replace operation without a path, with active or password in its value; send PUT otherwise, and always in a wizard app.",
+			"Change active and the password by one replace without a path, and all other attributes by PUT. "+
+				"Under the contract Wizard, change active and the password by PUT too.",
 			userPatches),
-		row("group-patch", "A PATCH of a group has the listed operations", strict,
+		row("group-patch", "A PATCH of a group has only operations that the contract lists", strict,
 			"Add and replace members by the path members, remove them by members[value eq \"id\"], and rename by a replace of id and displayName.",
 			groupPatches),
-		row("read-before-put", "A PUT is preceded by a GET of the resource", "A PUT without a GET deletes values that others have set.",
+		row("read-before-put", "A PUT is preceded by a GET of the resource",
+			"A PUT without a GET deletes values that administrators or other clients have set.",
 			"Read the resource right before it is replaced, and send back all its attributes.", readBeforePut),
-		row("lookup-before-create", "A user or group is created only after a lookup that found none", strict,
+		row("lookup-before-create", "A user or group is created only after a lookup that found no user or group of this name", strict,
 			"Look up the name before each create, and create only if the list is empty.", lookupBeforeCreate),
 		row("create-body", "A create of a user has userName, active, groups and a password", strict,
 			"Send active true, an empty list of groups and a placeholder as password with each create.", createBodies),
-		row("wanted-stay-active", "No PUT sets active to false for a user who must be active", "The update of a name must not lock out a user.",
+		row("wanted-stay-active", "No PUT sets active to false for a user who must be active",
+			"A PUT that changes a name and also sends active false locks the user out.",
 			"Send active true in each PUT for a user who is assigned.", wantedStayActive),
 		row("conflict-stops", "After a create is rejected with 409, no request for that user or group follows",
-			"An administrator must be notified that the name is already used.",
+			"If the client continues, no administrator learns that the name is already used.",
 			"End the job with an error, and wait until an administrator retries it.", conflictStops),
-		row("no-other-form", "A rejected request is not repeated in another form", "The error of the server is the result of the test.",
+		row("no-other-form", "A rejected request is not repeated in another form",
+			"A request in another form hides that the server does not support the first form.",
 			"End the job with the error of the server if it returns 400, 405 or 501.", noOtherForm),
 	}
 }
@@ -177,7 +181,7 @@ func groupPatches(g *grading) {
 				ok = false
 			}
 		}
-		g.holds(ok, i, "operations", "those of members and of the name", describe(sent(x)))
+		g.holds(ok, i, "operations", "add, replace or remove of members, or replace of id and displayName", describe(sent(x)))
 	}
 }
 
@@ -214,7 +218,7 @@ func lookupBeforeCreate(g *grading) {
 			none[x.Path+"\x00"+nameOf(x)] = (x.Status == http.StatusOK || x.Status == http.StatusNotFound) && empty
 		}
 		if collection, name := creates(x); name != "" {
-			g.holds(none[collection+"\x00"+name], i, "create of "+name, "an earlier lookup that finds none", "none")
+			g.holds(none[collection+"\x00"+name], i, "create of "+name, "an earlier lookup that finds no resource of this name", "none")
 			if x.Status != http.StatusTooManyRequests && x.Status != http.StatusServiceUnavailable { // the client may repeat the request unchanged
 				delete(none, collection+"\x00"+name)
 			}

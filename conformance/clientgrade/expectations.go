@@ -21,12 +21,12 @@ func expectations() []expectation {
 		return expectation{conformance.Check{ID: Area + "." + id, Title: title, Level: level, Why: why, Fix: fix}, judge}
 	}
 	return []expectation{
-		row("users", "Every expected user exists with the expected values, and no user exists that must not", conformance.Must,
+		row("users", "Every expected user exists with the expected values, and no user exists that must be absent", conformance.Must,
 			"A missing account keeps a new employee from working; an extra account gives a former employee access.",
 			"Compare the server with the directory after each change, and repeat changes that had no effect.",
 			wantedUsers),
 		row("groups", "Every expected group exists with exactly the expected members", conformance.Must,
-			"Membership grants access: an additional member gains access, a missing one loses it.",
+			"Membership grants access: an additional member gains access, and a missing member loses access.",
 			"Read the group after a change whose response was lost, and push all members.", wantedGroups),
 		row("no-duplicates", "No user and no group exists twice", conformance.Must,
 			"Two accounts of one user diverge; two groups with one name each grant a part of the access.",
@@ -39,8 +39,8 @@ func expectations() []expectation {
 			"Send changed attributes by PATCH. If the server supports only PUT, read first and send all attributes back, with If-Match.",
 			foreignChanges),
 		row("deactivates", "A leaving user is deactivated, not deleted", conformance.Interop,
-			"A deletion also deletes the data of the account, which cannot be restored.",
-			"Set active to false; delete only if the administrator has configured it.", deactivated),
+			"The data of the account is deleted with the account, and cannot be restored.",
+			"Set active to false; delete a user only if the administrator has configured deletion.", deactivated),
 		row("looks-after-lost-answer", "If the response to a create is lost, the client searches before it creates again", conformance.Interop,
 			"The server may have created the resource: a second create makes a duplicate or a conflict.",
 			"After a create with no response or a 5xx, search for the name or the externalId before the next create.", lostAnswers),
@@ -50,7 +50,7 @@ func expectations() []expectation {
 			conflicts),
 		row("comes-back", "A request with a temporary failure is retried", conformance.Interop,
 			"If the client discards a change after one 503, the user never gets or never loses the access.",
-			"Store the change and retry it with increasing delays until it succeeds.",
+			"Store the change, and send the request again with increasing delays until the server accepts it.",
 			comesBack),
 	}
 }

@@ -96,8 +96,8 @@ func report(t *testing.T, c conformance.CheckResult) {
 	}
 }
 
-// Transport passes requests to a handler without a network. A handler that panics is an aborted connection, as in net/http. A handler that
-// does not return before the end of its request is abandoned.
+// Transport passes requests to a handler without a network. A handler that panics is an aborted connection, as in net/http. When the
+// context of a request ends, Transport returns an error and does not wait for the handler.
 func Transport(h http.Handler) http.RoundTripper { return transport{h} }
 
 type transport struct{ handler http.Handler }

@@ -188,7 +188,8 @@ type form struct {
 	looks     func(n *node) bool // reports whether a document without schemas is probably one
 }
 
-// forms returns the documents of the protocol. Those with more specific looks come first.
+// forms returns the kinds of documents that the protocol defines. If a document without schemas looks like several of these forms, the
+// first of them applies.
 func forms() []form {
 	has := func(names ...string) func(*node) bool {
 		return func(n *node) bool {
@@ -266,7 +267,8 @@ func (n *node) first() *node {
 // named sets the kind of the whole document, unless it is already set.
 func (l *linter) named(kind string) { l.report.Kind = cmp.Or(l.report.Kind, kind) }
 
-// meant returns the form of a document. For a resource it returns nil, and its base schema if as names it.
+// meant returns the form of a document. For a resource it returns nil and, if the parameter `as` names a kind of resource, the URN of its
+// base schema.
 func (l *linter) meant(n *node, as string, urns []string) (*form, string) {
 	for _, f := range forms() {
 		if as != "" && (strings.EqualFold(as, f.name) || scim.EqualName(as, f.urn)) {

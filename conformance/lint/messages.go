@@ -62,7 +62,8 @@ func (l *linter) list(n *node) {
 	}
 }
 
-// scimTypes are the registered keywords with their permitted statuses (RFC 7644 table 9, RFC 9865 section 2.1).
+// scimTypes are the registered keywords (RFC 7644 table 9, RFC 9865 section 2.1), each with the statuses that the linter accepts. RFC 7644
+// defines only 400 with all of them, 409 with uniqueness (section 3.3) and 403 with sensitive (section 7.5.2).
 var scimTypes = map[string][]string{
 	"invalidFilter": {"400", "403"}, "tooMany": {"400"}, "uniqueness": {"400", "409"}, "mutability": {"400", "409"},
 	"invalidSyntax": {"400", "413", "415"},

@@ -400,7 +400,7 @@ func (l *linter) meta(meta, id *node, core *schema.Schema, from Side) {
 		}
 	}
 	if from == Client {
-		return // servers ignore what a client sends in it
+		return // servers ignore the meta that a client sends
 	}
 	if kind := meta.given("resourceType"); kind != nil &&
 		(scim.EqualName(core.ID, scim.UserSchema) || scim.EqualName(core.ID, scim.GroupSchema)) && kind.string() != core.Name {

@@ -44,7 +44,7 @@ var jsonRules = []Rule{
 	{"json.utf8", "RFC7644-3.8-02", must, "Strings are valid UTF-8", "Convert strings of other encodings to UTF-8 when they are read."},
 	{"json.duplicate-member", "RFC7643-2.1-01", must, "The names in an object are unique, ignoring case",
 		"Remove the duplicates: some receivers use the first value, others the last."},
-	{"json.size", "RFC7644-3.2-06", may, "The document is not too large to check", "Split the document."},
+	{"json.size", "RFC7644-3.2-06", may, "The document is not larger than the linter accepts", "Split the document."},
 }
 
 var schemasRules = []Rule{
@@ -58,7 +58,7 @@ var schemasRules = []Rule{
 	{"schemas.message", "RFC7644-8.2-01", must, "Message URNs are registered ones", "Use the exact URN of RFC 7644 section 8.2."},
 	{"schemas.extension-unnamed", "RFC7643-3-06", must, "schemas contains the URN of every extension with data", "Add the URN to schemas."},
 	{"schemas.extension-empty", "RFC7643-3-03", may, "Every extension in schemas has data",
-		"Omit the URN if a receiver rejects it; receivers must accept it."},
+		"Omit the URN: receivers must accept it, but some reject it."},
 }
 
 var resourceRules = []Rule{
@@ -142,14 +142,14 @@ var messageRules = []Rule{
 		`Write paths as members[value eq "id"] or name.familyName, without a slash.`},
 	{"patch.value", "RFC7644-3.5.2.1-01", must, "add has a value", "Send the value to add."},
 	{"patch.value-object", "RFC7644-3.5.2.3-01", must, "Without a path, the value is an object of attributes",
-		"Set path to the attribute, or send an object."},
+		"Set path to the attribute, or send an object such as {\"active\":false}."},
 	{"patch.replace-value", "RFC7644-3.5.2.3-01", should, "replace has a value", "Send the new value, or use remove."},
 	{"patch.remove-value", "RFC7644-3.5.2-08", may, "remove has no value",
 		`Select the elements to remove in the path: members[value eq "id"].`},
 	{"patch.read-only", "RFC7644-3.5.2-14", must, "No operation changes a read-only attribute", "Omit the operation."},
 	{"patch.unknown-attribute", "RFC7644-3.5.2-09", may, "Paths name attributes of known schemas",
 		"Correct the name, or pass the schema with --schema."},
-	{"patch.dotted-name", "RFC7643-3-05", interop, "Members of the value are attributes, not paths",
+	{"patch.dotted-name", "RFC7643-3-05", interop, "Without a path, the names in the value are attributes, not paths",
 		`Send an object for name.familyName: {"name":{"familyName":...}}, or one operation with a path for each.`},
 	{"bulk.operations", "RFC7644-3.7-05", must, "Operations is an array", "Put the requests into Operations."},
 	{"bulk.method", "RFC7644-3.7-06", must, "method is POST, PUT, PATCH or DELETE",
@@ -171,12 +171,13 @@ var messageRules = []Rule{
 		"Return the Error message that the single request would return."},
 	{"bulkresponse.bulk-id", "RFC7644-3.7-25", must, "The result of a POST has its bulkId", "Return the bulkId of the request."},
 	{"error.status", "RFC7644-3.12-02", must, "status is a string of three digits", "Write the HTTP status in quotation marks."},
-	{"error.scim-type", "RFC7644-3.12-03", should, "scimType is a registered keyword for the status",
-		"Use the keywords of RFC 7644 table 9."},
+	{"error.scim-type", "RFC7644-3.12-03", should, "scimType is a keyword of RFC 7644 or RFC 9865 and belongs to the status",
+		"Use 409 with uniqueness, 403 with sensitive, and 400 with every other keyword of RFC 7644 table 9."},
 	{"error.detail", "RFC7644-3.12-04", should, "detail is a string", "Write one sentence for a human reader."},
 	{"search.member", "RFC7644-3.4.3-03", should, "The members of a search have their types",
 		"Send attributes as arrays of strings, startIndex and count as integers, other members as strings."},
-	{"search.both-projections", "RFC7644-3.4.2.5-03", may, "attributes and excludedAttributes are not combined", "Send one of them."},
+	{"search.both-projections", "RFC7644-3.4.2.5-03", may, "attributes and excludedAttributes are not combined",
+		"Send either attributes or excludedAttributes."},
 	{"search.attribute", "RFC7644-3.4.2.5-04", must, "Attribute names are in attribute notation",
 		"Write names as name.familyName or urn:...:department."},
 	{"search.filter", "RFC7644-3.4.2.2-06", must, "filter conforms to the grammar",
@@ -185,7 +186,7 @@ var messageRules = []Rule{
 		`Put the comparison into the brackets: emails[type eq "work" and value eq "a"].`},
 	{"search.sort-order", "RFC7644-3.4.3-03", may, "sortOrder is ascending or descending", "Send ascending or descending."},
 	{"search.paging", "RFC7644-3.4.3-03", may, "startIndex is at least 1, count at least 0",
-		"Send values in this range: servers read smaller values as 1 and 0."},
+		"Send values in this range: servers read a smaller startIndex as 1 and a smaller count as 0."},
 }
 
 var discoveryRules = []Rule{
@@ -201,11 +202,13 @@ var discoveryRules = []Rule{
 		"Use oauth, oauth2, oauthbearertoken, httpbasic or httpdigest."},
 	{"config.pagination", "RFC9865-4-02", must, "pagination has the booleans cursor and index", "Add the missing booleans."},
 	{"config.pagination-limits", "RFC9865-4-04", may, "Limits of pagination are positive integers", "Omit limits that do not exist."},
-	{"resourcetype.name", "RFC7643-6-03", must, "A resource type has a name", "Add the value of meta.resourceType."},
-	{"resourcetype.endpoint", "RFC7643-6-05", must, "endpoint is relative to the base URL", "Write it as /Users."},
-	{"resourcetype.schema", "RFC7643-6-06", must, "schema is the URN of the base schema", "Add the id of a schema."},
-	{"resourcetype.extension", "RFC7643-6-08", must, "Every extension names its schema", "Add the id of a schema."},
-	{"resourcetype.extension-required", "RFC7643-6-09", must, "Every extension has the boolean required", "Add it."},
+	{"resourcetype.name", "RFC7643-6-03", must, "A resource type has a name", "Add name with the value of meta.resourceType, such as User."},
+	{"resourcetype.endpoint", "RFC7643-6-05", must, "endpoint is relative to the base URL", "Write a path such as /Users."},
+	{"resourcetype.schema", "RFC7643-6-06", must, "schema is the URN of the base schema",
+		"Add schema with the id of a schema in /Schemas."},
+	{"resourcetype.extension", "RFC7643-6-08", must, "Every extension names its schema",
+		"Add schema with the id of the extension in /Schemas."},
+	{"resourcetype.extension-required", "RFC7643-6-09", must, "Every extension has the boolean required", "Add required with true or false."},
 	{"schema.id", "RFC7643-7-04", must, "id is the URN of the schema", "Add the URN as id."},
 	{"schema.attributes", "RFC7643-7-06", must, "attributes is an array of definitions", "List the attributes."},
 	{"schema.attribute-name", "RFC7643-7-07", must, "Every definition has a name", "Add name."},
@@ -223,5 +226,5 @@ var discoveryRules = []Rule{
 	{"schema.sub-attributes", "RFC7643-7-09", should, "A complex attribute lists its sub-attributes", "Add subAttributes."},
 	{"schema.simple-sub-attributes", "RFC7643-1.2-01", must, "Simple attributes have no sub-attributes", "Make the attribute complex."},
 	{"schema.complex-in-complex", "RFC7643-2.3.8-02", must, "No sub-attribute is complex", "Flatten the attribute."},
-	{"schema.write-only", "RFC7643-7-31", should, "A writeOnly attribute is returned: never", "Set returned to never."},
+	{"schema.write-only", "RFC7643-7-31", should, "A writeOnly attribute has returned \"never\"", "Set returned to never."},
 }

@@ -20,8 +20,8 @@ func behavior() []check {
 			Title:        "The client sends no PATCH if patch.supported is false",
 			Requirements: reqs("RFC7643-5-04"),
 			Level:        interop,
-			Why:          "Otherwise every change takes two requests, the first of which fails.",
-			Fix:          "Read patch.supported in the ServiceProviderConfig, and send PUT.",
+			Why:          "The server rejects each PATCH, so every change is lost or takes a second request.",
+			Fix:          "Read patch.supported in the ServiceProviderConfig, and send PUT if patch.supported is false.",
 			Watch: func(w *watched) {
 				if w.Request.Method == http.MethodPatch {
 					w.Holds(!unsupported(w, "patch"), "method", "PUT: patch.supported is false", "PATCH")
@@ -34,7 +34,7 @@ func behavior() []check {
 			Requirements: reqs("RFC7643-5-06"),
 			Level:        interop,
 			Why:          "A server that ignores the filter returns all users, and the client takes the first.",
-			Fix:          "Read filter.supported in the ServiceProviderConfig, and page through the list.",
+			Fix:          "Read filter.supported in the ServiceProviderConfig; if it is false, read all pages and filter in the client.",
 			Watch: func(w *watched) {
 				if w.Request.Query.Has("filter") {
 					w.Holds(!unsupported(w, "filter"), "parameters", "no filter: filter.supported is false", "a filter")
@@ -46,8 +46,8 @@ func behavior() []check {
 			Title:        "The client sends no sortBy if sort.supported is false",
 			Requirements: reqs("RFC7643-5-04"),
 			Level:        interop,
-			Why:          "A server that cannot sort ignores the parameter.",
-			Fix:          "Read sort.supported in the ServiceProviderConfig, and sort in the client.",
+			Why:          "A server that cannot sort ignores sortBy, and the client treats an unsorted list as sorted.",
+			Fix:          "Read sort.supported in the ServiceProviderConfig, and sort in the client if sort.supported is false.",
 			Watch: func(w *watched) {
 				if w.Request.Query.Has("sortBy") {
 					w.Holds(!unsupported(w, "sort"), "parameters", "no sortBy: sort.supported is false", "sortBy")
@@ -59,16 +59,16 @@ func behavior() []check {
 			Title:        "Bulk requests stay within the limits of the server",
 			Requirements: reqs("RFC7644-3.7.4-05"),
 			Level:        interop,
-			Why:          "A bulk request that is too large is rejected as a whole.",
-			Fix:          "Read bulk in the ServiceProviderConfig, and split the request.",
+			Why:          "The server rejects a bulk request that is too large, and performs none of its operations.",
+			Fix:          "Read bulk.maxOperations and bulk.maxPayloadSize in the ServiceProviderConfig, and split larger bulk requests.",
 			Watch:        bulkLimits,
 		},
 		{
 			ID:           "client.personal-filter",
-			Title:        "Personal data is searched for by POST to .search",
+			Title:        "The client searches for personal data by POST to .search, not by a filter in the URL",
 			Requirements: reqs("RFC7644-7.5.2-01"),
 			Level:        may,
-			Why:          "Every proxy between client and server may log URLs.",
+			Why:          "Proxies and servers log URLs; readers of the logs see the names and addresses of users.",
 			Fix:          "POST the filter to .search, if the server supports it.",
 			Watch: func(w *watched) {
 				if w.Request.Query.Has("filter") {
@@ -172,7 +172,7 @@ func retryAfter() check {
 	var refused string // the request that got the Retry-After
 	return check{
 		ID:    "client.retry-after",
-		Title: "After 429 or 503 with Retry-After the client waits that long",
+		Title: "After 429 or 503 with Retry-After the client waits for the time in Retry-After",
 		Level: interop,
 		Why:   "A client that continues is blocked for longer, and slows down all other clients.",
 		Fix:   "Stop all requests to the server until the time in Retry-After is over.",
@@ -215,17 +215,17 @@ func repeatedFailure() check {
 	refused := map[string]int{}
 	return check{
 		ID:    "client.repeats-refused",
-		Title: "A request rejected with 4xx is not sent unchanged more than three times",
+		Title: "A request that gets a final status such as 400 or 409 is not sent unchanged more than three times",
 		Level: interop,
-		Why:   "The response will be the same; the request is only load.",
-		Fix:   "Treat 400, 403, 404, 409, 412 and 413 as final until something changes.",
+		Why:   "The server rejects the same request again: the change of the user is never made, and other clients get slower responses.",
+		Fix:   "After 400, 403, 404, 405, 409, 412, 413, 415, 422 and 501, do not send the same request again without a change.",
 		Watch: func(w *watched) {
 			if w.Request.Method == http.MethodGet {
 				return
 			}
 			key := w.Request.Method + " " + w.Request.Path + "\x00" + string(sent(w))
 			if refused[key] > 0 {
-				w.Holds(refused[key] < maxRepeats, "request", "a change after the rejection",
+				w.Holds(refused[key] < maxRepeats, "request", "another method, path or body",
 					fmt.Sprintf("the same request for the %dth time", refused[key]+1))
 			}
 			final := []int{400, 403, 404, 405, 409, 412, 413, 415, 422, 501}
@@ -246,8 +246,8 @@ func repeatedCreate() check {
 		ID:    "client.creates-once",
 		Title: "A created resource is not created again",
 		Level: interop,
-		Why:   "If names are not unique, the resource then exists twice; otherwise the request is a conflict.",
-		Fix:   "Store the id of the response, and search for the resource if the response was lost.",
+		Why:   "If the server permits equal names, the user or group then exists twice; otherwise the client gets 409.",
+		Fix:   "Store the id in the response to the create; if the response was lost, search for the resource before a second create.",
 		Watch: func(w *watched) {
 			if w.Request.Method == http.MethodDelete && w.OK() {
 				clear(there) // a deleted resource may be created again; the request does not contain its name, so all names are forgotten
@@ -257,13 +257,14 @@ func repeatedCreate() check {
 				return
 			}
 			key := w.Collection() + "\x00" + strings.ToLower(value)
-			w.Holds(!there[key], "create", "no second create of an existing resource", "one")
+			w.Holds(!there[key], "create", "no second create of an existing resource", "a second create")
 			there[key] = there[key] || w.Status == http.StatusCreated
 		},
 	}
 }
 
-// versions returns a function that records the versions that the server has returned, and returns the known ones of the request's path.
+// versions returns a function for all exchanges in their order. It stores the versions in each response, and returns the versions of the
+// request's path that the server returned in earlier exchanges.
 func versions() func(w *watched) []string {
 	tags := map[string][]string{}
 	return func(w *watched) []string {
@@ -297,11 +298,11 @@ func ifMatch() check {
 	seen := versions()
 	return check{
 		ID:           "client.if-match",
-		Title:        "Changes of a resource with a known version have If-Match",
+		Title:        "A client that has received the version of a resource sends If-Match with each change of the resource",
 		Requirements: reqs("RFC7644-3.14-05"),
 		Level:        may,
-		Why:          "Without it, the client overwrites changes that another client has made since.",
-		Fix:          "Send the last ETag in If-Match, and read again after 412.",
+		Why:          "Without If-Match, the client overwrites changes that another client has made since the last read.",
+		Fix:          "Send the last ETag of the resource in If-Match; after 412, read the resource again before the change.",
 		Watch: func(w *watched) {
 			if known := seen(w); changes(w) && len(known) > 0 && !unsupported(w, "etag") {
 				w.Holds(w.Request.Header.Get("If-Match") != "", "If-Match of the request", "the last version", "nothing")
@@ -318,8 +319,8 @@ func ifMatchKnown() check {
 		Title:        "If-Match contains versions exactly as the server returned them",
 		Requirements: reqs("RFC7644-3.14-05"),
 		Level:        interop,
-		Why:          "A tag without its quotation marks or its W/ never matches.",
-		Fix:          "Send the ETag unchanged.",
+		Why:          "An ETag without its quotation marks or its W/ never matches, so the server rejects every change with 412.",
+		Fix:          `Send the ETag as received, for example If-Match: W/"3".`,
 		Watch: func(w *watched) {
 			known := seen(w)
 			tag := w.Request.Header.Get("If-Match")

@@ -73,7 +73,7 @@ func headers() []check {
 			Title:        "Request bodies have the Content-Type application/scim+json",
 			Requirements: reqs("RFC7644-8.1-01"),
 			Level:        may,
-			Why:          "Some servers accept no other type.",
+			Why:          "Some servers reject any other type with 415, and make none of the changes.",
 			Fix:          "Send application/scim+json in place of application/json.",
 			Watch: func(w *watched) {
 				if isJSON(w.Request.Header.Get("Content-Type")) && len(sent(w)) > 0 {
@@ -101,8 +101,8 @@ func headers() []check {
 			ID:    "client.user-agent",
 			Title: "The client sends its name in User-Agent",
 			Level: may,
-			Why:   "Without it, the operator of the server cannot identify the client.",
-			Fix:   "Send a User-Agent with name and version.",
+			Why:   "Without User-Agent, the operator of the server cannot find out which client sends faulty requests.",
+			Fix:   "Send a User-Agent with name and version, such as example-idp/1.2.",
 			Watch: func(w *watched) {
 				agent := w.Request.Header.Get("User-Agent")
 				w.Holds(agent != "" && !strings.HasPrefix(agent, "Go-http-client/"), "User-Agent of the request", "the name of the client", agent)
@@ -112,7 +112,7 @@ func headers() []check {
 			ID:    "client.body-where-none-belongs",
 			Title: "GET and DELETE have no body",
 			Level: interop,
-			Why:   "Such a body has no meaning; servers and gateways drop it or reject the request.",
+			Why:   "HTTP defines no meaning for a body of GET or DELETE; servers and gateways ignore the body or reject the request.",
 			Fix:   "Send a query as parameters, or as a POST to .search.",
 			Watch: func(w *watched) {
 				if w.Request.Method == http.MethodGet || w.Request.Method == http.MethodDelete {
@@ -124,7 +124,7 @@ func headers() []check {
 			ID:    "client.credentials",
 			Title: "Requests for users and groups have credentials",
 			Level: may,
-			Why:   "An endpoint that requires none is open to every client.",
+			Why:   "If the server does not require credentials either, any client can read and change its users.",
 			Fix:   "Send an Authorization header.",
 			Watch: func(w *watched) {
 				if w.Collection() == "Users" || w.Collection() == "Groups" {
@@ -137,8 +137,8 @@ func headers() []check {
 			Title:        "Endpoints are spelled as in /ResourceTypes, without a trailing slash",
 			Requirements: reqs("RFC7644-3.2-04"),
 			Level:        interop,
-			Why:          "Paths are case-sensitive: /users is another path.",
-			Fix:          "Use the endpoints of /ResourceTypes.",
+			Why:          "Paths are case-sensitive: many servers return 404 for /users.",
+			Fix:          "Copy the endpoint of each resource type from /ResourceTypes, for example /Users.",
 			Watch: func(w *watched) {
 				for _, name := range []string{"Users", "Groups", "Bulk", "Me", "Schemas", "ResourceTypes", "ServiceProviderConfig"} {
 					if strings.EqualFold(w.Collection(), name) {
@@ -164,7 +164,7 @@ func queries() []check {
 			Title:        "Filters conform to the grammar",
 			Requirements: reqs("RFC7644-3.4.2.2-06"),
 			Level:        must,
-			Why:          "A server rejects a filter that it cannot parse, or guesses its meaning.",
+			Why:          "A server that cannot parse a filter returns 400, or users that the client did not search for.",
 			Fix:          `Write filters as userName eq "ann", with strings in double quotation marks, and percent-encode them.`,
 			Watch: func(w *watched) {
 				parameter(w, "filter", func(v string) {
@@ -179,7 +179,7 @@ func queries() []check {
 			Title:        "Filters have no comparison after brackets",
 			Requirements: reqs("RFC7644-3.4.2.2-06"),
 			Level:        interop,
-			Why:          "The grammar has no such form; servers that implement it strictly return 400.",
+			Why:          "The grammar of RFC 7644 does not permit [...].value eq; servers that implement the grammar strictly return 400.",
 			Fix:          `Put the comparison into the brackets: emails[type eq "work" and value eq "a"].`,
 			Watch: func(w *watched) {
 				parameter(w, "filter", func(v string) {
@@ -193,7 +193,7 @@ func queries() []check {
 			Title:        "attributes and excludedAttributes are in attribute notation",
 			Requirements: reqs("RFC7644-3.4.2.5-04"),
 			Level:        must,
-			Why:          "An invalid name selects no attribute.",
+			Why:          "A name that is not in attribute notation selects no attribute, so the client gets no value.",
 			Fix:          "Send names such as userName,name.familyName.",
 			Watch: func(w *watched) {
 				for _, name := range []string{"attributes", "excludedAttributes"} {
@@ -211,8 +211,8 @@ func queries() []check {
 			Title:        "attributes and excludedAttributes are not combined",
 			Requirements: reqs("RFC7644-3.4.2.5-03"),
 			Level:        may,
-			Why:          "Servers differ in which of the two they use.",
-			Fix:          "Send one of them.",
+			Why:          "RFC 7644 does not define the result: some servers apply one of the two parameters, some both, some return 400.",
+			Fix:          "Send either attributes or excludedAttributes.",
 			Watch: func(w *watched) {
 				if w.Projected() {
 					w.Holds(!w.Request.Query.Has("attributes") || !w.Request.Query.Has("excludedAttributes"), "parameters",
@@ -222,10 +222,10 @@ func queries() []check {
 		},
 		{
 			ID:           "client.paging",
-			Title:        "startIndex is an integer of at least 1, count one of at least 0",
+			Title:        "startIndex is an integer of at least 1, and count is an integer of at least 0",
 			Requirements: reqs("RFC7644-3.4.2.4-14"),
 			Level:        interop,
-			Why:          "Servers read smaller values as 1 and 0, and reject values that are not numbers.",
+			Why:          "Servers read a smaller startIndex as 1 and a smaller count as 0, and reject values that are not numbers.",
 			Fix:          "Start with startIndex=1.",
 			Watch: func(w *watched) {
 				for name, least := range map[string]int{"startIndex": 1, "count": 0} {
@@ -241,7 +241,7 @@ func queries() []check {
 			Title:        "sortBy is one attribute, sortOrder ascending or descending",
 			Requirements: reqs("RFC7644-3.4.2.3-04"),
 			Level:        interop,
-			Why:          "Servers that do not understand the parameters return any order.",
+			Why:          "A server that does not recognize a value returns the list in any order.",
 			Fix:          "Send sortBy=name.familyName&sortOrder=ascending.",
 			Watch: func(w *watched) {
 				parameter(w, "sortBy", func(v string) {
@@ -259,8 +259,8 @@ func queries() []check {
 			Title:        "No URL contains a password or a token",
 			Requirements: reqs("RFC7644-7.5.2-01"),
 			Level:        should,
-			Why:          "Every proxy between client and server may log URLs.",
-			Fix:          "Send credentials in the Authorization header, and do not search for secrets.",
+			Why:          "Proxies and servers log URLs; readers of the logs can use the password or the token.",
+			Fix:          "Send credentials in the Authorization header, and send no filter on password.",
 			Watch: func(w *watched) {
 				secret := strings.Contains(w.Exchange().URL, wirelog.Redacted) || strings.Contains(w.Exchange().URL, "%5Bredacted%5D")
 				w.Holds(!secret, "address", "no secret", wirelog.Redacted)
@@ -274,11 +274,11 @@ func cursors() check {
 	given := map[string]string{} // cursor -> the query that returned it
 	return check{
 		ID:           "client.cursor",
-		Title:        "A cursor was returned by the server, and is sent with the parameters of its query",
+		Title:        "A cursor is sent with the parameters of the query that returned the cursor",
 		Requirements: reqs("RFC9865-2-10"),
 		Level:        must,
-		Why:          "A cursor contains the position in the results, not the query.",
-		Fix:          "Repeat all parameters, and change only cursor.",
+		Why:          "A cursor contains the position in the results, not the query: with other parameters, the client gets wrong users or 400.",
+		Fix:          "Repeat all parameters of the query for the first page, and change only cursor.",
 		Watch: func(w *watched) {
 			rest := map[string][]string{}
 			for name, values := range w.Request.Query {

@@ -207,7 +207,7 @@ func inHeader(h http.Header, secret string) bool {
 	return false
 }
 
-// withoutOperands redacts the operands that a filter compares a password with.
+// withoutOperands redacts every filter that contains the word password, because an operand of the filter may be a password.
 func withoutOperands(query string) string {
 	fields := strings.Split(query, "&")
 	for i, field := range fields {
@@ -226,7 +226,7 @@ func unescape(s string) string {
 	return s
 }
 
-// plain decompresses a response. It returns false if it cannot.
+// plain decompresses the body of a response. It returns false if the body cannot be decompressed.
 func plain(body []byte, h http.Header) ([]byte, bool) {
 	switch strings.ToLower(h.Get("Content-Encoding")) {
 	case "", "identity":

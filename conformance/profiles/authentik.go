@@ -29,7 +29,7 @@ func authentikStart() []step {
 				Contains: doc{"patch": doc{"supported": conformance.ABoolean}, "bulk": doc{"supported": conformance.ABoolean},
 					"filter": doc{"supported": conformance.ABoolean}}},
 			Limit: "the client uses defaults in place of the features that the target supports",
-			Why:   "The client does not know whether to send PATCH.",
+			Why:   "The client cannot determine whether the target supports PATCH, and uses its defaults.",
 			Fix:   "Serve /ServiceProviderConfig with all its members.",
 		},
 		{
@@ -112,7 +112,7 @@ var authentikPatch = []step{
 		Status: patched,
 		State:  after("/Groups/${group}", doc{"displayName": "${run}studio"}),
 		Why:    "The group keeps its old name.",
-		Fix:    "Ignore the id in the value when it is the group's own.",
+		Fix:    "Ignore an id in the value that equals the id of the group.",
 	},
 	{
 		ID:     "group-join",

@@ -30,7 +30,7 @@ const (
 	entraGroups = "http://schemas.microsoft.com/2006/11/ResourceManagement/ADSCIM/2.0/Group"
 )
 
-// The client accepts booleans and the strings that it sends for them.
+// entraTrue and entraFalse match the boolean and the strings that the client sends in its place; the client also accepts these strings.
 var (
 	entraTrue  = conformance.OneOf{true, "True", "true"}
 	entraFalse = conformance.OneOf{false, "False", "false"}
@@ -125,7 +125,7 @@ func entraSteps(flag bool) []step {
 				Keeps: doc{"displayName": "Ines Moreau", "name": doc{"formatted": "Ines Moreau"}, "externalId": "${run}ines"},
 			}}},
 			Why: whyCreate,
-			Fix: fixCreate + " Accept a schema without data, and an empty list.",
+			Fix: fixCreate + " Accept the URN of an extension in schemas without data of the extension, and an empty list of roles.",
 		},
 		{
 			ID:     "create-again",
@@ -171,7 +171,7 @@ func entraSteps(flag bool) []step {
 			Status: []int{200},
 			Answer: found(doc{"id": "${user}"}),
 			Limit:  "externalId cannot be the matching attribute",
-			Why:    "Users that are matched by externalId are never found.",
+			Why:    "The client never finds users that it matches by externalId, and creates them a second time.",
 			Fix:    "Store externalId, and support filters on it with case-sensitive comparison.",
 		},
 		{
@@ -183,7 +183,7 @@ func entraSteps(flag bool) []step {
 			Status: []int{200},
 			Answer: found(doc{"id": "${user}"}),
 			Limit:  "the email address cannot be the matching attribute",
-			Why:    "Users that are matched by their address are never found.",
+			Why:    "The client never finds users that it matches by email address, and creates them a second time.",
 			Fix:    `Accept emails[type eq "work"].value eq "…" in a filter, although it is not in the grammar of RFC 7644.`,
 		},
 		{
@@ -229,7 +229,7 @@ func entraSteps(flag bool) []step {
 			Status: patched,
 			Body:   patch(op(replace, "displayName", "First"), op(replace, "displayName", "Second"), op(replace, "displayName", "Ines Roy")),
 			State:  after("/Users/${user}", doc{"displayName": "Ines Roy"}),
-			Why:    "The last value is lost.",
+			Why:    "The user keeps an earlier value, so the change is lost.",
 			Fix:    "Apply the operations of a PATCH in order.",
 		},
 		{
@@ -241,11 +241,11 @@ func entraSteps(flag bool) []step {
 			Body:   patch(op(replace, `emails[type eq "work"].value`, mail("roy"))),
 			State:  after("/Users/${user}", doc{"emails": []doc{{"type": "work", "value": mail("roy")}}}),
 			Why:    "The old address remains, and later lookups match it.",
-			Fix:    "Apply an operation whose path has a filter to the elements that match.",
+			Fix:    "Apply an operation whose path contains a filter to the elements that match the filter, and to no others.",
 		},
 		{
 			ID:     "add-email",
-			Title:  "Paths with a filter add an absent email address and an absent phone number",
+			Title:  `A PATCH of emails[type eq "work"].value adds an email address to a user without one, and likewise a phone number`,
 			Method: "PATCH",
 			Path:   "/Users/${other}",
 			Status: patched,
@@ -254,24 +254,25 @@ func entraSteps(flag bool) []step {
 			State: after("/Users/${other}",
 				doc{"emails": conformance.ContainsAll{doc{"type": "work", "value": mail("ada")}},
 					"phoneNumbers": []doc{{"type": "mobile", "value": "+33 1 99 00 00 00"}}}),
-			Why: "Addresses and phone numbers that are assigned later are lost, and every cycle sends them again.",
-			Fix: "Create the element if the path of an add or replace has an eq filter that matches none.",
+			Why: "A user who gets an email address or phone number later never has it on the target, and every cycle sends the PATCH again.",
+			Fix: `If no element matches the filter in the path of an add or replace, create one: emails[type eq "work"].value creates an ` +
+				"element with type work.",
 		},
 		{
 			ID:     "manager",
-			Title:  "The manager is set as an id without an object",
+			Title:  "The manager is set by a string with the id instead of an object",
 			Needs:  extended,
 			Method: "PATCH",
 			Path:   "/Users/${user}",
 			Status: patched,
 			Body:   patch(op(add, enterprise+":manager", "${other}")),
 			State:  after("/Users/${user}", doc{enterprise: doc{"manager": doc{"value": "${other}"}}}),
-			Why:    "A change that includes the manager is rejected as a whole.",
-			Fix:    "Accept a string as the value of manager.",
+			Why:    "The target rejects the whole PATCH, so the manager and all other changes in it are lost.",
+			Fix:    "Accept a string as the value of manager, and store the string as manager.value.",
 		},
 		{
 			ID:     "manager-removed",
-			Title:  "The manager is removed by an empty value",
+			Title:  "The manager is removed by an object with an empty value",
 			Needs:  extended,
 			Method: "PATCH",
 			Path:   "/Users/${user}",
@@ -340,7 +341,7 @@ func entraSteps(flag bool) []step {
 				"meta": doc{"resourceType": "Group"}},
 			Answer: expect{Keeps: doc{"displayName": "${run}harbour"}},
 			Why:    whyGroup,
-			Fix:    fixGroup + " Accept a schema without data.",
+			Fix:    fixGroup + " Accept a URN in schemas without data of the schema.",
 		},
 		{
 			ID:     "group-found",
@@ -412,7 +413,7 @@ func entraSteps(flag bool) []step {
 			Status: patched,
 			Body:   patch(op(replace, "displayName", "${run}quay")),
 			State:  after("/Groups/${group}", doc{"displayName": "${run}quay", "members": members("other")}),
-			Why:    "The group has its old name, and is created a second time under the new one.",
+			Why:    "The group keeps its old name, and the client creates a second group with the new name.",
 			Fix:    "Change only the attributes that the operation names.",
 		},
 		{

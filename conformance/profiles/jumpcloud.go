@@ -183,7 +183,7 @@ var jumpcloud = conformance.Profile{
 				Body:   patch(op("replace", "displayName", "${run}deck")),
 				Status: patched,
 				State:  after("/Groups/${group}", doc{"displayName": "${run}deck"}),
-				Why:    "The group has its old name.",
+				Why:    "The group keeps its old name on the target.",
 				Fix:    "Change only the attributes that the operation names.",
 			},
 			{

@@ -164,8 +164,8 @@ func oktaStart() []step {
 			Status: []int{200},
 			Within: "page",
 			Answer: expect{Contains: doc{"totalResults": conformance.AtLeast(2), "Resources": conformance.AnyList}},
-			Why: "Users that change position between two pages, or are beyond a total that is too small, are missed; the client treats them as " +
-				"deleted.",
+			Why: "The client misses users that change position between two pages, and the last users if totalResults is too small; it treats " +
+				"these users as deleted.",
 			Fix: "Order lists by a value that does not change, such as meta.created, and count all users in totalResults.",
 		},
 		{
@@ -208,7 +208,7 @@ var oktaCatalogUpdates = []step{
 		Status: patched,
 		State:  after("/Users/${user}", doc{"active": false, "userName": mail("marlo"), "name": doc{"familyName": "Quist-Hale"}}),
 		Why:    whyInactive,
-		Fix:    "Apply a replace without a path to the members of its value. " + fixInactive,
+		Fix:    "Apply a replace without a path to each attribute that its value contains. " + fixInactive,
 	},
 	{
 		ID:     "lookup-inactive",
@@ -337,8 +337,8 @@ var oktaGroups = []step{
 		Status: patched,
 		Body:   patch(op("replace", "", doc{"id": "${group}", "displayName": "${run}writers"})),
 		State:  after("/Groups/${group}", doc{"displayName": "${run}writers", "members": members("other")}),
-		Why:    "The group has its old name, and membership changes in the same request are lost.",
-		Fix:    "Ignore the id in the value when it is the group's own.",
+		Why:    "The group keeps its old name, and membership changes in the same request are lost.",
+		Fix:    "Ignore an id in the value that equals the id of the group.",
 	},
 	{
 		ID:     "group-replace",
@@ -350,7 +350,7 @@ var oktaGroups = []step{
 		Body:   patch(op("replace", "members", []doc{{"value": "${user}", "display": mail("marlo")}})),
 		State:  after("/Groups/${group}", doc{"displayName": "${run}writers", "members": members("user")}),
 		Why:    whyMembers,
-		Fix:    "Set exactly the members of the value if a replace names members.",
+		Fix:    "Replace all members of the group with the members in the value if the path of a replace is members.",
 	},
 	{
 		ID:     "group-empty",
@@ -362,7 +362,7 @@ var oktaGroups = []step{
 		Body:   patch(op("replace", "members", []any{})),
 		State:  after("/Groups/${group}", doc{"displayName": "${run}writers", "members": []any{}}),
 		Why:    whyMembers,
-		Fix:    "Remove all members if a replace has an empty list.",
+		Fix:    "Remove all members of the group if the value of a replace of members is an empty list.",
 	},
 	{
 		ID:     "group-delete",

@@ -10,8 +10,8 @@ import (
 var ping = conformance.Profile{
 	ID:     "ping",
 	Client: "PingFederate",
-	Doubt: "That users are changed by PUT and groups are matched by reading all of them is documented; the size of its pages and the " +
-		"bodies are not recorded.",
+	Doubt: "The documentation says that users are changed by PUT and that groups are matched by reading all groups. The page " +
+		"size and the bodies of the requests are not recorded.",
 	ClientFlows: []conformance.ClientFlow{{
 		Title: "SCIM provisioner with the default unique attribute userName",
 		Steps: []step{

@@ -45,7 +45,7 @@ func op(kind, path string, value any) doc {
 	return d
 }
 
-// person returns the user that most clients create. The label is part of its names.
+// person returns the body with which most clients create a user. The label determines userName and the email address.
 func person(label string) doc {
 	return doc{
 		"schemas":     []string{scim.UserSchema},
@@ -57,7 +57,7 @@ func person(label string) doc {
 	}
 }
 
-// with returns a copy of a document with additional members.
+// with adds members to a document and returns the document.
 func with(d doc, more doc) doc {
 	for name, value := range more {
 		d[name] = value
@@ -103,13 +103,13 @@ const (
 	fixLookup   = "Return 200, totalResults 0 (a JSON integer) and no Resources for a filter that matches no user."
 	whyCreate   = "The client links its user to the id in the response; without it, the user can be neither updated nor deactivated later."
 	fixCreate   = "Return 201 with the whole user, including the id, and ignore members that the server does not support."
-	whyConflict = "The client distinguishes a name that is already used from other failures by the status 409."
+	whyConflict = "The client recognizes only by the status 409 that a name is already used; another status counts as another failure."
 	fixConflict = "Return 409 with scimType uniqueness if another user has the same userName, ignoring case."
 	whyInactive = "The account of a user who has left remains usable."
 	fixInactive = "Set active to the value of the request, and return the user in reads and lookups while it is false."
-	whyMembers  = "The groups of the target and of the client differ: users retain access that they should lose, or never get it."
-	whyDelete   = "A resource that the client treats as deleted remains."
-	fixDelete   = "Return 204, and 404 for all later requests."
+	whyMembers  = "The groups of the target and of the client differ: users retain access that they must lose, or miss access that they need."
+	whyDelete   = "A user or group that the client treats as deleted remains on the target, with its access."
+	fixDelete   = "Return 204 for the DELETE, and 404 for all later requests for the resource."
 	whyGroup    = "The client links its group to the id in the response; without it, no membership can be pushed."
 	fixGroup    = "Return 201 with the group and its id."
 )

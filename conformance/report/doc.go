@@ -2,6 +2,6 @@
 // Markdown, HTML, HAR and badges. It compares two JSON reports. It does not evaluate results: outcomes and verdicts come from package
 // conformance, clauses from package requirements.
 //
-// Each form has its own file: text.go, json.go, html.go and so on. [Writers] lists the forms. A change of a form changes golden files in
-// testdata, which the tests of this package write with -update.
+// Each format has its own file: text.go, json.go, html.go and so on. [Writers] lists the formats. A change of a format changes golden files
+// in testdata, which the tests of this package write with -update.
 package report

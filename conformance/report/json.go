@@ -49,8 +49,8 @@ type Check struct {
 	Findings   []Finding           `json:"findings,omitempty"`
 	Waived     bool                `json:"waived,omitempty"` // every finding that counts is waived
 	Notes      []string            `json:"notes,omitempty"`
-	Why        string              `json:"why,omitempty"`     // this and the next two: only with findings
-	Clients    []string            `json:"clients,omitempty"` // provisioning clients that depend on it
+	Why        string              `json:"why,omitempty"`     // Why, Clients and Fix are set only if there are findings
+	Clients    []string            `json:"clients,omitempty"` // provisioning clients that depend on the requirement
 	Fix        string              `json:"fix,omitempty"`
 	Requests   int                 `json:"requests"`
 	DurationMs int64               `json:"durationMs"`
@@ -98,7 +98,7 @@ type Profile struct {
 	Title        string                    `json:"title"`
 	Fit          conformance.Compatibility `json:"fit"`
 	Step         string                    `json:"step,omitempty"`   // id of the check of the first step that fails
-	Action       string                    `json:"action,omitempty"` // what the client does in it
+	Action       string                    `json:"action,omitempty"` // what the client does in this step
 	Why          string                    `json:"why,omitempty"`
 	Fix          string                    `json:"fix,omitempty"`
 	Finding      *Finding                  `json:"finding,omitempty"`

@@ -44,7 +44,7 @@ func WriterNamed(name string) (Writer, bool) {
 	return Writers()[i], true
 }
 
-// clauses returns the entries of the requirements catalog that a check cites, in its order.
+// clauses returns the entries of the requirements catalog that a check cites, in the order in which the check cites them.
 func clauses(c conformance.Check) []requirements.Requirement {
 	var out []requirements.Requirement
 	for _, id := range c.Requirements {
@@ -64,8 +64,8 @@ var weight = []conformance.Outcome{conformance.Skip, conformance.Pass, conforman
 	conformance.Fail}
 
 // ledger returns a verdict for every clause that the checks cite, in the order of the requirements catalog. A clause has the most severe
-// outcome of the checks that cite it first. If no check cites it first, the verdict follows from the other checks, although their findings
-// may be about their first clause.
+// outcome of the checks that cite it first. If no check cites the clause first, its outcome is the most severe one of the other checks
+// that cite it, although the findings of these checks may be about the clause that they cite first.
 func ledger(r *conformance.Result) []Verdict {
 	type mention struct {
 		principal bool

@@ -118,7 +118,8 @@ func (e Entry) expired(now time.Time) bool {
 	return !e.Expires.IsZero() && !now.UTC().Before(e.Expires.AddDate(0, 0, 1))
 }
 
-// excuse marks the findings that the waiver matches. used reports whether there was one, ran whether the check ran.
+// excuse marks the findings that the waiver matches. used reports whether the waiver matched a finding, ran
+// whether the check ran.
 func (e Entry) excuse(r *conformance.Result) (used, ran bool) {
 	for i := range r.Checks {
 		c := &r.Checks[i]

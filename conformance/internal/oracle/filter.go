@@ -13,14 +13,15 @@ import (
 type Filter interface {
 	// String returns the filter with the minimum of parentheses.
 	String() string
-	// match evaluates the filter. exact selects the comparison for attributes whose schema omits caseExact.
+	// match reports whether a resource satisfies the filter. If exact is set, strings of attributes whose schema omits caseExact are compared
+	// case-sensitively, otherwise case-insensitively.
 	match(o *scim.Object, exact bool) bool
 }
 
 // A Name is an attribute or a sub-attribute with its spelling in a filter.
 type Name struct {
 	Attribute *Attribute // nil inside brackets
-	Sub       *Attribute // nil for the attribute itself
+	Sub       *Attribute // nil if the filter names an attribute without a sub-attribute
 	Text      string
 }
 
@@ -32,7 +33,7 @@ func (n Name) leaf() *Attribute {
 	return n.Attribute
 }
 
-// values returns all values of the name in a resource, or in an element.
+// values returns all values that the named attribute or sub-attribute has in a resource or, inside brackets, in an element.
 func (n Name) values(o *scim.Object) []any {
 	if n.Attribute == nil {
 		return elements(member(o, n.Sub.Name))
@@ -48,7 +49,8 @@ func (n Name) values(o *scim.Object) []any {
 	return out
 }
 
-// A Condition compares one attribute. It holds if it holds for any value of the attribute.
+// A Condition compares an attribute with an operand. A resource satisfies the condition if at least one of the attribute's values satisfies
+// the comparison.
 type Condition struct {
 	Name     Name
 	Operator string // in lower case
@@ -127,7 +129,7 @@ func ordered(operator string, c int) bool {
 	return false
 }
 
-// empty reports whether a value does not count as present.
+// empty reports whether the operator pr treats a value as absent: null, "", and an object without non-empty members.
 func empty(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -205,14 +207,15 @@ func (p ValuePath) match(o *scim.Object, exact bool) bool {
 // Matches reports whether a resource satisfies a filter.
 func Matches(f Filter, o *scim.Object) bool { return f.match(o, false) }
 
-// Unambiguous reports whether the schemas determine which resources satisfy a filter: for attributes without caseExact, both comparisons
-// must give the same result.
+// Unambiguous reports whether the schemas determine which resources satisfy a filter: for attributes without caseExact, case-sensitive and
+// case-insensitive comparison must give the same result.
 func Unambiguous(f Filter, population []*scim.Object) bool {
 	return !slices.ContainsFunc(population, func(o *scim.Object) bool { return f.match(o, false) != f.match(o, true) })
 }
 
-// Within restricts a filter to objects whose carrier starts with a prefix. It restricts the filter as a whole or, if spread is set, each
-// alternative of an or, so that the precedence still matters.
+// Within returns the filter f restricted to objects whose carrier starts with a prefix. If f is an or and spread is set, Within adds the
+// restriction to each alternative of the or, without parentheses: the result then still depends on the precedence of and over or.
+// Otherwise it adds the restriction once, to the whole filter.
 func Within(f Filter, t Type, prefix string, spread bool) Filter {
 	carrier := Attribute{Name: t.Carrier, Kind: "string"}
 	scope := Condition{Name: Name{Attribute: &carrier, Text: t.Carrier}, Operator: "sw", Operand: prefix}
@@ -236,11 +239,10 @@ func Within(f Filter, t Type, prefix string, spread bool) Filter {
 	return And(scope, f)
 }
 
-// Smaller yields the filters that are one step simpler than f: a part in place of the whole, one part fewer, or the same with a simpler
-// part.
+// Smaller yields the filters that are one step simpler than f: a part of f alone, f without one of its parts, or f with one simpler part.
 func Smaller(f Filter) iter.Seq[Filter] { return variants(f, simpler) }
 
-// simpler returns the simpler forms of a node, without those of its parts.
+// simpler returns the filters that are one step simpler than the node f. It does not simplify the parts of f.
 func simpler(f Filter) []Filter {
 	switch f := f.(type) {
 	case Not:
@@ -261,7 +263,8 @@ func simpler(f Filter) []Filter {
 	return nil
 }
 
-// misread returns the forms of a node as a wrong parser reads it: with a higher precedence of or than of and.
+// misread returns the filter that a wrong parser builds from f if it gives or a higher precedence than and. The result is nil if the wrong
+// precedence does not change f.
 func misread(f Filter) []Filter {
 	or, ok := f.(Junction)
 	if !ok || or.Word != "or" || !slices.ContainsFunc(or.Parts, isAnd) {
@@ -292,8 +295,9 @@ func isAnd(f Filter) bool {
 	return ok && j.Word == "and"
 }
 
-// variants yields the filters that result from replacing one node of f, the topmost first, by one of its forms. It is not inlined, because
-// its recursion over iterators took half of the compile time of this package and conformance/checks.
+// variants yields copies of f in which one node is replaced by one of the filters that the function `forms` returns for the node. The
+// topmost node comes first. The compiler must not inline variants, because its recursion over iterators took half of the compile time of
+// this package and conformance/checks.
 //
 //go:noinline
 func variants(f Filter, forms func(Filter) []Filter) iter.Seq[Filter] {

@@ -13,9 +13,13 @@ import (
 
 // A Generator generates filters that distinguish the objects of a population.
 //
-// It does not use: ne and the operators of order on attributes that some object lacks or has several values of, order among strings that
-// collations order differently, false where a value may be absent, order among booleans, operands with spaces at an end, complex attributes
-// in place of their sub-attributes, and attributes that are not [Attribute.Free].
+// Because correct servers treat them differently, the filters do not contain:
+//   - ne, gt, ge, lt and le on an attribute that some object lacks, or that has several values in some object;
+//   - gt, ge, lt and le on strings that collations order differently, and on booleans;
+//   - false as operand for an attribute that may be absent;
+//   - operands that start or end with a space;
+//   - a complex attribute without a sub-attribute;
+//   - attributes that are not [Attribute.Free].
 type Generator struct {
 	rand       *rand.Rand
 	population []*scim.Object
@@ -77,8 +81,8 @@ func (d *Generator) Useful() bool { return len(d.names) > 0 }
 const filterTries = 30
 
 // Filter generates a filter with at most the given depth of junctions and negations. There must be an attribute to compare
-// ([Generator.Useful]). Of several filters it returns the most significant one: if the omission of any part changes the result, a target
-// that evaluates any part incorrectly is detected.
+// ([Generator.Useful]). Filter generates filterTries filters and returns the filter with the highest score, because that filter detects
+// errors of a target in the largest number of its parts.
 func (d *Generator) Filter(depth int) Filter {
 	var best Filter = Condition{Name: d.names[0], Operator: "pr"}
 	most := -1
@@ -94,8 +98,8 @@ func (d *Generator) Filter(depth int) Filter {
 	return best
 }
 
-// score returns the score of a filter: 0 if it matches no object or all objects. Otherwise each part that changes the result adds points,
-// and each part that does not subtracts points.
+// score returns the score of a filter: 0 if the filter matches no object or all objects. Otherwise, the function compares the filter with
+// those of Smaller and misread. Each of them that finds other objects adds points; each that finds the same objects subtracts points.
 func (d *Generator) score(f Filter) int {
 	own := d.finds(f)
 	if !slices.Contains(own, true) || !slices.Contains(own, false) {
@@ -308,8 +312,8 @@ func sortable(values []any) bool {
 }
 
 // collate reports whether all collations order two strings equally: their first different characters are two ASCII letters or two digits,
-// or one is a prefix of the other. Collations differ in the order of punctuation and spaces, and may ignore these, so strings that differ
-// after a common one are excluded.
+// or one is a prefix of the other. Collations differ in the order of punctuation and spaces, and some ignore both. For strings whose first
+// different character is of another kind, collate therefore returns false.
 func collate(x, y string) bool {
 	for i := range min(len(x), len(y)) {
 		if x[i] == y[i] {

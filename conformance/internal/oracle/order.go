@@ -40,7 +40,7 @@ func (n Name) Key(o *scim.Object) string {
 	return ""
 }
 
-// InOrder reports whether keys ascend, or descend. Equal keys may have any order.
+// InOrder reports whether the keys are in ascending order or, if descending is set, in descending order.
 func InOrder(keys []string, descending bool) bool {
 	if descending {
 		keys = slices.Clone(keys)

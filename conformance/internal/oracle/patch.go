@@ -57,8 +57,8 @@ func (op Operation) Object() *scim.Object {
 	return o
 }
 
-// Apply returns the result of operations on a resource, which it does not modify. defined is false if the RFC leaves the result of an
-// operation open, or requires it to fail: then there is no prediction.
+// Apply returns the result of operations on a resource, which it does not modify. defined is false if the RFC does not define the
+// result of one of the operations, or requires an error; Apply then predicts no result.
 func Apply(o *scim.Object, operations []Operation) (result *scim.Object, defined bool) {
 	result = o.Clone()
 	for _, op := range operations {
@@ -171,7 +171,7 @@ func assignMulti(o *scim.Object, a *Attribute, op string, values []any) (defined
 	return len(values) > 0 && a.distinct(list)
 }
 
-// distinct reports whether no server would treat two of the elements as duplicates.
+// distinct reports whether no two of the elements are alike, see [Attribute.alike].
 func (a *Attribute) distinct(list []any) bool {
 	for i, v := range list {
 		if slices.ContainsFunc(list[:i], func(w any) bool { return a.alike(v, w) }) {

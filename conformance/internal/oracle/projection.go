@@ -73,8 +73,8 @@ func (p Projection) Smaller() iter.Seq[Projection] {
 }
 
 // Predict returns the paths, sub-attributes included, that the response to the projection must and must not have. Paths that the schemas of
-// the type do not name are not included. whole is the resource without a projection. No prediction is made for sub-attributes that are
-// always returned, and for those that are returned on request when the whole attribute is requested.
+// the type do not name are not included. The parameter `whole` is the resource without a projection. Predict omits id,
+// meta, schemas, sub-attributes with returned "always", and sub-attributes with returned "request" that the projection names.
 func (p Projection) Predict(t Type, whole *scim.Object) (shown, hidden []string) {
 	for i := range t.Attributes {
 		a := &t.Attributes[i]

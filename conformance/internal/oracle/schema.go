@@ -82,7 +82,7 @@ func (a *Attribute) Observe(stored []*scim.Object) {
 	}
 }
 
-// member returns a member that counts as a value, nil if there is none.
+// member returns the value of a member, nil if the member is absent, null or an empty array.
 func member(o *scim.Object, name string) any {
 	v, _ := o.Get(name)
 	if list, ok := v.([]any); ok && len(list) == 0 {
@@ -155,10 +155,10 @@ func (a Attribute) Free() bool {
 	case "complex":
 		return len(a.parts()) > 0
 	}
-	return false // references need an existing target, and base64 has two spellings
+	return false // references need an existing target, and base64 has two alphabets
 }
 
-// parts returns the sub-attributes that the oracle uses. Others may be present or absent.
+// parts returns the sub-attributes that the oracle uses. The oracle ignores all other sub-attributes in responses.
 func (a Attribute) parts() []Attribute {
 	return slices.DeleteFunc(slices.Clone(a.Subs), func(s Attribute) bool { return !s.Free() || s.Kind == "complex" || s.Multi })
 }

@@ -17,7 +17,8 @@ type Habit struct {
 	Plain  bool // strings are single words of ASCII letters, which every collation puts in the same order
 }
 
-// Habits generates a habit for every attribute of a type, by path. The attributes in always have a value in all objects.
+// Habits generates a habit for every attribute of a type, by path. The attributes of the base schema that the parameter
+// `always` names have a plain value in every object.
 func Habits(r *rand.Rand, t Type, always ...string) map[string]Habit {
 	out := map[string]Habit{}
 	for _, a := range t.Attributes {
@@ -33,7 +34,8 @@ func Habits(r *rand.Rand, t Type, always ...string) map[string]Habit {
 var (
 	plainWords = []string{"Alder", "alder", "ALDER", "Birch", "birch", "Cedar", "Elm", "elm", "Fir", "Hazel", "hazel", "Larch", "Maple", "Oak",
 		"OAK", "Oakum", "Pine", "Rowan", "Willow"}
-	// oddWords are strings that fail if a server does not parse a filter but searches in it, inserts it into a query or uses it as a pattern.
+	// oddWords are operands that give wrong results if a server searches for keywords in the text of a filter, inserts an operand into a
+	// database query unescaped, or uses it as a pattern.
 	oddWords = []string{
 		"Alder Grove", "alder grove", "50% Oak", "5 of 50 Oaks", "under_score", "under-score", `the "Old" Elm`, `back\slash`, "O'Rowan", "東の森",
 		"plus+minus", "semi;colon, comma", "Birch (north)", "Elm and not Oak", "or eq [x]", "null", "true",
@@ -43,8 +45,8 @@ var (
 	always = []string{"value", "type", "givenName", "familyName"}
 )
 
-// Value generates a value for a free attribute, nil if the habit omits it this time. Email addresses are in domain and start with the given
-// name, so that no two objects have the same one.
+// Value generates a value for a free attribute. If h.Always is false, it returns nil in two of five calls on average. Email addresses have
+// the given domain and start with the given name, so that no two objects have the same address.
 func (a Attribute) Value(r *rand.Rand, h Habit, name, domain string) any {
 	if !h.Always && r.IntN(5) < 2 {
 		return nil
@@ -70,7 +72,7 @@ func (a Attribute) fill(r *rand.Rand, h Habit, name, domain string) any {
 	return list
 }
 
-// alike reports whether some server would treat two elements as duplicates.
+// alike reports whether two elements are so similar that a server may treat them as duplicates.
 func (a Attribute) alike(x, y any) bool {
 	key := func(v any) any {
 		if value := member(object(v), "value"); value != nil {
