@@ -11,7 +11,7 @@ import (
 // Clock is the clock of the sandbox.
 type Clock interface {
 	Now() time.Time
-	// Real returns the real time. Now is never earlier.
+	// Real returns the real time. The result of Now is never before the result of Real.
 	Real() time.Time
 	// Move moves the clock and returns the new time: forward, or back at most to the real time. before runs in the transaction that stores the
 	// new time, before any caller sees it. Move returns ErrClockRange if the time is out of range.

@@ -59,7 +59,7 @@ func New(o Options) (*DB, error) {
 		return nil, fmt.Errorf("sqldb: unknown dialect %d", int(o.Dialect))
 	}
 	if o.Writer == nil {
-		return nil, errors.New("sqldb: a writer is required")
+		return nil, errors.New("sqldb: Options.Writer is nil: set it to the connections that run updates")
 	}
 	if o.GroupCommit && o.Dialect != SQLite {
 		return nil, errors.New("sqldb: group commit is for SQLite")
@@ -179,8 +179,8 @@ type Wait time.Duration
 
 // Wait times of updates.
 const (
-	DefaultWait Wait = 0                     // the busy timeout of the connection
-	LongWait         = Wait(2 * time.Minute) // while another process migrates a large database
+	DefaultWait Wait = 0                     // waits for the busy timeout of the connection
+	LongWait         = Wait(2 * time.Minute) // for updates that wait while another process migrates a large database
 )
 
 // UpdateWaiting is Update with a wait time other than that of the connections. With group commit or an updater, and on PostgreSQL, it is
@@ -206,7 +206,7 @@ func (db *DB) update(ctx context.Context, level sql.IsolationLevel, fn func(tx *
 		return db.updateElsewhere(ctx, fn)
 	}
 	if db.dialect == SQLite {
-		level = sql.LevelDefault // one update at a time
+		level = sql.LevelDefault // SQLite runs one update at a time, so every update is serializable
 	}
 	for attempt := 1; ; attempt++ {
 		err := db.updateOnce(ctx, level, fn)
@@ -340,6 +340,6 @@ func (db *DB) guard(fn func() error) (err error) {
 // afterCommit runs the functions passed to Tx.AfterCommit. Their failures do not affect the commit.
 func (db *DB) afterCommit(tx *Tx) {
 	for _, f := range tx.after {
-		_ = db.guard(func() error { f(); return nil }) // guard logs the panic; no caller receives it
+		_ = db.guard(func() error { f(); return nil }) // guard logs the panic; the error is not returned to a caller
 	}
 }

@@ -143,7 +143,8 @@ func (tx *Tx) Committed() {
 	}
 }
 
-// Execer returns the transaction as an Execer, for code with its own SQL. Placeholders and failures are treated as by the methods of Tx.
+// Execer returns the transaction as an Execer, for code with its own SQL. The returned Execer treats placeholders and failures in the same
+// way as the methods of Tx.
 func (tx *Tx) Execer() Execer { return txExecer{tx} }
 
 type txExecer struct{ tx *Tx }
