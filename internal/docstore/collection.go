@@ -126,7 +126,7 @@ func NewCollection[T any](name string, indexes ...Index[T]) Collection[T] {
 	t := newTable(name, erased)
 	t.flat, t.blank = isFlat(reflect.TypeFor[T]()), func() any { return new(T) }
 	if i := slices.IndexFunc(indexes, func(ix Index[T]) bool { return ix.Values == nil }); i >= 0 {
-		t.err = fmt.Errorf("index %s has no Values", indexes[i].Name)
+		t.err = fmt.Errorf("index %s has no Values: set Index.Values to the function that computes them", indexes[i].Name)
 	}
 	return &collection[T]{untyped: t, t: t}
 }

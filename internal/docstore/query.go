@@ -177,7 +177,7 @@ type walk struct {
 	t         *table
 	order     *column // nil for insertion order
 	link      *Link
-	lookup    bool // an index returns the documents in their order
+	lookup    bool // the index of the condition returns the documents in insertion order
 	desc      bool
 	where     string // the condition, starting with " WHERE "
 	args      []any
@@ -220,7 +220,7 @@ func (t *table) walk(query query) (*walk, error) {
 			return nil, err
 		}
 		if w.order.multi {
-			return nil, fmt.Errorf("index %s is Multi and cannot be used for ordering", query.orderBy)
+			return nil, fmt.Errorf("index %s is Multi and cannot be used for ordering: use an index with one value per document", query.orderBy)
 		}
 		w.stretches = []stretch{withValue, withoutValue}
 		if w.desc {

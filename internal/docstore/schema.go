@@ -44,7 +44,7 @@ func (t *table) ready(ctx context.Context, tx *sqldb.Tx, fill func(fresh []*inde
 		return t.err
 	}
 	if prefix := tx.Names().Prefix; len(prefix)+t.maxPlain() > maxNameLength {
-		return fmt.Errorf("collection %s: its names are too long for the prefix %q", t.name, prefix)
+		return fmt.Errorf("collection %s: its names are too long for the prefix %q: use a shorter prefix", t.name, prefix)
 	}
 	if err := execAll(ctx, tx, catalogSQL); err != nil {
 		return err

@@ -81,7 +81,7 @@ func OpenAdopting(ctx context.Context, db *sqldb.DB, now func() time.Time, a Ado
 	seen := map[string]bool{}
 	for _, c := range collections {
 		if seen[c.Name()] {
-			return nil, fmt.Errorf("docstore: collection %s is declared twice", c.Name())
+			return nil, fmt.Errorf("docstore: collection %s is declared twice: pass it to Open once", c.Name())
 		}
 		seen[c.Name()] = true
 	}

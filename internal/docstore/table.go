@@ -255,7 +255,7 @@ func (ix *index) keys(values []any) ([]any, error) {
 		out = append(out, key)
 	}
 	if !ix.multi && len(out) > 1 {
-		return nil, errors.New("several values, but it is not declared Multi")
+		return nil, errors.New("the document has several values, but the index is not declared Multi: set Index.Multi")
 	}
 	return out, nil
 }

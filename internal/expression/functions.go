@@ -18,9 +18,9 @@ type aFunction struct {
 	name    string
 	types   []any // pointers to the Go types of its overloads; the first that matches the arguments determines the type of the result
 	do      func(args []any) any
-	nulls   bool // it handles null arguments
-	context bool // its first argument is the *context
-	hidden  bool // it implements an operator
+	nulls   bool // do handles null arguments
+	context bool // the first argument of do is the *context
+	hidden  bool // the function implements an operator
 }
 
 func (f aFunction) run(args ...any) (any, error) {

@@ -180,7 +180,7 @@ func (s *Store) joining(ctx context.Context, tx *docstore.Tx, group string, ids 
 	return out, nil
 }
 
-// join stores new memberships of one group. Existing ones are skipped.
+// join stores new memberships of one group. It skips memberships that exist already.
 func (s *Store) join(ctx context.Context, tx *docstore.Tx, joining []membership) error {
 	for chunk := range slices.Chunk(joining, chunkSize) {
 		ids := make([]string, len(chunk))

@@ -56,16 +56,16 @@ type DB struct {
 // that the guarantees of this package require.
 func New(o Options) (*DB, error) {
 	if o.Dialect != SQLite && o.Dialect != Postgres {
-		return nil, fmt.Errorf("sqldb: unknown dialect %d", int(o.Dialect))
+		return nil, fmt.Errorf("sqldb: unknown dialect %d: use SQLite or Postgres", int(o.Dialect))
 	}
 	if o.Writer == nil {
 		return nil, errors.New("sqldb: Options.Writer is nil: set it to the connections that run updates")
 	}
 	if o.GroupCommit && o.Dialect != SQLite {
-		return nil, errors.New("sqldb: group commit is for SQLite")
+		return nil, errors.New("sqldb: Options.GroupCommit is for SQLite only: unset it for PostgreSQL")
 	}
 	if o.Updater != nil && (o.GroupCommit || o.Dialect != SQLite) {
-		return nil, errors.New("sqldb: an updater is for SQLite, without group commit")
+		return nil, errors.New("sqldb: an updater is for SQLite without group commit: unset Options.Updater or Options.GroupCommit")
 	}
 	db := &DB{
 		dialect: o.Dialect,
@@ -104,8 +104,8 @@ func (db *DB) Readers() *sql.DB { return db.readers }
 // Logger returns the logger for packages that work with the database.
 func (db *DB) Logger() *slog.Logger { return db.log }
 
-// Close returns ErrClosed to waiting updates, waits for the running one, and closes the connections unless they are borrowed. It may be
-// called more than once.
+// Close returns ErrClosed to waiting updates, waits for the running update, and closes the connections unless they are borrowed. Close may
+// be called more than once.
 func (db *DB) Close() error {
 	db.closeOnce.Do(func() {
 		db.closed.Store(true)

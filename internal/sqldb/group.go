@@ -182,7 +182,7 @@ func rollback(conn *sql.Conn) {
 }
 
 // errLost is returned to the callers whose completed work SQLite discarded with the transaction, as it does when the disk is full or fails.
-var errLost = errors.New("sqldb: the database rolled the transaction back")
+var errLost = errors.New("sqldb: SQLite rolled the transaction back, for example because the disk is full: retry the update")
 
 func answer(jobs []*job, err error) {
 	for _, j := range jobs {

@@ -161,7 +161,7 @@ func (e txExecer) QueryRowContext(ctx context.Context, query string, args ...any
 	return e.tx.QueryRow(ctx, query, args...)
 }
 
-var errFinished = errors.New("sqldb: the transaction is over")
+var errFinished = errors.New("sqldb: the transaction has ended: use a Tx only inside the function that received it")
 
 // begin rejects statements of a transaction that has ended or failed, and returns the context for the next statement.
 func (tx *Tx) begin(ctx context.Context) (context.Context, error) {
