@@ -63,8 +63,8 @@ func (s *server) bulk(r *request) (*reply, error) {
 		errorsLeft = max(*req.FailOnErrors, 1)
 	}
 	for pending := j.units(); len(pending) > 0 && errorsLeft != 0; {
-		// The window contains at most as many operations as errors are left until the limit. Otherwise an operation after the error that stops
-		// the request could have run already.
+		// The number of operations in a window is at most the number of further errors after which the request stops. With more operations, an
+		// operation could already have run when an earlier operation of the window stops the request.
 		most := bulkWindow
 		if errorsLeft > 0 {
 			most = min(most, errorsLeft)

@@ -145,9 +145,9 @@ func nextWindow(pending []*bulkUnit, most int) (window, rest []*bulkUnit) {
 	return window, overtaken
 }
 
-// independent reports whether two units may run concurrently or in any order. That requires two single operations with the same method,
-// neither of which must run alone (see constraints), without a common unique value. The order of operations on one resource and of
-// operations that refer to each other is already determined by needs.
+// independent reports whether two units may run concurrently or in any order. They may if both units are single operations with the same
+// method, neither operation must run alone (see constraints), and the operations set no unique value in common. The order of operations on
+// one resource and of operations that refer to each other is already determined by needs.
 func independent(a, b *bulkUnit) bool {
 	x, y := a.ops[0], b.ops[0]
 	if a.cycle || b.cycle || x.exclusive || y.exclusive || x.Method != y.Method {

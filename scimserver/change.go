@@ -13,7 +13,7 @@ const maxAttempts = 16
 type edit func(current *scim.Resource) (*scim.Resource, error)
 
 // change reads a resource, checks the request's preconditions, edits the resource and stores the result. All steps use the same version of
-// the resource. If the edit changes nothing, nothing is stored, so that version and lastModified do not change.
+// the resource. If the edit returns an unchanged resource, change stores nothing, so that version and lastModified do not change.
 //
 // The resource that the edit receives contains the hash of a user's password in place of the password, so that the edit can remove, keep or
 // replace it. For a group, it contains only the members in the scope.

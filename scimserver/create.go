@@ -50,8 +50,8 @@ func (s *server) cleaning() schema.CleanOptions {
 }
 
 // record converts a clean representation to a record: it removes the attributes that the store holds separately. Unchanged fields are
-// copied from the old record. A password that equals the stored hash is the unchanged password. The record shares values with the
-// representation, which must not be changed afterwards.
+// copied from the old record. If the password in the representation equals the stored hash, the password is unchanged. The record shares
+// values with the representation, which must not be changed afterwards.
 func (s *server) record(t *resourceType, clean *scim.Resource, old *Record) (rec *Record, members []string, err error) {
 	rec = &Record{
 		Type: old.Type, ID: old.ID, Version: old.Version, Created: old.Created, LastModified: old.LastModified,

@@ -75,7 +75,7 @@ func (c cursor) place() *place {
 	return &place{key: c.Key, typ: c.Type, order: c.Order}
 }
 
-// seal encrypts a cursor. The result can be decrypted only with the same binding bound.
+// seal encrypts a cursor. open decrypts the result only with the same binding in the parameter bound.
 func (cs cursors) seal(c cursor, bound []byte) (string, error) {
 	c.Made = time.Now().UnixMilli()
 	plain, err := json.Marshal(c)
@@ -196,7 +196,7 @@ func neighbors(at cursor, page []hit, more, descending bool) (next, previous *cu
 		}
 		if !at.Start && !at.Backward {
 			behind := *at.place()
-			if behind.order++; descending { // so that the resource at the position itself is before it
+			if behind.order++; descending { // the previous page starts one place further, so that the page includes the resource at the position
 				behind.order -= 2
 			}
 			previous = from(behind, true)

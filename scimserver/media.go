@@ -14,8 +14,8 @@ import (
 // jsonMediaType is the media type that clients may use in addition to scim.MediaType (RFC 7644 section 3.8).
 const jsonMediaType = "application/json"
 
-// acceptable checks the Accept header. Every response has the type application/scim+json, which application/json also accepts. If the
-// client accepts neither type, acceptable returns an error.
+// acceptable checks the Accept header. Every response has the type application/scim+json. A client that accepts application/json is
+// regarded as accepting that type too. If the client accepts neither type, acceptable returns an error.
 func acceptable(values []string) error {
 	if len(values) == 0 {
 		return nil

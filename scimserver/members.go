@@ -107,7 +107,7 @@ func memberChange(before, after []string) MemberChange {
 	return MemberChange{Add: without(after, before), Remove: without(before, after)}
 }
 
-// without returns the elements of a that are not in b.
+// without returns the elements of the list a that the list b does not contain.
 func without(a, b []string) []string {
 	in := make(map[string]bool, len(b))
 	for _, id := range b {

@@ -103,7 +103,7 @@ func (q *search) compareHits(a, b hit) int {
 	return q.ordering.compare(a.place, b.place)
 }
 
-// findType is findPage for one of the types of a search, whose index in the types is n.
+// findType does the same as findPage for one of the types of a search. n is the index of the type in the search.
 func (s *server) findType(ctx context.Context, base string, q *search, t *resourceType, n, types int) ([]hit, int, error) {
 	if types > 1 && q.filter != nil && filter.Check(q.filter, t.ResourceType, s.accept) != nil {
 		return nil, 0, nil // a filter may be invalid for one of several types; it matches no resource of that type

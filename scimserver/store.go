@@ -85,14 +85,14 @@ type Store interface {
 	// resource that is not a member are not errors. The cost does not depend on the number of unchanged members.
 	Replace(ctx context.Context, rec *Record, change MemberChange) (*Record, error)
 
-	// Delete removes the resource and its own members, and removes the resource from the groups that it is a direct member of. That counts as
-	// a change of those groups. If version is neither zero nor the stored version, Delete fails with [ErrConflict]. If the resource does not
-	// exist, it fails with [ErrNotFound].
+	// Delete removes the resource and its own members, and removes the resource from the groups that it is a direct member of. Delete
+	// increases the Version of those groups, like every change of their members. If version is neither zero nor the stored version, Delete
+	// fails with [ErrConflict]. If the resource does not exist, it fails with [ErrNotFound].
 	Delete(ctx context.Context, typ, id string, version int64) error
 
 	// Members returns the direct members of a group in the order in which they were added. If only is not nil, Members returns only members
 	// whose ids are in only. An unknown group has no members. If the group changes during the call, the result may mix the members before and
-	// after the change; the caller detects this by the group's version.
+	// after the change; the caller detects such a mixture by comparing the group's Version before and after the call.
 	Members(ctx context.Context, group string, only []string) ([]Member, error)
 
 	// MemberOf returns, by resource id, the groups that each of the resources is a direct member of, in a stable order. The map omits

@@ -46,7 +46,7 @@ func openApp(ctx context.Context, file string) (*sql.DB, http.Handler, error) {
 		return nil, nil, err
 	}
 	scim, err := scimserver.New(scimserver.Options{
-		// low: the passwords of the example are not secrets
+		// a low PasswordCost: the passwords of the example are not secrets
 		Store: s, Tokens: scimserver.StaticTokens(token), Prefix: "/scim/v2", PasswordCost: 4,
 	})
 	if err != nil {

@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string) error {
 	if err := report.Text(os.Stdout, result, report.TextOptions{}); err != nil {
 		return err
 	}
-	// The findings are values. Each contains the exchanges that prove it.
+	// A program can read the findings as Go values. If a single HTTP exchange shows a finding, the finding contains that exchange.
 	for _, check := range result.Checks {
 		for _, finding := range check.Findings {
 			fmt.Printf("%s: %s: expected %s, got %s%s\n", check.Check.ID, finding.What, finding.Want, finding.Got, status(finding.Exchange))

@@ -2,7 +2,7 @@
 // test-all").
 //
 // A slow test calls [Only]. A test with a short form calls [All], [Sample] or [Draws]. A test without a program or service that it needs
-// calls [Lacks]. A run of all tests omits nothing: a missing program or service is a failure.
+// calls [Lacks]. A run of all tests omits no test: a missing program or service is a failure.
 package alltest
 
 import (
@@ -49,7 +49,7 @@ func Draws(n int) error {
 }
 
 // Together makes at least n parallel tests of a package run at the same time, unless the command line sets the number. It is for tests that
-// mostly wait. TestMain calls it before the tests. The default is one test per processor.
+// mostly wait. TestMain calls it before the tests. Without Together, the number is the number of processors.
 func Together(n int) error {
 	return flag.Set("test.parallel", strconv.Itoa(max(n, runtime.GOMAXPROCS(0))))
 }
@@ -63,8 +63,9 @@ func Lacks(t testing.TB, what string) {
 	t.Skipf("needs %s", what)
 }
 
-// Installs returns the directory in which a test installs third-party software from its registry: the value of the variable if
-// it is an absolute path, or a temporary directory for any other value and in a run of all tests. Otherwise the test is skipped.
+// Installs returns the directory in which a test installs third-party software from its registry. If the environment variable contains an
+// absolute path, Installs returns this path. For any other value, Installs returns a temporary directory. If the variable is unset,
+// Installs skips the test, except in a run of all tests, which also uses a temporary directory.
 func Installs(t testing.TB, variable string) string {
 	t.Helper()
 	folder := os.Getenv(variable)

@@ -109,7 +109,7 @@ func NonPublic(pkg *types.Package, public []string) []string {
 	return found
 }
 
-// declared returns the type that the declaration exposes.
+// declared returns the type of a constant, variable or function, and the underlying type of a type declaration.
 func declared(obj types.Object) types.Type {
 	typ, ok := obj.(*types.TypeName)
 	if !ok {
@@ -121,7 +121,8 @@ func declared(obj types.Object) types.Type {
 	return typ.Type().Underlying()
 }
 
-// needs returns the types of non-public packages among the parts of a type. Names of other declarations are not resolved.
+// needs returns one line "NAME needs PATH.TYPE" for each named type in t that is declared in a package of the module that public does not
+// list. The definitions of these named types are not searched.
 func needs(name string, t types.Type, public []string) []string {
 	var found []string
 	var walk func(t types.Type)

@@ -17,8 +17,8 @@ import (
 // invariants that it checks, one line each, with the same start but without text.
 var invariant = regexp.MustCompile(`(?m)^Invariant (\d+)(?:: ((?:.+\n?)+))?$`)
 
-// Invariants returns the texts of the invariants below root, in their order, and one sentence for each that is not stated exactly once or
-// has no test.
+// Invariants returns the texts of the invariants below root, by number, and one sentence for each invariant that is not stated exactly once
+// or has no test.
 func Invariants(root string) (texts, broken []string, err error) {
 	stated, tested := map[int][]string{}, map[int]bool{}
 	place := map[int]string{}
@@ -57,7 +57,7 @@ func Invariants(root string) (texts, broken []string, err error) {
 	for i, n := range slices.Sorted(maps.Keys(stated)) {
 		switch {
 		case n != i+1:
-			broken = append(broken, fmt.Sprintf("invariant %d follows %d", n, i))
+			broken = append(broken, fmt.Sprintf("invariant %d follows %d: number the invariants without gaps", n, i))
 		case len(stated[n]) > 1:
 			broken = append(broken, fmt.Sprintf("invariant %d is stated %d times", n, len(stated[n])))
 		case !tested[n]:

@@ -14,5 +14,5 @@ var Public = []string{
 
 // NotYetInternal lists the packages that other modules can import although they are not intended for it. The list may only shrink.
 var NotYetInternal = []string{
-	"mgmtapi/mgmtapitest", // for the tests of the sandbox: its functions take types that are internal
+	"mgmtapi/mgmtapitest", // the tests of the sandbox import it; its functions take types of internal packages
 }

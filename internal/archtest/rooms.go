@@ -5,19 +5,21 @@ import (
 	"strings"
 )
 
-// Room is a group of packages below mgmtapi/internal. A slice is a package that serves operations: no slice imports another, and what one
-// needs of another goes through the stored types, a package that the room shares, or a function that mgmtapi/internal/assembly passes.
+// Room is a group of packages below mgmtapi/internal. A slice is a package that serves operations: no slice imports another slice. A slice
+// that needs data or a function of another slice uses the stored types, a package that the room shares, or a function that
+// mgmtapi/internal/assembly passes to the slice.
 type Room struct {
 	Name string
 	// Shared lists the packages of the room that its other packages may import.
 	Shared []string
-	// Foundation reports whether the packages of the rooms that follow may import those of this room.
+	// Foundation reports whether packages of the rooms that follow this room in Rooms may import the packages of this room.
 	Foundation bool
 }
 
 const roomsRoot = "mgmtapi/internal/"
 
-// Rooms lists the rooms in the order of their imports: a package imports the foundations before its room, and what its own room shares.
+// Rooms lists the rooms in the order of their imports: a package may import every package of the foundations that precede its room in the
+// list, and the shared packages of its own room.
 var Rooms = []Room{
 	{Name: "core", Foundation: true, Shared: []string{
 		"appprofile", "audit", "catalog", "lookup", "model", "outbox", "password", "search", "signkey", "yubikey",
@@ -33,7 +35,7 @@ var Rooms = []Room{
 }
 
 // roomOf returns the index of the room of a package, and the name of the package in it. The index is -1 outside the rooms: assembly, the
-// sandbox's slice and the test packages may import any of them.
+// sandbox's slice and the test packages may import any package of a room.
 func roomOf(pkg string) (index int, name string) {
 	below, ok := strings.CutPrefix(pkg, roomsRoot)
 	if !ok {

@@ -53,7 +53,7 @@ var exempt = []struct{ file, word, why string }{
 	{"internal/archtest/words_test.go", "", "it tests them"},
 	{"docs/contributing/style.md", "", "it lists the words"},
 	{"conformance/requirements/", "", "sentences of RFCs"},
-	{"docs/generated/", "", "it is written from text that is checked, and from ids"},
+	{"docs/generated/", "", "the pages are generated from text that is checked, and from ids"},
 	{"engine/sqlstore/legacy.go", "", "steps of the schema, whose hashes are stored"},
 	{"engine/sqlstore/", "anew", "a column"},
 	{"engine/provision/drift_test.go", "stranger", "the stored kind of a finding"},
@@ -208,11 +208,11 @@ func CheckTestName(name string) string {
 	for _, w := range words {
 		switch w {
 		case "A", "An", "The", "Who", "Whoever", "Whose", "Whom", "Which", "That", "Nobody", "Somebody", "Anybody", "Everybody":
-			return fmt.Sprintf("%q: no article and no clause; details are in the comment", w)
+			return fmt.Sprintf("%q: a test name has no article and no clause: move details to the comment", w)
 		}
 	}
 	if len(words) > MaxTestName {
-		return fmt.Sprintf("%d words: use at most %d; details are in the comment", len(words), MaxTestName)
+		return fmt.Sprintf("%d words: use at most %d and move details to the comment", len(words), MaxTestName)
 	}
 	return ""
 }

@@ -76,7 +76,7 @@ func (a Adoption) adopt(ctx context.Context, tx *sqldb.Tx, collections []Table) 
 func (a Adoption) tables(ctx context.Context, tx *sqldb.Tx, schema string, collections []Table) (tables []string, err error) {
 	columns, err := tx.Columns(ctx, schema, ownTables[0])
 	if err != nil || !slices.Equal(columns, catalogColumns) {
-		return nil, err // no store exists, or the table is another program's
+		return nil, err // no store exists, or the table belongs to another program
 	}
 	rows, err := tx.Query(ctx, `SELECT CAST(c.collection AS TEXT), CAST(c.name AS TEXT), CAST(c.multi AS TEXT) FROM `+
 		sqldb.Names{Schema: schema}.Quoted(ownTables[0])+` AS c ORDER BY 1, 2`)

@@ -61,13 +61,13 @@ func cachingTx(q Reader, t *table, with columns) *Tx {
 	return tx
 }
 
-// isFlat reports whether copies of a value of the type share no memory with it.
+// isFlat reports whether copies of a value of the type share no memory with the value.
 func isFlat(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Struct:
 		for i := range t.NumField() {
 			if !isFlat(t.Field(i).Type) {
-				return t == reflect.TypeFor[time.Time]() // the location that it points to never changes
+				return t == reflect.TypeFor[time.Time]() // the Location that a time.Time points to never changes
 			}
 		}
 		return true
@@ -121,7 +121,7 @@ type emptyResult struct {
 }
 
 // emptyResultOf returns the key under which an empty result of the query is cached, because most queries for settings find nothing. The key
-// needs no SQL statement. If the query has no such key, the returned transaction is nil.
+// is computed without the SQL statement of the query. If the query has no such key, the returned transaction is nil.
 func emptyResultOf(q Reader, t *table, query *query) (*Tx, emptyResult) {
 	tx := cachingTx(q, t, columns{link: query.link})
 	if tx == nil || query.after != "" || query.from != nil || query.offset > 0 {
@@ -154,7 +154,7 @@ func cacheKey(query string, args []any) string {
 	return string(key)
 }
 
-// maxCacheSize is the maximum size of the cache in bytes: when it would grow larger, it is emptied.
+// maxCacheSize is the maximum size of the cache in bytes: a new entry that would exceed the maximum empties the cache first.
 const maxCacheSize = 16 << 20
 
 // rowCost is the approximate size of a cached row without its text, in bytes.

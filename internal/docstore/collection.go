@@ -12,7 +12,7 @@ import (
 // it to Open of every store.
 //
 // It is an interface to reduce compile time: the compiler instantiates the methods of a generic struct again in each package that uses one
-// of its types. That was nine tenths of its work.
+// of its types. With a struct, these instantiations took nine tenths of the compiler's time.
 type Collection[T any] interface {
 	Table
 
@@ -49,18 +49,18 @@ type Collection[T any] interface {
 	// DeleteWhere removes the documents that match the condition and returns their number. A nil condition removes all.
 	DeleteWhere(ctx context.Context, tx *Tx, cond Cond) (int, error)
 
-	// Cached marks a collection of settings: documents that very many updates read and hardly any changes. An update caches the stored rows
-	// that it reads of the collection, for later updates of the store. It returns the collection.
+	// Cached marks a collection of settings: documents that very many updates read and hardly any update changes. An update caches the stored
+	// rows that it reads of the collection, for later updates of the store. Cached returns the collection.
 	//
-	// The database remains authoritative: all its cached collections share one state, a random number that each change to any of them replaces
-	// in the same transaction. An update reads that number once and does not use rows that were read under another one. So a change by another
-	// process takes effect immediately, and one that is rolled back has no effect.
+	// The database remains authoritative: all cached collections of a database share one state, a random number. Each change of a cached
+	// collection replaces that number in the same transaction. An update reads the number once and does not use rows that were cached under
+	// another number. So a change by another process takes effect immediately, and a change that is rolled back has no effect.
 	Cached() Collection[T]
 }
 
 // collection is the only Collection. It does not embed the table: the compiler would instantiate each method of the table for each type.
 type collection[T any] struct {
-	untyped // the part of the table that callers use
+	untyped // the methods of the table that do not depend on T
 	t       *table
 }
 
@@ -75,7 +75,7 @@ type untyped interface {
 // Doc is a stored document.
 type Doc[T any] struct {
 	ID      string
-	Rev     int64     // 1 after Insert, one more with each Update
+	Rev     int64     // 1 after Insert; each Update adds 1
 	Created time.Time // UTC, in milliseconds
 	Updated time.Time // UTC, in milliseconds
 	Value   T
@@ -126,7 +126,7 @@ func NewCollection[T any](name string, indexes ...Index[T]) Collection[T] {
 	t := newTable(name, erased)
 	t.flat, t.blank = isFlat(reflect.TypeFor[T]()), func() any { return new(T) }
 	if i := slices.IndexFunc(indexes, func(ix Index[T]) bool { return ix.Values == nil }); i >= 0 {
-		t.err = fmt.Errorf("index %s has no Values", indexes[i].Name)
+		t.err = fmt.Errorf("index %s has no Values: set Index.Values to the function that computes them", indexes[i].Name)
 	}
 	return &collection[T]{untyped: t, t: t}
 }

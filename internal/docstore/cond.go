@@ -10,8 +10,8 @@ import (
 // Cond is a condition on the indexes of a collection. Nil is true for every document.
 //
 // Values have the types that the index accepts. A condition on a Multi index is true if it is true for any of the document's values; each
-// condition is evaluated separately. For a document without a value in the index it is false. A condition with a string that is not valid
-// UTF-8 is false, because no document can contain the string.
+// condition is evaluated separately. For a document without a value in the index, a condition on the index is false. A condition with a
+// string that is not valid UTF-8 is false, because no document can contain the string.
 type Cond interface {
 	// write appends SQL that is true for the documents that match the condition; NULL counts as false.
 	write(b *builder) error

@@ -18,7 +18,7 @@ const idSeparator = "\x1f"
 func JoinID(parts ...string) string {
 	for _, part := range parts {
 		if strings.Contains(part, idSeparator) {
-			return "\x00" // no document can have this id: two relations must not share one
+			return "\x00" // Insert rejects this id: with the separator in a part, two relations could have the same id
 		}
 	}
 	return strings.Join(parts, idSeparator)

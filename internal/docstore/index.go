@@ -49,12 +49,12 @@ const (
 const (
 	maxKeyLength = 1000
 	headLength   = maxKeyLength - len(digestMark) - 43 // the digest is a SHA-256 in base64url
-	exactLength  = headLength - utf8.UTFMax            // a head is truncated between characters
+	exactLength  = headLength - utf8.UTFMax            // the beginning of a value ends between two characters
 	digestMark   = escape + "\x03"                     // does not occur in escaped text
 )
 
-// Exact reports whether Prefix, Gt, Ge, Lt and Le are exact for a string. For one of more than about 950 bytes they also select documents
-// whose values have the same beginning, so Not and DeleteWhere reject them.
+// Exact reports whether Prefix, Gt, Ge, Lt and Le are exact for a string. For a string of more than about 950 bytes, these conditions also
+// select documents whose values have the same beginning, so Not and DeleteWhere reject these conditions.
 func Exact(text string) bool { return len(escaper.Replace(text)) <= exactLength }
 
 // column is an index, or one of the columns that every collection has, without the type of the documents.
@@ -77,7 +77,7 @@ func (c *column) operand(value any) (any, error) {
 		return nil, nil
 	}
 	if text, ok := key.(string); ok && c.raw && strings.Contains(text, "\x00") {
-		return nil, nil // PostgreSQL rejects such a query
+		return nil, nil // no id contains NUL, and PostgreSQL rejects a query with NUL
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.name, err)

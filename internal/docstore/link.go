@@ -9,7 +9,8 @@ import (
 )
 
 // Link reads, along with documents, the ids of the documents that reference them. A relation is a collection whose ids are JoinID(from,
-// to), with an index of to. One statement in one snapshot then returns what otherwise takes a second statement.
+// to), with an index of to. One statement then returns the documents and these ids from one snapshot; without a Link, the ids require a
+// second statement.
 type Link struct {
 	relation *table
 	to       *column
@@ -26,8 +27,8 @@ func NewLink(relation Table, index string) *Link {
 	return &Link{relation: t, to: to}
 }
 
-// Linked returns the first parts of the ids that reference the document, by increasing Seq. ok is false if no link was read, and for the
-// rare ids that the index stores in another form (longer than 1000 bytes, or with U+0001).
+// Linked returns the first parts of the ids that reference the document, by increasing Seq. ok is false if no link was read. It is also
+// false for a document whose id the index stores in another form: an id longer than 1000 bytes, or with U+0001.
 func (d *Doc[T]) Linked() (from []string, ok bool) { return d.linked, d.hasLink }
 
 // sql selects the relations of a document as one string: the seq and the id of each, joined by the character that joins the two parts of

@@ -18,7 +18,7 @@ import (
 type Event struct {
 	Seq   int64           // set by Emit, ascending
 	Topic string          // the kind of event, such as "user.changed"
-	Key   string          // the object that it is about
+	Key   string          // the object that the event is about
 	Data  json.RawMessage // details, may be nil
 	At    time.Time       // UTC, in milliseconds; set by Emit
 }
@@ -32,7 +32,8 @@ func openOutbox(ctx context.Context, tx *sqldb.Tx) error {
 // Emit adds an event to the outbox. It becomes visible with the commit of tx and is removed by a rollback. Emit sets Seq and At. If each
 // transaction emits after it writes the document that the event is about, the events of one document have the order of its changes.
 //
-// The events of a transaction are written in batches: the last batch after its function has returned, which may then fail.
+// The events of a transaction are written in batches. The last batch is written after the function of the transaction has returned; if that
+// write fails, the transaction fails.
 func (s *Store) Emit(ctx context.Context, tx *Tx, e Event) error {
 	if !tx.emitted {
 		tx.emitted = true
@@ -104,8 +105,8 @@ func (s *Store) Waiting(ctx context.Context) (n int, err error) {
 // returns an error, everything is rolled back, the events stay, and the error is returned: the writes of fn in tx happen exactly once. One
 // relay runs at a time on a database; other relays wait. fn may run more than once, see sqldb.DB.Update.
 //
-// Unlike Update it runs at READ COMMITTED on PostgreSQL. The lock serializes relays, and the receivers of events may write rows of their
-// own continuously, which would fail a serializable batch repeatedly.
+// Unlike Update, Relay runs its transaction at READ COMMITTED on PostgreSQL. A lock serializes the relays already. At SERIALIZABLE, the
+// transaction would fail repeatedly while the receivers of events write their own rows continuously.
 func (s *Store) Relay(ctx context.Context, batch int, fn func(tx *Tx, events []Event) error) (n int, err error) {
 	// Most calls find no event, and then need no writing transaction.
 	var some int

@@ -40,7 +40,7 @@ type Query[T any] struct {
 	Match func(*Doc[T]) bool
 }
 
-// Position is a position in the order of a query, whether or not a document has it.
+// Position is a position in the order of a query, whether or not a document is at that position.
 type Position struct {
 	Key any   // a value of the index in OrderBy, as Index.Values computes it; nil for no value and without OrderBy
 	Seq int64 // as Doc.Seq
@@ -98,10 +98,11 @@ type query struct {
 	matching      bool
 }
 
-// sink receives the rows of a query in order. counts reports whether the row counts for the page; the sink stores the row if keep is true.
+// sink receives the rows of a query in order. The result counts is false for a row that Query.Match rejects: such a row takes no place on
+// the page. The sink stores the row only if keep is true.
 type sink func(r *row, keep bool) (counts bool, err error)
 
-// page passes the rows of a page to the sink and returns the cursor of the next one.
+// page passes the rows of a page to the sink and returns the cursor of the next page.
 func (t *table) page(ctx context.Context, q Reader, query query, into sink) (next string, err error) {
 	tx, vacant := emptyResultOf(q, t, &query)
 	if tx != nil {
@@ -120,14 +121,14 @@ func (t *table) page(ctx context.Context, q Reader, query query, into sink) (nex
 	return next, err
 }
 
-// search is page without the cache.
+// search does the same as page, without the cache of empty results.
 func (t *table) search(ctx context.Context, q Reader, query query, into sink) (next string, err error) {
 	w, err := t.walk(query)
 	if err != nil {
 		return "", t.wrap(err)
 	}
 	var last *cursor
-	n, offset := 0, query.offset // n may exceed the page size by one: that row shows that a next page exists, and is not kept
+	n, offset := 0, query.offset // n may exceed the page size by one: the additional row shows that a next page exists, and is not stored
 	each := func(r *row) error {
 		if n > query.limit {
 			return nil
@@ -176,7 +177,7 @@ type walk struct {
 	t         *table
 	order     *column // nil for insertion order
 	link      *Link
-	lookup    bool // an index returns the documents in their order
+	lookup    bool // the index of the condition returns the documents in insertion order
 	desc      bool
 	where     string // the condition, starting with " WHERE "
 	args      []any
@@ -219,7 +220,7 @@ func (t *table) walk(query query) (*walk, error) {
 			return nil, err
 		}
 		if w.order.multi {
-			return nil, fmt.Errorf("index %s is Multi and cannot be used for ordering", query.orderBy)
+			return nil, fmt.Errorf("index %s is Multi and cannot be used for ordering: use an index with one value per document", query.orderBy)
 		}
 		w.stretches = []stretch{withValue, withoutValue}
 		if w.desc {
@@ -250,7 +251,8 @@ func (t *table) walk(query query) (*walk, error) {
 	return w, nil
 }
 
-// take skips offset rows, passes the next n rows to each, fewer only at the end, and returns their number.
+// take skips offset rows, calls the function each with the next n rows, and returns the number of these rows. The number is less than n
+// only at the end of the order.
 func (w *walk) take(ctx context.Context, q Reader, offset, n int, each func(*row) error) (taken int, err error) {
 	for {
 		read, err := w.step(ctx, q, offset, n-taken, each)

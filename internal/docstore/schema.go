@@ -37,13 +37,14 @@ func (t *table) sideUniqueName(index string) string  { return t.name + "__" + in
 func (t *table) sideSeqName(index string) string     { return t.name + "__" + index + "__s" }
 
 // ready creates the table and the columns and side tables of its indexes. It drops indexes that are no longer declared or whose declaration
-// changed, and calls fill to compute the values of the new ones. It runs in the transaction of the caller, which holds the schema lock.
+// changed, and calls fill to compute the values of the new indexes. ready runs in the transaction of the caller, which holds the schema
+// lock.
 func (t *table) ready(ctx context.Context, tx *sqldb.Tx, fill func(fresh []*index) error) error {
 	if t.err != nil {
 		return t.err
 	}
 	if prefix := tx.Names().Prefix; len(prefix)+t.maxPlain() > maxNameLength {
-		return fmt.Errorf("collection %s: its names are too long for the prefix %q", t.name, prefix)
+		return fmt.Errorf("collection %s: its names are too long for the prefix %q: use a shorter prefix", t.name, prefix)
 	}
 	if err := execAll(ctx, tx, catalogSQL); err != nil {
 		return err

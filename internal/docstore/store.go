@@ -81,7 +81,7 @@ func OpenAdopting(ctx context.Context, db *sqldb.DB, now func() time.Time, a Ado
 	seen := map[string]bool{}
 	for _, c := range collections {
 		if seen[c.Name()] {
-			return nil, fmt.Errorf("docstore: collection %s is declared twice", c.Name())
+			return nil, fmt.Errorf("docstore: collection %s is declared twice: pass it to Open once", c.Name())
 		}
 		seen[c.Name()] = true
 	}
@@ -90,7 +90,7 @@ func OpenAdopting(ctx context.Context, db *sqldb.DB, now func() time.Time, a Ado
 	for _, c := range collections {
 		open = append(open, func(ctx context.Context, tx *sqldb.Tx) error { return c.open(ctx, tx, db.Logger()) })
 	}
-	open = append(open, openCache) // last: invalidates what was cached of the collections
+	open = append(open, openCache) // last, because it invalidates the cached rows of all collections
 	err := db.UpdateWaiting(ctx, sqldb.LongWait, func(tx *sqldb.Tx) error {
 		for _, open := range open {
 			if err := open(ctx, tx); err != nil {
@@ -208,8 +208,8 @@ func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) *sql.Row 
 // AfterCommit registers f to run after the commit. See sqldb.Tx.AfterCommit.
 func (tx *Tx) AfterCommit(f func()) { tx.sql.AfterCommit(f) }
 
-// Now returns the start time of the transaction, to the millisecond. Documents that it inserts have this creation time, so that no time
-// that is taken while the transaction runs is earlier.
+// Now returns the start time of the transaction, to the millisecond. Documents that the transaction inserts have this creation time. So a
+// time that is read while the transaction runs is never before the creation time of these documents.
 func (tx *Tx) Now() time.Time { return tx.began }
 
 // now returns the time of a write, in the stored precision.

@@ -16,8 +16,8 @@ import (
 // type is here, once for all types.
 //
 // The columns are seq (insertion order), id, rev, created and updated (Unix milliseconds), doc (the JSON text), and one for each
-// single-valued index: k_NAME of kind Text, n_NAME of kind Int. A Multi index has the side table COLLECTION__NAME with seq and k or n. (A
-// name never changes its type, since connections keep statements prepared.)
+// single-valued index: k_NAME of kind Text, n_NAME of kind Int. A Multi index has the side table COLLECTION__NAME with seq and k or n. (The
+// SQL type of a column name never changes, because connections keep prepared statements.)
 type table struct {
 	name    string
 	quoted  string
@@ -32,7 +32,7 @@ type table struct {
 	insertReturningSQL              string // insertSQL that returns the seq
 	insertMarks                     string // placeholders of insertSQL for one document
 	selectPlainSQL                  string // selectSQL of documents only
-	versionSQL                      string // the document in one version
+	versionSQL                      string // selects the document with a seq and a rev
 }
 
 // index is an Index whose values are computed from the JSON text.
@@ -234,7 +234,7 @@ func (t *table) keysOf(document any) (keys, error) {
 // keys converts the values of one document: without duplicates and nil.
 func (ix *index) keys(values []any) ([]any, error) {
 	out := make([]any, 0, len(values))
-	var seen map[any]bool // created if comparing one by one would be slow
+	var seen map[any]bool // created only for more keys than linearKeys
 	for _, value := range values {
 		key, err := ix.key(value)
 		if err != nil {
@@ -255,7 +255,7 @@ func (ix *index) keys(values []any) ([]any, error) {
 		out = append(out, key)
 	}
 	if !ix.multi && len(out) > 1 {
-		return nil, errors.New("several values, but it is not declared Multi")
+		return nil, errors.New("the document has several values, but the index is not declared Multi: set Index.Multi")
 	}
 	return out, nil
 }
@@ -290,7 +290,8 @@ func (ix *index) writeSide(ctx context.Context, tx *sqldb.Tx, seq int64, want []
 	return nil
 }
 
-// missing removes the values that the document seq no longer has, and returns those of want that are not stored.
+// missing compares the stored values of the document seq with want. It removes stored values that want does not contain, and returns the
+// values of want that are not stored.
 func (ix *index) missing(ctx context.Context, tx *sqldb.Tx, seq int64, want []any) ([]any, error) {
 	stored, err := ix.stored(ctx, tx, seq)
 	if err != nil {
@@ -312,7 +313,7 @@ func (ix *index) missing(ctx context.Context, tx *sqldb.Tx, seq int64, want []an
 	return slices.DeleteFunc(slices.Clone(want), func(key any) bool { return !missing[key] }), nil
 }
 
-// stored returns the values of the document seq in the side table.
+// stored returns the values that the side table has for the document seq.
 func (ix *index) stored(ctx context.Context, tx *sqldb.Tx, seq int64) ([]any, error) {
 	rows, err := tx.Query(ctx, ix.selectSQL, seq)
 	if err != nil {

@@ -18,8 +18,8 @@ type Version struct {
 
 func (c *collection[T]) Version(doc Doc[T]) Version { return Version{c.t, doc.seq, doc.Rev} }
 
-// Current reports whether all of the documents are stored in these versions, with one query that reads no document. An empty list is always
-// current. An update uses the cache for cached collections.
+// Current reports whether all of the documents are stored in these versions, with one query that reads no document. For an empty list,
+// Current returns true. In an update, the versions of cached collections are looked up in the cache.
 func Current(ctx context.Context, q Reader, versions ...Version) (current bool, err error) {
 	var parts []string
 	var args []any

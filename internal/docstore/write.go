@@ -64,7 +64,7 @@ func (t *table) insertOne(ctx context.Context, tx *Tx, id string, e encoded) (ro
 // insertBatch is the number of documents that one statement inserts.
 const insertBatch = 64
 
-// insertAll stores n new documents; nth returns a pointer to each.
+// insertAll stores n new documents. The function nth returns the id of the i-th document and a pointer to the document.
 func (t *table) insertAll(ctx context.Context, tx *Tx, n int, nth func(i int) (id string, document any)) error {
 	if n < 2 || t.hasMulti() {
 		for i := range n {
@@ -163,7 +163,7 @@ func (t *table) Delete(ctx context.Context, tx *Tx, id string) error {
 func (t *table) DeleteWhere(ctx context.Context, tx *Tx, cond Cond) (int, error) {
 	b, err := t.build(cond)
 	if err == nil && b.inexact {
-		err = errInexact // it would delete more
+		err = errInexact // the condition would also delete documents that do not match
 	}
 	if err == nil {
 		err = tx.changes(ctx, t)
@@ -275,7 +275,7 @@ func (t *table) wrap(err error) error {
 		return nil
 	}
 	if _, ok := errors.AsType[*UniqueError](err); ok {
-		return err // contains the name already
+		return err // the error contains the name of the collection already
 	}
 	return fmt.Errorf("%s: %w", t.name, err)
 }

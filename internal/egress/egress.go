@@ -21,8 +21,8 @@ const (
 	Public Range = "public"
 )
 
-// Policy defines which addresses may be connected to. Link-local, multicast, unspecified and reserved addresses and the metadata
-// services of cloud providers are rejected in every range. An IPv6 address that represents an IPv4 address counts as that one.
+// Policy defines which addresses may be connected to. Link-local, multicast, unspecified and reserved addresses and the metadata services
+// of cloud providers are rejected in every range. An IPv6 address that represents an IPv4 address is treated as that IPv4 address.
 type Policy struct {
 	// Range is the allowed part of the network. Default: Any. An unknown value means Public.
 	Range Range

@@ -71,8 +71,8 @@ var operators = map[string]string{"+": "add", "<": "less", "<=": "lessOrEqual", 
 type dialect struct {
 	names Names
 	err   *Error
-	// unknown is the error of the first unknown name. The library does not check names in the arguments of functions, and operators become
-	// functions.
+	// unknown is the error of the first unknown name. The library does not check names in the arguments of functions. Because dialect replaces
+	// operators by functions, dialect itself checks the names.
 	unknown *Error
 }
 

@@ -18,9 +18,9 @@ type aFunction struct {
 	name    string
 	types   []any // pointers to the Go types of its overloads; the first that matches the arguments determines the type of the result
 	do      func(args []any) any
-	nulls   bool // it handles null arguments
-	context bool // its first argument is the *context
-	hidden  bool // it implements an operator
+	nulls   bool // do handles null arguments
+	context bool // the first argument of do is the *context
+	hidden  bool // the function implements an operator
 }
 
 func (f aFunction) run(args ...any) (any, error) {
@@ -151,7 +151,7 @@ var functions = []aFunction{
 	{name: "greaterOrEqual", hidden: true, nulls: true, types: ordered, do: order(func(c int) bool { return c >= 0 })},
 }
 
-// ordered are the types that can be compared: numbers and strings, but not booleans, lists or a number with a string.
+// ordered are the types that can be compared: numbers and strings, but not booleans or lists. A number cannot be compared with a string.
 var ordered = []any{
 	new(func(string, string) bool), new(func(int, int) bool), new(func(float64, float64) bool), new(func(int, float64) bool),
 	new(func(float64, int) bool),
@@ -367,7 +367,7 @@ func substringAfter(a []any) any {
 	return ""
 }
 
-// wholeOrBefore returns a string without the separator unchanged: a login without "@" is then still a user name.
+// wholeOrBefore returns a string without the separator unchanged: so a login without "@" results in the whole login as user name.
 func wholeOrBefore(a []any) any {
 	whole, separator := str(a, 0), str(a, 1)
 	if separator == "" {

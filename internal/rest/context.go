@@ -93,7 +93,7 @@ func describe(r *http.Request, id string) Request {
 	return Request{ID: id, Host: r.Host, Path: r.URL.EscapedPath(), Query: r.URL.Query(), IP: ip, UserAgent: r.UserAgent()}
 }
 
-// NextURL is the URL of the request with another cursor in "after", for lists with links in the body.
+// NextURL returns the URL of the request with the parameter "after" set to the given cursor, for lists with links in the body.
 func NextURL(ctx context.Context, after string) string {
 	c := callFrom(ctx)
 	query := url.Values{}

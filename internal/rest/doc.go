@@ -24,7 +24,7 @@
 //	doc:"..."          the description in the OpenAPI document
 //	enum:"A,B"         the accepted values of a string
 //	min:"1" max:"50"   bounds: of numbers by value, of strings by characters, of arrays and maps by elements
-//	required:"true"    the member must be present, not null and not empty; unless it is a secret, not only whitespace either
+//	required:"true"    the member must be present, not null and not empty; a string other than a secret must not be only whitespace
 //	default:"..."      the value of an absent scalar
 //	clamp:"true"       an integer above max is lowered to max instead of being rejected (page sizes)
 //	empty:"absent"     an empty string counts as absent

@@ -146,7 +146,7 @@ var codes = map[Code]struct {
 type Error struct {
 	Code    Code
 	Summary string   // default: the summary of the code
-	Causes  []string // "<member>: <error>" if it concerns a member
+	Causes  []string // "<member>: <error>" if the cause concerns a member
 	Header  http.Header
 	Err     error // the inner cause, never shown to the caller
 }
@@ -219,7 +219,7 @@ type (
 	}
 )
 
-// Missing returns NotFound if err means that the document does not exist, and err unchanged otherwise.
+// Missing returns NotFound(kind, id) if err means that the document does not exist, and err unchanged otherwise.
 func Missing(err error, kind, id string) error {
 	if _, ok := errors.AsType[notFound](err); ok {
 		return NotFound(kind, id)
@@ -281,8 +281,8 @@ func (c *Causes) err() *Error {
 	return &Error{Code: CodeValidation, Summary: "Api validation failed: " + c.members[0], Causes: slices.Clone(c.texts)}
 }
 
-// wireError converts any error to one with a code. It is the only place that does so for inner errors. An unknown error becomes an internal
-// error whose message is only logged.
+// wireError converts any error to one with a code. It maps the errors of stores and filters that an operation returns unchanged. An unknown
+// error becomes an internal error, whose message is logged and not sent to the caller.
 func wireError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e

@@ -154,7 +154,7 @@ func (h *Handler) around(
 	w http.ResponseWriter, r *http.Request, serve func(ctx context.Context, c *call, w http.ResponseWriter, r *http.Request) error,
 ) {
 	ctx := r.Context()
-	c, guarded := ctx.Value(callKey{}).(*call) // called by another handler, which has written the headers and writes the log
+	c, guarded := ctx.Value(callKey{}).(*call) // true below a handler of Guarded, which has written the headers and writes the log
 	if !guarded {
 		c = &call{request: describe(r, "req"+randomText()), bases: h.basesOf(r)}
 		ctx = context.WithValue(ctx, callKey{}, c)

@@ -62,9 +62,9 @@ type Op[Req, Resp any] struct {
 	// Find runs after authorization, with the path variables bound and nothing else read. It returns the "not found" error before the body is
 	// read, and may store what it found in unexported fields of the request. Optional.
 	Find func(ctx context.Context, req *Req) error
-	// Check validates rules that tags cannot express. It adds errors of the caller to causes, which contains those of the tags. The error
-	// that it returns is a failure of the server; it becomes the response if causes is empty. Members that failed their tags have zero
-	// values. Optional.
+	// Check validates rules that tags cannot express. Check adds the caller's errors to causes, which already contains the errors that the
+	// tags found. Members that failed their tags have zero values. An error that Check returns is a failure of the server: it becomes the
+	// response if causes is empty. Optional.
 	Check func(ctx context.Context, req *Req, causes *Causes) error
 	// Do runs the operation on a request that passed binding, the tags and Check.
 	Do func(ctx context.Context, req *Req) (Resp, error)
@@ -96,7 +96,7 @@ const (
 	mediaHTML = "text/html"
 )
 
-// media returns the media type of a success; a list with a table form also has JSON.
+// media returns the media type of a success. For a Listing, the type is CSV; the list is also available as JSON.
 func (o *operation) media() string {
 	switch r := reflect.New(o.response).Elem().Interface().(type) {
 	case nonJSON:

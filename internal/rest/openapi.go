@@ -90,7 +90,7 @@ func (d *document) add(op *operation) error {
 	}{{"path", op.request.path}, {"query", op.request.query}, {"header", op.request.header}, {"cookie", op.request.cookie}} {
 		for _, f := range place.fields {
 			if place.in == "header" && (f.name == "Content-Type" || f.name == "Authorization") {
-				continue // OpenAPI does not allow them as parameters
+				continue // OpenAPI does not allow these headers as parameters
 			}
 			out.Parameters = append(out.Parameters, &openapi3.ParameterRef{Value: &openapi3.Parameter{
 				Name: f.name, In: place.in, Description: f.doc, Required: place.in == "path" || f.required, Schema: d.member(&f, true),

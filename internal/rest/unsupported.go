@@ -11,11 +11,12 @@ type Unsupported[Req any] struct {
 	ID     string
 	Route  string // method, space, path template
 	Scopes []string
-	// OAuth means that it is an OAuth endpoint, which requires no credentials and returns OAuth errors.
+	// OAuth means that the operation is an OAuth endpoint, which requires no credentials and returns OAuth errors.
 	OAuth bool
 	// Find returns the "not found" error, as Op.Find does. Optional.
 	Find func(ctx context.Context, req *Req) error
-	// Error returns the error of a request whose parameters are bound. Default: CodeUnsupported, before binding.
+	// Error returns the error for the request, after its parameters were bound. Default: the error is CodeUnsupported, returned before the
+	// parameters are bound.
 	Error func(req *Req) error
 }
 
@@ -33,7 +34,7 @@ func (u Unsupported[Req]) op() Op[Req, NoContent] {
 	}
 	return Op[Req, NoContent]{
 		ID: u.ID, Route: u.Route, Tag: "Unsupported", Summary: "Not supported", Scopes: u.Scopes, Public: u.OAuth, OAuth: u.OAuth,
-		Find: func(ctx context.Context, req *Req) error { // before the body, whose media type does not matter
+		Find: func(ctx context.Context, req *Req) error { // before the body is read, so that its media type does not matter
 			if u.Find != nil {
 				if err := u.Find(ctx, req); err != nil {
 					return err

@@ -94,7 +94,7 @@ type Located interface {
 	Location() string
 }
 
-// WeakTag formats an entity tag from the time of the last change and a revision, unless that is zero.
+// WeakTag formats an entity tag from the time of the last change and a revision. A revision of zero is omitted.
 func WeakTag(changed time.Time, rev int64) string {
 	tag := strconv.FormatInt(changed.UnixMilli(), 36)
 	if rev != 0 {

@@ -34,8 +34,8 @@ type Providers interface {
 // Provider is a service provider of the sandbox.
 type Provider struct {
 	Name    string
-	Path    string // of its SCIM base URL
-	Created bool   // Create created it; the configuration does not contain it
+	Path    string // path of the SCIM base URL
+	Created bool   // true if Providers.Create created the service provider; false if it is from the configuration
 	Lenient []string
 	Quirks  []string
 	Tokens  []ProviderToken
@@ -51,7 +51,7 @@ type ProviderToken struct {
 type NewProvider struct {
 	Name    string
 	Quirks  []string
-	Lenient []string // names of the leniencies that it accepts; nil means all
+	Lenient []string // names of the leniencies that the service provider accepts; nil means all
 }
 
 // NewToken describes a token to create.

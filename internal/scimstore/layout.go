@@ -177,10 +177,11 @@ func alphanumeric(s string) string {
 	}, s)
 }
 
-// valuesVersion must be increased when values computes something else for a document than before, except by a change of the case folding.
+// valuesVersion must be increased when index.values computes other values for the same document than before. For a change of the case
+// folding, filter.FoldVersion is increased instead.
 const valuesVersion = 0
 
-// version changes when values computes something else than before: docstore.Open then fills the index again.
+// version returns another number when index.values computes other values than before. docstore.Open then fills the index again.
 func (ix index) version() int {
 	v := 2 * (valuesVersion + filter.FoldVersion)
 	if ix.exact {

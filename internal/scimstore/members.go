@@ -68,7 +68,8 @@ func (s *Store) MemberOf(ctx context.Context, ids []string) (map[string][]scimse
 	return out, nil
 }
 
-// memberships returns the memberships in the groups for which display has an entry. A group that is being deleted has no entry.
+// memberships returns one membership for each of the groups that has an entry in the map display. A group that is being deleted has no
+// entry.
 func memberships(groups []string, display map[string]string) []scimserver.Membership {
 	out := make([]scimserver.Membership, 0, len(groups))
 	for _, group := range groups {
@@ -79,7 +80,7 @@ func memberships(groups []string, display map[string]string) []scimserver.Member
 	return out
 }
 
-// records returns the records of documents, with their groups if those were read.
+// records returns the records of documents. A record contains the groups of the resource if they were read with the document.
 func (s *Store) records(ctx context.Context, k *kind, docs []docstore.Doc[document]) ([]*scimserver.Record, error) {
 	out := make([]*scimserver.Record, len(docs))
 	var groups []string
@@ -139,7 +140,7 @@ func (s *Store) eachMembership(ctx context.Context, where docstore.Cond, visit f
 	}
 }
 
-// joining reads the members that are to join a group and locks them, so that none of them is deleted concurrently.
+// joining reads the members that are to join a group and locks their rows, so that no other transaction deletes one of these members.
 func (s *Store) joining(ctx context.Context, tx *docstore.Tx, group string, ids []string) ([]membership, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -179,7 +180,7 @@ func (s *Store) joining(ctx context.Context, tx *docstore.Tx, group string, ids 
 	return out, nil
 }
 
-// join stores new memberships of one group. Existing ones are skipped.
+// join stores new memberships of one group. It skips memberships that exist already.
 func (s *Store) join(ctx context.Context, tx *docstore.Tx, joining []membership) error {
 	for chunk := range slices.Chunk(joining, chunkSize) {
 		ids := make([]string, len(chunk))

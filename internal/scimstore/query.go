@@ -103,7 +103,7 @@ func (k *kind) order(query *docstore.Query[document], q scimserver.Query) bool {
 	if key := q.After.Key; key != nil {
 		query.From.Key = *key
 		if len(*key) >= scimserver.MaxSortKey {
-			return false // the value was truncated, unlike the one in the index
+			return false // the server truncated the key, and the index contains the whole value
 		}
 		if column.Kind == filtersql.Time {
 			t, err := time.Parse(scimserver.SortTime, *key)

@@ -150,7 +150,8 @@ func (s *Store) Delete(ctx context.Context, typ, id string, version int64) error
 		case version != 0 && version != found:
 			return scimserver.ErrConflict
 		}
-		// From here on no transaction can add this resource to a group, because that requires a lock on it.
+		// From here on no transaction can add this resource to a group, because that requires a lock on the row of the resource, which hold has
+		// locked.
 		if err := k.docs.Delete(ctx, tx, id); err != nil {
 			return translate(k, err)
 		}

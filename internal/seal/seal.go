@@ -24,8 +24,7 @@ const prefix = "v1:"
 // Secrets seals and opens secrets. The binding identifies the place where the sealed text is stored; a text that is copied to another place
 // cannot be opened there.
 type Secrets interface {
-	// Seal returns the encrypted form of plain, printable text that differs
-	// on every call.
+	// Seal returns the encrypted form of the string plain. The encrypted form is printable and differs on every call.
 	Seal(plain, binding string) (string, error)
 	// Open returns the plain text, or an error that wraps ErrOpen.
 	Open(sealed, binding string) (string, error)

@@ -56,16 +56,16 @@ type DB struct {
 // that the guarantees of this package require.
 func New(o Options) (*DB, error) {
 	if o.Dialect != SQLite && o.Dialect != Postgres {
-		return nil, fmt.Errorf("sqldb: unknown dialect %d", int(o.Dialect))
+		return nil, fmt.Errorf("sqldb: unknown dialect %d: use SQLite or Postgres", int(o.Dialect))
 	}
 	if o.Writer == nil {
-		return nil, errors.New("sqldb: a writer is required")
+		return nil, errors.New("sqldb: Options.Writer is nil: set it to the connections that run updates")
 	}
 	if o.GroupCommit && o.Dialect != SQLite {
-		return nil, errors.New("sqldb: group commit is for SQLite")
+		return nil, errors.New("sqldb: Options.GroupCommit is for SQLite only: unset it for PostgreSQL")
 	}
 	if o.Updater != nil && (o.GroupCommit || o.Dialect != SQLite) {
-		return nil, errors.New("sqldb: an updater is for SQLite, without group commit")
+		return nil, errors.New("sqldb: an updater is for SQLite without group commit: unset Options.Updater or Options.GroupCommit")
 	}
 	db := &DB{
 		dialect: o.Dialect,
@@ -104,8 +104,8 @@ func (db *DB) Readers() *sql.DB { return db.readers }
 // Logger returns the logger for packages that work with the database.
 func (db *DB) Logger() *slog.Logger { return db.log }
 
-// Close returns ErrClosed to waiting updates, waits for the running one, and closes the connections unless they are borrowed. It may be
-// called more than once.
+// Close returns ErrClosed to waiting updates, waits for the running update, and closes the connections unless they are borrowed. Close may
+// be called more than once.
 func (db *DB) Close() error {
 	db.closeOnce.Do(func() {
 		db.closed.Store(true)
@@ -179,8 +179,8 @@ type Wait time.Duration
 
 // Wait times of updates.
 const (
-	DefaultWait Wait = 0                     // the busy timeout of the connection
-	LongWait         = Wait(2 * time.Minute) // while another process migrates a large database
+	DefaultWait Wait = 0                     // waits for the busy timeout of the connection
+	LongWait         = Wait(2 * time.Minute) // for updates that wait while another process migrates a large database
 )
 
 // UpdateWaiting is Update with a wait time other than that of the connections. With group commit or an updater, and on PostgreSQL, it is
@@ -206,7 +206,7 @@ func (db *DB) update(ctx context.Context, level sql.IsolationLevel, fn func(tx *
 		return db.updateElsewhere(ctx, fn)
 	}
 	if db.dialect == SQLite {
-		level = sql.LevelDefault // one update at a time
+		level = sql.LevelDefault // SQLite runs one update at a time, so every update is serializable
 	}
 	for attempt := 1; ; attempt++ {
 		err := db.updateOnce(ctx, level, fn)
@@ -340,6 +340,6 @@ func (db *DB) guard(fn func() error) (err error) {
 // afterCommit runs the functions passed to Tx.AfterCommit. Their failures do not affect the commit.
 func (db *DB) afterCommit(tx *Tx) {
 	for _, f := range tx.after {
-		_ = db.guard(func() error { f(); return nil }) // guard logs the panic; no caller receives it
+		_ = db.guard(func() error { f(); return nil }) // guard logs the panic; the error is not returned to a caller
 	}
 }

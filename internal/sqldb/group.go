@@ -115,8 +115,9 @@ func (g *group) loop() {
 	}
 }
 
-// batch runs and commits first and the jobs that wait after it. It begins and ends the transaction with statements on the connection,
-// because a transaction of database/sql starts a goroutine that watches its context, and one more for each query.
+// batch runs the job first and then the waiting jobs in one transaction, and commits them together. It begins and ends the transaction with
+// statements on the connection, because a transaction of database/sql starts a goroutine that watches its context, and one more for each
+// query.
 func (g *group) batch(first *job) {
 	// Many callers share the transaction, so none of their contexts may end it.
 	ctx := context.Background()
@@ -141,7 +142,7 @@ func (g *group) batch(first *job) {
 		first.done <- err
 		return
 	}
-	written := []*job{first} // waiting for the commit
+	written := []*job{first} // the jobs whose changes the commit makes durable
 	for j := g.next(len(written), started); j != nil; j = g.next(len(written), started) {
 		ok, alive := g.serve(conn, j)
 		if ok {
@@ -160,7 +161,8 @@ func (g *group) batch(first *job) {
 	answer(written, err)
 }
 
-// ended reports whether SQLite has ended the transaction on its own. Without a savepoint, no later statement fails in that case.
+// ended reports whether SQLite has ended the transaction on its own. The RELEASE of a savepoint fails in that case. The first job of a
+// batch has no savepoint, so batch calls ended after that job.
 func ended(conn *sql.Conn) (over bool) {
 	err := conn.Raw(func(c any) error {
 		sqlite, ok := c.(interface{ AutoCommit() bool })
@@ -180,7 +182,7 @@ func rollback(conn *sql.Conn) {
 }
 
 // errLost is returned to the callers whose completed work SQLite discarded with the transaction, as it does when the disk is full or fails.
-var errLost = errors.New("sqldb: the database rolled the transaction back")
+var errLost = errors.New("sqldb: SQLite rolled the transaction back, for example because the disk is full: retry the update")
 
 func answer(jobs []*job, err error) {
 	for _, j := range jobs {
@@ -207,13 +209,13 @@ func (g *group) next(size int, started time.Time) *job {
 
 const savepoint = "caller"
 
-// run gives j the writer slot and returns its result.
+// run gives the job j the writer slot and returns the error of the job's function.
 func (g *group) run(conn *sql.Conn, j *job) error {
 	select {
 	case j.slot <- &Tx{conn: conn, texts: g.texts, detach: true}:
 		return <-j.ran
 	case <-j.left:
-		return errFinished // the caller has stopped waiting and does not read it
+		return errFinished // the caller has stopped waiting and does not read the result
 	}
 }
 

@@ -143,7 +143,8 @@ func (tx *Tx) Committed() {
 	}
 }
 
-// Execer returns the transaction as an Execer, for code with its own SQL. Placeholders and failures are treated as by the methods of Tx.
+// Execer returns the transaction as an Execer, for code with its own SQL. The returned Execer treats placeholders and failures in the same
+// way as the methods of Tx.
 func (tx *Tx) Execer() Execer { return txExecer{tx} }
 
 type txExecer struct{ tx *Tx }
@@ -160,7 +161,7 @@ func (e txExecer) QueryRowContext(ctx context.Context, query string, args ...any
 	return e.tx.QueryRow(ctx, query, args...)
 }
 
-var errFinished = errors.New("sqldb: the transaction is over")
+var errFinished = errors.New("sqldb: the transaction has ended: use a Tx only inside the function that received it")
 
 // begin rejects statements of a transaction that has ended or failed, and returns the context for the next statement.
 func (tx *Tx) begin(ctx context.Context) (context.Context, error) {

@@ -55,7 +55,7 @@ func CheckDeviations(page string, tests []Test) []string {
 			case i < 0:
 				report("%q names the test %s, which does not exist", sentence, name[1])
 			case tests[i].Idle != "":
-				report("%q names the test %s, which proves nothing: %s", sentence, name[1], tests[i].Idle)
+				report("%q names the test %s, which never runs: %s", sentence, name[1], tests[i].Idle)
 			}
 		}
 	}

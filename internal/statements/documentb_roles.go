@@ -12,7 +12,7 @@ var documentBRoles = []Section{
 		{"B-roles-01", "The service assigns the `id` of a custom role."},
 		{"B-roles-02", "`label` is unique among custom roles."},
 		{"B-roles-03", "`label` can be changed."},
-		{"B-roles-04", "`label` identifies the role in paths, as its id does."},
+		{"B-roles-04", "A path can identify the role by its `label` or by its `id`."},
 		{"B-roles-05", "`description` is required on create and update."},
 		{"B-roles-06", "`created` and `lastUpdated` are timestamps that clients cannot set."},
 		{"B-roles-07", "`_links` has `permissions` and `self`."},
@@ -28,7 +28,7 @@ var documentBRoles = []Section{
 		{"B-permissions-01", "`label` is the name of the permission and cannot be changed."},
 		{"B-permissions-02", "`conditions.include` maps `svc:ResourceAttribute/User/Profile` to an array of names of profile attributes."},
 		{"B-permissions-03", "Conditions are accepted for `svc.users.read` and `svc.users.userprofile.manage` only."},
-		{"B-permissions-04", "A condition restricts the attributes that its holder reads or writes."},
+		{"B-permissions-04", "A condition restricts the attributes that an administrator with the permission reads or writes."},
 		{"B-permissions-05", "`created` and `lastUpdated` are timestamps."},
 		{"B-permissions-06", "`_links` has `role` and `self`."},
 		{"B-permissions-07", "`GET .../permissions` returns the member `permissions`."},
@@ -39,15 +39,15 @@ var documentBRoles = []Section{
 		{"B-permissions-12", "`DELETE .../permissions/<permissionType>` returns 204; the role no longer has the permission."},
 	}},
 	{"Permission names", []Statement{
-		{"B-permissions-13", "A manage permission grants to view the same resource."},
+		{"B-permissions-13", "A manage permission includes the permission to view the same resource."},
 		{"B-permissions-14", "The 19 permissions of users apply to all users or the users of a group: `svc.users.manage`, " +
 			"`.read`, `.credentials.*`, `.userprofile.manage`, `.lifecycle.*`, `.groupMembership.manage`, `.appAssignment.manage`, `.apitokens.*`."},
 		{"B-permissions-15", "`svc.users.create` exists and applies to all groups or one group."},
-		{"B-permissions-16", "`svc.groups.manage`, `.members.manage`, `.read` and `.appAssignment.manage` apply to all groups or one."},
+		{"B-permissions-16", "`svc.groups.manage`, `.members.manage`, `.read` and `.appAssignment.manage` apply to all groups or one group."},
 		{"B-permissions-17", "`svc.groups.create` exists and applies to all groups."},
 		{"B-permissions-18", "`svc.apps.read`, `.manage`, `.assignment.manage` and `svc.profilesources.import.run` exist and apply to all " +
 			"apps, the apps of a type or one app."},
-		{"B-permissions-19", "`svc.authzServers.read` and `.manage` exist and apply to all authorization servers or one."},
+		{"B-permissions-19", "`svc.authzServers.read` and `.manage` exist and apply to all authorization servers or one server."},
 		{"B-permissions-20", "`svc.customizations.read` and `.manage` exist."},
 		{"B-permissions-21", "`svc.identityProviders.read` and `.manage` exist."},
 		{"B-permissions-22", "`svc.workflows.read` and `.invoke` exist."},
@@ -56,7 +56,7 @@ var documentBRoles = []Section{
 		{"B-permissions-24", "`svc.agents.manage`, `.register` and `.view` exist."},
 		{"B-permissions-25", "`svc.directories.manage` and `.read` exist."},
 		{"B-permissions-26", "The eight permissions `svc.devices.*` exist."},
-		{"B-permissions-27", "`svc.iam.read` exists and grants to read roles and resource sets."},
+		{"B-permissions-27", "`svc.iam.read` exists and permits reading roles and resource sets."},
 		{"B-permissions-28", "A change of membership needs `svc.users.groupMembership.manage` for the user and " +
 			"`svc.groups.members.manage` for the group."},
 		{"B-permissions-29", "An assignment of a user to an app needs `svc.users.appAssignment.manage` and `svc.apps.assignment.manage`."},
@@ -88,7 +88,8 @@ var documentBRoles = []Section{
 		{"B-assignments-05", "`assignmentType` of a role assigned to the user is `USER`."},
 		{"B-assignments-06", "`assignmentType` of a role through a group is `GROUP`."},
 		{"B-assignments-07", "`created` and `lastUpdated` are timestamps."},
-		{"B-assignments-08", "`role` and `resource-set` are the ids of the custom role and its resource set, absent elsewhere."},
+		{"B-assignments-08", "`role` and `resource-set` are the ids of the custom role and its resource set; assignments of standard roles " +
+			"have neither member."},
 		{"B-assignments-09", "`_links.assignee` leads to the user or group."},
 		{"B-assignments-10", "Assignments of custom roles have the links `resource-set`, `role`, `permissions` and `member`."},
 		{"B-assignments-11", "The standard role types `API_ACCESS_MANAGEMENT_ADMIN`, `APP_ADMIN`, `GROUP_MEMBERSHIP_ADMIN`, `HELP_DESK_ADMIN`, " +
@@ -107,7 +108,7 @@ var documentBRoles = []Section{
 		{"B-targets-02", "Group targets apply to `USER_ADMIN` and `HELP_DESK_ADMIN`."},
 		{"B-targets-03", "Group targets apply to `GROUP_MEMBERSHIP_ADMIN`."},
 		{"B-targets-04", "App targets apply to `APP_ADMIN`."},
-		{"B-targets-05", "Targets of a role that has no such targets are rejected."},
+		{"B-targets-05", "A target is rejected if the role type has no targets of that kind."},
 		{"B-targets-06", "An app target is an app of the catalog, or an instance named `<appName>/<appInstanceId>`."},
 		{"B-targets-07", "`GET /api/v1/users/<userId>/roles/<roleId>/targets/groups` returns an array of groups, `[]` if unscoped."},
 		{"B-targets-08", "`GET /api/v1/groups/<groupId>/roles/<roleId>/targets/groups` returns an array of groups, `[]` if unscoped."},
@@ -124,6 +125,6 @@ var documentBRoles = []Section{
 		{"B-targets-19", "The first group target narrows the assignment from all groups to this group."},
 		{"B-targets-20", "Removal of the last group target is rejected."},
 		{"B-targets-21", "Removal of the last app target is rejected."},
-		{"B-targets-22", "An assignment that is deleted and created again is unbounded."},
+		{"B-targets-22", "An assignment that is deleted and created again has no targets."},
 	}},
 }

@@ -6,9 +6,9 @@ var documentBUsers = []Section{
 		{"B-users-02", "`status` is one of `STAGED`, `PROVISIONED`, `ACTIVE`, `RECOVERY`, `LOCKED_OUT`, `PASSWORD_EXPIRED`, `SUSPENDED`, " +
 			"`DEPROVISIONED`, and each can be reached."},
 		{"B-users-03", "`transitioningToStatus` has no value while no transition is in progress."},
-		{"B-users-04", "`transitioningToStatus` is `PROVISIONED` while such a transition is in progress."},
+		{"B-users-04", "`transitioningToStatus` is `PROVISIONED` while a transition to `PROVISIONED` is in progress."},
 		{"B-users-05", "`created` and `lastUpdated` are timestamps."},
-		{"B-users-06", "`activated`, `statusChanged`, `lastLogin` and `passwordChanged` are null or the timestamps of the last such event."},
+		{"B-users-06", "`activated`, `statusChanged`, `lastLogin` and `passwordChanged` are null or the time of the last event of that kind."},
 		{"B-users-07", "`type.id` selects the profile schema of the user."},
 		{"B-users-08", "`type` can be set on create."},
 		{"B-users-09", "`type` changes through a full replacement only."},
@@ -89,12 +89,15 @@ var documentBUsers = []Section{
 		{"B-users-18", "Create with a password sends no activation token."},
 		{"B-users-19", "Create with provider `FEDERATION` or `SOCIAL` leaves the user `ACTIVE` or `STAGED`, depending on `activate`."},
 		{"B-users-20", "Users of `FEDERATION` and `SOCIAL` have neither a password nor a recovery question."},
-		{"B-users-21", "With Optional Password and a policy that requires a password, create without one leaves the user `PROVISIONED`, " +
+		{"B-users-21", "With Optional Password and a policy that requires a password, create without a password leaves the user `PROVISIONED`, " +
 			"with a token by email."},
-		{"B-users-22", "With Optional Password and a policy that does not require a password, create without one leaves the user `ACTIVE`."},
-		{"B-users-23", "With Optional Password and such a policy, an administrator cannot set a password, and the user signs in by email."},
+		{"B-users-22", "With Optional Password and a policy that does not require a password, create without a password leaves " +
+			"the user `ACTIVE`."},
+		{"B-users-23", "With Optional Password and a policy that does not require a password, an administrator cannot set a " +
+			"password, and the user signs in by email."},
 		{"B-users-24", "`activate` of create is true if absent."},
-		{"B-users-25", "`provider` of create is false if absent, and true for a `SOCIAL` or `FEDERATION` provider."},
+		{"B-users-25", "The parameter `provider` of create is false if absent, and must be true for a user with a `SOCIAL` or `FEDERATION` " +
+			"provider."},
 		{"B-users-26", "`nextLogin=changePassword` with `activate=true` expires the password: the user changes it at the next sign-in."},
 		{"B-users-27", "Create requires `profile`."},
 		{"B-users-28", "`groupIds` of create adds the user to these groups."},
@@ -118,14 +121,14 @@ var documentBUsers = []Section{
 		{"B-users-44", "A `SUSPENDED` user can be unsuspended or deactivated, and no other lifecycle operation is accepted."},
 		{"B-users-45", "DELETE of a `DEPROVISIONED` user removes it permanently."},
 		{"B-users-46", "DELETE of a user that is not `DEPROVISIONED` deprovisions it; a second DELETE removes it."},
-		{"B-users-47", "The status changes on explicit events only; an expired password takes effect at sign-in."},
+		{"B-users-47", "The status changes on explicit events only: the expiration of a password changes the status at the next sign-in."},
 	}},
 	{"User: operations", []Statement{
 		{"B-users-48", "`POST /users/<id>` changes the properties that the body names and leaves all others unchanged."},
 		{"B-users-49", "`POST /users/<id>` accepts `profile`, `credentials` or both, and returns the updated user."},
 		{"B-users-50", "`strict` of an update validates minimum age and history of the password."},
 		{"B-users-51", "`PUT /users/<id>` clears the properties that the body omits."},
-		{"B-users-52", "Credentials that are set through an update do not require the existing ones."},
+		{"B-users-52", "An update sets new credentials without the existing credentials."},
 		{"B-users-53", "Setting a recovery question requires `question` and `answer`."},
 		{"B-users-54", "`GET /users/<id>/appLinks` accepts id, login or unambiguous short login."},
 		{"B-users-55", "An app link has id, label, linkUrl, appName, appInstanceId, appAssignmentId, credentialsSetup, hidden and sortOrder."},

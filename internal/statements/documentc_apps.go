@@ -10,7 +10,7 @@ var documentCApps = []Section{
 	{"Conventions", []Statement{
 		{"C-api-01", "`Authorization: SSWS` or an OAuth 2.0 access token with its scopes authenticates the operations of this document."},
 		{"C-api-02", "An error body has `errorCode`, `errorSummary`, `errorLink`, `errorId` and `errorCauses`."},
-		{"C-api-03", "A paged list returns a `Link` header with a `next` link, which a client follows without reading it."},
+		{"C-api-03", "A paged list returns a `Link` header with a `next` link; a client follows the URL unchanged and does not interpret it."},
 		{"C-api-04", "Paths of the management operations start with `/api/v1`."},
 	}},
 	{"Application: fields", []Statement{
@@ -60,12 +60,12 @@ var documentCApps = []Section{
 	{"Application: transitions and operations", []Statement{
 		{"C-apps-20", "`POST /apps/<id>/lifecycle/activate` turns an inactive application `ACTIVE` and returns `{}`."},
 		{"C-apps-21", "`POST /apps/<id>/lifecycle/deactivate` turns an active application `INACTIVE` and returns `{}`."},
-		{"C-apps-22", "`POST /apps` creates an application and returns it; `activate` is true if absent and determines its status."},
+		{"C-apps-22", "`POST /apps` creates an application and returns it; the parameter `activate` determines `status` and is true if absent."},
 		{"C-apps-23", "`GET /apps/<id>` returns the application."},
 		{"C-apps-24", "`GET /apps` returns an array of applications."},
-		{"C-apps-25", "`after` of the list continues it."},
+		{"C-apps-25", "`after` of the list of applications returns the page after that cursor."},
 		{"C-apps-26", "`limit` of the list is 20 by default and at most 200."},
-		{"C-apps-27", "`q` of the list finds applications whose name or label starts with it."},
+		{"C-apps-27", "`q` of the list finds applications whose name or label starts with the value of `q`."},
 		{"C-apps-28", "`expand=user/<uid>` embeds the assignment of the user."},
 		{"C-apps-29", "`expand` is accepted only with the filter `user.id eq`."},
 		{"C-apps-30", "The filter `status eq` selects by status."},
@@ -77,11 +77,11 @@ var documentCApps = []Section{
 	}},
 	{"Application user: fields", []Statement{
 		{"C-assignments-01", "`id` is the id of the user and required on assignment."},
-		{"C-assignments-02", "`externalId` is the id in the target, null until it is known."},
+		{"C-assignments-02", "`externalId` is the id of the account in the target, and null until the service has received the id."},
 		{"C-assignments-03", "`scope` is `USER` for an assignment of the user."},
-		{"C-assignments-04", "`status` is `ACTIVE` without provisioning and `PROVISIONED` after it."},
+		{"C-assignments-04", "`status` is `ACTIVE` in an app without provisioning, and `PROVISIONED` after the user was provisioned."},
 		{"C-assignments-05", "statusChanged, created, lastUpdated, passwordChanged and lastSync are timestamps or null."},
-		{"C-assignments-06", "`syncState` is `DISABLED` without provisioning and `SYNCHRONIZED` after it."},
+		{"C-assignments-06", "`syncState` is `DISABLED` in an app without provisioning, and `SYNCHRONIZED` after the user was provisioned."},
 		{"C-assignments-07", "`credentials.userName` is the login in the target."},
 		{"C-assignments-08", "`credentials.password` is write-only and returned as `{}`."},
 		{"C-assignments-09", "`profile` has the attributes of the app, `{}` without any."},
@@ -89,25 +89,28 @@ var documentCApps = []Section{
 	}},
 	{"Application user: operations", []Statement{
 		{"C-assignments-11", "`POST /apps/<id>/users` assigns a user and returns the application user."},
-		{"C-assignments-12", "For modes without credentials, `id` alone is sufficient."},
-		{"C-assignments-13", "Profile mappings are applied first, then the supplied properties."},
+		{"C-assignments-12", "In an app with a sign-on mode without credentials, `id` alone is sufficient to assign a user."},
+		{"C-assignments-13", "The service applies the profile mappings first, and then the properties in the body."},
 		{"C-assignments-14", "`GET /apps/<id>/users/<userId>` returns the application user."},
 		{"C-assignments-15", "`GET /apps/<id>/users` returns an array of application users."},
-		{"C-assignments-16", "`limit` of the list of application users is 50 by default and at most 500; `after` continues it."},
-		{"C-assignments-17", "`q` finds application users whose userName, firstName, lastName or email starts with it."},
+		{"C-assignments-16", "`limit` of the list of application users is 50 by default and at most 500; `after` returns the page after that " +
+			"cursor."},
+		{"C-assignments-17", "`q` finds application users whose userName, firstName, lastName or email starts with the value of `q`."},
 		{"C-assignments-18", "`q` of an OIDC application finds by the start of userName or email only."},
 		{"C-assignments-19", "`POST /apps/<id>/users/<userId>` updates credentials or profile and returns the application user."},
 		{"C-assignments-20", "`DELETE /apps/<id>/users/<userId>` returns `{}`; the profile in the app is lost."},
 		{"C-assignments-21", "`sendEmail` of DELETE is false if absent."},
-		{"C-assignments-22", "Removal of an assignment deprovisions the user in the target, if configured."},
-		{"C-assignments-23", "403 `E0000075`: a value of a mapped attribute differs from the mapping, on an app with `PUSH_NEW_USERS` or " +
-			"`PUSH_PROFILE_UPDATES`."},
-		{"C-assignments-24", "400 `E0000041`: credentials for an app whose scheme does not accept credentials of users."},
+		{"C-assignments-22", "Removal of an assignment deprovisions the user in the target, if the app is configured to deprovision users."},
+		{"C-assignments-23", "A value that differs from the mapping of its attribute is rejected with 403 `E0000075` on an app with " +
+			"`PUSH_NEW_USERS` or `PUSH_PROFILE_UPDATES`."},
+		{"C-assignments-24", "Credentials of a user are rejected with 400 `E0000041` on an app whose scheme does not accept credentials of " +
+			"users."},
 	}},
 	{"Application group", []Statement{
 		{"C-assignments-25", "An application group has `id`, `lastUpdated` and `priority` (integer)."},
 		{"C-assignments-26", "`PUT /apps/<id>/groups/<groupId>` assigns a group, with or without a body, and returns the application group."},
 		{"C-assignments-27", "`GET /apps/<id>/groups/<groupId>` returns the application group."},
-		{"C-assignments-28", "`GET /apps/<id>/groups` returns an array; `limit` is 20 by default and at most 200; `after` continues it."},
+		{"C-assignments-28", "`GET /apps/<id>/groups` returns an array; `limit` is 20 by default and at most 200; `after` returns the page " +
+			"after that cursor."},
 	}},
 }

@@ -44,7 +44,7 @@ func Check(documents []Document, tests []Test, pending []string) []string {
 		case !strings.HasPrefix(s.ID, s.document+"-"):
 			report("%s is in document %s", s.ID, s.document)
 		case !idPattern.MatchString(s.ID):
-			report("%s is not an id: write document, area and number", s.ID)
+			report("%s is not an id: write document, area and number, such as A-hooks-12", s.ID)
 		case known[s.ID]:
 			report("%s occurs twice", s.ID)
 		case texts[text] != "":

@@ -148,7 +148,7 @@ func evalValues(a, sub *schema.Attribute, op Op, operand, v any) bool {
 	return anyElement(a, sub, op, operand, v)
 }
 
-// assumed returns the value to use in a comparison for an attribute: an absent "primary" is false (RFC 7643 section 2.4).
+// assumed returns the value to compare for an attribute: false for an absent "primary" (RFC 7643 section 2.4), and v in all other cases.
 func assumed(a *schema.Attribute, v any) any {
 	if v == nil && a.Type == schema.Boolean && scim.EqualName(a.Name, "primary") {
 		return false

@@ -140,7 +140,8 @@ func (p *patcher) changeElement(at place, elements []any, i int, v any, do verb)
 	return p.mergeInto(at, o, v, do)
 }
 
-// finish stores the elements. The elements at the positions in changed were changed to contain the value v.
+// finish stores the elements. The list changed contains the positions of the elements that the operation has changed to contain the value
+// v.
 func (p *patcher) finish(at place, elements []any, changed []int, v any) error {
 	if mentionsPrimary(at, v) {
 		var chosen any

@@ -3,16 +3,16 @@
 //
 // Where the RFC leaves a case open, this package defines it as follows:
 //
-//   - add and replace of a complex attribute merge: sub-attributes that are not in the value remain unchanged.
-//   - add of null adds nothing. replace with null, [] or an object without values unassigns.
+//   - add and replace of a complex attribute change only the sub-attributes in the value: the other sub-attributes remain unchanged.
+//   - add of null adds nothing. replace with null, [] or an object without values unassigns the attribute.
 //   - add does not add an element that exists already (see schema.Attribute.Key).
 //   - add and replace through a value filter without match fail with noTarget; remove succeeds.
-//   - replace through a value filter replaces the matching elements as a whole; add merges into them.
+//   - replace through a value filter replaces the matching elements as a whole; add changes only the sub-attributes in the value.
 //   - A sub-attribute of a multi-valued attribute without value filter (emails.type) means that sub-attribute of every element.
 //   - remove of a multi-valued attribute with a value is rejected and not treated as removal of all values.
 //   - A read-only attribute in an operation without path is ignored if the given value is its current value. Read-only
 //     sub-attributes in a complex value are ignored.
-//   - "schemas" in an operation without path only adds. With the path "schemas", the removal of a schema removes its data.
-//     After all operations, "schemas" names the base schema and the extensions that have data.
+//   - "schemas" in the value of an operation without path only adds schemas, also for replace. With the path "schemas", the removal of a
+//     schema removes its data. After all operations, "schemas" names the base schema and the extensions that have data.
 //   - The bare URN of an extension is a path to the extension's object.
 package patch

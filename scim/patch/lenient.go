@@ -9,9 +9,9 @@ import (
 
 // The leniencies of Options.Accept, except those for the spelling of operations and values.
 
-// createElement handles an add to the elements that a filter selects, if it selects none. It returns noTarget or, with
-// lenient.CreateElement, adds a new element that consists of the filter's eq comparisons and the value. The RFC does not define this add
-// (erratum 8097). For replace it requires noTarget, which this package returns even with the leniency.
+// createElement handles an add through a filter that selects no element. It returns noTarget or, with lenient.CreateElement, adds a new
+// element that consists of the filter's eq comparisons and the value. The RFC does not define this add (erratum 8097). For a replace, the
+// RFC requires noTarget, which this package returns even with the leniency.
 func (p *patcher) createElement(at place, v any) error {
 	element := &scim.Object{}
 	if !p.opts.Accept.Has(lenient.CreateElement) || v == nil || at.filter == nil || at.a.Type != schema.Complex ||

@@ -17,8 +17,8 @@ type place struct {
 	a         *schema.Attribute
 	path      scim.AttrPath
 	extension bool
-	// attach adds the holder to the resource if it has members and removes it if it has none. It is nil if the holder is the resource or an
-	// element.
+	// attach adds the holder to the resource if the holder has members, and removes an empty holder. attach is nil if the holder is the
+	// resource or an element.
 	attach func() error
 
 	elements bool

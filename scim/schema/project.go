@@ -49,10 +49,10 @@ func parsePaths(lists []string) []scim.AttrPath {
 
 // Project returns the part of the resource that a response contains. The attributes' returned characteristic and the projection determine
 // that part. "schemas" and "id" are always included. Attributes with returned "never" are never included, even if the projection names
-// them; attributes with returned "request" are included only if it names them. The name of a sub-attribute selects that sub-attribute alone
-// (and sub-attributes that are always returned), the name of a complex attribute its default sub-attributes, and the URN of an extension
-// its default attributes. Names are case-insensitive; unknown names are ignored. The result shares values with r: neither may be modified
-// afterwards.
+// them; attributes with returned "request" are included only if the projection names them. The name of a sub-attribute selects that
+// sub-attribute alone (and sub-attributes that are always returned), the name of a complex attribute its default sub-attributes, and the
+// URN of an extension its default attributes. Names are case-insensitive; unknown names are ignored. The result shares values with r:
+// neither may be modified afterwards.
 func (rt *ResourceType) Project(r *scim.Resource, p Projection) *scim.Resource {
 	v := view{
 		restrict: len(p.Attributes) > 0,

@@ -74,7 +74,8 @@ func (r *Redactor) header(h http.Header) http.Header {
 	return out
 }
 
-// credentials returns the scheme of a header value, and redacts the rest.
+// credentials returns the value of a header with everything after the authentication scheme redacted. It redacts the whole value if the
+// value has no known scheme.
 func credentials(v string) string {
 	scheme, _, _ := strings.Cut(v, " ")
 	if slices.ContainsFunc(schemes, func(s string) bool { return strings.EqualFold(s, scheme) }) {
@@ -117,7 +118,7 @@ func (r *Redactor) body(b []byte, contentType string) string {
 
 // members replaces the values of secret members. It processes the input token by token, so that spelling and order are preserved and
 // truncated input is redacted up to its end. secretPath is true if a member "path" names a secret, as in a PATCH operation on a password.
-// The caller then calls members again with values set, which also replaces the value of every member "value".
+// In that case the caller calls members again with the parameter values set: that call also replaces the value of every member "value".
 func members(s string, values bool) (out string, secretPath bool) {
 	var b strings.Builder
 	for i := 0; i < len(s); {

@@ -239,7 +239,7 @@ func (a *response) each(change func(o *scim.Object)) *response {
 	})
 }
 
-// keep removes the resources for which wanted is false from a list and adjusts the counts.
+// keep removes from a list the resources for which the function wanted returns false, and adjusts the counts.
 func (a *response) keep(wanted func(o *scim.Object) bool) *response {
 	return a.edit(func(o *scim.Object) {
 		kept := []any{}

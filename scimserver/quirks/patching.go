@@ -115,7 +115,7 @@ func patched(change func(c *call, a *response) *response) deviation {
 	}
 }
 
-// rejecting returns a deviation that rejects a PATCH with 400 if when returns true for one of its operations.
+// rejecting returns a deviation that rejects a PATCH with 400 if the function `when` returns true for one of the operations.
 func rejecting(kind scim.Type, detail string, when func(op *scim.Object) bool) deviation {
 	return func(c *call) *response {
 		if !c.changes(http.MethodPatch, users, userGroups) {

@@ -90,7 +90,7 @@ func serveUnknown(w http.ResponseWriter, _ *http.Request) {
 	}
 	w.Header().Set("Content-Type", scim.MediaType)
 	w.WriteHeader(http.StatusNotFound)
-	_, _ = w.Write(body) // fails only if the client has disconnected
+	_, _ = w.Write(body) // ignore the error: the client has disconnected
 }
 
 // Add opens the store of a tenant and starts to serve the tenant. It fails with [ErrExists], or if the configuration is invalid.

@@ -33,8 +33,8 @@ var steps = []step{
 	{"delete Ann", `DELETE FROM person WHERE id = 'p1'`, "ann@example.com, Ann, Professional, inactive", "Sales: 0"},
 }
 
-// Demo creates the provider's tables in db, lets the engine provision each step into a SCIM server, and prints the state of the server. It
-// returns an error if the state differs from the expected one. open opens the engine's store on db.
+// Demo creates the provider's tables in db, lets the engine provision each step into a SCIM server, and prints the state of the server.
+// Demo returns an error if the state differs from the expected state. The function open opens the engine's store on db.
 func Demo(ctx context.Context, out io.Writer, db *sql.DB, open func() (store.Store, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -16,7 +16,8 @@ import (
 // CRM is the only application of this provider.
 const CRM = "crm"
 
-// tables are the provider's own tables. The engine's tables have a prefix or a schema, so their names cannot collide with these.
+// tables are the provider's own tables. The engine's tables have a prefix or a schema, so the names of the engine's tables differ from the
+// names of these tables.
 const tables = `
 CREATE TABLE plan (id TEXT PRIMARY KEY, title TEXT NOT NULL);
 CREATE TABLE person (
@@ -47,7 +48,7 @@ func (p *Provider) Target(_ context.Context, app string) (engine.Target, error) 
 	return p.crm, nil
 }
 
-// User returns the desired state of a user in an application. A user without an assignment is Inactive and a deleted one is Absent. An
+// User returns the desired state of a user in an application. A user without an assignment is Inactive, and a deleted user is Absent. An
 // error means that the state is unavailable, and the engine retries.
 func (p *Provider) User(ctx context.Context, app, id string) (engine.UserState, error) {
 	var login, name, title string
@@ -76,7 +77,7 @@ func (p *Provider) Group(_ context.Context, _, team string) (engine.GroupState, 
 	return engine.GroupState{Want: engine.Active, DisplayName: team}, nil
 }
 
-// Members returns up to limit ids of the members of a team, ascending, after the given one.
+// Members returns up to limit ids of the members of a team, ascending, that follow the id `after`.
 func (p *Provider) Members(ctx context.Context, app, team, after string, limit int) (ids []string, err error) {
 	rows, err := p.db.QueryContext(ctx, `
 		SELECT id FROM person JOIN assignment ON person = id WHERE app = $1 AND team = $2 AND id > $3 ORDER BY id LIMIT $4`,
@@ -111,7 +112,8 @@ func (p *Provider) IsMember(ctx context.Context, app, team string, users []strin
 	return in, nil
 }
 
-// Change runs a statement and, in the same transaction, marks the user and the team that it concerns. Either both are stored or neither.
+// Change runs a statement and, in the same transaction, marks the user and the team that the statement concerns. The change and the marks
+// are stored together or not at all.
 func (p *Provider) Change(ctx context.Context, e *provision.Engine, user, team, statement string, args ...any) error {
 	tx, err := p.db.BeginTx(ctx, nil)
 	if err != nil {

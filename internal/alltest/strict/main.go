@@ -1,5 +1,5 @@
 // Command strict reads the output of "go test -json" and prints it in the form of "go test". It exits with 1 if a test or a package failed,
-// and if a test was skipped: a run of all tests omits none.
+// and if a test was skipped: a run of all tests omits no test.
 package main
 
 import (

@@ -31,9 +31,10 @@ const (
 	Time
 )
 
-// Column maps an attribute to an index. The index has exactly one value (its Fold) for each value that the attribute has in the document,
-// or for each element's value in a Multi index, and no other. The attribute must be defined for the type and must not be one with
-// returned=never, since filter.Eval finds such attributes in no document.
+// Column maps an attribute to an index. For each value of the attribute in a document, the index has exactly one value; for a string, that
+// value is the result of Fold. A multi-valued attribute has a Multi index, with one value for each element. The index has no other values.
+// The attribute must be defined for the type and must not be one with returned=never, since filter.Eval finds such attributes in no
+// document.
 type Column struct {
 	Index string
 	// Kind is the type of the attribute. Default: Text.
@@ -103,13 +104,13 @@ func or(x, y result) result {
 
 func not(x result) result {
 	if !x.exact {
-		return result{} // the condition selects too much, so its negation would miss documents
+		return result{} // the condition also selects documents that do not match; its negation would miss them
 	}
 	return exactly(docstore.Not(x.cond))
 }
 
-// valuePath compiles conditions on one element of an attribute. A condition that combines several also selects documents in which different
-// elements match them.
+// valuePath compiles conditions on one element of an attribute. If the filter combines several comparisons, the condition also selects
+// documents in which different elements match the comparisons.
 func valuePath(e filter.ValuePath, columns Columns) result {
 	r := element(e.Filter, e.Path, columns)
 	if e.Op == "" {
@@ -179,7 +180,8 @@ func (c Column) present() docstore.Cond {
 	return docstore.NotNull(c.Index)
 }
 
-// compare compiles the operators other than ne with an operand that is not null. For operands of another type it selects all documents.
+// compare compiles the operators other than ne with an operand that is not null. If the type of the operand is not the type of the column,
+// the condition selects all documents.
 func (c Column) compare(op filter.Op, operand any) result {
 	switch operand := operand.(type) {
 	case string:
@@ -250,7 +252,8 @@ func (c Column) compareTime(op filter.Op, operand string) result {
 	return c.order(op, floor, ceiling)
 }
 
-// order compares with an operand between two values of the index, floor and ceiling, or equal to both.
+// order compares the index with an operand that lies between two neighboring values of the index, floor and ceiling. If the operand is a
+// value of the index, floor and ceiling are both equal to the operand.
 func (c Column) order(op filter.Op, floor, ceiling any) result {
 	switch op {
 	case filter.Eq:

@@ -57,7 +57,7 @@ func testCached(t *testing.T, open Opener) {
 			require.Empty(t, find(tx, "a"))
 			return nil
 		})
-		f.update(func(tx *docstore.Tx) error { // programs must not do this: it bypasses the collection
+		f.update(func(tx *docstore.Tx) error { // programs must not do this: the statement bypasses the collection, which keeps its cached rows
 			_, err := tx.SQL().Exec(f.ctx(), "DELETE FROM {people}")
 			return err
 		})

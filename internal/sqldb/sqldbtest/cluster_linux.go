@@ -121,7 +121,7 @@ func sweep() {
 	for _, dir := range dirs {
 		pid, err := strconv.Atoi(strings.Split(filepath.Base(dir), "-")[1])
 		if err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-			_ = os.RemoveAll(dir) // another process may be removing it
+			_ = os.RemoveAll(dir) // ignore the error: another process may be removing the directory
 		}
 	}
 }
@@ -183,7 +183,7 @@ func (c *cluster) tail() string {
 func (c *cluster) halt() error {
 	var errs []error
 	if c.server != nil && c.server.Process != nil {
-		_ = c.server.Process.Signal(syscall.SIGQUIT) // it may have exited already
+		_ = c.server.Process.Signal(syscall.SIGQUIT) // ignore the error: the server may have exited already
 		select {
 		case <-c.exited:
 		case <-time.After(stopTimeout):

@@ -70,7 +70,7 @@ func Open(ctx context.Context, databaseURL string, o Options) (*sqldb.DB, error)
 
 func openSQLite(ctx context.Context, path string, o Options) (*sqldb.DB, error) {
 	if path == "" || path == ":memory:" {
-		return nil, errors.New("sqlopen: sqlite: the path of a file is required")
+		return nil, errors.New("sqlopen: the database URL names no file: write sqlite:PATH; in-memory databases are not supported")
 	}
 	// SQLite gives its -wal and -shm files the mode of the database, which may contain personal data.
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)

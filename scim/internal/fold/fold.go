@@ -39,9 +39,9 @@ func String(s string) string {
 	return s
 }
 
-// Equal reports whether two strings are equivalent: String(s) == String(t). It avoids computing them where possible.
+// Equal reports whether two strings are equivalent: String(s) == String(t). Equal avoids computing the two strings where possible.
 func Equal(s, t string) bool {
-	if isASCII(s) && isASCII(t) { // only for ASCII, because marks may change places before the case is folded
+	if isASCII(s) && isASCII(t) { // only for ASCII: in other strings, normalization may reorder marks before the case is folded
 		return strings.EqualFold(s, t)
 	}
 	return s == t || String(s) == String(t)
