@@ -12,13 +12,13 @@ import (
 var auth = []check{
 	{
 		ID:           "auth.missing-credentials",
-		Title:        "A request for users without credentials is rejected with 401",
+		Title:        "A GET of /Users without credentials is rejected with 401",
 		Requirements: reqs("RFC7644-2-03", "RFC7644-3.12-08"),
 		Level:        should,
 		Needs:        needs(conformance.NeedCredentials, conformance.NeedUser),
 		Requests:     1,
-		Why:          "All data of this endpoint is personal data, and every write changes who can log in.",
-		Fix:          "Authenticate before routing, and return 401 when the Authorization header is absent.",
+		Why:          "A server that does not require credentials shows the personal data of all users to any client.",
+		Fix:          "Authenticate every request before routing, and return 401 if the Authorization header is absent.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.WithoutCredentials()})
 			t.Expect("status of "+res.Name+" without credentials", 401, res.Status)
@@ -27,14 +27,15 @@ var auth = []check{
 	},
 	{
 		ID:           "auth.every-method",
-		Title:        "Creating, replacing, patching and deleting without credentials are rejected with 401",
+		Title:        "GET, POST, PUT, PATCH and DELETE without credentials are rejected with 401",
 		Requirements: reqs("RFC7644-2-03", "RFC7644-2-04"),
 		Level:        should,
 		Needs:        needs(conformance.NeedCredentials, conformance.NeedUser, conformance.NeedWrite),
 		Requests:     6,
-		Why:          "Access rules written per route tend to omit one route; a forgotten POST lets any client create an account.",
-		Fix:          "Put authentication in front of the whole SCIM path, not into individual handlers.",
-		Run:          authEveryMethod,
+		Why: "If each route has its own access rule, one rule is easily forgotten; without a rule for POST, any client can create an " +
+			"account.",
+		Fix: "Authenticate in one middleware for all paths below the SCIM base URL, not in individual handlers.",
+		Run: authEveryMethod,
 	},
 	{
 		ID:           "auth.wrong-token",
@@ -44,7 +45,7 @@ var auth = []check{
 		Needs:        needs(conformance.NeedCredentials, conformance.NeedUser),
 		Requests:     2,
 		Why:          "A server that only checks whether a token is present is open to any client.",
-		Fix:          "Compare the token with the stored ones in constant time, and return 401 when it is unknown.",
+		Fix:          "Compare the token of the request with the stored tokens in constant time, and return 401 if none is equal.",
 		Run:          authWrongToken,
 	},
 	{
@@ -54,8 +55,9 @@ var auth = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedCredentials, conformance.NeedUser),
 		Requests:     1,
-		Why:          "Clients choose the authentication scheme from this header; without it they cannot tell how to authenticate.",
-		Fix:          "Send WWW-Authenticate: Bearer with every 401.",
+		Why: "Clients choose the authentication scheme from the WWW-Authenticate header; without it, they do not learn how to " +
+			"authenticate.",
+		Fix: "Send the header WWW-Authenticate with every 401, for example: WWW-Authenticate: Bearer.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.WithoutCredentials()})
 			t.SkipIf(res.Status != 401, "the target does not return 401")
@@ -70,8 +72,9 @@ var auth = []check{
 		Level:        should,
 		Needs:        needs(conformance.NeedCredentials, conformance.NeedUser),
 		Requests:     1,
-		Why:          "Clients show the detail of the Error to the administrator who has to correct the token.",
-		Fix:          "Let the middleware that rejects credentials write the Error message of RFC 7644 section 3.12.",
+		Why:          "Clients show the detail of the Error to the administrator who has to correct the token; without it, the cause is unknown.",
+		Fix: "In the middleware that rejects credentials, write an Error with schemas, status \"401\" and detail (RFC 7644 section " +
+			"3.12).",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.WithoutCredentials()})
 			t.SkipIf(res.Status != 401, "the target does not return 401")
@@ -81,19 +84,19 @@ var auth = []check{
 	},
 	{
 		ID:           "auth.unknown-path",
-		Title:        "Without credentials, an unknown id gets the same response as a known one",
+		Title:        "Without credentials, a GET of an unknown id returns the same status as a GET of an existing user",
 		Requirements: reqs("RFC7644-2-03"),
 		Level:        should,
 		Needs:        needs(conformance.NeedCredentials, conformance.NeedUser, conformance.NeedWrite),
 		Requests:     4,
-		Why:          "A different response tells an attacker which ids exist.",
-		Fix:          "Authenticate before looking up the resource.",
+		Why:          "If the two statuses differ, an attacker without credentials can find out which ids exist.",
+		Fix:          "Authenticate before looking up the resource, and return 401 for both ids.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "present", nil)
 			present := t.Call(ctx, conformance.Request{Method: "GET", Path: u.Path(), Credentials: conformance.WithoutCredentials()})
 			t.Holds(present.Object().Text("userName") == "", "body of GET of an existing user without credentials", "no user", string(present.Body))
 			absent := t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users/" + t.AbsentID(), Credentials: conformance.WithoutCredentials()})
-			t.Expect("status of GET of an unknown user without credentials, compared with a known one", present.Status, absent.Status)
+			t.Expect("status of GET of an unknown id without credentials, compared with that of an existing user", present.Status, absent.Status)
 		},
 	},
 }
@@ -124,7 +127,7 @@ func authWrongToken(ctx context.Context, t *T) {
 		if authorization == "Bearer " {
 			what = "status of " + res.Name + " with an empty token"
 		}
-		// RFC 6750 defines 400 for a malformed header.
+		// RFC 6750 section 3.1 defines 400 for a malformed Authorization header, such as one without a token.
 		t.Holds(res.Status == 401 || res.Status == 400 && authorization == "Bearer ", what, "401", res.Status)
 	}
 }

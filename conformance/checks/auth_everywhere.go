@@ -24,7 +24,7 @@ var authEverywhere = []check{
 		Requests:     5,
 		Needs:        needs(conformance.NeedCredentials, conformance.NeedGroup, conformance.NeedWrite),
 		Why:          "A client that can change a group can grant itself the access that the group gives.",
-		Fix:          "Put authentication in front of the whole SCIM path, not into individual handlers.",
+		Fix:          "Authenticate in one middleware for all paths below the SCIM base URL, not in individual handlers.",
 		Run: func(ctx context.Context, t *T) {
 			for _, request := range append(writeRequests(t, "/Groups"), conformance.Request{Method: "GET", Path: "/Groups/" + t.AbsentID()}) {
 				request.Credentials = conformance.WithoutCredentials()
@@ -50,13 +50,13 @@ var authEverywhere = []check{
 	},
 	{
 		ID:           "auth.other-scheme",
-		Title:        "Credentials of another scheme are rejected with 401",
+		Title:        "An Authorization header with an unsupported scheme or without a token is rejected with 401",
 		Requirements: reqs("RFC7644-3.12-08", "RFC7644-2-03"),
 		Level:        should,
 		Requests:     3,
 		Needs:        needs(conformance.NeedCredentials, conformance.NeedUser),
 		Why:          "A server that only checks for the presence of an Authorization header admits every client that sends one.",
-		Fix:          "Return 401 for every scheme that is not supported.",
+		Fix:          "Return 401 for every scheme that the server does not support, and for the scheme Bearer without a token.",
 		Run:          authOtherScheme,
 	},
 	{
@@ -66,8 +66,9 @@ var authEverywhere = []check{
 		Level:        interop,
 		Requests:     2,
 		Needs:        needs(conformance.NeedToken, conformance.NeedUser),
-		Why:          "RFC 9110 section 11.1 makes the name case-insensitive, and clients write bearer as well as Bearer.",
-		Fix:          "Compare the scheme case-insensitively and the token case-sensitively.",
+		Why: "Some clients write bearer instead of Bearer, as RFC 9110 section 11.1 permits; a case-sensitive server rejects all their " +
+			"requests.",
+		Fix: "Compare the scheme case-insensitively and the token case-sensitively.",
 		Run: func(ctx context.Context, t *T) {
 			for _, scheme := range []string{"bearer", "BEARER"} {
 				res := t.Call(ctx,
@@ -84,8 +85,9 @@ var authEverywhere = []check{
 		Level:        interop,
 		Requests:     1,
 		Needs:        needs(conformance.NeedToken, conformance.NeedUser),
-		Why:          "URLs are stored in logs, histories and referrers; RFC 6750 section 2.3 advises against tokens in them.",
-		Fix:          "Read the token from the Authorization header only.",
+		Why: "URLs are stored in logs and browser histories, where an attacker can read the token; RFC 6750 section 2.3 advises " +
+			"against it.",
+		Fix: "Read the token from the Authorization header only, and return 401 if it is only in the URL.",
 		Run: func(ctx context.Context, t *T) {
 			expectUnauthorized(t, t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.QueryCredentials()}),
 				"the token in the URL only", true)
@@ -93,14 +95,15 @@ var authEverywhere = []check{
 	},
 	{
 		ID:           "auth.every-endpoint",
-		Title:        "Queries by POST, bulk requests, /Me and custom resource types are rejected without credentials",
+		Title:        "Requests to .search, /Bulk, /Me and every listed resource type are rejected without credentials",
 		Requirements: reqs("RFC7644-2-03", "RFC7644-2-04"),
 		Level:        should,
 		Requests:     7,
 		Needs:        needs(conformance.NeedCredentials, conformance.NeedUser),
-		Why:          "Endpoints that were added later are the first to lack authentication.",
-		Fix:          "Authenticate before routing.",
-		Run:          authEveryEndpoint,
+		Why: "Authentication is easily forgotten for endpoints that were added later; any client can then use them to read or change " +
+			"users.",
+		Fix: "Authenticate every request before routing, so that no endpoint can lack authentication.",
+		Run: authEveryEndpoint,
 	},
 	{
 		ID:           "auth.unknown-endpoint",
@@ -109,8 +112,9 @@ var authEverywhere = []check{
 		Level:        should,
 		Requests:     1,
 		Needs:        needs(conformance.NeedCredentials),
-		Why:          "In practice, catch-all routes in front of the authentication have returned lists of users.",
-		Fix:          "Return 401 or 404 for every path without a route.",
+		Why: "A catch-all route that runs before the authentication can return the list of users to any client; this has occurred in " +
+			"practice.",
+		Fix: "Return 401 or 404 for every path without a route.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Call(ctx, conformance.Request{Method: "GET", Path: "/ScimconfNoSuchEndpoint", Credentials: conformance.WithoutCredentials()})
 			t.Holds(slices.Contains([]int{401, 403, 404}, res.Status), "status of "+res.Name+" without credentials", "401 or 404", res.Status)
@@ -123,7 +127,7 @@ var authEverywhere = []check{
 		Level:        must,
 		Requests:     1,
 		Needs:        needs(conformance.NeedRemote),
-		Why:          "Otherwise the token and personal data cross the network in plaintext or with a broken cipher.",
+		Why:          "Without TLS, or with an older version, an attacker on the network can read the token and the personal data of users.",
 		Fix:          "Serve SCIM over https only, and disable every version below TLS 1.2.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Get(ctx, "/ServiceProviderConfig")
@@ -138,12 +142,12 @@ var authEverywhere = []check{
 func authOtherScheme(ctx context.Context, t *T) {
 	for _, header := range []string{"Basic c2NpbWNvbmY6c2NpbWNvbmY=", "Scimconf token", "Bearer"} {
 		scheme, _, _ := strings.Cut(header, " ")
-		with := "credentials of the scheme " + scheme
+		credentials := "credentials of the scheme " + scheme
 		if header == "Bearer" {
-			with = "the word Bearer and no token"
+			credentials = "the word Bearer and no token"
 		}
 		expectUnauthorized(t, t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.OtherCredentials(header)}),
-			with,
+			credentials,
 			true)
 	}
 }
@@ -166,22 +170,24 @@ func authEveryEndpoint(ctx context.Context, t *T) {
 	for _, request := range requests {
 		request.Credentials = conformance.WithoutCredentials()
 		res := t.Call(ctx, request)
-		// A missing endpoint may be reported as missing without credentials.
+		// For an optional endpoint that the target does not have, these statuses are permitted without credentials.
 		absent := slices.Contains([]int{403, 404, 405, 501}, res.Status) &&
 			(strings.HasSuffix(request.Path, ".search") || request.Path == "/Me" || request.Path == "/Bulk")
 		t.Holds(res.Status == 401 || absent, "status of "+res.Name+" without credentials", "401", res.Status)
 	}
 }
 
-// expectUnauthorized expects that a request with invalid credentials is rejected and that the response contains no resources. RFC 6750
-// defines 400 for a malformed header.
-func expectUnauthorized(t *T, res *conformance.Response, with string, malformed bool) {
-	t.Holds(res.Status == 401 || res.Status == 400 && malformed, "status of "+res.Name+" with "+with, "401", res.Status)
+// expectUnauthorized expects that a request with missing or invalid credentials is rejected with 401, and that the response contains no
+// resources. If malformed is set, 400 is accepted too: RFC 6750 section 3.1 defines this status for a malformed Authorization header.
+// Findings contain the description of the credentials.
+func expectUnauthorized(t *T, res *conformance.Response, credentials string, malformed bool) {
+	t.Holds(res.Status == 401 || res.Status == 400 && malformed, "status of "+res.Name+" with "+credentials, "401", res.Status)
 	shown := res.OK() && (len(res.Resources()) > 0 || res.Object().Text("id") != "")
-	t.Holds(!shown, "body of "+res.Name+" with "+with, "no resources", string(res.Body))
+	t.Holds(!shown, "body of "+res.Name+" with "+credentials, "no resources", string(res.Body))
 }
 
-// writeRequests returns requests that change something, on ids that do not exist.
+// writeRequests returns a POST to the collection, and a PUT, a PATCH and a DELETE of an id that does not exist. The PATCH is omitted if
+// [hasPatch] is false.
 func writeRequests(t *T, collection string) []conformance.Request {
 	body := t.User("intruder", nil)
 	if collection == "/Groups" {
@@ -197,7 +203,8 @@ func writeRequests(t *T, collection string) []conformance.Request {
 	return slices.DeleteFunc(requests, func(r conformance.Request) bool { return r.Method == http.MethodPatch && !hasPatch(t) })
 }
 
-// hasPatch reports whether PATCH has to be protected: a target that declares no support for it may return 405 or 501 to any client.
+// hasPatch reports whether a PATCH without credentials must be rejected with 401. A target whose ServiceProviderConfig declares PATCH as
+// not supported may return 405 or 501 instead.
 func hasPatch(t *T) bool {
 	supported, known := t.Capabilities.Supports("patch")
 	return supported || !known

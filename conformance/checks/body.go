@@ -12,18 +12,19 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A hostile body is one that no client should send. The server must reject it or process it as specified, without a server error.
+// A hostile is a check of a POST body that no client should send. The server must reject the body, or process it as the title of the check
+// states, without a server error.
 type hostile struct {
 	id, title string
 	// body returns the body to send, given the JSON members of a complete user; «name» in the body is replaced by the userName.
 	body func(members string) string
 	// header overrides request headers.
 	header http.Header
-	// mustReject makes a success a finding too.
+	// mustReject makes a success status a finding, in addition to a server error.
 	mustReject bool
 	// requests is the number of requests after the POST if the reference server accepts the body.
 	requests int
-	// intact, if set, checks the created user.
+	// intact, if set, checks the user that a GET returns after the server accepted the body.
 	intact func(t *T, o *scim.Object)
 	level  conformance.Level
 	why    string
@@ -38,7 +39,8 @@ func (h hostile) check() check {
 		Needs:        writesUsers,
 		Requests:     1 + h.requests,
 		Why:          h.why,
-		Fix:          "Limit and validate what the JSON parser accepts; return 400 invalidSyntax, 413 or 415.",
+		Fix: "Validate the body before storing it. Return 400 invalidSyntax for an invalid body, 413 for a body that is too large or " +
+			"too deep, and 415 for a media type other than JSON.",
 		Run: func(ctx context.Context, t *T) {
 			user := jsonText(plain(t.User("hostile", doc{"externalId": t.Prefix() + "hostile"})))
 			text := h.body(strings.TrimSuffix(strings.TrimPrefix(user, "{"), "}"))
@@ -60,7 +62,10 @@ func (h hostile) check() check {
 	}
 }
 
-const whyHostile = "A 500 makes clients retry a request that can never succeed, and shows an attacker a weak point."
+const (
+	whyHostile = "A 500 makes clients retry a request that can never succeed, and shows an attacker a weak point."
+	whyInvalid = "A 500 makes clients retry a request that can never succeed; after a success, they assume that the server stored their data."
+)
 
 var body = append([]check{
 	{
@@ -70,8 +75,8 @@ var body = append([]check{
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     7,
-		Why:          whyHostile,
-		Fix:          "Use the same body parser for all methods.",
+		Why:          whyInvalid,
+		Fix:          "Parse the bodies of POST, PUT and PATCH with the same code; return 400 invalidSyntax for an invalid body.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "stays", nil)
 			for _, text := range []string{`{"schemas":`, `[]`, `"text"`, ``} {
@@ -88,8 +93,8 @@ var body = append([]check{
 		Level:        should,
 		Needs:        patches,
 		Requests:     9,
-		Why:          whyHostile,
-		Fix:          "Use the same body parser for all methods.",
+		Why:          whyInvalid,
+		Fix:          "Parse the bodies of POST, PUT and PATCH with the same code; return 400 invalidSyntax for an invalid body.",
 		Run:          bodyPatch,
 	},
 	{
@@ -99,8 +104,8 @@ var body = append([]check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     2,
-		Why:          "Okta and many HTTP libraries send the parameter; a server that rejects it rejects every write of these clients.",
-		Fix:          "Parse Content-Type and ignore its parameters; do not compare the whole header as a string.",
+		Why:          "Okta and many HTTP libraries send the parameter charset; a server that rejects it rejects every write of these clients.",
+		Fix:          "Compare only the media type of Content-Type, and ignore parameters such as charset=utf-8.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Call(ctx,
 				conformance.Request{Method: http.MethodPost, Path: "/Users", Body: t.User("charset", nil),
@@ -115,7 +120,7 @@ var body = append([]check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     2,
-		Why:          "Some client libraries send a body with every DELETE; a 500 keeps their users from being deleted.",
+		Why:          "Some client libraries send a body with every DELETE; if the server returns a 500, these clients cannot delete any user.",
 		Fix:          "Ignore the body of a DELETE.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "doomed", nil)
@@ -125,13 +130,13 @@ var body = append([]check{
 	},
 	{
 		ID:           "body.odd-ids",
-		Title:        "A GET with an id of any form returns no server error",
+		Title:        "A GET of an id that cannot exist, such as -1 or %00, returns 404 and no server error",
 		Requirements: reqs("RFC7644-3.4.1-02"),
 		Level:        should,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     8,
 		Why:          whyHostile,
-		Fix:          "Treat an id that cannot exist as an unknown id: return 404.",
+		Fix:          "Return 404 for every id that no resource has, whatever its characters and length.",
 		Run: func(ctx context.Context, t *T) {
 			for _, id := range []string{"0", "-1", "00000000-0000-0000-0000-000000000000", "99999999999999999999999", "a%2Fb", "%E5%B1%B1", "%00",
 				strings.Repeat("x", 1500)} {
@@ -148,7 +153,7 @@ var body = append([]check{
 		body:       func(m string) string { return "{" + m + "} x" },
 		mustReject: true,
 		level:      should,
-		why:        "A server that ignores the rest silently loses part of the request.",
+		why:        "A server that reads only the first JSON object loses the rest of the request, and the client does not notice it.",
 	},
 	hostile{
 		id:         "two-objects",
@@ -156,23 +161,23 @@ var body = append([]check{
 		body:       func(m string) string { return "{" + m + "}{" + m + "}" },
 		mustReject: true,
 		level:      should,
-		why:        "A server that ignores the rest silently loses part of the request.",
+		why:        "A server that reads only the first JSON object loses the rest of the request, and the client does not notice it.",
 	},
 	hostile{
 		id:         "not-a-number",
-		title:      "NaN, which is not JSON, is rejected",
+		title:      "A body with the number NaN, which is not JSON, is rejected",
 		body:       func(m string) string { return "{" + m + `,"scimconfNumber":NaN}` },
 		mustReject: true,
 		level:      should,
-		why:        whyHostile,
+		why:        whyInvalid,
 	},
 	hostile{
 		id:         "single-quotes",
-		title:      "Single quotes, which are not JSON, are rejected",
+		title:      "A body with single instead of double quotes, which is not JSON, is rejected",
 		body:       func(m string) string { return "{" + strings.ReplaceAll(m, `"`, "'") + "}" },
 		mustReject: true,
 		level:      should,
-		why:        "If a proxy and the server read the body differently, the proxy cannot detect forbidden changes.",
+		why:        "A proxy that checks requests cannot parse such a body; if the server can, an attacker bypasses the rules of the proxy.",
 	},
 	hostile{
 		id:         "truncated",
@@ -180,11 +185,11 @@ var body = append([]check{
 		body:       func(m string) string { return "{" + m[:len(m)/2] },
 		mustReject: true,
 		level:      should,
-		why:        "An aborted connection must not create an incomplete account.",
+		why:        "A server that accepts part of a body creates an incomplete account when the connection of a client breaks.",
 	},
 	hostile{
 		id:     "duplicate-names",
-		title:  "A body with a duplicate member is rejected, or one of the two values is used",
+		title:  "A body that contains one member twice is rejected, or one of the two values is stored",
 		body:   func(m string) string { return "{" + m + `,"active":true,"active":true}` },
 		level:  should,
 		why:    whyHostile,
@@ -192,25 +197,25 @@ var body = append([]check{
 	},
 	hostile{
 		id:    "deep",
-		title: "Ten thousand levels of nesting are rejected or ignored",
+		title: "A body with ten thousand nested arrays in an unknown attribute is rejected, or the attribute is ignored",
 		body: func(m string) string {
 			return "{" + m + `,"scimconfDeep":` + strings.Repeat("[", 10000) + strings.Repeat("]", 10000) + "}"
 		},
 		level: should,
-		why:   "A parser that recurses without a limit crashes the whole process.",
+		why:   "A parser that recurses without a limit crashes the process, so that one request stops the service for all clients.",
 	},
 	hostile{
 		id:    "deep-objects",
-		title: "Ten thousand nested objects are rejected or ignored",
+		title: "A body with ten thousand nested objects in the attribute name is rejected, or the attribute is ignored",
 		body: func(m string) string {
 			return "{" + m + `,"name":` + strings.Repeat(`{"a":`, 10000) + "1" + strings.Repeat("}", 10000) + "}"
 		},
 		level: should,
-		why:   "A parser that recurses without a limit crashes the whole process.",
+		why:   "A parser that recurses without a limit crashes the process, so that one request stops the service for all clients.",
 	},
 	hostile{
 		id:    "many-members",
-		title: "Five thousand unknown members are rejected or ignored",
+		title: "A body with five thousand unknown members is rejected, or the members are ignored",
 		body: func(m string) string {
 			var b strings.Builder
 			for i := range 5000 {
@@ -237,7 +242,7 @@ var body = append([]check{
 	hostile{
 		id:       "huge-number",
 		requests: 1,
-		title:    "A number outside every numeric range is rejected or ignored",
+		title:    "A number outside every numeric range, such as 1e999999, is rejected or ignored",
 		body:     func(m string) string { return "{" + m + `,"scimconfNumber":1e999999}` },
 		level:    should,
 		why:      whyHostile,
@@ -247,15 +252,16 @@ var body = append([]check{
 		title:  "Bytes that are not UTF-8 are rejected, or returned as valid UTF-8",
 		body:   func(m string) string { return "{" + m + ",\"nickName\":\"a\xff\xfeb\"}" },
 		level:  should,
-		why:    "One invalid string makes every list that contains it unreadable for clients.",
+		why:    "One user with a string that is not UTF-8 makes every list that contains this user unreadable for clients.",
 		intact: func(*T, *scim.Object) {},
 	},
 	hostile{
 		id:    "null-character",
-		title: "A string with the character U+0000 is rejected or stored whole",
+		title: "A string with the character U+0000 is rejected, or stored with or without this character",
 		body:  func(m string) string { return "{" + m + `,"nickName":"a\u0000b"}` },
 		level: should,
-		why:   "PostgreSQL rejects U+0000, which causes a 500; C libraries truncate the string there and lose data.",
+		why: "PostgreSQL rejects U+0000, so that the server returns a 500; C libraries end the string at U+0000, so that the user " +
+			"loses data.",
 		intact: func(t *T, o *scim.Object) {
 			if has(o, "nickName") {
 				t.Holds(o.Text("nickName") == "a\x00b" || o.Text("nickName") == "ab", "nickName", "the whole value, with or without U+0000",
@@ -265,17 +271,17 @@ var body = append([]check{
 	},
 	hostile{
 		id:    "half-surrogate",
-		title: "Half a surrogate pair is rejected or replaced",
+		title: "A string with half of a surrogate pair, such as \\ud800, is rejected, or the half is replaced",
 		body:  func(m string) string { return "{" + m + `,"nickName":"a\ud800b"}` },
 		level: should,
-		why:   "Half a pair has no UTF-8 encoding; clients fail to parse every list that contains it.",
+		why:   "Half of a surrogate pair has no UTF-8 encoding; clients cannot parse any list that contains the string.",
 	},
 	hostile{
 		id:     "byte-order-mark",
-		title:  "A byte order mark is rejected or skipped",
+		title:  "A byte order mark before the body is rejected or skipped",
 		body:   func(m string) string { return "\ufeff{" + m + "}" },
 		level:  should,
-		why:    "Some Windows programs put a byte order mark before the body; their requests must not cause a server error.",
+		why:    "Some Windows programs put a byte order mark before the body; if the server returns a 500, they retry indefinitely.",
 		intact: func(t *T, o *scim.Object) { t.Expect("userName", t.UserName("hostile"), value(o, "userName")) },
 	},
 	hostile{
@@ -286,7 +292,8 @@ var body = append([]check{
 			return "{" + m + `,"__proto__":{"active":false,"admin":true},"constructor":{"prototype":{"admin":true}}}`
 		},
 		level: should,
-		why:   "On servers in JavaScript, these members can change every object of the process and give the attacker rights.",
+		why: "On servers in JavaScript, __proto__ and constructor can change every object of the process, so that an attacker can " +
+			"grant rights to any user.",
 		intact: func(t *T, o *scim.Object) {
 			t.Expect("active", true, value(o, "active"))
 			t.Holds(!has(o, "admin"), "admin", "absent", value(o, "admin"))
@@ -303,12 +310,12 @@ var body = append([]check{
 	},
 	hostile{
 		id:         "form",
-		title:      "A form body is rejected",
+		title:      "A body in the form application/x-www-form-urlencoded is rejected",
 		body:       func(string) string { return "userName=«name»&schemas=y" },
 		header:     http.Header{"Content-Type": {"application/x-www-form-urlencoded"}},
 		mustReject: true,
 		level:      should,
-		why:        whyHostile,
+		why:        whyInvalid,
 	},
 	hostile{
 		id:         "xml",
@@ -317,11 +324,11 @@ var body = append([]check{
 		header:     http.Header{"Content-Type": {"application/xml"}},
 		mustReject: true,
 		level:      should,
-		why:        whyHostile,
+		why:        whyInvalid,
 	},
 	hostile{
 		id:     "wrong-charset",
-		title:  "A body with a charset that JSON does not support is rejected or read as UTF-8",
+		title:  "A body with charset=utf-16, which JSON does not permit, is rejected or read as UTF-8",
 		body:   func(m string) string { return "{" + m + "}" },
 		header: http.Header{"Content-Type": {"application/scim+json; charset=utf-16"}},
 		level:  should,

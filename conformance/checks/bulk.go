@@ -16,7 +16,8 @@ var (
 	bulkGroups = needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedGroup, conformance.NeedBulk)
 )
 
-const whyBulk = "Clients learn only from these results which accounts were created; a wrong result leaves accounts unlinked."
+const whyBulk = "Clients learn from the results of a bulk request which accounts the server created or changed; after a wrong result, " +
+	"client and server hold different data."
 
 var bulk = []check{
 	{
@@ -27,8 +28,8 @@ var bulk = []check{
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     1,
-		Why:          "Clients send bulk requests only if bulk is declared; with a wrong declaration, all their bulk requests fail.",
-		Fix:          "Set bulk.supported to the actual value; return 501 or 404 when bulk is not supported.",
+		Why:          "Clients rely on bulk.supported in the ServiceProviderConfig; if it is true by mistake, all their bulk requests fail.",
+		Fix:          "Set bulk.supported to true only if the server processes bulk requests; otherwise return 501 or 404 for /Bulk.",
 		Run:          bulkAdvertised,
 	},
 	{
@@ -55,12 +56,13 @@ var bulk = []check{
 		Needs:        bulkUsers,
 		Requests:     4,
 		Why:          whyBulk,
-		Fix:          "Return schemas [urn:ietf:params:scim:api:messages:2.0:BulkResponse] and Operations, and no members of the request.",
-		Run:          bulkResponse,
+		Fix: "Return schemas [urn:ietf:params:scim:api:messages:2.0:BulkResponse] and Operations, and no member of the request such as " +
+			"failOnErrors.",
+		Run: bulkResponse,
 	},
 	{
 		ID:           "bulk.status-text",
-		Title:        "The status of a result is a JSON string such as \"201\"",
+		Title:        "The status of each result in the response to a bulk request is a JSON string such as \"201\"",
 		Requirements: reqs("RFC7644-3.7-17"),
 		Level:        should,
 		Needs:        bulkUsers,
@@ -80,7 +82,7 @@ var bulk = []check{
 		Needs:        bulkUsers,
 		Requests:     4,
 		Why:          whyBulk,
-		Fix:          "Process every operation like the equivalent single request.",
+		Fix:          "Process the operation like a single PUT, and report status \"200\" and the location of the resource.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "put", nil)
 			res := postBulkOK(ctx, t,
@@ -97,7 +99,7 @@ var bulk = []check{
 		Needs:        append(slices.Clone(bulkUsers), conformance.NeedPatch),
 		Requests:     4,
 		Why:          whyBulk,
-		Fix:          "Read data of a PATCH as a complete PatchOp message.",
+		Fix:          "Read the member \"data\" of a PATCH operation as a complete PatchOp message, with schemas and Operations.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "patch", nil)
 			res := postBulkOK(ctx, t, patchOperation(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Ada"}))
@@ -114,7 +116,7 @@ var bulk = []check{
 		Needs:        bulkUsers,
 		Requests:     3,
 		Why:          whyBulk,
-		Fix:          "Process every operation like the equivalent single request.",
+		Fix:          "Process the operation like a single DELETE, and report status \"204\" and the location of the resource.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "delete", nil)
 			res := postBulkOK(ctx, t, doc{"method": "DELETE", "path": u.Path()})
@@ -135,14 +137,15 @@ var bulk = []check{
 	},
 	{
 		ID:           "bulk.order",
-		Title:        "Operations of a bulk request on one resource take effect in their order",
+		Title:        "Operations of a bulk request on the same resource take effect in the order of the request",
 		Requirements: reqs("RFC7644-3.7-26"),
 		Level:        must,
 		Needs:        append(slices.Clone(bulkUsers), conformance.NeedPatch),
 		Requests:     4,
 		Why:          "If an earlier change overwrites a later one, the client's data and the server's data differ.",
-		Fix:          "Reorder only operations that do not depend on each other.",
-		Run:          bulkOrder,
+		Fix: "Process operations on the same resource in the order of the request; reorder only operations that do not depend " +
+			"on each other.",
+		Run: bulkOrder,
 	},
 	{
 		ID:           "bulk.error",
@@ -151,19 +154,20 @@ var bulk = []check{
 		Level:        must,
 		Needs:        bulkUsers,
 		Requests:     2,
-		Why:          "Without status and Error, the client cannot determine which of ten thousand accounts failed, and why.",
-		Fix:          "Put a complete Error message into response for every status other than 2xx.",
-		Run:          bulkError,
+		Why:          "Without the status and the Error, a client with thousands of operations cannot determine which of them failed, and why.",
+		Fix: "For every status other than 2xx, set the member \"response\" of the result to a complete Error, with schemas, status " +
+			"and detail.",
+		Run: bulkError,
 	},
 	{
 		ID:           "bulk.error-location",
-		Title:        "Failed operations other than POST have a location",
+		Title:        "The results of failed PUT, PATCH and DELETE operations in a bulk request have a location",
 		Requirements: reqs("RFC7644-3.7-13"),
 		Level:        must,
 		Needs:        bulkUsers,
 		Requests:     1,
 		Why:          "Only the location identifies the failed operation; without it, the client cannot repeat that operation.",
-		Fix:          "Set location to the URI of the resource in the path of the operation.",
+		Fix:          "Set location to the absolute URI of the resource that the path of the operation names, also if the operation fails.",
 		Run: func(ctx context.Context, t *T) {
 			res := postBulkOK(ctx, t, doc{"method": "DELETE", "path": "/Users/" + t.AbsentID()})
 			list := results(res)
@@ -175,13 +179,13 @@ var bulk = []check{
 	},
 	{
 		ID:           "bulk.conflict",
-		Title:        "A duplicate in a bulk request is rejected with 409 for that operation only",
+		Title:        "In a bulk request, a POST with an existing userName fails with 409, and the other operations are processed",
 		Requirements: reqs("RFC7644-3.7-27", "RFC7644-3.3-09"),
 		Level:        must,
 		Needs:        bulkUsers,
 		Requests:     3,
-		Why:          "Directories contain duplicates; a duplicate must not stop the other operations.",
-		Fix:          "Check uniqueness per operation.",
+		Why:          "Directories contain duplicate users; if one duplicate stops the bulk request, the users after it get no accounts.",
+		Fix:          "Check uniqueness for each operation, and report 409 only in the result of the duplicate.",
 		Run:          bulkConflict,
 	},
 	{
@@ -192,7 +196,7 @@ var bulk = []check{
 		Needs:        bulkUsers,
 		Requests:     4,
 		Why:          "A server that stops at one bad record leaves all later users of an import without accounts.",
-		Fix:          "Continue after an error unless the count of failOnErrors is reached.",
+		Fix:          "After a failed operation, process the next one, unless failOnErrors is set and this number of operations has failed.",
 		Run: func(ctx context.Context, t *T) {
 			res := postBulkOK(ctx, t, postOperation(t, "first", nil), failingOperation(t, "bad"), failingOperation(t, "worse"),
 				postOperation(t, "last", nil))
@@ -201,13 +205,14 @@ var bulk = []check{
 	},
 	{
 		ID:           "bulk.fail-on-errors",
-		Title:        "failOnErrors 1 stops processing after the first error; completed operations remain",
+		Title:        "With failOnErrors 1, processing stops after the first error, and completed operations are not undone",
 		Requirements: reqs("RFC7644-3.7-23", "RFC7644-3.7-22", "RFC7644-3.7-24"),
 		Level:        must,
 		Needs:        append(slices.Clone(bulkUsers), conformance.NeedFilter),
 		Requests:     4,
-		Why:          "A client sets failOnErrors 1 to stop an import after the first error; a server that continues spreads the damage.",
-		Fix:          "Count errors; process no further operations when the count is reached.",
+		Why: "A client sets failOnErrors 1 to stop a faulty import; a server that continues creates accounts that the client " +
+			"has to remove.",
+		Fix: "Count the failed operations; when the count is equal to failOnErrors, process no further operations.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Bulk",
 				doc{"schemas": []string{scim.BulkRequestMessage}, "failOnErrors": 1,
@@ -220,12 +225,12 @@ var bulk = []check{
 	},
 	{
 		ID:           "bulk.fail-on-errors-counts",
-		Title:        "failOnErrors 2 continues after the first error and stops after the second",
+		Title:        "With failOnErrors 2, processing continues after the first error and stops after the second",
 		Requirements: reqs("RFC7644-3.7-22", "RFC7644-3.7-23"),
 		Level:        must,
 		Needs:        append(slices.Clone(bulkUsers), conformance.NeedFilter),
 		Requests:     4,
-		Why:          "failOnErrors is the number of errors that stops processing; a server that stops earlier leaves accounts out.",
+		Why:          "A server that stops after fewer errors than failOnErrors does not create accounts that the client expects.",
 		Fix:          "Compare the number of errors with failOnErrors, not with 1.",
 		Run:          bulkFailOnErrorsCounts,
 	},
@@ -236,12 +241,13 @@ func bulkAdvertised(ctx context.Context, t *T) {
 	t.SkipIf(!known, "the ServiceProviderConfig does not declare whether bulk is supported")
 	res := postBulk(ctx, t, doc{"method": "DELETE", "path": "/Users/" + t.AbsentID()})
 	if supported {
-		t.Expect("status of "+res.Name+", advertised as supported", 200, res.Status)
+		t.Expect("status of "+res.Name+", while the ServiceProviderConfig declares bulk as supported", 200, res.Status)
 		return
 	}
-	t.Holds(res.Status == 501 || res.Status < 500, "status of "+res.Name+", advertised as not supported", "501", res.Status)
+	what := "status of " + res.Name + ", while the ServiceProviderConfig declares bulk as not supported"
+	t.Holds(res.Status == 501 || res.Status < 500, what, "501", res.Status)
 	if res.OK() {
-		t.Inform("status of "+res.Name+", advertised as not supported", "501", res.Status)
+		t.Inform(what, "501", res.Status)
 	}
 }
 
@@ -297,7 +303,7 @@ func bulkConflict(ctx context.Context, t *T) {
 	res := postBulkOK(ctx, t, postOperation(t, "twin", nil), twin, postOperation(t, "other", nil))
 	t.Expect("status of the first POST of a userName", 201, resultStatus(result(t, res, "POST", "twin")))
 	t.Expect("status of the second POST of a userName", 409, resultStatus(result(t, res, "POST", "second")))
-	t.Expect("status of the POST after it", 201, resultStatus(result(t, res, "POST", "other")))
+	t.Expect("status of the POST after the duplicate", 201, resultStatus(result(t, res, "POST", "other")))
 }
 
 func bulkFailOnErrorsCounts(ctx context.Context, t *T) {
@@ -359,8 +365,8 @@ func results(res *conformance.Response) []*scim.Object {
 	return out
 }
 
-// result returns the result of an operation, and ends the check if it is absent. A POST is found by its bulkId, another method by the id in
-// its location.
+// result returns the result of an operation, and ends the check if it is absent. The key is the bulkId of a POST; for another method, it is
+// the id of the resource, with which the location of the result ends.
 func result(t *T, res *conformance.Response, method, key string) *scim.Object {
 	t.About(res)
 	for _, o := range results(res) {
@@ -368,11 +374,12 @@ func result(t *T, res *conformance.Response, method, key string) *scim.Object {
 			return o
 		}
 	}
-	t.Must(false, "result of "+method+" "+key, "among the results", len(results(res)))
+	t.Must(false, "result of "+method+" "+key+" in the bulk response", "present",
+		"absent; the response has "+strconv.Itoa(len(results(res)))+" other results")
 	return nil
 }
 
-// resultStatus returns the status of a result as a number, for every form in which servers write it; 0 if absent.
+// resultStatus returns the status of a result as a number, and 0 if it is absent. It accepts the forms "201", 201 and {"code":"201"}.
 func resultStatus(o *scim.Object) int {
 	v, _ := o.Get("status")
 	if inner, ok := v.(*scim.Object); ok {
@@ -387,11 +394,12 @@ func jsonText(v any) string {
 	return strings.TrimSuffix(strings.TrimPrefix(string(o.AppendJSON(nil)), `{"v":`), "}")
 }
 
-// createdPath returns the path of the resource that a POST in a bulk request created, and ends the check if it created none.
-func createdPath(t *T, res *conformance.Response, where, bulkID string) string {
+// createdPath returns the path of the resource that the POST with a bulkId created in the collection, and ends the check if the POST failed
+// or its result has no location.
+func createdPath(t *T, res *conformance.Response, collection, bulkID string) string {
 	o := result(t, res, "POST", bulkID)
 	t.Must(resultStatus(o) == 201, "status of POST "+bulkID+" in the bulk request", "201", value(o, "status"))
 	id := path.Base(o.Text("location"))
 	t.Must(o.Text("location") != "", "location of POST "+bulkID+" in the bulk request", "the URI of the new resource", value(o, "location"))
-	return where + "/" + id
+	return collection + "/" + id
 }

@@ -13,7 +13,7 @@ import (
 var bulkLimits = []check{
 	{
 		ID:           "bulk.operation-atomic",
-		Title:        "A PATCH in a bulk request that fails partway changes nothing",
+		Title:        "A PATCH in a bulk request changes nothing if the second of its own Operations fails",
 		Requirements: reqs("RFC7644-3.7-27", "RFC7644-3.5.2-28"),
 		Level:        must,
 		Needs:        append(slices.Clone(bulkUsers), conformance.NeedPatch),
@@ -24,60 +24,63 @@ var bulkLimits = []check{
 			u := t.CreateUser(ctx, "atom", nil)
 			res := postBulkOK(ctx, t,
 				patchOperation(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Half-way"}, doc{"op": "remove"}))
-			t.SkipIf(resultStatus(result(t, res, "PATCH", u.ID)) < 400, "the target accepts the failing operation, which is another check's finding")
+			t.SkipIf(resultStatus(result(t, res, "PATCH", u.ID)) < 400,
+				"the target accepts a remove without a path: see patch.remove-no-path")
 			t.Expect("name.givenName after the rejected PATCH", "Conformance", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
 		},
 	},
 	{
 		ID:           "bulk.precondition",
-		Title:        "An operation with an outdated version is rejected with 412 and changes nothing",
+		Title:        "An operation of a bulk request with an outdated version fails with 412 and changes nothing",
 		Requirements: reqs("RFC7644-3.7-09"),
 		Level:        must,
 		Needs:        append(slices.Clone(bulkUsers), conformance.NeedETag),
 		Requests:     5,
-		Why:          "A server that ignores version overwrites changes that another client made since the first one read the resource.",
-		Fix:          "Treat version like the If-Match header.",
+		Why:          "A server that ignores version lets a client overwrite a change that another client made in the meantime.",
+		Fix:          "Compare \"version\" of the operation with the current entity tag, as for If-Match; report 412 if they differ.",
 		Run:          bulkPrecondition,
 	},
 	{
 		ID:           "bulk.version",
-		Title:        "Results of successful operations carry the version of the resource",
+		Title:        "The result of a successful operation of a bulk request contains the version of the resource",
 		Requirements: reqs("RFC7644-3.7.3-03"),
 		Level:        should,
 		Needs:        append(slices.Clone(bulkUsers), conformance.NeedETag),
 		Requests:     3,
 		Why:          "Without the version, the client has to read every resource again before its next conditional change.",
-		Fix:          "Set version to the entity tag of the resource.",
+		Fix:          "Set \"version\" of the result to the entity tag of the resource after the operation, for example W/\"2\".",
 		Run:          bulkVersion,
 	},
 	{
 		ID:           "bulk.max-operations",
-		Title:        "A bulk request with more than maxOperations operations is rejected with 413 and the limit in detail",
+		Title:        "A bulk request with more than maxOperations operations is rejected with 413, and the Error names the limit",
 		Requirements: reqs("RFC7644-3.7.4-02", "RFC7644-3.7.4-04", "RFC7644-3.7.4-01"),
 		Level:        must,
 		Needs:        bulkUsers,
 		Requests:     1,
 		Why:          "A client that does not learn the limit cannot split its request and sends the same request again.",
-		Fix:          "Count the operations before executing them; return 413 with the limit in detail.",
-		Run:          bulkMaxOperations,
+		Fix: "Count the operations before executing them. If there are too many, return 413 with an Error whose detail contains " +
+			"the value of maxOperations.",
+		Run: bulkMaxOperations,
 	},
 	{
 		ID:           "bulk.max-payload",
-		Title:        "A bulk request larger than maxPayloadSize is rejected with 413 and the limit in detail",
+		Title:        "A bulk request larger than maxPayloadSize is rejected with 413, and the Error names the limit",
 		Requirements: reqs("RFC7644-3.7.4-03", "RFC7644-3.7.4-04", "RFC7644-3.7.4-01"),
 		Level:        must,
 		Needs:        bulkUsers,
 		Requests:     1,
 		Why:          "A client that does not learn the limit cannot split its request and sends the same request again.",
-		Fix:          "Limit the body before reading it whole; return 413 with the limit in detail.",
+		Fix: "Stop reading the body after maxPayloadSize bytes, and return 413 with an Error whose detail contains the value of " +
+			"maxPayloadSize.",
 		Run: func(ctx context.Context, t *T) {
 			limit := numberAt(t, "maxPayloadSize")
 			t.SkipIf(limit <= 0 || limit > 2<<20, "bulk.maxPayloadSize is missing or too large to test")
 			res := postBulk(ctx, t,
 				doc{"method": "PUT", "path": "/Users/" + t.AbsentID(), "data": t.User("large", doc{"displayName": strings.Repeat("x", limit)})})
 			t.Require("status of a bulk request over the limit", 413, res.Status)
-			t.Holds(strings.Contains(res.Object().Text("detail"), strconv.Itoa(limit)), "detail of the 413",
-				"a string with the limit "+strconv.Itoa(limit), res.Object().Text("detail"))
+			t.Holds(strings.Contains(res.Object().Text("detail"), strconv.Itoa(limit)), "detail of the Error with status 413",
+				"a string that contains the limit "+strconv.Itoa(limit), res.Object().Text("detail"))
 		},
 	},
 }
@@ -115,11 +118,11 @@ func bulkMaxOperations(ctx context.Context, t *T) {
 	operations := slices.Repeat([]doc{{"method": "DELETE", "path": "/Users/" + t.AbsentID()}}, limit+1)
 	res := postBulk(ctx, t, operations...)
 	t.Require("status of a bulk request with one operation too many", 413, res.Status)
-	t.Holds(strings.Contains(res.Object().Text("detail"), strconv.Itoa(limit)), "detail of the 413",
-		"a string with the limit "+strconv.Itoa(limit), res.Object().Text("detail"))
+	t.Holds(strings.Contains(res.Object().Text("detail"), strconv.Itoa(limit)), "detail of the Error with status 413",
+		"a string that contains the limit "+strconv.Itoa(limit), res.Object().Text("detail"))
 }
 
-// numberAt returns a limit from bulk of the ServiceProviderConfig; 0 if absent.
+// numberAt returns the limit with the given name from the attribute bulk of the ServiceProviderConfig, and 0 if it is absent.
 func numberAt(t *T, name string) int {
 	n, _ := strconv.Atoi(jsonText(value(t.Capabilities.ServiceProviderConfig, "bulk."+name)))
 	return n

@@ -16,7 +16,7 @@ var bulkMalformed = []check{
 		Level:        must,
 		Needs:        bulkUsers,
 		Requests:     1,
-		Why:          "A server that ignores the schema executes messages that the client meant for another endpoint.",
+		Why:          "A server that ignores schemas executes a message that the client intended for another endpoint.",
 		Fix:          "Return 400 unless schemas contains urn:ietf:params:scim:api:messages:2.0:BulkRequest.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Bulk",
@@ -37,42 +37,43 @@ var bulkMalformed = []check{
 			expectError(t, t.Post(ctx, "/Bulk", doc{"schemas": []string{scim.BulkRequestMessage}}), 400, "invalidSyntax", "invalidValue")
 		},
 	},
-	malformedBulk("unknown-method", "An operation with a method that bulk requests do not support is rejected", "RFC7644-3.7-06",
+	malformedBulk("unknown-method", "In a bulk request, an operation with the method GET is rejected", "RFC7644-3.7-06",
 		"the method GET", must, 1,
 		func(t *T) doc { return doc{"method": "GET", "path": "/Users/" + t.AbsentID()} }),
-	malformedBulk("no-method", "An operation without a method is rejected", "RFC7644-3.7-06", "no method", must, 1, func(t *T) doc {
-		return doc{"path": "/Users/" + t.AbsentID()}
-	}),
-	malformedBulk("no-path", "An operation without a path is rejected", "RFC7644-3.7-10", "no path", must, 1, func(*T) doc {
+	malformedBulk("no-method", "In a bulk request, an operation without a method is rejected", "RFC7644-3.7-06", "no method", must, 1,
+		func(t *T) doc { return doc{"path": "/Users/" + t.AbsentID()} }),
+	malformedBulk("no-path", "In a bulk request, an operation without a path is rejected", "RFC7644-3.7-10", "no path", must, 1, func(*T) doc {
 		return doc{"method": "DELETE"}
 	}),
-	malformedBulk("no-data", "A PUT without data is rejected", "RFC7644-3.7-11", "no data", must, 1, func(t *T) doc {
+	malformedBulk("no-data", "In a bulk request, a PUT without data is rejected", "RFC7644-3.7-11", "no data", must, 1, func(t *T) doc {
 		return doc{"method": "PUT", "path": "/Users/" + t.AbsentID()}
 	}),
-	malformedBulk("no-bulk-id", "A POST without a bulkId is rejected", "RFC7644-3.7-07", "no bulkId", must, 1, func(t *T) doc {
-		op := postOperation(t, "nameless", nil)
-		delete(op, "bulkId")
-		return op
-	}),
-	malformedBulk("unknown-path", "An operation on an endpoint that does not exist is rejected", "RFC7644-3.7-27", "an unknown endpoint", must,
-		1,
+	malformedBulk("no-bulk-id", "In a bulk request, a POST without a bulkId is rejected", "RFC7644-3.7-07", "no bulkId", must, 1,
+		func(t *T) doc {
+			op := postOperation(t, "nameless", nil)
+			delete(op, "bulkId")
+			return op
+		}),
+	malformedBulk("unknown-path", "In a bulk request, an operation on an endpoint that does not exist is rejected", "RFC7644-3.7-27",
+		"an unknown endpoint", must, 1,
 		func(t *T) doc {
 			return doc{"method": "POST", "path": "/ScimconfNothing", "bulkId": "x", "data": t.User("lost", nil)}
 		}),
-	malformedBulk("absolute-path", "An operation whose path is an absolute URL is rejected", "RFC7644-3.7-10", "an absolute URL as path", must,
-		1,
+	malformedBulk("absolute-path", "In a bulk request, an operation whose path is an absolute URL is rejected", "RFC7644-3.7-10",
+		"an absolute URL as path", must, 1,
 		func(t *T) doc {
 			return doc{"method": "DELETE", "path": "https://scimconf.example.com/Users/" + t.AbsentID()}
 		}),
 	{
 		ID:           "bulk.same-bulk-id",
-		Title:        "Of two operations with the same bulkId, at least one is rejected",
+		Title:        "In a bulk request, at least one of two operations with the same bulkId is rejected",
 		Requirements: reqs("RFC7644-3.7-08"),
 		Level:        may,
 		Needs:        bulkUsers,
 		Requests:     2,
-		Why:          "The client cannot distinguish the results, and references to the bulkId are ambiguous.",
-		Fix:          "Reject the second operation, or the whole bulk request.",
+		Why: "The client cannot assign the two results to its operations, and a group that refers to the bulkId may get the " +
+			"wrong member.",
+		Fix: "Reject the second operation, or the whole bulk request.",
 		Run: func(ctx context.Context, t *T) {
 			second := postOperation(t, "second", nil)
 			second["bulkId"] = "first"
@@ -81,20 +82,21 @@ var bulkMalformed = []check{
 	},
 }
 
-// expectRejected expects that a bulk request with a malformed operation is rejected, or that the operation is.
-func expectRejected(t *T, res *conformance.Response, what string) {
+// expectRejected expects that the target rejects a bulk request whose last operation is malformed: with a 4xx status for the whole request,
+// or with 200 and a 4xx status in the last result. Findings contain the description of the defect.
+func expectRejected(t *T, res *conformance.Response, defect string) {
 	if res.Status != 200 {
-		t.Holds(res.Status >= 400 && res.Status < 500, "status of a bulk request with "+what, "400, or 200 with a failed operation", res.Status)
+		t.Holds(res.Status >= 400 && res.Status < 500, "status of a bulk request with "+defect, "400, or 200 with a failed operation", res.Status)
 		return
 	}
 	list := results(res)
-	t.Must(len(list) > 0, "number of results of a bulk request with "+what, "at least 1", len(list))
+	t.Must(len(list) > 0, "number of results of a bulk request with "+defect, "at least 1", len(list))
 	last := resultStatus(list[len(list)-1])
-	t.Holds(last >= 400 && last < 500, "status of the operation with "+what, "400", last)
+	t.Holds(last >= 400 && last < 500, "status of the operation with "+defect, "400", last)
 }
 
-// malformedBulk returns a check that a malformed operation is rejected.
-func malformedBulk(id, title, requirement, what string, level conformance.Level, requests int, op func(t *T) doc) check {
+// malformedBulk returns a check that a bulk request with one malformed operation is rejected. See [expectRejected].
+func malformedBulk(id, title, requirement, defect string, level conformance.Level, requests int, op func(t *T) doc) check {
 	return check{
 		ID:           "bulk." + id,
 		Title:        title,
@@ -104,6 +106,6 @@ func malformedBulk(id, title, requirement, what string, level conformance.Level,
 		Requests:     requests,
 		Why:          "A server that executes a malformed operation makes changes that the client did not request.",
 		Fix:          "Validate every operation; return 400 for the operation or for the whole bulk request.",
-		Run:          func(ctx context.Context, t *T) { expectRejected(t, postBulk(ctx, t, op(t)), what) },
+		Run:          func(ctx context.Context, t *T) { expectRejected(t, postBulk(ctx, t, op(t)), defect) },
 	}
 }

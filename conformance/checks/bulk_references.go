@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	whyRefs = "Clients create users and their groups in one bulk request; without the replaced ids, the groups lack their members."
-	fixRefs = "Before storing, replace bulkId:x with the id of the resource that the POST with this bulkId created."
+	whyRefs = "Clients create users and refer to them in one bulk request; if a reference is not replaced, a group lacks its member."
+	fixRefs = "Before storing data, replace bulkId:x with the id of the resource that the POST with the bulkId x created."
 )
 
 // bulkReferences are the checks of bulkId references between the operations of a bulk request.
@@ -33,34 +33,34 @@ var bulkReferences = []check{
 	},
 	{
 		ID:           "bulk.reference-forward",
-		Title:        "bulkId:x is replaced when the POST that it refers to follows later in the bulk request",
+		Title:        "bulkId:x is replaced also if the POST with the bulkId x follows later in the bulk request",
 		Requirements: reqs("RFC7644-3.7.2-02", "RFC7644-3.7-26"),
 		Level:        must,
 		Needs:        bulkGroups,
 		Requests:     4,
 		Why:          whyRefs,
-		Fix:          "Defer operations until the resources they refer to exist.",
+		Fix:          "Process the POST with the bulkId x before every operation that contains bulkId:x, whatever their order in the request.",
 		Run:          bulkReferenceForward,
 	},
 	{
 		ID:           "bulk.reference-circular",
-		Title:        "Two groups of a bulk request that are members of each other are created with their members, or rejected with 409",
+		Title:        "Two groups that a bulk request makes members of each other are created with their members, or rejected with 409",
 		Requirements: reqs("RFC7644-3.7.1-01", "RFC7644-3.7.1-02"),
 		Level:        must,
 		Needs:        bulkGroups,
 		Requests:     5,
-		Why:          "A group that is created without its member removes access, and the client does not notice it.",
+		Why:          "If a group is created without its member, users lack access, and the client does not notice it.",
 		Fix:          "Create both groups and set the members afterwards, or return 409 for both.",
 		Run:          bulkReferenceCircular,
 	},
 	{
 		ID:           "bulk.reference-extension",
-		Title:        "bulkId:x in an extension attribute is replaced with the id",
+		Title:        "bulkId:x in an extension attribute, such as manager.value, is replaced with the id of the created user",
 		Requirements: reqs("RFC7644-3.7.2-04"),
 		Level:        must,
 		Needs:        append(slices.Clone(bulkUsers), conformance.NeedEnterprise),
 		Requests:     4,
-		Why:          whyRefs,
+		Why:          "Clients create users and their managers in one bulk request; if a reference is not replaced, a user lacks the manager.",
 		Fix:          fixRefs,
 		Run: func(ctx context.Context, t *T) {
 			res := postBulkOK(ctx, t, postOperation(t, "boss", nil),
@@ -72,7 +72,7 @@ var bulkReferences = []check{
 	},
 	{
 		ID:           "bulk.reference-in-patch",
-		Title:        "bulkId:x in the value of a PATCH is replaced with the id",
+		Title:        "bulkId:x in the value of a PATCH is replaced with the id of the created user",
 		Requirements: reqs("RFC7644-3.7.2-05", "RFC7644-3.7.2-02"),
 		Level:        should,
 		Needs:        append(slices.Clone(bulkGroups), conformance.NeedPatch),
@@ -88,13 +88,13 @@ var bulkReferences = []check{
 	},
 	{
 		ID:           "bulk.reference-in-path",
-		Title:        "bulkId:x in the path of an operation is replaced with the id",
+		Title:        "bulkId:x in the path of an operation is replaced with the id of the created user",
 		Requirements: reqs("RFC7644-3.7.2-05"),
 		Level:        may,
 		Needs:        append(slices.Clone(bulkUsers), conformance.NeedPatch),
 		Requests:     3,
-		Why:          whyRefs,
-		Fix:          "Resolve references in path before routing the operation.",
+		Why:          "Clients create a user and change it in the same bulk request; if the path is not resolved, the change fails.",
+		Fix:          "Replace bulkId:x in \"path\" with the id of the created resource before routing the operation.",
 		Run: func(ctx context.Context, t *T) {
 			res := postBulkOK(ctx, t, postOperation(t, "ann", nil),
 				patchOperation("/Users/bulkId:ann", doc{"op": "replace", "path": "name.givenName", "value": "Ada"}))
@@ -103,16 +103,16 @@ var bulkReferences = []check{
 	},
 	{
 		ID:           "bulk.reference-unknown",
-		Title:        "A reference to an unknown bulkId fails, and is never stored literally",
+		Title:        "An operation that refers to an unknown bulkId fails, so that the reference is not stored literally",
 		Requirements: reqs("RFC7644-3.7.2-03"),
 		Level:        should,
 		Needs:        bulkGroups,
 		Requests:     1,
-		Why:          "A member with the value bulkId:x identifies no user; the user gets no access, and no error shows why.",
-		Fix:          "Return 400 or 409 for the operation.",
+		Why:          "A stored member with the value bulkId:x identifies no user; the intended user gets no access, and no error shows why.",
+		Fix:          "Report 400 or 409 in the result of the operation.",
 		Run: func(ctx context.Context, t *T) {
 			status := resultStatus(result(t, postBulkOK(ctx, t, groupOperation(t, "team", "bulkId:nobody")), "POST", "team"))
-			t.Holds(status >= 400 && status < 500, "status of a group with an unknown reference", "400 or 409", status)
+			t.Holds(status >= 400 && status < 500, "status of the POST of a group whose member refers to an unknown bulkId", "400 or 409", status)
 		},
 	},
 	{
@@ -122,12 +122,12 @@ var bulkReferences = []check{
 		Level:        should,
 		Needs:        bulkGroups,
 		Requests:     1,
-		Why:          "The client assumes that the group has its member; the missing user gets no access.",
-		Fix:          "Return 409 for an operation that refers to a failed operation.",
+		Why:          "If the group is created, the client assumes that it has its member, but that user does not exist.",
+		Fix:          "Report 409 in the result of an operation that refers to a failed operation.",
 		Run: func(ctx context.Context, t *T) {
 			status := resultStatus(
 				result(t, postBulkOK(ctx, t, failingOperation(t, "bad"), groupOperation(t, "team", "bulkId:bad")), "POST", "team"))
-			t.Holds(status >= 400 && status < 500, "status of a group that refers to a failed POST", "409", status)
+			t.Holds(status >= 400 && status < 500, "status of the POST of a group whose member refers to a failed POST", "409", status)
 		},
 	},
 }
@@ -135,8 +135,9 @@ var bulkReferences = []check{
 func bulkReferenceForward(ctx context.Context, t *T) {
 	res := postBulkOK(ctx, t, groupOperation(t, "team", "bulkId:ann"), postOperation(t, "ann", nil))
 	if status := resultStatus(result(t, res, "POST", "team")); status == 409 || status == 400 {
-		// RFC 7644 requires an attempt, and permits failure only for circular references. Here it costs the client a second request.
-		t.Warn(false, "status of the group that refers to a later user", "201", status)
+		// RFC 7644 section 3.7.1 permits a failure only for circular references. Here the rejection is only a warning, because the client
+		// can create the group in a second request.
+		t.Warn(false, "status of the POST of a group whose member refers to a later POST", "201", status)
 		return
 	}
 	expectMembers(ctx, t, createdPath(t, res, "/Groups", "team"), path.Base(createdPath(t, res, "/Users", "ann")))
@@ -146,7 +147,7 @@ func bulkReferenceCircular(ctx context.Context, t *T) {
 	res := postBulkOK(ctx, t, groupOperation(t, "red", "bulkId:blue"), groupOperation(t, "blue", "bulkId:red"))
 	red, blue := resultStatus(result(t, res, "POST", "red")), resultStatus(result(t, res, "POST", "blue"))
 	if red == 409 || blue == 409 || red == 400 || blue == 400 {
-		t.Inform("statuses of two groups that refer to each other", "201 and 201", []int{red, blue})
+		t.Inform("statuses of the POSTs of two groups that are members of each other", "201 and 201", []int{red, blue})
 		return
 	}
 	redPath, bluePath := createdPath(t, res, "/Groups", "red"), createdPath(t, res, "/Groups", "blue")
@@ -154,7 +155,7 @@ func bulkReferenceCircular(ctx context.Context, t *T) {
 	expectMembers(ctx, t, bluePath, path.Base(redPath))
 }
 
-// expectMembers compares the members of a group with ids.
+// expectMembers expects that the members of the group at a path have exactly the given ids.
 func expectMembers(ctx context.Context, t *T, group string, want ...string) {
 	o := t.Read(ctx, group, "attributes", "displayName,members").Object()
 	t.Expect("members of the group", sorted(want...), values(o, "members", "value"))

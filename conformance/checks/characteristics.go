@@ -24,35 +24,35 @@ const (
 var characteristics = []check{
 	{
 		ID:           "characteristics.required",
-		Title:        "An object without a required attribute is rejected",
+		Title:        "A POST without an attribute that the schema declares as required is rejected",
 		Requirements: reqs("RFC7643-7-32", "RFC7644-3.3-11"),
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     4,
 		Why:          whySchema,
-		Fix:          "Check required attributes before storing, or set required to false.",
+		Fix:          "Return 400 for a POST without the attribute, or set required to false in the schema.",
 		Run:          characteristicsRequired,
 	},
 	{
 		ID:           "characteristics.required-sub-attribute",
-		Title:        "A value without a required sub-attribute is rejected",
+		Title:        "A POST with a value that lacks a required sub-attribute is rejected",
 		Requirements: reqs("RFC7643-7-32"),
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     1,
 		Why:          whySchema,
-		Fix:          "Check required sub-attributes for every value.",
+		Fix:          "Return 400 for a value without the sub-attribute, or set required to false in the schema.",
 		Run:          characteristicsRequiredSubAttribute,
 	},
 	{
 		ID:           "characteristics.required-extension",
-		Title:        "An object without a required extension is rejected",
+		Title:        "A POST without an extension that the resource type declares as required is rejected",
 		Requirements: reqs("RFC7643-6-10"),
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     1,
 		Why:          whySchema,
-		Fix:          "Check required extensions before storing, or set required to false.",
+		Fix:          "Return 400 for a POST without the extension, or set required to false in schemaExtensions of the resource type.",
 		Run:          characteristicsRequiredExtension,
 	},
 	{
@@ -79,14 +79,15 @@ var characteristics = []check{
 	},
 	{
 		ID:           "characteristics.read-only-patch",
-		Title:        "A PATCH of a readOnly attribute is rejected and does not change it",
+		Title:        "A PATCH of a readOnly attribute is rejected and does not change the attribute",
 		Requirements: reqs("RFC7644-3.5.2-14", "RFC7644-3.5.2-17"),
 		Level:        must,
 		Needs:        patchesAny,
 		Requests:     4,
-		Why:          "After a success response, the client records a change that the server did not make.",
-		Fix:          "Check mutability for each operation and return 400 with scimType mutability.",
-		Run:          characteristicsReadOnlyPatch,
+		Why: "If the PATCH returns a success, the client records a value that the server did not store, or falsifies data of " +
+			"the server.",
+		Fix: "Return 400 with scimType mutability for every operation on a readOnly attribute.",
+		Run: characteristicsReadOnlyPatch,
 	},
 	{
 		ID:           "characteristics.immutable-same",
@@ -95,13 +96,13 @@ var characteristics = []check{
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     3,
-		Why:          "A PUT contains all attributes; if the repeated value were rejected, no client could replace the object.",
-		Fix:          "Compare the value with the stored one, and accept it when they are equal.",
+		Why:          "A PUT contains all attributes; if the server rejects the repeated value, clients cannot replace the object.",
+		Fix:          "Accept an immutable attribute in a PUT if its value equals the stored one.",
 		Run:          characteristicsImmutableSame,
 	},
 	{
 		ID:           "characteristics.immutable-replace",
-		Title:        "A PUT that changes an existing value of an immutable attribute is rejected and does not change it",
+		Title:        "A PUT that changes the value of an immutable attribute is rejected, and the stored value remains",
 		Requirements: reqs("RFC7643-7-18", "RFC7644-3.5.1-07"),
 		Level:        must,
 		Needs:        writesAny,
@@ -112,13 +113,13 @@ var characteristics = []check{
 	},
 	{
 		ID:           "characteristics.immutable-patch",
-		Title:        "A PATCH that changes an existing value of an immutable attribute is rejected and does not change it",
+		Title:        "A PATCH that changes the value of an immutable attribute is rejected, and the stored value remains",
 		Requirements: reqs("RFC7644-3.5.2-15", "RFC7644-3.5.2-17"),
 		Level:        must,
 		Needs:        patchesAny,
 		Requests:     4,
 		Why:          "Other systems use the value as a key; after a change they no longer find the object.",
-		Fix:          "Return 400 with scimType mutability when the attribute already has a value.",
+		Fix:          "Return 400 with scimType mutability when the attribute already has another value.",
 		Run:          characteristicsImmutablePatch,
 	},
 	{
@@ -128,8 +129,8 @@ var characteristics = []check{
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     4,
-		Why:          "If the first value is rejected, the client has to delete and create the object again to set it.",
-		Fix:          "Reject changes of an existing value, not the first value.",
+		Why:          "If the server rejects the first value, the client has to delete the object and create it again with the value.",
+		Fix:          "Return 400 with scimType mutability only if the attribute already has another value.",
 		Run:          characteristicsImmutableFirstPut,
 	},
 	{
@@ -139,8 +140,8 @@ var characteristics = []check{
 		Level:        must,
 		Needs:        patchesAny,
 		Requests:     4,
-		Why:          "If the first value is rejected, the client has to delete and create the object again to set it.",
-		Fix:          "Reject changes of an existing value, not the first value.",
+		Why:          "If the server rejects the first value, the client has to delete the object and create it again with the value.",
+		Fix:          "Return 400 with scimType mutability only if the attribute already has another value.",
 		Run:          characteristicsImmutableFirstPatch,
 	},
 	{
@@ -162,47 +163,47 @@ var characteristics = []check{
 		Needs:        writesAny,
 		Requests:     6,
 		Why:          "writeOnly attributes hold secrets such as passwords; any client that may read the object would learn them.",
-		Fix:          "Omit writeOnly attributes from every representation.",
+		Fix:          "Omit writeOnly attributes from the body of every response, whatever the attributes parameter names.",
 		Run:          characteristicsWriteOnly,
 	},
 	{
 		ID:           "characteristics.returned-never",
-		Title:        "Attributes that are never returned are absent even when requested by name",
+		Title:        "Attributes with returned \"never\" are absent, even if the attributes parameter names them",
 		Requirements: reqs("RFC7643-7-21"),
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     6,
-		Why:          "Attributes that are never returned hold secrets such as passwords; any client could read them by naming them.",
+		Why:          "Attributes with returned \"never\" hold secrets; any client could read them with the attributes parameter.",
 		Fix:          "Remove attributes with returned \"never\" after applying the attributes parameter.",
 		Run: func(ctx context.Context, t *T) {
 			traits(t, "is never returned", trait(func(a attrDef) bool { return a.returned == "never" && a.writable() && a.sample("x") != nil }),
 				func(td typeDef, a attrDef) {
 					if where, _, _ := created(ctx, t, td, a, a.sample(t.Prefix()+"secret")); where != "" {
-						t.Holds(a.of(a.requested(ctx, t, where)) == nil, td.describe(a)+", requested by name", "absent", "present")
+						t.Holds(a.of(a.requested(ctx, t, where)) == nil, td.describe(a)+" in a GET whose attributes parameter names it", "absent", "present")
 					}
 				})
 		},
 	},
 	{
 		ID:           "characteristics.returned-always",
-		Title:        "Attributes with returned \"always\" are present, even if attributes or excludedAttributes exclude them",
+		Title:        "Attributes with returned \"always\" are present, whatever the parameters attributes and excludedAttributes name",
 		Requirements: reqs("RFC7643-7-20"),
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     4,
 		Why:          whySchema,
-		Fix:          "Add the attributes with returned \"always\" after applying attributes and excludedAttributes.",
+		Fix:          "Add the attributes with returned \"always\" after applying the parameters attributes and excludedAttributes.",
 		Run:          characteristicsReturnedAlways,
 	},
 	{
 		ID:           "characteristics.returned-request",
-		Title:        "Attributes with returned \"request\" are omitted unless the client requests them",
+		Title:        "Attributes with returned \"request\" are omitted unless the attributes parameter names them",
 		Requirements: reqs("RFC7643-7-24"),
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     4,
 		Why:          "These attributes can be large, for example the members of a group; including them slows down every list.",
-		Fix:          "Omit them from the default representation, and add them when the attributes parameter names them.",
+		Fix:          "Omit attributes with returned \"request\" by default, and add them if the attributes parameter names them.",
 		Run:          characteristicsReturnedRequest,
 	},
 	{
@@ -212,8 +213,8 @@ var characteristics = []check{
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     2,
-		Why:          "Without them, the client does not learn whether the server stored or changed the values that it sent.",
-		Fix:          "Add the attributes of the request body to the representation in the response.",
+		Why:          "If the response omits the attribute, the client does not learn which value the server stored.",
+		Fix:          "In the response to a POST, also return the attributes with returned \"request\" that the body of the POST contains.",
 		Run: func(ctx context.Context, t *T) {
 			traits(t, "is returned on request",
 				trait(func(a attrDef) bool { return a.returned == "request" && a.writable() && a.sample("x") != nil }), func(td typeDef, a attrDef) {
@@ -225,25 +226,25 @@ var characteristics = []check{
 	},
 	{
 		ID:           "characteristics.unique",
-		Title:        "A duplicate of a unique value is rejected, except for the object that already has the value",
+		Title:        "A POST with a unique value that another object has is rejected; a PUT that repeats the object's own value is not",
 		Requirements: reqs("RFC7643-7-27", "RFC7643-7-26"),
 		Level:        should,
 		Needs:        writesAny,
 		Requests:     8,
 		Why:          "Clients find an object by its unique value; with two matches they link or change the wrong object.",
-		Fix: "Create a unique index for every attribute with uniqueness server or global; exclude the object itself from the " +
-			"comparison.",
+		Fix: "Create a unique index for every attribute with uniqueness server or global. In a PUT, compare the value only with " +
+			"those of other objects.",
 		Run: characteristicsUnique,
 	},
 	{
 		ID:           "characteristics.unique-other-case",
-		Title:        "A unique value that is not caseExact is unique case-insensitively",
+		Title:        "Values of a unique attribute that is not caseExact are unique case-insensitively",
 		Requirements: reqs("RFC7643-7-27", "RFC7643-7-14"),
 		Level:        should,
 		Needs:        writesAny,
 		Requests:     6,
-		Why:          "A lookup by such a value finds two objects, and the client links or changes the wrong one.",
-		Fix:          "Index the case-folded value unless the attribute is caseExact.",
+		Why:          "If two values differ only by case, a lookup finds two objects, and the client links or changes the wrong one.",
+		Fix:          "Create the unique index on the case-folded value, unless caseExact is true.",
 		Run:          characteristicsUniqueOtherCase,
 	},
 	{
@@ -259,13 +260,13 @@ var characteristics = []check{
 	},
 	{
 		ID:           "characteristics.canonical-values",
-		Title:        "A value that is not among the canonical values is stored or rejected",
+		Title:        "A value that is not among the canonicalValues of its attribute is stored as sent, ignored or rejected",
 		Requirements: reqs("RFC7643-7-13", "RFC7643-2.3.1-02"),
 		Level:        should,
 		Needs:        writesAny,
 		Requests:     3,
 		Why:          "If the server silently stores another value, client and server hold different data.",
-		Fix:          "Store the value, or return 400 invalidValue.",
+		Fix:          "Store the value as sent, ignore it, or return 400 invalidValue; do not replace it with another value.",
 		Run:          characteristicsCanonicalValues,
 	},
 }
@@ -284,18 +285,19 @@ func characteristicsRequiredSubAttribute(ctx context.Context, t *T) {
 		return ownAttribute(td, a) && a.writable() && slices.ContainsFunc(a.subs, func(s attrDef) bool { return s.required }) &&
 			slices.ContainsFunc(a.subs, func(s attrDef) bool { return !s.required && s.kind == "integer" || s.kind == "boolean" })
 	}, func(td typeDef, a attrDef) {
-		part := doc{}
+		incomplete := doc{}
 		for _, s := range a.subs {
 			if !s.required && (s.kind == "integer" || s.kind == "boolean") {
-				part[s.name] = s.sample("x")
+				incomplete[s.name] = s.sample("x")
 			}
 		}
-		var v any = part
+		var v any = incomplete
 		if a.multi {
-			v = []any{part}
+			v = []any{incomplete}
 		}
 		res := t.Post(ctx, td.endpoint, td.with(t, a.label(""), a, v))
-		t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with an incomplete "+td.describe(a), "400", res.Status)
+		t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with "+td.describe(a)+" without its required sub-attributes",
+			"400", res.Status)
 	})
 }
 
@@ -304,7 +306,7 @@ func characteristicsRequiredExtension(ctx context.Context, t *T) {
 	for _, td := range types(t) {
 		for _, urn := range td.mandatory {
 			if !slices.ContainsFunc(td.attributes, func(a attrDef) bool { return a.urn == urn && a.required }) {
-				continue // without required attributes, an absent extension is valid
+				continue // an extension without required attributes may be absent
 			}
 			found = true
 			body := td.fresh(t, "bare")
@@ -438,9 +440,10 @@ func characteristicsReturnedAlways(ctx context.Context, t *T) {
 	traits(t, "is always returned", trait(func(a attrDef) bool { return a.returned == "always" && a.writable() && a.sample("x") != nil }),
 		func(td typeDef, a attrDef) {
 			if where, _, _ := created(ctx, t, td, a, a.sample("kept")); where != "" {
-				t.Expect(td.describe(a)+" when another attribute is requested", a.sample("kept"),
+				t.Expect(td.describe(a)+" when the attributes parameter names another attribute", a.sample("kept"),
 					a.of(t.Get(ctx, where, "attributes", td.carrier).Object()))
-				t.Expect(td.describe(a)+" when it is excluded", a.sample("kept"), a.of(t.Get(ctx, where, "excludedAttributes", a.path()).Object()))
+				t.Expect(td.describe(a)+" when excludedAttributes names it", a.sample("kept"),
+					a.of(t.Get(ctx, where, "excludedAttributes", a.path()).Object()))
 			}
 		})
 }
@@ -449,8 +452,8 @@ func characteristicsReturnedRequest(ctx context.Context, t *T) {
 	traits(t, "is returned on request", trait(func(a attrDef) bool { return a.returned == "request" && a.writable() && a.sample("x") != nil }),
 		func(td typeDef, a attrDef) {
 			if where, _, _ := created(ctx, t, td, a, a.sample("asked")); where != "" {
-				t.Holds(a.of(t.Get(ctx, where).Object()) == nil, td.describe(a)+" in a plain GET", "absent", "present")
-				t.Expect(td.describe(a)+" when requested", a.sample("asked"), a.of(a.requested(ctx, t, where)))
+				t.Holds(a.of(t.Get(ctx, where).Object()) == nil, td.describe(a)+" in a GET without parameters", "absent", "present")
+				t.Expect(td.describe(a)+" when the attributes parameter names it", a.sample("asked"), a.of(a.requested(ctx, t, where)))
 			}
 		})
 }
@@ -497,7 +500,8 @@ func characteristicsCanonicalValues(ctx context.Context, t *T) {
 	}, func(td typeDef, a attrDef) {
 		where, _, res := created(ctx, t, td, a, "scimconf-other")
 		if where == "" {
-			t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with a non-canonical "+td.describe(a), "201, or 400", res.Status)
+			t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with a non-canonical value of "+td.describe(a), "201, or 400",
+				res.Status)
 			return
 		}
 		got := a.of(t.Read(ctx, where).Object())
@@ -505,20 +509,21 @@ func characteristicsCanonicalValues(ctx context.Context, t *T) {
 	})
 }
 
-// uniqueAttribute selects writable attributes that are unique, except those that hold the name of test objects.
+// uniqueAttribute reports whether a check can test the uniqueness of an attribute: it is unique, single-valued and writable, [ownAttribute]
+// is true, and it does not hold the name of test objects.
 func uniqueAttribute(td typeDef, a attrDef) bool {
 	return ownAttribute(td, a) && (a.uniqueness == "server" || a.uniqueness == "global") && a.writable() && !a.multi && a.sample("x") != nil &&
 		!carries(td, a) && (a.urn == "" || slices.Contains(td.mandatory, a.urn))
 }
 
-// ownAttribute selects attributes of custom resource types and of extensions, including the enterprise extension. Only their values can be
-// chosen freely: servers have rules for the other attributes.
+// ownAttribute reports whether an attribute belongs to a custom resource type or to an extension, including the enterprise extension. For
+// the other attributes, those of the User and Group schemas, servers have rules that the values of a check may violate.
 func ownAttribute(td typeDef, a attrDef) bool { return td.custom() || a.urn != "" }
 
 // carries reports whether the attribute holds the name of a test object.
 func carries(td typeDef, a attrDef) bool { return a.urn == "" && a.name == td.carrier }
 
-// trait selects attributes by a condition on the definition alone.
+// trait returns a condition for [traits] that depends only on the attribute, not on the resource type.
 func trait(has func(a attrDef) bool) func(typeDef, attrDef) bool {
 	return func(_ typeDef, a attrDef) bool { return has(a) }
 }
@@ -526,12 +531,12 @@ func trait(has func(a attrDef) bool) func(typeDef, attrDef) bool {
 // describe returns the path of an attribute and the name of its type, for findings.
 func (td typeDef) describe(a attrDef) string { return a.path() + " of " + td.name }
 
-// settable selects immutable attributes that may be absent.
+// settable reports whether an attribute is immutable, and a check can create objects with and without a value of it.
 func settable(td typeDef, a attrDef) bool {
 	return a.mutability == "immutable" && !a.required && !carries(td, a) && a.sample("x") != nil && !a.hidden()
 }
 
-// requested reads an object with the attribute requested by name.
+// requested reads the object at a path with a GET whose attributes parameter names the attribute.
 func (a attrDef) requested(ctx context.Context, t *T, where string) *scim.Object {
 	return t.Get(ctx, where, "attributes", a.path()).Object()
 }

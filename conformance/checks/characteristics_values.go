@@ -47,7 +47,7 @@ var characteristicValues = []check{
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     6,
-		Why:          "A client that expects an array fails on a single object, which it gets only for accounts with one value.",
+		Why:          "A client that expects an array cannot parse a single value, and fails only for the accounts that have one value.",
 		Fix:          "Return an array for every attribute with multiValued true.",
 		Run:          characteristicsMultiValued,
 	},
@@ -58,20 +58,21 @@ var characteristicValues = []check{
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     1,
-		Why:          "With two primary values, a client cannot determine which address to use.",
+		Why:          "With two primary values, a client cannot determine which one to use, for example as the email address.",
 		Fix:          "Return 400 invalidValue, or store one primary value.",
 		Run:          characteristicsPrimary,
 	},
 	{
 		ID:           "characteristics.duplicates",
-		Title:        "A repeated value is not returned twice",
+		Title:        "A value that a POST contains twice in a multi-valued attribute is not returned twice",
 		Requirements: reqs("RFC7643-2.4-11"),
 		Level:        should,
 		Needs:        writesAny,
 		Requests:     6,
-		Why:          "Synchronizations that compare lists find a difference in every run.",
-		Fix:          "Remove repeated values before storing.",
-		Run:          characteristicsDuplicates,
+		Why: "A client that compares the list with its own finds a difference in every synchronization, and updates the object " +
+			"each time.",
+		Fix: "Remove repeated values before storing.",
+		Run: characteristicsDuplicates,
 	},
 	{
 		ID:           "characteristics.round-trip",
@@ -140,7 +141,7 @@ func characteristicsDuplicates(ctx context.Context, t *T) {
 	}, func(td typeDef, a attrDef) {
 		if where, _, _ := created(ctx, t, td, a, []any{a.element("same"), a.element("same"), a.element("other")}); where != "" {
 			list, _ := a.of(t.Read(ctx, where).Object()).([]any)
-			t.Expect("number of values of "+td.describe(a)+" of which two are the same", 2, len(list))
+			t.Expect("number of values of "+td.describe(a)+" after a POST with two equal values and a third one", 2, len(list))
 		}
 	})
 }
@@ -173,10 +174,11 @@ func characteristicsRoundTrip(ctx context.Context, t *T) {
 			t.Expect(td.describe(a), a.sample(t.Prefix()+a.name), a.of(o))
 		}
 	}
-	t.SkipIf(!found, "the target describes no attributes beyond those of RFC 7643")
+	t.SkipIf(!found, "the target's schemas define no testable attribute of an extension or a custom resource type")
 }
 
-// kindCheck returns a check that values of the wrong data type are rejected or not stored as sent.
+// kindCheck returns a check that values of the wrong data type are rejected or not stored as sent. It sends each of the wrong values; fits
+// reports whether a value that a GET returns has the right type.
 func kindCheck(word, kind, title, requirement string, requests int, fits func(v any) bool, wrong ...any) check {
 	return check{
 		ID:           "characteristics." + word,
@@ -185,7 +187,7 @@ func kindCheck(word, kind, title, requirement string, requests int, fits func(v 
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     requests,
-		Why:          "A value of another type breaks every client that reads it.",
+		Why:          "A client that expects the type of the schema cannot parse an object with a value of another type.",
 		Fix:          "Check the type of every value against the schema; return 400 invalidValue.",
 		Run: func(ctx context.Context, t *T) {
 			traits(t, "is of type "+kind, func(td typeDef, a attrDef) bool {
@@ -208,7 +210,7 @@ func kindCheck(word, kind, title, requirement string, requests int, fits func(v 
 	}
 }
 
-// plain converts a value of a request body to the value types of package scim.
+// plain converts a value of a request body to the value types of package scim. For a value that it cannot convert, it returns nil.
 func plain(v any) any {
 	out, err := scim.Value(v)
 	if err != nil {

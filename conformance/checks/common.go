@@ -36,11 +36,11 @@ var writesUsers = needs(conformance.NeedWrite, conformance.NeedUser)
 
 func reqs(ids ...string) []string { return ids }
 
-// dateTime is xsd:dateTime with date and time (RFC 7643 section 2.3.5).
+// dateTime matches an xsd:dateTime, which has a date and a time (RFC 7643 section 2.3.5).
 var dateTime = regexp.MustCompile(`^-?\d{4,}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?$`)
 
-// expectError expects an error status and reports whether it was returned. A scimType in the response must be one of fitting; an absent
-// scimType is permitted.
+// expectError expects that a response has the given error status, and reports whether it has. If the response has a scimType that is not
+// among fitting, expectError records a warning. An absent scimType is permitted, and without fitting, any scimType is.
 func expectError(t *T, res *conformance.Response, status int, fitting ...string) bool {
 	ok := t.Expect("status of "+res.Name, status, res.Status)
 	if kind := res.ScimType(); ok && kind != "" && len(fitting) > 0 {
@@ -62,8 +62,8 @@ func wording(statuses []int) string {
 	return strings.Join(words, " or ")
 }
 
-// value returns the value at a dotted path of member names, nil if a part of the path is absent. An array element is addressed by its
-// index.
+// value returns the value at a dotted path of member names, such as "name.givenName". An array element is addressed by its index, as in
+// "emails.0.value". If a member or an element of the path is absent, value returns nil.
 func value(o *scim.Object, path string) any {
 	var at any = o
 	for step := range strings.SplitSeq(path, ".") {
@@ -92,7 +92,8 @@ func has(o *scim.Object, name string) bool {
 	return ok && v != nil
 }
 
-// values returns one sub-attribute of all elements of a multi-valued attribute, sorted; elements without it are omitted.
+// values returns one sub-attribute of all elements of a multi-valued attribute, sorted; elements without the sub-attribute
+// are omitted.
 func values(o *scim.Object, attribute, sub string) []string {
 	out := []string{}
 	for _, item := range o.Array(attribute) {
@@ -114,7 +115,7 @@ func element(o *scim.Object, attribute, sub, text string) *scim.Object {
 	return nil
 }
 
-// texts returns the strings of an array of strings.
+// texts returns the strings in an array, and nil if the member is absent or not an array.
 func texts(o *scim.Object, name string) []string {
 	list := o.Array(name)
 	if list == nil {
@@ -136,7 +137,8 @@ func sorted(words ...string) []string {
 	return out
 }
 
-// labels translates ids into the labels of the check's own objects, sorted; other ids are omitted.
+// labels returns the labels of the objects that have the given ids, sorted. Ids of other objects are omitted; an id that occurs twice
+// yields its label twice.
 func labels(objects map[string]*conformance.Created, ids []string) []string {
 	out := []string{}
 	for label, o := range objects {

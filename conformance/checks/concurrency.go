@@ -21,7 +21,7 @@ var concurrency = []check{
 		Needs:        writesUsers,
 		Requests:     7,
 		Why:          "With two accounts of the same name, clients change or deactivate the wrong one.",
-		Fix:          "Enforce uniqueness with a unique index of the database, not with a query before the insert; map its error to 409.",
+		Fix:          "Create a unique index in the database instead of a query before the insert; return 409 when the index rejects the insert.",
 		Run:          concurrencyCreateOnce,
 	},
 	{
@@ -70,13 +70,13 @@ var concurrency = []check{
 	},
 	{
 		ID:           "concurrency.delete",
-		Title:        "Of several concurrent DELETEs, one returns 204 and none returns a server error",
+		Title:        "Of several concurrent DELETEs of one user, at least one returns 204; the others may return 404",
 		Requirements: reqs("RFC7644-3.6-04", "RFC7644-3.6-01"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     6,
 		Why:          "Clients repeat a DELETE after a timeout; if the repetition returns a 500, they retry it indefinitely.",
-		Fix:          "Return 404 when the row is already deleted.",
+		Fix:          "Return 404 if another request has already deleted the resource.",
 		Run:          concurrencyDelete,
 	},
 	{
@@ -87,7 +87,7 @@ var concurrency = []check{
 		Needs:        patches,
 		Requests:     5,
 		Why:          "An account that reappears after its deletion gives a former employee access.",
-		Fix:          "Update existing rows only; never insert on update.",
+		Fix:          "Let a PATCH update only an existing row; if the row is absent, return 404 and do not insert it.",
 		Run:          concurrencyPatchAndDelete,
 	},
 	{
@@ -98,8 +98,9 @@ var concurrency = []check{
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedFilter),
 		Requests:     8,
 		Why:          "A client that does not find the account it has just created creates a second one.",
-		Fix:          "Read from the store that received the write, or wait for the index before responding.",
-		Run:          concurrencyReadYourWrites,
+		Fix: "Read from the database that received the write, or respond to a write only after its replicas and search indexes " +
+			"are updated.",
+		Run: concurrencyReadYourWrites,
 	},
 }
 
@@ -193,7 +194,7 @@ func concurrencyDelete(ctx context.Context, t *T) {
 		t.Holds(res.Status == 404 || isConflictStatus(res.Status), "status of one of several DELETEs", "204 or 404", res.Status)
 	}
 	t.Holds(gone >= 1, "number of DELETEs that succeeded", "at least 1", gone)
-	t.Expect("status of GET afterwards", 404, t.Get(ctx, u.Path()).Status)
+	t.Expect("status of GET after the concurrent requests", 404, t.Get(ctx, u.Path()).Status)
 }
 
 func concurrencyPatchAndDelete(ctx context.Context, t *T) {
@@ -206,7 +207,7 @@ func concurrencyPatchAndDelete(ctx context.Context, t *T) {
 			"a success or 404", res.Status)
 	}
 	t.SkipIf(!answers[1].OK(), "blocked: the target rejected the DELETE")
-	t.Expect("status of GET afterwards", 404, t.Get(ctx, u.Path()).Status)
+	t.Expect("status of GET after the concurrent requests", 404, t.Get(ctx, u.Path()).Status)
 }
 
 func concurrencyReadYourWrites(ctx context.Context, t *T) {

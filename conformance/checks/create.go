@@ -68,9 +68,10 @@ var create = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     2,
-		Why:          "Clients send meta, often only with resourceType; storing it falsifies the timestamps.",
-		Fix:          "Ignore readOnly attributes of the request body.",
-		Run:          createIgnoresMeta,
+		Why: "Some clients send meta; if the server stores it, created and lastModified are wrong, and incremental imports " +
+			"miss changes.",
+		Fix: "Ignore readOnly attributes of the request body.",
+		Run: createIgnoresMeta,
 	},
 	{
 		ID:           "create.keeps-attributes",
@@ -79,7 +80,7 @@ var create = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "An attribute that is lost or changes its type is sent again in every synchronization, or never stored.",
+		Why:          "If the server loses an attribute or changes its type, the client sends the attribute again in every synchronization.",
 		Fix: "Store and return the attributes of the User schema; booleans are JSON literals, multi-valued attributes are arrays, " +
 			"strings are UTF-8.",
 		Run: createKeepsAttributes,
@@ -92,7 +93,7 @@ var create = []check{
 		Needs:        writesUsers,
 		Requests:     5,
 		Why:          "Identity providers find their accounts by externalId; a lost value leads to duplicates.",
-		Fix:          "Store externalId with its case, return it, and omit it when the client sent none.",
+		Fix:          "Store externalId without changing its case, and return it; if the client sent none, omit it.",
 		Run: func(ctx context.Context, t *T) {
 			sent := t.Prefix() + "Ext-ID"
 			with := t.CreateUser(ctx, "known", doc{"externalId": sent})
@@ -109,7 +110,7 @@ var create = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Clients interpret a resource by its schemas; without them, clients reject it or ignore its extension data.",
+		Why:          "Clients interpret a resource by its schemas; without schemas, they reject the resource or ignore its extension data.",
 		Fix:          "Return schemas with the base schema and the extensions of the resource, in POST and GET responses.",
 		Run:          createSchemas,
 	},
@@ -120,9 +121,10 @@ var create = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedEnterprise),
 		Requests:     3,
-		Why:          "Workforce directories send department, cost center and manager in this extension; lost values break approvals.",
-		Fix:          "Store the extension as an object under its URN, and list the URN in schemas while the extension has data.",
-		Run:          createEnterpriseExtension,
+		Why: "Workforce directories send department, cost center and manager in this extension; without them, approvals have " +
+			"no recipient.",
+		Fix: "Store the extension as an object under its URN, and list the URN in schemas while the extension has data.",
+		Run: createEnterpriseExtension,
 	},
 	{
 		ID:           "create.duplicate-user-name",
@@ -131,7 +133,7 @@ var create = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Clients rely on 409 to detect that the account exists and to link to it.",
+		Why:          "Clients detect by the 409 that the account exists, and link to it; after a 201, two accounts have the same name.",
 		Fix:          "Enforce unique userNames over all users, and return 409 with scimType uniqueness.",
 		Run: func(ctx context.Context, t *T) {
 			t.CreateUser(ctx, "twin", nil)
@@ -147,7 +149,7 @@ var create = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "For every connected directory, two accounts that differ only by case are the same user.",
+		Why:          "Directories ignore the case of userName; with two such accounts, a client changes or deactivates the wrong one.",
 		Fix:          "Compare userName case-insensitively in the uniqueness constraint, with Unicode folding.",
 		Run: func(ctx context.Context, t *T) {
 			t.CreateUser(ctx, "shadow", nil)
@@ -197,7 +199,7 @@ var create = []check{
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "A name stored as a string, or emails stored as a number, breaks every client that reads it.",
+		Why:          "Clients cannot parse a user whose name is a string or whose emails are a number.",
 		Fix:          "Validate the body against the schema and return 400 invalidValue.",
 		Run: func(ctx context.Context, t *T) {
 			for _, extra := range []doc{{"name": "Ada Lovelace"}, {"userName": doc{"value": "x"}}, {"emails": 5}} {
@@ -235,7 +237,7 @@ var create = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     5,
-		Why:          "Any client that can read the directory, a log or proxy traffic could log in as the user.",
+		Why:          "An attacker who reads a response with the password, for example in a log, can log in as the user.",
 		Fix:          "Never include password in a representation, hashed or not, even if \"attributes\" requests it.",
 		Run:          createPasswordNeverReturned,
 	},
@@ -330,9 +332,9 @@ func createKeepsAttributes(ctx context.Context, t *T) {
 	}
 	t.Expect("emails.value", sorted(t.UserName("whole"), t.UserName("whole-home")), values(o, "emails", "value"))
 	work := element(o, "emails", "value", t.UserName("whole"))
-	t.Expect("type of the first of emails", "work", value(work, "type"))
+	t.Expect("type of the work email address", "work", value(work, "type"))
 	if has(work, "primary") {
-		t.Expect("primary of the first of emails", true, value(work, "primary"))
+		t.Expect("primary of the work email address", true, value(work, "primary"))
 	}
 }
 
@@ -392,8 +394,8 @@ func createPasswordNeverReturned(ctx context.Context, t *T) {
 	}
 	silent("the response to POST", u.Resource)
 	silent("the response to GET", t.Get(ctx, u.Path()).Object())
-	silent("the response to GET with attributes=password", t.Get(ctx, u.Path(), "attributes", "userName,password").Object())
+	silent("the response to GET with attributes=userName,password", t.Get(ctx, u.Path(), "attributes", "userName,password").Object())
 	for _, o := range t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("secretive"))).Resources() {
-		silent("a list", o)
+		silent("a list of users", o)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// roundTrip returns a check that attributes are returned as sent.
+// roundTrip returns a check that a GET returns the attributes of a POST as sent. The attributes belong to the schema with the given URN.
 func roundTrip(id, title, urn string, n []conformance.Need, sent doc) check {
 	return check{
 		ID:           "create." + id,
@@ -28,7 +28,7 @@ func roundTrip(id, title, urn string, n []conformance.Need, sent doc) check {
 				extra = extended(sent)
 			}
 			res := t.Post(ctx, "/Users", t.User("whole", extra))
-			t.SkipIf(res.Status >= 400 && res.Status < 500, "the target rejects these values by its own rules")
+			t.SkipIf(res.Status >= 400 && res.Status < 500, "the target rejects the attributes of this check with a 4xx status, by rules of its own")
 			succeeded(t, res, 201)
 			o := t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id"))).Object()
 			if urn != scim.UserSchema {
@@ -39,7 +39,8 @@ func roundTrip(id, title, urn string, n []conformance.Need, sent doc) check {
 	}
 }
 
-// wrongKind returns a check that values of the wrong JSON type are rejected or not stored as sent.
+// wrongKind returns a check that values of the wrong JSON type are rejected or not stored as sent. It sends each of the wrong values; fits
+// reports whether a value that a GET returns has the right type.
 func wrongKind(id, title, attribute string, requests int, fits func(v any) bool, wrong ...any) check {
 	return check{
 		ID:           "create." + id,
@@ -48,8 +49,8 @@ func wrongKind(id, title, attribute string, requests int, fits func(v any) bool,
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     requests,
-		Why:          "A value of another type breaks every client that reads it.",
-		Fix:          "Check the JSON type of every value; return 400 invalidValue.",
+		Why:          "A client that expects the type of the schema cannot parse a user with a value of another type.",
+		Fix:          "Check the JSON type of every value against the schema; return 400 invalidValue for another type.",
 		Run: func(ctx context.Context, t *T) {
 			for i, v := range wrong {
 				res := t.Post(ctx, "/Users", t.User(fmt.Sprint("kind", i), doc{attribute: v}))
@@ -92,24 +93,24 @@ var createValues = []check{
 			"department": "Tour Operations"}),
 	{
 		ID:           "create.manager",
-		Title:        "The manager of a user is returned with its value and the URI of that user",
+		Title:        "The manager of a user is returned with the value that was sent; $ref, if present, is the URI of the manager",
 		Requirements: reqs("RFC7644-3.1-05", "RFC7643-4.3-02"),
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
 		Requests:     5,
-		Why:          "Applications send approval requests to the manager; with a wrong value, they reach nobody or the wrong user.",
-		Fix:          "Store manager.value; derive $ref from it.",
+		Why:          "Applications send approval requests to the manager; with a wrong manager.value, no user or the wrong user receives them.",
+		Fix:          "Store manager.value as sent; return as manager.$ref the URI of that user, such as https://example.com/v2/Users/42.",
 		Run:          createManager,
 	},
 	{
 		ID:           "create.odd-user-name",
-		Title:        "A userName with plus, percent, quotes and letters of any script is stored and found, or rejected",
+		Title:        "A userName with plus and percent signs, quotes and letters of any script is stored and found by a filter, or rejected",
 		Requirements: reqs("RFC7643-2.3.1-01", "RFC7644-3.4.2.2-09"),
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedFilter),
 		Requests:     4,
-		Why:          "Users have such names; a client that does not find one by its userName creates a duplicate.",
-		Fix:          "Decode percent-encoding once, and read filter operands as JSON strings.",
+		Why:          "Some users have names with these characters; if a lookup does not find the user, the client creates a duplicate.",
+		Fix:          "Decode the percent-encoding of the URL exactly once, and then read the operands of the filter as JSON strings.",
 		Run:          createOddUserName,
 	},
 	{
@@ -120,7 +121,7 @@ var createValues = []check{
 		Needs:        writesUsers,
 		Requests:     3,
 		Why:          "If a value is truncated without an error, no client or administrator notices the wrong value.",
-		Fix:          "Return 400 when a string is longer than the column.",
+		Fix:          "Return 400 if a string is longer than its database column; do not truncate it.",
 		Run:          createLongText,
 	},
 	{
@@ -130,8 +131,8 @@ var createValues = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "If the server drops addresses without an error, users no longer receive email at them.",
-		Fix:          "Return 400 when there are too many.",
+		Why:          "If the server drops addresses without an error, users receive no email at these addresses.",
+		Fix:          "Store all email addresses, or return 400 if there are more than the server can store.",
 		Run:          createManyEmails,
 	},
 	{
@@ -155,19 +156,20 @@ var createValues = []check{
 		Needs:        writesUsers,
 		Requests:     1,
 		Why:          "Clients that interpret a resource by its schemas cannot read a user without them.",
-		Fix:          "Return 400 invalidSyntax or invalidValue for a body without schemas, or add the User schema.",
+		Fix:          "Return 400 invalidSyntax or invalidValue for a body without schemas, or store the user with the User schema in schemas.",
 		Run:          createNoSchemas,
 	},
 	{
 		ID:           "create.unknown-schema",
-		Title:        "A schema that the resource type does not have is rejected or removed, and never returned",
+		Title:        "A URI in schemas that the resource type does not declare is rejected or removed, and not returned",
 		Requirements: reqs("RFC7643-3-03"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Entra ID sends schemas that no server has; other clients treat a returned schema as supported and use it.",
-		Fix:          "Remove undeclared URIs from schemas, or return 400.",
-		Run:          createUnknownSchema,
+		Why: "Entra ID sends schema URIs that no server declares; if they are returned, other clients assume that the server " +
+			"supports them.",
+		Fix: "Remove each URI that /ResourceTypes does not list for the resource type from schemas, or return 400.",
+		Run: createUnknownSchema,
 	},
 	{
 		ID:           "create.unnamed-extension",
@@ -203,12 +205,12 @@ var createValues = []check{
 	}, "x", []int{5}),
 	{
 		ID:           "create.failed-creates-nothing",
-		Title:        "A POST that is rejected creates nothing",
+		Title:        "A POST that is rejected creates no user",
 		Requirements: reqs("RFC7644-3.3-12"),
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedFilter),
 		Requests:     6,
-		Why:          "After fixing its request, the client would find its own incomplete account.",
+		Why:          "When the client sends a corrected POST, the incomplete account that the rejected POST created causes a 409.",
 		Fix:          "Validate before storing, or store in a transaction.",
 		Run:          createFailedCreatesNothing,
 	},
@@ -229,14 +231,15 @@ var createValues = []check{
 	},
 	{
 		ID:           "create.repeated-emails",
-		Title:        "A repeated email of the same type is not returned twice",
+		Title:        "An email address that a POST contains twice with the same type is not returned twice",
 		Requirements: reqs("RFC7643-2.4-11"),
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Synchronizations that compare lists find a difference in every run.",
-		Fix:          "Remove repeated values before storing.",
-		Run:          createRepeatedEmails,
+		Why: "A client that compares emails with its own list finds a difference in every synchronization, and updates the " +
+			"user each time.",
+		Fix: "Before storing, remove a value whose type and value are equal to those of another one.",
+		Run: createRepeatedEmails,
 	},
 	{
 		ID:           "create.member-order",
@@ -245,19 +248,21 @@ var createValues = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
 		Requests:     3,
-		Why:          "Many clients sort the members of an object, which puts extension data before schemas; these requests must not fail.",
-		Fix:          "Read the whole object before evaluating schemas.",
-		Run:          createMemberOrder,
+		Why: "Some clients sort the members of an object, so that extension data precedes schemas; a server that depends on the " +
+			"order rejects these users.",
+		Fix: "Read all members of the body before evaluating schemas.",
+		Run: createMemberOrder,
 	},
 	{
 		ID:           "create.groups-ignored",
-		Title:        "groups in a POST of a user are ignored",
+		Title:        "The attribute groups in a POST of a user is ignored",
 		Requirements: reqs("RFC7643-4.1.2-13", "RFC7644-3.3-02"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "A client that can write groups of a user can grant rights to itself. Okta sends an empty list.",
-		Fix:          "Ignore groups in request bodies.",
+		Why: "A client that can write the groups of a user can grant itself rights. A server that rejects the attribute rejects " +
+			"all users from Okta, which sends an empty list.",
+		Fix: "Ignore the readOnly attribute groups in request bodies.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Users", t.User("grouped", doc{"groups": []doc{{"value": t.AbsentID(), "display": "Administrators"}}}))
 			succeeded(t, res, 201)
@@ -290,8 +295,9 @@ var createValues = []check{
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Clients that find an extension in schemas expect its data. A server that requires it blocks users without such data.",
-		Fix:          "List only the extensions that have data.",
+		Why: "A client that finds an extension in schemas expects its data. A server that requires the extension rejects users " +
+			"without data.",
+		Fix: "Accept users without extension data; in schemas, list only the extensions that have data.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "plain", nil)
 			o := t.Read(ctx, u.Path()).Object()
@@ -318,13 +324,13 @@ func createOddUserName(ctx context.Context, t *T) {
 	name := t.Prefix() + `o'neil+tag%41&"zoë"\山田@example.com`
 	res := t.Post(ctx, "/Users", t.User("odd", doc{"userName": name}))
 	if res.Status == 400 {
-		t.Inform("status of a POST with an unusual userName", "201", res.Status)
+		t.Inform("status of a POST with a userName that contains quotes, plus and percent signs", "201", res.Status)
 		return
 	}
 	succeeded(t, res, 201)
 	where := "/Users/" + url.PathEscape(res.Object().Text("id"))
 	t.Expect("userName read back", name, value(t.Read(ctx, where).Object(), "userName"))
-	t.Expect("ids found by this userName", []string{res.Object().Text("id")}, t.Get(ctx, "/Users", "filter", "userName eq "+quote(name)).IDs())
+	t.Expect("ids found by the userName", []string{res.Object().Text("id")}, t.Get(ctx, "/Users", "filter", "userName eq "+quote(name)).IDs())
 }
 
 func createLongText(ctx context.Context, t *T) {
@@ -406,7 +412,7 @@ func createFailedCreatesNothing(ctx context.Context, t *T) {
 	for label, extra := range map[string]doc{"first": nil, "bad": {"name": 5}} {
 		res := t.Post(ctx, "/Users", t.User(label, extra))
 		if res.OK() {
-			continue // another check's finding
+			continue // create.duplicate-user-name or create.kind-complex reports that the POST is accepted
 		}
 		want := map[string]int{"first": 1, "bad": 0}[label]
 		found := t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName(label)))

@@ -26,12 +26,12 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Without it a client treats the first page as the complete list.",
+		Why:          "Without nextCursor, a client treats the first page as the complete list and misses all other users.",
 		Fix:          cursorFix,
 		Run: func(ctx context.Context, t *T) {
 			res := firstByCursor(ctx, t, "2")
 			text, isText := value(res.Object(), "nextCursor").(string)
-			t.Holds(isText && text != "", "nextCursor of a page of two out of five", "a string", value(res.Object(), "nextCursor"))
+			t.Holds(isText && text != "", "nextCursor of a page with two of five users", "a string", value(res.Object(), "nextCursor"))
 		},
 	},
 	{
@@ -69,8 +69,8 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     3,
-		Why:          "An import deactivates users that it does not see, and creates users twice that it sees twice.",
-		Fix:          "Let a cursor represent a position in a stable order.",
+		Why:          "An import deactivates the users that no page contains, and creates those twice that two pages contain.",
+		Fix:          "Let a cursor represent a position in a stable order, for example the id of the last user of the page in the order of ids.",
 		Run: func(ctx context.Context, t *T) {
 			ids, _ := chain(ctx, t, "2")
 			t.Expect("users on all pages", sorted(strings.Fields(allPeople)...), labels(t.Fixture, ids))
@@ -89,8 +89,8 @@ var cursorPaging = []check{
 		Fix:          "Omit nextCursor on the last page.",
 		Run: func(ctx context.Context, t *T) {
 			_, pages := chain(ctx, t, "2")
-			t.Holds(pages < 10, "number of pages of two out of five", "3, or 4 if the target cannot know the last page in advance",
-				"10, and the last one still has a nextCursor")
+			t.Holds(pages < 10, "number of pages for five users with count=2", "3, or 4 if the last page is empty",
+				"10 or more")
 		},
 	},
 	{
@@ -101,12 +101,12 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Clients request a further page for every nextCursor; here that request is useless.",
+		Why:          "Clients request another page for every nextCursor; after a complete page, that request takes time and returns no user.",
 		Fix:          "Omit nextCursor on the last page.",
 		Run: func(ctx context.Context, t *T) {
 			res := firstByCursor(ctx, t, "50")
 			t.SkipIf(len(res.IDs()) != 5, "the target returns smaller pages than requested")
-			t.Holds(!has(res.Object(), "nextCursor"), "nextCursor of a page of five out of five, with count=50", "absent",
+			t.Holds(!has(res.Object(), "nextCursor"), "nextCursor of a page with all five users and count=50", "absent",
 				value(res.Object(), "nextCursor"))
 		},
 	},
@@ -143,13 +143,13 @@ var cursorPaging = []check{
 	},
 	{
 		ID:           "cursor.count-negative",
-		Title:        "A negative count by cursor is treated as 0",
+		Title:        "In a list by cursor, a negative count is treated as 0",
 		Requirements: reqs("RFC9865-2-03"),
 		Level:        may,
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "A server that ignores a negative count returns all users. RFC 9865 permits 0 (section 2) or invalidCount.",
+		Why:          "A server that ignores a negative count returns all users. RFC 9865 permits an empty page (section 2) or 400 invalidCount.",
 		Fix:          "Treat a negative count as 0.",
 		Run: func(ctx context.Context, t *T) {
 			res := byCursor(ctx, t, "", "-1")
@@ -159,7 +159,7 @@ var cursorPaging = []check{
 	},
 	{
 		ID:           "cursor.count-garbage",
-		Title:        "A count by cursor that is not a number is rejected with 400 invalidCount, or ignored",
+		Title:        "In a list by cursor, a count that is not a number is rejected with 400 invalidCount, or ignored",
 		Requirements: reqs("RFC9865-2.1-04", "RFC9865-2.1-01"),
 		Level:        should,
 		Needs:        cursors,
@@ -169,7 +169,7 @@ var cursorPaging = []check{
 		Fix:          "Return 400 with scimType invalidCount.",
 		Run: func(ctx context.Context, t *T) {
 			res := byCursor(ctx, t, "", "many")
-			t.Require("status of a page with count=many is 400 or 200", true, res.Status == 400 || res.Status == 200)
+			t.Must(res.Status == 400 || res.Status == 200, "status of a page with count=many", "400 or 200", res.Status)
 			if kind := res.ScimType(); res.Status == 400 && kind != "" {
 				t.Expect("scimType of a page with count=many", "invalidCount", kind)
 			}
@@ -183,7 +183,7 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Clients change the page size when a response is too large or too slow; lost users are then deactivated.",
+		Why:          "Clients change count if a page is too large or too slow; if they then miss users, they deactivate them.",
 		Fix:          "Let a cursor represent a position, not a number of pages, or return 400 invalidCount.",
 		Run:          cursorCountChanged,
 	},
@@ -195,8 +195,8 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Some clients put cursors into URLs unencoded; a plus or a slash changes its meaning there, and paging fails.",
-		Fix:          "Use unpadded base64url, or digits and letters.",
+		Why:          "Some clients put cursors into URLs unencoded; there, a plus sign is decoded as a space, and the next page is not found.",
+		Fix:          "Write cursors as unpadded base64url (RFC 4648 section 5), or as letters and digits.",
 		Run: func(ctx context.Context, t *T) {
 			cursor := nextCursor(t, firstByCursor(ctx, t, "2"))
 			t.Holds(unreserved.MatchString(cursor), "nextCursor", "letters, digits, hyphens, full stops, underscores and tildes", cursor)
@@ -228,14 +228,14 @@ var cursorPaging = []check{
 	},
 	{
 		ID:           "cursor.tampered",
-		Title:        "A modified cursor is rejected without a server error",
+		Title:        "A cursor in which one character was changed is rejected with 400",
 		Requirements: reqs("RFC9865-2.1-02", "RFC9865-5.2-04"),
 		Level:        should,
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "With a cursor that can be modified, a client can read data that it was not granted.",
-		Fix:          "Sign or encrypt cursors, or store them on the server.",
+		Why:          "If the server accepts modified cursors, a client can construct a cursor that returns data that it may not read.",
+		Fix:          "Sign or encrypt cursors, or store them on the server, and return 400 invalidCursor for every other cursor.",
 		Run:          cursorTampered,
 	},
 	{
@@ -278,8 +278,9 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     3,
-		Why:          "A client requests a page again after a broken connection. Otherwise it has to read the whole list again.",
-		Fix:          "Accept a cursor until it expires, even if it was used.",
+		Why: "After a broken connection, clients request the page again; if the cursor is invalid then, they have to read the " +
+			"whole list again.",
+		Fix: "Accept a cursor until it expires, even if it was used.",
 		Run: func(ctx context.Context, t *T) {
 			cursor := nextCursor(t, firstByCursor(ctx, t, "2"))
 			one, two := byCursor(ctx, t, cursor, "2"), byCursor(ctx, t, cursor, "2")
@@ -296,7 +297,7 @@ var cursorPaging = []check{
 		Fixture:      people,
 		Requests:     3,
 		Why:          "A client that goes back with a wrong previousCursor shows other users than before.",
-		Fix:          cursorFix,
+		Fix:          "Return as previousCursor a cursor for the page before, or omit previousCursor.",
 		Run:          cursorPrevious,
 	},
 	{
@@ -312,31 +313,31 @@ var cursorPaging = []check{
 		Run: func(ctx context.Context, t *T) {
 			t.SkipIf(!fixtureStored(t, "name"), "the target does not store name as sent")
 			ids, _ := chain(ctx, t, "2", "sortBy", "name.familyName", "sortOrder", "descending")
-			t.Expect("order of all pages by name.familyName, descending", []string{"eve", "ada", "dan", "cyd", "bob"}, inOrder(t, ids))
+			t.Expect("order of the users by name.familyName, descending", []string{"eve", "ada", "dan", "cyd", "bob"}, inOrder(t, ids))
 		},
 	},
 	{
 		ID:           "cursor.projected",
-		Title:        "attributes= applies to every page by cursor",
+		Title:        "The attributes parameter applies to every page by cursor",
 		Requirements: reqs("RFC7644-3.9-01", "RFC7644-3.9-02"),
 		Level:        must,
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     2,
 		Why:          "Imports request a few attributes of all users; pages with all attributes make them slow.",
-		Fix:          "Apply the projection to the items of every page.",
+		Fix:          "Apply attributes and excludedAttributes to the items of every page, not only of the first.",
 		Run:          cursorProjected,
 	},
 	{
 		ID:           "cursor.search",
-		Title:        "cursor and count work in a search by POST",
+		Title:        "A search by POST to .search accepts the members cursor and count",
 		Requirements: reqs("RFC9865-3-01"),
 		Level:        must,
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     3,
 		Why:          "Clients that do not put filters into URLs search by POST; without paging they get only the first page.",
-		Fix:          "Read cursor from the message like the other members.",
+		Fix:          "Read cursor and count from the SearchRequest message, as from the query of a GET.",
 		Run:          cursorSearch,
 	},
 	{
@@ -347,20 +348,20 @@ var cursorPaging = []check{
 		Needs:        append(slices.Clone(cursors), conformance.NeedIndex),
 		Fixture:      people,
 		Requests:     1,
-		Why:          "A server that applies both methods skips users.",
+		Why:          "A server that applies both startIndex and cursor skips users, and the client deactivates them.",
 		Fix:          "Return 400, or ignore one of the two.",
 		Run:          cursorWithIndex,
 	},
 	{
 		ID:           "cursor.default-method",
-		Title:        "Without paging parameters the advertised default method is used",
+		Title:        "A request without startIndex and cursor gets a page by the advertised default method",
 		Requirements: reqs("RFC9865-2.4-01", "RFC9865-4-03"),
 		Level:        must,
 		Needs:        append(slices.Clone(cursors), conformance.NeedIndex),
 		Fixture:      people,
 		Requests:     1,
-		Why:          "A client that supports only the advertised method cannot request the second page of the other one.",
-		Fix:          "Use the method that pagination.defaultPaginationMethod states: respond with startIndex, or with nextCursor.",
+		Why:          "A client that supports only the advertised method cannot request the second page if the server uses the other method.",
+		Fix:          "For the value index of pagination.defaultPaginationMethod, return startIndex; for the value cursor, return nextCursor.",
 		Run:          cursorDefaultMethod,
 	},
 	{
@@ -403,7 +404,7 @@ func cursorCountChanged(ctx context.Context, t *T) {
 	t.Require("status of the second page", 200, second.Status)
 	ids := append(first.IDs(), second.IDs()...)
 	if !has(second.Object(), "nextCursor") {
-		t.Expect("users on a page of one and a page of fifty", sorted(strings.Fields(allPeople)...), labels(t.Fixture, ids))
+		t.Expect("users on the first two pages, with count=1 and count=50", sorted(strings.Fields(allPeople)...), labels(t.Fixture, ids))
 	}
 }
 
@@ -413,7 +414,7 @@ func cursorTotal(ctx context.Context, t *T) {
 	for _, res := range []*conformance.Response{first, second} {
 		if has(res.Object(), "totalResults") {
 			t.About(res)
-			t.Expect("totalResults of a page of two out of five", 5, value(res.Object(), "totalResults"))
+			t.Expect("totalResults of a page with two of five users", 5, value(res.Object(), "totalResults"))
 		}
 	}
 }
@@ -444,7 +445,7 @@ func cursorPrevious(ctx context.Context, t *T) {
 	previous := second.Object().Text("previousCursor")
 	t.SkipIf(previous == "", "the target returns no previousCursor")
 	back := byCursor(ctx, t, previous, "2")
-	t.Expect("ids of the page that previousCursor of the second page leads to, compared with the first", first.IDs(), back.IDs())
+	t.Expect("ids of the page that previousCursor of the second page returns, compared with the first page", first.IDs(), back.IDs())
 }
 
 func cursorProjected(ctx context.Context, t *T) {
@@ -487,11 +488,11 @@ func cursorDefaultMethod(ctx context.Context, t *T) {
 	t.Require("status of a list without startIndex and cursor", 200, res.Status)
 	t.SkipIf(len(res.IDs()) != 2, "the target does not return pages of the requested size")
 	if method == "cursor" {
-		t.Holds(has(res.Object(), "nextCursor"), "nextCursor of a page of two out of five, while cursor is the default", "a string",
+		t.Holds(has(res.Object(), "nextCursor"), "nextCursor of a page with two of five users, while cursor is the default method", "a string",
 			value(res.Object(), "nextCursor"))
 		return
 	}
-	t.Expect("startIndex of a page of two out of five, while index is the default", 1, value(res.Object(), "startIndex"))
+	t.Expect("startIndex of a page with two of five users, while index is the default method", 1, value(res.Object(), "startIndex"))
 }
 
 // limit returns an integer member, 0 if it is absent or not an integer.
@@ -505,7 +506,7 @@ func limit(o *scim.Object, name string) int {
 	return 0
 }
 
-// byCursor requests a page of the users of the fixture; an empty cursor requests the first one.
+// byCursor requests a page of the users of the fixture. An empty cursor requests the first page.
 func byCursor(ctx context.Context, t *T, cursor, count string, query ...string) *conformance.Response {
 	return t.Get(ctx, "/Users", append([]string{"filter", bounded(t), "cursor", cursor, "count", count}, query...)...)
 }

@@ -17,7 +17,7 @@ const (
 var customTypes = []check{
 	{
 		ID:           "types.create",
-		Title:        "Objects of every listed type are created with 201, id, Location, and the name of the type in meta.resourceType",
+		Title:        "Objects of every custom resource type are created with 201, id, Location, and the name of the type in meta.resourceType",
 		Requirements: reqs("RFC7644-3.3-05", "RFC7643-6-03", "RFC7644-3.3-07", "RFC7643-3.1-20"),
 		Level:        must,
 		Needs:        writesAny,
@@ -28,7 +28,7 @@ var customTypes = []check{
 	},
 	{
 		ID:           "types.read",
-		Title:        "Objects of every listed type are read by id, and unknown ids return 404",
+		Title:        "Objects of every custom resource type are read by id, and a GET of an unknown id returns 404",
 		Requirements: reqs("RFC7644-3.4.1-01", "RFC7644-3.4.1-02"),
 		Level:        must,
 		Needs:        writesAny,
@@ -39,7 +39,7 @@ var customTypes = []check{
 	},
 	{
 		ID:           "types.replace",
-		Title:        "Objects of every listed type are replaced by PUT",
+		Title:        "Objects of every custom resource type are replaced by PUT",
 		Requirements: reqs("RFC7644-3.5-01", "RFC7644-3.5.1-03"),
 		Level:        must,
 		Needs:        writesAny,
@@ -50,7 +50,7 @@ var customTypes = []check{
 	},
 	{
 		ID:           "types.patch",
-		Title:        "Objects of every listed type are changed by PATCH",
+		Title:        "Objects of every custom resource type are changed by PATCH",
 		Requirements: reqs("RFC7644-3.5-03", "RFC7644-3.5.2.3-04", "RFC7644-3.5.2.2-02"),
 		Level:        must,
 		Needs:        patchesAny,
@@ -61,7 +61,7 @@ var customTypes = []check{
 	},
 	{
 		ID:           "types.delete",
-		Title:        "Objects of every listed type are deleted",
+		Title:        "Objects of every custom resource type are deleted",
 		Requirements: reqs("RFC7644-3.6-04", "RFC7644-3.6-01"),
 		Level:        must,
 		Needs:        writesAny,
@@ -72,13 +72,13 @@ var customTypes = []check{
 			eachCustom(t, func(td typeDef) {
 				c, _ := createInstance(ctx, t, td, "delete")
 				t.Expect("status of DELETE", 204, t.Delete(ctx, c.Path()).Status)
-				t.Expect("status of GET afterwards", 404, t.Get(ctx, c.Path()).Status)
+				t.Expect("status of GET after DELETE", 404, t.Get(ctx, c.Path()).Status)
 			})
 		},
 	},
 	{
 		ID:           "types.find",
-		Title:        "Objects of every listed type are found by a filter, and the list contains only objects of that type",
+		Title:        "Objects of every custom resource type are found by a filter, and the list contains only objects of that type",
 		Requirements: reqs("RFC7644-3.4.2.2-09", "RFC7643-6-05"),
 		Level:        must,
 		Needs:        append(slices.Clone(writesAny), conformance.NeedFilter),
@@ -89,13 +89,13 @@ var customTypes = []check{
 	},
 	{
 		ID:           "types.malformed",
-		Title:        "Malformed bodies for every listed type are rejected with 400",
+		Title:        "Malformed bodies for every custom resource type are rejected with 400",
 		Requirements: reqs("RFC7644-3.3-10", "RFC7644-3.12-07"),
 		Level:        should,
 		Needs:        writesAny,
 		Requests:     2,
-		Why:          "Clients retry a 500 indefinitely.",
-		Fix:          "Use the same body parser for all types.",
+		Why:          "If the server returns a 500, clients retry a request that can never succeed.",
+		Fix:          "Parse bodies with the same code for all resource types; return 400 invalidSyntax for an invalid body.",
 		Run:          typesMalformed,
 	},
 }

@@ -15,7 +15,7 @@ var del = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     2,
-		Why:          "Clients wait for 204 before they remove the account from their own records.",
+		Why:          "Clients remove the account from their own records only after a 204; after another status, they retry or report an error.",
 		Fix:          "Return 204 No Content.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Delete(ctx, t.CreateUser(ctx, "doomed", nil).Path())
@@ -41,7 +41,7 @@ var del = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedUser, conformance.NeedWrite, conformance.NeedFilter),
 		Requests:     4,
-		Why:          "A client that finds the account by name links to it instead of creating a new one.",
+		Why:          "A client that finds the deleted account by name links to it instead of creating a new account.",
 		Fix:          "Exclude deleted resources from every query and from totalResults.",
 		Run:          deleteNotListed,
 	},
@@ -52,7 +52,7 @@ var del = []check{
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "The account of a returning employee cannot be created because of a conflict with an invisible one.",
+		Why:          "Otherwise a POST for a returning employee fails with 409, because a deleted account still has the userName.",
 		Fix:          "Exclude deleted resources from the uniqueness check.",
 		Run:          deleteNameReusable,
 	},
@@ -63,7 +63,7 @@ var del = []check{
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     1,
-		Why:          "Clients treat 404 as already deleted, but retry a 500.",
+		Why:          "Clients treat a 404 as a completed deletion, but retry a 500 indefinitely.",
 		Fix:          "Return 404 with an Error body.",
 		Run: func(ctx context.Context, t *T) {
 			expectError(t, t.Delete(ctx, "/Users/"+t.AbsentID()), 404)

@@ -18,7 +18,7 @@ var deleteEffects = []check{
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedFilter),
 		Requests:     8,
 		Why:          "If a DELETE removes other users too, they lose their accounts and data.",
-		Fix:          "Delete by id only.",
+		Fix:          "Delete only the resource with the id in the URL, not those with the same externalId.",
 		Run:          deleteOthersStay,
 	},
 	{
@@ -28,18 +28,18 @@ var deleteEffects = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
 		Requests:     6,
-		Why:          "If deleting a manager also deletes the team's accounts, all users of the team lose access.",
-		Fix:          "Do not cascade deletions; clear or preserve the reference.",
+		Why:          "If the deletion of a manager also deletes the users who have this manager, all of them lose access.",
+		Fix:          "Delete only the manager; clear manager.value of the other users, or preserve it.",
 		Run:          deleteManager,
 	},
 	{
 		ID:           "delete.not-searched",
-		Title:        "A search does not return a deleted resource",
+		Title:        "A search by POST to .search does not return a deleted resource",
 		Requirements: reqs("RFC7644-3.6-02"),
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedFilter),
 		Requests:     4,
-		Why:          "A client that finds the account by name links to it instead of creating a new one.",
+		Why:          "A client that finds the deleted account by name links to it instead of creating a new account.",
 		Fix:          "Exclude deleted resources from every query.",
 		Run:          deleteNotSearched,
 	},
@@ -71,9 +71,9 @@ func deleteManager(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "report", extended(doc{"manager": doc{"value": boss.ID}}))
 	t.SkipIf(!t.Delete(ctx, boss.Path()).OK(), "blocked: the target does not delete a user who is a manager")
 	res := t.Get(ctx, u.Path())
-	t.Expect("status of GET of the report", 200, res.Status)
+	t.Expect("status of GET of a user whose manager was deleted", 200, res.Status)
 	put := t.Put(ctx, u.Path(), t.User("report", doc{"displayName": "Still here"}))
-	t.Expect("status of PUT of the report", 200, put.Status)
+	t.Expect("status of PUT of a user whose manager was deleted", 200, put.Status)
 }
 
 func deleteNotSearched(ctx context.Context, t *T) {
@@ -85,7 +85,7 @@ func deleteNotSearched(ctx context.Context, t *T) {
 	before := search()
 	t.SkipIf(before.Status != 200 || len(before.IDs()) != 1, "the target does not support .search on users")
 	t.SkipIf(!t.Delete(ctx, u.Path()).OK(), "blocked: the user could not be deleted")
-	t.Expect("number of users found by a search", 0, len(search().IDs()))
+	t.Expect("number of users found by a search after DELETE", 0, len(search().IDs()))
 }
 
 func deleteExternalID(ctx context.Context, t *T) {
@@ -94,7 +94,7 @@ func deleteExternalID(ctx context.Context, t *T) {
 	t.SkipIf(!t.Delete(ctx, u.Path()).OK(), "blocked: the user could not be deleted")
 	found := t.Get(ctx, "/Users", "filter", "externalId eq "+quote(id))
 	t.SkipIf(found.Status == 400, "the target does not support filters on externalId")
-	t.Expect("number of users found by externalId", 0, len(found.IDs()))
+	t.Expect("number of users found by externalId after DELETE", 0, len(found.IDs()))
 	res := t.Post(ctx, "/Users", t.User("came-back", doc{"externalId": id}))
 	t.Warn(res.Status == 201, "status of POST with the externalId of a deleted user", "201", res.Status)
 	if res.OK() {

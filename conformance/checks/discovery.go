@@ -15,13 +15,13 @@ import (
 var discovery = []check{
 	{
 		ID: "discovery.service-provider-config",
-		Title: "GET /ServiceProviderConfig returns 200 with one object of its schema that states for each optional feature whether it " +
-			"is supported",
+		Title: "GET /ServiceProviderConfig returns 200 with one ServiceProviderConfig object that states for each optional feature " +
+			"whether the server supports it",
 		Requirements: reqs("RFC7643-5-04", "RFC7643-5-05", "RFC7643-5-06", "RFC7644-4-01"),
 		Level:        must,
 		Requests:     1,
 		Why: "Clients decide from this document whether they may send PATCH, filters or bulk requests. A client that does not find a " +
-			"feature in it uses another protocol flow or stops.",
+			"feature in the document does not use the feature, or stops.",
 		Fix: "Serve the complete document of RFC 7643 section 5: patch, bulk, filter, changePassword, sort and etag, each an object " +
 			"with a boolean \"supported\".",
 		Run: discoveryServiceProviderConfig,
@@ -49,9 +49,10 @@ var discovery = []check{
 		Requirements: reqs("RFC7643-5-07", "RFC7643-5-09", "RFC7643-2.4-04"),
 		Level:        must,
 		Requests:     1,
-		Why:          "Administrators and setup wizards read here how to authenticate; without the list they have to guess.",
-		Fix:          "Return authenticationSchemes as an array of objects with the three members, even if there is only one.",
-		Run:          discoveryAuthenticationSchemes,
+		Why:          "Administrators and setup wizards learn from this list how to authenticate; without it, they have to guess.",
+		Fix: "Return authenticationSchemes as an array of objects with type, name and description, even if the server has only " +
+			"one scheme.",
+		Run: discoveryAuthenticationSchemes,
 	},
 	{
 		ID:           "discovery.resource-types",
@@ -59,19 +60,19 @@ var discovery = []check{
 		Requirements: reqs("RFC7644-4-04", "RFC7643-6-03", "RFC7643-6-05", "RFC7643-6-06", "RFC7643-6-09"),
 		Level:        must,
 		Requests:     1,
-		Why:          "Clients that read the endpoints and extensions from this list cannot use a resource type that is missing in it.",
+		Why:          "Clients read the endpoints and extensions from this list, and cannot use a resource type that the list omits.",
 		Fix: "Return a ListResponse whose items have name, endpoint (starting with a slash) and schema; entries of schemaExtensions " +
 			"have schema and a boolean required.",
 		Run: discoveryResourceTypes,
 	},
 	{
 		ID:           "discovery.resource-type-by-name",
-		Title:        "Each resource type can be read at /ResourceTypes/{id or name}, and an unknown one returns 404",
+		Title:        "Each resource type can be read at /ResourceTypes/{id or name}, and an unknown name returns 404",
 		Requirements: reqs("RFC7644-4-05", "RFC7644-4-06"),
 		Level:        must,
 		Requests:     5,
-		Why:          "Clients follow meta.location of the list's items and stop if a resource type is not found.",
-		Fix:          "Route /ResourceTypes/{name} and return the same document as in the list.",
+		Why:          "Clients read each resource type at its own URI, and stop if the server does not find it.",
+		Fix:          "Serve each resource type at /ResourceTypes/{id}, such as /ResourceTypes/User, with the same members as in the list.",
 		Run:          discoveryResourceTypeByName,
 	},
 	{
@@ -80,28 +81,28 @@ var discovery = []check{
 		Requirements: reqs("RFC7644-4-02", "RFC7643-7-01", "RFC7643-6-06", "RFC7643-6-08", "RFC7643-7-04", "RFC7643-7-06"),
 		Level:        must,
 		Requests:     2,
-		Why:          "Schema-driven clients map attributes from this list; with an empty list they can map nothing.",
+		Why:          "Schema-driven clients transfer only the attributes that this list defines; those of a missing schema are lost.",
 		Fix:          "List the schema of every resource type and of every extension, with all attribute definitions.",
 		Run:          discoverySchemas,
 	},
 	{
 		ID:           "discovery.schema-by-urn",
-		Title:        "Each schema can be read at /Schemas/{URN}, and an unknown one returns 404",
+		Title:        "Each schema can be read at /Schemas/{URN}, and an unknown URN returns 404",
 		Requirements: reqs("RFC7644-4-03", "RFC7644-4-06"),
 		Level:        must,
 		Requests:     5,
-		Why:          "Clients read single schemas; a route that does not handle the colons and dots of a URN breaks them.",
+		Why:          "Clients read single schemas by URN; if the server cannot route the colons and dots of a URN, they get no schema and stop.",
 		Fix:          "Route /Schemas/{URN} for every listed schema; check that the router does not truncate an id at its last dot.",
 		Run:          discoverySchemaByUrn,
 	},
 	{
 		ID:    "discovery.attribute-definitions",
-		Title: "Every attribute definition is complete and uses the defined keywords",
+		Title: "Every attribute definition in /Schemas is complete and uses the keywords of RFC 7643",
 		Requirements: reqs("RFC7643-7-08", "RFC7643-7-07", "RFC7643-7-10", "RFC7643-7-12", "RFC7643-7-29", "RFC7643-2.1-02", "RFC7643-2.3.8-02",
 			"RFC7643-1.2-01"),
 		Level:    must,
 		Requests: 1,
-		Why:      "Clients cannot interpret an attribute with an unknown type or mutability, and do not map it.",
+		Why:      "Clients cannot interpret an attribute with an unknown type or mutability, and do not transfer its values.",
 		Fix: "Compare the definition with RFC 7643 section 7: name, type, multiValued, and the keywords of mutability, returned and " +
 			"uniqueness.",
 		Run: discoveryAttributeDefinitions,
@@ -112,8 +113,8 @@ var discovery = []check{
 		Requirements: reqs("RFC7643-4.1.1-14", "RFC7643-4.1.1-03", "RFC7643-8.7.1-01", "RFC7643-8.7.1-07", "RFC7643-8.7.1-13"),
 		Level:        must,
 		Requests:     1,
-		Why:          "Clients that read other characteristics omit userName, compare it case-sensitively, or expect to read passwords.",
-		Fix:          "Correct the definitions of userName, password and groups in /Schemas.",
+		Why:          "Clients that read a wrong definition omit userName, compare it case-sensitively, or expect to read passwords.",
+		Fix:          "In /Schemas, define userName, password, groups, active and emails as in RFC 7643 section 8.7.1.",
 		Run:          discoveryUserSchema,
 	},
 	{
@@ -122,7 +123,7 @@ var discovery = []check{
 		Requirements: reqs("RFC7644-3.1-03"),
 		Level:        must,
 		Requests:     1,
-		Why:          "Messages are not resources; clients that generate types from the list would offer them as resources.",
+		Why:          "Messages are not resources; clients that generate types from the list offer them to administrators as resources.",
 		Fix:          "Remove every urn:ietf:params:scim:api: entry from the list.",
 		Run: func(ctx context.Context, t *T) {
 			items := t.Get(ctx, "/Schemas").Resources()
@@ -297,7 +298,7 @@ func discoveryUserSchema(ctx context.Context, t *T) {
 		}
 		got, given := definition.Get(row.characteristic)
 		if !given && row.want == "false" {
-			continue // the default
+			continue // false is the default
 		}
 		t.Holds(slices.Contains(strings.Split(row.want, " or "), fmt.Sprint(got)), row.characteristic+" of "+row.attribute, row.want, got)
 	}
@@ -324,8 +325,8 @@ func discoveryReadOnly(ctx context.Context, t *T) {
 		{Method: "DELETE", Path: "/Schemas/urn:example:" + t.Prefix() + "schema"},
 	} {
 		res := t.Call(ctx, request)
-		t.Holds(res.Status >= 400, "status of "+res.Name, "an error status, ideally 405", res.Status)
-		t.Warn(res.Status < 500 || res.Status == 501, "status of "+res.Name, "a 4xx status or 501, ideally 405", res.Status)
+		t.Holds(res.Status >= 400, "status of "+res.Name, "an error status, preferably 405", res.Status)
+		t.Warn(res.Status < 500 || res.Status == 501, "status of "+res.Name, "a 4xx status or 501, preferably 405", res.Status)
 	}
 }
 
@@ -348,7 +349,7 @@ func isInteger(t *T, what string, v any) bool {
 
 var attributeName = regexp.MustCompile(`^([A-Za-z][-_$0-9A-Za-z]*|\$ref)$`)
 
-// attributeDefinition checks one definition; top is false for sub-attributes.
+// attributeDefinition checks one attribute definition; top is false for the definition of a sub-attribute.
 func attributeDefinition(t *T, where string, d *scim.Object, top bool) {
 	t.Holds(attributeName.MatchString(d.Text("name")), "name of "+where,
 		"a letter, then letters, digits, hyphens, underscores or dollar signs", value(d, "name"))
@@ -359,7 +360,7 @@ func attributeDefinition(t *T, where string, d *scim.Object, top bool) {
 			t.Holds(slices.Contains(strings.Fields(words), text), characteristic+" of "+where, "one of "+words, got)
 		}
 	}
-	// Every characteristic but the name has a default (RFC 7643 section 2.2), but type and multiValued are REQUIRED here.
+	// RFC 7643 section 2.2 gives each of these characteristics a default, but section 7 requires type and multiValued in every definition.
 	keyword("type", "string boolean decimal integer dateTime binary reference complex", false)
 	keyword("mutability", "readOnly readWrite immutable writeOnly", true)
 	keyword("returned", "always never default request", true)
@@ -375,7 +376,7 @@ func attributeDefinition(t *T, where string, d *scim.Object, top bool) {
 		return
 	}
 	t.Warn(len(subs) > 0, "subAttributes of "+where+", which is complex", "at least one", len(subs))
-	// Only the meta-schemas may nest deeper: they describe definitions that contain definitions.
+	// Only in the schema of schemas may a sub-attribute be complex: its attribute definitions contain definitions of sub-attributes.
 	nested := strings.HasPrefix(where, scim.SchemaSchema)
 	t.Holds(top || nested, "type of "+where, "a type other than complex, since it is a sub-attribute", "complex")
 	for _, item := range subs {

@@ -18,7 +18,7 @@ var schemaDefinitions = []check{
 		Level:        should,
 		Requests:     1,
 		Why:          whySchema,
-		Fix:          "Correct the definitions of displayName and members in /Schemas.",
+		Fix:          "In /Schemas, define displayName and members as in RFC 7643 section 8.7.1.",
 		Run: func(ctx context.Context, t *T) {
 			expectCharacteristics(t, schemaNamed(ctx, t, scim.GroupSchema),
 				characteristic{"displayName", "present", ""}, characteristic{"displayName", "type", "string"},
@@ -36,7 +36,7 @@ var schemaDefinitions = []check{
 		Level:        should,
 		Requests:     1,
 		Why:          whySchema,
-		Fix:          "Correct the definitions of the extension in /Schemas.",
+		Fix:          "In /Schemas, define the attributes of the enterprise extension as in RFC 7643 section 8.7.1.",
 		Run:          discoveryEnterpriseSchema,
 	},
 	{
@@ -45,7 +45,7 @@ var schemaDefinitions = []check{
 		Requirements: reqs("RFC7643-3.1-04", "RFC7643-3.1-12", "RFC7643-3.1-17", "RFC7643-3.1-18"),
 		Level:        should,
 		Requests:     1,
-		Why:          "Clients that read other characteristics try to write id, or compare ids case-insensitively.",
+		Why:          "Clients that read a wrong definition try to write id, or compare ids case-insensitively.",
 		Fix:          "Omit the common attributes from the schemas, or describe them as in RFC 7643 section 3.1.",
 		Run:          discoveryCommonAttributes,
 	},
@@ -65,8 +65,9 @@ var schemaDefinitions = []check{
 		Requirements: reqs("RFC7644-4-08"),
 		Level:        should,
 		Requests:     2,
-		Why:          "Discovery lists are never filtered; a client that assumes that its filter took effect uses the wrong schemas.",
-		Fix:          "Return 403 for a filter on /Schemas and /ResourceTypes.",
+		Why: "A server that ignores the filter returns all schemas; a client that uses them as the result of its filter uses " +
+			"wrong ones.",
+		Fix: "Return 403 for a filter on /Schemas and /ResourceTypes.",
 		Run: func(ctx context.Context, t *T) {
 			for _, where := range []string{"/Schemas", "/ResourceTypes"} {
 				res := t.Get(ctx, where, "filter", `name eq "User"`)
@@ -95,7 +96,7 @@ func discoveryCommonAttributes(ctx context.Context, t *T) {
 	for _, s := range items {
 		if strings.HasPrefix(strings.ToLower(s.Text("id")), "urn:ietf:params:scim:schemas:core:2.0:s") ||
 			scim.EqualName(s.Text("id"), scim.ResourceTypeSchema) {
-			continue // the schemas of discovery define their own id
+			continue // Schema, ServiceProviderConfig and ResourceType define an id of their own
 		}
 		expectCharacteristics(t, s, characteristic{"id", "type", "string"}, characteristic{"id", "multiValued", "false"},
 			characteristic{"id", "caseExact", "true"}, characteristic{"id", "mutability", "readOnly"}, characteristic{"id", "returned", "always"},
@@ -112,7 +113,7 @@ func discoveryEndpoints(ctx context.Context, t *T) {
 	for _, rt := range items {
 		where, err := url.Parse(rt.Text("endpoint"))
 		if err != nil || !strings.HasPrefix(where.Path, "/") || where.Host != "" {
-			continue // another check's finding
+			continue // discovery.resource-types reports an endpoint that is not a path
 		}
 		res := t.Get(ctx, where.Path, "count", "1")
 		t.Holds(res.Status != http.StatusNotFound && res.Status < 500, "status of "+res.Name+", which /ResourceTypes lists",
@@ -145,7 +146,7 @@ func expectCharacteristics(t *T, schema *scim.Object, rows ...characteristic) {
 	}
 }
 
-// schemaNamed reads the list of schemas and skips the check if it does not contain the URN.
+// schemaNamed reads /Schemas and returns the schema with the URN. If the target does not list the schema, it skips the check.
 func schemaNamed(ctx context.Context, t *T, urn string) *scim.Object {
 	for _, s := range t.Get(ctx, "/Schemas").Resources() {
 		if scim.EqualName(s.Text("id"), urn) {

@@ -17,7 +17,7 @@ var (
 )
 
 const (
-	whyETag  = "Two administrators change one account; without versions the second change silently overwrites the first."
+	whyETag  = "If two administrators change one account, the second change overwrites the first unless the server compares versions."
 	fixMatch = "Compare If-Match with the current entity tag before every change, and return 412 when they differ."
 )
 
@@ -29,7 +29,7 @@ var etag = []check{
 		Level:        must,
 		Needs:        etagUsers,
 		Requests:     3,
-		Why:          "Clients read the tag from either place; if the two differ, every conditional change of some clients fails.",
+		Why:          "Some clients read the tag from ETag, some from meta.version; if the two differ, the conditional changes of some fail.",
 		Fix:          "Send the same string, including W/, as ETag and as meta.version.",
 		Run:          etagHeader,
 	},
@@ -40,7 +40,7 @@ var etag = []check{
 		Level:        must,
 		Needs:        etagUsers,
 		Requests:     3,
-		Why:          "Proxies and client libraries discard tags of another form.",
+		Why:          "Proxies and client libraries discard tags of another form, so that clients cannot make conditional changes.",
 		Fix:          "Write \"abc\" or W/\"abc\", including the quotes.",
 		Run: func(ctx context.Context, t *T) {
 			tag := version(ctx, t, t.CreateUser(ctx, "quoted", nil).Path())
@@ -55,19 +55,20 @@ var etag = []check{
 		Needs:        etagUsers,
 		Requests:     5,
 		Why:          "Without the tag, the client has to read the resource again before its next conditional change.",
-		Fix:          "Set ETag on every response that contains the resource.",
+		Fix:          "Send the ETag header with every response that contains the resource.",
 		Run:          etagOnWrites,
 	},
 	{
 		ID:           "etag.changes",
-		Title:        "The entity tag changes with every change and not when the resource is read",
+		Title:        "The entity tag changes when a PUT changes the resource, and not when the resource is read",
 		Requirements: reqs("RFC7644-3.14-09"),
 		Level:        must,
 		Needs:        etagUsers,
 		Requests:     6,
-		Why:          "A tag that does not change hides changes; a tag that changes without cause makes every update fail.",
-		Fix:          "Derive the tag from the writable attributes, or count changes.",
-		Run:          etagChanges,
+		Why: "If the tag stays the same, a client overwrites changes of others; if it changes with every read, all conditional " +
+			"changes fail.",
+		Fix: "Compute the tag from the stored attributes, or from a number that increases with every change.",
+		Run: etagChanges,
 	},
 	{
 		ID:           "etag.changes-on-patch",
@@ -77,7 +78,7 @@ var etag = []check{
 		Needs:        etagPatches,
 		Requests:     5,
 		Why:          whyETag,
-		Fix:          "Assign a new tag with every change.",
+		Fix:          "Assign a new tag with every change, by PATCH as well as by PUT.",
 		Run:          etagChangesOnPatch,
 	},
 	{
@@ -103,7 +104,7 @@ var etag = []check{
 		Level:        must,
 		Needs:        etagUsers,
 		Requests:     5,
-		Why:          "A 304 after a change hides the change from the client permanently.",
+		Why:          "If the server returns a 304 after a change, the client keeps the old data and never receives the change.",
 		Fix:          "Compare the whole tag with the current one, and return 304 only if they are equal.",
 		Run: func(ctx context.Context, t *T) {
 			u, stale := outdated(ctx, t, "changed")
@@ -168,7 +169,7 @@ var etag = []check{
 		Needs:        etagUsers,
 		Requests:     5,
 		Why:          "If a server issues weak tags and rejects them in If-Match, no client can change anything.",
-		Fix:          "Compare opaque values; accept the prefix W/ that was issued.",
+		Fix:          "Compare only the quoted strings of the two tags, and ignore the prefix W/ of both.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "current", nil)
 			res := callWithHeader(ctx, t, "PUT", u.Path(), "If-Match", version(ctx, t, u.Path()), renamedUser(t, "current", "Ada"))
@@ -185,7 +186,7 @@ var etag = []check{
 		Needs:        etagPatches,
 		Requests:     5,
 		Why:          "If a server issues weak tags and rejects them in If-Match, no client can change anything.",
-		Fix:          "Compare opaque values; accept the prefix W/ that was issued.",
+		Fix:          "Compare only the quoted strings of the two tags, and ignore the prefix W/ of both.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "current", nil)
 			res := callWithHeader(ctx, t, "PATCH", u.Path(), "If-Match", version(ctx, t, u.Path()), givenName("Ada"))
@@ -201,7 +202,7 @@ var etag = []check{
 		Needs:        etagUsers,
 		Requests:     3,
 		Why:          "Clients use If-Match: * to change a resource only if it still exists; if the server rejects it, no such change succeeds.",
-		Fix:          "Let * match every existing resource.",
+		Fix:          "Treat If-Match: * as satisfied for every resource that exists.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "any", nil)
 			res := callWithHeader(ctx, t, "PUT", u.Path(), "If-Match", "*", renamedUser(t, "any", "Ada"))
@@ -210,12 +211,12 @@ var etag = []check{
 	},
 	{
 		ID:           "etag.list-of-tags",
-		Title:        "If-Match succeeds when one of its tags is the current one",
+		Title:        "A PUT with several tags in If-Match succeeds if one of them is the current tag",
 		Requirements: reqs("RFC7644-3.14-08"),
 		Level:        should,
 		Needs:        etagUsers,
 		Requests:     4,
-		Why:          "Clients may send several tags in If-Match; a server that compares the list as one tag rejects every such change.",
+		Why:          "Clients may send several tags in If-Match; a server that compares the whole header as one tag rejects every such change.",
 		Fix:          "Split the header at commas outside quotes and compare every tag.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "listed", nil)
@@ -226,13 +227,13 @@ var etag = []check{
 	},
 	{
 		ID:           "etag.in-lists",
-		Title:        "Items of a list have the meta.version of the resource",
+		Title:        "meta.version of a resource in a list is equal to the ETag of the resource",
 		Requirements: reqs("RFC7644-3.14-03", "RFC7643-3.1-25"),
 		Level:        should,
 		Needs:        append(slices.Clone(etagUsers), conformance.NeedFilter),
 		Requests:     4,
 		Why:          "A list has no ETag header for each item; without meta.version, the client has to read every resource separately.",
-		Fix:          "Build list items from the same representation as single resources.",
+		Fix:          "Return each resource in a list with the same meta.version as in a GET of the resource.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "item", nil)
 			tag := version(ctx, t, u.Path())
@@ -249,7 +250,7 @@ var etag = []check{
 		Needs:        append(slices.Clone(etagPatches), conformance.NeedGroup),
 		Requests:     7,
 		Why:          "If the tag stays the same, clients keep an outdated list of members and do not notice a change of rights.",
-		Fix:          "Treat a change of members as a change of the group.",
+		Fix:          "Assign a new tag to the group whenever a member is added or removed.",
 		Run:          etagMembers,
 	},
 	{
@@ -271,18 +272,18 @@ var etag = []check{
 		Needs:        etagUsers,
 		Requests:     7,
 		Why:          whyETag,
-		Fix:          "Compare and store in one transaction.",
+		Fix:          "Compare If-Match with the current tag and store the change in one transaction.",
 		Run:          etagRace,
 	},
 	{
 		ID:           "etag.unknown-id",
-		Title:        "A change of an unknown id with If-Match returns 404 or 412",
+		Title:        "A PUT of an unknown id with If-Match returns 404 or 412",
 		Requirements: reqs("RFC7644-3.12-10"),
 		Level:        should,
 		Needs:        etagUsers,
 		Requests:     1,
-		Why:          "Clients retry a 500 indefinitely.",
-		Fix:          "Look up the resource before comparing tags.",
+		Why:          "If the server returns a 500, clients retry a change that can never succeed.",
+		Fix:          "Look up the resource before comparing tags; if it does not exist, return 404.",
 		Run: func(ctx context.Context, t *T) {
 			res := callWithHeader(ctx, t, "PUT", "/Users/"+t.AbsentID(), "If-Match", `W/"1"`, t.User("nobody", nil))
 			t.Holds(res.Status == 404 || res.Status == 412, "status of PUT of an unknown id with If-Match", "404 or 412", res.Status)
@@ -374,7 +375,7 @@ func callWithHeader(ctx context.Context, t *T, method, where, header, tag string
 	return t.Call(ctx, conformance.Request{Method: method, Path: where, Body: body, Header: http.Header{header: {tag}}})
 }
 
-// renamedUser returns the body of a PUT that changes the given name of a user of t.User(label).
+// renamedUser returns the body of a PUT that changes the given name of the user that t.User(label) describes.
 func renamedUser(t *T, label, given string) doc {
 	return t.User(label, doc{"name": doc{"givenName": given, "familyName": "Check"}})
 }

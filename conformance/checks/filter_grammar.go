@@ -11,14 +11,14 @@ import (
 var filterGrammar = []check{
 	{
 		ID:           "filter.precedence",
-		Title:        "The operator and has a higher precedence than the operator or",
+		Title:        "The operator \"and\" has a higher precedence than the operator \"or\"",
 		Requirements: reqs("RFC7644-3.4.2.2-29"),
 		Level:        must,
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     1,
 		Why:          "A server that evaluates a filter from left to right returns the wrong users to the client.",
-		Fix:          "Parse the operator and with a higher precedence than the operator or.",
+		Fix:          "Parse the operator \"and\" with a higher precedence than \"or\": read \"a or b and c\" as \"a or (b and c)\".",
 		Run:          rows(false, row{`userName eq "«P»bob@example.com" or userType eq "«P» Employee" and active eq true`, "ada bob cyd"}),
 	},
 	{
@@ -49,7 +49,7 @@ var filterGrammar = []check{
 	},
 	{
 		ID:           "filter.multi-valued",
-		Title:        "A filter on a multi-valued attribute matches when any element does",
+		Title:        "A filter on a multi-valued attribute matches a user if any element of the attribute matches",
 		Requirements: reqs("RFC7644-3.4.2.2-50"),
 		Level:        must,
 		Needs:        filters,
@@ -61,29 +61,30 @@ var filterGrammar = []check{
 	},
 	{
 		ID:           "filter.value-path",
-		Title:        "Conditions in square brackets apply to the same element",
+		Title:        "All conditions in square brackets must be satisfied by the same element of a multi-valued attribute",
 		Requirements: reqs("RFC7644-3.4.2.2-35", "RFC7644-3.4.2.2-36"),
 		Level:        must,
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Otherwise a lookup by work address finds a user by the home address.",
-		Fix:          "Evaluate the whole bracketed expression for each element.",
+		Why:          "If different elements satisfy the conditions, a lookup by work address finds a user by the home address.",
+		Fix: "Evaluate the whole expression in brackets for each element: emails[type eq \"work\" and value eq \"x\"] applies " +
+			"to one email.",
 		Run: rows(false,
 			row{`emails[type eq "work" and value sw "«P»dan"]`, "dan"},
 			row{`emails[type eq "work" and value co "«P»dan.w"]`, ""}),
 	},
 	{
 		ID:           "filter.value-path-sub-attribute",
-		Title:        "A bracketed value may be followed by a sub-attribute and a comparison, as Entra ID sends it",
+		Title:        "A filter such as emails[type eq \"work\"].value eq \"x\", which Entra ID sends, is evaluated",
 		Requirements: reqs("RFC7644-3.4.2.2-62"),
 		Level:        may,
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     2,
-		Why: "Entra ID looks up users by emails[type eq \"work\"].value eq \"...\". The grammar does not define it, but servers that " +
-			"Entra ID provisions accept it.",
-		Fix: "Accept it as one more condition on the same element.",
+		Why: "Entra ID looks up users with this filter, which the grammar of RFC 7644 does not define; if the server rejects it, " +
+			"these lookups fail.",
+		Fix: "Evaluate the filter like emails[type eq \"work\" and value eq \"x\"].",
 		Run: rows(false,
 			row{`emails[type eq "work"].value eq "«P»dan.h@example.com"`, "dan"},
 			row{`emails[type eq "work"].value eq "«P»dan.w@example.com"`, ""}),
@@ -144,13 +145,13 @@ var filterGrammar = []check{
 	},
 	{
 		ID:           "filter.escapes",
-		Title:        "Operands are JSON strings: escapes are decoded, and % and _ are literal",
+		Title:        "Operands of filters are JSON strings: escapes are decoded, and % and _ match only themselves",
 		Requirements: reqs("RFC7644-3.4.2.2-42", "RFC7644-3.4.2.2-15"),
 		Level:        must,
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     4,
-		Why:          "Names contain quotes, and an operand that a database treats as a pattern finds the wrong users.",
+		Why:          "Names contain quotes and backslashes; if the server reads an operand as a pattern, the client gets the wrong users.",
 		Fix:          "Decode the operand as JSON, and escape it when it becomes part of a LIKE pattern.",
 		Run: rows(false,
 			row{`displayName eq "«P» \"Eve\" \\ «P»"`, "eve"},
@@ -187,7 +188,7 @@ var filterGrammar = []check{
 	},
 	{
 		ID:           "filter.total",
-		Title:        "With a filter, totalResults counts the matches, and paging applies to them",
+		Title:        "With a filter, totalResults is the number of matches, and startIndex and count select from the matches",
 		Requirements: reqs("RFC7644-3.4.2.2-03", "RFC7644-3.4.2.4-10"),
 		Level:        must,
 		Needs:        filters,
@@ -215,7 +216,7 @@ var filterGrammar = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedUser, conformance.NeedFilter),
 		Requests:     1,
-		Why:          "Otherwise the client assumes that the filter was evaluated.",
+		Why:          "If the server ignores the operator, the client gets users that it did not search for, and changes them.",
 		Fix:          "Return 400 with scimType invalidFilter and name the unknown operator.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Get(ctx, "/Users", "filter", `userName xx "a"`)
@@ -230,7 +231,7 @@ var filterGrammar = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedUser, conformance.NeedFilter),
 		Requests:     1,
-		Why:          "Booleans have no order; a client that gets a result relies on an arbitrary selection of users.",
+		Why:          "Booleans have no order; if the server returns users, the client acts on an arbitrary selection.",
 		Fix:          "Check that the operator is defined for the type of the attribute; otherwise return 400 invalidFilter.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Get(ctx, "/Users", "filter", `active gt true`)
@@ -240,7 +241,7 @@ var filterGrammar = []check{
 	},
 	{
 		ID:           "filter.hostile-operands",
-		Title:        "Operands that contain code match no user and cause no server error",
+		Title:        "Filter operands that contain SQL, LDAP or other query syntax match no user and cause no server error",
 		Requirements: reqs("RFC7644-3.4.2.2-63", "RFC7644-3.4.2.2-15"),
 		Level:        should,
 		Needs:        needs(conformance.NeedUser, conformance.NeedFilter),

@@ -7,7 +7,7 @@ import (
 const logicFix = "Build the expression tree by the precedence of RFC 7644 section 3.4.2.2 and evaluate it; do not rewrite the filter " +
 	"string."
 
-// logic returns a check of joined conditions.
+// logic returns a check of filters that contain logical operators or parentheses.
 func logic(id, title, requirement, why string, table ...row) check {
 	return check{
 		ID:           "filter." + id,
@@ -28,94 +28,96 @@ const (
 	grouping     = "RFC7644-3.4.2.2-28"
 	negation     = "RFC7644-3.4.2.2-27"
 
-	employee = `userType eq "«P» Employee"` // ada cyd
+	employee = `userType eq "«P» Employee"` // matches ada and cyd
 	bob      = `userName eq "«P»bob@example.com"`
-	inactive = `active eq false` // bob eve
+	inactive = `active eq false` // matches bob and eve
 )
 
-// filterLogic are checks of joined conditions with their expected results, and of pairs of filters that must match the same users.
+// filterLogic are checks of filters with logical operators or parentheses and their expected results, and of pairs of filters that must
+// match the same users.
 var filterLogic = []check{
-	logic("and-chain", "Three conditions joined by the operator and match only users who satisfy all three", "RFC7644-3.4.2.2-25",
+	logic("and-chain", "Three conditions joined by \"and\" match only users who satisfy all three", "RFC7644-3.4.2.2-25",
 		"A server that evaluates only two of three conditions returns users that the client did not select.",
 		row{scope + employee + ` and title co "Chief"`, "cyd"}, row{scope + employee + ` and title co "Chief" and active eq false`, ""}),
-	logic("or-chain", "Three conditions joined by the operator or match users who satisfy at least one of them", "RFC7644-3.4.2.2-26",
-		"Clients look up batches of accounts with the operator or, and create those again that they do not find.",
+	logic("or-chain", "Three conditions joined by \"or\" match users who satisfy at least one of them", "RFC7644-3.4.2.2-26",
+		"Clients look up several accounts with \"or\", and create again the accounts that the response omits.",
 		row{bob + ` or userName eq "«P»cyd@example.com" or userName eq "«P»dan@example.com"`, "bob cyd dan"}),
-	logic("precedence-mirrored", "The operator and has a higher precedence than the operator or, also when and comes first", orPrecedence,
+	logic("precedence-mirrored", "The operator \"and\" has a higher precedence than \"or\", even if \"and\" comes first", orPrecedence,
 		"A server that evaluates a filter from right to left returns the wrong users to the client.",
 		row{employee + ` and active eq false or ` + bob, "bob"}),
-	logic("precedence-between", "The operator and between two operators or joins only the two adjacent conditions", orPrecedence,
+	logic("precedence-between", "In \"a or b and c or d\", the operator \"and\" joins only \"b\" and \"c\"", orPrecedence,
 		"A server that evaluates from left to right or from right to left returns the wrong users.",
 		row{bob + ` or ` + employee + ` and title co "Chief" or userName eq "«P»dan@example.com"`, "bob cyd dan"}),
-	logic("not-before-and", "The operator not applies only to its parentheses, not to the conditions after them", orPrecedence,
-		"If not applies to the rest of the filter too, the client gets users that it did not select.",
+	logic("not-before-and", "The operator \"not\" negates only the parentheses after it, and no condition after the parentheses", orPrecedence,
+		"If the server negates the rest of the filter too, the client gets users that it did not select.",
 		row{`not (` + employee + `) and userName sw "«P»" and active eq false`, "bob eve"}),
-	logic("not-before-or", "The operator not before the operator or negates only its own parentheses", orPrecedence,
-		"If not applies to both sides of or, the client gets the wrong users.",
+	logic("not-before-or", "In \"not (a) or b\", the operator \"not\" negates only \"a\"", orPrecedence,
+		"If the server negates both sides of \"or\", the client gets the wrong users.",
 		row{scope + `(not (active eq true) or ` + employee + `)`, "ada bob cyd eve"}),
-	logic("not-of-and", "The filter not (a and b) matches users who do not satisfy both conditions", negation,
-		"Clients exclude users with such filters; a wrong result provisions users who must not have an account.",
+	logic("not-of-and", "The filter \"not (a and b)\" matches all users except those who satisfy both a and b", negation,
+		"Clients exclude users with \"not (a and b)\"; after a wrong result, excluded users get accounts.",
 		row{scope + `not (active eq true and ` + employee + `)`, "bob dan eve"}),
-	logic("double-negation", "A double negation matches the same users as the filter without it", negation,
-		"Clients that generate filters nest negations, and get the wrong users if the server drops one.",
+	logic("double-negation", "The filter \"not (not (a))\" matches the same users as \"a\"", negation,
+		"Clients that generate filters nest negations, and get the wrong users if the server ignores one of them.",
 		row{scope + `not (not (` + employee + `))`, "ada cyd"}),
-	logic("not-present", "The filter not (x pr) matches users without a value of x", negation,
-		"Clients search in this way for accounts without an externalId; they do not link those that the response omits.",
+	logic("not-present", "The filter \"not (x pr)\" matches users without a value of the attribute x", negation,
+		"Clients search for unlinked accounts with \"not (externalId pr)\"; accounts that the response omits stay unlinked.",
 		row{scope + `not (title pr)`, "eve"}, row{scope + `not (emails pr)`, "cyd"}),
 	logic("nested-groups", "Nested parentheses are evaluated from the inside", grouping,
 		"Clients that generate filters nest them deeply, and get the wrong users if the server ignores a level.",
 		row{scope + `((` + employee + ` or (` + inactive + ` and title pr)) and (not (title co "Chief")))`, "ada bob"}),
-	logic("group-at-the-end", "Parentheses are accepted after the operator and", grouping,
+	logic("group-at-the-end", "Parentheses are accepted after the operator \"and\"", grouping,
 		"A parser that expects parentheses only at the start rejects valid filters of clients.",
 		row{scope + `(` + bob + ` or title co "Chief")`, "bob cyd"}),
 	logic("redundant-groups", "Redundant parentheses do not change the result", "RFC7644-3.4.2.2-32",
-		"Clients that generate filters put every part in parentheses; their lookups fail if the server rejects them.",
+		"Clients that generate filters put every condition in parentheses; if the server rejects these, all lookups fail.",
 		row{`(((` + bob + `)))`, "bob"}, row{`((` + employee + `)) and ((active eq true))`, "ada cyd"}),
 	logic("group-without-blanks", "Parentheses are accepted without spaces around them", "RFC7644-3.4.2.2-28",
-		"The grammar has no spaces there, so a server that requires them rejects valid filters.",
+		"The grammar requires no spaces next to parentheses; a server that requires them rejects valid filters of clients.",
 		row{scope + `not(` + employee + `)`, "bob dan eve"}, row{`(` + bob + `)or(title sw "«P» Chief")`, "bob cyd"}),
 
-	equivalent("de-morgan-and", "The filter not (a and b) matches the same users as not (a) or not (b)",
+	equivalent("de-morgan-and", "The filter \"not (a and b)\" matches the same users as \"not (a) or not (b)\"",
 		scope+`not (`+employee+` and title co "Chief")`, scope+`(not (`+employee+`) or not (title co "Chief"))`),
-	equivalent("de-morgan-or", "The filter not (a or b) matches the same users as not (a) and not (b)",
+	equivalent("de-morgan-or", "The filter \"not (a or b)\" matches the same users as \"not (a) and not (b)\"",
 		scope+`not (`+employee+` or `+inactive+`)`, scope+`not (`+employee+`) and not (`+inactive+`)`),
-	equivalent("and-commutes", "The filter a and b matches the same users as b and a", employee+` and title co " Engineer"`,
+	equivalent("and-commutes", "The filter \"a and b\" matches the same users as \"b and a\"", employee+` and title co " Engineer"`,
 		`title co " Engineer" and `+employee),
-	equivalent("or-commutes", "The filter a or b matches the same users as b or a", bob+` or `+employee, employee+` or `+bob),
-	equivalent("distributes", "The filter a and (b or c) matches the same users as a and b or a and c",
+	equivalent("or-commutes", "The filter \"a or b\" matches the same users as \"b or a\"", bob+` or `+employee, employee+` or `+bob),
+	equivalent("distributes", "The filter \"a and (b or c)\" matches the same users as \"a and b or a and c\"",
 		employee+` and (`+bob+` or title co "Chief")`, employee+` and `+bob+` or `+employee+` and title co "Chief"`),
-	equivalent("ge-is-not-lt", "For users with a value, the operator ge matches the same users as a negated lt",
+	equivalent("ge-is-not-lt", "Among users with a value, \"x ge v\" matches the same users as \"not (x lt v)\"",
 		scope+`title pr and displayName ge "«P» Bob"`, scope+`title pr and not (displayName lt "«P» Bob")`),
 	equivalent("sw-and-eq", "A value that the operator eq matches is also matched by the operator sw",
 		scope+`name.familyName eq "«P» Ingalls"`, scope+`name.familyName eq "«P» Ingalls" and name.familyName sw "«P» Ingalls"`),
 	{
 		ID:           "filter.complement",
-		Title:        "A condition and its negation together match every user exactly once",
+		Title:        "Every user matches either a condition or its negation, and no user matches both",
 		Requirements: reqs(negation),
 		Level:        must,
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     4,
-		Why:          "A client that imports both halves misses users that neither filter matches, and gets users twice that both match.",
-		Fix:          logicFix,
-		Run:          filterComplement,
+		Why: "A client that imports users in two parts misses those that neither filter matches, and creates twice those that " +
+			"both match.",
+		Fix: logicFix,
+		Run: filterComplement,
 	},
 
-	logic("value-path-or", "The operator or works inside brackets", "RFC7644-3.4.2.2-37",
+	logic("value-path-or", "The operator \"or\" joins conditions inside square brackets", "RFC7644-3.4.2.2-37",
 		"Clients search by the work or the home address, and create a duplicate if they do not find the user.",
 		row{`emails[value sw "«P»dan" and (type eq "work" or type eq "home")]`, "dan"},
 		row{`emails[value eq "«P»ada.w@example.com" or value eq "«P»bob.w@example.com"]`, "ada bob"}),
-	logic("value-path-not", "The operator not inside brackets negates its condition for each element", "RFC7644-3.4.2.2-37",
-		"A server that applies not to the user instead of the element omits users who also have an address of that type.",
+	logic("value-path-not", "The operator \"not\" in square brackets negates its condition for each element", "RFC7644-3.4.2.2-37",
+		"A server that negates the condition for the whole user omits users who have a work address and another one.",
 		row{`emails[value sw "«P»" and not (type eq "work")]`, "ada dan"}),
-	logic("value-path-negated", "The operator not before brackets matches users without such an element", "RFC7644-3.4.2.2-39",
-		"Clients search in this way for users without an address of a type; a wrong result gives them other users.",
+	logic("value-path-negated", "The filter \"not (emails[x])\" matches users without an email that satisfies \"x\"", "RFC7644-3.4.2.2-39",
+		"Clients search for users without a home address in this form; after a wrong result, they change other users.",
 		row{scope + `not (emails[type eq "home"])`, "bob cyd eve"}),
-	logic("value-path-joined", "A condition in brackets can be joined with other conditions by the operators and and or", "RFC7644-3.4.2.2-39",
-		"Clients combine both forms to select users; if the server ignores one, they get the wrong users.",
+	logic("value-path-joined", "A condition in square brackets can be joined with others by \"and\" and \"or\"", "RFC7644-3.4.2.2-39",
+		"Clients join conditions with and without brackets; if the server ignores one of them, they get the wrong users.",
 		row{scope + `emails[type eq "home"] and name.familyName sw "«P» Ing"`, "dan"},
 		row{scope + `(emails[type eq "home"] or ` + bob + `)`, "ada bob dan"}),
-	logic("value-path-twice", "Two bracketed conditions may match different elements", "RFC7644-3.4.2.2-39",
+	logic("value-path-twice", "Two conditions, each in its own square brackets, may be satisfied by different elements", "RFC7644-3.4.2.2-39",
 		"A server that evaluates both brackets on one element finds no user, and the client creates a duplicate.",
 		row{scope + `emails[type eq "work"] and emails[type eq "home"]`, "ada dan"}),
 }
@@ -137,7 +139,7 @@ func filterComplement(ctx context.Context, t *T) {
 	t.SkipIf(!answered, skipUnsupported)
 }
 
-// equivalent returns a check that two filters match the same users: at least one, but not all.
+// equivalent returns a check that two filters match the same users of the fixture: at least one user, but not all.
 func equivalent(id, title, one, other string) check {
 	return check{
 		ID:           "filter." + id,

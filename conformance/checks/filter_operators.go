@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-const operatorFix = "Evaluate the operator as defined in RFC 7644 table 3; compare the result with the users that the check expects, and " +
-	"check the translation of the filter to other query languages."
+const operatorFix = "Evaluate the operator as defined in RFC 7644 table 3. If the server translates filters, for " +
+	"example to SQL, check the translation of the filter that the finding contains."
 
 var filterOperators = []check{
 	{
 		ID:           "filter.eq",
-		Title:        "The operator eq finds exactly the users whose value is the operand",
+		Title:        "The operator eq finds exactly the users whose value is equal to the operand",
 		Requirements: reqs("RFC7644-3.4.2.2-09", "RFC7644-3.4.2.2-03"),
 		Level:        must,
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     3,
 		Why:          "Every client looks up an account by eq before it creates one. A lookup that finds the wrong user links the wrong account.",
-		Fix:          operatorFix + " eq must not match a part of the value.",
+		Fix:          operatorFix + " The operator eq must not match a value that merely contains the operand.",
 		Run: rows(true,
 			row{`userName eq "«P»ada@example.com"`, "ada"},
 			row{`userType eq "«P» Employee"`, "ada cyd"},
@@ -32,7 +32,7 @@ var filterOperators = []check{
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Clients exclude service accounts with ne; a wrong result changes these accounts or omits users.",
+		Why:          "Clients exclude service accounts with ne; after a wrong result, they change these accounts or omit users.",
 		Fix:          operatorFix,
 		// eve has no userType. Whether ne matches an absent value is a matter of interpretation, and not checked here.
 		Run: rows(false, row{scope + `userType pr and userType ne "«P» Employee"`, "bob dan"}),
@@ -57,7 +57,7 @@ var filterOperators = []check{
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Clients read a directory in parts with sw; they deactivate or duplicate users that a part omits.",
+		Why:          "Clients read a directory in parts, for example by first letter with sw; they deactivate users that no part contains.",
 		Fix:          operatorFix + " A value that merely contains the operand does not match.",
 		Run:          rows(false, row{`userName sw "«P»ada"`, "ada"}, row{`title sw "«P» Engineer"`, "ada bob dan"}),
 	},
@@ -75,15 +75,16 @@ var filterOperators = []check{
 	},
 	{
 		ID:           "filter.pr",
-		Title:        "The operator pr finds the users who have a value",
+		Title:        "The operator pr finds exactly the users who have a value of the attribute",
 		Requirements: reqs("RFC7644-3.4.2.2-16", "RFC7644-3.4.2.2-17", "RFC7644-3.4.2.2-18"),
 		Level:        must,
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Clients use pr to find accounts that are not linked yet; they do not link accounts that the response omits.",
-		Fix:          operatorFix + " Absent, null and empty values are not present.",
-		Run:          rows(false, row{scope + `title pr`, "ada bob cyd dan"}, row{scope + `emails pr`, "ada bob dan eve"}),
+		Why: "Clients search for unlinked accounts with \"not (externalId pr)\"; if pr also matches empty values, these " +
+			"accounts stay unlinked.",
+		Fix: operatorFix + " The operator pr must not match an attribute that is absent, null, an empty string or an empty array.",
+		Run: rows(false, row{scope + `title pr`, "ada bob cyd dan"}, row{scope + `emails pr`, "ada bob dan eve"}),
 	},
 	{
 		ID:           "filter.gt",
@@ -93,7 +94,7 @@ var filterOperators = []check{
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Clients that import a directory in parts use gt and ge as bounds; a wrong bound loses or repeats a user.",
+		Why:          "Clients read a directory in parts with gt and ge as bounds; with a wrong bound, they miss a user or get a user twice.",
 		Fix:          operatorFix,
 		Run: rows(false,
 			row{scope + `title pr and displayName gt "«P» Bob"`, "cyd dan"},
@@ -107,7 +108,7 @@ var filterOperators = []check{
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Clients that import a directory in parts use lt and le as bounds; a wrong bound loses or repeats a user.",
+		Why:          "Clients read a directory in parts with lt and le as bounds; with a wrong bound, they miss a user or get a user twice.",
 		Fix:          operatorFix,
 		Run: rows(false,
 			row{scope + `title pr and displayName lt "«P» Cyd"`, "ada bob"},
@@ -121,7 +122,7 @@ var filterOperators = []check{
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Clients select the active accounts with eq; a wrong result treats former users as active.",
+		Why:          "Clients select accounts with \"active eq true\"; after a wrong result, they treat former users as active.",
 		Fix:          "Compare active with the JSON literals true and false.",
 		Run:          rows(false, row{scope + `active eq true`, "ada cyd dan"}, row{scope + `active eq false`, "bob eve"}),
 	},
@@ -139,37 +140,37 @@ var filterOperators = []check{
 	},
 	{
 		ID:           "filter.and",
-		Title:        "The operator and matches only users who satisfy both conditions",
+		Title:        "The operator \"and\" matches only users who satisfy both conditions",
 		Requirements: reqs("RFC7644-3.4.2.2-25"),
 		Level:        must,
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Entra ID and Okta combine conditions with and. If the server ignores one condition, they get the wrong users.",
+		Why:          "Entra ID and Okta join conditions with \"and\". If the server ignores one condition, they get the wrong users.",
 		Fix:          operatorFix,
 		Run:          rows(false, row{`userType eq "«P» Employee" and title eq "«P» Engineer"`, "ada"}),
 	},
 	{
 		ID:           "filter.or",
-		Title:        "The operator or matches users who satisfy at least one of the conditions",
+		Title:        "The operator \"or\" matches users who satisfy at least one of the conditions",
 		Requirements: reqs("RFC7644-3.4.2.2-26"),
 		Level:        must,
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Clients look up several accounts in one request with or. They create the accounts again that the response omits.",
+		Why:          "Clients look up several accounts with \"or\", and create again the accounts that the response omits.",
 		Fix:          operatorFix,
 		Run:          rows(false, row{`userName eq "«P»ada@example.com" or userName eq "«P»cyd@example.com"`, "ada cyd"}),
 	},
 	{
 		ID:           "filter.not",
-		Title:        "The operator not matches users who do not satisfy the filter in parentheses",
+		Title:        "The operator \"not\" matches users who do not satisfy the filter in parentheses",
 		Requirements: reqs("RFC7644-3.4.2.2-27", "RFC7644-3.4.2.2-31"),
 		Level:        must,
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "A server that ignores the operator not returns exactly the users that the client excludes.",
+		Why:          "A server that ignores \"not\" returns exactly the users that the client excludes.",
 		Fix:          operatorFix,
 		Run: rows(false,
 			row{scope + `not (userType eq "«P» Employee")`, "bob dan eve"},
@@ -181,7 +182,8 @@ func filterDateTime(ctx context.Context, t *T) {
 	created := t.Fixture["cyd"].Resource.Complex("meta").Text("created")
 	instant, err := time.Parse(time.RFC3339, created)
 	t.SkipIf(err != nil, "the target does not return meta.created")
-	// One hour earlier, in a zone where the local time is later, and vice versa: a comparison of strings gives the wrong order.
+	// The first time is one hour before meta.created, written in a time zone 5 hours ahead of UTC; the second is one hour after it, written
+	// in a zone 5 hours behind UTC. In both cases, a comparison of the strings gives the wrong order.
 	earlier := instant.Add(-time.Hour).In(time.FixedZone("", 5*3600)).Format(time.RFC3339)
 	later := instant.Add(time.Hour).In(time.FixedZone("", -5*3600)).Format(time.RFC3339)
 	answered := evaluate(ctx, t, row{scope + `meta.created gt ` + quote(later), ""}, false)

@@ -20,8 +20,8 @@ import (
 //	dan    P Dan          P Engineering     P Employee2            true    home dan.w, work dan.h       P-Ext-D
 //	eve    P "Eve" \ P    (none)            (none)                 false   work eve.w
 //
-// where P is the prefix of the fixture, and an address such as ada.w is short for P + "ada.w@example.com". The userNames are P + label +
-// "@example.com", except that eve's contains ada's.
+// where P is the prefix of the fixture, and an address such as ada.w is short for P + "ada.w@example.com". The userName of a user is
+// P + label + "@example.com"; that of eve is P + "not-" + P + "ada@example.com", which contains the userName of ada.
 var people = &conformance.Fixture{
 	Name:     "people",
 	Requests: 10,
@@ -108,10 +108,11 @@ type row struct {
 }
 
 // skipUnsupported is the reason why a check that evaluates rows is skipped.
-const skipUnsupported = "the target rejects these filters with 400 or 501, as permitted, or does not store the attributes as sent"
+const skipUnsupported = "the target rejects these filters with 400 or 501, as RFC 7644 permits, or does not store their attributes as sent"
 
-// rows returns the Run function of a check that evaluates filters on its fixture. A rejection with 400 or 501 is not a finding, because
-// support for most filters is optional; required means that a target with support for filters must support these.
+// rows returns the Run function of a check that evaluates filters on its fixture. If required is false, a rejection with 400 or 501 is not
+// a finding, because support for most filters is optional. If required is true, such a rejection is a finding, except a 400 for a filter on
+// an attribute for which [supportsEq] returns false.
 func rows(required bool, table ...row) func(context.Context, *T) {
 	return func(ctx context.Context, t *T) {
 		answered := 0
@@ -124,7 +125,8 @@ func rows(required bool, table ...row) func(context.Context, *T) {
 	}
 }
 
-// evaluate sends one filter and compares the users found. It reports whether the target evaluated the filter.
+// evaluate sends the filter of a row, and compares the users found with those of the row. It returns false if it sent no request, or if the
+// target rejected the filter as permitted; see [rows].
 func evaluate(ctx context.Context, t *T, r row, required bool) bool {
 	if name := unstoredAttribute(t, r.filter); name != "" {
 		t.Note("not sent, because the target does not store %s as sent: %s", name, r.filter)
@@ -144,8 +146,9 @@ func evaluate(ctx context.Context, t *T, r row, required bool) bool {
 	return true
 }
 
-// supportsEq reports whether the target evaluates eq on the first attribute of a filter: RFC 7644 table 9 permits 400 invalidFilter for
-// combinations of attribute and operator. A target must support userName, the key of every lookup.
+// supportsEq reports whether the target evaluates eq on the first attribute of a filter. RFC 7644 table 9 permits 400 invalidFilter for a
+// combination of attribute and operator that the target does not support. For userName, the result is always true: every target has to
+// support lookups by userName.
 func supportsEq(ctx context.Context, t *T, filter string) bool {
 	attribute, _, _ := strings.Cut(strings.TrimLeft(filter, "( "), " ")
 	if scim.EqualName(attribute, "userName") {
@@ -166,7 +169,7 @@ func expectNoMatch(ctx context.Context, t *T, filter string) {
 	t.Expect("users found by "+filter, []string{}, labels(t.Fixture, allIDs(ctx, t, res, "filter", filter, "count", "200")))
 }
 
-// expand replaces the placeholders in a row's filter by the prefix and the ids.
+// expand replaces the placeholders in the filter of a [row].
 func expand(t *T, filter string) string {
 	pairs := []string{"«P»", peoplePrefix(t)}
 	for label, o := range t.Fixture {
@@ -198,7 +201,7 @@ func allIDsOf(ctx context.Context, t *T, endpoint string, first *conformance.Res
 	return ids
 }
 
-// peoplePrefix returns the prefix that the fixture was built with.
+// peoplePrefix returns the prefix P of the values of the fixture.
 func peoplePrefix(t *T) string {
 	for label, o := range t.Fixture {
 		name, _ := o.Sent["userName"].(string)
@@ -215,8 +218,9 @@ var (
 	filterName = regexp.MustCompile(`[A-Za-z]\w*`)
 )
 
-// unstoredAttribute returns an attribute of a filter that the target does not store as sent, or that it sets itself. The result of a filter
-// on such an attribute cannot be predicted. The checks of creating and reading have the finding.
+// unstoredAttribute returns the name of an attribute in a filter that the target does not store as sent, or for which the target sets its
+// own value; "" if the filter has no such attribute. The result of a filter on such an attribute cannot be predicted. The checks of the
+// areas create and read report the difference.
 func unstoredAttribute(t *T, filter string) string {
 	bare := filterText.ReplaceAllString(filter, "")
 	names := filterName.FindAllString(filterURN.ReplaceAllString(bare, ""), -1)
@@ -231,8 +235,8 @@ func unstoredAttribute(t *T, filter string) string {
 	return ""
 }
 
-// fixtureStored reports whether the responses to the creation of the fixture's objects contain an attribute exactly where it was sent, with
-// the value that was sent. It is true for names that are not attributes of the fixture.
+// fixtureStored reports whether the target stored an attribute of the fixture as sent: the response to each POST contains the value that
+// was sent, and omits the attribute if none was sent. For a name that no object of the fixture has, the result is true.
 func fixtureStored(t *T, name string) bool {
 	sent := false
 	for _, o := range t.Fixture {
@@ -264,8 +268,9 @@ func names(d doc) []string {
 	return out
 }
 
-// containsSent reports whether a value of a response contains all of what was sent: the members of objects, and of arrays the same number
-// of elements. If nothing was sent, the value must be absent.
+// containsSent reports whether the value got, from a response, contains the value want, which was sent. An object must contain each member
+// of want, and may contain others. An array must have as many elements as want, and contain each of them. If want is nil, got must be nil
+// or an empty array.
 func containsSent(got, want any) bool {
 	switch want := want.(type) {
 	case nil:
@@ -292,7 +297,7 @@ func containsSent(got, want any) bool {
 	}
 }
 
-// sameSet compares arrays ignoring the order, as for schemas.
+// sameSet reports whether two arrays contain the same elements in any order, for example two values of schemas.
 func sameSet(a, b any) bool {
 	one, ok1 := a.([]any)
 	two, ok2 := b.([]any)
