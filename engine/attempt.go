@@ -49,6 +49,6 @@ type AttemptQuery struct {
 	App       string
 	Kind      Kind
 	Principal string
-	Before    int64 // only those with a smaller ID
+	Before    int64 // only exchanges with a smaller ID
 	Limit     int   // Default: 100
 }

@@ -31,12 +31,12 @@ const (
 )
 
 // ClassInfo describes a class. This table is the only list of the classes. Behavior that depends on the class is a column of the table, or
-// a switch that the linter requires to be exhaustive. File failure.go of engine/internal/plan derives the class from a response. The tests
-// of this package write the table to docs/engine.md with -update.
+// a switch over all classes, which the linter enforces. File failure.go of engine/internal/plan derives the class from a response. The
+// tests of this package write the table to docs/engine.md with -update.
 type ClassInfo struct {
 	Class Class
-	// Status is the status of the principal after the sequence. The status differs for a halt, for missing users, for a change that the target
-	// has accepted, and with FallbackNone.
+	// Status is the status of the principal after the sequence. The status differs in four cases: a halt blocks a request, users that the
+	// principal needs have no account yet, an accepted change (202) is not confirmed, and failures with FallbackNone.
 	Status Status
 	// Signal is the signal that the lane of the app receives.
 	Signal Signal
@@ -50,7 +50,7 @@ type ClassInfo struct {
 
 var classes = []ClassInfo{
 	{Done, StatusClean, SignalOK, false, true, "The target has the desired state."},
-	{Skipped, StatusSkipped, SignalOK, false, true, "The options of the target exclude what is necessary. The engine changes nothing."},
+	{Skipped, StatusSkipped, SignalOK, false, true, "The options of the target exclude the required change. The engine changes nothing."},
 	{Held, StatusHeld, SignalOK, false, true, "An operator has to decide, e.g. because several accounts match."},
 	{Rejected, StatusFailed, SignalOK, false, false, "The target rejects this principal. The same request would be rejected again."},
 	{Transient, StatusRetrying, SignalFailing, true, false,
@@ -71,8 +71,8 @@ func (c Class) Info() ClassInfo {
 	return Transient.Info()
 }
 
-// Outcome returns the class of the sequence that leads to a status, the first one if there are several. It is empty for a status that no
-// sequence leads to.
+// Outcome returns the class whose sequences lead to the status; if several classes do, the first in the order of [Classes]. The result is
+// empty for StatusDirty, StatusDismissed and unknown statuses.
 func (s Status) Outcome() Class {
 	switch s {
 	case StatusWaiting:

@@ -21,11 +21,11 @@ const (
 // Kick.
 var ErrUnknownApp = errors.New("engine: unknown app")
 
-// Directory is implemented by the embedder. The engine queries it for the desired state right before it acts.
+// Directory is implemented by the embedder. The engine queries the Directory for the desired state right before each sequence.
 //
 // The methods are called from several goroutines. Any error except ErrUnknownApp from Target means that the state is unavailable: the
-// engine records the error and retries the principal later. An error never causes a deprovisioning. Only an explicit Inactive or Absent
-// does.
+// engine records the error and retries the principal later. An error never causes a deprovisioning. Only the desired state Inactive or
+// Absent does.
 type Directory interface {
 	// Target returns the connection and options of an app.
 	Target(ctx context.Context, app string) (Target, error)
@@ -36,7 +36,7 @@ type Directory interface {
 	// Members returns one page of the ids of the users that belong to the pushed group, in ascending byte order, after the given id (empty for
 	// the first page). Fewer than limit ids end the list.
 	Members(ctx context.Context, app, group, after string, limit int) ([]string, error)
-	// IsMember reports which of the users belong to the pushed group. Users missing from the result do not.
+	// IsMember reports which of the users belong to the pushed group. A user that is missing from the result does not belong to the group.
 	IsMember(ctx context.Context, app, group string, users []string) (map[string]bool, error)
 }
 
@@ -48,18 +48,18 @@ type UserState struct {
 	// Active.
 	Resource *scim.Resource
 	// OnCreate has attributes that are only sent when the account is created, such as a default locale. Afterwards they belong to the target:
-	// the engine neither compares nor clears them. A value in Resource, even null, overrides them. It has the form of Resource; use
-	// mapping.Result.OnCreate. May be nil.
+	// the engine neither compares nor clears them. A value in Resource, even null, overrides them. mapping.Result.OnCreate has the required
+	// form, which is that of Resource. May be nil.
 	OnCreate *scim.Resource
 	// Manager is the directory id of the user's manager. The engine sets manager.value of the enterprise extension (RFC 7643 section 4.3) to
-	// the id of the manager's account in the app. As long as the manager has no account, the user is provisioned without one and has the
+	// the id of the manager's account in the app. As long as the manager has no account, the user is provisioned without a manager and has the
 	// status StatusWaiting; State.WaitingOn names the manager. The engine does not wait for a manager who has no account and is not desired in
 	// the app: the user's account then has no manager. Default: the manager in Resource.
 	Manager string
 	// RemoteID links the user to this account on the target instead of a lookup. Default: a lookup.
 	RemoteID string
 	// Activating reports whether the user was assigned to the app again after an unassignment. The engine then looks up the account by name
-	// even if its id is known, and creates it if it does not exist.
+	// even if the id of an account is known, and creates an account if the lookup finds none.
 	Activating bool
 	// Password is sent when the user is created. Default: a random placeholder.
 	Password string
@@ -85,8 +85,8 @@ func (u UserState) GoString() string { return u.String() }
 type GroupState struct {
 	Want         Want // Inactive: nothing is sent; Active again: all members are pushed
 	DisplayName  string
-	RemoteID     string // links the group to this one on the target. Default: a lookup by displayName
-	DeleteRemote bool   // Absent: delete the group on the target instead of leaving it
+	RemoteID     string // id of the group on the target to link. Default: a lookup by displayName
+	DeleteRemote bool   // with Absent: true deletes the group on the target, false only removes the link
 }
 
 // Explainer is an optional interface of a [Directory] that explains assignments and attribute values.
@@ -131,8 +131,8 @@ type Lister interface {
 // Want is the desired state of a principal on the target.
 type Want string
 
-// The desired states. Absent is a tombstone: the directory reports that the principal was deleted; the engine never infers it. Keep is for
-// users: the engine leaves the account unchanged and sends nothing.
+// The desired states. Absent is a tombstone: the directory reports that the principal was deleted; the engine never infers a deletion. Keep
+// is for users: the engine leaves the account unchanged and sends nothing.
 const (
 	Active   Want = "active"
 	Inactive Want = "inactive"

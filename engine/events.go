@@ -61,12 +61,12 @@ type EventData struct {
 	Run       string    `json:"run,omitempty"`      // the exchanges: Attempt.Run
 	Hold      HoldKind  `json:"hold,omitempty"`
 	Until     time.Time `json:"until,omitzero"` // end of the hold, or the deadline of an accepted change
-	Since     time.Time `json:"since,omitzero"` // of an overdue deactivation
+	Since     time.Time `json:"since,omitzero"` // of an overdue deactivation: time of the first unsynchronized change
 }
 
 // EventQuery selects the events of one app, in their order.
 type EventQuery struct {
 	App   string // required
-	After int64  // only those with a greater Seq
+	After int64  // only events with a greater Seq
 	Limit int    // Default: 100
 }

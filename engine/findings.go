@@ -48,7 +48,8 @@ func (r DriftReport) Drifted() (n int) {
 type Reconciliation struct {
 	Drift DriftReport
 	// Unknown is the number of principals that the directory lists and the engine did not know; they were marked. Unlisted is the number of
-	// known principals that the directory does not list; the engine changes nothing for them. Both are 0 if the directory is not a [Lister].
+	// known principals that the directory does not list; the engine changes nothing for them. Unknown and Unlisted are 0 if the directory is
+	// not a [Lister].
 	Unknown, Unlisted int
 }
 

@@ -57,7 +57,7 @@ type ImportRun struct {
 	// Attempts is the number of consecutive failures to read the next page. Error is the last failure, or the reason why the run stopped.
 	Attempts int
 	Error    string
-	// Counts are the numbers of objects by verdict. Gone objects are those of earlier runs that this run did not see.
+	// Counts are the numbers of objects by verdict. VerdictGone counts the objects of earlier runs that this run did not see.
 	Counts map[Verdict]int
 	// Lost is the number of principals whose account is not in the list. The engine changes nothing for these principals.
 	Lost         int
@@ -71,7 +71,7 @@ type RemoteObject struct {
 	RemoteID    string `json:"remoteId"`
 	UserName    string `json:"userName"` // of a group: displayName
 	ExternalID  string `json:"externalId,omitempty"`
-	Email       string `json:"email,omitempty"` // primary address, otherwise the first one
+	Email       string `json:"email,omitempty"` // primary email address, or the first one if none is primary
 	DisplayName string `json:"displayName,omitempty"`
 	Active      bool   `json:"active"`
 	Hash        string `json:"-"` // digest of all attributes except meta; detects changes between imports
@@ -82,7 +82,7 @@ type RemoteObject struct {
 	Principal string    `json:"principal,omitempty"` // owner of the object, for VerdictLinked and VerdictMatched
 	// Candidates are the principals to choose from, for VerdictAmbiguous and VerdictPartial; at most MaxCandidates.
 	Candidates []string `json:"candidates,omitempty"`
-	Note       string   `json:"note,omitempty"` // why the object is ambiguous, if the candidates do not show it
+	Note       string   `json:"note,omitempty"` // why the object is ambiguous, if Candidates does not show the reason
 
 	// Resource has all attributes that the target returned. It is set for Matcher.Match, and for queries with Whole if the run stored it.
 	Resource *scim.Resource `json:"-"`
@@ -113,7 +113,7 @@ var (
 // MaxListed is the maximum number of users or groups that an import or a drift report reads from a target.
 const MaxListed = 2_000_000
 
-// ErrPaused is returned when the engine sends nothing to the target because of Target.Paused.
+// ErrPaused is returned when the engine sends nothing to the target because Target.Paused is set or a maintenance window is open.
 var ErrPaused = errors.New("engine: the app is paused")
 
 // MatchRule is a rule by which an account of a target matches a principal of the directory.
@@ -123,7 +123,7 @@ type MatchRule string
 const (
 	MatchExternalID MatchRule = "externalId"
 	MatchUserName   MatchRule = "userName" // of a group: displayName
-	MatchEmail      MatchRule = "email"    // any of their addresses
+	MatchEmail      MatchRule = "email"    // one email address of the account equals one of the principal
 )
 
 // Known reports whether the rule is defined.
@@ -138,7 +138,7 @@ type Verdict string
 const (
 	VerdictLinked    Verdict = "linked"    // linked to a principal already
 	VerdictMatched   Verdict = "matched"   // exactly one principal, by a rule
-	VerdictAmbiguous Verdict = "ambiguous" // several candidates, or the only one has another account: requires a decision
+	VerdictAmbiguous Verdict = "ambiguous" // several candidates, or the only candidate has another account: requires a decision
 	VerdictPartial   Verdict = "partial"   // only the part before the @ or the full name agrees: requires a review
 	VerdictUnmatched Verdict = "unmatched" // no principal matches
 	VerdictGone      Verdict = "gone"      // listed by an earlier import, not by this one

@@ -27,6 +27,6 @@ type Overdue struct {
 	Since    time.Time
 	Want     Want   // Inactive or Absent
 	Status   Status // of the user
-	Error    string // of its last sequence
+	Error    string // of the last sequence of the user
 	Hold     Hold   // of the lane
 }

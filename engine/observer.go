@@ -21,8 +21,8 @@ type Result struct {
 	Duration  time.Duration // from the directory query until the result was stored
 	// PasswordVersion is the UserState.PasswordVersion that the account of a user is known to have, empty if unknown.
 	PasswordVersion string
-	// Confirmed is the operation of an earlier accepted change that the target has carried out, as a read has shown; empty if no change was
-	// confirmed.
+	// Confirmed is the operation of an earlier accepted change (202), if a read of this sequence showed that the target has carried it out. It
+	// is empty if no change was confirmed.
 	Confirmed Operation
 	// Lapsed reports that the target did not carry out an earlier accepted change in time. Error then describes that change, not a request of
 	// this sequence.
@@ -38,15 +38,16 @@ type Step struct {
 	Status int // 0 if no response was received
 	// Message is the reason why the request failed, quoted from the target if possible; empty on success.
 	Message string
-	// Alternative is the form of the request and the reason for it, if it is not the preferred form of Target.Style.
+	// Alternative describes a request that does not have the preferred form of Target.Style: the form that was sent, and the reason. It is
+	// empty for the preferred form.
 	Alternative string
 }
 
 // Observer receives the results of sequences.
 //
 // Result is called after the result is stored, outside of any transaction, and in order for each principal. The principal is not processed
-// during the call, so the call should be quick. A crash between storing and calling loses the call, but not the state: Engine.States
-// returns it after a restart.
+// during the call, so the call should be quick. A crash after the result is stored and before the call loses the call, but not the state:
+// Engine.States returns the state after a restart.
 type Observer interface {
 	Result(ctx context.Context, r Result)
 }

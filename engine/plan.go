@@ -9,16 +9,16 @@ import (
 var (
 	ErrExpired = errors.New("engine: the plan has expired")
 	ErrApplied = errors.New("engine: the plan has already been applied")
-	ErrCanary  = errors.New("engine: the first part of the plan did not succeed")
+	ErrCanary  = errors.New("engine: the items of the plan that were applied first did not succeed")
 )
 
 // ApplyOptions configures how a plan is applied. The zero value applies all items.
 type ApplyOptions struct {
-	// Directory is the directory that the engine uses once the plan is applied. Apply compares its desired state with the planned one. It may
-	// read through the caller's transaction; only one goroutine uses it. Default: the engine's own.
+	// Directory is the directory that the engine uses once the plan is applied. Apply compares the desired state that this Directory returns
+	// with the planned one. The Directory may read through the caller's transaction: only one goroutine calls it. Default: the engine's own.
 	Directory Directory
-	// First is the number of remaining items to apply now. The engine rejects a call for the other items until these have completed. Zero
-	// means all.
+	// First is the number of remaining items to apply now. The engine rejects a later call for the other items until the first items have
+	// completed. Zero means all.
 	First int
 }
 
@@ -114,6 +114,6 @@ type PlanItemQuery struct {
 	Plan      string
 	Operation Operation
 	Outcome   Class
-	After     int // only those with a larger Seq
+	After     int // only items with a larger Seq
 	Limit     int // Default: 100
 }

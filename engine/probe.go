@@ -10,9 +10,10 @@ import (
 type ProbeOptions struct {
 	// Marker is the prefix of the names of the created objects. Default: "scimwright-probe-" and random letters.
 	Marker string
-	// Domain of the userName and address of the user. Default: example.com. Some targets accept verified domains only.
+	// Domain is the domain of the userName and the email address of the created user. Default: example.com. Some targets accept verified
+	// domains only.
 	Domain string
-	// User has further attributes that this target requires to create a user.
+	// User has further attributes of the created user, for a target that requires them.
 	User *scim.Object
 	// SkipGroups disables the probe of groups.
 	SkipGroups bool
@@ -30,8 +31,8 @@ const (
 	FeatureListUsers        Feature = "users.list"              // GET /Users with paging
 	FeatureLookupMiss       Feature = "users.lookup-miss"       // a filter for an unknown name returns nothing
 	FeatureCreateUser       Feature = "users.create"            // POST returns an id
-	FeatureLookupUserName   Feature = "users.lookup-userName"   // a filter returns only the user
-	FeatureLookupExternalID Feature = "users.lookup-externalId" // the same for a filter for the externalId
+	FeatureLookupUserName   Feature = "users.lookup-userName"   // a filter for the userName returns only the created user
+	FeatureLookupExternalID Feature = "users.lookup-externalId" // a filter for the externalId returns only the created user
 	FeatureConflict         Feature = "users.conflict"          // a second user of the same name is rejected with 409
 	FeatureKeepsUser        Feature = "users.keeps"             // a GET returns the values that the POST sent
 	FeatureEntityTags       Feature = "users.etag"              // a GET returns an ETag, and a stale If-Match is rejected
@@ -80,7 +81,7 @@ type ProbeResult struct {
 // Profile is the result of a probe. It can be stored as JSON.
 type Profile struct {
 	At      time.Time     `json:"at"`
-	Results []ProbeResult `json:"results"` // one per feature, in their order
+	Results []ProbeResult `json:"results"` // one per feature, in the order of the constants of type Feature
 	// Advertised has the capabilities in the target's ServiceProviderConfig.
 	Advertised Advertised `json:"advertised"`
 	// Leftovers are the paths, below the base URL, of objects that could not be removed.

@@ -13,10 +13,10 @@ const MaxWaitingOn = 10
 // MarkAll marks all known principals of an app, or those of a kind or with a status: their desired state may have changed.
 type MarkAll struct {
 	App string // required
-	// Kind restricts it to users or groups. Default: both.
+	// Kind restricts the marks to users or to groups. Default: both.
 	Kind Kind
-	// Status restricts it to principals with one of these statuses. Default: all. To retry all, set StatusFailed, StatusHeld and
-	// StatusRetrying, with Retry.
+	// Status restricts the marks to principals with one of these statuses. Default: all statuses. To retry all failures, set StatusFailed,
+	// StatusHeld and StatusRetrying, with Retry.
 	Status []Status
 	// Retry and AllMembers have the same meaning as in Mark. AllMembers applies to the groups.
 	Retry      bool
@@ -26,7 +26,8 @@ type MarkAll struct {
 // ErrNotFound is returned for a principal or app that the engine does not know.
 var ErrNotFound = errors.New("engine: not found")
 
-// ErrStale is returned when the state changed after the caller read it, so that the approval does not match.
+// ErrStale is returned when the state changed after the caller read it, so that a decision of the caller (approval, dismissal, link, plan)
+// is based on an outdated state.
 var ErrStale = errors.New("engine: the state has changed")
 
 // Execer runs statements inside the caller's transaction. *sql.Tx and *sql.Conn satisfy it.
@@ -116,7 +117,7 @@ type StateQuery struct {
 	Status Status
 	// RemoteID selects states with this id on the target.
 	RemoteID string
-	// PreviousID selects states whose previous id on the target was this one.
+	// PreviousID selects states whose State.PreviousID equals this id.
 	PreviousID string
 	After      *State // last state of the previous page; the order is by app, kind, id
 	Limit      int    // Default: 100
@@ -130,7 +131,7 @@ type Waiting struct {
 	Status Status
 	Since  time.Time // the first unsynchronized change
 	Reason string
-	Until  time.Time // time for which the principal is scheduled; zero if unknown or now
+	Until  time.Time // end of the backoff, hold, suspension or time limit in Reason; zero if unknown
 }
 
 // Pending is a change that the target has accepted (202) and not yet carried out. It can be stored: it contains digests instead of values,
@@ -164,9 +165,10 @@ type Expectation struct {
 	Gone       bool                `json:"gone,omitempty"`       // the resource does not exist
 }
 
-// Expected is the expected value of one attribute. A target may return more than was sent, so each simple value has its own digest.
+// Expected is the expected value of one attribute. Values has one digest for each simple value, because a target may return sub-attributes
+// in addition to those that were sent.
 type Expected struct {
-	Sent   string            `json:"sent"` // the digest in [IgnoredAttribute]
+	Sent   string            `json:"sent"` // as in IgnoredAttribute.Sent
 	Values map[string]string `json:"values,omitempty"`
 }
 
@@ -180,11 +182,11 @@ func (p *Pending) String() string {
 }
 
 // IgnoredAttribute records that the engine sent an attribute to an account and that a later read did not return the value. The record is
-// deleted when a read returns the value, or when another value is desired: rounds are counted per value.
+// deleted when a read returns the value, or when another value is desired: Rounds counts the attempts with one value.
 type IgnoredAttribute struct {
 	Sent   string `json:"sent"`           // digest of the value
 	Rounds int    `json:"rounds"`         // number of times the value was sent and not found afterwards
-	Open   bool   `json:"open,omitempty"` // the value was sent, and the account was not read since
+	Open   bool   `json:"open,omitempty"` // the value was sent, and the account has not been read since
 	// Ignored reports whether the value was sent so often that the engine no longer sends it.
 	Ignored bool `json:"ignored,omitempty"`
 }

@@ -24,14 +24,14 @@ type Target struct {
 	PushGroups      bool
 	SyncPasswords   bool // set passwords of existing accounts: UserState.PasswordVersion
 
-	UserNameAttribute string   // compared in the lookup. Default: userName
+	UserNameAttribute string   // the attribute by which a user is looked up. Default: userName
 	OnMissing         Missing  // Default: Recreate
 	OnExisting        Existing // Default: LinkAuto
 	OnRecycled        Existing // for a found account that belongs or belonged to another user. Default: LinkAsk
 	// RE2: accounts are never renamed to a matching userName. Default: DefaultHoldNames; "-" for none
 	HoldNames    string
 	Concurrency  int           // concurrent requests; 1 also means one principal at a time. Default: 4
-	Timeout      time.Duration // of one call, at most slightly less than a third of Options.Lease. Default: 60s
+	Timeout      time.Duration // time limit of one request; at most slightly less than a third of Options.Lease. Default: 60s
 	MemberBatch  int           // members in one request. Default: 100
 	Rate         float64       // requests per second. Default: no limit
 	Burst        int           // concurrent requests after an idle period, if Rate is set. Default: Rate
@@ -43,15 +43,16 @@ type Target struct {
 }
 
 // Guard blocks deactivations of users and deletions of groups in large numbers, so that a data source that has lost its data does not empty
-// the target. The guard blocks when more principals than allowed would lose their account within the Window. Both limits must be exceeded,
-// so that a percentage does not block the first deactivation of a small app. The engine looks ahead over the principals that it has read,
-// some dozens. If many removals arrive one by one, the guard allows removals up to its limit. The zero value blocks nothing.
+// the target. The guard blocks when more principals than allowed would lose their account within the Window. The guard blocks only if both
+// Limit and Percent are exceeded, so that Percent does not block the first deactivation of a small app. The engine looks ahead over the
+// principals that it has read, some dozens. If many removals arrive one by one, the guard allows removals up to its limit. The zero value
+// blocks nothing.
 //
 // Blocked removals, and those that follow, have the status StatusHeld until a decision: provision.Apps.Approve allows them. A Mark after
 // which the directory desires the account again makes the decision unnecessary.
 type Guard struct {
 	Limit   int           // accounts
-	Percent float64       // of the accounts that the app has
+	Percent float64       // of the accounts of the app
 	Window  time.Duration // Default: 24h
 }
 
@@ -70,15 +71,15 @@ const DefaultHoldNames = `(?i)(^|[-_.+])deleted([-_.+@0-9]|$)`
 
 // Window is a maintenance window, either weekly or once.
 //
-// A weekly window uses the local time of its zone. On a day on which the clocks change, it starts and stops at its local times: it may be
-// an hour longer or shorter, and is absent if its hour is skipped.
+// A weekly window uses the local time of its zone. On a day on which the clocks change, the window still starts and stops at its local
+// times. The window may therefore be an hour longer or shorter. If the clocks skip the whole window, it does not take place.
 type Window struct {
-	Days []time.Weekday // on which it starts. Default: every day
+	Days []time.Weekday // days on which the window starts. Default: every day
 	From string         // time of day, 15:04
 	To   string         // of the same day, or of the next if not after From; must differ from From
 	Zone string         // IANA name. Default: UTC
 
-	// Until makes it a single window that starts at Begin (zero: no start). The other fields must be empty then.
+	// Until makes the Window a single one, from Begin (zero: without a start) to Until. Days, From, To and Zone must then be empty.
 	Begin, Until time.Time
 }
 
@@ -88,8 +89,8 @@ type Style string
 // The update styles. The zero value means Catalog.
 const (
 	Catalog Style = "catalog" // PATCH for activation, deactivation and group membership, PUT for other updates
-	Wizard  Style = "wizard"  // PUT for all
-	Auto    Style = "auto"    // by the target's ServiceProviderConfig: Wizard if it has no PATCH, otherwise Catalog
+	Wizard  Style = "wizard"  // PUT for all updates
+	Auto    Style = "auto"    // Wizard if the target's ServiceProviderConfig declares PATCH as unsupported, otherwise Catalog
 )
 
 // Fallback determines whether a sequence may use another form of a request than the preferred form of the style.
@@ -107,7 +108,7 @@ type Missing string
 // The policies. The zero value means Recreate.
 const (
 	Recreate Missing = "recreate" // look up by name again, and create the resource if not found
-	Fail     Missing = "fail"     // report it
+	Fail     Missing = "fail"     // fail the principal with a message (StatusFailed)
 )
 
 // Existing is the policy for an account that a lookup finds and that the engine did not create.
@@ -115,7 +116,7 @@ type Existing string
 
 // The policies. The zero value means LinkAuto.
 const (
-	LinkAuto  Existing = "auto"  // link it to the user
+	LinkAuto  Existing = "auto"  // link the account to the user
 	LinkAsk   Existing = "ask"   // hold the user until UserState.RemoteID names the account
 	LinkNever Existing = "never" // reject the user
 )

@@ -51,8 +51,8 @@ type Trace struct {
 	HTTP      int       `json:"http,omitempty"`    // status of the decisive response
 	Message   string    `json:"message,omitempty"` // why the outcome is not Done
 
-	// Diff has the changes of the attributes, Members the changes of the members of a group. After a run they contain only what its exchanges
-	// show.
+	// Diff has the changes of the attributes, Members the changes of the members of a group. After a real run, Diff and Members contain only
+	// what the exchanges of the run show.
 	Diff    []Difference `json:"diff,omitempty"`
 	Members *MemberDiff  `json:"members,omitempty"`
 	// Waiting are the users of a group that have no account at the target yet; the first MaxNamed of them.
@@ -61,8 +61,8 @@ type Trace struct {
 	Hold string `json:"hold,omitempty"`
 }
 
-// Idle reports whether a dry run leaves the target unchanged: it succeeds and finds no difference. It may contain requests without effect,
-// e.g. a deactivation without a previous read.
+// Idle reports whether a dry run leaves the target unchanged: it succeeds and finds no difference. The trace may contain requests without
+// effect, e.g. a deactivation of an account that is already inactive and was not read.
 func (t Trace) Idle() bool {
 	if t.Outcome != Done || len(t.Diff) > 0 || len(t.Waiting) > 0 || t.Members != nil && t.Members.Added+t.Members.Removed > 0 {
 		return false

@@ -8,20 +8,21 @@ import (
 // TraitTTL is the time after which a trait of a target expires. The engine then tries the preferred form of the request again.
 const TraitTTL = 24 * time.Hour
 
-// Learned has the properties of a target that the engine detected while using it. It is stored with the lane, so that a restart does not
-// lose it. It applies to one base URL: a new base URL discards it.
+// Learned has the properties of a target that the engine detected while using it. The lane stores these properties, so that a restart does
+// not lose them. They apply to BaseURL: a new base URL of the target discards them.
 type Learned struct {
 	BaseURL string `json:"baseUrl,omitempty"`
-	// Traits are the detected deviations of the target, with the time of detection. They are used for TraitTTL.
+	// Traits are the detected deviations of the target, with the time of detection. A trait is used until TraitTTL after its detection.
 	Traits map[Trait]time.Time `json:"traits,omitempty"`
-	// Probed are the traits that the probe of ProbedAt found present (true) or absent (false). A trait that a sequence has detected since is
-	// only in Traits. Probed traits are used for TraitTTL too.
+	// Probed are the traits that the probe of ProbedAt found present (true) or absent (false). A trait that a sequence has detected after the
+	// probe is only in Traits. Probed traits are used until TraitTTL after ProbedAt.
 	Probed   Traits    `json:"probed,omitempty"`
 	ProbedAt time.Time `json:"probedAt,omitzero"`
-	// Config is the ServiceProviderConfig. It is read for targets of the style Auto, at most once a day.
+	// Config is the ServiceProviderConfig. The engine reads it for targets of the style Auto, at most once a day.
 	Config *Config `json:"config,omitempty"`
-	// MemberBatch is the maximum number of members per request; 0 means Target.MemberBatch. Each rejection or timeout of a larger request
-	// halves it. Each pushed group increases it by a quarter.
+	// MemberBatch is the maximum number of members per request; 0 means Target.MemberBatch. After a request was rejected as too large or timed
+	// out, MemberBatch is half the number of members of that request. Each group that was pushed without such a failure increases MemberBatch
+	// by a quarter.
 	MemberBatch int `json:"memberBatch,omitempty"`
 	// Rate is the number of requests per second that the target accepts; 0 means Target.Rate. Each 429 halves it. Every 10s without a 429
 	// increase it by a quarter.
@@ -89,7 +90,8 @@ func (l Learned) probed(now time.Time) Traits {
 // Trait is a detected deviation of a target: the preferred form of a request does not work.
 type Trait string
 
-// The traits. A rejection, or a success without effect, reveals a trait, if another form of the same request worked afterwards.
+// The traits. The engine records most traits after a form of a request was rejected or had no effect, and another form of the same request
+// worked.
 const (
 	NoPatch     Trait = "no-patch"      // PATCH is rejected or has no effect: PUT is sent
 	NoPut       Trait = "no-put"        // PUT is rejected or has no effect: PATCH is sent, one operation per attribute
@@ -100,8 +102,8 @@ const (
 	NoUserFilter     Trait = "no-user-filter"  // users cannot be filtered: the list is read
 	NoGroupFilter    Trait = "no-group-filter" // groups cannot be filtered: the list is read
 	MembersHidden    Trait = "members-hidden"  // the members of a group are never returned
-	PatchTrusted     Trait = "patch-trusted"   // a PATCH whose response lacked the resource was read back and had its effect
-	PutTrusted       Trait = "put-trusted"     // the same for PUT
+	PatchTrusted     Trait = "patch-trusted"   // a read showed the change of a PATCH whose response lacked the resource
+	PutTrusted       Trait = "put-trusted"     // as PatchTrusted, for PUT
 )
 
 // Traits reports which traits a target has. A missing trait is unknown.

@@ -29,7 +29,7 @@ type Options struct {
 	Engine *provision.Engine
 	// Directory is the directory of the engine.
 	Directory engine.Directory
-	// Update runs fn in a transaction of the database that has the engine's store. It commits if fn returns nil. See InTx.
+	// Update runs fn in a transaction of the database of the engine's store, and commits the transaction if fn returns nil. See InTx.
 	Update func(ctx context.Context, fn func(tx engine.Execer) error) error
 	// Authorize is the authorization middleware of the host. It returns a handler that calls next for callers that may operate the engine, and
 	// returns an error response to other callers.

@@ -2,11 +2,11 @@
 // of operators.
 //
 // A program that embeds an engine mounts the handler of [New] on its own mux, behind its own authorization. Package client and "scimwright
-// engine" call the API. A program without operators needs neither.
+// engine" call the API. A program without operators needs neither package control nor package client.
 //
-// The responses have the types of package engine and of package client. They contain no secrets: the engine removes these from exchanges
-// before it stores or shows them, and the API shows no credentials of targets. They contain attributes of users: authorize only operators
-// who may see these.
+// The responses have the types of package engine and of package client. They contain no secrets: the engine removes secrets from exchanges
+// before it stores or shows the exchanges, and the API shows no credentials of targets. The responses contain attributes of users:
+// authorize only operators who may see such attributes.
 //
 // # Adding an operation
 //

@@ -29,7 +29,7 @@ var rejections = []struct {
 // Rejected converts an error of the engine to an error response: not found with the kind and id, or another error that the request causes.
 // A host whose ports call the engine returns the results of Rejected. Rejected returns any other error unchanged.
 func Rejected(err error, kind, id string) error {
-	if e, ok := errors.AsType[*rest.Error](err); ok { // created by the host
+	if e, ok := errors.AsType[*rest.Error](err); ok { // the host has created this error response
 		return e
 	}
 	switch {
@@ -61,8 +61,8 @@ func linksRejected(e *engine.LinkError) error {
 	return &rest.Error{Code: rest.CodeValidation, Summary: "Api validation failed: links", Causes: causes, Err: e}
 }
 
-// targetError is Rejected for operations that read a whole target. Any error that is not in rejections describes the target's response, and
-// the API shows its text.
+// targetError is Rejected for operations that read a whole target. The text of any error that is not in rejections describes the target's
+// response and is shown by the API.
 func targetError(err error, app string) error {
 	rejection := Rejected(err, "AppInstance", app)
 	if rejection == nil {

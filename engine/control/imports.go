@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
-// Imports creates users from the accounts that imports find. It is a port for a host that does more than link accounts.
+// Imports creates users from the accounts that imports find. A host implements this interface to do more than link accounts.
 type Imports interface {
 	// StartImport starts an import of the users or groups of an app, and returns the id of the engine's run.
 	StartImport(ctx context.Context, app string, kind engine.Kind) (run string, err error)
@@ -26,7 +26,7 @@ type Imports interface {
 
 // ImportProgress is what a host has done with the accounts of an import of users.
 type ImportProgress struct {
-	Open bool // the host has not finished
+	Open bool // the host is still processing accounts
 	// Created, Updated, Pending (waiting for a consent), Inactive and Failed are numbers of accounts.
 	Created, Updated, Pending, Inactive, Failed int
 	Errors                                      []string
@@ -248,7 +248,7 @@ var importWords = rest.Words{
 		"displayName": "",
 		"active":      "",
 		"verdict":     `enum:"linked,matched,ambiguous,partial,unmatched,gone"`,
-		"rule":        `doc:"rule that matched it"`,
+		"rule":        `doc:"rule that matched the account or group"`,
 		"principal":   `doc:"owner of the account"`,
 		"candidates":  `doc:"principals to choose from"`,
 		"note":        "",

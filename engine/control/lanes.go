@@ -179,8 +179,8 @@ func (a *api) describe(ctx context.Context, app App) (client.App, error) {
 	return out, nil
 }
 
-// laneOf returns the state of an app's lane, with the reason if no changes are sent. The directory's setting takes precedence over the
-// stored lane.
+// laneOf returns the state of an app's lane, with the reason if no changes are sent. paused is the current setting of the directory, which
+// takes precedence over the stored lane.
 func laneOf(paused bool, l engine.Lane) client.Lane {
 	switch {
 	case paused:

@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/engine/provision"
 )
 
-// Names describes apps and principals to operators. It is a port of the host.
+// Names describes apps and principals to operators. A host implements this interface.
 type Names interface {
 	// Apps returns all apps.
 	Apps(ctx context.Context) ([]App, error)

@@ -191,7 +191,7 @@ func (a *api) provision(ctx context.Context, r *provisionRequest) (client.Trace,
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return client.Trace{}, r.rejected(err)
 	}
-	return traced(t, assigned, false), nil // after a timeout: the exchanges so far and the reason for the wait
+	return traced(t, assigned, false), nil // after a timeout, the trace has the exchanges so far and the reason for the wait
 }
 
 func traced(t engine.Trace, assigned, idle bool) client.Trace {
@@ -279,7 +279,7 @@ var principalWords = rest.Words{
 		"id":         "",
 		"name":       `doc:"login or name"`,
 		"state":      "",
-		"waitingOn":  `doc:"the first users that it waits for"`,
+		"waitingOn":  `doc:"the first users without an account that the principal waits for"`,
 		"dirtySince": `doc:"time of the first change that has not arrived"`,
 	}},
 	reflect.TypeFor[engine.PrincipalState](): {Name: "Known", Served: true, Members: map[string]reflect.StructTag{
@@ -306,15 +306,15 @@ var principalWords = rest.Words{
 		"transaction": `doc:"Set-Txn header of the response"`,
 		"location":    `doc:"Location header of the response"`,
 		"generation":  "",
-		"at":          `doc:"time at which it was accepted"`,
+		"at":          `doc:"time at which the target accepted the change"`,
 		"deadline":    `doc:"time limit for the target; afterwards the change is sent again"`,
-		"reads":       `doc:"number of reads since then"`,
+		"reads":       `doc:"number of reads since the change was accepted"`,
 	}},
 	reflect.TypeFor[engine.IgnoredAttribute](): {Name: "Unkept", Served: true, Members: map[string]reflect.StructTag{
 		"sent":    `doc:"digest of the value"`,
-		"rounds":  `doc:"number of times it was sent and then missing in a read"`,
-		"open":    `doc:"it was sent, and the account was not read afterwards"`,
-		"ignored": `doc:"the engine keeps the target's value"`,
+		"rounds":  `doc:"number of times that the value was sent and then missing in a read"`,
+		"open":    `doc:"the value was sent, and the account was not read afterwards"`,
+		"ignored": `doc:"the engine no longer sends the value, because the target ignores it"`,
 	}},
 	reflect.TypeFor[client.Trace](): {Served: true, Members: map[string]reflect.StructTag{
 		"app":      "",

@@ -43,7 +43,7 @@ func (r appRequest) where() (app, kind string) { return r.App, "" }
 // inApp is a request for an app. where returns the app and the kind in the path.
 type inApp interface{ where() (app, kind string) }
 
-// row returns an operation on an app. It returns not found for an unknown app or kind of principals.
+// row returns an operation on an app. The operation returns a not-found error for an unknown app or an unknown kind of principals.
 func row[Req, Resp any, P interface {
 	*Req
 	inApp

@@ -46,7 +46,7 @@ type taskRequest struct {
 	Task string `path:"task" doc:"id of the task"`
 }
 
-// each calls do for the user with the id of the task. If no such user exists, it calls do for the group with that id.
+// each calls do for the user with the id of the task. If no such user exists, each calls do for the group with that id.
 func (r *taskRequest) each(
 	ctx context.Context, do func(ctx context.Context, app string, kind engine.Kind, id string) error,
 ) (rest.NoContent, error) {

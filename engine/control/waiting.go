@@ -15,7 +15,7 @@ import (
 // maxWaiting is the maximum number of pending principals that are listed.
 const maxWaiting = 20
 
-// waitTime is the timeout of the query for pending principals, which follows the timeout of the caller.
+// waitTime is the timeout of the query for pending principals. The query runs after the timeout of the caller has passed.
 const waitTime = 5 * time.Second
 
 // DescribeWaiting returns a line for each of the first pending principals of all apps, with the reason. The API shows the same lines after

@@ -45,7 +45,7 @@ func (d *Directory) SetGroup(app, id string, g engine.GroupState) {
 	put(&d.groups, [2]string{app, id}, g)
 }
 
-// SetMember adds a user to a pushed group, or removes the user if in is false.
+// SetMember adds a user to a pushed group if in is true, and removes the user if in is false.
 func (d *Directory) SetMember(app, group, user string, in bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

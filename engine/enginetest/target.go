@@ -52,10 +52,10 @@ type kind struct {
 	ids  []string
 	all  map[string]*scim.Resource
 	rev  map[string]int
-	last *kind // the state before the last change
+	last *kind // copy of the kind before the last change
 }
 
-// save saves the state of the kind before a change.
+// save copies the resources of the kind to last, before a change.
 func (k *kind) save() {
 	before := *k
 	before.ids, before.all, before.last = slices.Clone(k.ids), maps.Clone(k.all), nil
@@ -200,10 +200,10 @@ func (t *Target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // job is a change that was accepted with 202.
 type job struct {
 	do    func()
-	after int // remaining reads before it is applied, 0: only CarryOut applies it
+	after int // number of reads until the change is applied; 0: only CarryOut applies the change
 }
 
-// read applies the changes whose number of reads is reached.
+// read counts a read for each accepted change, and applies the changes with no reads remaining.
 func (t *Target) read(r *http.Request) {
 	if r.Method != http.MethodGet {
 		return

@@ -1,7 +1,7 @@
 package mapping
 
 // Canary uses a candidate mapping for some users and the stable mapping for the others. A Directory calls it for every user. To complete
-// the rollout, it replaces the Canary by the Candidate.
+// the rollout, the embedder replaces the Canary by the Candidate.
 type Canary struct {
 	Stable, Candidate *Mapping
 	// Users reports whether a user gets the Candidate. Default: no user.

@@ -145,7 +145,8 @@ type Result struct {
 }
 
 // Apply evaluates the rules for one user. It returns the error of the first rule that cannot be evaluated, or whose value the target's
-// schema does not allow. After an error the caller must send nothing, because the account would lose the attribute of that rule.
+// schema does not allow. After an error the caller must not send the Result, because the account would lose the attribute of the failed
+// rule.
 func (m *Mapping) Apply(v Values) (Result, error) {
 	out, values := Result{Resource: m.resource(), OnCreate: m.resource()}, v.expression()
 	for i, r := range m.rules {

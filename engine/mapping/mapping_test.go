@@ -68,7 +68,7 @@ func TestCompile_RejectsInvalidRules(t *testing.T) {
 		{`the attribute has several values: select one with a filter`, []mapping.Rule{e(`emails.value`, `user.mail`)}},
 		{`the path has a filter, but the attribute has a single value`, []mapping.Rule{e(`name[givenName eq "x"].familyName`, `user.mail`)}},
 		{`the path selects an element: add the sub-attribute`, []mapping.Rule{e(`emails[type eq "work"]`, `user.mail`)}},
-		{`the filter may only use eq and and`, []mapping.Rule{e(`emails[type ne "work"].value`, `user.mail`)}},
+		{`the filter may only contain the operators "eq" and "and"`, []mapping.Rule{e(`emails[type ne "work"].value`, `user.mail`)}},
 		{`the elements have no sub-attribute colour`, []mapping.Rule{e(`emails[colour eq "red"].value`, `user.mail`)}},
 		{`a rule cannot set active`, []mapping.Rule{e(`active`, `user.on`)}},
 		{`a rule cannot set password`, []mapping.Rule{e(`urn:ietf:params:scim:schemas:core:2.0:User:password`, `user.mail`)}},

@@ -19,10 +19,10 @@ import (
 type place struct {
 	extension string // URN of the extension, empty for the base schema
 	name      string
-	sub       string       // sub-attribute, of the element or of a complex attribute
-	element   *scim.Object // attributes of the element that the path selects; nil if it selects none
+	sub       string       // sub-attribute of the element or of the complex attribute
+	element   *scim.Object // attributes of the element that the filter of the path selects; nil without a filter
 	list      bool         // the value is a list
-	known     bool         // the schema of the target defines it
+	known     bool         // the schema of the target defines the attribute
 	attribute *schema.Attribute
 }
 
@@ -76,7 +76,7 @@ func describe(element *scim.Object, e filter.Expr) error {
 			return nil
 		}
 	}
-	return errors.New(`the filter may only use eq and and, for example [type eq "work" and primary eq true]`)
+	return errors.New(`the filter may only contain the operators "eq" and "and", for example [type eq "work" and primary eq true]`)
 }
 
 // resolve checks the path against the definition of its attribute.
@@ -115,8 +115,8 @@ func (p place) resolve(r schema.Resolved) (place, error) {
 	return p, nil
 }
 
-// key returns a key that is equal for equal places. The key of a place that contains another one, followed by a dot, is a prefix of the
-// other key.
+// key returns the same string for equal places. If a place contains another place (name, name.givenName), its key followed by a dot is a
+// prefix of the key of the other place.
 func (p place) key() string {
 	parts := []string{strings.ToLower(p.extension), strings.ToLower(p.name)}
 	if p.element != nil {
@@ -139,7 +139,7 @@ func (p place) accepts(k expression.Kind) error {
 		return nil
 	}
 	if p.list {
-		return nil // a single value becomes a list of one
+		return nil // Apply makes a list of a single value
 	}
 	var ok bool
 	switch p.attribute.Type {
@@ -251,7 +251,7 @@ func detail(err error) error {
 	return err
 }
 
-// set sets a value in a resource. Nil removes it.
+// set sets a value in a resource. A nil value removes the attribute.
 func (p place) set(r *scim.Resource, value any) {
 	o := &r.Object
 	if p.extension != "" {
@@ -271,8 +271,8 @@ func (p place) set(r *scim.Resource, value any) {
 	}
 }
 
-// setElement finds or creates the element that the path selects, and sets the value. Without a value it creates none, but sets the
-// attribute at least to an empty list, so that the engine removes an earlier value.
+// setElement finds or creates the element that the path selects, and sets the sub-attribute to value. If value is nil, it creates no
+// element; an absent attribute becomes an empty list, so that the engine removes an earlier value.
 func (p place) setElement(o *scim.Object, value any) {
 	elements := o.Array(p.name)
 	if elements == nil {

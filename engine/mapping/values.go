@@ -29,7 +29,7 @@ type Values struct {
 // Group is a group of a user.
 type Group struct {
 	ID, Name string
-	App      string // the first argument of Groups.*: where the group comes from
+	App      string // source of the group, the first argument of the functions Groups.*
 }
 
 func (n Names) expression() expression.Names {

@@ -68,14 +68,14 @@ func New() *Metrics {
 		sequences: counter("scim_engine_sequences_total", "Finished sequences.", "operation", "outcome"),
 		requests:  counter("scim_engine_requests_total", "Requests of sequences.", "method", "status"),
 		retries:   counter("scim_engine_retries_total", "Sequences that failed and are retried after a backoff."),
-		overdue:   counter("scim_engine_overdue_total", "Deactivations that did not arrive in time."),
+		overdue:   counter("scim_engine_overdue_total", "Deactivations that did not arrive within Options.DeactivateWithin."),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "scim_engine_sequence_duration_seconds", Help: "Time from the query of the directory to the stored result.", Buckets: buckets,
 		}, []string{"app"}),
 	}
 }
 
-// Follow adds the gauges. Each collection reads them from l.
+// Follow adds the gauges. Each collection reads their values from l.
 func (m *Metrics) Follow(l Lags) { m.lags.Store(&l) }
 
 // Result implements engine.Observer.
@@ -95,7 +95,7 @@ func (m *Metrics) Overdue(_ context.Context, o engine.Overdue) {
 	m.overdue.WithLabelValues(o.App).Inc()
 }
 
-// class returns the class of an HTTP status. A target may send any number.
+// class returns the class of an HTTP status, and "none" for a number below 200 or above 599, which a target may send too.
 func class(status int) string {
 	if status < http.StatusOK || status > 599 {
 		return "none"

@@ -48,8 +48,8 @@ func (a Apps) Lag(ctx context.Context, app string) (engine.Lag, error) {
 	return found[0], nil
 }
 
-// Pending returns the number of principals of all apps that are due now or later. Those of paused apps count, because they are due as soon
-// as the pause ends.
+// Pending returns the number of principals of all apps that are due now or later. Principals of paused apps count, because they are due as
+// soon as the pause ends.
 func (a Apps) Pending(ctx context.Context) (int, error) { return a.e.o.Store.Pending(ctx, "") }
 
 // Counts returns the numbers of principals of an app by status.
@@ -62,7 +62,7 @@ func (a Apps) Counts(ctx context.Context, app string) (map[engine.Status]int, er
 }
 
 // Kick ends the pause, the breaker or the quarantine of the apps and starts their work immediately. Call it after new credentials were set,
-// or when a target is no longer Paused. It does not end the backoff of principals: Mark with Retry does.
+// or when a target is no longer Paused. Kick does not end the backoff of principals. Mark with Retry ends it.
 func (a Apps) Kick(ctx context.Context, apps ...string) error {
 	if err := a.e.o.Store.Kick(ctx, a.e.o.Now(), apps); err != nil {
 		return err
@@ -71,14 +71,14 @@ func (a Apps) Kick(ctx context.Context, apps ...string) error {
 	return nil
 }
 
-// Halt disables operations for an app, or for all apps if app is empty. Without ops it disables all of [engine.HaltOperations]. It applies
-// to every engine that shares the store. After Halt returns, no engine starts a request for one of the operations; requests in flight
-// complete. A principal whose sequence reaches such a request is put on hold (StatusHeld, State.Halted) with a message that has the
-// operation and the reason. State.LastOperation is then that operation. Earlier changes of the sequence are kept. Everything else
-// continues.
+// Halt disables operations for an app, or for all apps if app is empty. Without ops it disables all operations in [engine.HaltOperations].
+// The halt applies to every engine that shares the store. After Halt returns, no engine starts a request for one of the operations;
+// requests in flight complete. A principal whose sequence reaches such a request is put on hold (StatusHeld, State.Halted) with a message
+// that has the operation and the reason. State.LastOperation is then that operation. Changes that the sequence has made before remain. All
+// other operations continue.
 //
-// OpLink does not apply to an account that UserState.RemoteID or GroupState.RemoteID names, nor to one that the engine created itself and
-// finds again.
+// OpLink does not apply to an account that UserState.RemoteID or GroupState.RemoteID names, nor to an account that the engine itself has
+// created.
 func (a Apps) Halt(ctx context.Context, app, reason string, ops ...engine.Operation) error {
 	ops, err := haltable(ops)
 	if err != nil {
@@ -91,8 +91,9 @@ func (a Apps) Halt(ctx context.Context, app, reason string, ops ...engine.Operat
 	return s.Halt(ctx, app, ops, reason, a.e.o.Now())
 }
 
-// Resume ends what Halt disabled for the same app, and requeues the principals that it blocked. Without ops it ends all halts of the app.
-// It does not end halts for all apps; and a Resume for all apps does not end those of a single app.
+// Resume enables operations that Halt disabled for the same app, and requeues the principals that these halts blocked. Without ops it ends
+// all halts for the app. A Resume for one app does not end the halts for all apps. A Resume for all apps (empty app) does not end the halts
+// for a single app.
 func (a Apps) Resume(ctx context.Context, app string, ops ...engine.Operation) error {
 	ops, err := haltable(ops)
 	if err != nil {
@@ -109,7 +110,7 @@ func (a Apps) Resume(ctx context.Context, app string, ops ...engine.Operation) e
 	return nil
 }
 
-// Halts returns the halts of an app, its own and those for all apps. An empty app selects all halts.
+// Halts returns the halts for an app and the halts for all apps. An empty app selects all halts.
 func (a Apps) Halts(ctx context.Context, app string) ([]engine.Halt, error) {
 	return a.e.o.Store.Halts(ctx, app)
 }
@@ -127,8 +128,8 @@ func haltable(ops []engine.Operation) ([]engine.Operation, error) {
 	return ops, nil
 }
 
-// Approve allows the deactivations and deletions of an app that its Guard blocks, if their number equals expected. Otherwise it changes
-// nothing and returns ErrStale. [Apps.Counts] and [Engine.States] return the blocked principals.
+// Approve allows the deactivations and deletions of an app that its Guard blocks, if the number of blocked principals equals expected.
+// Otherwise Approve changes nothing and returns ErrStale. [Apps.Counts] and [Engine.States] return the blocked principals.
 func (a Apps) Approve(ctx context.Context, app string, expected int) error {
 	s, err := a.e.can.approvals.get()
 	if err != nil {
@@ -141,11 +142,11 @@ func (a Apps) Approve(ctx context.Context, app string, expected int) error {
 	return nil
 }
 
-// Events lists the events of an app and its principals. A caller that continues after the last Seq gets every event exactly once. A first
-// Seq greater than After + 1 means that older events were already removed.
+// Events lists the events of an app and its principals. A caller that continues after the last Seq gets every event exactly once. If the
+// first returned Seq is greater than After + 1, the events between them have been removed.
 func (a Apps) Events(ctx context.Context, q engine.EventQuery) ([]engine.Event, error) {
 	if q.App == "" {
-		return nil, errors.New("engine: EventQuery.App is required: events have an order within an app")
+		return nil, errors.New("engine: EventQuery.App is required: events are ordered only within an app")
 	}
 	s, err := a.e.can.events.get()
 	if err != nil {

@@ -52,7 +52,7 @@ func find[C any](s store.Store) (c capability[C]) {
 func (c capability[C]) get() (C, error) { return c.of, c.err }
 
 // storeAs returns the store as the interface that an internal package of the engine declares, or nil if the store lacks one of its
-// capabilities. The methods that use the package return the error of that capability.
+// capabilities. The methods of the engine that use the package then return the error that names the missing capability.
 func storeAs[S any](s store.Store) S {
 	found, _ := s.(S)
 	return found

@@ -24,12 +24,12 @@ func (d Drift) Compare(ctx context.Context, app string, r engine.DriftRequest) (
 	return d.e.reconcile.Drift(ctx, app, r)
 }
 
-// Reconcile makes a target and the engine's state of it match the directory again, for example after one of them was restored from a
+// Reconcile makes a target and the engine's state of the app match the directory again, for example after one of them was restored from a
 // backup. It runs [Drift.Compare] with Repair for users and, if groups are pushed, for groups. If the directory is an [engine.Lister], it
 // also marks principals that the engine does not know.
 //
-// A principal that is missing from the list of the directory or of the target is not deprovisioned. Only an explicit Inactive or Absent of
-// Directory.User does that, subject to the target's Guard. After an error Reconcile marks nothing more.
+// A principal that is missing from the list of the directory or of the target is not deprovisioned. A user is deprovisioned only if
+// Directory.User returns Inactive or Absent, subject to the target's Guard. After an error Reconcile marks no further principals.
 func (d Drift) Reconcile(ctx context.Context, app string) (map[engine.Kind]engine.Reconciliation, error) {
 	if _, err := d.e.can.repairs.get(); err != nil {
 		return nil, err

@@ -31,8 +31,8 @@ import (
 
 // Options configures an Engine. Store and Directory are required.
 type Options struct {
-	// Store stores the engine's state. sqlstore.Open returns one in a database. In addition to store.Store it may implement capabilities.
-	// Without one of them, the methods that need it return an error that wraps errors.ErrUnsupported.
+	// Store stores the engine's state. sqlstore.Open returns one in a database. In addition to store.Store it may implement capabilities. If a
+	// capability is missing, the methods that need it return an error that wraps errors.ErrUnsupported.
 	Store store.Store
 	// Directory returns the desired state. The embedder implements it.
 	Directory engine.Directory
@@ -42,18 +42,18 @@ type Options struct {
 	// Failures of single principals are not logged: see Observer, Engine.Tasks and Apps.Events. Default: slog.Default.
 	Logger *slog.Logger
 
-	// Owner is the name of this engine among those that share a store. Default: a random name. A fixed name, unique per running engine, lets a
-	// restarted engine claim its lanes immediately instead of waiting for the leases to end.
+	// Owner is the name of this engine among the engines that share a store. Default: a random name. A fixed name, unique per running engine,
+	// lets a restarted engine claim its lanes immediately instead of waiting for the leases to end.
 	Owner string
-	// Lease is the time after which another engine takes over the lanes of an engine that no longer responds. A call may take 30% of it.
-	// Default: 200s, which allows calls of 60s.
+	// Lease is the time after which another engine takes over the lanes of an engine that no longer responds. A request to a target may take
+	// at most 30% of Lease. Default: 200s, which allows requests of 60s.
 	Lease time.Duration
 	// Sweep is the interval between two queries for due lanes without a call of Wake. Default: 1s.
 	Sweep time.Duration
 	// Lanes is the maximum number of apps that the engine works on concurrently. Default: 64.
 	Lanes int
 	// Concurrency is the maximum number of concurrent requests of all lanes. Requests are sent in the order in which they are queued. One app
-	// uses at most half of them, so that a slow app does not block the others. Default: 256.
+	// sends at most half of this number concurrently, so that a slow app does not block the others. Default: 256.
 	Concurrency int
 	// RetryInitial and RetryMax are the first and the maximum backoff after failures. Defaults: 1s and 5m.
 	RetryInitial, RetryMax time.Duration
@@ -66,7 +66,7 @@ type Options struct {
 	// KeepRounds is the number of sequences that send an attribute that the target ignores, before the engine stops sending it. Default: 3.
 	KeepRounds int
 	// DeactivateWithin is the maximum duration of a deactivation, from the first change of the user that has not arrived. An Observer that is
-	// an OverdueObserver receives the overdue ones. Default: 5m.
+	// an OverdueObserver receives longer deactivations. Default: 5m.
 	DeactivateWithin time.Duration
 	// UserAgent is the User-Agent of requests to targets. Default: "Svc SCIM Client 1.0.0".
 	UserAgent string
@@ -79,7 +79,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Defaults without a documented name elsewhere.
+// Defaults of Options without a name in another package.
 const (
 	defaultLease      = 200 * time.Second
 	defaultSweep      = time.Second
@@ -176,7 +176,8 @@ func (e *Engine) assemble() {
 	e.network = &connect.Network{Transport: o.Transport, Egress: o.Egress}
 	e.targets = target.NewConnector(target.Options{
 		Network: e.network, UserAgent: o.UserAgent, Concurrency: o.Concurrency, Now: o.Now,
-		// A call ends before its lease: an owner that has lost the store has no call in flight when another engine takes over.
+		// A request to a target ends before the lease: an owner that cannot reach the store any longer has no request in flight when another
+		// engine takes over.
 		MaxCall: o.Lease * 3 / 10,
 	})
 	settings := sequence.Settings{
@@ -246,7 +247,7 @@ func (e *Engine) Start(ctx context.Context) error {
 }
 
 // Stop waits for running sequences, releases all leases and returns. If ctx ends first, Stop cancels the sequences and returns the error of
-// ctx; the next engine resumes them. A second call waits too.
+// ctx; the next engine resumes them. A second call of Stop waits too.
 func (e *Engine) Stop(ctx context.Context) error {
 	e.mu.Lock()
 	e.stopped = true
@@ -278,8 +279,8 @@ func (e *Engine) Mark(ctx context.Context, tx engine.Execer, marks ...engine.Mar
 }
 
 // MarkAll records, inside the caller's transaction, that the desired state of all matching principals of an app may have changed, for
-// example after a mapping was edited or a target was repaired. It returns their number. It does not include principals that were never
-// marked. Call Wake after the commit. Otherwise the engine finds the change at the next sweep.
+// example after a mapping was edited or a target was repaired. It returns their number. Principals that were never marked are not included.
+// Call Wake after the commit. Otherwise the engine finds the change at the next sweep.
 func (e *Engine) MarkAll(ctx context.Context, tx engine.Execer, m engine.MarkAll) (int64, error) {
 	if m.App == "" || m.Kind != "" && m.Kind != engine.User && m.Kind != engine.Group {
 		return 0, fmt.Errorf("engine: mark all: invalid app %q or kind %q", m.App, m.Kind)

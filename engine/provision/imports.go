@@ -15,9 +15,9 @@ type Imports struct{ e *Engine }
 func (e *Engine) Imports() Imports { return Imports{e} }
 
 // Start starts to read the accounts or groups of a target by pages and to match them with principals, and returns the id of the run. Any
-// engine that shares the store may work on the run. After a crash the run continues at the next page. It sends only GET. When it has
-// finished ([Imports.Run]), [Imports.Objects] returns the result, and [Imports.Confirm] creates the links after a review. If the list
-// changes while it is read, or is inconsistent, the run fails and the list is not used.
+// engine that shares the store may work on the run. After a crash the run continues at the next page. The run sends only GET requests. When
+// the run has finished ([Imports.Run]), [Imports.Objects] returns the result, and [Imports.Confirm] creates the links after a review. If
+// the list changes while it is read, or is inconsistent, the run fails and the list is not used.
 //
 // The directory has to implement [engine.Matcher]. Start returns ErrImportRunning if the app has a running import of that kind.
 func (i Imports) Start(ctx context.Context, app string, r engine.ImportRequest) (int64, error) {
@@ -69,8 +69,8 @@ func (i Imports) Objects(ctx context.Context, q engine.RemoteObjectQuery) ([]eng
 }
 
 // Confirm creates links to accounts that an import has found, inside the caller's transaction and under the conditions of [Imports.Link].
-// The links may differ from those that the import has proposed. Confirm returns ErrStale if a newer import has started, or if this one has
-// not succeeded or has not seen an account.
+// The links may differ from those that the import has proposed. Confirm returns ErrStale if a newer import has started, if this import has
+// not succeeded, or if it has not seen one of the accounts.
 func (i Imports) Confirm(ctx context.Context, tx engine.Execer, app string, run int64, links []engine.Link) error {
 	s, err := i.e.can.imports.get()
 	if err != nil {

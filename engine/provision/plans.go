@@ -12,11 +12,11 @@ type Plans struct{ e *Engine }
 // Plans returns the handle of the plans.
 func (e *Engine) Plans() Plans { return Plans{e} }
 
-// Make runs a dry run of principals and stores the results for a review. It works as [Traces.DryRun] does, but as if the principals were
-// marked and the deletion guard allowed everything. With All, the plan omits principals without changes. A dry run of a group includes all
-// its members. Each dry run is independent: it does not include the effects of others in the plan, such as an account that a group waits
-// for. Make reads the target within the app's rate limit and concurrency. It waits when the target requests a pause. If ctx ends, Make
-// stores nothing. Rejected credentials, and a directory that cannot return a desired state, are errors.
+// Make runs a dry run of principals and stores the results for a review. Each dry run is a [Traces.DryRun] that assumes that the principal
+// is marked and that the deletion guard allows all removals. With All, the plan omits principals without changes. A dry run of a group
+// includes all its members. The dry runs are independent: the dry run of a group, for example, does not include accounts that other items
+// of the plan create. Make reads the target within the app's rate limit and concurrency. It waits when the target requests a pause. If ctx
+// ends, Make stores nothing. Rejected credentials, and a directory that cannot return a desired state, are errors.
 func (p Plans) Make(ctx context.Context, req engine.PlanRequest) (engine.Plan, error) {
 	if _, err := p.e.can.plans.get(); err != nil {
 		return engine.Plan{}, err
@@ -28,8 +28,9 @@ func (p Plans) Make(ctx context.Context, req engine.PlanRequest) (engine.Plan, e
 // after the commit. The deactivations and deletions of the plan pass the deletion guard, because they were reviewed.
 //
 // Apply returns ErrStale if a principal was marked after the plan was made, if its desired state differs from the planned one, or if the
-// app has another target. Other errors are ErrExpired, ErrApplied, ErrNotFound, and ErrCanary if items of the first part are not clean (or
-// skipped, as planned). The error names the first principals. After any error the caller must roll back the transaction.
+// app has another target. Other errors are ErrExpired, ErrApplied, ErrNotFound, and ErrCanary if items that a call with ApplyOptions.First
+// has applied are not clean (or skipped, as planned). ErrStale and ErrCanary come with the names of the first such principals. After any
+// error the caller must roll back the transaction.
 func (p Plans) Apply(ctx context.Context, tx engine.Execer, id string, o engine.ApplyOptions) error {
 	if _, err := p.e.can.plans.get(); err != nil {
 		return err

@@ -54,7 +54,8 @@ func (t Targets) Probe(ctx context.Context, to engine.Target, o engine.ProbeOpti
 }
 
 // ProbeApp determines the features of the target of an app, as [Targets.Probe] does, and stores the profile. The following sequences send
-// each request in the form that worked. ProbeApp calls the target immediately, regardless of any hold or suspension of the lane.
+// each request in the form that worked in the probe. ProbeApp calls the target immediately, regardless of any hold or suspension of the
+// lane.
 //
 // An incomplete profile, which is returned with an error, is not stored. The error for an app without a target is ErrUnknownApp.
 func (t Targets) ProbeApp(ctx context.Context, app string, o engine.ProbeOptions) (engine.Profile, error) {
@@ -80,7 +81,7 @@ func (t Targets) ProbeApp(ctx context.Context, app string, o engine.ProbeOptions
 		}
 		l.Probed, l.ProbedAt = probe.TraitsOf(p), p.At
 		for trait := range l.Probed {
-			delete(l.Traits, trait) // the probe is newer
+			delete(l.Traits, trait) // the traits of the probe replace older ones
 		}
 	})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Tasks has operations on principals that are not done: failed, retried, held or waiting. See [Engine.Tasks].
+// Tasks has operations on principals whose changes have not arrived: failed, retried, held or waiting. See [Engine.Tasks].
 type Tasks struct{ e *Engine }
 
 // Tasks returns the handle of the tasks.
@@ -23,7 +23,7 @@ func (t Tasks) List(ctx context.Context, q engine.TaskQuery) ([]engine.Task, err
 }
 
 // Waiting lists up to limit principals of an app that are due now or later, with the reason and the time until which each waits. It omits
-// principals that failed permanently or are held: List has those.
+// principals that failed permanently or are held: [Tasks.List] returns those.
 func (t Tasks) Waiting(ctx context.Context, app string, limit int) ([]engine.Waiting, error) {
 	return t.e.watch.Waiting(ctx, app, limit)
 }
@@ -39,7 +39,7 @@ func (t Tasks) Running(app string, kind engine.Kind, id string) bool {
 }
 
 // Retry retries a principal now: it ends its backoff and the hold of its lane. It returns ErrNotFound for a principal that was never
-// marked. A held principal is checked again, and held again unless the reason no longer applies.
+// marked. The sequence of a held principal runs again, and the principal is held again unless the reason no longer applies.
 func (t Tasks) Retry(ctx context.Context, app string, kind engine.Kind, id string) error {
 	s, err := t.e.can.tasks.get()
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/sequence"
 )
 
-// Traces shows one principal step by step: past requests, a dry run, and its state. See [Engine.Traces].
+// Traces shows one principal in detail: past requests, a dry run, and the state. See [Engine.Traces].
 type Traces struct{ e *Engine }
 
 // Traces returns the handle for traces of one principal.
 func (e *Engine) Traces() Traces { return Traces{e} }
 
-// Run makes the engine work on one principal immediately, waits as WaitFor does, and returns the requests. It ends a backoff of the
+// Run makes the engine work on one principal immediately, waits as WaitFor does, and returns the requests. Run ends a backoff of the
 // principal and a hold of its lane. If ctx ends first, for example because the target fails or the app is paused, Run returns the error of
 // ctx and the trace so far.
 func (t Traces) Run(ctx context.Context, app string, kind engine.Kind, id string, o engine.ProvisionOptions) (engine.Trace, error) {
@@ -54,8 +54,8 @@ func (t Traces) Run(ctx context.Context, app string, kind engine.Kind, id string
 
 // DryRun returns the exact requests that the engine would send now for one principal, without sending writes. Reads go to the target, and
 // writes are simulated. DryRun stores nothing and claims no lane. A principal that was never marked is treated as if it were marked now. If
-// the directory or the target returns an error, Trace.Message has it, as State.LastError would. The error of DryRun concerns the app
-// (ErrUnknownApp) or the store.
+// the directory or the target returns an error, Trace.Message has the text that State.LastError would have. DryRun itself only returns
+// errors of the app (ErrUnknownApp) and the store.
 //
 // The target's response may differ from the simulated one: the target may reject the request, alter the values, or respond without the
 // resource, which the engine then reads back.
@@ -69,8 +69,8 @@ func (t Traces) DryRun(ctx context.Context, app string, kind engine.Kind, id str
 
 // Verify reads a principal on the target and compares it with the current desired state. It writes nothing, neither to the target nor to
 // the store. A group is compared by its name and all its members. If the target never returns the members of a group, they cannot be
-// compared, and Ignored has them. Changes that the options of the app exclude, such as updates, are not compared. The error concerns the
-// app (ErrUnknownApp), the store or ctx. An error of the target or the directory is in Verification.Message.
+// compared, and Ignored contains the path members. Changes that the options of the app exclude, such as updates, are not compared. Verify
+// returns errors of the app (ErrUnknownApp), the store and ctx. An error of the target or the directory is in Verification.Message.
 func (t Traces) Verify(ctx context.Context, app string, kind engine.Kind, id string) (engine.Verification, error) {
 	x, err := t.open(ctx, app)
 	if err != nil {

@@ -20,14 +20,14 @@ import (
 func TestMaintenance_RejectsInvalidWindow(t *testing.T) {
 	now := time.Now()
 	for want, broken := range map[string]engine.Window{
-		`"25:00" is not a time of day`:             {From: "25:00", To: "06:00"},
-		`"" is not a time of day`:                  {From: "22:00"},
-		"it starts and ends at 22:00":              {From: "22:00", To: "22:00"},
-		"Europe/Atlantis":                          {From: "22:00", To: "23:00", Zone: "Europe/Atlantis"},
-		"the zone Local differs":                   {From: "22:00", To: "23:00", Zone: "Local"},
-		"unknown weekday 7":                        {From: "22:00", To: "23:00", Days: []time.Weekday{7}},
-		"it has both times of day and a timestamp": {From: "22:00", Until: now},
-		"it ends before it starts":                 {Begin: now, Until: now},
+		`"25:00" is not a time of day`:     {From: "25:00", To: "06:00"},
+		`"" is not a time of day`:          {From: "22:00"},
+		"it starts and ends at 22:00":      {From: "22:00", To: "22:00"},
+		"Europe/Atlantis":                  {From: "22:00", To: "23:00", Zone: "Europe/Atlantis"},
+		"the zone Local differs":           {From: "22:00", To: "23:00", Zone: "Local"},
+		"unknown weekday 7":                {From: "22:00", To: "23:00", Days: []time.Weekday{7}},
+		"it has fields of a weekly window": {From: "22:00", Until: now},
+		"Until must be after Begin":        {Begin: now, Until: now},
 	} {
 		t.Run(want, func(t *testing.T) {
 			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})

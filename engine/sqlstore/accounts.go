@@ -16,8 +16,8 @@ import (
 // accountChange is a change of a user's account.
 type accountChange struct {
 	user  string
-	lost  bool // the user had an account; its memberships on the target are lost with it
-	taken bool // the account, with its memberships, now belongs to another user
+	lost  bool // the user had an account, and is no longer a member of the target's groups under its id
+	taken bool // the account, which remains a member of the target's groups, now belongs to another user
 }
 
 // holder is a user with an account.
@@ -50,8 +50,8 @@ func readEarlier(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) 
 	return e, err
 }
 
-// resolveAccount determines the owner of a user's account before the user's sequence is finished. It may change f. It requeues the users
-// whose manager is one of the affected users.
+// resolveAccount determines the owner of a user's account before the result f is stored, and changes f if the user does not get the
+// account. It requeues the users whose manager gains, changes or loses an account. It returns the changes.
 func resolveAccount(ctx context.Context, tx *sqldb.Tx, app string, before string, f *store.Finish) ([]accountChange, error) {
 	if f.Kind == engine.Group || before == text(f.RemoteID) {
 		return nil, nil
@@ -70,7 +70,7 @@ func resolveAccount(ctx context.Context, tx *sqldb.Tx, app string, before string
 	return moves, requeueReports(ctx, tx, app, reports, moves, f.At)
 }
 
-// assignAccount assigns an account to one of the users that have it in the store.
+// assignAccount decides which user owns the account f.RemoteID, if several users have that id, and returns the changes.
 func assignAccount(ctx context.Context, tx *sqldb.Tx, app string, f *store.Finish, before string) ([]accountChange, error) {
 	query := holders
 	if tx.Dialect() == sqldb.Postgres {
@@ -97,7 +97,7 @@ func assignAccount(ctx context.Context, tx *sqldb.Tx, app string, f *store.Finis
 	var moves []accountChange
 	switch {
 	case len(others) == 0:
-	case !mine.keeps: // this sequence has changed the account of another user
+	case !mine.keeps: // the user must not have an account: this sequence has changed the account of the others
 		f.RemoteID, f.Origin = "", ""
 		for _, h := range others {
 			if err := again(h.user); err != nil {
@@ -131,7 +131,7 @@ func requeueUser(ctx context.Context, tx *sqldb.Tx, app, user string, now time.T
 	return err
 }
 
-// requeueGroups requeues the groups that wait for the users, or that have them as members under their previous ids.
+// requeueGroups requeues the groups that wait for a user in moves, or that have such a user as a member under the previous id.
 func requeueGroups(ctx context.Context, tx *sqldb.Tx, app string, moves []accountChange, now time.Time) error {
 	full := map[string]bool{} // by group: whether the whole membership is pending
 	for _, m := range moves {

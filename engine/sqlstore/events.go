@@ -12,14 +12,14 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// trimEvery is the number of events after which old ones are removed.
+// trimEvery is the number of new events after which old events are removed.
 const trimEvery = 100
 
-// storeEvents stores events of an app. Their numbers end at last. The caller has reserved them and holds the lock of the lane row, so that
-// events are committed in the order of their numbers.
+// storeEvents stores events of an app. The last one gets the number `last`. The caller has reserved the numbers and holds the lock of the
+// lane row, so that events are committed in the order of their numbers.
 //
-// Invariant 21: A lifecycle event is written in the transaction of its cause, numbered under the lock of the lane row: no gaps, in commit
-// order.
+// Invariant 21: A lifecycle event is written in the transaction of its cause, and numbered under the lock of the lane row, so that the
+// numbers have no gaps and follow the order of the commits.
 func storeEvents(ctx context.Context, tx *sqldb.Tx, app string, last int64, now time.Time, events ...engine.Event) error {
 	first := last - int64(len(events)) + 1
 	for i, e := range events {

@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// importLeases claims running imports. They have epochs as lanes do, and no holds.
+// importLeases claims running imports. An import has an epoch as a lane does, but no hold.
 type importLeases struct{ s *Store }
 
 // ImportLeases implements store.Imports.
@@ -52,7 +52,7 @@ func (i importLeases) Claim(ctx context.Context, owner string, now, until time.T
 				res, err := tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch + 1, owner = ?, lease_until = ?
 					WHERE id = ? AND epoch = ? AND lease_until <= ?`, owner, ms(until), r.id, r.epoch, ms(now))
 				if err := checkLease(res, err); errors.Is(err, engine.ErrLeaseLost) {
-					continue // another engine has claimed it
+					continue // another engine has claimed the run
 				} else if err != nil {
 					return err
 				}

@@ -21,8 +21,8 @@ import (
 // keptImports is the number of runs that are stored per app and kind.
 const keptImports = 20
 
-// withRunLease runs fn in a transaction that commits only if the lease on the run is valid. Rows are written in the order principals,
-// remote objects, run, and finally those of the functions in then.
+// withRunLease runs fn in a transaction that commits only if the lease on the run is valid. Rows are written in this order: fn writes
+// principals and remote objects, then withRunLease writes the run, then the functions in `then` write their rows.
 func (s *Store) withRunLease(ctx context.Context, l engine.Lease, what string, fn func(tx *sqldb.Tx, run int64) error,
 	then ...func(tx *sqldb.Tx) error) error {
 	run, err := strconv.ParseInt(l.App, 10, 64)
@@ -78,7 +78,7 @@ func (s *Store) StartImport(ctx context.Context, app string, r engine.ImportRequ
 	return id, nil
 }
 
-// importLock returns the name of the lock that prevents the start of a run while an older one is confirmed.
+// importLock returns the name of the lock that prevents the start of a run while an older run is confirmed.
 func importLock(app string) string { return "engine.import." + app }
 
 // importColumns are the columns that scanImport reads. The last one, newest, is 1 for the newest run of its app and kind.
@@ -259,7 +259,7 @@ func endImport(ctx context.Context, tx *sqldb.Tx, l engine.Lease, run int64, sta
 	return err
 }
 
-// dropImports fails the running imports of an app. Engines that work on one lose the lease.
+// dropImports fails the running imports of an app. An engine that works on such an import loses its lease.
 func dropImports(ctx context.Context, tx *sqldb.Tx, now time.Time, app, reason string) error {
 	const running = `app_id = ? AND state = 'running'`
 	if _, err := tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch + 1, owner = '', lease_until = 0 WHERE `+running, app); err != nil {
@@ -307,7 +307,7 @@ func (s *Store) CloseImport(ctx context.Context, l engine.Lease, now time.Time) 
 			{&gone, `SELECT COUNT(*) FROM {remote_object}
 				WHERE app_id = ? AND kind = ? AND run_id <> ? AND verdict <> 'gone'`, []any{r.App, kind, run}},
 			{&links, `SELECT COUNT(*) FROM {sync_state} WHERE app_id = ? AND kind = ? AND remote_id <> ''`, []any{r.App, kind}},
-			// An account that was created or found since the run started may be on a page that was read before.
+			// updated_at: an account that was created or found after the start of the run may belong on a page that the run had already read.
 			{&lost, `SELECT COUNT(*) FROM {sync_state} AS s WHERE app_id = ? AND kind = ? AND remote_id <> '' AND updated_at < ?
 				AND NOT EXISTS (SELECT 1 FROM {remote_object} AS o WHERE o.app_id = s.app_id AND o.kind = s.kind AND o.remote_id = s.remote_id
 					AND o.run_id = ?)`, []any{r.App, kind, ms(r.Begun), run}},
@@ -342,7 +342,7 @@ func (s *Store) CloseImport(ctx context.Context, l engine.Lease, now time.Time) 
 	})
 }
 
-// tooMany reports whether more objects are missing from a list than the request allows.
+// tooMany reports whether more objects are missing from a list than the request allows, given the number of known objects.
 func tooMany(missing, of int, r engine.ImportRequest) bool {
 	return missing >= engine.SafeGone && float64(missing) > r.MaxGone/100*float64(of)
 }
@@ -370,7 +370,7 @@ func (s *Store) ConfirmMatched(ctx context.Context, l engine.Lease, now time.Tim
 		if err != nil {
 			return err
 		}
-		if len(conflicts) > 0 { // the call created no link: retry without the conflicting ones
+		if len(conflicts) > 0 { // the call created no link: repeat it without the conflicting links
 			refused := map[string]string{}
 			for _, c := range conflicts {
 				refused[c.Link.RemoteID] = c.Reason
@@ -402,7 +402,7 @@ func linkError(conflicts []engine.Conflict) error {
 	return &engine.LinkError{Conflicts: conflicts}
 }
 
-// recordLinked sets the verdict of the objects to linked, in the order in which pages are stored.
+// recordLinked sets the verdict of the objects to linked, in the order in which SaveImportPage writes rows.
 func recordLinked(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link) error {
 	for _, l := range slices.SortedFunc(slices.Values(links), func(a, b engine.Link) int { return strings.Compare(a.RemoteID, b.RemoteID) }) {
 		_, err := tx.Exec(ctx, `UPDATE {remote_object} SET verdict = 'linked', principal_id = ?, candidates = '', note = ''
@@ -490,7 +490,7 @@ func (s *Store) RemoteObjects(ctx context.Context, q engine.RemoteObjectQuery) (
 			}
 		}
 		o.Active = active == 1
-		// the object was matched, until CloseImport or ConfirmMatched found a conflict
+		// such an object was matched until CloseImport or ConfirmMatched found a conflict: its principal is now the only candidate
 		if o.Verdict == engine.VerdictAmbiguous && o.Principal != "" {
 			o.Candidates, o.Principal = []string{o.Principal}, ""
 			return nil

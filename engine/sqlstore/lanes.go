@@ -79,8 +79,8 @@ func (s *Store) Claim(ctx context.Context, owner string, now, until time.Time, l
 // lockedRetry is the delay before a lane is claimed again if another transaction had locked its row.
 const lockedRetry = 50 * time.Millisecond
 
-// claim omits lanes that other engines have claimed in the meantime, and lanes with a locked row: a process that stalls in a transaction
-// must not delay the lanes of other apps.
+// claim claims the found lanes. It omits lanes that other engines have claimed in the meantime, and lanes with a locked row: a process that
+// stalls in a transaction must not delay the lanes of other apps.
 func (s *Store) claim(ctx context.Context, owner string, now, until time.Time, found []laneRow) (leases []engine.Lease, locked bool,
 	err error) {
 	err = s.update(ctx, func(tx *sqldb.Tx) error {
@@ -100,7 +100,7 @@ func (s *Store) claim(ctx context.Context, owner string, now, until time.Time, f
 			res, err := tx.Exec(ctx, `UPDATE {app_lane} SET epoch = epoch + 1, owner = ?, lease_until = ?
 				WHERE app_id = ? AND epoch = ? AND lease_until <= ?`, owner, ms(until), l.App, l.epoch, ms(now))
 			if err := checkLease(res, err); errors.Is(err, engine.ErrLeaseLost) {
-				continue // another engine has claimed it
+				continue // another engine has claimed the lane
 			} else if err != nil {
 				return err
 			}
@@ -122,8 +122,8 @@ func (s *Store) Extend(ctx context.Context, l engine.Lease, until time.Time) err
 	return nil
 }
 
-// Release implements store.Leases. It locks the lane row first and reads the due rows in a later statement. It sees every mark that was
-// committed before. Any other mark waits for the lane row and makes the lane pending afterwards.
+// Release implements store.Leases. Release locks the lane row first and reads the due rows in a later statement. Release therefore finds
+// every mark that was committed before the lock. A later mark waits for the lane row, and makes the lane pending after the release.
 func (s *Store) Release(ctx context.Context, l engine.Lease, hold engine.Hold, notBefore time.Time) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		err := checkLease(tx.Exec(ctx, `UPDATE {app_lane} SET owner = '', lease_until = 0, epoch = epoch + 1,
@@ -137,7 +137,7 @@ func (s *Store) Release(ctx context.Context, l engine.Lease, hold engine.Hold, n
 			return err
 		}
 		until := hold.Until
-		if hold.Kind == engine.HoldQuarantine && marks != l.Marks { // these marks may include a deactivation
+		if hold.Kind == engine.HoldQuarantine && marks != l.Marks { // the marks since the claim may include a deactivation
 			until = time.Time{}
 		}
 		if kicks != l.Kicks { // a kick or retry arrived during the lease
@@ -235,7 +235,7 @@ func decodeJSON(text string, into any) error {
 	return json.Unmarshal([]byte(text), into)
 }
 
-// encodeJSON encodes a value for read.
+// encodeJSON encodes a value for a JSON column.
 func encodeJSON(v any) (string, error) {
 	b, err := json.Marshal(v)
 	return text(string(b)), err

@@ -14,7 +14,7 @@ import (
 )
 
 // insertLinks assigns accounts to principals. A new row is clean, because the principal has no mark. The next push of a linked group has
-// all members. %s is the list of rows.
+// all members. %s stands for the list of new rows.
 const insertLinks = `
 INSERT INTO {sync_state} (app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, next_at, attempts,
 	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at)
@@ -23,7 +23,7 @@ ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET
 	full_gen = CASE WHEN excluded.full_gen > 0 THEN {sync_state}.desired_gen + 1 ELSE {sync_state}.full_gen END,
 	tried = 1, remote_id = excluded.remote_id, remote_name = excluded.remote_name, link_origin = excluded.link_origin,
 	last_op = excluded.last_op, last_http = 0, last_error = '', updated_at = excluded.updated_at
-WHERE {sync_state}.next_at IS NULL` // except if the principal was marked since the caller read it
+WHERE {sync_state}.next_at IS NULL` // a pending principal is not updated: it was marked since the caller read its row
 
 const insertLinkRow = `(?, ?, ?, 1, 1, CAST(? AS BIGINT), 'clean', '', 1, 0, NULL, 0, ?, ?, ?, 'link', 0, '', CAST(? AS BIGINT))`
 
@@ -43,7 +43,7 @@ func (s *Store) Link(ctx context.Context, tx engine.Execer, now time.Time, app s
 	return nil
 }
 
-// link creates links. On a conflict it creates none and returns all conflicts. The caller writes the lane row.
+// link creates links. If a link conflicts, it creates none and returns all conflicts. The caller then writes the lane row.
 func link(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link, now time.Time) ([]engine.Conflict, error) {
 	links = slices.SortedStableFunc(slices.Values(links), func(a, b engine.Link) int {
 		return lockOrder(principal{kind: a.Kind, id: a.ID}, principal{kind: b.Kind, id: b.ID})

@@ -16,11 +16,11 @@ type reporter struct{ user, manager string }
 // lockChunk is the number of rows that one statement locks.
 const lockChunk = 500
 
-// lockReports returns the users whose manager is the user, or another user with the account that it is about to get. On PostgreSQL it locks
-// all of them in the order in which rows are written.
+// lockReports returns the users whose manager is the user of f, or another user that has the account f.RemoteID. On PostgreSQL it locks the
+// rows of all these users in the order in which rows are written.
 //
-// Invariant 19: A user's manager is stored before the first request. When a manager's account becomes known or changes, the users are
-// requeued in that transaction.
+// Invariant 19: A user's manager is stored before the first request. When a manager's account becomes known or changes, the same
+// transaction requeues the users of that manager.
 func lockReports(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) ([]reporter, error) {
 	rows, err := tx.Query(ctx, `SELECT principal_id FROM {sync_state}
 		WHERE app_id = ? AND kind = 'user' AND remote_id <> '' AND remote_id = ?`,

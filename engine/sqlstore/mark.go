@@ -40,13 +40,13 @@ func markArgs(app string, kind engine.Kind, id string, full bool, now time.Time,
 	return []any{app, string(kind), id, bit(full), n, n, n, r, r, r}
 }
 
-// upsertAsked records that the directory has to be queried about a member.
+// upsertAsked records that the engine has to query the directory about a member.
 const upsertAsked = `
 INSERT INTO {member_state} (app_id, group_id, principal_id, want, pushed, pushed_id, asked, walk) VALUES (?, ?, ?, 0, 0, '', 1, 0)
 ON CONFLICT (app_id, group_id, principal_id) DO UPDATE SET asked = {member_state}.asked + 1`
 
-// upsertLane makes a lane pending, but not before the end of a hold that blocks everything. The epochs of a new lane start with the current
-// time, so that they are higher than those of a removed lane of the same name. laneArgs returns the parameters.
+// upsertLane makes a lane pending: now, or, without retry, at the end of a hold other than a quarantine. The epochs of a new lane start
+// with the current time, so that they are higher than those of a removed lane of the same name. laneArgs returns the parameters.
 const upsertLane = `
 INSERT INTO {app_lane} (app_id, epoch, owner, lease_until, next_at, kicks, hold, hold_until, hold_reason, hold_streak, marks)
 VALUES (?, ?, '', 0, ?, 0, '', 0, '', 0, 1)
@@ -125,7 +125,8 @@ func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks
 
 // Kick implements store.Marks.
 //
-// Invariant 8: A kick or a retry counts while the lane is owned. A result reports whether a mark arrived during the sequence.
+// Invariant 8: A kick or a retry that arrives while an engine owns the lane ends the hold at the release. The result of a sequence reports
+// whether a mark arrived during the sequence.
 func (s *Store) Kick(ctx context.Context, now time.Time, apps []string) error {
 	return s.update(ctx, func(tx *sqldb.Tx) error {
 		for _, app := range slices.Sorted(slices.Values(apps)) {

@@ -19,9 +19,9 @@ const markAllSet = `UPDATE {sync_state} SET
 	status   = CASE WHEN status = 'retrying' AND ? = 0 OR status = 'pending' THEN status ELSE 'dirty' END,
 	updated_at = ?`
 
-// markAllParts marks dirty rows in a separate statement that does not assign dirty_since, because SQLite rewrites an index entry whenever a
-// column of the index is assigned. This statement is first, so that no row is marked by both. The unary + prevents the use of the index on
-// dirty_since, whose order would cause random reads of the table.
+// markAllParts has two statements. The first marks rows with a dirty_since and does not assign that column, because SQLite rewrites an
+// index entry whenever a column of the index is assigned. The second marks the other rows and sets dirty_since. In this order no row is
+// marked by both. The unary + prevents the use of the index on dirty_since, whose order would cause random reads of the table.
 var markAllParts = []struct{ set, where string }{
 	{``, ` AND +dirty_since > 0`},
 	{`, dirty_since = CAST(? AS BIGINT)`, ` AND +dirty_since <= 0`},

@@ -22,7 +22,7 @@ var memberSets = map[store.MemberSet]string{
 
 // Members implements store.Members.
 func (s *Store) Members(ctx context.Context, app string, q store.MemberQuery) ([]store.Member, error) {
-	// The query uses subqueries instead of a join, because without statistics PostgreSQL joins a page with all users.
+	// The query uses subqueries instead of a join, because PostgreSQL without statistics would join each page with all users of the app.
 	const user = ` FROM {sync_state} u WHERE u.app_id = m.app_id AND u.kind = 'user' AND u.principal_id = m.principal_id), '')`
 	rows, err := s.db.Reader().Query(ctx, `SELECT m.principal_id, m.want, m.pushed, m.pushed_id, m.asked,
 			COALESCE((SELECT u.remote_id`+user+`, COALESCE((SELECT u.remote_name`+user+`
@@ -40,8 +40,9 @@ func (s *Store) Members(ctx context.Context, app string, q store.MemberQuery) ([
 	return out, nil
 }
 
-// shareUsers makes PostgreSQL wait for transactions that finish sequences of the users. Such a transaction searches for groups that wait
-// for its user, and would not see an uncommitted member row. The transaction of this group would not see the new id of the user.
+// shareUsers makes PostgreSQL wait for transactions that finish sequences of the users. Without the wait, such a transaction would search
+// for groups that wait for its user and not find the uncommitted member row. The transaction that stores the members would not find the new
+// id of the user either.
 func shareUsers(ctx context.Context, tx *sqldb.Tx, app string, answers []store.MemberAnswer) error {
 	if tx.Dialect() != sqldb.Postgres {
 		return nil // SQLite has a single writer
@@ -111,8 +112,9 @@ func saveMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk int6
 	return nil
 }
 
-// lockGroup makes PostgreSQL lock the row of a group before those of its members, as a mark does. EndWalk first writes the members of the
-// last page, then the members that the walk has not seen. This is not the order of member rows.
+// lockGroup makes PostgreSQL lock the row of a group before those of its members, as a mark does. The lock is necessary because EndWalk
+// writes the members of the last page first and then the members that the walk has not seen: member rows alone would be locked in different
+// orders.
 func lockGroup(ctx context.Context, tx *sqldb.Tx, app, group string) error {
 	if tx.Dialect() != sqldb.Postgres {
 		return nil // SQLite has a single writer
@@ -121,8 +123,9 @@ func lockGroup(ctx context.Context, tx *sqldb.Tx, app, group string) error {
 	return err
 }
 
-// upsertMembers stores responses of the directory. The column asked of a new row has the number of marks before the query, because a
-// conflict clause can only refer to columns. The comparison with this number preserves a mark that arrived after the query.
+// upsertMembers stores responses of the directory. A response carries the value of the column asked before the query of the directory. If
+// the stored value is still the same, asked is set to 0. Otherwise a mark arrived after the query, and asked is unchanged. The value is
+// passed in the column asked of the new row, because a conflict clause can only refer to columns.
 func upsertMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk int64, answers []store.MemberAnswer) error {
 	const row = `(?, ?, ?, ?, 0, '', ?, ?)`
 	args := make([]any, 0, 6*len(answers))

@@ -76,7 +76,7 @@ func recordStep(ctx context.Context, tx *sqldb.Tx, i int) error {
 }
 
 // adopt searches for tables of a version without a prefix, applies the missing steps to them and renames them. It returns the number of
-// steps that the tables correspond to.
+// steps of this version that the renamed tables already contain.
 func adopt(ctx context.Context, tx *sqldb.Tx, names sqldb.Names) (applied int, err error) {
 	schemas, err := tx.Schemas(ctx)
 	if err != nil {
@@ -155,7 +155,7 @@ func readSteps(ctx context.Context, tx *sqldb.Tx, table string) ([]step, error) 
 	return out, rows.Err()
 }
 
-// verify compares the steps of a database with the known ones.
+// verify compares the recorded steps of a database with the steps of this program.
 func verify(found []step, hash func(i int) string, known int) error {
 	for i, s := range found {
 		switch {

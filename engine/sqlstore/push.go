@@ -73,8 +73,8 @@ const dropMembers = `DELETE FROM {member_state} WHERE app_id = ? AND group_id = 
 // rowsAtOnce is the maximum number of rows that one statement writes.
 const rowsAtOnce = 100
 
-// eachMember updates the rows of members of a group. v.id is their id on the target. The order does not matter: every writer of member rows
-// first locks the row of the group.
+// eachMember updates the rows of members of a group. set and condition are SQL; v.id is the id of the member on the target. The order does
+// not matter: every writer of member rows first locks the row of the group.
 func eachMember(ctx context.Context, tx *sqldb.Tx, set, condition, app, group string, members []engine.RemoteMember) error {
 	for some := range slices.Chunk(members, rowsAtOnce) {
 		args := make([]any, 0, 4*len(some))

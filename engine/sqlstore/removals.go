@@ -45,7 +45,8 @@ func (s *Store) Remove(ctx context.Context, l engine.Lease, kind engine.Kind, id
 	return many, err
 }
 
-// checkGuard returns 0 if more additional removals are allowed, and otherwise the total number of removals.
+// checkGuard returns 0 if the guard allows `more` removals in addition to those of its window. Otherwise it returns the total number of
+// removals.
 func checkGuard(ctx context.Context, q sqldb.Queryer, app string, now time.Time, g engine.Guard, more int) (many int, err error) {
 	var gone, coming, accounts int
 	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM {removal}

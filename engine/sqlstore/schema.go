@@ -7,7 +7,7 @@ import (
 )
 
 // steps are the steps of the schema. New ones are only appended. KEY and SERIAL are replaced by types of the dialect, names in braces by
-// table names. The first step is the result of legacySteps, with the columns in the order in which these added them.
+// table names. The first step creates the tables that legacySteps result in, with the columns in the order in which legacySteps added them.
 var steps = []string{`
 CREATE TABLE {app_lane} (
 	app_id      KEY PRIMARY KEY,

@@ -39,16 +39,16 @@ func scanState(rows *sql.Rows, s *engine.State) error {
 	return decodeJSON(waiting, &s.WaitingOn)
 }
 
-// dueSets are the conditions of the principals of a lane, most urgent first. Each has its own index, so that a long queue of creates does
-// not delay a deactivation.
+// dueSets are the conditions of the principals of a lane, most urgent first. Each condition has its own index, so that a long queue of
+// creates does not delay a deactivation.
 var dueSets = []string{
 	`kind = 'user' AND remote_id <> ''`,
 	`kind = 'user' AND remote_id = ''`,
 	`kind = 'group'`,
 }
 
-// duePending selects principals with an accepted change. They are processed first, because other principals may have to wait until fewer
-// changes are in flight.
+// duePending selects principals with an accepted change. They are processed first, because the number of accepted changes is limited and
+// other principals may wait for them.
 const duePending, dueOthers = `status = 'pending'`, ` AND status <> 'pending'`
 
 func dueQuery(set string) string {
@@ -76,7 +76,7 @@ func (s *Store) Due(ctx context.Context, app string, now time.Time, limit int) (
 	return out, nil
 }
 
-// leaverSets are the conditions of the users that may have an account, each with its own index.
+// leaverSets are the conditions of the users that may have an account. Each condition has its own index.
 var leaverSets = []string{dueSets[0], dueSets[1] + ` AND tried = 1`}
 
 // dueUsers returns the query for a page of a set, ordered by next_at and id.
@@ -208,8 +208,8 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish, 
 		}
 	}
 	// A mark that arrived during the sequence (desired_gen > gen) requeues a principal that would otherwise stop. In a backoff, the principal
-	// waits anyway. The last update of the row has the time of the mark. A principal that was dismissed or dropped during the sequence stays
-	// dismissed, unless the sequence succeeded or needs a decision: the principal is not retried and is not a new task.
+	// waits anyway. If such a mark arrived, updated_at is the time of that mark. A principal that was dismissed or dropped during the sequence
+	// stays dismissed, unless the sequence succeeded or needs a decision: the principal is not retried and is not a new task.
 	over := bit(
 		slices.Contains([]engine.Status{engine.StatusRetrying, engine.StatusDirty, engine.StatusPending, engine.StatusFailed}, f.Status))
 	var u assignments
@@ -252,7 +252,7 @@ func (s *Store) States(ctx context.Context, q engine.StateQuery) ([]engine.State
 		"app_id": q.App, "kind": string(q.Kind), "principal_id": q.ID, "status": string(q.Status), "remote_id": q.RemoteID,
 		"former_id": q.PreviousID,
 	})
-	if q.RemoteID != "" && q.App != "" && q.Kind != "" { // otherwise SQLite scans all principals of the app because of the order
+	if q.RemoteID != "" && q.App != "" && q.Kind != "" { // without the subquery SQLite scans all principals, to avoid a sort
 		where += ` AND principal_id IN (SELECT principal_id FROM {sync_state}
 			WHERE app_id = ? AND kind = ? AND remote_id <> '' AND remote_id = ?)`
 		args = append(args, q.App, string(q.Kind), q.RemoteID)

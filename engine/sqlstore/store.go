@@ -35,7 +35,8 @@ type Options struct {
 }
 
 // Updater runs fn in a transaction and returns nil only after the commit. If fn returns an error, the Updater rolls back and returns that
-// error, or one that wraps it. It may run fn again in another transaction, for example after a serialization failure of PostgreSQL.
+// error, or an error that wraps it. The Updater may run fn again in another transaction, for example after a serialization failure of
+// PostgreSQL.
 //
 // An embedder that serializes the writes of its SQLite database, or commits several together, passes its own Updater. The transaction must
 // start with the write lock (BEGIN IMMEDIATE).
@@ -53,7 +54,7 @@ var _ store.All = (*Store)(nil)
 // tables of versions without a prefix. Everything happens in one transaction: after an error or a crash the database is unchanged.
 // Processes that open at the same time wait for each other. Open does not change tables of other programs, whatever their names.
 //
-// The embedder closes the database. With an Updater it may be read-only.
+// The embedder closes the database. If Options.Updater is set, the database that is passed to Open may be read-only.
 func Open(ctx context.Context, db *sql.DB, o Options) (*Store, error) {
 	s, err := open(ctx, db, o)
 	if err != nil {
@@ -82,8 +83,8 @@ func ms(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// due returns the stored form of a time in columns where NULL represents the zero time. It rounds up, so that no row is due before its
-// time.
+// due returns the stored form of a time in columns where NULL represents the zero time. The result is rounded up, so that no row is due
+// before the time t.
 func due(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -112,8 +113,8 @@ func bit(b bool) int64 {
 }
 
 // idleTimeout makes PostgreSQL abort a transaction that is idle for 3s. Otherwise a stalled or disconnected process would keep its lane
-// locked for hours after its lease has ended. A lease of 5s is extended after a third of its duration. That time and this timeout together
-// are shorter than the lease.
+// locked for hours after its lease has ended. Even for a lease of 5s, a third of its duration (the interval of its extensions) and this
+// timeout together are shorter than the lease.
 const idleTimeout = `SET LOCAL idle_in_transaction_session_timeout = '3s'`
 
 // update runs every write of the store except Mark and Forget, which use the embedder's transactions.

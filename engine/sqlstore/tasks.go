@@ -16,7 +16,7 @@ import (
 // taskWhere is the condition of the index on tasks.
 const taskWhere = `status IN ('retrying', 'failed', 'held', 'pending')`
 
-// waitingWhere is the condition for principals that wait for the end of a hold of their lane at a given time.
+// waitingWhere selects the principals that, at a given time, wait for the end of a hold of their lane.
 const waitingWhere = `status = 'dirty' AND next_at IS NOT NULL
 	AND EXISTS (SELECT 1 FROM {app_lane} l WHERE l.app_id = {sync_state}.app_id AND l.hold <> '' AND l.hold_until > ?)`
 

@@ -26,7 +26,7 @@ type Halts interface {
 // Approvals is the capability to approve removals that the deletion guard blocks. Apps.Approve needs it.
 type Approvals interface {
 	// Approve allows the removals that Remove has blocked (StatusHeld with the operation RemoveUser or RemoveGroup), and requeues their
-	// principals and the lane. If their number differs from expected, Approve returns ErrStale and changes nothing.
+	// principals and the lane. If the number of blocked removals differs from expected, Approve returns ErrStale and changes nothing.
 	Approve(ctx context.Context, app string, now time.Time, expected int) (int, error)
 }
 
@@ -46,8 +46,8 @@ type Counts interface {
 
 // Events is the capability to list lifecycle events. Apps.Events needs it. The store writes each event in the transaction of its cause.
 // Sequences.Finish writes the events that [Finish.Tell] returns, Lanes.Hold the event that [HoldEvent] returns, Lags.Overdue a
-// DeactivationOverdue, and Tasks.Dismiss a UserDismissed or GroupDismissed. The store retains at least the last engine.KeptEvents of each
-// app, and not many more.
+// DeactivationOverdue, and Tasks.Dismiss a UserDismissed or GroupDismissed. The store retains at least the last engine.KeptEvents events of
+// each app, and removes older events from time to time.
 type Events interface {
 	// Events lists events of an app, ascending by sequence number.
 	Events(ctx context.Context, q engine.EventQuery) ([]engine.Event, error)
@@ -55,8 +55,8 @@ type Events interface {
 
 // Profiles is the capability to store the results of probes. Targets needs it.
 type Profiles interface {
-	// SaveProfile stores a profile for an app, replaces the previous profile, and applies change to the learned properties of the target. It
-	// uses one transaction and no lease, because the app may have no mark yet. The store may call change more than once.
+	// SaveProfile stores a profile for an app, replaces the previous profile, and applies change to the learned properties of the target.
+	// SaveProfile uses one transaction and no lease, because an app without a mark has no lane. The store may call change more than once.
 	SaveProfile(ctx context.Context, app string, now time.Time, c TargetProfile, change func(*engine.Learned)) error
 	// Profile returns the stored profile, or ErrNotFound.
 	Profile(ctx context.Context, app string) (TargetProfile, error)
@@ -71,7 +71,7 @@ type Lags interface {
 	// OverdueApps lists the apps, by name, that have overdue users. A user is overdue if the user may have an account (RemoteID or MayExist),
 	// if DirtySince is not after before, and if no report of the deactivation is stored.
 	OverdueApps(ctx context.Context, before time.Time) ([]string, error)
-	// OverdueUsers lists the overdue users of an app, by DirtySince and id, after the given one (nil for the first page).
+	// OverdueUsers lists the overdue users of an app, by DirtySince and id, starting after the user `after` (nil for the first page).
 	OverdueUsers(ctx context.Context, app string, before time.Time, after *engine.State, limit int) ([]engine.State, error)
 	// Overdue records that the deactivation of an overdue user was reported at now. The user can become overdue again only after a
 	// synchronization. If the user is no longer overdue, or another engine has reported the deactivation, Overdue returns false and stores
@@ -84,8 +84,8 @@ type Tasks interface {
 	// Tasks lists principals with StatusRetrying, StatusPending, StatusFailed or StatusHeld. It also lists principals with StatusDirty that
 	// are due and whose lane has a hold that has not ended at TaskQuery.Now.
 	Tasks(ctx context.Context, q engine.TaskQuery) ([]engine.State, error)
-	// Requeue marks a principal in the store's own transaction and returns the new desired generation. With fresh, Requeue also removes
-	// State.IgnoredAttributes, and the store discards the ignored attributes that sequences report if they started before this call.
+	// Requeue marks a principal in the store's own transaction and returns the new desired generation. If fresh is true, Requeue also removes
+	// State.IgnoredAttributes. Sequences that started before this call may report ignored attributes later: the store discards those.
 	Requeue(ctx context.Context, now time.Time, m engine.Mark, fresh bool) (generation int64, err error)
 	// Retry marks a principal with Mark.Retry. It returns ErrNotFound for a principal that is not in the store.
 	Retry(ctx context.Context, now time.Time, app string, kind engine.Kind, id string) error
@@ -103,13 +103,13 @@ type Tasks interface {
 type Links interface {
 	// Link creates the links within the caller's transaction. If one of them conflicts, it creates none and returns a *LinkError with all
 	// conflicts. A principal that was unknown has StatusClean afterwards: a link alone sends nothing. Link requeues a principal that had
-	// stopped without an account (failed, held or skipped), and the groups that wait for the user. The next push of a linked group is a full
-	// one. Link ignores a link that already exists.
+	// stopped without an account (failed, held or skipped), and the groups that wait for the user. The next push of a linked group has all
+	// members. Link ignores a link that already exists.
 	//
-	// Conflicts: a link without principal or account, a principal or account that occurs twice, an account that another principal has, a
-	// principal that has another account, and a pending principal (its sequence may be about to find an account). It returns ErrStale if a
-	// principal was marked in the meantime.
+	// These links conflict: a link without a principal or an account; a principal or an account that occurs twice in links; an account that
+	// belongs to another principal; a principal that has another account; a pending principal, because its sequence may be about to find an
+	// account. Link returns ErrStale if a principal was marked in the meantime.
 	Link(ctx context.Context, tx engine.Execer, now time.Time, app string, links []engine.Link) error
-	// Links returns the links of an app, groups first, then by id, after the given one. The zero Link selects the first page.
+	// Links returns the links of an app, groups first, then by id, starting after the link `after`. The zero Link selects the first page.
 	Links(ctx context.Context, app string, after engine.Link, limit int) ([]engine.Link, error)
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// verbs has the last part of the event type by operation, for sequences that changed something.
+// verbs has the last part of the event type (user.updated, group.updated) by operation, for sequences that changed something.
 var verbs = map[engine.Operation]string{
 	engine.OpUpdate: "updated", engine.OpMembers: "updated", engine.OpReactivate: "reactivated", engine.OpDeactivate: "deactivated",
 }
 
 // Tell returns the events of a finished sequence, with type, kind, principal and data. remoteID is the RemoteID of the principal's row
-// before the sequence. reported identifies the last failure for which an event was returned: it is the result now of the previous call, or
-// "" for the first call.
+// before the sequence. reported identifies the last failure for which an event was returned. The caller stores the result now with the
+// principal, and passes it as reported in the next call; in the first call reported is "".
 func (f Finish) Tell(remoteID, reported string) (events []engine.Event, now string) {
 	tell := func(verb string) {
 		e := engine.Event{Type: engine.EventType(string(f.Kind) + "." + verb), Kind: f.Kind, Principal: f.ID}
@@ -61,8 +61,8 @@ func (f Finish) Tell(remoteID, reported string) (events []engine.Event, now stri
 	return events, reported
 }
 
-// failure returns a key of the failure. Consecutive failures with the same key cause one event. The key omits the HTTP status while the
-// engine retries, because an unavailable target returns various statuses.
+// failure returns a key of the failure, empty if the sequence has not failed. Consecutive failures with the same key cause one event. The
+// key omits the HTTP status while the engine retries, because an unavailable target returns various statuses.
 func (f Finish) failure() string {
 	switch f.Status {
 	case engine.StatusRetrying:
@@ -76,7 +76,7 @@ func (f Finish) failure() string {
 	return ""
 }
 
-// changed reports whether the target has carried out a change.
+// changed reports whether the target confirmed a change with a 2xx status other than 202.
 func (f Finish) changed() bool {
 	for _, x := range f.Exchanges {
 		if x.Method != http.MethodGet && x.Status >= 200 && x.Status < 300 && x.Status != http.StatusAccepted {
@@ -111,7 +111,7 @@ type Progress struct {
 
 	NextAdd    []engine.RemoteMember
 	NextRemove []engine.RemoteMember
-	NextAll    bool // the next request replaces the whole list, which stays pending until Whole is set
+	NextAll    bool // the next request replaces all members; a push of all members is pending until Whole is set
 
 	Exchanges []engine.Attempt
 	At        time.Time
@@ -122,7 +122,7 @@ type Intent struct {
 	Kind engine.Kind
 	ID   string
 	Want engine.Want
-	Name string // stored as RemoteName until MayExist: the name under which an account may have been created
+	Name string // stored as RemoteName unless MayExist is set: the name under which an account may be created
 	// Creating means that the next request creates an object under Name that has no identifier of the engine. Origin is then Unconfirmed until
 	// Finish sets it, and the previous state of a group is removed.
 	Creating bool
@@ -135,7 +135,7 @@ type Intent struct {
 type Finish struct {
 	Kind engine.Kind
 	ID   string
-	Gen  int64 // the generation that was read before the sequence started
+	Gen  int64 // the desired generation that was read before the sequence started
 
 	Status    engine.Status
 	Attempts  int
@@ -162,8 +162,8 @@ type Finish struct {
 	Confirmed engine.Operation
 
 	// Groups only. Replaced means that the target's list was replaced before Added was added. Whole means that the target's group has no other
-	// members: the whole membership is no longer pending, unless it was requested again after Gen. Forget removes all member rows. Unsure
-	// makes the whole membership pending, because the members on the target are unknown.
+	// members: a push of all members is no longer pending, unless a mark after Gen requested one. Forget removes all member rows. MayBeMember
+	// makes a push of all members pending, because the members on the target are unknown.
 	Replaced    bool
 	Whole       bool
 	MayBeMember bool
@@ -175,7 +175,8 @@ type Finish struct {
 	At        time.Time
 }
 
-// Taken returns the result that the store writes instead of f if the account belongs to another user that is to be active.
+// Taken returns the result that the store writes instead of f if the account belongs to another user whose Want is Active or Keep:
+// StatusHeld, without the account.
 func (f Finish) Taken() Finish {
 	f.Error = "the account " + f.RemoteID + " already belongs to another user"
 	f.Status, f.Attempts, f.NextAt, f.RemoteID, f.Origin = engine.StatusHeld, 1, time.Time{}, "", ""

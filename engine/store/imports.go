@@ -11,8 +11,8 @@ import (
 // Imports is the capability to store imports. provision.Imports needs it. Writes that take a lease of ImportLeases are rejected with
 // engine.ErrLeaseLost if the lease was lost.
 type Imports interface {
-	// ImportLeases returns the leases of the runs that have work left. Lease.App is the decimal id of the run. Holds are not stored: a run is
-	// due again at notBefore.
+	// ImportLeases returns the leases of the runs that have work left. Lease.App is the decimal id of the run. Release of these leases does
+	// not store the hold: the run is due again at notBefore.
 	ImportLeases() Leases
 	// StartImport adds a run in the state running and returns its id. It returns ErrImportRunning if the app has a running import of that
 	// kind.
@@ -20,16 +20,18 @@ type Imports interface {
 	// ImportRun returns a run, or ErrNotFound. ImportRuns returns the runs of an app, newest first. The store removes old runs of each kind.
 	ImportRun(ctx context.Context, id int64) (engine.ImportRun, error)
 	ImportRuns(ctx context.Context, app string) ([]engine.ImportRun, error)
-	// SaveImportPage adds the objects of a page. If the run already has one of them, it stores nothing and returns ErrDuplicateObject.
+	// SaveImportPage adds the objects of a page. If the run already has one of these objects, SaveImportPage stores nothing and returns
+	// ErrDuplicateObject.
 	SaveImportPage(ctx context.Context, l engine.Lease, p ImportPage) error
-	// CloseImport evaluates a list that was read completely. Known objects that are not in the list get VerdictGone, and a principal that
-	// several objects match makes these objects ambiguous. If more objects are missing than the request allows, CloseImport stores no verdict
+	// CloseImport evaluates a list that was read completely. Known objects that are not in the list get VerdictGone. If several objects match
+	// the same principal, all of them get VerdictAmbiguous. If more objects are missing than the request allows, CloseImport stores no verdict
 	// and stops the run. A repeated call has the same result.
 	CloseImport(ctx context.Context, l engine.Lease, now time.Time) error
-	// ConfirmMatched links up to limit of the matched objects and returns the number that it processed. An object that cannot be linked
-	// becomes ambiguous.
+	// ConfirmMatched links up to limit matched objects and returns the number of processed objects, 0 when no matched object is left. An
+	// object that cannot be linked gets VerdictAmbiguous.
 	ConfirmMatched(ctx context.Context, l engine.Lease, now time.Time, limit int) (int, error)
-	// DelayImport records a failure after which the run continues. EndImport records the end of a run that was not stopped.
+	// DelayImport records a failure after which the run continues later. EndImport records that a run is done or has failed; CloseImport
+	// records that a run was stopped.
 	DelayImport(ctx context.Context, l engine.Lease, attempts int, message string) error
 	EndImport(ctx context.Context, l engine.Lease, state engine.ImportState, message string, now time.Time) error
 	// RemoteObjects returns objects that imports have found.

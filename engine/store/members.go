@@ -4,11 +4,11 @@ package store
 type Member struct {
 	User        string
 	Want        bool // the directory reports the user as a member
-	Pushed      bool // is in the target's group, as PushedID
-	MayBeMember bool // may be in the target's group, as PushedID, because a request was about to be sent; Pushed is then false
-	// PushedID is the user's id on the target when the user was pushed, or was about to be.
+	Pushed      bool // the account PushedID is in the target's group
+	MayBeMember bool // the account PushedID may be in the target's group: a request was about to be sent; Pushed is then false
+	// PushedID is the id on the target that the user had when a request with this member was sent, or was about to be sent.
 	PushedID string
-	// RemoteID and RemoteName are those of the user's own row. RemoteID is empty while the user is not provisioned.
+	// RemoteID and RemoteName are the current values of the State of the user. RemoteID is empty while the user is not provisioned.
 	RemoteID   string
 	RemoteName string
 	// Asked is the number of marks since the last query of the directory about this member. Zero means that Want is up to date.
@@ -23,7 +23,7 @@ type MemberQuery struct {
 	Limit int
 }
 
-// MemberSet selects a part of a group's members.
+// MemberSet selects some of a group's members by their state.
 type MemberSet int
 
 // The member sets.

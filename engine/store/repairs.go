@@ -10,7 +10,8 @@ import (
 // Repair is a mark for a principal whose account has drifted.
 type Repair struct {
 	Mark engine.Mark
-	// RemoteName is the name that a group has on the target, so that its sequence renames the group. Empty does not change the stored name.
+	// RemoteName is the current name of a group on the target. The store records the name, so that the sequence renames the group if another
+	// name is desired. Empty does not change the stored name.
 	RemoteName string
 }
 

@@ -7,11 +7,12 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Store is the part that every store implements. Its methods may be called from several goroutines and return when the change is durable.
+// Store has the methods that every store implements. They may be called from several goroutines. A method that writes returns when the
+// change is durable.
 //
-// A write that takes a lease is rejected with engine.ErrLeaseLost, and changes nothing, if the lane's epoch is no longer that of the lease.
-// Rows are always written in the order halts, users, groups, members, lane, ids ascending, so that concurrent transactions do not deadlock.
-// Package engine/storetest tests this contract.
+// A write that takes a lease is rejected with engine.ErrLeaseLost, and changes nothing, if the epoch of the lane is no longer the epoch of
+// the lease. Rows are always written in the order halts, users, groups, members, lane, ids ascending, so that concurrent transactions do
+// not deadlock. Package engine/storetest tests this contract.
 type Store interface {
 	Leases
 	Marks
@@ -49,8 +50,9 @@ type Leases interface {
 	Claim(ctx context.Context, owner string, now, until time.Time, limit int) (leases []engine.Lease, next time.Time, err error)
 	// Extend prolongs the lease, or returns ErrLeaseLost.
 	Extend(ctx context.Context, l engine.Lease, until time.Time) error
-	// Release ends the lease and stores the hold. The lane is due again when its next principal is, but not before notBefore nor before the
-	// hold ends. Both limits are ignored if a kick or retry arrived since the claim. Release returns ErrLeaseLost if the lease was lost.
+	// Release ends the lease and stores the hold. The lane is due again when its next principal is due, but neither before notBefore nor
+	// before the hold ends. If a kick or retry arrived since the claim, both limits are ignored. Release returns ErrLeaseLost if the lease was
+	// lost.
 	Release(ctx context.Context, l engine.Lease, hold engine.Hold, notBefore time.Time) error
 }
 
@@ -58,10 +60,10 @@ type Leases interface {
 type Marks interface {
 	// Mark raises the desired generation of each principal within the caller's transaction, creates missing rows, and makes the lanes pending.
 	// Mark does not shorten a backoff unless Retry is set. It requeues a principal that failed permanently or is held. A principal with
-	// StatusPending keeps that status, and is read immediately if Retry is set.
+	// StatusPending keeps that status; if Retry is set, it is due immediately, and its sequence starts with a read.
 	Mark(ctx context.Context, tx engine.Execer, now time.Time, marks []engine.Mark) error
-	// Forget removes an app within the caller's transaction: principals, members, exchanges and the lane. Nothing of it is pending afterwards,
-	// and its lease is lost. An unknown app is ignored.
+	// Forget removes an app within the caller's transaction: principals, members, exchanges and the lane. Afterwards nothing of the app is
+	// pending, and the lease of its lane is lost. An unknown app is ignored.
 	Forget(ctx context.Context, tx engine.Execer, app string) error
 	// Kick ends the holds of the apps and makes their lanes pending. Unknown apps are ignored.
 	Kick(ctx context.Context, now time.Time, apps []string) error
@@ -77,50 +79,56 @@ type Sequences interface {
 	DueUsers(ctx context.Context, app string, now time.Time, after *engine.State, limit int) ([]engine.State, error)
 	// Accepted returns the number of principals of an app with StatusPending.
 	Accepted(ctx context.Context, app string) (int, error)
-	// Begin stores what sequences are about to attempt. It is durable before the first request, so that the engine knows after a crash which
-	// accounts may have been created. It also connects users with managers that get their account at the same time: either the manager's
-	// sequence finds this user, or this user's sequence reads the account. A group that becomes Active after it was Inactive or Absent has its
-	// whole membership pending.
+	// Begin stores what sequences are about to attempt, before their first request. After a crash the rows therefore show which accounts may
+	// have been created. Begin also makes sure that a user gets a manager whose account is created at the same time: either Finish of the
+	// manager finds the user and requeues the user, or the sequence of the user reads the account of the manager. A group that becomes Active
+	// after it was Inactive or Absent has its whole membership pending.
 	Begin(ctx context.Context, l engine.Lease, intents []Intent) error
-	// Progress stores what an unfinished push has changed, and what it is about to send. It is durable before the next request: until a later
-	// Progress or Finish stores the outcome, the members in NextAdd and NextRemove may or may not be in the target's group. They are pending
-	// until then, whatever Want is. The principal stays pending.
+	// Progress stores what an unfinished push has changed and what it is about to send, before the next request. The members in NextAdd and
+	// NextRemove may or may not be in the target's group until a later Progress or Finish stores the outcome. Until then they are pending,
+	// whatever their Want is. The principal stays pending.
 	Progress(ctx context.Context, l engine.Lease, p Progress) error
-	// Finish stores the result of a sequence and its exchanges. A principal that was marked during the sequence is due again immediately,
-	// unless f.NextAt is later.
+	// Finish stores the result of a sequence and its exchanges, and returns the stored status. The stored status is f.Status, except:
+	//   - StatusDirty if f.NextAt is zero and the principal was marked during the sequence: the principal is due again immediately.
+	//   - StatusDismissed if the principal was dismissed or dropped during the sequence, and f.Status is StatusRetrying, StatusDirty,
+	//     StatusPending or StatusFailed.
+	//   - StatusHeld if f.Taken is stored (see below).
 	//
-	// A user that gains, changes or loses its remote id requeues the users whose manager it is and that are to be active. A user that gains or
-	// changes its remote id requeues the groups that wait for it. One that changes or loses it is removed from all groups of the target.
+	// An account belongs to one user of an app. If the rows of other users have f.RemoteID too, the Want of the users decides:
+	//   - The user of f is neither Active nor Keep: the user does not get the account. The other users are marked, because the sequence has
+	//     changed their account.
+	//   - The user of f is Active or Keep, and so is one of the others: the user does not get the account. f.Taken is stored instead of f.
+	//   - Only the user of f is Active or Keep: the account moves to that user. The user is marked, because a deactivation by a previous owner
+	//     may be in flight.
 	//
-	// An account belongs to one user of an app. A user that is to be active takes the account from users that are not (Want is neither Active
-	// nor Keep). It is then due again immediately, because a deactivation of those users may be in flight, and the groups of those users have
-	// their whole membership pending. A user that is to be active does not take an account from other users: f.Taken is then stored. A user
-	// that is not to be active never takes the account, and requeues its owner.
-	//
-	// The returned status is the stored one: StatusDirty instead of f.Status if the principal is due again immediately.
+	// If a user gets or loses an account or gets another one, Finish also changes other rows:
+	//   - Active users whose manager is that user are marked.
+	//   - Groups that wait for that user, or that have the user as a member under the previous id, are marked. If the account moved to another
+	//     user, a push of all their members is pending.
+	//   - The user is no longer stored as a member of the target's groups under the previous id.
 	Finish(ctx context.Context, l engine.Lease, f Finish) (engine.Status, error)
 	// Recheck marks a known principal, in the store's own transaction and without a lease, because a request for the principal was sent after
-	// the lease had ended. For a group, Recheck also deletes the stored name on the target, which is then unknown. Recheck ignores an unknown
-	// principal: its app may have been removed.
+	// the lease had ended. For a group, Recheck also deletes the stored RemoteName, because the name on the target is then unknown. Recheck
+	// ignores an unknown principal: its app may have been removed.
 	Recheck(ctx context.Context, now time.Time, m engine.Mark) error
 	// Remove decides whether a principal may lose its account now. It returns 0 if the removal is allowed; the permission applies for the
-	// guard's window. Otherwise it returns the number of accounts that would be lost within the window: those of principals that were allowed
-	// without an approval, and those of pending or blocked ones.
+	// guard's window. Otherwise it returns the number of accounts that would be lost within the window: accounts of principals whose removal
+	// was allowed without an approval, and accounts of principals whose removal is pending or blocked.
 	Remove(ctx context.Context, l engine.Lease, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int, err error)
-	// Halts returns the halts of an app, its own and those for all apps, by app and operation. An empty app selects all halts.
+	// Halts returns the halts for an app and the halts for all apps, ordered by app and operation. An empty app selects all halts.
 	Halts(ctx context.Context, app string) ([]engine.Halt, error)
 }
 
 // Lanes stores the state of each lane: what the engine has learned about its target, its hold and its suspension.
 type Lanes interface {
-	// Lane returns the state of an app, or ErrNotFound for one that was never marked.
+	// Lane returns the state of an app, or ErrNotFound for an app that was never marked.
 	Lane(ctx context.Context, app string) (engine.Lane, error)
 	// Learn applies a change to what the engine has learned about the target of an app, and returns the result. The store may call change more
 	// than once.
 	Learn(ctx context.Context, l engine.Lease, change func(*engine.Learned)) (engine.Learned, error)
 	// Hold stores the start or the end of a hold of a lane, with the event that [HoldEvent] returns.
 	Hold(ctx context.Context, l engine.Lease, now time.Time, h engine.Hold) error
-	// Suspend stores the reason why the lane sends nothing. The zero Suspension ends it.
+	// Suspend stores the reason why the lane sends nothing. The zero Suspension ends the suspension.
 	Suspend(ctx context.Context, l engine.Lease, r engine.Suspension) error
 }
 
@@ -129,10 +137,10 @@ type Members interface {
 	// Members reads members of a pushed group.
 	Members(ctx context.Context, app string, q MemberQuery) ([]Member, error)
 	// SaveMembers stores the responses of the directory about members, and creates missing rows. walk is 0 for responses about single users.
-	// Otherwise it is the number of a walk through the whole group.
+	// In a walk, which reads all members of the group from the directory, walk is its number: the generation of the group.
 	SaveMembers(ctx context.Context, l engine.Lease, group string, walk int64, answers []MemberAnswer) error
-	// EndWalk stores the last responses of a walk as SaveMembers does and ends the walk: members that the walk has not seen do not belong to
-	// the group.
+	// EndWalk stores the last responses of a walk as SaveMembers does. It then sets Want to false for all members of the group that were not
+	// in the responses of the walk.
 	EndWalk(ctx context.Context, l engine.Lease, group string, walk int64, last []MemberAnswer) error
 }
 
@@ -143,6 +151,6 @@ type States interface {
 	// StatesByID and StatesByRemoteID return the states of many principals, in no order. Unknown ids are omitted.
 	StatesByID(ctx context.Context, app string, kind engine.Kind, ids []string) ([]engine.State, error)
 	StatesByRemoteID(ctx context.Context, app string, kind engine.Kind, remoteIDs []string) ([]engine.State, error)
-	// Pending returns the number of principals that are due now or later, of one app or (empty) of all. Those of paused apps count.
+	// Pending returns the number of principals that are due now or later, of one app or (empty) of all apps. Principals of paused apps count.
 	Pending(ctx context.Context, app string) (int, error)
 }

@@ -1,5 +1,5 @@
 // Package storetest tests the contract of the interfaces of package store.
 //
-// An implementation runs the suites against an empty store. They skip missing capabilities. The suites do not depend on the storage. Only
-// marks need a transaction, which the caller provides.
+// The tests of an implementation call [Run] with an empty store. Run skips the suites of missing capabilities. The suites do not depend on
+// the storage. Methods that take a transaction, such as Mark, get it from the caller of Run.
 package storetest

@@ -63,7 +63,7 @@ func testHalts(t *testing.T, s *suite) {
 	a := s.state(engine.User, "a")
 	require.True(t, a.Halted)
 	require.Equal(t, []any{engine.StatusHeld, int64(1), int64(0), engine.OpUpdate}, []any{a.Status, a.Desired, a.Synced, a.LastOperation},
-		"it is not synchronized")
+		"a halted principal is not synchronized")
 	n, err := s.can.approvals.Approve(t.Context(), s.app, s.now, 0)
 	require.NoError(t, err, "approvals do not count halted principals")
 	require.Zero(t, n)
@@ -93,7 +93,7 @@ func testHalts(t *testing.T, s *suite) {
 	require.Contains(t, s.due(), "user a")
 
 	s.mark(engine.Mark{ID: "b"})
-	require.False(t, s.state(engine.User, "b").Halted, "a mark requeues it")
+	require.False(t, s.state(engine.User, "b").Halted, "a mark requeues a halted principal")
 }
 
 // testHaltRace ends a halt while the result of a principal that it blocks is stored. The principal must be requeued.

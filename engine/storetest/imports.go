@@ -24,7 +24,7 @@ func (s *suite) startImport(r engine.ImportRequest) int64 {
 	return id
 }
 
-// claimImport claims a run and releases those of other tests. ok reports whether the run was claimed.
+// claimImport claims a run, and releases the runs of other tests that it claimed too. ok reports whether the run was claimed.
 func (s *suite) claimImport(id int64) (mine engine.Lease, ok bool) {
 	s.t.Helper()
 	leases, _, err := s.can.imports.ImportLeases().Claim(s.t.Context(), "me "+s.app, s.now, s.now.Add(time.Minute), 1000)

@@ -29,7 +29,7 @@ func testLag(t *testing.T, s *suite) {
 	s.now = s.now.Add(time.Minute)
 	second := s.now
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "d"})
-	require.Equal(t, first, since("a"), "a later mark does not change it")
+	require.Equal(t, first, since("a"), "a later mark does not change DirtySince")
 	require.Equal(t, second, since("d"))
 	require.Empty(t, cmp.Diff(engine.Lag{App: s.app, Due: 5, Oldest: first}, lag()))
 
@@ -38,7 +38,7 @@ func testLag(t *testing.T, s *suite) {
 	s.finish(l, store.Finish{ID: "a", Status: engine.StatusRetrying, Attempts: 1, NextAt: s.now.Add(time.Hour)})
 	s.finish(l, store.Finish{ID: "b", Status: engine.StatusFailed})
 	s.finish(l, store.Finish{ID: "c", Status: engine.StatusHeld})
-	require.Equal(t, first, since("a"), "a failure does not change it")
+	require.Equal(t, first, since("a"), "a failure does not change DirtySince")
 	require.Equal(t, first, since("b"))
 	want := engine.Lag{App: s.app, Due: 3, Oldest: first, Failed: 1, Held: 1, Retrying: 1}
 	require.Empty(t, cmp.Diff(want, lag()))

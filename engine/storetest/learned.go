@@ -61,7 +61,7 @@ func testUnkept(t *testing.T, s *suite) {
 	s.finish(l, store.Finish{ID: "a", IgnoredAttributes: want})
 	require.Empty(t, cmp.Diff(want, s.state(engine.User, "a").IgnoredAttributes))
 	s.mark(engine.Mark{ID: "a"})
-	require.Empty(t, cmp.Diff(want, s.state(engine.User, "a").IgnoredAttributes), "a mark keeps it")
+	require.Empty(t, cmp.Diff(want, s.state(engine.User, "a").IgnoredAttributes), "a mark keeps the ignored attributes")
 	s.finish(l, store.Finish{ID: "a"})
 	require.Empty(t, s.state(engine.User, "a").IgnoredAttributes)
 }

@@ -18,7 +18,7 @@ func (s *suite) link(links ...engine.Link) error {
 	return s.inTx(s.t.Context(), func(tx engine.Execer) error { return s.can.links.Link(s.t.Context(), tx, s.now, s.app, links) })
 }
 
-// refused requires a LinkError and returns its reasons by principal.
+// refused checks that err is a LinkError, and returns its reasons by principal.
 func (s *suite) refused(err error) map[string]string {
 	s.t.Helper()
 	refusal, ok := errors.AsType[*engine.LinkError](err)

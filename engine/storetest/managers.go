@@ -103,7 +103,7 @@ func testManagerRace(t *testing.T, s *suite) {
 		both.Wait()
 		if read == "" {
 			require.Equal(t, engine.StatusDirty, s.finish(l, store.Finish{ID: "a", Gen: 1, Manager: "boss", Status: engine.StatusWaiting}),
-				"either side sees the other")
+				"Finish of the manager requeues the user that has not read the manager's account")
 		}
 		s.finish(l, store.Finish{ID: "a"})
 		s.finish(l, store.Finish{ID: "boss"})

@@ -15,11 +15,11 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// InTx runs fn in a transaction. It commits if fn returns nil, and otherwise rolls back.
+// InTx runs fn in a transaction, commits if fn returns nil, and otherwise rolls back.
 type InTx func(ctx context.Context, fn func(tx engine.Execer) error) error
 
-// Run runs the suite of each interface of package store that the store implements, and skips those of missing capabilities. Each test uses
-// its own apps.
+// Run runs the suite of each interface of package store that the store implements, and skips the suites of missing capabilities. Each test
+// uses its own apps.
 func Run(t *testing.T, s store.Store, inTx InTx) {
 	can := capabilitiesOf(s)
 	for _, part := range suites {
@@ -450,7 +450,8 @@ func testWaiting(t *testing.T, s *suite) {
 	require.Len(t, s.members(store.MembersPending), 1, "the pushed id is an earlier account of the user")
 }
 
-// testMemberRace stores the new id of a user while a group that contains it is read. One of the two must see the other.
+// testMemberRace stores the new id of a user while SaveMembers stores that the user is a member of a group. Either Finish of the user finds
+// the group and requeues it, or the group finds the id of the user.
 func testMemberRace(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "first"})
 	l := s.claim()
@@ -480,7 +481,7 @@ func testMemberRace(t *testing.T, s *suite) {
 			}
 		})
 		both.Wait()
-		require.False(t, waiting && s.state(engine.Group, g).NextAt.IsZero(), "%s waits for a user that has its id", g)
+		require.False(t, waiting && s.state(engine.Group, g).NextAt.IsZero(), "%s waits for a user that already has an id on the target", g)
 	}
 }
 
@@ -528,8 +529,8 @@ func testAccounts(t *testing.T, s *suite) {
 	require.Equal(t, engine.StatusClean, s.finish(l, store.Finish{ID: "new", RemoteID: "r1"}))
 
 	s.finish(l, store.Finish{ID: "old", RemoteID: "r1"})
-	require.Empty(t, s.state(engine.User, "old").RemoteID, "a late deactivation does not take the account back")
-	require.Contains(t, s.due(), "user new", "the late deactivation may have changed its account")
+	require.Empty(t, s.state(engine.User, "old").RemoteID, "a late deactivation by the previous owner does not take the account back")
+	require.Contains(t, s.due(), "user new", "the late deactivation may have changed the account: its owner is due again")
 }
 
 func testForget(t *testing.T, s *suite) {

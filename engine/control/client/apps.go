@@ -138,7 +138,7 @@ type DriftOptions struct {
 	Limit int
 }
 
-// Drift compares the users or groups of the target of an app with the desired state.
+// Drift compares the users or groups on the target of an app with their desired state.
 func (c *Client) Drift(ctx context.Context, app string, o DriftOptions) (Drift, error) {
 	if o.Kind == "" {
 		o.Kind = engine.User

@@ -23,8 +23,8 @@ const maxForeign = 200
 
 // Client calls a control API. It may be used by several goroutines. Set the exported fields before the first call.
 type Client struct {
-	// HTTP sends the requests. Default: a client that does not follow redirects. CheckRedirect is ignored, because the token must only be sent
-	// to the base URL.
+	// HTTP sends the requests. Default: a client that does not follow redirects. CheckRedirect of a given client is ignored, because the token
+	// must only be sent to the base URL.
 	HTTP *http.Client
 	// Scheme is the scheme of the Authorization header. Default: Bearer.
 	Scheme string
@@ -78,7 +78,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body, into any) er
 	if s := req.URL.Scheme; s != "http" && s != "https" {
 		return errors.New("client: the URL of New must start with http:// or https://")
 	}
-	path = req.URL.RequestURI() // the path that errors contain
+	path = req.URL.RequestURI() // path, as errors contain it
 	req.Header.Set("Accept", "application/json")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")

@@ -15,13 +15,13 @@ const acceptedDelay = time.Second
 // acceptedChanges counts the principals of a lane with an accepted change, and limits their number.
 type acceptedChanges struct {
 	mu       sync.Mutex
-	stored   int  // as stored
-	inFlight int  // running sequences that may add an accepted change
+	stored   int  // principals with StatusPending in the store
+	inFlight int  // running sequences, each of which may add an accepted change
 	full     bool // a principal waits because the limit is reached
 }
 
-// room returns the number of sequences that may start and become another accepted change. There is no limit until the target has accepted a
-// change.
+// room returns the number of sequences that may still start, given that each may end with an accepted change. bounded is false, and there
+// is no limit, as long as the store has no accepted change of the app.
 func (a *acceptedChanges) room(t engine.Target) (n int, bounded bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -38,7 +38,7 @@ type Options struct {
 	Targets      *target.Connector
 	Observer     engine.Observer
 	Running      Running
-	BreakerAfter int // failures in a row that stop a lane
+	BreakerAfter int // number of consecutive failures that stop a lane
 }
 
 // Worker processes the apps of an engine.
@@ -104,9 +104,9 @@ type work struct {
 	leavers  leavers // of this lease
 }
 
-// concurrency returns the number of concurrent sequences. It follows changes of the target while the lane runs. The number is twice the
-// number of requests that may be in flight: half of the sequences wait for the target, the others for the store or the directory, so that
-// the target is always busy. One request at a time means one principal at a time.
+// concurrency returns the number of concurrent sequences. The result changes when the settings of the target change while the lane runs. It
+// is twice the number of requests that may be in flight: half of the sequences wait for the target and the others for the store or the
+// directory, so that the target is always busy. If the target allows one request at a time, the result is 1.
 func (w *work) concurrency() int {
 	requests := w.connection.Load().Requests
 	if requests == 1 {

@@ -26,7 +26,7 @@ func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 		return lane.Signal{Kind: engine.SignalNone}, nil // dismissed or dropped since the task was queued
 	}
 	if !w.accepted.admit(w.target(), t.Urgent || row.Pending != nil) {
-		return lane.Signal{Kind: engine.SignalNone}, nil // the principal stays pending
+		return lane.Signal{Kind: engine.SignalNone}, nil // too many accepted changes: the principal stays pending
 	}
 	connection := w.connection.Load()
 	end, err := sequence.Deps{
@@ -52,8 +52,7 @@ func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 	return end.Signal, err
 }
 
-// Ended implements lane.Work. It releases callers that wait for the principal. The principal is not running any longer, so that the next
-// mark passes the deletion guard.
+// Ended implements lane.Work. It releases callers that wait for the principal. When Ended returns, Running no longer has the principal.
 func (w *work) Ended(t lane.Task) {
 	w.Running.End(w.app(), engine.Principal{Kind: engine.Kind(t.Kind), ID: t.ID})
 }

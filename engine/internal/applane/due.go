@@ -77,14 +77,14 @@ type queue struct {
 	tasks   []lane.Task
 	wants   map[lane.Task]engine.Want
 	intents []store.Intent // to be stored before the first request
-	leaving bool           // intents contains deactivations
+	leaving bool           // tasks contains deactivations
 }
 
 // add queues a principal, unless it is running or must wait until the target has carried out more accepted changes.
 func (q *queue) add(ctx context.Context, r engine.State) {
 	t := taskOf(r)
 	if q.running[t] {
-		return // its sequence stored the desired state, possibly after the row was read
+		return // the running sequence stored the desired state, possibly after the row was read
 	}
 	intent, err := directory.Intent(ctx, q.w.Directory, q.w.app(), principal.Of(r))
 	t.Urgent = err == nil && leaves(intent)

@@ -10,15 +10,15 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/principal"
 )
 
-// leavers is a search of an app for users to deactivate, while only deactivations may be sent. The store does not contain this information:
-// the search queries the directory for each pending user.
+// leavers is a search of an app for users to deactivate, while only deactivations may be sent. The store does not contain the current
+// desired states, so the search queries the directory for each pending user.
 type leavers struct {
 	after *engine.State // the last user that was checked, nil at the start
 	again time.Time     // when the search may start again
 }
 
-// Limits of a search: users per page, the time of one part, the pause before the next search as a multiple of the duration of this one, and
-// the longest pause.
+// Limits of a search: leaversPage is the number of users per page, leaversTime the duration after which findLeavers checks no further page.
+// The pause before the next search is leaversPauseFactor times the duration of the finished search, at most leaversPauseMax.
 const (
 	leaversPage        = 100
 	leaversTime        = time.Second
@@ -26,14 +26,15 @@ const (
 	leaversPauseMax    = 5 * time.Minute
 )
 
-// pausing reports whether the next search has to wait. A remaining pause above the limit means that the clock was set back; the search then
-// does not wait.
+// pausing reports whether the next search has to wait. A remaining pause longer than leaversPauseMax means that the clock was set back; the
+// next search then does not wait.
 func (l *leavers) pausing(now time.Time) bool {
 	left := l.again.Sub(now)
 	return l.after == nil && left > 0 && left <= leaversPauseMax
 }
 
-// end ends a search. The pause never exceeds the limit, even if the clock was moved forward during the search.
+// end ends a search and sets the pause before the next one. The pause never exceeds leaversPauseMax, even if the clock was moved forward
+// during the search.
 func (l *leavers) end(begun, now time.Time) {
 	l.after, l.again = nil, now.Add(min(max(leaversPauseFactor*now.Sub(begun), acceptedDelay), leaversPauseMax))
 }
@@ -50,8 +51,9 @@ func (w *work) onlyUrgent() bool {
 	return w.gate.Slots(now, 1, true) > 0 && w.gate.Slots(now, 1, false) == 0
 }
 
-// findLeavers returns some users to deactivate, if any are pending. If the lane is claimed again soon, a call checks some of the users, and
-// the next call continues, also under another lease. Otherwise a call checks all of them.
+// findLeavers returns some users to deactivate, if any are pending. It checks the pending users page by page, until a page has users to
+// deactivate or all users are checked. If soon is true, because the lane will be claimed again soon, it also stops after leaversTime; the
+// next call then continues with the next page, even under another lease.
 func (w *work) findLeavers(ctx context.Context, soon bool, running map[lane.Task]bool) ([]engine.State, error) {
 	l, begun := &w.leavers, w.Now()
 	if soon {

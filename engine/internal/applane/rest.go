@@ -11,9 +11,9 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/sequence"
 )
 
-// Durations of a lane's pauses that its target does not cause.
+// Pauses of a lane for reasons other than responses of the target.
 const (
-	idleDelay  = 10 * time.Minute // paused, or the app is unknown; a Mark or Kick ends it
+	idleDelay  = 10 * time.Minute // the app is paused or unknown; a Mark or Kick ends the pause
 	errorDelay = time.Second      // the directory or the store failed
 )
 

@@ -100,7 +100,7 @@ func checkBaseURL(base string) error {
 	case u.Hostname() == "":
 		return errors.New("SCIM base URL: it names no host")
 	case u.User != nil:
-		return errors.New("SCIM base URL: it contains credentials; they belong into the authorization settings")
+		return errors.New("SCIM base URL: it contains credentials: move them to the authorization settings")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return errors.New("SCIM base URL: it must not have a query or a fragment")
 	}
@@ -146,8 +146,8 @@ func (c *Client) Redact(text string) string {
 }
 
 // Do sends a request once. A failure is in Response.Err, a *Error; a complete response with an error status is not a failure. The body is
-// not redacted: a caller that quotes it calls Redact. If the target returns 401 for a cached access token, the request was not carried out;
-// Do repeats it once with a new token.
+// not redacted: a caller that quotes the body calls Redact. If the target returns 401 for a cached access token, the request was not
+// carried out: Do repeats the request once with a new token.
 func (c *Client) Do(ctx context.Context, r plan.Request) plan.Response {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.c.Timeout, errTimeout)
 	defer cancel()
@@ -165,7 +165,7 @@ func (c *Client) Do(ctx context.Context, r plan.Request) plan.Response {
 	}
 	c.tokens.drop(token)
 	if token != before {
-		return answer // the target has rejected a new token
+		return answer // the rejected token was new: a second one would not help
 	}
 	if token, out = c.token(ctx, r); out != nil {
 		return *out

@@ -58,8 +58,8 @@ func (e *TokenError) rejected() bool {
 	return e.Status >= 400 && e.Status < 500 && e.Status != http.StatusTooManyRequests
 }
 
-// tokens provides the access token of one client at one token endpoint, and fetches a new one shortly before it expires. There is one fetch
-// at a time; concurrent callers wait for it.
+// tokens provides the access token of one client at one token endpoint, and fetches a new one shortly before it expires. Only one fetch
+// runs at a time; concurrent callers wait for its token.
 type tokens struct {
 	config clientcredentials.Config
 	fetch  chan struct{} // contains one element while no fetch is in flight
@@ -131,7 +131,7 @@ func (t *tokens) token(ctx context.Context, client *http.Client) (string, error)
 				e.Status = answer.Response.StatusCode
 			}
 		case failed:
-			e.cause = errors.New(describeFailure(err)) // a description without the request
+			e.cause = errors.New(describeFailure(err)) // only the description: the error also contains the request
 		default:
 			e.cause = errors.New("the response contains no access token")
 		}

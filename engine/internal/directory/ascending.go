@@ -11,8 +11,8 @@ import (
 // Page is the number of ids per page, read from the directory or the store.
 const Page = 1000
 
-// Ascending reads the ids that a directory lists, page by page, and checks that they ascend: a list that repeats itself would never end.
-// The last page has fewer than Page ids, possibly none. After an error, Ascending yields the error and ends.
+// Ascending reads the ids that a directory lists, page by page, and checks that the ids ascend, because a list that starts again would
+// never end. The last page has fewer than Page ids, possibly none. After an error, Ascending yields the error and ends.
 func Ascending(what string, read func(after string) ([]string, error)) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		for after := ""; ; {

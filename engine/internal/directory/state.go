@@ -46,7 +46,7 @@ func Unavailable(p engine.Principal, err error) error {
 	return fmt.Errorf("the desired state of the %s %s is unavailable: %w", p.Kind, p.ID, err)
 }
 
-// Digest identifies the desired state of a principal without revealing it. A password is not part of it.
+// Digest identifies the desired state of a principal without revealing it. The digest does not cover the password.
 func Digest(ctx context.Context, d engine.Directory, app string, p engine.Principal) (string, error) {
 	sum := sha256.New()
 	if p.Kind == engine.User {

@@ -11,12 +11,13 @@ import (
 // maxExamples is the maximum number of ids in a finding about members.
 const maxExamples = 10
 
-// UserWant is the desired state of a user, limited to what the options of the target allow.
+// UserWant is the desired state of a user. Update and Deactivate are the options of the target: differences that these exclude are not
+// reported.
 type UserWant struct {
 	Want               engine.Want
 	Resource           *scim.Resource                     // as in plan.UserInput
 	IgnoredAttributes  map[string]engine.IgnoredAttribute // attributes that the target ignored
-	Update, Deactivate bool                               // whether attributes and active are provisioned
+	Update, Deactivate bool                               // Target.UpdateUsers and Target.DeactivateUsers
 }
 
 // User compares an account with its desired state.
@@ -54,7 +55,7 @@ func MemberIDs(group *scim.Resource) (ids []string, listed bool) {
 	return ids, listed
 }
 
-// CompareMembers returns the difference between the desired and the actual members of a group. ok reports whether there is a difference.
+// CompareMembers returns the difference between the desired and the actual members of a group. ok reports whether the members differ.
 func CompareMembers(want, have []string) (f engine.Finding, ok bool) {
 	want, have = unique(want), unique(have)
 	f.What = engine.DriftMembers

@@ -51,7 +51,8 @@ type Match struct {
 }
 
 // Find compares an object with its candidates. The first rule that matches a candidate decides; empty values match nothing. If no rule
-// matches and partial is set, an equal part before the @ of a userName or an address, or an equal display name, is a partial match.
+// matches and partial is set, these are partial matches: an equal display name, or a userName or email address of both with an equal part
+// before the @.
 func Find(o Object, candidates []engine.Candidate, rules []engine.MatchRule, partial bool) Match {
 	for _, rule := range rules {
 		ids := agreeing(candidates, func(c engine.Candidate) bool { return agrees(rule, o, c) })

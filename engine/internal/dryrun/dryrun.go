@@ -48,7 +48,7 @@ type App struct {
 
 // Open prepares dry runs of an app with the candidate directory, or with the engine's directory if candidate is nil.
 func (d Deps) Open(ctx context.Context, app string, candidate engine.Directory) (*App, error) {
-	d.Logger = slog.New(slog.DiscardHandler) // a dry run sends nothing worth logging
+	d.Logger = slog.New(slog.DiscardHandler) // no logs: a dry run writes nothing
 	x := &App{app: app, limiter: d.Targets.RateLimiter(app)}
 	if candidate != nil {
 		d.Directory = candidate
@@ -98,7 +98,7 @@ type Assumptions struct {
 	Marked      bool // the principal is marked; a group is marked with all members
 	Unguarded   bool // the deletion guard allows the removal
 	MayBeMember bool // the group's name on the target is unknown
-	Unwaiting   bool // accepted changes are compared too, without waiting for them
+	Unwaiting   bool // an accepted change is ignored: the target is compared although the change may not be carried out yet
 }
 
 // knowledge implements sequence.Knowledge for a dry run: it returns the stored knowledge and records nothing.
@@ -134,7 +134,8 @@ func (x *App) Run(ctx context.Context, kind engine.Kind, id string, o Assumption
 		return nil, err
 	}
 	r := &Run{Before: row, at: x.d.Now()}
-	row.Desired = max(row.Desired, 1) // a principal that was never marked runs as if marked now: the group walk needs a generation
+	// A principal that was never marked runs as if marked now: reading all members of a group needs a generation.
+	row.Desired = max(row.Desired, 1)
 	if o.Marked {
 		if row.Desired++; kind == engine.Group {
 			row.Full = row.Desired

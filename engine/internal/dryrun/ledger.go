@@ -11,11 +11,11 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// ledger implements sequence.Ledger for one run. It stores data about the run's own principal in memory, where the sequence reads it again.
-// Data about other principals has no effect on the rest of the sequence, and is dropped.
+// ledger implements sequence.Ledger for one run. It stores changes of the run's own principal in memory, where the sequence reads them
+// again. It drops changes of other principals, because the sequence does not read those again.
 type ledger struct {
 	Store     Store
-	row       engine.State // row of the principal, as a lane would read it
+	row       engine.State // state of the principal, as a lane would read it
 	unguarded bool
 
 	members map[string]store.Member // members of a group, by user; nil before the first use
@@ -46,7 +46,7 @@ func (l *ledger) Begin(_ context.Context, _ engine.Lease, intents []store.Intent
 	return nil
 }
 
-// begun returns a state as Store.Begin stores it.
+// begun returns the state that Store.Begin would store for an intent.
 func begun(s engine.State, i store.Intent) engine.State {
 	if i.Want == engine.Active {
 		if s.Kind == engine.Group && (s.Want == engine.Inactive || s.Want == engine.Absent) {
@@ -81,7 +81,7 @@ func (l *ledger) Finish(_ context.Context, _ engine.Lease, f store.Finish) (engi
 // Recheck implements sequence.Ledger. It is never called: no lease is lost.
 func (l *ledger) Recheck(context.Context, time.Time, engine.Mark) error { return nil }
 
-// inSet has the predicate of each member set, as the store selects it.
+// inSet has the condition of each member set. It selects the same members as the store.
 var inSet = map[store.MemberSet]func(store.Member) bool{
 	store.MembersAsked:   func(m store.Member) bool { return m.Asked > 0 },
 	store.MembersWanted:  func(m store.Member) bool { return m.Want },

@@ -22,7 +22,7 @@ func (x *App) Verify(ctx context.Context, kind engine.Kind, id string) (engine.V
 		return p, ctx.Err()
 	case t.Outcome != engine.Done:
 		return p, nil
-	case len(t.Requests) == 0: // nothing to do, and no account
+	case len(t.Requests) == 0: // the principal is not desired and has no account
 		p.Equal = true
 		return p, nil
 	}

@@ -54,7 +54,8 @@ func (w *Worker) match(ctx context.Context, run engine.ImportRun, page []*scim.R
 	}
 	candidates, err := matcher.Match(ctx, run.App, kind, asked)
 	if err == nil && len(candidates) != len(asked) {
-		err = fmt.Errorf("it was queried for %d objects and returned matches for %d", len(asked), len(candidates))
+		err = fmt.Errorf("Match of the directory returned %d lists of candidates for %d objects: return one list for each object",
+			len(candidates), len(asked))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the directory cannot match the accounts: %w", err)

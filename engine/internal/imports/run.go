@@ -69,7 +69,7 @@ func (w *Worker) Work(ctx context.Context, t *lane.Ownership) (engine.Hold, time
 }
 
 // run reads the remaining pages, closes the list and confirms the matches. A failure of the target or the directory ends or delays the run.
-// The returned error is an error of the store, or of type delayed.
+// run then returns nil or an error of type *delayed. Any other error is an error of the store.
 func (w *Worker) run(ctx context.Context, t *lane.Ownership, run engine.ImportRun) error {
 	kept := w.Store
 	for first := true; !run.Read; first = false {
@@ -102,7 +102,7 @@ func (w *Worker) run(ctx context.Context, t *lane.Ownership, run engine.ImportRu
 	}
 	run, err := kept.ImportRun(ctx, run.ID)
 	if err != nil || run.State != engine.ImportRunning {
-		return err // stopped
+		return err // CloseImport has stopped the run
 	}
 	for n := 1; run.Request.AutoConfirm && n > 0; {
 		if n, err = kept.ConfirmMatched(ctx, t.Lease, w.Now(), confirmBatch); err != nil {

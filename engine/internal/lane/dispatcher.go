@@ -22,7 +22,8 @@ type Ownership struct {
 	done     chan struct{}
 }
 
-// Valid reports whether the lease has not expired by the local clock. An owner that was stalled checks it before it sends a request.
+// Valid reports whether the lease has not expired by the local clock. An owner calls Valid before each request, because it may have been
+// stalled.
 func (t *Ownership) Valid() bool { return t.now().UnixNano() < t.until.Load() }
 
 // Draining reports whether no new task may start.
@@ -44,7 +45,7 @@ type Options struct {
 	Leases store.Leases
 	Owner  string
 	Lease  time.Duration // time until another owner takes over; extended after every third of it
-	Sweep  time.Duration // interval of the search for pending lanes without a call of Wake
+	Sweep  time.Duration // interval between two searches for pending lanes, if Wake is not called
 	Lanes  int           // maximum number of lanes owned concurrently
 	Now    func() time.Time
 	Logger *slog.Logger
@@ -151,10 +152,11 @@ func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) t
 	return max(min(next.Sub(now), d.o.Sweep), minSweep)
 }
 
-// marginDivisor is the divisor for the part of a lease that is reserved for other owners to detect its end.
+// marginDivisor determines the part of Options.Lease (a twentieth) in which other owners detect the end of a lease.
 const marginDivisor = 20
 
-// until returns the end of a lease that starts or is extended now. It is slightly early, so that another owner takes over within Lease.
+// until returns the end of a lease that starts or is extended now. The end is slightly before Options.Lease has passed, so that another
+// owner takes over within that time.
 func (d *Dispatcher) until(now time.Time) time.Time {
 	return now.Add(d.o.Lease - d.o.Lease/marginDivisor)
 }

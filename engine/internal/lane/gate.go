@@ -12,7 +12,7 @@ import (
 // Backoff computes delays that double up to a maximum, with jitter.
 type Backoff struct{ Initial, Max time.Duration }
 
-// jitter is the relative deviation of a delay, so that principals that failed together are not retried together.
+// jitter is the maximum relative deviation of a delay. Principals that failed together are therefore retried at different times.
 const jitter = 0.2
 
 // Delay returns the delay after the given number of failures in a row (1 for the first), at most Max.
@@ -39,7 +39,7 @@ const MaxPause = time.Hour
 // Signal is reported to the gate after each principal.
 type Signal struct {
 	Kind   engine.Signal
-	Until  time.Time     // SignalThrottled: end of the pause; zero (or past) if the target does not specify it
+	Until  time.Time     // SignalThrottled: end of the pause; zero (or past) if the target specified none
 	Limit  time.Duration // SignalThrottled: longest pause. Default: MaxPause
 	Reason string
 	Urgent bool // the task was urgent
@@ -54,14 +54,14 @@ type Gate struct {
 	breakerAfter int
 }
 
-// NewGate returns a gate with the hold of the previous owner.
+// NewGate returns a gate that starts with the stored hold of the lane.
 func NewGate(h engine.Hold, b Backoff, breakerAfter int) *Gate {
 	return &Gate{hold: h, backoff: b, breakerAfter: breakerAfter}
 }
 
 // Slots returns the number of principals that may be processed concurrently: none during a hold, one when a hold has ended and the state of
 // the target is unknown, and otherwise the requested number. During a quarantine, urgent tasks are tried one at a time until one is denied:
-// credentials that must not create may still deactivate.
+// credentials that are rejected for creates may still be accepted for deactivations.
 //
 // Invariant 11: A quarantine does not delay deactivations. A mark during a quarantine makes the lane pending.
 func (g *Gate) Slots(now time.Time, wanted int, urgent bool) int {
@@ -87,7 +87,7 @@ func (g *Gate) Report(now time.Time, s Signal) {
 	}
 	if s.Kind == engine.SignalOK {
 		g.failures = 0
-		if !now.Before(g.hold.Until) { // a late response from before the hold does not end it
+		if !now.Before(g.hold.Until) { // a response to a request from before the hold does not end the hold
 			g.hold = engine.Hold{}
 		}
 		return
@@ -101,7 +101,7 @@ func (g *Gate) Report(now time.Time, s Signal) {
 	case s.Kind == engine.SignalDenied:
 		kind = engine.HoldQuarantine
 	case g.hold.Kind != engine.HoldNone:
-		kind = g.hold.Kind // the attempt after the hold failed
+		kind = g.hold.Kind // the one attempt after the end of the hold failed: the hold continues
 	case g.failures >= g.breakerAfter:
 		kind = engine.HoldBreaker
 	default:
@@ -116,7 +116,7 @@ func (g *Gate) close(now time.Time, kind engine.HoldKind, s Signal) {
 	}
 	held := g.hold.Kind != engine.HoldNone && now.Before(g.hold.Until)
 	if held && s.Until.IsZero() {
-		return // several requests were in flight when the gate closed
+		return // another request that was in flight when the hold started: does not prolong the hold
 	}
 	if !held {
 		g.hold.Streak++

@@ -21,7 +21,7 @@ func (t Task) key() Task { return Task{Kind: t.Kind, ID: t.ID, Stage: t.Stage} }
 type Work interface {
 	// Due returns up to limit pending tasks, the most urgent first. It does not return running tasks.
 	Due(ctx context.Context, limit int, running map[Task]bool) ([]Task, error)
-	// Do performs one task. Afterwards the task must not be pending, or Do must return an error, which ends the loop.
+	// Do performs one task. Afterwards the task must no longer be pending; otherwise Do must return an error, which ends the loop.
 	Do(ctx context.Context, t Task) (Signal, error)
 	// Ended is called when the loop has processed the result of Do and the task no longer counts as running.
 	Ended(t Task)
@@ -31,8 +31,8 @@ type Work interface {
 // before it.
 const batch = 32
 
-// Loop works until nothing is pending, the gate is closed, the lease is lost or the dispatcher drains. It runs as many tasks concurrently
-// as concurrency currently returns. It returns after the last running task has completed.
+// Loop works until nothing is pending, the gate is closed, the lease is lost or the dispatcher drains. It runs tasks concurrently;
+// concurrency returns their current maximum number. It returns after the last running task has completed.
 func Loop(ctx context.Context, t *Ownership, g *Gate, concurrency func() int, now func() time.Time, w Work) error {
 	l := loop{t: t, gate: g, concurrency: concurrency, now: now, work: w, running: map[Task]bool{}, results: make(chan result)}
 	return l.run(ctx)

@@ -14,13 +14,15 @@ import (
 // Limits of a learned rate.
 const (
 	minRate = 0.2  // requests per second
-	maxRate = 1000 // above this rate the limit is dropped
+	maxRate = 1000 // a learned rate at or above maxRate is dropped
 
 	growEvery = 10 * time.Second // without a 429
 	growBy    = 1.25
-	// The current rate is measured over the requests of the last second. A measurement of fewer requests than enough is not significant.
+	// The current rate is measured over the requests of the last second. measured is the maximum number of requests in a measurement. With
+	// fewer than `enough` requests the rate is unknown.
 	measured, enough = 32, 8
-	// settleTime is the time after a reduction during which another one is ignored: several requests may have been in flight.
+	// settleTime is the time after a reduction during which further 429 responses are ignored, because their requests may have been sent
+	// before the reduction.
 	settleTime = time.Second
 )
 
@@ -123,8 +125,8 @@ func (p *RateLimiter) currentRate(now time.Time) float64 {
 	return float64(len(recent)-1) / max(recent[len(recent)-1].Sub(recent[0]), time.Millisecond).Seconds()
 }
 
-// Report processes a signal of the target. It returns the learned rate, and reports whether the rate has changed. A 429 halves the rate.
-// Each period without a 429 increases it again.
+// Report processes a signal of the target. It returns the learned rate, 0 if there is none, and reports whether that rate has changed. A
+// 429 halves the rate. After growEvery without a 429 the rate increases by a quarter.
 func (p *RateLimiter) Report(k engine.Signal) (found float64, news bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -67,7 +67,8 @@ func (d Deps) Open(ctx context.Context, app string) (*Reader, error) {
 	return r, nil
 }
 
-// Recall reads the learned properties of the target, and sets the learned rate. It is called once, before many reads.
+// Recall returns the learned properties of the target, and sets the learned rate limit of the reads. Call it once, before a series of
+// reads.
 func (r *Reader) Recall(ctx context.Context) (engine.Learned, error) {
 	row, err := r.d.Store.Lane(ctx, r.app)
 	if errors.Is(err, engine.ErrNotFound) || err == nil && row.Learned.BaseURL != r.Target.BaseURL {
@@ -127,7 +128,7 @@ func (r *Reader) repeatAfter(a plan.Response, repeats int) (time.Duration, bool)
 	}
 }
 
-// final reports whether a repeated request would fail the same way, or take as long again.
+// final reports whether a repeated request would fail with the same error, or would take as long as the failed one.
 func final(err error) bool {
 	_, forbidden := errors.AsType[*connect.EgressError](err)
 	return forbidden || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
@@ -135,7 +136,8 @@ func final(err error) bool {
 
 // Page reads the next page of a list. An error may quote the target, without secrets.
 //
-// Invariant 18: Imports and drift reports send GET only. The engine discards inconsistent lists. Absence from a list alone changes nothing.
+// Invariant 18: Imports and drift reports send GET only. The engine discards inconsistent lists. An account that is missing from a list is
+// not changed for that reason.
 func (r *Reader) Page(ctx context.Context, p *plan.Pages) (page []*scim.Resource, last bool, err error) {
 	page, last, failed := p.Read(r.Get(ctx, p.Request()))
 	if failed != nil {

@@ -42,7 +42,8 @@ func located(location, endpoint string) string {
 	return id
 }
 
-// combined returns the operation of a sequence that has confirmed an accepted operation before it performed another one.
+// combined returns the operation of a sequence that first confirmed an accepted change, with the operation `confirmed`, and then performed
+// o: confirmed if o changed nothing, otherwise o.
 func combined(confirmed engine.Operation, o engine.Operation) engine.Operation {
 	if confirmed != "" && (o == engine.OpNone || o == engine.OpLookup || o == engine.OpLink && confirmed == engine.OpCreate) {
 		return confirmed
@@ -50,7 +51,8 @@ func combined(confirmed engine.Operation, o engine.Operation) engine.Operation {
 	return o
 }
 
-// outstanding records that an accepted change is not confirmed. It returns a failure if the change has expired, nil otherwise.
+// outstanding records in out that an accepted change is not confirmed. It returns a failure if the time limit of the change has passed, nil
+// otherwise.
 func outstanding(out *Outcome, p *engine.Pending, expired bool) *failure {
 	out.Status = http.StatusAccepted
 	if !expired {
@@ -72,7 +74,8 @@ func digestOf(v any) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// expect returns the expected attributes of a user after assignments. Passwords are never returned, and schemas belong to the server.
+// expect returns the expected attributes of a user after assignments. password and schemas are omitted: a target never returns passwords,
+// and may set schemas itself.
 func expect(set []assignment) map[string]engine.Expected {
 	out := map[string]engine.Expected{}
 	for _, a := range set {
@@ -87,7 +90,8 @@ func expect(set []assignment) map[string]engine.Expected {
 	return out
 }
 
-// comparable normalizes a value, so that values that are equal when read have one form.
+// comparable returns a form of a value that is the same for all values that mean the same in a response, such as "True" and true for
+// active.
 func comparable(path string, v any) any {
 	text, isText := v.(string)
 	switch {
@@ -101,7 +105,8 @@ func comparable(path string, v any) any {
 	return v
 }
 
-// flatten adds the digests of the simple values in a value, by their position. False and absent are equal within a complex value.
+// flatten adds the digests of the simple values in a value to out, by their position in the value. Within a complex value, false has the
+// digest of an absent value.
 func flatten(at string, v any, out map[string]string) {
 	switch v := v.(type) {
 	case *scim.Object:
@@ -140,7 +145,7 @@ func lacks(e engine.Expectation, have *scim.Resource) (paths []string) {
 	return paths
 }
 
-// shownIn reports whether a value contains all expected values, by the digests of its simple values.
+// shownIn reports whether a value contains all expected values. shown has the digests of its simple values, by position.
 func shownIn(e engine.Expected, shown map[string]string) bool {
 	for at, digest := range e.Values {
 		if shown[at] != digest {
@@ -149,7 +154,7 @@ func shownIn(e engine.Expected, shown map[string]string) bool {
 		if digest != nothing {
 			continue
 		}
-		for other, value := range shown { // a complex value is not absent
+		for other, value := range shown { // a complex value at this position: the attribute is not absent
 			if strings.HasPrefix(other, at) && value != nothing {
 				return false
 			}
@@ -158,7 +163,7 @@ func shownIn(e engine.Expected, shown map[string]string) bool {
 	return true
 }
 
-// valueOf returns the value at a path that [Path] has joined.
+// valueOf returns the value at a path in the form that [Path] returns.
 func valueOf(o *scim.Object, path string) any {
 	if i := strings.LastIndexByte(path, ':'); i >= 0 && strings.HasPrefix(path, "urn:") {
 		if v, whole := o.Get(path); whole {
@@ -210,7 +215,7 @@ func (u *user) accept(req Request, r Response) Step {
 		p.RemoteID, p.Version = u.out.RemoteID, u.writing.etag
 		p.Expected.Attributes = expect(u.writing.set)
 		if u.writing.visible() < len(u.writing.set) {
-			p.PasswordVersion, u.out.PasswordVersion = u.in.PasswordVersion, "" // the account may have the new password
+			p.PasswordVersion, u.out.PasswordVersion = u.in.PasswordVersion, "" // the accepted change may set the password
 		}
 	}
 	u.out.Status, u.out.Pending = r.Status, p
@@ -278,8 +283,8 @@ func readBack(r Response) (*scim.Resource, *failure) {
 	return &scim.Resource{Object: *r.Body}, nil
 }
 
-// compare compares the account with the expectation. If the time limit has passed and the account has a part of the change, the change
-// counts as carried out: the target ignores the rest.
+// compare compares the account with the expectation. If the time limit has passed and the account has some of the changed values, the
+// change counts as carried out, and the other values as ignored by the target.
 func (u *user) compare(have *scim.Resource, etag string) Step {
 	p := u.in.Pending
 	lacking := lacks(p.Expected, have)
@@ -297,7 +302,8 @@ func (u *user) compare(have *scim.Resource, etag string) Step {
 	return u.carriedOut(have)
 }
 
-// outstanding continues to wait until the change expires. Then the change is sent again.
+// outstanding ends the sequence as Accepted while the time limit of the change has not passed. Afterwards the sequence fails as Transient,
+// so that the next one sends the change again.
 func (u *user) outstanding() Step {
 	u.confirming = false
 	if f := outstanding(&u.out, u.in.Pending, u.in.Expired); f != nil {
@@ -404,7 +410,8 @@ func (g *group) readPending(id string) Step {
 	})
 }
 
-// outstanding continues to wait until the change expires. Then the change is sent again.
+// outstanding ends the sequence as Accepted while the time limit of the change has not passed. Afterwards the sequence fails as Transient,
+// so that the next one sends the change again.
 func (g *group) outstanding() Step {
 	g.confirming = false
 	if f := outstanding(&g.out, g.in.Pending, g.in.Expired); f != nil {

@@ -121,7 +121,7 @@ func tooLarge(r Response) bool {
 		r.Status == http.StatusBadRequest && r.Body != nil && strings.EqualFold(r.Body.Text("scimType"), string(scim.TooMany)))
 }
 
-// slow reports whether a request may have failed because it was too large to be processed in time.
+// slow reports whether a request may have failed because the target could not process a request of that size in time.
 func slow(r Response) bool {
 	return errors.Is(r.Err, context.DeadlineExceeded) || r.Status == http.StatusRequestTimeout || r.Status == http.StatusGatewayTimeout
 }

@@ -28,7 +28,7 @@ func usedTraits(f engine.Fallback, t engine.Traits) engine.Traits {
 func (u *user) strict() bool  { return u.in.Fallback == engine.FallbackNone }
 func (g *group) strict() bool { return g.in.Fallback == engine.FallbackNone }
 
-// ways returns the forms of a change in the order in which they are tried.
+// ways returns the forms of a change in the order in which the sequence tries them.
 func (u *user) ways(style engine.Style) []way {
 	ways := waysOf(u.traits, style)
 	if u.strict() {

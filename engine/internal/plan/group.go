@@ -35,7 +35,7 @@ type GroupInput struct {
 	// the engine created or that RemoteID names. Default: linking is allowed.
 	HaltedLinks func() (why string, err error)
 
-	// Full replaces the target's member list by Members. It is implied except for deltas to a group with a known id.
+	// Full replaces the target's member list by Members. Without RemoteID, all Members are sent in any case.
 	Full bool
 	// Members returns all users of the group that have an account on the target. It is called when the complete list is needed. Default: no
 	// members.
@@ -52,16 +52,16 @@ type GroupInput struct {
 //	absent:          DELETE if requested, otherwise remove the link
 //
 // Members that do not fit in one request follow in further requests; Step.Acked has what each response acknowledges. If the target rejects
-// a request as too large (413, tooMany), half of it is sent. If the target rejects a form, another one follows: operations with a path
-// instead of without, removal by value instead of by filter, single additions and removals instead of replacement, PUT instead of PATCH and
-// vice versa. A response with the group but without the sent values is a success without effect; the other method follows. After a PATCH
-// without a response body nothing is read back: a group may be large.
+// a request as too large (413, tooMany), the sequence sends half as many members per request. If the target rejects a form, another one
+// follows: operations with a path instead of without, removal by value instead of by filter, single additions and removals instead of
+// replacement, PUT instead of PATCH and vice versa. A response with the group but without the sent values is a success without effect: the
+// sequence then tries the other method (PUT or PATCH). After a PATCH without a response body nothing is read back: a group may be large.
 //
 // If the target never returns members, the effect of requests cannot be detected. The sequence then sends every form: members of a POST are
-// added again, a replacement is combined with an addition and follows the known removals, and PATCH is sent instead of PUT.
+// added again, the known removals are sent first, the request that replaces the members also adds them, and PATCH is sent instead of PUT.
 //
-// After a change whose response was lost, the caller passes its members again; the name is unknown then. The same applies after a crash:
-// Step.Push has the progress to store before a request is sent.
+// After a change whose response was lost, the caller passes the members of that change again in the next sequence, and the name as unknown
+// (empty RemoteName). The same applies after a crash: Step.Push has the progress to store before a request is sent.
 func Group(in GroupInput) *Sequence {
 	if in.HaltedLinks == nil {
 		in.HaltedLinks = linksAllowed
@@ -94,10 +94,10 @@ type group struct {
 	add     []engine.RemoteMember
 	remove  []engine.RemoteMember
 
-	tried       map[engine.Trait]bool // traits whose form or method this sequence has changed
+	tried       map[engine.Trait]bool // traits for which this sequence has switched to the other form or method
 	unconfirmed bool                  // a PATCH succeeded, but its response lacks the sent values
 	refusal     *failure              // the first rejection
-	acked       *Change               // returned with the next step
+	acked       *Change               // change to return as Acked with the next step
 
 	confirming bool // the sequence checks an accepted change
 }
@@ -115,7 +115,7 @@ func (g *group) end(class engine.Class, message string) Step {
 	g.out.Class, g.out.Message = class, message
 	g.out.Operation = combined(g.out.Confirmed, g.out.Operation)
 	if g.confirming && class == engine.Held {
-		g.out.Pending = nil // a decision is required, whatever the result of the change
+		g.out.Pending = nil // the principal needs a decision whether or not the accepted change was carried out
 	}
 	g.out.Full = class != engine.Done && g.full
 	out := g.out
@@ -203,7 +203,7 @@ func (g *group) delete() Step {
 }
 
 func (g *group) lookup(then func(Response, []*scim.Resource) Step) Step {
-	// A tombstone may lack its name, and a group of a lost create has the name that was sent with it.
+	// The directory may return no name for an Absent group. A group whose create had no response has the name of that create.
 	if name := g.in.RemoteName; name != "" && (g.in.DisplayName == "" || g.in.Want == engine.Absent) {
 		return g.lookupName(name, then)
 	}
@@ -242,7 +242,8 @@ func (g *group) lookupName(name string, then func(Response, []*scim.Resource) St
 	})
 }
 
-// adoptOrCreate also searches for the earlier name of a group whose create was lost, and which was renamed since.
+// adoptOrCreate links a found group or creates one. If the response to an earlier create was lost and the group was renamed since, it first
+// searches for the earlier name.
 func (g *group) adoptOrCreate(_ Response, found []*scim.Resource) Step {
 	if len(found) == 1 {
 		return g.adopt(found[0])
@@ -326,7 +327,7 @@ func (g *group) create() Step {
 		switch shown := shownGroup(r); {
 		case shown == nil, len(first) == 0, contains(shown, first):
 		case !g.strict():
-			first, rest = nil, all // the target hides or ignored the members
+			first, rest = nil, all // the target hides the members or has ignored them
 		case !g.mayHide(shown, Change{}):
 			g.full = true
 			return g.fail(rejected(r, ineffective))
@@ -340,8 +341,8 @@ func (g *group) create() Step {
 	})
 }
 
-// gone handles a known group that the target reports as missing. Unless the 404 is the response to a read, a lookup verifies it: some
-// targets also return 404 for an unknown member, or for an unsupported method.
+// gone handles a known group that the target reports as missing. A lookup checks whether the group is really missing, except if OnMissing
+// is Fail and the 404 is the response to a read: some targets also return 404 for an unknown member, or for an unsupported method.
 func (g *group) gone(r Response, read bool) Step {
 	lost, origin, cause := g.out.RemoteID, g.out.Origin, fail(r)
 	if g.rounds++; g.rounds > maxRounds {

@@ -14,10 +14,10 @@ const DefaultRounds = 3
 // ignoredLedger has the ignored attributes of one account, by path.
 type ignoredLedger struct {
 	paths map[string]engine.IgnoredAttribute
-	limit int // maximum number of rounds per value
+	limit int // maximum number of times that a value is sent without effect
 }
 
-// addRound records one more round without effect.
+// addRound records that the value with the digest `sent` was sent once more without effect.
 func (k ignoredLedger) addRound(path, sent string) {
 	n := 1
 	if before := k.paths[path]; before.Sent == sent {
@@ -26,7 +26,8 @@ func (k ignoredLedger) addRound(path, sent string) {
 	k.paths[path] = engine.IgnoredAttribute{Sent: sent, Rounds: n, Ignored: n >= k.limit}
 }
 
-// settle compares previously sent values with those that the account lacks according to a read, and returns the assignments to send.
+// settle updates the record after a read: lacking has the assignments whose values the account does not have. It returns the assignments to
+// send, without the values that were sent often enough.
 func (k ignoredLedger) settle(lacking []assignment) (send []assignment) {
 	digests := map[string]string{}
 	for _, a := range lacking {
@@ -43,7 +44,7 @@ func (k ignoredLedger) settle(lacking []assignment) (send []assignment) {
 	return k.withoutIgnored(lacking)
 }
 
-// withoutIgnored omits the assignments that were sent often enough.
+// withoutIgnored returns the assignments without those whose values were sent often enough.
 func (k ignoredLedger) withoutIgnored(lacking []assignment) (send []assignment) {
 	for _, a := range lacking {
 		if !k.paths[a.path()].Ignored {
@@ -58,8 +59,8 @@ func (k ignoredLedger) hadNoEffect(set []assignment) bool {
 	return slices.ContainsFunc(set, func(a assignment) bool { return k.paths[a.path()].Rounds > 0 })
 }
 
-// sent records the sent values and which of them the target lacks afterwards. read reports that the account was read back. Otherwise,
-// values in the response stay unconfirmed until the next read.
+// sent records the sent values and which of them the target lacks afterwards. read reports that the account was read back. If read is
+// false, the values that the target has according to its response are unconfirmed (Open) until the next read.
 func (k ignoredLedger) sent(set, missing []assignment, read bool) {
 	lacks := map[string]bool{}
 	for _, a := range missing {
@@ -82,8 +83,8 @@ func (k ignoredLedger) sent(set, missing []assignment, read bool) {
 	}
 }
 
-// missing returns the assignments that a resource lacks. A userName may be returned in another case, and schemas and passwords may be
-// omitted.
+// missing returns the assignments whose values a returned resource lacks. A userName in another case, an omitted password and omitted
+// schemas are not missing.
 func missing(set []assignment, shown *scim.Resource) (out []assignment) {
 	for _, a := range set {
 		value := valueAt(&shown.Object, a.chain)

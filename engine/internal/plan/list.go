@@ -16,9 +16,9 @@ const MaxListed = 10_000
 
 // Pages reads a complete collection page by page (RFC 7644 section 3.4.2.4): Request returns the next request, Read processes the response.
 //
-// Each request has a count of PageSize, and startIndex increases by the number of resources on the page. That number is PageSize for a full
-// page, and less for a target with a lower limit. The list ends at totalResults, or, if that is absent, with an empty page. An inconsistent
-// list is an error, because a part of a list allows no conclusion.
+// Each request has a count of PageSize. startIndex increases by the number of resources on the page, because a target may return fewer than
+// PageSize. The list ends at totalResults, or, if that is absent, with an empty page. An inconsistent list is an error, because an
+// incomplete list does not show which resources exist.
 type Pages struct {
 	Endpoint string // /Users or /Groups
 	Listed   int    // number of resources read
@@ -28,10 +28,10 @@ type Pages struct {
 	// the page.
 	FullPages bool
 	// Grows allows the list to grow during the read, because other clients create resources. Each page then starts with the last resource of
-	// the previous page, which shows that the order is unchanged.
+	// the previous page, so that a change of the order is detected.
 	Grows bool
 
-	seen   map[[16]byte]bool // digests of the ids, which need less memory
+	seen   map[[16]byte]bool // digests of the ids that were read: a digest needs less memory than an id
 	grown  bool
 	anchor string // the id of the last resource that was read
 }
@@ -81,7 +81,7 @@ func (p *Pages) Read(r Response) (page []*scim.Resource, last bool, err *ListErr
 	case r.Err == nil && r.Status == http.StatusNotFound:
 		f = fail(r)
 	case f == nil && p.Total >= 0 && p.Listed > p.Total:
-		f, broken = rejected(r, fmt.Sprintf("totalResults is %d, but %d are listed", p.Total, p.Listed)), true
+		f, broken = rejected(r, fmt.Sprintf("totalResults is %d, but the list has %d resources", p.Total, p.Listed)), true
 	case f == nil && p.FullPages && p.Total >= 0 && !last && len(page) < PageSize:
 		f, broken = rejected(r, fmt.Sprintf("it has %d resources on a page, but %d were requested", len(page), PageSize)), true
 	case f == nil && p.Max > 0 && (p.Listed > p.Max || p.Total > p.Max):
@@ -122,7 +122,7 @@ func (p *Pages) read(r Response) (page []*scim.Resource, last bool, f *failure) 
 		p.Total = total
 		if !p.grown {
 			p.grown = true
-			return nil, false, nil // repeat with the anchor
+			return nil, false, nil // request the page again, starting with the last resource of the previous page
 		}
 	case known && total != p.Total:
 		return nil, false, transient(r, fmt.Sprintf("totalResults changed from %d to %d during the read", p.Total, total))
@@ -149,7 +149,7 @@ func (p *Pages) read(r Response) (page []*scim.Resource, last bool, f *failure) 
 	}
 	p.Listed += len(page)
 	if len(page) == 0 && p.Total > p.Listed {
-		return nil, false, transient(r, fmt.Sprintf("totalResults is %d, but it ends after %d", p.Total, p.Listed))
+		return nil, false, transient(r, fmt.Sprintf("totalResults is %d, but the list ends after resource %d", p.Total, p.Listed))
 	}
 	return page, len(page) == 0 || p.Total >= 0 && p.Listed >= p.Total, nil
 }
@@ -164,7 +164,7 @@ type listing struct {
 	found            []*scim.Resource
 }
 
-// readList finds the resources with that value of an attribute among all resources.
+// readList reads all resources and passes those whose attribute has the value to `then`.
 func readList(send func(Request, func(Response) Step) Step, instead Alternative, endpoint, attribute, value string,
 	then func(Response, []*scim.Resource, *failure) Step,
 ) Step {

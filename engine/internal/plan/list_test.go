@@ -104,9 +104,11 @@ func TestPages_RejectsInconsistentList(t *testing.T) {
 			"it repeats a: startIndex has no effect", engine.Rejected, true},
 		"an id comes twice":        {[]plan.Response{listPage(t, "2", "a", "a")}, "it repeats a", engine.Rejected, true},
 		"a resource without an id": {[]plan.Response{listPage(t, "2", "a", "-")}, "a resource without an id", engine.Rejected, true},
-		"it ends early": {[]plan.Response{listPage(t, "3", "a"), listPage(t, "3")}, "totalResults is 3, but it ends after 1",
+		"it ends early": {[]plan.Response{listPage(t, "3", "a"), listPage(t, "3")}, "totalResults is 3, but the list ends after resource 1",
 			engine.Transient, true},
-		"more than the total": {[]plan.Response{listPage(t, "1", "a", "b")}, "totalResults is 1, but 2 are listed", engine.Rejected, true},
+		"more than the total": {
+			[]plan.Response{listPage(t, "1", "a", "b")}, "totalResults is 1, but the list has 2 resources", engine.Rejected, true,
+		},
 		"more than are read": {[]plan.Response{listPage(t, "9", "a")}, "it has 9 resources, more than the maximum of 5", engine.Rejected,
 			true},
 		"something else": {[]plan.Response{answer(t, 200, `{"hello":"world"}`)}, "the response is not a ListResponse", engine.Transient,

@@ -31,8 +31,8 @@ func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+"
 
 func resourcePath(endpoint, id string) string { return endpoint + "/" + url.PathEscape(id) }
 
-// ordinary reports whether a value contains no character that a filter must escape or a server may misinterpret. Only if such a lookup is
-// rejected does the target count as unable to filter. Any other rejection may be due to the value.
+// ordinary reports whether a value contains no character that a filter must escape or a server may misinterpret. Only if a lookup of such a
+// value is rejected does the engine record that the target cannot filter. Other rejections may be caused by the value.
 func ordinary(value string) bool {
 	odd := func(r rune) bool {
 		letter, digit := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z', '0' <= r && r <= '9'
@@ -41,8 +41,8 @@ func ordinary(value string) bool {
 	return !strings.ContainsFunc(value, odd)
 }
 
-// hits returns the matching resources of a lookup, or the failure if the response is unusable. A server that ignores the filter returns
-// other resources, which must not be linked: resources with another value are omitted.
+// hits returns the matching resources of a lookup, or the failure if the response is unusable. hits omits resources with another value: a
+// server that ignores the filter returns them, and they must not be linked.
 func hits(r Response, attribute, value string) ([]*scim.Resource, *failure) {
 	all, f := listed(r)
 	if f != nil {
@@ -64,7 +64,8 @@ func hits(r Response, attribute, value string) ([]*scim.Resource, *failure) {
 	return out, nil
 }
 
-// listed returns the resources on a page of a list. A 404 is an empty page if it is a SCIM response; any other 404 is not from the target.
+// listed returns the resources on a page of a list. A 404 is an empty page if it is a SCIM response; any other 404 is an error, because it
+// may come from another server such as a proxy.
 func listed(r Response) ([]*scim.Resource, *failure) {
 	switch {
 	case r.Err == nil && r.Status == http.StatusNotFound && none(r.Body):

@@ -63,7 +63,8 @@ func assigned(r *scim.Resource, all []assignment) *scim.Resource {
 
 // overlay returns the differences between a fetched resource and the desired one. Attributes that are not desired stay unchanged; a desired
 // null or empty list clears the attribute. Complex values are merged, so that sub-attributes that the target derives (name.formatted) stay.
-// A list is unchanged if the target's elements contain all values of the desired ones, in the same order.
+// A list is unchanged if it has as many elements as the desired list, and each element contains all values of the desired element at the
+// same position.
 func overlay(fetched, desired *scim.Resource) []assignment {
 	var out []assignment
 	merged := fetched.Clone()
@@ -117,7 +118,7 @@ func differing(out []assignment, o *scim.Object, chain []string, want any) []ass
 	return append(out, assignment{chain, want})
 }
 
-// complete adds the attributes of another object that an object lacks. Complex values are merged, lists are not.
+// complete adds to o the attributes of more that o lacks. It merges complex values, but not lists.
 func complete(o, more *scim.Object) {
 	for name, v := range more.All() {
 		have, present := o.Get(name)
@@ -143,7 +144,7 @@ func isEmpty(o *scim.Object) bool {
 	return true
 }
 
-// unassigned reports whether a value equals an absent one (RFC 7643 section 2.5).
+// unassigned reports whether a value (null or an empty list) is equivalent to an absent value (RFC 7643 section 2.5).
 func unassigned(v any) bool {
 	list, ok := v.([]any)
 	return v == nil || ok && len(list) == 0

@@ -148,9 +148,9 @@ func (g *group) patched(c Change, r Response) Step {
 		return g.retryInOtherForm(c, r)
 	case !ok(r):
 		if mayHaveEffect(r) {
-			g.out.MayBeMember = true // deltas require known members
+			g.out.MayBeMember = true // the next push must have all members: a push of differences requires known members
 			if c.Rename {
-				g.out.Name = "" // a comparison of names requires a known name
+				g.out.Name = "" // the name on the target is unknown: the next push sends it again
 			}
 			if n := len(c.Add) + len(c.Remove); slow(r) && n > 1 {
 				g.halve(n)
@@ -198,7 +198,8 @@ func (g *group) accepted(c Change) Step {
 	return g.batches()
 }
 
-// switchMethod reports whether to try the other method, at most once per sequence.
+// switchMethod reports whether the sequence tries the other method (PUT or PATCH), at most once. t is the trait that a success of that
+// method will show.
 func (g *group) switchMethod(t engine.Trait) bool {
 	if g.tried[engine.NoPatch] || g.tried[engine.NoPut] {
 		return false
@@ -228,7 +229,7 @@ func (g *group) retryInOtherForm(c Change, r Response) Step {
 		return change(engine.NeedsPath)
 	case len(c.Remove) > 0 && !g.tried[engine.NoValuePath]:
 		return change(engine.NoValuePath)
-	case len(c.Remove) > 0 && g.replace: // these members may be absent already, and the replacement omits them too
+	case len(c.Remove) > 0 && g.replace: // the members to remove may be absent already; the replacement that follows removes them anyway
 		g.traits[engine.NoValuePath] = !g.traits[engine.NoValuePath]
 		delete(g.tried, engine.NoValuePath)
 		g.remove = nil
@@ -255,13 +256,13 @@ func (g *group) halve(size int) {
 	g.out.Batch = g.batch
 }
 
-// confirm records the traits that a success shows after requests that were rejected or had no effect.
+// confirm records, after a success, the traits that explain why earlier requests of the sequence were rejected or had no effect.
 func (g *group) confirm() {
 	learned := engine.Traits{}
 	for _, t := range []engine.Trait{engine.NeedsPath, engine.NoValuePath, engine.NoMembersReplace} {
 		if g.tried[t] {
 			learned[t] = g.traits[t]
-			g.traits[t] = !g.traits[t] // makes learn record a change
+			g.traits[t] = !g.traits[t] // so that learn finds a difference and records it
 			delete(g.tried, t)
 		}
 	}
@@ -309,7 +310,7 @@ func (g *group) replaced(all []engine.RemoteMember, before string, r Response) S
 		if g.switchMethod(engine.NoPut) {
 			return g.pushByPatch()
 		}
-		if g.unconfirmed { // PATCH is the only method, whatever the responses contain
+		if g.unconfirmed { // PUT is unsupported: PATCH is the only method, although its response lacked the members
 			g.out.learn(g.traits, engine.Traits{engine.NoPut: true})
 			return g.restartHidden()
 		}
@@ -358,12 +359,14 @@ func (g *group) compared(r Response, have *scim.Resource, all []engine.RemoteMem
 
 const ineffective = "push: the target returned success, but the group does not have the name and the members that were sent"
 
-// mayHide reports whether a group that lacks the sent members may only hide them.
+// mayHide reports whether the target may have stored the sent members although the response lacks them: the response has no members, and
+// the sent name.
 func (g *group) mayHide(shown *scim.Resource, c Change) bool {
 	return len(shown.Array("members")) == 0 && (!c.Rename || shown.Text("displayName") == g.in.DisplayName)
 }
 
-// restartHidden records that the target returns members in responses to neither method, and starts again with the forms for such a target.
+// restartHidden is called if neither PATCH nor PUT had a response with members. It records that the target hides members, and starts again
+// with the forms for such a target.
 func (g *group) restartHidden() Step {
 	g.out.learn(g.traits, engine.Traits{engine.MembersHidden: true})
 	g.tried, g.unconfirmed, g.full = map[engine.Trait]bool{}, false, true
@@ -407,7 +410,7 @@ func shownGroup(r Response) *scim.Resource {
 	return &scim.Resource{Object: *r.Body}
 }
 
-// hasChange reports whether a group has the state that a change should produce.
+// hasChange reports whether a group has the name and the members of a change, and lacks the removed members.
 func (g *group) hasChange(shown *scim.Resource, c Change) bool {
 	if c.Rename && shown.Text("displayName") != g.in.DisplayName {
 		return false

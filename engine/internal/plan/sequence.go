@@ -23,7 +23,7 @@ type Request struct {
 type Change struct {
 	Rename  bool // the group gets its new name
 	Replace bool // the members are replaced by those in Add
-	Read    bool // with Replace, if acknowledged: the members were read, not sent, and there are others
+	Read    bool // Replace, after a read: Add are members that the group has already; it may have others
 	Add     []engine.RemoteMember
 	Remove  []engine.RemoteMember
 }
@@ -42,11 +42,11 @@ type Response struct {
 	Err  error
 }
 
-// Outcome is the result of a sequence. After a failure it includes what was learned and done before.
+// Outcome is the result of a sequence. After a failure the Outcome includes what the earlier steps have done and learned.
 type Outcome struct {
 	Class     engine.Class
 	Operation engine.Operation
-	RemoteID  string // id on the target, if known; empty if the resource was found to be deleted
+	RemoteID  string // id on the target, if known; empty if the resource no longer exists
 	Name      string // userName or displayName on the target, if known
 	Origin    engine.Origin
 	Status    int    // of the decisive response; 0 for none
@@ -58,8 +58,8 @@ type Outcome struct {
 	// Halted reports that the class is Held because Operation is halted: the principal requires no decision.
 	Halted bool
 
-	// Pending is a change that the target has accepted and not yet carried out; nil if there is no such change. It is set with classes other
-	// than Accepted if the target could not be read.
+	// Pending is a change that the target has accepted and not yet carried out; nil if there is no such change. It is also set with a class
+	// other than Accepted if the target could not be read.
 	Pending *engine.Pending
 	// Confirmed is the operation of an earlier accepted change that the target has carried out; empty if no change was confirmed.
 	Confirmed engine.Operation
@@ -73,8 +73,8 @@ type Outcome struct {
 	// PasswordVersion is the version of the password that the account of a user is known to have, empty if unknown.
 	PasswordVersion string
 
-	// Batch is the learned maximum number of members per request; 0 if the sequence learned no limit. Only groups have this field and the
-	// following ones.
+	// Batch is the learned maximum number of members per request; 0 if the sequence learned no limit. Batch and the fields below are for
+	// groups only.
 	Batch int
 	// MayBeMember reports that the members on the target are unknown.
 	MayBeMember bool
@@ -115,7 +115,7 @@ type Push struct {
 	Batch       int // maximum number of members per request
 }
 
-// Next returns the members of at most the given number of requests, after it has skipped the first after requests.
+// Next returns the members of the requests that follow the first `after` requests, for at most the given number of requests.
 func (p Push) Next(after, requests int) (add, remove []engine.RemoteMember) {
 	before, n := after*p.Batch, (after+requests)*p.Batch
 	skip, _ := split(p.Remove, before)
@@ -128,7 +128,7 @@ func (p Push) Next(after, requests int) (add, remove []engine.RemoteMember) {
 // Sequence is a running sequence. It is used by one goroutine at a time.
 type Sequence struct {
 	next   func(Response) Step
-	accept func(Request, Response) Step // called instead of next for an accepted change
+	accept func(Request, Response) Step // called instead of next after a 202 response
 	step   Step
 	sofar  func() Outcome // the outcome up to the pending step
 }
@@ -149,8 +149,8 @@ func (s *Sequence) Feed(r Response) Step {
 	return s.step
 }
 
-// Stop ends the sequence without sending its pending request. The outcome has the class, the operation and the message of why, and the
-// results of the earlier requests. Stop has no effect after an Outcome.
+// Stop ends the sequence without sending its pending request. The outcome has the class, the operation and the message of the outcome
+// `why`, and the results of the earlier requests. Stop has no effect after an Outcome.
 func (s *Sequence) Stop(why Outcome) Step {
 	if s.step.Request == nil {
 		return s.step

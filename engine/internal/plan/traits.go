@@ -44,13 +44,13 @@ func puts(t engine.Traits, style engine.Style) bool {
 	return t[engine.NoPatch] && !t[engine.NoPut]
 }
 
-// attempt is a way that was tried without success.
+// attempt is a way that was tried and was rejected or had no effect.
 type attempt struct {
 	way     way
 	refusal *failure // nil: it returned success and had no effect
 }
 
-// learnedTraits returns the traits that a success after the attempts shows.
+// learnedTraits returns the traits that follow from the success of a way after the failed attempts.
 func learnedTraits(tried []attempt, worked way) engine.Traits {
 	out := engine.Traits{}
 	patched, put := false, false

@@ -30,8 +30,8 @@ type UserInput struct {
 	Origin     engine.Origin
 	Activating bool // new assignment: the engine looks up the account by name, because RemoteID may belong to an earlier assignment
 	MayExist   bool // an earlier sequence attempted Active: an account may exist although RemoteID is empty
-	// EarlierName is the other name under which an earlier sequence may have created the account: the user was renamed before the response was
-	// known.
+	// EarlierName is another name under which an earlier sequence may have created the account, because the user was renamed after that create
+	// was sent. Empty if there is none.
 	EarlierName string
 
 	Style                      engine.Style
@@ -81,12 +81,13 @@ type UserInput struct {
 // externalId, is not deactivated, and only linked if OnRecycled allows it: the userName may have been assigned to another user.
 //
 // If the target rejects a form of a request, or the form has no effect, another one follows, and the detected trait is in Outcome.Learned.
-// In the style Wizard, an attribute without effect never leads from PUT to PATCH. With FallbackNone a rejection or conflict ends the
-// sequence, and there is no lookup by externalId. An attribute that the target ignores is sent in a few sequences and then no longer:
-// Outcome.IgnoredAttributes. A deactivation without effect is a failure.
+// In the style Wizard, PATCH does not follow a PUT because an attribute had no effect. With FallbackNone a rejection or conflict ends the
+// sequence, and there is no lookup by externalId. An attribute that the target ignores is sent in at most UserInput.Rounds sequences;
+// Outcome.IgnoredAttributes counts them. A deactivation without effect is a failure.
 //
 // A change with a 202 response ends the sequence as Accepted. With that change as Pending, the next sequence starts with a read of the
-// account, or with a lookup after a create. It ends as Accepted again until the account has the change, and then continues.
+// account, or with a lookup after a create. That sequence ends as Accepted again while the account does not have the change. Once the
+// account has the change, the sequence continues as above.
 //
 // Absent is the same as Inactive: a user is never deleted.
 func User(in UserInput) *Sequence {
@@ -135,7 +136,7 @@ type user struct {
 
 	writing       *change  // change of the last request
 	confirming    bool     // the sequence checks an accepted change
-	withoutEffect []string // paths of an accepted change that were carried out without effect
+	withoutEffect []string // paths of the accepted change whose values the target has ignored
 }
 
 // learn records detected traits of the target.
@@ -155,7 +156,7 @@ func (u *user) end(class engine.Class, message string) Step {
 	u.out.Class, u.out.Message = class, message
 	u.out.Operation = combined(u.out.Confirmed, u.out.Operation)
 	if u.confirming && class == engine.Held {
-		u.out.Pending = nil // a decision is required, whatever the result of the change
+		u.out.Pending = nil // the user needs a decision whether or not the accepted change was carried out
 	}
 	out := u.sofar()
 	return Step{Outcome: &out}
@@ -195,7 +196,7 @@ func (u *user) start() Step {
 	case u.in.Want == engine.Active:
 		return u.beginActive()
 	case u.out.RemoteID == "" && !u.in.MayExist:
-		return u.end(engine.Done, "") // no create was ever requested: an existing account is not managed
+		return u.end(engine.Done, "") // the engine has never requested a create: the user has no account that the engine manages
 	case !u.in.Deactivate:
 		return u.end(engine.Skipped, "deactivating users is disabled for this target")
 	case u.out.RemoteID == "":
@@ -213,8 +214,8 @@ func (u *user) beginActive() Step {
 }
 
 // lookup searches for the account by name and passes the matches to then. An earlier sequence may have created an account whose id is
-// unknown, or whose id the target currently does not return. lookup then also searches by the engine's own identifier, which no rename
-// changes, and, if the target cannot filter by that, by the earlier name.
+// unknown, or whose id the target currently does not return. lookup then also searches by the engine's own identifier (externalId), which
+// no rename changes. If that finds nothing or is rejected, lookup searches by the earlier name.
 //
 // Invariant 5: Where the response to a create may be lost, the engine searches for the account by name, then by its own identifier.
 func (u *user) lookup(then func(r Response, found []*scim.Resource) Step) Step {
@@ -249,7 +250,8 @@ func (u *user) lookupEarlier(r Response, then func(r Response, found []*scim.Res
 }
 
 // ours reports whether an account that was found by name was created by the engine, in an attempt whose response was lost: it has the
-// engine's own identifier, or none. The name may belong to another user now.
+// engine's own identifier (externalId), or no identifier and the user has a create without a response. The check is necessary because the
+// name may belong to another user now.
 func (u *user) ours(hit *scim.Resource) bool {
 	if p := u.in.Pending; p != nil && p.Operation == engine.OpCreate && p.RemoteID != "" {
 		return hit.ID() == p.RemoteID // the target has returned the location of this account
@@ -360,10 +362,11 @@ func (u *user) adopt(hit *scim.Resource) Step {
 }
 
 // mayActivate reports whether an inactive account may be activated even if no other attribute changes. For an account that a lookup found,
-// the permission to create users suffices, because the account replaces a new one.
+// the permission to create users suffices, because the engine uses the account instead of creating one.
 func (u *user) mayActivate() bool { return u.in.Deactivate || u.in.Create && u.found }
 
-// recycled returns another user that has or had an account, although the account now has this user's name.
+// recycled returns another user that has or had the found account, empty if there is none: the userName may have been assigned to another
+// user. If OnRecycled is LinkAuto, or the account has the externalId of this user, the result is empty without a check.
 func (u *user) recycled(hit *scim.Resource) (string, error) {
 	if theirs := hit.ExternalID(); u.in.OnRecycled == engine.LinkAuto || theirs != "" && theirs == u.externalID() {
 		return "", nil
@@ -424,7 +427,7 @@ func (u *user) create() Step {
 		}
 		u.out.RemoteID, u.out.Origin, u.out.Status = created.ID(), engine.Created, r.Status
 		u.out.PasswordVersion = u.in.PasswordVersion
-		if created.Text("userName") != "" { // otherwise the response lacks the account
+		if created.Text("userName") != "" { // the response contains the account
 			lacking := missing(overlay(created, u.desired()), created)
 			u.ignored.sent(lacking, lacking, false)
 		}
@@ -435,7 +438,7 @@ func (u *user) create() Step {
 // createBody returns the mapped resource with the attributes of a create: OnCreate, active, an empty list of groups and the password.
 func (u *user) createBody() *scim.Object {
 	body := u.desired()
-	for name, v := range u.desired().All() { // an extension that only clears values
+	for name, v := range u.desired().All() { // omit an extension without values
 		if extension, ok := v.(*scim.Object); ok && strings.Contains(name, ":") && isEmpty(extension) {
 			body.Delete(name)
 		}
@@ -471,7 +474,8 @@ func (u *user) desired() *scim.Resource {
 	return body
 }
 
-// afterConflict handles a rejected create of an existing account: link by name, then by the engine's own identifier.
+// afterConflict handles a create that was rejected because the account exists: it links the account that a lookup by name found, or else
+// one that a lookup by externalId finds.
 func (u *user) afterConflict(refused Response, found []*scim.Resource, byName bool) Step {
 	switch ours := u.externalID(); {
 	case len(found) == 1:
@@ -544,8 +548,8 @@ func (u *user) gone(r Response) Step {
 	})
 }
 
-// verifyMissing ends the deactivation of a missing account. A 404 that is not a SCIM error may come from another server, and the account
-// would stay active. A lookup must therefore succeed without returning the account.
+// verifyMissing ends the deactivation of a missing account. A 404 that is not a SCIM error may come from another server, so that the
+// account may still be active. Such a 404 counts only if a lookup by name succeeds and does not return the account.
 func (u *user) verifyMissing(r Response) Step {
 	lost := u.out.RemoteID
 	end := func() Step {
@@ -579,7 +583,7 @@ func (u *user) reconcile(have *scim.Resource, etag string) Step {
 		set = u.ignored.settle(overlay(have, u.desired()))
 		set = slices.DeleteFunc(set, func(a assignment) bool { return slices.Contains(u.withoutEffect, a.path()) })
 	}
-	reactivate := !active(have) && (u.mayActivate() || len(set) > 0) // the written account is active
+	reactivate := !active(have) && (u.mayActivate() || len(set) > 0) // an update always sets active to true
 	u.linking = reactivate && u.found && !u.in.Deactivate
 	if reactivate && !puts(u.traits, u.in.Style) {
 		return u.write(&change{
@@ -587,7 +591,7 @@ func (u *user) reconcile(have *scim.Resource, etag string) Step {
 			ways: u.ways(u.in.Style), style: u.in.Style, again: u.refresh,
 			then: func(r Response, now *scim.Resource) Step {
 				u.linking = false
-				if now == nil { // the known entity tag belongs to the previous version
+				if now == nil { // the response lacks the account: the known entity tag belongs to the previous version
 					return u.update(assigned(have, []assignment{setActive(true)}), "", set)
 				}
 				return u.update(now, version(r), set)
@@ -675,7 +679,7 @@ func (u *user) deactivateBy(ways []way) Step {
 
 // did records the operation, unless a more significant operation was recorded before.
 func (u *user) did(op engine.Operation) {
-	// Linking the account of an earlier assignment again is the least significant operation.
+	// A repeated link to the account of an earlier assignment is less significant than any other operation.
 	again := u.in.Activating && u.out.Operation == engine.OpLink && u.out.RemoteID == u.in.RemoteID
 	if again || u.out.Operation == engine.OpNone || u.out.Operation == engine.OpLookup ||
 		u.out.Operation == engine.OpUpdate && op == engine.OpReactivate {

@@ -18,9 +18,9 @@ const (
 // change is a change of an account, and the ways in which it can be requested.
 //
 // If a way is rejected as unsupported (405, 501, for PATCH also 400; 404 if the account exists), or returns success without effect, the
-// next one follows. A response with the account and the sent values is sufficient. Otherwise the account is read back, once for each way:
-// if the response lacks a value, lacks the account (204, or a body without userName) or has the previous version. In the last two cases no
-// read follows once the target was found to apply such writes ([PatchTrusted], [PutTrusted]).
+// next one follows. A way has its effect if the response contains the account with the sent values. The account is read back, once for each
+// way, if the response lacks a value, lacks the account (204, or a body without userName) or has the previous version. In the last two
+// cases no read follows if an earlier read has shown that the target applies such writes ([PatchTrusted], [PutTrusted]).
 type change struct {
 	what string // prefix of messages: update, deactivate or reactivate
 	op   engine.Operation
@@ -32,10 +32,11 @@ type change struct {
 	style engine.Style
 
 	tried   []attempt
-	missing []assignment // values without effect in the last way that was tried
-	read    bool         // missing was determined by reading back
+	missing []assignment // the assignments that had no effect in the last way that was tried
+	read    bool         // missing was determined by a read of the account, not from the response
 
-	// again starts over if the account was changed concurrently; then continues after a success with the account, if known.
+	// again starts the change from scratch if the account was changed concurrently. then continues after a success; now is the account as
+	// changed, nil if unknown.
 	again func() Step
 	then  func(r Response, now *scim.Resource) Step
 }
@@ -83,14 +84,14 @@ func (u *user) write(c *change) Step {
 
 func (u *user) writeByPut(c *change) Step {
 	vain := slices.ContainsFunc(c.tried, func(a attempt) bool { return a.refusal == nil })
-	if c.have == nil || vain { // the state after a PATCH without a visible effect is unknown
+	if c.have == nil || vain { // after a PATCH without a visible effect, the state of the account is unknown: read it
 		return u.get(func(r Response, have *scim.Resource) Step {
 			c.have, c.etag = have, r.ETag
 			if _, told := have.Get(activePath); told && c.mustTakeEffect() && len(missing(c.set, have)) == 0 {
 				u.out.Status = r.Status
 				return c.then(r, have)
 			}
-			if u.in.Want == engine.Active && u.in.Update { // a stale read must not revert an earlier write
+			if u.in.Want == engine.Active && u.in.Update { // a stale read must not make the PUT revert an earlier write
 				c.have = assigned(have, u.ignored.withoutIgnored(overlay(have, u.desired())))
 			}
 			return u.sendPut(c)
@@ -170,7 +171,8 @@ func (u *user) absent(c *change, w way, r Response) Step {
 // verify determines whether a change that returned success had its effect.
 //
 // Invariant 10: The engine treats a write as successful only if the response contains the new state. After a 204 or a response with the
-// previous version it reads the account back, until the target has applied such a write once. A deactivation without effect is a failure.
+// previous version it reads the account back, until such a read has shown once that the target applies such writes. A deactivation without
+// effect is a failure.
 func (u *user) verify(c *change, w way, r Response) Step {
 	trust := engine.PatchTrusted
 	if w == byPut {
@@ -217,7 +219,7 @@ func (c *change) shown(r Response) *scim.Resource {
 	return nil
 }
 
-// evaluate compares the sent values with the account. If none of the values took effect, another method may work.
+// evaluate compares the sent values with the account. If none of the values took effect, the next way follows.
 func (u *user) evaluate(c *change, w way, r Response, shown *scim.Resource, read bool) Step {
 	lacking := missing(c.set, shown)
 	void := len(lacking) == c.visible()
@@ -228,7 +230,7 @@ func (u *user) evaluate(c *change, w way, r Response, shown *scim.Resource, read
 		u.ignored.sent(c.set, lacking, read)
 		return u.succeeded(c, w, r, shown)
 	}
-	if !c.mustTakeEffect() { // skip the same method; skip all methods for a value that was ignored before
+	if !c.mustTakeEffect() { // try one way with the other method; none with Wizard, or if a value was ignored before
 		fought := u.in.Style == engine.Wizard || u.ignored.hadNoEffect(c.set)
 		c.ways = slices.DeleteFunc(c.ways, func(other way) bool { return fought || (other == byPut) == (w == byPut) })
 		c.ways = c.ways[:min(len(c.ways), 1)]

@@ -12,8 +12,8 @@ import (
 
 // Apply marks the principals of a plan within the caller's transaction; see provision.Plans.Apply.
 //
-// Invariant 20: A dry run uses the sequences of a real run with a client that cannot write and without a lease. A plan marks exactly
-// what was listed, and only while no generation, desired state or base URL has changed.
+// Invariant 20: A dry run uses the sequences of a real run with a client that cannot write and without a lease. Applying a plan marks
+// exactly the listed principals, and only if no generation, desired state or base URL has changed.
 func (d Deps) Apply(ctx context.Context, tx engine.Execer, id string, o engine.ApplyOptions) error {
 	if o.Directory == nil {
 		o.Directory = d.Directory
@@ -63,7 +63,7 @@ func (d Deps) applicable(
 	case p.Status == engine.PlanApplied:
 		return nil, "", engine.ErrApplied
 	case p.Status == engine.PlanMaking:
-		return nil, "", fmt.Errorf("engine: plan %s is not complete", p.ID)
+		return nil, "", fmt.Errorf("engine: plan %s is not complete: wait until its status is open, or make a new plan", p.ID)
 	case !d.Now().Before(p.ExpiresAt):
 		return nil, "", fmt.Errorf("%w at %s", engine.ErrExpired, p.ExpiresAt)
 	}

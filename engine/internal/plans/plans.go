@@ -44,7 +44,7 @@ type Store interface {
 // Deps are the dependencies of plans; all fields are required.
 type Deps struct {
 	Store     Store
-	Directory engine.Directory // used unless the request has its own
+	Directory engine.Directory // used unless the request has another one
 	DryRuns   dryrun.Deps
 	Backoff   lane.Backoff
 	Now       func() time.Time
@@ -81,7 +81,7 @@ func (d Deps) Make(ctx context.Context, req engine.PlanRequest) (engine.Plan, er
 	return p, nil
 }
 
-// bounded rejects a plan for too many principals before their dry runs.
+// bounded rejects a plan for too many principals before the first dry run.
 func (d Deps) bounded(ctx context.Context, req engine.PlanRequest) error {
 	n := len(req.Principals)
 	if req.All {
@@ -186,7 +186,7 @@ func (d Deps) principals(ctx context.Context, req engine.PlanRequest) iter.Seq2[
 // item is the planned change of a principal.
 type item struct {
 	engine.PlanItem
-	omit bool // omitted from a plan with All: nothing to do, or skipped as before
+	omit bool // omitted from a plan with All: no change, or skipped as in the last sequence
 }
 
 // items performs dry runs of principals, several concurrently.

@@ -13,7 +13,8 @@ func Shown(s engine.State) engine.PrincipalState {
 	return shown
 }
 
-// Ignored returns the attributes that the target ignored, without attributes that were sent and not read since.
+// Ignored returns the attributes that the target ignored, without the attributes that are not confirmed: they were sent, and the account
+// has not been read since.
 func Ignored(all map[string]engine.IgnoredAttribute) map[string]engine.IgnoredAttribute {
 	var out map[string]engine.IgnoredAttribute
 	for path, u := range all {

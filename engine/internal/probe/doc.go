@@ -1,4 +1,4 @@
-// Package probe detects the actual behavior of a SCIM target with objects of its own. It creates a user and a group with a marked name,
+// Package probe detects the actual behavior of a SCIM target with temporary objects. It creates a user and a group with a marked name,
 // changes and finds them with the requests of a provisioning client, checks the result of each step, and removes them again. It also
 // records the advertised capabilities of the target, which often differ.
 //

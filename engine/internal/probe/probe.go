@@ -201,7 +201,7 @@ func (p *prober) advertised(ctx context.Context) {
 func (p *prober) cleanUp(ctx context.Context) {
 	fatal := p.fatal
 	p.fatal = nil
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), cleanUpTime, errors.New("probe: cleaning up took too long"))
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), cleanUpTime, errors.New("probe: removal of the objects timed out"))
 	defer cancel()
 	if p.groupID != "" {
 		p.remove(ctx, engine.FeatureDeleteGroup, groupPath(p.groupID), nil)
@@ -214,8 +214,8 @@ func (p *prober) cleanUp(ctx context.Context) {
 	p.fatal = cmp.Or(fatal, p.fatal)
 }
 
-// remove deletes an object and checks that it no longer exists. An object that remains is a leftover; if the DELETE is rejected, otherwise
-// disables it.
+// remove deletes an object and checks that it no longer exists. An object that remains is added to Profile.Leftovers. If the DELETE is
+// rejected, remove calls `otherwise`, which disables the object.
 func (p *prober) remove(ctx context.Context, f engine.Feature, path string, otherwise func() bool) {
 	r := p.send(ctx, http.MethodDelete, path, nil)
 	if !ok(r) {

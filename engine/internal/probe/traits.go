@@ -6,8 +6,8 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// finding maps verdicts on features to a trait: present (true) or absent (false). A rule matches if all its features have one of its
-// verdicts. The first matching rule of a trait decides; if no rule matches, the trait is unknown.
+// finding maps verdicts on features to a trait: present (true) or absent (false). A rule matches if each of its features has one of the
+// verdicts of the rule. The first matching rule of a trait decides; if no rule matches, the trait is unknown.
 type finding struct {
 	trait    engine.Trait
 	holds    bool
@@ -24,8 +24,8 @@ var (
 	neverIneffective = []engine.ProbeVerdict{engine.ProbeWorks, engine.ProbeRefused, engine.ProbeUnknown}
 )
 
-// findings are in the order of plan's traits. The user features decide whether PATCH works, as sequences detect it with users too. An
-// ignored filter returns arbitrary users, so that the list must be read.
+// findings are the rules, grouped by trait. The features of users decide whether PATCH works (NoPatch), because sequences detect NoPatch
+// with users too. NoUserFilter also holds if the target ignores filters, because a filter then returns arbitrary users.
 var findings = []finding{
 	{engine.NoPatch, false, works, []engine.Feature{engine.FeaturePatchNoPath}},
 	{engine.NoPatch, false, works, []engine.Feature{engine.FeaturePatchPath}},

@@ -165,7 +165,8 @@ func (p *prober) keeps(ctx context.Context) {
 	p.entityTags(ctx, r)
 }
 
-// entityTags sends a change that the target must reject. The change affects only a display name, in case the target carries it out.
+// entityTags sends a change that the target must reject. The change affects only displayName, so that the user remains usable if the target
+// carries the change out.
 func (p *prober) entityTags(ctx context.Context, read plan.Response) {
 	if read.ETag == "" {
 		p.note(engine.FeatureEntityTags, engine.ProbeRefused, read, "a GET returns no ETag")
@@ -184,7 +185,7 @@ func (p *prober) entityTags(ctx context.Context, read plan.Response) {
 	}
 }
 
-// put returns the body of a PUT without changes: the resource as read, with the sent attributes that it lacks.
+// put returns the body of a PUT without changes: the resource as read, and the attributes of the create that the read did not return.
 func (p *prober) put(read plan.Response) *scim.Object {
 	body := read.Body.Clone()
 	for _, name := range []string{"meta", "groups"} {
@@ -213,7 +214,7 @@ func (p *prober) updates(ctx context.Context) {
 		patch(operation("replace", "", object("name", object("givenName", "NoPath", "familyName", "Probe")))), called("NoPath"))
 }
 
-// activation tries each way to deactivate the user, and reactivates it in the same way in between.
+// activation tries each way to deactivate the user. After each deactivation it reactivates the user in the same way.
 func (p *prober) activation(ctx context.Context) {
 	path := userPath(p.userID)
 	is := func(want bool) func(*scim.Object) bool {

@@ -63,7 +63,7 @@ type comparison struct {
 	traits  engine.Traits
 
 	began    time.Time
-	external map[string]string // from externalId to the first account that has it
+	external map[string]string // by externalId: the id of the first account with that externalId
 	repairs  []store.Repair
 }
 

@@ -46,7 +46,8 @@ func (d Deps) reconcile(ctx context.Context, app string, kind engine.Kind) (r en
 	return r, d.repair(ctx, app, unknown)
 }
 
-// unknown returns the principals that the directory lists and the engine does not know, and counts those that both know.
+// unknown returns the principals that the directory lists and the engine does not know, and counts the known principals among those that
+// the directory lists.
 func (d Deps) unknown(ctx context.Context, app string, kind engine.Kind) (unknown []store.Repair, known int, err error) {
 	lister, ok := d.Directory.(engine.Lister)
 	if !ok {

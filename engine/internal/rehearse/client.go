@@ -22,9 +22,9 @@ type Target interface {
 
 // Options configures a Client. The zero value works.
 type Options struct {
-	// Secrets are removed from the recorded requests. Passwords and other members with secret names are always removed.
+	// Secrets are values that are removed from the recorded requests. Passwords and other members with secret names are removed in any case.
 	Secrets []string
-	// Redact removes other secrets from a string that quotes the target. Default: nothing is removed.
+	// Redact removes the secrets of the connection from a string that quotes the target. Default: nothing is removed.
 	Redact func(string) string
 	// MaxBody is the maximum number of recorded bytes of a body. Default: no limit.
 	MaxBody int
@@ -68,7 +68,7 @@ type key struct{ endpoint, id string }
 type resource struct {
 	before, now *scim.Resource // nil: the resource does not exist
 	etag        string
-	simulated   bool // now differs from the target's resource by a simulated write
+	simulated   bool // a simulated write has changed the resource
 }
 
 // New returns a client that forwards reads to a target.
@@ -93,8 +93,8 @@ func (c *Client) Changes() []Change {
 }
 
 // Do responds to a request and records it: 201 for a POST, 200 for PUT and PATCH, 204 for DELETE, with the simulated resource. Before the
-// first change of an unread resource, Do reads it, without recording the read. If the target does not return the resource, the change fails
-// with the response of the read.
+// first change of a resource that was not read yet, Do reads the resource, without recording the read. If the target does not return the
+// resource, the response to the change is the response to that read.
 func (c *Client) Do(ctx context.Context, r plan.Request) plan.Response {
 	answer, pretended := c.answer(ctx, r)
 	c.record(r, answer, pretended)

@@ -11,8 +11,8 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// patched applies a PATCH under the schemas of the RFC. Operations that fail under the schemas are applied without a schema: a target may
-// have attributes of its own, or not return all its attributes. The removal of an absent value changes nothing.
+// patched applies a PATCH under the schemas of the RFC. An operation that fails under the schemas is applied without a schema, because a
+// target may have attributes of its own and may omit attributes in responses. The removal of an absent value changes nothing.
 func patched(have *scim.Resource, body *scim.Object, rt *schema.ResourceType) (*scim.Resource, error) {
 	req, err := scim.ParsePatchRequest(body)
 	if err != nil {

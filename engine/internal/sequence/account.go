@@ -9,8 +9,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// owner returns another user that owns the account and should retain it. For each candidate, owner queries the directory: a user that is no
-// longer desired may be waiting in a backoff. The change of its desired state is then stored.
+// owner returns another user that owns the account and should retain it. owner queries the directory for each candidate, because the stored
+// desired state of a user in a backoff may be outdated. owner then stores a changed desired state.
 //
 // Invariant 6: An account belongs to one principal. Before a deactivation, the engine checks whether the account belongs to another user.
 func (r *run) owner(ctx context.Context, id string) (string, error) {

@@ -26,7 +26,7 @@ func (r *run) conclude(interrupted bool) {
 	if f.Pending != nil {
 		r.accept(f.Pending, now)
 	}
-	// The member changes that an aborted sequence was about to send were stored before.
+	// Of an aborted sequence, Progress has stored the members that were about to be sent: a push of all members is not necessary.
 	f.MayBeMember = o.Full || o.MayBeMember && !interrupted
 	failures := r.row.Attempts + 1
 	switch {
@@ -72,14 +72,14 @@ func (r *run) setStatus(class engine.Class, failures int) {
 		}
 		delay := r.Backoff.Delay(failures)
 		if row.Class == engine.Denied {
-			delay *= 2 // twice the lane's delay: the lane first tries another principal, in case only this one is forbidden
+			delay *= 2 // twice the lane's delay: the lane tries another principal first, because only this one may be forbidden
 		}
 		f.NextAt = now.Add(delay)
 	}
 }
 
-// final reports whether a failure ends the attempts until the next Mark or Retry. With FallbackNone every failure does, except the failure
-// of a deactivation: a user who must not have an account must not retain it because of one failure.
+// final reports whether a failure ends the attempts until the next Mark or Retry. With FallbackNone every failure after a request does,
+// except the failure of a deactivation: a user who must not have an account must not retain it because of one failure.
 func (r *run) final() bool {
 	return r.target.Fallback == engine.FallbackNone && len(r.steps) > 0 && !r.localFailure && !r.deactivates()
 }

@@ -55,7 +55,7 @@ func (r *run) groupInput(want engine.GroupState) plan.GroupInput {
 		Pending: r.row.Pending, Expired: r.expired(),
 	}
 	if want.RemoteID != "" {
-		in.OnMissing = engine.Fail // the embedder chose that group: no other one may replace it
+		in.OnMissing = engine.Fail // the embedder chose the group with that id: no other group may replace it
 		if want.RemoteID != in.RemoteID {
 			in.RemoteID, in.RemoteName, in.Origin, in.Full = want.RemoteID, "", engine.Linked, true
 		}
@@ -63,7 +63,7 @@ func (r *run) groupInput(want engine.GroupState) plan.GroupInput {
 	return in
 }
 
-// members updates the member rows from the directory and adds the required ones to the input.
+// members updates the member rows from the directory, and adds the members to add and to remove to the input.
 func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 	if in.Full || in.RemoteID == "" {
 		if err := r.walk(ctx); err != nil || r.outcome.Class != "" {
@@ -75,7 +75,7 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 	}
 	which := store.MembersPending
 	if in.Full || in.RemoteID == "" {
-		which = store.MembersLeaving // the sequence requests all desired members
+		which = store.MembersLeaving // the sequence gets the desired members by accounts
 	}
 	return r.each(ctx, which, func(page []store.Member) error {
 		for _, m := range page {
@@ -108,7 +108,8 @@ func (r *run) accounts(ctx context.Context) (all []engine.RemoteMember, err erro
 	return all, err
 }
 
-// each reads a set of the members page by page. Rows that fn changes may leave the set: pages are by user, so no row is skipped.
+// each reads a set of the members page by page. fn may change rows so that they no longer belong to the set: each page starts after the
+// last user of the previous one, so that no row is skipped.
 func (r *run) each(ctx context.Context, which store.MemberSet, fn func([]store.Member) error) error {
 	after := ""
 	for {

@@ -32,10 +32,11 @@ func (r *run) haltedLinks(ctx context.Context) (string, error) {
 	return h.String(), nil
 }
 
-// stop returns the outcome of a sequence that must not send a changing request, nil if it may.
+// stop returns the outcome of the sequence if the request must not be sent, because it changes something and a halt applies or the halts
+// cannot be read. It returns nil if the request may be sent.
 //
-// Invariant 14: The engine checks halts before each request that changes something. What a halt blocks is not synced. Halt rows are locked
-// before any other row.
+// Invariant 14: The engine checks halts before each request that changes something. A principal with a blocked request is not synchronized.
+// Halt rows are locked before any other row.
 func (r *run) stop(ctx context.Context, req plan.Request) *plan.Outcome {
 	if req.Op == "" {
 		return nil

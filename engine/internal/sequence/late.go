@@ -8,9 +8,9 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// resultRejected handles a result that was rejected by the store. An owner that stalls between its last check of the lease and a request
-// sends that request when it continues, and may overwrite changes of the next owner. The current owner of the lane must therefore check the
-// principal again.
+// resultRejected handles the error of a result that the store rejected. An engine that stalls between its last check of the lease and a
+// request sends that request later. By then another engine may own the lane, and the request may overwrite changes of that engine. The
+// principal is therefore requeued, so that the current owner checks it.
 //
 // Invariant 17: If a response arrives after the lease ended, the result is rejected and the principal is requeued. A claim does not wait
 // for a locked lane.

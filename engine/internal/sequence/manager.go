@@ -37,14 +37,14 @@ func (w *missingUsers) String() string {
 	}
 }
 
-// resolveManager returns the desired state with the manager's account on the target, if it has one. The manager was stored by begin: if the
-// manager's account changes afterwards, this user is requeued.
+// resolveManager returns the desired state with the id of the manager's account on the target, if the manager has one. begin has stored the
+// manager before: if the manager's account changes afterwards, this user is requeued.
 func (r *run) resolveManager(ctx context.Context, want engine.UserState) (engine.UserState, error) {
 	if want.Want != engine.Active || want.Manager == "" && r.row.Manager == "" {
 		return want, nil
 	}
 	if want.Manager == "" && hasManager(want.Resource) {
-		r.managerReleased = true // the embedder now maps the attribute itself
+		r.managerReleased = true // the mapped attributes now contain the manager
 		return want, nil
 	}
 	remote := ""
@@ -102,8 +102,8 @@ func withManager(mapped *scim.Resource, remote string) *scim.Resource {
 	return out
 }
 
-// finishWaiting records the missing users and the manager that the account may have. The manager remains stored after its removal: a target
-// with stale reads may have returned none although it has one.
+// finishWaiting records the missing users and the manager that the account may have. The manager remains stored after the engine has
+// removed it from the account: a stale read may not have shown a manager that the account still has.
 func (r *run) finishWaiting(done bool) {
 	f := &r.finish
 	if !done || !r.managerReleased {

@@ -10,11 +10,11 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// accept completes a newly accepted change. The time limit starts again for a change with an acceptance time in the future: the clock was
-// set back.
+// accept completes a newly accepted change. If the time of acceptance is in the future, the clock was set back: the time limit then starts
+// again.
 //
-// Invariant 23: A change answered with 202 is stored before anything else, and nothing is written for its principal until a read shows it
-// or its time is over.
+// Invariant 23: A change with a 202 response is stored first. Then no write is sent for its principal until a read shows the change or its
+// time limit has passed.
 func (r *run) accept(p *engine.Pending, now time.Time) {
 	switch {
 	case p.At.IsZero():

@@ -8,7 +8,7 @@ import (
 )
 
 // progressEvery is the number of requests of a push between two writes of its progress. Progress is stored while further requests are sent.
-// If the process is killed, the next push repeats at most 1.5 times that number.
+// If the process is killed, the next push repeats at most 1.5 times as many requests.
 const progressEvery = 10
 
 // acknowledge records the member changes that the target confirmed.
@@ -25,10 +25,11 @@ func (r *run) acknowledge(c *plan.Change) {
 	f.Removed = append(f.Removed, c.Remove...)
 }
 
-// progress stores the progress of a push before a request that changes members, unless the request's members were stored before. In a long
-// push the next members are stored while requests are in flight, so that requests do not wait.
+// progress stores the progress of a push before a request that changes members, unless the members of the request are stored already. In a
+// long push the next members are stored while requests are in flight, so that requests do not wait.
 //
-// Invariant 15: Before a request changes members of a group, the store has their ids. They stay pending until a response is stored.
+// Invariant 15: Before a request changes members of a group, the store has their ids. These members stay pending until the store has the
+// outcome of the request.
 func (r *run) progress(ctx context.Context, s plan.Step) error {
 	if s.Push == nil {
 		return nil
@@ -44,10 +45,10 @@ func (r *run) progress(ctx context.Context, s plan.Step) error {
 		if err := r.waitForNote(); err != nil {
 			return err
 		}
-		r.noted = 0 // later requests are about other members
+		r.noted = 0 // the stored members do not apply to the requests after a replacement
 		known := p.RemoteName == r.row.RemoteName && r.full()
 		if known || r.row.RemoteID != p.RemoteID {
-			return nil // the next push would start with the full list, or a lookup, anyway
+			return nil // not necessary: after a crash the next push starts with all members, or with a lookup
 		}
 		p.NextAll = true
 		r.note(ctx, p)
@@ -65,7 +66,7 @@ func (r *run) progress(ctx context.Context, s plan.Step) error {
 	}
 	r.noted--
 	if r.noted == progressEvery/2 {
-		// Skip this request and those already stored.
+		// Skip the members of this request and of the requests whose members are stored.
 		if p.NextAdd, p.NextRemove = s.Push.Next(r.noted+1, progressEvery); len(p.NextAdd)+len(p.NextRemove) > 0 {
 			r.note(ctx, p)
 		}

@@ -62,9 +62,9 @@ func (r *run) withAlternatives(o plan.Outcome) plan.Outcome {
 	return o
 }
 
-// announce stores a create before it is sent if a lookup could not detect it later: a create without the engine's own identifier, or under
-// a name that is not stored yet. The create may have been carried out although the end of this sequence is never stored. A halted create is
-// not announced: why then has the outcome.
+// announce stores a create before it is sent, if a lookup could not find the created resource later: a create without the engine's own
+// identifier (externalId), or under a name that is not stored yet. The target may carry out the create although the result of this sequence
+// is never stored. If a halt blocks the create, announce stores nothing and `why` is the outcome.
 //
 // Invariant 16: A create without the engine's own identifier is stored before it is sent. A group that returns after a deletion is pushed
 // in full.
@@ -79,8 +79,9 @@ func (r *run) announce(ctx context.Context, req plan.Request) (why *plan.Outcome
 	return nil, r.Ledger.Begin(ctx, r.Lease, []store.Intent{i})
 }
 
-// send sends a request as soon as the limits of the app, its rate and all apps allow it. If the request must not be sent, why is the
-// outcome. Announcements are stored before the wait, and halts are checked after it.
+// send sends a request as soon as three limits allow it: the concurrency of the app, the rate of the app, and the concurrency of all apps.
+// If the request must not be sent, `why` is the outcome. A create is announced before send waits for the limits; halts are checked
+// afterwards.
 func (r *run) send(ctx context.Context, line Line, q plan.Request) (answer plan.Response, why *plan.Outcome) {
 	failed := func(err error) (plan.Response, *plan.Outcome) { return plan.Response{Err: err}, nil }
 	if why, err := r.announce(ctx, q); err != nil || why != nil {
@@ -107,7 +108,7 @@ func (r *run) send(ctx context.Context, line Line, q plan.Request) (answer plan.
 		step.Status, step.Message = answer.Status, line.Redact(plan.Refusal(answer))
 		r.steps = append(r.steps, step)
 		if r.target.Fallback != engine.FallbackNone || q.Method != http.MethodGet || !errors.Is(answer.Err, syscall.ECONNRESET) {
-			break // a failure ends the sequence, and another one retries
+			break // a failure ends the sequence; the next sequence of the principal repeats the read
 		}
 	}
 	r.late = r.late || q.Op != "" && !r.Valid()

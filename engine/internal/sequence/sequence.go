@@ -82,7 +82,7 @@ type End struct {
 	// Interrupted reports that the sequence was aborted: Result and Signal are unset.
 	Interrupted bool
 
-	Desired any    // UserState or GroupState of the directory, nil if it returned none
+	Desired any    // UserState or GroupState, nil if the directory returned an error
 	Waiting string // message that names the users that the principal waits for, or empty
 }
 
@@ -112,7 +112,7 @@ type run struct {
 	outcome         plan.Outcome
 	end             End
 	begun           time.Time
-	noted           int          // number of further requests of a push whose members are stored
+	noted           int          // number of further requests of the push whose members are already stored
 	pendingNote     func() error // waits for the pending write of the progress, nil if none
 	desired         any          // UserState or GroupState, as returned by the directory
 	late            bool         // the lease had ended when the response to a change arrived
@@ -171,14 +171,14 @@ func (r *run) do(ctx context.Context) error {
 	return nil
 }
 
-// keep copies the stored data about the remote resource into an outcome without new data.
+// keep returns the outcome o, which has no data about the remote resource, with the stored data.
 func (r *run) keep(o plan.Outcome) plan.Outcome {
 	o.RemoteID, o.Origin, o.Name, o.IgnoredAttributes = r.row.RemoteID, r.row.Origin, r.row.RemoteName, r.row.IgnoredAttributes
 	o.PasswordVersion, o.Pending = r.row.PasswordVersion, r.row.Pending
 	return o
 }
 
-// begin stores the desired state, if it has changed since the principal was queued.
+// begin stores the desired state, if the stored one differs.
 func (r *run) begin(ctx context.Context, intent store.Intent) error {
 	switch want := intent.Want; {
 	case want == engine.Active, want == engine.Inactive, want == engine.Absent:
@@ -199,7 +199,7 @@ func (r *run) begin(ctx context.Context, intent store.Intent) error {
 	if err != nil {
 		return err
 	}
-	fresh.Desired = r.row.Desired // later marks are not covered by this sequence
+	fresh.Desired = r.row.Desired // the sequence does not cover marks that arrived later
 	r.row = fresh
 	return nil
 }
@@ -209,7 +209,7 @@ func (r *run) state(ctx context.Context, kind engine.Kind, id string) (engine.St
 	return principal.State(ctx, r.Ledger, r.row.App, kind, id)
 }
 
-// directoryFailed records that the desired state is unavailable. This never causes a deprovisioning.
+// directoryFailed sets the outcome for an unavailable desired state: the principal is retried, and never deprovisioned.
 func (r *run) directoryFailed(err error) {
 	r.outcome = r.keep(localOutcome(engine.Transient, "the desired state is unavailable: %s", errtext.Plain(err)))
 }

@@ -55,7 +55,7 @@ func (r *run) user(ctx context.Context) error {
 	}
 	lost := r.outcome.Operation == engine.OpCreate && r.outcome.Origin == engine.Unconfirmed && !r.outcome.Halted
 	if !lost && (r.outcome.Class != engine.Done || want.Want != engine.Active) {
-		r.outcome.Name = r.row.RemoteName // an account may exist under this name, not under the new one
+		r.outcome.Name = r.row.RemoteName // an account may exist under the stored name, not under the new one
 	}
 	return nil
 }
@@ -77,10 +77,10 @@ func (r *run) userInput(want engine.UserState) plan.UserInput {
 		Pending: r.row.Pending, Expired: r.expired(),
 	}
 	if r.row.Activating {
-		in.OnMissing = engine.Recreate // an assignment starts with a lookup: the account of an earlier one may have been deleted
+		in.OnMissing = engine.Recreate // a new assignment starts with a lookup: the account of an earlier assignment may have been deleted
 	}
 	if want.RemoteID != "" {
-		in.OnMissing = engine.Fail // the embedder chose that account: no other one may replace it
+		in.OnMissing = engine.Fail // the embedder chose the account with that id: no other account may replace it
 		if want.RemoteID != in.RemoteID {
 			in.RemoteID, in.Origin, in.HasPassword = want.RemoteID, engine.Linked, ""
 		}
@@ -88,7 +88,8 @@ func (r *run) userInput(want engine.UserState) plan.UserInput {
 	return in
 }
 
-// earlierName returns the name that an account may have, or under which a sequence with an unknown end created it.
+// earlierName returns the stored name, under which an earlier sequence may have created an account, if the user has another name now;
+// otherwise "".
 func (r *run) earlierName(now string) string {
 	if r.row.MayExist && now != "" && now != r.row.RemoteName {
 		return r.row.RemoteName

@@ -53,10 +53,10 @@ func (c *Connector) Forget(app string) { c.limiters.Delete(app) }
 type Connection struct {
 	Target   engine.Target
 	Client   *connect.Client
-	Broken   error // error in the configuration; there is no client then
+	Broken   error // error in the configuration; Client is then nil
 	Requests int   // maximum number of requests of the app in flight
 
-	names       *regexp.Regexp // names that require a decision before a rename; nil if no name does
+	names       *regexp.Regexp // names to which an account is only renamed after a decision; nil matches no name
 	windows     []window       // maintenance windows
 	slots       *semaphore.Weighted
 	sharedSlots *semaphore.Weighted // slots of the connector
@@ -90,7 +90,8 @@ func (c *Connector) requests(t engine.Target) int {
 	return min(wanted, max(c.o.Concurrency/2, 1))
 }
 
-// check rejects undefined values: a sequence would treat them as the default, which may allow more.
+// check rejects undefined values, because a sequence would treat them as the default, which may permit requests that the administrator
+// excluded.
 func check(t engine.Target) error {
 	return cmp.Or(
 		known("Style", t.Style, engine.Catalog, engine.Wizard, engine.Auto),

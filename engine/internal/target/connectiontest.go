@@ -19,8 +19,8 @@ func (c *Connection) Test(ctx context.Context) error {
 	return c.Client.Test(ctx)
 }
 
-// TestRecorded does the same as Test, and returns the exchanges. Only SCIM messages are recorded unchanged: the address may belong to
-// another server, and the administrators of the app must not read its responses.
+// TestRecorded does the same as Test, and returns the exchanges. Only SCIM messages are recorded unchanged: the address may belong to a
+// server of another kind, whose responses the administrators of the app must not read.
 func (c *Connection) TestRecorded(ctx context.Context) (sent []engine.Attempt, err error) {
 	if c.Broken != nil {
 		return nil, c.Broken

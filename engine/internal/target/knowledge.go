@@ -22,7 +22,7 @@ type Learner interface {
 	Learn(ctx context.Context, l engine.Lease, change func(*engine.Learned)) (engine.Learned, error)
 }
 
-// Knowledge has the learned properties of the target of an app, as stored with the lane. The owner of a lease has one.
+// Knowledge has the learned properties of the target of an app, as stored with the lane. Each owner of a lease has its own Knowledge.
 type Knowledge struct {
 	store Learner
 	lease engine.Lease
@@ -30,7 +30,7 @@ type Knowledge struct {
 	value atomic.Pointer[engine.Learned]
 }
 
-// NewKnowledge returns the knowledge of a lease owner. It is empty until Recall.
+// NewKnowledge returns the Knowledge of a lease owner. It has no properties until Recall.
 func NewKnowledge(store Learner, lease engine.Lease, now func() time.Time) *Knowledge {
 	k := &Knowledge{store: store, lease: lease, now: now}
 	k.value.Store(&engine.Learned{})
@@ -54,8 +54,8 @@ func (k *Knowledge) Note(ctx context.Context, change func(*engine.Learned)) erro
 	return nil
 }
 
-// Recall reads the stored knowledge, and discards it if it belongs to another base URL. It also reads the ServiceProviderConfig of the
-// target if the style requires it and it is unknown.
+// Recall reads the stored knowledge, and discards it if it belongs to another base URL. Recall also reads the ServiceProviderConfig of the
+// target, if the style requires it and the stored one is missing or too old.
 func (k *Knowledge) Recall(ctx context.Context, c *Connection) error {
 	row, err := k.store.Lane(ctx, k.lease.App)
 	if err != nil {

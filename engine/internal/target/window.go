@@ -48,9 +48,9 @@ func compileWindow(w engine.Window) (out window, err error) {
 	if !w.Until.IsZero() || !w.Begin.IsZero() {
 		switch {
 		case len(w.Days) > 0 || w.From != "" || w.To != "" || w.Zone != "":
-			return out, errors.New("it has both times of day and a timestamp")
+			return out, errors.New("it has fields of a weekly window (Days, From, To, Zone) and of a single one (Begin, Until): set only one kind")
 		case !w.Begin.Before(w.Until):
-			return out, errors.New("it ends before it starts")
+			return out, errors.New("Until must be after Begin")
 		}
 		return window{begin: w.Begin, until: w.Until}, nil
 	}
@@ -64,7 +64,7 @@ func compileWindow(w engine.Window) (out window, err error) {
 		return out, fmt.Errorf("it starts and ends at %s", w.From)
 	}
 	if w.Zone == "Local" {
-		return out, errors.New("the zone Local differs between machines")
+		return out, errors.New("the zone Local differs between machines: use an IANA name such as Europe/Berlin")
 	}
 	if out.zone, err = time.LoadLocation(w.Zone); err != nil {
 		return out, fmt.Errorf("zone %q: %w", w.Zone, err)
@@ -107,7 +107,7 @@ func (w window) open(t time.Time) bool {
 	return w.days[today] && shows >= w.from || w.days[(today+6)%7] && shows < w.to
 }
 
-// end returns when a window that is open at t ends. The local clock is continuous until the next change of its zone.
+// end returns when a window that is open at t ends. The calculation is repeated at each clock change of the zone within the window.
 func (w window) end(t time.Time) time.Time {
 	if w.zone == nil {
 		return w.until

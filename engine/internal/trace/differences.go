@@ -6,8 +6,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// differences compares two versions of a resource, either of which may be absent. Attributes of the target and the members of a group are
-// omitted.
+// differences compares two versions of a resource, either of which may be absent. Attributes that the target sets itself and the members of
+// a group are omitted.
 func differences(before, after *scim.Resource) []engine.Difference {
 	var from, to *scim.Object
 	if before != nil {
@@ -69,7 +69,7 @@ func none(v any) bool {
 	return v == nil || ok && len(list) == 0
 }
 
-// boolean parses a string as a boolean if it is compared with one.
+// boolean returns v, parsed as a boolean if v is "true" or "false" and other is a boolean.
 func boolean(v, other any) any {
 	text, isText := v.(string)
 	if _, ok := other.(bool); !ok || !isText {

@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// memberDiff compares the members of two versions of a group. users has the users known to the engine, by their id on the target.
+// memberDiff compares the members of two versions of a group. users has the members known to the engine, by their id on the target.
 func memberDiff(before, after *scim.Resource, users map[string]store.Member) *engine.MemberDiff {
 	was, is := memberRefs(before, users), memberRefs(after, users)
 	d := &engine.MemberDiff{}

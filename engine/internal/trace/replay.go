@@ -13,8 +13,7 @@ import (
 )
 
 // Replay returns the writes of a run: it replays the successful requests on a simulating client, which receives the recorded responses to
-// the reads. The resulting account is the one in the last response that contains it, if any, because the target may not have stored all
-// sent values.
+// the reads. If the last response contains the account, that account is the result, because the target may not have stored all sent values.
 func Replay(ctx context.Context, all []engine.Sent) []rehearse.Change {
 	recorded := &recording{}
 	c := rehearse.New(recorded, rehearse.Options{})
@@ -42,7 +41,7 @@ func Replay(ctx context.Context, all []engine.Sent) []rehearse.Change {
 	return changes
 }
 
-// lastShown returns the account in the last response that contains an account, nil if no response does.
+// lastShown returns the account in the last response, nil if that response contains no account.
 func lastShown(all []engine.Sent) *scim.Resource {
 	if len(all) == 0 {
 		return nil

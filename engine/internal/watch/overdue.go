@@ -41,7 +41,7 @@ type OverdueOptions struct {
 // Overdue finds overdue deactivations. It is used by one goroutine at a time.
 type Overdue struct {
 	o OverdueOptions
-	// after is the last checked user of each app with overdue users, nil to start from the first.
+	// after has the last checked user, by app with overdue users; an app without an entry starts with its first user.
 	after map[string]*engine.State
 	last  string // the app that was searched last
 }
@@ -68,7 +68,7 @@ func (w *Overdue) Run(ctx context.Context) {
 
 // Look checks a limited number of overdue users, the same number from each app.
 //
-// Invariant 22: A principal is dirty since its first change that has not arrived. An overdue deactivation is reported once.
+// Invariant 22: DirtySince of a principal is the time of its first change that has not arrived. An overdue deactivation is reported once.
 func (w *Overdue) Look(ctx context.Context) error {
 	before := w.o.Now().Add(-w.o.Within)
 	apps, err := w.o.Store.OverdueApps(ctx, before)
@@ -108,7 +108,7 @@ func (w *Overdue) app(ctx context.Context, app string, before time.Time, late []
 		return nil
 	}
 	for _, row := range late {
-		want := row.Want // the last known state, used if the directory is unavailable
+		want := row.Want // the stored desired state, used if the directory is unavailable
 		if u, err := w.o.Directory.User(ctx, app, row.ID); err == nil {
 			want = u.Want
 		}

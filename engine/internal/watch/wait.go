@@ -64,7 +64,7 @@ func (d Deps) until(ctx context.Context, so func() (bool, error)) error {
 	}
 }
 
-// WaitFor waits until a principal is settled for a generation or a later one; see provision.Engine.WaitFor.
+// WaitFor waits until the engine has finished with a principal for a generation or a later one; see provision.Engine.WaitFor.
 func (d Deps) WaitFor(ctx context.Context, app string, kind engine.Kind, id string, generation int64) (engine.State, error) {
 	var s engine.State
 	err := d.until(ctx, func() (bool, error) {
@@ -78,8 +78,8 @@ func (d Deps) WaitFor(ctx context.Context, app string, kind engine.Kind, id stri
 	return s, nil
 }
 
-// settled reports whether the engine has finished with a principal for a generation or a later one. The statuses failed, held and dismissed
-// apply to the latest generation, because a mark changes them to dirty.
+// settled reports whether the engine has finished with a principal for a generation or a later one. A status that ends the work, such as
+// clean, failed or dismissed, applies to the latest generation, because a mark changes it to dirty.
 func settled(s engine.State, generation int64) bool {
 	switch s.Status {
 	case engine.StatusClean, engine.StatusSkipped, engine.StatusWaiting, engine.StatusFailed, engine.StatusHeld, engine.StatusDismissed:

@@ -88,7 +88,7 @@ func (d Deps) waiting(s engine.State, l engine.Lane) engine.Waiting {
 }
 
 // onHold returns the reason for a principal whose lane is on hold, with the message that the target returned for this principal or another
-// one. The principal is retried when the hold ends, or at its own time after that.
+// one. until is the end of the hold, or the end of the backoff of the principal if that is later.
 func onHold(s engine.State, h engine.Hold) (reason string, until time.Time) {
 	reason, until = h.Reason, h.Until
 	if s.LastError != "" && (s.Status == engine.StatusRetrying || slices.Contains(throttleStatuses, s.LastStatus)) {
