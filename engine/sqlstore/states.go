@@ -215,7 +215,7 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish, 
 	var u assignments
 	u.set(`synced_gen = CASE WHEN ? = 1 THEN CAST(? AS BIGINT) ELSE synced_gen END`, synced, f.Gen)
 	u.set(`full_gen = CASE WHEN ? = 1 THEN desired_gen WHEN ? = 1
-		AND full_gen <= ? THEN 0 ELSE full_gen END`, bit(f.MayBeMember), bit(f.Whole), f.Gen)
+		AND full_gen <= ? THEN 0 ELSE full_gen END`, bit(f.MembersUnknown), bit(f.Whole), f.Gen)
 	u.set(`status = CASE WHEN ? = 1 AND status = 'dismissed' THEN 'dismissed' WHEN ? = 1
 		AND desired_gen > ? THEN 'dirty' ELSE ? END`, over, parked, f.Gen, string(f.Status))
 	u.set(`next_at = CASE WHEN ? = 1 AND status = 'dismissed' THEN NULL WHEN ? = 1

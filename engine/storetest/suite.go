@@ -428,7 +428,7 @@ func testMembers(t *testing.T, s *suite) {
 	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", Removed: []engine.RemoteMember{{User: "a", ID: "r1"}}})
 	require.Empty(t, cmp.Diff([]store.Member{{User: "c", Want: true}}, s.members(store.MembersPending)))
 	s.mark(engine.Mark{Kind: engine.Group, ID: "g"})
-	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusRetrying, NextAt: s.now, MayBeMember: true})
+	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusRetrying, NextAt: s.now, MembersUnknown: true})
 	got := s.state(engine.Group, "g")
 	require.Greater(t, got.Full, got.Synced, "after a lost response the whole membership is pending")
 	s.finish(l, store.Finish{Kind: engine.Group, ID: "g"})

@@ -97,7 +97,7 @@ func (x *App) MembersHidden() bool { return x.known.value.TraitsAt(x.d.Now())[en
 type Assumptions struct {
 	Marked      bool // the principal is marked; a group is marked with all members
 	Unguarded   bool // the deletion guard allows the removal
-	MayBeMember bool // the group's name on the target is unknown
+	NameUnknown bool // the group's name on the target is unknown
 	Unwaiting   bool // an accepted change is ignored: the target is compared although the change may not be carried out yet
 }
 
@@ -144,7 +144,7 @@ func (x *App) Run(ctx context.Context, kind engine.Kind, id string, o Assumption
 	if o.Unwaiting {
 		row.Pending = nil
 	}
-	if o.MayBeMember && kind == engine.Group {
+	if o.NameUnknown && kind == engine.Group {
 		row.RemoteName = ""
 	}
 	l := &ledger{Store: x.d.Store, row: row, unguarded: o.Unguarded}

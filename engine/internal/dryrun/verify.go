@@ -9,7 +9,7 @@ import (
 
 // Verify reads a principal on the target and compares it with the desired state; see provision.Traces.Verify.
 func (x *App) Verify(ctx context.Context, kind engine.Kind, id string) (engine.Verification, error) {
-	r, err := x.Run(ctx, kind, id, Assumptions{Marked: true, Unguarded: true, MayBeMember: true, Unwaiting: true})
+	r, err := x.Run(ctx, kind, id, Assumptions{Marked: true, Unguarded: true, NameUnknown: true, Unwaiting: true})
 	if err != nil {
 		return engine.Verification{}, err
 	}

@@ -119,8 +119,8 @@ func transcript(t *testing.T, s *plan.Sequence, answers []plan.Response) string 
 	if o.Batch != 0 {
 		fmt.Fprintf(&b, " batch=%d", o.Batch)
 	}
-	if o.MayBeMember {
-		b.WriteString(" mayBeMember")
+	if o.MembersUnknown {
+		b.WriteString(" membersUnknown")
 	}
 	if o.Message != "" {
 		fmt.Fprintf(&b, "\n  %s", o.Message)

@@ -148,7 +148,7 @@ func (g *group) patched(c Change, r Response) Step {
 		return g.retryInOtherForm(c, r)
 	case !ok(r):
 		if mayHaveEffect(r) {
-			g.out.MayBeMember = true // the next push must have all members: a push of differences requires known members
+			g.out.MembersUnknown = true // the next push must have all members: a push of differences requires known members
 			if c.Rename {
 				g.out.Name = "" // the name on the target is unknown: the next push sends it again
 			}
@@ -157,7 +157,7 @@ func (g *group) patched(c Change, r Response) Step {
 			}
 		}
 		if g.strict() && misformed(r) && len(c.Remove) > 0 {
-			g.out.MayBeMember = true // see retryInOtherForm
+			g.out.MembersUnknown = true // see retryInOtherForm
 		}
 		return g.fail(fail(r).in("push"))
 	}
@@ -243,7 +243,7 @@ func (g *group) retryInOtherForm(c Change, r Response) Step {
 	}
 	if !g.switchMethod(engine.NoPatch) {
 		if len(c.Remove) > 0 && !unsupported(r) {
-			g.out.MayBeMember = true // a removed member may be absent already: push all members next
+			g.out.MembersUnknown = true // a removed member may be absent already: push all members next
 		}
 		return g.fail(g.refusal)
 	}

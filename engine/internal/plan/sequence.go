@@ -76,8 +76,8 @@ type Outcome struct {
 	// Batch is the learned maximum number of members per request; 0 if the sequence learned no limit. Batch and the fields below are for
 	// groups only.
 	Batch int
-	// MayBeMember reports that the members on the target are unknown.
-	MayBeMember bool
+	// MembersUnknown reports that the members on the target are unknown.
+	MembersUnknown bool
 	// Full reports that a push of all members was started and not acknowledged.
 	Full bool
 }

@@ -27,7 +27,7 @@ func (r *run) conclude(interrupted bool) {
 		r.accept(f.Pending, now)
 	}
 	// Of an aborted sequence, Progress has stored the members that were about to be sent: a push of all members is not necessary.
-	f.MayBeMember = o.Full || o.MayBeMember && !interrupted
+	f.MembersUnknown = o.Full || o.MembersUnknown && !interrupted
 	failures := r.row.Attempts + 1
 	switch {
 	case f.Pending != nil && !o.Class.Info().Decided:
