@@ -310,7 +310,7 @@ var cursorPaging = []check{
 		Fixture:      people,
 		Requests:     3,
 		Why:          "If each page is sorted separately, a client that reads only the first pages gets the wrong users.",
-		Fix:          "Store the position in the requested order in the cursor.",
+		Fix:          "Sort all matches before dividing them into pages; the cursor contains the position in that order.",
 		Run: func(ctx context.Context, t *T) {
 			t.SkipIf(!fixtureStored(t, "name"), "the target does not store name as sent")
 			ids, _ := chain(ctx, t, "2", "sortBy", "name.familyName", "sortOrder", "descending")

@@ -86,7 +86,7 @@ var patchAdd = []check{
 		Level:        should,
 		Needs:        patches,
 		Requests:     6,
-		Why:          "If sub-attributes that the client did not send are removed, the user loses the family name.",
+		Why:          "If sub-attributes that the client did not send are removed, an add of the given name deletes the family name.",
 		Fix:          "Set the sub-attributes that are in the value, and do not change the other stored sub-attributes.",
 		Run:          patchAddComplex,
 	},

@@ -122,7 +122,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		var a answer
 		defer func() {
 			if p := recover(); p != nil {
-				a = answer{err: fmt.Errorf("the handler panicked: %v: %w", p, io.ErrUnexpectedEOF)}
+				a = answer{err: fmt.Errorf("%w: the handler panicked: %v", io.ErrUnexpectedEOF, p)}
 			}
 			in.Body.Close()
 			done <- a

@@ -21,7 +21,8 @@ type Word struct {
 
 // Described is implemented by struct types that have members whose tags do not fit on a line.
 type Described interface {
-	// MoreTags returns further tags of members, by their names. A tag of the field itself takes precedence.
+	// MoreTags returns further struct tags of members, by the JSON name of the member. If the field's own tag has the same key, its value is
+	// used.
 	MoreTags() map[string]reflect.StructTag
 }
 

@@ -80,8 +80,8 @@ type Options struct {
 	// RetryMax is the maximum backoff after failures. Default: 30s, because users of a sandbox wait for the result.
 	RetryMax time.Duration
 
-	// Guard is the maximum number of deactivations and deletions of an app per day. Further deactivations and deletions are on hold until an
-	// operator approves them. Default: 0, which means no limit.
+	// Guard is the maximum number of users deactivated and groups deleted, in total, on the target of an app within 24 hours. Further
+	// deactivations and deletions are on hold until an operator approves them. Default: 0, which means no limit.
 	Guard int
 
 	// Logger receives the log. Default: discarded.

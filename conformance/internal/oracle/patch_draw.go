@@ -92,7 +92,7 @@ func (p *Patcher) valueFor(op Operation) any {
 	case scim.EqualName(op.Sub.Name, "primary"):
 		return true
 	}
-	// A value of the whole attribute has sub-attributes in the correct form, such as email addresses and types.
+	// The sub-attribute is taken from a generated value of the whole attribute, so that it has the correct form, such as an email address.
 	for range patchTries {
 		whole := elements(p.value(*op.Attribute))
 		if v := member(object(whole[0]), op.Sub.Name); v != nil {

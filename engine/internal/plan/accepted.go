@@ -145,7 +145,8 @@ func lacks(e engine.Expectation, have *scim.Resource) (paths []string) {
 	return paths
 }
 
-// shownIn reports whether a value contains all expected values. shown has the digests of its simple values, by position.
+// shownIn reports whether an attribute of an account has all values that e expects. shown has the digests of the simple values of the
+// attribute, by position.
 func shownIn(e engine.Expected, shown map[string]string) bool {
 	for at, digest := range e.Values {
 		if shown[at] != digest {

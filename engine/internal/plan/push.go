@@ -23,7 +23,8 @@ func (g *group) push() Step {
 	return g.pushByPatch()
 }
 
-// puts reports whether the group is written by PUT. On a target that hides members, the effect of a PUT could not be detected.
+// puts reports whether the group is written by PUT. A target that hides members gets PATCH if it supports PATCH, because the engine could
+// not detect the effect of a PUT.
 func (g *group) puts() bool {
 	return puts(g.traits, g.in.Style) && (!g.traits[engine.MembersHidden] || g.traits[engine.NoPatch])
 }

@@ -61,7 +61,8 @@ type UserInput struct {
 	// HoldName reports whether a rename of an account to this name requires a decision. Default: never.
 	HoldName func(userName string) bool
 
-	// Owner returns another user that owns the account with the id and should retain it; "" if no such user exists. Default: no user.
+	// Owner returns the other user that the account with this id on the target belongs to, if that user should keep the account; "" if no
+	// such user exists. Default: no user.
 	Owner func(id string) (string, error)
 }
 
@@ -528,8 +529,8 @@ func (u *user) get(then func(Response, *scim.Resource) Step) Step {
 
 // gone handles a known account that no longer exists on the target.
 //
-// Invariant 12: Before a known account that is reported missing is created again, the engine searches by its own identifier, and for a
-// group by its previous name.
+// Invariant 12: Before a known account that is reported missing is created again, the engine searches for the externalId that it
+// assigned, and for a group by its previous name.
 func (u *user) gone(r Response) Step {
 	if u.in.Want != engine.Active {
 		return u.verifyMissing(r)

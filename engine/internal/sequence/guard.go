@@ -13,7 +13,8 @@ func guards(g engine.Guard) bool { return g.Limit > 0 || g.Percent > 0 }
 
 // guarded reports whether the principal may lose its account now. If not, the outcome is set.
 //
-// Invariant 13: Mass deactivations and deletions wait for an approval of exactly their number (engine.Guard). An approval counts once.
+// Invariant 13: Mass deactivations and deletions wait until an operator approves exactly their number (engine.Guard). Each approval is
+// used once.
 func (r *run) guarded(ctx context.Context, op engine.Operation) (ok bool, err error) {
 	g := r.target.Guard
 	if !guards(g) || r.row.RemoteID == "" && !r.row.MayExist {

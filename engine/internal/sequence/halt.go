@@ -35,8 +35,8 @@ func (r *run) haltedLinks(ctx context.Context) (string, error) {
 // stop returns the outcome of the sequence if the request must not be sent, because it changes something and a halt applies or the halts
 // cannot be read. It returns nil if the request may be sent.
 //
-// Invariant 14: The engine checks halts before each request that changes something. A principal with a blocked request is not synchronized.
-// Halt rows are locked before any other row.
+// Invariant 14: The engine checks halts before each request that changes something. A principal with a blocked request does not count as
+// synchronized. Halt rows are locked before any other row.
 func (r *run) stop(ctx context.Context, req plan.Request) *plan.Outcome {
 	if req.Op == "" {
 		return nil

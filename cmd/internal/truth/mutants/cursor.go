@@ -116,7 +116,7 @@ var cursor = []Mutant{
 			*rep = *failure(400, scim.InvalidValue)
 		}
 	})},
-	{"cursor.counts-pages", "a page of a different size lacks its last item", func(next http.Handler) http.Handler {
+	{"cursor.counts-pages", "if count changes between pages, the later page lacks its last item", func(next http.Handler) http.Handler {
 		return after(laterPage, func(r *http.Request, rep *reply) {
 			if o := rep.object(); rep.ok() && r.URL.Query().Get("count") == "50" {
 				items := o.Array("Resources")

@@ -20,7 +20,7 @@ type SetResource struct {
 	ORN         string              `json:"orn" readOnly:"true" doc:"Name of the resource."`
 	Created     rest.Time           `json:"created" readOnly:"true" doc:"When the resource was added to the set."`
 	LastUpdated rest.Time           `json:"lastUpdated" readOnly:"true" doc:"When the conditions last changed."`
-	Conditions  *ResourceConditions `json:"conditions,omitempty" readOnly:"true" doc:"Resources excluded from a collection."`
+	Conditions  *ResourceConditions `json:"conditions,omitempty" readOnly:"true" doc:"Resources that a collection excludes."`
 	Links       rest.Links          `json:"_links" readOnly:"true" doc:"Links: self is the resource itself, resource its entry in the set."`
 }
 
@@ -272,7 +272,7 @@ type addResourceRequest struct {
 	setTarget
 	Body struct {
 		Resource   string              `json:"resourceOrnOrUrl" required:"true" doc:"The resource by its URL or its resource name."`
-		Conditions *ResourceConditions `json:"conditions" doc:"Resources excluded from a collection."`
+		Conditions *ResourceConditions `json:"conditions" doc:"Resources that a collection excludes."`
 	} `body:"required"`
 
 	conditioned

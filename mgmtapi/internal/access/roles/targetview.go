@@ -119,11 +119,11 @@ func (s *Slice) catalogTarget(ctx context.Context, q docstore.Reader, name strin
 
 // AnyTarget is a target group, application or catalog entry.
 type AnyTarget struct {
-	ORN string `json:"orn" readOnly:"true" doc:"Name of the resource."`
+	ORN string `json:"orn" readOnly:"true" doc:"Resource name of the target."`
 
 	AssignmentType string `json:"assignmentType" readOnly:"true" enum:"USER,GROUP" doc:"USER, or GROUP for a role of a group."`
 
-	Links rest.Links `json:"_links" readOnly:"true" doc:"Link to the resource."`
+	Links rest.Links `json:"_links" readOnly:"true" doc:"Link to the target."`
 }
 
 func (o kindRoutes) listTargets(ctx context.Context, r *assignmentRequest) ([]AnyTarget, error) {

@@ -40,7 +40,7 @@ func (s *Slice) Provision(ctx context.Context, app string, users []string) error
 	})
 }
 
-// provision stages one assignment and updates it from its user.
+// provision updates an assignment from its user. An assignment that is not provisioned gets the status STAGED first.
 func (s *Slice) provision(ctx context.Context, tx *docstore.Tx, t *target, doc docstore.Doc[model.AppUser]) error {
 	user, err := s.Users.Get(ctx, tx, doc.Value.UserID)
 	if err != nil {

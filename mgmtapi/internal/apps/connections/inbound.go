@@ -25,7 +25,7 @@ type ImportSettings struct {
 type ImportUserName struct {
 	Format model.ImportUserName `json:"userNameFormat,omitempty" empty:"absent"`
 
-	Expression *string `json:"userNameExpression,omitempty" max:"1024" doc:"Expression over the account's attributes (appuser), for CUSTOM."`
+	Expression *string `json:"userNameExpression,omitempty" max:"1024" doc:"Expression over appuser, the account, for userNameFormat CUSTOM."`
 }
 
 // MoreTags implements rest.Described.

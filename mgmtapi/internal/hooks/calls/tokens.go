@@ -58,7 +58,7 @@ const (
 	MaxClaimsDepth = 16
 )
 
-// lifetimePath is the path of the lifetime of a token in commands.
+// lifetimePath is the path by which a command in a hook's response sets the lifetime of a token.
 const lifetimePath = "/token/lifetime/expiration"
 
 // fixedClaims identify the issuer, the recipient, the purpose and the lifetime of a token, or bind the token to another object. Hooks

@@ -246,7 +246,7 @@ func (r *serverClientRequest) resolve(ctx context.Context, s *Slice, q docstore.
 
 // paging holds the parameters of lists of tokens.
 type paging struct {
-	Expand string `query:"expand" doc:"scope adds the scopes."`
+	Expand string `query:"expand" doc:"The value scope adds the details of the scopes to the response."`
 	Limit  int    `query:"limit" default:"20" min:"1" max:"200" clamp:"true" doc:"Size of the page, at most 200."`
 	After  string `query:"after" doc:"Cursor from the link to the next page."`
 }
@@ -292,7 +292,7 @@ func (t *tokenID) load(ctx context.Context, s *Slice, q docstore.Reader, where d
 
 // expansion is the parameter expand of a single token or consent.
 type expansion struct {
-	Expand string `query:"expand" doc:"scope adds the scopes."`
+	Expand string `query:"expand" doc:"The value scope adds the details of the scopes to the response."`
 }
 
 func (e *expansion) expand() string { return e.Expand }
