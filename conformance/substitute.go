@@ -50,6 +50,8 @@ func (x substitution) name(given string) string {
 	switch {
 	case !ok:
 		return given
+	case given == x.names[strings.ToLower(to)]:
+		return to // both in the usual letter case
 	case given == strings.ToUpper(given):
 		return strings.ToUpper(to)
 	case given == strings.ToLower(given):
