@@ -44,14 +44,14 @@ func (x *substitution) swap(a, b string) {
 	x.names[strings.ToLower(a)], x.names[strings.ToLower(b)] = b, a
 }
 
-// name returns the attribute that replaces the given one, in the same letter case as far as possible, or the given name.
+// name returns the attribute that replaces the given one, in the same case as far as possible, or the given name.
 func (x substitution) name(given string) string {
 	to, ok := x.names[strings.ToLower(given)]
 	switch {
 	case !ok:
 		return given
 	case given == x.names[strings.ToLower(to)]:
-		return to // both in the usual letter case
+		return to // both in the usual case
 	case given == strings.ToUpper(given):
 		return strings.ToUpper(to)
 	case given == strings.ToLower(given):

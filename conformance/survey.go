@@ -260,7 +260,8 @@ func (v *surveyor) examine(created *Response, attributes []surveyed, refused boo
 			for _, res := range responses {
 				got := valueAt(res.Object(), a.path)
 				shown[a.path] = shown[a.path] || res.OK() && !empty(got)
-				if res.OK() && sentIsShown(a.value(update), got) {
+				// A value of another JSON type, such as "true" for true, is a fault of the representation.
+				if res.OK() && (sentIsShown(a.value(update), got) || !empty(got) && !sameType(a.value(update), got)) {
 					v.survey.standings[strings.ToLower(a.path)] = stored
 					return true
 				}
@@ -354,4 +355,18 @@ func sentIsShown(sent, got any) bool {
 		all = append(all, e)
 	}
 	return matches(all, got)
+}
+
+// sameType reports whether a sent value and a value of a response have the same JSON type.
+func sameType(sent, got any) bool {
+	switch sent.(type) {
+	case string:
+		_, ok := got.(string)
+		return ok
+	case bool:
+		_, ok := got.(bool)
+		return ok
+	}
+	_, ok := got.([]any)
+	return ok
 }
