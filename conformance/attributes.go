@@ -10,11 +10,12 @@ import (
 	"strings"
 )
 
-// manyAttributes is the number of attributes of users from which on a check counts as one that takes its attributes from the target's schema.
+// manyAttributes is the number of attributes of users from which on a check counts as one that takes its attributes from the target's
+// schema.
 const manyAttributes = 6
 
-// parts returns the requests that are about users: the request itself, or the operations of a bulk request. Queries of the base URL are about
-// all types.
+// parts returns the requests that are about users: the request itself, or the operations of a bulk request. Queries of the base URL are
+// about all types.
 func parts(req Request) []Request {
 	switch {
 	case req.Path == bulkPath:
@@ -204,8 +205,8 @@ func (t *T) overAllTypes(path string) bool {
 	return slices.Contains(t.session.attributesOf(queries), path)
 }
 
-// replacement returns an attribute that the target stores, that the check does not use, and that has the same characteristics. It returns ""
-// if there is none.
+// replacement returns an attribute that the target stores, that the check does not use, and that has the same characteristics. It returns
+// "" if there is none.
 func (s *session) replacement(t *T, x substitution, path string) string {
 	used := s.attributesOf(t.sent)
 	definition := s.userAttribute(path)
@@ -220,7 +221,8 @@ func (s *session) replacement(t *T, x substitution, path string) string {
 			return show(a) == show(b)
 		}
 		_, configured := s.opts.Attributes["User"][name]
-		if !configured && (definition == nil || other != nil && same("caseExact") && same("uniqueness") && len(other.Array("canonicalValues")) == 0) {
+		alike := definition == nil || other != nil && same("caseExact") && same("uniqueness") && len(other.Array("canonicalValues")) == 0
+		if alike && !configured {
 			return name
 		}
 	}
@@ -284,15 +286,15 @@ func (v *survey) cautions() []string {
 	for _, path := range slices.Sorted(maps.Keys(v.affected)) {
 		a := v.affected[path]
 		if slices.Contains([]standing{derived, ignored, rejected}, a.standing) {
-			out = append(out, fmt.Sprintf("%s, as RFC 7644 section 3.3 permits: %s run with another attribute, %s skipped",
+			out = append(out, fmt.Sprintf("%s of users: %s run with another attribute, %s skipped",
 				a.standing.explain(path), plural(a.replaced, "check"), plural(a.other, "check")))
 		}
 	}
 	return out
 }
 
-// settle gives the result of a check its final form. The findings name the attributes that were really sent. A check whose findings are about
-// an attribute that does not serve, and that cannot be replaced, is skipped.
+// settle gives the result of a check its final form. The findings name the attributes that were really sent. A check whose findings are
+// about an attribute that does not serve, and that cannot be replaced, is skipped.
 func (s *session) settle(ctx context.Context, t *T) {
 	accusing := t.ending() == accused
 	unfit := s.unfit(ctx, t)
@@ -336,8 +338,11 @@ func (s *session) tell(t *T, path string) {
 		return
 	}
 	s.survey.told[path] = true
+	want := "the value that the client sent; RFC 7644 section 3.3 permits another one"
+	if s.standingOf(path) == rejected {
+		want = "a POST with the attribute is accepted"
+	}
 	t.outcome, t.reason = graver(t.outcome, Info), ""
 	t.findings = append(t.findings, Finding{Outcome: Info, What: path + " of a user, which the target " + string(s.standingOf(path)),
-		Want: "the value that the client sent; RFC 7644 section 3.3 permits to alter or ignore it", Got: got,
-		Exchange: s.survey.evidence[strings.ToLower(path)]})
+		Want: want, Got: got, Exchange: s.survey.evidence[strings.ToLower(path)]})
 }

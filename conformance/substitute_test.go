@@ -54,10 +54,12 @@ func TestSubstitution_Requests(t *testing.T) {
 		"bytes": {Request{Method: "PATCH", Path: "/Users/1", Body: []byte(`{"path": "title", "value": {"title": "title"}`)},
 			Request{Method: "PATCH", Path: "/Users/1", Body: []byte(`{"path": "displayName", "value": {"displayName": "title"}`)}},
 		"a bulk request": {Request{Method: "POST", Path: "/Bulk", Body: op(
-			Doc{"method": "POST", "path": "/Users", "data": Doc{"title": 1}}, Doc{"method": "POST", "path": "/Groups", "data": Doc{"displayName": 1}},
+			Doc{"method": "POST", "path": "/Users", "data": Doc{"title": 1}},
+			Doc{"method": "POST", "path": "/Groups", "data": Doc{"displayName": 1}},
 			Doc{"method": "PATCH", "path": "/Users/1", "data": op(Doc{"op": "remove", "path": "title"})})},
 			Request{Method: "POST", Path: "/Bulk", Body: op(
-				Doc{"method": "POST", "path": "/Users", "data": Doc{"displayName": 1}}, Doc{"method": "POST", "path": "/Groups", "data": Doc{"displayName": 1}},
+				Doc{"method": "POST", "path": "/Users", "data": Doc{"displayName": 1}},
+				Doc{"method": "POST", "path": "/Groups", "data": Doc{"displayName": 1}},
 				Doc{"method": "PATCH", "path": "/Users/1", "data": op(Doc{"op": "remove", "path": "displayName"})})}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +89,8 @@ func TestSubstitution_Responses(t *testing.T) {
 	require.Equal(t, "m", read("/Users/1", user).Complex("manager").Text("displayName"))
 	require.Equal(t, "x", object(read("/Users", `{"Resources":[`+user+`]}`).Array("Resources")[0]).Text("displayName"))
 	require.Equal(t, "x", read("/Groups/1", user).Text("title"))
-	bulk := read("/Bulk", `{"Operations":[{"location":"https://h/Users/1","response":`+user+`},{"location":"https://h/Groups/1","response":`+user+`}]}`)
+	bulk := read("/Bulk", `{"Operations":[{"location":"https://h/Users/1","response":`+user+
+		`},{"location":"https://h/Groups/1","response":`+user+`}]}`)
 	require.Equal(t, "x", object(bulk.Array("Operations")[0]).Complex("response").Text("displayName"))
 	require.Equal(t, "x", object(bulk.Array("Operations")[1]).Complex("response").Text("title"))
 }

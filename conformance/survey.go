@@ -12,8 +12,8 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// A standing is what the target does with an attribute of users that clients may write. A service provider may alter or ignore what a client
-// sends (RFC 7644 section 3.3), and its /Schemas may restrict an attribute (RFC 7643 section 7).
+// A standing is what the target does with an attribute of users that clients may write. A service provider may alter or ignore what a
+// client sends (RFC 7644 section 3.3), and its /Schemas may restrict an attribute (RFC 7643 section 7).
 type standing string
 
 const (
@@ -314,8 +314,8 @@ func (v *surveyor) lastName(where string) (string, bool) {
 	return "", false
 }
 
-// update sends an update of attributes, and one update for each of them if the target rejects the update of all. It returns the responses and
-// those of the GETs after them.
+// update sends an update of attributes, and one update for each of them if the target rejects the update of all. It returns the responses
+// and those of the GETs after them.
 func (v *surveyor) update(attributes []surveyed, request func([]surveyed) Request) []*Response {
 	if len(attributes) == 0 || v.exhausted() {
 		return nil
