@@ -176,7 +176,7 @@ func (s *session) substituted(ctx context.Context, t *T) (next substitution, ok 
 	if len(unfit) == 0 || t.final || s.opts.ReadOnly || s.interruption(ctx) != "" {
 		return next, false
 	}
-	next = substitution{names: maps.Clone(t.substitution.names), without: s.survey.rejectedAttributes()}
+	next = substitution{names: maps.Clone(t.substitution.names), without: s.rejectedAttributes()}
 	onlyFixture := s.attributesOf(t.sent)
 	for _, path := range unfit {
 		if t.ending() == blockedByUser && !slices.Contains(onlyFixture, path) {
@@ -229,12 +229,12 @@ func (s *session) replacement(t *T, x substitution, path string) string {
 	return ""
 }
 
-// rejectedAttributes returns the attributes with which the target creates no user, sorted.
-func (v *survey) rejectedAttributes() []string {
+// rejectedAttributes returns the attributes with which the target creates no user.
+func (s *session) rejectedAttributes() []string {
 	var out []string
-	for _, path := range slices.Sorted(maps.Keys(v.standings)) {
-		if v.standings[path] == rejected && !strings.Contains(path, ".") {
-			out = append(out, path)
+	for _, a := range surveyedAttributes(&T{session: s}) {
+		if s.survey.standings[strings.ToLower(a.path)] == rejected && !strings.Contains(a.path, ".") {
+			out = append(out, a.path)
 		}
 	}
 	return out

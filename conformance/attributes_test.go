@@ -241,3 +241,80 @@ func TestSurvey_OnlyBeforeAccusations(t *testing.T) {
 	runChecks(t, target, conformance.Options{Checks: []conformance.Check{check, check}})
 	require.Equal(t, 1, strings.Count(strings.Join(a.bodies, "\n"), "Survey one title"))
 }
+
+// TestSubstitute_ConfiguredAttributeStays checks that an attribute that the options add to all users replaces no other one.
+func TestSubstitute_ConfiguredAttributeStays(t *testing.T) {
+	_, target := newAltering(t, deriveDisplayName)
+	opts := conformance.Options{Checks: []conformance.Check{storesDisplayName("patch")},
+		Attributes: map[string]conformance.Doc{"User": {"title": "staff"}}}
+	c := runChecks(t, target, opts).Checks[0]
+	require.Equal(t, conformance.Pass, c.Outcome, c.Reason)
+	require.Equal(t, []string{"run with nickName in place of displayName: the target derives displayName"}, c.Notes)
+}
+
+// TestSubstitute_QueryOverAllTypes checks that a check with a query over all resource types is not run with another attribute: the query may
+// mean the displayName of groups.
+func TestSubstitute_QueryOverAllTypes(t *testing.T) {
+	a, target := newAltering(t, deriveDisplayName)
+	check := one("root.names", writes, func(ctx context.Context, t *conformance.T) {
+		u := t.CreateUser(ctx, "u", conformance.Doc{"displayName": "Sent"})
+		t.Get(ctx, "/", "filter", `displayName eq "Sent"`)
+		got, _ := t.Read(ctx, u.Path()).Object().Get("displayName")
+		t.Expect("displayName", "Sent", got)
+	})
+	c := runChecks(t, target, conformance.Options{Checks: []conformance.Check{check}}).Checks[0]
+	require.Equal(t, conformance.Skip, c.Outcome)
+	require.NotContains(t, strings.Join(a.bodies, "\n"), `"title":"Sent"`)
+}
+
+// TestSubstitute_FixtureRebuilt checks that the objects of a fixture are built again with the other attributes, under other names, and that a
+// fixture that the target rejects is built without the rejected attribute.
+func TestSubstitute_FixtureRebuilt(t *testing.T) {
+	fixture := func() *conformance.Fixture {
+		return &conformance.Fixture{Name: "people", Requests: 2,
+			Build: func(ctx context.Context, t *conformance.T) map[string]*conformance.Created {
+				return map[string]*conformance.Created{"ada": t.CreateUser(ctx, "ada", conformance.Doc{"displayName": "Ada", "nickName": "Nick"})}
+			}}
+	}
+	check := one("filter.names", writes, func(ctx context.Context, t *conformance.T) {
+		res := t.CallConcurrently(ctx, conformance.Request{Method: "GET", Path: t.Fixture["ada"].Path(), Query: map[string][]string{
+			"attributes": {"displayName"}}})[0]
+		got, _ := res.Object().Get("displayName")
+		t.Expect("displayName of the fixture", t.Fixture["ada"].Sent["displayName"], got)
+	})
+	check.Fixture = fixture()
+	a, target := newAltering(t, deriveDisplayName)
+	r := runChecks(t, target, conformance.Options{Checks: []conformance.Check{check}})
+	require.Equal(t, conformance.Pass, r.Checks[0].Outcome, r.Checks[0].Reason)
+	require.Contains(t, strings.Join(a.bodies, "\n"), `"title":"Ada"`)
+	require.Empty(t, a.users)
+	require.Empty(t, r.Leftovers)
+
+	check.Fixture = fixture()
+	a, target = newAltering(t, func(user map[string]any) int {
+		if user["nickName"] != nil {
+			return 400
+		}
+		return 0
+	})
+	c := runChecks(t, target, conformance.Options{Checks: []conformance.Check{check}}).Checks[0]
+	require.Equal(t, conformance.Pass, c.Outcome, c.Reason)
+	require.Equal(t, []string{"users are created without nickName: the target rejects nickName"}, c.Notes)
+	require.Empty(t, a.users)
+}
+
+// TestSurvey_OneOfManyRejected checks that the survey finds the one attribute that a target rejects, and no other one.
+func TestSurvey_OneOfManyRejected(t *testing.T) {
+	a, target := newAltering(t, func(user map[string]any) int {
+		if user["locale"] != nil || user["title"] != nil {
+			return 400
+		}
+		return deriveDisplayName(user)
+	})
+	c := runChecks(t, target, conformance.Options{Checks: []conformance.Check{storesDisplayName("patch", "userType", "nickName")}}).Checks[0]
+	require.Equal(t, conformance.Skip, c.Outcome, "title is rejected: no attribute is left")
+	c = runChecks(t, target, conformance.Options{Checks: []conformance.Check{storesDisplayName("patch", "userType")}}).Checks[0]
+	require.Equal(t, conformance.Pass, c.Outcome, c.Reason)
+	require.Contains(t, c.Notes, "run with nickName in place of displayName: the target derives displayName")
+	require.Empty(t, a.users)
+}

@@ -117,12 +117,14 @@ func attributeWords(req Request) []string {
 	for _, parameter := range queryParameters {
 		names = append(names, word.FindAllString(quotation.ReplaceAllString(req.Query.Get(parameter), ""), -1)...)
 		if search, ok := req.Body.(Doc); ok && strings.HasSuffix(req.Path, "/.search") {
-			value, _ := json.Marshal(search[parameter]) // a value that cannot be marshaled was not sent
-			text := strings.NewReplacer(`\"`, `"`).Replace(strings.Trim(string(value), `"`))
-			if parameter != "filter" {
-				text = strings.ReplaceAll(text, `"`, " ")
+			text, list := "", []string(nil)
+			switch v := search[parameter].(type) {
+			case string:
+				text = v
+			case []string:
+				list = v
 			}
-			names = append(names, word.FindAllString(quotation.ReplaceAllString(text, ""), -1)...)
+			names = append(append(names, word.FindAllString(quotation.ReplaceAllString(text, ""), -1)...), list...)
 		}
 	}
 	return names

@@ -8,8 +8,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// attributeVariants are servers that derive, ignore, reject or hide single attributes of users (RFC 7644 section 3.3: a service provider may
-// alter or ignore what a client sends), and servers that reject concurrent writes or long values.
+// attributeVariants are servers that derive, ignore, reject or hide single attributes of users (RFC 7644 section 3.3: a service provider
+// may alter or ignore what a client sends), and servers that reject concurrent writes or long values.
 var attributeVariants = []Variant{
 	{"display-name-derived", "displayName of a user is always the given name and the family name", derived("displayName", fullName)},
 	{"display-name-generated", "displayName of a user that is created or replaced without it is the given name and the family name",
