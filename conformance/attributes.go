@@ -287,7 +287,7 @@ func (v *survey) cautions() []string {
 		a := v.affected[path]
 		if slices.Contains([]standing{derived, ignored, rejected}, a.standing) {
 			out = append(out, fmt.Sprintf("%s of users: %s run with another attribute, %s skipped",
-				a.standing.explain(path), plural(a.replaced, "check"), plural(a.other, "check")))
+				a.standing.explain(path), plural(a.replaced, "check"), plural(a.skipped, "check")))
 		}
 	}
 	return out
@@ -311,7 +311,7 @@ func (s *session) settle(ctx context.Context, t *T) {
 			reason += ", and no other attribute serves"
 		}
 		skip(reason)
-		s.survey.count(path, is).other++
+		s.survey.count(path, is).skipped++
 		t.unserved = append(t.unserved, path)
 	} else if accusing {
 		if name := s.undeclared(t.sent); name != "" && !slices.Contains(optional["/Users"], name) {

@@ -51,13 +51,12 @@ type survey struct {
 	evidence  map[string]*wirelog.Exchange   // the create or update that shows the standing
 	told      map[string]bool                // the attributes about which a check has an informational finding
 	affected  map[string]*affectedByStanding // by attribute
-	requests  int
 }
 
 // affectedByStanding counts the checks that were run with another attribute, or skipped.
 type affectedByStanding struct {
-	standing        standing
-	replaced, other int
+	standing          standing
+	replaced, skipped int
 }
 
 // A surveyed attribute has two values, for a create and for the updates.
@@ -157,7 +156,6 @@ func (s *session) surveyOnce(ctx context.Context) *survey {
 		})
 	}
 	s.wire.checking = checking
-	s.survey.requests = s.wire.requests - before
 	return s.survey
 }
 
@@ -282,10 +280,7 @@ func (v *surveyor) examine(created *Response, attributes []surveyed, refused boo
 			return Request{Method: http.MethodPatch, Path: where, Body: Doc{"schemas": []string{scim.PatchOpMessage}, "Operations": operations}}
 		})...)
 	}
-	label := fmt.Sprint("user", v.users)
-	if name, ok := v.lastName(where); ok {
-		label = name
-	}
+	label := v.labelOf(where)
 	open = settle(open, true, v.update(open, func(some []surveyed) Request {
 		return Request{Method: http.MethodPut, Path: where, Body: v.body(label, some, true)}
 	})...)
@@ -303,15 +298,15 @@ func (v *surveyor) examine(created *Response, attributes []surveyed, refused boo
 	}
 }
 
-// lastName returns the label of the user with a path.
-func (v *surveyor) lastName(where string) (string, bool) {
+// labelOf returns the label with which the user at a path was created.
+func (v *surveyor) labelOf(where string) string {
 	for _, c := range *v.t.ledger {
-		if name, _ := c.Sent["userName"].(string); c.Path() == where {
-			label, _, _ := strings.Cut(strings.TrimPrefix(name, v.t.prefix), "@")
-			return label, true
+		if c.Path() == where {
+			label, _, _ := strings.Cut(strings.TrimPrefix(nameOf(c.Sent, "userName"), v.t.prefix), "@")
+			return label
 		}
 	}
-	return "", false
+	return fmt.Sprint("user", v.users)
 }
 
 // update sends an update of attributes, and one update for each of them if the target rejects the update of all. It returns the responses
