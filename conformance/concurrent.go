@@ -13,8 +13,10 @@ import (
 func (t *T) CallConcurrently(ctx context.Context, requests ...Request) []*Response {
 	t.sent = append(t.sent, requests...)
 	pending := make([][]prospect, len(requests))
+	sent := make([]Request, len(requests))
 	for i, req := range requests {
-		if err := t.session.wire.admit(req, false); err != nil {
+		sent[i] = t.substitution.request(req)
+		if err := t.session.wire.admit(sent[i], false); err != nil {
 			panic(noAnswer{err})
 		}
 		pending[i] = t.session.created.expect(req)
@@ -22,7 +24,7 @@ func (t *T) CallConcurrently(ctx context.Context, requests ...Request) []*Respon
 	answers, errs := make([]*Response, len(requests)), make([]error, len(requests))
 	var all sync.WaitGroup
 	slots := make(chan struct{}, t.session.opts.Concurrency)
-	for i, req := range requests {
+	for i, req := range sent {
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
@@ -33,13 +35,14 @@ func (t *T) CallConcurrently(ctx context.Context, requests ...Request) []*Respon
 	// Received responses are recorded before the check ends with an error. Otherwise the created objects would never be removed.
 	for i, res := range answers {
 		t.session.wire.countUnanswered(errs[i])
-		t.session.wire.keep(requests[i], res)
+		t.session.wire.keep(sent[i], res)
 		if res != nil && res.Status == http.StatusTooManyRequests && t.session.wire.waitOut(ctx, res, 0) {
-			res, errs[i] = t.session.wire.call(ctx, requests[i], false)
-			answers[i] = res
+			res, errs[i] = t.session.wire.call(ctx, sent[i], false)
 		}
 		if res != nil {
 			t.last = res.exchange
+			res = t.substitution.response(requests[i], res)
+			answers[i] = res
 			t.session.created.recordOutcome(t.ledger, pending[i], requests[i], res)
 		}
 	}

@@ -22,17 +22,24 @@ type createdObjects struct {
 	deletes   []pendingDelete // deletions that no GET has confirmed yet
 	leftovers []Leftover
 
-	fixtures map[*Fixture]*builtFixture
+	fixtures map[fixtureKey]*builtFixture
 	shared   []*Created // the objects of fixtures, removed at the end of the run
+}
+
+// A fixtureKey is a fixture and the key of the substitution with which it was built.
+type fixtureKey struct {
+	fixture      *Fixture
+	substitution string
 }
 
 type builtFixture struct {
 	objects map[string]*Created
 	blocked string // why the fixture could not be built; empty if it was built
+	sent    []Request
 }
 
 func newCreatedObjects(w *wire, run string, j *journal) *createdObjects {
-	return &createdObjects{wire: w, run: run, journal: j, naming: naming(), owned: map[string]bool{}, fixtures: map[*Fixture]*builtFixture{}}
+	return &createdObjects{wire: w, run: run, journal: j, naming: naming(), owned: map[string]bool{}, fixtures: map[fixtureKey]*builtFixture{}}
 }
 
 // newMarker returns a marker for a run.

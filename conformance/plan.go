@@ -11,7 +11,8 @@ type Plan struct {
 	Target string
 	// Checks are the checks in the order of the run. The checks of profile steps come last.
 	Checks []PlannedCheck
-	// Requests is the estimated number of requests to a conforming target, including discovery and cleanup.
+	// Requests is the estimated number of requests to a conforming target, including discovery and cleanup. It does not include the survey of
+	// attributes, at most 60 requests and their cleanup, and the repetition of checks with other attributes, which depend on findings.
 	Requests int
 	// Writes reports whether the run would create objects.
 	Writes bool

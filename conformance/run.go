@@ -240,10 +240,32 @@ func (s *session) overtime(ctx context.Context) string {
 func (s *session) runCheck(ctx context.Context, number int, check Check) CheckResult {
 	s.wire.checking = check.ID
 	defer func() { s.wire.checking = "" }()
-	start, before := s.opts.Now(), s.wire.requests
+	start := s.opts.Now()
+	t := s.attempt(ctx, number, 0, check, substitution{})
+	for round := 1; round <= len(substitutes); round++ {
+		next, ok := s.substituted(ctx, t)
+		if !ok {
+			break
+		}
+		t = s.repeat(ctx, number, round, t, next)
+	}
+	s.settle(ctx, t)
+	return CheckResult{
+		Check: check, Outcome: t.outcome, Reason: t.reason, Findings: t.findings, Notes: t.notes,
+		Requests: t.requests, Duration: s.opts.Now().Sub(start), notApplicable: t.notApplicable,
+	}
+}
+
+// attempt runs a check with a substitution and removes the objects that it created. The round distinguishes the names of its objects from
+// those of earlier attempts.
+func (s *session) attempt(ctx context.Context, number, round int, check Check, x substitution) *T {
 	var ledger []*Created
-	t := &T{Capabilities: s.caps, session: s, check: &check, prefix: fmt.Sprintf("%s-%d-", s.created.run, number+1), ledger: &ledger,
-		outcome: Pass}
+	prefix := fmt.Sprintf("%s-%d-", s.created.run, number+1)
+	if round > 0 {
+		prefix += fmt.Sprintf("r%d-", round)
+	}
+	t := &T{Capabilities: s.caps, session: s, check: &check, prefix: prefix, ledger: &ledger, outcome: Pass, substitution: x}
+	before := s.wire.requests
 	if check.Fixture != nil {
 		var blocked string
 		if t.Fixture, blocked = s.fixture(ctx, t, check.Fixture); t.Fixture == nil {
@@ -253,15 +275,12 @@ func (s *session) runCheck(ctx context.Context, number int, check Check) CheckRe
 	}
 	if t.outcome == Pass {
 		t.run(func() { check.Run(ctx, t) })
-		t.skipUnsupported()
 	}
 	cleanup, done := s.cleanupContext(ctx)
 	defer done()
 	s.created.remove(cleanup, ledger)
-	return CheckResult{
-		Check: check, Outcome: t.outcome, Reason: t.reason, Findings: t.findings, Notes: t.notes,
-		Requests: s.wire.requests - before, Duration: s.opts.Now().Sub(start), notApplicable: t.notApplicable,
-	}
+	t.requests = s.wire.requests - before
+	return t
 }
 
 // buildWatched builds the fixture of a check that watches, so that the run contains exchanges to check. A failure to build it is not a
@@ -353,6 +372,7 @@ func (s *session) caution(result *Result) {
 		}
 		result.Cautions = append(result.Cautions, why+": most of the suite did not apply")
 	}
+	result.Cautions = append(result.Cautions, s.survey.cautions()...)
 	if s.lag > 0 {
 		result.Cautions = append(result.Cautions,
 			fmt.Sprintf("the target is eventually consistent: a created object could be found after %s; the checks waited for it",

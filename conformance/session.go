@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -16,6 +17,7 @@ type session struct {
 	created  *createdObjects
 	rights   rights
 	watchers watchers
+	survey   *survey // nil before the first finding that depends on it
 }
 
 func newSession(target Target, opts Options) (*session, error) {
@@ -46,17 +48,25 @@ func (s *session) received(req Request, res *Response) {
 
 // fixture returns the objects of a fixture. It builds them on the first call. If they cannot be built, it returns the reason.
 func (s *session) fixture(ctx context.Context, t *T, f *Fixture) (map[string]*Created, string) {
-	built, ok := s.created.fixtures[f]
+	key := fixtureKey{f, t.substitution.key()}
+	built, ok := s.created.fixtures[key]
 	if !ok {
 		built = &builtFixture{}
-		s.created.fixtures[f] = built
+		s.created.fixtures[key] = built
 		prefix := s.created.run + "-" + f.Name + "-"
-		builder := &T{Capabilities: t.Capabilities, session: s, check: t.check, prefix: prefix, ledger: &s.created.shared, outcome: Pass}
+		if !t.substitution.none() {
+			// The names must not start with the prefix of the objects that were built without the substitution.
+			prefix = fmt.Sprintf("%s-%s%d-", s.created.run, f.Name, len(s.created.fixtures))
+		}
+		builder := &T{Capabilities: t.Capabilities, session: s, check: t.check, prefix: prefix, ledger: &s.created.shared, outcome: Pass,
+			substitution: t.substitution}
 		builder.run(func() { built.objects = f.Build(ctx, builder) })
+		built.sent = builder.sent
 		if built.objects == nil {
 			built.blocked = builder.reason
 		}
 	}
+	t.fixtureSent = built.sent
 	return built.objects, built.blocked
 }
 

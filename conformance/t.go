@@ -33,11 +33,17 @@ type T struct {
 	ledger        *[]*Created
 	last          *wirelog.Exchange
 	sent          []Request
+	fixtureSent   []Request // the requests that built the fixture
+	substitution  substitution
 	outcome       Outcome
 	reason        string
 	notApplicable bool // the check was skipped because it does not apply
 	findings      []Finding
 	notes         []string
+	requests      int // including the removal of its objects
+	// unserved are the attributes of users that the check does not use, because they do not serve. final means that no other attributes serve.
+	unserved []string
+	final    bool
 }
 
 // The reasons for a check to end early. Methods of T panic with them, and only run recovers.
@@ -77,11 +83,12 @@ func (t *T) run(fn func()) {
 func (t *T) Call(ctx context.Context, req Request) *Response {
 	t.sent = append(t.sent, req)
 	pending := t.session.created.expect(req)
-	res, err := t.session.wire.call(ctx, req, false)
+	res, err := t.session.wire.call(ctx, t.substitution.request(req), false)
 	if err != nil {
 		panic(noAnswer{err})
 	}
 	t.last = res.exchange
+	res = t.substitution.response(req, res)
 	t.session.created.recordOutcome(t.ledger, pending, req, res)
 	t.session.waitForLag(ctx, req, res)
 	return res
@@ -137,7 +144,7 @@ func (t *T) User(label string, extra Doc) Doc {
 	return t.withMarker("userName", label, merge(t.session.addRequired("User", Doc{
 		"schemas":  []string{scim.UserSchema},
 		"userName": name,
-		"name":     Doc{"givenName": "Conformance", "familyName": "Check"},
+		"name":     defaultName(),
 		"emails":   []Doc{{"value": name, "type": "work", "primary": true}},
 		"active":   true,
 	}), extra))

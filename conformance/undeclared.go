@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"regexp"
@@ -27,7 +26,7 @@ var optional = map[string][]string{
 // contains. It returns "" if there is no such attribute. Findings of a check that uses such an attribute are not an error of the target.
 func (s *session) undeclared(requests []Request) string {
 	for _, req := range requests {
-		req = withoutDefaultEmail(req)
+		req = withoutDefaults(req)
 		collection := "/" + first(req.Path)
 		urn := map[string]string{"/Users": scim.UserSchema, "/Groups": scim.GroupSchema}[collection]
 		listed := s.caps.Schema(urn).Array("attributes")
@@ -47,17 +46,28 @@ func (s *session) undeclared(requests []Request) string {
 	return ""
 }
 
-// withoutDefaultEmail removes from a request the emails that [T.User] adds to every user: no check is about them.
-func withoutDefaultEmail(req Request) Request {
+// withoutDefaults removes from a request what [T.User] adds to every user: no check is about these values.
+func withoutDefaults(req Request) Request {
 	user, ok := req.Body.(Doc)
-	emails, _ := user["emails"].([]Doc)
-	if ok && len(emails) == 1 && emails[0]["value"] == user["userName"] && emails[0]["type"] == "work" {
-		user = maps.Clone(user)
-		delete(user, "emails")
-		req.Body = user
+	if !ok {
+		return req
 	}
+	user = maps.Clone(user)
+	if emails, _ := user["emails"].([]Doc); len(emails) == 1 && emails[0]["value"] == user["userName"] && emails[0]["type"] == "work" {
+		delete(user, "emails")
+	}
+	if name, _ := user["name"].(Doc); maps.Equal(name, defaultName()) {
+		delete(user, "name")
+	}
+	if user["active"] == true {
+		delete(user, "active")
+	}
+	req.Body = user
 	return req
 }
+
+// defaultName returns the name of the users that [T.User] returns.
+func defaultName() Doc { return Doc{"givenName": "Conformance", "familyName": "Check"} }
 
 // recordShown records the attributes that the resources in a response have.
 func (s *session) recordShown(req Request, res *Response) {
@@ -85,6 +95,9 @@ var (
 	word       = regexp.MustCompile(`[A-Za-z]\w*`)
 )
 
+// queryParameters are the parameters with names of attributes, in queries and in SearchRequest messages.
+var queryParameters = []string{"filter", "sortBy", "attributes", "excludedAttributes"}
+
 // attributeWords returns the words of a request that may be names of attributes: members of its body, and words in paths, filters and
 // attribute lists.
 func attributeWords(req Request) []string {
@@ -101,26 +114,18 @@ func attributeWords(req Request) []string {
 			names = append(names, word.FindAllString(quotation.ReplaceAllString(string(m[1]), ""), -1)...)
 		}
 	}
-	for _, parameter := range []string{"filter", "sortBy", "attributes", "excludedAttributes"} {
+	for _, parameter := range queryParameters {
 		names = append(names, word.FindAllString(quotation.ReplaceAllString(req.Query.Get(parameter), ""), -1)...)
+		if search, ok := req.Body.(Doc); ok && strings.HasSuffix(req.Path, "/.search") {
+			text, list := "", []string(nil)
+			switch v := search[parameter].(type) {
+			case string:
+				text = v
+			case []string:
+				list = v
+			}
+			names = append(append(names, word.FindAllString(quotation.ReplaceAllString(text, ""), -1)...), list...)
+		}
 	}
 	return names
-}
-
-// skipUnsupported skips a check whose findings are about an attribute that the target does not support, or that every object has because of
-// Options.Attributes. It never skips after a server error.
-func (t *T) skipUnsupported() {
-	broke := slices.ContainsFunc(t.findings, func(f Finding) bool {
-		return f.Exchange != nil && f.Exchange.Status >= http.StatusInternalServerError
-	})
-	if !slices.Contains([]Outcome{Fail, Warn, Info}, t.outcome) || broke {
-		return
-	}
-	if name := t.session.undeclared(t.sent); name != "" {
-		t.outcome, t.findings, t.notApplicable = Skip, nil, true
-		t.reason = fmt.Sprintf("the check uses %s, which the target's /Schemas do not list", name)
-	} else if name := t.session.configuredAttribute(t.sent, t.findings); name != "" {
-		t.outcome, t.findings, t.notApplicable = Skip, nil, true
-		t.reason = fmt.Sprintf("the check is about %s, which the options of the run add to all objects", name)
-	}
 }

@@ -29,6 +29,9 @@ func TestNamed_RequestAttributes(t *testing.T) {
 			[]string{"title"}},
 		{"lists of attributes", Request{Query: url.Values{"attributes": {"userName,nickName"}, "sortBy": {"title"}}},
 			[]string{"nickName", "title"}, nil},
+		{"a search", Request{Method: "POST", Path: "/Users/.search",
+			Body: Doc{"filter": `nickName eq "userType"`, "attributes": []string{"title", "emails"}}},
+			[]string{"nickName", "title", "emails"}, []string{"userType"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			names := attributeWords(c.req)
@@ -57,6 +60,7 @@ func TestUndeclared_OptionalAttributes(t *testing.T) {
 	require.Contains(t, plain, "emails")
 	require.Equal(t, "emails",
 		s.undeclared([]Request{{Method: "POST", Path: "/Users", Body: Doc{"userName": "a", "emails": []Doc{{"value": "b"}}}}}))
+	require.Empty(t, s.undeclared([]Request{{Method: "PUT", Path: "/Users/1", Body: Doc{"name": defaultName(), "active": true}}}))
 	require.Empty(t, s.undeclared([]Request{{Method: "GET", Path: "/Groups", Query: url.Values{"filter": {`nickName eq "x"`}}}}),
 		"no schema of groups")
 	s.recordShown(Request{Method: "GET", Path: "/Users/1"}, &Response{Status: 200, Body: []byte(`{"id":"1","nickName":"Nick"}`)})

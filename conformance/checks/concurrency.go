@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/scim"
@@ -143,15 +144,22 @@ func concurrencyAddMembers(ctx context.Context, t *T) {
 	for _, name := range names {
 		adds = append(adds, patchRequestOf(g.Path(), doc{"op": "add", "path": "members", "value": []doc{{"value": users[name].ID}}}))
 	}
-	var want []string
-	for _, i := range succeededIndexes(t, t.CallConcurrently(ctx, adds...)) {
-		want = append(want, names[i])
+	answers := t.CallConcurrently(ctx, adds...)
+	done := succeededIndexes(t, answers)
+	ids := values(t.Read(ctx, g.Path(), "attributes", "displayName,members").Object(), "members", "value")
+	for i, name := range names {
+		is := slices.Contains(ids, users[name].ID)
+		if slices.Contains(done, i) {
+			t.Holds(is, "members after "+wording([]int{answers[i].Status})+" to the PATCH that adds "+name, name+" among them", labels(users, ids))
+		} else if answers[i].Status < 500 { // after a 503 the change may be stored or not
+			t.Holds(!is, "members after "+wording([]int{answers[i].Status})+" to the PATCH that adds "+name, "without "+name, labels(users, ids))
+		}
 	}
-	membersAre(ctx, t, "after adding them concurrently", g, users, want...)
+	t.Expect("number of different members after adding them concurrently", len(labels(users, ids)), len(ids))
 }
 
 func concurrencyPatchAttributes(ctx context.Context, t *T) {
-	u := t.CreateUser(ctx, "shared", doc{"name": doc{"givenName": "Old", "familyName": "Old", "formatted": "Old"}})
+	u := t.CreateUser(ctx, "shared", doc{"name": doc{"givenName": "Old", "familyName": "Old"}})
 	paths := []string{"name.givenName", "name.familyName", "displayName"}
 	var changes []conformance.Request
 	for _, p := range paths {
@@ -167,15 +175,24 @@ func concurrencyPatchAttributes(ctx context.Context, t *T) {
 func concurrencyPutWhole(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "torn", nil)
 	var puts []conformance.Request
-	for _, name := range []string{"One", "Two", "Three", "Four"} {
+	names := []string{"One", "Two", "Three", "Four"}
+	for _, name := range names {
 		puts = append(puts,
 			conformance.Request{Method: "PUT", Path: u.Path(),
 				Body: t.User("torn", doc{"name": doc{"givenName": name, "familyName": name}, "displayName": name})})
 	}
-	succeededIndexes(t, t.CallConcurrently(ctx, puts...))
+	answers := t.CallConcurrently(ctx, puts...)
+	succeededIndexes(t, answers)
+	var accepted []string
+	for i, res := range answers {
+		if res.OK() || res.Status >= 500 { // after a 503 the replacement may be stored or not
+			accepted = append(accepted, names[i])
+		}
+	}
 	o := t.Read(ctx, u.Path()).Object()
 	given := value(o, "name.givenName")
-	t.Holds(given != "Conformance", "name.givenName after concurrent PUTs", "the value of one of the PUTs", given)
+	t.Holds(slices.ContainsFunc(accepted, func(name string) bool { return name == given }), "name.givenName after concurrent PUTs",
+		"the value of one of the accepted PUTs: "+strings.Join(accepted, " or "), given)
 	t.Expect("name.familyName, compared with name.givenName", given, value(o, "name.familyName"))
 	if has(o, "displayName") {
 		t.Expect("displayName, compared with name.givenName", given, value(o, "displayName"))
@@ -215,10 +232,15 @@ func concurrencyReadYourWrites(ctx context.Context, t *T) {
 	t.Expect("status of GET right after POST", 200, t.Get(ctx, u.Path()).Status)
 	byName := "userName eq " + quote(t.UserName("fresh"))
 	t.Expect("ids found by name right after POST", []string{u.ID}, t.Get(ctx, "/Users", "filter", byName).IDs())
-	t.SkipIf(!t.Put(ctx, u.Path(), renamedUser(t, "fresh", "Changed")).OK(), "blocked: the user could not be replaced")
-	t.Expect("name.givenName right after PUT", "Changed", value(t.Get(ctx, u.Path()).Object(), "name.givenName"))
+	replaced := t.Put(ctx, u.Path(), renamedUser(t, "fresh", "Changed"))
+	t.SkipIf(!replaced.OK(), "blocked: the user could not be replaced")
+	want := any("Changed")
+	if shown := value(replaced.Object(), "name.givenName"); shown != nil && shown != "Conformance" {
+		want = shown // a target may alter what a client sends
+	}
+	t.Expect("name.givenName right after PUT", want, value(t.Get(ctx, u.Path()).Object(), "name.givenName"))
 	for _, o := range t.Get(ctx, "/Users", "filter", byName).Resources() {
-		t.Expect("name.givenName in a list right after PUT", "Changed", value(o, "name.givenName"))
+		t.Expect("name.givenName in a list right after PUT", want, value(o, "name.givenName"))
 	}
 	t.SkipIf(!t.Delete(ctx, u.Path()).OK(), "blocked: the user could not be deleted")
 	t.Expect("number of users found by name right after DELETE", 0, len(t.Get(ctx, "/Users", "filter", byName).IDs()))

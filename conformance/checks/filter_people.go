@@ -141,8 +141,8 @@ func evaluate(ctx context.Context, t *T, r row, required bool) bool {
 	if !t.Expect("status of GET /Users?filter="+filter, 200, res.Status) {
 		return true
 	}
-	ids := allIDs(ctx, t, res, "filter", filter, "count", "200")
-	t.Expect("users found by "+filter, sorted(strings.Fields(r.want)...), labels(t.Fixture, ids))
+	want, got := sorted(strings.Fields(r.want)...), labels(t.Fixture, allIDs(ctx, t, res, "filter", filter, "count", "200"))
+	t.Expect("users found by "+filter+sentValues(t, filterAttributes(r.filter), differing(want, got)...), want, got)
 	return true
 }
 
@@ -166,7 +166,8 @@ func expectNoMatch(ctx context.Context, t *T, filter string) {
 		return
 	}
 	t.Require("status of GET /Users?filter="+filter, 200, res.Status)
-	t.Expect("users found by "+filter, []string{}, labels(t.Fixture, allIDs(ctx, t, res, "filter", filter, "count", "200")))
+	got := labels(t.Fixture, allIDs(ctx, t, res, "filter", filter, "count", "200"))
+	t.Expect("users found by "+filter+sentValues(t, filterAttributes(filter), got...), []string{}, got)
 }
 
 // expand replaces the placeholders in the filter of a [row].

@@ -361,7 +361,9 @@ func ordered(id, title string, fixture *conformance.Fixture, attribute, requirem
 					"blocked: the filter that selects the users is rejected")
 				t.Require("status of a list with "+strings.Join(r.query, "="), 200, res.Status)
 				got := inOrder(t, allIDs(ctx, t, res, query...))
-				t.Expect("order with "+strings.Join(r.query, "=")+tieNote(r.want), normalizeOrder(r.want), normalizeOrder(groupLike(r.want, got)))
+				named := strings.FieldsFunc(r.want, func(c rune) bool { return c == ' ' || c == '+' })
+				t.Expect("order with "+strings.Join(r.query, "=")+tieNote(r.want)+sentValues(t, []string{attribute}, named...),
+					normalizeOrder(r.want), normalizeOrder(groupLike(r.want, got)))
 			}
 		},
 	}

@@ -114,7 +114,7 @@ func TestSuite_ReportsUndeletedObjects(t *testing.T) {
 		switch m.ID {
 		case "delete.keeps":
 			r := suite(t, m.Wrap(newReferenceServer(t)), "delete")
-			require.Len(t, r.Leftovers, 12, "every user that the checks created")
+			require.Len(t, r.Leftovers, 13, "every user that the checks and the survey of attributes created")
 		case "delete.status-200", "delete.name-taken", "delete.still-listed":
 			require.Empty(t, suite(t, m.Wrap(newReferenceServer(t)), "delete").Leftovers, m.ID)
 		}

@@ -13,7 +13,7 @@ import (
 
 // Variants returns every variant. The caller may change the slice.
 func Variants() []Variant {
-	return []Variant{
+	return append([]Variant{
 		{"patch-204", "PATCH returns 204 without a body unless the request has the attributes parameter",
 			after(either(patchUser, patchGroup), func(r *http.Request, rep *reply) {
 				if rep.status == 200 && !r.URL.Query().Has("attributes") {
@@ -244,7 +244,7 @@ func Variants() []Variant {
 					o.Delete("itemsPerPage")
 				}
 			})},
-	}
+	}, attributeVariants...)
 }
 
 var quoted = regexp.MustCompile(`"(\\.|[^"\\])*"`)

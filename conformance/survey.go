@@ -1,0 +1,367 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/wirelog"
+)
+
+// A standing is what the target does with an attribute of users that clients may write. A service provider may alter or ignore what a
+// client sends (RFC 7644 section 3.3), and its /Schemas may restrict an attribute (RFC 7643 section 7).
+type standing string
+
+const (
+	stored    standing = "stores"  // a response contained the sent value, after a create, a PATCH or a PUT
+	derived   standing = "derives" // responses contained other values, after a create and after the updates
+	ignored   standing = "ignores" // no response contained a value
+	rejected  standing = "rejects" // a create, PATCH or PUT with the attribute was rejected, without it a create was accepted
+	readOnly  standing = "readOnly"
+	immutable standing = "immutable"
+	hidden    standing = "never"   // the schema has returned never
+	onRequest standing = "request" // the schema has returned request
+	// undeclared attributes are neither in the schema nor in a response.
+	undeclared standing = "undeclared"
+)
+
+// explain returns the standing of an attribute as the reason why a check does not use it.
+func (s standing) explain(attribute string) string {
+	switch s {
+	case readOnly, immutable:
+		return fmt.Sprintf("the target's /Schemas declare %s as %s", attribute, s)
+	case hidden, onRequest:
+		return fmt.Sprintf("the target's /Schemas declare %s with returned %s", attribute, s)
+	case undeclared:
+		return fmt.Sprintf("the target's /Schemas do not list %s", attribute)
+	}
+	return fmt.Sprintf("the target %s %s", s, attribute)
+}
+
+// maxSurveyRequests is the number of requests after which the survey examines no further attributes.
+const maxSurveyRequests = 60
+
+// A survey contains the standings of attributes of users. It is made once per run, before the first finding that depends on it.
+type survey struct {
+	standings map[string]standing            // by the path of the attribute in lower case; an attribute without entry was not surveyed
+	evidence  map[string]*wirelog.Exchange   // the create or update that shows the standing
+	told      map[string]bool                // the attributes about which a check has an informational finding
+	affected  map[string]*affectedByStanding // by attribute
+}
+
+// affectedByStanding counts the checks that were run with another attribute, or skipped.
+type affectedByStanding struct {
+	standing          standing
+	replaced, skipped int
+}
+
+// A surveyed attribute has two values, for a create and for the updates.
+type surveyed struct {
+	path          string
+	first, second any
+}
+
+func (a surveyed) value(update bool) any {
+	if update {
+		return a.second
+	}
+	return a.first
+}
+
+// surveyedAttributes returns the attributes of the survey. The values are plain, so that faults of single characters do not concern them.
+func surveyedAttributes(t *T) []surveyed {
+	var out []surveyed
+	add := func(path string, first, second any) { out = append(out, surveyed{path, first, second}) }
+	for _, name := range []string{"displayName", "nickName", "title", "userType"} {
+		add(name, "Survey one "+name, "Survey two "+name)
+	}
+	for _, name := range []string{"formatted", "givenName", "familyName", "middleName", "honorificPrefix", "honorificSuffix"} {
+		add("name."+name, "Surveyone", "Surveytwo")
+	}
+	add("externalId", t.prefix+"one", t.prefix+"two")
+	add("preferredLanguage", "en-US", "de-DE")
+	add("locale", "en-US", "de-DE")
+	add("timezone", "Europe/Berlin", "Europe/Paris")
+	add("profileUrl", "https://example.com/one", "https://example.com/two")
+	add("active", true, true)
+	add("emails", []Doc{{"value": t.UserName("one"), "type": "work"}}, []Doc{{"value": t.UserName("two"), "type": "work"}})
+	add("phoneNumbers", []Doc{{"value": "+12015550100", "type": "work"}}, []Doc{{"value": "+12015550101", "type": "work"}})
+	add("addresses", []Doc{{"locality": "Berlin", "type": "work"}}, []Doc{{"locality": "Paris", "type": "work"}})
+	add("roles", []Doc{{"value": "Surveyone"}}, []Doc{{"value": "Surveytwo"}})
+	add("entitlements", []Doc{{"value": "Surveyone"}}, []Doc{{"value": "Surveytwo"}})
+	return out
+}
+
+// declaredStanding returns the standing of an attribute of users by the target's /Schemas, "" if they do not restrict it.
+func (s *session) declaredStanding(path string) standing {
+	definition := s.userAttribute(path)
+	switch mutability := definition.Text("mutability"); {
+	case strings.EqualFold(mutability, "readOnly"):
+		return readOnly
+	case strings.EqualFold(mutability, "immutable"):
+		return immutable
+	}
+	switch returned := definition.Text("returned"); {
+	case strings.EqualFold(returned, "never"):
+		return hidden
+	case strings.EqualFold(returned, "request"):
+		return onRequest
+	}
+	return ""
+}
+
+// userAttribute returns the definition of an attribute of users in the target's /Schemas, nil if there is none.
+func (s *session) userAttribute(path string) *scim.Object {
+	list := s.caps.Schema(scim.UserSchema).Array("attributes")
+	var found *scim.Object
+	for name := range strings.SplitSeq(path, ".") {
+		i := slices.IndexFunc(list, func(a any) bool { return scim.EqualName(object(a).Text("name"), name) })
+		if i < 0 {
+			return nil
+		}
+		found = object(list[i])
+		list = found.Array("subAttributes")
+	}
+	return found
+}
+
+// surveyOnce returns the survey of the run. The first call makes it. Without the permission to write, it contains only what the target's
+// /Schemas declare.
+func (s *session) surveyOnce(ctx context.Context) *survey {
+	if s.survey != nil {
+		return s.survey
+	}
+	s.survey = &survey{standings: map[string]standing{}, evidence: map[string]*wirelog.Exchange{}, told: map[string]bool{},
+		affected: map[string]*affectedByStanding{}}
+	if !s.caps.Users {
+		return s.survey
+	}
+	before, checking := s.wire.requests, s.wire.checking
+	s.wire.checking = ""
+	var attributes []surveyed
+	for _, a := range surveyedAttributes(&T{session: s, prefix: s.created.run}) {
+		if declared := s.declaredStanding(a.path); declared != "" {
+			s.survey.standings[strings.ToLower(a.path)] = declared
+		} else if _, configured := s.opts.Attributes["User"][a.path]; !configured {
+			attributes = append(attributes, a)
+		}
+	}
+	if !s.opts.ReadOnly && s.rights.denied == "" && s.created.broken == nil {
+		s.scratch(ctx, "survey", func(t *T, _ string, _ Doc) {
+			(&surveyor{ctx: ctx, t: t, survey: s.survey, start: before}).run(attributes)
+		})
+	}
+	s.wire.checking = checking
+	return s.survey
+}
+
+// A surveyor sends the requests of a survey.
+type surveyor struct {
+	ctx    context.Context
+	t      *T
+	survey *survey
+	start  int // number of requests of the run before the survey
+	users  int // number of users whose creation was tried
+	broken bool
+}
+
+// run determines the standings of attributes. If no user can be created, or after a server error, it determines none.
+func (v *surveyor) run(attributes []surveyed) {
+	groups, refused := v.accepted(attributes)
+	if len(refused) > 0 || len(groups) == 0 {
+		plain := v.create(nil)
+		if !plain.OK() {
+			return // nothing can be created: this is not caused by an attribute
+		}
+		v.examine(plain, refused, true)
+	}
+	for _, g := range groups {
+		v.examine(g.created, g.attributes, false)
+	}
+	if v.broken {
+		maps.DeleteFunc(v.survey.standings, func(_ string, is standing) bool {
+			return slices.Contains([]standing{stored, derived, ignored, rejected}, is) // after a server error, a response proves nothing
+		})
+	}
+}
+
+// acceptedTogether are attributes with which the target has created one user.
+type acceptedTogether struct {
+	created    *Response
+	attributes []surveyed
+}
+
+// accepted creates users with the attributes. It halves a set of attributes that the target rejects, and returns the accepted sets and the
+// attributes that are rejected alone.
+func (v *surveyor) accepted(attributes []surveyed) (groups []acceptedTogether, refused []surveyed) {
+	if len(attributes) == 0 || v.exhausted() {
+		return nil, nil
+	}
+	res := v.create(attributes)
+	switch {
+	case res.OK():
+		return []acceptedTogether{{res, attributes}}, nil
+	case len(attributes) == 1:
+		return nil, attributes
+	}
+	for _, half := range [][]surveyed{attributes[:len(attributes)/2], attributes[len(attributes)/2:]} {
+		g, r := v.accepted(half)
+		groups, refused = append(groups, g...), append(refused, r...)
+	}
+	return groups, refused
+}
+
+func (v *surveyor) exhausted() bool { return v.t.session.wire.requests-v.start >= maxSurveyRequests }
+
+// observe returns a response, and records a server error.
+func (v *surveyor) observe(res *Response) *Response {
+	v.broken = v.broken || res.Status >= http.StatusInternalServerError && res.Status != http.StatusNotImplemented
+	return res
+}
+
+// create tries to create a user with attributes.
+func (v *surveyor) create(attributes []surveyed) *Response {
+	v.users++
+	return v.observe(v.t.Post(v.ctx, "/Users", v.body(fmt.Sprint("user", v.users), attributes, false)))
+}
+
+// body returns a user with attributes.
+func (v *surveyor) body(label string, attributes []surveyed, update bool) Doc {
+	body := v.t.User(label, nil)
+	for _, a := range attributes {
+		if parent, sub, nested := strings.Cut(a.path, "."); nested {
+			inner, _ := body[parent].(Doc)
+			inner[sub] = a.value(update)
+		} else {
+			body[a.path] = a.value(update)
+		}
+	}
+	return body
+}
+
+// examine determines the standings of the attributes with which a user was created. If refused is set, the user was created without them,
+// because the target rejects them in a create. The updates are tried only for attributes that the create has not stored.
+func (v *surveyor) examine(created *Response, attributes []surveyed, refused bool) {
+	id := identify(created)
+	if id == "" || len(attributes) == 0 {
+		return
+	}
+	where := (&Created{ID: id, Collection: "/Users"}).Path()
+	shown := map[string]bool{} // by path: a response contained a value
+	// settle records what a response shows, and returns the attributes that it does not show as sent.
+	settle := func(open []surveyed, update bool, responses ...*Response) []surveyed {
+		return slices.DeleteFunc(slices.Clone(open), func(a surveyed) bool {
+			for _, res := range responses {
+				got := valueAt(res.Object(), a.path)
+				shown[a.path] = shown[a.path] || res.OK() && !empty(got)
+				// A value of another JSON type, such as "true" for true, is a fault of the representation.
+				if res.OK() && (sentIsShown(a.value(update), got) || !empty(got) && !sameType(a.value(update), got)) {
+					v.survey.standings[strings.ToLower(a.path)] = stored
+					return true
+				}
+			}
+			return false
+		})
+	}
+	open := attributes
+	if !refused {
+		open = settle(open, false, created, v.observe(v.t.Get(v.ctx, where)))
+	}
+	if supported, known := v.t.Capabilities.Supports("patch"); supported || !known {
+		open = settle(open, true, v.update(open, func(some []surveyed) Request {
+			var operations []Doc
+			for _, a := range some {
+				operations = append(operations, Doc{"op": "replace", "path": a.path, "value": a.second})
+			}
+			return Request{Method: http.MethodPatch, Path: where, Body: Doc{"schemas": []string{scim.PatchOpMessage}, "Operations": operations}}
+		})...)
+	}
+	label := v.labelOf(where)
+	open = settle(open, true, v.update(open, func(some []surveyed) Request {
+		return Request{Method: http.MethodPut, Path: where, Body: v.body(label, some, true)}
+	})...)
+	for _, a := range open {
+		key := strings.ToLower(a.path)
+		switch {
+		case refused:
+			v.survey.standings[key] = rejected
+		case shown[a.path]:
+			v.survey.standings[key] = derived
+		default:
+			v.survey.standings[key] = ignored
+		}
+		v.survey.evidence[key] = created.exchange
+	}
+}
+
+// labelOf returns the label with which the user at a path was created.
+func (v *surveyor) labelOf(where string) string {
+	for _, c := range *v.t.ledger {
+		if c.Path() == where {
+			label, _, _ := strings.Cut(strings.TrimPrefix(nameOf(c.Sent, "userName"), v.t.prefix), "@")
+			return label
+		}
+	}
+	return fmt.Sprint("user", v.users)
+}
+
+// update sends an update of attributes, and one update for each of them if the target rejects the update of all. It returns the responses
+// and those of the GETs after them.
+func (v *surveyor) update(attributes []surveyed, request func([]surveyed) Request) []*Response {
+	if len(attributes) == 0 || v.exhausted() {
+		return nil
+	}
+	req := request(attributes)
+	res := v.observe(v.t.Call(v.ctx, req))
+	switch {
+	case res.OK():
+		return []*Response{res, v.observe(v.t.Get(v.ctx, req.Path))}
+	case len(attributes) == 1 || res.Status == http.StatusNotImplemented || res.Status == http.StatusMethodNotAllowed:
+		return nil
+	}
+	var out []*Response
+	for _, a := range attributes {
+		out = append(out, v.update([]surveyed{a}, request)...)
+	}
+	return out
+}
+
+// valueAt returns the value at the path of an attribute or a sub-attribute, nil if there is none.
+func valueAt(o *scim.Object, path string) any {
+	if parent, sub, nested := strings.Cut(path, "."); nested {
+		o, path = o.Complex(parent), sub
+	}
+	value, _ := o.Get(path)
+	return value
+}
+
+// sentIsShown reports whether a value of a response contains what was sent: an equal value, or a list with all sent elements.
+func sentIsShown(sent, got any) bool {
+	elements, ok := sent.([]Doc)
+	if !ok {
+		return matches(sent, got)
+	}
+	var all ContainsAll
+	for _, e := range elements {
+		all = append(all, e)
+	}
+	return matches(all, got)
+}
+
+// sameType reports whether a sent value and a value of a response have the same JSON type.
+func sameType(sent, got any) bool {
+	switch sent.(type) {
+	case string:
+		_, ok := got.(string)
+		return ok
+	case bool:
+		_, ok := got.(bool)
+		return ok
+	}
+	_, ok := got.([]any)
+	return ok
+}
