@@ -38,6 +38,9 @@ type T struct {
 	notApplicable bool // the check was skipped because it does not apply
 	findings      []Finding
 	notes         []string
+	// room is the maximum number of objects that the target may hold after a request of t, if it deletes none. 0 stands for the number that
+	// applies to checks.
+	room int
 }
 
 // The reasons for a check to end early. Methods of T panic with them, and only run recovers.
@@ -76,6 +79,7 @@ func (t *T) run(fn func()) {
 // check ends. Without a response, the check ends with the outcome Error.
 func (t *T) Call(ctx context.Context, req Request) *Response {
 	t.sent = append(t.sent, req)
+	t.admitCreation(ctx, req)
 	pending := t.session.created.expect(req)
 	res, err := t.session.wire.call(ctx, req, false)
 	if err != nil {
@@ -191,6 +195,9 @@ func (c *Created) Path() string { return c.Collection + "/" + url.PathEscape(c.I
 // Create creates an object that the check needs. If the target does not create it, Create skips the check: only the checks of the area
 // "create" test creation.
 func (t *T) Create(ctx context.Context, collection string, body Doc) *Created {
+	if c := t.standIn(ctx, collection); c != nil {
+		return c
+	}
 	res := t.Post(ctx, collection, body)
 	// Newest first: if a target assigned the same id twice, an older entry is another object.
 	for _, c := range slices.Backward(*t.ledger) {
