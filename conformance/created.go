@@ -54,9 +54,9 @@ const (
 	// maxTries is the maximum number of attempts to delete an object, and to look one up.
 	maxTries = 3
 	// firstRetry is the wait before the second attempt. The wait triples with each further attempt.
-	firstRetry = 100 * time.Millisecond
+	firstRetry = 50 * time.Millisecond
 	// maxPatience is the maximum time that a run spends in the waits between these attempts. After that time, an attempt follows immediately.
-	maxPatience = 10 * time.Second
+	maxPatience = 5 * time.Second
 )
 
 // remove deletes the objects of a ledger, newest first. An object that the target does not delete becomes stuck. After an interrupted run,
@@ -66,12 +66,25 @@ func (e *createdObjects) remove(ctx context.Context, ledger []*Created) {
 		if c.gone {
 			continue
 		}
-		if refusal := e.removal.refused[c.Collection]; refusal != "" {
-			e.stuck = append(e.stuck, stuckObject{c, refusal}) // one more attempt follows at the end of the run
+		if refusal := e.removal.refusal(c.Collection); refusal != "" {
+			e.stick(c, refusal) // one more attempt follows at the end of the run
 			continue
 		}
 		if reason := e.delete(ctx, c); reason != "" {
-			e.stuck = append(e.stuck, stuckObject{c, reason})
+			e.stick(c, reason)
+		}
+	}
+}
+
+// stick records an object that the target did not delete.
+func (e *createdObjects) stick(c *Created, reason string) {
+	e.stuck = append(e.stuck, stuckObject{c, reason})
+	if e.removal.refusal(c.Collection) == "" {
+		return
+	}
+	for _, s := range e.stuck {
+		if s.object.Collection == c.Collection {
+			e.removal.hold(s.object)
 		}
 	}
 }
@@ -117,7 +130,7 @@ func (e *createdObjects) delete(ctx context.Context, c *Created) (reason string)
 		reason = res.Name + " returned " + statusText(res.Status)
 	}
 	if ctx.Err() == nil {
-		e.removal.failed(c.Collection, rejection(c.Collection, res))
+		e.removal.failed(c.Collection, rejection(res))
 	}
 	return reason
 }

@@ -18,6 +18,9 @@ type pendingDelete struct {
 func (e *createdObjects) markDeleted(c *Created, status int) {
 	c.gone = true
 	delete(e.owned, c.Path())
+	if e.removal.ignored[c.Collection] {
+		e.removal.hold(c)
+	}
 	if !slices.ContainsFunc(e.deletes, func(d pendingDelete) bool { return d.object.Path() == c.Path() }) {
 		e.deletes = append(e.deletes, pendingDelete{c, status})
 	}

@@ -33,6 +33,9 @@ type prospect struct {
 	operation bulkOperation
 }
 
+// path returns the path of the object below the base URL, if the request contains its id.
+func (p prospect) path() string { return (&Created{Collection: p.collection, ID: p.id}).Path() }
+
 // prospects returns the objects that a request may create.
 func (e *createdObjects) prospects(req Request) []prospect {
 	var expected []prospect
@@ -136,7 +139,7 @@ func (e *createdObjects) recordCreated(ledger *[]*Created, p prospect, id string
 	c := &Created{ID: id, Collection: p.collection, Sent: p.sent, Resource: object(resource), entry: p.entry, name: p.name}
 	e.owned[c.Path()] = true
 	e.wrote = true
-	if e.removal.refused[c.Collection] != "" {
+	if e.removal.refusal(c.Collection) != "" {
 		e.removal.held[c.Path()] = true
 	}
 	e.journaled(e.journal.created(p.entry, c.Collection, c.ID))

@@ -16,7 +16,7 @@ import (
 type removal struct {
 	works    map[string]bool       // the collections in which a DELETE has succeeded
 	failures map[string]int        // consecutive objects of a collection that were not deleted
-	refused  map[string]string     // collection -> why its objects cannot be deleted
+	refused  map[string]string     // collection -> why its objects cannot be deleted, with %s for the collection
 	ignored  map[string]bool       // the collections in which DELETE returns a success, but the object remains
 	probed   map[string]bool       // the collections in which the run has tried to delete an object before the first check
 	held     map[string]bool       // the paths of the objects that remain in these collections
@@ -31,23 +31,40 @@ func newRemoval() removal {
 
 const (
 	// maxHeld is the maximum number of objects that remain on a target that deletes none. The run reserves them: two for the probes of users
-	// and groups, one for a faulty response to a check that creates nothing on a correct target, one for a client flow, and one for a
+	// and groups, one for checks (of DELETE, or whose request a correct target rejects), one for a client flow, and one for a
 	// conflict that the target does not detect.
-	maxHeld       = 5
-	maxHeldCheck  = 3
-	maxHeldDelete = 4 // a check of DELETE needs an object of its own if the target claims the deletion
-	maxHeldFlow   = 4
+	maxHeld      = 5
+	maxHeldCheck = 3
+	maxHeldFlow  = 4
 	// maxFailures is the number of consecutive objects after which the objects of a collection count as not removable.
 	maxFailures = 3
 )
 
-// rejection returns why the objects of a collection cannot be deleted. The response is nil if the target sent none.
-func rejection(collection string, res *Response) string {
+// rejection returns why objects cannot be deleted, with %s for the collection. The response is nil if the target sent none.
+func rejection(res *Response) string {
 	if res == nil {
-		return "the target does not respond to a DELETE below " + collection
+		return "the target does not respond to a DELETE below %s"
 	}
-	return fmt.Sprintf("the target rejects a DELETE below %s (%s)", collection, statusText(res.Status))
+	return "the target rejects a DELETE below %s (" + statusText(res.Status) + ")"
 }
+
+// refusal returns why the objects of a collection cannot be deleted, "" if the run has not detected that. If no collection has deleted an
+// object, the result for one collection also applies to the collections without a result.
+func (r *removal) refusal(collection string) string {
+	reason := r.refused[collection]
+	if reason == "" && len(r.works) == 0 && !slices.Contains(probeable, collection) {
+		for _, other := range slices.Sorted(maps.Keys(r.refused)) {
+			reason, collection = r.refused[other], other
+		}
+	}
+	if reason == "" {
+		return ""
+	}
+	return fmt.Sprintf(reason, collection)
+}
+
+// probeable are the collections for which the run knows a plain object.
+var probeable = []string{"/Users", "/Groups"}
 
 // succeeded records a successful DELETE.
 func (r *removal) succeeded(collection string) {
@@ -73,9 +90,10 @@ func (r *removal) pause(ctx context.Context, d time.Duration) bool {
 	return pause(ctx, d)
 }
 
-// share adds an object to the objects that client flows share.
-func (r *removal) share(c *Created) {
-	if !slices.Contains(r.pool[c.Collection], c) {
+// hold records an object that remains on the target. Client flows share these objects.
+func (r *removal) hold(c *Created) {
+	r.held[c.Path()] = true
+	if !slices.ContainsFunc(r.pool[c.Collection], func(o *Created) bool { return o.Path() == c.Path() }) {
 		r.pool[c.Collection] = append(r.pool[c.Collection], c)
 	}
 }
@@ -93,7 +111,7 @@ func (r *removal) heldIn(collection string) int {
 
 // skipReason returns why a check that creates objects in a collection does not run, "" if it may run.
 func (s *session) skipReason(collection string) string {
-	refusal := s.created.removal.refused[collection]
+	refusal := s.created.removal.refusal(collection)
 	if refusal == "" || s.opts.KeepGoing {
 		return ""
 	}
@@ -112,17 +130,26 @@ func (s *session) undeletable() string {
 	if s.opts.KeepGoing {
 		return ""
 	}
-	return strings.Join(slices.Sorted(maps.Values(s.created.removal.refused)), "; ")
+	collections := map[string][]string{} // by reason
+	for _, collection := range slices.Sorted(maps.Keys(s.created.removal.refused)) {
+		reason := s.created.removal.refused[collection]
+		collections[reason] = append(collections[reason], collection)
+	}
+	var reasons []string
+	for _, reason := range slices.Sorted(maps.Keys(collections)) {
+		reasons = append(reasons, fmt.Sprintf(reason, strings.Join(collections[reason], " and ")))
+	}
+	return strings.Join(reasons, "; ")
 }
 
 // cautionUndeletable adds a caution if checks were skipped because the target does not delete their objects.
 func (s *session) cautionUndeletable(result *Result) {
 	skipped := 0
 	for _, c := range result.Checks {
-		for collection := range s.created.removal.refused {
-			if c.Outcome == Skip && c.Reason != "" && c.Reason == s.skipReason(collection) {
-				skipped++
-			}
+		if c.Outcome == Skip && slices.ContainsFunc(slices.Collect(maps.Keys(s.created.removal.refused)), func(collection string) bool {
+			return c.Reason != "" && c.Reason == s.skipReason(collection)
+		}) {
+			skipped++
 		}
 	}
 	if skipped == 0 {
@@ -132,8 +159,13 @@ func (s *session) cautionUndeletable(result *Result) {
 	if skipped == 1 {
 		what = "1 check that creates objects was"
 	}
-	result.Cautions = append(result.Cautions, s.undeletable()+": "+what+" skipped, and the client flows shared objects, so that at most "+
-		plural(maxHeld, "object")+" remain; --keep-going runs these checks")
+	if len(result.Profiles) > 0 {
+		what += " skipped, and the client flows shared objects"
+	} else {
+		what += " skipped"
+	}
+	result.Cautions = append(result.Cautions, fmt.Sprintf("%s: %s, so that at most %d objects remain; --keep-going runs these checks",
+		s.undeletable(), what, maxHeld))
 }
 
 // probeDeletions determines whether the target deletes objects of the collections in which a check creates objects. For each of them, it
@@ -179,7 +211,9 @@ func (s *session) probeDeletion(ctx context.Context, collection string) {
 	}
 	r.probed[collection] = true
 	var ledger []*Created
-	for try := 1; try <= maxTries && len(ledger) == 0; try++ {
+	cleanup, done := s.cleanupContext(ctx)
+	defer done()
+	for try := 1; try <= maxTries && len(ledger) == 0 && r.refused[collection] == "" && !r.works[collection]; try++ {
 		t := &T{Capabilities: s.caps, session: s, check: &Check{ID: "discovery.delete"}, ledger: &ledger, outcome: Pass, room: maxHeld,
 			prefix: fmt.Sprintf("%s-delete%d-", s.created.run, try)}
 		unusable := false
@@ -194,24 +228,26 @@ func (s *session) probeDeletion(ctx context.Context, collection string) {
 		if unusable || ctx.Err() != nil {
 			break
 		}
+		if len(ledger) == 0 {
+			// A request without a usable response may have created the object.
+			for _, open := range s.created.journal.unsettled() {
+				s.created.finish(cleanup, open)
+			}
+		}
 	}
-	cleanup, done := s.cleanupContext(ctx)
-	defer done()
 	for _, c := range ledger {
 		if reason := s.created.delete(cleanup, c); reason != "" {
-			s.created.stuck = append(s.created.stuck, stuckObject{c, reason})
+			s.created.stick(c, reason)
 		} else if kept := s.stillReadable(cleanup, c); kept != "" {
 			r.refused[collection], r.ignored[collection] = kept, true
-		}
-		if r.refused[collection] != "" {
-			r.held[c.Path()] = true
-			r.share(c)
+			delete(r.works, collection)
+			r.hold(c)
 		}
 	}
 }
 
-// stillReadable returns how the target contradicts the deletion of an object that it has reported: a GET returns the object. It returns "" if
-// the object is absent. It reads the object again for Options.Settle, or a few times, because a target may delete with a delay.
+// stillReadable returns how the target contradicts the deletion of an object that it has reported: a GET returns the object. The result has
+// %s for the collection. It is "" if the object is absent. stillReadable reads the object again for Options.Settle, or a few times, because a target may delete with a delay.
 func (s *session) stillReadable(ctx context.Context, c *Created) string {
 	wait, tries := s.opts.Settle/lagSteps, lagSteps+1
 	if s.opts.Settle <= 0 {
@@ -223,7 +259,9 @@ func (s *session) stillReadable(ctx context.Context, c *Created) string {
 			return ""
 		}
 		if try == tries || !pause(ctx, wait) {
-			return fmt.Sprintf("the target does not delete: DELETE %s returned a success, but %s still returns the object", c.Path(), res.Name)
+			i := slices.IndexFunc(s.created.deletes, func(d pendingDelete) bool { return d.object == c })
+			return "a DELETE below %s has no effect (it returns " + statusText(s.created.deletes[i].status) +
+				", but a GET still returns the object)"
 		}
 	}
 }
@@ -235,11 +273,12 @@ func (t *T) admitCreation(ctx context.Context, requests ...Request) {
 	if s.opts.KeepGoing || len(e.removal.refused) == 0 {
 		return
 	}
-	more, reason := 0, ""
+	more, reason, ignored := 0, "", true
 	for _, req := range requests {
 		for _, p := range e.prospects(req) {
-			if skip := s.skipReason(p.collection); skip != "" && !e.removal.held[p.collection+"/"+p.id] {
+			if skip := s.skipReason(p.collection); skip != "" && !e.removal.held[p.path()] {
 				more, reason = more+1, skip
+				ignored = ignored && e.removal.ignored[p.collection]
 			}
 		}
 	}
@@ -251,8 +290,8 @@ func (t *T) admitCreation(ctx context.Context, requests ...Request) {
 	case room > 0:
 	case t.check.CreatesNothing:
 		room = maxHeldCheck
-	case t.check.Area() == "delete":
-		room = maxHeldDelete
+	case t.check.reports(clauseGone) && ignored:
+		room = maxHeldCheck
 	}
 	if room == 0 || !e.hasRoom(ctx, more, room) {
 		t.NotApplicable(reason)
@@ -272,7 +311,7 @@ func (e *createdObjects) hasRoom(ctx context.Context, more, room int) bool {
 
 // uncertain returns the open entries of the journal in collections whose objects cannot be deleted.
 func (e *createdObjects) uncertain() []openEntry {
-	return slices.DeleteFunc(e.journal.unsettled(), func(o openEntry) bool { return e.removal.refused[o.collection] == "" || o.name == "" })
+	return slices.DeleteFunc(e.journal.unsettled(), func(o openEntry) bool { return e.removal.refusal(o.collection) == "" || o.name == "" })
 }
 
 // holdFound looks up the object of an open entry. An object that exists becomes stuck; the entry of an object that does not exist is closed.
@@ -284,8 +323,7 @@ func (e *createdObjects) holdFound(ctx context.Context, open openEntry) {
 	for _, o := range found {
 		c := &Created{ID: o.Text("id"), Collection: open.collection, name: open.name, entry: open.entry}
 		if !e.removal.held[c.Path()] {
-			e.removal.held[c.Path()] = true
-			e.stuck = append(e.stuck, stuckObject{c, e.removal.refused[c.Collection]})
+			e.stick(c, e.removal.refusal(c.Collection))
 			e.journaled(e.journal.created(open.entry, c.Collection, c.ID))
 		}
 	}
@@ -294,16 +332,24 @@ func (e *createdObjects) holdFound(ctx context.Context, open openEntry) {
 	}
 }
 
-// standIn returns an object that a check of DELETE uses in place of a new one, or nil if it may create one. A target that rejects DELETE
-// rejects it for every object. A target that reports a deletion that has no effect may report it once only, so the check needs a new
-// object as long as there is room.
-func (t *T) standIn(ctx context.Context, collection string) *Created {
+// The clauses of RFC 7644 section 3.6 that a target violates if it rejects a DELETE, or if a DELETE has no effect.
+const (
+	clauseDeleted = "RFC7644-3.6-04" // a successful DELETE returns 204
+	clauseGone    = "RFC7644-3.6-01" // a deleted resource is absent
+)
+
+// reports reports whether a check of DELETE tests the clause first. Such a check runs although the target deletes no objects, so that the
+// report contains the violation.
+func (c Check) reports(clause string) bool {
+	return slices.Contains([]string{"delete", "groups"}, c.Area()) && len(c.Requirements) > 0 && c.Requirements[0] == clause
+}
+
+// standIn returns an object that a check of DELETE uses in place of a new one, or nil if it needs a new one. A target that rejects a DELETE
+// rejects it for every object. A target whose DELETE has no effect may reject a second DELETE of the same object.
+func (t *T) standIn(collection string) *Created {
 	s := t.session
 	r := &s.created.removal
-	if s.skipReason(collection) == "" || t.check.Area() != "delete" || len(r.pool[collection]) == 0 {
-		return nil
-	}
-	if r.ignored[collection] && s.created.hasRoom(ctx, 1, maxHeldDelete) {
+	if s.skipReason(collection) == "" || t.room > 0 || !t.check.reports(clauseDeleted) || r.ignored[collection] || len(r.pool[collection]) == 0 {
 		return nil
 	}
 	return r.pool[collection][0]

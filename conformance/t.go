@@ -195,7 +195,7 @@ func (c *Created) Path() string { return c.Collection + "/" + url.PathEscape(c.I
 // Create creates an object that the check needs. If the target does not create it, Create skips the check: only the checks of the area
 // "create" test creation.
 func (t *T) Create(ctx context.Context, collection string, body Doc) *Created {
-	if c := t.standIn(ctx, collection); c != nil {
+	if c := t.standIn(collection); c != nil {
 		return c
 	}
 	res := t.Post(ctx, collection, body)
