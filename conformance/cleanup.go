@@ -77,8 +77,8 @@ func (e *createdObjects) cleanUp(ctx context.Context, all bool) {
 	e.confirmDeletes(ctx, all)
 }
 
-// finish removes the objects of an open entry in a journal, if they exist and carry the marker of the run. It reports whether no such object
-// exists. If this cannot be determined, the entry becomes a leftover.
+// finish removes the objects of an open entry in a journal, if they exist and carry the marker of the run. It reports whether no such
+// object exists. If this cannot be determined, the entry becomes a leftover.
 func (e *createdObjects) finish(ctx context.Context, open openEntry) (absent bool) {
 	found, problem := e.find(ctx, open)
 	if problem != "" {

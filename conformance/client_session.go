@@ -93,7 +93,8 @@ func (s *session) runClientFlow(ctx context.Context, number int, p Profile, c Cl
 const populationRequests = 4
 
 // populate creates a user and a group that the client does not use. They show whether the target ignores a filter that matches no resource,
-// because the response then contains them. If the target deletes no objects, the objects of the probes serve this purpose. A failure to create them is not a finding.
+// because the response then contains them. If the target deletes no objects, the objects of the probes serve this purpose. A failure to
+// create them is not a finding.
 func (t *clientSession) populate(ctx context.Context) {
 	c := t.newT()
 	c.run(func() {

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// On a target that deletes no objects, the client flows share objects: the first flow creates them, and each later flow replaces them by PUT
-// with the bodies that the client would create.
+// On a target that deletes no objects, the client flows share objects: the first flow creates them, and each later flow replaces them by
+// PUT with the bodies that the client would create.
 
 // send sends the request of a step. It does not send a POST that would create another object that could not be removed: a PUT of the same
 // body to a shared object replaces that request.
@@ -53,8 +53,8 @@ func (t *clientSession) mayCreate(ctx context.Context, collection string) bool {
 	return e.removal.heldIn(collection) < ownOfFlows+probes && e.hasRoom(ctx, 1, maxHeldFlow)
 }
 
-// replace replaces a shared object of the collection, which the flow does not use yet, by PUT. It returns the response with the new state. If
-// this is not possible, the step is skipped, and the flow has no verdict.
+// replace replaces a shared object of the collection, which the flow does not use yet, by PUT. It returns the response with the new state.
+// If this is not possible, the step is skipped, and the flow has no verdict.
 func (t *clientSession) replace(ctx context.Context, c *T, collection string, body Doc) *Response {
 	e := t.session.created
 	body = maps.Clone(body)

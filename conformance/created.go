@@ -175,8 +175,8 @@ func (e *createdObjects) addLeftover(c *Created, reason string) {
 	}
 }
 
-// handled reports whether nothing remains to be done for an object: the target has reported its deletion, the object is stuck, or the object
-// is a leftover.
+// handled reports whether nothing remains to be done for an object: the target has reported its deletion, or the object is stuck or a
+// leftover.
 func (e *createdObjects) handled(c *Created) bool {
 	return slices.ContainsFunc(e.deletes, func(d pendingDelete) bool { return d.object.Path() == c.Path() }) ||
 		slices.ContainsFunc(e.stuck, func(s stuckObject) bool { return s.object.Path() == c.Path() }) ||

@@ -18,7 +18,7 @@ type pendingDelete struct {
 func (e *createdObjects) markDeleted(c *Created, status int) {
 	c.gone = true
 	delete(e.owned, c.Path())
-	if e.removal.ignored[c.Collection] {
+	if e.removal.refusal(c.Collection) != "" {
 		e.removal.hold(c)
 	}
 	if !slices.ContainsFunc(e.deletes, func(d pendingDelete) bool { return d.object.Path() == c.Path() }) {

@@ -167,7 +167,8 @@ func (e *createdObjects) sweep(ctx context.Context, places map[place]bool) {
 	}
 }
 
-// removeFound removes those of the found objects that carry the marker of the run and that the run has not handled. It returns their number.
+// removeFound removes those of the found objects that carry the marker of the run and that the run has not handled. It returns their
+// number.
 func (e *createdObjects) removeFound(ctx context.Context, collection string, found []*scim.Object) int {
 	var ledger []*Created
 	for _, o := range found {
@@ -180,8 +181,8 @@ func (e *createdObjects) removeFound(ctx context.Context, collection string, fou
 	return len(ledger)
 }
 
-// verifyLists searches the lists of the target for objects that carry the marker of the run. It deletes such objects again; the objects that
-// a list still contains become leftovers.
+// verifyLists searches the lists of the target for objects that carry the marker of the run. It deletes such objects again. The objects
+// that a list still contains become leftovers.
 func (e *createdObjects) verifyLists(ctx context.Context, places map[place]bool) {
 	checked := map[string]bool{}
 	for _, p := range placesIn(places) {

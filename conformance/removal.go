@@ -169,7 +169,8 @@ func (s *session) cautionUndeletable(result *Result) {
 }
 
 // probeDeletions determines whether the target deletes objects of the collections in which a check creates objects. For each of them, it
-// creates a plain object and deletes it, once in a run and only if no object of the collection was deleted before.
+// creates a plain object, deletes it and reads it, once in a run. If an object of the collection was deleted before, it only reads that
+// object.
 func (s *session) probeDeletions(ctx context.Context, check Check) {
 	if s.opts.ReadOnly || s.opts.KeepGoing || !check.needs(NeedWrite) && check.Fixture == nil || s.maxCreated() <= maxHeld {
 		return
@@ -206,14 +207,33 @@ func (s *session) maxCreated() int {
 
 func (s *session) probeDeletion(ctx context.Context, collection string) {
 	r := &s.created.removal
-	if r.works[collection] || r.refused[collection] != "" || r.probed[collection] || s.rights.denied != "" {
+	if r.refused[collection] != "" || r.probed[collection] || s.rights.denied != "" {
 		return
 	}
 	r.probed[collection] = true
-	var ledger []*Created
 	cleanup, done := s.cleanupContext(ctx)
 	defer done()
-	for try := 1; try <= maxTries && len(ledger) == 0 && r.refused[collection] == "" && !r.works[collection]; try++ {
+	if !r.works[collection] {
+		s.createAndDelete(ctx, cleanup, collection)
+	}
+	for _, d := range slices.Backward(s.created.deletes) {
+		if d.object.Collection != collection {
+			continue
+		}
+		if kept := s.stillReadable(cleanup, d); kept != "" {
+			r.refused[collection], r.ignored[collection] = kept, !isAbsent(d.status)
+			delete(r.works, collection)
+			r.hold(d.object)
+		}
+		return
+	}
+}
+
+// createAndDelete creates a plain object in a collection and deletes it. After a temporary failure it creates the object again.
+func (s *session) createAndDelete(ctx, cleanup context.Context, collection string) {
+	r := &s.created.removal
+	for try := 1; try <= maxTries && !r.works[collection] && r.refused[collection] == ""; try++ {
+		var ledger []*Created
 		t := &T{Capabilities: s.caps, session: s, check: &Check{ID: "discovery.delete"}, ledger: &ledger, outcome: Pass, room: maxHeld,
 			prefix: fmt.Sprintf("%s-delete%d-", s.created.run, try)}
 		unusable := false
@@ -226,8 +246,9 @@ func (s *session) probeDeletion(ctx context.Context, collection string) {
 			unusable = !res.OK() && !transient(res.Status)
 		})
 		if unusable || ctx.Err() != nil {
-			break
+			return
 		}
+		s.created.remove(cleanup, ledger)
 		if len(ledger) == 0 {
 			// A request without a usable response may have created the object.
 			for _, open := range s.created.journal.unsettled() {
@@ -235,33 +256,23 @@ func (s *session) probeDeletion(ctx context.Context, collection string) {
 			}
 		}
 	}
-	for _, c := range ledger {
-		if reason := s.created.delete(cleanup, c); reason != "" {
-			s.created.stick(c, reason)
-		} else if kept := s.stillReadable(cleanup, c); kept != "" {
-			r.refused[collection], r.ignored[collection] = kept, true
-			delete(r.works, collection)
-			r.hold(c)
-		}
-	}
 }
 
 // stillReadable returns how the target contradicts the deletion of an object that it has reported: a GET returns the object. The result has
-// %s for the collection. It is "" if the object is absent. stillReadable reads the object again for Options.Settle, or a few times, because a target may delete with a delay.
-func (s *session) stillReadable(ctx context.Context, c *Created) string {
+// %s for the collection. It is "" if the object is absent. stillReadable reads the object again for Options.Settle, or a few times, because
+// a target may delete with a delay.
+func (s *session) stillReadable(ctx context.Context, d pendingDelete) string {
 	wait, tries := s.opts.Settle/lagSteps, lagSteps+1
 	if s.opts.Settle <= 0 {
 		wait, tries = firstRetry, maxTries
 	}
 	for try := 1; ; try++ {
-		res, err := s.created.wire.call(ctx, Request{Method: http.MethodGet, Path: c.Path()}, true)
-		if err != nil || !remains(res, c) {
+		res, err := s.created.wire.call(ctx, Request{Method: http.MethodGet, Path: d.object.Path()}, true)
+		if err != nil || !remains(res, d.object) {
 			return ""
 		}
 		if try == tries || !pause(ctx, wait) {
-			i := slices.IndexFunc(s.created.deletes, func(d pendingDelete) bool { return d.object == c })
-			return "a DELETE below %s has no effect (it returns " + statusText(s.created.deletes[i].status) +
-				", but a GET still returns the object)"
+			return "a DELETE below %s has no effect (it returns " + statusText(d.status) + ", but a GET still returns the object)"
 		}
 	}
 }
@@ -314,7 +325,8 @@ func (e *createdObjects) uncertain() []openEntry {
 	return slices.DeleteFunc(e.journal.unsettled(), func(o openEntry) bool { return e.removal.refusal(o.collection) == "" || o.name == "" })
 }
 
-// holdFound looks up the object of an open entry. An object that exists becomes stuck; the entry of an object that does not exist is closed.
+// holdFound looks up the object of an open entry. An object that exists becomes stuck. The entry of an object that does not exist is
+// closed.
 func (e *createdObjects) holdFound(ctx context.Context, open openEntry) {
 	found, problem := e.find(ctx, open)
 	if problem != "" {
@@ -349,7 +361,8 @@ func (c Check) reports(clause string) bool {
 func (t *T) standIn(collection string) *Created {
 	s := t.session
 	r := &s.created.removal
-	if s.skipReason(collection) == "" || t.room > 0 || !t.check.reports(clauseDeleted) || r.ignored[collection] || len(r.pool[collection]) == 0 {
+	if s.skipReason(collection) == "" || t.room > 0 || !t.check.reports(clauseDeleted) || r.ignored[collection] ||
+		len(r.pool[collection]) == 0 {
 		return nil
 	}
 	return r.pool[collection][0]

@@ -22,9 +22,9 @@ type Options struct {
 	// AllowWrites permits creating and removing objects on a target that is not this machine. Default: not permitted; [Run] then returns a
 	// [*ConsentError] unless ReadOnly is set.
 	AllowWrites bool
-	// KeepGoing runs all checks although the target deletes no objects, so that all created objects remain as [Result.Leftovers]. Default: after
-	// the first DELETE of a collection that the target rejects, or that has no effect, checks that create objects in it are skipped, and the
-	// client flows share objects. At most 5 objects then remain.
+	// KeepGoing runs all checks although the target deletes no objects, so that all created objects remain as [Result.Leftovers]. Default:
+	// after the first DELETE of a collection that the target rejects, or that has no effect, checks that create objects in it are skipped,
+	// and the client flows share objects. At most 5 objects then remain.
 	KeepGoing bool
 	// Journal is the path of the file that lists the objects of the run. The file must not exist. It is removed at the end unless there are
 	// leftovers. Default: no journal; after a crash the created objects cannot be found.

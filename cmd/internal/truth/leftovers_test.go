@@ -1,6 +1,7 @@
 package truth_test
 
 import (
+	"bytes"
 	"io"
 	"maps"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/cmd/internal/cli/conform"
 	"github.com/scimwright/scimwright/cmd/internal/truth/mutants"
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/checks"
@@ -185,62 +188,81 @@ func TestLeftovers_UnsteadyServers(t *testing.T) {
 // maxRemaining is the maximum number of objects that remain on a server that deletes none.
 const maxRemaining = 5
 
-// TestLeftovers_DELETERejected checks that at most five objects remain on a server that deletes none, and that the report names the fault.
+// TestLeftovers_DELETERejected checks that at most five objects remain on a server that deletes none, that the report contains no false
+// violation, and that the client flows have a verdict.
 func TestLeftovers_DELETERejected(t *testing.T) {
 	t.Parallel()
 	groups := func(r *http.Request) bool { return deletes(r) && strings.Contains(r.URL.Path, "/Groups/") }
+	anyVerdict := []conformance.Compatibility{conformance.Works, conformance.WorksWithLimits, conformance.Breaks,
+		conformance.UnknownCompatibility}
+	works := anyVerdict[:2]
+	rejected := []string{"delete.status", "groups.delete", "traffic.allow"} // the faults send no Allow
 	servers := []struct {
 		name    string
-		reports string // the check that reports the fault
 		faults  []serverFault
+		fails   []string // the checks of the RFCs that fail
+		clients []conformance.Compatibility
 	}{
-		{"DELETE returns 405", "delete.status", []serverFault{rejects(deletes, 405)}},
-		{"DELETE returns 204 and keeps the object", "delete.gone",
+		{"DELETE returns 405", []serverFault{rejects(deletes, 405)}, rejected, works},
+		{"DELETE of groups returns 405", []serverFault{rejects(groups, 405)}, rejected[1:], works},
+		{"DELETE returns 204 and keeps the object",
 			[]serverFault{func(w http.ResponseWriter, r *http.Request, next http.Handler) bool {
 				return deletes(r) && keeps(w, r, next)
-			}}},
-		{"DELETE returns 403", "delete.status", []serverFault{rejects(deletes, 403)}},
-		{"DELETE returns 500", "delete.status", []serverFault{rejects(deletes, 500)}},
-		{"DELETE returns 404", "delete.status", []serverFault{rejects(deletes, 404)}},
-		{"DELETE of groups returns 405", "groups.delete", []serverFault{rejects(groups, 405)}},
-		{"DELETE has no response", "", []serverFault{func(_ http.ResponseWriter, r *http.Request, _ http.Handler) bool {
+			}},
+			[]string{"delete.gone"}, works},
+		{"DELETE returns 403", []serverFault{rejects(deletes, 403)}, rejected[:2], works},
+		{"DELETE returns 404", []serverFault{rejects(deletes, 404)}, rejected[:2], works},
+		{"DELETE returns 500", []serverFault{rejects(deletes, 500)}, rejected[:2], works},
+		{"DELETE has no response", []serverFault{func(_ http.ResponseWriter, r *http.Request, _ http.Handler) bool {
 			if deletes(r) {
 				panic(http.ErrAbortHandler)
 			}
 			return false
-		}}},
-		{"DELETE returns 405, and POST returns 500 after the write", "", []serverFault{rejects(deletes, 405), everyNth(1, creates, fails)}},
-		{"DELETE returns 405, and duplicates are stored", "delete.status",
-			[]serverFault{rejects(deletes, 405), behind(t, "create.duplicates")}},
-		{"DELETE returns 405, and users without a name are stored", "delete.status",
-			[]serverFault{rejects(deletes, 405), behind(t, "create.nameless")}},
-		{"DELETE returns 405, and PUT returns 501", "delete.status", []serverFault{rejects(deletes, 405),
-			rejects(func(r *http.Request) bool { return r.Method == http.MethodPut }, 501)}},
+		}}, nil, anyVerdict},
+		{"DELETE returns 405, and POST returns 500 after the write",
+			[]serverFault{rejects(deletes, 405), everyNth(1, creates, fails)}, nil, anyVerdict},
+		{"DELETE returns 405, and duplicates are stored",
+			[]serverFault{rejects(deletes, 405), behind(t, "create.duplicates")}, rejected, anyVerdict[1:]},
+		{"DELETE returns 405, and users without a name are stored",
+			[]serverFault{rejects(deletes, 405), behind(t, "create.nameless")}, append([]string{"create.missing-user-name"}, rejected...), works},
+		{"DELETE returns 405, and PUT returns 501", []serverFault{rejects(deletes, 405),
+			rejects(func(r *http.Request) bool { return r.Method == http.MethodPut }, 501)}, rejected, anyVerdict[2:]},
 	}
-	for _, server := range servers {
+	for _, server := range alltest.Sample(servers, 2) {
 		for name, clients := range map[string][]conformance.Profile{"rfc": nil, "rfc and all clients": profiles.All()} {
 			t.Run(server.name+", "+name, func(t *testing.T) {
 				t.Parallel()
 				left, r := remaining(t, conformance.Options{Checks: checks.All(), Profiles: clients}, server.faults...)
 				require.NotEmpty(t, left)
-				require.LessOrEqual(t, len(left), maxRemaining, slices.Sorted(maps.Keys(left)))
-				t.Log(r.Verdict, r.Reason, r.Cautions, r.Requests, r.Duration)
-				for _, l := range r.Leftovers {
-					t.Log(l)
-				}
-				for _, v := range r.Profiles {
-					t.Log(v.Profile, v.ClientFlow, v.Compatibility, v.Step, v.Why, v.Limits)
-				}
-				counts := map[conformance.Outcome]int{}
+				require.LessOrEqual(t, len(left), maxRemaining, "%v", slices.Sorted(maps.Keys(left)))
+				require.NotEqual(t, conformance.Clean, r.Verdict)
+				require.Contains(t, strings.Join(r.Cautions, "\n"), "--keep-going runs these checks")
+				var failed []string
 				for _, c := range r.Checks {
-					counts[c.Outcome]++
-					if complains(c) {
-						t.Log(describe(c))
+					if c.Outcome == conformance.Fail {
+						failed = append(failed, c.Check.ID)
 					}
 				}
-				t.Log(counts)
+				if server.fails != nil {
+					require.ElementsMatch(t, server.fails, failed)
+				}
+				for _, v := range r.Profiles {
+					require.Contains(t, server.clients, v.Compatibility, "%+v", v)
+				}
 			})
 		}
+	}
+}
+
+// TestLeftovers_KeepGoing checks that Options.KeepGoing runs the checks that create objects, and that the result names all of them.
+func TestLeftovers_KeepGoing(t *testing.T) {
+	t.Parallel()
+	selected, err := conformance.Selection{Only: []string{"delete"}}.Apply(checks.All())
+	require.NoError(t, err)
+	left, r := remaining(t, conformance.Options{Checks: selected, KeepGoing: true}, rejects(deletes, 405))
+	require.Greater(t, len(left), maxRemaining)
+	for _, c := range r.Checks {
+		require.NotContains(t, c.Reason, "--keep-going")
 	}
 }
 
@@ -271,4 +293,51 @@ func TestChecks_CreateNothing(t *testing.T) {
 	slices.Sort(nothing)
 	goldentest.Check(t, filepath.Join(repository, "conformance", "checks", "createsnothing.txt"), strings.Join(nothing, "\n")+"\n")
 	require.Greater(t, len(nothing), 50)
+}
+
+// TestCommand_NamesRemainingObjects checks that the text report names the objects that remain, their journal and the flag, and that the
+// command cleanup removes the objects later.
+func TestCommand_NamesRemainingObjects(t *testing.T) {
+	t.Parallel()
+	reference := newReferenceServer(t)
+	before := contents(t, reference)
+	var rejecting atomic.Bool
+	rejecting.Store(true)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !rejecting.Load() || !deletes(r) {
+			reference.ServeHTTP(w, r)
+			return
+		}
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	}))
+	t.Cleanup(server.Close)
+	command := func(args ...string) (int, string) {
+		var out, errOut bytes.Buffer
+		code := conform.Run(t.Context(), "scim-conformance", append(args, "--token", referenceToken), &out, &errOut,
+			func(string) (string, bool) { return "", false })
+		return code, out.String() + errOut.String()
+	}
+	journal := filepath.Join(t.TempDir(), "run.journal")
+	code, text := command("run", server.URL+"/scim/v2", "--profile", "rfc,okta", "--journal", journal)
+	require.Equal(t, conform.ExitFindings, code, text)
+	after := contents(t, reference)
+	maps.DeleteFunc(after, func(path, _ string) bool { return before[path] != "" })
+	require.LessOrEqual(t, len(after), maxRemaining)
+	for path := range after {
+		require.Contains(t, text, "leftover: "+path)
+	}
+	require.Contains(t, text, "Remove the leftovers with: scim-conformance cleanup "+journal)
+	require.Contains(t, strings.Join(strings.Fields(text), " "), "--keep-going runs these checks")
+
+	code, text = command("cleanup", journal)
+	require.Equal(t, conform.ExitUntested, code, text)
+	require.Contains(t, text, "remaining "+strconv.Itoa(len(after))+".")
+	require.FileExists(t, journal)
+
+	rejecting.Store(false)
+	code, text = command("cleanup", journal)
+	require.Equal(t, conform.ExitClean, code, text)
+	require.Contains(t, text, "removed "+strconv.Itoa(len(after))+", absent already 0, remaining 0.")
+	require.NoFileExists(t, journal)
+	require.Equal(t, before, contents(t, reference))
 }
