@@ -41,16 +41,15 @@ func (t *clientSession) send(ctx context.Context, c *T, step Step, req Request) 
 	return &created
 }
 
-// mayCreate reports whether the flow may create an object in a collection whose objects cannot be deleted: if no other flow has created one
+// mayCreate reports whether the flow may create an object in a collection whose objects cannot be deleted: if no flow has created one
 // there, and objects are left for the other collections and for conflicts.
 func (t *clientSession) mayCreate(ctx context.Context, collection string) bool {
 	e := t.session.created
-	const ownOfFlows = 1
-	probes := 0
-	if e.removal.probed[collection] {
-		probes = 1
+	if e.removal.created[collection] || !e.hasRoom(ctx, 1, maxHeldFlow) {
+		return false
 	}
-	return e.removal.heldIn(collection) < ownOfFlows+probes && e.hasRoom(ctx, 1, maxHeldFlow)
+	e.removal.created[collection] = true
+	return true
 }
 
 // replace replaces a shared object of the collection, which the flow does not use yet, by PUT. It returns the response with the new state.
