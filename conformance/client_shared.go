@@ -41,15 +41,14 @@ func (t *clientSession) send(ctx context.Context, c *T, step Step, req Request) 
 	return &created
 }
 
-// mayCreate reports whether the flow may create an object in a collection whose objects cannot be deleted: if no flow has created one
-// there, and objects are left for the other collections and for conflicts.
+// maxShared is the number of objects of one collection that a client flow needs at most.
+const maxShared = 2
+
+// mayCreate reports whether the flow may create an object in a collection whose objects cannot be deleted: if fewer than maxShared of its
+// objects remain, and objects are left for the other collections and for conflicts.
 func (t *clientSession) mayCreate(ctx context.Context, collection string) bool {
 	e := t.session.created
-	if e.removal.created[collection] || !e.hasRoom(ctx, 1, maxHeldFlow) {
-		return false
-	}
-	e.removal.created[collection] = true
-	return true
+	return e.removal.heldIn(collection) < maxShared && e.hasRoom(ctx, 1, maxHeldFlow)
 }
 
 // replace replaces a shared object of the collection, which the flow does not use yet, by PUT. It returns the response with the new state.

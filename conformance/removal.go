@@ -21,13 +21,12 @@ type removal struct {
 	probed   map[string]bool       // the collections in which the run has tried to delete an object before the first check
 	held     map[string]bool       // the paths of the objects that remain in these collections
 	pool     map[string][]*Created // the objects of these collections that client flows share
-	created  map[string]bool       // the collections in which a client flow has created an object that cannot be deleted
 	waited   time.Duration         // the time spent in the waits between attempts
 }
 
 func newRemoval() removal {
 	return removal{works: map[string]bool{}, failures: map[string]int{}, refused: map[string]string{}, ignored: map[string]bool{},
-		probed: map[string]bool{}, held: map[string]bool{}, pool: map[string][]*Created{}, created: map[string]bool{}}
+		probed: map[string]bool{}, held: map[string]bool{}, pool: map[string][]*Created{}}
 }
 
 const (
