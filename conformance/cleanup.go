@@ -40,6 +40,11 @@ func Cleanup(ctx context.Context, path string, target Target, opts Options) (*Cl
 	result := &CleanupResult{Target: header.Target}
 	e := s.created
 	e.run = header.Run
+	for p := range places {
+		if p.attribute != secondName {
+			e.naming[p.collection] = p.attribute // the run may have registered further collections
+		}
+	}
 	for _, entry := range open {
 		if e.finish(ctx, entry) {
 			result.Absent++

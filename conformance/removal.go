@@ -350,10 +350,14 @@ const (
 	clauseGone    = "RFC7644-3.6-01" // a deleted resource is absent
 )
 
-// reports reports whether a check of DELETE tests the clause first. Such a check runs although the target deletes no objects, so that the
-// report contains the violation.
+// reports reports whether a check of DELETE has the clause as its primary one. Such a check runs although the target deletes no objects, so
+// that the report contains the violation.
 func (c Check) reports(clause string) bool {
-	return slices.Contains([]string{"delete", "groups"}, c.Area()) && len(c.Requirements) > 0 && c.Requirements[0] == clause
+	areas := []string{"delete", "groups"}
+	if clause == clauseGone {
+		areas = append(areas, "concurrency")
+	}
+	return slices.Contains(areas, c.Area()) && len(c.Requirements) > 0 && c.Requirements[0] == clause
 }
 
 // standIn returns an object that a check of DELETE uses in place of a new one, or nil if it needs a new one. A target that rejects a DELETE
