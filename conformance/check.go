@@ -23,6 +23,9 @@ type Check struct {
 	// Fixture, if set, is built once per run before the first check that names it, and shared by all of them. Checks only read the objects of
 	// a fixture.
 	Fixture *Fixture
+	// CreatesNothing reports that the check creates no object on a conforming target, although it needs NeedWrite. Such a check also runs
+	// if the target deletes no objects; see Options.KeepGoing.
+	CreatesNothing bool
 	// Requests is the number of requests that the check sends to a conforming target, including cleanup and excluding its fixture. A
 	// [Plan] contains the sum for all its checks.
 	Requests int

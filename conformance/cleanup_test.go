@@ -119,32 +119,47 @@ func TestNames_CollectionCleanedUp(t *testing.T) {
 	require.Equal(t, foreignUsers, s.names())
 }
 
-// TestLeftovers_LookupsBoundedOnErrors checks that the suite sends few lookups to a target that returns 500, and counts the remaining names
-// in one leftover.
+// TestLeftovers_LookupsBoundedOnErrors checks that the suite sends few lookups to a target that returns 500, that it names each object that
+// may exist, and that a list without filter proves their absence.
 func TestLeftovers_LookupsBoundedOnErrors(t *testing.T) {
-	s, _ := newShelf(t)
-	lookups := 0
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost || r.URL.Query().Has("filter") {
-			if r.Method == http.MethodGet {
-				lookups++
+	const users = 20
+	for name, c := range map[string]struct {
+		fails func(r *http.Request) bool
+		left  int
+	}{
+		"filters fail": {func(r *http.Request) bool { return r.URL.Query().Has("filter") }, 0},
+		"lists fail":   {func(r *http.Request) bool { return r.URL.Path == "/Users" && r.URL.Query().Get("count") != "1" }, users},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := newShelf(t)
+			lookups := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPost || c.fails(r) {
+					if r.Method == http.MethodGet {
+						lookups++
+					}
+					w.WriteHeader(http.StatusInternalServerError)
+					return
+				}
+				s.ServeHTTP(w, r)
+			}))
+			t.Cleanup(server.Close)
+			r := runChecks(t, conformance.Target{URL: server.URL}, conformance.Options{Checks: []conformance.Check{
+				one("create.many", []conformance.Need{conformance.NeedWrite}, func(ctx context.Context, t *conformance.T) {
+					for i := range users {
+						t.Post(ctx, "/Users", t.User(fmt.Sprint("user", i), nil))
+					}
+				}),
+			}})
+			require.Len(t, r.Leftovers, c.left)
+			for i, l := range r.Leftovers {
+				require.Equal(t, "/Users", l.Path)
+				require.Contains(t, l.Name, fmt.Sprintf("-user%d@", i))
+				require.Contains(t, l.Reason, "it is unknown whether it exists")
 			}
-			w.WriteHeader(http.StatusInternalServerError)
-			return
-		}
-		s.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	r := runChecks(t, conformance.Target{URL: server.URL}, conformance.Options{Checks: []conformance.Check{
-		one("create.many", []conformance.Need{conformance.NeedWrite}, func(ctx context.Context, t *conformance.T) {
-			for range 20 {
-				t.Post(ctx, "/Users", t.User("a", nil))
-			}
-		}),
-	}})
-	require.Len(t, r.Leftovers, 1, "one leftover for all failed lookups")
-	require.Contains(t, r.Leftovers[0].Reason, "19 further names")
-	require.LessOrEqual(t, lookups, 4)
+			require.LessOrEqual(t, lookups, 9, "three attempts for each form of lookup")
+		})
+	}
 }
 
 // TestRun_RemovesCreatedObjects checks that the run removes the objects of a check that panics, and no other object.

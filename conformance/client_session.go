@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -27,6 +28,11 @@ type clientSession struct {
 	// If no response of the target contains members, the missing members are not findings.
 	membersSeen bool
 	unseen      []unseen
+	// taken are the shared objects that the flow uses in place of new ones. blocked is why the flow could not use one; the remaining steps are
+	// then skipped. untried is why a step was skipped on which no other step depends.
+	taken   []*Created
+	blocked string
+	untried string
 }
 
 type unseen struct {
@@ -50,6 +56,9 @@ func (s *session) runClientFlow(ctx context.Context, number int, p Profile, c Cl
 		}
 	}
 	if *interrupted == "" && !s.opts.ReadOnly && s.rights.denied == "" {
+		for _, step := range c.Steps {
+			s.probeDeletions(ctx, p.check(c, step))
+		}
 		t.populate(ctx)
 		s.probePermission(ctx)
 	}
@@ -77,21 +86,22 @@ func (s *session) runClientFlow(ctx context.Context, number int, p Profile, c Cl
 	defer done()
 	s.created.remove(cleanup, t.ledger)
 	t.settleMembers(results)
-	return results, t.verdict(results, *interrupted)
+	return results, t.verdict(results, cmp.Or(*interrupted, t.blocked, t.untried))
 }
 
 // populationRequests is the number of requests that create and remove the objects of populate.
 const populationRequests = 4
 
 // populate creates a user and a group that the client does not use. They show whether the target ignores a filter that matches no resource,
-// because the response then contains them. A failure to create them is not a finding.
+// because the response then contains them. If the target deletes no objects, the objects of the probes serve this purpose. A failure to
+// create them is not a finding.
 func (t *clientSession) populate(ctx context.Context) {
 	c := t.newT()
 	c.run(func() {
-		if c.Capabilities.Users {
+		if c.Capabilities.Users && t.session.skipReason("/Users") == "" {
 			c.Post(ctx, "/Users", c.User("bystander", nil))
 		}
-		if c.Capabilities.Groups {
+		if c.Capabilities.Groups && t.session.skipReason("/Groups") == "" {
 			c.Post(ctx, "/Groups", c.Group("bystanders", nil))
 		}
 	})
@@ -102,10 +112,13 @@ func (t *clientSession) populate(ctx context.Context) {
 // members are not findings.
 func (t *clientSession) control(ctx context.Context) {
 	c := t.newT()
+	blocked := t.blocked
+	defer func() { t.blocked = blocked }()
+	t.taken = nil // the steps of the flow are complete
 	c.run(func() {
-		user := c.CreateUser(ctx, "control", nil)
+		user := t.object(ctx, c, "/Users", c.User("control", nil))
 		member := []Doc{{"value": user.ID}}
-		group := c.CreateGroup(ctx, "control", Doc{"members": member})
+		group := t.object(ctx, c, "/Groups", c.Group("control", Doc{"members": member}))
 		ways := []func(){
 			func() {},
 			func() { c.Patch(ctx, group.Path(), Doc{"op": "add", "path": "members", "value": member}) },
@@ -124,17 +137,18 @@ func (t *clientSession) control(ctx context.Context) {
 // newT returns a T for requests that are not a step of the client.
 func (t *clientSession) newT() *T {
 	return &T{Capabilities: t.session.caps, session: t.session, check: &Check{ID: t.profile.ID, Level: May}, prefix: t.prefix,
-		ledger: &t.ledger, outcome: Pass}
+		ledger: &t.ledger, outcome: Pass, room: maxHeld}
 }
 
 // runStep runs one step.
 func (t *clientSession) runStep(ctx context.Context, number int, step Step, check Check) CheckResult {
 	s := t.session
 	start, before := s.opts.Now(), s.wire.requests
-	c := &T{Capabilities: s.caps, session: s, check: &check, prefix: t.prefix, ledger: &t.ledger, outcome: Pass}
+	c := &T{Capabilities: s.caps, session: s, check: &check, prefix: t.prefix, ledger: &t.ledger, outcome: Pass,
+		room: maxHeld}
 	c.run(func() {
 		request := t.request(c, step)
-		res := c.Call(ctx, request)
+		res := t.send(ctx, c, step, request)
 		t.recordMembers(res)
 		switch {
 		case slices.Contains(step.Doubtful, res.Status):

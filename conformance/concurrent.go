@@ -12,6 +12,7 @@ import (
 // The evidence of findings is the last response; [T.About] selects another one.
 func (t *T) CallConcurrently(ctx context.Context, requests ...Request) []*Response {
 	t.sent = append(t.sent, requests...)
+	t.admitCreation(ctx, requests...)
 	pending := make([][]prospect, len(requests))
 	sent := make([]Request, len(requests))
 	for i, req := range requests {

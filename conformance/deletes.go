@@ -18,7 +18,10 @@ type pendingDelete struct {
 func (e *createdObjects) markDeleted(c *Created, status int) {
 	c.gone = true
 	delete(e.owned, c.Path())
-	if !e.handled(c) {
+	if e.removal.refusal(c.Collection) != "" {
+		e.removal.hold(c)
+	}
+	if !slices.ContainsFunc(e.deletes, func(d pendingDelete) bool { return d.object.Path() == c.Path() }) {
 		e.deletes = append(e.deletes, pendingDelete{c, status})
 	}
 	if status == http.StatusNoContent {
@@ -52,30 +55,40 @@ func (e *createdObjects) confirmDeletes(ctx context.Context, all bool) (kept int
 	return kept
 }
 
-// confirmDelete reads one object whose deletion the target has reported. It returns 1 if the object became a leftover, else 0.
+// confirmDelete reads one object whose deletion the target has reported. If the object still exists, confirmDelete deletes it once more. It
+// returns 1 if the object became a leftover, else 0.
 func (e *createdObjects) confirmDelete(ctx context.Context, d pendingDelete) int {
 	said := fmt.Sprintf("DELETE %s returned %s", d.object.Path(), statusText(d.status))
-	res, err := e.wire.call(ctx, Request{Method: http.MethodGet, Path: d.object.Path()}, true)
+	read := Request{Method: http.MethodGet, Path: d.object.Path()}
+	res, err := e.attempt(ctx, read, transient)
+	if err == nil && remains(res, d.object) {
+		if _, err = e.wire.call(ctx, Request{Method: http.MethodDelete, Path: d.object.Path()}, true); err == nil {
+			res, err = e.attempt(ctx, read, transient)
+		}
+	}
 	switch {
-	case err == nil && slices.Contains([]int{http.StatusNotFound, http.StatusGone}, res.Status):
+	case err == nil && isAbsent(res.Status):
 		if d.status != http.StatusNoContent {
 			e.journaled(e.journal.gone(d.object.entry))
 		}
 		return 0
-	case err == nil && res.OK() && res.Object().Text("id") == d.object.ID:
+	case err == nil && remains(res, d.object):
 		e.addLeftover(d.object, said+", but "+res.Name+" still returns it")
 	case d.status == http.StatusNoContent:
 		return 0 // the status of the DELETE was correct, and no response contradicts it
 	case err != nil:
 		e.addLeftover(d.object, said+", and the deletion could not be verified: "+err.Error())
 	default:
-		e.addLeftover(d.object, said+", and the deletion could not be verified: "+res.Name+" answered "+statusText(res.Status))
+		e.addLeftover(d.object, said+", and the deletion could not be verified: "+res.Name+" returned "+statusText(res.Status))
 	}
 	if d.status == http.StatusNoContent {
 		e.reopen(d.object)
 	}
 	return 1
 }
+
+// remains reports whether the response to a GET of an object contains the object.
+func remains(res *Response, c *Created) bool { return res.OK() && res.Object().Text("id") == c.ID }
 
 // reopen adds an entry to the journal for an object whose entry was closed too early.
 func (e *createdObjects) reopen(c *Created) {

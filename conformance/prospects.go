@@ -33,8 +33,11 @@ type prospect struct {
 	operation bulkOperation
 }
 
-// expect announces in the journal the objects that a request may create.
-func (e *createdObjects) expect(req Request) []prospect {
+// path returns the path of the object below the base URL, if the request contains its id.
+func (p prospect) path() string { return (&Created{Collection: p.collection, ID: p.id}).Path() }
+
+// prospects returns the objects that a request may create.
+func (e *createdObjects) prospects(req Request) []prospect {
 	var expected []prospect
 	if req.Method == http.MethodPost && req.Path == bulkPath {
 		for _, op := range bulkOperations(req.Body) {
@@ -46,6 +49,12 @@ func (e *createdObjects) expect(req Request) []prospect {
 	} else if p, ok := e.prospect(req.Method, req.Path, req.Body); ok {
 		expected = append(expected, p)
 	}
+	return expected
+}
+
+// expect announces in the journal the objects that a request may create.
+func (e *createdObjects) expect(req Request) []prospect {
+	expected := e.prospects(req)
 	for i := range expected {
 		entry, err := e.journal.next(expected[i].openEntry)
 		if err != nil {
@@ -65,8 +74,8 @@ func (e *createdObjects) prospect(method, where string, body any) (p prospect, o
 	}
 	p.collection = where
 	if e.naming[where] == "" {
-		dir, id := path.Split(where)
-		p.collection = strings.TrimSuffix(dir, "/")
+		var id string
+		p.collection, id = splitPath(where)
 		unescaped, err := url.PathUnescape(id)
 		if err != nil || strings.HasPrefix(id, ".") || strings.HasPrefix(id, "bulkId:") {
 			return p, false
@@ -111,7 +120,7 @@ func (e *createdObjects) recordOutcome(ledger *[]*Created, expected []prospect, 
 				res.Name+" returned "+statusText(res.Status)+" without an id, for a body without a name")
 		}
 	}
-	if req.Method == http.MethodDelete && (res.OK() || res.Status == http.StatusNotFound) {
+	if req.Method == http.MethodDelete && (res.OK() || isAbsent(res.Status)) {
 		for _, c := range *ledger {
 			if c.Path() == req.Path && !c.gone {
 				e.markDeleted(c, res.Status)
@@ -130,6 +139,9 @@ func (e *createdObjects) recordCreated(ledger *[]*Created, p prospect, id string
 	c := &Created{ID: id, Collection: p.collection, Sent: p.sent, Resource: object(resource), entry: p.entry, name: p.name}
 	e.owned[c.Path()] = true
 	e.wrote = true
+	if e.removal.refusal(c.Collection) != "" {
+		e.removal.held[c.Path()] = true
+	}
 	e.journaled(e.journal.created(p.entry, c.Collection, c.ID))
 	*ledger = append(*ledger, c)
 }
@@ -149,6 +161,12 @@ func identify(res *Response) string {
 		}
 	}
 	return cmp.Or(id, lastSegment(res.Header.Get("Location")))
+}
+
+// splitPath splits the path of an object below the base URL into its collection and its escaped id.
+func splitPath(where string) (collection, id string) {
+	dir, id := path.Split(where)
+	return strings.TrimSuffix(dir, "/"), id
 }
 
 // lastSegment returns the id at the end of the address of a resource.

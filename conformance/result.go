@@ -134,6 +134,7 @@ type Result struct {
 
 	interrupted string // why the run stopped early
 	denied      string // why the credentials do not permit writes
+	undeletable string // why checks that create objects were not run: the target does not delete
 }
 
 // Count returns the number of checks with the given outcome.

@@ -22,6 +22,10 @@ type Options struct {
 	// AllowWrites permits creating and removing objects on a target that is not this machine. Default: not permitted; [Run] then returns a
 	// [*ConsentError] unless ReadOnly is set.
 	AllowWrites bool
+	// KeepGoing runs all checks although the target deletes no objects, so that all created objects remain as [Result.Leftovers]. Default:
+	// after the first DELETE of a collection that the target rejects, or that has no effect, checks that create objects in it are skipped,
+	// and the client flows share objects. At most 5 objects then remain.
+	KeepGoing bool
 	// Journal is the path of the file that lists the objects of the run. The file must not exist. It is removed at the end unless there are
 	// leftovers. Default: no journal; after a crash the created objects cannot be found.
 	Journal string
@@ -128,10 +132,7 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 		interrupted := s.runChecks(deadline, result)
 		interrupted = s.runProfiles(deadline, result, interrupted)
 		cleanup, done := s.cleanupContext(ctx)
-		s.created.remove(cleanup, s.created.shared)
-		s.created.resolve(cleanup)
-		s.created.sweep(cleanup, s.created.run, s.created.journal.places)
-		s.created.confirmDeletes(cleanup, deletesFail(result))
+		s.created.cleanUp(cleanup, deletesFail(result))
 		done()
 		s.fillWatched(result)
 		s.conclude(result, interrupted)
@@ -176,7 +177,7 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 			}
 			if interrupted != "" {
 				r.Reason = "not run: " + interrupted
-			} else {
+			} else if r.Reason = s.prepareWrites(ctx, p.Check); r.Reason == "" {
 				r = s.runCheck(ctx, i, p.Check)
 				if p.Check.needs(NeedWrite) && s.probePermission(ctx) {
 					r = CheckResult{Check: p.Check, Outcome: Skip, Reason: s.rights.denied, Requests: r.Requests, Duration: r.Duration,
@@ -289,12 +290,16 @@ func (s *session) buildWatched(ctx context.Context, check Check) {
 	if check.Fixture == nil || s.opts.ReadOnly || s.rights.denied != "" || !s.caps.Users {
 		return
 	}
+	if s.prepareWrites(ctx, check) != "" {
+		return
+	}
 	s.fixture(ctx, &T{Capabilities: s.caps, session: s, check: &check}, check.Fixture)
 }
 
 // conclude sets the verdict. The verdict of a run in which no check was completed is never clean.
 func (s *session) conclude(result *Result, interrupted string) {
 	result.interrupted, result.denied = interrupted, s.rights.denied
+	result.undeletable = s.undeletable()
 	result.Conclude()
 	s.caution(result)
 }
@@ -331,6 +336,9 @@ func (r *Result) Conclude() {
 		if r.denied != "" {
 			r.Reason = r.denied + "; no check that writes was run"
 		}
+		if r.undeletable != "" {
+			r.Reason = r.undeletable + "; most checks that create objects were not run"
+		}
 		if r.interrupted != "" {
 			r.Reason = r.interrupted + ": the run is incomplete"
 		}
@@ -338,6 +346,8 @@ func (r *Result) Conclude() {
 		r.Verdict, r.Reason = Untested, r.interrupted+": the run is incomplete and proves nothing"
 	case r.denied != "":
 		r.Verdict, r.Reason = Untested, r.denied
+	case r.undeletable != "":
+		r.Verdict, r.Reason = Untested, r.undeletable+"; most checks that create objects were not run"
 	case errored > 0:
 		r.Verdict, r.Reason = Untested, fmt.Sprintf("%s ended with an error: no findings, but not everything was tested",
 			plural(errored, "check"))
@@ -373,6 +383,7 @@ func (s *session) caution(result *Result) {
 		result.Cautions = append(result.Cautions, why+": most of the suite did not apply")
 	}
 	result.Cautions = append(result.Cautions, s.survey.cautions()...)
+	s.cautionUndeletable(result)
 	if s.lag > 0 {
 		result.Cautions = append(result.Cautions,
 			fmt.Sprintf("the target is eventually consistent: a created object could be found after %s; the checks waited for it",

@@ -44,6 +44,9 @@ type T struct {
 	// unserved are the attributes of users that the check does not use, because they do not serve. final means that no other attributes serve.
 	unserved []string
 	final    bool
+	// room is the maximum number of objects that the target may hold after a request of t, if it deletes none. 0 stands for the number that
+	// applies to checks.
+	room int
 }
 
 // The reasons for a check to end early. Methods of T panic with them, and only run recovers.
@@ -82,6 +85,7 @@ func (t *T) run(fn func()) {
 // check ends. Without a response, the check ends with the outcome Error.
 func (t *T) Call(ctx context.Context, req Request) *Response {
 	t.sent = append(t.sent, req)
+	t.admitCreation(ctx, req)
 	pending := t.session.created.expect(req)
 	res, err := t.session.wire.call(ctx, t.substitution.request(req), false)
 	if err != nil {
@@ -198,6 +202,9 @@ func (c *Created) Path() string { return c.Collection + "/" + url.PathEscape(c.I
 // Create creates an object that the check needs. If the target does not create it, Create skips the check: only the checks of the area
 // "create" test creation.
 func (t *T) Create(ctx context.Context, collection string, body Doc) *Created {
+	if c := t.standIn(collection); c != nil {
+		return c
+	}
 	res := t.Post(ctx, collection, body)
 	// Newest first: if a target assigned the same id twice, an older entry is another object.
 	for _, c := range slices.Backward(*t.ledger) {

@@ -8,7 +8,7 @@ import (
 
 // All returns every check, grouped by area, in the order in which they run. The caller may change the slice.
 func All() []conformance.Check {
-	return slices.Concat(
+	return withCreatesNothing(slices.Concat(
 		discovery,
 		schemaDefinitions,
 		auth,
@@ -64,5 +64,5 @@ func All() []conformance.Check {
 		trafficResources,
 		trafficHeaders,
 		trafficSchemas,
-	)
+	))
 }

@@ -151,6 +151,8 @@ func flagHelp() kong.Vars {
 	return kong.Vars{
 		"fromHelp":   "Sender of the documents: client, server or either. Some rules apply to one side only.",
 		"listenHelp": "Address to listen on; port 0 chooses a free one. Default: 127.0.0.1:0.",
+		"keepGoingHelp": "Run all checks although the server deletes no objects, so that all created objects remain. Default: skip checks that " +
+			"create objects; at most 5 objects remain.",
 		"journalHelp": "Journal of created objects, for cleanup after a crash. Removed after a complete cleanup. Default: a new file in " +
 			"the directory for temporary files.",
 		"configHelp": "YAML or JSON file with flags by their long names. The command line and the environment override it.",

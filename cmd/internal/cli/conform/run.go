@@ -22,8 +22,9 @@ type runCommand struct {
 	outputs
 	printing
 	waiving
-	YesWrite bool   `help:"Allow the run to create and remove test objects on a remote server."`
-	Journal  string `help:"${journalHelp}" type:"path" placeholder:"FILE"`
+	YesWrite  bool   `help:"Allow the run to create and remove test objects on a remote server."`
+	KeepGoing bool   `help:"${keepGoingHelp}"`
+	Journal   string `help:"${journalHelp}" type:"path" placeholder:"FILE"`
 }
 
 // Run tests the target and prints the report.
@@ -48,7 +49,7 @@ func (c *runCommand) Run(in *invocation) error {
 	if err != nil {
 		return err
 	}
-	opts.Checks, opts.Profiles, opts.AllowWrites = selected, chosen, c.YesWrite
+	opts.Checks, opts.Profiles, opts.AllowWrites, opts.KeepGoing = selected, chosen, c.YesWrite, c.KeepGoing
 	opts.Timeout, opts.RequestTimeout, opts.Journal = c.Timeout, c.RequestTimeout, c.journal()
 	files, err := c.open(in.stdout)
 	if err != nil {

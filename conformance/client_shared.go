@@ -1,0 +1,94 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+)
+
+// On a target that deletes no objects, the client flows share objects: the first flow creates them, and each later flow replaces them by
+// PUT with the bodies that the client would create.
+
+// send sends the request of a step. It does not send a POST that would create another object that could not be removed: a PUT of the same
+// body to a shared object replaces that request.
+func (t *clientSession) send(ctx context.Context, c *T, step Step, req Request) *Response {
+	if t.blocked != "" {
+		c.Skip("blocked: " + t.blocked)
+	}
+	body, ok := req.Body.(Doc)
+	if !ok || req.Method != http.MethodPost || t.session.skipReason(req.Path) == "" {
+		return c.Call(ctx, req)
+	}
+	if !slices.Contains(step.Status, http.StatusCreated) {
+		// The step expects that the target rejects the request.
+		if !t.session.created.hasRoom(ctx, 1, maxHeld) {
+			t.untried = fmt.Sprintf("%s, and %s was not sent, because another object could not be removed; --keep-going sends it",
+				t.session.created.removal.refusal(req.Path), req.name())
+			c.Skip("not sent: " + t.untried)
+		}
+		return c.Call(ctx, req)
+	}
+	if t.mayCreate(ctx, req.Path) {
+		return c.Call(ctx, req)
+	}
+	res := t.replace(ctx, c, req.Path, body)
+	c.Note("%s was not sent, because the target does not delete the object; the body was sent by %s to an object that the client flows share",
+		req.name(), res.Name)
+	created := *res
+	created.Name, created.Status = req.name(), http.StatusCreated
+	return &created
+}
+
+// maxShared is the number of objects of one collection that a client flow needs at most.
+const maxShared = 2
+
+// mayCreate reports whether the flow may create an object in a collection whose objects cannot be deleted: if fewer than maxShared of its
+// objects remain, and objects are left for the other collections and for conflicts.
+func (t *clientSession) mayCreate(ctx context.Context, collection string) bool {
+	e := t.session.created
+	return e.removal.heldIn(collection) < maxShared && e.hasRoom(ctx, 1, maxHeldFlow)
+}
+
+// replace replaces a shared object of the collection, which the flow does not use yet, by PUT. It returns the response with the new state.
+// If this is not possible, the step is skipped, and the flow has no verdict.
+func (t *clientSession) replace(ctx context.Context, c *T, collection string, body Doc) *Response {
+	e := t.session.created
+	body = maps.Clone(body)
+	// The object may have values of an earlier flow.
+	for name, value := range map[string]map[string]any{"/Users": {"active": true}, "/Groups": {"members": []any{}}}[collection] {
+		if _, given := body[name]; !given {
+			body[name] = value
+		}
+	}
+	problem := "the client flows share no further object"
+	for _, shared := range e.removal.pool[collection] {
+		if slices.ContainsFunc(t.taken, func(o *Created) bool { return o.Path() == shared.Path() }) {
+			continue
+		}
+		t.taken = append(t.taken, shared)
+		switch res := c.Put(ctx, shared.Path(), body); {
+		case !res.OK():
+			problem = "the object that the client flows share could not be replaced: " + res.Name + " returned " + statusText(res.Status)
+		case res.Object() == nil:
+			shared.name = nameIn(body, e.naming[collection])
+			return c.Read(ctx, shared.Path())
+		default:
+			shared.name = nameIn(body, e.naming[collection])
+			return res
+		}
+	}
+	t.blocked = e.removal.refusal(collection) + ", and " + problem
+	c.Skip("blocked: " + t.blocked)
+	return nil
+}
+
+// object returns an object for a request that is not a step of the client: a new one, or a shared one.
+func (t *clientSession) object(ctx context.Context, c *T, collection string, body Doc) *Created {
+	if t.session.skipReason(collection) == "" {
+		return c.Create(ctx, collection, body)
+	}
+	t.replace(ctx, c, collection, body)
+	return t.taken[len(t.taken)-1]
+}

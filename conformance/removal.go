@@ -1,0 +1,373 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A removal contains what the run has detected about DELETE. If the target deletes no object of a collection, every object that the run
+// creates there remains. The run then skips the checks that create objects there, unless Options.KeepGoing is set, and the client
+// flows share a few objects.
+type removal struct {
+	works    map[string]bool       // the collections in which a DELETE has succeeded
+	failures map[string]int        // consecutive objects of a collection that were not deleted
+	refused  map[string]string     // collection -> why its objects cannot be deleted, with %s for the collection
+	ignored  map[string]bool       // the collections in which DELETE returns a success, but the object remains
+	probed   map[string]bool       // the collections in which the run has tried to delete an object before the first check
+	held     map[string]bool       // the paths of the objects that remain in these collections
+	pool     map[string][]*Created // the objects of these collections that client flows share
+	waited   time.Duration         // the time spent in the waits between attempts
+}
+
+func newRemoval() removal {
+	return removal{works: map[string]bool{}, failures: map[string]int{}, refused: map[string]string{}, ignored: map[string]bool{},
+		probed: map[string]bool{}, held: map[string]bool{}, pool: map[string][]*Created{}}
+}
+
+const (
+	// maxHeld is the maximum number of objects that remain on a target that deletes none. The run reserves them: two for the probes of users
+	// and groups, one for checks (of DELETE, or whose request a correct target rejects), one for a client flow, and one for a
+	// conflict that the target does not detect.
+	maxHeld      = 5
+	maxHeldCheck = 3
+	maxHeldFlow  = 4
+	// maxFailures is the number of consecutive objects after which the objects of a collection count as not removable.
+	maxFailures = 3
+)
+
+// rejection returns why objects cannot be deleted, with %s for the collection. The response is nil if the target sent none.
+func rejection(res *Response) string {
+	if res == nil {
+		return "the target does not respond to a DELETE below %s"
+	}
+	return "the target rejects a DELETE below %s (" + statusText(res.Status) + ")"
+}
+
+// refusal returns why the objects of a collection cannot be deleted, "" if the run has not detected that. If no collection has deleted an
+// object, the result for one collection also applies to the collections without a result.
+func (r *removal) refusal(collection string) string {
+	reason := r.refused[collection]
+	if reason == "" && len(r.works) == 0 && !slices.Contains(probeable, collection) {
+		for _, other := range slices.Sorted(maps.Keys(r.refused)) {
+			reason, collection = r.refused[other], other
+		}
+	}
+	if reason == "" {
+		return ""
+	}
+	return fmt.Sprintf(reason, collection)
+}
+
+// probeable are the collections for which the run knows a plain object.
+var probeable = []string{"/Users", "/Groups"}
+
+// succeeded records a successful DELETE.
+func (r *removal) succeeded(collection string) {
+	r.works[collection] = true
+	r.failures[collection] = 0
+}
+
+// failed records an object that the target did not delete after all attempts. The first object of a collection decides, and later
+// maxFailures consecutive objects.
+func (r *removal) failed(collection, reason string) {
+	r.failures[collection]++
+	if r.refused[collection] == "" && (!r.works[collection] || r.failures[collection] >= maxFailures) {
+		r.refused[collection] = reason
+	}
+}
+
+// pause waits between two attempts. It reports whether ctx permits another attempt.
+func (r *removal) pause(ctx context.Context, d time.Duration) bool {
+	if r.waited >= maxPatience {
+		return ctx.Err() == nil
+	}
+	r.waited += d
+	return pause(ctx, d)
+}
+
+// hold records an object that remains on the target. Client flows share these objects.
+func (r *removal) hold(c *Created) {
+	r.held[c.Path()] = true
+	if !slices.ContainsFunc(r.pool[c.Collection], func(o *Created) bool { return o.Path() == c.Path() }) {
+		r.pool[c.Collection] = append(r.pool[c.Collection], c)
+	}
+}
+
+// heldIn returns the number of objects that remain in a collection.
+func (r *removal) heldIn(collection string) int {
+	n := 0
+	for where := range r.held {
+		if dir, _ := splitPath(where); dir == collection {
+			n++
+		}
+	}
+	return n
+}
+
+// skipReason returns why a check that creates objects in a collection does not run, "" if it may run.
+func (s *session) skipReason(collection string) string {
+	refusal := s.created.removal.refusal(collection)
+	if refusal == "" || s.opts.KeepGoing {
+		return ""
+	}
+	return refusal + ": this check creates objects that could not be removed; --keep-going runs it"
+}
+
+// prepareWrites probes the deletion of the objects of a check. It returns why the check can no longer run, "" if it can.
+func (s *session) prepareWrites(ctx context.Context, check Check) string {
+	s.probeDeletions(ctx, check)
+	s.probePermission(ctx)
+	return s.unmet(check)
+}
+
+// undeletable returns why the run skips checks that create objects, "" if it skips none for this reason.
+func (s *session) undeletable() string {
+	if s.opts.KeepGoing {
+		return ""
+	}
+	collections := map[string][]string{} // by reason
+	for _, collection := range slices.Sorted(maps.Keys(s.created.removal.refused)) {
+		reason := s.created.removal.refused[collection]
+		collections[reason] = append(collections[reason], collection)
+	}
+	var reasons []string
+	for _, reason := range slices.Sorted(maps.Keys(collections)) {
+		reasons = append(reasons, fmt.Sprintf(reason, strings.Join(collections[reason], " and ")))
+	}
+	return strings.Join(reasons, "; ")
+}
+
+// cautionUndeletable adds a caution if checks were skipped because the target does not delete their objects.
+func (s *session) cautionUndeletable(result *Result) {
+	skipped := 0
+	for _, c := range result.Checks {
+		if c.Outcome == Skip && slices.ContainsFunc(slices.Collect(maps.Keys(s.created.removal.refused)), func(collection string) bool {
+			return c.Reason != "" && c.Reason == s.skipReason(collection)
+		}) {
+			skipped++
+		}
+	}
+	if skipped == 0 {
+		return
+	}
+	what := plural(skipped, "check") + " that create objects were"
+	if skipped == 1 {
+		what = "1 check that creates objects was"
+	}
+	if len(result.Profiles) > 0 {
+		what += " skipped, and the client flows shared objects"
+	} else {
+		what += " skipped"
+	}
+	result.Cautions = append(result.Cautions, fmt.Sprintf("%s: %s, so that at most %d objects remain; --keep-going runs these checks",
+		s.undeletable(), what, maxHeld))
+}
+
+// probeDeletions determines whether the target deletes objects of the collections in which a check creates objects. For each of them, it
+// creates a plain object, deletes it and reads it, once in a run. If an object of the collection was deleted before, it only reads that
+// object.
+func (s *session) probeDeletions(ctx context.Context, check Check) {
+	if s.opts.ReadOnly || s.opts.KeepGoing || !check.needs(NeedWrite) && check.Fixture == nil || s.maxCreated() <= maxHeld {
+		return
+	}
+	if s.caps.Users {
+		s.probeDeletion(ctx, "/Users")
+	}
+	if s.caps.Groups && (check.needs(NeedGroup) || !s.caps.Users) {
+		s.probeDeletion(ctx, "/Groups")
+	}
+}
+
+// maxCreated returns the maximum number of objects that the run creates on a conforming target: an object takes two requests, POST and
+// DELETE. A run that can create no more than maxHeld objects needs no probe.
+func (s *session) maxCreated() int {
+	requests := 0
+	fixtures := map[*Fixture]bool{}
+	for _, c := range s.opts.Checks {
+		if c.needs(NeedWrite) && !c.CreatesNothing {
+			requests += c.Requests
+		}
+		if c.Fixture != nil && !fixtures[c.Fixture] {
+			fixtures[c.Fixture] = true
+			requests += c.Fixture.Requests
+		}
+	}
+	for _, p := range s.opts.Profiles {
+		for _, c := range p.Checks() {
+			requests += c.Requests
+		}
+	}
+	return requests / 2
+}
+
+func (s *session) probeDeletion(ctx context.Context, collection string) {
+	r := &s.created.removal
+	if r.refused[collection] != "" || r.probed[collection] || s.rights.denied != "" {
+		return
+	}
+	r.probed[collection] = true
+	cleanup, done := s.cleanupContext(ctx)
+	defer done()
+	if !r.works[collection] {
+		s.createAndDelete(ctx, cleanup, collection)
+	}
+	for _, d := range slices.Backward(s.created.deletes) {
+		if d.object.Collection != collection {
+			continue
+		}
+		if kept := s.stillReadable(cleanup, d); kept != "" {
+			r.refused[collection], r.ignored[collection] = kept, !isAbsent(d.status)
+			delete(r.works, collection)
+			r.hold(d.object)
+		}
+		return
+	}
+}
+
+// createAndDelete creates a plain object in a collection and deletes it. After a temporary failure it creates the object again.
+func (s *session) createAndDelete(ctx, cleanup context.Context, collection string) {
+	r := &s.created.removal
+	for try := 1; try <= maxTries && !r.works[collection] && r.refused[collection] == ""; try++ {
+		var ledger []*Created
+		t := &T{Capabilities: s.caps, session: s, check: &Check{ID: "discovery.delete"}, ledger: &ledger, outcome: Pass, room: maxHeld,
+			prefix: fmt.Sprintf("%s-delete%d-", s.created.run, try)}
+		unusable := false
+		t.run(func() {
+			body := t.User("probe", nil)
+			if collection == "/Groups" {
+				body = t.Group("probe", nil)
+			}
+			res := t.Post(ctx, collection, body)
+			unusable = !res.OK() && !transient(res.Status)
+		})
+		if unusable || ctx.Err() != nil {
+			return
+		}
+		s.created.remove(cleanup, ledger)
+		if len(ledger) == 0 {
+			// A request without a usable response may have created the object.
+			for _, open := range s.created.journal.unsettled() {
+				s.created.finish(cleanup, open)
+			}
+		}
+	}
+}
+
+// stillReadable returns how the target contradicts the deletion of an object that it has reported: a GET returns the object. The result has
+// %s for the collection. It is "" if the object is absent. stillReadable reads the object again for Options.Settle, or a few times, because
+// a target may delete with a delay.
+func (s *session) stillReadable(ctx context.Context, d pendingDelete) string {
+	wait, tries := s.opts.Settle/lagSteps, lagSteps+1
+	if s.opts.Settle <= 0 {
+		wait, tries = firstRetry, maxTries
+	}
+	for try := 1; ; try++ {
+		res, err := s.created.wire.call(ctx, Request{Method: http.MethodGet, Path: d.object.Path()}, true)
+		if err != nil || !remains(res, d.object) {
+			return ""
+		}
+		if try == tries || !pause(ctx, wait) {
+			return "a DELETE below %s has no effect (it returns " + statusText(d.status) + ", but a GET still returns the object)"
+		}
+	}
+}
+
+// admitCreation ends the check as skipped if the requests may create objects that could not be removed, and too many such objects exist.
+func (t *T) admitCreation(ctx context.Context, requests ...Request) {
+	s := t.session
+	e := s.created
+	if s.opts.KeepGoing || len(e.removal.refused) == 0 {
+		return
+	}
+	more, reason, ignored := 0, "", true
+	for _, req := range requests {
+		for _, p := range e.prospects(req) {
+			if skip := s.skipReason(p.collection); skip != "" && !e.removal.held[p.path()] {
+				more, reason = more+1, skip
+				ignored = ignored && e.removal.ignored[p.collection]
+			}
+		}
+	}
+	if more == 0 {
+		return
+	}
+	room := t.room
+	switch {
+	case room > 0:
+	case t.check.CreatesNothing:
+		room = maxHeldCheck
+	case t.check.reports(clauseGone) && ignored:
+		room = maxHeldCheck
+	}
+	if room == 0 || !e.hasRoom(ctx, more, room) {
+		t.NotApplicable(reason)
+	}
+}
+
+// hasRoom reports whether requests may create more objects that could not be removed, so that at most `room` of them exist.
+func (e *createdObjects) hasRoom(ctx context.Context, more, room int) bool {
+	if open := e.uncertain(); len(open) > 0 {
+		// A request without a usable response may have created an object.
+		for _, entry := range open {
+			e.holdFound(ctx, entry)
+		}
+	}
+	return len(e.removal.held)+len(e.uncertain())+more <= room
+}
+
+// uncertain returns the open entries of the journal in collections whose objects cannot be deleted.
+func (e *createdObjects) uncertain() []openEntry {
+	return slices.DeleteFunc(e.journal.unsettled(), func(o openEntry) bool { return e.removal.refusal(o.collection) == "" || o.name == "" })
+}
+
+// holdFound looks up the object of an open entry. An object that exists becomes stuck. The entry of an object that does not exist is
+// closed.
+func (e *createdObjects) holdFound(ctx context.Context, open openEntry) {
+	found, problem := e.find(ctx, open)
+	if problem != "" {
+		return // the entry stays open, and counts as an object
+	}
+	for _, o := range found {
+		c := &Created{ID: o.Text("id"), Collection: open.collection, name: open.name, entry: open.entry}
+		if !e.removal.held[c.Path()] {
+			e.stick(c, e.removal.refusal(c.Collection))
+			e.journaled(e.journal.created(open.entry, c.Collection, c.ID))
+		}
+	}
+	if len(found) == 0 {
+		e.journaled(e.journal.gone(open.entry))
+	}
+}
+
+// The clauses of RFC 7644 section 3.6 that a target violates if it rejects a DELETE, or if a DELETE has no effect.
+const (
+	clauseDeleted = "RFC7644-3.6-04" // a successful DELETE returns 204
+	clauseGone    = "RFC7644-3.6-01" // a deleted resource is absent
+)
+
+// reports reports whether a check of DELETE has the clause as its primary one. Such a check runs although the target deletes no objects, so
+// that the report contains the violation.
+func (c Check) reports(clause string) bool {
+	areas := []string{"delete", "groups"}
+	if clause == clauseGone {
+		areas = append(areas, "concurrency")
+	}
+	return slices.Contains(areas, c.Area()) && len(c.Requirements) > 0 && c.Requirements[0] == clause
+}
+
+// standIn returns an object that a check of DELETE uses in place of a new one, or nil if it needs a new one. A target that rejects a DELETE
+// rejects it for every object. A target whose DELETE has no effect may reject a second DELETE of the same object.
+func (t *T) standIn(collection string) *Created {
+	s := t.session
+	r := &s.created.removal
+	if s.skipReason(collection) == "" || t.room > 0 || !t.check.reports(clauseDeleted) || r.ignored[collection] ||
+		len(r.pool[collection]) == 0 {
+		return nil
+	}
+	return r.pool[collection][0]
+}
