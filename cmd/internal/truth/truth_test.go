@@ -116,7 +116,7 @@ func TestSuite_ReportsUndeletedObjects(t *testing.T) {
 		switch m.ID {
 		case "delete.keeps":
 			left, _ := remaining(t, conformance.Options{Checks: deleting, KeepGoing: true}, behind(t, m.ID))
-			require.Len(t, left, 12, "every user that the checks created")
+			require.Len(t, left, 13, "every user that the checks and the survey of attributes created")
 			left, _ = remaining(t, conformance.Options{Checks: deleting}, behind(t, m.ID))
 			require.Len(t, left, 3, "the probe, and the users of the checks of the effect")
 		case "delete.status-200", "delete.name-taken", "delete.still-listed":
