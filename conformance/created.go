@@ -14,10 +14,11 @@ type createdObjects struct {
 	wire    *wire
 	run     string // the marker: part of the name of every created object
 	journal *journal
-	naming  map[string]string // collection -> the attribute that contains the names of its objects
-	owned   map[string]bool   // the paths of the objects that the run has created and not yet removed
-	wrote   bool              // the target has created at least one object
-	broken  error             // not nil if the journal cannot be written; the run then creates nothing more
+	naming  map[string]string     // collection -> the attribute that contains the names of its objects
+	owned   map[string]bool       // the paths of the objects that the run has created and not yet removed
+	wrote   bool                  // the target has created at least one object
+	settle  func(context.Context) // waits until the last write is visible
+	broken  error                 // not nil if the journal cannot be written; the run then creates nothing more
 
 	deletes   []pendingDelete // deletions that no GET has confirmed yet
 	leftovers []Leftover
@@ -41,6 +42,9 @@ func newMarker() string { return "scimconf-" + strings.ToLower(rand.Text()[:8]) 
 // remove deletes the objects of a ledger, newest first. An object that cannot be deleted becomes a leftover. After an
 // interrupted run, the caller passes a new context, because the context of the run has ended.
 func (e *createdObjects) remove(ctx context.Context, ledger []*Created) {
+	if len(ledger) > 0 {
+		e.settle(ctx)
+	}
 	for _, c := range slices.Backward(ledger) {
 		if c.gone {
 			continue

@@ -2,6 +2,7 @@ package truth_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -215,10 +216,18 @@ func describe(c conformance.CheckResult) string {
 	return b.String()
 }
 
-// inProcess passes requests to a handler without a network.
+// inProcess passes requests to a handler without a network. A handler that panics with http.ErrAbortHandler is a closed connection, as in
+// net/http.
 type inProcess struct{ handler http.Handler }
 
-func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t inProcess) RoundTrip(r *http.Request) (res *http.Response, err error) {
+	defer func() {
+		if v := recover(); v == http.ErrAbortHandler {
+			res, err = nil, io.ErrUnexpectedEOF
+		} else if v != nil {
+			panic(v)
+		}
+	}()
 	in := r.Clone(r.Context())
 	if in.Body == nil {
 		in.Body = http.NoBody
