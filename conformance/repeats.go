@@ -264,6 +264,7 @@ func performed(req Request, repeat *Response) bool {
 // confirmed ends the check with the outcome Error.
 func (t *T) fail(err error) {
 	call, ok := errors.AsType[*callError](err)
+	t.hung = ok && (call.known || call.confirmed && timedOut(err))
 	switch {
 	case ok && call.known:
 		t.Skip(fmt.Sprintf("blocked: %s gets no response, like an earlier request of this kind", call.name))

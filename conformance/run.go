@@ -263,7 +263,7 @@ func (s *session) attempt(ctx context.Context, number int, check Check, n int) a
 	cleanup, done := s.cleanupContext(ctx)
 	defer done()
 	s.created.remove(cleanup, ledger)
-	a := attempt{disturbed: s.wire.repeats.failures > failures, CheckResult: CheckResult{
+	a := attempt{disturbed: s.wire.repeats.failures > failures, hung: t.hung, CheckResult: CheckResult{
 		Check: check, Outcome: t.outcome, Reason: t.reason, Findings: t.findings, Notes: t.notes,
 		Requests: s.wire.requests - before, Duration: s.opts.Now().Sub(start), notApplicable: t.notApplicable,
 	}}

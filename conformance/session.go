@@ -19,6 +19,7 @@ type session struct {
 	posted           map[string]bool // the names in creates, in lower case
 	unstableOrder    bool            // lists without sortBy changed their order
 	unsteadyFindings int
+	recovered        int // checks that a failed request had blocked, and that ran when repeated
 
 	wire     *wire
 	created  *createdObjects

@@ -126,6 +126,7 @@ type attempt struct {
 	CheckResult
 	keys      []string // the findings without the names and ids of the attempt
 	disturbed bool     // a request got a server error, no response, or another result when repeated
+	hung      bool     // a request timed out twice, in this check or an earlier one
 }
 
 // runCheck runs a check. A check that fails or warns is run again with new objects: a finding that does not occur again is unsteady. A check
@@ -134,8 +135,12 @@ func (s *session) runCheck(ctx context.Context, number int, check Check) CheckRe
 	first := s.attempt(ctx, number, check, 0)
 	requests, duration := first.Requests, first.Duration
 	n := 1
-	for ; n <= maxConfirmations && first.Outcome == Skip && first.disturbed && !first.notApplicable && s.mayConfirm(ctx); n++ {
-		first = s.attempt(ctx, number, check, n)
+	for ; first.blocked() && (n == 1 || n <= maxConfirmations && s.unsteady()) && s.mayConfirm(ctx); n++ {
+		again := s.attempt(ctx, number, check, n)
+		if !again.blocked() {
+			s.recovered++ // the request that blocked the check succeeds
+		}
+		first = again
 	}
 	first.Requests, first.Duration = requests, duration
 	if first.Outcome == Fail || first.Outcome == Warn {
@@ -147,8 +152,8 @@ func (s *session) runCheck(ctx context.Context, number int, check Check) CheckRe
 // confirm repeats a check and marks the findings that do not occur again. An attempt with failed requests proves only the findings that it
 // repeats, if the target has been unsteady before.
 func (s *session) confirm(ctx context.Context, number int, first *attempt, n int) {
-	if s.blockedByHang(first) {
-		return // the request timed out twice already
+	if first.hung {
+		return // the finding is repeated already, and a timeout takes long
 	}
 	gone := map[string]bool{}
 	completed, decided := 0, false
@@ -177,15 +182,13 @@ func (s *session) confirm(ctx context.Context, number int, first *attempt, n int
 	}
 }
 
-// blockedByHang reports whether a check ended because a request timed out twice.
-func (s *session) blockedByHang(a *attempt) bool {
-	return slices.ContainsFunc(a.Findings, func(f Finding) bool {
-		return f.Exchange != nil && f.Exchange.Status == 0 && strings.HasPrefix(f.Exchange.Err, noResponseWithin)
-	})
+// blocked reports whether a check was skipped after a request had failed.
+func (a *attempt) blocked() bool {
+	return a.Outcome == Skip && a.disturbed && !a.hung && !a.notApplicable && a.ran()
 }
 
 // unsteady reports whether the run has detected that equal requests have different results.
-func (s *session) unsteady() bool { return !s.steadiness().Steady() }
+func (s *session) unsteady() bool { return s.recovered > 0 || !s.steadiness().Steady() }
 
 // mayConfirm reports whether the limits of the run permit the repetition of a check: at least a fifth of the requests and of the time is
 // left. A run with a rate limit repeats checks only if the target is unsteady.

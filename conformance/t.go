@@ -37,6 +37,7 @@ type T struct {
 	reason        string
 	notApplicable bool   // the check was skipped because it does not apply
 	stoppedBy     string // the request without a response that ended the check
+	hung          bool   // the request timed out twice, or an earlier one of its kind did
 	eager         bool   // requests do not wait until earlier writes are visible
 	findings      []Finding
 	notes         []string
