@@ -61,7 +61,7 @@ func (s *session) fixture(ctx context.Context, t *T, f *Fixture) (map[string]*Cr
 		built = &builtFixture{}
 		s.created.fixtures[f] = built
 		// A failed request may have blocked the fixture on an unsteady target.
-		for n, failures := 0, -1; n < maxConfirmations && built.objects == nil && s.wire.repeats.failures > failures; n++ {
+		for n, failures := 0, -1; (n < 2 || n < maxBuilds && s.unsteady()) && built.objects == nil && s.wire.repeats.failures > failures; n++ {
 			failures = s.wire.repeats.failures
 			prefix := s.created.run + "-" + f.Name + attemptMark(n) + "-"
 			builder := &T{Capabilities: t.Capabilities, session: s, check: t.check, prefix: prefix, ledger: &s.created.shared, outcome: Pass}

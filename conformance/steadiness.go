@@ -121,6 +121,10 @@ func (s *session) steadiness() Steadiness {
 // the repeats fail on an unsteady target.
 const maxConfirmations = 3
 
+// maxBuilds is the maximum number of times that the run builds a fixture on an unsteady target. Otherwise the run builds it twice if a request
+// fails.
+const maxBuilds = 6
+
 // An attempt is one execution of a check.
 type attempt struct {
 	CheckResult
@@ -202,7 +206,7 @@ func (s *session) mayConfirm(ctx context.Context) bool {
 }
 
 // variable matches the parts of a finding that differ between two attempts: ids and times.
-var variable = regexp.MustCompile(`[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}|\d{4}-\d\d-\d\dT[0-9:.]+Z?|[0-9a-f]{16,}|\d{10,}`)
+var variable = regexp.MustCompile(`[0-9a-fA-F]{8}-[0-9a-fA-F-]{20,}|\d{4}-\d\d-\d\dT[0-9:.]+Z?|[0-9a-f]{16,}|\d{10,}`)
 
 // key returns what identifies a finding in all attempts of a check: the outcome and the subject, without the names and ids of the objects.
 func (t *T) key(f Finding) string {

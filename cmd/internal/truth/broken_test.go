@@ -3,8 +3,10 @@ package truth_test
 import (
 	"hash/fnv"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +20,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/truth/mutants"
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/checks"
+	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -86,7 +89,7 @@ var unavailable = constantResponse(500, scim.MediaType,
 func TestBroken_NoFalseFailures(t *testing.T) {
 	t.Parallel()
 	always := func(*http.Request) bool { return true }
-	for name, b := range map[string]brokenServer{
+	servers := map[string]brokenServer{
 		"HTML on every path": {
 			wrap: when(always, badResponses["HTML"]), verdict: conformance.Untested, reason: "this is a web site", requests: 10},
 		"no response to any request": {
@@ -111,10 +114,11 @@ func TestBroken_NoFalseFailures(t *testing.T) {
 			wrap: mutantNamed(t, "steadiness.random-order"), verdict: conformance.Findings, sentences: []string{"lists: the order changes"}},
 		"a panic on a filter": {
 			wrap: when(hasFilter("sw"), abort), verdict: conformance.Findings, fails: []string{"*"}},
-	} {
+	}
+	for _, name := range alltest.Sample(slices.Sorted(maps.Keys(servers)), 2) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			checkBroken(t, b)
+			checkBroken(t, servers[name])
 		})
 	}
 }
@@ -176,5 +180,70 @@ func TestBroken_PanicShown(t *testing.T) {
 		require.Contains(t, f.Exchange.RequestBody, "Operations")
 		require.Zero(t, f.Exchange.Status)
 		require.NotEmpty(t, f.Exchange.Err)
+	}
+}
+
+// TestBroken_LateVisibility checks that a run waits for writes that are visible after 300 ms, and that no check fails because of the delay.
+func TestBroken_LateVisibility(t *testing.T) {
+	t.Parallel()
+	only := []string{"steadiness", "read"}
+	if alltest.All() {
+		only = append(only, "create", "list", "put", "delete")
+	}
+	selected, err := conformance.Selection{Only: only}.Apply(checks.All())
+	require.NoError(t, err)
+	reference := newReferenceServer(t)
+	before := holdings(reference)
+	target := conformance.Target{URL: "http://127.0.0.1/scim/v2", Token: referenceToken,
+		Transport: inProcess{mutants.Delayed(300 * time.Millisecond)(reference)}}
+	r, err := conformance.Run(t.Context(), target, conformance.Options{Checks: selected, Timeout: 10 * time.Minute})
+	require.NoError(t, err)
+	for _, c := range r.Checks {
+		if c.Check.ID == "steadiness.visibility" {
+			require.Equal(t, conformance.Warn, c.Outcome, describe(c))
+			continue
+		}
+		assert.False(t, complains(c), describe(c))
+	}
+	assert.InDelta(t, 400, r.Lag.Milliseconds(), 250)
+	assert.Contains(t, strings.Join(r.Steadiness.Sentences(), ""), "writes: visible after")
+	assert.Empty(t, r.Leftovers)
+	assert.Equal(t, before, holdings(reference))
+}
+
+// findingsOf returns the findings of a result without the names and ids of the run.
+func findingsOf(r *conformance.Result) []string {
+	var out []string
+	for _, c := range r.Checks {
+		out = append(out, c.Check.ID+" "+string(c.Outcome))
+		for _, f := range c.Findings {
+			out = append(out, c.Check.ID+": "+string(f.Outcome)+" "+variable.ReplaceAllString(f.What, ""))
+		}
+	}
+	return out
+}
+
+// variable matches the names and ids in a finding.
+var variable = regexp.MustCompile(`scimconf-[a-z0-9]{8}(-[0-9]+[a-z]?-)?|[0-9a-f]{8}-[0-9a-f-]{20,}`)
+
+// TestSuite_RunsAgree checks that two runs of all checks on an unchanged server have the same findings.
+func TestSuite_RunsAgree(t *testing.T) {
+	t.Parallel()
+	chosen := []string{"steadiness.random-order", "steadiness.some-503", "steadiness.some-dropped", "list.order-changes", "create.duplicate-accepted",
+		"filter.eq-is-sw", "patch.not-atomic", "delete.keeps", "concurrency.put-mixed"}
+	servers := map[string]func(http.Handler) http.Handler{"reference": func(h http.Handler) http.Handler { return h }}
+	for _, m := range mutants.All() {
+		if slices.Contains(chosen, m.ID) {
+			servers[m.ID] = m.Wrap
+		}
+	}
+	require.GreaterOrEqual(t, len(servers), 6)
+	for _, name := range alltest.Sample(slices.Sorted(maps.Keys(servers)), 4) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wrap := servers[name]
+			first, second := suite(t, wrap(newReferenceServer(t))), suite(t, wrap(newReferenceServer(t)))
+			require.Equal(t, findingsOf(first), findingsOf(second))
+		})
 	}
 }

@@ -84,6 +84,11 @@ func delayed(m match, delay time.Duration) wrap {
 	}
 }
 
+// Delayed returns a wrapper that hides each user from GET and from lists until some time after its creation.
+func Delayed(delay time.Duration) func(http.Handler) http.Handler {
+	return delayed(either(readUser, listUsers), delay)
+}
+
 var steadiness = []Mutant{
 	{"steadiness.random-order", "each list without sortBy is in another order", func(next http.Handler) http.Handler {
 		var n atomic.Int64
