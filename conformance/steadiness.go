@@ -12,8 +12,8 @@ import (
 
 // Steadiness describes whether the target returns the same result for the same request. The zero value means that it does.
 type Steadiness struct {
-	// UnstableOrder reports whether lists without sortBy changed their order from request to request. RFC 7644 section 3.4.2.3 defines an order
-	// only for lists with sortBy.
+	// UnstableOrder reports whether lists without sortBy changed their order from request to request. RFC 7644 section 3.4.2.3 defines an
+	// order only for lists with sortBy.
 	UnstableOrder bool
 	// Visibility is the time until a created object could be read and found. 0 means immediately.
 	Visibility time.Duration
@@ -121,8 +121,8 @@ func (s *session) steadiness() Steadiness {
 // the repeats fail on an unsteady target.
 const maxConfirmations = 3
 
-// maxBuilds is the maximum number of times that the run builds a fixture on an unsteady target. Otherwise the run builds it twice if a request
-// fails.
+// maxBuilds is the maximum number of times that the run builds a fixture on an unsteady target. Otherwise the run builds it twice if a
+// request fails.
 const maxBuilds = 6
 
 // An attempt is one execution of a check.

@@ -235,8 +235,8 @@ func listStartIndex(ctx context.Context, t *T) {
 	t.Expect("startIndex in the response", 3, value(second.Object(), "startIndex"))
 }
 
-// samePage expects that two pages contain the same ids in the same order. If the order of lists is not stable, it compares only the number of
-// items: the RFC defines no order without sortBy.
+// samePage expects that two pages contain the same ids in the same order. If the order of lists is not stable, it compares only the number
+// of items: the RFC defines no order without sortBy.
 func samePage(t *T, what string, want, got []string) {
 	if t.Capabilities.Steadiness.UnstableOrder {
 		t.Expect("number of items "+what, len(want), len(got))

@@ -53,7 +53,7 @@ var steadiness = []check{
 		Fixture:      fiveUsers,
 		Why: "Most clients do not repeat a request after a server error or a closed connection immediately. They report the user as " +
 			"failed, and retry it in the next cycle, which is up to an hour later.",
-		Fix:   "Find the cause in the log of the server at the times of these requests: a timeout of a proxy, a full connection pool, a restart.",
+		Fix:   "Find the cause in the log of the server at these times: a timeout of a proxy, a full connection pool, a restart.",
 		Watch: steadyResponses,
 	},
 }

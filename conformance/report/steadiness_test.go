@@ -27,7 +27,8 @@ func shaky() *conformance.Result {
 		Checks: []conformance.CheckResult{
 			{Check: check("create.status", conformance.May, "RFC7644-3.3-05"), Outcome: conformance.Fail, Requests: 2,
 				Findings: []conformance.Finding{
-					{Outcome: conformance.Fail, What: "robustness: response to POST /Users", Want: "a complete HTTP response", Got: got, Exchange: exchange},
+					{Outcome: conformance.Fail, What: "robustness: response to POST /Users", Want: "a complete HTTP response", Got: got,
+						Exchange: exchange},
 					{Outcome: conformance.Info, What: "a passing fault", Want: "this", Got: "that", Unsteady: true},
 				}},
 		},

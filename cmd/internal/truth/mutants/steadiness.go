@@ -101,7 +101,8 @@ var steadiness = []Mutant{
 			rep.body = o.AppendJSON(nil)
 		})(next)
 	}},
-	{"steadiness.late-reads", "a new user is visible to GET and to lists after 250 ms", delayed(either(readUser, listUsers), 250*time.Millisecond)},
+	{"steadiness.late-reads", "a new user is visible to GET and to lists after 250 ms",
+		delayed(either(readUser, listUsers), 250*time.Millisecond)},
 	{"steadiness.late-lists", "a new user is in lists after 250 ms", delayed(listUsers, 250*time.Millisecond)},
 	{"steadiness.some-503", "every seventh GET returns 503",
 		everyNth(7, func(r *http.Request) bool {
