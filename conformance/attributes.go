@@ -240,10 +240,11 @@ func (s *session) rejectedAttributes() []string {
 	return out
 }
 
-// repeat runs a check again with a substitution. The result of the repetition counts, unless the check has used a replaced attribute in a
+// repeat runs a check again with the substitution of an execution. The result of the repetition counts, unless the check has used a replaced attribute in a
 // query over all resource types.
-func (s *session) repeat(ctx context.Context, number, round int, t *T, x substitution) *T {
-	next := s.attempt(ctx, number, round, *t.check, x)
+func (s *session) repeat(ctx context.Context, e execution, t *T) *T {
+	x := e.substitution
+	next := s.execute(ctx, e)
 	next.requests += t.requests
 	next.unserved = t.unserved
 	for _, path := range substitutes {

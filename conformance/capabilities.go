@@ -25,6 +25,8 @@ type Capabilities struct {
 	// Users and Groups report whether the target serves these resources: it lists the resource type, or its response to a query for them has a
 	// status other than 404 and 501. Checks verify the response itself.
 	Users, Groups bool
+	// Steadiness is what the run has measured before the checks. It contains no repeats and findings, which occur later.
+	Steadiness Steadiness
 	// Requests is the number of requests that discovery took.
 	Requests int
 
@@ -178,7 +180,9 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 	var first string
 	for _, p := range probes {
 		res, err := s.wire.call(ctx, p.request, false)
-		if err != nil {
+		if call, _ := errors.AsType[*callError](err); err != nil && call.confirmed {
+			continue // a check reports it
+		} else if err != nil {
 			// A target that does not respond to the first request will not respond to the next ones either.
 			return unreachable(err)
 		}

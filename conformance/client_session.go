@@ -378,10 +378,10 @@ func (t *clientSession) verdict(results []CheckResult, interrupted string) Profi
 	for i, r := range results {
 		step := t.outline.Steps[i]
 		switch {
-		case r.Outcome == Warn && v.Compatibility != Breaks:
+		case (r.Outcome == Warn || r.Outcome == Fail) && v.Compatibility != Breaks:
 			v.Compatibility, v.Step, v.Action, v.Why, v.Fix = Breaks, r.Check.ID, step.Title, step.Why, step.Fix
 			for _, f := range r.Findings {
-				if f.Outcome == Warn {
+				if f.Outcome == r.Outcome {
 					v.Finding = &f
 					break
 				}

@@ -2,17 +2,22 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 )
 
 // CallConcurrently sends requests concurrently and returns the responses in the order of the requests. Objects that the requests create are
-// removed at the end of the check, as with [T.Call]. If a request gets no response, the check ends with the outcome Error.
+// removed at the end of the check, as with [T.Call]. Without a response to a request, the check ends as with [T.Call]. Requests are not
+// repeated.
 //
 // The evidence of findings is the last response; [T.About] selects another one.
 func (t *T) CallConcurrently(ctx context.Context, requests ...Request) []*Response {
 	t.sent = append(t.sent, requests...)
 	t.admitCreation(ctx, requests...)
+	for _, req := range requests {
+		t.session.waitForLag(ctx, req)
+	}
 	pending := make([][]prospect, len(requests))
 	sent := make([]Request, len(requests))
 	for i, req := range requests {
@@ -37,6 +42,10 @@ func (t *T) CallConcurrently(ctx context.Context, requests ...Request) []*Respon
 	for i, res := range answers {
 		t.session.wire.countUnanswered(errs[i])
 		t.session.wire.keep(sent[i], res)
+		t.session.wire.keepUnanswered(errs[i])
+		if failureOf(ctx, res, errs[i]) != "" {
+			t.session.wire.repeats.failures++
+		}
 		if res != nil && res.Status == http.StatusTooManyRequests && t.session.wire.waitOut(ctx, res, 0) {
 			res, errs[i] = t.session.wire.call(ctx, sent[i], false)
 		}
@@ -45,17 +54,20 @@ func (t *T) CallConcurrently(ctx context.Context, requests ...Request) []*Respon
 			res = t.substitution.response(requests[i], res)
 			answers[i] = res
 			t.session.created.recordOutcome(t.ledger, pending[i], requests[i], res)
+			t.session.wrote(requests[i], res)
 		}
 	}
-	for _, err := range errs {
-		if err != nil {
-			panic(noAnswer{err})
+	for i, err := range errs {
+		if err == nil {
+			continue
 		}
-	}
-	for i, res := range answers {
-		if t.session.waitForLag(ctx, requests[i], res) {
-			break // once for all requests
+		if call, _ := errors.AsType[*callError](err); failureOf(ctx, nil, err) != "" && !call.network() &&
+			t.session.wire.responds(ctx, requests[i]) {
+			t.session.wire.unanswered = 0
+			t.robustness(call.name, call.reason+", when sent concurrently; the target responds to other requests", call.exchange)
+			panic(stopped{})
 		}
+		panic(noAnswer{err})
 	}
 	return answers
 }

@@ -27,6 +27,7 @@ func one(id string, needs []conformance.Need, run func(ctx context.Context, t *c
 
 func runChecks(t *testing.T, target conformance.Target, opts conformance.Options) *conformance.Result {
 	t.Helper()
+	opts.Unmeasured = opts.Settle == 0 // the tests of the measurement set Settle
 	r, err := conformance.Run(t.Context(), target, opts)
 	require.NoError(t, err)
 	return r
@@ -221,7 +222,7 @@ func TestNewPlan_CountsRequests(t *testing.T) {
 		check, check, one("x.patch", []conformance.Need{conformance.NeedPatch}, nil),
 	}})
 	require.NoError(t, err)
-	require.Equal(t, 5+2+2+7, plan.Requests)
+	require.Equal(t, 5+2+2+7+14, plan.Requests, "discovery, checks, fixture, steadiness")
 	require.True(t, plan.Writes)
 	require.Contains(t, plan.Checks[2].Skip, "patch is not supported")
 	for _, request := range s.requests {

@@ -15,10 +15,11 @@ type createdObjects struct {
 	wire    *wire
 	run     string // the marker: part of the name of every created object
 	journal *journal
-	naming  map[string]string // collection -> the attribute that contains the names of its objects
-	owned   map[string]bool   // the paths of the objects that the run has created and not yet removed
-	wrote   bool              // the target has created at least one object
-	broken  error             // not nil if the journal cannot be written; the run then creates nothing more
+	naming  map[string]string     // collection -> the attribute that contains the names of its objects
+	owned   map[string]bool       // the paths of the objects that the run has created and not yet removed
+	wrote   bool                  // the target has created at least one object
+	settle  func(context.Context) // waits until the last write is visible
+	broken  error                 // not nil if the journal cannot be written; the run then creates nothing more
 
 	deletes   []pendingDelete // deletions that no GET has confirmed yet
 	stuck     []stuckObject   // objects that the target did not delete; the run deletes them again at its end
@@ -69,6 +70,9 @@ const (
 // remove deletes the objects of a ledger, newest first. An object that the target does not delete becomes stuck. After an interrupted run,
 // the caller passes a new context, because the context of the run has ended.
 func (e *createdObjects) remove(ctx context.Context, ledger []*Created) {
+	if len(ledger) > 0 {
+		e.settle(ctx)
+	}
 	for _, c := range slices.Backward(ledger) {
 		if c.gone {
 			continue
@@ -150,7 +154,7 @@ func (e *createdObjects) attempt(ctx context.Context, req Request, again func(st
 	defer func() { e.wire.unanswered = min(e.wire.unanswered, unanswered) }()
 	wait := firstRetry
 	for try := 1; ; try++ {
-		res, err := e.wire.call(ctx, req, true)
+		res, err := e.wire.attempt(ctx, req, true)
 		if err == nil && !again(res.Status) || try == maxTries || !e.removal.pause(ctx, wait) {
 			return res, err
 		}

@@ -5,32 +5,32 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 )
 
-// lagSteps is the maximum number of times that the run searches for an object that it created, within Options.Settle.
-const lagSteps = 20
+const (
+	// defaultSettle is the maximum time that the run waits for a write to become visible, if Options.Settle is unset.
+	defaultSettle = 2 * time.Second
+	// lagSteps is the maximum number of times that the run searches for an object that it created, within Options.Settle.
+	lagSteps = 20
+)
 
-// measureLag creates an object and waits until it can be read and found by its name. If the target shows the object immediately or never,
-// there is no lag; in the second case the checks report the violation.
-func (s *session) measureLag(ctx context.Context) {
-	if s.opts.Settle <= 0 || s.opts.ReadOnly || !s.caps.Users && !s.caps.Groups {
-		return
-	}
-	s.scratch(ctx, "lag", func(t *T, where string, body Doc) {
-		created := t.Create(ctx, where, body)
-		start := s.opts.Now()
-		for step := range lagSteps + 1 {
-			if s.visible(ctx, t, created) {
-				if step > 0 {
-					s.lag = s.opts.Now().Sub(start)
-				}
-				return
+// measureLag waits until a created object can be read and found by its name. If the target shows the object immediately or never, there is
+// no lag; in the second case the checks report the violation.
+func (s *session) measureLag(ctx context.Context, t *T, created *Created) {
+	start := s.opts.Now()
+	for step := range lagSteps + 1 {
+		if s.visible(ctx, t, created) {
+			if step > 0 {
+				s.lag = s.opts.Now().Sub(start)
 			}
-			if step < lagSteps && !pause(ctx, s.opts.Settle/lagSteps) {
-				return
-			}
+			return
 		}
-	})
+		if step < lagSteps && !pause(ctx, s.opts.Settle/lagSteps) {
+			return
+		}
+	}
 }
 
 // visible reports whether an object can be read and, unless the target does not support the filter, is found by its name.
@@ -42,12 +42,34 @@ func (s *session) visible(ctx context.Context, t *T, c *Created) bool {
 	return !found.OK() || found.Total() != 0 || slices.Contains(found.IDs(), c.ID)
 }
 
-// waitForLag waits after a successful write for twice the measured lag, at most Options.Settle. It reports whether it waited.
-func (s *session) waitForLag(ctx context.Context, req Request, res *Response) bool {
-	if s.lag == 0 || req.Method == http.MethodGet || !res.OK() {
-		return false
+// wrote records the time of a successful write.
+func (s *session) wrote(req Request, res *Response) {
+	if res.OK() && req.Method != http.MethodGet && !strings.HasSuffix(req.Path, "/.search") {
+		s.lastWrite = s.opts.Now()
+		if name := s.createName(req); name != "" {
+			s.posted[name] = true
+		}
+	}
+}
+
+// waitForLag waits until the last write is visible: until twice the measured lag has passed since, at most Options.Settle. A POST to a
+// collection waits only if an earlier one had the same name, because otherwise it does not depend on earlier writes.
+func (s *session) waitForLag(ctx context.Context, req Request) {
+	if name := s.createName(req); s.lag == 0 || s.lastWrite.IsZero() || name != "" && !s.posted[name] {
+		return
 	}
 	// The lag of a single write may be longer than the measured lag.
-	pause(ctx, min(2*s.lag, s.opts.Settle))
-	return true
+	if left := s.lastWrite.Add(min(2*s.lag, s.opts.Settle)).Sub(s.opts.Now()); left > 0 {
+		pause(ctx, left)
+	}
+	s.lastWrite = time.Time{}
+}
+
+// createName returns the collection and the name of the object that a request creates, in lower case, or "" if the request is no create.
+func (s *session) createName(req Request) string {
+	attribute := s.created.naming[req.Path]
+	if req.Method != http.MethodPost || attribute == "" {
+		return ""
+	}
+	return strings.ToLower(req.Path + " " + nameIn(req.Body, attribute))
 }

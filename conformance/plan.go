@@ -67,6 +67,13 @@ func (s *session) plan() *Plan {
 		}
 		p.Checks = append(p.Checks, planned)
 	}
+	switch {
+	case s.opts.Unmeasured, !s.caps.Users && !s.caps.Groups:
+	case p.Writes:
+		p.Requests += steadinessWrites
+	default:
+		p.Requests += steadinessReads
+	}
 	return p
 }
 

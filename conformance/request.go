@@ -43,6 +43,11 @@ type Request struct {
 	// Header overrides the default headers: Accept and Content-Type application/scim+json.
 	Header      http.Header
 	Credentials Credentials
+
+	first string // how the request failed before; empty unless the request is a repeat
+	// repeated is called before the request is repeated because it got no response.
+	repeated func()
+	short    bool // the request has a short timeout, because it only tests whether the target responds
 }
 
 func (r Request) name() string { return r.Method + " " + r.Path }

@@ -23,6 +23,9 @@ type Response struct {
 	TLS *tls.ConnectionState
 
 	exchange *wirelog.Exchange
+	first    string     // how the same request failed before the run repeated it; empty if this is the first response
+	sent     bool       // the suite has sent the request
+	lost     *callError // the request got no response; this is the response to its repeat, after the first one had taken effect
 	object   *scim.Object
 	problem  error
 }

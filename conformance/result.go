@@ -41,6 +41,8 @@ type Finding struct {
 	Want, Got string
 	// Exchange is the redacted request and response that show the finding. It is nil if no single exchange shows it.
 	Exchange *wirelog.Exchange
+	// Unsteady reports whether the finding did not occur again when the run repeated the check with new objects. Its outcome is then Info.
+	Unsteady bool
 	// Waiver is the waiver that accepts the finding, or nil if no waiver does. A waived finding does not fail the run.
 	Waiver *Waiver
 }
@@ -63,7 +65,9 @@ type CheckResult struct {
 	Reason   string
 	Findings []Finding
 	// Notes are observations that are not findings.
-	Notes    []string
+	Notes []string
+	// Requests and Duration are those of the first execution of the check. A check that fails or warns is repeated; [Result.Requests] includes
+	// the requests of the repetition.
 	Requests int
 	Duration time.Duration
 
@@ -125,6 +129,8 @@ type Result struct {
 	Complaints []string
 	// Lag is the time until a created object could be found on the target. 0 means immediately.
 	Lag time.Duration
+	// Steadiness describes whether equal requests had equal results.
+	Steadiness Steadiness
 	// Traffic contains all exchanges in their order, redacted. It is empty unless Options.Record is set.
 	Traffic []Sent
 	// Leftovers are objects of this run that could not be removed.

@@ -28,16 +28,19 @@ func (g *givenUp) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestCall_RetriesGETOnce checks that the suite retries a GET once if the target closed the connection, and never a POST.
-func TestCall_RetriesGETOnce(t *testing.T) {
+// TestCall_RepeatsUnansweredRequests checks that the run repeats a request without a response once, and the check once more if it fails.
+func TestCall_RepeatsUnansweredRequests(t *testing.T) {
 	for _, c := range []struct {
 		name, method string
 		times        int
 		want         conformance.Outcome
+		unsteady     int
 	}{
-		{"a GET, once", "GET", 1, conformance.Pass},
-		{"a GET, twice", "GET", 2, conformance.Error},
-		{"a POST", "POST", 1, conformance.Error},
+		{"a GET, once", "GET", 1, conformance.Pass, 0},
+		{"a GET, twice", "GET", 2, conformance.Info, 1},
+		{"a GET, always", "GET", 100, conformance.Fail, 0},
+		{"a POST, once", "POST", 1, conformance.Pass, 0},
+		{"a POST, always", "POST", 100, conformance.Fail, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, target := newShelf(t)
@@ -48,6 +51,15 @@ func TestCall_RetriesGETOnce(t *testing.T) {
 				}),
 			}})
 			require.Equal(t, c.want, r.Checks[0].Outcome, r.Checks[0].Reason)
+			require.Equal(t, c.unsteady, r.Steadiness.UnsteadyFindings)
+			require.Equal(t, c.times == 1, r.Steadiness.Repeated == 1)
+			if c.want != conformance.Pass {
+				f := r.Checks[0].Findings[0]
+				require.Equal(t, "robustness: response to "+c.method+" /Users/here", f.What)
+				require.Equal(t, 0, f.Exchange.Status)
+				require.Contains(t, f.Exchange.Err, "broken pipe")
+				require.Equal(t, c.want == conformance.Info, f.Unsteady)
+			}
 		})
 	}
 }

@@ -39,10 +39,12 @@ type Options struct {
 	RequestTimeout time.Duration
 	// Rate is the maximum number of requests per second. Default: no limit. After a 429 the run always waits, whatever the rate.
 	Rate float64
-	// Settle is the maximum time that the suite waits for a write to become visible. If it is set, the run first creates an object and
-	// measures the time until it is visible. The checks then wait that long after each write, and [Result.Lag] contains the time. Default: no
-	// wait, a write must be visible immediately.
+	// Settle is the maximum time that the suite waits for a write to become visible. A run that writes first creates objects and measures the
+	// time until one is visible. The checks then wait that long after each write, and [Result.Lag] contains the time. Default: 2 seconds.
 	Settle time.Duration
+	// Unmeasured omits the measurement of the steadiness before the checks: eleven requests, three of which create objects. The run then does
+	// not wait for delayed writes. Default: measured.
+	Unmeasured bool
 	// Concurrency is the maximum number of concurrent requests of a check. Default: 8.
 	Concurrency int
 	// UserDomain is the domain of generated user names and addresses, for targets that accept only their own domain. Default: example.com.
@@ -92,6 +94,7 @@ const (
 func (o Options) withDefaults() Options {
 	o.MaxRequests = cmp.Or(o.MaxRequests, defaultMaxRequests)
 	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
+	o.Settle = cmp.Or(o.Settle, defaultSettle)
 	o.Concurrency = cmp.Or(o.Concurrency, defaultConcurrency)
 	o.UserDomain = cmp.Or(o.UserDomain, defaultUserDomain)
 	o.Seed = cmp.Or(o.Seed, DefaultSeed)
@@ -123,11 +126,12 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 	result := &Result{Target: s.wire.base.String(), Run: s.created.run, Seed: opts.Seed, Started: opts.Now()}
 	deadline, cancel := context.WithTimeout(ctx, opts.Timeout-min(maxCleanup, opts.Timeout/cleanupShare))
 	defer cancel()
+	s.began = time.Now()
 	s.watchers.watches = watchesOf(opts.Checks)
 	if problem := s.discover(deadline, opts.Checks); problem != "" {
 		result.Verdict, result.Reason = Untested, problem
 	} else {
-		s.measureLag(deadline)
+		s.measureSteadiness(deadline)
 		s.probePermission(deadline)
 		interrupted := s.runChecks(deadline, result)
 		interrupted = s.runProfiles(deadline, result, interrupted)
@@ -139,7 +143,7 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 	}
 	result.Requests = s.wire.requests
 	result.Leftovers = s.created.leftovers
-	result.Lag = s.lag
+	result.Lag, result.Steadiness = s.lag, s.steadiness()
 	result.Traffic = s.wire.traffic
 	s.wire.masker.maskResult(result, s.wire.secrets.all())
 	journal, err := s.created.journal.close(len(s.created.leftovers) > 0)
@@ -238,50 +242,75 @@ func (s *session) overtime(ctx context.Context) string {
 	return "the run was interrupted"
 }
 
-func (s *session) runCheck(ctx context.Context, number int, check Check) CheckResult {
+// attempt runs a check once. If the target does not store the attributes of users that the check sends, it runs the check with others. The
+// attempts of a check create objects with different names.
+func (s *session) attempt(ctx context.Context, number int, check Check, n int) attempt {
 	s.wire.checking = check.ID
 	defer func() { s.wire.checking = "" }()
-	start := s.opts.Now()
-	t := s.attempt(ctx, number, 0, check, substitution{})
-	for round := 1; round <= len(substitutes); round++ {
+	start, failures := s.opts.Now(), s.wire.repeats.failures
+	e := execution{number: number, attempt: n, check: check}
+	t := s.execute(ctx, e)
+	hung := t.hung
+	for e.round = 1; e.round <= len(substitutes); e.round++ {
 		next, ok := s.substituted(ctx, t)
 		if !ok {
 			break
 		}
-		t = s.repeat(ctx, number, round, t, next)
+		e.substitution = next
+		t = s.repeat(ctx, e, t)
+		hung = hung || t.hung
 	}
 	s.settle(ctx, t)
-	return CheckResult{
+	a := attempt{disturbed: s.wire.repeats.failures > failures, hung: hung, CheckResult: CheckResult{
 		Check: check, Outcome: t.outcome, Reason: t.reason, Findings: t.findings, Notes: t.notes,
 		Requests: t.requests, Duration: s.opts.Now().Sub(start), notApplicable: t.notApplicable,
+	}}
+	for _, f := range t.findings {
+		a.keys = append(a.keys, t.key(f))
 	}
+	return a
 }
 
-// attempt runs a check with a substitution and removes the objects that it created. The round distinguishes the names of its objects from
-// those of earlier attempts.
-func (s *session) attempt(ctx context.Context, number, round int, check Check, x substitution) *T {
+// An execution is one call of the Run of a check. The attempt and the round, which counts substitutions, distinguish the names of its
+// objects from those of other executions.
+type execution struct {
+	number, attempt, round int
+	check                  Check
+	substitution           substitution
+}
+
+// execute calls the Run of a check, and removes the objects that it created.
+func (s *session) execute(ctx context.Context, e execution) *T {
 	var ledger []*Created
-	prefix := fmt.Sprintf("%s-%d-", s.created.run, number+1)
-	if round > 0 {
-		prefix += fmt.Sprintf("r%d-", round)
+	prefix := fmt.Sprintf("%s-%d%s-", s.created.run, e.number+1, attemptMark(e.attempt))
+	if e.round > 0 {
+		prefix += fmt.Sprintf("r%d-", e.round)
 	}
-	t := &T{Capabilities: s.caps, session: s, check: &check, prefix: prefix, ledger: &ledger, outcome: Pass, substitution: x}
+	t := &T{Capabilities: s.caps, session: s, check: &e.check, prefix: prefix, ledger: &ledger, outcome: Pass, substitution: e.substitution}
 	before := s.wire.requests
-	if check.Fixture != nil {
+	if e.check.Fixture != nil {
 		var blocked string
-		if t.Fixture, blocked = s.fixture(ctx, t, check.Fixture); t.Fixture == nil {
-			t.outcome, t.reason = Skip, blocked
+		if t.Fixture, blocked = s.fixture(ctx, t, e.check.Fixture); t.Fixture == nil {
+			t.outcome, t.reason = graver(t.outcome, Skip), blocked
 		}
 		before = s.wire.requests
 	}
 	if t.outcome == Pass {
-		t.run(func() { check.Run(ctx, t) })
+		t.run(func() { e.check.Run(ctx, t) })
 	}
 	cleanup, done := s.cleanupContext(ctx)
 	defer done()
 	s.created.remove(cleanup, ledger)
 	t.requests = s.wire.requests - before
 	return t
+}
+
+// attemptMark distinguishes the names of the n-th repetition of a check: "", "b", "c".
+func attemptMark(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return string(rune('a' + n))
 }
 
 // buildWatched builds the fixture of a check that watches, so that the run contains exchanges to check. A failure to build it is not a

@@ -1,8 +1,10 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 )
 
@@ -11,7 +13,14 @@ type session struct {
 	opts  Options
 	caps  *Capabilities
 	shown map[string]bool // the attributes that occurred in responses, such as "/Users/nickname"
+	began time.Time       // the start of the run, by the clock of contexts
 	lag   time.Duration   // the time after which the target shows a write
+
+	lastWrite        time.Time       // the last write that no request has waited for
+	posted           map[string]bool // the names in creates, in lower case
+	unstableOrder    bool            // lists without sortBy changed their order
+	unsteadyFindings int
+	recovered        int // checks that a failed request had blocked, and that ran when repeated
 
 	wire     *wire
 	created  *createdObjects
@@ -32,10 +41,11 @@ func newSession(target Target, opts Options) (*session, error) {
 		return nil, &ConsentError{Host: base.Host}
 	}
 	run := newMarker()
-	s := &session{opts: opts, shown: map[string]bool{}}
+	s := &session{opts: opts, shown: map[string]bool{}, posted: map[string]bool{}}
 	s.wire = newWire(target, base, run, &s.opts, s.received)
 	s.created = newCreatedObjects(s.wire, run, &journal{path: opts.Journal, started: opts.JournalStarted,
 		header: journalLine{Journal: journalVersion, Target: base.String(), Run: run, Started: opts.Now().UTC()}})
+	s.created.settle = func(ctx context.Context) { s.waitForLag(ctx, Request{Method: http.MethodDelete}) }
 	return s, nil
 }
 
@@ -53,17 +63,25 @@ func (s *session) fixture(ctx context.Context, t *T, f *Fixture) (map[string]*Cr
 	if !ok {
 		built = &builtFixture{}
 		s.created.fixtures[key] = built
-		prefix := s.created.run + "-" + f.Name + "-"
+		name := f.Name
 		if !t.substitution.none() {
 			// The names must not start with the prefix of the objects that were built without the substitution.
-			prefix = fmt.Sprintf("%s-%s%d-", s.created.run, f.Name, len(s.created.fixtures))
+			name = fmt.Sprintf("%s%d", f.Name, len(s.created.fixtures))
 		}
-		builder := &T{Capabilities: t.Capabilities, session: s, check: t.check, prefix: prefix, ledger: &s.created.shared, outcome: Pass,
-			substitution: t.substitution}
-		builder.run(func() { built.objects = f.Build(ctx, builder) })
-		built.sent = builder.sent
-		if built.objects == nil {
-			built.blocked = builder.reason
+		// A failed request may have blocked the fixture on an unsteady target.
+		for n, failures := 0, -1; (n < 2 || n < maxBuilds && s.unsteady()) && built.objects == nil && s.wire.repeats.failures > failures; n++ {
+			failures = s.wire.repeats.failures
+			prefix := s.created.run + "-" + name + attemptMark(n) + "-"
+			builder := &T{Capabilities: t.Capabilities, session: s, check: t.check, prefix: prefix, ledger: &s.created.shared, outcome: Pass,
+				substitution: t.substitution}
+			builder.run(func() { built.objects = f.Build(ctx, builder) })
+			built.sent = builder.sent
+			if built.blocked = cmp.Or(builder.stoppedBy, builder.reason); built.objects == nil {
+				t.findings, t.outcome = builder.findings, graver(t.outcome, builder.outcome)
+			}
+		}
+		if built.objects != nil {
+			t.findings, t.outcome = nil, Pass
 		}
 	}
 	t.fixtureSent = built.sent

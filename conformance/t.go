@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"runtime/debug"
 	"slices"
@@ -37,7 +38,10 @@ type T struct {
 	substitution  substitution
 	outcome       Outcome
 	reason        string
-	notApplicable bool // the check was skipped because it does not apply
+	notApplicable bool   // the check was skipped because it does not apply
+	stoppedBy     string // the request without a response that ended the check
+	hung          bool   // the request timed out twice, or an earlier one of its kind did
+	eager         bool   // requests do not wait until earlier writes are visible
 	findings      []Finding
 	notes         []string
 	requests      int // including the removal of its objects
@@ -82,21 +86,40 @@ func (t *T) run(fn func()) {
 }
 
 // Call sends a request and returns the response, whatever its status. Objects that the response reports as created are removed when the
-// check ends. Without a response, the check ends with the outcome Error.
+// check ends. A request that fails is repeated once if that is safe: the target may be unsteady.
+//
+// If the target sends no complete response, the check ends with a finding of the outcome Fail, whatever its level. If the target responds to
+// no other request either, or cannot be reached, the check ends with the outcome Error.
 func (t *T) Call(ctx context.Context, req Request) *Response {
 	t.sent = append(t.sent, req)
 	t.admitCreation(ctx, req)
+	if !t.eager {
+		t.session.waitForLag(ctx, req)
+	}
 	pending := t.session.created.expect(req)
+	if req.Method == http.MethodPost {
+		// Both requests may create an object. The entry of one of them stays open in the journal.
+		req.repeated = func() { t.session.created.expect(req) }
+	}
 	res, err := t.session.wire.call(ctx, t.substitution.request(req), false)
 	if err != nil {
-		panic(noAnswer{err})
+		t.fail(err)
 	}
 	t.last = res.exchange
 	res = t.substitution.response(req, res)
+	t.session.wrote(req, res)
+	if res.lost != nil && req.Method == http.MethodPost {
+		t.lost(res) // the journal entry of the object stays open
+	}
 	t.session.created.recordOutcome(t.ledger, pending, req, res)
-	t.session.waitForLag(ctx, req, res)
+	if res.lost != nil {
+		t.lost(res)
+	}
 	return res
 }
+
+// Immediately makes the requests of the check that follow not wait until earlier writes are visible.
+func (t *T) Immediately() { t.eager = true }
 
 // Get sends a GET. The query is a sequence of names and values.
 func (t *T) Get(ctx context.Context, path string, query ...string) *Response {

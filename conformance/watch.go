@@ -28,6 +28,18 @@ type ObservedExchange struct {
 // Exchange returns the recorded exchange: redacted, with its times.
 func (w *ObservedExchange) Exchange() *wirelog.Exchange { return w.exchange }
 
+// Sent reports whether the suite has sent the request, not another client.
+func (w *ObservedExchange) Sent() bool { return w.sent }
+
+// RepeatedAfter returns how the same request failed before the suite repeated it: a status or a reason. It returns "" if the request is not
+// a repeat or failed again.
+func (w *ObservedExchange) RepeatedAfter() string {
+	if failed := w.Status >= http.StatusInternalServerError && w.Status != http.StatusNotImplemented; failed {
+		return ""
+	}
+	return w.first
+}
+
 // Resources returns the resources in a 2xx response: the body itself, or the items of a list.
 func (w *ObservedExchange) Resources() []*scim.Object {
 	object := w.Object()

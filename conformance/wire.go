@@ -10,9 +10,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
-	"syscall"
+	"time"
 
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/wirelog"
@@ -30,8 +31,9 @@ type wire struct {
 	// received is called with each response, after masking.
 	received func(Request, *Response)
 
-	requests   int    // number of requests sent so far
-	unanswered int    // consecutive requests without a response
+	requests   int // number of requests sent so far
+	unanswered int // consecutive requests without a response, repeats not counted
+	repeats    repeats
 	throttled  int    // requests that were sent again after a 429
 	served     bool   // the target has returned another status than 429 at least once
 	checking   string // the id of the running check, for Sent
@@ -56,16 +58,20 @@ func newWire(target Target, base *url.URL, run string, opts *Options, received f
 	}
 	return &wire{
 		target: target, base: base, opts: opts, secrets: secrets, masker: &masker{run: run, seen: map[string]bool{}},
-		pace: pacer(opts.Rate), received: received,
+		pace: pacer(opts.Rate), received: received, repeats: repeats{equal: map[string]int{}, hung: map[string]bool{}},
 	}
 }
 
-// callError is the reason why a request got no response. It is not a finding: the check ends with the outcome Error.
+// callError is the reason why a request got no response. Unless it is confirmed, it is not a finding: the check ends with the outcome Error.
 type callError struct {
-	name   string
-	reason string
-	cause  error
-	budget bool // the cause is a limit of the run, not the network
+	name      string
+	reason    string
+	cause     error
+	budget    bool              // the cause is a limit of the run, not the network
+	exchange  *wirelog.Exchange // the request, for evidence; nil if the request was not sent
+	confirmed bool              // the target did not respond to the repeat either, but responded to another request
+	idle      bool              // the connection was unused for a while, so the server may have closed it at the same time
+	known     bool              // the same kind of request has timed out before, so it was sent once with a short timeout
 }
 
 // Reasons for a missing response that the target has not caused.
@@ -77,14 +83,11 @@ var (
 func (e *callError) Error() string { return e.name + ": " + e.reason }
 func (e *callError) Unwrap() error { return e.cause }
 
-// call sends one request and reads the whole response. After a 429 it waits and sends the request again. If unlimited is set, call ignores
-// the maximum number of requests.
-func (w *wire) call(ctx context.Context, req Request, unlimited bool) (*Response, error) {
+// attempt sends one request and reads the whole response. After a 429 it waits and sends the request again. If unlimited is set, attempt
+// ignores the maximum number of requests. [wire.call] also repeats requests that fail.
+func (w *wire) attempt(ctx context.Context, req Request, unlimited bool) (*Response, error) {
 	for attempt := 0; ; attempt++ {
 		res, err := w.send(ctx, req, unlimited)
-		if attempt == 0 && req.Method == http.MethodGet && (errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)) {
-			continue // the target closed an idle connection during the request: repeating a GET is safe
-		}
 		if err != nil || res.Status != http.StatusTooManyRequests || !w.waitOut(ctx, res, attempt) {
 			return res, err
 		}
@@ -97,8 +100,8 @@ func (w *wire) send(ctx context.Context, req Request, unlimited bool) (*Response
 		return nil, err
 	}
 	res, err := w.exchange(ctx, req)
-	w.countUnanswered(err)
 	w.keep(req, res)
+	w.keepUnanswered(err)
 	return res, err
 }
 
@@ -142,27 +145,36 @@ func (w *wire) exchange(ctx context.Context, req Request) (*Response, error) {
 		// The limiter also returns an error immediately if the wait would exceed the deadline.
 		return nil, &callError{name: name, reason: "not sent before the deadline", cause: context.DeadlineExceeded}
 	}
-	ctx, cancel := context.WithTimeout(ctx, w.opts.RequestTimeout)
+	timeout := w.timeout(req)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	r, err := w.newRequest(ctx, req)
 	if err != nil {
 		return nil, &callError{name: name, reason: err.Error(), cause: err}
 	}
 	var exchange *wirelog.Exchange
+	idle := false
+	r = r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
+		GotConn: func(c httptrace.GotConnInfo) { idle = c.WasIdle && c.IdleTime >= idleLimit },
+	}))
 	transport := wirelog.Transport(w.target.Transport, func(e wirelog.Exchange) { exchange = &e },
 		wirelog.Options{Secrets: w.secrets.all(), Now: w.opts.Now})
+	unanswered := func(reason string, cause error) (*Response, error) {
+		return nil, &callError{name: name, reason: reason, cause: cause, exchange: exchange, idle: idle}
+	}
 	res, err := transport.RoundTrip(r)
 	if err != nil {
-		return nil, &callError{name: name, reason: w.explain(err), cause: err}
+		return unanswered(explain(err, timeout), err)
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, MaxBody+1))
 	if err = cmp.Or(err, res.Body.Close()); err != nil {
-		return nil, &callError{name: name, reason: "the response was aborted: " + w.explain(err), cause: err}
+		return unanswered("the response was aborted: "+explain(err, timeout), err)
 	}
 	if len(body) > MaxBody {
-		return nil, &callError{name: name, reason: fmt.Sprintf("the response is larger than %d MiB", MaxBody>>20), cause: errTooLarge}
+		return unanswered(fmt.Sprintf("the response is larger than %d MiB", MaxBody>>20), errTooLarge)
 	}
-	return &Response{Name: name, Status: res.StatusCode, Header: res.Header, Body: body, TLS: res.TLS, exchange: exchange}, nil
+	return &Response{Name: name, Status: res.StatusCode, Header: res.Header, Body: body, TLS: res.TLS, exchange: exchange,
+		first: req.first, sent: true}, nil
 }
 
 func (w *wire) newRequest(ctx context.Context, req Request) (*http.Request, error) {
@@ -220,8 +232,11 @@ func (w *wire) newRequest(ctx context.Context, req Request) (*http.Request, erro
 	return r, nil
 }
 
+// noResponseWithin is the start of the reason of a timeout.
+const noResponseWithin = "no complete response within "
+
 // explain returns a short reason for a transport error, without the URL, because the error message already contains the name of the call.
-func (w *wire) explain(err error) string {
+func explain(err error, limit time.Duration) string {
 	var dns *net.DNSError
 	var timeout interface{ Timeout() bool }
 	switch {
@@ -230,7 +245,7 @@ func (w *wire) explain(err error) string {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return "the host name " + dns.Name + " is unknown"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return fmt.Sprintf("no complete response within %s", w.opts.RequestTimeout)
+		return noResponseWithin + limit.String()
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the connection was closed before the end of the response"
 	}

@@ -9,6 +9,7 @@ import (
 // All returns every check, grouped by area, in the order in which they run. The caller may change the slice.
 func All() []conformance.Check {
 	return withCreatesNothing(slices.Concat(
+		steadiness,
 		discovery,
 		schemaDefinitions,
 		auth,

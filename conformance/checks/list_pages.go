@@ -75,7 +75,7 @@ var listPages = []check{
 		Run: func(ctx context.Context, t *T) {
 			all := knownPage(ctx, t)
 			t.SkipIf(len(all.IDs()) != 5, "the first page does not contain all five users")
-			t.Expect("ids with startIndex=3, compared with the third to fifth id of the whole list", all.IDs()[2:],
+			samePage(t, "with startIndex=3, compared with the third to fifth id of the whole list", all.IDs()[2:],
 				knownPage(ctx, t, "startIndex", "3").IDs())
 		},
 	},
@@ -90,7 +90,7 @@ var listPages = []check{
 		Why:          "Clients omit startIndex in the first request; if the page starts elsewhere, they miss users.",
 		Fix:          "Start with the first match if startIndex is absent.",
 		Run: func(ctx context.Context, t *T) {
-			t.Expect("ids with count=2, compared with startIndex=1 and count=2", knownPage(ctx, t, "startIndex", "1", "count", "2").IDs(),
+			samePage(t, "with count=2, compared with startIndex=1 and count=2", knownPage(ctx, t, "startIndex", "1", "count", "2").IDs(),
 				knownPage(ctx, t, "count", "2").IDs())
 		},
 	},
@@ -168,7 +168,7 @@ var listPages = []check{
 		Run: func(ctx context.Context, t *T) {
 			plain := knownPage(ctx, t, "startIndex", "2", "count", "2")
 			projected := knownPage(ctx, t, "startIndex", "2", "count", "2", "attributes", "userName")
-			t.Expect("ids with attributes=userName, compared with the page without it", plain.IDs(), projected.IDs())
+			samePage(t, "with attributes=userName, compared with the page without it", plain.IDs(), projected.IDs())
 			t.Expect("totalResults with attributes=userName", 5, value(projected.Object(), "totalResults"))
 		},
 	},
@@ -408,6 +408,7 @@ func listGroups(ctx context.Context, t *T) {
 		}
 		ids = append(ids, res.IDs()...)
 	}
+	skipUnstable(t)
 	t.Expect("groups on three pages with count=1", []string{"a", "b", "c"}, labels(named, ids))
 }
 

@@ -152,7 +152,12 @@ func (g typePopulation) checkSorted(ctx context.Context, t *T, key oracle.Name, 
 // checkPages reads pages of users: at random indexes, then consecutive pages of random sizes. It returns false after the first finding.
 func (g typePopulation) checkPages(ctx context.Context, t *T, r *rand.Rand) bool {
 	query := []string{"filter", g.scope()}
-	if ordered, _ := t.Capabilities.Supports("sort"); ordered && r.IntN(2) == 0 {
+	unstable := t.Capabilities.Steadiness.UnstableOrder
+	ordered, _ := t.Capabilities.Supports("sort")
+	if !ordered {
+		skipUnstable(t)
+	}
+	if ordered && (r.IntN(2) == 0 || unstable) {
 		query = append(query, "sortBy", g.td.carrier)
 	}
 	first := t.Get(ctx, g.td.endpoint, append(query, "count", "200")...)

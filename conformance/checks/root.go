@@ -167,7 +167,7 @@ var rootQueries = []check{
 			get := rootQuery(ctx, t, `displayName sw "«P»"`)
 			res := searched(ctx, t, "",
 				doc{"filter": `displayName sw ` + quote(strings.TrimSuffix(t.Fixture["kim"].Sent["displayName"].(string), "a-kim"))})
-			t.Expect("ids found by POST /.search, compared with GET /", get.IDs(), res.IDs())
+			sameItems(t, "found by POST /.search, compared with GET /", get.IDs(), res.IDs())
 			t.Expect("totalResults of POST /.search, compared with GET /", value(get.Object(), "totalResults"), value(res.Object(), "totalResults"))
 		},
 	},
@@ -208,6 +208,7 @@ func rootPages(ctx context.Context, t *T) {
 		t.Holds(len(res.IDs()) <= 1, "number of items with count=1", "at most 1", len(res.IDs()))
 		ids = append(ids, res.IDs()...)
 	}
+	skipUnstable(t)
 	t.Expect("resources on three pages of one", []string{"all", "kim", "lee"}, labels(t.Fixture, ids))
 }
 

@@ -194,6 +194,7 @@ var sort = []check{
 			plain := t.Get(ctx, "/Users", "filter", bounded(t))
 			res := t.Get(ctx, "/Users", "filter", bounded(t), "sortOrder", "descending")
 			t.Require("status of a list with sortOrder=descending and no sortBy", 200, res.Status)
+			skipUnstable(t)
 			t.Expect("order with sortOrder=descending and no sortBy, compared with the order without parameters", inOrder(t, plain.IDs()),
 				inOrder(t, res.IDs()))
 		},

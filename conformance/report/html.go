@@ -106,7 +106,7 @@ func show(e Exchange, curl string) pageExchange {
 	return pageExchange{
 		Line: e.Method + " " + e.URL, Status: e.Status, Curl: curl,
 		Request:  message(e.Method+" "+e.URL, e.RequestHeaders, e.RequestBody),
-		Response: message(strings.TrimSpace(fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))), e.ResponseHeaders, e.ResponseBody),
+		Response: message(e.statusLine(), e.ResponseHeaders, e.ResponseBody),
 	}
 }
 

@@ -2,8 +2,10 @@ package report
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/scimwright/scimwright/conformance"
@@ -33,6 +35,7 @@ type Document struct {
 	Cautions   []string                    `json:"cautions,omitempty"`
 	Complaints []string                    `json:"complaints,omitempty"` // problems with the waivers; a run with one is not clean
 	LagMs      int64                       `json:"lagMs,omitempty"`      // time until a created object could be found
+	Steadiness *Steadiness                 `json:"steadiness,omitempty"` // only if equal requests had different results
 	Leftovers  []Leftover                  `json:"leftovers,omitempty"`
 	Journal    string                      `json:"journal,omitempty"`
 }
@@ -70,6 +73,7 @@ type Finding struct {
 	What     string              `json:"what"`
 	Want     string              `json:"want"`
 	Got      string              `json:"got"`
+	Unsteady bool                `json:"unsteady,omitempty"` // it did not occur again when the check was repeated
 	Waiver   *Waiver             `json:"waiver,omitempty"`
 	Curl     string              `json:"curl,omitempty"`
 	Exchange *Exchange           `json:"exchange,omitempty"`
@@ -116,6 +120,25 @@ type Exchange struct {
 	ResponseHeaders http.Header `json:"responseHeaders"`
 	ResponseBody    string      `json:"responseBody,omitempty"`
 	DurationMs      int64       `json:"durationMs"`
+	Error           string      `json:"error,omitempty"` // why there is no complete response; the status is then 0
+}
+
+// Steadiness describes how equal requests had different results.
+type Steadiness struct {
+	Summary          []string `json:"summary"`                // one sentence for each kind of unsteadiness
+	UnstableOrder    bool     `json:"unstableOrder"`          // lists without sortBy changed their order
+	VisibilityMs     int64    `json:"visibilityMs,omitempty"` // time until a created object could be found
+	Requests         int      `json:"requests"`
+	Repeated         int      `json:"repeated"` // requests that failed and had another result when repeated
+	UnsteadyFindings int      `json:"unsteadyFindings"`
+	Repeats          []Repeat `json:"repeats,omitempty"` // the first of the repeated requests
+}
+
+// A Repeat is a request that failed and had another result when the run repeated it.
+type Repeat struct {
+	Request string `json:"request"` // method and path
+	First   string `json:"first"`   // a status, or the reason why there was no response
+	Second  string `json:"second"`
 }
 
 // A Leftover is an object that could not be removed.
@@ -139,6 +162,13 @@ func document(r *conformance.Result, version string) Document {
 		DurationMs: r.Duration.Milliseconds(), Requests: r.Requests, Verdict: r.Verdict, Reason: r.Reason,
 		Outcomes: map[conformance.Outcome]int{}, Checks: []Check{}, Clauses: ledger(r), Cautions: r.Cautions, Complaints: r.Complaints,
 		LagMs: r.Lag.Milliseconds(), Journal: r.Journal,
+	}
+	if st := r.Steadiness; !st.Steady() {
+		d.Steadiness = &Steadiness{Summary: st.Sentences(), UnstableOrder: st.UnstableOrder, VisibilityMs: st.Visibility.Milliseconds(),
+			Requests: st.Requests, Repeated: st.Repeated, UnsteadyFindings: st.UnsteadyFindings}
+		for _, repeat := range st.Repeats {
+			d.Steadiness.Repeats = append(d.Steadiness.Repeats, Repeat(repeat))
+		}
 	}
 	for _, p := range r.Profiles {
 		entry := Profile{
@@ -195,7 +225,7 @@ func document(r *conformance.Result, version string) Document {
 }
 
 func finding(f conformance.Finding) Finding {
-	out := Finding{Outcome: f.Outcome, What: f.What, Want: f.Want, Got: f.Got}
+	out := Finding{Outcome: f.Outcome, What: f.What, Want: f.Want, Got: f.Got, Unsteady: f.Unsteady}
 	if w := f.Waiver; w != nil {
 		out.Waiver = &Waiver{Reason: w.Reason, Ticket: w.Ticket, Owner: w.Owner}
 		if !w.Expires.IsZero() {
@@ -212,6 +242,14 @@ func finding(f conformance.Finding) Finding {
 func exchange(e wirelog.Exchange) *Exchange {
 	return &Exchange{
 		Method: e.Method, URL: e.URL, RequestHeaders: e.RequestHeader, RequestBody: e.RequestBody, Status: e.Status,
-		ResponseHeaders: e.ResponseHeader, ResponseBody: e.ResponseBody, DurationMs: e.Duration.Milliseconds(),
+		ResponseHeaders: e.ResponseHeader, ResponseBody: e.ResponseBody, DurationMs: e.Duration.Milliseconds(), Error: e.Err,
 	}
+}
+
+// statusLine returns the first line of the response, or the reason why there is none.
+func (e Exchange) statusLine() string {
+	if e.Status == 0 {
+		return "no response: " + e.Error
+	}
+	return strings.TrimSpace(fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status)))
 }

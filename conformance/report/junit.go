@@ -155,6 +155,9 @@ func findingsText(c Check) string {
 	}
 	for _, f := range c.Findings {
 		fmt.Fprintf(&b, "\n%s: %s\n  expected: %s\n  got:      %s", f.Outcome, f.What, f.Want, f.Got)
+		if f.Unsteady {
+			b.WriteString("\n  unsteady: it did not occur again")
+		}
 		if f.Curl != "" {
 			fmt.Fprintf(&b, "\n  %s", f.Curl)
 		}

@@ -28,6 +28,11 @@ func Markdown(w io.Writer, r *conformance.Result, version string) error {
 	if d.Reason != "" {
 		p("\n> %s.", markdownText(d.Reason))
 	}
+	if d.Steadiness != nil {
+		for _, line := range d.Steadiness.Summary {
+			p("\n> **Unsteady:** %s.", markdownText(line))
+		}
+	}
 	for _, c := range d.Complaints {
 		p("\n> **Waivers:** %s.", markdownText(c))
 	}
@@ -102,6 +107,9 @@ func markdownFindings(p func(string, ...any), d Document) {
 			}
 			for _, f := range c.Findings {
 				p("- %s: expected %s, got %s", markdownText(f.What), code(f.Want), code(f.Got))
+				if f.Unsteady {
+					p("  - unsteady: it did not occur again")
+				}
 				if f.Waiver != nil {
 					p("  - waived: %s %s", markdownText(f.Waiver.Reason), markdownText(f.Waiver.Ticket))
 				}

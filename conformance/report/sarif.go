@@ -99,11 +99,12 @@ type (
 		Body     *sarifText        `json:"body,omitempty"`
 	}
 	sarifResponse struct {
-		Protocol   string            `json:"protocol"`
-		Version    string            `json:"version"`
-		StatusCode int               `json:"statusCode"`
-		Reason     string            `json:"reasonPhrase"`
-		Headers    map[string]string `json:"headers"`
+		Protocol   string            `json:"protocol,omitempty"`
+		Version    string            `json:"version,omitempty"`
+		StatusCode int               `json:"statusCode,omitempty"`
+		Reason     string            `json:"reasonPhrase,omitempty"`
+		Headers    map[string]string `json:"headers,omitempty"`
+		Missing    bool              `json:"noResponseReceived,omitempty"`
 		Body       *sarifText        `json:"body,omitempty"`
 	}
 )
@@ -243,6 +244,9 @@ func sarifExchange(e Exchange) (*sarifRequest, *sarifResponse) {
 	}
 	response := &sarifResponse{Protocol: "http", Version: "1.1", StatusCode: e.Status, Reason: http.StatusText(e.Status),
 		Headers: sarifHeaders(e.ResponseHeaders)}
+	if e.Status == 0 {
+		return request, &sarifResponse{Missing: true}
+	}
 	if e.ResponseBody != "" {
 		response.Body = &sarifText{e.ResponseBody}
 	}

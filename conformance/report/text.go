@@ -33,6 +33,9 @@ func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
 		p.line("run %s, seed: %d, checks: %d, requests: %d, time: %s", r.Run, r.Seed, len(r.Checks), r.Requests,
 			r.Duration.Round(time.Millisecond))
 	}
+	for _, line := range r.Steadiness.Sentences() {
+		p.wrapped("unsteady: ", line)
+	}
 	p.line("")
 	if len(r.Checks) > 0 {
 		p.summary(r)
@@ -176,6 +179,9 @@ func (p *printer) findings(c conformance.CheckResult, outcome conformance.Outcom
 		p.wrapped("  checked   ", f.What)
 		p.wrapped("  expected  ", f.Want)
 		p.wrapped("  got       ", f.Got)
+		if f.Unsteady {
+			p.wrapped("  unsteady  ", "the finding did not occur again when the check was repeated")
+		}
 		if f.Waiver != nil {
 			p.wrapped("  waived    ", waiverText(f.Waiver))
 		}

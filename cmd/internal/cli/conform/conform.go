@@ -163,7 +163,7 @@ func flagHelp() kong.Vars {
 			"docs/conformance.md, for catalog apps or custom apps. Default: the contract of the scenario, else resilient.",
 		"profileHelp": "Profiles to select: " + profileIDs() + ". rfc is the checks of the RFCs; all is rfc and the flows of every client; " +
 			"each other profile is the flows of one client. Default: rfc.",
-		"settleHelp": "Maximum time until a write must be visible. The time is measured once and reported. 0 means no wait.",
+		"settleHelp": "Maximum time until a write must be visible. The time is measured first and reported. 0 means 2s.",
 		"attributesHelp": "YAML or JSON file with the attributes that a create requires on this server, by resource type: " +
 			"{User: {userType: staff}}.",
 		"seedHelp": "Seed of the checks that generate their requests (area oracle): a number, or random. The report contains it.",

@@ -155,6 +155,7 @@ func TestRun_TimesOutOnHangingTarget(t *testing.T) {
 	code, stdout, _ := execute(t, "run", server.URL, "--timeout", "2s", "--request-timeout", "10s")
 	require.Equal(t, ExitUntested, code, stdout)
 	require.Less(t, time.Since(start), 5*time.Second)
+	require.Contains(t, strings.Join(strings.Fields(stdout), " "), "The time limit of 2s (--timeout) is used up")
 }
 
 func TestArguments_UsageErrors(t *testing.T) {

@@ -73,6 +73,7 @@ func (c *runCommand) Run(in *invocation) error {
 		return consent(err)
 	}
 	accepted.Apply(result, time.Now(), c.WaiversStrict)
+	nameLimits(result, opts)
 	if opts.Progress != nil {
 		fmt.Fprint(in.stderr, clearLine)
 	}
@@ -84,6 +85,20 @@ func (c *runCommand) Run(in *invocation) error {
 		return err
 	}
 	return verdictCode(result.Verdict)
+}
+
+// nameLimits adds the flags to the reasons of a result that name a limit of the run.
+func nameLimits(r *conformance.Result, opts conformance.Options) {
+	limits := strings.NewReplacer(
+		fmt.Sprintf("the time limit of %s", opts.Timeout), fmt.Sprintf("the time limit of %s (--timeout)", opts.Timeout),
+		fmt.Sprintf("the budget of %d requests", opts.MaxRequests), fmt.Sprintf("the budget of %d requests (--max-requests)", opts.MaxRequests))
+	r.Reason = limits.Replace(r.Reason)
+	for i := range r.Checks {
+		r.Checks[i].Reason = limits.Replace(r.Checks[i].Reason)
+	}
+	for i := range r.Profiles {
+		r.Profiles[i].Why = limits.Replace(r.Profiles[i].Why)
+	}
 }
 
 func verdictCode(v conformance.Verdict) error {

@@ -18,6 +18,7 @@ type Mutant struct {
 // All returns every mutant. The caller may change the slice.
 func All() []Mutant {
 	return slices.Concat(
+		steadiness,
 		discovery,
 		schemaDefinitions,
 		plainHTTP,

@@ -46,20 +46,25 @@ func raw(m match, fn func(rep *reply)) wrap {
 	}
 }
 
-// mixUpUsers wraps next so that all users after the first in responses to POST and GET have the same id, which is not the id of a user.
+// mixUpUsers wraps next so that GET of a user returns the first user that the wrapper has seen, or another id for that user.
 func mixUpUsers(next http.Handler) http.Handler {
 	var mu sync.Mutex
-	var first *scim.Object
+	first := ""
 	return afterBody(either(createUser, readUser), func(o *scim.Object) {
 		mu.Lock()
 		defer mu.Unlock()
-		if first == nil {
-			first = o.Clone()
-			first.Set("id", "0"+o.Text("id"))
-			return
+		if first == "" {
+			first = o.Text("id")
 		}
-		o.Set("id", first.Text("id"))
-	})(next)
+	})(afterBody(readUser, func(o *scim.Object) {
+		mu.Lock()
+		defer mu.Unlock()
+		if o.Text("id") == first {
+			o.Set("id", "0"+first)
+		} else if first != "" {
+			o.Set("id", first)
+		}
+	})(next))
 }
 
 var usersAndGroups = either(users, createGroup, readGroup, listGroups, putGroup, patchGroup)

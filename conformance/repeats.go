@@ -1,0 +1,289 @@
+package conformance
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/scim/wirelog"
+)
+
+const (
+	// repeatPause is the time between a request that failed and its repeat.
+	repeatPause = 50 * time.Millisecond
+	// maxEqualRepeats is the number of repeats of one kind of request with the same result after which the run repeats the kind no more.
+	maxEqualRepeats = 3
+	// maxRepeatExamples is the maximum number of repeats that a result describes; all are counted.
+	maxRepeatExamples = 20
+	// minShortTimeout and maxShortTimeout limit the short timeout: a tenth of Options.RequestTimeout.
+	minShortTimeout, maxShortTimeout = time.Second, 5 * time.Second
+	// idleLimit is the time after which a server may close an unused connection while the run sends a request on it.
+	idleLimit = time.Second
+)
+
+// A Repeat is a request that failed and had another result when the run repeated it.
+type Repeat struct {
+	// Request is the method and the path, such as "GET /Users/42".
+	Request string
+	// First and Second are the results: a status such as "503 Service Unavailable", or the reason why there was no response.
+	First, Second string
+}
+
+// repeats is what a wire has detected by repeating requests.
+type repeats struct {
+	examples []Repeat
+	count    int // repeats with another result
+	failures int // responses with a server error, and requests without a response
+	equal    map[string]int
+	hung     map[string]bool // kinds of requests that timed out twice while the target responded to another request
+}
+
+// call sends one request. A request that fails is repeated once, after a short pause. If the repeat has another result, call returns that
+// result and records the pair. A request fails if it gets no response or a server error other than 501. After a server error, call repeats
+// only GET, HEAD, OPTIONS, PUT, DELETE and searches: another request may have taken effect. Without a response, call repeats every request.
+//
+// If the repeat gets no response either, but the target responds to another request, the error is confirmed.
+func (w *wire) call(ctx context.Context, req Request, unlimited bool) (*Response, error) {
+	res, err := w.attempt(ctx, req, unlimited)
+	failure := failureOf(ctx, res, err)
+	if failure == "" {
+		w.countUnanswered(err)
+		return res, err
+	}
+	w.repeats.failures++
+	kind := kindOf(req)
+	known := w.repeats.equal[kind] >= maxEqualRepeats || w.repeats.hung[kind]
+	if err == nil {
+		w.countUnanswered(nil)
+		if known || !repeatable(req) {
+			return res, nil
+		}
+		return w.repeatAfterServerError(ctx, req, unlimited, res, failure)
+	}
+	call, _ := errors.AsType[*callError](err)
+	if w.repeats.hung[kind] && timedOut(err) {
+		call.known = true
+		return nil, err
+	}
+	again, err := w.repeatUnanswered(ctx, req, unlimited, call, failure)
+	w.countUnanswered(err)
+	if call, ok := errors.AsType[*callError](err); ok && call.confirmed {
+		w.unanswered = 0 // the target has responded to another request
+	}
+	return again, err
+}
+
+// repeatAfterServerError repeats a request that got a server error.
+func (w *wire) repeatAfterServerError(ctx context.Context, req Request, unlimited bool, res *Response, failure string) (*Response, error) {
+	if !pause(ctx, repeatPause) {
+		return res, nil
+	}
+	req.first = failure
+	again, err := w.attempt(ctx, req, unlimited)
+	second := failureOf(ctx, again, err)
+	switch {
+	case err == nil && performed(req, again):
+		// The repeat was rejected because the first request has taken effect. The server error is the response of the target.
+	case err == nil && second == "":
+		w.differed(req, failure, statusText(again.Status))
+		return again, nil
+	case err != nil && second != "":
+		w.differed(req, failure, second) // the server error is a response, the missing response is not
+	case err == nil:
+		w.same(req)
+	}
+	return res, nil
+}
+
+// repeatUnanswered repeats a request that got no response.
+func (w *wire) repeatUnanswered(ctx context.Context, req Request, unlimited bool, call *callError, failure string) (*Response, error) {
+	hangs := timedOut(call)
+	if hangs && !w.responds(ctx, req) || !pause(ctx, repeatPause) {
+		return nil, call
+	}
+	if !call.idle {
+		req.first = failure
+	}
+	if req.repeated != nil {
+		req.repeated()
+	}
+	again, err := w.attempt(ctx, req, unlimited)
+	if err == nil {
+		if performed(req, again) {
+			again.lost = call
+		} else if !call.idle {
+			w.differed(req, failure, statusText(again.Status))
+		}
+		return again, nil
+	}
+	later, _ := errors.AsType[*callError](err)
+	switch {
+	case failureOf(ctx, nil, err) == "": // the run ends
+		return nil, call
+	case later.network() || !hangs && !w.responds(ctx, req):
+		return nil, later
+	}
+	later.confirmed = true
+	w.same(req)
+	if hangs && timedOut(later) {
+		w.repeats.hung[kindOf(req)] = true
+	}
+	return nil, later
+}
+
+// differed records a repeat with another result.
+func (w *wire) differed(req Request, first, second string) {
+	w.repeats.count++
+	if len(w.repeats.examples) < maxRepeatExamples {
+		w.repeats.examples = append(w.repeats.examples, Repeat{Request: req.name(), First: first, Second: second})
+	}
+	w.repeats.equal[kindOf(req)] = -w.opts.MaxRequests // this kind is always repeated
+}
+
+// same counts a repeat with the same result.
+func (w *wire) same(req Request) { w.repeats.equal[kindOf(req)]++ }
+
+// responds reports whether the target responds to a plain GET: the request that failed may be at fault, not the network. Any status counts.
+func (w *wire) responds(ctx context.Context, failed Request) bool {
+	for _, probe := range []Request{
+		{Method: http.MethodGet, Path: "/ServiceProviderConfig", short: true},
+		{Method: http.MethodGet, Path: "/Schemas", short: true},
+	} {
+		if probe.Path == failed.Path {
+			continue
+		}
+		if _, err := w.attempt(ctx, probe, true); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// timeout returns the timeout of a request: a short one for a probe, and for a kind of request that has timed out twice before.
+func (w *wire) timeout(req Request) time.Duration {
+	limit := w.opts.RequestTimeout
+	if req.short || w.repeats.hung[kindOf(req)] {
+		limit = min(limit, max(minShortTimeout, min(maxShortTimeout, limit/10)))
+	}
+	return limit
+}
+
+// keepUnanswered masks the evidence of a request without a complete response, and stores it if the run records all exchanges.
+func (w *wire) keepUnanswered(err error) {
+	call, ok := errors.AsType[*callError](err)
+	if !ok || call.exchange == nil {
+		return
+	}
+	e := call.exchange
+	// A body that was not read to its end cannot be masked, and the text of the system contains port numbers.
+	e.Status, e.ResponseHeader, e.ResponseBody, e.Err = 0, http.Header{}, "", call.reason
+	w.masker.maskPasswords(e)
+	if w.opts.Record {
+		w.traffic = append(w.traffic, Sent{Check: w.checking, Exchange: e})
+	}
+}
+
+// failureOf describes how a request failed: it got no response or a server error. It returns "" after any other response, and after an
+// error that the target has not caused.
+func failureOf(ctx context.Context, res *Response, err error) string {
+	if err == nil {
+		if res.Status >= 500 && res.Status != http.StatusNotImplemented {
+			return statusText(res.Status)
+		}
+		return ""
+	}
+	call, ok := errors.AsType[*callError](err)
+	if !ok || call.exchange == nil || ctx.Err() != nil {
+		return ""
+	}
+	return call.reason
+}
+
+// network reports whether no connection to the target could be established. This is never a finding.
+func (e *callError) network() bool {
+	var op *net.OpError
+	var dns *net.DNSError
+	var unknown x509.UnknownAuthorityError
+	return errors.As(e.cause, &dns) || errors.As(e.cause, &unknown) || errors.As(e.cause, &op) && op.Op == "dial"
+}
+
+func timedOut(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// repeatable reports whether a second copy of a request changes nothing more than the first one.
+func repeatable(req Request) bool {
+	switch req.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPut, http.MethodDelete:
+		return true
+	}
+	return req.Method == http.MethodPost && strings.HasSuffix(req.Path, "/.search")
+}
+
+// kindOf returns the kind of a request: the method, the path without ids and the names of the query parameters.
+func kindOf(req Request) string {
+	segments := strings.Split(strings.TrimPrefix(req.Path, "/"), "/")
+	for i := 1; i < len(segments); i++ {
+		if segments[i] != ".search" {
+			segments[i] = "{id}"
+		}
+	}
+	return req.Method + " /" + strings.Join(segments, "/") + "?" + strings.Join(parameterNames(req.Query), "&")
+}
+
+func parameterNames(q url.Values) []string {
+	names := make([]string, 0, len(q))
+	for name := range q {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// performed reports whether the status of a repeat is about the effect of the first request: the target had performed the request although
+// it had sent no success.
+func performed(req Request, repeat *Response) bool {
+	switch req.Method {
+	case http.MethodPost:
+		return repeat.Status == http.StatusConflict
+	case http.MethodDelete:
+		return repeat.Status == http.StatusNotFound || repeat.Status == http.StatusGone
+	}
+	return repeat.Status == http.StatusPreconditionFailed
+}
+
+// fail records the finding that a request gets no response, whatever the level of the check, and ends the check. An error that is not
+// confirmed ends the check with the outcome Error.
+func (t *T) fail(err error) {
+	call, ok := errors.AsType[*callError](err)
+	t.hung = ok && (call.known || call.confirmed && timedOut(err))
+	switch {
+	case ok && call.known:
+		t.Skip(fmt.Sprintf("blocked: %s gets no response, like an earlier request of this kind", call.name))
+	case !ok || !call.confirmed:
+		panic(noAnswer{err})
+	}
+	t.robustness(call.name, call.reason+", also when repeated; the target responds to other requests", call.exchange)
+	panic(stopped{})
+}
+
+// lost records the finding that the target performed a request without a response to it, and ends the check.
+func (t *T) lost(repeat *Response) {
+	t.robustness(repeat.Name, repeat.lost.reason+"; the target had performed the request, because the repeat returned "+
+		statusText(repeat.Status), repeat.lost.exchange)
+	panic(stopped{})
+}
+
+// robustness records the finding that a request gets no complete response.
+func (t *T) robustness(name, got string, e *wirelog.Exchange) {
+	t.last, t.stoppedBy = e, "blocked: "+name+" gets no response: "+got
+	t.find(Fail, "robustness: response to "+name, "a complete HTTP response", got)
+}
