@@ -12,6 +12,9 @@ type session struct {
 	shown map[string]bool // the attributes that occurred in responses, such as "/Users/nickname"
 	lag   time.Duration   // the time after which the target shows a write
 
+	started time.Time // the start of the run
+	done    int       // the checks that the run has counted as progress
+
 	wire     *wire
 	created  *createdObjects
 	rights   rights

@@ -36,6 +36,7 @@ type commands struct {
 	List    listCommand    `cmd:"" help:"List the checks."`
 	Explain explainCommand `cmd:"" help:"Explain a check or a clause: its purpose, and how to fix a violation."`
 	Diff    diffCommand    `cmd:"" help:"Compare two JSON reports: findings that are new, fixed, remaining or not observed."`
+	Matrix  matrixCommand  `cmd:"" help:"Combine JSON reports into one page: products by client, area and clause, with the cause of each finding."`
 	Lint    lintCommand    `cmd:"" help:"Check documents offline: resources, lists, PATCH and bulk requests, errors, discovery documents."`
 	Proxy   proxyCommand   `cmd:"" help:"Record a client's traffic to the SCIM server with this base URL, and evaluate both sides."`
 	Judge   judgeCommand   `cmd:"" help:"Evaluate a recording of the proxy again."`
@@ -108,6 +109,7 @@ func parse(cmds *commands, program string, args []string, stdout, stderr io.Writ
 		kong.Name(program), kong.Description(description), kong.DefaultEnvars("SCIM_CONFORMANCE"), withoutEmptyVariables(lookupEnv),
 		kong.Vars{"version": frame.Build(program), "forms": forms(), "formats": strings.ReplaceAll(forms(), " ", "") + ",none",
 			"seed":  strconv.FormatUint(conformance.DefaultSeed, 10),
+			"pages": pages(),
 			"kinds": strings.Join(lint.Kinds(), ", "), "mocks": mockNames()}, flagHelp(),
 		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(func(code int) {
 			if done == nil {
