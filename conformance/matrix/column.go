@@ -142,8 +142,10 @@ func (c *column) add(causes []int, check report.Check) []int {
 
 // clientCell returns the cell of a client flow.
 func (c *column) clientCell(p report.Profile) Cell {
-	cell := Cell{Fit: p.Fit, Outcome: outcomes[p.Fit], Why: p.Action}
-	if cell.Why == "" {
+	cell := Cell{Fit: p.Fit, Outcome: outcomes[p.Fit]}
+	if p.Action != "" {
+		cell.Why = "First failing step: " + p.Action
+	} else {
 		cell.Why = strings.Join(p.Limits, "; ")
 	}
 	if cell.Why == "" && p.Fit == conformance.UnknownCompatibility {
