@@ -209,7 +209,7 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 		result.Checks[i] = r
 		s.progress(len(plan.Checks), r, p.Skip == "")
 	}
-	if interrupted == "" && ctx.Err() != nil {
+	if interrupted == "" && s.late(ctx) {
 		interrupted = s.overtime(ctx)
 	}
 	return interrupted
@@ -226,7 +226,7 @@ func (s *session) progress(planned int, r CheckResult, ran bool) {
 // interruption returns the reason if the run cannot continue, otherwise "".
 func (s *session) interruption(ctx context.Context) string {
 	switch {
-	case ctx.Err() != nil:
+	case s.late(ctx):
 		return s.overtime(ctx)
 	case s.created.broken != nil:
 		return s.created.broken.Error()
@@ -252,8 +252,14 @@ func (s *session) runProfiles(ctx context.Context, result *Result, planned int, 
 	return interrupted
 }
 
+// late reports whether the run has ended, or ends before Options.Rate permits another request.
+func (s *session) late(ctx context.Context) bool {
+	deadline, limited := ctx.Deadline()
+	return ctx.Err() != nil || limited && s.opts.Rate > 0 && time.Until(deadline).Seconds() < 1/s.opts.Rate
+}
+
 func (s *session) overtime(ctx context.Context) string {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Sprintf("the time limit of %s (--timeout) is used up", s.opts.Timeout)
 	}
 	return "the run was interrupted"
