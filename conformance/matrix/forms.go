@@ -126,8 +126,7 @@ func Markdown(w io.Writer, m *Matrix) error {
 	p("Numbers in parentheses are causes: the list below the product explains them.\n")
 	p("| Product | Version | Set-up | Tested | Suite | Checks |\n|---|---|---|---|---|---|")
 	for _, e := range m.Products {
-		p("| [%s](#%s) | %s | %s | %s | %s | %s |", text(e.Name), anchor(e), text(e.Version), text(e.Setup), day(e.Tested), text(e.Suite),
-			counts(e.Outcomes))
+		p("| %s | %s | %s | %s | %s | %s |", text(e.Name), text(e.Version), text(e.Setup), day(e.Tested), text(e.Suite), counts(e.Outcomes))
 	}
 	head, rule := "", "|---|"
 	for _, e := range m.Products {
@@ -144,8 +143,7 @@ func Markdown(w io.Writer, m *Matrix) error {
 	for _, r := range m.Areas {
 		p("| %s |%s", text(r.Area), cells(r.Cells))
 	}
-	p("\n## Clauses\n\nClauses with a failure or a warning. The other %s have none.\n\n| Clause |%s\n%s", plural(m.Clean, "tested clause"), head,
-		rule)
+	p("\n## Clauses\n\nClauses with a failure or a warning. Tested clauses without one: %d.\n\n| Clause |%s\n%s", m.Clean, head, rule)
 	for _, r := range m.Clauses {
 		p("| %s, %s: %s |%s", r.ID, r.Level, text(r.Text), cells(r.Cells))
 	}
@@ -182,7 +180,7 @@ func cells(row []Cell) string {
 }
 
 func markdownProduct(p func(string, ...any), e Entry) {
-	p("\n<a id=\"%s\"></a>\n\n## %s\n", anchor(e), text(strings.TrimSpace(e.Name+" "+e.Version)))
+	p("\n## %s\n", text(strings.TrimSpace(e.Name+" "+e.Version)))
 	line := ""
 	if e.Setup != "" {
 		line = text(e.Setup) + ". "
@@ -237,7 +235,7 @@ func codes(ids []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// anchor returns the id of a product's section.
+// anchor returns the id of a product's section in the HTML form.
 func anchor(e Entry) string {
 	return "product-" + strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' {
