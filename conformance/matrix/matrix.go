@@ -35,15 +35,15 @@ type Matrix struct {
 
 // A Product describes what was tested and how to repeat it.
 type Product struct {
-	Name    string `json:"name" yaml:"name"`
-	Version string `json:"version,omitempty" yaml:"version"`
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
 	// Link is the address of the product's page, Setup its configuration in a few words: "Express 5.3.0, data in memory".
-	Link  string `json:"link,omitempty" yaml:"link"`
-	Setup string `json:"setup,omitempty" yaml:"setup"`
+	Link  string `json:"link,omitempty"`
+	Setup string `json:"setup,omitempty"`
 	// Reproduce are the shell commands that start the product and test it.
-	Reproduce string `json:"reproduce,omitempty" yaml:"reproduce"`
+	Reproduce string `json:"reproduce,omitempty"`
 	// Notes are sentences that a reader needs for the results.
-	Notes []string `json:"notes,omitempty" yaml:"notes"`
+	Notes []string `json:"notes,omitempty"`
 }
 
 // An Entry is a product with the run that tested it and the causes of its findings.

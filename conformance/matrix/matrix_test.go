@@ -181,6 +181,20 @@ func TestCells_RedHaveCause(t *testing.T) {
 	require.Equal(t, "Okta breaks: A user is created", m.Products[2].Causes[2].Headline)
 }
 
+// TestProduct_VersionVerbatim checks that a version that looks like a number stays as it is written.
+func TestProduct_VersionVerbatim(t *testing.T) {
+	good := encode(t, reportOf(conformance.Pass, conformance.Pass, conformance.Pass, conformance.Works), "")
+	for written, want := range map[string]string{`1.10`: "1.10", `"2.0"`: "2.0", `1.2.3`: "1.2.3", `v7 # latest`: "v7", `1.0 # old`: "1.0"} {
+		dir := t.TempDir()
+		write(t, dir, "a.json", good)
+		write(t, dir, "a.product.yaml", "name: A\nversion: "+written+"\nsetup: s\n")
+		m, err := matrix.Read(dir)
+		require.NoError(t, err)
+		require.Equal(t, want, m.Products[0].Version)
+		require.Equal(t, "s", m.Products[0].Setup)
+	}
+}
+
 func TestRead_RejectsBadInput(t *testing.T) {
 	good := encode(t, reportOf(conformance.Pass, conformance.Pass, conformance.Pass, conformance.Works), "")
 	for want, files := range map[string]map[string]string{
@@ -192,6 +206,7 @@ func TestRead_RejectsBadInput(t *testing.T) {
 		"describes no report: b.json does not exist":     {"a.json": good, "b.product.yaml": "name: B"},
 		"with name, version, link, setup":                {"a.json": good, "a.product.yaml": "title: A"},
 		"the product has no name":                        {"a.json": good, "a.product.yaml": "version: 1"},
+		"with name, version":                             {"a.json": good, "a.product.yaml": "name: A\nversion: [1]"},
 		"have the same product, version and setup":       {"a.json": good, "b.json": good, "a.product.yaml": "name: A", "b.product.yml": "name: A"},
 	} {
 		dir := t.TempDir()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -101,19 +102,37 @@ func readReport(path string) (tested, error) {
 }
 
 func readProduct(path string) (Product, error) {
-	var p Product
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return p, err
+		return Product{}, err
 	}
-	if err := yaml.UnmarshalWithOptions(data, &p, yaml.Strict()); err != nil {
+	var file struct {
+		Name, Link, Setup, Reproduce string
+		Version                      verbatim
+		Notes                        []string
+	}
+	if err := yaml.UnmarshalWithOptions(data, &file, yaml.Strict()); err != nil {
 		first, _, _ := strings.Cut(err.Error(), "\n")
-		return p, fmt.Errorf("%s is not a YAML or JSON object with name, version, link, setup, reproduce and notes: %s", path, first)
+		return Product{}, fmt.Errorf("%s is not a YAML or JSON object with name, version, link, setup, reproduce and notes: %s", path, first)
 	}
+	p := Product{Name: file.Name, Version: string(file.Version), Link: file.Link, Setup: file.Setup, Reproduce: file.Reproduce, Notes: file.Notes}
 	if p.Name == "" {
 		return p, fmt.Errorf("%s: the product has no name: add the member name", path)
 	}
 	return p, nil
+}
+
+// verbatim is a string as the file spells it: the version 1.10 is not the number 1.1.
+type verbatim string
+
+// UnmarshalYAML implements yaml.BytesUnmarshaler.
+func (v *verbatim) UnmarshalYAML(data []byte) error {
+	written := strings.TrimSpace(string(data))
+	if _, err := strconv.ParseFloat(written, 64); err == nil {
+		*v = verbatim(written)
+		return nil
+	}
+	return yaml.Unmarshal(data, (*string)(v))
 }
 
 // Load reads a directory of reports, or a file with the JSON form of a matrix.
