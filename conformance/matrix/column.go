@@ -108,12 +108,12 @@ func decisive(check report.Check) report.Finding {
 // maxValue is the maximum length of a value in a headline, in bytes.
 const maxValue = 120
 
-// headline states a finding, or the title of its check if there is none.
+// headline states which requirement a finding violates, and how.
 func headline(title string, f report.Finding) string {
 	if f.What == "" {
-		return "Not so: " + title
+		return "violated: " + title
 	}
-	return "expected " + shorten(f.Want) + ", got " + shorten(f.Got) + ": " + shorten(f.What)
+	return "violated: " + title + " (" + shorten(f.What) + ": expected " + shorten(f.Want) + ", got " + shorten(f.Got) + ")"
 }
 
 func shorten(s string) string {
