@@ -68,9 +68,9 @@ func TestOrder_ClientFlowsBetweenPhases(t *testing.T) {
 	_, target := newShelf(t)
 	var ran []string
 	all := orderedChecks(&ran)
-	flow := conformance.Profile{ID: "client", Client: "Client", ClientFlows: []conformance.ClientFlow{{Title: "flow", Steps: []conformance.Step{
-		{ID: "lookup", Title: "a lookup", Method: http.MethodGet, Path: "/Users", Status: []int{200}},
-	}}}}
+	step := conformance.Step{ID: "lookup", Title: "a lookup", Method: http.MethodGet, Path: "/Users", Status: []int{200}}
+	flow := conformance.Profile{ID: "client", Client: "Client",
+		ClientFlows: []conformance.ClientFlow{{Title: "flow", Steps: []conformance.Step{step}}}}
 	opts := conformance.Options{Checks: all, Profiles: []conformance.Profile{flow},
 		Order: []conformance.Phase{{Name: "flows", Clients: true}, {Name: "must", Checks: []string{"must"}}},
 		Progress: func(_, _ int, c conformance.CheckResult) {

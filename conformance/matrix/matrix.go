@@ -25,8 +25,8 @@ type Matrix struct {
 	Tool   string `json:"tool"`   // always "scim-conformance matrix"
 	// Products are the columns, in the order of their names.
 	Products []Entry `json:"products"`
-	// Clients, Areas and Clauses are the rows. Each row has a cell for each product. Clauses contains only clauses with a failure or a warning;
-	// Clean is the number of the other clauses that at least one run has tested.
+	// Clients, Areas and Clauses are the rows. Each row has a cell for each product. Clauses contains only clauses with a failure or a
+	// warning; Clean is the number of the other clauses that at least one run has tested.
 	Clients []ClientRow `json:"clients"`
 	Areas   []AreaRow   `json:"areas"`
 	Clauses []ClauseRow `json:"clauses"`

@@ -207,7 +207,9 @@ func TestRead_RejectsBadInput(t *testing.T) {
 		"with name, version, link, setup":                {"a.json": good, "a.product.yaml": "title: A"},
 		"the product has no name":                        {"a.json": good, "a.product.yaml": "version: 1"},
 		"with name, version":                             {"a.json": good, "a.product.yaml": "name: A\nversion: [1]"},
-		"have the same product, version and setup":       {"a.json": good, "b.json": good, "a.product.yaml": "name: A", "b.product.yml": "name: A"},
+		"have the same product, version and setup": {
+			"a.json": good, "b.json": good, "a.product.yaml": "name: A", "b.product.yml": "name: A",
+		},
 	} {
 		dir := t.TempDir()
 		for name, content := range files {

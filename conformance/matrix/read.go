@@ -115,7 +115,9 @@ func readProduct(path string) (Product, error) {
 		first, _, _ := strings.Cut(err.Error(), "\n")
 		return Product{}, fmt.Errorf("%s is not a YAML or JSON object with name, version, link, setup, reproduce and notes: %s", path, first)
 	}
-	p := Product{Name: file.Name, Version: string(file.Version), Link: file.Link, Setup: file.Setup, Reproduce: file.Reproduce, Notes: file.Notes}
+	p := Product{
+		Name: file.Name, Version: string(file.Version), Link: file.Link, Setup: file.Setup, Reproduce: file.Reproduce, Notes: file.Notes,
+	}
 	if p.Name == "" {
 		return p, fmt.Errorf("%s: the product has no name: add the member name", path)
 	}

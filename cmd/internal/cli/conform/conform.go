@@ -109,7 +109,6 @@ func parse(cmds *commands, program string, args []string, stdout, stderr io.Writ
 		kong.Name(program), kong.Description(description), kong.DefaultEnvars("SCIM_CONFORMANCE"), withoutEmptyVariables(lookupEnv),
 		kong.Vars{"version": frame.Build(program), "forms": forms(), "formats": strings.ReplaceAll(forms(), " ", "") + ",none",
 			"seed":  strconv.FormatUint(conformance.DefaultSeed, 10),
-			"pages": pages(),
 			"kinds": strings.Join(lint.Kinds(), ", "), "mocks": mockNames()}, flagHelp(),
 		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(func(code int) {
 			if done == nil {
@@ -151,8 +150,10 @@ func isTerminal(w io.Writer) bool {
 // flagHelp returns the help of flags that does not fit into a struct tag.
 func flagHelp() kong.Vars {
 	return kong.Vars{
-		"fromHelp":   "Sender of the documents: client, server or either. Some rules apply to one side only.",
-		"listenHelp": "Address to listen on; port 0 chooses a free one. Default: 127.0.0.1:0.",
+		"pageHelp":       "Write the page to a file (repeatable); - is standard output. Forms: " + pages() + ".",
+		"pageFormatHelp": "Form of the page on standard output: " + pages() + " or none. Default: markdown, or none with --output.",
+		"fromHelp":       "Sender of the documents: client, server or either. Some rules apply to one side only.",
+		"listenHelp":     "Address to listen on; port 0 chooses a free one. Default: 127.0.0.1:0.",
 		"journalHelp": "Journal of created objects, for cleanup after a crash. Removed after a complete cleanup. Default: a new file in " +
 			"the directory for temporary files.",
 		"configHelp": "YAML or JSON file with flags by their long names. The command line and the environment override it.",

@@ -64,7 +64,9 @@ func TestForecast_Rounding(t *testing.T) {
 	for d, want := range map[time.Duration]string{0: "1 s", 99 * time.Second: "99 s", 9 * time.Minute: "9 min", 2 * time.Hour: "2.0 h"} {
 		require.Equal(t, want, roughly(d))
 	}
-	for interval, want := range map[time.Duration]string{time.Second: "1 request", 200 * time.Millisecond: "5 requests", 5 * time.Second: "0.2 requests"} {
+	for interval, want := range map[time.Duration]string{
+		time.Second: "1 request", 200 * time.Millisecond: "5 requests", 5 * time.Second: "0.2 requests",
+	} {
 		require.Equal(t, want, perSecond(interval))
 	}
 }

@@ -25,8 +25,8 @@ import (
 // interopDocs is the directory of the page, and of the scripts that start the servers.
 var interopDocs = filepath.Join("..", "..", "..", "..", "docs", "interop")
 
-// TestMatrix_ThirdPartyServers starts every server of docs/interop/servers, runs the suite with all profiles, and compares the outcomes with
-// docs/interop/matrix.json. With -update it writes the page (make interop).
+// TestMatrix_ThirdPartyServers starts every server of docs/interop/servers, runs the suite with all profiles, and compares the outcomes
+// with docs/interop/matrix.json. With -update it writes the page (make interop).
 func TestMatrix_ThirdPartyServers(t *testing.T) {
 	installs := alltest.Installs(t, "SCIMWRIGHT_TEST_INTEROP")
 	for _, program := range []string{"java", "mvn", "node", "npm", "python3"} {

@@ -11,8 +11,8 @@ import (
 
 type matrixCommand struct {
 	Dir    string `arg:"" help:"Directory of JSON reports, or a matrix in the JSON form." type:"path"`
-	Output lines  `short:"o" env:"-" help:"Write the page to a file (repeatable); - is standard output. Forms: ${pages}." placeholder:"FORM=FILE"`
-	Format string `help:"Form of the page on standard output: ${pages} or none. Default: markdown, or none with --output." env:"-" placeholder:"FORM"`
+	Output lines  `short:"o" env:"-" help:"${pageHelp}" placeholder:"FORM=FILE"`
+	Format string `help:"${pageFormatHelp}" env:"-" placeholder:"FORM"`
 }
 
 // Run combines the reports of a directory into one page.

@@ -41,12 +41,15 @@ import java.util.concurrent.Executors;
 import java.util.function.Function;
 
 /**
- * Serves de.captaingoldfish:scim-sdk-server with the HTTP server of the JDK, with its data in memory. The library parses, validates, filters,
- * sorts, pages, patches and projects; this file stores resources and rejects a duplicate userName. Prints the base URL and the token.
+ * Serves de.captaingoldfish:scim-sdk-server with the HTTP server of the JDK, with its data in memory. The library parses, validates,
+ * filters, sorts, pages, patches and projects; this file stores resources and rejects a duplicate userName. Prints the base URL and the token.
  */
 public class Server {
 
-  /** Stores resources of one type. The library reads T from the subclass. key returns the unique name of a resource, or null if names need not be unique. */
+  /**
+   * Stores resources of one type. The library reads T from the subclass. key returns the unique name of a resource, or null if names need
+   * not be unique.
+   */
   static class Store<T extends ResourceNode> extends ResourceHandler<T> {
 
     private final Map<String, T> stored = Collections.synchronizedMap(new LinkedHashMap<>());
@@ -185,7 +188,8 @@ public class Server {
     }
     ScimResponse response = endpoint.handleRequest(host + exchange.getRequestURI(), method, body, headers, context);
     response.getHttpHeaders().forEach((name, value) -> exchange.getResponseHeaders().set(name, value));
-    byte[] data = response.getHttpStatus() == 204 || response.isEmpty() ? new byte[0] : response.toString().getBytes(StandardCharsets.UTF_8);
+    boolean empty = response.getHttpStatus() == 204 || response.isEmpty();
+    byte[] data = empty ? new byte[0] : response.toString().getBytes(StandardCharsets.UTF_8);
     exchange.sendResponseHeaders(response.getHttpStatus(), data.length == 0 ? -1 : data.length);
     if (data.length > 0) {
       exchange.getResponseBody().write(data);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs scim2-server in the directory $1 (default: a temporary directory) and starts it on 127.0.0.1 with its data in memory.
-# Prints the base URL and the token. Ends with the server.
+# Installs scim2-server in the directory $1 (default: a temporary directory) and starts it on 127.0.0.1.
+# The data is in memory. Prints the base URL and the token. Ends with the server.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 dir=${1:-$(mktemp -d)}
