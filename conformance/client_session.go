@@ -71,7 +71,7 @@ func (s *session) runClientFlow(ctx context.Context, number int, p Profile, c Cl
 				*interrupted = s.interruption(ctx)
 			}
 			if *interrupted != "" {
-				r.Reason = "not run: " + *interrupted
+				r.Reason = notRun + *interrupted
 			} else {
 				r = t.runStep(ctx, i, step, check)
 				progress(r)

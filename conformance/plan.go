@@ -3,21 +3,36 @@ package conformance
 import (
 	"context"
 	"slices"
+	"time"
 )
 
 // A Plan describes what a run would do.
 type Plan struct {
 	// Target is the base URL.
 	Target string
-	// Checks are the checks in the order of the run. The checks of profile steps come last.
+	// Checks are the checks in the order of Options.Checks, as in Result.Checks. The checks of profile steps come last.
 	Checks []PlannedCheck
+	// Order contains the indexes of Checks in the order in which the run executes them; see Options.Order.
+	Order []int
 	// Requests is the estimated number of requests to a conforming target, including discovery and cleanup. It does not include the survey of
 	// attributes, at most 60 requests and their cleanup, and the repetition of checks with other attributes, which depend on findings.
 	Requests int
+	// Interval is the estimated time from one request to the next: the interval of Options.Rate, or the time that the target takes if that is
+	// longer.
+	Interval time.Duration
+	// Limit is the time that Options.Timeout leaves for the checks: a part of the timeout is reserved for cleanup. MaxRequests is the maximum
+	// number of requests.
+	Limit       time.Duration
+	MaxRequests int
+	// Throttled reports whether the target has already returned 429.
+	Throttled bool
 	// Writes reports whether the run would create objects.
 	Writes bool
 	// Reason is a sentence that explains why the target cannot be tested, empty if it can.
 	Reason string
+
+	first    int   // the requests before the first check
+	requests []int // the requests of each check, with those of its fixture if it is the first check of the run that needs it
 }
 
 // A PlannedCheck is a check of a plan.
@@ -25,6 +40,8 @@ type PlannedCheck struct {
 	Check Check
 	// Skip is the reason why the check would not run, empty if it would.
 	Skip string
+	// Phase is the name of the phase of Options.Order, empty if no phase names the check.
+	Phase string
 }
 
 // NewPlan runs discovery on the target and returns what [Run] with the same options would do. It does not write to the target. The error is
@@ -45,27 +62,38 @@ func NewPlan(ctx context.Context, target Target, opts Options) (*Plan, error) {
 }
 
 func (s *session) plan() *Plan {
-	p := &Plan{Target: s.wire.base.String(), Requests: s.caps.Requests}
-	fixtures := map[*Fixture]bool{}
+	p := &Plan{
+		Target: s.wire.base.String(), Requests: s.caps.Requests, Interval: s.interval(), Limit: s.opts.checkTime(),
+		MaxRequests: s.opts.MaxRequests, Throttled: s.wire.throttled > 0, first: s.caps.Requests,
+	}
 	all := slices.Clone(s.opts.Checks)
+	population := map[string]int{} // by the id of the first step of a flow
 	for _, profile := range s.opts.Profiles {
-		all = append(all, profile.Checks()...)
-		if !s.opts.ReadOnly {
-			p.Requests += populationRequests * len(profile.ClientFlows)
+		steps := profile.Checks()
+		if !s.opts.ReadOnly && len(steps) > 0 {
+			population[steps[0].ID] = populationRequests * len(profile.ClientFlows)
 		}
+		all = append(all, steps...)
 	}
 	for _, c := range all {
-		planned := PlannedCheck{Check: c, Skip: s.unmet(c)}
-		if planned.Skip == "" {
-			p.Requests += c.Requests + (s.opts.OracleRounds-1)*c.PerRound
+		p.Checks = append(p.Checks, PlannedCheck{Check: c, Skip: s.unmet(c)})
+	}
+	p.requests = make([]int, len(all))
+	p.Order = order(p.Checks, len(s.opts.Checks), s.opts.Order)
+	fixtures := map[*Fixture]bool{}
+	for _, i := range p.Order {
+		c := all[i]
+		p.requests[i] = population[c.ID]
+		if p.Checks[i].Skip == "" {
+			p.requests[i] += c.Requests + (s.opts.OracleRounds-1)*c.PerRound
 			p.Writes = p.Writes || c.needs(NeedWrite)
 			if c.Fixture != nil && !fixtures[c.Fixture] && (c.Watch == nil || !s.opts.ReadOnly) {
 				p.Writes = p.Writes || c.Watch != nil
 				fixtures[c.Fixture] = true
-				p.Requests += c.Fixture.Requests
+				p.requests[i] += c.Fixture.Requests
 			}
 		}
-		p.Checks = append(p.Checks, planned)
+		p.Requests += p.requests[i]
 	}
 	switch {
 	case s.opts.Unmeasured, !s.caps.Users && !s.caps.Groups:

@@ -13,8 +13,11 @@ import (
 
 // Options configure a run. With Checks and otherwise zero values, the run is complete and may only write to a target on this machine.
 type Options struct {
-	// Checks are the checks to run, in order: checks.All() or a selection of them. Required, unless there are Profiles.
+	// Checks are the checks to run: checks.All() or a selection of them. Result.Checks has their order. Required, unless there are Profiles.
 	Checks []Check
+	// Order is the order in which the run executes the checks: checks.Order(), which begins with what every client needs. Default: the order
+	// of Checks, and after them the client flows.
+	Order []Phase
 	// Profiles are the provisioning clients whose client flows run after the checks; see package profiles. Default: none.
 	Profiles []Profile
 	// ReadOnly runs only checks that create nothing.
@@ -65,6 +68,8 @@ type Options struct {
 	Record bool
 	// Now returns the time. Default: time.Now.
 	Now func() time.Time
+	// Planned, if set, is called once before the first check, with the plan of the run and the estimate of its duration.
+	Planned func(p *Plan)
 	// Progress, if set, is called after each check that ran.
 	Progress func(done, planned int, r CheckResult)
 	// Logger receives messages for the operator of the suite. Default: no log.
@@ -124,7 +129,8 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 		return nil, err
 	}
 	result := &Result{Target: s.wire.base.String(), Run: s.created.run, Seed: opts.Seed, Started: opts.Now()}
-	deadline, cancel := context.WithTimeout(ctx, opts.Timeout-min(maxCleanup, opts.Timeout/cleanupShare))
+	s.started = result.Started
+	deadline, cancel := context.WithTimeout(ctx, opts.checkTime())
 	defer cancel()
 	s.began = time.Now()
 	s.watchers.watches = watchesOf(opts.Checks)
@@ -134,7 +140,6 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 		s.measureSteadiness(deadline)
 		s.probePermission(deadline)
 		interrupted := s.runChecks(deadline, result)
-		interrupted = s.runProfiles(deadline, result, interrupted)
 		cleanup, done := s.cleanupContext(ctx)
 		s.created.cleanUp(cleanup, deletesFail(result))
 		done()
@@ -160,10 +165,27 @@ func deletesFail(r *Result) bool {
 	return slices.ContainsFunc(r.Checks, func(c CheckResult) bool { return c.Check.Area() == "delete" && c.Outcome == Fail })
 }
 
-// runChecks runs the checks of the plan. It returns the reason if it stopped early, otherwise "".
+// checkTime returns the part of the timeout that is not reserved for cleanup.
+func (o Options) checkTime() time.Duration {
+	return o.Timeout - min(maxCleanup, o.Timeout/cleanupShare)
+}
+
+// runChecks runs the checks and the client flows in the order of the plan. It returns the reason if it stopped early, otherwise "".
 func (s *session) runChecks(ctx context.Context, result *Result) (interrupted string) {
 	plan := s.plan()
-	for i, p := range plan.Checks[:len(s.opts.Checks)] {
+	if s.opts.Planned != nil {
+		s.opts.Planned(plan)
+	}
+	own := len(s.opts.Checks)
+	result.Checks = make([]CheckResult, own, len(plan.Checks))
+	for _, i := range plan.Order {
+		if i >= own { // the first step of the client flows: all of them run now
+			if len(result.Checks) == own {
+				interrupted = s.runProfiles(ctx, result, len(plan.Checks), interrupted)
+			}
+			continue
+		}
+		p := plan.Checks[i]
 		r := CheckResult{Check: p.Check, Outcome: Skip, Reason: p.Skip}
 		if r.Reason == "" {
 			r.Reason = s.unmet(p.Check) // the run may have detected missing permissions since the plan was made
@@ -172,7 +194,7 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 			if interrupted = cmp.Or(interrupted, s.interruption(ctx)); interrupted == "" {
 				s.buildWatched(ctx, p.Check)
 			}
-			result.Checks = append(result.Checks, r) // filled in at the end of the run
+			result.Checks[i] = r // filled in at the end of the run
 			continue
 		}
 		if r.Reason == "" {
@@ -180,7 +202,7 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 				interrupted = s.interruption(ctx)
 			}
 			if interrupted != "" {
-				r.Reason = "not run: " + interrupted
+				r.Reason = notRun + interrupted
 			} else if r.Reason = s.prepareWrites(ctx, p.Check); r.Reason == "" {
 				r = s.runCheck(ctx, i, p.Check)
 				if p.Check.needs(NeedWrite) && s.probePermission(ctx) {
@@ -189,21 +211,27 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 				}
 			}
 		}
-		result.Checks = append(result.Checks, r)
-		if s.opts.Progress != nil && p.Skip == "" {
-			s.opts.Progress(i+1, len(plan.Checks), r)
-		}
+		result.Checks[i] = r
+		s.progress(len(plan.Checks), r, p.Skip == "")
 	}
-	if interrupted == "" && ctx.Err() != nil {
+	if interrupted == "" && s.late(ctx) {
 		interrupted = s.overtime(ctx)
 	}
 	return interrupted
 }
 
+// progress counts a check of the plan, and reports it if it ran.
+func (s *session) progress(planned int, r CheckResult, ran bool) {
+	s.done++
+	if s.opts.Progress != nil && ran {
+		s.opts.Progress(s.done, planned, r)
+	}
+}
+
 // interruption returns the reason if the run cannot continue, otherwise "".
 func (s *session) interruption(ctx context.Context) string {
 	switch {
-	case ctx.Err() != nil:
+	case s.late(ctx):
 		return s.overtime(ctx)
 	case s.created.broken != nil:
 		return s.created.broken.Error()
@@ -216,17 +244,11 @@ func (s *session) interruption(ctx context.Context) string {
 }
 
 // runProfiles runs the client flows of the profiles. It returns the reason if it stopped early, otherwise "".
-func (s *session) runProfiles(ctx context.Context, result *Result, interrupted string) string {
-	planned, done := len(s.plan().Checks), len(result.Checks)
+func (s *session) runProfiles(ctx context.Context, result *Result, planned int, interrupted string) string {
 	number := 0
 	for _, p := range s.opts.Profiles {
 		for _, c := range p.ClientFlows {
-			steps, verdict := s.runClientFlow(ctx, number, p, c, &interrupted, func(r CheckResult) {
-				done++
-				if s.opts.Progress != nil {
-					s.opts.Progress(done, planned, r)
-				}
-			})
+			steps, verdict := s.runClientFlow(ctx, number, p, c, &interrupted, func(r CheckResult) { s.progress(planned, r, true) })
 			result.Checks = append(result.Checks, steps...)
 			result.Profiles = append(result.Profiles, verdict)
 			number++
@@ -235,8 +257,14 @@ func (s *session) runProfiles(ctx context.Context, result *Result, interrupted s
 	return interrupted
 }
 
+// late reports whether the run has ended, or ends before Options.Rate permits another request.
+func (s *session) late(ctx context.Context) bool {
+	deadline, limited := ctx.Deadline()
+	return ctx.Err() != nil || limited && s.opts.Rate > 0 && time.Until(deadline).Seconds() < 1/s.opts.Rate
+}
+
 func (s *session) overtime(ctx context.Context) string {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Sprintf("the time limit of %s is used up", s.opts.Timeout)
 	}
 	return "the run was interrupted"
@@ -422,6 +450,7 @@ func (s *session) caution(result *Result) {
 		result.Cautions = append(result.Cautions,
 			fmt.Sprintf("the target limits the rate of requests: %s answered with 429 and sent again", plural(s.wire.throttled, "request")))
 	}
+	s.cautionUnrun(result)
 	var blocked []string
 	for _, c := range result.Checks {
 		if c.ran() && c.Outcome == Skip && !c.notApplicable {
@@ -436,6 +465,30 @@ func (s *session) caution(result *Result) {
 		result.Cautions = append(result.Cautions,
 			fmt.Sprintf("%s blocked without a result: %s", plural(n, "applicable check"), names))
 	}
+}
+
+// notRun starts the reason of a check that the run did not reach.
+const notRun = "not run: "
+
+// cautionUnrun adds a caution that names what a run that ended early has not tested.
+func (s *session) cautionUnrun(result *Result) {
+	byLevel, total := map[Level]int{}, 0
+	for _, c := range result.Checks {
+		if strings.HasPrefix(c.Reason, notRun) {
+			byLevel[c.Check.Level]++
+			total++
+		}
+	}
+	if total == 0 {
+		return
+	}
+	var parts []string
+	for _, l := range Levels() {
+		if n := byLevel[l]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d of the level %s", n, l))
+		}
+	}
+	result.Cautions = append(result.Cautions, fmt.Sprintf("%s not run: %s", plural(total, "check"), strings.Join(parts, ", ")))
 }
 
 // ran reports whether a check sent requests.

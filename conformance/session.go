@@ -20,7 +20,9 @@ type session struct {
 	posted           map[string]bool // the names in creates, in lower case
 	unstableOrder    bool            // lists without sortBy changed their order
 	unsteadyFindings int
-	recovered        int // checks that a failed request had blocked, and that ran when repeated
+	recovered        int       // checks that a failed request had blocked, and that ran when repeated
+	started          time.Time // the start of the run
+	done             int       // the checks that the run has counted as progress
 
 	wire     *wire
 	created  *createdObjects

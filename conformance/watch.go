@@ -210,9 +210,7 @@ func (s *session) fillWatched(result *Result) {
 		for _, w := range s.watchers.watches {
 			if w.check.ID == r.Check.ID {
 				result.Checks[i] = w.result()
-				if s.opts.Progress != nil {
-					s.opts.Progress(i+1, len(result.Checks), result.Checks[i])
-				}
+				s.progress(len(result.Checks), result.Checks[i], true)
 			}
 		}
 	}

@@ -34,11 +34,15 @@ type wire struct {
 	requests   int // number of requests sent so far
 	unanswered int // consecutive requests without a response, repeats not counted
 	repeats    repeats
-	throttled  int    // requests that were sent again after a 429
-	served     bool   // the target has returned another status than 429 at least once
-	checking   string // the id of the running check, for Sent
-	traffic    []Sent // all exchanges, if the run records them
+	throttled  int             // requests that were sent again after a 429
+	took       []time.Duration // the time of each of the first requests, at most maxTook
+	served     bool            // the target has returned another status than 429 at least once
+	checking   string          // the id of the running check, for Sent
+	traffic    []Sent          // all exchanges, if the run records them
 }
+
+// maxTook is the number of requests from which the run estimates its duration.
+const maxTook = 50
 
 // newWire returns a wire to the target. The names of the objects that the suite creates start with the marker run; these names are not
 // masked.
@@ -99,7 +103,11 @@ func (w *wire) send(ctx context.Context, req Request, unlimited bool) (*Response
 	if err := w.admit(req, unlimited); err != nil {
 		return nil, err
 	}
+	start := w.opts.Now()
 	res, err := w.exchange(ctx, req)
+	if len(w.took) < maxTook {
+		w.took = append(w.took, w.opts.Now().Sub(start))
+	}
 	w.keep(req, res)
 	w.keepUnanswered(err)
 	return res, err

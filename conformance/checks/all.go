@@ -6,7 +6,7 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// All returns every check, grouped by area, in the order in which they run. The caller may change the slice.
+// All returns every check, grouped by area. Reports have this order; [Order] is that of a run. The caller may change the slice.
 func All() []conformance.Check {
 	return withCreatesNothing(slices.Concat(
 		steadiness,

@@ -379,6 +379,10 @@ var cursorPaging = []check{
 		Run: func(ctx context.Context, t *T) {
 			most := limit(t.Capabilities.ServiceProviderConfig.Complex("pagination"), "maxPageSize")
 			t.SkipIf(most <= 0, "the ServiceProviderConfig has no maxPageSize")
+			if most > maxWalk { // the page may have all users of a large directory
+				total := t.Get(ctx, "/Users", "count", "1").Total()
+				t.SkipIf(total > maxWalk, "maxPageSize is "+strconv.Itoa(most)+", and a page of "+strconv.Itoa(total)+" users is too large to read")
+			}
 			res := t.Get(ctx, "/Users", "cursor", "", "count", strconv.Itoa(most+1))
 			t.Require("status of a page with count="+strconv.Itoa(most+1), 200, res.Status)
 			t.Holds(len(res.Resources()) <= most, "items of a page with count="+strconv.Itoa(most+1), "at most "+strconv.Itoa(most),

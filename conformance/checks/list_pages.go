@@ -122,7 +122,7 @@ var listPages = []check{
 		Run: func(ctx context.Context, t *T) {
 			for _, query := range [][]string{{"count", "99999999999999999999"}, {"startIndex", "99999999999999999999"},
 				{"startIndex", "2147483647", "count", "2147483647"}, {"count", "1.5"}} {
-				res := t.Get(ctx, "/Users", query...)
+				res := t.Get(ctx, "/Users", ofNoUser(t, query...)...)
 				t.Holds(res.Status == 200 || res.Status == 400, "status of a list with "+strings.Join(query, " "), "200 or 400", res.Status)
 			}
 		},
@@ -138,7 +138,7 @@ var listPages = []check{
 		Fix:          "Treat an empty startIndex or count as absent, or return 400.",
 		Run: func(ctx context.Context, t *T) {
 			for _, name := range []string{"startIndex", "count"} {
-				res := t.Get(ctx, "/Users", name, "")
+				res := t.Get(ctx, "/Users", ofNoUser(t, name, "")...)
 				t.Holds(res.Status == 200 || res.Status == 400, "status of a list with an empty "+name, "200 or 400", res.Status)
 			}
 		},
@@ -434,6 +434,15 @@ func listEmpty(ctx context.Context, t *T) {
 	got, given := res.Object().Get("Resources")
 	_, isArray := got.([]any)
 	t.Warn(!given || isArray, "Resources of an empty list", "absent, or an empty array", got)
+}
+
+// ofNoUser adds a filter without a match to a query. A server that ignores a malformed count, and has no limit of its own, would otherwise
+// return every user of its directory. If the server declares that it does not support filters, the query stays as it is.
+func ofNoUser(t *T, query ...string) []string {
+	if supported, known := t.Capabilities.Supports("filter"); known && !supported {
+		return query
+	}
+	return append(query, "filter", "userName eq "+quote(t.UserName("absent")))
 }
 
 // knownPage requests a page of the users of the fixture people. query contains the paging parameters as names and values.

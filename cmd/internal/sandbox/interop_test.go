@@ -109,7 +109,7 @@ func startScimmy(t *testing.T) (base, token string) {
 	dir := filepath.Join(alltest.Installs(t, "SCIMWRIGHT_TEST_INTEROP"), "scimmy-sandbox")
 	require.NoError(t, os.MkdirAll(dir, 0o755))
 	for _, name := range []string{"package.json", "server.mjs"} {
-		data, err := os.ReadFile(filepath.Join("testdata", "interop", "scimmy", name))
+		data, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "interop", "servers", "scimmy-express4", name))
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 	}

@@ -188,7 +188,7 @@ func suite(t *testing.T, h http.Handler, only ...string) *conformance.Result {
 	selected, err := conformance.Selection{Only: only}.Apply(checks.All())
 	require.NoError(t, err)
 	target := conformance.Target{URL: "http://127.0.0.1/scim/v2", Token: referenceToken, Transport: inProcess{h}}
-	r, err := conformance.Run(t.Context(), target, conformance.Options{Checks: selected})
+	r, err := conformance.Run(t.Context(), target, conformance.Options{Checks: selected, Order: checks.Order()})
 	require.NoError(t, err)
 	return r
 }

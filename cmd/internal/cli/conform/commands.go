@@ -43,6 +43,7 @@ func (c *planCommand) Run(in *invocation) error {
 		return err
 	}
 	opts.Checks, opts.Profiles, opts.Timeout, opts.RequestTimeout = selected, chosen, c.Timeout, c.RequestTimeout
+	opts.Order = checks.Order()
 	plan, err := conformance.NewPlan(in.ctx, target, opts)
 	if err != nil {
 		return err
@@ -68,8 +69,8 @@ func (c *planCommand) Run(in *invocation) error {
 	if plan.Writes {
 		creates = "creates test objects and removes them again"
 	}
-	_, err = fmt.Fprintf(in.stdout, "\n%d of %d checks apply to %s. A run sends about %s and %s.\n", run, len(plan.Checks), plan.Target,
-		plural(plan.Requests, "request"), creates)
+	_, err = fmt.Fprintf(in.stdout, "\n%d of %d checks apply to %s. A run sends about %s and %s.\n%s", run, len(plan.Checks), plan.Target,
+		plural(plan.Requests, "request"), creates, forecast(plan, c.Rate, c.Timeout))
 	return err
 }
 

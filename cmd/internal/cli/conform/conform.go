@@ -36,6 +36,7 @@ type commands struct {
 	List    listCommand    `cmd:"" help:"List the checks."`
 	Explain explainCommand `cmd:"" help:"Explain a check or a clause: its purpose, and how to fix a violation."`
 	Diff    diffCommand    `cmd:"" help:"Compare two JSON reports: findings that are new, fixed, remaining or not observed."`
+	Matrix  matrixCommand  `cmd:"" help:"Combine JSON reports into one page: products by client, area and clause, with the cause of each finding."`
 	Lint    lintCommand    `cmd:"" help:"Check documents offline: resources, lists, PATCH and bulk requests, errors, discovery documents."`
 	Proxy   proxyCommand   `cmd:"" help:"Record a client's traffic to the SCIM server with this base URL, and evaluate both sides."`
 	Judge   judgeCommand   `cmd:"" help:"Evaluate a recording of the proxy again."`
@@ -153,6 +154,8 @@ func flagHelp() kong.Vars {
 		"listenHelp": "Address to listen on; port 0 chooses a free one. Default: 127.0.0.1:0.",
 		"keepGoingHelp": "Run all checks although the server deletes no objects, so that all created objects remain. Default: skip checks that " +
 			"create objects; at most 5 objects remain.",
+		"pageHelp":       "Write the page to a file (repeatable); - is standard output. Forms: " + pages() + ".",
+		"pageFormatHelp": "Form of the page on standard output: " + pages() + " or none. Default: markdown, or none with --output.",
 		"journalHelp": "Journal of created objects, for cleanup after a crash. Removed after a complete cleanup. Default: a new file in " +
 			"the directory for temporary files.",
 		"configHelp": "YAML or JSON file with flags by their long names. The command line and the environment override it.",

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/checks"
 	"github.com/scimwright/scimwright/conformance/report"
 )
 
@@ -50,6 +51,7 @@ func (c *runCommand) Run(in *invocation) error {
 		return err
 	}
 	opts.Checks, opts.Profiles, opts.AllowWrites, opts.KeepGoing = selected, chosen, c.YesWrite, c.KeepGoing
+	opts.Order = checks.Order()
 	opts.Timeout, opts.RequestTimeout, opts.Journal = c.Timeout, c.RequestTimeout, c.journal()
 	files, err := c.open(in.stdout)
 	if err != nil {
@@ -64,6 +66,9 @@ func (c *runCommand) Run(in *invocation) error {
 		if !c.Quiet {
 			fmt.Fprintf(in.stderr, "If this run is aborted, remove its objects with: %s\n", c.cleanup(in.program, path))
 		}
+	}
+	if !c.Quiet {
+		opts.Planned = func(p *conformance.Plan) { fmt.Fprint(in.stderr, forecast(p, c.Rate, c.Timeout)) }
 	}
 	if isTerminal(in.stderr) && !c.Quiet {
 		opts.Progress = progress(in.stderr)

@@ -22,7 +22,8 @@ import (
 // server is a third-party SCIM server.
 type server struct {
 	name    string   // heading of its part of the report
-	folder  string   // name of the installation, and of the script below ../testdata/interop
+	folder  string   // name of the installation
+	script  string   // directory of the script below docs/interop/servers, if the server needs one
 	install []string // installation command, run in the directory
 	command []string // prints the base URL and optionally its token; run in the directory
 	// members is set if SCIM responses contain no members of groups. The script returns them at /members/{id}.
@@ -46,12 +47,12 @@ var (
 // The servers, with the versions in the report.
 var servers = []server{
 	{
-		name: "scimmy-routers", folder: "scimmy", styles: both, knownDifferences: []string{dangling},
+		name: "scimmy-routers", folder: "scimmy", script: "scimmy-express4", styles: both, knownDifferences: []string{dangling},
 		install: []string{"npm", "install", "--no-audit", "--no-fund", "express@4.22.1", "scimmy@1.3.5", "scimmy-routers@1.3.2"},
 		command: []string{"node", "server.mjs", token},
 	},
 	{
-		name: "@boxyhq/saml-jackson", folder: "jackson", styles: all, members: true, knownDifferences: []string{dangling},
+		name: "@boxyhq/saml-jackson", folder: "jackson", script: "saml-jackson", styles: all, members: true, knownDifferences: []string{dangling},
 		install: []string{"npm", "install", "--no-audit", "--no-fund", "--ignore-scripts"},
 		command: []string{"node", "server.mjs"},
 	},
@@ -68,10 +69,12 @@ func (s server) installed(t *testing.T) string {
 	dir := filepath.Join(alltest.Installs(t, "SCIMWRIGHT_TEST_INTEROP"), s.folder)
 	require.NoError(t, os.MkdirAll(dir, 0o755))
 	for _, name := range []string{"package.json", "server.mjs"} {
-		data, err := os.ReadFile(filepath.Join("..", "testdata", "interop", s.folder, name))
-		if err == nil && s.folder != "scim2" {
-			require.NoError(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
+		if s.script == "" {
+			continue
 		}
+		data, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "interop", "servers", s.script, name))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 	}
 	done := filepath.Join(dir, "installed")
 	if _, err := os.Stat(done); err == nil {
