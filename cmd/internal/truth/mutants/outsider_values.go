@@ -111,7 +111,7 @@ var outsiderValues = []Mutant{
 	// RFC7643-2.3.1-01
 	{"create.backslashes-doubled", "a backslash is stored twice",
 		storing(func(text string) any { return strings.ReplaceAll(text, `\`, `\\`) })},
-	// RFC7643-8.7.1-18
+	// RFC7643-2.3.1-01
 	{"create.leading-zeros-lost", "employeeNumber loses its leading zeros", before(either(createUser, putUser), func(o *scim.Object) {
 		if e := o.Complex(scim.EnterpriseUserSchema); e != nil {
 			if n, err := strconv.Atoi(e.Text("employeeNumber")); err == nil {
