@@ -11,6 +11,7 @@ func All() []conformance.Check {
 	return slices.Concat(
 		discovery,
 		schemaDefinitions,
+		discoveryClaims,
 		auth,
 		authEverywhere,
 		create,
