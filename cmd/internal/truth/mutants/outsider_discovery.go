@@ -50,11 +50,11 @@ func declares(urn, path, characteristic string, value any) wrap {
 
 var outsiderConfig = []Mutant{
 	// RFC7644-3.5-03
-	{"discovery.config-patch-denied", "patch.supported is false although PATCH works", denied("patch")},
+	{"patch.config-denied", "patch.supported is false although PATCH works", denied("patch")},
 	// RFC7644-3.14-11
-	{"discovery.config-etag-denied", "etag.supported is false although preconditions are evaluated", denied("etag")},
+	{"etag.config-denied", "etag.supported is false although preconditions are evaluated", denied("etag")},
 	// RFC7644-3.7-01
-	{"discovery.config-bulk-denied", "bulk.supported is false although /Bulk works", denied("bulk")},
+	{"bulk.config-denied", "bulk.supported is false although /Bulk works", denied("bulk")},
 	// RFC7643-5-07
 	{"discovery.schemes-empty", "authenticationSchemes is empty although a token is required",
 		afterBody(config, func(o *scim.Object) { o.Set("authenticationSchemes", []any{}) })},
@@ -96,7 +96,7 @@ var outsiderTypes = []Mutant{
 			}
 		})},
 	// RFC7643-6-03
-	{"discovery.type-names-plural", "the names of resource types are plural",
+	{"create.type-names-plural", "the names of resource types are plural",
 		afterEach(readTypes, func(o *scim.Object) { o.Set("name", o.Text("name")+"s") })},
 	// RFC7643-6-06
 	{"discovery.type-schema-of-version-1", "the schema of the User resource type is the URN of SCIM 1.1",
@@ -105,7 +105,7 @@ var outsiderTypes = []Mutant{
 	{"discovery.type-without-extensions", "the User resource type lists no extension although users have one",
 		inType("User", func(o *scim.Object) { o.Set("schemaExtensions", []any{}) })},
 	// RFC7643-6-10
-	{"discovery.type-extension-required", "the enterprise extension is declared as required, and users without it are accepted",
+	{"characteristics.type-extension-required", "the enterprise extension is declared as required, and users without it are accepted",
 		inType("User", func(o *scim.Object) {
 			for _, item := range o.Array("schemaExtensions") {
 				item.(*scim.Object).Set("required", true)
@@ -174,13 +174,13 @@ var outsiderSchemas = []Mutant{
 			}
 		})},
 	// RFC7643-7-32
-	{"discovery.display-name-required", "the schema declares displayName of users as required, and users without it are accepted",
+	{"characteristics.display-name-required", "the schema declares displayName of users as required, and users without it are accepted",
 		declares(scim.UserSchema, "displayName", "required", true)},
 	// RFC7643-8.7.1-16
-	{"discovery.group-name-optional", "the schema declares displayName of groups as optional, and groups without it are rejected",
+	{"groups.name-declared-optional", "the schema declares displayName of groups as optional, and groups without it are rejected",
 		declares(scim.GroupSchema, "displayName", "required", false)},
 	// RFC7643-7-14
-	{"discovery.title-case-exact", "the schema declares title as caseExact, and filters ignore its case",
+	{"filter.title-case-exact", "the schema declares title as caseExact, and filters ignore its case",
 		declares(scim.UserSchema, "title", "caseExact", true)},
 	// RFC7643-8.7.1-01
 	{"discovery.user-name-case-exact", "the schema declares userName as caseExact, and it is compared ignoring case",
@@ -189,7 +189,7 @@ var outsiderSchemas = []Mutant{
 	{"discovery.user-name-shareable", "the schema declares userName with uniqueness none, and duplicates are rejected",
 		declares(scim.UserSchema, "userName", "uniqueness", "none")},
 	// RFC7643-7-27
-	{"discovery.nick-name-unique", "the schema declares nickName with uniqueness server, and duplicates are accepted",
+	{"characteristics.nick-name-unique", "the schema declares nickName with uniqueness server, and duplicates are accepted",
 		declares(scim.UserSchema, "nickName", "uniqueness", "server")},
 	// RFC7643-8.7.1-07
 	{"discovery.password-read-write", "the schema declares password as readWrite",
@@ -198,16 +198,16 @@ var outsiderSchemas = []Mutant{
 	{"discovery.groups-writable", "the schema declares groups of a user as readWrite, and writes to it are ignored",
 		declares(scim.UserSchema, "groups", "mutability", "readWrite")},
 	// RFC7643-2.3-02
-	{"discovery.primary-as-string", "the schema declares primary of emails as a string, and it is returned as a boolean",
+	{"traffic.primary-as-string", "the schema declares primary of emails as a string, and it is returned as a boolean",
 		declares(scim.UserSchema, "emails.primary", "type", "string")},
 	// RFC7643-7-21
-	{"discovery.title-never-returned", "the schema declares title with returned never, and it is returned",
+	{"characteristics.title-never-returned", "the schema declares title with returned never, and it is returned",
 		declares(scim.UserSchema, "title", "returned", "never")},
 	// RFC7643-7-17
-	{"discovery.nick-name-read-only", "the schema declares nickName as readOnly, and clients can change it",
+	{"characteristics.nick-name-read-only", "the schema declares nickName as readOnly, and clients can change it",
 		declares(scim.UserSchema, "nickName", "mutability", "readOnly")},
 	// RFC7643-7-24
-	{"discovery.emails-on-request", "the schema declares emails with returned request, and they are returned by default",
+	{"characteristics.emails-on-request", "the schema declares emails with returned request, and they are returned by default",
 		declares(scim.UserSchema, "emails", "returned", "request")},
 	// RFC7643-7-09
 	{"discovery.name-without-parts", "the schema defines no sub-attributes of name",
