@@ -10,8 +10,8 @@ import (
 )
 
 // A graded describes a check of filters on an attribute of an extension or of a custom resource type; with core, also of an attribute of
-// RFC 7643. The check creates three objects a, b and c that differ only in the value of this attribute, and evaluates the filter of each row
-// on them. The attribute is the first one for which fits returns true. In the filters, «it» is replaced by the path of the attribute.
+// RFC 7643. The check creates three objects a, b and c that differ only in the value of this attribute, and evaluates the filter of each
+// row on them. The attribute is the first one for which fits returns true. In the filters, «it» is replaced by the path of the attribute.
 type graded struct {
 	id, title    string
 	requirements []string
