@@ -12,6 +12,7 @@ func All() []conformance.Check {
 		steadiness,
 		discovery,
 		schemaDefinitions,
+		discoveryClaims,
 		auth,
 		authEverywhere,
 		create,

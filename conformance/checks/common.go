@@ -117,8 +117,9 @@ func element(o *scim.Object, attribute, sub, text string) *scim.Object {
 
 // texts returns the strings in an array, and nil if the member is absent or not an array.
 func texts(o *scim.Object, name string) []string {
-	list := o.Array(name)
-	if list == nil {
+	v, _ := o.Get(name)
+	list, isArray := v.([]any)
+	if !isArray {
 		return nil
 	}
 	out := []string{}

@@ -19,6 +19,53 @@ const cursorFix = "Implement RFC 9865 section 2: an empty cursor requests the fi
 
 var cursorPaging = []check{
 	{
+		ID:           "cursor.declared",
+		Title:        "A server that returns nextCursor declares pagination by cursor in its ServiceProviderConfig",
+		Requirements: reqs("RFC9865-4-01", "RFC9865-4-02"),
+		Level:        should,
+		Needs:        needs(conformance.NeedUser, conformance.NeedWrite, conformance.NeedFilter),
+		Fixture:      people,
+		Requests:     1,
+		Why:          "Clients choose the method of pagination by the ServiceProviderConfig; they do not use cursors that it does not declare.",
+		Fix:          "Add pagination with the booleans cursor and index to the ServiceProviderConfig.",
+		Run: func(ctx context.Context, t *T) {
+			res := byCursor(ctx, t, "", "2")
+			if !res.OK() || !has(res.Object(), "nextCursor") {
+				t.NotApplicable("the target returns no nextCursor")
+			}
+			t.Expect("pagination.cursor in the ServiceProviderConfig of a server that returns nextCursor", true,
+				value(t.Capabilities.ServiceProviderConfig, "pagination.cursor"))
+		},
+	},
+	{
+		ID: "cursor.configuration",
+		Title: "pagination in the ServiceProviderConfig has the booleans cursor and index; its optional members have the values of " +
+			"RFC 9865",
+		Requirements: reqs("RFC9865-4-02", "RFC9865-4-03", "RFC9865-4-04"),
+		Level:        must,
+		Requests:     1,
+		Why:          "Clients select the method and the size of pages by these members; typed clients cannot read members of another type.",
+		Fix: "Set cursor and index to true or false, defaultPaginationMethod to cursor or index, and defaultPageSize, maxPageSize and " +
+			"cursorTimeout to positive integers; omit an optional member that has no value.",
+		Run: cursorConfiguration,
+	},
+	{
+		ID:           "cursor.without-count",
+		Title:        "A list by cursor can be requested without count",
+		Requirements: reqs("RFC9865-2.4-02", "RFC9865-2-01"),
+		Level:        should,
+		Needs:        cursors,
+		Fixture:      people,
+		Requests:     1,
+		Why:          "Clients without a preferred page size omit count; a server that requires count returns none of its users to them.",
+		Fix:          "Use the default page size if count is absent.",
+		Run: func(ctx context.Context, t *T) {
+			res := t.Get(ctx, "/Users", "filter", bounded(t), "cursor", "")
+			t.Require("status of the first page of a list by cursor without count", 200, res.Status)
+			t.Holds(len(res.Resources()) > 0, "items of the first page without count", "at least one of five users", len(res.Resources()))
+		},
+	},
+	{
 		ID:           "cursor.next",
 		Title:        "The first of several pages has a nextCursor that is a string",
 		Requirements: reqs("RFC9865-2-06", "RFC9865-2-01", "RFC9865-2-14", "RFC9865-2.4-02"),
@@ -389,6 +436,29 @@ var cursorPaging = []check{
 				len(res.Resources()))
 		},
 	},
+}
+
+func cursorConfiguration(ctx context.Context, t *T) {
+	res := t.Get(ctx, "/ServiceProviderConfig")
+	t.SkipIf(res.Status != 200 || res.Object() == nil, "blocked: the ServiceProviderConfig cannot be read")
+	if !has(res.Object(), "pagination") {
+		t.NotApplicable("the ServiceProviderConfig has no pagination")
+	}
+	for _, name := range []string{"cursor", "index"} {
+		v := value(res.Object(), "pagination."+name)
+		_, isBool := v.(bool)
+		t.Holds(isBool, "pagination."+name, "true or false", v)
+	}
+	p := res.Object().Complex("pagination")
+	if has(p, "defaultPaginationMethod") {
+		method := value(p, "defaultPaginationMethod")
+		t.Warn(method == "cursor" || method == "index", "pagination.defaultPaginationMethod", "cursor or index", method)
+	}
+	for _, name := range []string{"defaultPageSize", "maxPageSize", "cursorTimeout"} {
+		if has(p, name) {
+			t.Warn(limit(p, name) > 0, "pagination."+name, "a positive integer", value(p, name))
+		}
+	}
 }
 
 func cursorEnvelope(ctx context.Context, t *T) {

@@ -17,7 +17,7 @@ var discovery = []check{
 		ID: "discovery.service-provider-config",
 		Title: "GET /ServiceProviderConfig returns 200 with one ServiceProviderConfig object that states for each optional feature " +
 			"whether the server supports it",
-		Requirements: reqs("RFC7643-5-04", "RFC7643-5-05", "RFC7643-5-06", "RFC7644-4-01"),
+		Requirements: reqs("RFC7643-5-04", "RFC7643-5-05", "RFC7643-5-06", "RFC7644-4-01", "RFC7644-3.8-06"),
 		Level:        must,
 		Requests:     1,
 		Why: "Clients decide from this document whether they may send PATCH, filters or bulk requests. A client that does not find a " +
@@ -29,35 +29,30 @@ var discovery = []check{
 	{
 		ID: "discovery.limits",
 		Title: "The ServiceProviderConfig states maxOperations, maxPayloadSize and maxResults as integers, even for features that are " +
-			"not supported",
+			"not supported; the limits of a supported feature are positive",
 		Requirements: reqs("RFC7643-5-05", "RFC7643-5-06", "RFC7643-2.3.4-01"),
 		Level:        must,
 		Requests:     1,
-		Why:          "The limits are required members; typed clients cannot read the document when one is missing or a string.",
-		Fix:          "Add the members as JSON integers; use 0 for a feature that is not supported.",
-		Run: func(ctx context.Context, t *T) {
-			res := t.Get(ctx, "/ServiceProviderConfig")
-			t.SkipIf(res.Status != 200 || res.Object() == nil, "blocked: the ServiceProviderConfig cannot be read")
-			for _, limit := range []string{"bulk.maxOperations", "bulk.maxPayloadSize", "filter.maxResults"} {
-				isInteger(t, limit, value(res.Object(), limit))
-			}
-		},
+		Why: "The limits are required members; typed clients cannot read the document when one is missing or a string. A client that " +
+			"applies the limit 0 requests no results.",
+		Fix: "Add the members as JSON integers; use 0 only for a feature that is not supported.",
+		Run: discoveryLimits,
 	},
 	{
 		ID:           "discovery.authentication-schemes",
 		Title:        "The ServiceProviderConfig lists authentication schemes with type, name and description, at most one of them primary",
-		Requirements: reqs("RFC7643-5-07", "RFC7643-5-09", "RFC7643-2.4-04"),
+		Requirements: reqs("RFC7643-5-07", "RFC7643-5-09", "RFC7643-5-10", "RFC7643-2.4-04"),
 		Level:        must,
 		Requests:     1,
 		Why:          "Administrators and setup wizards learn from this list how to authenticate; without it, they have to guess.",
 		Fix: "Return authenticationSchemes as an array of objects with type, name and description, even if the server has only " +
-			"one scheme.",
+			"one scheme. The types of RFC 7643 are oauth, oauth2, oauthbearertoken, httpbasic and httpdigest.",
 		Run: discoveryAuthenticationSchemes,
 	},
 	{
 		ID:           "discovery.resource-types",
 		Title:        "GET /ResourceTypes lists at least one resource type, each with name, endpoint and schema",
-		Requirements: reqs("RFC7644-4-04", "RFC7643-6-03", "RFC7643-6-05", "RFC7643-6-06", "RFC7643-6-09"),
+		Requirements: reqs("RFC7644-4-04", "RFC7643-6-03", "RFC7643-6-05", "RFC7643-6-06", "RFC7643-6-09", "RFC7644-3.8-06"),
 		Level:        must,
 		Requests:     1,
 		Why:          "Clients read the endpoints and extensions from this list, and cannot use a resource type that the list omits.",
@@ -76,14 +71,15 @@ var discovery = []check{
 		Run:          discoveryResourceTypeByName,
 	},
 	{
-		ID:           "discovery.schemas",
-		Title:        "GET /Schemas lists every schema that a resource type declares, each with id and attributes",
-		Requirements: reqs("RFC7644-4-02", "RFC7643-7-01", "RFC7643-6-06", "RFC7643-6-08", "RFC7643-7-04", "RFC7643-7-06"),
-		Level:        must,
-		Requests:     2,
-		Why:          "Schema-driven clients transfer only the attributes that this list defines; those of a missing schema are lost.",
-		Fix:          "List the schema of every resource type and of every extension, with all attribute definitions.",
-		Run:          discoverySchemas,
+		ID:    "discovery.schemas",
+		Title: "GET /Schemas lists every schema that a resource type declares, each with id and attributes",
+		Requirements: reqs("RFC7644-4-02", "RFC7643-7-01", "RFC7643-6-06", "RFC7643-6-08", "RFC7643-7-04", "RFC7643-7-06",
+			"RFC7644-3.8-06"),
+		Level:    must,
+		Requests: 2,
+		Why:      "Schema-driven clients transfer only the attributes that this list defines; those of a missing schema are lost.",
+		Fix:      "List the schema of every resource type and of every extension, with all attribute definitions.",
+		Run:      discoverySchemas,
 	},
 	{
 		ID:           "discovery.schema-by-urn",
@@ -99,12 +95,12 @@ var discovery = []check{
 		ID:    "discovery.attribute-definitions",
 		Title: "Every attribute definition in /Schemas is complete and uses the keywords of RFC 7643",
 		Requirements: reqs("RFC7643-7-08", "RFC7643-7-07", "RFC7643-7-10", "RFC7643-7-12", "RFC7643-7-29", "RFC7643-2.1-02", "RFC7643-2.3.8-02",
-			"RFC7643-1.2-01"),
+			"RFC7643-1.2-01", "RFC7643-7-30"),
 		Level:    must,
 		Requests: 1,
 		Why:      "Clients cannot interpret an attribute with an unknown type or mutability, and do not transfer its values.",
-		Fix: "Compare the definition with RFC 7643 section 7: name, type, multiValued, and the keywords of mutability, returned and " +
-			"uniqueness.",
+		Fix: "Compare the definition with RFC 7643 section 7: name, type, multiValued, the keywords of mutability, returned and " +
+			"uniqueness, and the lists canonicalValues and referenceTypes.",
 		Run: discoveryAttributeDefinitions,
 	},
 	{
@@ -161,6 +157,7 @@ func discoveryServiceProviderConfig(ctx context.Context, t *T) {
 	res := t.Get(ctx, "/ServiceProviderConfig")
 	t.Require("status of "+res.Name, 200, res.Status)
 	t.Must(res.Object() != nil, "body of "+res.Name, "a JSON object", string(res.Body))
+	hasJSONType(t, res)
 	t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ServiceProviderConfigSchema), "schemas of the ServiceProviderConfig",
 		scim.ServiceProviderConfigSchema, texts(res.Object(), "schemas"))
 	for _, feature := range []string{"patch", "bulk", "filter", "changePassword", "sort", "etag"} {
@@ -170,17 +167,41 @@ func discoveryServiceProviderConfig(ctx context.Context, t *T) {
 	}
 }
 
+// discoveryLimits accepts 0 as the limit of a feature that is not supported.
+func discoveryLimits(ctx context.Context, t *T) {
+	res := t.Get(ctx, "/ServiceProviderConfig")
+	t.SkipIf(res.Status != 200 || res.Object() == nil, "blocked: the ServiceProviderConfig cannot be read")
+	for _, path := range []string{"bulk.maxOperations", "bulk.maxPayloadSize", "filter.maxResults"} {
+		feature, name, _ := strings.Cut(path, ".")
+		if !isInteger(t, path, value(res.Object(), path)) {
+			continue
+		}
+		if supported, _ := res.Object().Complex(feature).Bool("supported"); supported {
+			t.Warn(limit(res.Object().Complex(feature), name) > 0, path+", while "+feature+".supported is true", "a positive integer",
+				value(res.Object(), path))
+		}
+	}
+}
+
+// schemeTypes are the types of authentication schemes that RFC 7643 section 5 defines.
+var schemeTypes = []string{"oauth", "oauth2", "oauthbearertoken", "httpbasic", "httpdigest"}
+
 func discoveryAuthenticationSchemes(ctx context.Context, t *T) {
 	res := t.Get(ctx, "/ServiceProviderConfig")
 	t.SkipIf(res.Status != 200 || res.Object() == nil, "blocked: the ServiceProviderConfig cannot be read")
 	schemes, _ := res.Object().Get("authenticationSchemes")
 	items, isArray := schemes.([]any)
 	t.Must(isArray, "authenticationSchemes", "an array", schemes)
+	t.Warn(len(items) > 0, "authenticationSchemes", "at least one scheme", schemes)
 	primaries := 0
 	for i, item := range items {
 		scheme, _ := item.(*scim.Object)
 		for _, member := range []string{"type", "name", "description"} {
 			t.Holds(scheme.Text(member) != "", fmt.Sprintf("authenticationSchemes[%d].%s", i, member), "a string", value(scheme, member))
+		}
+		if kind := scheme.Text("type"); kind != "" {
+			t.Warn(slices.Contains(schemeTypes, strings.ToLower(kind)), fmt.Sprintf("authenticationSchemes[%d].type", i),
+				"one of "+strings.Join(schemeTypes, ", "), kind)
 		}
 		if primary, _ := scheme.Bool("primary"); primary {
 			primaries++
@@ -335,7 +356,13 @@ func listEnvelope(t *T, res *conformance.Response) {
 	t.Require("status of "+res.Name, 200, res.Status)
 	t.Must(slices.Contains(texts(res.Object(), "schemas"), scim.ListResponseMessage), "schemas of "+res.Name, scim.ListResponseMessage,
 		value(res.Object(), "schemas"))
+	hasJSONType(t, res)
 	t.Expect("totalResults of "+res.Name, len(res.Resources()), res.Total())
+}
+
+// hasJSONType expects that a response has the Content-Type application/scim+json or application/json.
+func hasJSONType(t *T, res *conformance.Response) {
+	t.Holds(isJSON(res.MediaType()), "Content-Type of "+res.Name, scim.MediaType, res.Header.Get("Content-Type"))
 }
 
 func isInteger(t *T, what string, v any) bool {
@@ -369,6 +396,11 @@ func attributeDefinition(t *T, where string, d *scim.Object, top bool) {
 		got, given := d.Get(characteristic)
 		_, isBool := got.(bool)
 		t.Holds(isBool || !given && characteristic != "multiValued", characteristic+" of "+where, "true or false", got)
+	}
+	for _, characteristic := range []string{"canonicalValues", "referenceTypes"} {
+		got, _ := d.Get(characteristic)
+		t.Holds(got == nil || texts(d, characteristic) != nil && len(texts(d, characteristic)) == len(d.Array(characteristic)),
+			characteristic+" of "+where, "an array of strings", got)
 	}
 	subs := d.Array("subAttributes")
 	if d.Text("type") != "complex" {

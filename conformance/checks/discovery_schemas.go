@@ -51,12 +51,12 @@ var schemaDefinitions = []check{
 	},
 	{
 		ID:           "discovery.endpoints",
-		Title:        "Every endpoint that /ResourceTypes lists exists",
-		Requirements: reqs("RFC7644-4-09"),
+		Title:        "Every endpoint that /ResourceTypes lists exists and serves resources of its type",
+		Requirements: reqs("RFC7644-4-09", "RFC7643-6-05"),
 		Level:        must,
 		Requests:     4,
-		Why:          "Clients read every endpoint of the list; a 404 aborts their import.",
-		Fix:          "List the endpoints that are served, and serve the endpoints that are listed.",
+		Why:          "Clients read every endpoint of the list; a 404 aborts their import, and they cannot parse resources of another type.",
+		Fix:          "List the endpoints that are served, and serve the endpoints that are listed, each with resources of its own type.",
 		Run:          discoveryEndpoints,
 	},
 	{
@@ -118,6 +118,14 @@ func discoveryEndpoints(ctx context.Context, t *T) {
 		res := t.Get(ctx, where.Path, "count", "1")
 		t.Holds(res.Status != http.StatusNotFound && res.Status < 500, "status of "+res.Name+", which /ResourceTypes lists",
 			"200, or a 4xx status other than 404", res.Status)
+		for _, o := range res.Resources() {
+			urns := texts(o, "schemas")
+			if len(urns) == 0 || rt.Text("schema") == "" {
+				continue // traffic.schemas reports an item without schemas, discovery.resource-types a type without schema
+			}
+			own := slices.ContainsFunc(urns, func(urn string) bool { return scim.EqualName(urn, rt.Text("schema")) })
+			t.Holds(own, "schemas of an item of "+res.Name+", the endpoint of "+rt.Text("name"), rt.Text("schema"), urns)
+		}
 	}
 }
 

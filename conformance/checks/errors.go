@@ -28,32 +28,26 @@ var errors = []check{
 	},
 	{
 		ID:           "errors.schema",
-		Title:        "Error responses have an Error message as body",
-		Requirements: reqs("RFC7644-3.12-01", "RFC7644-3.2-06"),
+		Title:        "Error responses have an Error message as body, with a JSON media type and a string as detail",
+		Requirements: reqs("RFC7644-3.12-01", "RFC7644-3.2-06", "RFC7644-3.12-04", "RFC7644-3.12-26", "RFC7643-3-01"),
 		Level:        must,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     2,
 		Why:          "Without an Error message, a client can show the administrator only the status code, not the cause.",
-		Fix:          "Return every error with schemas [urn:ietf:params:scim:api:messages:2.0:Error], status and detail.",
-		Run:          errorsSchema,
+		Fix: "Return every error as application/scim+json, with schemas [urn:ietf:params:scim:api:messages:2.0:Error], status, and a " +
+			"detail that is a string.",
+		Run: errorsSchema,
 	},
 	{
 		ID:           "errors.scim-type",
-		Title:        "scimType of an Error is one of the registered keywords",
-		Requirements: reqs("RFC7644-3.12-03"),
+		Title:        "scimType of an Error is one of the registered keywords, and invalidFilter if a filter is rejected with 400",
+		Requirements: reqs("RFC7644-3.12-03", "RFC7644-3.12-16", "RFC7644-3.12-17"),
 		Level:        should,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     2,
 		Why:          "Clients select their error handling by scimType; for an unknown keyword, they cannot correct their request.",
-		Fix:          "Use the keywords of RFC 7644 table 9 and RFC 9865, or omit scimType.",
-		Run: func(ctx context.Context, t *T) {
-			registered := []string{"", "invalidFilter", "tooMany", "uniqueness", "mutability", "invalidSyntax", "invalidPath", "noTarget",
-				"invalidValue", "invalidVers", "sensitive", "invalidCursor", "expiredCursor", "invalidCount"}
-			for _, res := range errorResponses(ctx, t) {
-				t.About(res)
-				t.Holds(slices.Contains(registered, res.ScimType()), "scimType of "+res.Name, "a registered keyword", res.ScimType())
-			}
-		},
+		Fix:          "Use the keywords of RFC 7644 table 9 and RFC 9865, in the member scimType. For an error without a keyword, omit scimType.",
+		Run:          errorsScimType,
 	},
 	{
 		ID:           "errors.no-internals",
@@ -117,8 +111,25 @@ func errorsSchema(ctx context.Context, t *T) {
 		if t.Holds(res.Object() != nil, "body of "+res.Name, "a JSON object", string(res.Body)) {
 			t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ErrorMessage), "schemas of the body of "+res.Name, scim.ErrorMessage,
 				value(res.Object(), "schemas"))
+			detail, given := res.Object().Get("detail")
+			_, isText := detail.(string)
+			t.Warn(isText || !given || detail == nil, "detail of the body of "+res.Name, "a string", detail)
+			t.Warn(isJSON(res.MediaType()), "Content-Type of "+res.Name, scim.MediaType, res.Header.Get("Content-Type"))
 		}
 	}
+}
+
+func errorsScimType(ctx context.Context, t *T) {
+	registered := []string{"", "invalidFilter", "tooMany", "uniqueness", "mutability", "invalidSyntax", "invalidPath", "noTarget",
+		"invalidValue", "invalidVers", "sensitive", "invalidCursor", "expiredCursor", "invalidCount"}
+	responses := errorResponses(ctx, t)
+	for _, res := range responses {
+		t.About(res)
+		t.Holds(slices.Contains(registered, res.ScimType()), "scimType of "+res.Name, "a registered keyword", res.ScimType())
+	}
+	filtered := responses[len(responses)-1]
+	t.Holds(filtered.Status != 400 || filtered.ScimType() != "", "scimType of "+filtered.Name+" with an invalid filter", "invalidFilter",
+		filtered.ScimType())
 }
 
 func errorsWrongMethod(ctx context.Context, t *T) {
@@ -133,7 +144,7 @@ func errorsWrongMethod(ctx context.Context, t *T) {
 	}
 }
 
-// errorResponses returns the responses to read requests that every target must reject.
+// errorResponses returns the responses to read requests that every target must reject. The last request has an invalid filter.
 func errorResponses(ctx context.Context, t *T) []*conformance.Response {
 	return []*conformance.Response{
 		t.Get(ctx, "/Users/"+t.AbsentID()),

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/scim"
@@ -22,6 +23,18 @@ const (
 )
 
 var etag = []check{
+	{
+		ID:           "etag.advertised",
+		Title:        "Versions work if and only if the ServiceProviderConfig advertises them",
+		Requirements: reqs("RFC7644-3.14-11"),
+		Level:        should,
+		Needs:        writesUsers,
+		Requests:     4,
+		Why: "If etag.supported is false by mistake, clients do not send If-Match, and their changes overwrite those of other clients; " +
+			"if it is true by mistake, they rely on a comparison that the server does not make.",
+		Fix: "Set etag.supported to true if and only if responses have an ETag header and the server evaluates If-Match.",
+		Run: etagAdvertised,
+	},
 	{
 		ID:           "etag.header",
 		Title:        "A GET response has the ETag header, and meta.version is the same string",
@@ -95,6 +108,28 @@ var etag = []check{
 			res := callWithHeader(ctx, t, "GET", u.Path(), "If-None-Match", version(ctx, t, u.Path()), nil)
 			t.Expect("status of GET with the current tag in If-None-Match", 304, res.Status)
 			t.Expect("length of the body of the 304", 0, len(res.Body))
+		},
+	},
+	{
+		ID:           "etag.none-match-forms",
+		Title:        "A GET returns 304 if If-None-Match lists the current tag among others, or has it with or without W/",
+		Requirements: reqs("RFC9110-13.1.2-01"),
+		Level:        must,
+		Needs:        etagUsers,
+		Requests:     5,
+		Why:          "Caches send the tags of all stored copies, and some change W/; without 304, they transfer unchanged resources again.",
+		Fix:          "Split If-None-Match at commas outside quotes, and compare only the quoted strings of the tags.",
+		Run: func(ctx context.Context, t *T) {
+			u := t.CreateUser(ctx, "forms", nil)
+			tag := version(ctx, t, u.Path())
+			other, weak := strings.CutPrefix(tag, "W/")
+			if !weak {
+				other = "W/" + tag
+			}
+			for _, header := range []string{other, `W/"scimconf-old", ` + tag} {
+				res := callWithHeader(ctx, t, "GET", u.Path(), "If-None-Match", header, nil)
+				t.Expect("status of GET with If-None-Match: "+header, 304, res.Status)
+			}
 		},
 	},
 	{
@@ -289,6 +324,26 @@ var etag = []check{
 			t.Holds(res.Status == 404 || res.Status == 412, "status of PUT of an unknown id with If-Match", "404 or 412", res.Status)
 		},
 	},
+}
+
+func etagAdvertised(ctx context.Context, t *T) {
+	supported, known := t.Capabilities.Supports("etag")
+	t.SkipIf(!known, "the ServiceProviderConfig does not have etag.supported")
+	u := t.CreateUser(ctx, "advertised", nil)
+	res := t.Read(ctx, u.Path())
+	tag := res.Header.Get("ETag")
+	if supported {
+		t.Must(tag != "", "ETag header of GET, while etag.supported is true", "an entity tag", tag)
+	} else if tag == "" {
+		return
+	}
+	// A 304 would prove nothing: frameworks and proxies compare If-None-Match themselves.
+	res = callWithHeader(ctx, t, "PUT", u.Path(), "If-Match", `W/"scimconf-old"`, renamedUser(t, "advertised", "Ada"))
+	if supported {
+		t.Expect("status of PUT with another tag in If-Match, while etag.supported is true", 412, res.Status)
+		return
+	}
+	t.Holds(res.Status != 412, "status of PUT with another tag in If-Match, while etag.supported is false", "200", res.Status)
 }
 
 func etagHeader(ctx context.Context, t *T) {

@@ -9,14 +9,15 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A graded describes a check of filters on an attribute of an extension or of a custom resource type. The check creates three objects a, b
-// and c that differ only in the value of this attribute, and evaluates the filter of each row on them. The attribute is the first one for
-// which fits returns true. In the filters, «it» is replaced by the path of the attribute.
+// A graded describes a check of filters on an attribute of an extension or of a custom resource type; with core, also of an attribute of
+// RFC 7643. The check creates three objects a, b and c that differ only in the value of this attribute, and evaluates the filter of each
+// row on them. The attribute is the first one for which fits returns true. In the filters, «it» is replaced by the path of the attribute.
 type graded struct {
 	id, title    string
 	requirements []string
 	why, fix     string
 	trait        string // end of a sentence about the attribute, for example "is a writable integer"
+	core         bool   // attributes of RFC 7643 are suitable too
 	fits         func(a attrDef) bool
 	values       [3]any
 	rows         []row
@@ -34,7 +35,7 @@ func (g graded) check() check {
 		Why:          g.why,
 		Fix:          g.fix,
 		Run: func(ctx context.Context, t *T) {
-			td, a, ids := createGraded(ctx, t, g.trait, g.fits, g.values)
+			td, a, ids := createGraded(ctx, t, g)
 			var any []string
 			for _, label := range []string{"a", "b", "c"} {
 				any = append(any, "id eq "+quote(ids[label]))
@@ -116,7 +117,7 @@ var filterSchema = []check{
 		row{`«it» eq "2026-01-31T12:20:30+02:00"`, "a"}, row{`«it» gt "2026-02-01T00:30:00+02:00"`, "b c"},
 		row{`«it» lt "2026-01-31T18:30:00-05:00"`, "a b"}),
 	graded{
-		trait: "is a string with caseExact true", fits: func(a attrDef) bool {
+		trait: "is a string with caseExact true", core: true, fits: func(a attrDef) bool {
 			return singleValued("string")(a) && a.caseExact
 		}, values: [3]any{"Scimconf-Aa", "Scimconf-aA", "Scimconf-aa"},
 		why: "Clients use such an attribute as a key; if a filter for abc also matches ABC, the client finds and changes the wrong object.",
@@ -153,29 +154,39 @@ var filterSchema = []check{
 }
 
 // createGraded creates the objects a, b and c. It returns their resource type, the attribute that has the given values, and the ids of the
-// objects by label. It skips the check if no type has a suitable attribute, or if the target does not store the values.
-func createGraded(ctx context.Context, t *T, trait string, fits func(a attrDef) bool, values [3]any) (typeDef, attrDef, map[string]string) {
+// objects by label. It skips the check if no type has a suitable attribute, or if the target does not store the values. If the target
+// does not store the values in an attribute of RFC 7643, for which it may have its own rules, createGraded uses the next suitable one.
+func createGraded(ctx context.Context, t *T, g graded) (typeDef, attrDef, map[string]string) {
 	for _, td := range types(t) {
 		for _, a := range td.attributes {
-			if !ownAttribute(td, a) || a.common() || a.name == td.carrier || a.uniqueness != "none" || a.required || !a.writable() || a.hidden() ||
-				!fits(a) {
+			own := ownAttribute(td, a)
+			if !g.core && !own || a.common() || a.name == td.carrier || a.uniqueness != "none" || a.required || !a.writable() || a.hidden() ||
+				!g.fits(a) {
 				continue
 			}
-			ids := map[string]string{}
-			for i, label := range []string{"a", "b", "c"} {
-				body := td.with(t, a.label(label), a, values[i])
-				res := t.Post(ctx, td.endpoint, body)
-				kept := a.of(res.Object())
-				want, err := scim.Value(values[i])
-				t.SkipIf(!res.OK() || err != nil || !scim.Equal(kept, want),
-					"blocked: a "+td.name+" with "+a.path()+" could not be created as sent")
-				ids[label] = res.Object().Text("id")
+			if ids := g.create(ctx, t, td, a); ids != nil {
+				return td, a, ids
 			}
-			return td, a, ids
+			t.SkipIf(own, "blocked: a "+td.name+" with "+a.path()+" could not be created as sent")
 		}
 	}
-	t.Skip("no attribute of an extension or of a custom resource type " + trait)
+	t.Skip("no attribute of an extension or of a custom resource type " + g.trait)
 	return typeDef{}, attrDef{}, nil
+}
+
+// create creates the objects a, b and c with the values of the attribute, and returns their ids by label. It returns nil if the target does
+// not store a value as sent.
+func (g graded) create(ctx context.Context, t *T, td typeDef, a attrDef) map[string]string {
+	ids := map[string]string{}
+	for i, label := range []string{"a", "b", "c"} {
+		res := t.Post(ctx, td.endpoint, td.with(t, a.label(label), a, g.values[i]))
+		want, err := scim.Value(g.values[i])
+		if !res.OK() || err != nil || !scim.Equal(a.of(res.Object()), want) {
+			return nil
+		}
+		ids[label] = res.Object().Text("id")
+	}
+	return ids
 }
 
 // labeled returns the labels of the found ids, sorted. ids contains the id of each label.

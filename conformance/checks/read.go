@@ -2,6 +2,7 @@ package checks
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 	"time"
 
@@ -45,6 +46,18 @@ var read = []check{
 		Why:          "Strict clients do not parse a body of another type. Many accept application/json, so a deviation is only a warning.",
 		Fix:          "Set Content-Type: application/scim+json on every response with a body.",
 		Run:          readMediaType,
+	},
+	{
+		ID:           "read.accept",
+		Title:        "Every Accept header that application/scim+json satisfies is accepted, and application/json is accepted too",
+		Requirements: reqs("RFC7644-3.8-04", "RFC7644-3.8-05", "RFC7644-3.8-06"),
+		Level:        must,
+		Needs:        needs(conformance.NeedUser),
+		Requests:     4,
+		Why:          "HTTP libraries add media types and parameters to Accept; a server that compares the whole header rejects them all.",
+		Fix: "Split Accept at commas, ignore the parameters of each media type, and accept application/scim+json, application/json, " +
+			"application/* and */*.",
+		Run: readAccept,
 	},
 	{
 		ID:           "read.primary-once",
@@ -109,6 +122,21 @@ func readMediaType(ctx context.Context, t *T) {
 		default:
 			t.Expect("Content-Type of "+res.Name, scim.MediaType, res.MediaType())
 		}
+	}
+}
+
+func readAccept(ctx context.Context, t *T) {
+	for _, accept := range []string{
+		"application/scim+json, application/json;q=0.9", "application/scim+json; charset=utf-8", "*/*", "application/json",
+	} {
+		res := t.Call(ctx, conformance.Request{Method: http.MethodGet, Path: "/Users", Query: url.Values{"count": {"1"}},
+			Header: http.Header{"Accept": {accept}}})
+		what := "status of " + res.Name + " with Accept: " + accept
+		if accept == "application/json" {
+			t.Warn(res.Status == 200, what, "200", res.Status) // RFC 7644 section 3.8: SHOULD
+			continue
+		}
+		t.Expect(what, 200, res.Status)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -84,6 +85,22 @@ var traffic = []check{
 		},
 	},
 	{
+		ID:           "traffic.scim-media-type",
+		Title:        "A response to a request that accepts only application/scim+json has this type",
+		Requirements: reqs("RFC7644-3.8-06", "RFC7644-3.1-01"),
+		Level:        may,
+		Fixture:      sample,
+		Why: "Many clients accept application/json too, so a deviation is only reported. A strict client rejects the response, and may " +
+			"work with some endpoints only if their types differ.",
+		Fix: "Set Content-Type: application/scim+json on every response, lists and errors included.",
+		Watch: func(w *watched) {
+			accept := w.Request.Header.Get("Accept")
+			if len(w.Body) > 0 && !w.Bodyless() && isJSON(w.MediaType()) && (accept == "" || accept == scim.MediaType) {
+				w.Holds(w.MediaType() == scim.MediaType, "Content-Type", scim.MediaType, w.Header.Get("Content-Type"))
+			}
+		},
+	},
+	{
 		ID:           "traffic.error-media-type",
 		Title:        "Every error with a body has the type application/scim+json or application/json",
 		Requirements: reqs("RFC7644-3.12-26"),
@@ -99,18 +116,21 @@ var traffic = []check{
 	},
 	{
 		ID:           "traffic.json",
-		Title:        "Every body with a JSON media type is one JSON object in valid UTF-8",
+		Title:        "Every body with a JSON media type is one JSON object in valid UTF-8, and its Content-Type names no other charset",
 		Requirements: reqs("RFC7644-3.8-01", "RFC7644-3.8-02"),
 		Level:        must,
 		Fixture:      sample,
 		Why:          "Strict parsers fail on a byte that is not UTF-8, on a byte order mark, and on a second value after the first.",
 		Fix: "Encode responses with a JSON library, as UTF-8 without a byte order mark; convert strings from other encodings when they " +
-			"are read.",
+			"are read. Omit the parameter charset of Content-Type, or set it to utf-8.",
 		Watch: func(w *watched) {
 			// The response to OPTIONS is not a SCIM message.
 			if len(w.Body) == 0 || w.Bodyless() || !isJSON(w.MediaType()) || w.Request.Method == http.MethodOptions {
 				return
 			}
+			_, parameters, _ := mime.ParseMediaType(w.Header.Get("Content-Type"))
+			charset := parameters["charset"]
+			w.Holds(charset == "" || strings.EqualFold(charset, "utf-8"), "charset of Content-Type", "utf-8, or absent", charset)
 			if w.Holds(utf8.Valid(w.Body), "encoding", "UTF-8", "bytes that are not UTF-8") &&
 				w.Holds(!bytes.HasPrefix(w.Body, []byte("\uFEFF")), "beginning of the body", "no byte order mark", "U+FEFF") {
 				// A body that package scim rejects may still be valid JSON: duplicate names, half a surrogate pair, deep nesting.

@@ -57,7 +57,7 @@ var trafficSchemas = []check{
 	},
 	{
 		ID:           "traffic.types",
-		Title:        "Every attribute has the JSON type of its schema",
+		Title:        "Every attribute and sub-attribute has the JSON type of its schema",
 		Requirements: reqs("RFC7643-2.3-02", "RFC7643-2.4-01"),
 		Level:        must,
 		Fixture:      sample,
@@ -67,7 +67,7 @@ var trafficSchemas = []check{
 			for _, o := range w.Resources() {
 				for name, d := range declared(w, o) {
 					if v, there := o.Get(name); there && v != nil {
-						w.Holds(fitsKind(d, v), name, kindOf(d), v)
+						hasKind(w, name, d, v)
 					}
 				}
 			}
@@ -116,6 +116,26 @@ func declared(w *watched, o *scim.Object) map[string]*scim.Object {
 		}
 	}
 	return known
+}
+
+// hasKind expects that a value and its sub-attributes have the JSON types of the definition d. path is the path of the attribute.
+func hasKind(w *watched, path string, d *scim.Object, v any) {
+	if !w.Holds(fitsKind(d, v), path, kindOf(d), v) || d.Text("type") != "complex" {
+		return
+	}
+	elements, isList := v.([]any)
+	if !isList {
+		elements = []any{v}
+	}
+	for _, item := range d.Array("subAttributes") {
+		sub, _ := item.(*scim.Object)
+		for _, e := range elements {
+			complex, _ := e.(*scim.Object)
+			if part, there := complex.Get(sub.Text("name")); there && part != nil {
+				hasKind(w, path+"."+strings.ToLower(sub.Text("name")), sub, part)
+			}
+		}
+	}
 }
 
 // fitsKind reports whether a value has the JSON type of its definition.

@@ -59,6 +59,7 @@ func All() []Mutant {
 		putEffects,
 		deleteEffects,
 		oracle,
+		outsider(),
 	)
 }
 

@@ -111,6 +111,21 @@ func Variants() []Variant {
 			})
 			return after(everything, func(_ *http.Request, rep *reply) { rep.header.Del("ETag") })(bare(next))
 		}},
+		{"etag-of-framework", "ETag and 304 come from a framework: versions are not advertised, and If-Match is ignored",
+			chain(denied("etag"), withoutPrecondition(everything, "If-Match"))},
+		{"index-only", "lists are paged only by startIndex: pagination is not advertised, and cursor is ignored",
+			chain(afterBody(config, func(o *scim.Object) { o.Delete("pagination") }), query(anyList, func(q url.Values) { q.Del("cursor") }))},
+		{"no-enterprise-extension", "users have no enterprise extension: it is not listed, and ignored in bodies",
+			chain(inType("User", func(o *scim.Object) { o.Set("schemaExtensions", []any{}) }),
+				afterBody(listSchemas, func(o *scim.Object) { withoutItem(o, "id", scim.EnterpriseUserSchema) }),
+				before(either(createUser, putUser), func(o *scim.Object) {
+					o.Delete(scim.EnterpriseUserSchema)
+					if schemas := o.Array("schemas"); slices.Contains(schemas, any(scim.EnterpriseUserSchema)) {
+						o.Set("schemas", slices.DeleteFunc(slices.Clone(schemas), func(v any) bool { return v == scim.EnterpriseUserSchema }))
+					}
+				}))},
+		{"discovery-without-meta", "discovery documents have no meta", chain(afterBody(config, func(o *scim.Object) { o.Delete("meta") }),
+			afterEach(either(readTypes, readSchemas), func(o *scim.Object) { o.Delete("meta") }))},
 		{"no-timestamps", "meta has neither created nor lastModified", afterEach(either(users, createGroup, readGroup), func(o *scim.Object) {
 			o.Complex("meta").Delete("created")
 			o.Complex("meta").Delete("lastModified")
@@ -248,6 +263,17 @@ func Variants() []Variant {
 }
 
 var quoted = regexp.MustCompile(`"(\\.|[^"\\])*"`)
+
+// withoutItem removes the items of a list whose member has the value.
+func withoutItem(list *scim.Object, member, value string) {
+	rest := slices.DeleteFunc(slices.Clone(list.Array("Resources")), func(v any) bool {
+		item, ok := v.(*scim.Object)
+		return ok && item.Text(member) == value
+	})
+	list.Set("Resources", rest)
+	list.Set("totalResults", len(rest))
+	list.Set("itemsPerPage", len(rest))
+}
 
 // undeclared returns a wrapper that removes support for attributes of users: the schema omits them, the server ignores them in bodies and
 // rejects them in paths and filters.
