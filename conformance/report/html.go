@@ -40,6 +40,9 @@ type page struct {
 	Levels   []conformance.Level
 	Areas    []pageArea
 	Took     string
+	Steps    []Check // the steps of client flows; Checks has only the others
+	Changes  []change
+	Broken   []string // the clients that break
 }
 
 type pageArea struct {
@@ -62,8 +65,15 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 		Document: document(r, version), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
 		Policy:   "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'",
 		Outcomes: conformance.Outcomes(), Levels: conformance.Levels(),
-		Took: r.Duration.Round(10 * time.Millisecond).String(),
+		Took:    r.Duration.Round(10 * time.Millisecond).String(),
+		Changes: changes(r), Broken: brokenClients(r),
 	}
+	for _, c := range p.Checks {
+		if c.Profile != "" {
+			p.Steps = append(p.Steps, c)
+		}
+	}
+	p.Checks = slices.DeleteFunc(p.Checks, func(c Check) bool { return c.Profile != "" })
 	// Checks with findings come first; the areas have the order of the checks.
 	slices.SortStableFunc(p.Checks, func(a, b Check) int {
 		return cmp.Compare(slices.Index(p.Outcomes, a.Outcome), slices.Index(p.Outcomes, b.Outcome))
@@ -86,10 +96,11 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 		"show": func(f Finding) pageExchange { return show(*f.Exchange, f.Curl) },
 		"sent": func(check string) []*wirelog.Exchange { return recorded[check] },
 		// One exchange at a time: a run has thousands.
-		"lay":    func(e *wirelog.Exchange) pageExchange { return show(*exchange(*e), wirelog.Curl(*e)) },
-		"search": search,
-		"words":  func(v conformance.Verdict) string { return verdictWords[v] },
-		"join":   strings.Join,
+		"lay":     func(e *wirelog.Exchange) pageExchange { return show(*exchange(*e), wirelog.Curl(*e)) },
+		"search":  search,
+		"words":   func(v conformance.Verdict) string { return verdictWords[v] },
+		"join":    strings.Join,
+		"untried": untriedText,
 	}).Parse(pageTemplate)
 	if err != nil {
 		return fmt.Errorf("report: the template of the page is damaged: %w", err)
