@@ -88,6 +88,9 @@ var diagnoses = []diagnosis{
 	},
 	{
 		applies: func(s symptom) bool { return s.list() && s.filter() != "" && len(s.res.Resources()) > s.matches() },
+		why: func(s symptom) string {
+			return fmt.Sprintf("The client uses %s of the response that it has not searched for: it links and changes the wrong ones.", s.noun())
+		},
 		fix: func(s symptom) string {
 			return fmt.Sprintf("Apply the filter %s: the response contains %s that do not match.", s.filter(), s.noun())
 		},
@@ -315,4 +318,43 @@ func leading(path string) string {
 		return path[:i]
 	}
 	return path
+}
+
+// effects are the effects of the accepted PUT or PATCH requests for users or for groups.
+type effects struct {
+	effective bool  // at least one had the expected effect
+	without   []int // the steps whose attributes do not have the sent value
+}
+
+// minWithout is the number of steps without an effect from which on the method has none at all.
+const minWithout = 2
+
+// recordEffect records whether the accepted request of a step has changed the attributes that it contains.
+func (t *clientSession) recordEffect(number int, step Step) {
+	if step.Method != http.MethodPut && step.Method != http.MethodPatch || len(step.State) == 0 || t.blocked != "" && !t.ineffective {
+		return
+	}
+	key := step.Method + " of " + symptom{step: step}.noun()
+	if t.writes[key] == nil {
+		t.writes[key] = &effects{}
+	}
+	switch {
+	case t.ineffective:
+		t.writes[key].without = append(t.writes[key].without, number)
+	case !t.vacuous:
+		t.writes[key].effective = true
+	}
+}
+
+// settleEffects corrects the texts of steps whose method has no effect in the whole client flow.
+func (t *clientSession) settleEffects(results []CheckResult) {
+	for request, e := range t.writes {
+		if e.effective || len(e.without) < minWithout {
+			continue
+		}
+		for _, i := range e.without {
+			results[i].Check.Why = "The target reports success and changes nothing. " + t.outline.Steps[i].Why
+			results[i].Check.Fix = "Apply " + request + ": the target returns a success status, and the resource remains unchanged."
+		}
+	}
 }

@@ -30,6 +30,10 @@ type clientSession struct {
 	touched, relative map[string]bool
 	blocked           string
 	diagnosed         bool
+	// ineffective reports whether an attribute that the current step sets does not have the sent value. vacuous reports whether such an
+	// attribute had that value before the step. writes are the accepted requests that should change a resource, by method and resource.
+	ineffective, vacuous bool
+	writes               map[string]*effects
 	// membersSeen reports whether any response has contained members of a group. unseen are the steps whose response lacked expected members.
 	// If no response of the target contains members, the missing members are not findings.
 	membersSeen bool
@@ -47,7 +51,7 @@ func (s *session) runClientFlow(ctx context.Context, number int, p Profile, c Cl
 	t := &clientSession{
 		session: s, profile: p, outline: c, prefix: fmt.Sprintf("%s-p%d-", s.created.run, number+1),
 		saved: map[string]string{}, kept: map[string]*scim.Object{}, savedBy: map[string]string{},
-		stains: map[string]map[string]stain{},
+		stains: map[string]map[string]stain{}, writes: map[string]*effects{},
 	}
 	for _, step := range c.Steps {
 		for name := range step.Save {
@@ -85,6 +89,7 @@ func (s *session) runClientFlow(ctx context.Context, number int, p Profile, c Cl
 	defer done()
 	s.created.remove(cleanup, t.ledger)
 	t.settleMembers(results)
+	t.settleEffects(results)
 	return results, t.verdict(results, *interrupted)
 }
 
@@ -141,7 +146,7 @@ func (t *clientSession) runStep(ctx context.Context, number int, step Step, chec
 	start, before := s.opts.Now(), s.wire.requests
 	c := &T{Capabilities: s.caps, session: s, check: &check, prefix: t.prefix, ledger: &t.ledger, outcome: Pass}
 	c.run(func() {
-		t.blocked, t.diagnosed = "", false
+		t.blocked, t.diagnosed, t.ineffective, t.vacuous = "", false, false, false
 		request := t.request(c, step)
 		t.touches(step, request.Body)
 		created := len(t.ledger)
@@ -177,6 +182,7 @@ func (t *clientSession) runStep(ctx context.Context, number int, step Step, chec
 		for _, state := range step.State {
 			t.check(ctx, c, number, step, state)
 		}
+		t.recordEffect(number, step)
 		if t.blocked != "" {
 			reason := "the step " + t.blocked + ", on which this step depends, failed"
 			if step.Method == http.MethodGet || len(t.relative) > 0 {
@@ -362,7 +368,8 @@ func (t *clientSession) compare(c *T, number int, at location, want Expectation,
 		value, _ := got.Get(name)
 		found := differences("", Doc{name: contains[name]}, got)
 		if len(found) == 0 {
-			if at.state {
+			if _, stained := t.stainsOf(at.path)[name]; stained && at.state {
+				t.vacuous = t.vacuous || t.touched[name]
 				delete(t.stainsOf(at.path), name)
 			}
 			continue
@@ -373,7 +380,13 @@ func (t *clientSession) compare(c *T, number int, at location, want Expectation,
 		}
 		if cause != "" {
 			t.blocked = cause
+			if at.state {
+				t.stainsOf(at.path)[name] = stain{value, cause}
+			}
 			continue
+		}
+		if at.state && t.touched[name] {
+			t.ineffective = true
 		}
 		if at.state {
 			t.stainsOf(at.path)[name] = stain{value, at.step.ID}

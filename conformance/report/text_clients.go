@@ -97,9 +97,19 @@ func (p *printer) clients(r *conformance.Result) {
 		p.wrapped(head, c.Fix)
 		p.wrapped("  why       ", c.Why)
 		p.wrapped("  breaks    ", c.Action+": "+strings.Join(c.Steps, ", "))
-		p.wrapped("  got       ", fmt.Sprintf("%s: expected %s, got %s", c.Finding.What, c.Finding.Want, c.Finding.Got))
+		p.wrapped("  got       ", fmt.Sprintf("%s: expected %s, got %s", c.Finding.What, clip(c.Finding.Want), clip(c.Finding.Got)))
 		p.line("")
 	}
+}
+
+// maxClip is the maximum number of characters of a value in the answer for the clients. Other reports contain the whole value.
+const maxClip = 80
+
+func clip(s string) string {
+	if text := []rune(s); len(text) > maxClip {
+		return string(text[:maxClip]) + "…"
+	}
+	return s
 }
 
 // summaryOf returns the number of the steps of a flow that fail and that could not be tested.
