@@ -92,15 +92,19 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 		p.Areas = append(p.Areas, area)
 	}
 	recorded := evidence(r)
+	steps := map[string]int{}
+	for _, f := range r.Profiles {
+		steps[f.Profile+f.ClientFlow] = len(f.Steps)
+	}
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"show": func(f Finding) pageExchange { return show(*f.Exchange, f.Curl) },
 		"sent": func(check string) []*wirelog.Exchange { return recorded[check] },
 		// One exchange at a time: a run has thousands.
-		"lay":     func(e *wirelog.Exchange) pageExchange { return show(*exchange(*e), wirelog.Curl(*e)) },
-		"search":  search,
-		"words":   func(v conformance.Verdict) string { return verdictWords[v] },
-		"join":    strings.Join,
-		"untried": untriedText,
+		"lay":    func(e *wirelog.Exchange) pageExchange { return show(*exchange(*e), wirelog.Curl(*e)) },
+		"search": search,
+		"words":  func(v conformance.Verdict) string { return verdictWords[v] },
+		"join":   strings.Join,
+		"fails":  func(p Profile) string { return failsText(len(p.Breaks), steps[p.Profile+p.Conversation], p.Untried) },
 	}).Parse(pageTemplate)
 	if err != nil {
 		return fmt.Errorf("report: the template of the page is damaged: %w", err)

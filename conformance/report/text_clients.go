@@ -114,18 +114,19 @@ func clip(s string) string {
 
 // summaryOf returns the number of the steps of a flow that fail and that could not be tested.
 func summaryOf(f conformance.ProfileResult) string {
+	return failsText(len(f.Breaks), len(f.Steps), f.Untried)
+}
+
+func failsText(breaks, steps, untried int) string {
 	var parts []string
-	if n := len(f.Breaks); n > 0 {
-		text := fmt.Sprintf("%d of %s", n, plural(len(f.Steps), "step"))
-		if n == 1 {
-			text += " fails"
-		} else {
-			text += " fail"
-		}
-		parts = append(parts, text)
+	switch {
+	case breaks == 1:
+		parts = append(parts, fmt.Sprintf("1 of %s fails", plural(steps, "step")))
+	case breaks > 1:
+		parts = append(parts, fmt.Sprintf("%d of %s fail", breaks, plural(steps, "step")))
 	}
-	if f.Untried > 0 {
-		parts = append(parts, untriedText(f.Untried))
+	if untried > 0 {
+		parts = append(parts, untriedText(untried))
 	}
 	return strings.Join(parts, "; ")
 }
