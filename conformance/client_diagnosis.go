@@ -346,13 +346,16 @@ func (t *clientSession) recordEffect(number int, step Step) {
 	}
 }
 
-// settleEffects corrects the texts of steps whose method has no effect in the whole client flow.
+// settleEffects corrects the texts of steps whose method has no effect in the whole client flow, unless the response shows another fault.
 func (t *clientSession) settleEffects(results []CheckResult) {
 	for request, e := range t.writes {
 		if e.effective || len(e.without) < minWithout {
 			continue
 		}
 		for _, i := range e.without {
+			if results[i].Check.Fix != t.outline.Steps[i].Fix {
+				continue // the response shows another fault
+			}
 			results[i].Check.Why = "The target reports success and changes nothing. " + t.outline.Steps[i].Why
 			results[i].Check.Fix = "Apply " + request + ": the target returns a success status, and the resource remains unchanged."
 		}

@@ -393,13 +393,13 @@ func (t *clientSession) compare(c *T, number int, at location, want Expectation,
 		}
 		for _, d := range found {
 			what := d.path + " in " + at.name
+			t.diagnose(c, symptom{step: at.step, res: at.res, state: at.state, path: d.path, want: d.want, got: d.got, touched: t.touched[name]})
 			if d.path == "members" && d.got == nil {
 				t.unseen = append(t.unseen, unseen{number, Finding{
 					Outcome: c.check.Level.Violation(), What: what, Want: describeExpectation(d.want), Got: show(d.got), Exchange: c.last}})
 				continue
 			}
 			c.Holds(false, what, describeExpectation(d.want), d.got)
-			t.diagnose(c, symptom{step: at.step, res: at.res, state: at.state, path: d.path, want: d.want, got: d.got, touched: t.touched[name]})
 		}
 	}
 	keeps, _ := t.filled(c, want.Keeps).(Doc)

@@ -170,3 +170,48 @@ func row(q quirks.Quirk, verdicts []conformance.ProfileResult) string {
 	}
 	return fmt.Sprintf("| `%s`: %s | %s | %s |\n", q.Name, q.Does, strings.Join(breaks, "; "), strings.Join(limited, ", "))
 }
+
+// TestProfiles_DiagnosesFollowResponse checks which steps break on a quirk, that steps which fail only because an earlier one failed are
+// counted apart, and that the fix names the fault.
+func TestProfiles_DiagnosesFollowResponse(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		quirk, profile, flow string
+		breaks               []string
+		untried              int
+		fix                  string // of every step
+	}{
+		{"start-index-ignored", "okta", "wizard", []string{"import-order"}, 0, "Apply startIndex: the target ignores it"},
+		{"total-of-page", "okta", "wizard", []string{"import-order"}, 0, "the number of all matches as totalResults"},
+		{"filter-ignored", "onelogin", "", []string{"lookup-nobody"}, 0, `Apply the filter userName eq "…"`},
+		{"no-filter", "google", "", []string{"lookup-nobody", "lookup-found"}, 0, `Support the filter userName eq "…" for users`},
+		{"counts-as-strings", "google", "", []string{"lookup-nobody", "lookup-found"}, 0, "as JSON integers, not as strings"},
+		{"active-as-string", "google", "", []string{"create", "update", "suspend", "restore"}, 0, "active as a JSON boolean"},
+		{"no-put", "okta", "catalog", []string{"update"}, 0, "Support PUT of users"},
+		{"no-put", "okta", "wizard", []string{"update", "deactivate", "reactivate"}, 1, "Support PUT of users"},
+		{"members-lost", "ping", "", []string{"group-create"}, 0, "Store the members of the request"},
+		{"put-lost", "google", "", []string{"update", "suspend"}, 0, "Apply PUT of users: the target returns a success status"},
+		{"patch-add-replaces", "entra", "default", []string{"group-join-again"}, 1, "store one entry"},
+		{"case-sensitive-user-name", "entra", "flag", []string{"lookup-found"}, 0, "Compare userName case-insensitively"},
+		{"create-empty", "google", "", []string{"create"}, 5, "Return 201 with the whole user"},
+	} {
+		t.Run(tt.quirk+" "+tt.profile+tt.flow, func(t *testing.T) {
+			t.Parallel()
+			i := slices.IndexFunc(profiles.All(), func(p conformance.Profile) bool { return p.ID == tt.profile })
+			r := runProfiles(t, withQuirk(t, newReferenceServer(t), tt.quirk), profiles.All()[i])
+			require.Equal(t, conformance.Findings, r.Verdict)
+			require.Zero(t, r.Count(conformance.Warn), "a step is not a check that warns")
+			f := r.Profiles[slices.IndexFunc(r.Profiles, func(f conformance.ProfileResult) bool { return f.ClientFlow == tt.flow })]
+			require.Equal(t, conformance.Breaks, f.Compatibility)
+			var broken []string
+			for _, b := range f.Breaks {
+				_, step, _ := strings.Cut(b.Check, ".")
+				broken = append(broken, strings.TrimPrefix(step, tt.flow+"-"))
+				require.Contains(t, b.Fix, tt.fix, b.Check)
+				require.NotNil(t, b.Finding.Exchange, b.Check)
+			}
+			require.Equal(t, tt.breaks, broken)
+			require.Equal(t, tt.untried, f.Untried)
+		})
+	}
+}
