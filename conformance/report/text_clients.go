@@ -83,7 +83,7 @@ func (p *printer) clients(r *conformance.Result) {
 		}
 	}
 	if doubts {
-		p.line("  * Some requests of this client are not documented: explain or the other reports name them.")
+		p.line("  * Some requests of this client are not documented: the JSON and HTML reports name them.")
 	}
 	p.line("")
 	for i, c := range changes(r) {

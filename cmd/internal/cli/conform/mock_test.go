@@ -57,7 +57,8 @@ func TestMock_ProfileExpectsItsRequests(t *testing.T) {
 	scenario := writeFile(t, t.TempDir(), "one.yaml", oneUser)
 	header := http.Header{"Content-Type": {"application/scim+json"}, "Accept": {"application/scim+json"},
 		"Authorization": {"Bearer t0ken-of-the-mock"}}
-	for profile, want := range map[string]int{"okta": ExitFindings, "jumpcloud": ExitClean, "rfc": ExitClean, "rfc,okta": ExitClean, "all": ExitClean} {
+	for profile, want := range map[string]int{"okta": ExitFindings, "jumpcloud": ExitClean, "rfc": ExitClean, "rfc,okta": ExitClean,
+		"all": ExitClean} {
 		address, stop := session(t, "mock", "--scenario", scenario, "--token", "t0ken-of-the-mock", "--profile", profile)
 		require.Equal(t, 200, request(t, "GET", address+"/Users?filter=userName%20eq%20%22ann%22", "", header), "Okta sends startIndex and count")
 		require.Equal(t, 201, request(t, "POST", address+"/Users", goodUser, header))
