@@ -85,8 +85,8 @@ func profileRequests() expectation {
 	return expectation{conformance.Check{
 		ID: ContractArea + ".profile-requests", Title: "The client sends only requests that the clients of the profiles send",
 		Level: conformance.Must,
-		Why: "A server that works with another request may still fail with the client of the profile.",
-		Fix: "Send the requests of the profile: list --profile prints its steps, and explain describes each step.",
+		Why:   "A server that works with another request may still fail with the client of the profile.",
+		Fix:   "Send the requests of the profile: list --profile prints its steps, and explain describes each step.",
 	}, func(g *grading) {
 		for i, x := range g.exchanges {
 			query, err := url.ParseQuery(x.Query)

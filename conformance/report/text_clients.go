@@ -134,9 +134,9 @@ func failsText(breaks, steps, untried int) string {
 // untriedText states the number of steps that could not be tested.
 func untriedText(n int) string {
 	if n == 1 {
-		return "1 later step could not be tested"
+		return "1 later step not tested"
 	}
-	return fmt.Sprintf("%d later steps could not be tested", n)
+	return fmt.Sprintf("%d later steps not tested", n)
 }
 
 // brokenClients returns the names of the clients whose provisioning breaks, each once.
