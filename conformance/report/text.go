@@ -250,11 +250,11 @@ func (p *printer) verdict(r *conformance.Result) {
 		switch c := first(r); {
 		case c.ID == "":
 		case r.Observed():
-			p.line("Next: explain %s describes the first of them.", c.ID)
+			p.wrapped("Next: ", fmt.Sprintf("explain %s describes the first of them.", c.ID))
 		case len(c.Requirements) == 0: // a step of a client flow, which always runs as a whole
-			p.line("Next: explain %s describes the first of them; run with --profile %s repeats the client flow.", c.ID, c.Area())
+			p.wrapped("Next: ", fmt.Sprintf("explain %s describes the first of them; run with --profile %s repeats the client flow.", c.ID, c.Area()))
 		default:
-			p.line("Next: explain %s describes the first of them; run with --only %s repeats it alone.", c.ID, c.ID)
+			p.wrapped("Next: ", fmt.Sprintf("explain %s describes the first of them; run with --only %s repeats it alone.", c.ID, c.ID))
 		}
 	default:
 		p.wrapped("Verdict: could not test. ", strings.ToUpper(r.Reason[:1])+r.Reason[1:]+".")
