@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/scimwright/scimwright/scim"
@@ -24,15 +24,25 @@ type clientSession struct {
 	kept    map[string]*scim.Object
 	savedBy map[string]string // the step that saves each name
 	limits  []string
+	// stains are the attributes that differ because a step failed, by the path of the resource. touched and relative are the attributes that
+	// the request of the current step contains and changes relatively; see touches. blocked is the step whose failure explains a difference
+	// of the current step. diagnosed reports whether the current step has a symptom.
+	stains            map[string]map[string]stain
+	touched, relative map[string]bool
+	blocked           string
+	diagnosed         bool
+	// ineffective reports whether an attribute that the current step sets does not have the sent value. vacuous reports whether such an
+	// attribute had that value before the step. writes are the accepted requests that should change a resource, by method and resource.
+	ineffective, vacuous bool
+	writes               map[string]*effects
 	// membersSeen reports whether any response has contained members of a group. unseen are the steps whose response lacked expected members.
 	// If no response of the target contains members, the missing members are not findings.
 	membersSeen bool
 	unseen      []unseen
-	// taken are the shared objects that the flow uses in place of new ones. blocked is why the flow could not use one; the remaining steps are
-	// then skipped. untried is why a step was skipped on which no other step depends.
-	taken   []*Created
-	blocked string
-	untried string
+	// taken are the shared objects that the flow uses in place of new ones. unshared is why the flow could not use one; the remaining steps
+	// are then skipped. unsent is why a step was skipped on which no other step depends.
+	taken            []*Created
+	unshared, unsent string
 }
 
 type unseen struct {
@@ -46,6 +56,7 @@ func (s *session) runClientFlow(ctx context.Context, number int, p Profile, c Cl
 	t := &clientSession{
 		session: s, profile: p, outline: c, prefix: fmt.Sprintf("%s-p%d-", s.created.run, number+1),
 		saved: map[string]string{}, kept: map[string]*scim.Object{}, savedBy: map[string]string{},
+		stains: map[string]map[string]stain{}, writes: map[string]*effects{},
 	}
 	for _, step := range c.Steps {
 		for name := range step.Save {
@@ -86,7 +97,8 @@ func (s *session) runClientFlow(ctx context.Context, number int, p Profile, c Cl
 	defer done()
 	s.created.remove(cleanup, t.ledger)
 	t.settleMembers(results)
-	return results, t.verdict(results, cmp.Or(*interrupted, t.blocked, t.untried))
+	t.settleEffects(results)
+	return results, t.verdict(results, cmp.Or(*interrupted, t.unshared, t.unsent))
 }
 
 // populationRequests is the number of requests that create and remove the objects of populate.
@@ -147,7 +159,10 @@ func (t *clientSession) runStep(ctx context.Context, number int, step Step, chec
 	c := &T{Capabilities: s.caps, session: s, check: &check, prefix: t.prefix, ledger: &t.ledger, outcome: Pass,
 		room: maxHeld}
 	c.run(func() {
+		t.blocked, t.diagnosed, t.ineffective, t.vacuous = "", false, false, false
 		request := t.request(c, step)
+		t.touches(step, request.Body)
+		created := len(t.ledger)
 		res := t.send(ctx, c, step, request)
 		t.recordMembers(res)
 		switch {
@@ -155,13 +170,16 @@ func (t *clientSession) runStep(ctx context.Context, number int, step Step, chec
 			c.Inform("status of "+res.Name, wording(step.Status), res.Status)
 			t.limit(fmt.Sprintf("%s returns %d: it is unknown whether the client continues", res.Name, res.Status))
 		case !c.Holds(slices.Contains(step.Status, res.Status), "status of "+res.Name, wording(step.Status), res.Status):
+			t.diagnose(c, symptom{step: step, res: res})
+			t.undo(ctx, created)
+			t.stain(ctx, c, step)
 			return
 		}
 		if res.OK() && res.Status != http.StatusNoContent && len(step.Answer.Contains)+len(step.Answer.Keeps) > 0 {
 			if !c.Holds(res.Object() != nil, "body of "+res.Name, "a JSON object", string(res.Body)) {
 				return
 			}
-			t.compare(c, number, "the response to "+res.Name, step.Answer, res.Object())
+			t.compare(c, number, location{name: "the response to " + res.Name, path: request.Path, res: res, step: step}, step.Answer, res.Object())
 		}
 		if step.Within != "" {
 			t.within(c, step, request, res)
@@ -175,7 +193,15 @@ func (t *clientSession) runStep(ctx context.Context, number int, step Step, chec
 			t.kept[step.Keep] = res.Object()
 		}
 		for _, state := range step.State {
-			t.check(ctx, c, number, state)
+			t.check(ctx, c, number, step, state)
+		}
+		t.recordEffect(number, step)
+		if t.blocked != "" {
+			reason := "the step " + t.blocked + ", on which this step depends, failed"
+			if step.Method == http.MethodGet || len(t.relative) > 0 {
+				c.Skip("blocked: " + reason)
+			}
+			c.Note("not verified completely: %s", reason)
 		}
 	})
 	return CheckResult{
@@ -184,25 +210,30 @@ func (t *clientSession) runStep(ctx context.Context, number int, step Step, chec
 	}
 }
 
-// within expects that the list in a response continues like the stored list named by step.Within: the ids of both lists from the startIndex
-// of the request must be equal, up to the end of the shorter list.
-func (t *clientSession) within(c *T, step Step, req Request, res *Response) {
-	whole := t.kept[step.Within]
-	if whole == nil {
-		c.Skip("blocked: the step " + t.savedBy[step.Within] + " received no list to compare with")
+// undo removes the objects that the current step has created although the client expects an error, so that later steps do not find them.
+func (t *clientSession) undo(ctx context.Context, created int) {
+	if created < len(t.ledger) {
+		t.session.created.remove(ctx, t.ledger[created:])
 	}
-	start, err := strconv.Atoi(req.Query.Get("startIndex"))
-	if err != nil {
-		start = 1
+}
+
+// stain reads the state after a request that the target has rejected, and records the attributes that differ from the expected ones.
+// Differences and missing responses are not findings.
+func (t *clientSession) stain(ctx context.Context, c *T, step Step) {
+	for _, state := range step.State {
+		path := t.fill(c, state.Path)
+		res, err := t.session.wire.call(ctx, Request{Method: http.MethodGet, Path: path, Query: t.query(c, state.Query)}, false)
+		if err != nil || !res.OK() {
+			return
+		}
+		contains, _ := t.filled(c, state.Answer.Contains).(Doc)
+		for name, want := range contains {
+			value, _ := res.Object().Get(name)
+			if _, known := t.stainsOf(path)[name]; !known && len(differences("", Doc{name: want}, res.Object())) > 0 {
+				t.stainsOf(path)[name] = stain{value, step.ID}
+			}
+		}
 	}
-	kept := (&Response{object: whole}).IDs()
-	var want []string
-	if start <= len(kept) {
-		want = kept[start-1:]
-	}
-	got := res.IDs()
-	n := min(len(want), len(got))
-	c.Expect(fmt.Sprintf("ids of the list from startIndex=%d, compared with the list from startIndex=1", start), want[:n], got[:n])
 }
 
 // request returns the request of a step with the placeholders replaced.
@@ -298,7 +329,7 @@ func (t *clientSession) filled(c *T, v any) any {
 
 // check verifies a state. If the response contains no members, check requests the attribute members explicitly before it counts them as
 // missing.
-func (t *clientSession) check(ctx context.Context, c *T, number int, state State) {
+func (t *clientSession) check(ctx context.Context, c *T, number int, step Step, state State) {
 	req := Request{Method: http.MethodGet, Path: t.fill(c, state.Path), Query: t.query(c, state.Query)}
 	res := c.Call(ctx, req)
 	t.recordMembers(res)
@@ -306,20 +337,25 @@ func (t *clientSession) check(ctx context.Context, c *T, number int, state State
 	if status == 0 {
 		status = http.StatusOK
 	}
-	if !c.Holds(res.Status == status, "status of "+res.Name+" after the step", fmt.Sprint(status), res.Status) || !res.OK() {
+	if !c.Holds(res.Status == status, "status of "+res.Name+" after the step", fmt.Sprint(status), res.Status) {
+		t.diagnose(c, symptom{step: step, res: res, state: true})
 		return
 	}
+	if !res.OK() {
+		return
+	}
+	at := location{name: "the state after the step", path: req.Path, res: res, step: step, state: true}
 	if members, ok := state.Answer.Contains["members"].([]Doc); ok && len(members) > 0 && len(res.Object().Array("members")) == 0 {
 		req.Query = pairs([]string{"attributes", "members"})
 		if again := c.Call(ctx, req); again.OK() && len(again.Object().Array("members")) > 0 {
 			t.recordMembers(again)
 			merged := res.Object().Clone()
 			merged.Set("members", again.Object().Array("members"))
-			t.compare(c, number, "the state after the step", state.Answer, merged)
+			t.compare(c, number, at, state.Answer, merged)
 			return
 		}
 	}
-	t.compare(c, number, "the state after the step", state.Answer, res.Object())
+	t.compare(c, number, at, state.Answer, res.Object())
 }
 
 // recordMembers records whether a response shows members of a group.
@@ -329,24 +365,89 @@ func (t *clientSession) recordMembers(res *Response) {
 	}
 }
 
-// compare records the differences between an expectation and an object.
-func (t *clientSession) compare(c *T, number int, where string, want Expectation, got *scim.Object) {
+// A location is where an expectation applies: the response to a step, or the state after the step.
+type location struct {
+	name  string
+	path  string // of the resource or the collection
+	res   *Response
+	step  Step
+	state bool
+}
+
+// compare records the differences between an expectation and an object, except those that the failure of an earlier step explains.
+func (t *clientSession) compare(c *T, number int, at location, want Expectation, got *scim.Object) {
 	contains, _ := t.filled(c, want.Contains).(Doc)
-	for _, d := range differences("", contains, got) {
-		what := d.path + " in " + where
-		if d.path == "members" && d.got == nil {
-			t.unseen = append(t.unseen,
-				unseen{number,
-					Finding{Outcome: c.check.Level.Violation(), What: what, Want: describeExpectation(d.want), Got: show(d.got), Exchange: c.last}})
+	for _, name := range slices.Sorted(maps.Keys(contains)) {
+		value, _ := got.Get(name)
+		found := differences("", Doc{name: contains[name]}, got)
+		if len(found) == 0 {
+			if _, stained := t.stainsOf(at.path)[name]; stained && at.state {
+				t.vacuous = t.vacuous || t.touched[name]
+				delete(t.stainsOf(at.path), name)
+			}
 			continue
 		}
-		c.Holds(false, what, describeExpectation(d.want), d.got)
+		cause := t.consequence(at.path, name, value)
+		if name == "Resources" && cause == "" {
+			cause = t.listConsequence(at.path, contains[name], value)
+		}
+		if cause != "" {
+			t.blocked = cause
+			if at.state {
+				t.stainsOf(at.path)[name] = stain{value, cause}
+			}
+			continue
+		}
+		if at.state && t.touched[name] {
+			t.ineffective = true
+		}
+		if at.state {
+			t.stainsOf(at.path)[name] = stain{value, at.step.ID}
+		}
+		for _, d := range found {
+			what := d.path + " in " + at.name
+			t.diagnose(c, symptom{step: at.step, res: at.res, state: at.state, path: d.path, want: d.want, got: d.got, touched: t.touched[name]})
+			if d.path == "members" && d.got == nil {
+				t.unseen = append(t.unseen, unseen{number, Finding{
+					Outcome: c.check.Level.Violation(), What: what, Want: describeExpectation(d.want), Got: show(d.got), Exchange: c.last}})
+				continue
+			}
+			c.Holds(false, what, describeExpectation(d.want), d.got)
+		}
 	}
 	keeps, _ := t.filled(c, want.Keeps).(Doc)
 	for _, d := range differences("", keeps, got) {
-		c.Inform(d.path+" in "+where, describeExpectation(d.want), d.got)
-		t.limit(d.path + " is not in " + where + " with the value that was sent")
+		c.Inform(d.path+" in "+at.name, describeExpectation(d.want), d.got)
+		t.limit(d.path + " is not in " + at.name + " with the value that was sent")
 	}
+}
+
+// listConsequence is consequence for the resources of a list: it returns the step whose failure explains why one of them differs.
+func (t *clientSession) listConsequence(collection string, want, got any) string {
+	expected, _ := want.([]any)
+	list, _ := got.([]any)
+	if len(expected) != len(list) {
+		return ""
+	}
+	cause := ""
+	for _, e := range expected {
+		doc, _ := e.(Doc)
+		i := slices.IndexFunc(list, func(g any) bool { o := object(g); return o != nil && o.Text("id") == doc["id"] })
+		if i < 0 {
+			return ""
+		}
+		resource := object(list[i])
+		for name := range doc {
+			value, _ := resource.Get(name)
+			if len(differences("", Doc{name: doc[name]}, resource)) == 0 {
+				continue
+			}
+			if cause = t.consequence(collection+"/"+resource.Text("id"), name, value); cause == "" {
+				return ""
+			}
+		}
+	}
+	return cause
 }
 
 func (t *clientSession) limit(text string) {
@@ -378,19 +479,15 @@ func (t *clientSession) verdict(results []CheckResult, interrupted string) Profi
 	for i, r := range results {
 		step := t.outline.Steps[i]
 		switch {
-		case (r.Outcome == Warn || r.Outcome == Fail) && v.Compatibility != Breaks:
-			v.Compatibility, v.Step, v.Action, v.Why, v.Fix = Breaks, r.Check.ID, step.Title, step.Why, step.Fix
-			for _, f := range r.Findings {
-				if f.Outcome == r.Outcome {
-					v.Finding = &f
-					break
-				}
-			}
-		case r.Outcome == Error && v.Compatibility == Works:
-			v.Compatibility, v.Why = UnknownCompatibility, r.Reason
+		case r.Outcome == Warn, r.Outcome == Fail:
+			v.Breaks = append(v.Breaks, brokenStep(step, r))
+		case r.Outcome == Error && v.Reason == "":
+			v.Reason = r.Reason
 		case r.Outcome == Info && step.Limit != "":
 			t.limit(step.Limit)
-		case r.Outcome == Skip && !r.ran() && interrupted == "" && !strings.HasPrefix(r.Reason, "blocked"):
+		case r.Outcome == Skip && interrupted == "" && strings.HasPrefix(r.Reason, "blocked"):
+			v.Untried++
+		case r.Outcome == Skip && !r.ran() && interrupted == "":
 			t.limit(r.Reason)
 		}
 		if r.ran() {
@@ -398,16 +495,28 @@ func (t *clientSession) verdict(results []CheckResult, interrupted string) Profi
 		}
 	}
 	switch {
-	case v.Compatibility == Breaks:
+	case len(v.Breaks) > 0:
+		v.Compatibility, v.Reason = Breaks, ""
 	case interrupted != "":
-		v.Compatibility, v.Why = UnknownCompatibility, interrupted
+		v.Compatibility, v.Reason = UnknownCompatibility, interrupted
 	case ran == 0:
-		v.Compatibility, v.Why = UnknownCompatibility, "no step could run: "+results[0].Reason
-	case v.Compatibility == Works && len(t.limits) > 0:
+		v.Compatibility, v.Reason = UnknownCompatibility, "no step could run: "+results[0].Reason
+	case v.Reason != "":
+		v.Compatibility = UnknownCompatibility
+	case len(t.limits) > 0:
 		v.Compatibility = WorksWithLimits
 	}
 	if v.Compatibility != UnknownCompatibility {
 		v.Limits = t.limits
 	}
 	return v
+}
+
+// brokenStep describes a step that fails.
+func brokenStep(step Step, r CheckResult) BrokenStep {
+	b := BrokenStep{Check: r.Check.ID, Action: step.Title, Why: r.Check.Why, Fix: r.Check.Fix}
+	if i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Outcome == r.Outcome }); i >= 0 {
+		b.Finding = r.Findings[i]
+	}
+	return b
 }

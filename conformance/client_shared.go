@@ -14,8 +14,8 @@ import (
 // send sends the request of a step. It does not send a POST that would create another object that could not be removed: a PUT of the same
 // body to a shared object replaces that request.
 func (t *clientSession) send(ctx context.Context, c *T, step Step, req Request) *Response {
-	if t.blocked != "" {
-		c.Skip("blocked: " + t.blocked)
+	if t.unshared != "" {
+		c.Skip("blocked: " + t.unshared)
 	}
 	body, ok := req.Body.(Doc)
 	if !ok || req.Method != http.MethodPost || t.session.skipReason(req.Path) == "" {
@@ -24,9 +24,9 @@ func (t *clientSession) send(ctx context.Context, c *T, step Step, req Request) 
 	if !slices.Contains(step.Status, http.StatusCreated) {
 		// The step expects that the target rejects the request.
 		if !t.session.created.hasRoom(ctx, 1, maxHeld) {
-			t.untried = fmt.Sprintf("%s, and %s was not sent, because another object could not be removed; --keep-going sends it",
+			t.unsent = fmt.Sprintf("%s, and %s was not sent, because another object could not be removed; --keep-going sends it",
 				t.session.created.removal.refusal(req.Path), req.name())
-			c.Skip("not sent: " + t.untried)
+			c.Skip("not sent: " + t.unsent)
 		}
 		return c.Call(ctx, req)
 	}
@@ -79,8 +79,8 @@ func (t *clientSession) replace(ctx context.Context, c *T, collection string, bo
 			return res
 		}
 	}
-	t.blocked = e.removal.refusal(collection) + ", and " + problem
-	c.Skip("blocked: " + t.blocked)
+	t.unshared = e.removal.refusal(collection) + ", and " + problem
+	c.Skip("blocked: " + t.unshared)
 	return nil
 }
 

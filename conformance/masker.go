@@ -265,8 +265,7 @@ func (m *masker) maskResult(r *Result, secrets []string) {
 		}
 	}
 	text(&r.Reason)
-	for i := range r.Checks {
-		c := &r.Checks[i]
+	for c := range r.All() {
 		text(&c.Reason)
 		for j := range c.Notes {
 			text(&c.Notes[j])
@@ -278,13 +277,14 @@ func (m *masker) maskResult(r *Result, secrets []string) {
 	}
 	for i := range r.Profiles {
 		p := &r.Profiles[i]
-		text(&p.Why)
+		text(&p.Reason)
 		for j := range p.Limits {
 			text(&p.Limits[j])
 		}
-		if p.Finding != nil {
-			finding(p.Finding)
-			exchange(p.Finding.Exchange)
+		for j := range p.Breaks {
+			text(&p.Breaks[j].Why, &p.Breaks[j].Fix)
+			finding(&p.Breaks[j].Finding)
+			exchange(p.Breaks[j].Finding.Exchange)
 		}
 	}
 	for i := range r.Leftovers {

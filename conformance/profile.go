@@ -152,15 +152,35 @@ type ProfileResult struct {
 	// Profile and ClientFlow are ids. Client is the name of the client, Title that of its configuration.
 	Profile, ClientFlow, Client, Title string
 	Compatibility                      Compatibility
-	// Step is the id of the check of the first step that fails, Action its title. Both are empty unless Compatibility is
-	// Breaks.
-	Step, Action string
-	// Why describes what the client does after that step, or why Compatibility is unknown. Fix describes what to change in the target.
-	Why, Fix string
-	// Finding is the finding of the first step that fails.
-	Finding *Finding
+	// Breaks contains every step that fails and after which the client's provisioning does not continue, in order. A step that fails only
+	// because an earlier step failed is not in Breaks. Breaks is empty unless Compatibility is [Breaks].
+	Breaks []BrokenStep
+	// Untried is the number of steps that could not be tested, because an earlier step failed.
+	Untried int
+	// Reason is a clause that explains why Compatibility is unknown.
+	Reason string
 	// Limits describe what is lost although the client continues.
 	Limits []string
 	// Doubt describes which requests of the client are uncertain.
 	Doubt string
+	// Steps contains the result of every step, in order. The steps are not in [Result.Checks].
+	Steps []CheckResult
+}
+
+// A BrokenStep is a step of a client flow that fails.
+type BrokenStep struct {
+	// Check is the id of the step's check. Action describes what the client does in the step, as a sentence without the final period.
+	Check, Action string
+	// Why describes the consequence for the client's users. Fix describes what to change in the target.
+	Why, Fix string
+	// Finding is the first finding of the step with the outcome [Warn].
+	Finding Finding
+}
+
+// ID returns the id of the client flow with that of its profile: "okta-catalog", or "google" if the profile has one flow.
+func (r ProfileResult) ID() string {
+	if r.ClientFlow == "" {
+		return r.Profile
+	}
+	return r.Profile + "-" + r.ClientFlow
 }

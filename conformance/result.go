@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -118,9 +119,9 @@ type Result struct {
 	Verdict  Verdict
 	// Reason is a sentence that explains the verdict Untested.
 	Reason string
-	// Checks contains the results in the order of the checks.
+	// Checks contains the results in the order of the checks, without the steps of client flows: see [Result.All].
 	Checks []CheckResult
-	// Profiles contains a verdict for each client flow of the requested profiles. The steps are in Checks.
+	// Profiles contains a verdict for each client flow of the requested profiles, with the results of its steps.
 	Profiles []ProfileResult
 	// Cautions describe limits of the run that make a pass less significant.
 	Cautions []string
@@ -143,7 +144,25 @@ type Result struct {
 	undeletable string // why checks that create objects were not run: the target does not delete
 }
 
-// Count returns the number of checks with the given outcome.
+// All returns the results of the checks and then those of the steps of all client flows. The caller may modify the results.
+func (r *Result) All() iter.Seq[*CheckResult] {
+	return func(yield func(*CheckResult) bool) {
+		for i := range r.Checks {
+			if !yield(&r.Checks[i]) {
+				return
+			}
+		}
+		for i := range r.Profiles {
+			for j := range r.Profiles[i].Steps {
+				if !yield(&r.Profiles[i].Steps[j]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Count returns the number of checks with the given outcome, without the steps of client flows.
 func (r *Result) Count(o Outcome) int {
 	n := 0
 	for _, c := range r.Checks {

@@ -249,7 +249,7 @@ func (s *session) runProfiles(ctx context.Context, result *Result, planned int, 
 	for _, p := range s.opts.Profiles {
 		for _, c := range p.ClientFlows {
 			steps, verdict := s.runClientFlow(ctx, number, p, c, &interrupted, func(r CheckResult) { s.progress(planned, r, true) })
-			result.Checks = append(result.Checks, steps...)
+			verdict.Steps = steps
 			result.Profiles = append(result.Profiles, verdict)
 			number++
 		}
@@ -363,11 +363,14 @@ func (s *session) conclude(result *Result, interrupted string) {
 
 // Conclude sets the verdict again after findings were waived. It does not change the result of a target that could not be tested at all.
 func (r *Result) Conclude() {
-	if len(r.Checks) == 0 {
+	if len(r.Checks)+len(r.Profiles) == 0 {
 		return
 	}
-	writes, wrote, passed, weighty := 0, 0, 0, 0
-	for _, c := range r.Checks {
+	writes, wrote, passed, weighty, errored := 0, 0, 0, 0, 0
+	for c := range r.All() {
+		if c.Outcome == Error {
+			errored++
+		}
 		if (c.Outcome == Fail || c.Outcome == Warn) && !c.Waived() {
 			weighty++
 		}
@@ -385,7 +388,6 @@ func (r *Result) Conclude() {
 			}
 		}
 	}
-	errored := r.Count(Error)
 	r.Reason = ""
 	switch {
 	case weighty > 0:

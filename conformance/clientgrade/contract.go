@@ -9,6 +9,7 @@ import (
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/observed"
+	"github.com/scimwright/scimwright/conformance/profiles"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -77,6 +78,28 @@ func (c Contract) listed() []expectation {
 			"A request in another form hides that the server does not support the first form.",
 			"End the job with the error of the server if it returns 400, 405 or 501.", noOtherForm),
 	}
+}
+
+// profileRequests is the expectation of a scenario with Profiles.
+func profileRequests() expectation {
+	return expectation{conformance.Check{
+		ID: ContractArea + ".profile-requests", Title: "The client sends only requests that the clients of the profiles send",
+		Level: conformance.Must,
+		Why:   "A server that works with another request may still fail with the client of the profile.",
+		Fix:   "Send the requests of the profile: list --profile prints its steps, and explain describes each step.",
+	}, func(g *grading) {
+		for i, x := range g.exchanges {
+			query, err := url.ParseQuery(x.Query)
+			ok := err == nil && slices.ContainsFunc(g.scenario.Profiles, func(p conformance.Profile) bool {
+				return profiles.Sends(p, x.Method, x.Path, query, sent(x))
+			})
+			text := x.Method + " " + x.Path
+			if x.Query != "" {
+				text += "?" + x.Query
+			}
+			g.holds(ok, i, "request", "a request of a profile", text)
+		}
+	}}
 }
 
 // quoted matches a value in a filter.

@@ -30,7 +30,11 @@ func Grade(s Scenario, held State, base string, exchanges []observed.Exchange) *
 	}
 	g := &grading{scenario: s, held: held, exchanges: exchanges, shown: func(i int) conformance.Sent { return result.Traffic[i] }}
 	var graded []conformance.CheckResult
-	for _, e := range s.Contract.expectations() {
+	expected := s.Contract.expectations()
+	if len(s.Profiles) > 0 {
+		expected = append(expected, profileRequests())
+	}
+	for _, e := range expected {
 		g.check, g.concerned, g.findings = e.Check, false, nil
 		e.judge(g)
 		graded = append(graded, g.outcome())
@@ -46,7 +50,7 @@ func Grade(s Scenario, held State, base string, exchanges []observed.Exchange) *
 // Expectations returns the checks that [Grade] adds under any of the contracts, for lists and explanations.
 func Expectations() []conformance.Check {
 	var out []conformance.Check
-	for _, e := range slices.Concat(expectations(), Catalog.listed()) {
+	for _, e := range slices.Concat(expectations(), Catalog.listed(), []expectation{profileRequests()}) {
 		out = append(out, e.Check)
 	}
 	return out

@@ -15,6 +15,7 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/clientgrade"
 	"github.com/scimwright/scimwright/conformance/observed"
+	"github.com/scimwright/scimwright/conformance/profiles"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -101,6 +102,9 @@ func TestGrade_CleanOnCorrectClient(t *testing.T) {
 		s.Contract = contract
 		maps.Copy(all, outcomes(clientgrade.Grade(s, right(t), "http://127.0.0.1", asked)))
 	}
+	s := small(t)
+	s.Profiles = profiles.All()
+	maps.Copy(all, outcomes(clientgrade.Grade(s, right(t), "http://127.0.0.1", asked)))
 	require.Len(t, all, len(clientgrade.Expectations()))
 }
 

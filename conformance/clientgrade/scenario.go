@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/scimwright/scimwright/conformance"
 )
 
 // A Scenario is a task for a client.
@@ -29,6 +31,8 @@ type Scenario struct {
 	Quirks []string `yaml:"quirks"`
 	// Contract defines which requests the client is expected to send. Default: Resilient.
 	Contract Contract `yaml:"contract"`
+	// Profiles are the clients whose requests the client is expected to send (package profiles). Default: any requests.
+	Profiles []conformance.Profile `yaml:"-"`
 }
 
 // An ExternalChange is a change that another client makes.

@@ -64,8 +64,8 @@ func Run(t *testing.T, h http.Handler, opts Options) *conformance.Result {
 		now = suite.Now
 	}
 	accepted.Apply(result, now(), true)
-	for _, c := range result.Checks {
-		t.Run(c.Check.ID, func(t *testing.T) { report(t, c) })
+	for c := range result.All() {
+		t.Run(c.Check.ID, func(t *testing.T) { report(t, *c) })
 	}
 	for _, complaint := range result.Complaints {
 		t.Error(complaint)

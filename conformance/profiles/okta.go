@@ -157,16 +157,15 @@ func oktaStart() []step {
 		},
 		{
 			ID:     "import-order",
-			Title:  "The users have the same order in every page",
+			Title:  "A page of users continues the list where the page before it ended",
 			Method: "GET",
 			Path:   "/Users",
 			Query:  []string{"startIndex", "2", "count", "1"},
 			Status: []int{200},
 			Within: "page",
 			Answer: expect{Contains: doc{"totalResults": conformance.AtLeast(2), "Resources": conformance.AnyList}},
-			Why: "The client misses users that change position between two pages, and the last users if totalResults is too small; it treats " +
-				"these users as deleted.",
-			Fix: "Order lists by a value that does not change, such as meta.created, and count all users in totalResults.",
+			Why:    "The client misses users that are on no page, and treats them as deleted.",
+			Fix:    "Return the users from startIndex on, in the order of the other pages, and count all users in totalResults.",
 		},
 		{
 			ID:     "read",

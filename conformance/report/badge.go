@@ -23,6 +23,8 @@ func badge(r *conformance.Result) (message, name, color string) {
 	case r.Count(conformance.Fail) > 0:
 		return fmt.Sprintf("%d of %d failed", r.Count(conformance.Fail),
 			r.Count(conformance.Fail)+r.Count(conformance.Warn)+proved), "red", "#c0392b"
+	case len(brokenClients(r)) > 0:
+		return plural(len(brokenClients(r)), "client") + " broken", "red", "#c0392b"
 	default:
 		return plural(r.Count(conformance.Warn), "warning"), "yellow", "#9a6700"
 	}

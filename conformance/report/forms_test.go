@@ -113,8 +113,8 @@ func TestJUnit_CountsMatchCases(t *testing.T) {
 		}
 	}
 	require.Equal(t, []int{suites.Failures, suites.Errors, suites.Skipped}, []int{failures, errs, skipped})
-	require.Equal(t, []int{7, 2, 1, 2}, []int{suites.Tests, failures, errs, skipped},
-		"one MUST and the waivers fail, a waived SHOULD is skipped")
+	require.Equal(t, []int{12, 5, 1, 3}, []int{suites.Tests, failures, errs, skipped},
+		"one MUST, three steps and the waivers fail, a waived SHOULD is skipped")
 	require.NoError(t, xml.Unmarshal([]byte(write(t, "junit", untested())), &suites))
 	require.Equal(t, 1, suites.Errors, "a target that could not be tested is not a success")
 }
@@ -148,9 +148,6 @@ func TestHTML_LoadsNothingExternal(t *testing.T) {
 func TestHTML_LinksResolve(t *testing.T) {
 	page := write(t, "html", mixed())
 	for _, m := range regexp.MustCompile(`href="#([^"]*)"`).FindAllStringSubmatch(page, -1) {
-		if m[1] == "check-okta.catalog-deactivate" {
-			continue // a step of a profile; the synthetic result has the verdict without the steps
-		}
 		require.Contains(t, page, `id="`+m[1]+`"`)
 	}
 }
@@ -183,11 +180,50 @@ func TestSARIF_FollowsRules(t *testing.T) {
 		require.Equal(t, result.RuleID, run.Tool.Driver.Rules[result.RuleIndex].ID)
 		levels = append(levels, result.Level)
 	}
-	require.Equal(t, []string{"error", "error", "warning", "note", "warning"}, levels)
+	require.Equal(t, []string{"error", "error", "warning", "note", "warning", "warning", "warning", "warning"}, levels)
 	require.Len(t, run.Results[4].Suppressions, 1, "waived findings are suppressed")
 	require.True(t, run.Invocations[0].ExecutionSuccessful)
 	require.NoError(t, json.Unmarshal([]byte(write(t, "sarif", untested())), &log))
 	require.False(t, log.Runs[0].Invocations[0].ExecutionSuccessful)
+}
+
+// TestSARIF_LocationsInLog checks that each location is a line of an artifact of the log, with a relative URI: code scanning requires
+// startLine and rejects the scheme of the target.
+func TestSARIF_LocationsInLog(t *testing.T) {
+	var log struct {
+		Runs []struct {
+			Artifacts []struct {
+				Location struct{ URI string }
+				Contents struct{ Text string }
+			}
+			Results []struct {
+				Locations []struct {
+					PhysicalLocation struct {
+						ArtifactLocation struct {
+							URI   string
+							Index int
+						}
+						Region struct {
+							StartLine int
+							Snippet   struct{ Text string }
+						}
+					}
+				}
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(write(t, "sarif", mixed())), &log))
+	var seen []string
+	for _, result := range log.Runs[0].Results {
+		require.Len(t, result.Locations, 1)
+		at := result.Locations[0].PhysicalLocation
+		artifact := log.Runs[0].Artifacts[at.ArtifactLocation.Index]
+		require.Equal(t, artifact.Location.URI, at.ArtifactLocation.URI)
+		require.NotContains(t, at.ArtifactLocation.URI, ":")
+		require.Equal(t, strings.Split(artifact.Contents.Text, "\n")[at.Region.StartLine-1], at.Region.Snippet.Text)
+		seen = append(seen, at.ArtifactLocation.URI)
+	}
+	require.Equal(t, []string{"Users", "Users", ".", ".", ".", "Users", "Users", "Users"}, seen)
 }
 
 func TestSARIF_StableFingerprints(t *testing.T) {
@@ -200,7 +236,7 @@ func TestSARIF_StableFingerprints(t *testing.T) {
 	first := prints("scimconf-abcdefgh", "41c9a1b2-2222-4333-8444-555566667777")
 	require.Equal(t, first, prints("scimconf-zyxwvuts", "9"))
 	slices.Sort(first)
-	require.Len(t, slices.Compact(first), 5, "different findings of a check are different alerts")
+	require.Len(t, slices.Compact(first), 8, "different findings of a check are different alerts")
 }
 
 // TestClauses_OutcomeFromPrimaryChecks checks that the outcome of a clause comes from the checks that cite it first, if there are any.
@@ -247,9 +283,60 @@ func TestHAR_ContainsTraffic(t *testing.T) {
 	require.Equal(t, "1.2", archive.Log.Version)
 	require.Len(t, archive.Log.Entries, 3)
 	require.Equal(t, []struct{ Name, Value string }{{"count", "1"}, {"filter", `a eq "b"`}}, archive.Log.Entries[2].Request.QueryString)
-	r.Traffic = nil
+	r.Traffic, r.Profiles = nil, nil
 	require.NoError(t, json.Unmarshal([]byte(write(t, "har", r)), &archive))
 	require.Len(t, archive.Log.Entries, 1, "without a recording: the evidence, each exchange once")
+}
+
+// TestJUnit_WarningsPass checks that a check that warns is a passed case with its findings as output, and a broken step a failure.
+func TestJUnit_WarningsPass(t *testing.T) {
+	r := mixed()
+	r.Checks[4].Findings[0].Waiver = nil
+	text := write(t, "junit", r)
+	require.Regexp(t, `<testcase classname="scim.sort" name="sort.ascending" time="0.000">\s*<system-out>\s*clause`, strings.ReplaceAll(text, "&#xA;", "\n"))
+	require.Regexp(t, `name="okta.catalog-deactivate" time="0.000">\s*<failure`, text)
+}
+
+// TestClients_ApartFromChecks checks that the findings of client flows are neither in the numbers of the checks nor among their findings,
+// and that every report names each step that fails.
+func TestClients_ApartFromChecks(t *testing.T) {
+	r := mixed()
+	var d report.Document
+	require.NoError(t, json.Unmarshal([]byte(write(t, "json", r)), &d))
+	require.Equal(t, 1, d.Outcomes[conformance.Warn], "only the waived check of sort")
+	require.Len(t, d.Profiles[0].Breaks, 3)
+	require.Equal(t, d.Profiles[0].Breaks[0].Check, d.Profiles[0].Step, "the members of the first step remain")
+	require.Equal(t, d.Profiles[0].Breaks[0].Fix, d.Profiles[0].Fix)
+	for _, form := range []string{"text", "markdown", "html", "json", "junit", "sarif"} {
+		text := write(t, form, r)
+		for _, id := range []string{"okta.catalog-deactivate", "okta.catalog-reactivate", "okta.catalog-group-members"} {
+			require.Contains(t, text, id, form)
+		}
+	}
+	text := write(t, "text", r)
+	require.NotContains(t, text, "WARN  okta.")
+	require.Less(t, strings.Index(text, "Okta, catalog"), strings.Index(text, "FAIL  filter.eq"), "the answer is first")
+	require.Equal(t, 1, strings.Count(text, "Accept operations without path."), "a change that two steps require is listed once")
+	require.Contains(t, text, "1 later step not tested")
+	summary := write(t, "markdown", r)
+	require.Less(t, strings.Index(summary, "Provisioning by client"), strings.Index(summary, "| Area |"))
+	require.NotContains(t, summary, "<code>okta.")
+	page := write(t, "html", r)
+	require.Less(t, strings.Index(page, `id="clients"`), strings.Index(page, `id="areas"`))
+}
+
+// TestText_Fits100Columns checks that only commands to copy are longer than 100 columns.
+func TestText_Fits100Columns(t *testing.T) {
+	r := mixed()
+	r.Checks[1].Findings[0].Got = strings.Repeat("a value of many words ", 20)
+	r.Profiles[1].ClientFlow, r.Profiles[0].Untried = "default", 10
+	r.Profiles[0].Title = strings.Repeat("long title ", 15)
+	r.Profiles[0].Limits = append(r.Profiles[0].Limits, strings.Repeat("a limit ", 30))
+	for line := range strings.Lines(write(t, "text", r)) {
+		if !strings.HasPrefix(line, "  shown by  curl") {
+			require.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), 100, line)
+		}
+	}
 }
 
 func TestClients_EveryRowUsed(t *testing.T) {
@@ -278,7 +365,8 @@ const sarifRules = `{
   "level": {"enum": ["none", "note", "warning", "error"]},
   "headers": {"type": "object", "additionalProperties": {"type": "string"}},
   "bag": {"type": "object", "properties": {"tags": {"type": "array", "uniqueItems": true, "items": {"type": "string"}}}},
-  "uri": {"type": "string", "format": "uri-reference"}
+  "location": {"type": "object", "required": ["uri"], "additionalProperties": false, "properties": {
+    "uri": {"type": "string", "format": "uri-reference"}, "index": {"type": "integer", "minimum": 0}}}
 },
 "type": "object", "required": ["version", "runs"], "additionalProperties": false,
 "properties": {
@@ -297,8 +385,9 @@ const sarifRules = `{
               "properties": {"level": {"$ref": "#/$defs/level"}}}, "properties": {"$ref": "#/$defs/bag"}}
         }}}}}},
       "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
-      "originalUriBaseIds": {"type": "object", "additionalProperties": {"type": "object", "additionalProperties": false,
-        "properties": {"uri": {"type": "string", "format": "uri", "pattern": "/$"}}}},
+      "artifacts": {"type": "array", "items": {"type": "object", "additionalProperties": false, "properties": {
+        "location": {"$ref": "#/$defs/location"}, "contents": {"$ref": "#/$defs/text"}}}},
+      "properties": {"$ref": "#/$defs/bag"},
       "invocations": {"type": "array", "items": {"type": "object", "required": ["executionSuccessful"], "additionalProperties": false,
         "properties": {
         "executionSuccessful": {"type": "boolean"}, "startTimeUtc": {"type": "string", "format": "date-time"},
@@ -311,10 +400,10 @@ const sarifRules = `{
           "ruleId": {"type": "string"}, "ruleIndex": {"type": "integer", "minimum": -1}, "level": {"$ref": "#/$defs/level"},
             "message": {"$ref": "#/$defs/text"},
           "locations": {"type": "array", "items": {"type": "object", "additionalProperties": false,
-            "properties": {"physicalLocation": {"type": "object", "required": ["artifactLocation"], "additionalProperties": false,
-            "properties": {
-            "artifactLocation": {"type": "object", "additionalProperties": false, "properties": {"uri": {"$ref": "#/$defs/uri"},
-              "uriBaseId": {"type": "string"}}}}}}}},
+            "properties": {"physicalLocation": {"type": "object", "required": ["artifactLocation", "region"], "additionalProperties": false,
+            "properties": {"artifactLocation": {"$ref": "#/$defs/location"},
+              "region": {"type": "object", "required": ["startLine"], "additionalProperties": false, "properties": {
+                "startLine": {"type": "integer", "minimum": 1}, "snippet": {"$ref": "#/$defs/text"}}}}}}}},
           "partialFingerprints": {"type": "object", "additionalProperties": {"type": "string"}},
           "suppressions": {"type": "array", "uniqueItems": true, "items": {"type": "object", "required": ["kind"],
             "additionalProperties": false, "properties": {"kind": {"enum": ["inSource", "external"]},

@@ -114,7 +114,7 @@ func traffic(r *conformance.Result) []conformance.Sent {
 		return r.Traffic
 	}
 	var out []conformance.Sent
-	for _, c := range r.Checks {
+	for c := range r.All() {
 		for _, f := range c.Findings {
 			sent := conformance.Sent{Check: c.Check.ID, Exchange: f.Exchange}
 			if f.Exchange != nil && !slices.Contains(out, sent) {

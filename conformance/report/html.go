@@ -40,6 +40,9 @@ type page struct {
 	Levels   []conformance.Level
 	Areas    []pageArea
 	Took     string
+	Steps    []Check // the steps of client flows; Checks has only the others
+	Changes  []change
+	Broken   []string // the clients that break
 }
 
 type pageArea struct {
@@ -62,8 +65,15 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 		Document: document(r, version), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
 		Policy:   "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'",
 		Outcomes: conformance.Outcomes(), Levels: conformance.Levels(),
-		Took: r.Duration.Round(10 * time.Millisecond).String(),
+		Took:    r.Duration.Round(10 * time.Millisecond).String(),
+		Changes: changes(r), Broken: brokenClients(r),
 	}
+	for _, c := range p.Checks {
+		if c.Profile != "" {
+			p.Steps = append(p.Steps, c)
+		}
+	}
+	p.Checks = slices.DeleteFunc(p.Checks, func(c Check) bool { return c.Profile != "" })
 	// Checks with findings come first; the areas have the order of the checks.
 	slices.SortStableFunc(p.Checks, func(a, b Check) int {
 		return cmp.Compare(slices.Index(p.Outcomes, a.Outcome), slices.Index(p.Outcomes, b.Outcome))
@@ -82,6 +92,10 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 		p.Areas = append(p.Areas, area)
 	}
 	recorded := evidence(r)
+	steps := map[string]int{}
+	for _, f := range r.Profiles {
+		steps[f.Profile+f.ClientFlow] = len(f.Steps)
+	}
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"show": func(f Finding) pageExchange { return show(*f.Exchange, f.Curl) },
 		"sent": func(check string) []*wirelog.Exchange { return recorded[check] },
@@ -90,6 +104,7 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 		"search": search,
 		"words":  func(v conformance.Verdict) string { return verdictWords[v] },
 		"join":   strings.Join,
+		"fails":  func(p Profile) string { return failsText(len(p.Breaks), steps[p.Profile+p.Conversation], p.Untried) },
 	}).Parse(pageTemplate)
 	if err != nil {
 		return fmt.Errorf("report: the template of the page is damaged: %w", err)

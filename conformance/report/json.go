@@ -28,9 +28,9 @@ type Document struct {
 	Requests   int                         `json:"requests"`
 	Verdict    conformance.Verdict         `json:"verdict"` // clean, findings or untested
 	Reason     string                      `json:"reason,omitempty"`
-	Outcomes   map[conformance.Outcome]int `json:"outcomes"` // number of checks by outcome
-	Checks     []Check                     `json:"checks"`
-	Clauses    []Verdict                   `json:"clauses"` // one verdict for each clause that the checks of the run cite
+	Outcomes   map[conformance.Outcome]int `json:"outcomes"` // number of checks by outcome, without steps of client flows
+	Checks     []Check                     `json:"checks"`   // the checks, then the steps of client flows
+	Clauses    []Verdict                   `json:"clauses"`  // one verdict for each clause that the checks of the run cite
 	Profiles   []Profile                   `json:"profiles,omitempty"`
 	Cautions   []string                    `json:"cautions,omitempty"`
 	Complaints []string                    `json:"complaints,omitempty"` // problems with the waivers; a run with one is not clean
@@ -45,6 +45,7 @@ type Check struct {
 	ID         string              `json:"id"`
 	Title      string              `json:"title"`
 	Area       string              `json:"area"`
+	Profile    string              `json:"profile,omitempty"` // the profile whose client flow contains the check as a step
 	Level      conformance.Level   `json:"level"`
 	Outcome    conformance.Outcome `json:"outcome"`
 	Reason     string              `json:"reason,omitempty"`
@@ -101,13 +102,24 @@ type Profile struct {
 	Client       string                    `json:"client"`
 	Title        string                    `json:"title"`
 	Fit          conformance.Compatibility `json:"fit"`
-	Step         string                    `json:"step,omitempty"`   // id of the check of the first step that fails
-	Action       string                    `json:"action,omitempty"` // what the client does in this step
-	Why          string                    `json:"why,omitempty"`
+	Breaks       []BrokenStep              `json:"breaks,omitempty"`  // every step that fails
+	Untried      int                       `json:"untried,omitempty"` // number of steps that could not be tested after an earlier failure
+	Step         string                    `json:"step,omitempty"`    // Step, Action, Why, Fix and Finding are those of the first of Breaks
+	Action       string                    `json:"action,omitempty"`
+	Why          string                    `json:"why,omitempty"` // without Breaks: why Fit is unknown
 	Fix          string                    `json:"fix,omitempty"`
 	Finding      *Finding                  `json:"finding,omitempty"`
 	Limits       []string                  `json:"limits,omitempty"`
 	Doubt        string                    `json:"doubt,omitempty"`
+}
+
+// A BrokenStep is a step of a client flow that fails.
+type BrokenStep struct {
+	Check   string  `json:"check"`  // id of the step
+	Action  string  `json:"action"` // what the client does in the step
+	Why     string  `json:"why"`
+	Fix     string  `json:"fix"`
+	Finding Finding `json:"finding"`
 }
 
 // An Exchange is the redacted evidence of a finding.
@@ -171,24 +183,7 @@ func document(r *conformance.Result, version string) Document {
 		}
 	}
 	for _, p := range r.Profiles {
-		entry := Profile{
-			Profile:      p.Profile,
-			Conversation: p.ClientFlow,
-			Client:       p.Client,
-			Title:        p.Title,
-			Fit:          p.Compatibility,
-			Step:         p.Step,
-			Action:       p.Action,
-			Why:          p.Why,
-			Fix:          p.Fix,
-			Limits:       p.Limits,
-			Doubt:        p.Doubt,
-		}
-		if p.Finding != nil {
-			f := finding(*p.Finding)
-			entry.Finding = &f
-		}
-		d.Profiles = append(d.Profiles, entry)
+		d.Profiles = append(d.Profiles, profileOf(p))
 	}
 	for _, l := range r.Leftovers {
 		d.Leftovers = append(d.Leftovers, Leftover(l))
@@ -196,11 +191,18 @@ func document(r *conformance.Result, version string) Document {
 	for _, o := range conformance.Outcomes() {
 		d.Outcomes[o] = r.Count(o)
 	}
-	for _, c := range r.Checks {
+	steps := map[string]string{} // the profile of each step
+	for _, p := range r.Profiles {
+		for _, c := range p.Steps {
+			steps[c.Check.ID] = p.Profile
+		}
+	}
+	for c := range r.All() {
 		entry := Check{
 			ID:         c.Check.ID,
 			Title:      c.Check.Title,
 			Area:       c.Check.Area(),
+			Profile:    steps[c.Check.ID],
 			Level:      c.Check.Level,
 			Outcome:    c.Outcome,
 			Reason:     c.Reason,
@@ -222,6 +224,28 @@ func document(r *conformance.Result, version string) Document {
 		d.Checks = append(d.Checks, entry)
 	}
 	return d
+}
+
+func profileOf(p conformance.ProfileResult) Profile {
+	entry := Profile{
+		Profile:      p.Profile,
+		Conversation: p.ClientFlow,
+		Client:       p.Client,
+		Title:        p.Title,
+		Fit:          p.Compatibility,
+		Untried:      p.Untried,
+		Why:          p.Reason,
+		Limits:       p.Limits,
+		Doubt:        p.Doubt,
+	}
+	for i, b := range p.Breaks {
+		broken := BrokenStep{Check: b.Check, Action: b.Action, Why: b.Why, Fix: b.Fix, Finding: finding(b.Finding)}
+		entry.Breaks = append(entry.Breaks, broken)
+		if i == 0 {
+			entry.Step, entry.Action, entry.Why, entry.Fix, entry.Finding = b.Check, b.Action, b.Why, b.Fix, &broken.Finding
+		}
+	}
+	return entry
 }
 
 func finding(f conformance.Finding) Finding {

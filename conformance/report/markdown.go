@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/scimwright/scimwright/conformance"
@@ -23,7 +24,7 @@ func Markdown(w io.Writer, r *conformance.Result, version string) error {
 	if !r.Observed() {
 		seed = fmt.Sprintf("seed %d, ", d.Seed)
 	}
-	p("Target %s, %s, %s, %s%s.", code(d.Target), plural(len(d.Checks), "check"), plural(d.Requests, "request"), seed,
+	p("Target %s, %s, %s, %s%s.", code(d.Target), plural(len(r.Checks), "check"), plural(d.Requests, "request"), seed,
 		d.Started.Format("2006-01-02 15:04 MST"))
 	if d.Reason != "" {
 		p("\n> %s.", markdownText(d.Reason))
@@ -36,14 +37,9 @@ func Markdown(w io.Writer, r *conformance.Result, version string) error {
 	for _, c := range d.Complaints {
 		p("\n> **Waivers:** %s.", markdownText(c))
 	}
-	if len(d.Checks) > 0 {
+	markdownClients(p, r)
+	if len(r.Checks) > 0 {
 		markdownAreas(p, r)
-	}
-	if len(d.Profiles) > 0 {
-		p("\n| Client | Set-up | Provisioning | First failing step |\n|---|---|---|---|")
-		for _, f := range d.Profiles {
-			p("| %s | %s | %s | %s |", markdownText(f.Client), markdownText(f.Title), markdownText(string(f.Fit)), markdownText(f.Action))
-		}
 	}
 	markdownFindings(p, d)
 	for _, c := range d.Cautions {
@@ -57,6 +53,39 @@ func Markdown(w io.Writer, r *conformance.Result, version string) error {
 
 var verdictWords = map[conformance.Verdict]string{conformance.Clean: "clean", conformance.Findings: "findings",
 	conformance.Untested: "could not test"}
+
+// markdownClients writes the verdict on each client flow, then what the clients that break require of the target.
+func markdownClients(p func(string, ...any), r *conformance.Result) {
+	if len(r.Profiles) == 0 {
+		return
+	}
+	p("\n### Provisioning by client\n\n| Client | Set-up | Provisioning | Details |\n|---|---|---|---|")
+	for _, f := range r.Profiles {
+		details := slices.Concat([]string{summaryOf(f), f.Reason}, f.Limits)
+		details = slices.DeleteFunc(details, func(s string) bool { return s == "" })
+		fit := markdownText(string(f.Compatibility))
+		if f.Compatibility == conformance.Breaks {
+			fit = "**" + fit + "**"
+		}
+		p("| %s | %s | %s | %s |", markdownText(f.Client), markdownText(f.Title), fit, markdownText(strings.Join(details, "; ")))
+	}
+	for i, c := range changes(r) {
+		if i == 0 {
+			p("\n### What to change for these clients\n")
+		}
+		mark := ""
+		if c.Waived {
+			mark = " (waived)"
+		}
+		steps := make([]string, len(c.Steps))
+		for i, id := range c.Steps {
+			steps[i] = code(id)
+		}
+		p("%d. **%s**%s %s", i+1, markdownText(c.Fix), mark, markdownText(c.Why))
+		p("   - Breaks %s: %s", strings.Join(steps, ", "), markdownText(c.Action))
+		p("   - %s: expected %s, got %s", markdownText(c.Finding.What), code(c.Finding.Want), code(c.Finding.Got))
+	}
+}
 
 func markdownAreas(p func(string, ...any), r *conformance.Result) {
 	heads := []conformance.Outcome{conformance.Pass, conformance.Fail, conformance.Warn, conformance.Info, conformance.Skip, conformance.Error}
@@ -88,7 +117,8 @@ func markdownFindings(p func(string, ...any), d Document) {
 	shown := 0
 	for _, outcome := range []conformance.Outcome{conformance.Fail, conformance.Warn, conformance.Error} {
 		for _, c := range d.Checks {
-			if c.Outcome != outcome {
+			// markdownClients shows the findings of client flows.
+			if c.Outcome != outcome || c.Profile != "" && outcome != conformance.Error {
 				continue
 			}
 			if shown++; shown > maxMarkdown {

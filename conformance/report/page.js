@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const $ = (selector) => document.querySelector(selector);
-  const checks = [...document.querySelectorAll(".check")];
+  const checks = [...document.querySelectorAll("#checks .check")];
   const q = $("#q"), area = $("#area"), level = $("#level");
   const outcomes = [...document.querySelectorAll("input[name=outcome]")];
 
@@ -43,7 +43,7 @@
   });
   addEventListener("hashchange", reveal);
   // Printed pages cannot be expanded, so checks with findings are opened first.
-  addEventListener("beforeprint", () => checks.forEach((c) => { if (c.querySelector(".finding")) c.open = true; }));
+  addEventListener("beforeprint", () => document.querySelectorAll(".check").forEach((c) => { if (c.querySelector(".finding")) c.open = true; }));
   filter();
   reveal();
 })();

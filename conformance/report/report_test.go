@@ -41,6 +41,8 @@ func mixed() *conformance.Result {
 		RequestHeader:  http.Header{"Accept": {"application/scim+json"}, "Authorization": {"Bearer " + wirelog.Redacted}},
 		ResponseHeader: http.Header{"Content-Type": {"application/scim+json"}}, ResponseBody: `{"totalResults":2}`,
 	}
+	rejected := conformance.Finding{Outcome: conformance.Warn, What: "status of PATCH /Users/42", Want: "200 or 204", Got: "400",
+		Exchange: exchange}
 	return &conformance.Result{
 		Target: "https://scim.example.com/v2", Run: "scimconf-abcdefgh", Seed: 7, Started: started, Duration: 1234567 * time.Microsecond,
 		Requests: 42, Verdict: conformance.Findings,
@@ -73,10 +75,26 @@ func mixed() *conformance.Result {
 		Lag:        800 * time.Millisecond,
 		Profiles: []conformance.ProfileResult{
 			{Profile: "okta", ClientFlow: "catalog", Client: "Okta", Title: "an app of the catalog", Compatibility: conformance.Breaks,
-				Step: "okta.catalog-deactivate", Action: "A user is deactivated with a PATCH without path",
-				Why: "Okta marks the task as failed and does not repeat it.", Fix: "Accept operations without path.",
-				Finding: &conformance.Finding{Outcome: conformance.Warn, What: "status of PATCH /Users/42", Want: "200 or 204", Got: "400",
-					Exchange: exchange}},
+				Untried: 1, Limits: []string{"groups cannot be read: no import of groups"},
+				Breaks: []conformance.BrokenStep{
+					{Check: "okta.catalog-deactivate", Action: "A user is deactivated with a PATCH without path",
+						Why: "Okta marks the task as failed and does not repeat it.", Fix: "Accept operations without path.", Finding: rejected},
+					{Check: "okta.catalog-reactivate", Action: "A user is reactivated with a PATCH without path",
+						Why: "A returning user remains locked out.", Fix: "Accept operations without path.", Finding: rejected},
+					{Check: "okta.catalog-group-members", Action: "One member is removed and one is added, in one PATCH",
+						Why: "The groups of the target and of the client differ.", Fix: "Apply all operations of a PATCH in order.", Finding: rejected},
+				},
+				Steps: []conformance.CheckResult{
+					{Check: check("okta.catalog-create", conformance.Interop), Outcome: conformance.Pass, Requests: 2},
+					{Check: check("okta.catalog-deactivate", conformance.Interop), Outcome: conformance.Warn, Requests: 1,
+						Findings: []conformance.Finding{rejected}},
+					{Check: check("okta.catalog-lookup-inactive", conformance.Interop), Outcome: conformance.Skip, Requests: 1,
+						Reason: "blocked: the step deactivate, on which this step depends, failed"},
+					{Check: check("okta.catalog-reactivate", conformance.Interop), Outcome: conformance.Warn, Requests: 1,
+						Findings: []conformance.Finding{rejected}},
+					{Check: check("okta.catalog-group-members", conformance.Interop), Outcome: conformance.Warn, Requests: 1,
+						Findings: []conformance.Finding{rejected}},
+				}},
 			{Profile: "entra", Client: "Microsoft Entra ID", Title: "default", Compatibility: conformance.WorksWithLimits,
 				Limits: []string{"the manager is not stored"}, Doubt: "known from recordings of one tenant"},
 			{Profile: "google", Client: "Google Workspace", Title: "default", Compatibility: conformance.Works},
@@ -96,7 +114,7 @@ var files = map[string]string{
 func TestWriters_Golden(t *testing.T) {
 	results := map[string]*conformance.Result{"findings": mixed(), "clean": clean(), "untested": untested()}
 	recorded := mixed()
-	for _, c := range recorded.Checks {
+	for c := range recorded.All() {
 		for _, f := range c.Findings {
 			if f.Exchange != nil {
 				recorded.Traffic = append(recorded.Traffic, conformance.Sent{Check: c.Check.ID, Exchange: f.Exchange})
@@ -131,11 +149,20 @@ func TestWriters_Golden(t *testing.T) {
 }
 
 func clean() *conformance.Result {
+	step := func(id string) []conformance.CheckResult {
+		return []conformance.CheckResult{{Check: check(id, conformance.Interop), Outcome: conformance.Pass, Requests: 2}}
+	}
 	return &conformance.Result{
 		Target: "http://127.0.0.1:8080/scim/v2", Run: "scimconf-abcdefgh", Seed: 7, Started: started, Duration: time.Second, Requests: 7,
 		Verdict: conformance.Clean,
 		Checks: []conformance.CheckResult{
 			{Check: check("create.status", conformance.Must, "RFC7644-3.3-05"), Outcome: conformance.Pass, Requests: 2}},
+		Profiles: []conformance.ProfileResult{
+			{Profile: "okta", ClientFlow: "catalog", Client: "Okta", Title: "an app of the catalog", Compatibility: conformance.Works,
+				Steps: step("okta.catalog-create")},
+			{Profile: "google", Client: "Google Workspace", Title: "default", Compatibility: conformance.Works, Doubt: "PUT is assumed",
+				Steps: step("google.create")},
+		},
 	}
 }
 

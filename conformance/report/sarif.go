@@ -24,11 +24,12 @@ type (
 		Runs    []sarifRun `json:"runs"`
 	}
 	sarifRun struct {
-		Tool        sarifTool                `json:"tool"`
-		Invocations []sarifInvocation        `json:"invocations"`
-		BaseIDs     map[string]sarifArtifact `json:"originalUriBaseIds"`
-		Results     []sarifResult            `json:"results"`
-		ColumnKind  string                   `json:"columnKind"`
+		Tool        sarifTool         `json:"tool"`
+		Invocations []sarifInvocation `json:"invocations"`
+		Artifacts   []sarifArtifact   `json:"artifacts"`
+		Results     []sarifResult     `json:"results"`
+		ColumnKind  string            `json:"columnKind"`
+		Properties  map[string]any    `json:"properties"`
 	}
 	sarifTool struct {
 		Driver sarifDriver `json:"driver"`
@@ -64,7 +65,12 @@ type (
 		Message sarifText `json:"message"`
 	}
 	sarifArtifact struct {
-		URI string `json:"uri"`
+		Location sarifURI  `json:"location"`
+		Contents sarifText `json:"contents"`
+	}
+	sarifURI struct {
+		URI   string `json:"uri"`
+		Index *int   `json:"index,omitempty"`
 	}
 	sarifResult struct {
 		RuleID       string             `json:"ruleId"`
@@ -79,12 +85,15 @@ type (
 		Properties   map[string]any     `json:"properties,omitempty"`
 	}
 	sarifLocation struct {
-		Physical struct {
-			Artifact struct {
-				URI    string `json:"uri"`
-				BaseID string `json:"uriBaseId"`
-			} `json:"artifactLocation"`
-		} `json:"physicalLocation"`
+		Physical sarifPhysical `json:"physicalLocation"`
+	}
+	sarifPhysical struct {
+		Artifact sarifURI    `json:"artifactLocation"`
+		Region   sarifRegion `json:"region"`
+	}
+	sarifRegion struct {
+		StartLine int       `json:"startLine"`
+		Snippet   sarifText `json:"snippet"`
 	}
 	sarifSuppression struct {
 		Kind          string `json:"kind"`
@@ -109,20 +118,20 @@ type (
 	}
 )
 
-const sarifBase = "TARGET" // the name of the base URL in locations
-
 var sarifLevels = map[conformance.Outcome]string{conformance.Fail: "error", conformance.Warn: "warning", conformance.Info: "note"}
 
-// SARIF writes the findings for code scanning, in version 2.1.0. A location is the path of the request below the base URL, because there
-// are no files. Waived findings are suppressed results. Fingerprints omit values that differ from run to run, so that the same finding is
+// SARIF writes the findings for code scanning, in version 2.1.0. There are no source files. A location is a line of an artifact in the log:
+// each path below the base URL is an artifact, and its lines are the requests with findings. The URIs of locations are relative, because
+// code scanning rejects the schemes http and https. Waived findings are suppressed results. Fingerprints omit values that differ from run to run, so that the same finding is
 // the same alert.
 func SARIF(w io.Writer, r *conformance.Result, version string) error {
 	d := document(r, version)
 	run := sarifRun{
 		Tool:       sarifTool{Driver: sarifDriver{Name: d.Tool, Version: version, Rules: []sarifRule{}}},
-		BaseIDs:    map[string]sarifArtifact{sarifBase: {URI: strings.TrimSuffix(d.Target, "/") + "/"}},
+		Artifacts:  []sarifArtifact{},
 		Results:    []sarifResult{},
 		ColumnKind: "utf16CodeUnits",
+		Properties: map[string]any{"target": d.Target},
 	}
 	invocation := sarifInvocation{
 		Successful: d.Verdict != conformance.Untested, Start: d.Started.Format("2006-01-02T15:04:05Z"),
@@ -142,7 +151,7 @@ func SARIF(w io.Writer, r *conformance.Result, version string) error {
 			continue
 		}
 		for _, f := range c.Findings {
-			run.Results = append(run.Results, sarifResultOf(d, c, f, len(run.Tool.Driver.Rules)))
+			run.Results = append(run.Results, run.result(d, c, f))
 		}
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRuleOf(c))
 	}
@@ -183,30 +192,52 @@ func sarifName(id string) string {
 	return b.String()
 }
 
-func sarifResultOf(d Document, c Check, f Finding, rule int) sarifResult {
+// result returns the result for a finding, and adds the line of its location to the artifacts.
+func (r *sarifRun) result(d Document, c Check, f Finding) sarifResult {
 	out := sarifResult{
-		RuleID: c.ID, RuleIndex: rule, Level: sarifLevels[f.Outcome],
-		Message:      sarifText{fmt.Sprintf("%s: expected %s, got %s.", f.What, f.Want, f.Got)},
-		Fingerprints: map[string]string{"finding/v1": fingerprint(d.Run, c.ID, f)},
-		Properties:   map[string]any{"expected": f.Want, "got": f.Got, "concerns": orEmpty(c.Clients)},
+		RuleID: c.ID, RuleIndex: len(r.Tool.Driver.Rules), Level: sarifLevels[f.Outcome],
+		Message:    sarifText{fmt.Sprintf("%s: expected %s, got %s.", f.What, f.Want, f.Got)},
+		Properties: map[string]any{"expected": f.Want, "got": f.Got, "concerns": orEmpty(c.Clients)},
 	}
-	var at sarifLocation
-	at.Physical.Artifact.BaseID = sarifBase
-	at.Physical.Artifact.URI = "." // the target itself
+	print := fingerprint(d.Run, c.ID, f)
+	out.Fingerprints = map[string]string{"finding/v1": print, "primaryLocationLineHash": print}
+	// The base URL itself is the artifact of a finding without an exchange.
+	uri, line := ".", c.ID+": "+c.Title
 	if e := f.Exchange; e != nil {
 		out.Request, out.Response = sarifExchange(*e)
 		out.Properties["curl"] = f.Curl
+		line = e.Method + " " + e.URL
 		if u, err := url.Parse(e.URL); err == nil {
 			if path, found := strings.CutPrefix(u.EscapedPath(), mustPath(d.Target)+"/"); found && path != "" {
-				at.Physical.Artifact.URI = path
+				uri = path
 			}
 		}
 	}
-	out.Locations = []sarifLocation{at}
+	out.Locations = []sarifLocation{{r.locate(uri, visible(line))}}
 	if w := f.Waiver; w != nil {
 		out.Suppressions = []sarifSuppression{{"external", strings.TrimSpace(w.Reason + " " + w.Ticket)}}
 	}
 	return out
+}
+
+// locate returns the line of the artifact with the URI. It adds the artifact and the line if they do not exist.
+func (r *sarifRun) locate(uri, line string) sarifPhysical {
+	i := slices.IndexFunc(r.Artifacts, func(a sarifArtifact) bool { return a.Location.URI == uri })
+	if i < 0 {
+		i = len(r.Artifacts)
+		r.Artifacts = append(r.Artifacts, sarifArtifact{Location: sarifURI{URI: uri}})
+	}
+	text := &r.Artifacts[i].Contents.Text
+	lines := strings.Split(strings.TrimSuffix(*text, "\n"), "\n")
+	if *text == "" {
+		lines = nil
+	}
+	n := slices.Index(lines, line)
+	if n < 0 {
+		n = len(lines)
+		*text += line + "\n"
+	}
+	return sarifPhysical{Artifact: sarifURI{URI: uri, Index: &i}, Region: sarifRegion{StartLine: n + 1, Snippet: sarifText{line}}}
 }
 
 func orEmpty(list []string) []string {

@@ -37,6 +37,7 @@ func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
 		p.wrapped("unsteady: ", line)
 	}
 	p.line("")
+	p.clients(r)
 	if len(r.Checks) > 0 {
 		p.summary(r)
 	}
@@ -45,14 +46,13 @@ func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
 			p.findings(c, outcome)
 		}
 	}
-	for _, c := range r.Checks {
+	for c := range r.All() {
 		if c.Outcome == conformance.Error || opts.Skipped && c.Outcome == conformance.Skip {
 			p.line("%s %s", p.paint(c.Outcome), c.Check.ID)
 			p.wrapped("  ", c.Reason)
 			p.line("")
 		}
 	}
-	p.profiles(r)
 	p.leftovers(r, opts)
 	for _, complaint := range r.Complaints {
 		p.wrapped("waivers: ", complaint)
@@ -68,7 +68,7 @@ func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
 }
 
 // width is the column at which running text is broken.
-const width = 110
+const width = 100
 
 type printer struct {
 	w     *bufio.Writer
@@ -218,27 +218,6 @@ func waiverText(w *conformance.Waiver) string {
 	return text
 }
 
-// profiles writes the verdicts on the client flows.
-func (p *printer) profiles(r *conformance.Result) {
-	for _, f := range r.Profiles {
-		p.wrapped(fmt.Sprintf("%s, %s: ", f.Client, f.Title), string(f.Compatibility))
-		if f.Action != "" {
-			p.wrapped("  first failing step: ", f.Action+" ("+f.Step+")")
-		}
-		for _, detail := range []struct{ head, text string }{{"  why       ", f.Why}, {"  fix       ", f.Fix}, {"  doubt     ", f.Doubt}} {
-			if detail.text != "" {
-				p.wrapped(detail.head, detail.text)
-			}
-		}
-		for _, limit := range f.Limits {
-			p.wrapped("  limit     ", limit)
-		}
-	}
-	if len(r.Profiles) > 0 {
-		p.line("")
-	}
-}
-
 // maxLeftovers is the maximum number of leftovers in the report; the JSON report and the journal contain all.
 const maxLeftovers = 10
 
@@ -271,14 +250,17 @@ func (p *printer) verdict(r *conformance.Result) {
 		if r.Reason != "" {
 			p.wrapped("", strings.ToUpper(r.Reason[:1])+r.Reason[1:]+".")
 		}
+		if broken := brokenClients(r); len(broken) > 0 {
+			p.wrapped("Clients that break: ", strings.Join(broken, ", ")+".")
+		}
 		switch c := first(r); {
 		case c.ID == "":
 		case r.Observed():
-			p.line("Next: explain %s describes the first of them.", c.ID)
+			p.wrapped("Next: ", fmt.Sprintf("explain %s describes the first of them.", c.ID))
 		case len(c.Requirements) == 0: // a step of a client flow, which always runs as a whole
-			p.line("Next: explain %s describes the first of them; run with --profile %s repeats the client flow.", c.ID, c.Area())
+			p.wrapped("Next: ", fmt.Sprintf("explain %s describes the first of them; run with --profile %s repeats the client flow.", c.ID, c.Area()))
 		default:
-			p.line("Next: explain %s describes the first of them; run with --only %s repeats it alone.", c.ID, c.ID)
+			p.wrapped("Next: ", fmt.Sprintf("explain %s describes the first of them; run with --only %s repeats it alone.", c.ID, c.ID))
 		}
 	default:
 		p.wrapped("Verdict: could not test. ", strings.ToUpper(r.Reason[:1])+r.Reason[1:]+".")
@@ -288,7 +270,7 @@ func (p *printer) verdict(r *conformance.Result) {
 // first returns the check whose finding is printed first, the zero value if all findings are waived.
 func first(r *conformance.Result) conformance.Check {
 	for _, outcome := range []conformance.Outcome{conformance.Fail, conformance.Warn} {
-		for _, c := range r.Checks {
+		for c := range r.All() {
 			if c.Outcome == outcome && !c.Waived() {
 				return c.Check
 			}
@@ -307,7 +289,7 @@ func waivedText(r *conformance.Result) string {
 
 func waived(r *conformance.Result) int {
 	n := 0
-	for _, c := range r.Checks {
+	for c := range r.All() {
 		if c.Waived() {
 			n++
 		}

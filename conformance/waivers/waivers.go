@@ -121,8 +121,7 @@ func (e Entry) expired(now time.Time) bool {
 // excuse marks the findings that the waiver matches. used reports whether the waiver matched a finding, ran
 // whether the check ran.
 func (e Entry) excuse(r *conformance.Result) (used, ran bool) {
-	for i := range r.Checks {
-		c := &r.Checks[i]
+	for c := range r.All() {
 		if c.Check.ID != e.Check {
 			continue
 		}

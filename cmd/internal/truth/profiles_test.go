@@ -44,8 +44,9 @@ func TestProfiles_PassOnReferenceServer(t *testing.T) {
 	for _, p := range profiles.All() {
 		t.Run(p.ID, func(t *testing.T) {
 			r := runProfiles(t, newReferenceServer(t), p)
-			for _, c := range r.Checks {
-				require.Equal(t, conformance.Pass, c.Outcome, "%s", describe(c))
+			require.Empty(t, r.Checks, "the steps are in the profiles")
+			for c := range r.All() {
+				require.Equal(t, conformance.Pass, c.Outcome, "%s", describe(*c))
 				require.LessOrEqual(t, c.Requests, c.Check.Requests, c.Check.ID)
 			}
 			require.Len(t, r.Profiles, len(p.ClientFlows))
@@ -77,7 +78,7 @@ func TestProfiles_AcceptPermittedVariants(t *testing.T) {
 			t.Parallel()
 			for _, verdict := range runProfiles(t, v.Wrap(newReferenceServer(t)), profiles.All()...).Profiles {
 				if !slices.Contains(wantsMore[v.ID], verdict.Profile) {
-					assert.NotEqual(t, conformance.Breaks, verdict.Compatibility, "%s\n%+v\n%+v", v.Permits, verdict, verdict.Finding)
+					assert.NotEqual(t, conformance.Breaks, verdict.Compatibility, "%s\n%+v", v.Permits, verdict.Breaks)
 				}
 			}
 		})
@@ -99,7 +100,7 @@ func TestProfiles_EveryStepCanFail(t *testing.T) {
 				require.True(t, hurt, "no client flow fails although %s", m.Breaks)
 				mu.Lock()
 				defer mu.Unlock()
-				for _, c := range r.Checks {
+				for c := range r.All() {
 					broken[c.Check.ID] = broken[c.Check.ID] || len(c.Findings) > 0
 				}
 			})
@@ -112,7 +113,7 @@ func TestProfiles_EveryStepCanFail(t *testing.T) {
 	}
 }
 
-// docs/clients.md lists the quirks that break a client, and the first step that fails: the verdicts of the profiles for each quirk.
+// docs/clients.md lists the quirks that break a client, and the steps that fail: the verdicts of the profiles for each quirk.
 func TestProfiles_BreakOnListedQuirks(t *testing.T) {
 	t.Parallel()
 	if !goldentest.Updating() {
@@ -149,22 +150,73 @@ func TestProfiles_BreakOnListedQuirks(t *testing.T) {
 const clientsIntroduction = `# Clients
 
 This page lists the effects of server quirks ([quirks.md](quirks.md)) on known provisioning clients. A test generates it: it runs the
-client profiles of the conformance suite against the reference server with one quirk at a time. Clients that a row does not name work.
+client profiles of the conformance suite against the reference server with one quirk at a time. Clients that a row does not name work. A step
+that fails only because an earlier one fails is not listed.
 
-| Quirk | Broken clients, with the first step that fails | Clients that work with limits |
+| Quirk | Broken clients, with the steps that fail | Clients that work with limits |
 |---|---|---|
 `
 
 func row(q quirks.Quirk, verdicts []conformance.ProfileResult) string {
 	var breaks, limited []string
 	for _, v := range verdicts {
-		name := strings.TrimSuffix(v.Profile+"-"+v.ClientFlow, "-")
 		switch v.Compatibility {
 		case conformance.Breaks:
-			breaks = append(breaks, fmt.Sprintf("`%s`", v.Step))
+			var steps []string
+			for _, b := range v.Breaks {
+				_, step, _ := strings.Cut(b.Check, ".")
+				step = strings.TrimPrefix(step, v.ClientFlow+"-")
+				steps = append(steps, "`"+step+"`")
+			}
+			breaks = append(breaks, v.ID()+": "+strings.Join(steps, ", "))
 		case conformance.WorksWithLimits:
-			limited = append(limited, name)
+			limited = append(limited, v.ID())
 		}
 	}
-	return fmt.Sprintf("| `%s`: %s | %s | %s |\n", q.Name, q.Does, strings.Join(breaks, ", "), strings.Join(limited, ", "))
+	return fmt.Sprintf("| `%s`: %s | %s | %s |\n", q.Name, q.Does, strings.Join(breaks, "; "), strings.Join(limited, ", "))
+}
+
+// TestProfiles_DiagnosesFollowResponse checks which steps break on a quirk, that steps which fail only because an earlier one failed are
+// counted apart, and that the fix names the fault.
+func TestProfiles_DiagnosesFollowResponse(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		quirk, profile, flow string
+		breaks               []string
+		untried              int
+		fix                  string // of every step
+	}{
+		{"start-index-ignored", "okta", "wizard", []string{"import-order"}, 0, "Apply startIndex: the target ignores it"},
+		{"total-of-page", "okta", "wizard", []string{"import-order"}, 0, "the number of all matches as totalResults"},
+		{"filter-ignored", "onelogin", "", []string{"lookup-nobody"}, 0, `Apply the filter userName eq "…"`},
+		{"no-filter", "google", "", []string{"lookup-nobody", "lookup-found"}, 0, `Support the filter userName eq "…" for users`},
+		{"counts-as-strings", "google", "", []string{"lookup-nobody", "lookup-found"}, 0, "as JSON integers, not as strings"},
+		{"active-as-string", "google", "", []string{"create", "update", "suspend", "restore"}, 0, "active as a JSON boolean"},
+		{"no-put", "okta", "catalog", []string{"update"}, 0, "Support PUT of users"},
+		{"no-put", "okta", "wizard", []string{"update", "deactivate", "reactivate"}, 1, "Support PUT of users"},
+		{"members-lost", "ping", "", []string{"group-create"}, 0, "Store the members of the request"},
+		{"put-lost", "google", "", []string{"update", "suspend"}, 0, "Apply PUT of users: the target returns a success status"},
+		{"patch-add-replaces", "entra", "default", []string{"group-join-again"}, 1, "store one entry"},
+		{"case-sensitive-user-name", "entra", "flag", []string{"lookup-found"}, 0, "Compare userName case-insensitively"},
+		{"create-empty", "google", "", []string{"create"}, 5, "Return 201 with the whole user"},
+	} {
+		t.Run(tt.quirk+" "+tt.profile+tt.flow, func(t *testing.T) {
+			t.Parallel()
+			i := slices.IndexFunc(profiles.All(), func(p conformance.Profile) bool { return p.ID == tt.profile })
+			r := runProfiles(t, withQuirk(t, newReferenceServer(t), tt.quirk), profiles.All()[i])
+			require.Equal(t, conformance.Findings, r.Verdict)
+			require.Zero(t, r.Count(conformance.Warn), "a step is not a check that warns")
+			f := r.Profiles[slices.IndexFunc(r.Profiles, func(f conformance.ProfileResult) bool { return f.ClientFlow == tt.flow })]
+			require.Equal(t, conformance.Breaks, f.Compatibility)
+			var broken []string
+			for _, b := range f.Breaks {
+				_, step, _ := strings.Cut(b.Check, ".")
+				broken = append(broken, strings.TrimPrefix(step, tt.flow+"-"))
+				require.Contains(t, b.Fix, tt.fix, b.Check)
+				require.NotNil(t, b.Finding.Exchange, b.Check)
+			}
+			require.Equal(t, tt.breaks, broken)
+			require.Equal(t, tt.untried, f.Untried)
+		})
+	}
 }

@@ -165,7 +165,9 @@ func flagHelp() kong.Vars {
 			". resilient: any requests that recover from the server's deviations. catalog, wizard: exactly the requests in " +
 			"docs/conformance.md, for catalog apps or custom apps. Default: the contract of the scenario, else resilient.",
 		"profileHelp": "Profiles to select: " + profileIDs() + ". rfc is the checks of the RFCs; all is rfc and the flows of every client; " +
-			"each other profile is the flows of one client. Default: rfc.",
+			"each other profile is the flows of one client and the checks on which this client depends. Default: rfc.",
+		"mockProfileHelp": "Profiles of clients, with the names of run: " + profileIDs() +
+			". The client must send only requests of these clients. rfc and all permit every request. Default: rfc.",
 		"settleHelp": "Maximum time until a write must be visible. The time is measured first and reported. 0 means 2s.",
 		"attributesHelp": "YAML or JSON file with the attributes that a create requires on this server, by resource type: " +
 			"{User: {userType: staff}}.",

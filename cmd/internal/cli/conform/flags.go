@@ -42,7 +42,8 @@ type selection struct {
 // rfc is the profile name for the checks of the RFCs.
 const rfc = "rfc"
 
-// checks returns the selected checks and profiles.
+// checks returns the selected checks and profiles. Without the profiles rfc and all, the checks are those on which the clients of the
+// profiles depend.
 func (s selection) checks() ([]conformance.Check, []conformance.Profile, error) {
 	var chosen []conformance.Profile
 	withChecks := false
@@ -68,13 +69,11 @@ func (s selection) checks() ([]conformance.Check, []conformance.Profile, error) 
 				client)
 		}
 	}
+	available := checks.All()
 	if !withChecks {
-		if len(s.Only)+len(s.Skip) > 0 {
-			return nil, nil, usage("--only and --skip select checks: add rfc to --profile, or omit them")
-		}
-		return nil, chosen, nil
+		available = profiles.Checks(available, chosen...)
 	}
-	selected, err := conformance.Selection{Only: s.Only, Skip: s.Skip, Level: conformance.Level(s.Level)}.Apply(checks.All())
+	selected, err := conformance.Selection{Only: s.Only, Skip: s.Skip, Level: conformance.Level(s.Level)}.Apply(available)
 	return selected, chosen, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/cmd/internal/mockserver"
+	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/clientgrade"
 	"github.com/scimwright/scimwright/scimserver/quirks"
 )
@@ -21,13 +22,14 @@ type mockCommand struct {
 	Scenario   string        `help:"${scenarioHelp}" default:"joiner-mover-leaver" placeholder:"NAME|FILE"`
 	Contract   string        `help:"${contractHelp}" placeholder:"NAME"`
 	Quirk      []string      `help:"Deviation of the server (repeatable)." placeholder:"NAME[=ARG]" sep:"none"`
-	Profile    []string      `help:"Sets of quirks: ${mocks}." placeholder:"NAME,..." env:"SCIM_CONFORMANCE_MOCK_PROFILE"`
+	Server     []string      `help:"Servers to simulate, each a set of quirks: ${mocks}." placeholder:"NAME,..."`
+	Profile    []string      `help:"${mockProfileHelp}" placeholder:"CLIENT,..." default:"rfc" env:"SCIM_CONFORMANCE_MOCK_PROFILE"`
 	Listen     string        `help:"${listenHelp}" default:"127.0.0.1:0" placeholder:"HOST:PORT"`
 	Token      string        `help:"Bearer token for the client. Default: random." placeholder:"TOKEN" env:"SCIM_CONFORMANCE_MOCK_TOKEN"`
 	Record     string        `help:"File for a recording of the exchanges, for the command judge." type:"path" placeholder:"FILE"`
 	For        time.Duration `help:"Stop after this time. Default: on Ctrl-C." placeholder:"DURATION"`
 	Max        int           `help:"Stop after this number of exchanges." default:"10000"`
-	ListQuirks bool          `help:"List all quirks and profiles and exit."`
+	ListQuirks bool          `help:"List all quirks and servers and exit."`
 }
 
 func scenarioNames() string {
@@ -71,6 +73,9 @@ func (c *mockCommand) Run(in *invocation) error {
 	}
 	settings, err := c.settings()
 	if err != nil {
+		return err
+	}
+	if scenario.Profiles, err = c.clients(); err != nil {
 		return err
 	}
 	if c.Max < 1 || c.For < 0 {
@@ -139,17 +144,41 @@ func (c *mockCommand) scenario() (clientgrade.Scenario, error) {
 	return s, nil
 }
 
+// clients returns the clients whose requests are expected, none if any request is permitted.
+func (c *mockCommand) clients() ([]conformance.Profile, error) {
+	var chosen []conformance.Profile
+	permitted := false
+	for _, id := range c.Profile {
+		if strings.EqualFold(id, rfc) || strings.EqualFold(id, "all") {
+			permitted = true
+			continue
+		}
+		p, err := profileNamed(id)
+		if _, server := mockserver.ProfileNamed(id); err != nil && server {
+			return nil, usage("--profile %s: this is a server, not a client: use --server %s", id, id)
+		}
+		if err != nil {
+			return nil, err
+		}
+		chosen = append(chosen, p...)
+	}
+	if permitted {
+		return nil, nil
+	}
+	return chosen, nil
+}
+
 func (c *mockCommand) settings() ([]quirks.Setting, error) {
 	var texts []string
-	for _, name := range c.Profile {
+	for _, name := range c.Server {
 		p, known := mockserver.ProfileNamed(name)
 		if !known {
-			return nil, usage("--profile: unknown profile %q: profiles are %s", name, mockNames())
+			return nil, usage("--server: unknown server %q: servers are %s", name, mockNames())
 		}
 		texts = append(texts, p.Quirks...)
 	}
 	for _, text := range c.Quirk {
-		if !slices.Contains(texts, text) { // a profile may contain the same quirk
+		if !slices.Contains(texts, text) { // a server may have the same quirk
 			texts = append(texts, text)
 		}
 	}
@@ -168,7 +197,7 @@ func listQuirks(in *invocation) error {
 		return err
 	}
 	w := tabwriter.NewWriter(in.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nPROFILE\tSERVER\tQUIRKS")
+	fmt.Fprintln(w, "\nSERVER\tPRODUCT\tQUIRKS")
 	for _, p := range mockserver.Profiles() {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, p.Title, strings.Join(p.Quirks, " "))
 	}

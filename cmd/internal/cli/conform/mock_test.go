@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,10 +37,10 @@ func TestMock_GradesClient(t *testing.T) {
 	require.NotContains(t, string(text), "t0ken-of-the-mock")
 
 	address, stop = session(t, "mock", "--scenario", scenario, "--token", "t0ken-of-the-mock", "--quirk", "lower-user-name", "--quirk",
-		"no-put", "--profile", "google")
+		"no-put", "--server", "google")
 	require.Equal(t, 201,
 		request(t, "POST", address+"/Users", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"ben"}`, header))
-	require.Equal(t, 405, request(t, "PUT", address+"/Users/1", goodUser, header), "the quirks of the profile are active")
+	require.Equal(t, 405, request(t, "PUT", address+"/Users/1", goodUser, header), "the quirks of the server are active")
 	code, stdout = stop()
 	require.Equal(t, ExitFindings, code)
 	require.Contains(t, stdout, "cope.users")
@@ -51,11 +52,27 @@ func TestMock_GradesClient(t *testing.T) {
 	require.Contains(t, stdout, "The client sent nothing")
 }
 
+// TestMock_ProfileExpectsItsRequests checks that a profile permits the requests of its client only, and that rfc permits all.
+func TestMock_ProfileExpectsItsRequests(t *testing.T) {
+	scenario := writeFile(t, t.TempDir(), "one.yaml", oneUser)
+	header := http.Header{"Content-Type": {"application/scim+json"}, "Accept": {"application/scim+json"},
+		"Authorization": {"Bearer t0ken-of-the-mock"}}
+	for profile, want := range map[string]int{"okta": ExitFindings, "jumpcloud": ExitClean, "rfc": ExitClean, "rfc,okta": ExitClean,
+		"all": ExitClean} {
+		address, stop := session(t, "mock", "--scenario", scenario, "--token", "t0ken-of-the-mock", "--profile", profile)
+		require.Equal(t, 200, request(t, "GET", address+"/Users?filter=userName%20eq%20%22ann%22", "", header), "Okta sends startIndex and count")
+		require.Equal(t, 201, request(t, "POST", address+"/Users", goodUser, header))
+		code, stdout := stop()
+		require.Equal(t, want, code, "%s: %s", profile, stdout)
+		require.Equal(t, want == ExitFindings, strings.Contains(stdout, "contract.profile-requests"), stdout)
+	}
+}
+
 func TestMock_ListsQuirks(t *testing.T) {
 	code, stdout, stderr := execute(t, "mock", "--list-quirks")
 	require.Equal(t, ExitClean, code, stderr)
 	require.Contains(t, stdout, "rate-limit[=N]")
-	require.Contains(t, stdout, "PROFILE")
+	require.Contains(t, stdout, "PRODUCT")
 	code, stdout, stderr = execute(t, "explain", "cope.no-duplicates")
 	require.Equal(t, ExitClean, code, stderr)
 	require.Contains(t, stdout, "Two accounts of one user")
@@ -65,7 +82,7 @@ func TestMock_RejectsInvalidArguments(t *testing.T) {
 	dir := t.TempDir()
 	for _, args := range [][]string{
 		{"mock", "--scenario", "no-such"}, {"mock", "--scenario", writeFile(t, dir, "x.yaml", "want: {}")}, {"mock", "--quirk", "no-such"},
-		{"mock", "--profile", "no-such"},
+		{"mock", "--profile", "no-such"}, {"mock", "--server", "no-such"}, {"mock", "--profile", "aws"},
 		{"mock", "--quirk", "max-page=2", "--quirk", "max-page=3,p=1"}, {"mock", "--listen", "nowhere:x"}, {"mock", "--max", "0"},
 		{"mock", "--record", filepath.Join(dir, "none", "x")},
 		{"mock", "--scenario", writeFile(t, dir, "twice.yaml", "exists: [{userName: a}, {userName: A}]\nwant: {users: [{userName: a}]}")},

@@ -275,6 +275,25 @@ func TestProfiles_AllIncludesRFC(t *testing.T) {
 	}
 }
 
+// TestProfiles_ClientAloneSelectsItsChecks checks that a profile without rfc selects the flows of its client and the checks on which the
+// client depends.
+func TestProfiles_ClientAloneSelectsItsChecks(t *testing.T) {
+	_, okta, _ := execute(t, "list", "--profile", "okta")
+	_, google, _ := execute(t, "list", "--profile", "google")
+	for _, id := range []string{"okta.catalog-deactivate ", "filter.eq ", "patch.deactivate ", "list.walk "} {
+		require.Contains(t, okta, id)
+	}
+	for _, id := range []string{"entra.", "bulk.", "sort.", "patch.op-ignores-case ", "projection."} {
+		require.NotContains(t, okta, id)
+	}
+	require.NotContains(t, google, "patch.", "this client sends no PATCH")
+	_, both, _ := execute(t, "list", "--profile", "google,okta")
+	require.Contains(t, both, "patch.deactivate ")
+	require.Contains(t, both, "google.suspend ")
+	_, one, _ := execute(t, "list", "--profile", "okta", "--only", "filter.eq")
+	require.NotContains(t, one, "patch.deactivate ")
+}
+
 func TestOutput_DashWritesStdout(t *testing.T) {
 	t.Chdir(t.TempDir())
 	_, url := newRecordingTarget(t, "")
@@ -323,7 +342,7 @@ func TestOptions_UsageErrors(t *testing.T) {
 		"OAuth without an endpoint":        {[]string{"--oauth-client-id", "x"}, "--oauth-token-url"},
 		"a key without a certificate":      {[]string{"--client-key", "x"}, "--client-cert"},
 		"an unknown profile":               {[]string{"--profile", "octa"}, `unknown profile "octa"`},
-		"a selection for a client":         {[]string{"--profile", "okta"}, "--only and --skip select checks"},
+		"a check that no client needs":     {[]string{"--profile", "okta"}, "unknown check, area, level, section or clause"},
 		"a step of a client flow":          {[]string{"--only", "okta.catalog-lookup"}, "use --profile okta"},
 		"an unknown form":                  {[]string{"--output", "pdf=x.pdf"}, `unknown form "pdf"`},
 		"a form without a file":            {[]string{"--output", "html"}, "FORM=FILE"},

@@ -34,7 +34,8 @@ func (c printing) print(in *invocation, r *conformance.Result, cleanup func(jour
 	case c.Format == "none":
 		return nil
 	case c.Quiet:
-		_, err := fmt.Fprintf(w, "%s: %s, %d failed, %d warned\n", r.Target, r.Verdict, r.Count(conformance.Fail), r.Count(conformance.Warn))
+		_, err := fmt.Fprintf(w, "%s: %s, %d failed, %d warned%s\n", r.Target, r.Verdict, r.Count(conformance.Fail), r.Count(conformance.Warn),
+			clientCounts(r))
 		return err
 	case c.Format == "text":
 		return report.Text(w, r, report.TextOptions{
@@ -43,6 +44,27 @@ func (c printing) print(in *invocation, r *conformance.Result, cleanup func(jour
 	}
 	form, _ := report.WriterNamed(c.Format) // kong has validated the name
 	return form.Write(w, r, frame.Version())
+}
+
+// clientCounts returns the number of client flows by compatibility, empty without client flows.
+func clientCounts(r *conformance.Result) string {
+	text := ""
+	for _, fit := range []conformance.Compatibility{conformance.Breaks, conformance.UnknownCompatibility, conformance.WorksWithLimits,
+		conformance.Works} {
+		n := 0
+		for _, f := range r.Profiles {
+			if f.Compatibility == fit {
+				n++
+			}
+		}
+		if n > 0 {
+			text += fmt.Sprintf(", %s: %d", fit, n)
+		}
+	}
+	if text == "" {
+		return ""
+	}
+	return "; client flows" + strings.TrimPrefix(text, ",")
 }
 
 // An outputFile is a report and its destination.

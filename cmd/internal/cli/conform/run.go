@@ -102,7 +102,10 @@ func nameLimits(r *conformance.Result, opts conformance.Options) {
 		r.Checks[i].Reason = limits.Replace(r.Checks[i].Reason)
 	}
 	for i := range r.Profiles {
-		r.Profiles[i].Why = limits.Replace(r.Profiles[i].Why)
+		r.Profiles[i].Reason = limits.Replace(r.Profiles[i].Reason)
+		for j := range r.Profiles[i].Steps {
+			r.Profiles[i].Steps[j].Reason = limits.Replace(r.Profiles[i].Steps[j].Reason)
+		}
 	}
 }
 

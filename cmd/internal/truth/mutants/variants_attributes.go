@@ -25,7 +25,7 @@ var attributeVariants = []Variant{
 		return readOnly("displayName")(derived("displayName", fullName)(next))
 	}},
 	{"title-rejected", "a user with a title is rejected with 400",
-		refuse(either(createUser, putUser, patchUser), func(o *scim.Object) bool { return sets(o, "title") || anyOp(named("title"))(o) },
+		refuse(either(createUser, putUser, patchUser), func(o *scim.Object) bool { return sets(o, "title") || anyOp(selects("title"))(o) },
 			func() *reply { return failure(400, scim.InvalidValue) })},
 	{"nick-name-never-returned", "nickName has returned never by the schema", layered(
 		afterEach(either(users, searchUsers), func(o *scim.Object) { o.Delete("nickName") }),
@@ -59,7 +59,7 @@ var attributeVariants = []Variant{
 		derived("displayName", fullName), undeclared("nickName"))},
 	{"three-attributes", "displayName of a user is derived from the name, title is rejected, and userType is ignored", layered(
 		derived("displayName", fullName), ignored("userType"),
-		refuse(either(createUser, putUser, patchUser), func(o *scim.Object) bool { return sets(o, "title") || anyOp(named("title"))(o) },
+		refuse(either(createUser, putUser, patchUser), func(o *scim.Object) bool { return sets(o, "title") || anyOp(selects("title"))(o) },
 			func() *reply { return failure(400, scim.InvalidValue) }))},
 }
 
@@ -104,8 +104,8 @@ func sets(o *scim.Object, attribute string) bool {
 	return plain || qualified
 }
 
-// named returns a condition for operations that set an attribute, by their path or by a member of their value.
-func named(attribute string) func(*scim.Object) bool {
+// selects returns a condition for operations that set an attribute, by their path or by a member of their value.
+func selects(attribute string) func(*scim.Object) bool {
 	return func(op *scim.Object) bool {
 		path := strings.TrimPrefix(strings.ToLower(op.Text("path")), strings.ToLower(scim.UserSchema)+":")
 		return path == strings.ToLower(attribute) || sets(op.Complex("value"), attribute)
@@ -126,8 +126,8 @@ func withoutAttribute(o *scim.Object, attribute string) {
 func ignored(attribute string) wrap {
 	return layered(
 		before(either(createUser, putUser), func(o *scim.Object) { withoutAttribute(o, attribute) }),
-		operations(withJSON(patchUser, anyOp(named(attribute))), func(op *scim.Object) []*scim.Object {
-			if !named(attribute)(op) {
+		operations(withJSON(patchUser, anyOp(selects(attribute))), func(op *scim.Object) []*scim.Object {
+			if !selects(attribute)(op) {
 				return []*scim.Object{op}
 			}
 			if value := op.Complex("value"); value.Len() > 1 {
@@ -142,7 +142,7 @@ func ignored(attribute string) wrap {
 func readOnly(attribute string) wrap {
 	return layered(
 		before(either(createUser, putUser), func(o *scim.Object) { withoutAttribute(o, attribute) }),
-		refuse(patchUser, anyOp(named(attribute)), func() *reply { return failure(400, scim.Mutability) }),
+		refuse(patchUser, anyOp(selects(attribute)), func() *reply { return failure(400, scim.Mutability) }),
 		characteristic(attribute, "mutability", "readOnly"))
 }
 

@@ -1,0 +1,107 @@
+package conformance
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+)
+
+// A pageFault is a way in which a page of a list differs from the list that the client has read before.
+type pageFault struct {
+	is       func(pageOfList) bool
+	why, fix string
+}
+
+// A pageOfList is a page and the list that it continues.
+type pageOfList struct {
+	start, count int // of the request; count is -1 if absent
+	whole, got   []string
+}
+
+// want returns the ids from the startIndex of the request, up to the end of the list or to count.
+func (p pageOfList) want() []string {
+	rest := p.whole[min(p.start-1, len(p.whole)):]
+	if p.count >= 0 {
+		rest = rest[:min(p.count, len(rest))]
+	}
+	return rest
+}
+
+// same reports whether the page starts with the resources of the list from an index on, counted from 1.
+func (p pageOfList) same(from int) bool {
+	rest := p.whole[min(from-1, len(p.whole)):]
+	n := min(len(rest), len(p.got))
+	return n > 0 && slices.Equal(rest[:n], p.got[:n])
+}
+
+// pageFaults are the kinds of differences, the most specific first.
+var pageFaults = []pageFault{
+	{
+		is:  func(p pageOfList) bool { return p.start > 1 && p.same(1) && p.count >= 0 && len(p.got) > p.count },
+		why: "The client receives the whole list for every page: it reads the same resources repeatedly and may not end.",
+		fix: "Apply startIndex and count: the target ignores both.",
+	},
+	{
+		is:  func(p pageOfList) bool { return p.start > 1 && p.same(1) },
+		why: "The client receives the first page for every page, and never reads the resources behind it.",
+		fix: "Apply startIndex: the target ignores it, and returns the first page.",
+	},
+	{
+		is:  func(p pageOfList) bool { return p.count >= 0 && len(p.got) > p.count },
+		why: "The client receives more resources than it requested, and reads some of them twice.",
+		fix: "Apply count: the target ignores it, and returns more resources.",
+	},
+	{
+		is:  func(p pageOfList) bool { return p.start > 0 && (p.same(p.start+1) || p.start > 2 && p.same(p.start-1)) },
+		why: "The client misses or repeats a resource at the end of each page.",
+		fix: "Count startIndex from 1: a page starts with the resource whose number, from 1, is startIndex.",
+	},
+	{
+		is:  func(p pageOfList) bool { return len(p.got) == 0 },
+		why: "The client never reads the resources behind the first page, and treats them as deleted.",
+		fix: "Return the resources from startIndex on: the page is empty although the list has more.",
+	},
+	{
+		is: func(p pageOfList) bool {
+			return !slices.ContainsFunc(p.got, func(id string) bool { return !slices.Contains(p.whole, id) })
+		},
+		why: "The client misses resources that change their position between two pages, and treats them as deleted.",
+		fix: "Order lists by a value that does not change, such as meta.created.",
+	},
+}
+
+// within expects that the list in a response continues like the stored list named by step.Within: the ids of both lists from the startIndex
+// of the request must be equal, up to the end of the shorter list, and the page has at most count resources.
+func (t *clientSession) within(c *T, step Step, req Request, res *Response) {
+	whole := t.kept[step.Within]
+	if whole == nil {
+		c.Skip("blocked: the step " + t.savedBy[step.Within] + " received no list to compare with")
+	}
+	query := url.Values(req.Query)
+	p := pageOfList{start: 1, count: -1, whole: (&Response{object: whole}).IDs(), got: res.IDs()}
+	if n, err := strconv.Atoi(query.Get("startIndex")); err == nil {
+		p.start = n
+	}
+	if n, err := strconv.Atoi(query.Get("count")); err == nil {
+		p.count = n
+	}
+	want := p.want()
+	n := min(len(want), len(p.got))
+	tooMany := p.count >= 0 && len(p.got) > p.count
+	if slices.Equal(want[:n], p.got[:n]) && !tooMany && (n > 0 || len(want) == 0) {
+		return
+	}
+	if !t.diagnosed {
+		t.diagnosed = true
+		if i := slices.IndexFunc(pageFaults, func(f pageFault) bool { return f.is(p) }); i >= 0 {
+			c.check.Why, c.check.Fix = pageFaults[i].why, pageFaults[i].fix
+		}
+	}
+	got := p.got
+	if !tooMany {
+		got = got[:n]
+		want = want[:max(n, min(len(want), 1))]
+	}
+	c.Expect(fmt.Sprintf("ids of the list with %s, compared with the list from startIndex=1", query.Encode()), want, got)
+}

@@ -1,0 +1,151 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/conformance"
+)
+
+// A change is a fix that clients require, and the steps that fail without it.
+type change struct {
+	Fix, Why string
+	Finding  conformance.Finding
+	Action   string   // of the first step
+	Steps    []string // ids of the checks of the steps
+	Waived   bool
+}
+
+// changes returns the fixes that the broken client flows require, each once, in the order of the flows.
+func changes(r *conformance.Result) []change {
+	waived := map[string]bool{}
+	for c := range r.All() {
+		waived[c.Check.ID] = c.Waived()
+	}
+	var out []change
+	for _, f := range r.Profiles {
+		for _, b := range f.Breaks {
+			i := slices.IndexFunc(out, func(c change) bool { return c.Fix == b.Fix })
+			if i < 0 {
+				i = len(out)
+				out = append(out, change{Fix: b.Fix, Why: b.Why, Finding: b.Finding, Action: b.Action, Waived: true})
+			}
+			out[i].Steps = append(out[i].Steps, b.Check)
+			out[i].Waived = out[i].Waived && waived[b.Check]
+		}
+	}
+	return out
+}
+
+// flowName returns the client and the id of the flow, if it has one.
+func flowName(client, flow string) string {
+	if flow == "" {
+		return client
+	}
+	return client + ", " + flow
+}
+
+// fitColors are the outcomes whose colors mark the compatibilities.
+var fitColors = map[conformance.Compatibility]conformance.Outcome{
+	conformance.Works: conformance.Pass, conformance.WorksWithLimits: conformance.Warn, conformance.Breaks: conformance.Fail,
+	conformance.UnknownCompatibility: conformance.Error,
+}
+
+// clients writes the verdict on each client flow, then what the clients that break require of the target. It writes nothing for a run
+// without client flows.
+func (p *printer) clients(r *conformance.Result) {
+	if len(r.Profiles) == 0 {
+		return
+	}
+	p.line("Provisioning by client")
+	names := 0
+	for _, f := range r.Profiles {
+		names = max(names, len(flowName(f.Client, f.ClientFlow)))
+	}
+	doubts := false
+	for _, f := range r.Profiles {
+		fit := fmt.Sprintf("%-17s", f.Compatibility)
+		if p.color {
+			fit = ansi[fitColors[f.Compatibility]] + fit + "\x1b[0m"
+		}
+		name := flowName(f.Client, f.ClientFlow)
+		if f.Doubt != "" {
+			name, doubts = name+"*", true
+		}
+		p.line("  %-*s  %s  %s", names+1, name, fit, summaryOf(f))
+		indent := strings.Repeat(" ", names+5)
+		if f.Reason != "" {
+			p.wrapped(indent, f.Reason)
+		}
+		for _, limit := range f.Limits {
+			p.wrapped(indent+"limit: ", limit)
+		}
+	}
+	if doubts {
+		p.line("  * Some requests of this client are not documented: the JSON and HTML reports name them.")
+	}
+	p.line("")
+	for i, c := range changes(r) {
+		if i == 0 {
+			p.line("What to change for these clients")
+		}
+		head := "  fix       "
+		if c.Waived {
+			head = "  waived    "
+		}
+		p.wrapped(head, c.Fix)
+		p.wrapped("  why       ", c.Why)
+		p.wrapped("  breaks    ", c.Action+": "+strings.Join(c.Steps, ", "))
+		p.wrapped("  got       ", fmt.Sprintf("%s: expected %s, got %s", c.Finding.What, clip(c.Finding.Want), clip(c.Finding.Got)))
+		p.line("")
+	}
+}
+
+// maxClip is the maximum number of characters of a value in the answer for the clients. Other reports contain the whole value.
+const maxClip = 80
+
+func clip(s string) string {
+	if text := []rune(s); len(text) > maxClip {
+		return string(text[:maxClip]) + "…"
+	}
+	return s
+}
+
+// summaryOf returns the number of the steps of a flow that fail and that could not be tested.
+func summaryOf(f conformance.ProfileResult) string {
+	return failsText(len(f.Breaks), len(f.Steps), f.Untried)
+}
+
+func failsText(breaks, steps, untried int) string {
+	var parts []string
+	switch {
+	case breaks == 1:
+		parts = append(parts, fmt.Sprintf("1 of %s fails", plural(steps, "step")))
+	case breaks > 1:
+		parts = append(parts, fmt.Sprintf("%d of %s fail", breaks, plural(steps, "step")))
+	}
+	if untried > 0 {
+		parts = append(parts, untriedText(untried))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// untriedText states the number of steps that could not be tested.
+func untriedText(n int) string {
+	if n == 1 {
+		return "1 later step not tested"
+	}
+	return fmt.Sprintf("%d later steps not tested", n)
+}
+
+// brokenClients returns the names of the clients whose provisioning breaks, each once.
+func brokenClients(r *conformance.Result) []string {
+	var names []string
+	for _, f := range r.Profiles {
+		if f.Compatibility == conformance.Breaks && !slices.Contains(names, f.Client) {
+			names = append(names, f.Client)
+		}
+	}
+	return names
+}
