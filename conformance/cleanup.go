@@ -60,7 +60,7 @@ func Cleanup(ctx context.Context, path string, target Target, opts Options) (*Cl
 }
 
 const (
-	// sweepPage is the page size of a sweep. maxSweeps is the maximum number of pages.
+	// sweepPage is the number of objects per page. maxSweeps is the maximum number of pages per collection.
 	sweepPage = 100
 	maxSweeps = 20
 )

@@ -135,7 +135,7 @@ func (m *masker) maskRequest(o Observed) map[string]bool {
 	return hidden
 }
 
-// collectRequest is [collect] for bodies that clients send, messages included.
+// collectRequest is [collect] for request bodies: resources, and messages such as PatchOp and BulkRequest.
 func collectRequest(name string, value any, hidden map[string]bool) {
 	if slices.Contains(requestWords, strings.ToLower(name)) {
 		return

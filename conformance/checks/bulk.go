@@ -196,7 +196,7 @@ var bulk = []check{
 		Needs:        bulkUsers,
 		Requests:     4,
 		Why:          "A server that stops at one bad record leaves all later users of an import without accounts.",
-		Fix:          "After a failed operation, process the next one, unless failOnErrors is set and this number of operations has failed.",
+		Fix:          "After a failed operation, process the next one. If failOnErrors is set, stop when that many operations have failed.",
 		Run: func(ctx context.Context, t *T) {
 			res := postBulkOK(ctx, t, postOperation(t, "first", nil), failingOperation(t, "bad"), failingOperation(t, "worse"),
 				postOperation(t, "last", nil))

@@ -215,9 +215,10 @@ var create = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Entra ID sends empty arrays and nulls for attributes without a value; a server that rejects them blocks these users.",
-		Fix:          "Treat null and [] like an absent member before validating.",
-		Run:          createNullAndEmpty,
+		Why: "Entra ID sends empty arrays and nulls for attributes without a value; if the server rejects them, users " +
+			"without such a value are not created.",
+		Fix: "Treat null and [] like an absent member before validating.",
+		Run: createNullAndEmpty,
 	},
 	{
 		ID:           "create.names-ignore-case",

@@ -235,8 +235,9 @@ var cursorPaging = []check{
 		Fixture:      people,
 		Requests:     2,
 		Why:          "If the server accepts modified cursors, a client can construct a cursor that returns data that it may not read.",
-		Fix:          "Sign or encrypt cursors, or store them on the server, and return 400 invalidCursor for every other cursor.",
-		Run:          cursorTampered,
+		Fix: "Sign or encrypt cursors, or store them on the server, and return 400 invalidCursor for a cursor that the " +
+			"server has not issued.",
+		Run: cursorTampered,
 	},
 	{
 		ID:           "cursor.other-filter",

@@ -78,7 +78,7 @@ var errors = []check{
 		Requirements: reqs("RFC7644-3.12-10"),
 		Level:        should,
 		Requests:     1,
-		Why:          "If a website returns its start page with 200, clients assume that the endpoint exists.",
+		Why:          "If the server returns the start page of its website with 200, clients assume that the endpoint exists.",
 		Fix:          "Do not serve the catch-all route of a website below the SCIM base URL.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Get(ctx, "/ScimconfNoSuchEndpoint")

@@ -297,7 +297,7 @@ var principalWords = rest.Words{
 		"http":       "",
 		"error":      "",
 		"updatedAt":  "",
-		"pending":    `doc:"a change that the target has accepted (202)"`,
+		"pending":    `doc:"a change that the target accepted with 202, not yet shown by a read"`,
 	}},
 	reflect.TypeFor[engine.PendingChange](): {Name: "Pending", Served: true, Members: map[string]reflect.StructTag{
 		"operation":   "",

@@ -66,7 +66,7 @@ func Lt(index string, value any) Cond { return compare{index, "<", value} }
 // Le is true if the index has this value or a smaller one.
 func Le(index string, value any) Cond { return compare{index, "<=", value} }
 
-// In is true if the index has one of the values, at most MaxList.
+// In is true if the index has one of the values. More than MaxList values are an error of the query.
 func In(index string, values ...any) Cond { return in{index, values} }
 
 // Prefix is true if the index, of kind Text, has a value that starts with text. An empty text matches every value.
@@ -84,7 +84,7 @@ func Any(conds ...Cond) Cond { return anyOf(conds) }
 // Not is true if the condition is false, so also for documents that have no value in the index.
 func Not(cond Cond) Cond { return not{cond} }
 
-// IDs is true for the documents with these ids, at most MaxList.
+// IDs is true for the documents with these ids. More than MaxList ids are an error of the query.
 func IDs(ids ...string) Cond {
 	values := make([]any, len(ids))
 	for i, id := range ids {

@@ -12,7 +12,7 @@ var documentBUsers = []Section{
 		{"B-users-07", "`type.id` selects the profile schema of the user."},
 		{"B-users-08", "`type` can be set on create."},
 		{"B-users-09", "`type` changes through a full replacement only."},
-		{"B-users-10", "A user cannot change its own `type`; an administrator can."},
+		{"B-users-10", "Only an administrator can change the `type` of a user."},
 		{"B-users-11", "`_links` of a user depends on its status."},
 		{"B-users-12", "Clients cannot set id, status, timestamps and links."},
 	}},

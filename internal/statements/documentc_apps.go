@@ -40,7 +40,8 @@ var documentCApps = []Section{
 		{"C-settings-03", "`svc_org2org` has `acsUrl`, `audRestriction` and `baseUrl`, each nullable."},
 		{"C-settings-04", "`svc_org2org` is available, since the organization is not a developer edition."},
 		{"C-settings-05", "A SAML app of the catalog has its own settings, such as `url` and `orgName`."},
-		{"C-settings-06", "`attributeStatements` of a SAML app has type `EXPRESSION`, name, namespace and values."},
+		{"C-settings-06", "Each element of `attributeStatements` of a SAML app has the `type` `EXPRESSION` and the members `name`, " +
+			"`namespace` and `values`."},
 		{"C-settings-07", "A SAML app has `configuredAttributeStatements`, `destinationOverride` and `honorForceAuthn`."},
 		{"C-settings-08", "`template_swa` has buttonField, loginUrlRegex, passwordField, url and usernameField."},
 		{"C-settings-09", "`template_swa3field` has buttonSelector, extraFieldSelector, extraFieldValue, loginUrlRegex, passwordSelector, " +
@@ -96,7 +97,8 @@ var documentCApps = []Section{
 		{"C-assignments-16", "`limit` of the list of application users is 50 by default and at most 500; `after` returns the page after that " +
 			"cursor."},
 		{"C-assignments-17", "`q` finds application users whose userName, firstName, lastName or email starts with the value of `q`."},
-		{"C-assignments-18", "`q` of an OIDC application finds by the start of userName or email only."},
+		{"C-assignments-18", "In the list of users of an OIDC application, `q` finds users whose userName or email starts with it, " +
+			"and no others."},
 		{"C-assignments-19", "`POST /apps/<id>/users/<userId>` updates credentials or profile and returns the application user."},
 		{"C-assignments-20", "`DELETE /apps/<id>/users/<userId>` returns `{}`; the profile in the app is lost."},
 		{"C-assignments-21", "`sendEmail` of DELETE is false if absent."},

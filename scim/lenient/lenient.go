@@ -63,7 +63,7 @@ func Rules() []Rule {
 			"RFC 7644 section 3.5.2.2 defines no value for remove; the path selects all values"},
 		{CreateElement, "create-element", "PATCH add to `emails[type eq \"work\"].value` if no such element exists; the server creates it",
 			"Entra ID",
-			"RFC 7644 section 3.5.2.1 does not define this case; otherwise noTarget"},
+			"RFC 7644 section 3.5.2.1 does not define this case. Without the leniency: 400 noTarget"},
 		{ReadOnlyEcho, "read-only-echo", "`id`, `meta` and other read-only attributes in a PATCH value without path; the server ignores them",
 			"Okta, authentik",
 			"RFC 7644 section 3.5.2: mutability, unless the value is unchanged"},
@@ -96,11 +96,11 @@ func Rules() []Rule {
 		{DottedURNs, "dotted-urns",
 			"a dot between the URN of an extension and its attribute in the path of a PATCH: `urn:...:enterprise:2.0:User.manager`",
 			"older versions of Azure AD",
-			"RFC 7644 section 3.10: a colon; otherwise invalidPath"},
+			"RFC 7644 section 3.10: a colon. Without the leniency: 400 invalidPath"},
 		{BareExtensions, "bare-extensions",
 			"an attribute of an extension without its URN in the path of a PATCH, if exactly one extension defines it: `manager`",
 			"Entra ID, if an attribute mapping has this form",
-			"RFC 7644 section 3.10: the URN and a colon precede the name; otherwise invalidPath"},
+			"RFC 7644 section 3.10: the URN and a colon precede the name. Without the leniency: 400 invalidPath"},
 	}
 }
 

@@ -123,7 +123,7 @@ func (p *providers) start(ctx context.Context, given []tenants.Config) error {
 	return nil
 }
 
-// nameConflictError is returned if a tenant of this run has the name of a tenant that was created in an earlier run.
+// nameConflictError is returned if the configuration of this run names a tenant that an earlier run created at /sandbox/v1/scim.
 type nameConflictError struct{ name string }
 
 func (e *nameConflictError) Error() string {

@@ -71,7 +71,8 @@ func (a Attribute) set(o *scim.Object, v any) {
 	put(o, a.Name, v)
 }
 
-// Observe detects in stored objects whether the target omits the attribute and its sub-attributes.
+// Observe sets Optional of the attribute and of each sub-attribute: true if the attribute is absent from at least one stored object, or the
+// sub-attribute from at least one of its elements.
 func (a *Attribute) Observe(stored []*scim.Object) {
 	a.Optional = slices.ContainsFunc(stored, func(o *scim.Object) bool { return a.Of(o) == nil })
 	for i := range a.Subs {

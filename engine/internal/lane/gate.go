@@ -17,7 +17,7 @@ const jitter = 0.2
 
 // Delay returns the delay after the given number of failures in a row (1 for the first), at most Max.
 //
-// Invariant 4: Backoff never ends: the delay grows to a named maximum.
+// Invariant 4: Retries never stop. The delay grows to Options.RetryMax (default: 5 min).
 func (b Backoff) Delay(failures int) time.Duration {
 	e := backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(b.Initial),

@@ -67,8 +67,8 @@ func listInstead(r *Response) Alternative {
 	return a
 }
 
-// alternative describes the forms of a request for a group that differ from the preferred forms of the style, or returns nil if no form
-// differs.
+// alternative returns the form of this request for a group, and the reason for it, if it is not the form that the style prefers. Otherwise
+// it returns nil.
 func (g *group) alternative(method string, c Change) *Alternative {
 	own := http.MethodPatch
 	if g.in.Style == engine.Wizard {

@@ -334,7 +334,7 @@ func (u *user) adopt(hit *scim.Resource) Step {
 		return u.ownerUnknown(err)
 	case former != "" && u.in.OnRecycled == engine.LinkNever:
 		return u.end(engine.Rejected,
-			fmt.Sprintf("account %s belongs or belonged to user %s: such accounts are not linked for this target", hit.ID(), former))
+			fmt.Sprintf("account %s belongs or belonged to user %s: the options of this target exclude a link to such an account", hit.ID(), former))
 	case former != "":
 		return u.end(engine.Held,
 			fmt.Sprintf("account %s belongs or belonged to user %s: confirm or reject the link to this user", hit.ID(), former))

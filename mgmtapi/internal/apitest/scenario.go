@@ -41,7 +41,7 @@ type Step struct {
 	Equal map[string]any
 	// Has and Lacks list paths that must be present and absent in the response.
 	Has, Lacks []string
-	// Save maps names to the paths of the values to save.
+	// Save maps names to paths in the response, see Value. The value at each path is saved under the name.
 	Save map[string]string
 	// Then is a function that runs after the checks of the response.
 	Then func(t *testing.T, a *Answer)

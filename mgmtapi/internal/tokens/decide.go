@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// Person is the user of a token, in the application of the client.
+// Person is the user for whom a token is issued, with the assignment to the application of the client and the groups.
 type Person struct {
 	User       docstore.Doc[model.User]
 	Assignment docstore.Doc[model.AppUser]

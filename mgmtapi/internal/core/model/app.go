@@ -69,7 +69,7 @@ type AppVisibility struct {
 // DefaultLink is the published link of an application whose name was not generated.
 const DefaultLink = "login"
 
-// AppHide hides an application from clients.
+// AppHide determines where the link to an application is hidden from its users. The API only stores it.
 type AppHide struct {
 	IOS bool `json:"iOS" doc:"Hidden on mobile devices."`
 	Web bool `json:"web" doc:"Hidden in the browser."`

@@ -69,7 +69,7 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[replaceRequest, User]{
 			ID: "replaceUser", Route: "PUT /api/v1/users/{user}", Tag: tag, Scopes: writeScope,
-			Summary: "Replaces the profile of a user and other members that are sent",
+			Summary: "Replaces the whole profile of a user, and each further member that the body contains",
 			Find:    lookup.In(s.Store, s.findForChange, (*replaceRequest).self),
 			Check:   s.checkReplace, Do: s.replace,
 		},
