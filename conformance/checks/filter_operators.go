@@ -44,11 +44,11 @@ var filterOperators = []check{
 		Level:        may, // RFC 7644 does not say whether an absent value differs from the operand
 		Needs:        filters,
 		Fixture:      people,
-		Requests:     2,
+		Requests:     1,
 		Why: "Clients exclude a kind of account with ne; users without the attribute are missing in the result, and the client deactivates " +
 			"them.",
 		Fix: operatorFix + " In SQL, the condition also needs IS NULL, because a comparison with NULL is never true.",
-		Run: rows(false, row{scope + `userType ne "«P» Employee"`, "bob dan eve"}, row{scope + `title ne "«P» Engineer"`, "cyd dan eve"}),
+		Run: rows(false, row{scope + `userType ne "«P» Employee"`, "bob dan eve"}),
 	},
 	{
 		ID:           "filter.co",

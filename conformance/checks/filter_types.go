@@ -555,6 +555,13 @@ func swapCase(s string) string {
 	return strings.ToLower(s)
 }
 
+// isPartCaseExact reports whether the target's User schema describes a sub-attribute as caseExact.
+func isPartCaseExact(t *T, attribute, part string) bool {
+	definition := element(t.Capabilities.Schema(scim.UserSchema), "attributes", "name", attribute)
+	yes, _ := element(definition, "subAttributes", "name", part).Bool("caseExact")
+	return yes
+}
+
 // isCaseExact reports whether the target's User schema describes an attribute as caseExact.
 func isCaseExact(t *T, attribute string) bool {
 	yes, _ := element(t.Capabilities.Schema(scim.UserSchema), "attributes", "name", attribute).Bool("caseExact")
