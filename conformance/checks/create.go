@@ -105,7 +105,7 @@ var create = []check{
 	},
 	{
 		ID:           "create.schemas",
-		Title:        "schemas of a new user contains the User schema once, and no unused schema",
+		Title:        "schemas of a new user is an array that contains the User schema once, and no unused schema",
 		Requirements: reqs("RFC7643-3.3-01", "RFC7643-3-01", "RFC7643-3-02", "RFC7643-3-03"),
 		Level:        must,
 		Needs:        writesUsers,
@@ -128,19 +128,14 @@ var create = []check{
 	},
 	{
 		ID:           "create.duplicate-user-name",
-		Title:        "A second user with the same userName is rejected with 409 uniqueness",
+		Title:        "A second user with the same userName is rejected with 409 uniqueness, whether the first one is active or inactive",
 		Requirements: reqs("RFC7644-3.3-09", "RFC7643-4.1.1-02"),
 		Level:        must,
 		Needs:        writesUsers,
-		Requests:     3,
+		Requests:     6,
 		Why:          "Clients detect by the 409 that the account exists, and link to it; after a 201, two accounts have the same name.",
-		Fix:          "Enforce unique userNames over all users, and return 409 with scimType uniqueness.",
-		Run: func(ctx context.Context, t *T) {
-			t.CreateUser(ctx, "twin", nil)
-			res := t.Post(ctx, "/Users", t.User("twin", nil))
-			t.Require("status of the second POST with the same userName", 409, res.Status)
-			t.Expect("scimType of the 409", "uniqueness", res.ScimType())
-		},
+		Fix:          "Enforce unique userNames over all users, active and inactive, and return 409 with scimType uniqueness.",
+		Run:          createDuplicateUserName,
 	},
 	{
 		ID:           "create.duplicate-other-case",
@@ -270,6 +265,17 @@ func createStatus(ctx context.Context, t *T) {
 	t.Holds(!strings.Contains(id, "bulkId"), "id of the new user", "an id without the reserved word bulkId", id)
 }
 
+func createDuplicateUserName(ctx context.Context, t *T) {
+	t.CreateUser(ctx, "twin", nil)
+	res := t.Post(ctx, "/Users", t.User("twin", nil))
+	t.Require("status of the second POST with the same userName", 409, res.Status)
+	t.Expect("scimType of the 409", "uniqueness", res.ScimType())
+	t.CreateUser(ctx, "leaver", doc{"active": false})
+	res = t.Post(ctx, "/Users", t.User("leaver", nil))
+	t.Require("status of a POST with the userName of an inactive user", 409, res.Status)
+	t.Expect("scimType of the 409 because of an inactive user", "uniqueness", res.ScimType())
+}
+
 func createLocation(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "located", nil)
 	res := t.Post(ctx, "/Users", t.User("located-too", nil))
@@ -346,6 +352,8 @@ func createSchemas(ctx context.Context, t *T) {
 			continue
 		}
 		schemas := texts(o, "schemas")
+		_, isArray := value(o, "schemas").([]any)
+		t.Holds(isArray, "schemas in the response to "+what, "an array", value(o, "schemas"))
 		t.Holds(slices.Contains(schemas, scim.UserSchema), "schemas in the response to "+what, scim.UserSchema+" among them", value(o, "schemas"))
 		t.Expect("number of different schemas in the response to "+what, len(slices.Compact(sorted(schemas...))), len(schemas))
 		for _, urn := range schemas {

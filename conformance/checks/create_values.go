@@ -78,10 +78,15 @@ var createValues = []check{
 		}),
 	roundTrip("multi-valued-attributes", "Every multi-valued attribute of the User schema is returned as sent", scim.UserSchema,
 		writesUsers, doc{
-			"phoneNumbers": []doc{{"value": "tel:+1-201-555-0123", "type": "work"}, {"value": "tel:+1-201-555-0124", "type": "mobile"}},
-			"ims":          []doc{{"value": "ada", "type": "xmpp"}}, "photos": []doc{{"value": "https://example.com/ada.jpg", "type": "photo"}},
-			"entitlements": []doc{{"value": "engines", "type": "use"}}, "roles": []doc{{"value": "mathematician", "type": "main"}},
+			"phoneNumbers": []doc{{"value": "tel:+1-201-555-0123", "type": "work", "display": "Office", "primary": true},
+				{"value": "tel:+1-201-555-0124", "type": "mobile"}},
+			"ims":          []doc{{"value": "ada", "type": "xmpp"}},
+			"photos":       []doc{{"value": "https://example.com/ada.jpg", "type": "photo", "display": "Portrait"}},
+			"entitlements": []doc{{"value": "engines", "type": "use", "display": "Use of engines", "primary": true}},
+			"roles":        []doc{{"value": "mathematician", "type": "main"}},
 		}),
+	roundTrip("certificates", "The certificates of a user are returned as sent", scim.UserSchema, writesUsers,
+		doc{"x509Certificates": []doc{{"value": certificate}}}),
 	roundTrip("addresses", "An address is returned with all its sub-attributes", scim.UserSchema, writesUsers, doc{
 		"addresses": []doc{
 			{"type": "work", "streetAddress": "12 St James's Square\nSecond floor", "locality": "London", "region": "LDN", "postalCode": "SW1Y 4JH",
@@ -89,7 +94,8 @@ var createValues = []check{
 	}),
 	roundTrip("enterprise-attributes", "Every attribute of the enterprise extension is returned as sent", scim.EnterpriseUserSchema,
 		append(slices.Clone(writesUsers), conformance.NeedEnterprise),
-		doc{"employeeNumber": "701984", "costCenter": "4130", "organization": "Universal Studios", "division": "Theme Park",
+		// The zeros at the start are lost if a server stores the string as a number.
+		doc{"employeeNumber": "00701984", "costCenter": "0413", "organization": "Universal Studios", "division": "Theme Park",
 			"department": "Tour Operations"}),
 	{
 		ID:           "create.manager",
@@ -101,6 +107,46 @@ var createValues = []check{
 		Why:          "Applications send approval requests to the manager; with a wrong manager.value, no user or the wrong user receives them.",
 		Fix:          "Store manager.value as sent; return as manager.$ref the URI of that user, such as https://example.com/v2/Users/42.",
 		Run:          createManager,
+	},
+	{
+		ID:           "create.manager-name",
+		Title:        "A manager.displayName in a POST does not set the name of the manager",
+		Requirements: reqs("RFC7643-7-17", "RFC7643-4.3-04"),
+		Level:        must,
+		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
+		Requests:     5,
+		Why:          "Applications show the name of the approver from manager.displayName; a client could show the name of another user there.",
+		Fix:          "Ignore the readOnly manager.displayName in request bodies; derive it from the user that manager.value names, or omit it.",
+		Run:          createManagerName,
+	},
+	{
+		ID:           "create.extension-urn-case",
+		Title:        "The URN of an extension in a POST is case-insensitive",
+		Requirements: reqs("RFC7644-3.10-03", "RFC7643-2.1-01"),
+		Level:        must,
+		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
+		Requests:     3,
+		Why:          "If the server ignores an extension because of the case of its URN, the user has no department and no manager.",
+		Fix:          "Compare URNs case-insensitively when reading a body.",
+		Run: func(ctx context.Context, t *T) {
+			t.SkipIf(undeclared(t, scim.EnterpriseUserSchema, "department"), "the target's schema does not have department")
+			res := t.Post(ctx, "/Users", t.User("capitals", extendedInCapitals(doc{"department": "Engines"})))
+			succeeded(t, res, 201)
+			o := t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id"))).Object()
+			t.Expect("department of a user sent with the URN in capitals", "Engines", look(o, "@department"))
+		},
+	},
+	{
+		ID:           "create.outer-spaces",
+		Title:        "Spaces at both ends of a string are stored, or the string is rejected",
+		Requirements: reqs("RFC7643-2.3.1-01"),
+		// RFC 7644 section 3.3 permits servers to change the content of a POST, therefore the level of this check is Should.
+		Level:    should,
+		Needs:    writesUsers,
+		Requests: 3,
+		Why:      "If the server removes the spaces, the client finds a difference in every synchronization, and updates the user each time.",
+		Fix:      "Store strings unchanged, or return 400 invalidValue.",
+		Run:      createOuterSpaces,
 	},
 	{
 		ID:           "create.odd-user-name",
@@ -320,6 +366,29 @@ func createManager(ctx context.Context, t *T) {
 	}
 }
 
+func createManagerName(ctx context.Context, t *T) {
+	t.SkipIf(undeclared(t, scim.EnterpriseUserSchema, "manager"), "the target's schema does not have manager")
+	t.SkipIf(declaresPart(t, scim.EnterpriseUserSchema, "manager", "displayName"), "the target's schema has manager.displayName as readWrite")
+	forged := t.Prefix() + "forged"
+	boss := t.CreateUser(ctx, "boss", doc{"displayName": t.Prefix() + "boss"})
+	u := t.CreateUser(ctx, "report", extended(doc{"manager": doc{"value": boss.ID, "displayName": forged}}))
+	for what, o := range map[string]*scim.Object{"POST": u.Resource, "GET": t.Read(ctx, u.Path()).Object()} {
+		got := look(o, "@manager.displayName")
+		t.Holds(got != forged, "manager.displayName in the response to "+what, "absent, or the displayName of the manager", got)
+	}
+}
+
+func createOuterSpaces(ctx context.Context, t *T) {
+	padded := "  Ada  Byron "
+	res := t.Post(ctx, "/Users", t.User("padded", doc{"displayName": padded}))
+	if !res.OK() {
+		t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with spaces at both ends of displayName", "201, or 400", res.Status)
+		return
+	}
+	got, there := t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id"))).Object().Get("displayName")
+	t.Holds(!there || got == padded, "displayName read back", quote(padded), jsonText(got))
+}
+
 func createOddUserName(ctx context.Context, t *T) {
 	name := t.Prefix() + `o'neil+tag%41&"zoë"\山田@example.com`
 	res := t.Post(ctx, "/Users", t.User("odd", doc{"userName": name}))
@@ -403,6 +472,7 @@ func createUnknownAttribute(ctx context.Context, t *T) {
 		t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with an unknown attribute", "201, or 400", res.Status)
 		return
 	}
+	t.Holds(!has(res.Object(), "scimconfUnknown"), "scimconfUnknown in the response to POST", "absent", value(res.Object(), "scimconfUnknown"))
 	o := t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id"))).Object()
 	t.Holds(!has(o, "scimconfUnknown"), "scimconfUnknown", "absent", value(o, "scimconfUnknown"))
 }
@@ -448,7 +518,27 @@ func createMemberOrder(ctx context.Context, t *T) {
 	t.Expect("department", "Engines", look(o, "@department"))
 }
 
-// compareStored compares the attributes sent with those read back, and skips attributes that the target's schema does not define.
+// extendedInCapitals is extended with the URN of the extension in capitals as the name of its object.
+func extendedInCapitals(attributes doc) doc {
+	return doc{
+		"schemas": []string{scim.UserSchema, scim.EnterpriseUserSchema}, strings.ToUpper(scim.EnterpriseUserSchema): attributes,
+	}
+}
+
+// declaresPart reports whether the target's schema declares a sub-attribute as readWrite.
+func declaresPart(t *T, urn, attribute, part string) bool {
+	definition := element(element(t.Capabilities.Schema(urn), "attributes", "name", attribute), "subAttributes", "name", part)
+	return definition != nil && slices.Contains([]string{"", "readWrite"}, definition.Text("mutability"))
+}
+
+// certificate is an X.509 certificate in base64, valid until 2049.
+const certificate = "MIIBEjCBuaADAgECAgEBMAoGCCqGSM49BAMCMBMxETAPBgNVBAMTCHNjaW1jb25mMB4XDTI1MDEwMTAwMDAwMFoXDTQ5MTIzMTAwMDAwMFow" +
+	"EzERMA8GA1UEAxMIc2NpbWNvbmYwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAASTMUXeSiL4nTzsw3bdh5R06sNx+DF33nuRv95L51m//eFQ49ea0USP" +
+	"ePTB+vnnhRRig/YHyXz9B4N6L2mV0/J8MAoGCCqGSM49BAMCA0gAMEUCIQCprX8H2TdjFitcqZe32jUkUqGlognMWOruWxdk2oPaQAIgSdoJu/M1gbfd" +
+	"Bo0rbA0pkrabIGpERytUtTiP3mbmgW8="
+
+// compareStored compares the attributes sent with those read back. It skips attributes that the target's schema does not define, and
+// absent sub-attributes other than value and type that the schema does not declare as readWrite.
 func compareStored(t *T, urn string, sent doc, holder *scim.Object) {
 	names := []string{}
 	for name := range sent {
@@ -473,7 +563,7 @@ func compareStored(t *T, urn string, sent doc, holder *scim.Object) {
 					e, _ = list[0].(*scim.Object)
 				}
 				for sub, v := range w {
-					if have, ok := e.Get(sub); ok || sub == "value" || sub == "type" {
+					if have, ok := e.Get(sub); ok || sub == "value" || sub == "type" || declaresPart(t, urn, name, sub) {
 						t.Expect(name+"."+sub, v, have)
 					}
 				}

@@ -2,6 +2,8 @@ package checks
 
 import (
 	"context"
+	"slices"
+	"strings"
 )
 
 const logicFix = "Build the expression tree by the precedence of RFC 7644 section 3.4.2.2 and evaluate it; do not rewrite the filter " +
@@ -41,7 +43,8 @@ var filterLogic = []check{
 		row{scope + employee + ` and title co "Chief"`, "cyd"}, row{scope + employee + ` and title co "Chief" and active eq false`, ""}),
 	logic("or-chain", "Three conditions joined by \"or\" match users who satisfy at least one of them", "RFC7644-3.4.2.2-26",
 		"Clients look up several accounts with \"or\", and create again the accounts that the response omits.",
-		row{bob + ` or userName eq "«P»cyd@example.com" or userName eq "«P»dan@example.com"`, "bob cyd dan"}),
+		row{bob + ` or userName eq "«P»cyd@example.com" or userName eq "«P»dan@example.com"`, "bob cyd dan"},
+		row{strings.Repeat(`userName eq "«P»nobody@example.com" or `, 9) + bob, "bob"}),
 	logic("precedence-mirrored", "The operator \"and\" has a higher precedence than \"or\", even if \"and\" comes first", orPrecedence,
 		"A server that evaluates a filter from right to left returns the wrong users to the client.",
 		row{employee + ` and active eq false or ` + bob, "bob"}),
@@ -106,10 +109,15 @@ var filterLogic = []check{
 	logic("value-path-or", "The operator \"or\" joins conditions inside square brackets", "RFC7644-3.4.2.2-37",
 		"Clients search by the work or the home address, and create a duplicate if they do not find the user.",
 		row{`emails[value sw "«P»dan" and (type eq "work" or type eq "home")]`, "dan"},
-		row{`emails[value eq "«P»ada.w@example.com" or value eq "«P»bob.w@example.com"]`, "ada bob"}),
+		row{`emails[value eq "«P»ada.w@example.com" or value eq "«P»bob.w@example.com"]`, "ada bob"},
+		row{scope + `emails[type eq "home" or type eq "work" and value sw "«P»dan"]`, "ada dan"},
+		row{`emails[(type eq "home" or type eq "other") and value eq "«P»ada.h@example.com"]`, "ada"},
+		row{`emails[(type eq "home" or type eq "other") and value eq "«P»ada.w@example.com"]`, ""}),
 	logic("value-path-not", "The operator \"not\" in square brackets negates its condition for each element", "RFC7644-3.4.2.2-37",
 		"A server that negates the condition for the whole user omits users who have a work address and another one.",
-		row{`emails[value sw "«P»" and not (type eq "work")]`, "ada dan"}),
+		row{`emails[value sw "«P»" and not (type eq "work")]`, "ada dan"},
+		row{scope + `emails[not (type eq "work")]`, "ada dan"},
+		row{scope + `emails[not (type eq "work" and value sw "«P»ada")]`, "ada bob dan eve"}),
 	logic("value-path-negated", "The filter \"not (emails[x])\" matches users without an email that satisfies \"x\"", "RFC7644-3.4.2.2-39",
 		"Clients search for users without a home address in this form; after a wrong result, they change other users.",
 		row{scope + `not (emails[type eq "home"])`, "bob cyd eve"}),
@@ -120,6 +128,74 @@ var filterLogic = []check{
 	logic("value-path-twice", "Two conditions, each in its own square brackets, may be satisfied by different elements", "RFC7644-3.4.2.2-39",
 		"A server that evaluates both brackets on one element finds no user, and the client creates a duplicate.",
 		row{scope + `emails[type eq "work"] and emails[type eq "home"]`, "ada dan"}),
+	{
+		ID:           "filter.value-path-primary",
+		Title:        "In square brackets, an element without primary has the value false of primary",
+		Requirements: reqs("RFC7643-2.4-05", "RFC7644-3.4.2.2-36"),
+		Level:        must,
+		Needs:        filters,
+		Fixture:      people,
+		Requests:     3,
+		Why: "Clients search for secondary addresses with primary eq false; if the server requires a stored false, they do not find the " +
+			"user.",
+		Fix: "Evaluate primary of an element without primary as false. In SQL, a comparison with NULL is never true.",
+		Run: func(ctx context.Context, t *T) {
+			t.SkipIf(hasPrimary(t.Fixture["dan"].Resource), "the target makes an address primary that a client did not make primary")
+			rows(false, row{`emails[value sw "«P»dan" and primary eq false]`, "dan"}, row{`emails[value sw "«P»dan" and primary ne true]`, "dan"},
+				row{`emails[value sw "«P»dan" and primary eq true]`, ""})(ctx, t)
+		},
+	},
+	sameInCapitals("logic-ignores-case", "The operators and, or and not are case-insensitive", "RFC7644-3.4.2.2-05",
+		[2]string{employee + ` and title co "Chief"`, employee + ` AND title co "Chief"`},
+		[2]string{bob + ` or title co " Chief"`, bob + ` Or title co " Chief"`},
+		[2]string{scope + `not (` + employee + `)`, scope + `NOT (` + employee + `)`}),
+	sameInCapitals("value-path-ignores-case",
+		"Names, operators and values that are not caseExact are case-insensitive in square brackets", "RFC7644-3.4.2.2-36",
+		[2]string{`emails[type eq "work" and value sw "«P»dan"]`, `emails[type EQ "work" AND value SW "«P»dan"]`},
+		[2]string{`emails[type eq "work" and value sw "«P»dan"]`, `emails[TYPE eq "work" and Value sw "«P»dan"]`},
+		[2]string{`emails[type eq "work" and value sw "«P»dan"]`, `emails[type eq "WORK" and value sw "«P»dan"]`}),
+	sameInCapitals("urn-ignores-case", "The URN before a name is case-insensitive", "RFC7644-3.10-03",
+		[2]string{core + `userName eq "«P»ada@example.com"`, strings.ToUpper(core) + `userName eq "«P»ada@example.com"`},
+		[2]string{core + `name.familyName eq "«P» Babbage"`, strings.ToLower(core) + `name.familyName eq "«P» Babbage"`}),
+}
+
+// sameInCapitals returns a check that the two filters of each pair match the same users. They differ only in the case of their letters, and
+// the first one is in the case of the RFCs. If the target rejects it, the second one is not sent. Otherwise a rejection of the second one is
+// a finding. A pair that differs in an operand is omitted if the schema describes emails.type, the attribute of such pairs, as caseExact.
+func sameInCapitals(id, title, requirement string, pairs ...[2]string) check {
+	return check{
+		ID:           "filter." + id,
+		Title:        title,
+		Requirements: reqs(requirement, "RFC7644-3.4.2.2-04", "RFC7644-3.4.2.2-05"),
+		Level:        must,
+		Needs:        filters,
+		Fixture:      people,
+		Requests:     2 * len(pairs),
+		Why: "Clients write names, URNs and operators in different case; a case-sensitive server rejects their lookups or finds no " +
+			"user.",
+		Fix: "Compare names, URNs and keywords case-insensitively in every part of a filter.",
+		Run: func(ctx context.Context, t *T) {
+			answered := false
+			for _, pair := range pairs {
+				operands := [2][]string{filterText.FindAllString(pair[0], -1), filterText.FindAllString(pair[1], -1)}
+				if unstoredAttribute(t, pair[0]) != "" || !slices.Equal(operands[0], operands[1]) && isPartCaseExact(t, "emails", "type") {
+					continue
+				}
+				want, ok := labelsFound(ctx, t, pair[0])
+				if !ok {
+					continue
+				}
+				answered = true
+				filter := expand(t, pair[1])
+				res := t.Get(ctx, "/Users", "filter", filter, "count", "200")
+				if t.Expect("status of GET /Users?filter="+filter, 200, res.Status) {
+					t.Expect("users found by "+filter+", compared with "+expand(t, pair[0]), want,
+						labels(t.Fixture, allIDs(ctx, t, res, "filter", filter, "count", "200")))
+				}
+			}
+			t.SkipIf(!answered, skipUnsupported)
+		},
+	}
 }
 
 func filterComplement(ctx context.Context, t *T) {

@@ -34,8 +34,21 @@ var filterOperators = []check{
 		Requests:     1,
 		Why:          "Clients exclude service accounts with ne; after a wrong result, they change these accounts or omit users.",
 		Fix:          operatorFix,
-		// eve has no userType. Whether ne matches an absent value is a matter of interpretation, and not checked here.
+		// eve has no userType. The check filter.ne-absent tests absent values.
 		Run: rows(false, row{scope + `userType pr and userType ne "«P» Employee"`, "bob dan"}),
+	},
+	{
+		ID:           "filter.ne-absent",
+		Title:        "The operator ne also finds the users without a value of the attribute",
+		Requirements: reqs("RFC7644-3.4.2.2-11"),
+		Level:        may, // RFC 7644 does not say whether an absent value differs from the operand
+		Needs:        filters,
+		Fixture:      people,
+		Requests:     1,
+		Why: "Clients exclude a kind of account with ne; users without the attribute are missing in the result, and the client deactivates " +
+			"them.",
+		Fix: operatorFix + " In SQL, the condition also needs IS NULL, because a comparison with NULL is never true.",
+		Run: rows(false, row{scope + `userType ne "«P» Employee"`, "bob dan eve"}),
 	},
 	{
 		ID:           "filter.co",

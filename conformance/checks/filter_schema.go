@@ -40,20 +40,21 @@ func (g graded) check() check {
 			for _, label := range []string{"a", "b", "c"} {
 				any = append(any, "id eq "+quote(ids[label]))
 			}
-			answered := false
+			answered := map[string]bool{} // by operator
 			for _, r := range g.rows {
+				operator := strings.Fields(r.filter)[1]
 				filter := "(" + strings.Join(any, " or ") + ") and " + strings.ReplaceAll(r.filter, "«it»", a.path())
 				res := t.Get(ctx, td.endpoint, "filter", filter)
-				if res.Status == 400 || res.Status == 501 {
+				if !answered[operator] && (res.Status == 400 || res.Status == 501) {
 					t.Note("rejected with %d: %s", res.Status, filter)
 					continue
 				}
-				answered = true
+				answered[operator] = true
 				t.Require("status of GET "+td.endpoint+"?filter="+filter, 200, res.Status)
 				t.SkipIf(len(res.IDs()) < res.Total(), "the first page does not contain all matching objects")
 				t.Expect("objects found by "+filter, sorted(strings.Fields(r.want)...), labeled(ids, res.IDs()))
 			}
-			t.SkipIf(!answered, skipUnsupported)
+			t.SkipIf(len(answered) == 0, skipUnsupported)
 		},
 	}
 }
@@ -106,7 +107,7 @@ var filterSchema = []check{
 	decimals.with("decimal-eq", "The operator eq compares decimals by value", reqs("RFC7644-3.4.2.2-09"), row{`«it» eq 2.5`, "a"},
 		row{`«it» eq 10.250`, "b"}, row{`«it» eq 2`, ""}),
 	decimals.with("decimal-order", "The operators gt and lt compare decimals by value, including negative ones", reqs("RFC7644-3.4.2.2-21"),
-		row{`«it» gt 2.5`, "b"}, row{`«it» lt 2.5`, "c"}, row{`«it» ge -1.5`, "a b c"}, row{`«it» le 1e1`, "a c"}),
+		row{`«it» gt 2.5`, "b"}, row{`«it» lt 2.5`, "c"}, row{`«it» ge -1.5`, "a b c"}, row{`«it» le 10`, "a c"}, row{`«it» le 1e1`, "a c"}),
 	graded{
 		trait: "is a writable dateTime", fits: singleValued("dateTime"),
 		values: [3]any{"2026-01-31T10:20:30Z", "2026-01-31T23:00:00Z", "2026-06-01T00:00:00Z"},

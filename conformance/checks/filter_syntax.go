@@ -130,6 +130,8 @@ var filterLiterals = []check{
 	literal("underscore", "An underscore", row{scope + `nickName co "50_o"`, ""}),
 	literal("star", "An asterisk", row{scope + `nickName co "50*"`, ""}, row{scope + `nickName sw "*"`, ""}),
 	literal("full-stop", "A full stop", row{scope + `nickName co "50. off"`, ""}, row{scope + `nickName ew ".9"`, ""}),
+	literal("space", "A space at an end", row{`displayName eq "«P» Bob "`, ""}, row{scope + `title co "Engineer "`, ""},
+		row{scope + `displayName ew " Bob"`, "bob"}),
 	literal("backslash", "An escaped backslash", row{scope + `displayName co "\\"`, "eve"}),
 	literal("quotation-mark", "An escaped quotation mark", row{scope + `displayName co "\"Eve\""`, "eve"},
 		row{scope + `displayName co "\"Ada"`, ""}),

@@ -375,6 +375,29 @@ var filterCommon = []check{
 		Run: rows(false, row{scope + `meta.resourceType eq "User"`, allPeople}, row{scope + `meta.resourceType eq "Group"`, ""}),
 	},
 	{
+		ID:           "filter.meta",
+		Title:        "meta.location and meta.version can be used in filters",
+		Requirements: reqs("RFC7644-3.4.2.2-60"),
+		Level:        should,
+		Needs:        filters,
+		Fixture:      people,
+		Requests:     2,
+		Why:          "Clients that store the URI of an account search for it by meta.location; if they do not find it, they create a duplicate.",
+		Fix:          "Support every sub-attribute of meta in filters, or return 400 invalidFilter.",
+		Run: func(ctx context.Context, t *T) {
+			meta := t.Fixture["cyd"].Resource.Complex("meta")
+			t.SkipIf(meta.Text("location") == "" && meta.Text("version") == "", "the target returns neither meta.location nor meta.version")
+			var table []row
+			if location := meta.Text("location"); location != "" {
+				table = append(table, row{scope + `meta.location eq ` + quote(location), "cyd"})
+			}
+			if meta.Text("version") != "" {
+				table = append(table, row{scope + `meta.version pr`, allPeople})
+			}
+			rows(false, table...)(ctx, t)
+		},
+	},
+	{
 		ID:           "filter.manager",
 		Title:        "Users are found by the id of their manager",
 		Requirements: reqs("RFC7644-3.4.2.2-47", "RFC7644-3.4.2.2-46"),
@@ -530,6 +553,13 @@ func swapCase(s string) string {
 		return upper
 	}
 	return strings.ToLower(s)
+}
+
+// isPartCaseExact reports whether the target's User schema describes a sub-attribute as caseExact.
+func isPartCaseExact(t *T, attribute, part string) bool {
+	definition := element(t.Capabilities.Schema(scim.UserSchema), "attributes", "name", attribute)
+	yes, _ := element(definition, "subAttributes", "name", part).Bool("caseExact")
+	return yes
 }
 
 // isCaseExact reports whether the target's User schema describes an attribute as caseExact.

@@ -213,12 +213,23 @@ var filterValues = []check{
 		Run: filterGroupMembers,
 	},
 	{
+		ID:           "filter.reference-name",
+		Title:        "A filter can name the sub-attribute $ref",
+		Requirements: reqs("RFC7644-3.4.2.2-49"),
+		Level:        should,
+		Needs:        groupFilters,
+		Requests:     9,
+		Why:          "Clients that store the URI of a user search for the groups of the user by members.$ref; after an error, they read all groups.",
+		Fix:          "Accept $ref as a name in the parser of filters. The reported erratum 8924 of RFC 7644 adds it to the grammar.",
+		Run:          filterReferenceName,
+	},
+	{
 		ID:           "filter.user-groups",
-		Title:        "A filter on groups.value finds the members of a group, or is rejected",
+		Title:        "A filter on groups.value or groups.display finds the members of a group, or is rejected",
 		Requirements: reqs("RFC7644-3.4.2.2-50", "RFC7644-3.4.2.2-46"),
 		Level:        should,
 		Needs:        groupFilters,
-		Requests:     8,
+		Requests:     9,
 		Why: "Clients read the members of a group with this filter; after a wrong result, they treat users outside the group as " +
 			"members.",
 		Fix: "Support groups in filters on users, or reject them with 400 invalidFilter.",
@@ -309,15 +320,40 @@ func filterGroupMembers(ctx context.Context, t *T) {
 	t.SkipIf(!answered, skipUnsupported)
 }
 
+func filterReferenceName(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "inside", nil)
+	t.CreateGroup(ctx, "empty", nil)
+	g := t.CreateGroup(ctx, "referring", doc{"members": memberList(u.ID)})
+	ref := element(t.Read(ctx, g.Path(), "attributes", "displayName,members").Object(), "members", "value", u.ID).Text("$ref")
+	t.SkipIf(ref == "", "the target does not return $ref of members")
+	res := t.Get(ctx, "/Groups", "filter", `members.value eq `+quote(u.ID))
+	t.SkipIf(res.Status != 200, "the target rejects filters on members.value")
+	filter := `members.$ref eq ` + quote(ref)
+	res = t.Get(ctx, "/Groups", "filter", filter)
+	t.Require("status of GET /Groups?filter="+filter+", while a filter on members.value is accepted", 200, res.Status)
+	t.Expect("ids of the groups found by "+filter, []string{g.ID}, res.IDs())
+}
+
 func filterUserGroups(ctx context.Context, t *T) {
 	u, other := t.CreateUser(ctx, "inside", nil), t.CreateUser(ctx, "outside", nil)
 	g := t.CreateGroup(ctx, "open", doc{"members": []doc{{"value": u.ID}}})
 	shown := t.Read(ctx, u.Path(), "attributes", "groups").Object()
 	t.SkipIf(element(shown, "groups", "value", g.ID) == nil, "the target does not return the groups of users")
-	filter := `groups.value eq ` + quote(g.ID)
-	res := t.Get(ctx, "/Users", "filter", filter)
-	t.SkipIf(res.Status == 400 || res.Status == 501, "the target rejects filters on groups.value")
-	t.Require("status of GET /Users?filter="+filter, 200, res.Status)
+	filters := []string{`groups.value eq ` + quote(g.ID)}
+	if display := element(shown, "groups", "value", g.ID).Text("display"); display != "" {
+		filters = append(filters, `groups.display eq `+quote(display))
+	}
 	named := map[string]*conformance.Created{"inside": u, "outside": other}
-	t.Expect("users found by "+filter, []string{"inside"}, labels(named, res.IDs()))
+	answered := false
+	for _, filter := range filters {
+		res := t.Get(ctx, "/Users", "filter", filter)
+		if res.Status == 400 || res.Status == 501 {
+			t.Note("rejected with %d: %s", res.Status, filter)
+			continue
+		}
+		answered = true
+		t.Require("status of GET /Users?filter="+filter, 200, res.Status)
+		t.Expect("users found by "+filter, []string{"inside"}, labels(named, res.IDs()))
+	}
+	t.SkipIf(!answered, skipUnsupported)
 }

@@ -2,7 +2,9 @@ package checks
 
 import (
 	"context"
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/scim"
@@ -134,14 +136,27 @@ var groups = []check{
 	},
 	{
 		ID:           "groups.user-groups",
-		Title:        "The attribute groups of a user contains the user's groups and is readOnly",
-		Requirements: reqs("RFC7643-4.1.2-11", "RFC7643-4.1.2-13"),
+		Title:        "The attribute groups of a user contains the user's groups and their URIs, in single responses and in lists",
+		Requirements: reqs("RFC7643-4.1.2-11", "RFC7643-4.1.2-12", "RFC7643-7-23"),
 		Level:        must,
 		Needs:        writesGroups,
-		Requests:     5,
-		Why:          "Applications derive the rights of a user from groups; a wrong or writable value grants access that no group gives.",
-		Fix:          "Compute the attribute groups of a user from the members of all groups, and ignore the attribute in requests.",
-		Run:          groupsUserGroups,
+		Requests:     6,
+		Why: "Applications derive the rights of a user from groups; a wrong value grants access that no group gives, and a missing value " +
+			"denies it.",
+		Fix: "Compute the attribute groups of a user from the members of all groups. Return it in every response unless a parameter or the " +
+			"schema excludes it: returned is \"request\" if clients have to name it.",
+		Run: groupsUserGroups,
+	},
+	{
+		ID:           "groups.user-groups-current",
+		Title:        "The attribute groups of a user shows a changed group immediately: its new name, and its new members",
+		Requirements: reqs("RFC7644-3.1-05", "RFC7643-4.1.2-11"),
+		Level:        must,
+		Needs:        writesGroups,
+		Requests:     10,
+		Why:          "Applications derive the rights of a user from groups; with outdated groups, a user keeps access after the removal.",
+		Fix:          "Compute the attribute groups from the current groups on every read; do not store a copy of it with the user.",
+		Run:          groupsUserGroupsCurrent,
 	},
 	{
 		ID:           "groups.delete-user",
@@ -228,11 +243,48 @@ func groupsPatchRename(ctx context.Context, t *T) {
 func groupsUserGroups(ctx context.Context, t *T) {
 	g, users := team(ctx, t, 1, "ann")
 	o := t.Read(ctx, users["ann"].Path()).Object()
-	if !has(o, "groups") {
+	byDefault := has(o, "groups")
+	if !byDefault {
 		o = t.Read(ctx, users["ann"].Path(), "attributes", "userName,groups").Object()
 	}
 	t.SkipIf(!has(o, "groups"), "the target does not return groups of users, which is optional")
 	t.Expect("groups.value of the member", []string{g.ID}, values(o, "groups", "value"))
+	if ref := element(o, "groups", "value", g.ID).Text("$ref"); ref != "" {
+		parsed, err := url.Parse(ref)
+		t.Holds(err == nil && strings.HasSuffix(parsed.Path, "Groups/"+g.ID), "$ref in groups of the member", "a URI that ends in Groups/"+g.ID,
+			ref)
+	}
+	if declared := element(t.Capabilities.Schema(scim.UserSchema), "attributes", "name", "groups"); declared.Text("returned") == "default" {
+		t.Holds(byDefault, "groups of the member, returned \"default\" by the schema, in a response without the parameter attributes", "present",
+			"absent")
+	}
+	if !byDefault {
+		return
+	}
+	filter := `userName eq ` + quote(t.UserName("ann"))
+	if res := t.Get(ctx, "/Users", "filter", filter); res.Status == 200 && len(res.Resources()) == 1 {
+		t.Expect("groups.value of the member in GET /Users?filter="+filter, []string{g.ID}, values(res.Resources()[0], "groups", "value"))
+	}
+}
+
+func groupsUserGroupsCurrent(ctx context.Context, t *T) {
+	g, users := team(ctx, t, 1, "ann")
+	where := users["ann"].Path()
+	entry := func() *scim.Object {
+		return element(t.Read(ctx, where, "attributes", "userName,groups").Object(), "groups", "value", g.ID)
+	}
+	first := entry()
+	again := entry()
+	t.SkipIf(first == nil && again == nil, "the target does not return groups of users, which is optional")
+	t.Must(first != nil, "groups of a user in the first read after the user was added to a group", "the group", "without the group")
+	res := t.Put(ctx, g.Path(), t.Group("team-renamed", doc{"members": memberList(users["ann"].ID)}))
+	t.SkipIf(!res.OK() || res.Object().Text("displayName") != t.Prefix()+"team-renamed", "blocked: the group could not be renamed by PUT")
+	if display := entry().Text("display"); display != "" {
+		t.Expect("display in groups of a user after the group was renamed", t.Prefix()+"team-renamed", display)
+	}
+	res = t.Put(ctx, g.Path(), t.Group("team-renamed", doc{"members": []doc{}}))
+	t.SkipIf(!res.OK() || len(values(res.Object(), "members", "value")) > 0, "blocked: the members could not be removed by PUT")
+	t.Holds(entry() == nil, "groups of a user in the first read after the user was removed from the group", "without the group", "the group")
 }
 
 func groupsDelete(ctx context.Context, t *T) {

@@ -1,6 +1,8 @@
 package checks
 
 import (
+	"strings"
+
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -346,6 +348,43 @@ var patchMatrix = cells(
 		want:   wants("nickName", nil, "name.givenName", "Conformance"),
 		why:    whyCell,
 		fix:    fixPath,
+	},
+	patchCell{
+		id:    "urn-case",
+		title: "The URN in a path is case-insensitive",
+		reqs:  reqs("RFC7644-3.10-03", "RFC7644-3.5.2-19"),
+		level: must,
+		ops: ops(doc{"op": "add", "path": strings.ToUpper(core) + "nickName", "value": "Nick"},
+			doc{"op": "replace", "path": strings.ToLower(core) + "name.givenName", "value": "Ada"}),
+		want: wants("nickName", "Nick", "name.givenName", "Ada"),
+		why:  "Clients write URNs in different case; a case-sensitive server rejects their updates.",
+		fix:  "Compare URNs case-insensitively when resolving a path.",
+	},
+	patchCell{
+		id:     "urn-value-path",
+		title:  "A path with a value filter can start with the URN of the schema",
+		reqs:   reqs("RFC7644-3.5.2-19", "RFC7644-3.5.2-09"),
+		level:  must,
+		before: twoEmails,
+		why:    whyCell,
+		fix:    fixPath,
+		ops: func(t *T) []doc {
+			return []doc{{"op": "replace", "path": core + `emails[type eq "home"].value`, "value": t.UserName("moved")}}
+		},
+		want: func(t *T) []expected { return []expected{{"emails.*", addresses(t, "work", "moved")}} },
+	},
+	patchCell{
+		id:     "replace-value-path-same",
+		title:  "The operation replace with a value filter accepts the value that is already stored, and changes nothing",
+		reqs:   reqs("RFC7644-3.5.2.3-10"),
+		level:  must,
+		before: twoEmails,
+		why:    "Clients repeat operations after a timeout; if the server rejects the repetition, the whole update of the client fails.",
+		fix:    "Reject a replace with noTarget only if no element matches the filter, not if the value is equal to the stored one.",
+		ops: func(t *T) []doc {
+			return []doc{{"op": "replace", "path": `emails[type eq "home"].value`, "value": t.UserName("home")}}
+		},
+		want: func(t *T) []expected { return []expected{{"emails.*", addresses(t, "work", "home")}} },
 	},
 	patchCell{
 		id:     "remove-extension",

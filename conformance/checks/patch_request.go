@@ -2,6 +2,7 @@ package checks
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/scim"
@@ -148,6 +149,25 @@ var patchRequest = []check{
 		},
 	},
 	{
+		ID:           "patch.accepts-json-media-type",
+		Title:        "A PATCH sent as application/json is accepted",
+		Requirements: reqs("RFC7644-3.8-07", "RFC7644-3.8-05"),
+		Level:        should,
+		Needs:        patches,
+		Requests:     4,
+		Why:          "Several identity providers send application/json; a server that rejects it rejects all their updates.",
+		Fix:          "Accept application/json in addition to application/scim+json with every method, and ignore parameters of the media type.",
+		Run: func(ctx context.Context, t *T) {
+			u := t.CreateUser(ctx, "plain", nil)
+			res := t.Call(ctx, conformance.Request{Method: http.MethodPatch, Path: u.Path(),
+				Body: doc{"schemas": []string{scim.PatchOpMessage},
+					"Operations": []doc{{"op": "replace", "path": "name.givenName", "value": "Ada"}}},
+				Header: map[string][]string{"Content-Type": {"application/json; charset=utf-8"}, "Accept": {"application/json"}}})
+			succeeded(t, res, 200, 204)
+			t.Expect("name.givenName", "Ada", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
+		},
+	},
+	{
 		ID:           "patch.password",
 		Title:        "The response to a PATCH of the password does not contain the password",
 		Requirements: reqs("RFC7643-4.1.1-13", "RFC7644-3.5.2.3-16"),
@@ -182,15 +202,25 @@ func patchResponse(ctx context.Context, t *T) {
 }
 
 func patchOrder(ctx context.Context, t *T) {
-	u := t.CreateUser(ctx, "sequence", doc{"displayName": "Zero"})
-	o := patched(ctx, t, u,
-		doc{"op": "replace", "path": "displayName", "value": "One"},
-		doc{"op": "add", "path": "nickName", "value": "Nick"},
-		doc{"op": "replace", "path": "displayName", "value": "Two"},
-		doc{"op": "remove", "path": "nickName"},
-		doc{"op": "add", "path": "title", "value": "Last"})
+	u := t.CreateUser(ctx, "sequence", doc{"displayName": "Zero",
+		"name": doc{"givenName": "Conformance", "familyName": "Check", "middleName": "Zero"}})
+	operations := []doc{
+		{"op": "replace", "path": "displayName", "value": "One"},
+		{"op": "add", "path": "nickName", "value": "Nick"},
+		{"op": "replace", "path": "displayName", "value": "Two"},
+		{"op": "remove", "path": "nickName"},
+	}
+	hasMiddleName := value(u.Resource, "name.middleName") == "Zero"
+	if hasMiddleName {
+		operations = append(operations, doc{"op": "remove", "path": "name.middleName"},
+			doc{"op": "add", "path": "name.middleName", "value": "King"})
+	}
+	o := patched(ctx, t, u, append(operations, doc{"op": "add", "path": "title", "value": "Last"})...)
 	t.Expect("displayName, replaced twice", "Two", value(o, "displayName"))
 	t.Holds(!has(o, "nickName"), "nickName, added and then removed", "absent", value(o, "nickName"))
+	if hasMiddleName {
+		t.Expect("name.middleName, removed and then added", "King", value(o, "name.middleName"))
+	}
 	t.Expect("title, added by the last operation", "Last", value(o, "title"))
 }
 

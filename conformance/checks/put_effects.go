@@ -163,6 +163,33 @@ var putEffects = []check{
 		},
 	},
 	{
+		ID:           "put.names-ignore-case",
+		Title:        "Attribute names in a PUT are case-insensitive, and so is the URN of an extension",
+		Requirements: reqs("RFC7643-2.1-01", "RFC7644-3.10-03"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     6,
+		Why:          "Some clients write names in another case; a server that compares case-sensitively ignores these values, or deletes them.",
+		Fix:          "Look up attributes and URNs case-insensitively when reading the body of a PUT, in the same way as that of a POST.",
+		Run:          putNamesIgnoreCase,
+	},
+	{
+		ID:           "put.keeps-groups",
+		Title:        "A PUT of a user without groups does not remove the user from its groups",
+		Requirements: reqs("RFC7643-4.1.2-13", "RFC7644-3.5.1-11"),
+		Level:        must,
+		Needs:        writesGroups,
+		Requests:     6,
+		Why: "Clients that update profiles by PUT do not send the readOnly groups; if the server removes the user from all groups, the user " +
+			"loses access.",
+		Fix: "Change memberships only through the group, not by a PUT of a user.",
+		Run: func(ctx context.Context, t *T) {
+			g, users := team(ctx, t, 1, "ann")
+			succeeded(t, t.Put(ctx, users["ann"].Path(), t.User("ann", nil)), 200)
+			t.Expect("members of the group after a PUT of its member without groups", []string{users["ann"].ID}, membersOf(ctx, t, g.Path()))
+		},
+	},
+	{
 		ID:           "put.wrong-type",
 		Title:        "A value of the wrong type in a PUT is rejected and changes nothing",
 		Requirements: reqs("RFC7644-3.5.1-15", "RFC7643-2.3-02"),
@@ -196,8 +223,8 @@ var putEffects = []check{
 	},
 	{
 		ID:           "put.address",
-		Title:        "The response to a PUT has the id and the location of the resource",
-		Requirements: reqs("RFC7644-3.5.1-13", "RFC7643-3.1-24"),
+		Title:        "The response to a PUT has the id of the resource, and its location, creation time and resource type in meta",
+		Requirements: reqs("RFC7644-3.5.1-13", "RFC7643-3.1-24", "RFC7643-3.1-18"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
@@ -251,6 +278,19 @@ func putRename(ctx context.Context, t *T) {
 		len(t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("maiden"))).IDs()))
 }
 
+func putNamesIgnoreCase(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "shouting", nil)
+	succeeded(t, t.Put(ctx, u.Path(), t.User("shouting", doc{"name": omit, "Name": doc{"GIVENNAME": "Ada", "familyname": "Case"}})), 200)
+	o := t.Read(ctx, u.Path()).Object()
+	t.Expect("name.givenName of a user sent as Name.GIVENNAME", "Ada", value(o, "name.givenName"))
+	t.Expect("name.familyName of a user sent as Name.familyname", "Case", value(o, "name.familyName"))
+	if !t.Capabilities.Extended() || undeclared(t, scim.EnterpriseUserSchema, "department") {
+		return
+	}
+	succeeded(t, t.Put(ctx, u.Path(), t.User("shouting", extendedInCapitals(doc{"department": "Engines"}))), 200)
+	t.Expect("department of a user sent with the URN in capitals", "Engines", look(t.Read(ctx, u.Path()).Object(), "@department"))
+}
+
 func putActive(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "leaver", nil)
 	for _, active := range []bool{false, true} {
@@ -275,7 +315,9 @@ func putAddress(ctx context.Context, t *T) {
 	res := t.Put(ctx, u.Path(), t.User("located", nil))
 	succeeded(t, res, 200)
 	t.Expect("id in the response", u.ID, value(res.Object(), "id"))
-	if was := value(u.Resource, "meta.location"); was != nil {
-		t.Expect("meta.location in the response, compared with the response to POST", was, value(res.Object(), "meta.location"))
+	for _, name := range []string{"meta.location", "meta.created", "meta.resourceType"} {
+		if was := value(u.Resource, name); was != nil {
+			t.Expect(name+" in the response, compared with the response to POST", was, value(res.Object(), name))
+		}
 	}
 }

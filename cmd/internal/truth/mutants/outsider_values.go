@@ -341,7 +341,7 @@ func listedOnce(next http.Handler) http.Handler {
 
 var outsiderDelayed = []Mutant{
 	// RFC7644-3.1-05
-	{"create.readable-late", "the first read of a new user returns 404", outdated(createUser, readUser)},
+	{"read.readable-late", "the first read of a new user returns 404", outdated(createUser, readUser)},
 	// RFC7644-3.1-05
 	{"patch.readable-late", "the first read after a PATCH returns the previous state", outdated(patchUser, readUser)},
 	// RFC7644-3.6-01

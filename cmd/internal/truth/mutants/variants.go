@@ -142,13 +142,16 @@ func Variants() []Variant {
 					rep.body = o.AppendJSON(nil)
 				}
 			})},
-		{"groups-on-request", "groups of a user are returned only when the attributes parameter names them",
-			after(users, func(r *http.Request, rep *reply) {
-				if o := rep.object(); rep.ok() && o != nil && !strings.Contains(r.URL.Query().Get("attributes"), "groups") {
-					o.Delete("groups")
-					rep.body = o.AppendJSON(nil)
-				}
-			})},
+		{"groups-on-request", "groups of a user are returned only when the attributes parameter names them, as the schema declares",
+			func(next http.Handler) http.Handler {
+				omitted := after(users, func(r *http.Request, rep *reply) {
+					if o := rep.object(); rep.ok() && o != nil && !strings.Contains(r.URL.Query().Get("attributes"), "groups") {
+						o.Delete("groups")
+						rep.body = o.AppendJSON(nil)
+					}
+				})
+				return omitted(afterEach(either(listSchemas, on("GET", "Schemas", true)), groupsOnRequest)(next))
+			}},
 		{"config-schemas-listed", "/Schemas lists the schema of the ServiceProviderConfig", afterBody(listSchemas, func(o *scim.Object) {
 			if find(o, "Resources", "id", scim.ServiceProviderConfigSchema) != nil {
 				return
@@ -360,6 +363,15 @@ func untypedRoles(o *scim.Object) {
 			if sub, ok := s.(*scim.Object); ok && scim.EqualName(sub.Text("name"), "type") {
 				sub.Set("canonicalValues", []any{})
 			}
+		}
+	}
+}
+
+// groupsOnRequest sets returned of groups to request in the User schema.
+func groupsOnRequest(o *scim.Object) {
+	for _, a := range o.Array("attributes") {
+		if attribute, ok := a.(*scim.Object); ok && scim.EqualName(attribute.Text("name"), "groups") {
+			attribute.Set("returned", "request")
 		}
 	}
 }
