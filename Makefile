@@ -109,5 +109,9 @@ golden: ## rewrite the golden files from the present code; read the diff before 
 	  grep -E '/(goldentest|apitest) ' | cut -d' ' -f1); do go test $$pkg -update; done
 	go test ./mgmtapi -update # docs/generated/operations.md is derived from the results of the packages below it
 
+.PHONY: causes
+causes: ## rewrite conformance/causes/signatures.txt: the checks that complain about each mutant (10 to 20 minutes)
+	SCIMWRIGHT_TEST_ALL=1 go test -timeout 90m ./cmd/internal/truth -run '^TestSignatures_MatchMutants$$' -update
+
 .PHONY: check
 check: lint test ## run the checks that a change must pass before a commit

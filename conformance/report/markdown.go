@@ -12,8 +12,8 @@ import (
 // maxMarkdown is the maximum number of findings in a summary; job pages truncate summaries of more than a megabyte.
 const maxMarkdown = 100
 
-// Markdown writes a summary for pull requests and job pages: the verdict, a table by area, the verdicts on clients, and the findings in
-// collapsed sections. It does not contain the exchanges.
+// Markdown writes a summary for pull requests and job pages: the verdict, the causes, a table by area, the verdicts on clients, and the
+// findings in collapsed sections. It does not contain the exchanges.
 func Markdown(w io.Writer, r *conformance.Result, version string) error {
 	d := document(r, version)
 	b := bufio.NewWriter(w)
@@ -31,6 +31,7 @@ func Markdown(w io.Writer, r *conformance.Result, version string) error {
 	for _, c := range d.Complaints {
 		p("\n> **Waivers:** %s.", markdownText(c))
 	}
+	markdownCauses(p, d.Causes)
 	if len(d.Checks) > 0 {
 		markdownAreas(p, r)
 	}
@@ -52,6 +53,39 @@ func Markdown(w io.Writer, r *conformance.Result, version string) error {
 
 var verdictWords = map[conformance.Verdict]string{conformance.Clean: "clean", conformance.Findings: "findings",
 	conformance.Untested: "could not test"}
+
+// maxMarkdownCauses is the maximum number of causes in a summary.
+const maxMarkdownCauses = 50
+
+func markdownCauses(p func(string, ...any), found []Cause) {
+	if len(found) == 0 {
+		return
+	}
+	p("\n### Causes\n")
+	for i, c := range found[:min(len(found), maxMarkdownCauses)] {
+		strength := "SHOULD"
+		if c.Outcome == conformance.Fail {
+			strength = "MUST"
+		}
+		var counts []string
+		if c.Findings > 0 {
+			counts = append(counts, plural(c.Findings, "finding"))
+		}
+		if len(c.Blocked) > 0 {
+			counts = append(counts, plural(len(c.Blocked), "check")+" without a result")
+		}
+		p("%d. **%s** %s (%s)", i+1, strength, markdownText(c.Headline), strings.Join(counts, ", "))
+		if c.Fix != "" {
+			p("   - **Fix:** %s", markdownText(c.Fix))
+		}
+		if len(c.Clients) > 0 {
+			p("   - **Affects:** %s", markdownText(strings.Join(c.Clients, ", ")))
+		}
+	}
+	if more := len(found) - maxMarkdownCauses; more > 0 {
+		p("\nAnd %d more; the JSON and HTML reports contain all of them.", more)
+	}
+}
 
 func markdownAreas(p func(string, ...any), r *conformance.Result) {
 	heads := []conformance.Outcome{conformance.Pass, conformance.Fail, conformance.Warn, conformance.Info, conformance.Skip, conformance.Error}
