@@ -75,6 +75,8 @@ type group struct {
 	checks []string
 	// blocks are the checks that the signature of the group blocks.
 	blocks []string
+	// exact is set if the symptoms are those of a known fault, without a difference.
+	exact bool
 }
 
 // minLink is the least weight of the links of symptoms with a common cause.
@@ -96,7 +98,7 @@ func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string
 		}
 	}
 	for _, p := range picks {
-		g := &group{blocks: p.signature.Blocks}
+		g := &group{blocks: p.signature.Blocks, exact: len(p.symptoms) == len(p.signature.Checks())}
 		ids := slices.Collect(func(yield func(string) bool) {
 			for _, s := range symptoms {
 				if p.symptoms[s.check.ID] && !yield(s.check.ID) {
@@ -138,7 +140,11 @@ func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string
 		owner[id] = best
 		best.checks = append(best.checks, id)
 	}
-	return mergeBroad(out, symptoms)
+	out = mergeBroad(out, symptoms)
+	for _, g := range out {
+		g.putTellingFirst(symptoms)
+	}
+	return out
 }
 
 // groupWeight returns the greatest weight of the links between a symptom and the symptoms of a group.
@@ -148,6 +154,35 @@ func (l *linker) groupWeight(id string, g *group) float64 {
 		most = max(most, l.weight(id, other))
 	}
 	return most
+}
+
+// minTypical is the least number of checks of a group whose telling check is the typical one, unless the group is that of a known fault.
+const minTypical = 4
+
+// putTellingFirst moves the typical check of a group to its start: of the area with the most checks of the group and, among these, with the
+// most frequent wrong value, the first in the order of the run.
+func (g *group) putTellingFirst(symptoms []*symptom) {
+	if g.exact || len(g.checks) < minTypical {
+		return
+	}
+	var own []*symptom
+	areas, values := map[string]int{}, map[string]int{}
+	value := func(s *symptom) string {
+		_, e := s.shown()
+		return s.check.Area() + "|" + e.endpoint + "|" + e.got
+	}
+	for _, s := range symptoms {
+		if slices.Contains(g.checks, s.check.ID) {
+			own = append(own, s)
+			areas[s.check.Area()]++
+			values[value(s)]++
+		}
+	}
+	typical := slices.MinFunc(own, func(a, b *symptom) int {
+		return cmp.Or(cmp.Compare(areas[b.check.Area()], areas[a.check.Area()]), cmp.Compare(values[value(b)], values[value(a)]))
+	})
+	g.checks = slices.DeleteFunc(g.checks, func(id string) bool { return id == typical.check.ID })
+	g.checks = slices.Insert(g.checks, 0, typical.check.ID)
 }
 
 // rank orders the symptoms of a signature: the telling check, then those that complain about the fewest faults.

@@ -1,7 +1,6 @@
 package causes
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -78,24 +77,41 @@ func TestRules_Link(t *testing.T) {
 	require.Len(t, cases, len(Rules()), "a case without a rule")
 }
 
-// TestBroadRules_MergeWholeEndpoint checks that many symptoms with one wrong status are one cause, and that a few are not.
-func TestBroadRules_MergeWholeEndpoint(t *testing.T) {
-	count := func(n int, status string, code int) int {
+// TestBroadRules_Merge checks for each broad rule that it merges groups with its evidence, and not those of one group less.
+func TestBroadRules_Merge(t *testing.T) {
+	patch := func(status int) *wirelog.Exchange { return sent("PATCH", "/Users/1", status, "") }
+	cases := map[string]shown{
+		"method-not-served":    {what: "status of %s", want: "%s", got: "501", exchange: patch(501)},
+		"write-response-empty": {what: "%s", want: "%s", got: "nothing", exchange: patch(200)},
+		"attribute-missing":    {what: "members of %s", want: "%s", got: "[]"},
+		"counter":              {what: "totalResults of %s", want: "%s", got: "one more than %s"},
+		"endpoint-status":      {what: "status of %s", want: "%s", got: "409", exchange: patch(409)},
+		"same-value":           {what: "%s", want: "absent", got: "another value", exchange: patch(200)},
+	}
+	count := func(n int, like shown) int {
 		var symptoms []*symptom
 		var groups []*group
 		for i := range n {
-			id := fmt.Sprintf("patch.no%d", i)
-			s := shown{
-				check: id, what: "status of " + id, want: strings.Repeat("x", i+1), got: status, exchange: sent("PATCH", "/Users/1", code, ""),
-			}
+			id := "x" + strings.Repeat("y", i)
+			s := like
+			s.check = "patch." + id
+			s.what, s.want, s.got = strings.ReplaceAll(s.what, "%s", id), strings.ReplaceAll(s.want, "%s", id), strings.ReplaceAll(s.got, "%s", id)
 			symptoms = append(symptoms, s.symptom())
-			groups = append(groups, &group{checks: []string{id}})
+			groups = append(groups, &group{checks: []string{s.check}})
 		}
 		return len(mergeBroad(groups, symptoms))
 	}
-	require.Equal(t, 1, count(minBroad, "501", 501))
-	require.Equal(t, minBroad-1, count(minBroad-1, "501", 501))
-	require.Equal(t, minBroad, count(minBroad, "absent", 200), "the status is right, and the expected values differ")
+	for _, r := range broadRules {
+		t.Run(r.id, func(t *testing.T) {
+			like, ok := cases[r.id]
+			require.True(t, ok, "add a case for the rule")
+			require.NotEmpty(t, r.evidence)
+			least := max(r.minGroups, r.minSymptoms)
+			require.Equal(t, 1, count(least, like))
+			require.Equal(t, least-1, count(least-1, like))
+		})
+	}
+	require.Equal(t, 9, count(9, shown{what: "status of %s", want: "%s", got: "200", exchange: patch(200)}), "different expected values")
 }
 
 func TestHeadline_StatesFault(t *testing.T) {

@@ -60,7 +60,8 @@ func (p *printer) causes(found []causes.Cause, room int) {
 	for ; len(rest) > 0 && (used+2 < room); rest = rest[1:] {
 		i++
 		used++
-		p.line("%s", clipped(fmt.Sprintf("%2d. %s %s [%s]", i, strengths[rest[0].Outcome], visible(rest[0].Headline), rest[0].ID)))
+		head, id := fmt.Sprintf("%2d. %s ", i, strengths[rest[0].Outcome]), " ["+rest[0].ID+"]"
+		p.line("%s%s%s", head, clipTo(visible(rest[0].Headline), width-len(head)-len(id)), id)
 	}
 	if len(rest) > 0 {
 		p.line("%s more; --all lists them.", plural(len(rest), "cause"))
@@ -113,9 +114,7 @@ func explained(c causes.Cause) string {
 	return strings.Join(parts, "; ")
 }
 
-// clipped shortens a line to the width of the report.
-func clipped(line string) string { return clipTo(line, width) }
-
+// clipTo shortens a line to a number of characters.
 func clipTo(line string, columns int) string {
 	if runes := []rune(line); len(runes) > columns {
 		return string(runes[:columns-1]) + "…"

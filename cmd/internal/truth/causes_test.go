@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -172,7 +173,8 @@ func TestCauses_NameMutants(t *testing.T) {
 							lock.Lock()
 							drawn := d.draw(c.mutants)
 							lock.Unlock()
-							if s.add(t, drawn, drawn.run(t)) {
+							r, panicked := drawn.run(t)
+							if s.add(t, drawn, r, panicked) {
 								return
 							}
 						}
@@ -185,13 +187,24 @@ func TestCauses_NameMutants(t *testing.T) {
 	}
 }
 
-// run runs the suite against the reference server with all mutants of the draw.
-func (d draw) run(t *testing.T) *conformance.Result {
+// run runs the suite against the reference server with all mutants of the draw. It reports whether a mutant panicked: some expect a
+// response that another mutant has changed.
+func (d draw) run(t *testing.T) (r *conformance.Result, panicked bool) {
 	var h http.Handler = newReferenceServer(t)
 	for _, m := range d.mutants {
 		h = m.Wrap(h)
 	}
-	return suite(t, h)
+	var broken atomic.Bool
+	r = suite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if recover() != nil {
+				broken.Store(true)
+				w.WriteHeader(http.StatusInternalServerError)
+			}
+		}()
+		h.ServeHTTP(w, r)
+	}))
+	return r, broken.Load()
 }
 
 // A score counts the draws of one size.
@@ -204,7 +217,7 @@ type score struct {
 	// differences counts the draws by the number of causes minus the number of mutants; heldOutDifferences the same without signatures.
 	differences, heldOutDifferences map[int]int
 	named, heldOutNamed             int
-	// discarded is the number of draws in which a mutant hides another one or leads to an error of a check.
+	// discarded is the number of draws in which a mutant hides another one, panics or leads to an error of a check.
 	discarded int
 }
 
@@ -213,10 +226,10 @@ func newScore(n int) *score {
 }
 
 // add counts a run. It returns false if the draw does not count.
-func (s *score) add(t *testing.T, d draw, r *conformance.Result) bool {
+func (s *score) add(t *testing.T, d draw, r *conformance.Result, panicked bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r.Verdict != conformance.Findings || r.Count(conformance.Error) > 0 || !d.visible(r) {
+	if panicked || r.Verdict != conformance.Findings || r.Count(conformance.Error) > 0 || !d.visible(r) {
 		s.discarded++
 		return false
 	}
