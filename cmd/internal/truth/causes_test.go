@@ -108,8 +108,8 @@ func includes(set, subset []string) bool {
 	return !slices.ContainsFunc(subset, func(id string) bool { return !slices.Contains(set, id) })
 }
 
-// visible reports whether the run shows each mutant of the draw: a check complains that complains about none of the others alone. The check
-// is not visible if another mutant hides the fault.
+// visible reports whether the run shows each mutant of the draw: for each mutant, a check complains that complains about none of the other
+// mutants alone. A mutant is not visible if another mutant hides its fault.
 func (d draw) visible(r *conformance.Result) bool {
 	for i, own := range d.checks {
 		others := slices.Concat(slices.Concat(d.checks[:i]...), slices.Concat(d.checks[i+1:]...))
