@@ -32,7 +32,7 @@ func newColumn(t tested) *column {
 	for _, check := range d.Checks {
 		c.checks[check.ID] = check
 	}
-	for _, g := range t.causes {
+	for _, g := range d.Causes {
 		c.cause(Cause{Headline: g.Headline, Checks: g.Checks, Curl: g.Curl, Why: g.Why, Fix: g.Fix})
 	}
 	c.group()

@@ -115,16 +115,6 @@ type tested struct {
 	id       string
 	product  Product
 	document report.Document
-	causes   []givenCause
-}
-
-// givenCause is a cause in a report. Reports of earlier versions have none.
-type givenCause struct {
-	Headline string   `json:"headline"`
-	Checks   []string `json:"checks"`
-	Curl     string   `json:"curl"`
-	Why      string   `json:"why"`
-	Fix      string   `json:"fix"`
 }
 
 // combine returns the matrix of the reports.

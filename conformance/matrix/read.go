@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -91,13 +90,6 @@ func readReport(path string) (tested, error) {
 	if t.document, err = report.Parse(data); err != nil {
 		return t, fmt.Errorf("%s: %w", path, err)
 	}
-	var more struct {
-		Causes []givenCause `json:"causes"`
-	}
-	if err := json.Unmarshal(data, &more); err != nil {
-		return t, fmt.Errorf("%s: the causes of the report are malformed: %w", path, err)
-	}
-	t.causes = more.Causes
 	return t, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/causes"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
@@ -28,9 +29,10 @@ type Document struct {
 	Requests   int                         `json:"requests"`
 	Verdict    conformance.Verdict         `json:"verdict"` // clean, findings or untested
 	Reason     string                      `json:"reason,omitempty"`
-	Outcomes   map[conformance.Outcome]int `json:"outcomes"` // number of checks by outcome, without steps of client flows
-	Checks     []Check                     `json:"checks"`   // the checks, then the steps of client flows
-	Clauses    []Verdict                   `json:"clauses"`  // one verdict for each clause that the checks of the run cite
+	Outcomes   map[conformance.Outcome]int `json:"outcomes"`         // number of checks by outcome, without steps of client flows
+	Causes     []Cause                     `json:"causes,omitempty"` // of the findings that count, the most consequential first
+	Checks     []Check                     `json:"checks"`           // the checks, then the steps of client flows
+	Clauses    []Verdict                   `json:"clauses"`          // one verdict for each clause that the checks of the run cite
 	Profiles   []Profile                   `json:"profiles,omitempty"`
 	Cautions   []string                    `json:"cautions,omitempty"`
 	Complaints []string                    `json:"complaints,omitempty"` // problems with the waivers; a run with one is not clean
@@ -38,6 +40,21 @@ type Document struct {
 	Steadiness *Steadiness                 `json:"steadiness,omitempty"` // only if equal requests had different results
 	Leftovers  []Leftover                  `json:"leftovers,omitempty"`
 	Journal    string                      `json:"journal,omitempty"`
+}
+
+// A Cause is a fault of the target that explains findings (package causes).
+type Cause struct {
+	ID       string              `json:"id"`
+	Headline string              `json:"headline"`
+	Rule     string              `json:"rule,omitempty"`    // title of the telling check: what a conforming target does
+	Outcome  conformance.Outcome `json:"outcome"`           // fail or warn
+	Checks   []string            `json:"checks"`            // ids of the checks that complain, the telling one first
+	Blocked  []string            `json:"blocked,omitempty"` // ids of the checks that have no result because of the cause
+	Findings int                 `json:"findings"`
+	Curl     string              `json:"curl,omitempty"`
+	Why      string              `json:"why,omitempty"`
+	Fix      string              `json:"fix,omitempty"`
+	Clients  []string            `json:"clients,omitempty"` // provisioning clients that depend on a violated requirement
 }
 
 // A Check is one check of the JSON report.
@@ -182,6 +199,9 @@ func document(r *conformance.Result, version string) Document {
 			d.Steadiness.Repeats = append(d.Steadiness.Repeats, Repeat(repeat))
 		}
 	}
+	for _, c := range causes.Of(r) {
+		d.Causes = append(d.Causes, cause(c))
+	}
 	for _, p := range r.Profiles {
 		d.Profiles = append(d.Profiles, profileOf(p))
 	}
@@ -246,6 +266,25 @@ func profileOf(p conformance.ProfileResult) Profile {
 		}
 	}
 	return entry
+}
+
+func cause(c causes.Cause) Cause {
+	out := Cause{
+		ID:       c.ID,
+		Headline: c.Headline,
+		Rule:     c.Rule,
+		Outcome:  c.Outcome,
+		Checks:   append([]string{}, c.Checks...),
+		Blocked:  c.Blocked,
+		Findings: c.Findings,
+		Why:      c.Why,
+		Fix:      c.Fix,
+		Clients:  c.Clients,
+	}
+	if c.Exchange != nil {
+		out.Curl = wirelog.Curl(*c.Exchange)
+	}
+	return out
 }
 
 func finding(f conformance.Finding) Finding {

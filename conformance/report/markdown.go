@@ -13,8 +13,8 @@ import (
 // maxMarkdown is the maximum number of findings in a summary; job pages truncate summaries of more than a megabyte.
 const maxMarkdown = 100
 
-// Markdown writes a summary for pull requests and job pages: the verdict, a table by area, the verdicts on clients, and the findings in
-// collapsed sections. It does not contain the exchanges.
+// Markdown writes a summary for pull requests and job pages: the verdict, the causes, a table by area, the verdicts on clients, and the
+// findings in collapsed sections. It does not contain the exchanges.
 func Markdown(w io.Writer, r *conformance.Result, version string) error {
 	d := document(r, version)
 	b := bufio.NewWriter(w)
@@ -38,6 +38,7 @@ func Markdown(w io.Writer, r *conformance.Result, version string) error {
 		p("\n> **Waivers:** %s.", markdownText(c))
 	}
 	markdownClients(p, r)
+	markdownCauses(p, d.Causes)
 	if len(r.Checks) > 0 {
 		markdownAreas(p, r)
 	}
@@ -84,6 +85,39 @@ func markdownClients(p func(string, ...any), r *conformance.Result) {
 		p("%d. **%s**%s %s", i+1, markdownText(c.Fix), mark, markdownText(c.Why))
 		p("   - Breaks %s: %s", strings.Join(steps, ", "), markdownText(c.Action))
 		p("   - %s: expected %s, got %s", markdownText(c.Finding.What), code(c.Finding.Want), code(c.Finding.Got))
+	}
+}
+
+// maxMarkdownCauses is the maximum number of causes in a summary.
+const maxMarkdownCauses = 50
+
+func markdownCauses(p func(string, ...any), found []Cause) {
+	if len(found) == 0 {
+		return
+	}
+	p("\n### Causes\n")
+	for i, c := range found[:min(len(found), maxMarkdownCauses)] {
+		strength := "SHOULD"
+		if c.Outcome == conformance.Fail {
+			strength = "MUST"
+		}
+		var counts []string
+		if c.Findings > 0 {
+			counts = append(counts, plural(c.Findings, "finding"))
+		}
+		if len(c.Blocked) > 0 {
+			counts = append(counts, plural(len(c.Blocked), "check")+" without a result")
+		}
+		p("%d. **%s** %s (%s)", i+1, strength, markdownText(c.Headline), strings.Join(counts, ", "))
+		if c.Fix != "" {
+			p("   - **Fix:** %s", markdownText(c.Fix))
+		}
+		if len(c.Clients) > 0 {
+			p("   - **Affects:** %s", markdownText(strings.Join(c.Clients, ", ")))
+		}
+	}
+	if more := len(found) - maxMarkdownCauses; more > 0 {
+		p("\nAnd %d more; the JSON and HTML reports contain all of them.", more)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/causes"
 	"github.com/scimwright/scimwright/conformance/requirements"
 )
 
@@ -21,8 +22,8 @@ type Writer struct {
 // Writers returns the writers of all formats.
 func Writers() []Writer {
 	return []Writer{
-		{Name: "text", What: "plain text", Write: func(w io.Writer, r *conformance.Result, _ string) error {
-			return Text(w, r, TextOptions{})
+		{Name: "text", What: "plain text, with every finding", Write: func(w io.Writer, r *conformance.Result, _ string) error {
+			return Text(w, r, TextOptions{All: true})
 		}},
 		{Name: "json", What: "everything, versioned, with a JSON Schema", Write: JSON},
 		{Name: "html", What: "one HTML file: every check, clause and exchange", Traffic: true, Write: HTML},
@@ -111,3 +112,6 @@ func areas(results []conformance.CheckResult) []string {
 	}
 	return out
 }
+
+// Clients returns the provisioning clients that are known to depend on the requirement of the check; see [causes.Clients].
+func Clients(c conformance.Check) []string { return causes.Clients(c) }

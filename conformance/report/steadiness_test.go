@@ -56,7 +56,7 @@ func TestReports_ShowMissingResponse(t *testing.T) {
 		var b bytes.Buffer
 		switch name {
 		case "text":
-			require.NoError(t, report.Text(&b, shaky(), report.TextOptions{}))
+			require.NoError(t, report.Text(&b, shaky(), report.TextOptions{All: true}))
 		default:
 			form, ok := report.WriterNamed(name)
 			require.True(t, ok, name)

@@ -1,83 +1,159 @@
 package report
 
 import (
-	"bufio"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/scimwright/scimwright/conformance"
-	"github.com/scimwright/scimwright/scim/wirelog"
+	"github.com/scimwright/scimwright/conformance/causes"
 )
 
 // TextOptions configure the text report. The zero value works.
 type TextOptions struct {
 	// Color marks outcomes with ANSI colors. Default: plain text.
 	Color bool
+	// All adds every finding in detail, the summary by area, and all causes in full. Default: at most 60 lines.
+	All bool
 	// Skipped lists every skipped check with its reason. Default: only their number.
 	Skipped bool
 	// Cleanup returns the command line that removes the objects of a journal. Default: the report contains only the path of the journal.
 	Cleanup func(journal string) string
 }
 
-// Text writes the report as text: the verdict, a summary by area and by level, and every finding with its clause, the expected and the
-// actual value, a curl command that shows it, and how to fix it.
+// Text writes the report as text: the verdict per client, the causes of the findings, the most consequential first, a summary by level and
+// the verdict. Without Options.All it has at most 60 lines of 100 columns, unless Skipped is set.
 func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
-	p := &printer{w: bufio.NewWriter(w), color: opts.Color}
-	p.line("SCIM conformance of %s", r.Target)
+	head := &printer{color: opts.Color}
+	head.line("SCIM conformance of %s", visible(r.Target))
 	if r.Observed() {
-		p.line("observed exchanges: %d, checks: %d, time: %s", r.Requests, len(r.Checks), r.Duration.Round(time.Millisecond))
+		head.line("observed exchanges: %d, checks: %d, time: %s", r.Requests, len(r.Checks), r.Duration.Round(time.Millisecond))
 	} else {
-		p.line("run %s, seed: %d, checks: %d, requests: %d, time: %s", r.Run, r.Seed, len(r.Checks), r.Requests,
+		head.line("run %s, seed: %d, checks: %d, requests: %d, time: %s", r.Run, r.Seed, len(r.Checks), r.Requests,
 			r.Duration.Round(time.Millisecond))
 	}
 	for _, line := range r.Steadiness.Sentences() {
-		p.wrapped("unsteady: ", line)
+		head.wrapped("unsteady: ", line)
 	}
-	p.line("")
-	p.clients(r)
-	if len(r.Checks) > 0 {
-		p.summary(r)
+	head.line("")
+	head.clients(r, opts.All)
+
+	tail := &printer{color: opts.Color}
+	if len(r.Checks) > 0 && !opts.All {
+		tail.levels(r)
 	}
-	for _, outcome := range []conformance.Outcome{conformance.Fail, conformance.Warn, conformance.Info} {
-		for _, c := range r.Checks {
-			p.findings(c, outcome)
+	tail.unfinished(r, opts)
+	tail.leftovers(r, opts)
+	if !opts.All {
+		tail.waived(r)
+	}
+	for _, complaint := range r.Complaints {
+		tail.wrapped("waivers: ", complaint)
+	}
+	for _, caution := range r.Cautions {
+		tail.wrapped("note: ", caution)
+	}
+	if len(r.Leftovers)+len(r.Complaints)+len(r.Cautions) > 0 || waived(r) > 0 && !opts.All {
+		tail.line("")
+	}
+	tail.verdict(r)
+
+	middle := &printer{color: opts.Color}
+	room := unlimited
+	if !opts.All {
+		room = maxLines - head.lines() - tail.lines()
+	}
+	middle.causes(causes.Of(r), room)
+	if opts.All && len(r.Checks) > 0 {
+		middle.details(r)
+	}
+	for _, p := range []*printer{head, middle, tail} {
+		if _, err := io.WriteString(w, p.b.String()); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// maxLines is the greatest number of lines of a report on a terminal, without TextOptions.All.
+const maxLines = 60
+
+// maxUnfinished is the greatest number of checks with the outcome Error in a report without TextOptions.All.
+const maxUnfinished = 3
+
+// maxWaived is the greatest number of waived checks in a report without TextOptions.All.
+const maxWaived = 5
+
+// waived writes the checks whose findings are all waived, with the reasons.
+func (p *printer) waived(r *conformance.Result) {
+	n := 0
 	for c := range r.All() {
+		if !c.Waived() {
+			continue
+		}
+		if n++; n > maxWaived {
+			continue
+		}
+		for _, f := range c.Findings {
+			if f.Waiver != nil {
+				p.wrapped("waived    ", c.Check.ID+": "+waiverText(f.Waiver))
+				break
+			}
+		}
+	}
+	if n > maxWaived {
+		p.line("waived    %d more; --all lists them", n-maxWaived)
+	}
+}
+
+// unfinished writes the checks that ended with an error and, with TextOptions.Skipped, the skipped ones.
+func (p *printer) unfinished(r *conformance.Result, opts TextOptions) {
+	errors := 0
+	for c := range r.All() {
+		if c.Outcome == conformance.Error {
+			if errors++; errors > maxUnfinished && !opts.All {
+				continue
+			}
+		}
 		if c.Outcome == conformance.Error || opts.Skipped && c.Outcome == conformance.Skip {
 			p.line("%s %s", p.paint(c.Outcome), c.Check.ID)
 			p.wrapped("  ", c.Reason)
 			p.line("")
 		}
 	}
-	p.leftovers(r, opts)
-	for _, complaint := range r.Complaints {
-		p.wrapped("waivers: ", complaint)
-	}
-	for _, caution := range r.Cautions {
-		p.wrapped("note: ", caution)
-	}
-	if len(r.Leftovers)+len(r.Complaints)+len(r.Cautions) > 0 {
+	if errors > maxUnfinished && !opts.All {
+		p.line("%d more checks ended with an error; --all lists them.", errors-maxUnfinished)
 		p.line("")
 	}
-	p.verdict(r)
-	return p.w.Flush()
 }
 
 // width is the column at which running text is broken.
 const width = 100
 
 type printer struct {
-	w     *bufio.Writer
+	b     strings.Builder
 	color bool
 }
 
-// bufio stores write errors and returns them from Flush.
 func (p *printer) line(format string, args ...any) {
-	fmt.Fprintln(p.w, strings.TrimRight(fmt.Sprintf(format, args...), " "))
+	p.b.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
+}
+
+// ansiCode is a code that changes the color.
+var ansiCode = regexp.MustCompile("\x1b\\[[0-9]*m")
+
+// lines returns the number of lines that the text takes on a terminal.
+func (p *printer) lines() int {
+	n := 0
+	for line := range strings.Lines(p.b.String()) {
+		columns := utf8.RuneCountInString(ansiCode.ReplaceAllString(strings.TrimRight(line, "\n"), ""))
+		n += max(1, (columns+width-1)/width)
+	}
+	return n
 }
 
 // visible replaces control characters, with which a target could overwrite text on a terminal, by spaces.
@@ -121,101 +197,6 @@ func (p *printer) paint(o conformance.Outcome) string {
 		return ansi[o] + word + "\x1b[0m"
 	}
 	return word
-}
-
-func (p *printer) summary(r *conformance.Result) {
-	heads := []conformance.Outcome{conformance.Pass, conformance.Fail, conformance.Warn, conformance.Info, conformance.Skip, conformance.Error}
-	table := func(title string, rows []string, of func(conformance.CheckResult) string) {
-		head := fmt.Sprintf("%-16s", title)
-		for _, o := range heads {
-			head += fmt.Sprintf("%6s", o)
-		}
-		p.line("%s", head)
-		for _, row := range rows {
-			counts := map[conformance.Outcome]int{}
-			for _, c := range r.Checks {
-				if of(c) == row {
-					counts[c.Outcome]++
-				}
-			}
-			if len(counts) == 0 {
-				continue
-			}
-			line := fmt.Sprintf("%-16s", row)
-			for _, o := range heads {
-				cell := "."
-				if counts[o] > 0 {
-					cell = fmt.Sprint(counts[o])
-				}
-				line += fmt.Sprintf("%6s", cell)
-			}
-			p.line("%s", line)
-		}
-		p.line("")
-	}
-	table("area", areas(r.Checks), func(c conformance.CheckResult) string { return c.Check.Area() })
-	var levels []string
-	for _, l := range conformance.Levels() {
-		levels = append(levels, string(l))
-	}
-	table("level", levels, func(c conformance.CheckResult) string { return string(c.Check.Level) })
-}
-
-// findings writes the findings of one check with one outcome, then once the clause and the fix of the check.
-func (p *printer) findings(c conformance.CheckResult, outcome conformance.Outcome) {
-	headed := false
-	var shown *wirelog.Exchange
-	for _, f := range c.Findings {
-		if f.Outcome != outcome {
-			continue
-		}
-		if !headed {
-			headed = true
-			p.wrapped(p.paint(outcome)+" ", c.Check.ID+": "+c.Check.Title)
-			if cited := clauses(c.Check); len(cited) > 0 {
-				p.wrapped("  clause    ", cited[0].Section+", "+string(cited[0].Level)+" ("+cited[0].ID+"): "+cited[0].Text)
-			}
-		}
-		p.wrapped("  checked   ", f.What)
-		p.wrapped("  expected  ", f.Want)
-		p.wrapped("  got       ", f.Got)
-		if f.Unsteady {
-			p.wrapped("  unsteady  ", "the finding did not occur again when the check was repeated")
-		}
-		if f.Waiver != nil {
-			p.wrapped("  waived    ", waiverText(f.Waiver))
-		}
-		switch f.Exchange {
-		case nil:
-		case shown:
-			p.line("  shown by  the same request")
-		default:
-			shown = f.Exchange
-			p.line("  shown by  %s", wirelog.Curl(*f.Exchange))
-		}
-	}
-	if headed {
-		if c.Check.Why != "" {
-			p.wrapped("  why       ", c.Check.Why)
-		}
-		if clients := Clients(c.Check); len(clients) > 0 {
-			p.wrapped("  affects   ", strings.Join(clients, ", "))
-		}
-		p.wrapped("  fix       ", c.Check.Fix)
-		p.line("")
-	}
-}
-
-// waiverText returns one line about a waiver.
-func waiverText(w *conformance.Waiver) string {
-	text := w.Reason
-	if w.Ticket != "" {
-		text += " (" + w.Ticket + ")"
-	}
-	if !w.Expires.IsZero() {
-		text += ", until " + w.Expires.Format(time.DateOnly)
-	}
-	return text
 }
 
 // maxLeftovers is the maximum number of leftovers in the report; the JSON report and the journal contain all.

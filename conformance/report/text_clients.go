@@ -52,9 +52,16 @@ var fitColors = map[conformance.Compatibility]conformance.Outcome{
 	conformance.UnknownCompatibility: conformance.Error,
 }
 
+// The maximum numbers in a report without TextOptions.All: of limits of a flow, of changes in full, and of changes in one line.
+const (
+	maxLimits       = 2
+	maxChanges      = 2
+	maxShortChanges = 4
+)
+
 // clients writes the verdict on each client flow, then what the clients that break require of the target. It writes nothing for a run
-// without client flows.
-func (p *printer) clients(r *conformance.Result) {
+// without client flows. Unless all is set, it writes the first changes in full, further ones in one line each, and the number of the others.
+func (p *printer) clients(r *conformance.Result, all bool) {
 	if len(r.Profiles) == 0 {
 		return
 	}
@@ -78,7 +85,11 @@ func (p *printer) clients(r *conformance.Result) {
 		if f.Reason != "" {
 			p.wrapped(indent, f.Reason)
 		}
-		for _, limit := range f.Limits {
+		for i, limit := range f.Limits {
+			if i == maxLimits && !all {
+				p.line("%s%s; --all lists them", indent, plural(len(f.Limits)-i, "more limit"))
+				break
+			}
 			p.wrapped(indent+"limit: ", limit)
 		}
 	}
@@ -86,13 +97,26 @@ func (p *printer) clients(r *conformance.Result) {
 		p.line("  * Some requests of this client are not documented: the JSON and HTML reports name them.")
 	}
 	p.line("")
-	for i, c := range changes(r) {
+	required := changes(r)
+	for i, c := range required {
 		if i == 0 {
 			p.line("What to change for these clients")
 		}
 		head := "  fix       "
 		if c.Waived {
 			head = "  waived    "
+		}
+		if i >= maxChanges && !all {
+			if i == maxChanges+maxShortChanges {
+				p.line("  %s; --all lists them", plural(len(required)-i, "more change"))
+				p.line("")
+				break
+			}
+			p.line("%s%s", head, clip(visible(c.Fix)))
+			if i == len(required)-1 {
+				p.line("")
+			}
+			continue
 		}
 		p.wrapped(head, c.Fix)
 		p.wrapped("  why       ", c.Why)

@@ -7,9 +7,8 @@ var Public = []string{
 	"engine/sqlstore", "engine/store", "engine/storetest",
 	"scimserver", "scimserver/memstore", "scimserver/observe", "scimserver/quirks", "scimserver/sqlstore", "scimserver/storetest",
 	"scimserver/tenants",
-	"conformance", "conformance/checks", "conformance/clientgrade", "conformance/conformancetest", "conformance/lint", "conformance/matrix",
-	"conformance/observed",
-	"conformance/profiles", "conformance/report", "conformance/requirements", "conformance/waivers",
+	"conformance", "conformance/causes", "conformance/checks", "conformance/clientgrade", "conformance/conformancetest", "conformance/lint",
+	"conformance/matrix", "conformance/observed", "conformance/profiles", "conformance/report", "conformance/requirements", "conformance/waivers",
 	"mgmtapi", "fixtures",
 }
 

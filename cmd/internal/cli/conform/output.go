@@ -20,6 +20,7 @@ type outputs struct {
 // printing is the set of flags for standard output.
 type printing struct {
 	Format  string `help:"Form of the report on standard output: none or a form of --output." enum:"${formats}" default:"text"`
+	All     bool   `help:"List every finding in the text report. Default: the causes of the findings, in at most 60 lines."`
 	Skipped bool   `help:"List skipped checks with their reasons in the text report."`
 	Color   string `help:"Colors in the text report: auto (respects NO_COLOR), always or never." enum:"auto,always,never" default:"auto"`
 	NoColor string `name:"no-color-environment" hidden:"" env:"NO_COLOR"`
@@ -39,7 +40,7 @@ func (c printing) print(in *invocation, r *conformance.Result, cleanup func(jour
 		return err
 	case c.Format == "text":
 		return report.Text(w, r, report.TextOptions{
-			Color: c.Color == "always" || c.Color == "auto" && c.NoColor == "" && isTerminal(w), Skipped: c.Skipped, Cleanup: cleanup,
+			Color: c.Color == "always" || c.Color == "auto" && c.NoColor == "" && isTerminal(w), All: c.All, Skipped: c.Skipped, Cleanup: cleanup,
 		})
 	}
 	form, _ := report.WriterNamed(c.Format) // kong has validated the name

@@ -1,4 +1,4 @@
-package report
+package causes
 
 import (
 	"github.com/scimwright/scimwright/conformance"

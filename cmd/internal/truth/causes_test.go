@@ -1,0 +1,280 @@
+package truth_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/cmd/internal/truth/mutants"
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/causes"
+	"github.com/scimwright/scimwright/internal/alltest"
+	"github.com/scimwright/scimwright/internal/goldentest"
+)
+
+// TestSignatures_MatchMutants compares conformance/causes/signatures.txt with runs of the whole suite against every mutant. A plain run
+// compares every 40th mutant: the checks that complain, not the choice of the telling check, which depends on all mutants.
+func TestSignatures_MatchMutants(t *testing.T) {
+	stored := map[string][]string{}
+	for _, s := range causes.Signatures() {
+		for _, fault := range s.Faults {
+			stored[fault] = slices.Sorted(slices.Values(s.Checks()))
+		}
+	}
+	var mu sync.Mutex
+	observed := map[string]causes.Observed{}
+	t.Run("runs", func(t *testing.T) {
+		for i, m := range mutants.All() {
+			if omitted(i) {
+				continue
+			}
+			t.Run(m.ID, func(t *testing.T) {
+				t.Parallel()
+				o := causes.Observe(suite(t, m.Wrap(newReferenceServer(t))))
+				mu.Lock()
+				defer mu.Unlock()
+				observed[m.ID] = o
+				if !goldentest.Updating() {
+					assert.Equal(t, stored[m.ID], slices.Sorted(slices.Values(o.Complaints)), "rewrite signatures.txt with make causes")
+				}
+			})
+		}
+	})
+	if len(observed) == len(mutants.All()) {
+		goldentest.Check(t, filepath.Join(repository, "conformance", "causes", "signatures.txt"),
+			causes.FormatSignatures(causes.NewSignatures(observed)))
+	}
+}
+
+// Mutants that TestCauses_NameMutants does not draw: those whose fault hides most other faults, because so many checks complain or are
+// blocked.
+const (
+	maxComplaints = 150
+	maxBlocked    = 60
+)
+
+// A draw is a choice of mutants that are applied to one server.
+type draw struct {
+	mutants []mutants.Mutant
+	// checks are the checks of the signature of each mutant.
+	checks [][]string
+}
+
+// drawer draws mutants whose signatures do not include one another.
+type drawer struct {
+	random     *rand.Rand
+	candidates []mutants.Mutant
+	signatures map[string]causes.Signature
+}
+
+func newDrawer(seed uint64) *drawer {
+	d := &drawer{random: rand.New(rand.NewPCG(seed, 18)), signatures: map[string]causes.Signature{}}
+	for _, s := range causes.Signatures() {
+		for _, fault := range s.Faults {
+			d.signatures[fault] = s
+		}
+	}
+	for _, m := range mutants.All() {
+		if s, ok := d.signatures[m.ID]; ok && len(s.Checks()) <= maxComplaints && len(s.Blocks) <= maxBlocked {
+			d.candidates = append(d.candidates, m)
+		}
+	}
+	return d
+}
+
+func (d *drawer) draw(n int) draw {
+	var out draw
+	for len(out.mutants) < n {
+		m := d.candidates[d.random.IntN(len(d.candidates))]
+		own := d.signatures[m.ID].Checks()
+		if !slices.ContainsFunc(out.checks, func(other []string) bool { return includes(own, other) || includes(other, own) }) {
+			out.mutants = append(out.mutants, m)
+			out.checks = append(out.checks, own)
+		}
+	}
+	return out
+}
+
+func includes(set, subset []string) bool {
+	return !slices.ContainsFunc(subset, func(id string) bool { return !slices.Contains(set, id) })
+}
+
+// visible reports whether the run shows each mutant of the draw: for each mutant, a check complains that complains about none of the other
+// mutants alone. A mutant is not visible if another mutant hides its fault.
+func (d draw) visible(r *conformance.Result) bool {
+	for i, own := range d.checks {
+		others := slices.Concat(slices.Concat(d.checks[:i]...), slices.Concat(d.checks[i+1:]...))
+		if !slices.ContainsFunc(r.Checks, func(c conformance.CheckResult) bool {
+			return complains(c) && slices.Contains(own, c.Check.ID) && !slices.Contains(others, c.Check.ID)
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// named returns the greatest number of causes that each name another mutant of the draw. A cause names a mutant if its telling check
+// complains about a server with this mutant alone.
+func (d draw) named(found []causes.Cause) int {
+	causeOf := make([]int, len(d.checks))
+	for i := range causeOf {
+		causeOf[i] = -1
+	}
+	var assign func(cause int, tried map[int]bool) bool
+	assign = func(cause int, tried map[int]bool) bool {
+		for m, own := range d.checks {
+			if tried[m] || len(found[cause].Checks) == 0 || !slices.Contains(own, found[cause].Checks[0]) {
+				continue
+			}
+			tried[m] = true
+			if causeOf[m] < 0 || assign(causeOf[m], tried) {
+				causeOf[m] = cause
+				return true
+			}
+		}
+		return false
+	}
+	n := 0
+	for cause := range found {
+		if assign(cause, map[int]bool{}) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestCauses_NameMutants checks that a server with N mutants has N causes, each of which names another mutant, with a difference of at most
+// one. It also logs the result without the signatures of the drawn mutants, for which there is no bound: the faults of a real server are
+// not among the mutants.
+func TestCauses_NameMutants(t *testing.T) {
+	for _, c := range []struct{ mutants, draws, plain int }{{1, 100, 2}, {5, 40, 2}, {20, 20, 1}} {
+		t.Run(fmt.Sprintf("%d mutants", c.mutants), func(t *testing.T) {
+			draws := c.draws
+			if !alltest.All() || raceDetector {
+				draws = c.plain
+			}
+			s := newScore(c.mutants)
+			d := newDrawer(uint64(c.mutants))
+			var lock sync.Mutex
+			t.Run("draws", func(t *testing.T) {
+				for i := range draws {
+					t.Run(fmt.Sprint(i), func(t *testing.T) {
+						t.Parallel()
+						for {
+							lock.Lock()
+							drawn := d.draw(c.mutants)
+							lock.Unlock()
+							r, panicked := drawn.run(t)
+							if s.add(t, drawn, r, panicked) {
+								return
+							}
+						}
+					})
+				}
+			})
+			t.Logf("%s", s)
+			require.GreaterOrEqual(t, s.good, draws*9/10, "%s", s)
+		})
+	}
+}
+
+// run runs the suite against the reference server with all mutants of the draw. It reports whether a mutant panicked: some expect a
+// response that another mutant has changed.
+func (d draw) run(t *testing.T) (r *conformance.Result, panicked bool) {
+	var h http.Handler = newReferenceServer(t)
+	for _, m := range d.mutants {
+		h = m.Wrap(h)
+	}
+	var broken atomic.Bool
+	r = suite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if recover() != nil {
+				broken.Store(true)
+				w.WriteHeader(http.StatusInternalServerError)
+			}
+		}()
+		h.ServeHTTP(w, r)
+	}))
+	return r, broken.Load()
+}
+
+// A score counts the draws of one size.
+type score struct {
+	mu      sync.Mutex
+	mutants int
+	// good counts the draws with as many causes as mutants, each naming another one, with a difference of at most one for several mutants.
+	// heldOut is the same without the signatures of the drawn mutants.
+	draws, good, heldOut int
+	// differences counts the draws by the number of causes minus the number of mutants; heldOutDifferences the same without signatures.
+	differences, heldOutDifferences map[int]int
+	named, heldOutNamed             int
+	// discarded is the number of draws in which a mutant hides another one, panics or leads to an error of a check.
+	discarded int
+}
+
+func newScore(n int) *score {
+	return &score{mutants: n, differences: map[int]int{}, heldOutDifferences: map[int]int{}}
+}
+
+// add counts a run. It returns false if the draw does not count.
+func (s *score) add(t *testing.T, d draw, r *conformance.Result, panicked bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if panicked || r.Verdict != conformance.Findings || r.Count(conformance.Error) > 0 || !d.visible(r) {
+		s.discarded++
+		return false
+	}
+	s.draws++
+	var ids []string
+	for _, m := range d.mutants {
+		ids = append(ids, m.ID)
+	}
+	tolerance := min(1, s.mutants-1)
+	count := func(found []causes.Cause, differences map[int]int, named *int) bool {
+		n := d.named(found)
+		*named += n
+		differences[len(found)-s.mutants]++
+		return n >= s.mutants-tolerance && max(len(found)-s.mutants, s.mutants-len(found)) <= tolerance
+	}
+	found := causes.Of(r)
+	if count(found, s.differences, &s.named) {
+		s.good++
+	} else {
+		t.Logf("mutants %v have the causes %v", ids, tellingChecks(found))
+	}
+	others := slices.DeleteFunc(causes.Signatures(), func(signature causes.Signature) bool { return includes(ids, signature.Faults) })
+	if count(causes.Explain(r, others), s.heldOutDifferences, &s.heldOutNamed) {
+		s.heldOut++
+	}
+	return true
+}
+
+func tellingChecks(found []causes.Cause) []string {
+	var out []string
+	for _, c := range found {
+		out = append(out, c.ID)
+	}
+	return out
+}
+
+func (s *score) String() string {
+	distribution := func(differences map[int]int) string {
+		text := ""
+		for _, difference := range slices.Sorted(maps.Keys(differences)) {
+			text += fmt.Sprintf(" %+d:%d", difference, differences[difference])
+		}
+		return text
+	}
+	return fmt.Sprintf("%d mutants: %d of %d draws good, %d of %d mutants named, causes minus mutants%s; without their signatures: %d good, "+
+		"%d named,%s; discarded: %d", s.mutants, s.good, s.draws, s.named, s.draws*s.mutants, distribution(s.differences), s.heldOut,
+		s.heldOutNamed, distribution(s.heldOutDifferences), s.discarded)
+}

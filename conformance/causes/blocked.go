@@ -1,0 +1,95 @@
+package causes
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/conformance"
+)
+
+// attachBlocked adds each blocked precondition to the cause that explains it, and returns a further cause for each of the others. found has
+// the cause of each group.
+func attachBlocked(groups []*group, found []Cause, preconditions []*blocked, signatures []Signature, byID map[string]*symptom) []Cause {
+	var further []Cause
+	for _, b := range preconditions {
+		i := slices.IndexFunc(groups, func(g *group) bool { return b.sameResponse(g, byID) })
+		if i < 0 {
+			i = most(groups, func(g *group) int { return common(b.checks, g.blocks) })
+		}
+		if i < 0 {
+			i = most(groups, func(g *group) int { return b.blockedWith(g, signatures) })
+		}
+		if i < 0 {
+			i = b.onlyOfArea(groups)
+		}
+		if i >= 0 {
+			found[i].Blocked = append(found[i].Blocked, b.checks...)
+			continue
+		}
+		further = append(further, Cause{
+			ID:       fmt.Sprintf("blocked.%d", len(further)+1),
+			Headline: clip(plain(strings.TrimPrefix(b.reason, "blocked: ")), maxHeadline),
+			Outcome:  conformance.Warn,
+			Blocked:  b.checks,
+			Why:      "Checks need this as a preparation. Without it, they have no result.",
+			Fix:      "Provide what the preparation requires, and run the blocked checks again.",
+		})
+	}
+	return further
+}
+
+// sameResponse reports whether a finding of the group is about the request that blocked the checks, with the same status.
+func (b *blocked) sameResponse(g *group, byID map[string]*symptom) bool {
+	return b.request != "" && slices.ContainsFunc(g.checks, func(id string) bool {
+		return slices.ContainsFunc(byID[id].evidence, func(e evidence) bool { return e.request == b.request && e.status == b.status })
+	})
+}
+
+// blockedWith returns the number of known faults that block one of the checks and about which the telling check of the group complains.
+func (b *blocked) blockedWith(g *group, signatures []Signature) int {
+	n := 0
+	for _, s := range signatures {
+		if common(b.checks, s.Blocks) > 0 && (s.Telling == g.checks[0] || slices.Contains(s.Others, g.checks[0])) {
+			n++
+		}
+	}
+	return n
+}
+
+// onlyOfArea returns the index of the only group whose telling check has the area of a blocked check, -1 if there is none or more.
+func (b *blocked) onlyOfArea(groups []*group) int {
+	only := -1
+	for i, g := range groups {
+		area, _, _ := strings.Cut(g.checks[0], ".")
+		if slices.ContainsFunc(b.checks, func(id string) bool { return outside(id, area) == 0 }) {
+			if only >= 0 {
+				return -1
+			}
+			only = i
+		}
+	}
+	return only
+}
+
+// common returns the number of elements of a that are in b.
+func common(a, b []string) int {
+	n := 0
+	for _, x := range a {
+		if slices.Contains(b, x) {
+			n++
+		}
+	}
+	return n
+}
+
+// most returns the index of the first group with the greatest positive score, -1 if no score is positive.
+func most(groups []*group, score func(*group) int) int {
+	best, highest := -1, 0
+	for i, g := range groups {
+		if n := score(g); n > highest {
+			best, highest = i, n
+		}
+	}
+	return best
+}

@@ -1,0 +1,164 @@
+package causes
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A broadRule recognizes a fault that makes most requests of one kind fail. So many symptoms share the key that separate faults are
+// unlikely, even if known faults explain each of the symptoms.
+type broadRule struct {
+	id, evidence string
+	// minGroups and minSymptoms are the least numbers of groups and of symptoms with the same key that are one fault.
+	minGroups, minSymptoms int
+	// even requires that no group has half of the symptoms: such a group is a fault of its own.
+	even bool
+	// key returns "" if the rule does not apply to the evidence.
+	key func(e evidence) string
+}
+
+var (
+	// leading is the attribute or the member at the start of a statement.
+	leading = regexp.MustCompile(`^(?:status of )?([A-Za-z]+)`)
+	// counters are the members of list responses that hold numbers.
+	counters = regexp.MustCompile(`^(?:totalResults|itemsPerPage|startIndex)\b`)
+)
+
+var broadRules = []broadRule{
+	{
+		id:          "method-not-served",
+		evidence:    "requests with one method return 405 or 501",
+		minGroups:   2,
+		minSymptoms: 2,
+		key: func(e evidence) string {
+			if (e.status == 405 || e.status == 501) && e.got == fmt.Sprint(e.status) {
+				method, _, _ := strings.Cut(e.endpoint, " ")
+				return method + " " + e.got
+			}
+			return ""
+		},
+	},
+	{
+		id:          "write-response-empty",
+		evidence:    "responses to POST, PUT and PATCH lack attributes",
+		minGroups:   4,
+		minSymptoms: 4,
+		even:        true,
+		key: func(e evidence) string {
+			method, _, _ := strings.Cut(e.endpoint, " ")
+			if missing(e.got) && (method == "POST" || method == "PUT" || method == "PATCH") && e.status < 300 {
+				return "missing"
+			}
+			return ""
+		},
+	},
+	{
+		id:          "attribute-missing",
+		evidence:    "statements that one attribute is missing",
+		minGroups:   2,
+		minSymptoms: 8,
+		key: func(e evidence) string {
+			if m := leading.FindStringSubmatch(e.what); m != nil && missing(e.got) {
+				return m[1]
+			}
+			return ""
+		},
+	},
+	{
+		id:          "counter",
+		evidence:    "wrong numbers in the same member of list responses",
+		minGroups:   3,
+		minSymptoms: 3,
+		even:        true,
+		key:         func(e evidence) string { return counters.FindString(e.what) },
+	},
+	{
+		id:          "endpoint-status",
+		evidence:    "requests with one method to one endpoint have the same wrong status",
+		minGroups:   4,
+		minSymptoms: 4,
+		even:        true,
+		key: func(e evidence) string {
+			if e.status < 400 || fmt.Sprint(e.status) != e.got {
+				return ""
+			}
+			return e.endpoint + " " + e.got
+		},
+	},
+	{
+		id:          "same-value",
+		evidence:    "requests with one method to one endpoint have the same wrong value in place of the same expected value",
+		minGroups:   4,
+		minSymptoms: 4,
+		even:        true,
+		key: func(e evidence) string {
+			if e.request == "" || e.got == "" || e.got == "#" {
+				return ""
+			}
+			return e.endpoint + "|" + e.want + "|" + e.got
+		},
+	},
+}
+
+// missing reports whether the actual value of a finding is no value.
+func missing(got string) bool { return got == "nothing" || got == "[]" || got == "an empty string" }
+
+// mergeBroad merges the groups that a broad rule recognizes as one fault.
+func mergeBroad(groups []*group, symptoms []*symptom) []*group {
+	for _, rule := range broadRules {
+		members := map[string][]string{}
+		var keys []string
+		for _, s := range symptoms {
+			for _, e := range s.evidence {
+				k := rule.key(e)
+				if k == "" || slices.Contains(members[k], s.check.ID) {
+					continue
+				}
+				if members[k] == nil {
+					keys = append(keys, k)
+				}
+				members[k] = append(members[k], s.check.ID)
+			}
+		}
+		slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(len(members[b]), len(members[a])) })
+		for _, k := range keys {
+			groups = rule.merge(groups, members[k])
+		}
+	}
+	return groups
+}
+
+// merge merges the groups most of whose checks are in ids, if they are as many as the rule requires.
+func (rule broadRule) merge(groups []*group, ids []string) []*group {
+	var concerned []int
+	largest, total := 0, 0
+	for i, g := range groups {
+		n := common(g.checks, ids)
+		if 2*n <= len(g.checks) {
+			continue
+		}
+		concerned = append(concerned, i)
+		largest = max(largest, n)
+		total += n
+	}
+	if len(concerned) < rule.minGroups || total < rule.minSymptoms || rule.even && 2*largest >= total {
+		return groups
+	}
+	slices.SortStableFunc(concerned, func(a, b int) int { return cmp.Compare(len(groups[b].checks), len(groups[a].checks)) })
+	whole := groups[concerned[0]]
+	whole.exact = false
+	for _, i := range concerned[1:] {
+		whole.checks = append(whole.checks, groups[i].checks...)
+		whole.blocks = append(whole.blocks, groups[i].blocks...)
+	}
+	var out []*group
+	for i, g := range groups {
+		if !slices.Contains(concerned[1:], i) {
+			out = append(out, g)
+		}
+	}
+	return out
+}

@@ -1,0 +1,222 @@
+package causes
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/scim/wirelog"
+)
+
+// A Cause is a fault of the target that explains findings of a run.
+type Cause struct {
+	// ID identifies the cause within the result: the id of the telling check, or "blocked" and a number for a precondition without a finding.
+	ID string
+	// Headline states the fault as a sentence without a full stop, of at most 88 characters.
+	Headline string
+	// Rule is the title of the telling check: what a conforming target does. It is empty for a blocked precondition.
+	Rule string
+	// Outcome is Fail if one of the findings is a Fail, otherwise Warn.
+	Outcome conformance.Outcome
+	// Checks are the ids of the checks that the cause explains, the telling one first.
+	Checks []string
+	// Blocked are the ids of the checks that could not be completed because of the cause.
+	Blocked []string
+	// Findings is the number of findings of Checks that count.
+	Findings int
+	// Exchange is a redacted exchange that shows the fault. It is nil if no single exchange shows it.
+	Exchange *wirelog.Exchange
+	// Why describes who is affected, and Fix what to change in the target.
+	Why, Fix string
+	// Clients are the provisioning clients that depend on a requirement that the cause violates.
+	Clients []string
+}
+
+// Of returns the causes of the findings of a result, the most consequential first: those that violate a MUST, then those that affect
+// clients, then those that explain the most. Waived findings and the steps of client flows have no cause.
+func Of(r *conformance.Result) []Cause { return Explain(r, known()) }
+
+// Explain is [Of] with the given signatures.
+func Explain(r *conformance.Result, signatures []Signature) []Cause {
+	symptoms := symptomsOf(r)
+	byID := map[string]*symptom{}
+	observed := map[string]bool{}
+	for _, s := range symptoms {
+		byID[s.check.ID] = s
+		observed[s.check.ID] = true
+	}
+	picks := explain(observed, passedOf(r), signatures)
+	groups := groupsOf(symptoms, picks, newLinker(symptoms, togetherOf(signatures, observed)), frequencies(signatures))
+	var out []Cause
+	for _, g := range groups {
+		out = append(out, g.cause(byID))
+	}
+	out = append(out, attachBlocked(groups, out, blockedOf(r), signatures, byID)...)
+	slices.SortStableFunc(out, func(a, b Cause) int {
+		return cmp.Or(
+			cmp.Compare(severity(b), severity(a)),
+			cmp.Compare(min(len(b.Clients), 1), min(len(a.Clients), 1)),
+			cmp.Compare(len(b.Checks)+len(b.Blocked), len(a.Checks)+len(a.Blocked)),
+		)
+	})
+	return out
+}
+
+func severity(c Cause) int {
+	if c.Outcome == conformance.Fail {
+		return 1
+	}
+	return 0
+}
+
+// A group is the symptoms of one cause, the telling one first.
+type group struct {
+	checks []string
+	// blocks are the checks that the signature of the group blocks.
+	blocks []string
+	// exact is set if the symptoms are those of a known fault, without a difference.
+	exact bool
+}
+
+// minLink is the least weight of the links of symptoms with a common cause.
+var (
+	minLink     = 0.9
+	linkGrowth  = 0.2
+	fewSymptoms = 6.0
+)
+
+// groupsOf returns the groups of all symptoms: first those of the signatures, with the symptoms that are linked to them, then those of the
+// remaining symptoms.
+func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string]int) []*group {
+	owner := map[string]*group{}
+	var out []*group
+	owners := map[string]int{}
+	for _, p := range picks {
+		for c := range p.symptoms {
+			owners[c]++
+		}
+	}
+	for _, p := range picks {
+		g := &group{blocks: p.signature.Blocks, exact: len(p.symptoms) == len(p.signature.Checks())}
+		ids := slices.Collect(func(yield func(string) bool) {
+			for _, s := range symptoms {
+				if p.symptoms[s.check.ID] && !yield(s.check.ID) {
+					return
+				}
+			}
+		})
+		// A symptom that two signatures predict belongs to the one with fewer symptoms of its own.
+		slices.SortStableFunc(ids, func(a, b string) int {
+			return cmp.Or(cmp.Compare(owners[a], owners[b]), cmp.Compare(rank(p, a, frequency), rank(p, b, frequency)))
+		})
+		for _, id := range ids {
+			if owner[id] == nil {
+				owner[id] = g
+				g.checks = append(g.checks, id)
+			}
+		}
+		if len(g.checks) > 0 {
+			out = append(out, g)
+		}
+	}
+	need := minLink + linkGrowth*math.Log2(max(1, float64(len(symptoms))/fewSymptoms))
+	for _, s := range symptoms {
+		id := s.check.ID
+		if owner[id] != nil {
+			continue
+		}
+		var best *group
+		most := 0.0
+		for _, g := range out {
+			if w := l.groupWeight(id, g); w >= need && w > most {
+				best, most = g, w
+			}
+		}
+		if best == nil {
+			best = &group{}
+			out = append(out, best)
+		}
+		owner[id] = best
+		best.checks = append(best.checks, id)
+	}
+	out = mergeBroad(out, symptoms)
+	for _, g := range out {
+		g.putTellingFirst(symptoms)
+	}
+	return out
+}
+
+// groupWeight returns the greatest weight of the links between a symptom and the symptoms of a group.
+func (l *linker) groupWeight(id string, g *group) float64 {
+	most := 0.0
+	for _, other := range g.checks {
+		most = max(most, l.weight(id, other))
+	}
+	return most
+}
+
+// minTypical is the least number of checks of a group whose telling check is the typical one, unless the group is that of a known fault.
+const minTypical = 4
+
+// putTellingFirst moves the typical check of a group to its start: of the area with the most checks of the group and, among these, with the
+// most frequent wrong value, the first in the order of the run.
+func (g *group) putTellingFirst(symptoms []*symptom) {
+	if g.exact || len(g.checks) < minTypical {
+		return
+	}
+	var own []*symptom
+	areas, values := map[string]int{}, map[string]int{}
+	value := func(s *symptom) string {
+		_, e := s.shown()
+		return s.check.Area() + "|" + e.endpoint + "|" + e.got
+	}
+	for _, s := range symptoms {
+		if slices.Contains(g.checks, s.check.ID) {
+			own = append(own, s)
+			areas[s.check.Area()]++
+			values[value(s)]++
+		}
+	}
+	typical := slices.MinFunc(own, func(a, b *symptom) int {
+		return cmp.Or(cmp.Compare(areas[b.check.Area()], areas[a.check.Area()]), cmp.Compare(values[value(b)], values[value(a)]))
+	})
+	g.checks = slices.DeleteFunc(g.checks, func(id string) bool { return id == typical.check.ID })
+	g.checks = slices.Insert(g.checks, 0, typical.check.ID)
+}
+
+// rank orders the symptoms of a signature: the telling check, then those that complain about the fewest faults.
+func rank(p pick, id string, frequency map[string]int) int {
+	if id == p.signature.Telling {
+		return 0
+	}
+	return frequency[id] + 1
+}
+
+func (g *group) cause(byID map[string]*symptom) Cause {
+	telling := byID[g.checks[0]]
+	shown, e := telling.shown()
+	c := Cause{
+		ID:       telling.check.ID,
+		Headline: headline(shown, e),
+		Rule:     telling.check.Title,
+		Outcome:  conformance.Warn,
+		Checks:   g.checks,
+		Exchange: shown.Exchange,
+		Why:      telling.check.Why,
+		Fix:      telling.check.Fix,
+	}
+	for _, id := range g.checks {
+		s := byID[id]
+		c.Findings += len(s.findings)
+		if s.outcome() == conformance.Fail {
+			c.Outcome = conformance.Fail
+		}
+		for _, client := range Clients(s.check) {
+			if !slices.Contains(c.Clients, client) {
+				c.Clients = append(c.Clients, client)
+			}
+		}
+	}
+	return c
+}

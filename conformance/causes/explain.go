@@ -1,0 +1,179 @@
+package causes
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/conformance"
+)
+
+// The costs of an explanation. The explanation with the least sum is the best one.
+const (
+	// costCause is the cost of a signature in the explanation.
+	costCause = 1.0
+	// costUnexplained is the cost of a symptom that no signature of the explanation predicts. It is more than costCause, so that a known
+	// fault explains a single symptom better than no fault.
+	costUnexplained = 1.2
+	// costMiss is the cost of a check that a signature predicts and that has passed. A check that did not run costs nothing: another fault
+	// may have blocked it.
+	costMiss = 1.0
+)
+
+// A pick is a signature of the explanation with the symptoms that it predicts.
+type pick struct {
+	signature Signature
+	symptoms  map[string]bool
+	misses    int
+}
+
+// explain returns the signatures that together predict the symptoms at the least cost, by a greedy choice that is then reduced. The
+// symptoms are the ids of checks. passed are the checks without a complaint.
+func explain(symptoms, passed map[string]bool, signatures []Signature) []pick {
+	var candidates []pick
+	for _, s := range signatures {
+		p := pick{signature: s, symptoms: map[string]bool{}}
+		for _, c := range s.Checks() {
+			switch {
+			case symptoms[c]:
+				p.symptoms[c] = true
+			case passed[c]:
+				p.misses++
+			}
+		}
+		if len(p.symptoms) > 0 {
+			candidates = append(candidates, p)
+		}
+	}
+	covered := map[string]bool{}
+	var chosen []pick
+	for {
+		best, bestGain := -1, 0.0
+		for i, p := range candidates {
+			gain := -costCause - costMiss*float64(p.misses)
+			fresh := 0
+			for c := range p.symptoms {
+				if !covered[c] {
+					fresh++
+				}
+			}
+			gain += costUnexplained * float64(fresh)
+			if gain <= 0 {
+				continue
+			}
+			// Of equal gains, the signature that repeats the least of what is already explained.
+			if best < 0 || gain > bestGain || gain == bestGain && p.closer(candidates[best]) {
+				best, bestGain = i, gain
+			}
+		}
+		if best < 0 {
+			return reduce(chosen)
+		}
+		chosen = append(chosen, candidates[best])
+		maps.Copy(covered, candidates[best].symptoms)
+		candidates = slices.Delete(candidates, best, best+1)
+	}
+}
+
+// closer reports whether a pick matches the symptoms more closely than another one with the same gain: it predicts fewer checks that have
+// passed, then fewer checks in all.
+func (p pick) closer(other pick) bool {
+	return cmp.Or(cmp.Compare(p.misses, other.misses), cmp.Compare(len(p.symptoms), len(other.symptoms))) < 0
+}
+
+// reduce removes the signatures without a symptom of their own, the latest choice first...
+func reduce(chosen []pick) []pick {
+	count := map[string]int{}
+	for _, p := range chosen {
+		for c := range p.symptoms {
+			count[c]++
+		}
+	}
+	var order []int
+	for i := range chosen {
+		order = append(order, i)
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(len(chosen[a].symptoms), len(chosen[b].symptoms)) })
+	drop := map[int]bool{}
+	for _, i := range order {
+		own := false
+		for c := range chosen[i].symptoms {
+			own = own || count[c] == 1
+		}
+		if !own {
+			drop[i] = true
+			for c := range chosen[i].symptoms {
+				count[c]--
+			}
+		}
+	}
+	var out []pick
+	for i, p := range chosen {
+		if !drop[i] {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// frequencies returns for each check the number of signatures with it.
+func frequencies(signatures []Signature) map[string]int {
+	out := map[string]int{}
+	for _, s := range signatures {
+		for _, c := range s.Checks() {
+			out[c]++
+		}
+	}
+	return out
+}
+
+// passedOf returns the checks that ran without a complaint.
+func passedOf(r *conformance.Result) map[string]bool {
+	out := map[string]bool{}
+	for _, c := range r.Checks {
+		if c.Outcome == conformance.Pass || c.Outcome == conformance.Info {
+			out[c.Check.ID] = true
+		}
+	}
+	return out
+}
+
+// together counts how often two checks complain about the same fault.
+type together struct {
+	of   map[string]int
+	both map[[2]string]int
+}
+
+// togetherOf counts the pairs among the given checks.
+func togetherOf(signatures []Signature, among map[string]bool) together {
+	t := together{of: map[string]int{}, both: map[[2]string]int{}}
+	for _, s := range signatures {
+		var present []string
+		for _, c := range s.Checks() {
+			if among[c] {
+				present = append(present, c)
+				t.of[c]++
+			}
+		}
+		slices.Sort(present)
+		for i, a := range present {
+			for _, b := range present[i+1:] {
+				t.both[[2]string{a, b}]++
+			}
+		}
+	}
+	return t
+}
+
+// share returns the share of the faults of the rarer check about which both checks complain, from 0 to 1.
+func (t together) share(a, b string) float64 {
+	if strings.Compare(a, b) > 0 {
+		a, b = b, a
+	}
+	both := t.both[[2]string{a, b}]
+	if both == 0 {
+		return 0
+	}
+	return float64(both) / float64(min(t.of[a], t.of[b]))
+}

@@ -1,0 +1,82 @@
+package causes
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/scimwright/scimwright/conformance"
+)
+
+const (
+	// maxHeadline is the greatest length of a headline, in characters. With a number it fits on a line of 100 columns.
+	maxHeadline = 88
+	// roomGot and roomWant are the lengths that a headline reserves for the actual and the expected value.
+	roomGot  = 22
+	roomWant = 18
+)
+
+var (
+	// madeUp is the start of the names of the objects of a run.
+	madeUp = regexp.MustCompile(`scimconf-[a-z0-9]{8}-(?:\d+-)?`)
+	// uuid is an id that a target has assigned.
+	uuid = regexp.MustCompile(`[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`)
+	// scope is the part of a filter that selects the objects of a fixture.
+	scope = regexp.MustCompile(`userName sw "[a-z]+-" and `)
+	// statusOf is the subject of a finding about the status of a response.
+	statusOf = regexp.MustCompile(`^status of (?:a |the )?([A-Z]{3,7}\b.*)$`)
+	// hint is the part of a subject that says how to repeat the check.
+	hint = regexp.MustCompile(`; repeat with .*$`)
+)
+
+// headline returns a sentence without a full stop that states what the target does: the finding, in at most maxHeadline characters.
+func headline(f conformance.Finding, e evidence) string {
+	subject := hint.ReplaceAllString(plain(f.What), "")
+	got, want := plain(f.Got), plain(f.Want)
+	join := ": "
+	if m := statusOf.FindStringSubmatch(subject); m != nil && status.MatchString(got) {
+		subject, join = m[1], " returns "
+	}
+	context := ""
+	if e.request != "" && !strings.Contains(subject, "/") {
+		context = " (" + e.request + ")"
+	}
+	// Each part gets the room that the others do not need, the subject first.
+	const between = " instead of "
+	gotRoom, wantRoom := min(length(got), roomGot), min(length(want), roomWant)
+	text := clip(subject, maxHeadline-length(join+between)-gotRoom-wantRoom) + join
+	text += clip(got, maxHeadline-length(text+between)-wantRoom) + between
+	text += clip(want, maxHeadline-length(text))
+	if length(text+context) <= maxHeadline {
+		text += context
+	}
+	return text
+}
+
+// plain returns a text of a finding in one line, without the ids and the names that only this run has.
+func plain(text string) string {
+	text = scope.ReplaceAllString(madeUp.ReplaceAllString(text, ""), "")
+	text = pathWithID.ReplaceAllStringFunc(text, func(path string) string {
+		if id := path[strings.LastIndex(path, "/")+1:]; strings.ContainsAny(id, "0123456789") {
+			return path[:len(path)-len(id)] + "{id}"
+		}
+		return path
+	})
+	text = uuid.ReplaceAllString(text, "{id}")
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+}
+
+func length(text string) int { return len([]rune(text)) }
+
+// clip shortens a text to n characters, at the end of a word if that is near, and marks the omission.
+func clip(text string, n int) string {
+	runes := []rune(text)
+	if len(runes) <= n {
+		return text
+	}
+	cut := string(runes[:n-1])
+	if i := strings.LastIndexByte(cut, ' '); i > len(cut)*2/3 {
+		cut = cut[:i]
+	}
+	return cut + "…"
+}

@@ -1,0 +1,188 @@
+package causes
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// A Rule groups symptoms that share evidence. Two symptoms with a common key of a rule are linked with the weight of the rule; symptoms
+// whose links have at least the weight 1 in sum have a common cause.
+type Rule struct {
+	// ID is the name of the rule. Evidence describes the shared evidence, as a noun phrase.
+	ID, Evidence string
+	// Weight is 1 if the shared evidence alone shows a common cause, and less if it only supports other evidence.
+	Weight float64
+	keys   func(s *symptom) []string
+}
+
+// Rules returns the rules. The caller may change the slice.
+func Rules() []Rule {
+	return []Rule{
+		{
+			ID:       "exchange",
+			Evidence: "the same request and response",
+			Weight:   1,
+			keys: each(func(e evidence) string {
+				if e.exchange == nil {
+					return ""
+				}
+				return fmt.Sprintf("%p", e.exchange)
+			}),
+		},
+		{
+			ID:       "server-error",
+			Evidence: "a status of 500 or more for requests with one method to one endpoint",
+			Weight:   1,
+			keys: each(func(e evidence) string {
+				if e.status < 500 || e.status == 501 {
+					return ""
+				}
+				return e.endpoint
+			}),
+		},
+		{
+			ID:       "wrong-answer",
+			Evidence: "the same statement about the response with the same wrong value, for the same kind of request",
+			Weight:   1,
+			keys: each(func(e evidence) string {
+				if e.request == "" {
+					return ""
+				}
+				return e.request + "|" + e.what + "|" + e.want + "|" + e.got
+			}),
+		},
+		{
+			ID:       "wrong-status",
+			Evidence: "the same wrong status for the same kind of request",
+			Weight:   0.5,
+			keys: each(func(e evidence) string {
+				if e.request == "" || !strings.HasPrefix(e.what, "status") {
+					return ""
+				}
+				return e.request + "|" + e.want + "|" + e.got + "|" + e.scimType
+			}),
+		},
+		{
+			ID:       "subject",
+			Evidence: "checks of the same subject: ids with the same first word after the area",
+			Weight:   0.5,
+			keys: func(s *symptom) []string {
+				area, name, _ := strings.Cut(s.check.ID, ".")
+				word, _, _ := strings.Cut(name, "-")
+				return []string{area + "." + word}
+			},
+		},
+		{
+			ID:       "value",
+			Evidence: "the same statement with the same wrong value",
+			Weight:   0.5,
+			keys:     each(func(e evidence) string { return e.what + "|" + e.got }),
+		},
+		{
+			ID:       "attribute",
+			Evidence: "statements about the same attribute or parameter",
+			Weight:   0.5,
+			keys: func(s *symptom) []string {
+				var out []string
+				for _, f := range s.findings {
+					out = append(out, attributeName.FindAllString(f.What, -1)...)
+				}
+				return out
+			},
+		},
+		{
+			ID:       "feature",
+			Evidence: "checks of the same feature: of the same area, or a check that generates requests for this area",
+			Weight:   0.5,
+			keys:     func(s *symptom) []string { return features(s.check.ID) },
+		},
+		{
+			ID:       "request",
+			Evidence: "the same kind of request",
+			Weight:   0.25,
+			keys:     each(func(e evidence) string { return e.request }),
+		},
+	}
+}
+
+// attributeName is the name of an attribute or a parameter in the text of a finding. The names that almost every request contains, such as
+// id and displayName, are no evidence.
+var attributeName = regexp.MustCompile(`\b(externalId|active|nickName|title|userType|locale|timezone|preferredLanguage|profileUrl|` +
+	`name\.\w+|emails|phoneNumbers|addresses|ims|photos|roles|entitlements|x509Certificates|password|groups|members|manager|department|` +
+	`costCenter|employeeNumber|organization|division|meta\.\w+|totalResults|itemsPerPage|startIndex|nextCursor|previousCursor|sortBy|` +
+	`sortOrder|attributes|excludedAttributes|schemas|scimType|detail|ETag|Location|Content-Type|WWW-Authenticate)\b`)
+
+// observes has the checks that test several features, with the areas of these features.
+var observes = map[string][]string{
+	"oracle.filter":       {"filter"},
+	"oracle.equivalences": {"filter", "search"},
+	"oracle.sort":         {"sort"},
+	"oracle.pages":        {"list", "cursor"},
+	"oracle.projection":   {"projection"},
+	"oracle.patch":        {"patch"},
+	"oracle.patch-atomic": {"patch"},
+	"oracle.members":      {"groups"},
+}
+
+// features returns the areas of the features that a check observes: its own area, unless it observes other ones.
+func features(id string) []string {
+	if areas := observes[id]; areas != nil {
+		return areas
+	}
+	area, _, _ := strings.Cut(id, ".")
+	return []string{area}
+}
+
+// each returns the keys of all findings of a symptom. It omits empty keys.
+func each(key func(e evidence) string) func(s *symptom) []string {
+	return func(s *symptom) []string {
+		var out []string
+		for _, e := range s.evidence {
+			if k := key(e); k != "" {
+				out = append(out, k)
+			}
+		}
+		return out
+	}
+}
+
+// linker computes the weight of the links between symptoms.
+type linker struct {
+	together together
+	rules    []Rule
+	keys     []map[string]map[string]bool // by rule, by check
+}
+
+// weightTogether is the weight of the link between two checks of which the rarer one never complains alone.
+const weightTogether = 1.0
+
+func newLinker(symptoms []*symptom, t together) *linker {
+	l := &linker{together: t, rules: Rules()}
+	for _, r := range l.rules {
+		byCheck := map[string]map[string]bool{}
+		for _, s := range symptoms {
+			set := map[string]bool{}
+			for _, k := range r.keys(s) {
+				set[k] = true
+			}
+			byCheck[s.check.ID] = set
+		}
+		l.keys = append(l.keys, byCheck)
+	}
+	return l
+}
+
+// weight returns the sum of the weights of the links between two symptoms.
+func (l *linker) weight(a, b string) float64 {
+	sum := weightTogether * l.together.share(a, b)
+	for i, r := range l.rules {
+		for k := range l.keys[i][a] {
+			if l.keys[i][b][k] {
+				sum += r.Weight
+				break
+			}
+		}
+	}
+	return sum
+}

@@ -1,0 +1,160 @@
+package causes
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/scim/wirelog"
+)
+
+const base = "https://scim.example.com/v2"
+
+type shown struct {
+	check, what, want, got string
+	exchange               *wirelog.Exchange
+}
+
+func sent(method, path string, status int, body string) *wirelog.Exchange {
+	return &wirelog.Exchange{Method: method, URL: base + path, Status: status, ResponseBody: body}
+}
+
+func (s shown) symptom() *symptom {
+	f := conformance.Finding{Outcome: conformance.Fail, What: s.what, Want: s.want, Got: s.got, Exchange: s.exchange}
+	return &symptom{check: conformance.Check{ID: s.check}, findings: []conformance.Finding{f}, evidence: []evidence{evidenceOf(f, base)}}
+}
+
+// TestRules_Link checks for each rule a pair of symptoms that it links, and one that it does not.
+func TestRules_Link(t *testing.T) {
+	const taken = `{"scimType":"uniqueness"}`
+	same := sent("GET", "/Users/1", 200, "")
+	cases := map[string]struct{ a, linked, other shown }{
+		"exchange": {
+			shown{check: "a.one", what: "x", exchange: same},
+			shown{check: "b.two", what: "y", exchange: same},
+			shown{check: "b.two", what: "y", exchange: sent("GET", "/Users/1", 200, "")},
+		},
+		"server-error": {
+			shown{check: "a.one", exchange: sent("PATCH", "/Users/1", 500, "")},
+			shown{check: "b.two", exchange: sent("PATCH", "/Users/2?attributes=id", 503, "")},
+			shown{check: "b.two", exchange: sent("PUT", "/Users/2", 500, "")},
+		},
+		"wrong-answer": {
+			shown{check: "a.one", what: "status of GET /Users/17-a", want: "200", got: "404", exchange: sent("GET", "/Users/17-a", 404, "")},
+			shown{check: "b.two", what: "status of GET /Users/18-b", want: "200", got: "404", exchange: sent("GET", "/Users/18-b", 404, "")},
+			shown{check: "b.two", what: "status of GET /Users/18-b", want: "200", got: "410", exchange: sent("GET", "/Users/18-b", 410, "")},
+		},
+		"wrong-status": {
+			shown{check: "a.one", what: "status of a PATCH", want: "400", got: "409", exchange: sent("PATCH", "/Users/1", 409, taken)},
+			shown{check: "b.two", what: "status of an add", want: "400", got: "409", exchange: sent("PATCH", "/Users/2", 409, taken)},
+			shown{check: "b.two", what: "status of an add", want: "400", got: "409", exchange: sent("PATCH", "/Users/2", 409, "")},
+		},
+		"subject":   {shown{check: "put.extension"}, shown{check: "put.extension-null"}, shown{check: "put.active"}},
+		"value":     {shown{what: "members", got: "[]"}, shown{what: "members", got: "[]"}, shown{what: "members", got: `[1]`}},
+		"attribute": {shown{what: "externalId after PUT"}, shown{what: "a second externalId"}, shown{what: "the title after PUT"}},
+		"feature":   {shown{check: "oracle.sort"}, shown{check: "sort.user-name"}, shown{check: "list.total"}},
+		"request": {
+			shown{exchange: sent("GET", "/Users?count=1&filter=a", 200, "")},
+			shown{exchange: sent("GET", "/Users?filter=b&count=2", 200, "")},
+			shown{exchange: sent("GET", "/Users?filter=b", 200, "")},
+		},
+	}
+	for _, r := range Rules() {
+		t.Run(r.ID, func(t *testing.T) {
+			c, ok := cases[r.ID]
+			require.True(t, ok, "add a case for the rule")
+			require.NotEmpty(t, r.Evidence)
+			require.NotZero(t, r.Weight)
+			require.Subset(t, r.keys(c.linked.symptom()), r.keys(c.a.symptom()))
+			require.NotEmpty(t, r.keys(c.a.symptom()))
+			for _, k := range r.keys(c.other.symptom()) {
+				require.NotEqual(t, r.keys(c.a.symptom())[0], k)
+			}
+		})
+	}
+	require.Len(t, cases, len(Rules()), "a case without a rule")
+}
+
+// TestBroadRules_Merge checks for each broad rule that it merges groups with its evidence, and not those of one group less.
+func TestBroadRules_Merge(t *testing.T) {
+	patch := func(status int) *wirelog.Exchange { return sent("PATCH", "/Users/1", status, "") }
+	cases := map[string]shown{
+		"method-not-served":    {what: "status of %s", want: "%s", got: "501", exchange: patch(501)},
+		"write-response-empty": {what: "%s", want: "%s", got: "nothing", exchange: patch(200)},
+		"attribute-missing":    {what: "members of %s", want: "%s", got: "[]"},
+		"counter":              {what: "totalResults of %s", want: "%s", got: "one more than %s"},
+		"endpoint-status":      {what: "status of %s", want: "%s", got: "409", exchange: patch(409)},
+		"same-value":           {what: "%s", want: "absent", got: "another value", exchange: patch(200)},
+	}
+	count := func(n int, like shown) int {
+		var symptoms []*symptom
+		var groups []*group
+		for i := range n {
+			id := "x" + strings.Repeat("y", i)
+			s := like
+			s.check = "patch." + id
+			s.what, s.want, s.got = strings.ReplaceAll(s.what, "%s", id), strings.ReplaceAll(s.want, "%s", id), strings.ReplaceAll(s.got, "%s", id)
+			symptoms = append(symptoms, s.symptom())
+			groups = append(groups, &group{checks: []string{s.check}})
+		}
+		return len(mergeBroad(groups, symptoms))
+	}
+	for _, r := range broadRules {
+		t.Run(r.id, func(t *testing.T) {
+			like, ok := cases[r.id]
+			require.True(t, ok, "add a case for the rule")
+			require.NotEmpty(t, r.evidence)
+			least := max(r.minGroups, r.minSymptoms)
+			require.Equal(t, 1, count(least, like))
+			require.Equal(t, least-1, count(least-1, like))
+		})
+	}
+	require.Equal(t, 9, count(9, shown{what: "status of %s", want: "%s", got: "200", exchange: patch(200)}), "different expected values")
+}
+
+func TestHeadline_StatesFault(t *testing.T) {
+	for _, c := range []struct {
+		finding shown
+		want    string
+	}{
+		{
+			shown{what: "status of POST /Users", want: "201", got: "200", exchange: sent("POST", "/Users", 200, "")},
+			"POST /Users returns 200 instead of 201",
+		},
+		{
+			shown{what: "status of the PATCH", want: "400", got: "500", exchange: sent("PATCH", "/Users/41c9", 500, "")},
+			"PATCH returns 500 instead of 400 (PATCH /Users/{id})",
+		},
+		{
+			shown{what: "members after the PATCH", want: `["ben"]`, got: "[]", exchange: sent("GET", "/Groups/1?attributes=members", 200, "")},
+			`members after the PATCH: [] instead of ["ben"] (GET /Groups/{id}?attributes)`,
+		},
+		{
+			shown{
+				what: "users found by userName sw \"scimconf-abcdefgh-people-\" and title co \"x\"; repeat with --seed 1",
+				want: "[]", got: `["ada"]`,
+			},
+			`users found by title co "x": ["ada"] instead of []`,
+		},
+		{
+			shown{
+				what: "location of 41c9a1b2-2222-4333-8444-555566667777", want: "a URL",
+				got: "line one\nline\ttwo and a text that is longer than the room",
+			},
+			"location of {id}: line one line two and a text that is longer than… instead of a URL",
+		},
+	} {
+		s := c.finding.symptom()
+		f, e := s.shown()
+		require.Equal(t, c.want, headline(f, e))
+	}
+}
+
+func TestParseSignatures_Malformed(t *testing.T) {
+	for _, text := range []string{"put.active\n", " < put.active\n", "put.active ! put.rename\n"} {
+		_, err := parseSignatures("# comment\n\n" + text)
+		require.ErrorContains(t, err, "line 3", text)
+	}
+}

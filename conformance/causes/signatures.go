@@ -1,0 +1,198 @@
+package causes
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/scimwright/scimwright/conformance"
+)
+
+// A Signature is the set of checks that complain about servers with one fault.
+type Signature struct {
+	// Telling is the check that names the fault.
+	Telling string
+	// Others are the other checks of the signature, sorted.
+	Others []string
+	// Blocks are the checks that the fault keeps from a result, sorted.
+	Blocks []string
+	// Faults are the ids of the mutants with this signature, sorted.
+	Faults []string
+}
+
+// Checks returns the ids of all checks of the signature, the telling one first.
+func (s Signature) Checks() []string { return append([]string{s.Telling}, s.Others...) }
+
+//go:embed signatures.txt
+var signaturesText string
+
+// Signatures returns the signatures of all known faults, sorted. The caller may change the slice.
+func Signatures() []Signature { return slices.Clone(known()) }
+
+var known = sync.OnceValue(func() []Signature {
+	signatures, err := parseSignatures(signaturesText)
+	if err != nil {
+		panic(err) // unreachable: a test parses the embedded file
+	}
+	return signatures
+})
+
+// parseSignatures parses the format of [FormatSignatures].
+func parseSignatures(text string) ([]Signature, error) {
+	var out []Signature
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		checks, faults, found := strings.Cut(line, " < ")
+		checks, blocks, _ := strings.Cut(checks, " ! ")
+		ids := expand(checks)
+		if !found || len(ids) == 0 {
+			return nil, fmt.Errorf("signatures.txt: line %d: expected checks, \" < \" and faults", number)
+		}
+		out = append(out, Signature{Telling: ids[0], Others: ids[1:], Blocks: expand(blocks), Faults: expand(faults)})
+	}
+	return out, nil
+}
+
+// expand returns the ids of a list in which an id that starts with a dot has the area of the id before it.
+func expand(list string) []string {
+	ids := strings.Fields(list)
+	area := ""
+	for i, id := range ids {
+		if id[0] == '.' {
+			ids[i] = area + id
+			continue
+		}
+		area, _, _ = strings.Cut(id, ".")
+	}
+	return ids
+}
+
+// shorten is the inverse of expand.
+func shorten(ids []string) string {
+	var out []string
+	area := ""
+	for _, id := range ids {
+		if own, rest, _ := strings.Cut(id, "."); own != area {
+			area = own
+			out = append(out, id)
+		} else {
+			out = append(out, "."+rest)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// Observed is what a run against a server with one fault has shown. The checks have the order of the run.
+type Observed struct {
+	// Complaints are the ids of the checks with findings that count. Blocked are those of the checks that were blocked.
+	Complaints, Blocked []string
+}
+
+// Observe returns what a result shows.
+func Observe(r *conformance.Result) Observed {
+	var o Observed
+	for _, s := range symptomsOf(r) {
+		o.Complaints = append(o.Complaints, s.check.ID)
+	}
+	for _, b := range blockedOf(r) {
+		o.Blocked = append(o.Blocked, b.checks...)
+	}
+	return o
+}
+
+// maxNarrow is the greatest number of checks of a signature whose telling check is the rarest one. The rarest check of a larger signature
+// is mostly about a detail; the first one in the order of the run is about the basic function that fails.
+const maxNarrow = 6
+
+// NewSignatures returns the distinct signatures of faults by their ids. A fault without complaints has no signature. The telling check is
+// one of the area of the fault, if the signature has one; of several faults, the area with the most checks counts. It is the check that
+// complains about the fewest faults or, if more than six checks complain, the first in the order of the run.
+func NewSignatures(observed map[string]Observed) []Signature {
+	frequency := map[string]int{}
+	bySet := map[string][]string{}
+	for fault, o := range observed {
+		for _, c := range o.Complaints {
+			frequency[c]++
+		}
+		if len(o.Complaints) > 0 {
+			set := strings.Join(slices.Sorted(slices.Values(o.Complaints)), " ")
+			bySet[set] = append(bySet[set], fault)
+		}
+	}
+	var out []Signature
+	for _, faults := range bySet {
+		slices.Sort(faults)
+		checks := observed[faults[0]].Complaints
+		area := areaOf(faults, checks)
+		telling := slices.MinFunc(checks, func(a, b string) int {
+			foreign := cmp.Compare(outside(a, area), outside(b, area))
+			if foreign != 0 || len(checks) > maxNarrow {
+				return foreign
+			}
+			return cmp.Compare(frequency[a], frequency[b])
+		})
+		s := Signature{Telling: telling, Faults: faults}
+		for _, c := range slices.Sorted(slices.Values(checks)) {
+			if c != telling {
+				s.Others = append(s.Others, c)
+			}
+		}
+		for _, f := range faults {
+			s.Blocks = append(s.Blocks, observed[f].Blocked...)
+		}
+		slices.Sort(s.Blocks)
+		s.Blocks = slices.Compact(s.Blocks)
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b Signature) int {
+		return cmp.Or(cmp.Compare(a.Telling, b.Telling), slices.Compare(a.Others, b.Others))
+	})
+	return out
+}
+
+// areaOf returns the area of the fault with the most checks of its own area.
+func areaOf(faults, checks []string) string {
+	best, most := "", -1
+	for _, f := range faults {
+		area, _, _ := strings.Cut(f, ".")
+		n := 0
+		for _, c := range checks {
+			n += 1 - outside(c, area)
+		}
+		if n > most {
+			best, most = area, n
+		}
+	}
+	return best
+}
+
+// outside returns 1 for a check of another area, otherwise 0.
+func outside(check, area string) int {
+	if strings.HasPrefix(check, area+".") {
+		return 0
+	}
+	return 1
+}
+
+// FormatSignatures returns the text of signatures.txt: one line for each signature with the telling check, the other checks, " ! " and the
+// blocked checks if there are any, " < " and the faults. An id that starts with a dot has the area of the id before it.
+func FormatSignatures(signatures []Signature) string {
+	var b strings.Builder
+	b.WriteString("# The checks that complain about each known fault. Generated: make causes.\n")
+	for _, s := range signatures {
+		b.WriteString(shorten(s.Checks()))
+		if len(s.Blocks) > 0 {
+			b.WriteString(" ! " + shorten(s.Blocks))
+		}
+		b.WriteString(" < " + shorten(s.Faults) + "\n")
+	}
+	return b.String()
+}

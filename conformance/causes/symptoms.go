@@ -1,0 +1,196 @@
+package causes
+
+import (
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/scim/wirelog"
+)
+
+// A symptom is a check with findings that count.
+type symptom struct {
+	check conformance.Check
+	// findings are those with the outcome Fail or Warn and without a waiver, in the order of the check.
+	findings []conformance.Finding
+	// evidence has the evidence of each finding, in the same order.
+	evidence []evidence
+}
+
+// evidence is what a finding shows, without the names and ids of the run.
+type evidence struct {
+	exchange *wirelog.Exchange
+	// request is the method, the shape of the path and the names of the query parameters: "GET /Users/{id}?attributes". It is empty
+	// without an exchange.
+	request string
+	// endpoint is the method and the collection: "GET /Users".
+	endpoint string
+	status   int
+	scimType string
+	// body is the body of the response.
+	body string
+	// what, want and got are the texts of the finding, without variable parts.
+	what, want, got string
+}
+
+// symptomsOf returns the checks of a result with findings that count, in the order of the result. It omits the steps of client flows, for
+// which the result has verdicts per client.
+func symptomsOf(r *conformance.Result) []*symptom {
+	flows := map[string]bool{}
+	for _, p := range r.Profiles {
+		flows[p.Profile] = true
+	}
+	var out []*symptom
+	for _, c := range r.Checks {
+		if flows[c.Check.Area()] {
+			continue
+		}
+		s := &symptom{check: c.Check}
+		for _, f := range c.Findings {
+			if f.Waiver == nil && (f.Outcome == conformance.Fail || f.Outcome == conformance.Warn) {
+				s.findings = append(s.findings, f)
+				s.evidence = append(s.evidence, evidenceOf(f, r.Target))
+			}
+		}
+		if len(s.findings) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// outcome returns Fail if a finding of the symptom has it, otherwise Warn.
+func (s *symptom) outcome() conformance.Outcome {
+	if slices.ContainsFunc(s.findings, func(f conformance.Finding) bool { return f.Outcome == conformance.Fail }) {
+		return conformance.Fail
+	}
+	return conformance.Warn
+}
+
+// shown returns the finding that represents the symptom: the first with the most severe outcome, if possible with an exchange.
+func (s *symptom) shown() (conformance.Finding, evidence) {
+	best := 0
+	rank := func(f conformance.Finding) int {
+		n := 0
+		if f.Outcome == s.outcome() {
+			n += 2
+		}
+		if f.Exchange != nil {
+			n++
+		}
+		return n
+	}
+	for i, f := range s.findings {
+		if rank(f) > rank(s.findings[best]) {
+			best = i
+		}
+	}
+	return s.findings[best], s.evidence[best]
+}
+
+func evidenceOf(f conformance.Finding, target string) evidence {
+	e := evidence{what: normalize(f.What), want: normalize(f.Want), got: normalize(f.Got), exchange: f.Exchange}
+	if x := f.Exchange; x != nil {
+		e.request, e.endpoint = requestShape(x.Method, x.URL, target)
+		e.status, e.body = x.Status, x.ResponseBody
+		var message struct {
+			ScimType string `json:"scimType"`
+		}
+		if json.Unmarshal([]byte(x.ResponseBody), &message) == nil {
+			e.scimType = message.ScimType
+		}
+	}
+	return e
+}
+
+// requestShape returns the shape of a request and its endpoint; see [evidence].
+func requestShape(method, address, target string) (shape, endpoint string) {
+	path := strings.TrimPrefix(address, target)
+	if u, err := url.Parse(path); err == nil {
+		path = u.EscapedPath()
+		var names []string
+		for name := range u.Query() {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		shape = strings.Join(names, "&")
+	}
+	collection, rest, single := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	endpoint = method + " /" + collection
+	path = "/" + collection
+	if single && rest != "" {
+		path += "/{id}"
+		if rest == ".search" {
+			path = "/" + collection + "/.search"
+		}
+	}
+	if shape != "" {
+		shape = "?" + shape
+	}
+	return method + " " + path + shape, endpoint
+}
+
+var (
+	// pathWithID is a path of a resource in the text of a finding.
+	pathWithID = regexp.MustCompile(`/([A-Z][A-Za-z]+)/[^\s/?,;:)"]+`)
+	// quoted is a string in quotation marks.
+	quoted = regexp.MustCompile(`"[^"]*"`)
+	// variable is a word with a digit or a name that the run has made up.
+	variable = regexp.MustCompile(`[\w@.+:-]*(?:\d|scimconf-)[\w@.+:-]*`)
+	status   = regexp.MustCompile(`^[1-5]\d\d$`)
+)
+
+// normalize replaces the parts of a text that differ from request to request: ids, strings in quotation marks, names of the run, numbers.
+// An HTTP status remains.
+func normalize(text string) string {
+	if status.MatchString(text) {
+		return text
+	}
+	text = pathWithID.ReplaceAllString(text, "/$1/{id}")
+	text = quoted.ReplaceAllString(text, `""`)
+	return variable.ReplaceAllString(text, "#")
+}
+
+// A blocked precondition is a request or a state that checks need and that the target did not provide.
+type blocked struct {
+	// reason is the reason of the first check.
+	reason string
+	// request is the shape of the failed request, "" if the reason names none. status is the status of the response.
+	request string
+	status  int
+	checks  []string
+}
+
+// precondition is the reason of a check that was blocked by a request: the request and the status of the response.
+var precondition = regexp.MustCompile(`^blocked: ([A-Z]+) (/\S*?),? .*?returned (\d{3})`)
+
+// member is the part of a reason that names the attribute of an object.
+var member = regexp.MustCompile(` with [^ ]+`)
+
+// blockedOf returns the preconditions that blocked checks, in the order of the result.
+func blockedOf(r *conformance.Result) []*blocked {
+	var out []*blocked
+	index := map[string]*blocked{}
+	for _, c := range r.Checks {
+		if c.Outcome != conformance.Skip || !strings.HasPrefix(c.Reason, "blocked") {
+			continue
+		}
+		b := &blocked{reason: c.Reason}
+		key := member.ReplaceAllString(normalize(c.Reason), "")
+		if m := precondition.FindStringSubmatch(c.Reason); m != nil {
+			b.request, _ = requestShape(m[1], m[2], "")
+			b.status, _ = strconv.Atoi(m[3]) // three digits
+			key = b.request + " " + m[3]
+		}
+		if index[key] == nil {
+			index[key] = b
+			out = append(out, b)
+		}
+		index[key].checks = append(index[key].checks, c.Check.ID)
+	}
+	return out
+}

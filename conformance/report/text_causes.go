@@ -1,0 +1,123 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/causes"
+	"github.com/scimwright/scimwright/scim/wirelog"
+)
+
+// unlimited is the room of a report that has no greatest length.
+const unlimited = math.MaxInt
+
+const (
+	// minCauses is the least number of lines for the causes, even if the other parts of the report need the room.
+	minCauses = 12
+	// shortShare is the share of the room that is left for causes in one line each: one third.
+	shortShare = 3
+	// maxListed is the greatest number of checks that a cause lists.
+	maxListed = 3
+	// maxCurl is the greatest length of a curl command in a report with limited room, in characters.
+	maxCurl = 500
+)
+
+// causes writes the causes in at most room lines: the first ones in full, further ones in one line each, and the number of the others.
+func (p *printer) causes(found []causes.Cause, room int) {
+	if len(found) == 0 {
+		return
+	}
+	findings, checks := 0, 0
+	for _, c := range found {
+		findings += c.Findings
+		checks += len(c.Checks)
+	}
+	p.line("Causes: %d. They explain %s of %s.", len(found), plural(findings, "finding"), plural(checks, "check"))
+	p.line("")
+	used, room := p.lines(), max(room, minCauses)
+	reserve := 0
+	if room != unlimited {
+		reserve = min(len(found), room/shortShare)
+	}
+	i := 0
+	for ; i < len(found); i++ {
+		full := &printer{color: p.color}
+		full.cause(i+1, found[i], room == unlimited)
+		// The reserve is for the causes after this one.
+		if used+full.lines()+min(reserve, len(found)-i-1) > room && (i > 0 || used+full.lines() > room) {
+			break
+		}
+		used += full.lines()
+		p.b.WriteString(full.b.String())
+	}
+	rest := found[i:]
+	if len(rest) == 0 {
+		return
+	}
+	// One line for the number of the others and one empty line.
+	for ; len(rest) > 0 && (used+2 < room); rest = rest[1:] {
+		i++
+		used++
+		head, id := fmt.Sprintf("%2d. %s ", i, strengths[rest[0].Outcome]), " ["+rest[0].ID+"]"
+		p.line("%s%s%s", head, clipTo(visible(rest[0].Headline), width-len(head)-len(id)), id)
+	}
+	if len(rest) > 0 {
+		p.line("%s more; --all lists them.", plural(len(rest), "cause"))
+	}
+	p.line("")
+}
+
+// strengths are the names of the outcomes of causes: what the strongest violated requirement is.
+var strengths = map[conformance.Outcome]string{conformance.Fail: "MUST  ", conformance.Warn: "SHOULD"}
+
+// cause writes one cause in full. If long is not set, a long curl command is replaced by the request and the status.
+func (p *printer) cause(number int, c causes.Cause, long bool) {
+	strength := strengths[c.Outcome]
+	if p.color {
+		strength = ansi[c.Outcome] + strength + "\x1b[0m"
+	}
+	p.line("%2d. %s %s", number, strength, clipTo(visible(c.Headline), width-11))
+	if c.Rule != "" {
+		p.wrapped("    rule      ", c.Rule)
+	}
+	p.wrapped("    explains  ", explained(c))
+	if e := c.Exchange; e != nil {
+		curl := wirelog.Curl(*e)
+		if len(curl) > maxCurl && !long {
+			curl = fmt.Sprintf("%s %s, which returned %d; --all shows the request", e.Method, clipTo(visible(e.URL), width), e.Status)
+		}
+		p.line("    shown by  %s", curl)
+	}
+	p.wrapped("    why       ", c.Why)
+	if len(c.Clients) > 0 {
+		p.wrapped("    affects   ", strings.Join(c.Clients, ", "))
+	}
+	p.wrapped("    fix       ", c.Fix)
+	p.line("")
+}
+
+// explained returns the number of findings that a cause explains and the first of their checks, as text.
+func explained(c causes.Cause) string {
+	var parts []string
+	if c.Findings > 0 {
+		text := plural(c.Findings, "finding") + " of " + strings.Join(c.Checks[:min(len(c.Checks), maxListed)], ", ")
+		if more := len(c.Checks) - maxListed; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		parts = append(parts, text)
+	}
+	if n := len(c.Blocked); n > 0 {
+		parts = append(parts, plural(n, "check")+" without a result")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// clipTo shortens a line to a number of characters.
+func clipTo(line string, columns int) string {
+	if runes := []rune(line); len(runes) > columns {
+		return string(runes[:columns-1]) + "…"
+	}
+	return line
+}

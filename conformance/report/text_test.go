@@ -1,0 +1,70 @@
+package report_test
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/checks"
+	"github.com/scimwright/scimwright/conformance/report"
+	"github.com/scimwright/scimwright/scim/wirelog"
+)
+
+// bad returns the result of a server about which every n-th check complains. The requests have bodies of the given length.
+func bad(n, body int) *conformance.Result {
+	r := mixed()
+	r.Checks, r.Complaints = nil, nil
+	for i, c := range checks.All() {
+		entry := conformance.CheckResult{Check: c, Outcome: conformance.Pass}
+		if n > 0 && i%n == 0 {
+			entry.Outcome = c.Level.Violation()
+			entry.Findings = []conformance.Finding{{
+				Outcome: entry.Outcome, What: "the attribute of " + c.ID, Want: "absent", Got: "the value of " + c.ID,
+				Exchange: &wirelog.Exchange{Method: "PATCH", URL: "https://scim.example.com/v2/Users/42", Status: 204,
+					RequestHeader: http.Header{"Content-Type": {"application/scim+json"}}, RequestBody: `{"` + strings.Repeat("x", body) + `":1}`},
+			}}
+		}
+		r.Checks = append(r.Checks, entry)
+	}
+	return r
+}
+
+// terminalLines returns the number of lines on a terminal of 100 columns.
+func terminalLines(text string) int {
+	n := 0
+	for line := range strings.Lines(regexp.MustCompile("\x1b\\[[0-9]*m").ReplaceAllString(text, "")) {
+		n += max(1, (utf8.RuneCountInString(strings.TrimSuffix(line, "\n"))+99)/100)
+	}
+	return n
+}
+
+func TestText_FitsTerminal(t *testing.T) {
+	for _, c := range []struct{ n, body int }{{0, 0}, {600, 20}, {100, 20}, {20, 20}, {3, 20}, {1, 20}, {3, 2000}, {600, 5000}} {
+		t.Run(fmt.Sprintf("every %d with %d", c.n, c.body), func(t *testing.T) {
+			for _, color := range []bool{false, true} {
+				var b, all bytes.Buffer
+				require.NoError(t, report.Text(&b, bad(c.n, c.body), report.TextOptions{Color: color}))
+				require.LessOrEqual(t, terminalLines(b.String()), 60, b.String())
+				require.Equal(t, c.n != 0, strings.Contains(b.String(), "Causes: "))
+				require.Equal(t, c.n != 0, strings.Contains(b.String(), "    fix       "), "the first cause is in full")
+				require.NoError(t, report.Text(&all, bad(c.n, c.body), report.TextOptions{All: true}))
+				if c.n == 3 {
+					require.Contains(t, b.String(), "more; --all lists them.")
+				}
+				require.NotContains(t, all.String(), "--all")
+				for _, r := range bad(c.n, c.body).Checks {
+					if len(r.Findings) > 0 {
+						require.Contains(t, all.String(), r.Check.ID+": ", "every finding is listed")
+					}
+				}
+			}
+		})
+	}
+}
