@@ -69,8 +69,10 @@ func TestOrder_ClientFlowsBetweenPhases(t *testing.T) {
 	var ran []string
 	all := orderedChecks(&ran)
 	step := conformance.Step{ID: "lookup", Title: "a lookup", Method: http.MethodGet, Path: "/Users", Status: []int{200}}
+	second := step
+	second.ID = "again"
 	flow := conformance.Profile{ID: "client", Client: "Client",
-		ClientFlows: []conformance.ClientFlow{{Title: "flow", Steps: []conformance.Step{step}}}}
+		ClientFlows: []conformance.ClientFlow{{Title: "flow", Steps: []conformance.Step{step, second}}}}
 	opts := conformance.Options{Checks: all, Profiles: []conformance.Profile{flow},
 		Order: []conformance.Phase{{Name: "flows", Clients: true}, {Name: "must", Checks: []string{"must"}}},
 		Progress: func(_, _ int, c conformance.CheckResult) {
@@ -82,6 +84,7 @@ func TestOrder_ClientFlowsBetweenPhases(t *testing.T) {
 	require.Equal(t, "client.lookup", ran[0])
 	require.Len(t, r.Checks, len(all))
 	require.Len(t, r.Profiles, 1)
+	require.Len(t, r.Profiles[0].Steps, 2)
 	require.Equal(t, "client.lookup", r.Profiles[0].Steps[0].Check.ID)
 
 	ran, opts.Order = nil, nil

@@ -180,7 +180,7 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 	result.Checks = make([]CheckResult, own, len(plan.Checks))
 	for _, i := range plan.Order {
 		if i >= own { // the first step of the client flows: all of them run now
-			if len(result.Checks) == own {
+			if result.Profiles == nil {
 				interrupted = s.runProfiles(ctx, result, len(plan.Checks), interrupted)
 			}
 			continue

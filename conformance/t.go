@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -352,7 +353,7 @@ func jsonValue(v any) any {
 // maxShown is the maximum length of the want and got of a finding, in bytes. The exchange contains the whole value.
 const maxShown = 300
 
-// show returns a value as text for a finding: a string unchanged, any other value as JSON.
+// show returns a value as text for a finding: a string unchanged unless it is valid JSON itself, any other value as JSON.
 func show(v any) string {
 	var text string
 	switch value := v.(type) {
@@ -360,6 +361,9 @@ func show(v any) string {
 		text = "nothing"
 	case string:
 		text = cmp.Or(value, "an empty string")
+		if json.Valid([]byte(value)) {
+			text = strconv.Quote(value) // the string "5" is not the number 5
+		}
 	default:
 		data, err := json.Marshal(v)
 		if err != nil {

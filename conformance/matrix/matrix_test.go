@@ -201,7 +201,7 @@ func TestRead_RejectsBadInput(t *testing.T) {
 		"contains no JSON report: write one with":  {"notes.txt": "x"},
 		"a.json: not a JSON report of the suite":   {"a.json": `{"name": "x"}`},
 		"a.json: not a JSON report of the suite: ": {"a.json": `{`},
-		"in format 1":                                {"a.json": strings.Replace(good, `"format": 1`, `"format": 7`, 1)},
+		"in format 1": {"a.json": strings.Replace(good, `"format": 1`, `"format": 7`, 1)},
 		"describes no report: b.json does not exist": {"a.json": good, "b.product.yaml": "name: B"},
 		"with name, version, link, setup":            {"a.json": good, "a.product.yaml": "title: A"},
 		"the product has no name":                    {"a.json": good, "a.product.yaml": "version: 1"},
