@@ -68,6 +68,19 @@ var broadRules = []broadRule{
 		},
 	},
 	{
+		id:          "counter-type",
+		evidence:    "counters of list responses are strings",
+		minGroups:   2,
+		minSymptoms: 2,
+		key: func(e evidence) string {
+			// A finding quotes a string only if it is valid JSON, such as a number.
+			if counters.MatchString(e.what) && e.got == `""` {
+				return "string"
+			}
+			return ""
+		},
+	},
+	{
 		id:          "counter",
 		evidence:    "wrong numbers in the same member of list responses",
 		minGroups:   3,

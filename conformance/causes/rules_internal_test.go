@@ -84,6 +84,7 @@ func TestBroadRules_Merge(t *testing.T) {
 		"method-not-served":    {what: "status of %s", want: "%s", got: "501", exchange: patch(501)},
 		"write-response-empty": {what: "%s", want: "%s", got: "nothing", exchange: patch(200)},
 		"attribute-missing":    {what: "members of %s", want: "%s", got: "[]"},
+		"counter-type":         {what: "totalResults of %s", want: "%s", got: `"5"`},
 		"counter":              {what: "totalResults of %s", want: "%s", got: "one more than %s"},
 		"endpoint-status":      {what: "status of %s", want: "%s", got: "409", exchange: patch(409)},
 		"same-value":           {what: "%s", want: "absent", got: "another value", exchange: patch(200)},

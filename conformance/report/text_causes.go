@@ -117,7 +117,7 @@ func explained(c causes.Cause) string {
 // clipTo shortens a line to a number of characters.
 func clipTo(line string, columns int) string {
 	if runes := []rune(line); len(runes) > columns {
-		return string(runes[:columns-1]) + "…"
+		return strings.TrimRight(string(runes[:columns-1]), "…") + "…"
 	}
 	return line
 }

@@ -52,10 +52,12 @@ var fitColors = map[conformance.Compatibility]conformance.Outcome{
 	conformance.UnknownCompatibility: conformance.Error,
 }
 
-// The maximum numbers in a report without TextOptions.All: of limits of a flow, of changes in full, and of changes in one line.
+// The maximum numbers in a report without TextOptions.All: of limits of a flow, of changes in full, of their
+// steps, and of changes in one line.
 const (
-	maxLimits       = 2
+	maxLimits       = 1
 	maxChanges      = 2
+	maxSteps        = 3
 	maxShortChanges = 4
 )
 
@@ -120,7 +122,11 @@ func (p *printer) clients(r *conformance.Result, all bool) {
 		}
 		p.wrapped(head, c.Fix)
 		p.wrapped("  why       ", c.Why)
-		p.wrapped("  breaks    ", c.Action+": "+strings.Join(c.Steps, ", "))
+		steps := c.Steps
+		if n := len(steps) - maxSteps; n > 0 && !all {
+			steps = append(slices.Clone(steps[:maxSteps]), fmt.Sprintf("and %d more", n))
+		}
+		p.wrapped("  breaks    ", c.Action+": "+strings.Join(steps, ", "))
 		p.wrapped("  got       ", fmt.Sprintf("%s: expected %s, got %s", c.Finding.What, clip(c.Finding.Want), clip(c.Finding.Got)))
 		p.line("")
 	}
