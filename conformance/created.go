@@ -35,6 +35,7 @@ type fixtureKey struct {
 type builtFixture struct {
 	objects map[string]*Created
 	blocked string // why the fixture could not be built; empty if it was built
+	by      *Blocker
 	sent    []Request
 }
 

@@ -242,6 +242,11 @@ func (s *session) runCheck(ctx context.Context, number int, check Check) CheckRe
 	defer func() { s.wire.checking = "" }()
 	start := s.opts.Now()
 	t := s.attempt(ctx, number, 0, check, substitution{})
+	if s.learnPlainUser(ctx, t) {
+		spent := t.requests
+		t = s.attempt(ctx, number, len(substitutes)+1, check, substitution{})
+		t.requests += spent
+	}
 	for round := 1; round <= len(substitutes); round++ {
 		next, ok := s.substituted(ctx, t)
 		if !ok {
@@ -253,6 +258,7 @@ func (s *session) runCheck(ctx context.Context, number int, check Check) CheckRe
 	return CheckResult{
 		Check: check, Outcome: t.outcome, Reason: t.reason, Findings: t.findings, Notes: t.notes,
 		Requests: t.requests, Duration: s.opts.Now().Sub(start), notApplicable: t.notApplicable,
+		BlockedBy: t.blocker(),
 	}
 }
 
@@ -295,6 +301,7 @@ func (s *session) buildWatched(ctx context.Context, check Check) {
 // conclude sets the verdict. The verdict of a run in which no check was completed is never clean.
 func (s *session) conclude(result *Result, interrupted string) {
 	result.interrupted, result.denied = interrupted, s.rights.denied
+	result.Blocks = blocks(result.Checks)
 	result.Conclude()
 	s.caution(result)
 }
@@ -347,6 +354,9 @@ func (r *Result) Conclude() {
 		r.Verdict, r.Reason = Untested, "no check could create an object: only reading was tested; check the permissions of the credentials, "+
 			"or start "+
 			"a read-only run"
+	case manyBlocked(r.Blocks) > 0:
+		r.Verdict, r.Reason = Untested, fmt.Sprintf("%s blocked: no findings, but not everything was tested",
+			plural(manyBlocked(r.Blocks), "check"))
 	case len(r.Complaints) > 0:
 		r.Verdict, r.Reason = Findings, "the target has no findings, but the waivers have problems"
 	default:
@@ -382,9 +392,12 @@ func (s *session) caution(result *Result) {
 		result.Cautions = append(result.Cautions,
 			fmt.Sprintf("the target limits the rate of requests: %s answered with 429 and sent again", plural(s.wire.throttled, "request")))
 	}
+	if caution := s.reduced.caution(); caution != "" {
+		result.Cautions = append(result.Cautions, caution)
+	}
 	var blocked []string
 	for _, c := range result.Checks {
-		if c.ran() && c.Outcome == Skip && !c.notApplicable {
+		if c.Outcome == Skip && (c.BlockedBy != nil || c.ran() && !c.notApplicable) {
 			blocked = append(blocked, c.Check.ID)
 		}
 	}

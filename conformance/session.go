@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -18,6 +19,7 @@ type session struct {
 	rights   rights
 	watchers watchers
 	survey   *survey // nil before the first finding that depends on it
+	reduced  reducedForms
 }
 
 func newSession(target Target, opts Options) (*session, error) {
@@ -32,7 +34,7 @@ func newSession(target Target, opts Options) (*session, error) {
 		return nil, &ConsentError{Host: base.Host}
 	}
 	run := newMarker()
-	s := &session{opts: opts, shown: map[string]bool{}}
+	s := &session{opts: opts, shown: map[string]bool{}, reduced: reducedForms{accepted: map[string][][]reduction{}, useless: map[string]int{}}}
 	s.wire = newWire(target, base, run, &s.opts, s.received)
 	s.created = newCreatedObjects(s.wire, run, &journal{path: opts.Journal, started: opts.JournalStarted,
 		header: journalLine{Journal: journalVersion, Target: base.String(), Run: run, Started: opts.Now().UTC()}})
@@ -59,14 +61,15 @@ func (s *session) fixture(ctx context.Context, t *T, f *Fixture) (map[string]*Cr
 			prefix = fmt.Sprintf("%s-%s%d-", s.created.run, f.Name, len(s.created.fixtures))
 		}
 		builder := &T{Capabilities: t.Capabilities, session: s, check: t.check, prefix: prefix, ledger: &s.created.shared, outcome: Pass,
-			substitution: t.substitution}
+			substitution: t.substitution, building: true}
 		builder.run(func() { built.objects = f.Build(ctx, builder) })
 		built.sent = builder.sent
 		if built.objects == nil {
 			built.blocked = builder.reason
+			built.by = &Blocker{What: "the fixture " + f.Name + ": " + strings.TrimPrefix(builder.reason, blockedPrefix), Exchange: builder.last}
 		}
 	}
-	t.fixtureSent = built.sent
+	t.fixtureSent, t.blockedBy = built.sent, built.by
 	return built.objects, built.blocked
 }
 
