@@ -22,6 +22,8 @@ const (
 	maxSuspects = 3
 	// maxUseless is the number of objects that no reduction made acceptable, after which the run tries no more reductions for the collection.
 	maxUseless = 3
+	// maxRefused is the number of users to which the run adds a default member without success.
+	maxRefused = 2
 	// maxSingleUpdates is the maximum number of members that are set one by one after a create.
 	maxSingleUpdates = 4
 )
@@ -47,7 +49,12 @@ type reducedForms struct {
 	accepted map[string][][]reduction // by collection: the sets of reductions with which an object was created
 	useless  map[string]int           // by collection: the number of objects that no reduction made acceptable
 	probed   bool                     // the run has tried to create plain users
+	refused  map[string]int           // by default member: the number of users for which the target rejected it in updates too
 	without  []string                 // the members that [T.User] omits, because the target creates no plain user with them
+}
+
+func newReducedForms() reducedForms {
+	return reducedForms{accepted: map[string][][]reduction{}, useless: map[string]int{}, refused: map[string]int{}}
 }
 
 // reducible reports whether a rejection may depend on the optional members of the body. The builder of a fixture also tries simpler forms
@@ -74,7 +81,6 @@ func (t *T) createReduced(ctx context.Context, collection string, body Doc, reje
 		forms.remember(collection, attempt)
 		c.Sent = body
 		t.restore(ctx, c, attempt)
-		c.rejection = rejected.exchange
 		if !t.building && slices.ContainsFunc(c.lacks, func(m string) bool { return !isDefault(body, m) }) {
 			t.last = rejected.exchange
 			t.Skip(fmt.Sprintf("blocked: %s, which prepares the check, returned %d without an id: the target accepts the object without %s only",
@@ -252,12 +258,24 @@ func (t *T) shownAfter(ctx context.Context, c *Created, update *Response) {
 	})
 }
 
-// plainUser removes from a user the default members without which the target creates users only.
-func (f *reducedForms) plainUser(defaults Doc) Doc {
-	for _, member := range f.without {
-		delete(defaults, member)
+// addDefaults sets the default members with which the target creates no user. A member that the target rejected twice is not set again.
+func (t *T) addDefaults(ctx context.Context, c *Created, whole Doc) {
+	forms := &t.session.reduced
+	missing := slices.DeleteFunc(slices.Clone(forms.without), func(member string) bool {
+		_, sent := c.Sent[member]
+		return sent || whole[member] == nil || forms.refused[member] >= maxRefused
+	})
+	if len(missing) == 0 {
+		return
 	}
-	return defaults
+	before := slices.Clone(c.lacks)
+	c.Sent = whole
+	t.restore(ctx, c, omitting(missing))
+	for _, member := range c.lacks {
+		if !slices.Contains(before, member) {
+			forms.refused[member]++
+		}
+	}
 }
 
 // learnPlainUser searches once per run, after the target rejected the users of a check, for the default members of [T.User] without which

@@ -242,9 +242,9 @@ func (s *session) runCheck(ctx context.Context, number int, check Check) CheckRe
 	defer func() { s.wire.checking = "" }()
 	start := s.opts.Now()
 	t := s.attempt(ctx, number, 0, check, substitution{})
-	if s.learnPlainUser(ctx, t) {
+	for again := 1; s.learnSelection(ctx, t) || s.learnPlainUser(ctx, t); again++ {
 		spent := t.requests
-		t = s.attempt(ctx, number, len(substitutes)+1, check, substitution{})
+		t = s.attempt(ctx, number, len(substitutes)+again, check, substitution{})
 		t.requests += spent
 	}
 	for round := 1; round <= len(substitutes); round++ {
@@ -274,7 +274,7 @@ func (s *session) attempt(ctx context.Context, number, round int, check Check, x
 	before := s.wire.requests
 	if check.Fixture != nil {
 		var blocked string
-		if t.Fixture, blocked = s.fixture(ctx, t, check.Fixture); t.Fixture == nil {
+		if t.Fixture, blocked = s.fixture(ctx, t, s.fixtureOf(ctx, t, check)); t.Fixture == nil {
 			t.outcome, t.reason = Skip, blocked
 		}
 		before = s.wire.requests

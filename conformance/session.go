@@ -14,12 +14,13 @@ type session struct {
 	shown map[string]bool // the attributes that occurred in responses, such as "/Users/nickname"
 	lag   time.Duration   // the time after which the target shows a write
 
-	wire     *wire
-	created  *createdObjects
-	rights   rights
-	watchers watchers
-	survey   *survey // nil before the first finding that depends on it
-	reduced  reducedForms
+	wire      *wire
+	created   *createdObjects
+	rights    rights
+	watchers  watchers
+	survey    *survey // nil before the first finding that depends on it
+	reduced   reducedForms
+	selection selectionProbe
 }
 
 func newSession(target Target, opts Options) (*session, error) {
@@ -34,7 +35,7 @@ func newSession(target Target, opts Options) (*session, error) {
 		return nil, &ConsentError{Host: base.Host}
 	}
 	run := newMarker()
-	s := &session{opts: opts, shown: map[string]bool{}, reduced: reducedForms{accepted: map[string][][]reduction{}, useless: map[string]int{}}}
+	s := &session{opts: opts, shown: map[string]bool{}, reduced: newReducedForms()}
 	s.wire = newWire(target, base, run, &s.opts, s.received)
 	s.created = newCreatedObjects(s.wire, run, &journal{path: opts.Journal, started: opts.JournalStarted,
 		header: journalLine{Journal: journalVersion, Target: base.String(), Run: run, Started: opts.Now().UTC()}})
@@ -44,6 +45,7 @@ func newSession(target Target, opts Options) (*session, error) {
 // received passes a response to all parts of the run that collect data from responses.
 func (s *session) received(req Request, res *Response) {
 	s.recordShown(req, res)
+	s.selection.observe(req, res)
 	s.rights.observe(req, res)
 	s.watchers.observe(&ObservedExchange{Response: res, Request: req, Capabilities: s.caps, Base: s.wire.base.String()}, s.wire.secrets)
 }

@@ -147,15 +147,18 @@ func (t *T) Rounds() int { return t.session.opts.OracleRounds }
 
 // User returns a user to create: the schema, a userName of this check and the few attributes that many servers require. A member of extra
 // replaces the default of the same name; [Omit] removes it.
-func (t *T) User(label string, extra Doc) Doc {
+func (t *T) User(label string, extra Doc) Doc { return t.user(label, extra, t.session.reduced.without) }
+
+// user returns a user to create, without some of the defaults.
+func (t *T) user(label string, extra Doc, without []string) Doc {
 	name := t.UserName(label)
-	return t.withMarker("userName", label, merge(t.session.addRequired("User", t.session.reduced.plainUser(Doc{
+	return t.withMarker("userName", label, merge(t.session.addRequired("User", reduce(Doc{
 		"schemas":  []string{scim.UserSchema},
 		"userName": name,
 		"name":     defaultName(),
 		"emails":   []Doc{{"value": name, "type": "work", "primary": true}},
 		"active":   true,
-	})), extra))
+	}, omitting(without))), extra))
 }
 
 // Group returns a group to create, named after the label. See [T.User].
@@ -198,9 +201,8 @@ type Created struct {
 	entry int // the number of its journal entry
 	name  string
 	gone  bool
-	// lacks are the members of Sent that the target rejected in the create and does not show after the updates. rejection is that create.
-	lacks     []string
-	rejection *wirelog.Exchange
+	// lacks are the members of Sent that the target rejected in the create and does not show after the updates.
+	lacks []string
 }
 
 // Lacks reports whether the target rejected the create of the object with a member of Sent, created the object without it or with fewer
@@ -216,16 +218,29 @@ func (c *Created) Path() string { return c.Collection + "/" + url.PathEscape(c.I
 // without some of its optional members, and sets these by PATCH or PUT. If the target does not create the object, Create skips the check:
 // only the checks of the area "create" test creation.
 func (t *T) Create(ctx context.Context, collection string, body Doc) *Created {
-	res := t.Post(ctx, collection, body)
-	if c := t.createdBy(collection, res); c != nil {
-		return c
-	}
-	if c := t.createReduced(ctx, collection, body, res); c != nil {
+	c, res := t.create(ctx, collection, body)
+	if c != nil {
 		return c
 	}
 	t.About(res)
 	t.Skip(fmt.Sprintf("blocked: %s, which prepares the check, returned %d without an id", res.Name, res.Status))
 	return nil
+}
+
+// CreateReduced is Create, but returns nil if the target does not create the object.
+func (t *T) CreateReduced(ctx context.Context, collection string, body Doc) *Created {
+	c, _ := t.create(ctx, collection, body)
+	return c
+}
+
+// create creates an object, if necessary in a simpler form. If the target does not create it, c is nil. The response is that to the whole
+// object.
+func (t *T) create(ctx context.Context, collection string, body Doc) (c *Created, whole *Response) {
+	whole = t.Post(ctx, collection, body)
+	if c = t.createdBy(collection, whole); c == nil {
+		c = t.createReduced(ctx, collection, body, whole)
+	}
+	return c, whole
 }
 
 // createdBy returns the object that a POST has created, nil if there is none.
@@ -241,7 +256,9 @@ func (t *T) createdBy(collection string, res *Response) *Created {
 
 // CreateUser creates a user; see [T.User].
 func (t *T) CreateUser(ctx context.Context, label string, extra Doc) *Created {
-	return t.Create(ctx, "/Users", t.User(label, extra))
+	c := t.Create(ctx, "/Users", t.User(label, extra))
+	t.addDefaults(ctx, c, t.user(label, extra, nil))
+	return c
 }
 
 // CreateGroup creates a group; see [T.Group].

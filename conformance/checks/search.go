@@ -347,8 +347,11 @@ func searchFilter(ctx context.Context, t *T) {
 }
 
 func searchLikeGet(ctx context.Context, t *T) {
-	for _, filter := range []string{bounded(t), bounded(t) + " and active eq true"} {
+	for i, filter := range []string{bounded(t), bounded(t) + " and active eq true"} {
 		get := t.Get(ctx, "/Users", "filter", filter)
+		if i > 0 && get.Status == 400 {
+			continue // the target may reject the operator and
+		}
 		t.SkipIf(get.Status != 200, skipUnsupported)
 		t.SkipIf(len(get.IDs()) < get.Total(), "the target returns smaller pages than requested")
 		post := searched(ctx, t, "/Users", doc{"filter": filter})
@@ -441,4 +444,21 @@ func searched(ctx context.Context, t *T, path string, members doc) *conformance.
 }
 
 // bounded returns a filter that matches only the users of the fixture.
-func bounded(t *T) string { return "userName sw " + quote(peoplePrefix(t)) }
+func bounded(t *T) string {
+	for _, attribute := range []string{"profileUrl", "title"} {
+		common := ""
+		for _, o := range t.Fixture {
+			value, _ := o.Sent[attribute].(string)
+			if !strings.HasPrefix(value, commonAddress) || common != "" && value != common {
+				common = ""
+				break
+			}
+			common = value
+		}
+		if common != "" {
+			return attribute + " eq " + quote(common)
+		}
+	}
+	t.SkipIf(t.RejectsPrefixes(), "the target rejects the operator sw, which selects the users of the check")
+	return "userName sw " + quote(peoplePrefix(t))
+}
