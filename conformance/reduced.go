@@ -247,6 +247,7 @@ func (t *T) shownAfter(ctx context.Context, c *Created, update *Response) {
 	if !update.OK() {
 		return
 	}
+	c.updated = true
 	res := t.Get(ctx, c.Path())
 	if !res.OK() || res.Object() == nil {
 		return
@@ -329,4 +330,14 @@ func (f *reducedForms) caution() string {
 		return ""
 	}
 	return "the target rejects plain users with " + strings.Join(f.without, " and ") + ": the checks created their users without"
+}
+
+// lackedBy returns the members that objects of a fixture lack, sorted.
+func lackedBy(objects map[string]*Created) []string {
+	var out []string
+	for _, c := range objects {
+		out = append(out, c.lacks...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }

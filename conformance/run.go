@@ -281,6 +281,9 @@ func (s *session) attempt(ctx context.Context, number, round int, check Check, x
 	}
 	if t.outcome == Pass {
 		t.run(func() { check.Run(ctx, t) })
+		for _, member := range t.fixtureLacks {
+			t.Note("objects of the fixture %s lack %s: the target rejects it in a create and in the updates", check.Fixture.Name, x.path(member))
+		}
 	}
 	cleanup, done := s.cleanupContext(ctx)
 	defer done()

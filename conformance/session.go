@@ -72,6 +72,7 @@ func (s *session) fixture(ctx context.Context, t *T, f *Fixture) (map[string]*Cr
 		}
 	}
 	t.fixtureSent, t.blockedBy = built.sent, built.by
+	t.fixtureLacks = lackedBy(built.objects)
 	return built.objects, built.blocked
 }
 

@@ -35,6 +35,7 @@ type T struct {
 	last          *wirelog.Exchange
 	sent          []Request
 	fixtureSent   []Request // the requests that built the fixture
+	fixtureLacks  []string  // the members that objects of the fixture lack; see Created.Lacks
 	substitution  substitution
 	outcome       Outcome
 	reason        string
@@ -201,6 +202,8 @@ type Created struct {
 	entry int // the number of its journal entry
 	name  string
 	gone  bool
+	// updated is set if the run has updated the object to set the members with which the target did not create it.
+	updated bool
 	// lacks are the members of Sent that the target rejected in the create and does not show after the updates.
 	lacks []string
 }
@@ -210,6 +213,9 @@ type Created struct {
 func (c *Created) Lacks(member string) bool {
 	return slices.ContainsFunc(c.lacks, func(name string) bool { return scim.EqualName(name, member) })
 }
+
+// Updated reports whether the run has updated the object after the create, to set members with which the target did not create it.
+func (c *Created) Updated() bool { return c.updated }
 
 // Path returns the path of the object below the base URL.
 func (c *Created) Path() string { return c.Collection + "/" + url.PathEscape(c.ID) }

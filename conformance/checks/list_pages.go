@@ -401,11 +401,14 @@ func listWhileDeleting(ctx context.Context, t *T) {
 }
 
 func listGroups(ctx context.Context, t *T) {
-	named := map[string]*conformance.Created{"a": t.CreateGroup(ctx, "a", nil), "b": t.CreateGroup(ctx, "b", nil),
-		"c": t.CreateGroup(ctx, "c", nil)}
+	filter, common := "displayName sw "+quote(t.Prefix()), doc{}
+	if t.RejectsPrefixes() {
+		filter, common = "displayName eq "+quote(t.Prefix()), doc{"displayName": t.Prefix()}
+	}
+	named := map[string]*conformance.Created{"a": t.CreateGroup(ctx, "a", common), "b": t.CreateGroup(ctx, "b", common),
+		"c": t.CreateGroup(ctx, "c", common)}
 	var ids []string
 	for _, index := range []string{"1", "2", "3"} {
-		filter := "displayName sw " + quote(t.Prefix())
 		res := t.Get(ctx, "/Groups", "filter", filter, "startIndex", index, "count", "1")
 		t.SkipIf(res.Status != 200 && t.Get(ctx, "/Groups", "filter", filter).Status != 200, skipUnsupported)
 		t.About(res)

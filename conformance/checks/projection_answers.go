@@ -220,7 +220,7 @@ var projectionAnswers = []check{
 
 func projectionOnPut(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "put", nil)
-	res := t.Put(ctx, u.Path(), t.User("put", doc{"displayName": "Put Down"}), "attributes", "displayName")
+	res := t.Put(ctx, u.Path(), t.User("put", doc{"displayName": "Put Down", "emails": u.Sent["emails"]}), "attributes", "displayName")
 	t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be replaced")
 	narrow(t, "response to PUT with attributes=displayName", res.Object(), "displayName")
 	// The parameter applies to the response, not to the stored resource.

@@ -40,6 +40,7 @@ func Markdown(w io.Writer, r *conformance.Result, version string) error {
 			p("| %s | %s | %s | %s |", markdownText(f.Client), markdownText(f.Title), markdownText(string(f.Fit)), markdownText(f.Action))
 		}
 	}
+	markdownBlocks(p, d)
 	markdownFindings(p, d)
 	for _, c := range d.Cautions {
 		p("\n- Note: %s.", markdownText(c))
@@ -76,6 +77,21 @@ func markdownAreas(p func(string, ...any), r *conformance.Result) {
 			row += " |"
 		}
 		p("%s", row)
+	}
+}
+
+// markdownBlocks writes what kept many checks from their results.
+func markdownBlocks(p func(string, ...any), d Document) {
+	for _, b := range d.Blocks {
+		if !b.large() {
+			continue
+		}
+		p("\n<details><summary><b>BLOCK</b> %s have no result: %s</summary>\n", plural(b.Number, "check"), markdownText(b.What))
+		if e := b.Exchange; e != nil {
+			p("%s\n", fence(b.Curl))
+			p("Response: %s\n", code(fmt.Sprint(e.Status, " ", shortened(e.ResponseBody))))
+		}
+		p("Checks: %s\n\n</details>", code(strings.Join(b.Checks, ", ")))
 	}
 }
 

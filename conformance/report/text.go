@@ -37,6 +37,7 @@ func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
 	if len(r.Checks) > 0 {
 		p.summary(r)
 	}
+	p.blocks(r)
 	for _, outcome := range []conformance.Outcome{conformance.Fail, conformance.Warn, conformance.Info} {
 		for _, c := range r.Checks {
 			p.findings(c, outcome)

@@ -43,21 +43,19 @@ func invalidValue() *reply { return failure(http.StatusBadRequest, scim.InvalidV
 
 // onlyFilters returns a wrapper that rejects filters in queries and searches, except those that satisfy cond.
 func onlyFilters(cond func(filter string) bool, rejection func() *reply) wrap {
+	resources := func(r *http.Request) bool {
+		_, collection, _ := place(r)
+		return slices.Contains([]string{"Users", "Groups", "Devices", "Me", ""}, collection)
+	}
+	isQuery := func(r *http.Request) bool { return r.Method == http.MethodGet && resources(r) }
 	isSearch := func(r *http.Request) bool { return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/.search") }
 	return layered(
-		instead(with(on("GET", "", false), "filter"), func(next http.Handler, r *http.Request) *reply {
+		instead(with(isQuery, "filter"), func(next http.Handler, r *http.Request) *reply {
 			if !cond(r.URL.Query().Get("filter")) {
 				return rejection()
 			}
 			return serve(next, r)
 		}),
-		instead(with(func(r *http.Request) bool { _, c, _ := place(r); return r.Method == http.MethodGet && c == "" }, "filter"),
-			func(next http.Handler, r *http.Request) *reply {
-				if !cond(r.URL.Query().Get("filter")) {
-					return rejection()
-				}
-				return serve(next, r)
-			}),
 		refuse(isSearch, func(o *scim.Object) bool { f := o.Text("filter"); return f != "" && !cond(f) }, rejection))
 }
 
@@ -73,6 +71,7 @@ func withoutGroups(next http.Handler) http.Handler {
 	absent := func(http.Handler, *http.Request) *reply { return failure(http.StatusNotFound, "") }
 	return layered(
 		keep(either(listTypes, listSchemas), without),
+		afterBody(either(listTypes, listSchemas), func(o *scim.Object) { o.Set("itemsPerPage", len(o.Array("Resources"))) }),
 		instead(func(r *http.Request) bool {
 			_, collection, id := place(r)
 			return collection == "Groups" || collection == "ResourceTypes" && id == "Group" || collection == "Schemas" && id == scim.GroupSchema
