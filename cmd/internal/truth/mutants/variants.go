@@ -244,7 +244,7 @@ func Variants() []Variant {
 					o.Delete("itemsPerPage")
 				}
 			})},
-	}, attributeVariants...)
+	}, slices.Concat(attributeVariants, limitedVariants)...)
 }
 
 var quoted = regexp.MustCompile(`"(\\.|[^"\\])*"`)

@@ -9,10 +9,17 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Limited returns servers that lack optional features, or reject objects that other servers accept. RFC 7644 permits each of them, and no
-// check complains about them. The number of checks that they skip is bounded by a test.
-func Limited() []Variant { return limitedVariants }
+// Limited returns the servers that lack optional features, or reject objects that other servers accept. A test bounds the number of checks
+// that they skip. All except the last one are among [Variants]: a check of the area groups complains about a server that creates no group
+// with members.
+func Limited() []Variant {
+	return append(slices.Clone(limitedVariants), Variant{"members-create-rejected",
+		"a create of a group with members is rejected, a PUT and a PATCH are accepted",
+		refuse(createGroup, func(o *scim.Object) bool { return len(o.Array("members")) > 0 }, invalidValue)})
+}
 
+// limitedVariants are servers that lack optional features (RFC 7644 sections 3.4.2.2 and 3.5.2, RFC 7643 section 6), or reject some new users
+// and groups.
 var limitedVariants = []Variant{
 	{"filter-eq-only", "every filter except attribute eq \"value\" is rejected with 400 invalidFilter",
 		onlyFilters(equality.MatchString, invalidFilter)},
@@ -29,8 +36,6 @@ var limitedVariants = []Variant{
 		refuse(createUser, func(o *scim.Object) bool { return len(o.Array("emails")) > 1 }, invalidValue)},
 	{"emails-create-rejected", "a create of a user with emails is rejected",
 		refuse(createUser, func(o *scim.Object) bool { return sets(o, "emails") }, invalidValue)},
-	{"members-create-rejected", "a create of a group with members is rejected, a PUT and a PATCH are accepted",
-		refuse(createGroup, func(o *scim.Object) bool { return len(o.Array("members")) > 0 }, invalidValue)},
 	{"nested-groups-rejected", "a group as a member of a group is rejected", withoutNestedGroups},
 }
 
@@ -48,7 +53,9 @@ func onlyFilters(cond func(filter string) bool, rejection func() *reply) wrap {
 		return slices.Contains([]string{"Users", "Groups", "Devices", "Me", ""}, collection)
 	}
 	isQuery := func(r *http.Request) bool { return r.Method == http.MethodGet && resources(r) }
-	isSearch := func(r *http.Request) bool { return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/.search") }
+	isSearch := func(r *http.Request) bool {
+		return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/.search")
+	}
 	return layered(
 		instead(with(isQuery, "filter"), func(next http.Handler, r *http.Request) *reply {
 			if !cond(r.URL.Query().Get("filter")) {
@@ -66,7 +73,9 @@ func featureOff(feature string) wrap {
 
 // withoutGroups returns next without groups. A bulk operation on a group is rejected together with its request.
 func withoutGroups(next http.Handler) http.Handler {
-	isGroup := func(o *scim.Object) bool { return scim.EqualName(o.Text("id"), scim.GroupSchema) || o.Text("id") == "Group" }
+	isGroup := func(o *scim.Object) bool {
+		return scim.EqualName(o.Text("id"), scim.GroupSchema) || o.Text("id") == "Group"
+	}
 	without := func(_ *http.Request, o *scim.Object) bool { return !isGroup(o) }
 	absent := func(http.Handler, *http.Request) *reply { return failure(http.StatusNotFound, "") }
 	return layered(
