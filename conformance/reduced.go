@@ -22,8 +22,8 @@ const (
 	maxSuspects = 3
 	// maxUseless is the number of objects that no reduction made acceptable, after which the run tries no more reductions for the collection.
 	maxUseless = 3
-	// maxRefused is the number of users to which the run adds a default member without success.
-	maxRefused = 2
+	// maxFailed is the number of users to which the run adds a default member without success.
+	maxFailed = 2
 	// maxSingleUpdates is the maximum number of members that are set one by one after a create.
 	maxSingleUpdates = 4
 )
@@ -49,12 +49,12 @@ type reducedForms struct {
 	accepted map[string][][]reduction // by collection: the sets of reductions with which an object was created
 	useless  map[string]int           // by collection: the number of objects that no reduction made acceptable
 	probed   bool                     // the run has tried to create plain users
-	refused  map[string]int           // by default member: the number of users for which the target rejected it in updates too
+	failed   map[string]int           // by default member: the number of users for which the target rejected it in updates too
 	without  []string                 // the members that [T.User] omits, because the target creates no plain user with them
 }
 
 func newReducedForms() reducedForms {
-	return reducedForms{accepted: map[string][][]reduction{}, useless: map[string]int{}, refused: map[string]int{}}
+	return reducedForms{accepted: map[string][][]reduction{}, useless: map[string]int{}, failed: map[string]int{}}
 }
 
 // reducible reports whether a rejection may depend on the optional members of the body. The builder of a fixture also tries simpler forms
@@ -264,7 +264,7 @@ func (t *T) addDefaults(ctx context.Context, c *Created, whole Doc) {
 	forms := &t.session.reduced
 	missing := slices.DeleteFunc(slices.Clone(forms.without), func(member string) bool {
 		_, sent := c.Sent[member]
-		return sent || whole[member] == nil || forms.refused[member] >= maxRefused
+		return sent || whole[member] == nil || forms.failed[member] >= maxFailed
 	})
 	if len(missing) == 0 {
 		return
@@ -274,7 +274,7 @@ func (t *T) addDefaults(ctx context.Context, c *Created, whole Doc) {
 	t.restore(ctx, c, omitting(missing))
 	for _, member := range c.lacks {
 		if !slices.Contains(before, member) {
-			forms.refused[member]++
+			forms.failed[member]++
 		}
 	}
 }

@@ -275,5 +275,6 @@ func rootFilterText(t *T, filter string) string {
 		return "displayName eq " + quote(name)
 	}
 	userName, _ := kim.Sent["userName"].(string)
-	return strings.NewReplacer("«P»", strings.TrimSuffix(userName, "kim@example.com"), "«kim»", kim.ID, "«all»", t.Fixture["all"].ID).Replace(filter)
+	return strings.NewReplacer("«P»", strings.TrimSuffix(userName, "kim@example.com"), "«kim»", kim.ID, "«all»", t.Fixture["all"].ID).
+		Replace(filter)
 }

@@ -18,8 +18,8 @@ func Limited() []Variant {
 		refuse(createGroup, func(o *scim.Object) bool { return len(o.Array("members")) > 0 }, invalidValue)})
 }
 
-// limitedVariants are servers that lack optional features (RFC 7644 sections 3.4.2.2 and 3.5.2, RFC 7643 section 6), or reject some new users
-// and groups.
+// limitedVariants are servers that lack optional features (RFC 7644 sections 3.4.2.2 and 3.5.2, RFC 7643 section 6), or reject some new
+// users and groups.
 var limitedVariants = []Variant{
 	{"filter-eq-only", "every filter except attribute eq \"value\" is rejected with 400 invalidFilter",
 		onlyFilters(equality.MatchString, invalidFilter)},
