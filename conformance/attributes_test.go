@@ -299,7 +299,7 @@ func TestSubstitute_FixtureRebuilt(t *testing.T) {
 	})
 	c := runChecks(t, target, conformance.Options{Checks: []conformance.Check{check}}).Checks[0]
 	require.Equal(t, conformance.Pass, c.Outcome, c.Reason)
-	require.Equal(t, []string{"users are created without nickName: the target rejects nickName"}, c.Notes)
+	require.Equal(t, []string{"objects of the fixture people lack nickName: the target rejects it in a create and in the updates"}, c.Notes)
 	require.Empty(t, a.users)
 }
 

@@ -106,6 +106,9 @@ type Fixture struct {
 	Requests int
 	// Build creates the objects and returns them by label.
 	Build func(ctx context.Context, t *T) map[string]*Created
+	// Equal, if set, is a fixture with the same labels, whose objects have the value of one attribute in common. It replaces the fixture on
+	// targets that reject the filter operator sw, so that a filter with the operator eq can select the objects.
+	Equal *Fixture
 }
 
 // A Selection narrows a list of checks. The zero value selects all.

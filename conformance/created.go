@@ -47,6 +47,7 @@ type stuckObject struct {
 type builtFixture struct {
 	objects map[string]*Created
 	blocked string // why the fixture could not be built; empty if it was built
+	by      *Blocker
 	sent    []Request
 }
 

@@ -267,6 +267,12 @@ func (m *masker) maskResult(r *Result, secrets []string) {
 	text(&r.Reason)
 	for c := range r.All() {
 		text(&c.Reason)
+		if c.BlockedBy != nil {
+			blocker := *c.BlockedBy // checks of one fixture share it
+			text(&blocker.What)
+			exchange(blocker.Exchange)
+			c.BlockedBy = &blocker
+		}
 		for j := range c.Notes {
 			text(&c.Notes[j])
 		}
@@ -274,6 +280,10 @@ func (m *masker) maskResult(r *Result, secrets []string) {
 			finding(&c.Findings[j])
 			exchange(c.Findings[j].Exchange)
 		}
+	}
+	for i := range r.Blocks {
+		text(&r.Blocks[i].What)
+		exchange(r.Blocks[i].Exchange)
 	}
 	for i := range r.Profiles {
 		p := &r.Profiles[i]

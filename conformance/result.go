@@ -71,6 +71,8 @@ type CheckResult struct {
 	// the requests of the repetition.
 	Requests int
 	Duration time.Duration
+	// BlockedBy is what kept a skipped check from its result, although the check applies to the target. It is nil for all other checks.
+	BlockedBy *Blocker
 
 	notApplicable bool // it sent requests, and was skipped because it does not apply
 }
@@ -121,6 +123,8 @@ type Result struct {
 	Reason string
 	// Checks contains the results in the order of the checks, without the steps of client flows: see [Result.All].
 	Checks []CheckResult
+	// Blocks contains what blocked checks, most checks first.
+	Blocks []Block
 	// Profiles contains a verdict for each client flow of the requested profiles, with the results of its steps.
 	Profiles []ProfileResult
 	// Cautions describe limits of the run that make a pass less significant.

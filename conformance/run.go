@@ -279,6 +279,13 @@ func (s *session) attempt(ctx context.Context, number int, check Check, n int) a
 	e := execution{number: number, attempt: n, check: check}
 	t := s.execute(ctx, e)
 	hung := t.hung
+	for again := 1; s.learnSelection(ctx, t) || s.learnPlainUser(ctx, t); again++ {
+		spent := t.requests
+		e.round = len(substitutes) + again
+		t = s.execute(ctx, e)
+		t.requests += spent
+		hung = hung || t.hung
+	}
 	for e.round = 1; e.round <= len(substitutes); e.round++ {
 		next, ok := s.substituted(ctx, t)
 		if !ok {
@@ -292,6 +299,7 @@ func (s *session) attempt(ctx context.Context, number int, check Check, n int) a
 	a := attempt{disturbed: s.wire.repeats.failures > failures, hung: hung, CheckResult: CheckResult{
 		Check: check, Outcome: t.outcome, Reason: t.reason, Findings: t.findings, Notes: t.notes,
 		Requests: t.requests, Duration: s.opts.Now().Sub(start), notApplicable: t.notApplicable,
+		BlockedBy: t.blocker(),
 	}}
 	for _, f := range t.findings {
 		a.keys = append(a.keys, t.key(f))
@@ -318,13 +326,17 @@ func (s *session) execute(ctx context.Context, e execution) *T {
 	before := s.wire.requests
 	if e.check.Fixture != nil {
 		var blocked string
-		if t.Fixture, blocked = s.fixture(ctx, t, e.check.Fixture); t.Fixture == nil {
+		if t.Fixture, blocked = s.fixture(ctx, t, s.fixtureOf(ctx, t, e.check)); t.Fixture == nil {
 			t.outcome, t.reason = graver(t.outcome, Skip), blocked
 		}
 		before = s.wire.requests
 	}
 	if t.outcome == Pass {
 		t.run(func() { e.check.Run(ctx, t) })
+		for _, member := range t.fixtureLacks {
+			t.Note("objects of the fixture %s lack %s: the target rejects it in a create and in the updates", e.check.Fixture.Name,
+				e.substitution.path(member))
+		}
 	}
 	cleanup, done := s.cleanupContext(ctx)
 	defer done()
@@ -357,6 +369,7 @@ func (s *session) buildWatched(ctx context.Context, check Check) {
 func (s *session) conclude(result *Result, interrupted string) {
 	result.interrupted, result.denied = interrupted, s.rights.denied
 	result.undeletable = s.undeletable()
+	result.Blocks = blocks(result.Checks)
 	result.Conclude()
 	s.caution(result)
 }
@@ -416,6 +429,9 @@ func (r *Result) Conclude() {
 		r.Verdict, r.Reason = Untested, "no check could create an object: only reading was tested; check the permissions of the credentials, "+
 			"or start "+
 			"a read-only run"
+	case manyBlocked(r.Blocks) > 0:
+		r.Verdict, r.Reason = Untested, fmt.Sprintf("%s blocked: no findings, but not everything was tested",
+			plural(manyBlocked(r.Blocks), "check"))
 	case len(r.Complaints) > 0:
 		r.Verdict, r.Reason = Findings, "the target has no findings, but the waivers have problems"
 	default:
@@ -453,9 +469,12 @@ func (s *session) caution(result *Result) {
 			fmt.Sprintf("the target limits the rate of requests: %s answered with 429 and sent again", plural(s.wire.throttled, "request")))
 	}
 	s.cautionUnrun(result)
+	if caution := s.reduced.caution(); caution != "" {
+		result.Cautions = append(result.Cautions, caution)
+	}
 	var blocked []string
 	for _, c := range result.Checks {
-		if c.ran() && c.Outcome == Skip && !c.notApplicable {
+		if c.Outcome == Skip && (c.BlockedBy != nil || c.ran() && !c.notApplicable) {
 			blocked = append(blocked, c.Check.ID)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -24,11 +25,13 @@ type session struct {
 	started          time.Time // the start of the run
 	done             int       // the checks that the run has counted as progress
 
-	wire     *wire
-	created  *createdObjects
-	rights   rights
-	watchers watchers
-	survey   *survey // nil before the first finding that depends on it
+	wire      *wire
+	created   *createdObjects
+	rights    rights
+	watchers  watchers
+	survey    *survey // nil before the first finding that depends on it
+	reduced   reducedForms
+	selection selectionProbe
 }
 
 func newSession(target Target, opts Options) (*session, error) {
@@ -43,7 +46,7 @@ func newSession(target Target, opts Options) (*session, error) {
 		return nil, &ConsentError{Host: base.Host}
 	}
 	run := newMarker()
-	s := &session{opts: opts, shown: map[string]bool{}, posted: map[string]bool{}}
+	s := &session{opts: opts, shown: map[string]bool{}, posted: map[string]bool{}, reduced: newReducedForms()}
 	s.wire = newWire(target, base, run, &s.opts, s.received)
 	s.created = newCreatedObjects(s.wire, run, &journal{path: opts.Journal, started: opts.JournalStarted,
 		header: journalLine{Journal: journalVersion, Target: base.String(), Run: run, Started: opts.Now().UTC()}})
@@ -54,6 +57,7 @@ func newSession(target Target, opts Options) (*session, error) {
 // received passes a response to all parts of the run that collect data from responses.
 func (s *session) received(req Request, res *Response) {
 	s.recordShown(req, res)
+	s.selection.observe(req, res)
 	s.rights.observe(req, res)
 	s.watchers.observe(&ObservedExchange{Response: res, Request: req, Capabilities: s.caps, Base: s.wire.base.String()}, s.wire.secrets)
 }
@@ -75,18 +79,20 @@ func (s *session) fixture(ctx context.Context, t *T, f *Fixture) (map[string]*Cr
 			failures = s.wire.repeats.failures
 			prefix := s.created.run + "-" + name + attemptMark(n) + "-"
 			builder := &T{Capabilities: t.Capabilities, session: s, check: t.check, prefix: prefix, ledger: &s.created.shared, outcome: Pass,
-				substitution: t.substitution}
+				substitution: t.substitution, building: true}
 			builder.run(func() { built.objects = f.Build(ctx, builder) })
 			built.sent = builder.sent
 			if built.blocked = cmp.Or(builder.stoppedBy, builder.reason); built.objects == nil {
 				t.findings, t.outcome = builder.findings, graver(t.outcome, builder.outcome)
+				built.by = &Blocker{What: "the fixture " + f.Name + ": " + strings.TrimPrefix(built.blocked, blockedPrefix), Exchange: builder.last}
 			}
 		}
 		if built.objects != nil {
-			t.findings, t.outcome = nil, Pass
+			t.findings, t.outcome, built.by = nil, Pass, nil
 		}
 	}
-	t.fixtureSent = built.sent
+	t.fixtureSent, t.blockedBy = built.sent, built.by
+	t.fixtureLacks = lackedBy(built.objects)
 	return built.objects, built.blocked
 }
 

@@ -36,6 +36,7 @@ type T struct {
 	last          *wirelog.Exchange
 	sent          []Request
 	fixtureSent   []Request // the requests that built the fixture
+	fixtureLacks  []string  // the members that objects of the fixture lack; see Created.Lacks
 	substitution  substitution
 	outcome       Outcome
 	reason        string
@@ -46,6 +47,9 @@ type T struct {
 	findings      []Finding
 	notes         []string
 	requests      int // including the removal of its objects
+	blockedBy     *Blocker
+	building      bool // the T builds a fixture
+	userRejected  bool // the target rejected a POST to /Users
 	// unserved are the attributes of users that the check does not use, because they do not serve. final means that no other attributes serve.
 	unserved []string
 	final    bool
@@ -72,6 +76,9 @@ func (t *T) run(fn func()) {
 		case skipped:
 			if t.outcome == Pass {
 				t.outcome, t.reason, t.notApplicable = Skip, v.reason, v.outside
+				if cause, ok := strings.CutPrefix(v.reason, blockedPrefix); ok && !v.outside {
+					t.blockedBy = &Blocker{What: cause, Exchange: t.last}
+				}
 			}
 		case noAnswer:
 			t.outcome, t.reason = graver(t.outcome, Error), v.err.Error()
@@ -116,6 +123,7 @@ func (t *T) Call(ctx context.Context, req Request) *Response {
 	if res.lost != nil {
 		t.lost(res)
 	}
+	t.userRejected = t.userRejected || req.Method == http.MethodPost && first(req.Path) == "Users" && t.reducible(res.Status)
 	return res
 }
 
@@ -167,15 +175,18 @@ func (t *T) Rounds() int { return t.session.opts.OracleRounds }
 
 // User returns a user to create: the schema, a userName of this check and the few attributes that many servers require. A member of extra
 // replaces the default of the same name; [Omit] removes it.
-func (t *T) User(label string, extra Doc) Doc {
+func (t *T) User(label string, extra Doc) Doc { return t.user(label, extra, t.session.reduced.without) }
+
+// user returns a user to create, without some of the defaults.
+func (t *T) user(label string, extra Doc, without []string) Doc {
 	name := t.UserName(label)
-	return t.withMarker("userName", label, merge(t.session.addRequired("User", Doc{
+	return t.withMarker("userName", label, merge(t.session.addRequired("User", reduce(Doc{
 		"schemas":  []string{scim.UserSchema},
 		"userName": name,
 		"name":     defaultName(),
 		"emails":   []Doc{{"value": name, "type": "work", "primary": true}},
 		"active":   true,
-	}), extra))
+	}, omitting(without))), extra))
 }
 
 // Group returns a group to create, named after the label. See [T.User].
@@ -218,31 +229,72 @@ type Created struct {
 	entry int // the number of its journal entry
 	name  string
 	gone  bool
+	// updated is set if the run has updated the object to set the members with which the target did not create it.
+	updated bool
+	// lacks are the members of Sent that the target rejected in the create and does not show after the updates.
+	lacks []string
 }
+
+// Lacks reports whether the target rejected the create of the object with a member of Sent, created the object without it or with fewer
+// elements, and did not store it in an update either. Only objects of fixtures lack members that a check sets itself.
+func (c *Created) Lacks(member string) bool {
+	return slices.ContainsFunc(c.lacks, func(name string) bool { return scim.EqualName(name, member) })
+}
+
+// Updated reports whether the run has updated the object after the create, to set members with which the target did not create it.
+func (c *Created) Updated() bool { return c.updated }
 
 // Path returns the path of the object below the base URL.
 func (c *Created) Path() string { return c.Collection + "/" + url.PathEscape(c.ID) }
 
-// Create creates an object that the check needs. If the target does not create it, Create skips the check: only the checks of the area
-// "create" test creation.
+// Create creates an object that the check needs. If the target rejects a user or a group, Create tries simpler forms: it creates the object
+// without some of its optional members, and sets these by PATCH or PUT. If the target does not create the object, Create skips the check:
+// only the checks of the area "create" test creation.
 func (t *T) Create(ctx context.Context, collection string, body Doc) *Created {
 	if c := t.standIn(collection); c != nil {
 		return c
 	}
-	res := t.Post(ctx, collection, body)
+	c, res := t.create(ctx, collection, body)
+	if c != nil {
+		return c
+	}
+	t.About(res)
+	t.Skip(fmt.Sprintf("blocked: %s, which prepares the check, returned %d without an id", res.Name, res.Status))
+	return nil
+}
+
+// CreateReduced is Create, but returns nil if the target does not create the object.
+func (t *T) CreateReduced(ctx context.Context, collection string, body Doc) *Created {
+	c, _ := t.create(ctx, collection, body)
+	return c
+}
+
+// create creates an object, if necessary in a simpler form. If the target does not create it, c is nil. The response is that to the whole
+// object.
+func (t *T) create(ctx context.Context, collection string, body Doc) (c *Created, whole *Response) {
+	whole = t.Post(ctx, collection, body)
+	if c = t.createdBy(collection, whole); c == nil {
+		c = t.createReduced(ctx, collection, body, whole)
+	}
+	return c, whole
+}
+
+// createdBy returns the object that a POST has created, nil if there is none.
+func (t *T) createdBy(collection string, res *Response) *Created {
 	// Newest first: if a target assigned the same id twice, an older entry is another object.
 	for _, c := range slices.Backward(*t.ledger) {
 		if res.OK() && c.Sent != nil && c.Collection == collection && !c.gone && c.ID == identify(res) {
 			return c
 		}
 	}
-	t.Skip(fmt.Sprintf("blocked: %s, which prepares the check, returned %d without an id", res.Name, res.Status))
 	return nil
 }
 
 // CreateUser creates a user; see [T.User].
 func (t *T) CreateUser(ctx context.Context, label string, extra Doc) *Created {
-	return t.Create(ctx, "/Users", t.User(label, extra))
+	c := t.Create(ctx, "/Users", t.User(label, extra))
+	t.addDefaults(ctx, c, t.user(label, extra, nil))
+	return c
 }
 
 // CreateGroup creates a group; see [T.Group].

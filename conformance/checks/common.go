@@ -153,6 +153,12 @@ func labels(objects map[string]*conformance.Created, ids []string) []string {
 	return out
 }
 
+// supportsPatch reports whether the target does not declare PATCH as not supported.
+func supportsPatch(t *T) bool {
+	supported, known := t.Capabilities.Supports("patch")
+	return supported || !known
+}
+
 // quote returns a filter operand: a JSON string. It escapes only backslashes and quotation marks.
 func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`

@@ -339,7 +339,11 @@ func sortGroups(ctx context.Context, t *T) {
 
 // order records a finding if a sorted list of the users of the fixture, without eve, has another order than wanted.
 func order(ctx context.Context, t *T, want []string, query ...string) {
-	t.Expect("order of the users", want, inOrder(t, sortedPeople(ctx, t, query...)))
+	got := inOrder(t, sortedPeople(ctx, t, query...))
+	if t.RejectsPrefixes() { // the filter also matches eve
+		got = slices.DeleteFunc(got, func(label string) bool { return label == "eve" })
+	}
+	t.Expect("order of the users", want, got)
 }
 
 // ordered returns a check of the order of a fixture's users.
@@ -420,6 +424,9 @@ func hasPrimary(o *scim.Object) bool {
 // sortedPeople returns the ids of a sorted list. If the query has no count, it reads all pages.
 func sortedPeople(ctx context.Context, t *T, query ...string) []string {
 	filter := `userType pr and userName sw ` + quote(peoplePrefix(t))
+	if t.RejectsPrefixes() {
+		filter = bounded(t)
+	}
 	query = append([]string{"filter", filter}, query...)
 	res := t.Get(ctx, "/Users", query...)
 	t.SkipIf(res.Status == 400, "blocked: the filter that selects the users is rejected")

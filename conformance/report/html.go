@@ -98,7 +98,11 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 	}
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"show": func(f Finding) pageExchange { return show(*f.Exchange, f.Curl) },
-		"sent": func(check string) []*wirelog.Exchange { return recorded[check] },
+		"large": func(all []Block) []Block {
+			return slices.DeleteFunc(slices.Clone(all), func(b Block) bool { return !b.large() })
+		},
+		"proof": func(b Block) pageExchange { return show(*b.Exchange, b.Curl) },
+		"sent":  func(check string) []*wirelog.Exchange { return recorded[check] },
 		// One exchange at a time: a run has thousands.
 		"lay":    func(e *wirelog.Exchange) pageExchange { return show(*exchange(*e), wirelog.Curl(*e)) },
 		"search": search,

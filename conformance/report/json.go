@@ -31,6 +31,7 @@ type Document struct {
 	Reason     string                      `json:"reason,omitempty"`
 	Outcomes   map[conformance.Outcome]int `json:"outcomes"`         // number of checks by outcome, without steps of client flows
 	Causes     []Cause                     `json:"causes,omitempty"` // of the findings that count, the most consequential first
+	Blocks     []Block                     `json:"blocks,omitempty"` // what blocked checks, most checks first
 	Checks     []Check                     `json:"checks"`           // the checks, then the steps of client flows
 	Clauses    []Verdict                   `json:"clauses"`          // one verdict for each clause that the checks of the run cite
 	Profiles   []Profile                   `json:"profiles,omitempty"`
@@ -66,6 +67,7 @@ type Check struct {
 	Level      conformance.Level   `json:"level"`
 	Outcome    conformance.Outcome `json:"outcome"`
 	Reason     string              `json:"reason,omitempty"`
+	BlockedBy  string              `json:"blockedBy,omitempty"` // the text of the block that contains the check
 	Clauses    []Clause            `json:"clauses"`
 	Findings   []Finding           `json:"findings,omitempty"`
 	Waived     bool                `json:"waived,omitempty"` // every finding that counts is waived
@@ -76,6 +78,18 @@ type Check struct {
 	Requests   int                 `json:"requests"`
 	DurationMs int64               `json:"durationMs"`
 }
+
+// A Block is a fixture or a prerequisite that failed, with the checks that it kept from their results.
+type Block struct {
+	What     string    `json:"what"`
+	Number   int       `json:"number"` // number of checks
+	Checks   []string  `json:"checks"` // ids of the checks
+	Curl     string    `json:"curl,omitempty"`
+	Exchange *Exchange `json:"exchange,omitempty"`
+}
+
+// large reports whether the block is one of the main results of the run.
+func (b Block) large() bool { return b.Number >= conformance.ManyBlocked }
 
 // A Clause is a requirement that the check tests.
 type Clause struct {
@@ -205,6 +219,13 @@ func document(r *conformance.Result, version string) Document {
 	for _, p := range r.Profiles {
 		d.Profiles = append(d.Profiles, profileOf(p))
 	}
+	for _, b := range r.Blocks {
+		entry := Block{What: b.What, Number: len(b.Checks), Checks: b.Checks}
+		if b.Exchange != nil {
+			entry.Curl, entry.Exchange = wirelog.Curl(*b.Exchange), exchange(*b.Exchange)
+		}
+		d.Blocks = append(d.Blocks, entry)
+	}
 	for _, l := range r.Leftovers {
 		d.Leftovers = append(d.Leftovers, Leftover(l))
 	}
@@ -231,6 +252,9 @@ func document(r *conformance.Result, version string) Document {
 			Requests:   c.Requests,
 			DurationMs: c.Duration.Milliseconds(),
 			Clauses:    []Clause{},
+		}
+		if c.BlockedBy != nil {
+			entry.BlockedBy = c.BlockedBy.What
 		}
 		for _, q := range clauses(c.Check) {
 			entry.Clauses = append(entry.Clauses, clause(q))

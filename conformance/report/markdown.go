@@ -38,6 +38,7 @@ func Markdown(w io.Writer, r *conformance.Result, version string) error {
 		p("\n> **Waivers:** %s.", markdownText(c))
 	}
 	markdownClients(p, r)
+	markdownBlocks(p, d)
 	markdownCauses(p, d.Causes)
 	if len(r.Checks) > 0 {
 		markdownAreas(p, r)
@@ -144,6 +145,21 @@ func markdownAreas(p func(string, ...any), r *conformance.Result) {
 			row += " |"
 		}
 		p("%s", row)
+	}
+}
+
+// markdownBlocks writes what kept many checks from their results.
+func markdownBlocks(p func(string, ...any), d Document) {
+	for _, b := range d.Blocks {
+		if !b.large() {
+			continue
+		}
+		p("\n<details><summary><b>BLOCK</b> %s have no result: %s</summary>\n", plural(b.Number, "check"), markdownText(b.What))
+		if e := b.Exchange; e != nil {
+			p("%s\n", fence(b.Curl))
+			p("Response: %s\n", code(fmt.Sprint(e.Status, " ", shortened(e.ResponseBody))))
+		}
+		p("Checks: %s\n\n</details>", code(strings.Join(b.Checks, ", ")))
 	}
 }
 

@@ -41,6 +41,7 @@ func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
 	}
 	head.line("")
 	head.clients(r, opts.All)
+	head.blocks(r)
 
 	tail := &printer{color: opts.Color}
 	if len(r.Checks) > 0 && !opts.All {

@@ -262,7 +262,7 @@ func Variants() []Variant {
 					o.Delete("itemsPerPage")
 				}
 			})},
-	}, attributeVariants...)
+	}, slices.Concat(attributeVariants, limitedVariants)...)
 }
 
 var quoted = regexp.MustCompile(`"(\\.|[^"\\])*"`)

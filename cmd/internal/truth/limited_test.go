@@ -1,0 +1,101 @@
+package truth_test
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/cmd/internal/truth/mutants"
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// limits are bounds for the servers of mutants.Limited.
+var limits = map[string]struct {
+	skipped    int      // maximum number of skipped checks
+	requests   int      // maximum number of requests
+	complaints []string // checks with a finding that is true
+}{
+	"filter-eq-only":           {skipped: 132, requests: 3200},
+	"no-filter":                {skipped: 336, requests: 2300},
+	"no-groups":                {skipped: 90, requests: 2500},
+	"no-patch":                 {skipped: 158, requests: 2300},
+	"inactive-create-rejected": {skipped: 1, requests: 3200},
+	"second-email-rejected":    {skipped: 1, requests: 3300},
+	"emails-create-rejected":   {skipped: 2, requests: 4100},
+	"nested-groups-rejected":   {skipped: 3, requests: 3100},
+	"members-create-rejected":  {skipped: 5, requests: 3300, complaints: []string{"groups.create"}},
+}
+
+// TestLimited_SkippedChecksBounded checks that no check complains falsely about a server that lacks an optional feature or rejects some
+// objects, and that only the checks that need the feature are skipped.
+func TestLimited_SkippedChecksBounded(t *testing.T) {
+	for _, v := range mutants.Limited() {
+		t.Run(v.ID, func(t *testing.T) {
+			t.Parallel()
+			limit, ok := limits[v.ID]
+			require.True(t, ok, "the server has no limits")
+			r := suiteAndCompare(t, v.Wrap)
+			reasons := map[string]int{}
+			var complaints []string
+			for _, c := range r.Checks {
+				if complains(c) {
+					complaints = append(complaints, c.Check.ID)
+					t.Log(describe(c))
+				}
+				if c.Outcome == conformance.Skip {
+					reasons[c.Reason]++
+				}
+			}
+			for _, reason := range slices.SortedFunc(maps.Keys(reasons), func(a, b string) int { return reasons[b] - reasons[a] }) {
+				t.Logf("%4d skipped: %s", reasons[reason], reason)
+			}
+			t.Logf("skipped: %d of %d, requests: %d", r.Count(conformance.Skip), len(r.Checks), r.Requests)
+			assert.Equal(t, limit.complaints, complaints)
+			assert.LessOrEqual(t, r.Count(conformance.Skip), limit.skipped)
+			assert.LessOrEqual(t, r.Requests, limit.requests)
+			for _, b := range r.Blocks {
+				assert.Less(t, len(b.Checks), conformance.ManyBlocked, "%s", b.What)
+			}
+		})
+	}
+}
+
+// TestLimited_BlockNamesAllChecks checks that a server that creates no group is reported as one block with its request and response, that
+// counts all checks without a result.
+func TestLimited_BlockNamesAllChecks(t *testing.T) {
+	t.Parallel()
+	reference := newReferenceServer(t)
+	r := suite(t, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Method == http.MethodPost && req.URL.Path == "/scim/v2/Groups" {
+			w.Header().Set("Content-Type", scim.MediaType)
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = w.Write([]byte(`{"schemas":["` + scim.ErrorMessage + `"],"status":"400","detail":"groups come from the directory"}`))
+			return
+		}
+		reference.ServeHTTP(w, req)
+	}), "groups", "root")
+	require.NotEmpty(t, r.Blocks)
+	blocked := map[string]bool{}
+	for i, b := range r.Blocks {
+		require.NotNil(t, b.Exchange, b.What)
+		require.Equal(t, http.MethodPost, b.Exchange.Method)
+		require.Contains(t, b.Exchange.ResponseBody, "groups come from the directory")
+		for _, id := range b.Checks {
+			blocked[id] = true
+		}
+		require.True(t, i == 0 || len(b.Checks) <= len(r.Blocks[i-1].Checks))
+	}
+	require.GreaterOrEqual(t, len(r.Blocks[0].Checks), conformance.ManyBlocked)
+	for _, c := range r.Checks {
+		require.Equal(t, c.BlockedBy != nil, blocked[c.Check.ID], c.Check.ID)
+		if c.Check.Area() == "root" {
+			require.NotNil(t, c.BlockedBy, c.Check.ID)
+			require.Contains(t, c.BlockedBy.What, "the fixture mixture")
+		}
+	}
+}
