@@ -345,6 +345,10 @@ func (t *clientSession) compare(c *T, number int, where string, want Expectation
 	keeps, _ := t.filled(c, want.Keeps).(Doc)
 	for _, d := range differences("", keeps, got) {
 		c.Inform(d.path+" in "+where, describeExpectation(d.want), d.got)
+		if kind, ok := d.want.(Kind); ok {
+			t.limit(d.path + " in " + where + " is not " + string(kind))
+			continue
+		}
 		t.limit(d.path + " is not in " + where + " with the value that was sent")
 	}
 }

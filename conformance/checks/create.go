@@ -137,7 +137,8 @@ var create = []check{
 		Fix:          "Enforce unique userNames over all users, and return 409 with scimType uniqueness.",
 		Run: func(ctx context.Context, t *T) {
 			t.CreateUser(ctx, "twin", nil)
-			res := t.Post(ctx, "/Users", t.User("twin", nil))
+			// Only the userName is the same, so that a uniqueness of another attribute does not cause the 409.
+			res := t.Post(ctx, "/Users", t.User("other-twin", doc{"userName": t.UserName("twin")}))
 			t.Require("status of the second POST with the same userName", 409, res.Status)
 			t.Expect("scimType of the 409", "uniqueness", res.ScimType())
 		},
@@ -154,7 +155,7 @@ var create = []check{
 		Run: func(ctx context.Context, t *T) {
 			t.CreateUser(ctx, "shadow", nil)
 			upper := strings.ToUpper(t.UserName("shadow"))
-			res := t.Post(ctx, "/Users", t.User("shadow", doc{"userName": upper}))
+			res := t.Post(ctx, "/Users", t.User("other-shadow", doc{"userName": upper}))
 			t.Expect("status of a POST whose userName differs only by case", 409, res.Status)
 		},
 	},

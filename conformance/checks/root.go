@@ -237,6 +237,19 @@ func rootQuery(ctx context.Context, t *T, filter string, query ...string) *confo
 	filter = strings.NewReplacer("«P»", strings.TrimSuffix(t.Fixture["kim"].Sent["userName"].(string), "kim@example.com"), "«kim»",
 		t.Fixture["kim"].ID, "«all»", t.Fixture["all"].ID).Replace(filter)
 	res := t.Get(ctx, "/", append([]string{"filter", filter}, query...)...)
+	if res.Status == 400 && supportsOnUsers(ctx, t, filter) {
+		t.About(res)
+		t.Must(false, "status of a query on the root with the filter "+filter, "200, as for the same filter on /Users", res.Status)
+	}
 	t.SkipIf(res.Status != 200 || res.Total() < 0, "the target does not support queries on its root")
 	return res
+}
+
+// supportsOnUsers reports whether the target supports queries on its root, and returns 200 for the filter on /Users. If the root rejects such
+// a filter, it violates RFC 7644 section 3.4.2.1.
+func supportsOnUsers(ctx context.Context, t *T, filter string) bool {
+	if res := t.Get(ctx, "/", "filter", "id eq "+quote(t.Fixture["all"].ID)); res.Status != 200 || len(res.IDs()) != 1 {
+		return false
+	}
+	return t.Get(ctx, "/Users", "filter", filter).Status == 200
 }

@@ -58,6 +58,7 @@ func All() []Mutant {
 		putEffects,
 		deleteEffects,
 		oracle,
+		missed,
 	)
 }
 
