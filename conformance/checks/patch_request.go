@@ -163,6 +163,9 @@ var patchRequest = []check{
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "rekeyed", nil)
 			res := t.Patch(ctx, u.Path(), doc{"op": "replace", "value": doc{"password": "Xy7!" + t.Prefix() + "pw"}})
+			if supported, _ := t.Capabilities.Supports("changePassword"); supported {
+				t.Warn(res.OK(), "status of a PATCH of password, while changePassword.supported is true", "200 or 204", res.Status)
+			}
 			t.SkipIf(!res.OK(), "the target does not accept a password by PATCH")
 			t.Holds(!has(res.Object(), "password"), "password in the response to PATCH", "absent", "present")
 			t.Holds(!has(t.Get(ctx, u.Path()).Object(), "password"), "password in GET after PATCH", "absent", "present")
@@ -217,11 +220,9 @@ func patchBooleanAsText(ctx context.Context, t *T) {
 	if _, isBool := got.(bool); !t.Holds(isBool, "active after a PATCH with the string False", "a boolean", got) {
 		return
 	}
-	if res.OK() {
-		t.Warn(got == false, "active after an accepted PATCH with the string False", "false", got)
-		return
+	if !res.OK() {
+		t.Expect("active after a rejected PATCH with the string False", before, got)
 	}
-	t.Expect("active after a rejected PATCH with the string False", before, got)
 }
 
 func patchOrder(ctx context.Context, t *T) {

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/scimwright/scimwright/scim"
@@ -104,6 +105,29 @@ func removalType(path string, kind scim.Type) wrap {
 		}
 	})
 }
+
+// ofClients returns the faults of [Incompatible] with the given ids. Their area becomes that of the checks that must detect them.
+func ofClients(area string, ids ...string) []Mutant {
+	var out []Mutant
+	for _, m := range Incompatible() {
+		if slices.Contains(ids, m.ID) {
+			_, name, _ := strings.Cut(m.ID, ".")
+			m.ID = area + ".client-" + name
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// clientFaults are faults that break the flows of known clients. A run without profiles must detect them too.
+var clientFaults = slices.Concat(
+	ofClients("create", "create.address-required", "create.unknown-schemas-refused"),
+	ofClients("filter", "lookup.no-external-id", "lookup.no-value-path"),
+	ofClients("patch", "update.boolean-texts-refused", "update.dotted-keys-refused", "update.no-target-refused",
+		"update.manager-object-only", "update.password-refused"),
+	ofClients("groups", "groups.own-id-refused", "groups.references-refused", "groups.remove-list-empties", "groups.remove-list-ignored"),
+	ofClients("projection", "groups.exclusion-refused"),
+)
 
 // missed are faults of known servers that earlier versions of the checks did not detect.
 var missed = []Mutant{

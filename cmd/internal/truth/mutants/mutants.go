@@ -59,6 +59,7 @@ func All() []Mutant {
 		deleteEffects,
 		oracle,
 		missed,
+		clientFaults,
 	)
 }
 
