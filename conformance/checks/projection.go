@@ -138,8 +138,8 @@ func projectionAttributes(ctx context.Context, t *T) {
 	t.Expect("further members of the user with attributes=userName", []string{}, beyond(t, o, "userName"))
 }
 
-// projected returns a resource that is read with the parameter attributes or excludedAttributes. If the target rejects the parameter, but not
-// a GET without the parameter, the check ends with a finding.
+// projected returns a resource that is read with the parameter attributes or excludedAttributes. If the target rejects the parameter, but
+// returns the resource without the parameter, the check ends with a finding.
 func projected(ctx context.Context, t *T, path, parameter, names string) *scim.Object {
 	res := t.Get(ctx, path, parameter, names)
 	if res.Status != 200 || res.Object() == nil {

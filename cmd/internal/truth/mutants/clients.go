@@ -225,7 +225,9 @@ func Incompatible() []Mutant {
 		{"groups.remove-list-ignored", "a remove with a list of members returns success without effect",
 			instead(withJSON(patchGroup, anyOp(func(op *scim.Object) bool {
 				return strings.EqualFold(op.Text("op"), "remove") && op.Text("path") == "members" && len(op.Array("value")) > 0
-			})), func(http.Handler, *http.Request) *reply { return &reply{status: http.StatusNoContent, header: http.Header{}} })},
+			})), func(http.Handler, *http.Request) *reply {
+				return &reply{status: http.StatusNoContent, header: http.Header{}}
+			})},
 		{"groups.remove-list-empties", "a remove with a list of members removes all members", edit(patchGroup, func(op *scim.Object) {
 			if strings.EqualFold(op.Text("op"), "remove") && op.Text("path") == "members" {
 				op.Delete("value")

@@ -46,19 +46,17 @@ func raw(m match, fn func(rep *reply)) wrap {
 	}
 }
 
-// mixUpUsers wraps next so that all users after the first in responses to POST and GET have the same id, which is not the id of a user.
+// mixUpUsers wraps next so that the users in all responses to GET of a single user have the same id, which is not the id of a user.
 func mixUpUsers(next http.Handler) http.Handler {
 	var mu sync.Mutex
-	var first *scim.Object
-	return afterBody(either(createUser, readUser), func(o *scim.Object) {
+	id := ""
+	return afterBody(readUser, func(o *scim.Object) {
 		mu.Lock()
 		defer mu.Unlock()
-		if first == nil {
-			first = o.Clone()
-			first.Set("id", "0"+o.Text("id"))
-			return
+		if id == "" {
+			id = "0" + o.Text("id")
 		}
-		o.Set("id", first.Text("id"))
+		o.Set("id", id)
 	})(next)
 }
 
