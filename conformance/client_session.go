@@ -418,6 +418,10 @@ func (t *clientSession) compare(c *T, number int, at location, want Expectation,
 	keeps, _ := t.filled(c, want.Keeps).(Doc)
 	for _, d := range differences("", keeps, got) {
 		c.Inform(d.path+" in "+at.name, describeExpectation(d.want), d.got)
+		if kind, ok := d.want.(Kind); ok {
+			t.limit(d.path + " in " + at.name + " is not " + string(kind))
+			continue
+		}
 		t.limit(d.path + " is not in " + at.name + " with the value that was sent")
 	}
 }

@@ -172,11 +172,11 @@ func (w *wire) exchange(ctx context.Context, req Request) (*Response, error) {
 	}
 	res, err := transport.RoundTrip(r)
 	if err != nil {
-		return unanswered(explain(err, timeout), err)
+		return unanswered(w.redacted(explain(err, timeout)), err)
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, MaxBody+1))
 	if err = cmp.Or(err, res.Body.Close()); err != nil {
-		return unanswered("the response was aborted: "+explain(err, timeout), err)
+		return unanswered(w.redacted("the response was aborted: "+explain(err, timeout)), err)
 	}
 	if len(body) > MaxBody {
 		return unanswered(fmt.Sprintf("the response is larger than %d MiB", MaxBody>>20), errTooLarge)
@@ -239,6 +239,9 @@ func (w *wire) newRequest(ctx context.Context, req Request) (*http.Request, erro
 	}
 	return r, nil
 }
+
+// redacted removes the secrets of the run from the text of an error, which may repeat a part of the response.
+func (w *wire) redacted(text string) string { return wirelog.NewRedactor(w.secrets.all()...).Text(text) }
 
 // noResponseWithin is the start of the reason of a timeout.
 const noResponseWithin = "no complete response within "

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/scim"
 )
 
 // bulkLimits are the checks of atomic operations, of preconditions, and of the limits of a bulk request.
@@ -24,7 +25,7 @@ var bulkLimits = []check{
 			u := t.CreateUser(ctx, "atom", nil)
 			res := postBulkOK(ctx, t,
 				patchOperation(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Half-way"}, doc{"op": "remove"}))
-			t.SkipIf(resultStatus(result(t, res, "PATCH", u.ID)) < 400,
+			t.SkipIf(!slices.ContainsFunc(results(res), func(o *scim.Object) bool { return resultStatus(o) >= 400 }),
 				"the target accepts a remove without a path: see patch.remove-no-path")
 			t.Expect("name.givenName after the rejected PATCH", "Conformance", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
 		},

@@ -149,7 +149,7 @@ var create = []check{
 		Run: func(ctx context.Context, t *T) {
 			t.CreateUser(ctx, "shadow", nil)
 			upper := strings.ToUpper(t.UserName("shadow"))
-			res := t.Post(ctx, "/Users", t.User("shadow", doc{"userName": upper}))
+			res := t.Post(ctx, "/Users", t.User("other-shadow", doc{"userName": upper}))
 			t.Expect("status of a POST whose userName differs only by case", 409, res.Status)
 		},
 	},
@@ -267,11 +267,12 @@ func createStatus(ctx context.Context, t *T) {
 
 func createDuplicateUserName(ctx context.Context, t *T) {
 	t.CreateUser(ctx, "twin", nil)
-	res := t.Post(ctx, "/Users", t.User("twin", nil))
+	// Only the userName is the same, so that a uniqueness of another attribute does not cause the 409.
+	res := t.Post(ctx, "/Users", t.User("other-twin", doc{"userName": t.UserName("twin")}))
 	t.Require("status of the second POST with the same userName", 409, res.Status)
 	t.Expect("scimType of the 409", "uniqueness", res.ScimType())
 	t.CreateUser(ctx, "leaver", doc{"active": false})
-	res = t.Post(ctx, "/Users", t.User("leaver", nil))
+	res = t.Post(ctx, "/Users", t.User("other-leaver", doc{"userName": t.UserName("leaver")}))
 	t.Require("status of a POST with the userName of an inactive user", 409, res.Status)
 	t.Expect("scimType of the 409 because of an inactive user", "uniqueness", res.ScimType())
 }

@@ -2,6 +2,7 @@ package checks
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -11,6 +12,16 @@ import (
 )
 
 var schemaDefinitions = []check{
+	{
+		ID:           "discovery.documentation",
+		Title:        "documentationUri and specUri in the ServiceProviderConfig are absolute URLs, or absent",
+		Requirements: reqs("RFC7643-5-03", "RFC7643-2.3.7-04"),
+		Level:        interop,
+		Requests:     1,
+		Why:          "Setup wizards show these members as links; typed clients reject a document in which a URL is an empty string.",
+		Fix:          "Omit documentationUri and specUri if there is no page for them, or write a URL that starts with https://.",
+		Run:          discoveryDocumentation,
+	},
 	{
 		ID:           "discovery.group-schema",
 		Title:        "The Group schema describes displayName as a single string and the sub-attributes of members as immutable",
@@ -75,6 +86,27 @@ var schemaDefinitions = []check{
 			}
 		},
 	},
+}
+
+func discoveryDocumentation(ctx context.Context, t *T) {
+	res := t.Get(ctx, "/ServiceProviderConfig")
+	t.SkipIf(res.Status != 200 || res.Object() == nil, "blocked: the ServiceProviderConfig cannot be read")
+	link := func(where string, v any) {
+		if v == nil {
+			return
+		}
+		text, _ := v.(string)
+		address, err := url.Parse(text)
+		t.Holds(err == nil && (address.Scheme == "http" || address.Scheme == "https") && address.Host != "", where,
+			"an absolute URL with http or https, or absent", v)
+	}
+	link("documentationUri", value(res.Object(), "documentationUri"))
+	for i, item := range res.Object().Array("authenticationSchemes") {
+		scheme, _ := item.(*scim.Object)
+		for _, name := range []string{"specUri", "documentationUri"} {
+			link(fmt.Sprintf("authenticationSchemes[%d].%s", i, name), value(scheme, name))
+		}
+	}
 }
 
 func discoveryEnterpriseSchema(ctx context.Context, t *T) {

@@ -20,6 +20,8 @@ type patchCell struct {
 	ops    func(t *T) []doc
 	// want returns the expected values, by paths in the syntax of look.
 	want func(t *T) []expected
+	// then verifies the user after a successful PATCH, in addition to want. It may be nil.
+	then func(t *T, user *scim.Object)
 	// mayReject means that a 400 is permitted too. A request that is rejected must change nothing.
 	mayReject bool
 	why, fix  string
@@ -159,6 +161,9 @@ func (c patchCell) check() check {
 					t.Expect(e.path, e.want, got)
 				}
 			}
+			if c.then != nil {
+				c.then(t, o)
+			}
 		},
 	}
 }
@@ -217,4 +222,19 @@ func cells(list ...patchCell) []check {
 		out = append(out, c.check())
 	}
 	return out
+}
+
+// leavesNoExtension warns if a user contains the enterprise extension without data, and informs if schemas of the user names it. An empty
+// object is no form of an unassigned attribute (RFC 7643 section 2.5). schemas names the schemas of the attributes that are present
+// (RFC 7643 section 3).
+func leavesNoExtension(t *T, user *scim.Object) {
+	rest, there := user.Get(scim.EnterpriseUserSchema)
+	o, isObject := rest.(*scim.Object)
+	if isObject && o.Len() > 0 {
+		return // the target assigns other attributes of the extension
+	}
+	t.Warn(!there || rest == nil, "the extension object after the removal of its last attribute", "absent", rest)
+	if slices.ContainsFunc(texts(user, "schemas"), func(urn string) bool { return scim.EqualName(urn, scim.EnterpriseUserSchema) }) {
+		t.Inform("schemas of a user without data of the extension", "no URN of the extension", value(user, "schemas"))
+	}
 }

@@ -303,6 +303,10 @@ var patchMatrix = cells(
 		want: func(t *T) []expected {
 			return []expected{{"emails[home].primary", true}, {"emails.*", addresses(t, "work", "home")}}
 		},
+		then: func(t *T, user *scim.Object) {
+			got := look(user, "emails[work].primary")
+			t.Holds(got == nil || got == false, "emails[work].primary", "false, or absent", got)
+		},
 	},
 	patchCell{
 		id:     "replace-external-id",
@@ -405,8 +409,10 @@ var patchMatrix = cells(
 		before: always(extended(doc{"department": "Old"})),
 		ops:    ops(doc{"op": "remove", "path": ext + "department"}),
 		want:   wants("@department", nil, "name.givenName", "Conformance"),
+		then:   leavesNoExtension,
 		why:    whyEnt,
-		fix:    "Unassign the attribute; if no attribute of the extension has a value, omit the extension object from responses.",
+		fix: "Unassign the attribute; if no attribute of the extension has a value, omit the extension object and its URN in schemas " +
+			"from responses.",
 	},
 	patchCell{
 		id:        "remove-extension-object",

@@ -266,7 +266,12 @@ func rootSearchType(ctx context.Context, t *T) {
 // rootQuery sends a filter and other parameters to the root of the target. It skips the check if the response is not a list, because
 // the support of queries on the root is optional.
 func rootQuery(ctx context.Context, t *T, filter string, query ...string) *conformance.Response {
-	res := t.Get(ctx, "/", append([]string{"filter", rootFilterText(t, filter)}, query...)...)
+	filter = rootFilterText(t, filter)
+	res := t.Get(ctx, "/", append([]string{"filter", filter}, query...)...)
+	if res.Status == 400 && supportsOnUsers(ctx, t, filter) {
+		t.About(res)
+		t.Must(false, "status of a query on the root with the filter "+filter, "200, as for the same filter on /Users", res.Status)
+	}
 	t.SkipIf(res.Status != 200 || res.Total() < 0, "the target does not support queries on its root")
 	return res
 }
@@ -282,4 +287,13 @@ func rootFilterText(t *T, filter string) string {
 	userName, _ := kim.Sent["userName"].(string)
 	return strings.NewReplacer("«P»", strings.TrimSuffix(userName, "kim@example.com"), "«kim»", kim.ID, "«all»", t.Fixture["all"].ID).
 		Replace(filter)
+}
+
+// supportsOnUsers reports whether the target supports queries on its root, and returns 200 for the filter on /Users. If the root rejects such
+// a filter, it violates RFC 7644 section 3.4.2.1.
+func supportsOnUsers(ctx context.Context, t *T, filter string) bool {
+	if res := t.Get(ctx, "/", "filter", "id eq "+quote(t.Fixture["all"].ID)); res.Status != 200 || len(res.IDs()) != 1 {
+		return false
+	}
+	return t.Get(ctx, "/Users", "filter", filter).Status == 200
 }

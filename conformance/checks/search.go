@@ -192,7 +192,7 @@ var searching = []check{
 		Run: func(ctx context.Context, t *T) {
 			most := limit(t.Capabilities.ServiceProviderConfig.Complex("filter"), "maxResults")
 			t.SkipIf(most <= 0, "the ServiceProviderConfig has no filter.maxResults")
-			res := searched(ctx, t, "/Users", doc{"count": most + 1, "attributes": []string{"userName"}})
+			res := searched(ctx, t, "/Users", doc{"count": most + 1, "attributes": []string{"id"}})
 			t.Holds(len(res.Resources()) <= most, "items of a search with count "+strconv.Itoa(most+1), "at most "+strconv.Itoa(most),
 				len(res.Resources()))
 		},

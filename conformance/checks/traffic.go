@@ -251,6 +251,22 @@ var traffic = []check{
 		},
 	},
 	{
+		ID:           "traffic.error-body",
+		Title:        "Every error has a body",
+		Requirements: reqs("RFC7644-3.12-01"),
+		Level:        must,
+		Fixture:      sample,
+		Why: "From an empty body, a client learns neither scimType nor detail: it can show the administrator only the status code, and " +
+			"typed clients report a parse error instead.",
+		Fix: "Write an Error message in every error response, including those of middleware and of the router for unsupported methods.",
+		Watch: func(w *watched) {
+			known := w.Collection() == "Users" || w.Collection() == "Groups" || discoveries[w.Collection()]
+			if w.Status >= 400 && known && !w.Bodyless() && !slices.Contains(fromProxies, w.Status) && w.Request.Method != http.MethodOptions {
+				w.Holds(len(w.Body) > 0, "body", "an Error message", string(w.Body))
+			}
+		},
+	},
+	{
 		ID:           "traffic.error-status",
 		Title:        "Every Error has the HTTP status as a JSON string",
 		Requirements: reqs("RFC7644-3.12-02"),
@@ -392,6 +408,9 @@ var trafficHeaders = []check{
 		},
 	},
 }
+
+// fromProxies are the statuses of errors that a proxy or an HTTP library often sends before the server processes the request.
+var fromProxies = []int{401, 408, 411, 413, 414, 417, 421, 429, 431, 494, 502, 503, 504}
 
 // discoveries are the collections whose resources describe the target.
 var discoveries = map[string]bool{"Schemas": true, "ResourceTypes": true, "ServiceProviderConfig": true, "ServiceProviderConfigs": true}

@@ -238,7 +238,6 @@ var bulk = []Mutant{
 					part.Complex("data").Set("Operations", []any{single})
 					out = append(out, part)
 				}
-				slices.Reverse(out)
 			}
 			return out
 		})},

@@ -44,15 +44,22 @@ func duplicates(allowed func(known bool) bool) wrap {
 			if rep.status != http.StatusConflict || !allowed(known) {
 				return rep
 			}
-			o.Set("userName", name+"."+rand.Text()[:6])
-			rep = serve(next, derivedRequest(r, http.MethodPost, r.URL.Path, r.URL.RawQuery, o.AppendJSON(nil)))
-			if created := rep.object(); created != nil {
-				created.Set("userName", name)
-				rep.body = created.AppendJSON(nil)
-			}
-			return rep
+			return storeRenamed(next, r, o)
 		})(next)
 	}
+}
+
+// storeRenamed creates a user whose userName is in use. The server stores the user with another userName. The response contains the userName
+// of the body.
+func storeRenamed(next http.Handler, r *http.Request, body *scim.Object) *reply {
+	name := body.Text("userName")
+	body.Set("userName", name+"."+rand.Text()[:6])
+	rep := serve(next, derivedRequest(r, http.MethodPost, r.URL.Path, r.URL.RawQuery, body.AppendJSON(nil)))
+	if created := rep.object(); created != nil {
+		created.Set("userName", name)
+		rep.body = created.AppendJSON(nil)
+	}
+	return rep
 }
 
 // echo returns a wrapper that changes the bodies of successful responses with put. put receives the body of the request, sent, and changes

@@ -60,6 +60,8 @@ func All() []Mutant {
 		deleteEffects,
 		oracle,
 		outsider(),
+		missed,
+		clientFaults,
 	)
 }
 

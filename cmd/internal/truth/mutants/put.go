@@ -74,14 +74,14 @@ var put = []Mutant{
 		return id
 	}, func() *reply { return failure(400, scim.Mutability) })},
 	{"put.groups-taken", "PUT stores groups from the body", func(next http.Handler) http.Handler {
-		taken := map[string]any{}
+		taken := &memory{}
 		inner := echo(putUser, func(sent, got *scim.Object) {
 			if v, ok := sent.Get("groups"); ok {
-				taken[got.Text("id")] = v
+				taken.put(got.Text("id"), v)
 			}
 		})(next)
 		return afterBody(readUser, func(o *scim.Object) {
-			if v, ok := taken[o.Text("id")]; ok {
+			if v := taken.at(o.Text("id")); v != nil {
 				o.Set("groups", v)
 			}
 		})(inner)

@@ -39,7 +39,14 @@ var root = []Mutant{
 	{"root.type-ignored", "conditions on meta.resourceType are always true", atRoot(`meta\.resourceType eq "\w+"`, `id pr`)},
 	{"root.type-none", "conditions on meta.resourceType are never true", atRoot(`meta\.resourceType eq "\w+"`, `id eq "nobody"`)},
 	{"root.present-always", "pr on userName is also true for groups", atRoot(`userName pr`, `id pr`)},
-	{"root.equal-400", "eq on an attribute that groups do not have returns no resources",
+	{"root.equal-400", "eq on an attribute that groups do not have is rejected with 400",
+		instead(queryRoot, func(next http.Handler, r *http.Request) *reply {
+			if strings.Contains(r.URL.Query().Get("filter"), "userName eq") {
+				return invalidFilter()
+			}
+			return serve(next, r)
+		})},
+	{"root.equal-none", "eq on an attribute that groups do not have matches no resources",
 		instead(queryRoot, func(next http.Handler, r *http.Request) *reply {
 			if strings.Contains(r.URL.Query().Get("filter"), "userName eq") {
 				return newReply(200, scim.NewObject(scim.Member{Name: "totalResults", Value: 0}))

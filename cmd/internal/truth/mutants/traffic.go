@@ -46,25 +46,18 @@ func raw(m match, fn func(rep *reply)) wrap {
 	}
 }
 
-// mixUpUsers wraps next so that GET of a user returns the first user that the wrapper has seen, or another id for that user.
+// mixUpUsers wraps next so that the users in all responses to GET of a single user have the same id, which is not the id of a user.
 func mixUpUsers(next http.Handler) http.Handler {
 	var mu sync.Mutex
-	first := ""
-	return afterBody(either(createUser, readUser), func(o *scim.Object) {
+	id := ""
+	return afterBody(readUser, func(o *scim.Object) {
 		mu.Lock()
 		defer mu.Unlock()
-		if first == "" {
-			first = o.Text("id")
+		if id == "" {
+			id = "0" + o.Text("id")
 		}
-	})(afterBody(readUser, func(o *scim.Object) {
-		mu.Lock()
-		defer mu.Unlock()
-		if o.Text("id") == first {
-			o.Set("id", "0"+first)
-		} else if first != "" {
-			o.Set("id", first)
-		}
-	})(next))
+		o.Set("id", id)
+	})(next)
 }
 
 var usersAndGroups = either(users, createGroup, readGroup, listGroups, putGroup, patchGroup)
