@@ -174,10 +174,11 @@ func (s *session) confirm(ctx context.Context, number int, first *attempt, n int
 		return // the finding is repeated already, and a timeout takes long
 	}
 	gone := map[string]bool{}
-	completed, decided := 0, false
+	completed, decided, disturbed := 0, false, first.disturbed
 	for last := n + maxConfirmations; n < last && !decided && s.mayConfirm(ctx); n++ {
 		again := s.attempt(ctx, number, first.Check, n)
 		decided = !again.disturbed || !s.unsteady()
+		disturbed = disturbed && again.disturbed
 		if again.Outcome == Error || again.Outcome == Skip {
 			continue
 		}
@@ -192,13 +193,20 @@ func (s *session) confirm(ctx context.Context, number int, first *attempt, n int
 	first.Outcome = Pass
 	for i := range first.Findings {
 		f := &first.Findings[i]
-		if f.Outcome != Info && (completed == 0 || gone[first.keys[i]]) {
+		if f.Outcome != Info && (completed == 0 || gone[first.keys[i]] || disturbed && s.oftenFails() && serverError.MatchString(f.Got)) {
 			f.Unsteady, f.Outcome = true, Info
 			s.unsteadyFindings++
 		}
 		first.Outcome = graver(first.Outcome, f.Outcome)
 	}
 }
+
+// serverError is the status of a server error.
+var serverError = regexp.MustCompile(`^5\d\d$`)
+
+// oftenFails reports whether at least one request of a hundred failed and had another result when repeated. A server error in each attempt of
+// a check then says nothing about the request.
+func (s *session) oftenFails() bool { return 100*s.wire.repeats.count >= s.wire.requests }
 
 // blocked reports whether a check was skipped after a request had failed.
 func (a *attempt) blocked() bool {

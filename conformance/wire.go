@@ -241,7 +241,9 @@ func (w *wire) newRequest(ctx context.Context, req Request) (*http.Request, erro
 }
 
 // redacted removes the secrets of the run from the text of an error, which may repeat a part of the response.
-func (w *wire) redacted(text string) string { return wirelog.NewRedactor(w.secrets.all()...).Text(text) }
+func (w *wire) redacted(text string) string {
+	return wirelog.NewRedactor(w.secrets.all()...).Text(text)
+}
 
 // noResponseWithin is the start of the reason of a timeout.
 const noResponseWithin = "no complete response within "

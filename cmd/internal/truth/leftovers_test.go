@@ -2,6 +2,7 @@ package truth_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -25,6 +26,7 @@ import (
 	"github.com/scimwright/scimwright/conformance/profiles"
 	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/goldentest"
+	"github.com/scimwright/scimwright/scim"
 )
 
 // severed passes requests to a handler. If the handler panics with http.ErrAbortHandler, the client gets no response.
@@ -48,7 +50,9 @@ func rejects(matches func(*http.Request) bool, status int) serverFault {
 		if !matches(r) {
 			return false
 		}
+		w.Header().Set("Content-Type", scim.MediaType)
 		w.WriteHeader(status)
+		_, _ = fmt.Fprintf(w, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"%d"}`, status)
 		return true
 	}
 }
