@@ -14,8 +14,10 @@ type session struct {
 	opts  Options
 	caps  *Capabilities
 	shown map[string]bool // the attributes that occurred in responses, such as "/Users/nickname"
-	began time.Time       // the start of the run, by the clock of contexts
-	lag   time.Duration   // the time after which the target shows a write
+	// shownByDefault are the attributes that responses to a GET without the parameter attributes had.
+	shownByDefault map[string]bool
+	began          time.Time     // the start of the run, by the clock of contexts
+	lag            time.Duration // the time after which the target shows a write
 
 	lastWrite        time.Time       // the last write that no request has waited for
 	posted           map[string]bool // the names in creates, in lower case
@@ -46,7 +48,7 @@ func newSession(target Target, opts Options) (*session, error) {
 		return nil, &ConsentError{Host: base.Host}
 	}
 	run := newMarker()
-	s := &session{opts: opts, shown: map[string]bool{}, posted: map[string]bool{}, reduced: newReducedForms()}
+	s := &session{opts: opts, shown: map[string]bool{}, shownByDefault: map[string]bool{}, posted: map[string]bool{}, reduced: newReducedForms()}
 	s.wire = newWire(target, base, run, &s.opts, s.received)
 	s.created = newCreatedObjects(s.wire, run, &journal{path: opts.Journal, started: opts.JournalStarted,
 		header: journalLine{Journal: journalVersion, Target: base.String(), Run: run, Started: opts.Now().UTC()}})

@@ -108,7 +108,7 @@ func (s *session) declaredStanding(path string) standing {
 	switch returned := definition.Text("returned"); {
 	case strings.EqualFold(returned, "never"):
 		return hidden
-	case strings.EqualFold(returned, "request"):
+	case strings.EqualFold(returned, "request") && !s.shownByDefault["/Users/"+strings.ToLower(path)]:
 		return onRequest
 	}
 	return ""

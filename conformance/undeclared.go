@@ -78,6 +78,9 @@ func (s *session) recordShown(req Request, res *Response) {
 	for _, o := range append(res.Resources(), res.Object()) {
 		for name := range o.All() {
 			s.shown[collection+"/"+strings.ToLower(name)] = true
+			if req.Method == http.MethodGet && !req.Query.Has("attributes") {
+				s.shownByDefault[collection+"/"+strings.ToLower(name)] = true
+			}
 		}
 	}
 }
