@@ -240,8 +240,8 @@ func (s *session) rejectedAttributes() []string {
 	return out
 }
 
-// repeat runs a check again with the substitution of an execution. The result of the repetition counts, unless the check has used a replaced attribute in a
-// query over all resource types.
+// repeat runs a check again with the substitution of an execution. The result of the repetition counts, unless the check has used a
+// replaced attribute in a query over all resource types.
 func (s *session) repeat(ctx context.Context, e execution, t *T) *T {
 	x := e.substitution
 	next := s.execute(ctx, e)

@@ -252,8 +252,8 @@ func TestSubstitute_ConfiguredAttributeStays(t *testing.T) {
 	require.Equal(t, []string{"run with nickName in place of displayName: the target derives displayName"}, c.Notes)
 }
 
-// TestSubstitute_QueryOverAllTypes checks that a check with a query over all resource types is not run with another attribute: the query may
-// mean the displayName of groups.
+// TestSubstitute_QueryOverAllTypes checks that a check with a query over all resource types is not run with another attribute: the
+// query may mean the displayName of groups.
 func TestSubstitute_QueryOverAllTypes(t *testing.T) {
 	a, target := newAltering(t, deriveDisplayName)
 	check := one("root.names", writes, func(ctx context.Context, t *conformance.T) {
@@ -267,8 +267,8 @@ func TestSubstitute_QueryOverAllTypes(t *testing.T) {
 	require.NotContains(t, strings.Join(a.bodies, "\n"), `"title":"Sent"`)
 }
 
-// TestSubstitute_FixtureRebuilt checks that the objects of a fixture are built again with the other attributes, under other names, and that a
-// fixture that the target rejects is built without the rejected attribute.
+// TestSubstitute_FixtureRebuilt checks that the objects of a fixture are built again with the other attributes, under other names, and
+// that a fixture that the target rejects is built without the rejected attribute.
 func TestSubstitute_FixtureRebuilt(t *testing.T) {
 	fixture := func() *conformance.Fixture {
 		return &conformance.Fixture{Name: "people", Requests: 2,

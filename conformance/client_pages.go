@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"fmt"
-	"net/url"
 	"slices"
 	"strconv"
 )
@@ -78,7 +77,7 @@ func (t *clientSession) within(c *T, step Step, req Request, res *Response) {
 	if whole == nil {
 		c.Skip("blocked: the step " + t.savedBy[step.Within] + " received no list to compare with")
 	}
-	query := url.Values(req.Query)
+	query := req.Query
 	p := pageOfList{start: 1, count: -1, whole: (&Response{object: whole}).IDs(), got: res.IDs()}
 	if n, err := strconv.Atoi(query.Get("startIndex")); err == nil {
 		p.start = n

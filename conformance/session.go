@@ -48,7 +48,8 @@ func newSession(target Target, opts Options) (*session, error) {
 		return nil, &ConsentError{Host: base.Host}
 	}
 	run := newMarker()
-	s := &session{opts: opts, shown: map[string]bool{}, shownByDefault: map[string]bool{}, posted: map[string]bool{}, reduced: newReducedForms()}
+	s := &session{opts: opts, shown: map[string]bool{}, shownByDefault: map[string]bool{}, posted: map[string]bool{},
+		reduced: newReducedForms()}
 	s.wire = newWire(target, base, run, &s.opts, s.received)
 	s.created = newCreatedObjects(s.wire, run, &journal{path: opts.Journal, started: opts.JournalStarted,
 		header: journalLine{Journal: journalVersion, Target: base.String(), Run: run, Started: opts.Now().UTC()}})

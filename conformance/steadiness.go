@@ -147,8 +147,8 @@ type attempt struct {
 	hung      bool     // a request timed out twice, in this check or an earlier one
 }
 
-// runCheck runs a check. A check that fails or warns is run again with new objects: a finding that does not occur again is unsteady. A check
-// that a failed request blocked is run again too.
+// runCheck runs a check. A check that fails or warns is run again with new objects: a finding that does not occur again is unsteady. A
+// check that a failed request blocked is run again too.
 func (s *session) runCheck(ctx context.Context, number int, check Check) CheckResult {
 	first := s.attempt(ctx, number, check, 0)
 	requests, duration := first.Requests, first.Duration
@@ -187,7 +187,7 @@ func (s *session) confirm(ctx context.Context, number int, first *attempt, n int
 			gone[key] = !slices.Contains(again.keys, key) || !decided && gone[key]
 		}
 	}
-	if completed == 0 && !(first.disturbed && s.unsteady()) {
+	if completed == 0 && (!first.disturbed || !s.unsteady()) {
 		return // nothing contradicts the findings
 	}
 	first.Outcome = Pass
@@ -204,8 +204,8 @@ func (s *session) confirm(ctx context.Context, number int, first *attempt, n int
 // serverError is the status of a server error.
 var serverError = regexp.MustCompile(`^5\d\d$`)
 
-// oftenFails reports whether at least one request of a hundred failed and had another result when repeated. A server error in each attempt of
-// a check then says nothing about the request.
+// oftenFails reports whether at least one request of a hundred failed and had another result when repeated. A server error in each
+// attempt of a check then says nothing about the request.
 func (s *session) oftenFails() bool { return 100*s.wire.repeats.count >= s.wire.requests }
 
 // blocked reports whether a check was skipped after a request had failed.

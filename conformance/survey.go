@@ -30,16 +30,16 @@ const (
 )
 
 // explain returns the standing of an attribute as the reason why a check does not use it.
-func (s standing) explain(attribute string) string {
-	switch s {
+func (is standing) explain(attribute string) string {
+	switch is {
 	case readOnly, immutable:
-		return fmt.Sprintf("the target's /Schemas declare %s as %s", attribute, s)
+		return fmt.Sprintf("the target's /Schemas declare %s as %s", attribute, is)
 	case hidden, onRequest:
-		return fmt.Sprintf("the target's /Schemas declare %s with returned %s", attribute, s)
+		return fmt.Sprintf("the target's /Schemas declare %s with returned %s", attribute, is)
 	case undeclared:
 		return fmt.Sprintf("the target's /Schemas do not list %s", attribute)
 	}
-	return fmt.Sprintf("the target %s %s", s, attribute)
+	return fmt.Sprintf("the target %s %s", is, attribute)
 }
 
 // maxSurveyRequests is the number of requests after which the survey examines no further attributes.

@@ -96,8 +96,8 @@ func (t *T) run(fn func()) {
 // Call sends a request and returns the response, whatever its status. Objects that the response reports as created are removed when the
 // check ends. A request that fails is repeated once if that is safe: the target may be unsteady.
 //
-// If the target sends no complete response, the check ends with a finding of the outcome Fail, whatever its level. If the target responds to
-// no other request either, or cannot be reached, the check ends with the outcome Error.
+// If the target sends no complete response, the check ends with a finding of the outcome Fail, whatever its level. If the target
+// responds to no other request either, or cannot be reached, the check ends with the outcome Error.
 func (t *T) Call(ctx context.Context, req Request) *Response {
 	t.sent = append(t.sent, req)
 	t.admitCreation(ctx, req)

@@ -66,7 +66,8 @@ func newWire(target Target, base *url.URL, run string, opts *Options, received f
 	}
 }
 
-// callError is the reason why a request got no response. Unless it is confirmed, it is not a finding: the check ends with the outcome Error.
+// callError is the reason why a request got no response. Unless it is confirmed, it is not a finding: the check ends with the outcome
+// Error.
 type callError struct {
 	name      string
 	reason    string

@@ -7,8 +7,8 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// createsNothing lists the ids of the checks that write but create no object on a conforming target, one per line. TestChecks_CreateNothing in
-// cmd/internal/truth compares the list with a run against the reference server, and updates it with -update.
+// createsNothing lists the ids of the checks that write but create no object on a conforming target, one per line.
+// TestChecks_CreateNothing in cmd/internal/truth compares the list with a run against the reference server, and updates it with -update.
 //
 //go:embed createsnothing.txt
 var createsNothing string

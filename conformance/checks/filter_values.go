@@ -219,9 +219,10 @@ var filterValues = []check{
 		Level:        should,
 		Needs:        groupFilters,
 		Requests:     9,
-		Why:          "Clients that store the URI of a user search for the groups of the user by members.$ref; after an error, they read all groups.",
-		Fix:          "Accept $ref as a name in the parser of filters. The reported erratum 8924 of RFC 7644 adds it to the grammar.",
-		Run:          filterReferenceName,
+		Why: "Clients that store the URI of a user search for the groups of the user by members.$ref; " +
+			"after an error, they read all groups.",
+		Fix: "Accept $ref as a name in the parser of filters. The reported erratum 8924 of RFC 7644 adds it to the grammar.",
+		Run: filterReferenceName,
 	},
 	{
 		ID:           "filter.user-groups",

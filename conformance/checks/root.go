@@ -289,8 +289,8 @@ func rootFilterText(t *T, filter string) string {
 		Replace(filter)
 }
 
-// supportsOnUsers reports whether the target supports queries on its root, and returns 200 for the filter on /Users. If the root rejects such
-// a filter, it violates RFC 7644 section 3.4.2.1.
+// supportsOnUsers reports whether the target supports queries on its root, and returns 200 for the filter on /Users. If the root
+// rejects such a filter, it violates RFC 7644 section 3.4.2.1.
 func supportsOnUsers(ctx context.Context, t *T, filter string) bool {
 	if res := t.Get(ctx, "/", "filter", "id eq "+quote(t.Fixture["all"].ID)); res.Status != 200 || len(res.IDs()) != 1 {
 		return false

@@ -29,7 +29,8 @@ type Options struct {
 	// Waivers is the path of a file of accepted findings (package waivers). Default: none. A waiver that matches no finding fails the test:
 	// the file and the server are in one repository and change together.
 	Waivers string
-	// Suite are the options of the run. Checks defaults to all checks, Order to checks.Order. Writes are allowed, because the handler belongs to the test.
+	// Suite are the options of the run. Checks defaults to all checks, Order to checks.Order. Writes are allowed, because the handler
+	// belongs to the test.
 	Suite conformance.Options
 }
 

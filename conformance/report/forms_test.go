@@ -293,7 +293,8 @@ func TestJUnit_WarningsPass(t *testing.T) {
 	r := mixed()
 	r.Checks[4].Findings[0].Waiver = nil
 	text := write(t, "junit", r)
-	require.Regexp(t, `<testcase classname="scim.sort" name="sort.ascending" time="0.000">\s*<system-out>\s*clause`, strings.ReplaceAll(text, "&#xA;", "\n"))
+	require.Regexp(t, `<testcase classname="scim.sort" name="sort.ascending" time="0.000">\s*<system-out>\s*clause`,
+		strings.ReplaceAll(text, "&#xA;", "\n"))
 	require.Regexp(t, `name="okta.catalog-deactivate" time="0.000">\s*<failure`, text)
 }
 

@@ -122,8 +122,8 @@ var sarifLevels = map[conformance.Outcome]string{conformance.Fail: "error", conf
 
 // SARIF writes the findings for code scanning, in version 2.1.0. There are no source files. A location is a line of an artifact in the log:
 // each path below the base URL is an artifact, and its lines are the requests with findings. The URIs of locations are relative, because
-// code scanning rejects the schemes http and https. Waived findings are suppressed results. Fingerprints omit values that differ from run to run, so that the same finding is
-// the same alert.
+// code scanning rejects the schemes http and https. Waived findings are suppressed results. Fingerprints omit values that differ from
+// run to run, so that the same finding is the same alert.
 func SARIF(w io.Writer, r *conformance.Result, version string) error {
 	d := document(r, version)
 	run := sarifRun{

@@ -240,7 +240,8 @@ func (p *printer) verdict(r *conformance.Result) {
 		case r.Observed():
 			p.wrapped("Next: ", fmt.Sprintf("explain %s describes the first of them.", c.ID))
 		case len(c.Requirements) == 0: // a step of a client flow, which always runs as a whole
-			p.wrapped("Next: ", fmt.Sprintf("explain %s describes the first of them; run with --profile %s repeats the client flow.", c.ID, c.Area()))
+			p.wrapped("Next: ", fmt.Sprintf("explain %s describes the first of them; run with --profile %s repeats the client flow.", c.ID,
+				c.Area()))
 		default:
 			p.wrapped("Next: ", fmt.Sprintf("explain %s describes the first of them; run with --only %s repeats it alone.", c.ID, c.ID))
 		}

@@ -62,7 +62,8 @@ const (
 )
 
 // clients writes the verdict on each client flow, then what the clients that break require of the target. It writes nothing for a run
-// without client flows. Unless all is set, it writes the first changes in full, further ones in one line each, and the number of the others.
+// without client flows. Unless all is set, it writes the first changes in full, further ones in one line each, and the number of the
+// others.
 func (p *printer) clients(r *conformance.Result, all bool) {
 	if len(r.Profiles) == 0 {
 		return

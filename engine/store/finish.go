@@ -162,8 +162,8 @@ type Finish struct {
 	Confirmed engine.Operation
 
 	// Groups only. Replaced means that the target's list was replaced before Added was added. Whole means that the target's group has no other
-	// members: a push of all members is no longer pending, unless a mark after Gen requested one. Forget removes all member rows. MembersUnknown
-	// makes a push of all members pending, because the members on the target are unknown.
+	// members: a push of all members is no longer pending, unless a mark after Gen requested one. Forget removes all member rows.
+	// MembersUnknown makes a push of all members pending, because the members on the target are unknown.
 	Replaced       bool
 	Whole          bool
 	MembersUnknown bool

@@ -43,7 +43,8 @@ func TestInvariants(t *testing.T) {
 			"// Invariant 1: One.\nfunc f() {}\n\n// Invariant 1: Two.\nfunc g() {}", "// Invariant 1\n", []string{"One."},
 			"invariant 1 is stated 2 times",
 		},
-		"a number left": {"// Invariant 2: Two.\nfunc f() {}", "// Invariant 2\n", []string{"Two."}, "invariant 2 follows 0: number the invariants without gaps"},
+		"a number left": {"// Invariant 2: Two.\nfunc f() {}", "// Invariant 2\n", []string{"Two."},
+			"invariant 2 follows 0: number the invariants without gaps"},
 		"in a sentence": {"// Because of invariant 1 and\n// Invariant 2, nothing.\nfunc f() {}", "", nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

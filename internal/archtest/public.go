@@ -8,7 +8,8 @@ var Public = []string{
 	"scimserver", "scimserver/memstore", "scimserver/observe", "scimserver/quirks", "scimserver/sqlstore", "scimserver/storetest",
 	"scimserver/tenants",
 	"conformance", "conformance/causes", "conformance/checks", "conformance/clientgrade", "conformance/conformancetest", "conformance/lint",
-	"conformance/matrix", "conformance/observed", "conformance/profiles", "conformance/report", "conformance/requirements", "conformance/waivers",
+	"conformance/matrix", "conformance/observed", "conformance/profiles", "conformance/report", "conformance/requirements",
+	"conformance/waivers",
 	"mgmtapi", "fixtures",
 }
 

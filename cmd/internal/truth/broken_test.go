@@ -84,8 +84,8 @@ func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 var unavailable = constantResponse(500, scim.MediaType,
 	`{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"500","detail":"out of connections"}`)
 
-// A run of all checks against an unreliable server ends with a verdict, within its limits, leaves nothing behind, and no check fails because
-// of the unreliability alone.
+// A run of all checks against an unreliable server ends with a verdict, within its limits, leaves nothing behind, and no check fails
+// because of the unreliability alone.
 func TestBroken_NoFalseFailures(t *testing.T) {
 	t.Parallel()
 	always := func(*http.Request) bool { return true }

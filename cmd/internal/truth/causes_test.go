@@ -196,7 +196,7 @@ func TestCauses_NameMutants(t *testing.T) {
 // run runs the suite against the reference server with all mutants of the draw. It reports whether a mutant panicked: some expect a
 // response that another mutant has changed.
 func (d draw) run(t *testing.T) (r *conformance.Result, panicked bool) {
-	var h http.Handler = newReferenceServer(t)
+	h := newReferenceServer(t)
 	for _, m := range d.mutants {
 		h = m.Wrap(h)
 	}

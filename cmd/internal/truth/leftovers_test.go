@@ -38,7 +38,7 @@ func (s severed) RoundTrip(r *http.Request) (res *http.Response, err error) {
 			res, err = nil, io.ErrUnexpectedEOF
 		}
 	}()
-	return inProcess{s.handler}.RoundTrip(r)
+	return inProcess(s).RoundTrip(r)
 }
 
 // A fault of the server in TestLeftovers_UnsteadyServers handles a request, and reports whether the request has been handled.

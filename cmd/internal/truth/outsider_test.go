@@ -12,8 +12,8 @@ import (
 	"github.com/scimwright/scimwright/conformance/checks"
 )
 
-// TestMutants_ServeUsers checks that every mutant has a unique id and description, belongs to an area of the checks, and responds to a list of
-// users.
+// TestMutants_ServeUsers checks that every mutant has a unique id and description, belongs to an area of the checks, and responds to a
+// list of users.
 func TestMutants_ServeUsers(t *testing.T) {
 	reference := newReferenceServer(t)
 	areas := map[string]bool{}

@@ -155,8 +155,8 @@ func TestProfiles_BreakOnListedQuirks(t *testing.T) {
 const clientsIntroduction = `# Clients
 
 This page lists the effects of server quirks ([quirks.md](quirks.md)) on known provisioning clients. A test generates it: it runs the
-client profiles of the conformance suite against the reference server with one quirk at a time. Clients that a row does not name work. A step
-that fails only because an earlier one fails is not listed.
+client profiles of the conformance suite against the reference server with one quirk at a time. Clients that a row does not name work.
+A step that fails only because an earlier one fails is not listed.
 
 | Quirk | Broken clients, with the steps that fail | Clients that work with limits |
 |---|---|---|

@@ -2,6 +2,7 @@ package truth_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -226,7 +227,8 @@ type inProcess struct{ handler http.Handler }
 
 func (t inProcess) RoundTrip(r *http.Request) (res *http.Response, err error) {
 	defer func() {
-		if v := recover(); v == http.ErrAbortHandler {
+		v := recover()
+		if failure, ok := v.(error); ok && errors.Is(failure, http.ErrAbortHandler) {
 			res, err = nil, io.ErrUnexpectedEOF
 		} else if v != nil {
 			panic(v)

@@ -36,7 +36,7 @@ type commands struct {
 	List    listCommand    `cmd:"" help:"List the checks."`
 	Explain explainCommand `cmd:"" help:"Explain a check or a clause: its purpose, and how to fix a violation."`
 	Diff    diffCommand    `cmd:"" help:"Compare two JSON reports: findings that are new, fixed, remaining or not observed."`
-	Matrix  matrixCommand  `cmd:"" help:"Combine JSON reports into one page: products by client, area and clause, with the cause of each finding."`
+	Matrix  matrixCommand  `cmd:"" help:"Combine JSON reports into one page: products by client, area and clause, with causes."`
 	Lint    lintCommand    `cmd:"" help:"Check documents offline: resources, lists, PATCH and bulk requests, errors, discovery documents."`
 	Proxy   proxyCommand   `cmd:"" help:"Record a client's traffic to the SCIM server with this base URL, and evaluate both sides."`
 	Judge   judgeCommand   `cmd:"" help:"Evaluate a recording of the proxy again."`

@@ -49,8 +49,8 @@ func duplicates(allowed func(known bool) bool) wrap {
 	}
 }
 
-// storeRenamed creates a user whose userName is in use. The server stores the user with another userName. The response contains the userName
-// of the body.
+// storeRenamed creates a user whose userName is in use. The server stores the user with another userName. The response contains the
+// userName of the body.
 func storeRenamed(next http.Handler, r *http.Request, body *scim.Object) *reply {
 	name := body.Text("userName")
 	body.Set("userName", name+"."+rand.Text()[:6])

@@ -64,7 +64,8 @@ func TestSplitPath_Parts(t *testing.T) {
 	for _, c := range []struct{ path, attribute, filter, sub string }{
 		{`name.givenName`, `name.givenName`, ``, ``},
 		{`emails[type eq "work"].value`, `emails`, `type eq "work"`, `value`},
-		{`urn:ietf:params:scim:schemas:core:2.0:User:emails[value co "]."]`, `urn:ietf:params:scim:schemas:core:2.0:User:emails`, `value co "]."`, ``},
+		{`urn:ietf:params:scim:schemas:core:2.0:User:emails[value co "]."]`, `urn:ietf:params:scim:schemas:core:2.0:User:emails`,
+			`value co "]."`, ``},
 	} {
 		attribute, filter, sub := splitPath(c.path)
 		require.Equal(t, c.attribute, attribute.String(), c.path)

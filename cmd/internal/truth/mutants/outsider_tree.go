@@ -38,7 +38,7 @@ func (e conjunction) String() string { return operand(e.x) + " and " + operand(e
 func (e disjunction) String() string { return e.x.String() + " or " + e.y.String() }
 func (e negation) String() string    { return "not (" + e.x.String() + ")" }
 func (e presence) String() string    { return e.path.String() + " pr" }
-func (e comparison) String() string  { return e.path.String() + " " + e.op + " " + e.operand }
+func (c comparison) String() string  { return c.path.String() + " " + c.op + " " + c.operand }
 func (e bracketed) String() string   { return e.path.String() + "[" + e.filter.String() + "]" }
 
 // operand returns an operand of and, in parentheses if it is a disjunction.
