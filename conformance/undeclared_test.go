@@ -51,7 +51,7 @@ func TestUndeclared_OptionalAttributes(t *testing.T) {
 	asks := func(name string) []Request {
 		return []Request{{Method: "GET", Path: "/Users", Query: url.Values{"filter": {name + ` eq "x"`}}}}
 	}
-	s := &session{caps: &Capabilities{Schemas: []*scim.Object{schema}}, shown: map[string]bool{}}
+	s := &session{caps: &Capabilities{Schemas: []*scim.Object{schema}}, shown: map[string]bool{}, shownByDefault: map[string]bool{}}
 	require.Equal(t, "nickName", s.undeclared(asks("NICKNAME")))
 	require.Empty(t, s.undeclared(asks("title")), "listed")
 	require.Empty(t, s.undeclared(asks("password")), "no target may return it")
@@ -65,6 +65,6 @@ func TestUndeclared_OptionalAttributes(t *testing.T) {
 		"no schema of groups")
 	s.recordShown(Request{Method: "GET", Path: "/Users/1"}, &Response{Status: 200, Body: []byte(`{"id":"1","nickName":"Nick"}`)})
 	require.Empty(t, s.undeclared(asks("nickName")), "shown by the target")
-	s = &session{caps: &Capabilities{}, shown: map[string]bool{}}
+	s = &session{caps: &Capabilities{}, shown: map[string]bool{}, shownByDefault: map[string]bool{}}
 	require.Empty(t, s.undeclared(asks("nickName")), "a target without /Schemas declares nothing")
 }
