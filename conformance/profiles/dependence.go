@@ -3,6 +3,7 @@ package profiles
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/scim"
@@ -10,7 +11,7 @@ import (
 
 // A dependence lists checks, and tells the steps whose requests have the result that the checks test.
 type dependence struct {
-	checks string // ids, separated by blanks
+	checks string // ids, separated by spaces
 	sent   func(step) bool
 }
 
@@ -102,12 +103,21 @@ func Dependents(c conformance.Check) []conformance.Profile {
 	return out
 }
 
+// dependencesOf returns the rows of dependences that list a check, by its id. It splits the lists once, because a report needs the rows of
+// every check.
+var dependencesOf = sync.OnceValue(func() map[string][]dependence {
+	rows := map[string][]dependence{}
+	for _, d := range dependences {
+		for _, id := range strings.Fields(d.checks) {
+			rows[id] = append(rows[id], d)
+		}
+	}
+	return rows
+})
+
 // Depends reports whether a client flow of the profile sends the requests that a check tests.
 func Depends(p conformance.Profile, c conformance.Check) bool {
-	for _, d := range dependences {
-		if !slices.Contains(strings.Fields(d.checks), c.ID) {
-			continue
-		}
+	for _, d := range dependencesOf()[c.ID] {
 		for _, flow := range p.ClientFlows {
 			if slices.ContainsFunc(flow.Steps, d.sent) {
 				return true

@@ -115,7 +115,7 @@ func (p *printer) clients(r *conformance.Result, all bool) {
 				p.line("")
 				break
 			}
-			p.line("%s%s", head, clip(visible(c.Fix)))
+			p.line("%s%s", head, clipTo(visible(c.Fix), maxClip))
 			if i == len(required)-1 {
 				p.line("")
 			}
@@ -128,20 +128,14 @@ func (p *printer) clients(r *conformance.Result, all bool) {
 			steps = append(slices.Clone(steps[:maxSteps]), fmt.Sprintf("and %d more", n))
 		}
 		p.wrapped("  breaks    ", c.Action+": "+strings.Join(steps, ", "))
-		p.wrapped("  got       ", fmt.Sprintf("%s: expected %s, got %s", c.Finding.What, clip(c.Finding.Want), clip(c.Finding.Got)))
+		p.wrapped("  got       ", fmt.Sprintf("%s: expected %s, got %s", c.Finding.What, clipTo(c.Finding.Want, maxClip),
+			clipTo(c.Finding.Got, maxClip)))
 		p.line("")
 	}
 }
 
 // maxClip is the maximum number of characters of a value in the answer for the clients. Other reports contain the whole value.
-const maxClip = 80
-
-func clip(s string) string {
-	if text := []rune(s); len(text) > maxClip {
-		return string(text[:maxClip]) + "…"
-	}
-	return s
-}
+const maxClip = 81
 
 // summaryOf returns the number of the steps of a flow that fail and that could not be tested.
 func summaryOf(f conformance.ProfileResult) string {

@@ -61,8 +61,7 @@ type UserInput struct {
 	// HoldName reports whether a rename of an account to this name requires a decision. Default: never.
 	HoldName func(userName string) bool
 
-	// Owner returns the other user that the account with this id on the target belongs to, if that user should keep the account; "" if no
-	// such user exists. Default: no user.
+	// Owner returns the other user that owns the account with this id on the target and should keep it, else "". Default: no user.
 	Owner func(id string) (string, error)
 }
 
@@ -475,8 +474,7 @@ func (u *user) desired() *scim.Resource {
 	return body
 }
 
-// afterConflict handles a create that was rejected because the account exists: it links the account that a lookup by name found, or else
-// one that a lookup by externalId finds.
+// afterConflict handles a create that was rejected because the account exists: it links the account found by name, else by externalId.
 func (u *user) afterConflict(refused Response, found []*scim.Resource, byName bool) Step {
 	switch ours := u.externalID(); {
 	case len(found) == 1:
