@@ -35,8 +35,9 @@ const (
 // tests of this package write the table to docs/engine.md with -update.
 type ClassInfo struct {
 	Class Class
-	// Status is the status of the principal after the sequence. The status differs in four cases: a halt blocks a request, users that the
-	// principal needs have no account yet, an accepted change (202) is not confirmed, and failures with FallbackNone.
+	// Status is the status of the principal after a sequence with this class. Another status is stored in four cases: a halt blocks a
+	// request, users that the principal needs have no account yet, an accepted change (202) is not confirmed, or a sequence with
+	// FallbackNone has failed.
 	Status Status
 	// Signal is the signal that the lane of the app receives.
 	Signal Signal

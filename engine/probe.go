@@ -48,7 +48,7 @@ const (
 	FeatureAddMember        Feature = "groups.add-member"
 	FeatureShowsMembers     Feature = "groups.shows-members"       // GET of a group returns its members
 	FeatureRemoveByPath     Feature = "groups.remove-member-path"  // members[value eq "..."]
-	FeatureRemoveByValue    Feature = "groups.remove-member-value" // path members with a list of values
+	FeatureRemoveByValue    Feature = "groups.remove-member-value" // remove with the path members and a list of values
 	FeatureReplaceMembers   Feature = "groups.replace-members"
 	FeatureReplaceWithEmpty Feature = "groups.replace-by-none" // replace with an empty list empties the group
 	FeatureRenameGroup      Feature = "groups.rename-patch"

@@ -44,9 +44,9 @@ type Target struct {
 
 // Guard blocks deactivations of users and deletions of groups in large numbers, so that a data source that has lost its data does not empty
 // the target. The guard blocks when more principals than allowed would lose their account within the Window. The guard blocks only if both
-// Limit and Percent are exceeded, so that Percent does not block the first deactivation of a small app. The engine looks ahead over the
-// principals that it has read, some dozens. If many removals arrive one by one, the guard allows removals up to its limit. The zero value
-// blocks nothing.
+// Limit and Percent are exceeded, so that Percent does not block the first deactivation of a small app. The guard counts a pending removal
+// once the engine has read the desired state of the principal. The engine reads some dozens of principals before it sends their requests.
+// If many removals arrive one by one, the guard therefore allows removals up to its limit. The zero value blocks nothing.
 //
 // Blocked removals, and those that follow, have the status StatusHeld until a decision: provision.Apps.Approve allows them. A Mark after
 // which the directory desires the account again makes the decision unnecessary.

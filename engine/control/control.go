@@ -127,9 +127,9 @@ func (allowAll) Take(_, _ string) (none rest.Quota)                         { re
 
 // Operation is an operation of the API.
 type Operation struct {
-	ID     string // in the OpenAPI document
+	ID     string // operationId in the OpenAPI document
 	Method string
-	Path   string // with the prefix and {variables}
+	Path   string // with the prefix; variables are in braces: {app}
 }
 
 // Operations lists the operations below a prefix, the default if it is empty.

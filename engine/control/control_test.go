@@ -184,7 +184,7 @@ func TestHandler_PlansAndLinksInTransactions(t *testing.T) {
 func TestHandler_TestReportsCause(t *testing.T) {
 	h := serve(t)
 	h.user("u-1", "ann@example.com")
-	h.target.Requests() // those of the user
+	h.target.Requests() // discard the requests that created the user
 	require.NoError(t, h.Test(t.Context(), "crm"))
 	sent := h.target.Requests()
 	require.Len(t, sent, 1)

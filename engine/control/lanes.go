@@ -172,7 +172,7 @@ func (a *api) describe(ctx context.Context, app App) (client.App, error) {
 	}
 	out.BaseURL = target.BaseURL
 	if lane.Learned.BaseURL != target.BaseURL {
-		lane.Learned = engine.Learned{} // learned from another target
+		lane.Learned = engine.Learned{} // the stored properties belong to an earlier target
 	}
 	out.Style, out.Fallback = lane.Learned.Style(target, a.o.Now()), cmp.Or(target.Fallback, engine.FallbackLearn)
 	out.Lane = laneOf(target.Paused, lane)

@@ -25,7 +25,7 @@ func (a *api) routes() []rest.Route {
 	return all
 }
 
-// words describes the served types for the OpenAPI document: by type, the tags of each member.
+// words returns the descriptions for the OpenAPI document: for each type of a response, the struct tags of its members.
 func words() rest.Words {
 	all := rest.Words{}
 	for _, part := range []rest.Words{laneWords, taskWords, principalWords, planWords, driftWords, linkWords, importWords} {
@@ -40,10 +40,10 @@ type appRequest struct {
 
 func (r appRequest) where() (app, kind string) { return r.App, "" }
 
-// inApp is a request for an app. where returns the app and the kind in the path.
+// inApp is implemented by requests for an app. where returns the app and, if the path contains one, the kind of principals.
 type inApp interface{ where() (app, kind string) }
 
-// row returns an operation on an app. The operation returns a not-found error for an unknown app or an unknown kind of principals.
+// row returns an operation on one app. For an unknown app or an unknown kind of principals, the operation returns a not-found error.
 func row[Req, Resp any, P interface {
 	*Req
 	inApp

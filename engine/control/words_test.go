@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWords_DescribeEveryMember checks that the table of words has exactly the members of the served types. A new member needs a
-// description. Some old ones have none.
+// TestWords_DescribeEveryMember checks that the table of words has exactly the members of the served types. The number of members without a
+// description must not grow.
 func TestWords_DescribeEveryMember(t *testing.T) {
 	undescribed := 0
 	for typ, word := range words() {
@@ -62,5 +62,5 @@ func TestWords_CoverServedTypes(t *testing.T) {
 	}
 }
 
-// embedded are the words that only other words embed.
+// embedded names the types in words that no operation returns directly: they are only embedded in other types.
 var embedded = map[string]bool{"DriftCounts": true}

@@ -52,10 +52,10 @@ type kind struct {
 	ids  []string
 	all  map[string]*scim.Resource
 	rev  map[string]int
-	last *kind // copy of the kind before the last change
+	last *kind // copy of this kind before the last change, for Fault.Stale
 }
 
-// save copies the resources of the kind to last, before a change.
+// save copies k to k.last. It is called before each change.
 func (k *kind) save() {
 	before := *k
 	before.ids, before.all, before.last = slices.Clone(k.ids), maps.Clone(k.all), nil

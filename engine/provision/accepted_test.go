@@ -245,7 +245,7 @@ func TestAccepted_SendsNothingElse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 				o := quick(provision.Options{})
-				if a.target != nil && a.op == engine.OpUpdate { // the first read confirms the change
+				if a.target != nil && a.op == engine.OpUpdate { // a password: the first read confirms it, so delay that read
 					o.CheckInitial = time.Second
 				}
 				w := newWorld(t, db, o)
@@ -265,7 +265,7 @@ func TestAccepted_SendsNothingElse(t *testing.T) {
 					require.Empty(t, s.RemoteID)
 				}
 
-				if a.done(w) != (a.op == engine.OpUpdate && a.target != nil) { // a password cannot be read
+				if a.done(w) != (a.op == engine.OpUpdate && a.target != nil) { // a password change is not visible in a read
 					require.False(t, a.done(w))
 				}
 				if a.target == nil || a.op != engine.OpUpdate {
@@ -293,7 +293,7 @@ func TestAccepted_SendsNothingElse(t *testing.T) {
 func TestAccepted_ContinuesAfterRestart(t *testing.T) {
 	for name, a := range acceptances() {
 		if a.target != nil && a.op == engine.OpUpdate {
-			continue // the first read confirms a password
+			continue // a password change ends with the first read, which a restart cannot interrupt
 		}
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, sqldbtest.SQLite(t), quick(provision.Options{}))
@@ -393,7 +393,7 @@ func TestAccepted_NewerChangeWaits(t *testing.T) {
 	a.begin(w)
 	a.change(w)
 	s := w.pending(engine.User, "u-1", 2)
-	w.set("u-1", withTitle("u-1", "ann", "clerk")) // the current state of the account
+	w.set("u-1", withTitle("u-1", "ann", "clerk")) // the title that the account has already
 	require.Equal(t, engine.StatusPending, w.state(engine.User, "u-1").Status)
 	now := w.pending(engine.User, "u-1", s.Pending.Reads+3)
 	require.Equal(t, s.Desired+1, now.Desired)
@@ -445,7 +445,7 @@ func TestAccepted_UnreadablePastDeadline(t *testing.T) {
 	a := acceptances()["an update"]
 	a.begin(w)
 	w.fake.Inject(
-		enginetest.Fault{Method: http.MethodGet, Path: "/Users/u1", Stale: true}, // the state before the change
+		enginetest.Fault{Method: http.MethodGet, Path: "/Users/u1", Stale: true}, // one read that returns the state before the change
 		enginetest.Fault{Method: http.MethodGet, Status: 500, Times: -1},
 	)
 	a.change(w)

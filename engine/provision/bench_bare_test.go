@@ -61,7 +61,8 @@ func memberList(from, to int) string {
 
 func groupOf(n int) string { return fmt.Sprintf("g%05d", n) }
 
-// workloads are the most frequent types of work. Their requests are repeated here, so that the bare loop sends the same as the engine.
+// workloads are the most frequent types of work. Each lists the requests that the engine sends, so that the loop without an engine sends
+// the same.
 var workloads = map[string]workload{
 	"creates": {
 		principals: 800,
@@ -106,7 +107,7 @@ var workloads = map[string]workload{
 	},
 }
 
-// bare sends the requests of a conversation without an engine.
+// bare sends the requests of the workload without an engine and returns the time taken.
 func (c workload) bare(b *testing.B, baseURL string) time.Duration {
 	b.Helper()
 	client, err := connect.New(connect.Config{BaseURL: baseURL, Network: &connect.Network{}, UserAgent: "bare"})
@@ -158,8 +159,9 @@ func (c workload) throughEngine(b *testing.B, db *sqldb.DB) (took time.Duration,
 }
 
 // BenchmarkAgainstBareLoop compares the engine with a loop that sends the same requests with the same client and concurrency, to a target
-// with a latency of 20 ms. The two alternate. %_of_bare is the median of the engine's speed relative to the loop. Commits wait for the
-// disk. Both use the default number of processors of cmd/scimwright, unless -cpu or GOMAXPROCS sets another one.
+// with a latency of 20 ms. Runs of the engine and of the loop alternate. %_of_bare is the median of the engine's speed relative to the
+// loop. Commits wait for the disk. Engine and loop use the default number of processors of cmd/scimwright, unless -cpu or GOMAXPROCS sets
+// another one.
 func BenchmarkAgainstBareLoop(b *testing.B) {
 	for _, name := range []string{"creates", "updates", "groups", "large-group"} {
 		c := workloads[name]

@@ -59,8 +59,8 @@ func fleetTime(b *testing.B, slow bool) time.Duration {
 	return took
 }
 
-// BenchmarkSlowApp compares how long 49 apps take to create their users with and without a 50th app whose target has a latency of 2 s. The
-// two alternate. %_lost is the median of the slowdown. Commits wait for the disk.
+// BenchmarkSlowApp compares how long 49 apps take to create their users with and without a 50th app whose target has a latency of 2 s. Runs
+// with and without the slow app alternate. %_lost is the median of the slowdown. Commits wait for the disk.
 func BenchmarkSlowApp(b *testing.B) {
 	var lost []float64
 	for b.Loop() {
@@ -137,14 +137,14 @@ func BenchmarkIdle(b *testing.B) {
 				s.mark(marks...)
 			}
 			if !paused {
-				s.seed(0) // every marked user has an account
+				s.seed(0) // give each user an account, so that nothing is pending
 			}
 			c := &counting{All: s.store}
 			factor := map[bool]float64{false: 1, true: clockSpeed}[paused]
 			begin := time.Now()
 			clock := func() time.Time { return begin.Add(time.Duration(factor * float64(time.Since(begin)))) }
 			e := s.start(provision.Options{Store: c, Now: clock}, 0)
-			time.Sleep(idleFor) // pending lanes are checked once and then spread over time
+			time.Sleep(idleFor) // not measured: the engine checks each pending lane once and schedules it again at a random time
 			var reads, writes float64
 			for b.Loop() {
 				r, w := c.reads.Load(), c.writes.Load()

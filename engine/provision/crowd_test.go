@@ -25,8 +25,8 @@ import (
 )
 
 // largeDirectory is a large directory that stores only the number of its users. Their ids are u-0000000, u-0000001 and so on. Seeded users
-// have the accounts r-u-0000000 and so on. All groups have the same members: the users with a number below first, except for those in the
-// map in.
+// have the accounts r-u-0000000 and so on. All groups have the same members: the users with a number below the field first. The map in
+// overrides this per user.
 type largeDirectory struct {
 	mu     sync.Mutex
 	target map[string]engine.Target // by app
@@ -119,7 +119,7 @@ func (c *largeDirectory) set(change func()) {
 	change()
 }
 
-// wanted returns the accounts of the members.
+// wanted returns the ids of the accounts that the group should have as members.
 func (c *largeDirectory) wanted() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -307,7 +307,7 @@ func (h *groupTarget) counted() int {
 	return h.count
 }
 
-// has returns the name and the members of the only group.
+// has returns the name and the members of the target's only group.
 func (h *groupTarget) has(t testing.TB) (string, []string) {
 	t.Helper()
 	h.mu.Lock()

@@ -21,8 +21,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// waitConverged waits until nothing is pending, and then for the next millisecond: a change in the current one could be part of a
-// comparison that starts now.
+// waitConverged waits until nothing is pending and the current millisecond has passed. A comparison that starts in the millisecond of a
+// change would count the change as concurrent.
 func (w *world) waitConverged() {
 	w.t.Helper()
 	w.wait()
@@ -30,7 +30,7 @@ func (w *world) waitConverged() {
 	w.poll("a later time", func() bool { return time.Since(ended) > 2*time.Millisecond })
 }
 
-// drift runs a comparison, and returns the findings as "what principal account".
+// drift runs a comparison. It returns the report and the findings as strings: the kind, the principal, the account and the values.
 func (w *world) drift(r engine.DriftRequest) (engine.DriftReport, []string) {
 	w.t.Helper()
 	var found []string
@@ -156,7 +156,7 @@ func TestDrift_RepairsGroups(t *testing.T) {
 				w.dir.SetGroup(app, id, engine.GroupState{Want: engine.Active, DisplayName: id})
 				w.dir.SetMember(app, id, "u0", true)
 				w.dir.SetMember(app, id, "u1", true)
-				w.dir.SetMember(app, id, "nobody", true) // has no account, which is not drift
+				w.dir.SetMember(app, id, "nobody", true) // this member has no account; its absence from the group is not drift
 				w.mark(groupMark(id))
 				w.wait()
 				remote[id] = w.state(engine.Group, id).RemoteID
@@ -329,7 +329,7 @@ func TestDrift_GuardBlocksRepair(t *testing.T) {
 		w.mark(userMark(id))
 	}
 	w.waitConverged()
-	for i := range 12 { // the directory has lost them, and no mark was made
+	for i := range 12 { // the directory no longer assigns these users, but does not mark them
 		id := fmt.Sprintf("u%02d", i)
 		w.dir.SetUser(app, id, off(id, id))
 	}
@@ -344,7 +344,7 @@ func TestDrift_GuardBlocksRepair(t *testing.T) {
 	}
 }
 
-// TestDrift_NoneAfterRepair changes a target randomly without the engine.
+// TestDrift_NoneAfterRepair checks that no drift is left after a repair, whatever other clients have changed on the target.
 func TestDrift_NoneAfterRepair(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(t, sqldbtest.SQLite(t), provision.Options{Sweep: 2 * time.Millisecond})

@@ -57,16 +57,17 @@ type Options struct {
 	Concurrency int
 	// RetryInitial and RetryMax are the first and the maximum backoff after failures. Defaults: 1s and 5m.
 	RetryInitial, RetryMax time.Duration
-	// BreakerAfter is the number of consecutive failures that stop a lane, counted over the principals that are due together. With fewer
-	// failures, each principal backs off alone. Default: 5.
+	// BreakerAfter is the number of consecutive failed sequences after which a lane stops, whichever principals they are for. The count
+	// starts at 0 whenever the lane is claimed. After fewer failures, each failed principal waits for its own backoff and the lane
+	// continues. Default: 5.
 	BreakerAfter int
 	// CheckInitial and CheckMax are the first and the maximum time between two reads of a principal whose change was accepted with 202. The
 	// time doubles after each read. Defaults: 2s and 60s.
 	CheckInitial, CheckMax time.Duration
 	// KeepRounds is the number of sequences that send an attribute that the target ignores, before the engine stops sending it. Default: 3.
 	KeepRounds int
-	// DeactivateWithin is the maximum duration of a deactivation, from the first change of the user that has not arrived. An Observer that is
-	// an OverdueObserver receives longer deactivations. Default: 5m.
+	// DeactivateWithin is the time limit of a deactivation, measured from the first unsynchronized change of the user. After this time the
+	// engine reports the deactivation to an Observer that is an OverdueObserver. Default: 5m.
 	DeactivateWithin time.Duration
 	// UserAgent is the User-Agent of requests to targets. Default: "Svc SCIM Client 1.0.0".
 	UserAgent string

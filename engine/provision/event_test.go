@@ -107,7 +107,8 @@ func TestEvents_HoldAndRelease(t *testing.T) {
 	for status, want := range map[int]string{401: "app.quarantined ", 500: "app.breaker "} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{BreakerAfter: 2})
-			w.as(func(t *engine.Target) { t.Concurrency = 1 }) // so that no response of the hold arrives after its end
+			// one request at a time, so that no response to an earlier request arrives after the hold has ended
+			w.as(func(t *engine.Target) { t.Concurrency = 1 })
 			w.fake.Inject(enginetest.Fault{Status: status, Times: -1})
 			var marks []engine.Mark
 			for i := range 4 {

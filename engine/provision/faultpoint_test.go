@@ -19,9 +19,9 @@ import (
 // faultPoints are named points of a process at which it can be killed or stopped: before and after each write to the store, three per
 // request, and before each read. Points with the same name are numbered. Several goroutines reach them.
 type faultPoints struct {
-	at     string         // the point of the signal; empty: print all points
+	at     string         // name of the point at which the process sends itself the signal; empty: print the names of all points
 	signal syscall.Signal // the signal that the process sends to itself
-	reads  bool           // include reads of the store, which have no effect on the database
+	reads  bool           // also include reads of the store as points
 
 	mu        sync.Mutex
 	passed    map[string]int // number of passes by name
@@ -82,7 +82,8 @@ func (s faultyStore) Reset(ctx context.Context, owner string) error {
 func (s faultyStore) Claim(ctx context.Context, owner string, now, until time.Time, limit int) (leases []engine.Lease, next time.Time,
 	err error) {
 	if s.points.continued.Load() {
-		return nil, time.Time{}, nil // requests of a stopped process belong to its lease before the stop
+		// a stopped process must not claim the lane again: the test checks what it sends under its previous lease
+		return nil, time.Time{}, nil
 	}
 	err = s.points.around("Claim", func() error {
 		leases, next, err = s.All.Claim(ctx, owner, now, until, limit)

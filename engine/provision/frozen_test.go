@@ -25,15 +25,17 @@ import (
 // stallLease is the duration of the leases in these tests.
 const stallLease = 5 * time.Second
 
-// TestLease_StalledEngineHarmless stops one of two engines on a PostgreSQL database in the middle of a sequence. It continues when the
-// other engine has taken over its lane and finished.
+// TestLease_StalledEngineHarmless stops one of two engines on a PostgreSQL database in the middle of a sequence. The stopped engine
+// continues after the other engine has taken over its lane and finished.
 func TestLease_StalledEngineHarmless(t *testing.T) {
 	var all []*stalledPair
 	reassigned := func(k *directoryTx) { k.user("u-1", "anna", "chair") }
 	for _, c := range []struct {
 		scenario, at string
 		then         func(*directoryTx) // the change during the stop
-		stale        string             // the method of the request that was already past the lease check, if any
+		// method of the request that the stopped engine sends although its lease has ended, because it checked the lease before; empty if
+		// none
+		stale string
 	}{
 		{scenario: "a user is created", at: "carried out GET /Users", then: reassigned},
 		{scenario: "a user is created", at: "carried out POST /Users", then: reassigned},
@@ -86,7 +88,7 @@ func (f *stalledPair) begin(t *testing.T, then func(*directoryTx)) {
 	}
 	told, out := io.Pipe()
 	f.first = o.start(t, out, &f.log)
-	t.Cleanup(func() { _ = f.first.Process.Kill() }) // it has exited unless the test failed
+	t.Cleanup(func() { _ = f.first.Process.Kill() }) // only necessary if the test fails
 	line, err := bufio.NewReader(told).ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, f.at+"\n", line)

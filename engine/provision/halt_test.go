@@ -159,7 +159,7 @@ func TestHalt_AllApps(t *testing.T) {
 	require.Len(t, all, len(engine.HaltOperations()))
 
 	w.stop(w.engine)
-	w.engine = w.start(provision.Options{}) // the halt is stored
+	w.engine = w.start(provision.Options{}) // another engine reads the stored halt
 	w.resume()
 	require.True(t, w.state(engine.User, "u-1").Halted)
 	require.NoError(t, w.engine.Apps().Resume(t.Context(), ""))

@@ -48,7 +48,7 @@ type orders struct {
 	Owner    string
 	Lease    time.Duration
 	At       string // the fault point, empty: none
-	Standby  bool   // commit no change, and wait for the lanes of others
+	Standby  bool   // commit no change, and wait until other engines release the lane
 	Reads    bool   // include reads of the store in the fault points
 	Signal   syscall.Signal
 }
@@ -255,7 +255,7 @@ func (w *killWorld) run(at string) (points []string, killed bool) {
 	var out, log bytes.Buffer
 	o := orders{
 		Database: w.url, Scenario: w.scenario.name, Style: w.style, App: w.app, Target: w.server.URL, Owner: "killed",
-		At: at, Signal: syscall.SIGKILL, Reads: w.db.Dialect() == sqldb.SQLite, // reads only where processes and connections are cheap
+		At: at, Signal: syscall.SIGKILL, Reads: w.db.Dialect() == sqldb.SQLite, // on PostgreSQL, stopping at reads too would take too long
 	}
 	err := o.start(w.t, &out, &log).Wait()
 	points = strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -270,8 +270,8 @@ func (w *killWorld) run(at string) (points []string, killed bool) {
 	return points, true
 }
 
-// awaitRequests waits until the target has processed all requests of the killed process. Another engine starts when the lease has ended,
-// and no call of the killed process is in flight then.
+// awaitRequests waits until the target has processed all requests of the killed process. In production another engine starts only after the
+// lease has ended, when no request of the killed process is in flight any longer.
 func (w *killWorld) awaitRequests() {
 	w.t.Helper()
 	// Connections are accepted in order: after this one, no connection of the killed process is pending.
@@ -420,7 +420,7 @@ func (w *killWorld) verifyGroups(dir sqlDirectory, remote map[string]string, com
 	}
 }
 
-// plain makes values comparable that are objects on one side and maps on the other.
+// plain returns a value as JSON with sorted members, so that a SCIM object equals a map with the same content.
 func plain(v any) string {
 	b, _ := json.Marshal(v)
 	var out any
@@ -569,7 +569,7 @@ func killedEverywhere(t *testing.T, url string, s killScenario, style engine.Sty
 		wrong := w.verify()
 		end()
 		require.Empty(t, wrong, "killed %s", at)
-		if killed { // the number of claims during a backoff varies
+		if killed { // otherwise the process has not reached the point: the number of claims during a backoff varies
 			hit = append(hit, at)
 		}
 	}

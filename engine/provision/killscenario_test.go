@@ -142,7 +142,9 @@ var killScenarios = []killScenario{
 		target: func(t *engine.Target) { t.Guard = engine.Guard{Limit: 1} },
 	},
 
-	{ // a process killed between the response and Finish does not know the account, and its successor may search too early
+	// most is 2: a process killed before Finish has not stored the id of the account, and the next engine may look it up before the target
+	// has created it
+	{
 		name: "a create is accepted", styles: anyStyle, fake: later, target: longTimeout, change: ann, most: 2, passes: created,
 	},
 	{name: "an update is accepted", styles: anyStyle, fake: later, target: longTimeout, given: []func(*directoryTx){ann}, change: annDirects,

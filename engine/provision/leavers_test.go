@@ -37,7 +37,8 @@ func (w *world) changeTitles(title string) {
 	w.mark(marks...)
 }
 
-// TestAccepted_DeactivationBehindMany queues many updates before a deactivation, while the maximum number of accepted changes is pending.
+// TestAccepted_DeactivationBehindMany checks that a deactivation is sent while the maximum number of accepted changes is pending, although
+// many updates were queued before it.
 func TestAccepted_DeactivationBehindMany(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, quick(provision.Options{}))
@@ -54,7 +55,8 @@ func TestAccepted_DeactivationBehindMany(t *testing.T) {
 	})
 }
 
-// TestQuarantine_DeactivationBehindMany queues many updates before a deactivation, and the target denies the updates.
+// TestQuarantine_DeactivationBehindMany checks that a deactivation is sent during a quarantine, although many updates that the target
+// denies were queued before it.
 //
 // Invariant 11
 func TestQuarantine_DeactivationBehindMany(t *testing.T) {

@@ -73,7 +73,7 @@ func TestLinks_MoveBetweenEngines(t *testing.T) {
 		old.requests()
 		require.Equal(t, links, w.links())
 
-		for i := range 3 { // this provider has other ids for them
+		for i := range 3 { // this identity provider has other user names for the same users
 			w.set(fmt.Sprint("u-", i), user(fmt.Sprint("u-", i), fmt.Sprint("new", i)))
 		}
 		w.dir.SetMember(app, "g", "u-2", true)

@@ -62,7 +62,7 @@ func converge(t *testing.T, rt *rapid.T, style engine.Style) {
 	w.as(func(t *engine.Target) { t.MemberBatch, t.SyncPasswords, t.AsyncTimeout = 2, true, time.Second })
 	w.fake.ETags = rapid.Bool().Draw(rt, "etags")
 
-	changes := 0 // number of user changes; each sets it as title
+	changes := 0 // number of changes of users; each change sets the title of its user to this number
 	w.fake.Seen = newest(rt)
 	unmanaged := w.fake.Add("Users", user("", "unmanaged").Resource)
 	theirs := string(w.fake.Users()[0].AppendJSON(nil))

@@ -49,7 +49,7 @@ func (a *alarms) users() (ids []string) {
 	return ids
 }
 
-// watched stops the world's engine and returns the check of another one, which is not started and whose clock is ahead.
+// watched stops the world's engine. It returns a function that runs one check of another engine, which is not started and whose clock is c.
 func (w *world) watched(a *alarms, c *clock) func() {
 	w.t.Helper()
 	w.stop(w.engine)
@@ -182,7 +182,7 @@ func TestOverdue_DeactivationsDisabled(t *testing.T) {
 	w, c, a := newWorld(t, sqldbtest.SQLite(t), provision.Options{}), &clock{}, &alarms{}
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()
-	look := w.watched(a, c) // and no engine works
+	look := w.watched(a, c) // this also stops the engine, so that it does not skip the user first
 	w.set("u-1", off("u-1", "ann"))
 	w.as(func(t *engine.Target) { t.DeactivateUsers = false })
 	c.ahead.Store(int64(6 * time.Minute))
@@ -195,7 +195,7 @@ func TestOverdue_DeactivationsDisabled(t *testing.T) {
 func TestOverdue_BoundedQueries(t *testing.T) {
 	w, c, a := newWorld(t, sqldbtest.SQLite(t), provision.Options{}), &clock{}, &alarms{}
 	look := w.watched(a, c)
-	const users = 1500 // more than one check queries
+	const users = 1500 // more users than one check queries
 	var marks []engine.Mark
 	for i := range users {
 		marks = append(marks, userMark(fmt.Sprintf("u-%04d", i)))
@@ -212,7 +212,7 @@ func TestOverdue_BoundedQueries(t *testing.T) {
 	for i := range users - 1 {
 		w.dir.SetUser(app, marks[i].ID, user(marks[i].ID, marks[i].ID))
 	}
-	look() // the last user is unknown to the directory and has to be deactivated
+	look() // all users except the last are still assigned, and the first check does not reach the last user
 	require.Empty(t, a.take())
 	look()
 	require.Equal(t, []string{marks[users-1].ID}, a.users())

@@ -47,7 +47,7 @@ func (p Plans) List(ctx context.Context, q engine.PlanQuery) ([]engine.Plan, err
 	return s.Plans(ctx, q)
 }
 
-// Items lists items of a plan, in the order of application.
+// Items lists the items of a plan, in the order in which the engine applies them.
 func (p Plans) Items(ctx context.Context, q engine.PlanItemQuery) ([]engine.PlanItem, error) {
 	s, err := p.e.can.plans.get()
 	if err != nil {

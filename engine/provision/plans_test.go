@@ -343,7 +343,7 @@ func TestPlan_ObeysRateLimit(t *testing.T) {
 // inconsistent lookups.
 func TestPlan_CanaryDetectsIgnoredDeactivation(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	w.fake.Ignores = []string{"active"} // it responds with 200 and ignores the change
+	w.fake.Ignores = []string{"active"} // the target responds with 200 to a deactivation and ignores it
 	ids := w.populate(4)
 	for _, id := range ids {
 		w.dir.SetUser(app, id, engine.UserState{Want: engine.Absent})

@@ -27,7 +27,7 @@ type killable struct {
 
 	mu     sync.Mutex
 	left   int  // requests until the kill; negative: never
-	lost   bool // the last request is not sent
+	lost   bool // the last request before the kill is not sent
 	killed chan struct{}
 }
 
@@ -272,7 +272,7 @@ func TestPush_ConvergesAfterInterruptions(t *testing.T) {
 			}
 			e := s.start(o, later)
 			done, cancel := context.WithCancel(t.Context())
-			go func() { // there may be no more requests
+			go func() { // the push may end before m has counted enough requests to kill the engine
 				defer cancel()
 				_ = e.Wait(done, app)
 			}()
@@ -292,7 +292,8 @@ func TestPush_ConvergesAfterInterruptions(t *testing.T) {
 				mark.Members = append(mark.Members, id)
 			}
 			name := rapid.SampledFrom([]string{"Tea", "Coffee"}).Draw(rt, "name")
-			if row := one(t, s, engine.Group, "g"); row.RemoteID != "" { // a create with a lost response is found by its name
+			// not before the create is known: after a lost response the engine finds the group by its name
+			if row := one(t, s, engine.Group, "g"); row.RemoteID != "" {
 				s.directory.set(func() { s.directory.name = name })
 			}
 			mark.AllMembers = rapid.IntRange(0, 4).Draw(rt, "all") == 0

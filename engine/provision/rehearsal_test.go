@@ -295,7 +295,7 @@ func TestDryRun_MatchesRun(t *testing.T) {
 func dryRunMatchesRun(t *testing.T, rt *rapid.T) {
 	t.Helper()
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	w.replaceByStopped() // it is started for each step, so that the dry run is first
+	w.replaceByStopped() // each step starts an engine after its dry run
 	asleep := w.engine
 	w.target.Style, w.target.MemberBatch = rapid.SampledFrom([]engine.Style{engine.Catalog, engine.Wizard}).Draw(rt, "style"), 2
 	w.fake.ETags = rapid.Bool().Draw(rt, "etags")
@@ -349,7 +349,7 @@ func dryRunMatchesRun(t *testing.T, rt *rapid.T) {
 		w.engine = w.start(provision.Options{Sweep: 2 * time.Millisecond})
 		w.wait()
 		w.stop(w.engine)
-		// The first run of the principal is compared. Others may follow from it.
+		// Only the first run of the principal is compared: the dry run does not predict runs that follow from its result.
 		first := w.results[slices.IndexFunc(w.results, func(r engine.Result) bool { return r.Kind == kind && r.ID == id })]
 		real := log.take()[:len(first.Steps)]
 		w.results = nil
@@ -361,7 +361,7 @@ func dryRunMatchesRun(t *testing.T, rt *rapid.T) {
 				rehearsed, real = rehearsed[:min(i+1, len(rehearsed))], real[:i+1]
 			}
 		}
-		for i := range rehearsed { // a group created by several requests has an id in the second one
+		for i := range rehearsed { // a group that is created by several requests: replace the simulated id in their paths by the real one
 			if i < len(real) && made.MatchString(rehearsed[i]) {
 				method, rest, _ := strings.Cut(real[i], " ")
 				path, _, _ := strings.Cut(rest, " ")

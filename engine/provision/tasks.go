@@ -7,7 +7,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Tasks has operations on principals whose changes have not arrived: failed, retried, held or waiting. See [Engine.Tasks].
+// Tasks has operations on principals with unsynchronized changes: those that failed, are retried, are held or wait. See [Engine.Tasks].
 type Tasks struct{ e *Engine }
 
 // Tasks returns the handle of the tasks.

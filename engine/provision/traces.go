@@ -79,7 +79,7 @@ func (t Traces) Verify(ctx context.Context, app string, kind engine.Kind, id str
 	return x.Verify(ctx, kind, id)
 }
 
-// open starts a dry run of an app, which reads the guard's counts.
+// open prepares dry runs of an app. It returns an error if the store does not implement store.Plans.
 func (t Traces) open(ctx context.Context, app string) (*dryrun.App, error) {
 	if _, err := t.e.can.plans.get(); err != nil {
 		return nil, err

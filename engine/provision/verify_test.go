@@ -182,7 +182,8 @@ func TestWaitFor_SinglePrincipal(t *testing.T) {
 	})
 }
 
-// TestTrace_ProvisionOnDemand checks that an immediate run returns the trace that the dry run predicts, also along with an error.
+// TestTrace_ProvisionOnDemand checks that an immediate run returns the trace that the dry run predicts. If the run fails, it returns the
+// trace and an error.
 func TestTrace_ProvisionOnDemand(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})

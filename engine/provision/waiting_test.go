@@ -114,7 +114,7 @@ func TestWaiting_ReportsReasonAndTime(t *testing.T) {
 		hinder func(w *world)
 		status engine.Status
 		reason string
-		until  time.Time // zero: none, or soon
+		until  time.Time // zero: no time, or a time in the next seconds
 	}{
 		"a pause": {
 			hinder: func(w *world) { w.fake.Inject(enginetest.Fault{Status: 429, RetryAfter: "3600", Times: -1}) },
@@ -158,7 +158,7 @@ func TestWaiting_ReportsReasonAndTime(t *testing.T) {
 			w.poll(c.reason, func() bool {
 				got = w.waiting()["u-1"]
 				said := got.Reason == c.reason || c.status == engine.StatusPending && strings.Contains(got.Reason, c.reason)
-				return said && got.Status == c.status // a hold is visible before the result, and a sequence before its result
+				return said && got.Status == c.status // poll again: the reason and the status are not stored at the same time
 			})
 			require.Contains(t, got.Reason, c.reason)
 			require.Equal(t, c.status, got.Status)

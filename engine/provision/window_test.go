@@ -57,7 +57,7 @@ func TestMaintenance_SendsNothing(t *testing.T) {
 		want := engine.Suspension{Reason: engine.SuspensionMaintenance, Until: until}
 		w.set("u-1", user("u-1", "ann"))
 		w.poll("the suspension", func() bool { return cmp.Equal(want, rest()) })
-		require.NoError(t, w.engine.Apps().Kick(t.Context(), app)) // Kick does not end it
+		require.NoError(t, w.engine.Apps().Kick(t.Context(), app)) // Kick does not end the window
 		w.advance(c, 59*time.Minute, o)
 		require.Empty(t, cmp.Diff(want, rest()))
 		w.requests()
@@ -82,7 +82,7 @@ func TestMaintenance_CompletesRunningSequence(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), o)
 	var begin sync.Once
 	w.front(func(rw http.ResponseWriter, r *http.Request) {
-		begin.Do(func() { c.ahead.Add(int64(time.Minute)) }) // the first of the two requests of a create
+		begin.Do(func() { c.ahead.Add(int64(time.Minute)) }) // the window starts between the two requests of a create
 		w.fake.ServeHTTP(rw, r)
 	})
 	begins := c.Now().Add(40 * time.Second)

@@ -74,7 +74,7 @@ func resolveAccount(ctx context.Context, tx *sqldb.Tx, app string, before string
 func assignAccount(ctx context.Context, tx *sqldb.Tx, app string, f *store.Finish, before string) ([]accountChange, error) {
 	query := holders
 	if tx.Dialect() == sqldb.Postgres {
-		query += ` FOR UPDATE` // in the order in which rows are written
+		query += ` FOR UPDATE` // lock the rows in the order in which all transactions write them
 	}
 	rows, err := tx.Query(ctx, query, app, f.ID, app, text(f.RemoteID))
 	all, err := collect(rows, err, func(r *sql.Rows, h *holder) error {

@@ -22,7 +22,7 @@ var million = flag.Bool("sqlstore.million", false, "mark 1,000,000 users instead
 
 const (
 	markChunk  = 1000   // principals in one call of Mark
-	markCommit = 50_000 // and in one transaction
+	markCommit = 50_000 // principals in one transaction
 )
 
 // BenchmarkMarkEverybody marks new users of one app with Mark, then all of them again with MarkAll. Commits wait for the disk. peak-MB is

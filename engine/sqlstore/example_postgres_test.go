@@ -70,7 +70,7 @@ func ExampleOpen_postgres() {
 	if err := p.engine.Start(ctx); err != nil {
 		log.Fatal(err)
 	}
-	defer p.engine.Stop(context.Background()) // the context does not end
+	defer p.engine.Stop(context.Background()) // with a new context: Stop waits without a time limit for running sequences
 	if err := p.assign(ctx, "crm", "ann"); err != nil {
 		log.Fatal(err)
 	}

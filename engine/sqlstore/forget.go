@@ -28,7 +28,7 @@ var forgetStatements = []string{
 func (s *Store) Forget(ctx context.Context, tx engine.Execer, app string) error {
 	t := s.db.Wrap(tx)
 	statements := forgetStatements
-	if s.db.Dialect() == sqldb.Postgres { // a DELETE locks its rows in no defined order
+	if s.db.Dialect() == sqldb.Postgres { // first lock the rows in a defined order: a DELETE alone locks them in any order
 		lock := `SELECT 1 FROM {sync_state} WHERE app_id = ? ORDER BY kind DESC, principal_id FOR UPDATE`
 		statements = append([]string{forgetStatements[0], lock}, forgetStatements[1:]...)
 	}

@@ -92,7 +92,7 @@ func releaseHalted(ctx context.Context, tx *sqldb.Tx, app string, ops []engine.O
 		where += ` AND app_id = ?`
 		args = append(args, app)
 	}
-	if tx.Dialect() == sqldb.Postgres { // an UPDATE locks its rows in no defined order
+	if tx.Dialect() == sqldb.Postgres { // first lock the rows in a defined order: an UPDATE alone locks them in any order
 		_, err := tx.Exec(ctx, `SELECT 1 FROM {sync_state}`+where+` ORDER BY kind DESC, app_id, principal_id FOR UPDATE`, args...)
 		if err != nil {
 			return err

@@ -13,8 +13,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// TestClaim_SkipsLockedLane locks one of two lanes. A process that stalls in a transaction holds its locks until the server closes its
-// connection.
+// TestClaim_SkipsLockedLane checks that Claim returns without a lane whose row another transaction has locked. A process that stalls in a
+// transaction holds such locks until the server closes its connection.
 //
 // Invariant 17
 func TestClaim_SkipsLockedLane(t *testing.T) {

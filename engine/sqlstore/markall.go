@@ -31,7 +31,7 @@ var markAllParts = []struct{ set, where string }{
 func (s *Store) MarkAll(ctx context.Context, tx engine.Execer, now time.Time, m engine.MarkAll) (int64, error) {
 	t := s.db.Wrap(tx)
 	var marked int64
-	for _, kind := range []engine.Kind{engine.User, engine.Group} { // in the order in which rows are written
+	for _, kind := range []engine.Kind{engine.User, engine.Group} { // users first, as in all transactions that write rows
 		if m.Kind != "" && m.Kind != kind {
 			continue
 		}
@@ -58,7 +58,7 @@ func markKind(ctx context.Context, t *sqldb.Tx, kind engine.Kind, now time.Time,
 			args = append(args, string(status))
 		}
 	}
-	if t.Dialect() == sqldb.Postgres { // an UPDATE locks its rows in no defined order
+	if t.Dialect() == sqldb.Postgres { // first lock the rows in a defined order: an UPDATE alone locks them in any order
 		lock := `SELECT COUNT(*) FROM (SELECT 1 FROM {sync_state} WHERE ` + where + ` ORDER BY principal_id FOR UPDATE) locked`
 		if _, err := t.Exec(ctx, lock, args...); err != nil {
 			return 0, err

@@ -26,7 +26,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// dumped are the last steps of the databases in testdata/old.
+// dumped are the versions in testdata/old: the number of the last schema step that each database has.
 var dumped = []int{1, 8, 15, 16}
 
 func options(p sqldbtest.Place) sqlstore.Options {

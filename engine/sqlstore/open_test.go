@@ -165,7 +165,7 @@ func TestOpen_Errors(t *testing.T) {
 			other, own, theirs = sqlstore.SQLite, theirs, own
 		}
 		for name, c := range map[string]struct {
-			prepare string // statements, after a store was opened if open
+			prepare string // SQL statements that run before Open, and after an earlier Open if open is set
 			open    bool
 			options func(o *sqlstore.Options)
 			want    string
@@ -306,7 +306,7 @@ func TestOpen_PostgresExample(t *testing.T) {
 		p, err := openProvider(t.Context(), db.DSN, &enginetest.Directory{})
 		require.NoError(t, err)
 		defer p.db.Close()
-		_ = p.assign(t.Context(), "crm", "ann") // the second one exists
+		_ = p.assign(t.Context(), "crm", "ann") // fails in the second iteration, because the assignment exists
 		pending, err := p.engine.Apps().Pending(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 1, pending)

@@ -11,7 +11,7 @@ import (
 )
 
 // The column pushed of a member row is 0 (no), 1 (yes), or 2 (unknown): the engine was about to send a request that adds or removes the
-// user with the id pushed_id. A row with 2 is pending, because want is 0 or 1.
+// user with the id pushed_id. A row is pending if pushed differs from want. A row with 2 is therefore always pending.
 
 // Progress implements store.Sequences.
 func (s *Store) Progress(ctx context.Context, l engine.Lease, p store.Progress) error {

@@ -25,7 +25,7 @@ func load(t testing.TB, p sqldbtest.Place, step int) {
 	sqldbtest.Load(t, p, fmt.Sprintf("testdata/old/%s-step%d.sql", p.Dialect, step))
 }
 
-// rowsOf returns the rows of the tables with the names; the columns are those of like, or all.
+// rowsOf returns the sorted rows of tables. like has the names of the tables and of the columns to read.
 func rowsOf(t testing.TB, db *sql.DB, names sqldb.Names, like map[string][]string) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
@@ -44,7 +44,7 @@ func columnsOf(t testing.TB, db *sql.DB) map[string][]string {
 	for _, table := range oldTables {
 		rows, err := db.Query(`SELECT * FROM ` + table + ` WHERE 1 = 0`)
 		if err != nil {
-			continue // a later step creates it
+			continue // the database does not have the table: a later step creates it
 		}
 		columns, err := rows.Columns()
 		require.NoError(t, err)

@@ -16,7 +16,8 @@ import (
 	"github.com/scimwright/scimwright/internal/storedtest"
 )
 
-// calls are the places of this package that write JSON, by file and argument, with the names of their forms.
+// calls are the places of this package that encode JSON for a column, by file and argument. The values are the names of the forms in
+// testdata/stored.
 var calls = map[string]string{
 	"attempts.go h": "sync_attempt headers", "events.go e.Data": "event data", "imports.go r": "import_run request",
 	"imports.go o.Candidates": "import_object candidates", "imports.go counts": "import_run counts", "lanes.go learned": "app_lane learned",
@@ -25,7 +26,7 @@ var calls = map[string]string{
 	"states.go f.WaitingOn": "sync_state waiting",
 }
 
-// TestStoredForms covers the columns that have JSON.
+// TestStoredForms checks that testdata/stored has a form for each JSON column, and that this version decodes all forms.
 func TestStoredForms(t *testing.T) {
 	codecs := map[string]storedtest.Codec{
 		"sync_attempt headers": storedtest.Of[http.Header](), "event data": storedtest.Of[engine.EventData](),

@@ -142,7 +142,7 @@ const dropWhere = `app_id = ? AND (next_at IS NOT NULL OR ` + taskWhere + `)`
 // Drop implements store.Tasks.
 func (s *Store) Drop(ctx context.Context, tx engine.Execer, now time.Time, app, reason string) error {
 	t := s.db.Wrap(tx)
-	if s.db.Dialect() == sqldb.Postgres { // an UPDATE locks its rows in no defined order
+	if s.db.Dialect() == sqldb.Postgres { // first lock the rows in a defined order: an UPDATE alone locks them in any order
 		if _, err := t.Exec(ctx, `SELECT 1 FROM {sync_state} WHERE `+dropWhere+` ORDER BY kind DESC, principal_id FOR UPDATE`, app); err != nil {
 			return fmt.Errorf("sqlstore: drop pending changes of %s: %w", app, err)
 		}

@@ -64,7 +64,7 @@ type Profiles interface {
 	ResetLearned(ctx context.Context, app string) error
 }
 
-// Lags is the capability to report changes that have not arrived. Apps.Lag, Apps.Lags and the report of overdue deactivations need it.
+// Lags is the capability to report unsynchronized changes. Apps.Lag, Apps.Lags and the report of overdue deactivations need it.
 type Lags interface {
 	// Lags returns the lag of one app, or (empty) of every app that has had a mark, ordered by app.
 	Lags(ctx context.Context, app string) ([]engine.Lag, error)

@@ -45,7 +45,7 @@ func testStatesInBulk(t *testing.T, s *suite) {
 		}
 		return out
 	}
-	many := make([]string, 1200) // more than one query can select
+	many := make([]string, 1200) // more ids than one query can select
 	for i := range many {
 		many[i] = "nobody"
 	}

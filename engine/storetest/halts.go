@@ -54,7 +54,8 @@ func testHalts(t *testing.T, s *suite) {
 
 	require.Equal(t, engine.StatusHeld, s.finish(l, heldBy("a", engine.OpUpdate)))
 	require.Equal(t, engine.StatusHeld, s.finish(l, heldBy("b", engine.OpDeactivate)))
-	s.finish(l, store.Finish{ID: "c", Status: engine.StatusHeld, Operation: engine.OpUpdate, RemoteID: "rc"}) // held for another reason
+	// c is held, but not because of a halt
+	s.finish(l, store.Finish{ID: "c", Status: engine.StatusHeld, Operation: engine.OpUpdate, RemoteID: "rc"})
 	require.Equal(t, engine.StatusDirty, s.finish(l, heldBy("d", engine.OpCreate)), "the operation is no longer halted")
 	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusHeld, Operation: engine.OpUpdate, Halted: true})
 	require.Equal(t, []string{"user d"}, s.due())

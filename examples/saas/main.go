@@ -65,7 +65,7 @@ func openApp(ctx context.Context, file string) (*sql.DB, http.Handler, error) {
 	return db, mux, nil
 }
 
-// people returns the logins of the users that may sign in, with an ordinary query of the application.
+// people returns the logins of the users that may sign in. It queries the application's own table users.
 func people(ctx context.Context, db *sql.DB) (all []string, err error) {
 	rows, err := db.QueryContext(ctx, "SELECT login FROM users WHERE active ORDER BY login")
 	if err != nil {

@@ -77,7 +77,8 @@ func scan(row interface{ Scan(dest ...any) error }, typ string) (*scimserver.Rec
 // page is the number of resources that Scan reads at a time.
 const page = 200
 
-// Scan leaves filters to the server. It reads pages, so that no query is open while the server processes a resource.
+// Scan returns all resources of the type and ignores the filter, because the server filters the result itself. Scan reads page by page, so
+// that no query is open while the server processes a resource.
 func (s *store) Scan(ctx context.Context, typ string, _ filter.Expr, after int64) iter.Seq2[*scimserver.Record, error] {
 	return func(yield func(*scimserver.Record, error) bool) {
 		for {
@@ -191,7 +192,7 @@ func columns(rec *scimserver.Record) ([]any, error) {
 	return append(values, login, filter.Fold(login), active || !said, rec.PasswordHash), nil
 }
 
-// free returns an error if another user has the login.
+// free returns an error if another user already has the login.
 func free(ctx context.Context, tx *sql.Tx, rec *scimserver.Record) error {
 	if rec.Type != "User" {
 		return nil

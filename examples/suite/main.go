@@ -24,7 +24,8 @@ func main() {
 	}
 }
 
-// status returns the status of the response that shows a finding.
+// status returns the method, the URL and the response status of the exchange of a finding. It returns an empty string if there is no
+// exchange.
 func status(e *wirelog.Exchange) string {
 	if e == nil {
 		return ""

@@ -238,7 +238,7 @@ type ItemOptions struct {
 	Limit     int // Default: 100. At most 1000
 }
 
-// PlanItems returns the items of a plan, in the order of application.
+// PlanItems returns the items of a plan, in the order in which the engine applies them.
 func (c *Client) PlanItems(ctx context.Context, app, id string, o ItemOptions) ([]PlanItem, error) {
 	return get[[]PlanItem](ctx, c, appPath(app, "plans", id, "items")+
 		query("operation", o.Operation, "outcome", o.Outcome, "after", o.After, "limit", o.Limit))

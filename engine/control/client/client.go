@@ -78,7 +78,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body, into any) er
 	if s := req.URL.Scheme; s != "http" && s != "https" {
 		return errors.New("client: the URL of New must start with http:// or https://")
 	}
-	path = req.URL.RequestURI() // path, as errors contain it
+	path = req.URL.RequestURI() // the path with the query, for the errors below
 	req.Header.Set("Accept", "application/json")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")

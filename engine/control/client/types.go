@@ -11,8 +11,8 @@ type App struct {
 	ID       string          `json:"id"`
 	Label    string          `json:"label"`
 	BaseURL  string          `json:"baseUrl,omitempty"`  // empty without a connection, like Style and Fallback
-	Style    engine.Style    `json:"style,omitempty"`    // in effect; engine.Auto until it is determined
-	Fallback engine.Fallback `json:"fallback,omitempty"` // in effect
+	Style    engine.Style    `json:"style,omitempty"`    // the style in effect; engine.Auto until the engine has determined the style
+	Fallback engine.Fallback `json:"fallback,omitempty"` // the fallback in effect
 	Lane     Lane            `json:"lane"`
 	// Counts are the numbers of principals by status.
 	Counts map[engine.Status]int `json:"counts"`

@@ -44,7 +44,7 @@ type Options struct {
 // Worker processes the apps of an engine.
 type Worker struct {
 	Options
-	searches sync.Map // *leavers by app, across leases
+	searches sync.Map // searches of apps for users to deactivate (*leavers); a search continues in the next lease
 }
 
 // New returns a Worker.
@@ -96,7 +96,7 @@ type work struct {
 	knowledge  *target.Knowledge
 	limiter    *lane.RateLimiter
 
-	suspension *engine.Suspension // as stored, nil if unknown
+	suspension *engine.Suspension // the suspension in the store; nil if it is unknown
 	gate       *lane.Gate         // used between tasks only
 	storedHold engine.HoldKind    // as stored
 

@@ -71,12 +71,12 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 type queue struct {
 	w       *work
 	running map[lane.Task]bool
-	room    int // number of sequences that may become an accepted change, if limited
+	room    int // number of further sequences that may end with an accepted change (202); only if bounded
 	bounded bool
 
 	tasks   []lane.Task
 	wants   map[lane.Task]engine.Want
-	intents []store.Intent // to be stored before the first request
+	intents []store.Intent // desired states to store before the first request
 	leaving bool           // tasks contains deactivations
 }
 

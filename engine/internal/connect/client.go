@@ -42,7 +42,7 @@ type Config struct {
 	UserAgent string           // Default: DefaultUserAgent
 	TLS       engine.TLS       // of https targets, including the token URL
 	Network   *Network         // Default: a new one
-	Now       func() time.Time // for the recorded exchanges. Default: time.Now
+	Now       func() time.Time // clock of the recorded exchanges. Default: time.Now
 }
 
 // Client sends requests to one target. It may be used by several goroutines.
@@ -94,7 +94,7 @@ func checkBaseURL(base string) error {
 	case base == "":
 		return errors.New("SCIM base URL: it is empty")
 	case err != nil:
-		return errors.New("SCIM base URL: it is not a URL") // the parser's error quotes the input, which may contain a secret
+		return errors.New("SCIM base URL: it is not a URL") // without the parser's error: it quotes the URL, which may contain a secret
 	case u.Scheme != "http" && u.Scheme != "https":
 		return errors.New("SCIM base URL: it must begin with http:// or https://")
 	case u.Hostname() == "":
@@ -107,8 +107,8 @@ func checkBaseURL(base string) error {
 	return nil
 }
 
-// newHTTPClient returns an HTTP client that follows no redirect: the destination is not the configured one, and must not receive the
-// credentials.
+// newHTTPClient returns an HTTP client that follows no redirect, because a redirect would send the credentials to a host that is not
+// configured.
 func newHTTPClient(t http.RoundTripper) *http.Client {
 	return &http.Client{
 		Transport:     t,
@@ -165,7 +165,7 @@ func (c *Client) Do(ctx context.Context, r plan.Request) plan.Response {
 	}
 	c.tokens.drop(token)
 	if token != before {
-		return answer // the rejected token was new: a second one would not help
+		return answer // the target rejected a token that was fetched for this request: another new token would not help
 	}
 	if token, out = c.token(ctx, r); out != nil {
 		return *out
@@ -234,12 +234,12 @@ func (c *Client) do(ctx context.Context, r plan.Request, token string) plan.Resp
 		return out
 	}
 	if resp.StatusCode == http.StatusAccepted && r.Op != "" {
-		return out // a 202 need not describe the resource after the change
+		return out // the body is ignored: after a 202 it need not describe the changed resource
 	}
 	mediaType, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if resp.StatusCode >= 400 {
 		out.Page = cmp.Or(c.Redact(mediaType), "a body of undeclared type")
-		return out // the status is sufficient, and proxies send HTML errors; the exchange is recorded
+		return out // the body is not parsed: the status suffices, and the error page of a proxy is HTML
 	}
 	// The body is not quoted: the host of the base URL may not be a SCIM server, or not one that the administrator may read.
 	if !json(mediaType) {

@@ -21,7 +21,7 @@ const (
 	dialTimeout     = 10 * time.Second
 	idleConnections = 16 // per host
 	idleTimeout     = 90 * time.Second
-	maxTransports   = 1024 // different TLS settings whose connections are cached
+	maxTransports   = 1024 // maximum number of TLS settings whose connections are cached
 )
 
 // Network owns the resources that outlive a single Client: connections, and access tokens with their expiry. An engine has one. It may be

@@ -53,7 +53,8 @@ func TestAscending(t *testing.T) {
 	}
 }
 
-// TestDigest checks that every part of the desired state changes the digest, except a password, whose version does.
+// TestDigest checks that every part of the desired state changes the digest, except the password. A change of the password version does
+// change the digest.
 func TestDigest(t *testing.T) {
 	const app = "app"
 	user, group := engine.Principal{Kind: engine.User, ID: "u"}, engine.Principal{Kind: engine.Group, ID: "g"}

@@ -73,7 +73,7 @@ func Digest(ctx context.Context, d engine.Directory, app string, p engine.Princi
 				return "", err
 			}
 			for _, m := range page {
-				_, _ = io.WriteString(sum, m+"\x00") // a hash never fails
+				_, _ = io.WriteString(sum, m+"\x00") // a hash returns no error
 			}
 		}
 	}

@@ -11,8 +11,7 @@ import (
 // maxExamples is the maximum number of ids in a finding about members.
 const maxExamples = 10
 
-// UserWant is the desired state of a user. Update and Deactivate are the options of the target: differences that these exclude are not
-// reported.
+// UserWant is the desired state of a user. Without Update or Deactivate, User reports no differences that only such a change could repair.
 type UserWant struct {
 	Want               engine.Want
 	Resource           *scim.Resource                     // as in plan.UserInput

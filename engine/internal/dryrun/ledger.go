@@ -18,9 +18,9 @@ type ledger struct {
 	row       engine.State // state of the principal, as a lane would read it
 	unguarded bool
 
-	members map[string]store.Member // members of a group, by user; nil before the first use
+	members map[string]store.Member // members of the group, by user; nil until a method needs them
 	users   []string                // keys of members, ascending
-	walked  map[string]bool         // users seen during the walk
+	walked  map[string]bool         // users that the sequence has read from the directory as members
 }
 
 // States implements sequence.Ledger.
@@ -81,7 +81,7 @@ func (l *ledger) Finish(_ context.Context, _ engine.Lease, f store.Finish) (engi
 // Recheck implements sequence.Ledger. It is never called: no lease is lost.
 func (l *ledger) Recheck(context.Context, time.Time, engine.Mark) error { return nil }
 
-// inSet has the condition of each member set. It selects the same members as the store.
+// inSet reports for each member set whether a member belongs to it. The sets are the same as in the store.
 var inSet = map[store.MemberSet]func(store.Member) bool{
 	store.MembersAsked:   func(m store.Member) bool { return m.Asked > 0 },
 	store.MembersWanted:  func(m store.Member) bool { return m.Want },

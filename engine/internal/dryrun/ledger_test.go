@@ -88,7 +88,7 @@ func TestLedger_MembersAsStored(t *testing.T) {
 			got, err := l.Members(ctx, app, q)
 			require.NoError(rt, err)
 			if set == store.MembersAll {
-				q.Limit = len(users) // the store removes rows without information, the ledger does not
+				q.Limit = len(users) // no paging: only the store removes rows without information, so that the pages would differ
 				want, err = st.Members(ctx, app, q)
 				require.NoError(rt, err)
 				got, err = l.Members(ctx, app, q)
@@ -100,7 +100,7 @@ func TestLedger_MembersAsStored(t *testing.T) {
 	})
 }
 
-// TestLedger_OwnPrincipalOnly checks that the sequence reads what it stored about its own principal, and not what it stored about others.
+// TestLedger_OwnPrincipalOnly checks that a dry run reads back the changes of its own principal, but not its changes of other principals.
 func TestLedger_OwnPrincipalOnly(t *testing.T) {
 	ctx, db := t.Context(), sqldbtest.SQLite(t)
 	st, err := enginestore.Open(ctx, db, sqlstore.Options{})

@@ -152,11 +152,11 @@ func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) t
 	return max(min(next.Sub(now), d.o.Sweep), minSweep)
 }
 
-// marginDivisor determines the part of Options.Lease (a twentieth) in which other owners detect the end of a lease.
+// marginDivisor determines how early a lease ends: a twentieth of Options.Lease. In this time another engine finds the expired lease.
 const marginDivisor = 20
 
-// until returns the end of a lease that starts or is extended now. The end is slightly before Options.Lease has passed, so that another
-// owner takes over within that time.
+// until returns the end of a lease that is claimed or extended at now. The lease ends slightly before Options.Lease has passed, so that
+// another owner can take over within Options.Lease.
 func (d *Dispatcher) until(now time.Time) time.Time {
 	return now.Add(d.o.Lease - d.o.Lease/marginDivisor)
 }

@@ -165,7 +165,7 @@ func TestDispatcher_ExtendsLease(t *testing.T) {
 		l := &leases{}
 		d := dispatcher(l)
 		go d.Run(t.Context(), func(ctx context.Context, _ *lane.Ownership) (engine.Hold, time.Time) {
-			time.Sleep(65 * time.Second) // the clock of the synctest bubble
+			time.Sleep(65 * time.Second) // advances only the clock of the synctest bubble
 			require.NoError(t, ctx.Err())
 			return engine.Hold{Kind: engine.HoldBreaker}, time.Now().Add(time.Hour)
 		})

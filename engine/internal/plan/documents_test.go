@@ -21,8 +21,8 @@ import (
 // placeholder represents any non-empty string in testdata/documents.yaml.
 const placeholder = "PLACEHOLDER"
 
-// documents is testdata/documents.yaml, which explains its own members. The values are only anchors, except ada, the user of all sequences
-// without another user.
+// documents has the content of testdata/documents.yaml, which describes its own format. Values are YAML anchors for the rest of the file.
+// Only ada is read: the user of all sequences that define no user.
 type documents struct {
 	Values        map[string]any
 	Users, Groups []documented
@@ -34,7 +34,7 @@ type documented struct {
 	Exchanges, Catalog, Wizard []documentedExchange
 	AnyOrder                   bool `yaml:"anyOrder"`
 	Outcome, Knows             string
-	Fallback                   engine.Fallback // the only fallback to test, empty for both
+	Fallback                   engine.Fallback // the only fallback to test; empty: test both
 }
 
 type situation struct {

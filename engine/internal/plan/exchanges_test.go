@@ -34,12 +34,12 @@ type exchange struct {
 	name string // what the sequence does
 	when string // the situation before it
 	user func(*plan.UserInput)
-	// group is set instead of user for a pushed group.
+	// group changes the input of a group's sequence. It is set instead of user if the exchange is about a group.
 	group   func(*plan.GroupInput)
 	answers []string
-	wizard  []string // responses for Wizard, if different
-	none    []string // responses for FallbackNone, if different, for both styles
-	// wizardNone has the responses for both. A non-nil empty slice means no request.
+	wizard  []string // responses for Wizard; nil: as in answers
+	none    []string // responses for FallbackNone; nil: as for FallbackLearn. In Wizard, wizard takes precedence
+	// wizardNone has the responses for Wizard with FallbackNone, if they differ from those in none. A non-nil empty slice means no request.
 	wizardNone []string
 }
 
@@ -462,7 +462,7 @@ func TestFallbackNone_OnlyListedForms(t *testing.T) {
 	}
 }
 
-// onlyOperation is the PATCH of a user as documented.
+// onlyOperation matches the documented PATCH of a user: one replace operation without a path that sets active or the password.
 var onlyOperation = regexp.MustCompile(`"Operations":\[\{"op":"replace","value":\{("active":(true|false)|"password":"[^"]*")\}\}\]`)
 
 // file returns the path of the golden file of an exchange.

@@ -69,7 +69,8 @@ func (k ignoredLedger) sent(set, missing []assignment, read bool) {
 	for _, a := range set {
 		path, sent := a.path(), a.digest()
 		switch before := k.paths[path]; {
-		case path == activePath, path == passwordPath: // active must be stored; the password is never returned
+		// not recorded: a deactivation without effect is a failure, and a target never returns a password
+		case path == activePath, path == passwordPath:
 		case lacks[path]:
 			k.addRound(path, sent)
 		case read:

@@ -157,7 +157,7 @@ func (p *Pages) read(r Response) (page []*scim.Resource, last bool, f *failure) 
 // listing finds resources in a complete collection, for a target that cannot filter.
 type listing struct {
 	send             func(Request, func(Response) Step) Step
-	instead          Alternative // replacement for a lookup
+	instead          Alternative // description of this list as the replacement for a lookup
 	pages            *Pages
 	attribute, value string
 	then             func(Response, []*scim.Resource, *failure) Step

@@ -191,7 +191,7 @@ func TestUser(t *testing.T) {
 		return func(in *plan.UserInput) {
 			known(in)
 			in.IgnoredAttributes = map[string]engine.IgnoredAttribute{}
-			for range rounds { // learned by earlier sequences
+			for range rounds { // earlier sequences, in which the target ignores the attribute
 				s := plan.User(*in)
 				for s.Step().Request != nil {
 					s.Feed(script(t, `200 `+nameless)[0])

@@ -57,7 +57,7 @@ func (g *group) replaceBy(all []engine.RemoteMember) {
 	}
 }
 
-// replaceByDeltas reads the group and sends the differences.
+// replaceByDeltas reads the group. It then adds the desired members that the group lacks, and removes the others.
 func (g *group) replaceByDeltas(all []engine.RemoteMember) Step {
 	return g.get(func(_ Response, have *scim.Resource) Step {
 		shown, wanted := memberIDs(have), map[string]bool{}
@@ -263,7 +263,7 @@ func (g *group) confirm() {
 	for _, t := range []engine.Trait{engine.NeedsPath, engine.NoValuePath, engine.NoMembersReplace} {
 		if g.tried[t] {
 			learned[t] = g.traits[t]
-			g.traits[t] = !g.traits[t] // so that learn finds a difference and records it
+			g.traits[t] = !g.traits[t] // learn records a trait only if it differs from g.traits
 			delete(g.tried, t)
 		}
 	}
@@ -341,7 +341,7 @@ func (g *group) replaced(all []engine.RemoteMember, before string, r Response) S
 	return g.compared(r, shown, all)
 }
 
-// compared ends a PUT after a comparison of the group as read afterwards.
+// compared decides how the sequence continues after a PUT: have is the group in the response or in a later read.
 func (g *group) compared(r Response, have *scim.Resource, all []engine.RemoteMember) Step {
 	if g.hasChange(have, Change{Rename: true, Replace: true, Add: all}) {
 		return g.pushed(r, all)

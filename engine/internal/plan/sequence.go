@@ -23,7 +23,7 @@ type Request struct {
 type Change struct {
 	Rename  bool // the group gets its new name
 	Replace bool // the members are replaced by those in Add
-	Read    bool // Replace, after a read: Add are members that the group has already; it may have others
+	Read    bool // only with Replace: the change is not a request, but a read that showed Add as members. The group may have other members
 	Add     []engine.RemoteMember
 	Remove  []engine.RemoteMember
 }

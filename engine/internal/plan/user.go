@@ -169,7 +169,7 @@ func (u *user) sofar() Outcome {
 		out.RemoteID, out.Origin = u.in.RemoteID, u.in.Origin
 	}
 	if out.RemoteID == "" {
-		out.PasswordVersion = "" // the version belongs to an account
+		out.PasswordVersion = "" // a user without an account has no password version
 	}
 	return out
 }

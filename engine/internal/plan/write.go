@@ -91,7 +91,8 @@ func (u *user) writeByPut(c *change) Step {
 				u.out.Status = r.Status
 				return c.then(r, have)
 			}
-			if u.in.Want == engine.Active && u.in.Update { // a stale read must not make the PUT revert an earlier write
+			// the read may be stale: include all desired values, so that the PUT does not revert an earlier write
+			if u.in.Want == engine.Active && u.in.Update {
 				c.have = assigned(have, u.ignored.withoutIgnored(overlay(have, u.desired())))
 			}
 			return u.sendPut(c)
@@ -159,7 +160,7 @@ func (u *user) absent(c *change, w way, r Response) Step {
 				return c.then(read, now)
 			}
 		}
-		r.Page = "" // a target without a route for the method may respond with a page
+		r.Page = "" // the account exists, so that the 404 is a rejection even if its body is an HTML page
 		refusal := fail(r)
 		refusal.message += ", although the account " + u.out.RemoteID + " exists"
 		c.tried = append(c.tried, attempt{w, refusal})
@@ -230,7 +231,8 @@ func (u *user) evaluate(c *change, w way, r Response, shown *scim.Resource, read
 		u.ignored.sent(c.set, lacking, read)
 		return u.succeeded(c, w, r, shown)
 	}
-	if !c.mustTakeEffect() { // try one way with the other method; none with Wizard, or if a value was ignored before
+	// try only one way with the other method, and none in the style Wizard or if the target has ignored one of the values before
+	if !c.mustTakeEffect() {
 		fought := u.in.Style == engine.Wizard || u.ignored.hadNoEffect(c.set)
 		c.ways = slices.DeleteFunc(c.ways, func(other way) bool { return fought || (other == byPut) == (w == byPut) })
 		c.ways = c.ways[:min(len(c.ways), 1)]
@@ -295,7 +297,7 @@ func patchOperations(set []assignment, w way) (out []*scim.Object) {
 	for _, a := range set {
 		op, path := "replace", a.path()
 		switch {
-		case path == "schemas": // owned by the server
+		case path == "schemas": // a client cannot change the schemas by PATCH
 			continue
 		case a.clears():
 			out = append(out, operation("remove", path, nil))

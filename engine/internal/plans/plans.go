@@ -186,7 +186,7 @@ func (d Deps) principals(ctx context.Context, req engine.PlanRequest) iter.Seq2[
 // item is the planned change of a principal.
 type item struct {
 	engine.PlanItem
-	omit bool // omitted from a plan with All: no change, or skipped as in the last sequence
+	omit bool // a plan with All omits the item: it has no change, or it is skipped as in the last sequence
 }
 
 // items performs dry runs of principals, several concurrently.

@@ -26,7 +26,7 @@ type States interface {
 // State returns the stored state of one principal, or ErrNotFound.
 func State(ctx context.Context, store States, app string, kind engine.Kind, id string) (engine.State, error) {
 	if app == "" || kind == "" || id == "" {
-		return engine.State{}, engine.ErrNotFound // an empty field would not restrict the query
+		return engine.State{}, engine.ErrNotFound // a query with an empty field would return another principal
 	}
 	found, err := store.States(ctx, engine.StateQuery{App: app, Kind: kind, ID: id, Limit: 1})
 	if err != nil {

@@ -59,7 +59,7 @@ type prober struct {
 	userName, groupName string
 	userID, groupID     string
 	profile             engine.Profile
-	fatal               error // no further feature is tried
+	fatal               error // set: the probe stops with this error
 }
 
 // all lists the features in their order.

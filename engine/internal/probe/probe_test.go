@@ -126,7 +126,7 @@ func TestProbe_DetectsMissingFeatures(t *testing.T) {
 			q.Del("filter")
 			r.URL.RawQuery = q.Encode()
 			return false
-		}, verdicts{}, true}, // the probe's user is the only one; see below for other users
+		}, verdicts{}, true}, // not detected, because the target has no other user; see TestProbe_DetectsIgnoredFilter
 		"no filters": {func(w http.ResponseWriter, r *http.Request) bool {
 			return r.URL.Query().Has("filter") && refuse(w, 501)
 		}, verdicts{

@@ -64,7 +64,7 @@ type Client struct {
 
 type key struct{ endpoint, id string }
 
-// resource is the current knowledge about a resource.
+// resource is a resource as last read from the target, and as changed by simulated writes.
 type resource struct {
 	before, now *scim.Resource // nil: the resource does not exist
 	etag        string
@@ -258,7 +258,7 @@ func errorResponse(err error) plan.Response {
 	if !ok {
 		e = scim.Errorf(http.StatusBadRequest, scim.InvalidSyntax, "%v", err)
 	}
-	text, _ := e.MarshalJSON() // cannot fail: only strings and a number
+	text, _ := e.MarshalJSON() // no error is possible: the members are strings and a number
 	body, _ := scim.Decode(text)
 	return plan.Response{Status: e.Status, Body: body}
 }

@@ -200,7 +200,7 @@ func TestClient_AppliesPATCH(t *testing.T) {
 	require.Empty(t, w.client.Changes())
 }
 
-// TestClient_ReturnsReadErrors checks that a write to a resource the target cannot return has the error of the read.
+// TestClient_ReturnsReadErrors checks that a write returns the error of the read if the target cannot return the resource.
 func TestClient_ReturnsReadErrors(t *testing.T) {
 	w := newWorld(t, rehearse.Options{})
 	id := w.add("Users", `{"userName": "ann"}`)

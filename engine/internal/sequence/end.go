@@ -26,7 +26,8 @@ func (r *run) conclude(interrupted bool) {
 	if f.Pending != nil {
 		r.accept(f.Pending, now)
 	}
-	// Of an aborted sequence, Progress has stored the members that were about to be sent: a push of all members is not necessary.
+	// If the sequence was aborted, Progress has already stored the members of the pending request. A push of all members is then
+	// unnecessary.
 	f.MembersUnknown = o.Full || o.MembersUnknown && !interrupted
 	failures := r.row.Attempts + 1
 	switch {

@@ -75,7 +75,7 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 	}
 	which := store.MembersPending
 	if in.Full || in.RemoteID == "" {
-		which = store.MembersLeaving // the sequence gets the desired members by accounts
+		which = store.MembersLeaving // only the members to remove: the sequence gets the desired members from r.accounts
 	}
 	return r.each(ctx, which, func(page []store.Member) error {
 		for _, m := range page {
@@ -94,7 +94,7 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 
 // accounts returns all members of the group that have an account on the target.
 func (r *run) accounts(ctx context.Context) (all []engine.RemoteMember, err error) {
-	r.waiting = missingUsers{} // accounts may be called more than once
+	r.waiting = missingUsers{} // discard the result of an earlier call
 	err = r.each(ctx, store.MembersWanted, func(page []store.Member) error {
 		for _, m := range page {
 			if m.RemoteID == "" {

@@ -93,7 +93,7 @@ func TestLine_Turns(t *testing.T) {
 
 		slow := all.RateLimiter("a")
 		slow.Allow(1, 1)
-		for range 2 { // the second one waits for a second
+		for range 2 { // the rate limit delays the second request by 1s
 			done, err := turn("a", 2*time.Second)
 			require.NoError(t, err)
 			done()

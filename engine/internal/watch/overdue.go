@@ -41,7 +41,7 @@ type OverdueOptions struct {
 // Overdue finds overdue deactivations. It is used by one goroutine at a time.
 type Overdue struct {
 	o OverdueOptions
-	// after has the last checked user, by app with overdue users; an app without an entry starts with its first user.
+	// after has the last checked user of each app with overdue users. The search of an app without an entry starts with its first user.
 	after map[string]*engine.State
 	last  string // the app that was searched last
 }
