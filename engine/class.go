@@ -78,7 +78,7 @@ func (s Status) Outcome() Class {
 	switch s {
 	case StatusWaiting:
 		return Done
-	case StatusDirty, StatusDismissed: // StatusDirty: the sequence of a throttled principal has yet to run
+	case StatusDirty, StatusDismissed: // StatusDirty: no sequence has run since the mark, or the target has requested a pause
 		return ""
 	case StatusClean, StatusSkipped, StatusRetrying, StatusFailed, StatusHeld, StatusPending:
 	}

@@ -52,7 +52,8 @@ func TestClasses_OneRowEach(t *testing.T) {
 	require.Equal(t, engine.StatusClean, engine.Done.Info().Status, "callers get a copy")
 }
 
-// TestStatus_Outcome checks the outcomes that the console, the CLI and plans have shown since the first release.
+// TestStatus_Outcome checks that Outcome returns the same classes as in the first release, because the console, the CLI and plans show
+// them.
 func TestStatus_Outcome(t *testing.T) {
 	want := map[engine.Status]engine.Class{
 		engine.StatusDirty: "", engine.StatusClean: engine.Done, engine.StatusSkipped: engine.Skipped, engine.StatusWaiting: engine.Done,

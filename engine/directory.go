@@ -47,9 +47,9 @@ type UserState struct {
 	// Resource has the mapped attributes including externalId, without id, meta, active, groups and password. May be nil unless Want is
 	// Active.
 	Resource *scim.Resource
-	// OnCreate has attributes that are only sent when the account is created, such as a default locale. Afterwards they belong to the target:
-	// the engine neither compares nor clears them. A value in Resource, even null, overrides them. mapping.Result.OnCreate has the required
-	// form, which is that of Resource. May be nil.
+	// OnCreate has attributes that are only sent when the account is created, such as a default locale. Afterwards they belong to the
+	// target: the engine neither compares nor clears them. A value in Resource, even null, overrides them. OnCreate has the form of
+	// Resource, as mapping.Result.OnCreate does. May be nil.
 	OnCreate *scim.Resource
 	// Manager is the directory id of the user's manager. The engine sets manager.value of the enterprise extension (RFC 7643 section 4.3) to
 	// the id of the manager's account in the app. As long as the manager has no account, the user is provisioned without a manager and has the

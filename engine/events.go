@@ -56,7 +56,7 @@ type Event struct {
 type EventData struct {
 	Operation Operation `json:"operation,omitempty"`
 	Status    Status    `json:"status,omitempty"`
-	HTTP      int       `json:"http,omitempty"`     // status of the decisive response
+	HTTP      int       `json:"http,omitempty"`     // status of the response that determined the outcome
 	RemoteID  string    `json:"remoteId,omitempty"` // id on the target
 	Run       string    `json:"run,omitempty"`      // the exchanges: Attempt.Run
 	Hold      HoldKind  `json:"hold,omitempty"`

@@ -139,7 +139,7 @@ const (
 	VerdictLinked    Verdict = "linked"    // linked to a principal already
 	VerdictMatched   Verdict = "matched"   // exactly one principal, by a rule
 	VerdictAmbiguous Verdict = "ambiguous" // several candidates, or the only candidate has another account: requires a decision
-	VerdictPartial   Verdict = "partial"   // only the part before the @ or the full name agrees: requires a review
+	VerdictPartial   Verdict = "partial"   // only the part before the @ of an address, or only the full name, is equal: requires a review
 	VerdictUnmatched Verdict = "unmatched" // no principal matches
 	VerdictGone      Verdict = "gone"      // listed by an earlier import, not by this one
 )

@@ -10,12 +10,12 @@ type Result struct {
 	App       string
 	Kind      Kind
 	ID        string
-	Want      Want // at the start of the sequence; may have changed since
+	Want      Want // desired state at the start of the sequence; the desired state may have changed since
 	Operation Operation
 	Outcome   Class
-	Status    Status        // as stored: StatusDirty if marked during the sequence; another result follows
+	Status    Status        // status in the store. StatusDirty: the principal was marked during the sequence, and another result follows
 	RemoteID  string        // id on the target, empty if unknown
-	HTTP      int           // status of the decisive response, 0 for none
+	HTTP      int           // status of the response that determined the outcome, 0 for none
 	Error     string        // empty on success, unless the principal waits for users
 	Steps     []Step        // the requests, in order
 	Duration  time.Duration // from the directory query until the result was stored

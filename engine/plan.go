@@ -86,7 +86,7 @@ const (
 // PlanItem is the planned change of one principal.
 type PlanItem struct {
 	Plan       string       `json:"-"`
-	Seq        int          `json:"seq"` // from 1, in the order in which they are applied
+	Seq        int          `json:"seq"` // position in the order in which the engine applies the items, from 1
 	Kind       Kind         `json:"kind"`
 	ID         string       `json:"id"`
 	Operation  Operation    `json:"operation"`

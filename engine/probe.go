@@ -72,7 +72,7 @@ const (
 type ProbeResult struct {
 	Feature Feature      `json:"feature"`
 	Verdict ProbeVerdict `json:"verdict"`
-	// Status is the HTTP status of the decisive response, 0 for none.
+	// Status is the HTTP status of the response that determined the outcome, 0 for none.
 	Status int `json:"status,omitempty"`
 	// Detail describes the observation if the result is not as expected. It quotes the target, without secrets.
 	Detail string `json:"detail,omitempty"`

@@ -103,7 +103,7 @@ type State struct {
 	Pending *Pending
 
 	LastOperation Operation
-	LastStatus    int    // HTTP status of the decisive response, 0 for none
+	LastStatus    int    // HTTP status of the response that determined the outcome, 0 for none
 	LastError     string // empty after a success; for StatusWaiting a message that names the missing users
 	UpdatedAt     time.Time
 	DirtySince    time.Time // time of the first unsynchronized Mark; zero if synchronized
@@ -142,7 +142,7 @@ type Pending struct {
 	Path      string    `json:"path"`
 	Txn       string    `json:"txn,omitempty"`      // Set-Txn of the response (RFC 9967 section 3), empty if absent
 	Location  string    `json:"location,omitempty"` // Location of the response; relative if it is below the base URL
-	RemoteID  string    `json:"remoteId,omitempty"` // of the changed resource; for a create only if Location names it
+	RemoteID  string    `json:"remoteId,omitempty"` // id of the changed resource; for a create only if Location contains it
 
 	// Gen, At and Deadline are set by the caller: the generation of the change, the time of its acceptance, and the time limit for the target.
 	Gen      int64     `json:"gen"`

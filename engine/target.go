@@ -22,12 +22,12 @@ type Target struct {
 	UpdateUsers     bool // update the mapped attributes of existing users
 	DeactivateUsers bool // deactivate users, and activate known accounts that are inactive
 	PushGroups      bool
-	SyncPasswords   bool // set passwords of existing accounts: UserState.PasswordVersion
+	SyncPasswords   bool // also set passwords of existing accounts; see UserState.PasswordVersion
 
 	UserNameAttribute string   // the attribute by which a user is looked up. Default: userName
 	OnMissing         Missing  // Default: Recreate
 	OnExisting        Existing // Default: LinkAuto
-	OnRecycled        Existing // for a found account that belongs or belonged to another user. Default: LinkAsk
+	OnRecycled        Existing // whether to link an account that belongs or belonged to another user. Default: LinkAsk
 	// RE2: accounts are never renamed to a matching userName. Default: DefaultHoldNames; "-" for none
 	HoldNames    string
 	Concurrency  int           // concurrent requests; 1 also means one principal at a time. Default: 4
@@ -37,9 +37,10 @@ type Target struct {
 	Burst        int           // concurrent requests after an idle period, if Rate is set. Default: Rate
 	Guard        Guard         // limits mass deactivations. Default: none
 	AsyncTimeout time.Duration // time limit for an accepted change (202). Default: DefaultAsyncTimeout
-	MaxPending   int           // principals with an accepted change at once; does not limit deactivations. Default: DefaultMaxPending
-	Maintenance  []Window      // when nothing is sent, not even deactivations; running sequences finish
-	Paused       bool          // nothing is sent; the lane idles until the next Mark or Kick
+	// maximum number of principals with an accepted change; does not limit deactivations. Default: DefaultMaxPending
+	MaxPending  int
+	Maintenance []Window // times in which nothing is sent, not even deactivations; running sequences finish
+	Paused      bool     // nothing is sent; the lane idles until the next Mark or Kick
 }
 
 // Guard blocks deactivations of users and deletions of groups in large numbers, so that a data source that has lost its data does not empty

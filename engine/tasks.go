@@ -10,7 +10,7 @@ type Task struct {
 	ID        string
 	Status    Status // StatusRetrying, StatusPending, StatusFailed or StatusHeld; StatusDirty during a hold of the lane
 	Operation Operation
-	HTTP      int       // status of the decisive response, 0 for none
+	HTTP      int       // status of the response that determined the outcome, 0 for none
 	Error     string    // the target's own message, or the decision that is required
 	Since     time.Time // time of the first unsynchronized change
 	Attempts  int       // failures in a row

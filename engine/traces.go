@@ -48,7 +48,7 @@ type Trace struct {
 	Requests  []Sent    `json:"requests"`
 	Operation Operation `json:"operation"`
 	Outcome   Class     `json:"outcome"`
-	HTTP      int       `json:"http,omitempty"`    // status of the decisive response
+	HTTP      int       `json:"http,omitempty"`    // status of the response that determined the outcome
 	Message   string    `json:"message,omitempty"` // why the outcome is not Done
 
 	// Diff has the changes of the attributes, Members the changes of the members of a group. After a real run, Diff and Members contain only

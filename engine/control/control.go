@@ -37,8 +37,8 @@ type Options struct {
 
 	// Names describes apps and principals. Default: data of the engine and the directory.
 	Names Names
-	// Synced waits until the engine has a mark for every change that the host has committed before the call. Default: no wait, for hosts that
-	// call Engine.Mark in the transactions of the changes.
+	// Synced waits until the engine has a mark for every change that the host has committed before the call. Default: no wait. A host that
+	// calls Engine.Mark in the transactions of its changes needs no wait.
 	Synced func(ctx context.Context) error
 	// Imports creates users from imported accounts. Default: imports link accounts to existing users and create none.
 	Imports Imports

@@ -10,12 +10,16 @@
 //
 // # Adding an operation
 //
-// Each row of the table calls a method of provision.Engine or of one of its handles. The response has a type of package engine, or a type
-// of package client that embeds one, without a conversion. The words next to the rows describe the members of these types. A test reports a
-// member without a description. What the API needs from its host is a port in [Options]. A new operation needs a row here, a method of the
+// Each operation is a row of a table: the functions laneRoutes, taskRoutes and so on return the rows. A row calls a method of
+// provision.Engine or of one of its handles. The response has a type of package engine, or a type of package client that embeds such a
+// type. The variables laneWords, taskWords and so on describe the members of the response types for the OpenAPI document. A test fails if a
+// new member has no description.
+//
+// If an operation needs a function of the host, the function is a field of [Options]. A new operation needs a row here, a method of the
 // client, and a command in cmd/internal/cli/engine. A new method of the engine also needs a handle of provision.Engine. The sandbox mounts
 // the handler at /sandbox/v1 behind the authorization of the management API, and joins the two OpenAPI documents.
 //
-// Paths of rows are relative to the prefix: /sandbox/v1/engine/apps/{app} is the row "GET /engine/apps/{app}" of lanes.go. A new member of
-// a response needs a field of its type, a description in the words of the same file, and the code that sets the field.
+// The paths of rows are relative to the prefix: the row "GET /engine/apps/{app}" of lanes.go has the path /sandbox/v1/engine/apps/{app} in
+// the sandbox. A new member of a response needs a field of its type, a description in the same file as the row, and the code that sets the
+// field.
 package control

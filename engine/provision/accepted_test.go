@@ -74,7 +74,7 @@ type acceptance struct {
 	write string // the only write
 	op    engine.Operation
 	event engine.EventType
-	done  func(w *world) bool // whether the target has the change
+	done  func(w *world) bool // reports whether the target has applied the change
 }
 
 func withTitle(id, name, title string) engine.UserState {

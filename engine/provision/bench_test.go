@@ -13,7 +13,7 @@ import (
 func BenchmarkProvisionRoundTrip(b *testing.B) {
 	sqldbtest.EachBench(b, func(b *testing.B, db *sqldb.DB) {
 		w := newWorld(b, db, provision.Options{})
-		w.fake.Unique = false // otherwise the fake scans all its users
+		w.fake.Unique = false // a check of uniqueness would scan all users
 		n := 0
 		for b.Loop() {
 			n++

@@ -37,7 +37,7 @@ func capabilitiesOf(s store.Store) capabilities {
 // capability is an interface that a store may implement.
 type capability[C any] struct {
 	of  C
-	err error // set if the store does not implement it
+	err error // set if the store does not implement the interface
 }
 
 func find[C any](s store.Store) (c capability[C]) {

@@ -30,7 +30,7 @@ import (
 type largeDirectory struct {
 	mu     sync.Mutex
 	target map[string]engine.Target // by app
-	name   string                   // of the group "g"; other groups append the part of their id after "g"
+	name   string                   // name of the group "g"; the group "gX" has this name followed by X
 	first  int
 	in     map[string]bool
 	off    map[string]bool // users that are inactive

@@ -372,7 +372,7 @@ func TestDrift_NoneAfterRepair(t *testing.T) {
 		}
 		w.mark(marks...)
 		w.waitConverged()
-		for i := range 5 { // changes without a mark
+		for i := range 5 { // changes in the directory without a mark
 			if id := fmt.Sprint("u", i); rapid.IntRange(0, 3).Draw(rt, "left") == 0 {
 				w.dir.SetUser(app, id, off(id, id))
 			}

@@ -131,7 +131,7 @@ type Engine struct {
 
 	// The components of the internal packages: first those that run in the background, then those that callers use.
 	lanes        *applane.Worker
-	dispatcher   *lane.Dispatcher // of the leases of lanes
+	dispatcher   *lane.Dispatcher // dispatcher of the lanes
 	imports      *imports.Worker
 	importLeases *lane.Dispatcher // nil if the store does not store imports
 	overdue      *watch.Overdue   // nil if the store does not report overdue changes

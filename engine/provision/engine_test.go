@@ -460,7 +460,7 @@ func TestDeactivation_PrecedesCreates(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.set("old", user("old", "old"))
 	w.wait()
-	w.stop(w.engine) // otherwise the running lane may start before all marks are stored
+	w.stop(w.engine) // stop the engine until all marks are stored
 	var marks []engine.Mark
 	for i := range 40 {
 		id := string(rune('A'+i/26)) + string(rune('a'+i%26))

@@ -513,7 +513,7 @@ func TestEngine_KilledAtEveryPoint(t *testing.T) {
 	databases := []struct {
 		name   string
 		url    func(t *testing.T) string
-		styles []engine.Style // the style changes the requests, not the stored data
+		styles []engine.Style // the styles to test. They differ in requests, not in stored data: one is enough for PostgreSQL
 	}{
 		{"sqlite", func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "engine.db") },
 			[]engine.Style{engine.Catalog, engine.Wizard}},

@@ -62,7 +62,7 @@ func TestLearned_PUTReplacesPATCH(t *testing.T) {
 		turn(off("u-1", "ann"))
 		w.requests("PATCH /Users/u1", "GET /Users/u1", "PUT /Users/u1")
 
-		w.stop(w.engine) // a running lane has cached the learned state
+		w.stop(w.engine) // a running lane would continue with its copy of the learned state
 		require.NoError(t, w.engine.Targets().ResetLearned(t.Context(), app))
 		require.Empty(t, w.learned())
 		w.fake.ClearFaults()
@@ -82,7 +82,7 @@ func TestLearned_PerBaseURL(t *testing.T) {
 	w.set("u-2", user("u-2", "bob"))
 	w.wait()
 	w.requests("GET /Users?startIndex=1&count=100", "POST /Users")
-	w.stop(w.engine) // a running lane has already read the target
+	w.stop(w.engine) // a running lane would continue with the target that it has read
 	w.target.BaseURL += "/"
 	w.dir.SetTarget(app, w.target)
 	w.fake.ClearFaults()

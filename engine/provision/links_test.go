@@ -41,7 +41,7 @@ func TestLinks_MoveBetweenEngines(t *testing.T) {
 		old := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 		for i := range 3 {
 			old.set(fmt.Sprint("u-", i), user(fmt.Sprint("u-", i), fmt.Sprint("name", i)))
-			old.wait() // so that the order of the ids is fixed
+			old.wait() // one user at a time, so that the target assigns the ids in this order
 		}
 		old.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
 		old.join("g", "u-1", true)

@@ -122,7 +122,7 @@ func TestOverdue_AnyCause(t *testing.T) {
 			w, c, a := newWorld(t, sqldbtest.SQLite(t), provision.Options{}), &clock{}, &alarms{}
 			w.set("u-1", user("u-1", "ann"))
 			w.wait()
-			w.stop(w.engine) // a running lane has already read the target
+			w.stop(w.engine) // a running lane would continue with the target that it has read
 			hinder(w)
 			w.engine = w.start(provision.Options{})
 			w.set("u-1", off("u-1", "ann"))

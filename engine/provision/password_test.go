@@ -65,7 +65,7 @@ func TestPassword_SetOnNewVersion(t *testing.T) {
 		has("fourth", "5")
 
 		w.as(func(t *engine.Target) { t.SyncPasswords = false })
-		w.stop(w.engine) // a running lane has already read the target
+		w.stop(w.engine) // a running lane would continue with the target that it has read
 		w.engine = w.start(provision.Options{})
 		turn(withPassword("ann", "sixth", "6"))
 		has("fourth", "5")

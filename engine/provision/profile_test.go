@@ -52,7 +52,7 @@ func TestProfile_LearnedOverridesOlderProbe(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()
-	w.stop(w.engine) // a running lane has cached the learned state
+	w.stop(w.engine) // a running lane would continue with its copy of the learned state
 	w.probe()
 	w.engine = w.start(provision.Options{})
 	require.Contains(t, w.learned().Probed, engine.NoPatch)

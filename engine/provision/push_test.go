@@ -134,7 +134,7 @@ func stopNow(t testing.TB, e *provision.Engine) {
 const (
 	pushed    = 2000 // members
 	pushBatch = 50
-	again     = 16 // requests that may be repeated after a crash: those since the last stored progress, and the one in flight
+	again     = 16 // maximum number of requests that are repeated after a crash: those since the last stored progress and the one in flight
 )
 
 // cuts are the ways to interrupt a push after the given number of requests.

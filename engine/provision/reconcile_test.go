@@ -69,7 +69,7 @@ func TestReconcile_FindsUnmarkedChanges(t *testing.T) {
 	})
 }
 
-// lister is a directory with its own list of principals.
+// lister is a directory that implements engine.Lister with a list that the test sets.
 type lister struct {
 	engine.Directory
 	list func(limit int) ([]string, error)

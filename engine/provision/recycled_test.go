@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// recycling has the ways in which a name is reassigned. Each creates an account of the user "old" with the name ann.
+// recycling has the cases in which a userName is assigned to another user. Each creates an account of the user "old" with the name ann.
 var recycling = map[string]func(w *world){
 	"of a user who is inactive": func(w *world) {
 		w.set("old", user("old", "ann"))

@@ -300,7 +300,7 @@ func dryRunMatchesRun(t *testing.T, rt *rapid.T) {
 	w.target.Style, w.target.MemberBatch = rapid.SampledFrom([]engine.Style{engine.Catalog, engine.Wizard}).Draw(rt, "style"), 2
 	w.fake.ETags = rapid.Bool().Draw(rt, "etags")
 	honest := rapid.Bool().Draw(rt, "honest")
-	if w.fake.Unique = !honest; !honest { // reject duplicates, ignore the title
+	if w.fake.Unique = !honest; !honest { // a target that rejects duplicates and ignores the title
 		w.fake.Ignores = []string{"title"}
 	}
 	w.target.OnExisting = rapid.SampledFrom([]engine.Existing{engine.LinkAuto, engine.LinkAsk, engine.LinkNever}).Draw(rt, "existing")

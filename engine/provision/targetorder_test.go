@@ -44,7 +44,8 @@ func TestTarget_ReadAfterPendingRows(t *testing.T) {
 
 	moved := enginetest.NewTarget()
 	moved.Token = w.fake.Token
-	moved.Remove("Users", moved.Add("Users", &scim.Resource{})) // so that the previous id of u-0 is not assigned to another user
+	// use up the first id, so that the new target does not assign the id of u-0 to another user
+	moved.Remove("Users", moved.Add("Users", &scim.Resource{}))
 	server := httptest.NewServer(moved)
 	t.Cleanup(server.Close)
 	change := func() {

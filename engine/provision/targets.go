@@ -81,7 +81,7 @@ func (t Targets) ProbeApp(ctx context.Context, app string, o engine.ProbeOptions
 		}
 		l.Probed, l.ProbedAt = probe.TraitsOf(p), p.At
 		for trait := range l.Probed {
-			delete(l.Traits, trait) // the traits of the probe replace older ones
+			delete(l.Traits, trait) // the result of the probe replaces the trait that sequences have detected before
 		}
 	})
 	if err != nil {

@@ -58,7 +58,7 @@ func TestTasks_ShowFailure(t *testing.T) {
 func TestTasks_RetryAll(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Inject(enginetest.Fault{Method: "POST", Status: 400, Times: -1})
-	const users = 520 // more than one transaction of RetryAll
+	const users = 520 // more users than one transaction of RetryAll marks
 	var marks []engine.Mark
 	for i := range users {
 		id := fmt.Sprintf("u-%03d", i)

@@ -15,7 +15,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// slowCount is a store that runs a function between the count of pending principals and its return.
+// slowCount is a store that runs a function after it has counted the pending principals and before it returns the number.
 type slowCount struct {
 	*sqlstore.Store
 	between func()

@@ -127,7 +127,7 @@ func TestWaiting_ReportsReasonAndTime(t *testing.T) {
 		"a quarantine": {
 			hinder: func(w *world) { w.fake.Inject(enginetest.Fault{Status: 401, Times: -1}) },
 			status: engine.StatusRetrying, reason: "on hold (quarantine): lookup by userName: 401: injected 401",
-			until: hour.Add(time.Hour), // twice the delay of the lane
+			until: hour.Add(time.Hour), // a denied principal waits twice as long as its lane
 		},
 		"an accepted change": {
 			hinder: func(w *world) { w.respond202(enginetest.Fault{}) },

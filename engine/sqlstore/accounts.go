@@ -16,8 +16,8 @@ import (
 // accountChange is a change of a user's account.
 type accountChange struct {
 	user  string
-	lost  bool // the user had an account, and is no longer a member of the target's groups under its id
-	taken bool // the account, which remains a member of the target's groups, now belongs to another user
+	lost  bool // the user no longer has the previous account
+	taken bool // another user now has the previous account, which is still a member of groups on the target
 }
 
 // holder is a user with an account.
@@ -97,7 +97,7 @@ func assignAccount(ctx context.Context, tx *sqldb.Tx, app string, f *store.Finis
 	var moves []accountChange
 	switch {
 	case len(others) == 0:
-	case !mine.keeps: // the user must not have an account: this sequence has changed the account of the others
+	case !mine.keeps: // the user must not have the account, but this sequence has changed it: requeue the other users that have it
 		f.RemoteID, f.Origin = "", ""
 		for _, h := range others {
 			if err := again(h.user); err != nil {
@@ -115,7 +115,7 @@ func assignAccount(ctx context.Context, tx *sqldb.Tx, app string, f *store.Finis
 			}
 			moves = append(moves, accountChange{user: h.user, lost: true, taken: true})
 		}
-		if err := again(f.ID); err != nil { // a deactivation by the previous owner may be in flight
+		if err := again(f.ID); err != nil { // requeue the user: a deactivation by the previous owner may be in flight
 			return nil, err
 		}
 	}

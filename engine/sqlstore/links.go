@@ -104,7 +104,7 @@ func link(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link, no
 		for _, l := range part {
 			full := 0
 			if l.Kind == engine.Group {
-				full = 2 // higher than the generation of a new row
+				full = 2 // higher than the generation 1 of a new row: the next push has all members
 			}
 			args = append(args, app, string(l.Kind), l.ID, full, l.RemoteID, l.RemoteName, string(l.Origin), ms(now))
 		}

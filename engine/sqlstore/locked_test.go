@@ -34,7 +34,7 @@ func TestClaim_SkipsLockedLane(t *testing.T) {
 	var claimed []engine.Lease
 	var next time.Time
 	require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
-		if err := mark(tx, "a"); err != nil { // this locks the lane
+		if err := mark(tx, "a"); err != nil { // the mark locks the row of the lane until the transaction ends
 			return err
 		}
 		claimed, next, err = store.Claim(t.Context(), "heir", now, now.Add(time.Minute), 8)

@@ -270,7 +270,8 @@ func (c child) start(t *testing.T) (cmd *exec.Cmd, lines *bufio.Scanner) {
 	return cmd, bufio.NewScanner(out)
 }
 
-// TestOpen_Killed kills a process during the migration.
+// TestOpen_Killed checks that a process that is killed during the migration leaves the database unchanged, and that the next Open migrates
+// it.
 func TestOpen_Killed(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, first sqldbtest.Place) {
 		want := fresh(t, first.Dialect, options(first))
@@ -310,7 +311,7 @@ func TestOpen_Concurrent(t *testing.T) {
 				cmd, lines := child{Place: p}.start(t)
 				all.Go(func() error {
 					defer func() {
-						for lines.Scan() { // otherwise the child's write blocks
+						for lines.Scan() { // read all output, because the child blocks when the pipe is full
 						}
 					}()
 					if !lines.Scan() || lines.Text() != "opened" {

@@ -252,7 +252,8 @@ func (s *Store) States(ctx context.Context, q engine.StateQuery) ([]engine.State
 		"app_id": q.App, "kind": string(q.Kind), "principal_id": q.ID, "status": string(q.Status), "remote_id": q.RemoteID,
 		"former_id": q.PreviousID,
 	})
-	if q.RemoteID != "" && q.App != "" && q.Kind != "" { // without the subquery SQLite scans all principals, to avoid a sort
+	// SQLite without the subquery would scan all principals in their order, to avoid a sort
+	if q.RemoteID != "" && q.App != "" && q.Kind != "" {
 		where += ` AND principal_id IN (SELECT principal_id FROM {sync_state}
 			WHERE app_id = ? AND kind = ? AND remote_id <> '' AND remote_id = ?)`
 		args = append(args, q.App, string(q.Kind), q.RemoteID)

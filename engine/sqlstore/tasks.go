@@ -106,7 +106,8 @@ func (s *Store) RetryAll(ctx context.Context, now time.Time, app string) (n int,
 		return 0, err
 	}
 	if held {
-		condition = `(` + taskWhere + ` OR status = 'dirty' AND next_at IS NOT NULL)` // the first mark ends the hold
+		// also the principals that wait for the end of the hold, because the first mark ends the hold
+		condition = `(` + taskWhere + ` OR status = 'dirty' AND next_at IS NOT NULL)`
 	}
 	for _, kind := range []engine.Kind{engine.User, engine.Group} {
 		after := ""

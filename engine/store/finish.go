@@ -171,7 +171,7 @@ type Finish struct {
 	Added          []engine.RemoteMember
 	Removed        []engine.RemoteMember
 
-	Exchanges []engine.Attempt // of the sequence, in order; the store sets App, Kind, Principal and Gen
+	Exchanges []engine.Attempt // exchanges of the sequence, in order; the store sets App, Kind, Principal and Gen
 	At        time.Time
 }
 

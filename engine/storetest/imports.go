@@ -162,7 +162,7 @@ func testImportConfirm(t *testing.T, s *suite) {
 	require.NoError(t,
 		s.savePage(l, 6, true, matched("r1", "z"), matched("r2", "busy"), matched("r3", "a"), matched("r4", "twice"), matched("r5", "twice"),
 			engine.RemoteObject{RemoteID: "r0", Verdict: engine.VerdictLinked, Principal: "has"}))
-	for range 2 { // twice, as after a crash
+	for range 2 { // the second call is the repetition after a crash
 		require.NoError(t, s.can.imports.CloseImport(t.Context(), l, s.now))
 	}
 	dealt := 0

@@ -125,7 +125,7 @@ func (s *suite) race(l engine.Lease, finishes ...store.Finish) {
 	s.t.Helper()
 	var all sync.WaitGroup
 	errs := make([]error, len(finishes))
-	for i, f := range finishes { // all have started before the first one finishes
+	for i, f := range finishes { // read all generations before the first sequence is finished
 		f.Kind, f.Gen, f.At = engine.User, s.state(engine.User, f.ID).Desired, s.now
 		if f.Status == "" {
 			f.Status = engine.StatusClean

@@ -42,7 +42,7 @@ func New(url, token string) *Client {
 
 // Error is a response with a status of 400 or more.
 type Error struct {
-	Method, Path string // of the request, with the query
+	Method, Path string // method, and path with the query, of the request
 	Status       int
 	Code         string
 	Summary      string

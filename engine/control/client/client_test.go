@@ -98,7 +98,7 @@ func TestNew_URLWithoutScheme(t *testing.T) {
 	}
 }
 
-// TestTypes_RoundTrip checks that types with embedded engine types and members of the same names decode what they encode.
+// TestTypes_RoundTrip checks that a type decodes its own JSON without loss if it embeds an engine type and has members of the same names.
 func TestTypes_RoundTrip(t *testing.T) {
 	in := client.Trace{
 		App: "crm", Kind: engine.User, ID: "u-1", Assigned: true, Idle: true, Trace: engine.Trace{Want: engine.Active, Requests: []engine.Sent{}},

@@ -97,7 +97,7 @@ type work struct {
 	limiter    *lane.RateLimiter
 
 	suspension *engine.Suspension // the suspension in the store; nil if it is unknown
-	gate       *lane.Gate         // used between tasks only
+	gate       *lane.Gate         // used only by the loop, never during a task
 	storedHold engine.HoldKind    // as stored
 
 	accepted acceptedChanges

@@ -84,7 +84,7 @@ type queue struct {
 func (q *queue) add(ctx context.Context, r engine.State) {
 	t := taskOf(r)
 	if q.running[t] {
-		return // the running sequence stored the desired state, possibly after the row was read
+		return // omit the principal: its running sequence stores the desired state itself
 	}
 	intent, err := directory.Intent(ctx, q.w.Directory, q.w.app(), principal.Of(r))
 	t.Urgent = err == nil && leaves(intent)

@@ -45,7 +45,7 @@ func (w *work) nextRun(ctx context.Context, err error) time.Time {
 	case ctx.Err() != nil, errors.Is(err, engine.ErrNotFound), errors.Is(err, engine.ErrLeaseLost):
 		return time.Time{} // another engine owns the lane, or the app was forgotten
 	case err == nil && w.suspension != nil && w.suspension.Reason == engine.SuspensionMaintenance:
-		again := w.Now().Add(idleDelay) // the window may be removed before its end
+		again := w.Now().Add(idleDelay) // earlier than the end of a long window, because the window may be removed
 		if w.suspension.Until.Before(again) {
 			again = w.suspension.Until
 		}

@@ -38,9 +38,9 @@ const (
 type Config struct {
 	BaseURL   string // http or https, without query and fragment; a trailing slash is ignored
 	Auth      engine.Auth
-	Timeout   time.Duration    // of one call including the response. Default: DefaultTimeout
+	Timeout   time.Duration    // time limit of one request, from sending to the complete response. Default: DefaultTimeout
 	UserAgent string           // Default: DefaultUserAgent
-	TLS       engine.TLS       // of https targets, including the token URL
+	TLS       engine.TLS       // settings for https, also for the token URL
 	Network   *Network         // Default: a new one
 	Now       func() time.Time // clock of the recorded exchanges. Default: time.Now
 }
@@ -124,7 +124,7 @@ func (c *Client) Record(sink func(wirelog.Exchange), secrets ...string) *Client 
 	d.redact = wirelog.NewRedactor(secrets...)
 	if c.tokens != nil {
 		inner := sink
-		sink = func(x wirelog.Exchange) { // the token was not known when the recording started
+		sink = func(x wirelog.Exchange) { // redact the access token too: it is fetched after Record
 			x.RequestBody, x.ResponseBody = d.Redact(x.RequestBody), d.Redact(x.ResponseBody)
 			inner(x)
 		}

@@ -67,7 +67,7 @@ func tlsConfig(t engine.TLS) (*tls.Config, error) {
 	if t.Certificate != "" {
 		pair, err := tls.X509KeyPair([]byte(t.Certificate), []byte(t.Key))
 		if err != nil {
-			return nil, fmt.Errorf("TLS: client certificate: %w", err) // this error does not quote the key
+			return nil, fmt.Errorf("TLS: client certificate: %w", err) // the error of the package tls does not quote the key
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}

@@ -131,7 +131,7 @@ func (t *tokens) token(ctx context.Context, client *http.Client) (string, error)
 				e.Status = answer.Response.StatusCode
 			}
 		case failed:
-			e.cause = errors.New(describeFailure(err)) // only the description: the error also contains the request
+			e.cause = errors.New(describeFailure(err)) // without the error itself, which contains the request
 		default:
 			e.cause = errors.New("the response contains no access token")
 		}

@@ -115,7 +115,7 @@ func TestToken_ReplacedOnceAfterRejection(t *testing.T) {
 	i := newIssuer(t)
 	client := i.client(t, i.config())
 	require.Equal(t, http.StatusOK, client.Do(t.Context(), users).Status)
-	i.issued.Add(1) // another client got a newer token
+	i.issued.Add(1) // as if another client had fetched a newer token
 	require.Equal(t, http.StatusOK, client.Do(t.Context(), users).Status)
 	require.EqualValues(t, 3, i.issued.Load())
 

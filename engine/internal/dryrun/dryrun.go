@@ -134,7 +134,8 @@ func (x *App) Run(ctx context.Context, kind engine.Kind, id string, o Assumption
 		return nil, err
 	}
 	r := &Run{Before: row, at: x.d.Now()}
-	// A principal that was never marked runs as if marked now: reading all members of a group needs a generation.
+	// A principal that was never marked has the generation 0. The run uses 1, because a read of all members of a group requires a
+	// generation.
 	row.Desired = max(row.Desired, 1)
 	if o.Marked {
 		if row.Desired++; kind == engine.Group {

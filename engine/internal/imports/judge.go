@@ -36,7 +36,7 @@ func (w *Worker) match(ctx context.Context, run engine.ImportRun, page []*scim.R
 	for _, s := range owners {
 		linked[s.RemoteID] = s.ID
 	}
-	var open []int // indexes of the objects without an owner
+	var open []int // indexes of the objects that belong to no principal yet
 	var asked []engine.RemoteObject
 	for i := range objects {
 		if owner, ok := linked[objects[i].RemoteID]; ok {

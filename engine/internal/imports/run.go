@@ -112,7 +112,7 @@ func (w *Worker) run(ctx context.Context, t *lane.Ownership, run engine.ImportRu
 	if err := kept.EndImport(ctx, t.Lease, engine.ImportDone, "", w.Now()); err != nil {
 		return err
 	}
-	w.Wake(run.App) // for the principals that a link has requeued
+	w.Wake(run.App) // the links have requeued principals
 	return nil
 }
 

@@ -163,7 +163,7 @@ func (d *Dispatcher) until(now time.Time) time.Time {
 
 // run processes one lane and releases it.
 func (d *Dispatcher) run(ctx context.Context, t *Ownership, f Func) {
-	defer notify(d.wake) // a mark may have been added after the last search
+	defer notify(d.wake) // search again: a mark may have been added after the last search for pending principals
 	defer func() {
 		d.mu.Lock()
 		if d.running[t.Lease.App] == t {

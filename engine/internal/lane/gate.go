@@ -101,7 +101,7 @@ func (g *Gate) Report(now time.Time, s Signal) {
 	case s.Kind == engine.SignalDenied:
 		kind = engine.HoldQuarantine
 	case g.hold.Kind != engine.HoldNone:
-		kind = g.hold.Kind // the one attempt after the end of the hold failed: the hold continues
+		kind = g.hold.Kind // the hold had ended, and the attempt to continue has failed: the hold continues
 	case g.failures >= g.breakerAfter:
 		kind = engine.HoldBreaker
 	default:
@@ -116,7 +116,7 @@ func (g *Gate) close(now time.Time, kind engine.HoldKind, s Signal) {
 	}
 	held := g.hold.Kind != engine.HoldNone && now.Before(g.hold.Until)
 	if held && s.Until.IsZero() {
-		return // another request that was in flight when the hold started: does not prolong the hold
+		return // this request was in flight when the hold started: its failure does not prolong the hold
 	}
 	if !held {
 		g.hold.Streak++

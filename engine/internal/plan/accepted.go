@@ -63,10 +63,10 @@ func outstanding(out *Outcome, p *engine.Pending, expired bool) *failure {
 		message: string(p.Operation) + ": " + p.String() + ", not carried out"}
 }
 
-// Keys of the digests of an attribute's values.
+// Parts of the digests of an attribute: lengthKey ends the key of a list's length, nothing is the digest of an absent value.
 const (
 	lengthKey = "#"
-	nothing   = "" // the digest of an absent value
+	nothing   = ""
 )
 
 func digestOf(v any) string {
@@ -155,7 +155,7 @@ func shownIn(e engine.Expected, shown map[string]string) bool {
 		if digest != nothing {
 			continue
 		}
-		for other, value := range shown { // a complex value at this position: the attribute is not absent
+		for other, value := range shown { // a digest below this position: the value is a complex one, not absent
 			if strings.HasPrefix(other, at) && value != nothing {
 				return false
 			}

@@ -30,7 +30,7 @@ func TestPending_ShownByRead(t *testing.T) {
 	const before = `{"schemas":["` + scim.UserSchema + `"],"id":"r1","userName":"ann","active":true,"title":"clerk","nickName":"A"}`
 	const department = `"` + enterprise + `":{"department":`
 	for name, c := range map[string]struct {
-		desired string // in addition to the existing attributes
+		desired string // attributes that the sequence sets, as JSON
 		read    string
 		done    bool
 	}{

@@ -70,7 +70,7 @@ func classOf(r Response) engine.Class {
 	case r.Status == http.StatusUnauthorized, r.Status == http.StatusForbidden:
 		return engine.Denied
 	case r.Status == http.StatusRequestTimeout, r.Status == http.StatusTooEarly, r.Status < 400, r.Status >= 500:
-		return engine.Transient // also for a missing or unexpected response
+		return engine.Transient // also if there is no response, or an unexpected one
 	case r.Err != nil && r.Status == 0:
 		return engine.Transient
 	default:

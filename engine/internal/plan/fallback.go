@@ -16,7 +16,7 @@ type Alternative struct {
 // String returns the form and the reason.
 func (a Alternative) String() string { return a.Form + " (" + a.Reason + ")" }
 
-// usedTraits returns the traits that a sequence uses.
+// usedTraits returns a copy of the known traits that a sequence may use: none with FallbackNone.
 func usedTraits(f engine.Fallback, t engine.Traits) engine.Traits {
 	if f == engine.FallbackNone {
 		return engine.Traits{}
@@ -28,18 +28,18 @@ func usedTraits(f engine.Fallback, t engine.Traits) engine.Traits {
 func (u *user) strict() bool  { return u.in.Fallback == engine.FallbackNone }
 func (g *group) strict() bool { return g.in.Fallback == engine.FallbackNone }
 
-// ways returns the forms of a change in the order in which the sequence tries them.
-func (u *user) ways(style engine.Style) []way {
-	ways := waysOf(u.traits, style)
+// forms returns the forms of a change in the order in which the sequence tries them.
+func (u *user) forms(style engine.Style) []form {
+	forms := formsOf(u.traits, style)
 	if u.strict() {
-		ways = ways[:1]
+		forms = forms[:1]
 	}
-	return ways
+	return forms
 }
 
-// alternative describes a way, or returns nil for the preferred way of the style.
-func (c *change) alternative(w way) *Alternative {
-	own := waysOf(engine.Traits{}, c.style)[0]
+// alternative describes a form that differs from the preferred form of the style, and returns nil for the preferred form.
+func (c *change) alternative(w form) *Alternative {
+	own := formsOf(engine.Traits{}, c.style)[0]
 	if w == own {
 		return nil
 	}
@@ -53,9 +53,9 @@ func (c *change) alternative(w way) *Alternative {
 // String describes the result of an attempt.
 func (a attempt) String() string {
 	if a.refusal == nil {
-		return string(a.way) + " had no effect"
+		return string(a.form) + " had no effect"
 	}
-	return string(a.way) + " was rejected: " + a.refusal.message
+	return string(a.form) + " was rejected: " + a.refusal.message
 }
 
 // listInstead describes the list of all resources, which is read if a lookup is rejected.

@@ -85,7 +85,7 @@ type group struct {
 	s      *Sequence
 	rounds int
 
-	traits engine.Traits // currently known
+	traits engine.Traits // known traits, including those that this sequence has detected
 	batch  int
 	full   bool // a push of all members is pending
 
@@ -327,7 +327,7 @@ func (g *group) create() Step {
 		switch shown := shownGroup(r); {
 		case shown == nil, len(first) == 0, contains(shown, first):
 		case !g.strict():
-			first, rest = nil, all // the target hides the members or has ignored them
+			first, rest = nil, all // the target does not return members or has ignored them: send all members again
 		case !g.mayHide(shown, Change{}):
 			g.full = true
 			return g.fail(rejected(r, ineffective))
@@ -361,7 +361,8 @@ func (g *group) gone(r Response, read bool) Step {
 			return g.fail(gone)
 		}
 		if !g.full && !puts(g.traits, g.in.Style) {
-			// All members are needed, but only deltas were passed. Removing the id makes the next sequence start over.
+			// The group has to be created with all members, but the input has only the deltas. Without the id, the next sequence starts
+			// with a lookup and gets all members.
 			g.out.RemoteID, g.out.Origin = "", ""
 			return g.fail(transient(r, "the group "+lost+" no longer exists on the target: it is pushed again"))
 		}
@@ -374,7 +375,7 @@ func (g *group) gone(r Response, read bool) Step {
 			return there()
 		case len(found) > 0 || earlier == "" || earlier == g.in.DisplayName || g.in.Want != engine.Active:
 			return startAgain(r, found)
-		default: // the rename may have failed: the group may have its old name
+		default: // the last rename may have had no effect: search for the previous name
 			return g.lookupName(earlier, func(r Response, under []*scim.Resource) Step {
 				if listed(under) {
 					return there()

@@ -104,7 +104,8 @@ func differing(out []assignment, o *scim.Object, chain []string, want any) []ass
 		case !ok && isEmpty(want):
 			return out
 		case ok && refers && !containsAll(inner, scim.NewObject(scim.Member{Name: "value", Value: value})):
-			return append(out, assignment{chain, want}) // a changed reference: sub-attributes of the previous one must be removed
+			// the reference has changed: replace the whole value, because its other sub-attributes describe the previous reference
+			return append(out, assignment{chain, want})
 		case ok:
 			for sub, v := range want.All() {
 				out = differing(out, inner, append(chain[:len(chain):len(chain)], sub), v)

@@ -21,7 +21,7 @@ func (u *user) setPassword() Step {
 		return u.end(engine.Done, "")
 	}
 	return u.write(&change{
-		what: "set the password", op: engine.OpUpdate, set: []assignment{u.newPassword()}, ways: u.ways(u.in.Style),
+		what: "set the password", op: engine.OpUpdate, set: []assignment{u.newPassword()}, forms: u.forms(u.in.Style),
 		style: u.in.Style, again: u.setPassword,
 		then: func(Response, *scim.Resource) Step {
 			u.out.PasswordVersion = u.in.PasswordVersion

@@ -71,7 +71,7 @@ func (g *group) replaceByDeltas(all []engine.RemoteMember) Step {
 				g.add = append(g.add, m)
 			}
 		}
-		for _, m := range g.in.Remove { // if the target hides members, at least the known ones are removed
+		for _, m := range g.in.Remove { // the read does not show these members if the target hides members; remove them in any case
 			if !wanted[m.ID] && !shown[m.ID] {
 				g.remove = append(g.remove, m)
 			}
@@ -230,7 +230,7 @@ func (g *group) retryInOtherForm(c Change, r Response) Step {
 		return change(engine.NeedsPath)
 	case len(c.Remove) > 0 && !g.tried[engine.NoValuePath]:
 		return change(engine.NoValuePath)
-	case len(c.Remove) > 0 && g.replace: // the members to remove may be absent already; the replacement that follows removes them anyway
+	case len(c.Remove) > 0 && g.replace: // the members may be absent already, and the replacement that follows removes them in any case
 		g.traits[engine.NoValuePath] = !g.traits[engine.NoValuePath]
 		delete(g.tried, engine.NoValuePath)
 		g.remove = nil
@@ -244,7 +244,7 @@ func (g *group) retryInOtherForm(c Change, r Response) Step {
 	}
 	if !g.switchMethod(engine.NoPatch) {
 		if len(c.Remove) > 0 && !unsupported(r) {
-			g.out.MembersUnknown = true // a removed member may be absent already: push all members next
+			g.out.MembersUnknown = true // the rejection may mean that a member to remove is absent: push all members next
 		}
 		return g.fail(g.refusal)
 	}

@@ -49,7 +49,7 @@ type Outcome struct {
 	RemoteID  string // id on the target, if known; empty if the resource no longer exists
 	Name      string // userName or displayName on the target, if known
 	Origin    engine.Origin
-	Status    int    // of the decisive response; 0 for none
+	Status    int    // of the response that determined the outcome; 0 for none
 	ScimType  string // of the target's error body
 	Message   string // why the class is not Done; names the request and the response
 	// RetryAfter is the unparsed header of a Throttled outcome, empty if absent.
@@ -128,7 +128,7 @@ func (p Push) Next(after, requests int) (add, remove []engine.RemoteMember) {
 // Sequence is a running sequence. It is used by one goroutine at a time.
 type Sequence struct {
 	next   func(Response) Step
-	accept func(Request, Response) Step // called instead of next after a 202 response
+	accept func(Request, Response) Step // called instead of next if the response has the status 202
 	step   Step
 	sofar  func() Outcome // the outcome up to the pending step
 }

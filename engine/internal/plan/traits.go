@@ -14,24 +14,24 @@ func withTraits(t engine.Traits) engine.Traits {
 	return maps.Clone(t)
 }
 
-// way is a form in which a change of a resource can be requested.
-type way string
+// form is the method and the body format of a request that changes an account. Most changes can be sent in several forms.
+type form string
 
-// The ways, as shown in messages.
+// The forms. Messages contain these values.
 const (
-	byPut       way = "PUT"
-	byBarePatch way = "PATCH without a path"
-	byPathPatch way = "PATCH with a path"
+	byPut       form = "PUT"
+	byBarePatch form = "PATCH without a path"
+	byPathPatch form = "PATCH with a path"
 )
 
-// waysOf returns the forms in the order in which they are tried.
-func waysOf(t engine.Traits, style engine.Style) []way {
-	patches := []way{byBarePatch, byPathPatch}
+// formsOf returns the forms in the order in which a sequence tries them.
+func formsOf(t engine.Traits, style engine.Style) []form {
+	patches := []form{byBarePatch, byPathPatch}
 	if t[engine.NeedsPath] {
-		patches = []way{byPathPatch, byBarePatch}
+		patches = []form{byPathPatch, byBarePatch}
 	}
 	if puts(t, style) {
-		return append([]way{byPut}, patches...)
+		return append([]form{byPut}, patches...)
 	}
 	return append(patches, byPut)
 }
@@ -44,19 +44,19 @@ func puts(t engine.Traits, style engine.Style) bool {
 	return t[engine.NoPatch] && !t[engine.NoPut]
 }
 
-// attempt is a way that was tried and was rejected or had no effect.
+// attempt is a form that a sequence has tried and that was rejected or had no effect.
 type attempt struct {
-	way     way
-	refusal *failure // nil: it returned success and had no effect
+	form    form
+	refusal *failure // nil: the target returned success, but the request had no effect
 }
 
-// learnedTraits returns the traits that follow from the success of a way after the failed attempts.
-func learnedTraits(tried []attempt, worked way) engine.Traits {
+// learnedTraits returns the traits of the target if the form `worked` succeeded after the failed attempts.
+func learnedTraits(tried []attempt, worked form) engine.Traits {
 	out := engine.Traits{}
 	patched, put := false, false
 	for _, a := range tried {
-		patched = patched || a.way != byPut
-		put = put || a.way == byPut
+		patched = patched || a.form != byPut
+		put = put || a.form == byPut
 	}
 	switch {
 	case worked == byPut && patched:

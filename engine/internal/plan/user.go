@@ -402,7 +402,7 @@ func (u *user) create() Step {
 			u.out.Origin = ""
 			return u.fail(fail(r).in("create"))
 		case conflict(r):
-			u.out.Origin = "" // the target reports that it created nothing
+			u.out.Origin = "" // a conflict means that the target created nothing
 			return u.lookup(func(_ Response, found []*scim.Resource) Step { return u.afterConflict(r, found, true) })
 		case r.Err == nil && r.Status == http.StatusBadRequest:
 			// Some targets return this status for a name in use. Another client may have used the name since the lookup.
@@ -587,10 +587,10 @@ func (u *user) reconcile(have *scim.Resource, etag string) Step {
 	if reactivate && !puts(u.traits, u.in.Style) {
 		return u.write(&change{
 			what: "reactivate", op: engine.OpReactivate, set: []assignment{setActive(true)}, have: have, etag: etag,
-			ways: u.ways(u.in.Style), style: u.in.Style, again: u.refresh,
+			forms: u.forms(u.in.Style), style: u.in.Style, again: u.refresh,
 			then: func(r Response, now *scim.Resource) Step {
 				u.linking = false
-				if now == nil { // the response lacks the account: the known entity tag belongs to the previous version
+				if now == nil { // the response lacks the account: send no entity tag, because the known one is that of the previous version
 					return u.update(assigned(have, []assignment{setActive(true)}), "", set)
 				}
 				return u.update(now, version(r), set)
@@ -614,7 +614,7 @@ func (u *user) update(have *scim.Resource, etag string, set []assignment) Step {
 		return u.setPassword()
 	}
 	return u.write(&change{
-		what: "update", op: engine.OpUpdate, set: set, have: have, etag: etag, ways: u.ways(engine.Wizard), style: engine.Wizard,
+		what: "update", op: engine.OpUpdate, set: set, have: have, etag: etag, forms: u.forms(engine.Wizard), style: engine.Wizard,
 		again: u.refresh,
 		then: func(Response, *scim.Resource) Step {
 			u.linking = false
@@ -665,13 +665,13 @@ func (u *user) deactivate() Step {
 		return u.end(engine.Done, "")
 	}
 	u.out.Operation = engine.OpDeactivate
-	return u.deactivateBy(u.ways(u.in.Style))
+	return u.deactivateBy(u.forms(u.in.Style))
 }
 
-func (u *user) deactivateBy(ways []way) Step {
+func (u *user) deactivateBy(forms []form) Step {
 	return u.write(&change{
-		what: "deactivate", op: engine.OpDeactivate, set: []assignment{setActive(false)}, ways: ways, style: u.in.Style,
-		again: func() Step { return u.deactivateBy([]way{byPut}) },
+		what: "deactivate", op: engine.OpDeactivate, set: []assignment{setActive(false)}, forms: forms, style: u.in.Style,
+		again: func() Step { return u.deactivateBy([]form{byPut}) },
 		then:  func(Response, *scim.Resource) Step { return u.end(engine.Done, "") },
 	})
 }

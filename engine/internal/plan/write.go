@@ -9,30 +9,30 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Paths with special rules.
+// Paths of the attributes that a sequence treats differently from all others.
 const (
 	activePath   = "active"
 	passwordPath = "password"
 )
 
-// change is a change of an account, and the ways in which it can be requested.
+// change is a change of an account, and the forms in which it can be requested.
 //
-// If a way is rejected as unsupported (405, 501, for PATCH also 400; 404 if the account exists), or returns success without effect, the
-// next one follows. A way has its effect if the response contains the account with the sent values. The account is read back, once for each
-// way, if the response lacks a value, lacks the account (204, or a body without userName) or has the previous version. In the last two
+// If a form is rejected as unsupported (405, 501, for PATCH also 400; 404 if the account exists), or returns success without effect, the
+// next one follows. A form has its effect if the response contains the account with the sent values. The account is read back, once for each
+// form, if the response lacks a value, lacks the account (204, or a body without userName) or has the previous version. In the last two
 // cases no read follows if an earlier read has shown that the target applies such writes ([PatchTrusted], [PutTrusted]).
 type change struct {
-	what string // prefix of messages: update, deactivate or reactivate
-	op   engine.Operation
-	set  []assignment
-	have *scim.Resource // as last read, nil if not read
-	etag string         // entity tag of have
-	ways []way
-	// style is the update style. A way that this style does not prefer is an Alternative.
+	what  string // prefix of messages: update, deactivate or reactivate
+	op    engine.Operation
+	set   []assignment
+	have  *scim.Resource // the account as last read; nil if the sequence has not read it
+	etag  string         // entity tag of have
+	forms []form
+	// style is the update style. A form that this style does not prefer is an Alternative.
 	style engine.Style
 
 	tried   []attempt
-	missing []assignment // the assignments that had no effect in the last way that was tried
+	missing []assignment // the assignments that the last attempt did not apply
 	read    bool         // missing was determined by a read of the account, not from the response
 
 	// again starts the change from scratch if the account was changed concurrently. then continues after a success; now is the account as
@@ -43,12 +43,13 @@ type change struct {
 
 func setActive(value bool) assignment { return assignment{[]string{activePath}, value} }
 
-// mustTakeEffect reports whether the change fails if it has no effect: a deactivated user must not stay active.
+// mustTakeEffect reports whether the change fails if it has no effect. A change of active does, because a user must not stay active after a
+// deactivation.
 func (c *change) mustTakeEffect() bool {
 	return slices.ContainsFunc(c.set, func(a assignment) bool { return a.path() == activePath })
 }
 
-// visible returns the number of assignments with a detectable effect: a password is never returned.
+// visible returns the number of assignments whose effect a read can show. A password is not counted, because a target never returns it.
 func (c *change) visible() (n int) {
 	for _, a := range c.set {
 		if a.path() != passwordPath {
@@ -58,15 +59,15 @@ func (c *change) visible() (n int) {
 	return n
 }
 
-// write sends the change in the next way.
+// write sends the change in the first of the remaining forms.
 func (u *user) write(c *change) Step {
 	u.did(c.op)
 	u.writing = c
-	if len(c.ways) == 0 {
+	if len(c.forms) == 0 {
 		return u.exhausted(c)
 	}
-	w := c.ways[0]
-	c.ways = c.ways[1:]
+	w := c.forms[0]
+	c.forms = c.forms[1:]
 	if w == byPut {
 		return u.writeByPut(c)
 	}
@@ -84,7 +85,7 @@ func (u *user) write(c *change) Step {
 
 func (u *user) writeByPut(c *change) Step {
 	vain := slices.ContainsFunc(c.tried, func(a attempt) bool { return a.refusal == nil })
-	if c.have == nil || vain { // after a PATCH without a visible effect, the state of the account is unknown: read it
+	if c.have == nil || vain { // an attempt had no visible effect, so that the state of the account is unknown: read it
 		return u.get(func(r Response, have *scim.Resource) Step {
 			c.have, c.etag = have, r.ETag
 			if _, told := have.Get(activePath); told && c.mustTakeEffect() && len(missing(c.set, have)) == 0 {
@@ -117,7 +118,7 @@ func (u *user) sendPut(c *change) Step {
 	return u.send(req, func(r Response) Step { return u.handleResponse(c, byPut, r) })
 }
 
-func (u *user) handleResponse(c *change, w way, r Response) Step {
+func (u *user) handleResponse(c *change, w form, r Response) Step {
 	switch {
 	case r.Err == nil && r.Status == http.StatusNotFound:
 		return u.absent(c, w, r)
@@ -139,13 +140,13 @@ func (u *user) handleResponse(c *change, w way, r Response) Step {
 	return u.verify(c, w, r)
 }
 
-// withoutMethod removes the remaining ways with an unsupported method.
-func (c *change) withoutMethod(w way) {
-	c.ways = slices.DeleteFunc(c.ways, func(other way) bool { return (other == byPut) == (w == byPut) })
+// withoutMethod removes the remaining forms with the method of w, which the target does not support.
+func (c *change) withoutMethod(w form) {
+	c.forms = slices.DeleteFunc(c.forms, func(other form) bool { return (other == byPut) == (w == byPut) })
 }
 
 // absent determines whether a 404 to a change means a missing account or an unsupported form of the request.
-func (u *user) absent(c *change, w way, r Response) Step {
+func (u *user) absent(c *change, w form, r Response) Step {
 	return u.send(Request{Method: http.MethodGet, Path: resourcePath(users, u.out.RemoteID)}, func(read Response) Step {
 		switch {
 		case notFound(read):
@@ -174,7 +175,7 @@ func (u *user) absent(c *change, w way, r Response) Step {
 // Invariant 10: The engine treats a write as successful only if the response contains the new state. After a 204 or a response with the
 // previous version it reads the account back, until such a read has shown once that the target applies such writes. A deactivation without
 // effect is a failure.
-func (u *user) verify(c *change, w way, r Response) Step {
+func (u *user) verify(c *change, w form, r Response) Step {
 	trust := engine.PatchTrusted
 	if w == byPut {
 		trust = engine.PutTrusted
@@ -220,8 +221,8 @@ func (c *change) shown(r Response) *scim.Resource {
 	return nil
 }
 
-// evaluate compares the sent values with the account. If none of the values took effect, the next way follows.
-func (u *user) evaluate(c *change, w way, r Response, shown *scim.Resource, read bool) Step {
+// evaluate compares the sent values with the account. If none of the values took effect, the next form follows.
+func (u *user) evaluate(c *change, w form, r Response, shown *scim.Resource, read bool) Step {
 	lacking := missing(c.set, shown)
 	void := len(lacking) == c.visible()
 	if c.mustTakeEffect() {
@@ -231,19 +232,19 @@ func (u *user) evaluate(c *change, w way, r Response, shown *scim.Resource, read
 		u.ignored.sent(c.set, lacking, read)
 		return u.succeeded(c, w, r, shown)
 	}
-	// try only one way with the other method, and none in the style Wizard or if the target has ignored one of the values before
+	// try only one form with the other method, and none in the style Wizard or if the target has ignored one of the values before
 	if !c.mustTakeEffect() {
 		fought := u.in.Style == engine.Wizard || u.ignored.hadNoEffect(c.set)
-		c.ways = slices.DeleteFunc(c.ways, func(other way) bool { return fought || (other == byPut) == (w == byPut) })
-		c.ways = c.ways[:min(len(c.ways), 1)]
+		c.forms = slices.DeleteFunc(c.forms, func(other form) bool { return fought || (other == byPut) == (w == byPut) })
+		c.forms = c.forms[:min(len(c.forms), 1)]
 	}
-	c.tried = append(c.tried, attempt{way: w})
+	c.tried = append(c.tried, attempt{form: w})
 	c.missing, c.read = lacking, read
 	return u.write(c)
 }
 
 // succeeded continues after a success.
-func (u *user) succeeded(c *change, w way, r Response, shown *scim.Resource) Step {
+func (u *user) succeeded(c *change, w form, r Response, shown *scim.Resource) Step {
 	u.learn(learnedTraits(c.tried, w))
 	if shown == nil {
 		u.ignored.sent(c.set, nil, false)
@@ -251,12 +252,12 @@ func (u *user) succeeded(c *change, w way, r Response, shown *scim.Resource) Ste
 	return c.then(r, shown)
 }
 
-// exhausted ends a change for which no way took effect.
+// exhausted ends a change after all its forms have failed.
 func (u *user) exhausted(c *change) Step {
 	var vain []string
 	for _, a := range c.tried {
 		if a.refusal == nil {
-			vain = append(vain, string(a.way))
+			vain = append(vain, string(a.form))
 		}
 	}
 	switch {
@@ -293,7 +294,7 @@ func (c *change) requestAlso() engine.Operation {
 }
 
 // patchOperations converts assignments to PATCH operations, one each.
-func patchOperations(set []assignment, w way) (out []*scim.Object) {
+func patchOperations(set []assignment, w form) (out []*scim.Object) {
 	for _, a := range set {
 		op, path := "replace", a.path()
 		switch {

@@ -44,7 +44,7 @@ type Store interface {
 // Deps are the dependencies of plans; all fields are required.
 type Deps struct {
 	Store     Store
-	Directory engine.Directory // used unless the request has another one
+	Directory engine.Directory // the directory for requests without PlanRequest.Directory
 	DryRuns   dryrun.Deps
 	Backoff   lane.Backoff
 	Now       func() time.Time

@@ -24,7 +24,7 @@ func (p *prober) groups(ctx context.Context) {
 	p.names(ctx)
 }
 
-// members tries each way to change members. The effect of a change can be detected only if a GET returns members.
+// members tries each form of a request that changes members. The effect of a change can be detected only if a GET returns members.
 func (p *prober) members(ctx context.Context) {
 	path, me := groupPath(p.groupID), object("value", p.userID, "display", p.userName)
 	has := func(o *scim.Object) bool {

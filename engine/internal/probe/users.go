@@ -214,7 +214,7 @@ func (p *prober) updates(ctx context.Context) {
 		patch(operation("replace", "", object("name", object("givenName", "NoPath", "familyName", "Probe")))), called("NoPath"))
 }
 
-// activation tries each way to deactivate the user. After each deactivation it reactivates the user in the same way.
+// activation tries each form of a request that deactivates the user. After each deactivation it reactivates the user in the same form.
 func (p *prober) activation(ctx context.Context) {
 	path := userPath(p.userID)
 	is := func(want bool) func(*scim.Object) bool {

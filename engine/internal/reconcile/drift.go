@@ -63,7 +63,7 @@ type comparison struct {
 	traits  engine.Traits
 
 	began    time.Time
-	external map[string]string // by externalId: the id of the first account with that externalId
+	external map[string]string // the id of the first listed account with each externalId
 	repairs  []store.Repair
 }
 

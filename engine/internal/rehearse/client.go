@@ -58,7 +58,7 @@ type Client struct {
 
 	requests  []Request
 	resources map[key]*resource
-	written   []key // in the order of the first write
+	written   []key // changed resources, in the order of their first write
 	generated int   // number of generated ids and entity tags
 }
 

@@ -73,7 +73,7 @@ func (r *run) setStatus(class engine.Class, failures int) {
 		}
 		delay := r.Backoff.Delay(failures)
 		if row.Class == engine.Denied {
-			delay *= 2 // twice the lane's delay: the lane tries another principal first, because only this one may be forbidden
+			delay *= 2 // wait longer than the lane, so that the lane tries another principal first: the target may deny only this one
 		}
 		f.NextAt = now.Add(delay)
 	}

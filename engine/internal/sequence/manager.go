@@ -37,14 +37,14 @@ func (w *missingUsers) String() string {
 	}
 }
 
-// resolveManager returns the desired state with the id of the manager's account on the target, if the manager has one. begin has stored the
-// manager before: if the manager's account changes afterwards, this user is requeued.
+// resolveManager returns the desired state with the id of the manager's account on the target, if the manager has an account. If the
+// account of the manager changes later, the store requeues this user, because begin has already stored the manager.
 func (r *run) resolveManager(ctx context.Context, want engine.UserState) (engine.UserState, error) {
 	if want.Want != engine.Active || want.Manager == "" && r.row.Manager == "" {
 		return want, nil
 	}
 	if want.Manager == "" && hasManager(want.Resource) {
-		r.managerReleased = true // the mapped attributes now contain the manager
+		r.managerReleased = true // the mapping sets the manager, so that the engine no longer does
 		return want, nil
 	}
 	remote := ""

@@ -45,10 +45,10 @@ func (r *run) progress(ctx context.Context, s plan.Step) error {
 		if err := r.waitForNote(); err != nil {
 			return err
 		}
-		r.noted = 0 // the stored members do not apply to the requests after a replacement
+		r.noted = 0 // the members that are stored as pending do not include those of the requests after a replacement
 		known := p.RemoteName == r.row.RemoteName && r.full()
 		if known || r.row.RemoteID != p.RemoteID {
-			return nil // not necessary: after a crash the next push starts with all members, or with a lookup
+			return nil // do not store the progress: after a crash the next push starts with all members or a lookup
 		}
 		p.NextAll = true
 		r.note(ctx, p)

@@ -76,9 +76,9 @@ type Deps struct {
 // End is the result of a sequence.
 type End struct {
 	Outcome plan.Outcome
-	Status  engine.Status // as stored, empty if nothing was stored
+	Status  engine.Status // status in the store; empty if nothing was stored
 	Result  engine.Result // for the observer
-	Signal  lane.Signal   // for the gate of the lane
+	Signal  lane.Signal   // passed to the gate of the lane
 	// Interrupted reports that the sequence was aborted: Result and Signal are unset.
 	Interrupted bool
 
@@ -105,7 +105,7 @@ type run struct {
 	known           engine.Learned
 	row             engine.State
 	id              string
-	name            string // as returned by the directory
+	name            string // userName or displayName that the directory returned
 	first           bool
 	finish          store.Finish
 	steps           []engine.Step
