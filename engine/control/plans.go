@@ -68,7 +68,7 @@ type planItemsRequest struct {
 type applyRequest struct {
 	planRequest
 	Body *struct {
-		First int `json:"first" min:"1" doc:"apply only that many of the remaining items; the rest requires that all of them succeed"`
+		First int `json:"first" min:"1" doc:"apply only that many of the remaining items; the other items can be applied after these have succeeded"`
 	} `body:"optional"`
 }
 
@@ -158,13 +158,13 @@ var planWords = rest.Words{
 		"outcomes":   `doc:"number of items by predicted outcome; review those that are neither done nor skipped"`,
 	}},
 	reflect.TypeFor[client.PlanItem](): {Served: true, Members: map[string]reflect.StructTag{
-		"seq":  `doc:"number of the item from 1, in the order of application"`,
+		"seq":  `doc:"number of the item from 1, in the order in which the engine applies the items"`,
 		"kind": `enum:"user,group"`,
 		"id":   "",
 		"name": "",
 	}},
 	reflect.TypeFor[engine.PlanItem](): {Served: true, Members: map[string]reflect.StructTag{
-		"seq":        `doc:"number of the item from 1, in the order of application"`,
+		"seq":        `doc:"number of the item from 1, in the order in which the engine applies the items"`,
 		"kind":       `enum:"user,group"`,
 		"id":         "",
 		"operation":  "",

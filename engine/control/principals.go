@@ -280,7 +280,7 @@ var principalWords = rest.Words{
 		"name":       `doc:"login or name"`,
 		"state":      "",
 		"waitingOn":  `doc:"the first users without an account that the principal waits for"`,
-		"dirtySince": `doc:"time of the first change that has not arrived"`,
+		"dirtySince": `doc:"time of the first unsynchronized change"`,
 	}},
 	reflect.TypeFor[engine.PrincipalState](): {Name: "Known", Served: true, Members: map[string]reflect.StructTag{
 		"desired":    `doc:"generation of the last change; 0 if there was none"`,

@@ -12,7 +12,7 @@
 //	scim_engine_requests_total{app, method, status}           requests of sequences; status is 2xx, 3xx, 4xx, 5xx or none (no response)
 //	scim_engine_sequence_duration_seconds{app}                histogram, from the query of the directory to the stored result
 //	scim_engine_retries_total{app}                            sequences that failed and are retried after a backoff
-//	scim_engine_overdue_total{app}                            deactivations that did not arrive within Options.DeactivateWithin
+//	scim_engine_overdue_total{app}                            deactivations that were not confirmed within Options.DeactivateWithin
 //	scim_engine_lag_seconds{app}                              age of the oldest pending change; 0 if no change is pending
 //	scim_engine_due{app}                                      pending principals, including those in a backoff
 //	scim_engine_retrying{app}                                 pending principals in a backoff

@@ -68,7 +68,7 @@ func New() *Metrics {
 		sequences: counter("scim_engine_sequences_total", "Finished sequences.", "operation", "outcome"),
 		requests:  counter("scim_engine_requests_total", "Requests of sequences.", "method", "status"),
 		retries:   counter("scim_engine_retries_total", "Sequences that failed and are retried after a backoff."),
-		overdue:   counter("scim_engine_overdue_total", "Deactivations that did not arrive within Options.DeactivateWithin."),
+		overdue:   counter("scim_engine_overdue_total", "Deactivations that were not confirmed within Options.DeactivateWithin."),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "scim_engine_sequence_duration_seconds", Help: "Time from the query of the directory to the stored result.", Buckets: buckets,
 		}, []string{"app"}),

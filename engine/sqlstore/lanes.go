@@ -184,7 +184,7 @@ func (s *Store) Lane(ctx context.Context, app string) (engine.Lane, error) {
 
 // Learn implements store.Lanes.
 func (s *Store) Learn(ctx context.Context, l engine.Lease, change func(*engine.Learned)) (learned engine.Learned, err error) {
-	err = s.withLease(ctx, l, "store what was learned about the target", func(tx *sqldb.Tx) error {
+	err = s.withLease(ctx, l, "store the learned properties of the target", func(tx *sqldb.Tx) error {
 		// The UPDATE locks the lane row, so that ResetLearned does not run in between.
 		var before string
 		err := tx.ExecReturning(ctx, []any{&before}, `UPDATE {app_lane} SET epoch = epoch
@@ -222,7 +222,7 @@ func (s *Store) ResetLearned(ctx context.Context, app string) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("sqlstore: reset what was learned about the target of %s: %w", app, err)
+		return fmt.Errorf("sqlstore: reset the learned properties of the target of %s: %w", app, err)
 	}
 	return nil
 }

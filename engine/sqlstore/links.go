@@ -81,7 +81,7 @@ func link(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link, no
 		case was.remote != "":
 			reason = "the principal already has the account " + was.remote
 		case was.due:
-			reason = "the principal has a pending change; try again when it is provisioned"
+			reason = "the principal has a pending change: retry after the principal is provisioned"
 		case owners[account] != "":
 			reason = "the account already belongs to " + owners[account]
 		}

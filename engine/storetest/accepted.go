@@ -29,7 +29,7 @@ func testAccepted(t *testing.T, s *suite) {
 	got := s.state(engine.User, "a")
 	require.Empty(t, cmp.Diff(p, got.Pending))
 	require.Equal(t, int64(0), got.Synced)
-	require.NotZero(t, got.DirtySince, "an accepted change has not arrived")
+	require.NotZero(t, got.DirtySince, "an accepted change is unsynchronized")
 	events := s.events(0)
 	require.Equal(t, engine.UserAccepted, events[len(events)-1].Type)
 	require.Equal(t, p.Deadline.UnixMilli(), events[len(events)-1].Data.Until.UnixMilli())

@@ -190,7 +190,7 @@ func testImportConfirm(t *testing.T, s *suite) {
 		why = append(why, fmt.Sprint(o.RemoteID, o.Principal, o.Candidates, " ", o.Note))
 	}
 	require.Equal(t, []string{
-		"r2[busy] the principal has a pending change; try again when it is provisioned",
+		"r2[busy] the principal has a pending change: retry after the principal is provisioned",
 		"r4[twice] another object matches the same principal", "r5[twice] another object matches the same principal",
 	}, why)
 

@@ -53,7 +53,7 @@ func testLag(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "d"})
 	s.now = s.now.Add(time.Minute)
 	s.finish(l, store.Finish{ID: "d", Gen: 1, Status: engine.StatusSkipped})
-	require.Equal(t, third, since("d"), "a mark during the sequence has not arrived")
+	require.Equal(t, third, since("d"), "a mark during the sequence is unsynchronized")
 	h := engine.Hold{Kind: engine.HoldQuarantine, Until: s.now.Add(time.Hour), Reason: "no", Streak: 2}
 	require.NoError(t, s.store.Release(t.Context(), l, h, time.Time{}))
 	want.Oldest, want.Hold = third, h
@@ -109,7 +109,7 @@ func testOverdue(t *testing.T, s *suite) {
 	require.False(t, overdue("gone", s.now), "the same deactivation")
 	s.mark(engine.Mark{ID: "gone"})
 	s.finish(l, store.Finish{ID: "gone", RemoteID: "r gone"})
-	require.False(t, overdue("gone", s.now), "the deactivation has arrived")
+	require.False(t, overdue("gone", s.now), "the deactivation is synchronized")
 	s.mark(engine.Mark{ID: "gone"})
 	require.True(t, overdue("gone", s.now), "another deactivation")
 }

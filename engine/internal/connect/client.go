@@ -363,7 +363,7 @@ func describeFailure(err error) string {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the target closed the connection without a response"
 	case errors.Is(err, context.Canceled):
-		return "the call was aborted because the engine stops or lost the lane"
+		return "the request was aborted because the engine stops or has lost the lease of the app"
 	default:
 		return "no response: " + egress.Describe(err)
 	}

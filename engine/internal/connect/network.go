@@ -78,7 +78,7 @@ func tlsConfig(t engine.TLS) (*tls.Config, error) {
 func (n *Network) transport(t engine.TLS) (http.RoundTripper, error) {
 	if n.Transport != nil {
 		if t != (engine.TLS{}) {
-			return nil, errors.New("TLS: the settings cannot be combined with a transport of the embedder's own")
+			return nil, errors.New("TLS: the settings do not apply to Options.Transport of the embedder: remove the settings or the transport")
 		}
 		return n.Transport, nil
 	}

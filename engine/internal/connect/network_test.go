@@ -160,7 +160,7 @@ func TestDo_TLS(t *testing.T) {
 	require.ErrorContains(t, err, "private key does not match public key")
 	_, err = connect.New(
 		connect.Config{BaseURL: plain, TLS: engine.TLS{MinVersion: "1.3"}, Network: &connect.Network{Transport: http.DefaultTransport}})
-	require.ErrorContains(t, err, "cannot be combined")
+	require.ErrorContains(t, err, "do not apply to Options.Transport")
 	require.NotContains(t, fmt.Sprintf("%v %+v %#v", engine.TLS{Key: secret}, engine.TLS{Key: secret}, engine.TLS{Key: secret}), "PRIVATE KEY")
 }
 

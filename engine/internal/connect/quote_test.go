@@ -76,26 +76,26 @@ func TestTest_QuotesNoResponse(t *testing.T) {
 	_, _, certificate, key := hidden.issue(inner+".example", false)
 	secure := secured(t, certificate, key)
 	cases := map[string]struct{ url, says string }{
-		"a page":                 {responder(t, 200, "text/html", "<b>"+inner), "200: the response is text/html, not SCIM"},
-		"a page as an error":     {responder(t, 500, "text/html", "<b>"+inner), "500: expected 200"},
-		"a text":                 {responder(t, 200, "text/plain", inner), "200: the response is text/plain, not SCIM"},
-		"a type that is no type": {responder(t, 200, inner+" "+inner, inner), "200: the response is of undeclared type, not SCIM"},
+		"a page":                {responder(t, 200, "text/html", "<b>"+inner), "200: the response is text/html, not SCIM"},
+		"a page as an error":    {responder(t, 500, "text/html", "<b>"+inner), "500: expected 200"},
+		"a text":                {responder(t, 200, "text/plain", inner), "200: the response is text/plain, not SCIM"},
+		"an invalid media type": {responder(t, 200, inner+" "+inner, inner), "200: the response is of undeclared type, not SCIM"},
 		"JSON without SCIM": {responder(t, 200, "application/json", `{"password":"`+inner+`","detail":"`+inner+`"}`),
 			"200: the response is not a ListResponse"},
 		"an error without SCIM": {responder(t, 401, "application/json", `{"detail":"`+inner+`","error":"`+inner+`"}`), "401: expected 200"},
 		"an array": {responder(t, 200, "application/json", `["`+inner+`"]`),
 			"200: the response is not a JSON object (error at byte 0)"},
-		"a name that is there twice": {responder(t, 200, "application/json", `{"`+inner+`":1,"`+inner+`":2}`),
+		"a repeated member": {responder(t, 200, "application/json", `{"`+inner+`":1,"`+inner+`":2}`),
 			"the response is not a JSON object (error at byte 18)"},
-		"half an object":           {responder(t, 200, "application/json", `{"a":"`+inner+`"`), "the response is not a JSON object"},
-		"a redirection":            {responder(t, 302, "text/html", inner), "302: the target redirects"},
-		"no HTTP":                  {raw(t, inner+" SSH-2.0\r\n\r\n"), "no valid HTTP response"},
-		"a status that is none":    {raw(t, "HTTP/1.1 "+inner+"\r\n\r\n"), "no valid HTTP response"},
-		"a version that is none":   {raw(t, "HTTP/"+inner+" 200 OK\r\n\r\n"), "no valid HTTP response"},
-		"a header that is none":    {raw(t, "HTTP/1.1 200 OK\r\n"+inner+"\r\n\r\n"), "no valid HTTP response"},
-		"a length that is none":    {raw(t, "HTTP/1.1 200 OK\r\nContent-Length: "+inner+"\r\n\r\n"), "no valid HTTP response"},
-		"an encoding that is none": {raw(t, "HTTP/1.1 200 OK\r\nTransfer-Encoding: "+inner+"\r\n\r\n"), "no valid HTTP response"},
-		"no TLS":                   {strings.Replace(raw(t, inner+"\r\n"), "http:", "https:", 1), "the server does not use TLS"},
+		"half an object":          {responder(t, 200, "application/json", `{"a":"`+inner+`"`), "the response is not a JSON object"},
+		"a redirection":           {responder(t, 302, "text/html", inner), "302: the target redirects"},
+		"no HTTP":                 {raw(t, inner+" SSH-2.0\r\n\r\n"), "no valid HTTP response"},
+		"an invalid status":       {raw(t, "HTTP/1.1 "+inner+"\r\n\r\n"), "no valid HTTP response"},
+		"an invalid HTTP version": {raw(t, "HTTP/"+inner+" 200 OK\r\n\r\n"), "no valid HTTP response"},
+		"an invalid header":       {raw(t, "HTTP/1.1 200 OK\r\n"+inner+"\r\n\r\n"), "no valid HTTP response"},
+		"an invalid length":       {raw(t, "HTTP/1.1 200 OK\r\nContent-Length: "+inner+"\r\n\r\n"), "no valid HTTP response"},
+		"an invalid encoding":     {raw(t, "HTTP/1.1 200 OK\r\nTransfer-Encoding: "+inner+"\r\n\r\n"), "no valid HTTP response"},
+		"no TLS":                  {strings.Replace(raw(t, inner+"\r\n"), "http:", "https:", 1), "the server does not use TLS"},
 		"HTTP without TLS": {strings.Replace(raw(t, "HTTP/1.0 200 "+inner+"\r\n\r\n"), "http:", "https:", 1),
 			"the server does not use TLS"},
 		"an unknown certificate": {secure, "tls: failed to verify certificate: x509: certificate"},
@@ -110,7 +110,7 @@ func TestTest_QuotesNoResponse(t *testing.T) {
 			require.ErrorContains(t, err, c.says)
 			require.NotContains(t, err.Error(), inner)
 			if err := client.Do(t.Context(), users).Err; err != nil {
-				require.NotContains(t, err.Error(), inner, "nor in the error of a sequence")
+				require.NotContains(t, err.Error(), inner, "the error of a sequence does not quote the response")
 			}
 
 			client, err = connect.New(connect.Config{BaseURL: "https://target.example.com", Network: network, Auth: engine.Auth{
@@ -119,7 +119,7 @@ func TestTest_QuotesNoResponse(t *testing.T) {
 			require.NoError(t, err)
 			err = client.Test(t.Context())
 			require.ErrorContains(t, err, "no access token from "+c.url)
-			require.NotContains(t, err.Error(), inner, "nor does a token endpoint")
+			require.NotContains(t, err.Error(), inner, "the error of a token request does not quote the response")
 		})
 	}
 	other, err := connect.New(connect.Config{BaseURL: secure, TLS: engine.TLS{CA: hidden.PEM}})

@@ -470,19 +470,19 @@ func (v variant) file(x exchange) string {
 	return fmt.Sprintf("testdata/TestExchanges/%s/%s.txt", v, strings.ReplaceAll(x.name, " ", "_"))
 }
 
-const exchangesHead = `# Which requests are sent when
+const exchangesHead = `# Requests of each sequence
 
 Every sequence of the engine, for both styles: ` + "`catalog`" +
 	` (PATCH for activation, deactivation, password and group membership, PUT for the rest) and
 ` + "`wizard`" + ` (PUT for all), and for both fallbacks: ` + "`learn`" +
 	` (another form is tried after a rejection, or a success without effect) and ` + "`none`" + `. A row
-without a fallback is the same for both. The style ` + "`auto`" + ` is one of the two, see ` + "`engine.Auto`" +
-	`. Each row links to the file with the whole exchange, which the
-engine is tested against; this page is made from those files by ` + "`go test ./engine/internal/plan -run TestExchangeIndex -update`" + `.
+without a fallback is the same for both. The style ` + "`auto`" + ` selects one of the two; see ` + "`engine.Auto`" +
+	`. Each row links to the golden file with the whole exchange.
+In the column When, "the same" refers to the row above. This page is generated from the golden files by ` + "`go test ./engine/internal/plan -run TestExchangeIndex -update`" + `.
 
 With ` + "`none`" +
-	`, learned properties of a target are not used: after a response without the account, such as 204, a read follows each
-time. Of a PATCH the operations are shown, of other bodies nothing. Filters are shown without their encoding.
+	`, the engine does not use learned properties of a target: a read follows each response without the account, such as 204.
+The table shows the operations of a PATCH, and no other bodies. Filters are shown without their encoding.
 `
 
 // TestExchangeIndex generates docs/generated/exchanges.md from the golden files.

@@ -48,7 +48,7 @@ func (k *Knowledge) Learned() engine.Learned {
 func (k *Knowledge) Note(ctx context.Context, change func(*engine.Learned)) error {
 	l, err := k.store.Learn(ctx, k.lease, change)
 	if err != nil {
-		return fmt.Errorf("engine: learn about %s: %w", k.lease.App, err)
+		return fmt.Errorf("engine: store the learned properties of the target of %s: %w", k.lease.App, err)
 	}
 	k.value.Store(&l)
 	return nil
