@@ -83,7 +83,7 @@ func (u UserState) GoString() string { return u.String() }
 
 // GroupState is the desired state of a group on a target.
 type GroupState struct {
-	Want         Want // Inactive: nothing is sent; Active again: all members are pushed
+	Want         Want // Inactive: the engine sends nothing. The next Active pushes all members
 	DisplayName  string
 	RemoteID     string // id of the group on the target to link. Default: a lookup by displayName
 	DeleteRemote bool   // with Absent: true deletes the group on the target, false only removes the link

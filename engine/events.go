@@ -64,7 +64,7 @@ type EventData struct {
 	Since     time.Time `json:"since,omitzero"` // of an overdue deactivation: time of the first unsynchronized change
 }
 
-// EventQuery selects the events of one app, in their order.
+// EventQuery selects the events of one app, ascending by Seq.
 type EventQuery struct {
 	App   string // required
 	After int64  // only events with a greater Seq

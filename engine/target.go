@@ -14,7 +14,7 @@ type Target struct {
 	Auth    Auth
 	TLS     TLS   // of an https target. Default: the system's authorities and at least TLS 1.2
 	Style   Style // Default: Catalog
-	// Fallback reports whether forms other than those of the style may be tried. Default: FallbackLearn.
+	// Fallback determines whether a sequence may try other forms of a request than those of the style. Default: FallbackLearn.
 	Fallback Fallback
 
 	// The permissions. If all of them are false, the engine changes nothing on the target.
@@ -28,7 +28,7 @@ type Target struct {
 	OnMissing         Missing  // Default: Recreate
 	OnExisting        Existing // Default: LinkAuto
 	OnRecycled        Existing // whether to link an account that belongs or belonged to another user. Default: LinkAsk
-	// RE2: accounts are never renamed to a matching userName. Default: DefaultHoldNames; "-" for none
+	// RE2 expression: a rename of an account to a matching userName requires a decision. Default: DefaultHoldNames; "-" for none
 	HoldNames    string
 	Concurrency  int           // concurrent requests; 1 also means one principal at a time. Default: 4
 	Timeout      time.Duration // time limit of one request; at most slightly less than a third of Options.Lease. Default: 60s

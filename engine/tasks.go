@@ -24,7 +24,7 @@ type TaskQuery struct {
 	App   string
 	After *Task // last task of the previous page; the order is by app, kind, id
 	Limit int   // Default: 100
-	// Now is the reference time: principals whose lane has a hold that ends before Now are not tasks for that reason. Default: the engine's
-	// clock.
+	// Now is the reference time: a principal that only waits for the end of a hold is a task if the hold ends after Now. Default: the
+	// engine's clock.
 	Now time.Time
 }

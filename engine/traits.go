@@ -38,7 +38,7 @@ type Config struct {
 	NoFilter bool `json:"noFilter,omitempty"`
 }
 
-// TraitsAt returns the traits that the engine uses at a time.
+// TraitsAt returns the traits that the engine uses at the time now.
 func (l Learned) TraitsAt(now time.Time) Traits {
 	out := Traits{}
 	if l.Config != nil {

@@ -61,8 +61,8 @@ func linksRejected(e *engine.LinkError) error {
 	return &rest.Error{Code: rest.CodeValidation, Summary: "Api validation failed: links", Causes: causes, Err: e}
 }
 
-// targetError is Rejected for operations that read a whole target. Any error that is not in rejections becomes an error response with the
-// text of the error, which describes the response of the target.
+// targetError does the same as Rejected, for operations that read a whole target. Any error that is not in rejections becomes an error
+// response with the text of the error, which describes the response of the target.
 func targetError(err error, app string) error {
 	rejection := Rejected(err, "AppInstance", app)
 	if rejection == nil {
@@ -74,8 +74,8 @@ func targetError(err error, app string) error {
 	return &rest.Error{Code: rest.CodeConnection, Summary: errtext.Plain(err), Err: err}
 }
 
-// timeoutError is Rejected for an operation that waits for an app or for one of its principals. If the wait has timed out, the error
-// response lists the pending principals, the reasons and the times of the next attempts.
+// timeoutError does the same as Rejected, for an operation that waits for an app or for one of its principals. If the wait has timed out,
+// the error response lists the pending principals, the reasons and the times of the next attempts.
 func (a *api) timeoutError(ctx context.Context, err error, what, app string, only *engine.Principal) error {
 	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		id := app

@@ -61,7 +61,7 @@ func (r *principalRequest) about() engine.Principal {
 // resourceNames is the resource name in a not-found error, by the kind of principal.
 var resourceNames = map[engine.Kind]string{engine.User: "User", engine.Group: "UserGroup"}
 
-// rejected is Rejected for an error about the principal.
+// rejected calls Rejected with the kind and the id of the principal in the request.
 func (r *principalRequest) rejected(err error) error {
 	return Rejected(err, resourceNames[engine.Kind(r.Kind)], r.Principal)
 }

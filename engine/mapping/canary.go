@@ -16,8 +16,8 @@ func (c Canary) For(id string) *Mapping {
 	return c.Stable
 }
 
-// Apply is Mapping.Apply with the mapping of the user.
+// Apply calls Mapping.Apply of the mapping of the user.
 func (c Canary) Apply(id string, v Values) (Result, error) { return c.For(id).Apply(v) }
 
-// Preview is Mapping.Preview with the mapping of the user.
+// Preview calls Mapping.Preview of the mapping of the user.
 func (c Canary) Preview(id string, v Values) []Row { return c.For(id).Preview(v) }

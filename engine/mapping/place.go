@@ -139,7 +139,7 @@ func (p place) accepts(k expression.Kind) error {
 		return nil
 	}
 	if p.list {
-		return nil // Apply makes a list of a single value
+		return nil // allowed: Apply converts a single value to a list
 	}
 	var ok bool
 	switch p.attribute.Type {
@@ -283,7 +283,7 @@ func (p place) setElement(o *scim.Object, value any) {
 		return
 	}
 	for _, e := range elements {
-		element := e.(*scim.Object) // setElement only adds objects
+		element := e.(*scim.Object) // an object, because only setElement adds elements
 		if matches(element, p.element) {
 			element.Set(p.sub, value)
 			return

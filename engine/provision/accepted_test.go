@@ -315,7 +315,7 @@ func TestAccepted_ContinuesAfterRestart(t *testing.T) {
 	}
 }
 
-// TestAccepted_SecondsApart checks when an account is read: after 2, 4, 8, 16, 32, 60, 60 ... seconds, and when the time is up.
+// TestAccepted_SecondsApart checks when an account is read: after 2, 4, 8, 16, 32, 60, 60 ... seconds, and at the deadline.
 func TestAccepted_SecondsApart(t *testing.T) {
 	c := &clock{}
 	o := provision.Options{Now: c.Now}

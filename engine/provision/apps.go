@@ -48,8 +48,8 @@ func (a Apps) Lag(ctx context.Context, app string) (engine.Lag, error) {
 	return found[0], nil
 }
 
-// Pending returns the number of principals of all apps that are due now or later. Principals of paused apps count, because they are due as
-// soon as the pause ends.
+// Pending returns the number of principals of all apps that are pending now or scheduled for later. Principals of paused apps count,
+// because they become pending as soon as the pause ends.
 func (a Apps) Pending(ctx context.Context) (int, error) { return a.e.o.Store.Pending(ctx, "") }
 
 // Counts returns the numbers of principals of an app by status.

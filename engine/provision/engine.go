@@ -167,10 +167,10 @@ func New(o Options) (*Engine, error) {
 
 const (
 	importLanes  = 4 // maximum number of concurrent imports of one engine
-	importSweeps = 5 // factor of Options.Sweep for the interval between two queries for abandoned runs
+	importSweeps = 5 // the interval between two queries for imports whose lease has ended, as a multiple of Options.Sweep
 )
 
-// assemble creates the internal packages with their dependencies.
+// assemble creates the components of the internal packages with their dependencies.
 func (e *Engine) assemble() {
 	o := e.o
 	backoff := lane.Backoff{Initial: o.RetryInitial, Max: o.RetryMax}

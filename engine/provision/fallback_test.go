@@ -435,8 +435,8 @@ func TestFallbackNone_LargeGroup(t *testing.T) {
 	}
 }
 
-// TestFallbackNone_SingleMemberReplacement checks that with FallbackNone one request replaces all members of a group. A target that rejects
-// that many members rejects this request too.
+// TestFallbackNone_SingleMemberReplacement checks that with FallbackNone one request replaces all members of a group, even if the target
+// rejects a request with that many members.
 func TestFallbackNone_SingleMemberReplacement(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.as(func(t *engine.Target) { t.Style, t.Fallback = engine.Catalog, engine.FallbackNone })

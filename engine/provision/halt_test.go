@@ -188,7 +188,7 @@ func TestHalt_PreservesLostCreateName(t *testing.T) {
 	require.Len(t, w.fake.Users(), 1)
 }
 
-// haltsCreates halts creates when Begin announces the first one.
+// haltsCreates is a store that halts the operation create when Begin is called for the first create.
 type haltsCreates struct {
 	store.All
 	once *sync.Once
@@ -202,7 +202,7 @@ func (h haltsCreates) Begin(ctx context.Context, l engine.Lease, intents []store
 	return err
 }
 
-// TestHalt_BlocksQueuedCreate checks that a halt blocks a create that waits for its turn after the lookup.
+// TestHalt_BlocksQueuedCreate checks that a halt blocks a create that still waits for a request slot when the halt starts.
 func TestHalt_BlocksQueuedCreate(t *testing.T) {
 	s := newLargeWorld(t, sqldbtest.SQLite(t), 0)
 	s.mark(groupMark("g"))

@@ -56,7 +56,7 @@ type orders struct {
 // childVariable is the environment variable with the orders of a child process.
 const childVariable = "SCIMWRIGHT_TEST_ENGINE"
 
-// openShared opens a database for several processes. Commits do not wait for the disk, but survive the death of the process.
+// openShared opens a database for several processes. Commits do not wait for the disk, but are not lost when a process is killed.
 func openShared(ctx context.Context, url string) (*sqldb.DB, error) {
 	return sqlopen.Open(ctx, url, sqlopen.Options{NoSync: strings.HasPrefix(url, "sqlite:"), MaxConns: 1})
 }
@@ -79,7 +79,7 @@ func (s killScenario) settings(style engine.Style, baseURL string) engine.Target
 	return t
 }
 
-// childDeadline limits the life of a child, which may be stopped for most of it.
+// childDeadline limits the life of a child. A test may stop the child by SIGSTOP for most of this time.
 const childDeadline = 4 * deadline
 
 // childMain commits the change of a scenario and provisions it, unless it is killed before.

@@ -15,11 +15,11 @@ type killScenario struct {
 	styles []engine.Style               // default: all
 	target func(*engine.Target)         // options of the app
 	fake   func(*enginetest.Target)     // objects on the target before any provisioning
-	given  []func(*directoryTx)         // states that are provisioned before, in order
-	lost   func(*enginetest.Target)     // change on the target after that
-	change func(*directoryTx)           // committed, with its marks, by the killed process
-	during map[int32]func(*directoryTx) // committed before the n-th request of that process
-	then   func(*directoryTx)           // committed after the kill
+	given  []func(*directoryTx)         // states that are provisioned before the change, in order
+	lost   func(*enginetest.Target)     // change on the target by another client, after `given` and before the change
+	change func(*directoryTx)           // change that the killed process commits with its marks
+	during map[int32]func(*directoryTx) // changes that are committed before the n-th request of the killed process
+	then   func(*directoryTx)           // change that is committed after the kill
 	most   int                          // maximum number of objects created with one name. Default: 1
 	passes []string                     // points that the kills must include
 }

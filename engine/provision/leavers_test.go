@@ -17,7 +17,7 @@ import (
 // many is the number of users, more than a lane reads at a time.
 const many = 80
 
-// provisionMany provisions many users and a leaver.
+// provisionMany provisions many users, and the user "leaver", whom the tests deactivate.
 func (w *world) provisionMany() {
 	w.t.Helper()
 	w.changeTitles("clerk")

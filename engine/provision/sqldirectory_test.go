@@ -140,7 +140,7 @@ func (k *directoryTx) put(id string, want engine.Want, name, title string, bare 
 // user assigns or changes a user.
 func (k *directoryTx) user(id, name, title string) { k.put(id, engine.Active, name, title, 0) }
 
-// bare is user for an account without externalId.
+// bare does the same as user, but the account has no externalId.
 func (k *directoryTx) bare(id, name, title string) { k.put(id, engine.Active, name, title, 1) }
 
 // off unassigns a user with the given Want.

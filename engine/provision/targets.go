@@ -22,9 +22,9 @@ func (t Targets) Test(ctx context.Context, to engine.Target) error {
 	return t.e.targets.Connect(to).Test(ctx)
 }
 
-// TestApp is Test for the current or future target of an app. It also records the exchange for [Traces.Attempts]. It records the body of
-// the response only if the body is a SCIM message, because the address may belong to any server, and administrators of the app must not
-// read the responses of that server.
+// TestApp does the same as Test, for the current or future target of an app. It also records the exchange for [Traces.Attempts]. It records
+// the body of the response only if the body is a SCIM message, because the address may belong to any server, and administrators of the app
+// must not read the responses of that server.
 func (t Targets) TestApp(ctx context.Context, app string, to engine.Target) error {
 	attempts, err := t.e.can.attempts.get()
 	if err != nil {

@@ -22,13 +22,14 @@ func (t Tasks) List(ctx context.Context, q engine.TaskQuery) ([]engine.Task, err
 	return t.e.watch.Tasks(ctx, s, q)
 }
 
-// Waiting lists up to limit principals of an app that are due now or later, with the reason and the time until which each waits. It omits
-// principals that failed permanently or are held: [Tasks.List] returns those.
+// Waiting lists up to limit principals of an app that are pending now or scheduled for later, with the reason and the time until which each
+// waits. It omits principals that failed permanently or are held: [Tasks.List] returns those.
 func (t Tasks) Waiting(ctx context.Context, app string, limit int) ([]engine.Waiting, error) {
 	return t.e.watch.Waiting(ctx, app, limit)
 }
 
-// WaitingFor is Waiting for one principal. It returns one element, or none if the principal is not pending or was never marked.
+// WaitingFor does the same as Waiting, for one principal. It returns one element, or none if the principal is not pending or was never
+// marked.
 func (t Tasks) WaitingFor(ctx context.Context, app string, kind engine.Kind, id string) ([]engine.Waiting, error) {
 	return t.e.watch.WaitingFor(ctx, app, kind, id)
 }
@@ -38,8 +39,8 @@ func (t Tasks) Running(app string, kind engine.Kind, id string) bool {
 	return t.e.running.Has(app, engine.Principal{Kind: kind, ID: id})
 }
 
-// Retry retries a principal now: it ends its backoff and the hold of its lane. It returns ErrNotFound for a principal that was never
-// marked. The sequence of a held principal runs again, and the principal is held again unless the reason no longer applies.
+// Retry retries a principal now: Retry ends the backoff of the principal and the hold of its lane. It returns ErrNotFound for a principal
+// that was never marked. The sequence of a held principal runs again, and the principal is held again unless the reason no longer applies.
 func (t Tasks) Retry(ctx context.Context, app string, kind engine.Kind, id string) error {
 	s, err := t.e.can.tasks.get()
 	if err != nil {

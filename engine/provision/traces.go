@@ -26,7 +26,7 @@ func (t Traces) Run(ctx context.Context, app string, kind engine.Kind, id string
 	e := t.e
 	tasks, err := e.can.tasks.get()
 	if err == nil {
-		_, err = e.can.attempts.get() // the trace consists of recorded exchanges
+		_, err = e.can.attempts.get() // required, because the trace consists of recorded exchanges
 	}
 	if err != nil {
 		return engine.Trace{}, err

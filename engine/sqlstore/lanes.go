@@ -137,10 +137,11 @@ func (s *Store) Release(ctx context.Context, l engine.Lease, hold engine.Hold, n
 			return err
 		}
 		until := hold.Until
-		if hold.Kind == engine.HoldQuarantine && marks != l.Marks { // the marks since the claim may include a deactivation
+		// make the lane pending: the marks since the claim may include a deactivation
+		if hold.Kind == engine.HoldQuarantine && marks != l.Marks {
 			until = time.Time{}
 		}
-		if kicks != l.Kicks { // a kick or retry arrived during the lease
+		if kicks != l.Kicks { // end the hold: a kick or retry arrived during the lease
 			until, notBefore = time.Time{}, time.Time{}
 			if _, err := tx.Exec(ctx, `UPDATE {app_lane} SET hold_until = 0 WHERE app_id = ?`, l.App); err != nil {
 				return err

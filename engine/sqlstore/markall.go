@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// markAllSet is upsertMark for existing rows.
+// markAllSet has the assignments of upsertMark, for rows that exist.
 const markAllSet = `UPDATE {sync_state} SET
 	desired_gen = desired_gen + 1,
 	full_gen = CASE WHEN ? = 1 THEN desired_gen + 1 ELSE full_gen END,

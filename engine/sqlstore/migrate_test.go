@@ -185,7 +185,7 @@ func stride(d sqldb.Dialect) int64 {
 	return 7
 }
 
-// TestOpen_CutAnywhere drops the connection at each statement of the migration. After each failure the database is unchanged.
+// TestOpen_CutAnywhere checks that the database is unchanged after the connection was lost at any statement of the migration.
 func TestOpen_CutAnywhere(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, first sqldbtest.Place) {
 		want := fresh(t, first.Dialect, options(first))

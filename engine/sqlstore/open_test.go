@@ -68,8 +68,8 @@ func marked(t *testing.T, store *sqlstore.Store) (ids []string) {
 	return ids
 }
 
-// TestOpen_ForeignTables opens a database of another program whose tables have the old names of the engine's tables, or look like the table
-// of steps.
+// TestOpen_ForeignTables checks that Open does not change the tables of another program that have the old names of the engine's tables, or
+// that look like the table of steps.
 func TestOpen_ForeignTables(t *testing.T) {
 	var tables []string
 	for _, name := range append([]string{"events", "steps", "scimwright", "users"}, oldTables...) {
@@ -121,7 +121,7 @@ func TestOpen_ForeignTables(t *testing.T) {
 	}
 }
 
-// TestOpen_SeveralEngines has two independent engines in one database.
+// TestOpen_SeveralEngines checks that two engines with different prefixes are independent of each other in one database.
 func TestOpen_SeveralEngines(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
 		load(t, p, 16)
@@ -145,7 +145,8 @@ func TestOpen_SeveralEngines(t *testing.T) {
 	})
 }
 
-// TestOpen_EarlierVersionStopped sends the query that an earlier version sends at its start, after the tables were renamed.
+// TestOpen_EarlierVersionStopped checks that an earlier version finds no usable tables after the tables were renamed. The test sends the
+// query that such a version sends at its start.
 func TestOpen_EarlierVersionStopped(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
 		load(t, p, 15)
@@ -227,7 +228,7 @@ func TestOpen_Errors(t *testing.T) {
 	require.ErrorContains(t, err, "a database is required")
 }
 
-// TestOpen_SearchPath marks in transactions whose search path differs from that of Open.
+// TestOpen_SearchPath checks that Mark finds the engine's tables in a transaction whose search path differs from that of Open.
 func TestOpen_SearchPath(t *testing.T) {
 	p := sqldbtest.PostgresPlace(t)
 	db := p.Open(t)
@@ -248,7 +249,7 @@ func TestOpen_SearchPath(t *testing.T) {
 	require.ErrorContains(t, err, "name a schema")
 }
 
-// TestOpen_Updater writes only through an embedder's Updater: the database of Open is read-only.
+// TestOpen_Updater checks that the store writes only through the embedder's Updater. The database that is passed to Open is read-only.
 func TestOpen_Updater(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
 		writer := p.Open(t)
@@ -274,7 +275,7 @@ func TestOpen_Updater(t *testing.T) {
 	})
 }
 
-// TestOpen_WaitsForLock opens a database while another process writes, on connections that do not wait for the lock.
+// TestOpen_WaitsForLock checks that Open waits while another process writes, even on connections that do not wait for the lock.
 func TestOpen_WaitsForLock(t *testing.T) {
 	p := sqldbtest.SQLitePlace(t)
 	writer := p.Open(t)

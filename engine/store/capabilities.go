@@ -68,8 +68,8 @@ type Profiles interface {
 type Lags interface {
 	// Lags returns the lag of one app, or (empty) of every app that has had a mark, ordered by app.
 	Lags(ctx context.Context, app string) ([]engine.Lag, error)
-	// OverdueApps lists the apps, by name, that have overdue users. A user is overdue if the user may have an account (RemoteID or MayExist),
-	// if DirtySince is not after before, and if no report of the deactivation is stored.
+	// OverdueApps lists the apps, by name, that have overdue users. A user is overdue under three conditions: the user may have an account
+	// (RemoteID or MayExist), DirtySince is not later than the time before, and no report of the deactivation is stored.
 	OverdueApps(ctx context.Context, before time.Time) ([]string, error)
 	// OverdueUsers lists the overdue users of an app, by DirtySince and id, starting after the user `after` (nil for the first page).
 	OverdueUsers(ctx context.Context, app string, before time.Time, after *engine.State, limit int) ([]engine.State, error)

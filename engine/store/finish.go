@@ -139,7 +139,7 @@ type Finish struct {
 
 	Status    engine.Status
 	Attempts  int
-	NextAt    time.Time // zero: not before the next Mark
+	NextAt    time.Time // time of the next attempt; zero: no attempt before the next Mark
 	Operation engine.Operation
 	HTTP      int
 	Error     string

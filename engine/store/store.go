@@ -151,6 +151,7 @@ type States interface {
 	// StatesByID and StatesByRemoteID return the states of many principals, in no order. Unknown ids are omitted.
 	StatesByID(ctx context.Context, app string, kind engine.Kind, ids []string) ([]engine.State, error)
 	StatesByRemoteID(ctx context.Context, app string, kind engine.Kind, remoteIDs []string) ([]engine.State, error)
-	// Pending returns the number of principals that are due now or later, of one app or (empty) of all apps. Principals of paused apps count.
+	// Pending returns the number of principals that are pending now or scheduled for later, of one app or (empty) of all apps. Principals
+	// of paused apps count.
 	Pending(ctx context.Context, app string) (int, error)
 }

@@ -11,7 +11,7 @@ import (
 
 // A console lists the apps that need attention.
 func Example() {
-	idp := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { // a host of the API
+	idp := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { // a program that serves the API
 		_, _ = w.Write([]byte(`[{"id":"crm","label":"CRM","lane":{"state":"quarantine","reason":"401"},"lag":{"due":3,"failed":1}}]`))
 	}))
 	defer idp.Close()

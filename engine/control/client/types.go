@@ -23,7 +23,8 @@ type App struct {
 	Halts         []engine.Halt   `json:"halts"` // including the halts for all apps
 }
 
-// LaneRunning is the state of a lane that works. The other states are the kinds of holds and the reasons of suspensions.
+// LaneRunning is the state of a lane that is neither on hold nor suspended. The other states are the kinds of holds and the reasons of
+// suspensions.
 const LaneRunning = "running"
 
 // Lane is the state of an app's lane: whether changes are sent, or the reason why not.

@@ -59,7 +59,7 @@ func (w *work) nextRun(ctx context.Context, err error) time.Time {
 	}
 }
 
-// storeHold stores a hold that has started or ended immediately, because the lane may run for a long time.
+// storeHold stores immediately that a hold has started or ended, because the lane may run for a long time.
 func (w *work) storeHold(ctx context.Context) error {
 	h := w.gate.Hold()
 	if h.Kind == w.storedHold {

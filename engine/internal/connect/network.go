@@ -45,7 +45,7 @@ func policyOf(e engine.Egress) egress.Policy {
 // EgressError reports that a host resolved to an address to which connections are not allowed. No request was sent.
 type EgressError = egress.Error
 
-// tlsConfig returns nil for the zero value.
+// tlsConfig returns the configuration for the settings, nil for the zero value.
 func tlsConfig(t engine.TLS) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	switch cmp.Or(t.MinVersion, "1.2") {

@@ -141,7 +141,7 @@ func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) t
 		d.mu.Unlock()
 		lanes.Go(func() {
 			if before != nil {
-				<-before.done // the previous run lost its lease, and is about to stop
+				<-before.done // wait for the previous run of this lane, which has lost its lease
 			}
 			d.run(ctx, t, f)
 		})

@@ -216,7 +216,8 @@ func (u *user) accept(req Request, r Response) Step {
 		p.RemoteID, p.Version = u.out.RemoteID, u.writing.etag
 		p.Expected.Attributes = expect(u.writing.set)
 		if u.writing.visible() < len(u.writing.set) {
-			p.PasswordVersion, u.out.PasswordVersion = u.in.PasswordVersion, "" // the accepted change may set the password
+			// the version is unknown until the target has carried out the change
+			p.PasswordVersion, u.out.PasswordVersion = u.in.PasswordVersion, ""
 		}
 	}
 	u.out.Status, u.out.Pending = r.Status, p
@@ -380,7 +381,7 @@ func (g *group) await() Step {
 		if len(found) == 0 {
 			return g.outstanding()
 		}
-		return g.readPending(found[0].ID()) // lists may omit members
+		return g.readPending(found[0].ID()) // read the group itself, because lists may omit members
 	})
 }
 

@@ -192,7 +192,7 @@ func (d documented) run(t *testing.T, style engine.Style, s *plan.Sequence) {
 		left[i].compare(t, step.Request)
 		answer := left[i].response(t)
 		if left = slices.Delete(left, i, i+1); !d.AnyOrder {
-			left = left[i:] // skipped requests were optional
+			left = left[i:] // the sequence has not sent the exchanges before this one; they are documented as optional
 		}
 		step = s.Feed(answer)
 	}

@@ -115,7 +115,7 @@ func (g *group) end(class engine.Class, message string) Step {
 	g.out.Class, g.out.Message = class, message
 	g.out.Operation = combined(g.out.Confirmed, g.out.Operation)
 	if g.confirming && class == engine.Held {
-		g.out.Pending = nil // the principal needs a decision whether or not the accepted change was carried out
+		g.out.Pending = nil // do not wait for the accepted change: the principal needs a decision in any case
 	}
 	g.out.Full = class != engine.Done && g.full
 	out := g.out

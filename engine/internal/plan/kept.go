@@ -27,7 +27,7 @@ func (k ignoredLedger) addRound(path, sent string) {
 }
 
 // settle updates the record after a read: lacking has the assignments whose values the account does not have. It returns the assignments to
-// send, without the values that were sent often enough.
+// send, without the values that were sent the maximum number of times.
 func (k ignoredLedger) settle(lacking []assignment) (send []assignment) {
 	digests := map[string]string{}
 	for _, a := range lacking {
@@ -44,7 +44,7 @@ func (k ignoredLedger) settle(lacking []assignment) (send []assignment) {
 	return k.withoutIgnored(lacking)
 }
 
-// withoutIgnored returns the assignments without those whose values were sent often enough.
+// withoutIgnored returns the assignments without those whose values were sent the maximum number of times.
 func (k ignoredLedger) withoutIgnored(lacking []assignment) (send []assignment) {
 	for _, a := range lacking {
 		if !k.paths[a.path()].Ignored {

@@ -26,7 +26,7 @@ func LookupPath(endpoint, attribute, value string) string {
 	return endpoint + "?filter=" + escape(filter) + "&startIndex=1&count=" + strconv.Itoa(PageSize)
 }
 
-// escape is url.QueryEscape with %20 for spaces, which every server supports.
+// escape does the same as url.QueryEscape, but encodes a space as %20, which every server supports.
 func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
 func resourcePath(endpoint, id string) string { return endpoint + "/" + url.PathEscape(id) }

@@ -130,7 +130,8 @@ func (g *group) operations(c Change) (out []*scim.Object) {
 		}
 	}
 	switch {
-	case c.Replace && g.traits[engine.MembersHidden] && len(c.Add) > 0: // the effect of the replacement cannot be detected
+	// also add the members, because a replacement without effect could not be detected
+	case c.Replace && g.traits[engine.MembersHidden] && len(c.Add) > 0:
 		members := memberValues(c.Add)
 		out = append(out, operation("replace", "members", members), operation("add", "members", members))
 	case c.Replace:

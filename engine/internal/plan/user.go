@@ -156,7 +156,7 @@ func (u *user) end(class engine.Class, message string) Step {
 	u.out.Class, u.out.Message = class, message
 	u.out.Operation = combined(u.out.Confirmed, u.out.Operation)
 	if u.confirming && class == engine.Held {
-		u.out.Pending = nil // the user needs a decision whether or not the accepted change was carried out
+		u.out.Pending = nil // do not wait for the accepted change: the user needs a decision in any case
 	}
 	out := u.sofar()
 	return Step{Outcome: &out}

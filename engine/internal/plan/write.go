@@ -132,7 +132,7 @@ func (u *user) handleResponse(c *change, w form, r Response) Step {
 		return u.write(c)
 	case !ok(r):
 		if mayHaveEffect(r) && c.visible() < len(c.set) {
-			u.out.PasswordVersion = "" // the account may have the new password
+			u.out.PasswordVersion = "" // the version is unknown: the account may have the new password
 		}
 		return u.fail(fail(r).in(c.what))
 	}

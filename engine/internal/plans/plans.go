@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// maxPlanRequests is the maximum number of stored requests per principal. PlanItem.Sent counts all of them.
+	// maxPlanRequests is the maximum number of stored requests per principal. PlanItem.Sent is the number of all requests.
 	maxPlanRequests = 20
 	// planChunk is the number of dry runs that are stored together.
 	planChunk = 200
@@ -218,7 +218,7 @@ func (d Deps) item(ctx context.Context, x *dryrun.App, app string, p engine.Prin
 	}
 	t := r.Trace()
 	if t.Members != nil && t.State.Status == engine.StatusClean && x.MembersHidden() {
-		t.Members = nil // the target never returns members
+		t.Members = nil // nothing to show: the target never returns members
 	}
 	if t.Idle() {
 		t.Operation = engine.OpNone

@@ -14,7 +14,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/probe"
 )
 
-// able returns the traits of a target that supports everything, with changes.
+// able returns the traits of a target that supports everything, except for the given changes.
 func able(changes engine.Traits) engine.Traits {
 	out := engine.Traits{
 		engine.NoPatch: false, engine.NoPut: false, engine.NeedsPath: false, engine.NoValuePath: false, engine.NoMembersReplace: false,

@@ -93,7 +93,7 @@ func (d *comparison) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// listed compares the objects that the target lists.
+// listed compares each object that the target lists with the desired state of its principal.
 func (d *comparison) listed(ctx context.Context) error {
 	d.pages = plan.NewPages(listing.Endpoints[d.request.Kind])
 	d.pages.Max = engine.MaxListed

@@ -102,8 +102,8 @@ func withManager(mapped *scim.Resource, remote string) *scim.Resource {
 	return out
 }
 
-// finishWaiting records the missing users and the manager that the account may have. The manager remains stored after the engine has
-// removed it from the account: a stale read may not have shown a manager that the account still has.
+// finishWaiting stores the missing users, and the manager that the account may have. A manager that the engine has removed from the account
+// stays stored: the account may still have it, because the last read may have been stale.
 func (r *run) finishWaiting(done bool) {
 	f := &r.finish
 	if !done || !r.managerReleased {

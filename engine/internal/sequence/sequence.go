@@ -57,7 +57,8 @@ type Settings struct {
 	Logger                 *slog.Logger
 	Backoff                lane.Backoff  // after failures
 	CheckInitial, CheckMax time.Duration // between two reads of a principal with an accepted change
-	KeepRounds             int           // number of sequences that send an attribute that the target ignores
+	// number of sequences that send an attribute that the target ignores, before the engine stops sending it
+	KeepRounds int
 }
 
 // Deps are the dependencies of the sequences of one app under one lease; all fields are required.
@@ -171,7 +172,7 @@ func (r *run) do(ctx context.Context) error {
 	return nil
 }
 
-// keep returns the outcome o, which has no data about the remote resource, with the stored data.
+// keep completes the outcome o, which has no data about the remote resource, with the stored data.
 func (r *run) keep(o plan.Outcome) plan.Outcome {
 	o.RemoteID, o.Origin, o.Name, o.IgnoredAttributes = r.row.RemoteID, r.row.Origin, r.row.RemoteName, r.row.IgnoredAttributes
 	o.PasswordVersion, o.Pending = r.row.PasswordVersion, r.row.Pending

@@ -35,7 +35,7 @@ func (d Deps) Wait(ctx context.Context, app string) error {
 			return false, err
 		}
 		select {
-		case <-ended: // the sequence may have requeued principals that were not counted yet
+		case <-ended: // count again: the sequence that has ended may have requeued principals
 			return false, nil
 		default:
 			return true, nil

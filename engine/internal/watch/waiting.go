@@ -31,7 +31,7 @@ func (d Deps) Waiting(ctx context.Context, app string, limit int) ([]engine.Wait
 	return out, nil
 }
 
-// WaitingFor is Waiting for one principal; see provision.Tasks.WaitingFor.
+// WaitingFor does the same as Waiting, for one principal; see provision.Tasks.WaitingFor.
 func (d Deps) WaitingFor(ctx context.Context, app string, kind engine.Kind, id string) ([]engine.Waiting, error) {
 	s, err := principal.State(ctx, d.Store, app, kind, id)
 	if errors.Is(err, engine.ErrNotFound) || err == nil && s.NextAt.IsZero() {
