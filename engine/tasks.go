@@ -14,7 +14,7 @@ type Task struct {
 	Error     string    // the target's own message, or the decision that is required
 	Since     time.Time // time of the first unsynchronized change
 	Attempts  int       // failures in a row
-	NextAt    time.Time // time of the retry; zero if not before the next Mark or Retry
+	NextAt    time.Time // time of the next automatic retry; zero: no retry before the next Mark or Retry
 	RemoteID  string    // id on the target, empty if unknown
 	Pending   *Pending  // as in State
 }

@@ -14,8 +14,8 @@ var verbs = map[engine.Operation]string{
 }
 
 // Tell returns the events of a finished sequence, with type, kind, principal and data. remoteID is the RemoteID of the principal's row
-// before the sequence. reported identifies the last failure for which an event was returned. The caller stores the result now with the
-// principal, and passes it as reported in the next call; in the first call reported is "".
+// before the sequence. Tell also returns a key of the last failure for which an event was returned. The caller stores this key with the
+// principal and passes it as reported in the next call. In the first call reported is "".
 func (f Finish) Tell(remoteID, reported string) (events []engine.Event, now string) {
 	tell := func(verb string) {
 		e := engine.Event{Type: engine.EventType(string(f.Kind) + "." + verb), Kind: f.Kind, Principal: f.ID}
