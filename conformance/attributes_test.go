@@ -136,7 +136,7 @@ func TestSubstitute_DerivedAttributeReplaced(t *testing.T) {
 	require.Empty(t, a.users)
 }
 
-// TestSubstitute_FaultOfReplacement checks that a fault that concerns every attribute is reported with the attribute that was sent.
+// TestSubstitute_FaultOfReplacement checks that a finding names the attribute that was sent in place of the original one.
 func TestSubstitute_FaultOfReplacement(t *testing.T) {
 	_, target := newAltering(t, func(user map[string]any) int {
 		for name, value := range user {
@@ -158,7 +158,7 @@ func TestSubstitute_NoOtherAttribute(t *testing.T) {
 	check := storesDisplayName("patch", "title", "nickName", "userType")
 	c := runChecks(t, target, conformance.Options{Checks: []conformance.Check{check}}).Checks[0]
 	require.Equal(t, conformance.Skip, c.Outcome)
-	require.Equal(t, "the target derives displayName, and no other attribute serves", c.Reason)
+	require.Equal(t, "the target derives displayName, and no other attribute can replace it", c.Reason)
 }
 
 // TestSubstitute_ToldOnce checks that one check of creation informs about an attribute that the target alters.
@@ -172,7 +172,8 @@ func TestSubstitute_ToldOnce(t *testing.T) {
 	require.Equal(t, conformance.Pass, r.Checks[1].Outcome)
 }
 
-// TestSurvey_Standings checks what the survey makes of each kind of deviation. A fault of one operation is not a property of the attribute.
+// TestSurvey_Standings checks which standing the survey finds for each kind of deviation. A target that loses an attribute in one operation
+// only has a fault, and the survey must find the standing "stores".
 func TestSurvey_Standings(t *testing.T) {
 	for name, tt := range map[string]struct {
 		alter  func(a *altering, user map[string]any) int

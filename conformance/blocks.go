@@ -55,7 +55,7 @@ func blocks(results []CheckResult) []Block {
 	return out
 }
 
-// manyBlocked returns the number of checks that large blocks kept from their results.
+// manyBlocked returns the number of checks without a result in blocks of at least ManyBlocked checks.
 func manyBlocked(list []Block) int {
 	n := 0
 	for _, b := range list {

@@ -247,7 +247,8 @@ func TestLeftovers_VerifiedByGET(t *testing.T) {
 	}
 }
 
-// TestRun_BoundsDeletionReads checks that one read confirms all deletions answered with 204, and one read each those answered with 200.
+// TestRun_BoundsDeletionReads checks the number of reads that confirm deletions: one read for all deletions with status 204, and one read
+// for each deletion with status 200.
 func TestRun_BoundsDeletionReads(t *testing.T) {
 	const users = 10
 	for status, reads := range map[int]int{204: 1, 200: users} {

@@ -110,7 +110,7 @@ func TestDiscovery_HonorsRetryAfterOnce(t *testing.T) {
 		{"always busy", "1", 100, time.Second, "limits the rate"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { // its clock starts with the year 2000
+			synctest.Test(t, func(t *testing.T) { // the clock of synctest starts in the year 2000
 				asked := 0
 				target := conformance.Target{URL: "http://127.0.0.1", Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 					w := httptest.NewRecorder()

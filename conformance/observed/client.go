@@ -315,7 +315,7 @@ func bodies() []check {
 		report lint.Report
 	}{}
 	judge := func(w *watched) lint.Report {
-		if last.of != w.Response { // all checks validate the same exchange, one after the other
+		if last.of != w.Response { // Each check calls judge for the same exchange, so the result is stored until the next exchange.
 			last.of, last.report = w.Response, lint.Lint(sent(w), lint.Options{From: lint.Client, As: expected(w)})
 		}
 		return last.report

@@ -106,7 +106,7 @@ func TestApply_FollowsRFC(t *testing.T) {
 func TestApply_UnspecifiedNotPredicted(t *testing.T) {
 	p := changeable()
 	o := decoded(t, ada)
-	kept := person() // no resource without a value was observed
+	kept := person() // Optional is not set, because no observed resource lacks the attribute.
 	for name, op := range map[string]Operation{
 		"remove of an absent attribute":                  at(p, "remove", "vague", nil),
 		"remove of an attribute that may have a default": at(kept, "remove", "title", nil),
