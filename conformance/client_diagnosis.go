@@ -91,7 +91,7 @@ var diagnoses = []diagnosis{
 	{
 		applies: func(s symptom) bool { return s.list() && s.filter() != "" && len(s.res.Resources()) > s.matches() },
 		why: func(s symptom) string {
-			return fmt.Sprintf("The client uses %s of the response that it has not searched for: it links and changes the wrong ones.", s.noun())
+			return fmt.Sprintf("The response contains %s that the client has not searched for, and the client links and changes them.", s.noun())
 		},
 		fix: func(s symptom) string {
 			return fmt.Sprintf("Apply the filter %s: the response contains %s that do not match.", s.filter(), s.noun())

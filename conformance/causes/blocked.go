@@ -32,8 +32,8 @@ func attachBlocked(groups []*group, found []Cause, preconditions []*blocked, sig
 			Headline: clip(plain(strings.TrimPrefix(b.reason, "blocked: ")), maxHeadline),
 			Outcome:  conformance.Warn,
 			Blocked:  b.checks,
-			Why:      "Checks need this as a preparation. Without it, they have no result.",
-			Fix:      "Provide what the preparation requires, and run the blocked checks again.",
+			Why:      "The blocked checks need this request or state as a preparation. Without it, they cannot test the target.",
+			Fix:      "Correct the response to the request, or provide the state, and run the blocked checks again.",
 		})
 	}
 	return further

@@ -482,7 +482,7 @@ func createFailedCreatesNothing(ctx context.Context, t *T) {
 	for label, extra := range map[string]doc{"first": nil, "bad": {"name": 5}} {
 		res := t.Post(ctx, "/Users", t.User(label, extra))
 		if res.OK() {
-			continue // create.duplicate-user-name or create.kind-complex reports that the POST is accepted
+			continue // not a finding here: create.duplicate-user-name or create.kind-complex reports that the POST is accepted
 		}
 		want := map[string]int{"first": 1, "bad": 0}[label]
 		found := t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName(label)))

@@ -104,7 +104,7 @@ func TestSuite_NeverCleanOnNonsense(t *testing.T) {
 					discovery := slices.ContainsFunc([]string{"/ServiceProviderConfig", "/ResourceTypes", "/Schemas"}, func(path string) bool {
 						return strings.Contains(r.URL.Path, path)
 					})
-					// The suite starts with two queries that detect the existing objects. These succeed.
+					// The suite first queries the existing users and groups. These two queries succeed.
 					if discovery || asked.Add(1) <= after+2 {
 						reference.ServeHTTP(w, r)
 						return

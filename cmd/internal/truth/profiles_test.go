@@ -67,7 +67,7 @@ func TestProfiles_AcceptPermittedVariants(t *testing.T) {
 	everyClient := []string{"authentik", "entra", "google", "jumpcloud", "okta", "onelogin", "ping"}
 	wantsMore := map[string][]string{
 		"few-operators": {"entra"}, // brackets in filters
-		// Clients expect the values that they send. They send a value that the server alters again in every synchronization.
+		// These clients expect the value that they have sent. If the server alters it, they send it again in every synchronization.
 		"display-name-derived":   {"entra"},
 		"display-name-read-only": {"entra"},
 		"two-attributes":         {"entra"},
