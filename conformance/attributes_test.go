@@ -179,7 +179,7 @@ func TestSurvey_Standings(t *testing.T) {
 		alter  func(a *altering, user map[string]any) int
 		schema []map[string]any
 		want   conformance.Outcome
-		reason string // of the check, or its note
+		reason string // part of the reason of the check or of one of its notes
 	}{
 		"stored": {alter: func(*altering, map[string]any) int { return 0 }, want: conformance.Pass},
 		"ignored": {alter: func(_ *altering, user map[string]any) int {

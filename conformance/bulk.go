@@ -24,7 +24,7 @@ func bulkOperations(body any) []bulkOperation {
 	if !ok {
 		var err error
 		if data, err = json.Marshal(body); err != nil {
-			return nil // newRequest reports the error
+			return nil // newRequest encodes the body again and returns the error
 		}
 	}
 	var parts struct{ Operations []json.RawMessage }

@@ -181,7 +181,7 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 	for _, p := range probes {
 		res, err := s.wire.call(ctx, p.request, false)
 		if call, _ := errors.AsType[*callError](err); err != nil && call.confirmed {
-			continue // a check reports it
+			continue // not a finding here: a check of the same endpoint reports the missing response
 		} else if err != nil {
 			// A target that does not respond to the first request will not respond to the next ones either.
 			return unreachable(err)

@@ -129,7 +129,8 @@ func (e *createdObjects) recordOutcome(ledger *[]*Created, expected []prospect, 
 	}
 }
 
-// nothingChanged reports whether a status means that the target changed nothing. A server error may occur after the write.
+// nothingChanged reports whether a status means that the target changed nothing. The result is false for a server error, which may occur
+// after the change.
 func nothingChanged(status int) bool {
 	return status >= 300 && status < 500 || status == http.StatusNotImplemented
 }

@@ -154,7 +154,7 @@ func (x substitution) body(method, path string, body any) any {
 	}
 	data, err := json.Marshal(body)
 	if err != nil {
-		return body // newRequest reports the error
+		return body // newRequest encodes the body again and returns the error
 	}
 	return x.text(data)
 }

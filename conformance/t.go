@@ -416,7 +416,7 @@ func show(v any) string {
 	case string:
 		text = cmp.Or(value, "an empty string")
 		if json.Valid([]byte(value)) {
-			text = strconv.Quote(value) // the string "5" is not the number 5
+			text = strconv.Quote(value) // so that a finding distinguishes the string "5" from the number 5
 		}
 	default:
 		data, err := json.Marshal(v)

@@ -159,7 +159,7 @@ func normalize(text string) string {
 type blocked struct {
 	// reason is the reason of the first check.
 	reason string
-	// request is the shape of the failed request, "" if the reason names none. status is the status of the response.
+	// request is the failed request in the form of evidence.request, "" if the reason names none. status is the status of the response.
 	request string
 	status  int
 	checks  []string

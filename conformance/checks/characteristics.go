@@ -311,7 +311,7 @@ func characteristicsRequiredExtension(ctx context.Context, t *T) {
 			body["schemas"] = []string{td.schema}
 			res := t.Post(ctx, td.endpoint, body)
 			if res.OK() && !slices.ContainsFunc(td.attributes, func(a attrDef) bool { return a.urn == urn && a.required }) {
-				// A server may add an extension that has no required attributes by itself. The response must then have its URN in schemas.
+				// If the extension has no required attributes, the server may add it. The response must then have its URN in schemas.
 				added := slices.ContainsFunc(texts(res.Object(), "schemas"), func(s string) bool { return scim.EqualName(s, urn) })
 				t.Holds(added, "schemas in the response to a POST of a "+td.name+" without "+urn, urn+", or the status 400",
 					value(res.Object(), "schemas"))

@@ -242,7 +242,7 @@ func lookupBeforeCreate(g *grading) {
 		}
 		if collection, name := creates(x); name != "" {
 			g.holds(none[collection+"\x00"+name], i, "create of "+name, "an earlier lookup that finds no resource of this name", "none")
-			if x.Status != http.StatusTooManyRequests && x.Status != http.StatusServiceUnavailable { // the client may repeat the request unchanged
+			if x.Status != http.StatusTooManyRequests && x.Status != http.StatusServiceUnavailable { // else a retry needs no lookup
 				delete(none, collection+"\x00"+name)
 			}
 		}

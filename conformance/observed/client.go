@@ -286,7 +286,7 @@ func cursors() check {
 					rest[name] = values
 				}
 			}
-			query := w.Request.Path + fmt.Sprint(rest) // fmt prints maps in the order of their keys
+			query := w.Request.Path + fmt.Sprint(rest) // The string is equal for equal queries: fmt prints maps in the order of their keys.
 			if cursor := w.Request.Query.Get("cursor"); cursor != "" {
 				of, known := given[cursor]
 				// A cursor that was returned before the recording started is unknown.
@@ -347,7 +347,7 @@ func bodies() []check {
 				}
 				w.MarkApplicable()
 				for _, f := range report.Findings {
-					// The body of a PUT may contain the id.
+					// A body with an id violates this rule only in a POST, because the body of a PUT may contain the id.
 					if f.Rule.ID == rule.ID && (rule.ID != "resource.client-id" || w.Request.Method == http.MethodPost) {
 						w.Holds(false, f.Path, f.Want, f.Got)
 					}

@@ -80,7 +80,7 @@ var badResponses = map[string]http.HandlerFunc{
 	"an undefined status":  rawResponse("HTTP/1.1 999 Whatever\r\nContent-Length: 0\r\n\r\n"),
 	"16 MiB":               func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(bytes.Repeat([]byte(" "), 16<<20)) },
 	"no response": func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not detect that the client closed the connection
+		_, _ = io.Copy(io.Discard, r.Body) // the server detects a closed connection only after it has read the body
 		<-r.Context().Done()
 	},
 }

@@ -271,7 +271,7 @@ func TestShrink_SmallestFailingRequest(t *testing.T) {
 		at(p, "remove", "emails", nil).where(p, "work").Filter)
 	bad.Spelled = "EMAILS"
 	start := []Operation{at(p, "add", "title", "x"), bad, at(p, "replace", "aliases", stored(`["a","b"]`))}
-	// The simulated bug is a remove whose filter contains type.
+	// The simulated server gives a wrong result for every remove whose filter contains type.
 	least := Shrink(start, Simpler, func(operations []Operation) bool {
 		return slices.ContainsFunc(operations, func(op Operation) bool {
 			return op.Op == "remove" && op.Filter != nil &&
