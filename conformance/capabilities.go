@@ -25,7 +25,8 @@ type Capabilities struct {
 	// Users and Groups report whether the target serves these resources: it lists the resource type, or its response to a query for them has a
 	// status other than 404 and 501. Checks verify the response itself.
 	Users, Groups bool
-	// Steadiness is what the run has measured before the checks. It contains no repeats and findings, which occur later.
+	// Steadiness is what the run has measured before the checks. Its numbers of repeats and of unsteady findings are 0, because both occur
+	// only later.
 	Steadiness Steadiness
 	// Requests is the number of requests that discovery took.
 	Requests int

@@ -119,8 +119,8 @@ func TestNames_CollectionCleanedUp(t *testing.T) {
 	require.Equal(t, foreignUsers, s.names())
 }
 
-// TestLeftovers_LookupsBoundedOnErrors checks that the suite sends few lookups to a target that returns 500, that it names each object that
-// may exist, and that a list without filter proves their absence.
+// TestLeftovers_LookupsBoundedOnErrors checks that the suite sends few lookups to a target that returns 500, and that the result names each
+// object that may exist. If a list without filter shows that an object is absent, the result does not name it.
 func TestLeftovers_LookupsBoundedOnErrors(t *testing.T) {
 	const users = 20
 	for name, c := range map[string]struct {

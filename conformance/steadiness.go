@@ -25,7 +25,7 @@ type Steadiness struct {
 	UnsteadyFindings int
 }
 
-// Steady reports whether the run has detected no unsteadiness.
+// Steady reports whether, as far as the run has detected, equal requests had equal results.
 func (s Steadiness) Steady() bool {
 	return !s.UnstableOrder && s.Visibility == 0 && s.Repeated == 0 && s.UnsteadyFindings == 0
 }
@@ -95,7 +95,7 @@ func (s *session) measureSteadiness(ctx context.Context) {
 	s.caps.Steadiness = Steadiness{UnstableOrder: s.unstableOrder, Visibility: s.lag}
 }
 
-// deletesProbe reports whether the target deletes a plain object, so that the measurement leaves nothing behind.
+// deletesProbe reports whether the target deletes a plain object. Otherwise the objects that the measurement creates would remain.
 func (s *session) deletesProbe(ctx context.Context) bool {
 	where := "/Users"
 	if !s.caps.Users {

@@ -73,8 +73,8 @@ func (a surveyed) value(update bool) any {
 	return a.first
 }
 
-// surveyedAttributes returns the attributes of the survey. Their values contain only letters, digits and common punctuation, because a
-// target that loses special characters stores the attribute nevertheless.
+// surveyedAttributes returns the attributes of the survey. Their values contain only letters, digits and common punctuation, so that a
+// target that only alters special characters is recognized as one that stores the attribute.
 func surveyedAttributes(t *T) []surveyed {
 	var out []surveyed
 	add := func(path string, first, second any) { out = append(out, surveyed{path, first, second}) }

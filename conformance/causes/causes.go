@@ -11,7 +11,8 @@ import (
 
 // A Cause is a fault of the target that explains findings of a run.
 type Cause struct {
-	// ID identifies the cause within the result: the id of the telling check, or "blocked" and a number for a precondition without a finding.
+	// ID identifies the cause within the result: the id of the telling check, whose finding describes the fault best, or "blocked" and a
+	// number for a precondition without a finding.
 	ID string
 	// Headline states the fault as a sentence without a full stop, of at most 88 characters.
 	Headline string

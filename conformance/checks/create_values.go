@@ -140,7 +140,7 @@ var createValues = []check{
 		ID:           "create.outer-spaces",
 		Title:        "Spaces at both ends of a string are stored, or the string is rejected",
 		Requirements: reqs("RFC7643-2.3.1-01"),
-		// RFC 7644 section 3.3 permits servers to change the content of a POST, therefore the level of this check is Should.
+		// The level is Should, because RFC 7644 section 3.3 permits servers to change the content of a POST.
 		Level:    should,
 		Needs:    writesUsers,
 		Requests: 3,

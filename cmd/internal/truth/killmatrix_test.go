@@ -153,7 +153,8 @@ func (m *killMatrix) compare(t *testing.T, file string) {
 	}
 }
 
-// rows returns the lines of a page and the names in the last cell of each line. Lines that start with an id lack the last cell.
+// rows returns the lines of a page and, for each line, the names in its last cell. The returned lines of tables that start with an id do
+// not contain the last cell.
 func rows(page string) (lines []string, cells [][]string) {
 	for line := range strings.Lines(page) {
 		line = strings.TrimRight(line, " |\n")

@@ -63,7 +63,8 @@ func reorder(last bool, when func(op *scim.Object) bool) wrap {
 	})
 }
 
-// exactTargets rejects a PATCH with noTarget if a value filter matches only by ignoring the case of values. It drops such a remove.
+// exactTargets compares the values in value filters case-sensitively. An operation whose filter then matches nothing is rejected with
+// noTarget; a remove has no effect.
 func exactTargets(next http.Handler, r *http.Request) *reply {
 	o, err := scim.Decode(readBody(r))
 	has := stored(next, r)
