@@ -232,7 +232,8 @@ func TestSurvey_Standings(t *testing.T) {
 	}
 }
 
-// TestSurvey_OnlyBeforeAccusations checks that a run without findings makes no survey, and that a run with several makes one.
+// TestSurvey_OnlyBeforeAccusations checks that a run without findings makes no survey, and that a run with several findings makes one
+// survey.
 func TestSurvey_OnlyBeforeAccusations(t *testing.T) {
 	a, target := newAltering(t, func(map[string]any) int { return 0 })
 	check := storesDisplayName("patch")

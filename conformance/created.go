@@ -163,12 +163,12 @@ func (e *createdObjects) attempt(ctx context.Context, req Request, again func(st
 	}
 }
 
-// transientDelete reports whether a later DELETE may succeed after a status.
+// transientDelete reports whether a DELETE that got the status may succeed later.
 func transientDelete(status int) bool {
 	return transient(status) || slices.Contains([]int{http.StatusConflict, http.StatusPreconditionFailed, http.StatusLocked}, status)
 }
 
-// transient reports whether the same request may succeed later after a status.
+// transient reports whether a request that got the status may succeed later.
 func transient(status int) bool {
 	return status == http.StatusTooManyRequests || status >= 500 && status != http.StatusNotImplemented
 }

@@ -107,7 +107,7 @@ func Rules() []Rule {
 }
 
 // attributeName matches the name of an attribute or a parameter in the text of a finding. It does not match names that almost every request
-// contains, such as id and displayName: a common one of these is no evidence.
+// contains, such as id and displayName: findings about the same such name need not have a common cause.
 var attributeName = regexp.MustCompile(`\b(externalId|active|nickName|title|userType|locale|timezone|preferredLanguage|profileUrl|` +
 	`name\.\w+|emails|phoneNumbers|addresses|ims|photos|roles|entitlements|x509Certificates|password|groups|members|manager|department|` +
 	`costCenter|employeeNumber|organization|division|meta\.\w+|totalResults|itemsPerPage|startIndex|nextCursor|previousCursor|sortBy|` +

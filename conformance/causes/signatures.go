@@ -17,7 +17,7 @@ type Signature struct {
 	Telling string
 	// Others are the other checks of the signature, sorted.
 	Others []string
-	// Blocks are the checks that the fault keeps from a result, sorted.
+	// Blocks are the checks that have no result because of the fault, sorted.
 	Blocks []string
 	// Faults are the ids of the mutants with this signature, sorted.
 	Faults []string

@@ -25,7 +25,8 @@ var usersAndGroup = &conformance.Fixture{
 	},
 }
 
-// buildUsersAndGroup builds the fixture usersAndGroup with the ends of the displayNames.
+// buildUsersAndGroup builds the fixture usersAndGroup. The displayNames of the users kim and lee and of the group all end with the given
+// strings.
 func buildUsersAndGroup(ctx context.Context, t *T, kim, lee, all string) map[string]*conformance.Created {
 	named := func(name string) doc { return doc{"displayName": t.Prefix() + name} }
 	return map[string]*conformance.Created{

@@ -300,7 +300,7 @@ func TestRules_EachHasViolation(t *testing.T) {
 	}
 }
 
-// TestRules_CiteRequirements checks that each rule cites a known requirement, and is a MUST only if the requirement is.
+// TestRules_CiteRequirements checks that each rule cites a known requirement, and has the level Must only if the requirement has it.
 func TestRules_CiteRequirements(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range lint.Rules() {

@@ -289,7 +289,7 @@ func cursors() check {
 			query := w.Request.Path + fmt.Sprint(rest) // The string is equal for equal queries: fmt prints maps in the order of their keys.
 			if cursor := w.Request.Query.Get("cursor"); cursor != "" {
 				of, known := given[cursor]
-				// A cursor that was returned before the recording started is unknown.
+				// The query of a cursor that was returned before the recording started is unknown, so the cursor is accepted.
 				w.Holds(!known || of == query, "parameters other than cursor", "those of the query that returned the cursor", "others")
 			}
 			for _, name := range []string{"nextCursor", "previousCursor"} {
