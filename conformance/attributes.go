@@ -10,12 +10,13 @@ import (
 	"strings"
 )
 
-// manyAttributes is the number of attributes of users from which on a check counts as one that takes its attributes from the target's
-// schema.
+// manyAttributes distinguishes two kinds of checks: a check that uses at least this number of attributes of users takes them from the
+// target's schema, a check that uses fewer names them itself.
 const manyAttributes = 6
 
-// parts returns the requests that are about users: the request itself, or the operations of a bulk request. Queries of the base URL are
-// about all types.
+// parts returns the parts of a request that can name attributes of users: the request itself, or the operations on users of a bulk request.
+// A query over all resource types is included, because its filter may name such an attribute. The result is empty for a request about other
+// resources.
 func parts(req Request) []Request {
 	switch {
 	case req.Path == bulkPath:
@@ -39,7 +40,7 @@ func overAllTypes(path string) bool {
 }
 
 // attributesOf returns the attributes of users that requests name: the surveyed ones and the optional ones of RFC 7643, in a fixed order.
-// Values that every user of the suite has do not count.
+// It ignores the default values that the suite puts into every user.
 func (s *session) attributesOf(requests []Request) []string {
 	var paths []string
 	for _, a := range surveyedAttributes(&T{session: s}) {
@@ -68,7 +69,8 @@ func (s *session) attributesOf(requests []Request) []string {
 	return slices.DeleteFunc(paths, func(path string) bool { return !used[path] })
 }
 
-// standingOf returns the standing of an attribute of users, "" if it is not known.
+// standingOf returns the standing of an attribute of users: what the target does with a value of the attribute. It returns "" if that is
+// unknown.
 func (s *session) standingOf(path string) standing {
 	known := s.survey.standings[strings.ToLower(path)]
 	if known == stored {
@@ -82,7 +84,7 @@ func (s *session) standingOf(path string) standing {
 
 func (is standing) serves() bool { return is == stored || is == "" }
 
-// ending is the way in which a check ended, as far as attributes that do not serve may have caused it.
+// ending classifies the result of a check: could an attribute that the target does not store as sent have caused it, and in which way.
 type ending int
 
 const (
@@ -92,7 +94,7 @@ const (
 	notEvaluated         // skipped, because the target does not store an attribute of the fixture as sent
 )
 
-// ending returns how the check ended. After a server error it never counts as affected, so that the error is reported.
+// ending returns how the check ended. It returns unaffected after a server error, so that the error is reported.
 func (t *T) ending() ending {
 	switch t.outcome {
 	case Fail, Warn, Info:
@@ -113,8 +115,8 @@ func (t *T) ending() ending {
 	return unaffected
 }
 
-// unfit returns the attributes that the check uses and that do not serve, with their standings. A check that takes its attributes from the
-// target's schema uses nearly all: an attribute then counts only if a finding or its exchange names it.
+// unfit returns the attributes that the check uses and that the target does not store as sent. A check that uses manyAttributes or more
+// takes them from the target's schema: for such a check, unfit returns an attribute only if a finding or its exchange names the attribute.
 func (s *session) unfit(ctx context.Context, t *T) []string {
 	end := t.ending()
 	if end == unaffected || !s.caps.Users {
@@ -125,7 +127,7 @@ func (s *session) unfit(ctx context.Context, t *T) []string {
 		requests = slices.Concat(t.sent, t.fixtureSent)
 	}
 	if end == accused {
-		// A finding may be about an attribute that every user of the suite has.
+		// A finding may name an attribute that the requests contain only as a default of every user. attributesOf ignores such defaults.
 		for _, f := range t.findings {
 			if f.Exchange == nil || !strings.Contains(f.Exchange.URL, "/Groups") {
 				requests = append(slices.Clone(requests), Request{Path: "/Users", Query: url.Values{"filter": {f.What}}})
@@ -133,7 +135,8 @@ func (s *session) unfit(ctx context.Context, t *T) []string {
 		}
 	}
 	if end == notEvaluated {
-		// The check has not sent its requests. Its reason and its notes contain their filters.
+		// The check was skipped before it sent the requests that name the attributes. Its reason and its notes contain the filters of these
+		// requests.
 		texts := strings.Join(append(slices.Clone(t.notes), t.reason), " ")
 		requests = append(slices.Clone(requests), Request{Path: "/Users", Query: url.Values{"filter": {texts}}})
 	}
@@ -169,8 +172,8 @@ func (t *T) implicates(path string) bool {
 	})
 }
 
-// substituted returns the substitution with which a check is run again, so that it uses only attributes that serve. ok is false if the
-// check used no other attributes, or if no other attributes serve.
+// substituted returns a substitution with which the run repeats the check, so that the check uses only attributes that the target stores as
+// sent. ok is false if the check does not need a substitution, or if no attribute can replace one that it uses.
 func (s *session) substituted(ctx context.Context, t *T) (next substitution, ok bool) {
 	unfit := s.unfit(ctx, t)
 	if len(unfit) == 0 || t.final || s.opts.ReadOnly || s.interruption(ctx) != "" {
@@ -180,7 +183,7 @@ func (s *session) substituted(ctx context.Context, t *T) (next substitution, ok 
 	onlyFixture := s.attributesOf(t.sent)
 	for _, path := range unfit {
 		if t.ending() == blockedByUser && !slices.Contains(onlyFixture, path) {
-			continue // the fixture is built without it
+			continue // no replacement needed: the new fixture omits the attribute
 		}
 		if !slices.Contains(substitutes, path) || next.names[strings.ToLower(path)] != "" || t.overAllTypes(path) {
 			return next, false
@@ -205,8 +208,8 @@ func (t *T) overAllTypes(path string) bool {
 	return slices.Contains(t.session.attributesOf(queries), path)
 }
 
-// replacement returns an attribute that the target stores, that the check does not use, and that has the same characteristics. It returns
-// "" if there is none.
+// replacement returns an attribute in place of the one at path: the target stores it, the check does not use it, and it has the same
+// characteristics. It returns "" if no attribute is suitable.
 func (s *session) replacement(t *T, x substitution, path string) string {
 	used := s.attributesOf(t.sent)
 	definition := s.userAttribute(path)
@@ -229,7 +232,7 @@ func (s *session) replacement(t *T, x substitution, path string) string {
 	return ""
 }
 
-// rejectedAttributes returns the attributes with which the target creates no user.
+// rejectedAttributes returns the attributes that make the target reject a new user.
 func (s *session) rejectedAttributes() []string {
 	var out []string
 	for _, a := range surveyedAttributes(&T{session: s}) {
@@ -240,8 +243,8 @@ func (s *session) rejectedAttributes() []string {
 	return out
 }
 
-// repeat runs a check again with the substitution of an execution. The result of the repetition counts, unless the check has used a
-// replaced attribute in a query over all resource types.
+// repeat runs a check again with the substitution of an execution, and returns the T of the repetition. If the check uses a replaced
+// attribute in a query over all resource types, where the attribute may be one of groups, repeat returns the first T instead.
 func (s *session) repeat(ctx context.Context, e execution, t *T) *T {
 	x := e.substitution
 	next := s.execute(ctx, e)
@@ -270,7 +273,7 @@ func (s *session) repeat(ctx context.Context, e execution, t *T) *T {
 	return next
 }
 
-// count returns the counters of the checks that an attribute concerns.
+// count returns the counters of the checks that were run with another attribute in place of the one at path, or skipped.
 func (v *survey) count(path string, is standing) *affectedByStanding {
 	if v.affected[path] == nil {
 		v.affected[path] = &affectedByStanding{standing: is}
@@ -278,7 +281,7 @@ func (v *survey) count(path string, is standing) *affectedByStanding {
 	return v.affected[path]
 }
 
-// cautions returns a caution for each attribute that the target derives, ignores or rejects, and that a check uses.
+// cautions returns warnings for the report: one for each attribute that the target derives, ignores or rejects, and that a check uses.
 func (v *survey) cautions() []string {
 	if v == nil {
 		return nil
@@ -294,8 +297,8 @@ func (v *survey) cautions() []string {
 	return out
 }
 
-// settle gives the result of a check its final form. The findings name the attributes that were really sent. A check whose findings are
-// about an attribute that does not serve, and that cannot be replaced, is skipped.
+// settle gives the result of a check its final form. The findings then name the attributes that the requests contained. settle skips a
+// check whose findings are about an attribute that the target does not store as sent and that no other attribute can replace.
 func (s *session) settle(ctx context.Context, t *T) {
 	accusing := t.ending() == accused
 	unfit := s.unfit(ctx, t)
@@ -309,7 +312,7 @@ func (s *session) settle(ctx context.Context, t *T) {
 		is := s.standingOf(t.substitution.name(path))
 		reason := is.explain(path)
 		if slices.Contains(substitutes, path) {
-			reason += ", and no other attribute serves"
+			reason += ", and no other attribute can replace it"
 		}
 		skip(reason)
 		s.survey.count(path, is).skipped++
@@ -328,7 +331,8 @@ func (s *session) settle(ctx context.Context, t *T) {
 	}
 }
 
-// tell adds an informational finding about an attribute that the target derives, ignores or rejects to a check of creation, once per run.
+// tell adds an informational finding to a check of the area "create": the target derives, ignores or rejects the attribute at path. It adds
+// this finding once per run.
 func (s *session) tell(t *T, path string) {
 	got, known := map[standing]string{
 		derived:  "another value, after a POST and after the updates",

@@ -136,7 +136,7 @@ func TestSubstitute_DerivedAttributeReplaced(t *testing.T) {
 	require.Empty(t, a.users)
 }
 
-// TestSubstitute_FaultOfReplacement checks that a fault that concerns every attribute is reported with the attribute that was sent.
+// TestSubstitute_FaultOfReplacement checks that a finding names the attribute that was sent in place of the original one.
 func TestSubstitute_FaultOfReplacement(t *testing.T) {
 	_, target := newAltering(t, func(user map[string]any) int {
 		for name, value := range user {
@@ -158,7 +158,7 @@ func TestSubstitute_NoOtherAttribute(t *testing.T) {
 	check := storesDisplayName("patch", "title", "nickName", "userType")
 	c := runChecks(t, target, conformance.Options{Checks: []conformance.Check{check}}).Checks[0]
 	require.Equal(t, conformance.Skip, c.Outcome)
-	require.Equal(t, "the target derives displayName, and no other attribute serves", c.Reason)
+	require.Equal(t, "the target derives displayName, and no other attribute can replace it", c.Reason)
 }
 
 // TestSubstitute_ToldOnce checks that one check of creation informs about an attribute that the target alters.
@@ -172,13 +172,14 @@ func TestSubstitute_ToldOnce(t *testing.T) {
 	require.Equal(t, conformance.Pass, r.Checks[1].Outcome)
 }
 
-// TestSurvey_Standings checks what the survey makes of each kind of deviation. A fault of one operation is not a property of the attribute.
+// TestSurvey_Standings checks which standing the survey finds for each kind of deviation. A target that loses an attribute in one operation
+// only has a fault, and the survey must find the standing "stores".
 func TestSurvey_Standings(t *testing.T) {
 	for name, tt := range map[string]struct {
 		alter  func(a *altering, user map[string]any) int
 		schema []map[string]any
 		want   conformance.Outcome
-		reason string // of the check, or its note
+		reason string // part of the reason of the check or of one of its notes
 	}{
 		"stored": {alter: func(*altering, map[string]any) int { return 0 }, want: conformance.Pass},
 		"ignored": {alter: func(_ *altering, user map[string]any) int {
@@ -231,7 +232,8 @@ func TestSurvey_Standings(t *testing.T) {
 	}
 }
 
-// TestSurvey_OnlyBeforeAccusations checks that a run without findings makes no survey, and that a run with several makes one.
+// TestSurvey_OnlyBeforeAccusations checks that a run without findings makes no survey, and that a run with several findings makes one
+// survey.
 func TestSurvey_OnlyBeforeAccusations(t *testing.T) {
 	a, target := newAltering(t, func(map[string]any) int { return 0 })
 	check := storesDisplayName("patch")

@@ -10,8 +10,8 @@ import (
 // blockedPrefix starts the reason of a check that is skipped because a preparation failed.
 const blockedPrefix = "blocked: "
 
-// ManyBlocked is the number of checks from which on a [Block] is one of the main results of a run: reports show it before the findings, and
-// the run is not clean.
+// ManyBlocked is the least number of checks of a large [Block]. A large block is one of the main results of a run: reports show it before
+// the findings, and the run is not clean.
 const ManyBlocked = 6
 
 // A Blocker is what kept a check from its result: a fixture that could not be built, or a prerequisite that failed.
@@ -55,7 +55,7 @@ func blocks(results []CheckResult) []Block {
 	return out
 }
 
-// manyBlocked returns the number of checks that large blocks kept from their results.
+// manyBlocked returns the number of checks without a result in blocks of at least ManyBlocked checks.
 func manyBlocked(list []Block) int {
 	n := 0
 	for _, b := range list {

@@ -61,7 +61,8 @@ func nameIn(body any, attribute string) string {
 	return ""
 }
 
-// member is a member of a body. The field for the form in which the member occurs contains its value; the others are nil.
+// member is a member of a body. Exactly one of the fields quoted, single, query and text contains its value, depending on the form of the
+// member.
 type member struct {
 	name                        []byte
 	quoted, single, query, text []byte

@@ -24,7 +24,7 @@ func bulkOperations(body any) []bulkOperation {
 	if !ok {
 		var err error
 		if data, err = json.Marshal(body); err != nil {
-			return nil // newRequest reports the error
+			return nil // newRequest encodes the body again and returns the error
 		}
 	}
 	var parts struct{ Operations []json.RawMessage }
@@ -62,8 +62,8 @@ func (op bulkOperation) hasResult(result *scim.Object) bool {
 	return lastSegment(result.Text("location")) == lastSegment(op.Path)
 }
 
-// recordBulkOutcome records the objects that a bulk response reports as created or deleted in the ledger and the journal. Journal entries
-// without a result stay open.
+// recordBulkOutcome records the objects that a bulk response reports as created or deleted in the ledger and the journal. The journal entry
+// of an operation without a result stays open, because the object may exist.
 func (e *createdObjects) recordBulkOutcome(ledger *[]*Created, expected []prospect, req Request, res *Response) {
 	results := res.Object().Array("Operations")
 	taken := map[any]bool{} // each result belongs to one operation, even if two have the same bulkId

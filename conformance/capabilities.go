@@ -25,7 +25,8 @@ type Capabilities struct {
 	// Users and Groups report whether the target serves these resources: it lists the resource type, or its response to a query for them has a
 	// status other than 404 and 501. Checks verify the response itself.
 	Users, Groups bool
-	// Steadiness is what the run has measured before the checks. It contains no repeats and findings, which occur later.
+	// Steadiness is what the run has measured before the checks. Its numbers of repeats and of unsteady findings are 0, because both occur
+	// only later.
 	Steadiness Steadiness
 	// Requests is the number of requests that discovery took.
 	Requests int
@@ -181,7 +182,7 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 	for _, p := range probes {
 		res, err := s.wire.call(ctx, p.request, false)
 		if call, _ := errors.AsType[*callError](err); err != nil && call.confirmed {
-			continue // a check reports it
+			continue // not a finding here: a check of the same endpoint reports the missing response
 		} else if err != nil {
 			// A target that does not respond to the first request will not respond to the next ones either.
 			return unreachable(err)

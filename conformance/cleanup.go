@@ -29,7 +29,7 @@ func Cleanup(ctx context.Context, path string, target Target, opts Options) (*Cl
 		return nil, err
 	}
 	opts = opts.withDefaults()
-	opts.AllowWrites, opts.Journal = true, "" // the aborted run already had the consent
+	opts.AllowWrites, opts.Journal = true, "" // the operator has already permitted the writes of the aborted run
 	target.URL = header.Target
 	s, err := newSession(target, opts)
 	if err != nil {
@@ -42,7 +42,7 @@ func Cleanup(ctx context.Context, path string, target Target, opts Options) (*Cl
 	e.run = header.Run
 	for p := range places {
 		if p.attribute != secondName {
-			e.naming[p.collection] = p.attribute // the run may have registered further collections
+			e.naming[p.collection] = p.attribute // the aborted run may have created objects in collections that only its checks registered
 		}
 	}
 	for _, entry := range open {

@@ -119,8 +119,8 @@ func TestNames_CollectionCleanedUp(t *testing.T) {
 	require.Equal(t, foreignUsers, s.names())
 }
 
-// TestLeftovers_LookupsBoundedOnErrors checks that the suite sends few lookups to a target that returns 500, that it names each object that
-// may exist, and that a list without filter proves their absence.
+// TestLeftovers_LookupsBoundedOnErrors checks that the suite sends few lookups to a target that returns 500, and that the result names each
+// object that may exist. If a list without filter shows that an object is absent, the result does not name it.
 func TestLeftovers_LookupsBoundedOnErrors(t *testing.T) {
 	const users = 20
 	for name, c := range map[string]struct {
@@ -247,7 +247,8 @@ func TestLeftovers_VerifiedByGET(t *testing.T) {
 	}
 }
 
-// TestRun_BoundsDeletionReads checks that one read confirms all deletions answered with 204, and one read each those answered with 200.
+// TestRun_BoundsDeletionReads checks the number of reads that confirm deletions: one read for all deletions with status 204, and one read
+// for each deletion with status 200.
 func TestRun_BoundsDeletionReads(t *testing.T) {
 	const users = 10
 	for status, reads := range map[int]int{204: 1, 200: users} {

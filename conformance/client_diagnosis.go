@@ -10,10 +10,11 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A symptom is one difference between a response and what a step expects.
+// A symptom is one difference between what a step expects and a response or the state of the target.
 type symptom struct {
 	step Step
-	// res is the response that shows the difference. It is the response to a request of the suite if state is set.
+	// res is the response that shows the difference. If state is set, it is the response to a GET of the suite after the step, otherwise
+	// the response to the client.
 	res   *Response
 	state bool
 	// path is the path of the member that differs. It is empty if the status differs.
@@ -23,14 +24,15 @@ type symptom struct {
 	touched bool
 }
 
-// A diagnosis replaces the texts of a step for one kind of symptom. A text that is empty or nil leaves that of the step.
+// A diagnosis replaces the Why and the Fix of a step for one kind of symptom. If why or fix is nil or returns "", the text of the step
+// remains.
 type diagnosis struct {
 	applies  func(symptom) bool
 	why, fix func(symptom) string
 }
 
-// diagnoses are the kinds of symptoms whose cause follows from the response. The first one that applies is used. The texts of the step
-// apply to all other symptoms.
+// diagnoses are the kinds of symptoms for which the response shows what to fix. The first kind that applies is used. For all other
+// symptoms, the texts of the step remain.
 var diagnoses = []diagnosis{
 	{
 		applies: func(s symptom) bool {
@@ -89,7 +91,7 @@ var diagnoses = []diagnosis{
 	{
 		applies: func(s symptom) bool { return s.list() && s.filter() != "" && len(s.res.Resources()) > s.matches() },
 		why: func(s symptom) string {
-			return fmt.Sprintf("The client uses %s of the response that it has not searched for: it links and changes the wrong ones.", s.noun())
+			return fmt.Sprintf("The response contains %s that the client has not searched for, and the client links and changes them.", s.noun())
 		},
 		fix: func(s symptom) string {
 			return fmt.Sprintf("Apply the filter %s: the response contains %s that do not match.", s.filter(), s.noun())
@@ -166,7 +168,7 @@ func (t *clientSession) diagnose(c *T, s symptom) {
 	}
 }
 
-// code returns the status of a response to the client that the step does not accept, otherwise 0.
+// code returns the status of the response if the symptom is that the client does not accept the status, otherwise 0.
 func (s symptom) code() int {
 	if s.path != "" || s.state {
 		return 0
@@ -174,7 +176,7 @@ func (s symptom) code() int {
 	return s.res.Status
 }
 
-// noun returns the resources of the request.
+// noun returns the kind of resources that the request is about, such as "users", or the path of the step for any other kind.
 func (s symptom) noun() string {
 	switch {
 	case strings.HasPrefix(s.step.Path, "/Users"):
@@ -207,7 +209,7 @@ func (s symptom) matches() int {
 	return len(list)
 }
 
-// ownFix reports whether the texts of a lookup name the reason for an empty list: the case of the operand, or the state of the user.
+// ownFix reports whether the Fix of a lookup already names the reason for an empty list: the case of the operand, or an inactive user.
 func (s symptom) ownFix() bool {
 	list, _ := s.step.Answer.Contains["Resources"].([]Doc)
 	return strings.Contains(strings.Join(s.step.Query, " "), "${upper:") || len(list) == 1 && list[0]["active"] != nil
@@ -237,7 +239,8 @@ func counter(path string) bool {
 
 func isText(v any) bool { _, ok := v.(string); return ok }
 
-// A stain is an attribute of a resource that differs from what the client requested, because a step failed.
+// A stain is an attribute of a resource that has a wrong value because a step of the client flow failed. Later steps must not report it
+// again.
 type stain struct {
 	value any
 	step  string // id
@@ -251,9 +254,9 @@ func (t *clientSession) stainsOf(path string) map[string]stain {
 	return t.stains[path]
 }
 
-// consequence returns the id of the earlier step whose failure explains why an attribute differs, otherwise "". The failure explains the
-// difference if the attribute has not changed since, and the request of this step does not set it. A request that adds or removes values
-// cannot have the expected result if an earlier one failed.
+// consequence returns the id of the earlier step whose failure explains the wrong value got of an attribute, otherwise "". There are two
+// such cases: the attribute still has the wrong value from the failure and this step does not set it, or this step adds or removes values
+// of the attribute.
 func (t *clientSession) consequence(path, name string, got any) string {
 	stained, found := t.stainsOf(path)[name]
 	switch {
@@ -267,7 +270,8 @@ func (t *clientSession) consequence(path, name string, got any) string {
 	return ""
 }
 
-// touches sets the attributes that a request contains, and those to which it adds or from which it removes values.
+// touches sets t.touched to the attributes that a request contains, and t.relative to those to which it adds values or from which it
+// removes values.
 func (t *clientSession) touches(step Step, body any) {
 	t.touched, t.relative = map[string]bool{}, map[string]bool{}
 	doc, _ := body.(Doc)
@@ -296,7 +300,7 @@ func (t *clientSession) touches(step Step, body any) {
 	}
 }
 
-// patched returns the attributes that an operation of a PATCH names: that of its path, or else those of its value.
+// patched returns the attributes that an operation of a PATCH changes: the one in its path or, without a path, those in its value.
 func patched(operation Doc) []string {
 	if path, ok := operation["path"].(string); ok {
 		return []string{leading(path)}
@@ -320,13 +324,14 @@ func leading(path string) string {
 	return path
 }
 
-// effects are the effects of the accepted PUT or PATCH requests for users or for groups.
+// effects describes what the accepted PUT requests, or PATCH requests, for one kind of resource have changed.
 type effects struct {
-	effective bool  // at least one had the expected effect
-	without   []int // the steps whose attributes do not have the sent value
+	effective bool  // at least one request had the expected effect
+	without   []int // the numbers of the steps after which an attribute does not have the sent value
 }
 
-// minWithout is the number of steps without an effect from which on the method has none at all.
+// minWithout is a number of steps: if at least that many steps with a method had no effect, and none had one, the method has no effect at
+// all.
 const minWithout = 2
 
 // recordEffect records whether the accepted request of a step has changed the attributes that it contains.

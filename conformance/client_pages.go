@@ -27,7 +27,7 @@ func (p pageOfList) want() []string {
 	return rest
 }
 
-// same reports whether the page starts with the resources of the list from an index on, counted from 1.
+// same reports whether the page starts like the part of the list from index from on. Indexes start at 1.
 func (p pageOfList) same(from int) bool {
 	rest := p.whole[min(from-1, len(p.whole)):]
 	n := min(len(rest), len(p.got))

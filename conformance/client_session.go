@@ -24,23 +24,24 @@ type clientSession struct {
 	kept    map[string]*scim.Object
 	savedBy map[string]string // the step that saves each name
 	limits  []string
-	// stains are the attributes that differ because a step failed, by the path of the resource. touched and relative are the attributes that
-	// the request of the current step contains and changes relatively; see touches. blocked is the step whose failure explains a difference
-	// of the current step. diagnosed reports whether the current step has a symptom.
+	// stains are the attributes with a wrong value because a step failed, by the path of the resource. touched are the attributes that the
+	// request of the current step contains; relative are those of them to which it adds or from which it removes values. blocked is the
+	// earlier step whose failure explains a difference of the current step. diagnosed is set after the first symptom of the current step.
 	stains            map[string]map[string]stain
 	touched, relative map[string]bool
 	blocked           string
 	diagnosed         bool
-	// ineffective reports whether an attribute that the current step sets does not have the sent value. vacuous reports whether such an
-	// attribute had that value before the step. writes are the accepted requests that should change a resource, by method and resource.
+	// ineffective is set if an attribute that the current step sets does not have the sent value afterwards. vacuous is set if such an
+	// attribute already had that value before the step. writes describes the effects of accepted PUT and PATCH requests, by method and kind
+	// of resource.
 	ineffective, vacuous bool
 	writes               map[string]*effects
-	// membersSeen reports whether any response has contained members of a group. unseen are the steps whose response lacked expected members.
-	// If no response of the target contains members, the missing members are not findings.
+	// membersSeen is set if any response has contained members of a group. unseen are the findings about members that a response lacked.
+	// They are reported only if the target returns members at all.
 	membersSeen bool
 	unseen      []unseen
-	// taken are the shared objects that the flow uses in place of new ones. unshared is why the flow could not use one; the remaining steps
-	// are then skipped. unsent is why a step was skipped on which no other step depends.
+	// taken are the shared objects that the flow uses in place of new ones. unshared is the reason why no shared object could be used; the
+	// remaining steps are then skipped. unsent is the reason why a step was skipped; no other step depends on that step.
 	taken            []*Created
 	unshared, unsent string
 }
@@ -104,9 +105,9 @@ func (s *session) runClientFlow(ctx context.Context, number int, p Profile, c Cl
 // populationRequests is the number of requests that create and remove the objects of populate.
 const populationRequests = 4
 
-// populate creates a user and a group that the client does not use. They show whether the target ignores a filter that matches no resource,
-// because the response then contains them. If the target deletes no objects, the objects of the probes serve this purpose. A failure to
-// create them is not a finding.
+// populate creates a user and a group that the client does not use. If the target ignores a filter that matches no resource, the response
+// contains them. On a target that deletes no objects, populate creates nothing: the objects that the test of DELETE left
+// behind have the same purpose. A failure to create the objects is not a finding.
 func (t *clientSession) populate(ctx context.Context) {
 	c := t.newT()
 	c.run(func() {
@@ -119,14 +120,13 @@ func (t *clientSession) populate(ctx context.Context) {
 	})
 }
 
-// control determines whether the target ever returns members of a group, trying each way to add members. It runs if steps expected members
-// that the response did not contain. If the target never returns members, responses without
-// members are not findings.
+// control determines whether the target ever returns members of a group, and tries each way to add members. It runs after the steps of a
+// flow if a response lacked expected members. If the target never returns members, the missing members are not findings.
 func (t *clientSession) control(ctx context.Context) {
 	c := t.newT()
 	blocked := t.blocked
 	defer func() { t.blocked = blocked }()
-	t.taken = nil // the steps of the flow are complete
+	t.taken = nil // the flow has ended, so that control may use all shared objects
 	c.run(func() {
 		user := t.object(ctx, c, "/Users", c.User("control", nil))
 		member := []Doc{{"value": user.ID}}
@@ -210,15 +210,15 @@ func (t *clientSession) runStep(ctx context.Context, number int, step Step, chec
 	}
 }
 
-// undo removes the objects that the current step has created although the client expects an error, so that later steps do not find them.
+// undo removes the objects that the current step has created although the client expects an error. Otherwise later steps would find them.
 func (t *clientSession) undo(ctx context.Context, created int) {
 	if created < len(t.ledger) {
 		t.session.created.remove(ctx, t.ledger[created:])
 	}
 }
 
-// stain reads the state after a request that the target has rejected, and records the attributes that differ from the expected ones.
-// Differences and missing responses are not findings.
+// stain reads the state after a request that the target has rejected, and records the attributes with a wrong value. They are not findings,
+// because the rejection is one.
 func (t *clientSession) stain(ctx context.Context, c *T, step Step) {
 	for _, state := range step.State {
 		path := t.fill(c, state.Path)

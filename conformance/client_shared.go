@@ -11,8 +11,8 @@ import (
 // On a target that deletes no objects, the client flows share objects: the first flow creates them, and each later flow replaces them by
 // PUT with the bodies that the client would create.
 
-// send sends the request of a step. It does not send a POST that would create another object that could not be removed: a PUT of the same
-// body to a shared object replaces that request.
+// send sends the request of a step. If the request is a POST whose object could not be removed later, send may send a PUT of the same body
+// to a shared object instead.
 func (t *clientSession) send(ctx context.Context, c *T, step Step, req Request) *Response {
 	if t.unshared != "" {
 		c.Skip("blocked: " + t.unshared)
@@ -22,7 +22,7 @@ func (t *clientSession) send(ctx context.Context, c *T, step Step, req Request) 
 		return c.Call(ctx, req)
 	}
 	if !slices.Contains(step.Status, http.StatusCreated) {
-		// The step expects that the target rejects the request.
+		// The client expects an error, but a faulty target may create an object.
 		if !t.session.created.hasRoom(ctx, 1, maxHeld) {
 			t.unsent = fmt.Sprintf("%s, and %s was not sent, because another object could not be removed; --keep-going sends it",
 				t.session.created.removal.refusal(req.Path), req.name())
@@ -44,19 +44,19 @@ func (t *clientSession) send(ctx context.Context, c *T, step Step, req Request) 
 // maxShared is the number of objects of one collection that a client flow needs at most.
 const maxShared = 2
 
-// mayCreate reports whether the flow may create an object in a collection whose objects cannot be deleted: if fewer than maxShared of its
-// objects remain, and objects are left for the other collections and for conflicts.
+// mayCreate reports whether the flow may create an object in a collection whose objects cannot be deleted: fewer than maxShared objects
+// remain in the collection, and fewer than maxHeldFlow on the whole target.
 func (t *clientSession) mayCreate(ctx context.Context, collection string) bool {
 	e := t.session.created
 	return e.removal.heldIn(collection) < maxShared && e.hasRoom(ctx, 1, maxHeldFlow)
 }
 
-// replace replaces a shared object of the collection, which the flow does not use yet, by PUT. It returns the response with the new state.
-// If this is not possible, the step is skipped, and the flow has no verdict.
+// replace sends a PUT to a shared object of the collection that the flow does not use yet. It returns the response with the new state. If
+// no shared object can be replaced, replace skips the step, and the flow has no verdict.
 func (t *clientSession) replace(ctx context.Context, c *T, collection string, body Doc) *Response {
 	e := t.session.created
 	body = maps.Clone(body)
-	// The object may have values of an earlier flow.
+	// The object may have values from an earlier flow, so these attributes are reset if the body omits them.
 	for name, value := range map[string]map[string]any{"/Users": {"active": true}, "/Groups": {"members": []any{}}}[collection] {
 		if _, given := body[name]; !given {
 			body[name] = value

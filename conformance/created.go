@@ -19,7 +19,7 @@ type createdObjects struct {
 	owned   map[string]bool       // the paths of the objects that the run has created and not yet removed
 	wrote   bool                  // the target has created at least one object
 	settle  func(context.Context) // waits until the last write is visible
-	broken  error                 // not nil if the journal cannot be written; the run then creates nothing more
+	broken  error                 // not nil if the journal cannot be written; the run then creates no further objects
 
 	deletes   []pendingDelete // deletions that no GET has confirmed yet
 	stuck     []stuckObject   // objects that the target did not delete; the run deletes them again at its end
@@ -32,7 +32,7 @@ type createdObjects struct {
 	shared   []*Created // the objects of fixtures, removed at the end of the run
 }
 
-// A fixtureKey is a fixture and the key of the substitution with which it was built.
+// A fixtureKey identifies the objects of a fixture. A fixture is built once for each substitution of attributes.
 type fixtureKey struct {
 	fixture      *Fixture
 	substitution string
@@ -68,8 +68,8 @@ const (
 	maxPatience = 5 * time.Second
 )
 
-// remove deletes the objects of a ledger, newest first. An object that the target does not delete becomes stuck. After an interrupted run,
-// the caller passes a new context, because the context of the run has ended.
+// remove deletes the objects of a ledger, newest first. It records each object that the target does not delete in e.stuck. After an
+// interrupted run, the caller passes a new context, because the context of the run has ended.
 func (e *createdObjects) remove(ctx context.Context, ledger []*Created) {
 	if len(ledger) > 0 {
 		e.settle(ctx)
@@ -79,7 +79,7 @@ func (e *createdObjects) remove(ctx context.Context, ledger []*Created) {
 			continue
 		}
 		if refusal := e.removal.refusal(c.Collection); refusal != "" {
-			e.stick(c, refusal) // one more attempt follows at the end of the run
+			e.stick(c, refusal) // removeStuck tries once more at the end of the run
 			continue
 		}
 		if reason := e.delete(ctx, c); reason != "" {
@@ -101,8 +101,8 @@ func (e *createdObjects) stick(c *Created, reason string) {
 	}
 }
 
-// removeStuck deletes the stuck objects again, newest first. It repeats this as long as a round deletes an object, because a target may
-// reject the deletion of an object to which another object refers. The objects that remain become leftovers.
+// removeStuck deletes the objects in e.stuck again, newest first. As long as an attempt over all of them deletes an object, another one
+// follows, because a target may reject the deletion of an object to which another object refers. The objects that remain become leftovers.
 func (e *createdObjects) removeStuck(ctx context.Context) {
 	for rounds := 0; len(e.stuck) > 0; rounds++ {
 		var remaining []stuckObject
@@ -163,12 +163,12 @@ func (e *createdObjects) attempt(ctx context.Context, req Request, again func(st
 	}
 }
 
-// transientDelete reports whether a later DELETE may succeed after a status.
+// transientDelete reports whether a DELETE that got the status may succeed later.
 func transientDelete(status int) bool {
 	return transient(status) || slices.Contains([]int{http.StatusConflict, http.StatusPreconditionFailed, http.StatusLocked}, status)
 }
 
-// transient reports whether the same request may succeed later after a status.
+// transient reports whether a request that got the status may succeed later.
 func transient(status int) bool {
 	return status == http.StatusTooManyRequests || status >= 500 && status != http.StatusNotImplemented
 }

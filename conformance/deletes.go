@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// A pendingDelete is an object whose deletion the target has reported, with the status of that response, and the run has not confirmed.
+// A pendingDelete is an object whose deletion the target has reported with the given status. No GET has confirmed the deletion yet.
 type pendingDelete struct {
 	object *Created
 	status int
@@ -75,7 +75,7 @@ func (e *createdObjects) confirmDelete(ctx context.Context, d pendingDelete) int
 	case err == nil && remains(res, d.object):
 		e.addLeftover(d.object, said+", but "+res.Name+" still returns it")
 	case d.status == http.StatusNoContent:
-		return 0 // the status of the DELETE was correct, and no response contradicts it
+		return 0 // The status 204 was correct, and the response to the GET does not contradict it.
 	case err != nil:
 		e.addLeftover(d.object, said+", and the deletion could not be verified: "+err.Error())
 	default:

@@ -52,13 +52,13 @@ func (s *session) wrote(req Request, res *Response) {
 	}
 }
 
-// waitForLag waits until the last write is visible: until twice the measured lag has passed since, at most Options.Settle. A POST to a
-// collection waits only if an earlier one had the same name, because otherwise it does not depend on earlier writes.
+// waitForLag waits until the last write should be visible: twice the measured lag after the write, at most Options.Settle. For a POST of a
+// name that the run has not sent before, it does not wait, because the result of such a POST does not depend on earlier writes.
 func (s *session) waitForLag(ctx context.Context, req Request) {
 	if name := s.createName(req); s.lag == 0 || s.lastWrite.IsZero() || name != "" && !s.posted[name] {
 		return
 	}
-	// The lag of a single write may be longer than the measured lag.
+	// Twice the measured lag, because that of a single write may be longer.
 	if left := s.lastWrite.Add(min(2*s.lag, s.opts.Settle)).Sub(s.opts.Now()); left > 0 {
 		pause(ctx, left)
 	}

@@ -268,7 +268,7 @@ func (m *masker) maskResult(r *Result, secrets []string) {
 	for c := range r.All() {
 		text(&c.Reason)
 		if c.BlockedBy != nil {
-			blocker := *c.BlockedBy // checks of one fixture share it
+			blocker := *c.BlockedBy // several checks share the Blocker, so each gets a masked copy
 			text(&blocker.What)
 			exchange(blocker.Exchange)
 			c.BlockedBy = &blocker

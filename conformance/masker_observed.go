@@ -74,7 +74,7 @@ func maskExchange(o Observed, own map[string]bool) {
 		e.ResponseBody = mask(e.ResponseBody)
 	}
 	for _, header := range []*http.Header{&e.RequestHeader, &e.ResponseHeader} {
-		*header = header.Clone() // the header of the caller stays readable
+		*header = header.Clone() // so that the header of the caller is not modified
 		for _, values := range *header {
 			for i, value := range values {
 				values[i] = mask(value)

@@ -17,7 +17,8 @@ type Observed struct {
 	Status int
 	Header http.Header
 	Body   []byte
-	// Secrets are strings that occur in the response only if it repeats a secret.
+	// Secrets are strings that the response contains only if the server has repeated a secret: the secret itself, or its replacement in
+	// redacted traffic.
 	Secrets []string
 	// Exchange is the same exchange for reports, without secrets.
 	Exchange *wirelog.Exchange
@@ -37,7 +38,7 @@ func Observe(base string, checks []Check, traffic []Observed) *Result {
 	m := &masker{run: noMarker, seen: map[string]bool{}, filters: map[string]string{}}
 	for i := range traffic {
 		o := &traffic[i]
-		masked := *o.Exchange // the exchange of the caller is not modified
+		masked := *o.Exchange // a copy, so that the exchange of the caller is not modified
 		o.Exchange = &masked
 		responses[i] = &Response{Name: o.Request.name(), Status: o.Status, Header: o.Header, Body: o.Body, exchange: o.Exchange}
 		caps.learn(o.Request, responses[i])

@@ -29,7 +29,7 @@ func TestTooManyRequests_RetriedAfterWait(t *testing.T) {
 		"one minute is within the limit": {"60", 1, conformance.Pass, time.Minute},
 		"one hour is beyond the limit":   {"3600", 1, conformance.Fail, 0},
 		"a negative time is ignored":     {"-5", 1, conformance.Pass, time.Second},
-		"always: the check reports it":   {"1", 100, conformance.Fail, 2 * 3 * time.Second}, // the check is repeated
+		"always: the check reports it":   {"1", 100, conformance.Fail, 2 * 3 * time.Second}, // two executions
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestDiscovery_HonorsRetryAfterOnce(t *testing.T) {
 		{"always busy", "1", 100, time.Second, "limits the rate"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { // its clock starts with the year 2000
+			synctest.Test(t, func(t *testing.T) { // the clock of synctest starts in the year 2000
 				asked := 0
 				target := conformance.Target{URL: "http://127.0.0.1", Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 					w := httptest.NewRecorder()

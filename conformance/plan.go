@@ -67,7 +67,7 @@ func (s *session) plan() *Plan {
 		MaxRequests: s.opts.MaxRequests, Throttled: s.wire.throttled > 0, first: s.caps.Requests,
 	}
 	all := slices.Clone(s.opts.Checks)
-	population := map[string]int{} // by the id of the first step of a flow
+	population := map[string]int{} // requests for the objects of populate, by the id of the first step of the profile
 	for _, profile := range s.opts.Profiles {
 		steps := profile.Checks()
 		if !s.opts.ReadOnly && len(steps) > 0 {

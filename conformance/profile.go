@@ -128,7 +128,7 @@ func (p Profile) check(c ClientFlow, step Step) Check {
 	}
 	requests := 1 + len(step.State)
 	if step.Method == http.MethodPost && naming()[step.Path] != "" && slices.Contains(step.Status, http.StatusCreated) {
-		requests++ // removing the created object
+		requests++ // the request that removes the created object
 	}
 	return Check{
 		ID: p.ID + "." + id, Title: step.Title, Level: level, Needs: append([]Need{NeedWrite, NeedUser}, step.Needs...),

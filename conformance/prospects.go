@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Before a request is sent, the journal announces every object that the request may create, on a correct or a faulty target. The response
-// closes the entry.
+// Before a request is sent, the journal announces every object that the request may create, on a correct or a faulty target. After the
+// response, the entry is closed, or lists the object as created.
 
-// secondName is the attribute that carries the run's marker in objects that a check sends without a name.
+// secondName is the attribute that contains the run's marker if a check omits the name of an object on purpose.
 const secondName = "externalId"
 
 // mePath is the resource of the authenticated user; a POST to it registers a user (RFC 7644 section 3.11).
@@ -102,8 +102,8 @@ func (e *createdObjects) prospect(method, where string, body any) (p prospect, o
 	return p, false
 }
 
-// recordOutcome enters what a response reports as created or deleted into the ledger and the journal. [createdObjects.resolve] searches for
-// the objects of entries that stay open.
+// recordOutcome enters what a response reports as created or deleted into the ledger and the journal. If it is unknown whether an object
+// exists, its entry stays open, and [createdObjects.finish] searches for it at the end of the run.
 func (e *createdObjects) recordOutcome(ledger *[]*Created, expected []prospect, req Request, res *Response) {
 	if req.Method == http.MethodPost && req.Path == bulkPath {
 		e.recordBulkOutcome(ledger, expected, req, res)
@@ -129,7 +129,8 @@ func (e *createdObjects) recordOutcome(ledger *[]*Created, expected []prospect, 
 	}
 }
 
-// nothingChanged reports whether a status means that the target changed nothing. A server error may occur after the write.
+// nothingChanged reports whether a status means that the target changed nothing. The result is false for a server error, which may occur
+// after the change.
 func nothingChanged(status int) bool {
 	return status >= 300 && status < 500 || status == http.StatusNotImplemented
 }

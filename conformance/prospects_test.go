@@ -36,7 +36,7 @@ func TestNameIn_BrokenBodies(t *testing.T) {
 	}
 }
 
-// nameForms is one expression for all forms. It finds what [nameIn] finds, but takes quadratic time.
+// nameForms matches a member in any of the forms of [nameIn]. The expression finds the same names as nameIn, but takes quadratic time.
 var nameForms = regexp.MustCompile(`["'](\w+)["']\s*:\s*(?:("(?:[^"\\]|\\.)*")|'([^']*)')|(?:^|&)(\w+)=([^&]*)|<(\w+)>([^<]*)</`)
 
 func TestNameIn_FirstReadable(t *testing.T) {

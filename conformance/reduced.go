@@ -18,11 +18,13 @@ type reduction struct {
 }
 
 const (
-	// maxSuspects is the maximum number of members that the text of an error accuses and that are tried alone.
+	// maxSuspects is the maximum number of members that are omitted one at a time because the error response names them.
 	maxSuspects = 3
-	// maxUseless is the number of objects that no reduction made acceptable, after which the run tries no more reductions for the collection.
+	// maxUseless is a number of objects: after that many objects that the target accepts in no simpler form, the run tries no more simpler
+	// forms in the collection.
 	maxUseless = 3
-	// maxFailed is the number of users to which the run adds a default member without success.
+	// maxFailed is a number of users: after that many users on which the target did not store a default member in an update, the run sets
+	// this member no more.
 	maxFailed = 2
 	// maxSingleUpdates is the maximum number of members that are set one by one after a create.
 	maxSingleUpdates = 4
@@ -44,7 +46,7 @@ var indispensable = map[string][]string{
 // plainMembers are the members that [T.User] sets by default and that the target may reject, in the order in which they are omitted.
 var plainMembers = []string{"emails", "active", "name"}
 
-// reducedForms is what the run has learned about objects that the target does not create.
+// reducedForms stores what the run has detected about objects that the target rejects in their complete form.
 type reducedForms struct {
 	accepted map[string][][]reduction // by collection: the sets of reductions with which an object was created
 	useless  map[string]int           // by collection: the number of objects that no reduction made acceptable
@@ -64,9 +66,10 @@ func (t *T) reducible(status int) bool {
 		t.building && status == http.StatusInternalServerError
 }
 
-// createReduced creates an object whose create the target rejected with the response rejected, without some of its optional members. Then
-// it sets these members by PATCH and PUT. It returns nil if the target accepts no simpler form. The object of a fixture may lack members
-// afterwards; see [Created.Lacks]. Any other object may lack only members that no check is about.
+// createReduced creates an object that the target has rejected with the response rejected. It omits some of the optional members from the
+// create, and sets them afterwards by PATCH and PUT. It returns nil if the target accepts no simpler form. Objects of fixtures may lack
+// members afterwards; see [Created.Lacks]. For any other object, createReduced skips the check if a member that the check sets itself is
+// missing.
 func (t *T) createReduced(ctx context.Context, collection string, body Doc, rejected *Response) *Created {
 	forms := &t.session.reduced
 	if !t.reducible(rejected.Status) || forms.useless[collection] >= maxUseless {
@@ -99,8 +102,9 @@ func (f *reducedForms) remember(collection string, attempt []reduction) {
 	}
 }
 
-// reductionAttempts returns the sets of reductions to try, fewest losses first: those that the target accepted before, the members that the
-// error names, the usual ones, one half of the optional members, the other half, and all of them. There are at most a dozen.
+// reductionAttempts returns the sets of reductions to try. They omit, in this order: the members without which the target has created
+// objects before, the members that the error names, those of usualReductions, one half of the optional members, the other half, all of
+// them. There are at most a dozen sets.
 func (t *T) reductionAttempts(collection string, body Doc, rejected *Response) [][]reduction {
 	members := t.optionalMembers(collection, body)
 	var out [][]reduction

@@ -11,11 +11,11 @@ import (
 )
 
 // A removal contains what the run has detected about DELETE. If the target deletes no object of a collection, every object that the run
-// creates there remains. The run then skips the checks that create objects there, unless Options.KeepGoing is set, and the client
-// flows share a few objects.
+// creates there remains. The run then skips the checks that create objects there, and the client flows share a few objects. With
+// Options.KeepGoing, it runs all checks.
 type removal struct {
 	works    map[string]bool       // the collections in which a DELETE has succeeded
-	failures map[string]int        // consecutive objects of a collection that were not deleted
+	failures map[string]int        // number of objects of a collection that were not deleted, since the last successful DELETE
 	refused  map[string]string     // collection -> why its objects cannot be deleted, with %s for the collection
 	ignored  map[string]bool       // the collections in which DELETE returns a success, but the object remains
 	probed   map[string]bool       // the collections in which the run has tried to delete an object before the first check
@@ -30,13 +30,14 @@ func newRemoval() removal {
 }
 
 const (
-	// maxHeld is the maximum number of objects that remain on a target that deletes none. The run reserves them: two for the probes of users
-	// and groups, one for checks (of DELETE, or whose request a correct target rejects), one for a client flow, and one for a
-	// conflict that the target does not detect.
+	// maxHeld is the maximum number of objects that remain on a target that deletes none: one user and one group from the test of DELETE
+	// before the checks, one object of checks (of DELETE, or whose request a correct target rejects), one of the client flows, and one for
+	// a conflict that the target does not detect.
 	maxHeld      = 5
 	maxHeldCheck = 3
 	maxHeldFlow  = 4
-	// maxFailures is the number of consecutive objects after which the objects of a collection count as not removable.
+	// maxFailures is a number of objects: if the target has deleted objects of a collection, but then fails to delete that many in a row,
+	// the run treats the objects of the collection as not removable.
 	maxFailures = 3
 )
 
@@ -48,8 +49,8 @@ func rejection(res *Response) string {
 	return "the target rejects a DELETE below %s (" + statusText(res.Status) + ")"
 }
 
-// refusal returns why the objects of a collection cannot be deleted, "" if the run has not detected that. If no collection has deleted an
-// object, the result for one collection also applies to the collections without a result.
+// refusal returns why the objects of a collection cannot be deleted, "" if the run has not detected that. If no DELETE has succeeded in any
+// collection, the reason found for users or groups also applies to the other collections.
 func (r *removal) refusal(collection string) string {
 	reason := r.refused[collection]
 	if reason == "" && len(r.works) == 0 && !slices.Contains(probeable, collection) {
@@ -63,7 +64,7 @@ func (r *removal) refusal(collection string) string {
 	return fmt.Sprintf(reason, collection)
 }
 
-// probeable are the collections for which the run knows a plain object.
+// probeable are the collections in which the run can create and delete an object before the checks.
 var probeable = []string{"/Users", "/Groups"}
 
 // succeeded records a successful DELETE.
@@ -72,8 +73,8 @@ func (r *removal) succeeded(collection string) {
 	r.failures[collection] = 0
 }
 
-// failed records an object that the target did not delete after all attempts. The first object of a collection decides, and later
-// maxFailures consecutive objects.
+// failed records an object that the target did not delete after all attempts. If no object of the collection has been deleted before, one
+// failure makes the collection count as not removable, otherwise maxFailures failures in a row.
 func (r *removal) failed(collection, reason string) {
 	r.failures[collection]++
 	if r.refused[collection] == "" && (!r.works[collection] || r.failures[collection] >= maxFailures) {
@@ -81,7 +82,7 @@ func (r *removal) failed(collection, reason string) {
 	}
 }
 
-// pause waits between two attempts. It reports whether ctx permits another attempt.
+// pause waits between two attempts, unless the run has already waited for maxPatience. It reports whether ctx permits another attempt.
 func (r *removal) pause(ctx context.Context, d time.Duration) bool {
 	if r.waited >= maxPatience {
 		return ctx.Err() == nil
@@ -118,7 +119,8 @@ func (s *session) skipReason(collection string) string {
 	return refusal + ": this check creates objects that could not be removed; --keep-going runs it"
 }
 
-// prepareWrites probes the deletion of the objects of a check. It returns why the check can no longer run, "" if it can.
+// prepareWrites tests, before a check runs, whether the target deletes the objects that the check creates and whether the credentials
+// permit writes. It returns why the check can no longer run, "" if it can.
 func (s *session) prepareWrites(ctx context.Context, check Check) string {
 	s.probeDeletions(ctx, check)
 	s.probePermission(ctx)
@@ -184,7 +186,7 @@ func (s *session) probeDeletions(ctx context.Context, check Check) {
 }
 
 // maxCreated returns the maximum number of objects that the run creates on a conforming target: an object takes two requests, POST and
-// DELETE. A run that can create no more than maxHeld objects needs no probe.
+// DELETE. If the run creates no more than maxHeld objects, a test of DELETE before the checks is not necessary.
 func (s *session) maxCreated() int {
 	requests := 0
 	fixtures := map[*Fixture]bool{}
@@ -250,7 +252,7 @@ func (s *session) createAndDelete(ctx, cleanup context.Context, collection strin
 		}
 		s.created.remove(cleanup, ledger)
 		if len(ledger) == 0 {
-			// A request without a usable response may have created the object.
+			// The target may have created the object although its response has no id, or the request got no response.
 			for _, open := range s.created.journal.unsettled() {
 				s.created.finish(cleanup, open)
 			}
@@ -258,9 +260,9 @@ func (s *session) createAndDelete(ctx, cleanup context.Context, collection strin
 	}
 }
 
-// stillReadable returns how the target contradicts the deletion of an object that it has reported: a GET returns the object. The result has
-// %s for the collection. It is "" if the object is absent. stillReadable reads the object again for Options.Settle, or a few times, because
-// a target may delete with a delay.
+// stillReadable reads an object whose deletion the target has reported. If the object still exists, stillReadable returns a sentence about
+// that with %s for the collection, otherwise "". It repeats the GET for Options.Settle, or maxTries times, because a target may delete with
+// a delay.
 func (s *session) stillReadable(ctx context.Context, d pendingDelete) string {
 	wait, tries := s.opts.Settle/lagSteps, lagSteps+1
 	if s.opts.Settle <= 0 {
@@ -277,7 +279,7 @@ func (s *session) stillReadable(ctx context.Context, d pendingDelete) string {
 	}
 }
 
-// admitCreation ends the check as skipped if the requests may create objects that could not be removed, and too many such objects exist.
+// admitCreation skips the check if its requests may create objects that could not be removed, and there is no room for more of these.
 func (t *T) admitCreation(ctx context.Context, requests ...Request) {
 	s := t.session
 	e := s.created
@@ -309,10 +311,11 @@ func (t *T) admitCreation(ctx context.Context, requests ...Request) {
 	}
 }
 
-// hasRoom reports whether requests may create more objects that could not be removed, so that at most `room` of them exist.
+// hasRoom reports whether the run may create the given number of objects that could not be removed: with those that already remain, there
+// are then at most `room` of them.
 func (e *createdObjects) hasRoom(ctx context.Context, more, room int) bool {
 	if open := e.uncertain(); len(open) > 0 {
-		// A request without a usable response may have created an object.
+		// The target may have created an object although its response has no id, or the request got no response.
 		for _, entry := range open {
 			e.holdFound(ctx, entry)
 		}
@@ -325,12 +328,12 @@ func (e *createdObjects) uncertain() []openEntry {
 	return slices.DeleteFunc(e.journal.unsettled(), func(o openEntry) bool { return e.removal.refusal(o.collection) == "" || o.name == "" })
 }
 
-// holdFound looks up the object of an open entry. An object that exists becomes stuck. The entry of an object that does not exist is
-// closed.
+// holdFound looks up the object of an open entry. If the object exists, holdFound records that the target has not deleted it. Otherwise it
+// closes the entry.
 func (e *createdObjects) holdFound(ctx context.Context, open openEntry) {
 	found, problem := e.find(ctx, open)
 	if problem != "" {
-		return // the entry stays open, and counts as an object
+		return // the object may exist, so the entry stays open and hasRoom counts it
 	}
 	for _, o := range found {
 		c := &Created{ID: o.Text("id"), Collection: open.collection, name: open.name, entry: open.entry}
@@ -360,8 +363,9 @@ func (c Check) reports(clause string) bool {
 	return slices.Contains(areas, c.Area()) && len(c.Requirements) > 0 && c.Requirements[0] == clause
 }
 
-// standIn returns an object that a check of DELETE uses in place of a new one, or nil if it needs a new one. A target that rejects a DELETE
-// rejects it for every object. A target whose DELETE has no effect may reject a second DELETE of the same object.
+// standIn returns an object that remains on the target, for a check of DELETE that would otherwise create another one, or nil if the check
+// needs a new object. A target that rejects a DELETE rejects it for every object, so any object can be used. A target whose DELETE has no
+// effect may reject a second DELETE of the same object.
 func (t *T) standIn(collection string) *Created {
 	s := t.session
 	r := &s.created.removal

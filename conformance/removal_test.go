@@ -125,7 +125,7 @@ func TestCleanup_SearchesWithoutFilters(t *testing.T) {
 	const lost = "scimconf-abcdefgh-lost@example.com"
 	for name, c := range map[string]struct {
 		status int // of a filter
-		list   int // of a list, 0 for the list itself
+		list   int // status of lists; 0 means that the target returns the list
 		stored bool
 		left   int
 	}{

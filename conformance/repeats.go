@@ -18,13 +18,14 @@ import (
 const (
 	// repeatPause is the time between a request that failed and its repeat.
 	repeatPause = 50 * time.Millisecond
-	// maxEqualRepeats is the number of repeats of one kind of request with the same result after which the run repeats the kind no more.
+	// maxEqualRepeats is a number of repeats: after that many repeats of one kind of request with the same result as the first request, the
+	// run does not repeat this kind.
 	maxEqualRepeats = 3
 	// maxRepeatExamples is the maximum number of repeats that a result describes; all are counted.
 	maxRepeatExamples = 20
 	// minShortTimeout and maxShortTimeout limit the short timeout: a tenth of Options.RequestTimeout.
 	minShortTimeout, maxShortTimeout = time.Second, 5 * time.Second
-	// idleLimit is the time after which a server may close an unused connection while the run sends a request on it.
+	// idleLimit is a duration: if a connection was unused for longer, the server may close it just when the run sends a request.
 	idleLimit = time.Second
 )
 
@@ -45,11 +46,12 @@ type repeats struct {
 	hung     map[string]bool // kinds of requests that timed out twice while the target responded to another request
 }
 
-// call sends one request. A request that fails is repeated once, after a short pause. If the repeat has another result, call returns that
-// result and records the pair. A request fails if it gets no response or a server error other than 501. After a server error, call repeats
-// only GET, HEAD, OPTIONS, PUT, DELETE and searches: another request may have taken effect. Without a response, call repeats every request.
+// call sends one request. A request fails if it gets no response, or a server error other than 501. A request that fails is repeated once,
+// after a short pause. If the repeat has another result, call returns that result and records both. After a server error, call repeats only
+// GET, HEAD, OPTIONS, PUT, DELETE and searches, because any other request may have taken effect. Without a response, call repeats every
+// request.
 //
-// If the repeat gets no response either, but the target responds to another request, the error is confirmed.
+// If the repeat gets no response either, but the target responds to another request, the error is confirmed: it is then a finding.
 func (w *wire) call(ctx context.Context, req Request, unlimited bool) (*Response, error) {
 	res, err := w.attempt(ctx, req, unlimited)
 	failure := failureOf(ctx, res, err)
@@ -90,12 +92,12 @@ func (w *wire) repeatAfterServerError(ctx context.Context, req Request, unlimite
 	second := failureOf(ctx, again, err)
 	switch {
 	case err == nil && performed(req, again):
-		// The repeat was rejected because the first request has taken effect. The server error is the response of the target.
+		// The first request has taken effect, so the repeat is rejected. call returns the response to the first request.
 	case err == nil && second == "":
 		w.differed(req, failure, statusText(again.Status))
 		return again, nil
 	case err != nil && second != "":
-		w.differed(req, failure, second) // the server error is a response, the missing response is not
+		w.differed(req, failure, second) // the first result is a response, so call returns it
 	case err == nil:
 		w.same(req)
 	}
@@ -144,13 +146,14 @@ func (w *wire) differed(req Request, first, second string) {
 	if len(w.repeats.examples) < maxRepeatExamples {
 		w.repeats.examples = append(w.repeats.examples, Repeat{Request: req.name(), First: first, Second: second})
 	}
-	w.repeats.equal[kindOf(req)] = -w.opts.MaxRequests // this kind is always repeated
+	w.repeats.equal[kindOf(req)] = -w.opts.MaxRequests // a negative number, so that this kind never reaches maxEqualRepeats
 }
 
 // same counts a repeat with the same result.
 func (w *wire) same(req Request) { w.repeats.equal[kindOf(req)]++ }
 
-// responds reports whether the target responds to a plain GET: the request that failed may be at fault, not the network. Any status counts.
+// responds reports whether the target sends any response to a plain GET. If it does, the network works, and the failed request itself is
+// the reason why it got no response.
 func (w *wire) responds(ctx context.Context, failed Request) bool {
 	for _, probe := range []Request{
 		{Method: http.MethodGet, Path: "/ServiceProviderConfig", short: true},
@@ -166,7 +169,8 @@ func (w *wire) responds(ctx context.Context, failed Request) bool {
 	return false
 }
 
-// timeout returns the timeout of a request: a short one for a probe, and for a kind of request that has timed out twice before.
+// timeout returns the timeout of a request. It is short for a request of [wire.responds], and for a kind of request that has timed out
+// twice before.
 func (w *wire) timeout(req Request) time.Duration {
 	limit := w.opts.RequestTimeout
 	if req.short || w.repeats.hung[kindOf(req)] {
@@ -182,7 +186,7 @@ func (w *wire) keepUnanswered(err error) {
 		return
 	}
 	e := call.exchange
-	// A body that was not read to its end cannot be masked, and the text of the system contains port numbers.
+	// The response is omitted: an incomplete body cannot be masked, and the text of a network error contains port numbers.
 	e.Status, e.ResponseHeader, e.ResponseBody, e.Err = 0, http.Header{}, "", call.reason
 	w.masker.maskPasswords(e)
 	if w.opts.Record {
@@ -219,7 +223,7 @@ func timedOut(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// repeatable reports whether a second copy of a request changes nothing more than the first one.
+// repeatable reports whether a server can process a request twice with the same result as once.
 func repeatable(req Request) bool {
 	switch req.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPut, http.MethodDelete:
@@ -248,8 +252,8 @@ func parameterNames(q url.Values) []string {
 	return names
 }
 
-// performed reports whether the status of a repeat is about the effect of the first request: the target had performed the request although
-// it had sent no success.
+// performed reports whether the status of a repeat shows that the target had performed the first request, although the response to it was
+// missing or a server error.
 func performed(req Request, repeat *Response) bool {
 	switch req.Method {
 	case http.MethodPost:
@@ -260,8 +264,8 @@ func performed(req Request, repeat *Response) bool {
 	return repeat.Status == http.StatusPreconditionFailed
 }
 
-// fail records the finding that a request gets no response, whatever the level of the check, and ends the check. An error that is not
-// confirmed ends the check with the outcome Error.
+// fail ends the check because a request got no response. If the error is confirmed, fail records a finding of the outcome Fail, whatever
+// the level of the check. Otherwise the check ends with the outcome Error.
 func (t *T) fail(err error) {
 	call, ok := errors.AsType[*callError](err)
 	t.hung = ok && (call.known || call.confirmed && timedOut(err))
@@ -275,7 +279,8 @@ func (t *T) fail(err error) {
 	panic(stopped{})
 }
 
-// lost records the finding that the target performed a request without a response to it, and ends the check.
+// lost ends the check with a finding: the target performed a request, but sent no response to it. repeat is the response to the repeat of
+// the request, which shows this.
 func (t *T) lost(repeat *Response) {
 	t.robustness(repeat.Name, repeat.lost.reason+"; the target had performed the request, because the repeat returned "+
 		statusText(repeat.Status), repeat.lost.exchange)

@@ -25,7 +25,7 @@ type Response struct {
 	exchange *wirelog.Exchange
 	first    string     // how the same request failed before the run repeated it; empty if this is the first response
 	sent     bool       // the suite has sent the request
-	lost     *callError // the request got no response; this is the response to its repeat, after the first one had taken effect
+	lost     *callError // the first attempt got no response but took effect; this is the response to the repeat of the request
 	object   *scim.Object
 	problem  error
 }

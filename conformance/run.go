@@ -179,7 +179,7 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 	own := len(s.opts.Checks)
 	result.Checks = make([]CheckResult, own, len(plan.Checks))
 	for _, i := range plan.Order {
-		if i >= own { // the first step of the client flows: all of them run now
+		if i >= own { // i is the first step of the client flows. Their order is fixed, so all of them run now.
 			if result.Profiles == nil {
 				interrupted = s.runProfiles(ctx, result, len(plan.Checks), interrupted)
 			}
@@ -188,13 +188,13 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 		p := plan.Checks[i]
 		r := CheckResult{Check: p.Check, Outcome: Skip, Reason: p.Skip}
 		if r.Reason == "" {
-			r.Reason = s.unmet(p.Check) // the run may have detected missing permissions since the plan was made
+			r.Reason = s.unmet(p.Check) // since the plan was made, the run may have detected that the credentials do not permit writes
 		}
 		if p.Check.Watch != nil {
 			if interrupted = cmp.Or(interrupted, s.interruption(ctx)); interrupted == "" {
 				s.buildWatched(ctx, p.Check)
 			}
-			result.Checks[i] = r // filled in at the end of the run
+			result.Checks[i] = r // a placeholder: the result of a check with Watch is complete at the end of the run
 			continue
 		}
 		if r.Reason == "" {
@@ -257,7 +257,7 @@ func (s *session) runProfiles(ctx context.Context, result *Result, planned int, 
 	return interrupted
 }
 
-// late reports whether the run has ended, or ends before Options.Rate permits another request.
+// late reports whether the time of the run is over, or will be over before Options.Rate permits another request.
 func (s *session) late(ctx context.Context) bool {
 	deadline, limited := ctx.Deadline()
 	return ctx.Err() != nil || limited && s.opts.Rate > 0 && time.Until(deadline).Seconds() < 1/s.opts.Rate
@@ -270,8 +270,8 @@ func (s *session) overtime(ctx context.Context) string {
 	return "the run was interrupted"
 }
 
-// attempt runs a check once. If the target does not store the attributes of users that the check sends, it runs the check with others. The
-// attempts of a check create objects with different names.
+// attempt runs a check once. If the target does not store attributes of users that the check sends, attempt runs the check again with other
+// attributes. n is the number of the attempt; each attempt creates objects with different names.
 func (s *session) attempt(ctx context.Context, number int, check Check, n int) attempt {
 	s.wire.checking = check.ID
 	defer func() { s.wire.checking = "" }()
@@ -307,8 +307,8 @@ func (s *session) attempt(ctx context.Context, number int, check Check, n int) a
 	return a
 }
 
-// An execution is one call of the Run of a check. The attempt and the round, which counts substitutions, distinguish the names of its
-// objects from those of other executions.
+// An execution is one call of the Run of a check. attempt and round are part of the names of its objects, so that the names differ from
+// those of other executions. round counts the substitutions.
 type execution struct {
 	number, attempt, round int
 	check                  Check
@@ -345,7 +345,7 @@ func (s *session) execute(ctx context.Context, e execution) *T {
 	return t
 }
 
-// attemptMark distinguishes the names of the n-th repetition of a check: "", "b", "c".
+// attemptMark returns the part of names that distinguishes the n-th repetition of a check: "", "b", "c".
 func attemptMark(n int) string {
 	if n == 0 {
 		return ""
@@ -392,7 +392,7 @@ func (r *Result) Conclude() {
 		}
 		proved := c.Outcome != Skip && c.Outcome != Error
 		if proved && c.Check.Watch == nil {
-			passed++ // a check with Watch sends no requests, so it proves nothing alone
+			passed++ // a check with Watch sends no requests: without other completed checks, the run has tested nothing
 		}
 		if c.Check.needs(NeedWrite) {
 			writes++

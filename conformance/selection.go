@@ -6,11 +6,12 @@ import (
 	"regexp"
 )
 
-// A selectionProbe is what the run knows about filters with the operator sw, by which the checks select the objects of a fixture.
+// A selectionProbe contains what the run has detected about filters with the operator sw. The checks select the objects of a fixture by
+// such filters.
 type selectionProbe struct {
-	suspected bool // the target rejected a request with such a filter
-	sent      bool // the run has sent the filter alone
-	rejected  bool // the target rejects the filter alone
+	suspected bool // the target rejected a request with such a filter; another part of the request may be the reason
+	sent      bool // the run has sent a request that contains only such a filter
+	rejected  bool // the target rejected that request
 }
 
 // prefixFilter matches the filters that select objects by the prefix of their names.

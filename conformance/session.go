@@ -16,16 +16,16 @@ type session struct {
 	shown map[string]bool // the attributes that occurred in responses, such as "/Users/nickname"
 	// shownByDefault are the attributes that responses to a GET without the parameter attributes had.
 	shownByDefault map[string]bool
-	began          time.Time     // the start of the run, by the clock of contexts
-	lag            time.Duration // the time after which the target shows a write
+	began          time.Time     // the start of the run, by the clock that deadlines of contexts use
+	lag            time.Duration // the measured time after which the target shows a write
 
-	lastWrite        time.Time       // the last write that no request has waited for
-	posted           map[string]bool // the names in creates, in lower case
+	lastWrite        time.Time       // the time of the last write, zero if a later request has waited until it is visible
+	posted           map[string]bool // the collections and names of all objects that the run has tried to create, in lower case
 	unstableOrder    bool            // lists without sortBy changed their order
 	unsteadyFindings int
-	recovered        int       // checks that a failed request had blocked, and that ran when repeated
+	recovered        int       // number of checks that were blocked by a failed request, and not blocked when repeated
 	started          time.Time // the start of the run
-	done             int       // the checks that the run has counted as progress
+	done             int       // number of checks that the run has reported as progress
 
 	wire      *wire
 	created   *createdObjects
@@ -74,10 +74,10 @@ func (s *session) fixture(ctx context.Context, t *T, f *Fixture) (map[string]*Cr
 		s.created.fixtures[key] = built
 		name := f.Name
 		if !t.substitution.none() {
-			// The names must not start with the prefix of the objects that were built without the substitution.
+			// Objects of the same fixture without the substitution may exist. The new names must not start with the prefix of those.
 			name = fmt.Sprintf("%s%d", f.Name, len(s.created.fixtures))
 		}
-		// A failed request may have blocked the fixture on an unsteady target.
+		// If a request failed, the fixture is built again, because the target may be unsteady: the same request may succeed now.
 		for n, failures := 0, -1; (n < 2 || n < maxBuilds && s.unsteady()) && built.objects == nil && s.wire.repeats.failures > failures; n++ {
 			failures = s.wire.repeats.failures
 			prefix := s.created.run + "-" + name + attemptMark(n) + "-"
@@ -104,7 +104,8 @@ func (s *session) cleanupContext(ctx context.Context) (context.Context, context.
 	return context.WithTimeout(context.WithoutCancel(ctx), min(maxCleanup, s.opts.Timeout/cleanupShare))
 }
 
-// scratch passes the body of a plain user to fn, or of a group if the target serves no users, and removes what fn creates.
+// scratch calls fn with the body of a plain user, or of a group if the target serves no users, and the path to send it to. Afterwards it
+// removes what fn has created.
 func (s *session) scratch(ctx context.Context, name string, fn func(t *T, where string, body Doc)) {
 	check := Check{ID: "discovery." + name}
 	var ledger []*Created

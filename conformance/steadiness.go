@@ -25,7 +25,7 @@ type Steadiness struct {
 	UnsteadyFindings int
 }
 
-// Steady reports whether the run has detected no unsteadiness.
+// Steady reports whether, as far as the run has detected, equal requests had equal results.
 func (s Steadiness) Steady() bool {
 	return !s.UnstableOrder && s.Visibility == 0 && s.Repeated == 0 && s.UnsteadyFindings == 0
 }
@@ -95,7 +95,7 @@ func (s *session) measureSteadiness(ctx context.Context) {
 	s.caps.Steadiness = Steadiness{UnstableOrder: s.unstableOrder, Visibility: s.lag}
 }
 
-// deletesProbe reports whether the target deletes a plain object, so that the measurement leaves nothing behind.
+// deletesProbe reports whether the target deletes a plain object. Otherwise the objects that the measurement creates would remain.
 func (s *session) deletesProbe(ctx context.Context) bool {
 	where := "/Users"
 	if !s.caps.Users {
@@ -135,14 +135,14 @@ func (s *session) steadiness() Steadiness {
 // the repeats fail on an unsteady target.
 const maxConfirmations = 3
 
-// maxBuilds is the maximum number of times that the run builds a fixture on an unsteady target. Otherwise the run builds it twice if a
-// request fails.
+// maxBuilds is the maximum number of times that the run builds a fixture on an unsteady target. On any other target, the run builds it a
+// second time only if a request failed.
 const maxBuilds = 6
 
-// An attempt is one execution of a check.
+// An attempt is one execution of a check, and its result.
 type attempt struct {
 	CheckResult
-	keys      []string // the findings without the names and ids of the attempt
+	keys      []string // one string for each finding, equal for the same finding in another attempt
 	disturbed bool     // a request got a server error, no response, or another result when repeated
 	hung      bool     // a request timed out twice, in this check or an earlier one
 }
@@ -156,7 +156,7 @@ func (s *session) runCheck(ctx context.Context, number int, check Check) CheckRe
 	for ; first.blocked() && (n == 1 || n <= maxConfirmations && s.unsteady()) && s.mayConfirm(ctx); n++ {
 		again := s.attempt(ctx, number, check, n)
 		if !again.blocked() {
-			s.recovered++ // the request that blocked the check succeeds
+			s.recovered++ // the request that had blocked the check has succeeded in the repetition
 		}
 		first = again
 	}
@@ -167,11 +167,11 @@ func (s *session) runCheck(ctx context.Context, number int, check Check) CheckRe
 	return first.CheckResult
 }
 
-// confirm repeats a check and marks the findings that do not occur again. An attempt with failed requests proves only the findings that it
-// repeats, if the target has been unsteady before.
+// confirm repeats a check and marks the findings that do not occur again as unsteady. One repetition without failed requests decides. If
+// requests of the repetition fail on an unsteady target, confirm repeats the check again, up to maxConfirmations times.
 func (s *session) confirm(ctx context.Context, number int, first *attempt, n int) {
 	if first.hung {
-		return // the finding is repeated already, and a timeout takes long
+		return // the request was already repeated, and another repetition would wait for its timeout again
 	}
 	gone := map[string]bool{}
 	completed, decided, disturbed := 0, false, first.disturbed
@@ -188,7 +188,7 @@ func (s *session) confirm(ctx context.Context, number int, first *attempt, n int
 		}
 	}
 	if completed == 0 && (!first.disturbed || !s.unsteady()) {
-		return // nothing contradicts the findings
+		return // no repetition was completed, and the first attempt was not disturbed: the findings remain
 	}
 	first.Outcome = Pass
 	for i := range first.Findings {
@@ -201,11 +201,11 @@ func (s *session) confirm(ctx context.Context, number int, first *attempt, n int
 	}
 }
 
-// serverError is the status of a server error.
+// serverError matches the status of a server error.
 var serverError = regexp.MustCompile(`^5\d\d$`)
 
-// oftenFails reports whether at least one request of a hundred failed and had another result when repeated. A server error in each
-// attempt of a check then says nothing about the request.
+// oftenFails reports whether at least one of a hundred requests failed and had another result when repeated. On such a target, a server
+// error in every attempt of a check can be a coincidence.
 func (s *session) oftenFails() bool { return 100*s.wire.repeats.count >= s.wire.requests }
 
 // blocked reports whether a check was skipped after a request had failed.
@@ -230,7 +230,8 @@ func (s *session) mayConfirm(ctx context.Context) bool {
 // variable matches the parts of a finding that differ between two attempts: ids and times.
 var variable = regexp.MustCompile(`[0-9a-fA-F]{8}-[0-9a-fA-F-]{20,}|\d{4}-\d\d-\d\dT[0-9:.]+Z?|[0-9a-f]{16,}|\d{10,}`)
 
-// key returns what identifies a finding in all attempts of a check: the outcome and the subject, without the names and ids of the objects.
+// key returns a string that is equal for the same finding in all attempts of a check: the outcome and the subject, without the names and
+// ids of the objects.
 func (t *T) key(f Finding) string {
 	what := strings.ReplaceAll(f.What, t.prefix, "«P»")
 	for _, c := range *t.ledger {

@@ -12,17 +12,18 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A substitution runs a check with other attributes of users than those that the check names, at the border of T: what the check sends as
-// displayName is title in the request, and the title of the response is displayName for the check. Recorded exchanges contain what was
-// really sent. The zero value changes nothing. Attributes of groups are never replaced.
+// A substitution runs a check with other attributes of users than those that the check names. It changes each request before it is sent and
+// each response before the check reads it: if title replaces displayName, the check sets displayName, the target receives title, and the
+// check reads the value of title as displayName. Recorded exchanges contain the attributes that the target received. The zero value changes
+// nothing. Attributes of groups are never replaced.
 type substitution struct {
-	// names maps attributes to attributes, both in lower case as keys. It is its own inverse.
+	// names maps each replaced attribute in lower case to its replacement, and the replacement in lower case to the replaced attribute.
 	names map[string]string
 	// without are attributes that a create or a replacement of a user does not send, because the target rejects them.
 	without []string
 }
 
-// substitutes are the attributes that can replace each other: single-valued strings without a format.
+// substitutes are the attributes that can replace each other: single-valued strings that may contain any text.
 var substitutes = []string{"title", "nickName", "displayName", "userType"}
 
 func (x substitution) none() bool { return len(x.names) == 0 && len(x.without) == 0 }
@@ -44,14 +45,14 @@ func (x *substitution) swap(a, b string) {
 	x.names[strings.ToLower(a)], x.names[strings.ToLower(b)] = b, a
 }
 
-// name returns the attribute that replaces the given one, in the same case as far as possible, or the given name.
+// name returns the attribute that replaces the given one, written in the same case, or the given name if it is not replaced.
 func (x substitution) name(given string) string {
 	to, ok := x.names[strings.ToLower(given)]
 	switch {
 	case !ok:
 		return given
 	case given == x.names[strings.ToLower(to)]:
-		return to // both in the usual case
+		return to // written as in the schema
 	case given == strings.ToUpper(given):
 		return strings.ToUpper(to)
 	case given == strings.ToLower(given):
@@ -62,8 +63,8 @@ func (x substitution) name(given string) string {
 	return to
 }
 
-// path returns the path of an attribute with another attribute, if the path is that of an attribute of the User schema: with or without the
-// URN of the schema, and with its sub-attributes.
+// path returns a path in which the attribute is replaced. The path may start with the URN of the User schema and may contain
+// sub-attributes. Paths with another URN are returned unchanged.
 func (x substitution) path(given string) string {
 	urn, rest := "", given
 	if prefix := scim.UserSchema + ":"; len(given) > len(prefix) && strings.EqualFold(given[:len(prefix)], prefix) {
@@ -81,8 +82,8 @@ func (x substitution) path(given string) string {
 // attributePath is an attribute in a filter, a PATCH path or a list of attributes, or a quoted operand.
 var attributePath = regexp.MustCompile(`"(?:\\.|[^"\\])*"|[A-Za-z][\w:.$-]*`)
 
-// expression returns a filter, a PATCH path or a list of attributes with other attributes. Quoted operands, and the sub-attributes in value
-// filters such as emails[type eq "work"], are not changed.
+// expression returns a filter, a PATCH path or a list of attributes in which the attributes are replaced. Quoted operands, and the
+// sub-attributes in value filters such as emails[type eq "work"], are not changed.
 func (x substitution) expression(text string) string {
 	var out strings.Builder
 	last := 0
@@ -100,13 +101,13 @@ func (x substitution) expression(text string) string {
 	return out.String()
 }
 
-// aboutUsers reports whether a request of a path has users in its body or its response.
+// aboutUsers reports whether the body or the response of a request to a path contains users.
 func aboutUsers(path string) bool {
 	segment := first(path)
 	return segment == "Users" || segment == "Me"
 }
 
-// request returns a request as it is sent.
+// request returns the request that is sent to the target: the request of the check with its attributes replaced.
 func (x substitution) request(req Request) Request {
 	if x.none() {
 		return req
@@ -135,7 +136,7 @@ func (x substitution) request(req Request) Request {
 	return req
 }
 
-// body returns the body of a request about users as it is sent.
+// body returns the body that is sent with a request about users: the body of the check with its attributes replaced.
 func (x substitution) body(method, path string, body any) any {
 	switch b := body.(type) {
 	case []byte:
@@ -153,12 +154,12 @@ func (x substitution) body(method, path string, body any) any {
 	}
 	data, err := json.Marshal(body)
 	if err != nil {
-		return body // newRequest reports the error
+		return body // newRequest encodes the body again and returns the error
 	}
 	return x.text(data)
 }
 
-// resource returns a user to create or to replace.
+// resource replaces the attributes in the body of a POST or PUT of a user, and omits those in x.without.
 func (x substitution) resource(body Doc) Doc {
 	out := Doc{}
 	for name, value := range body {
@@ -169,7 +170,7 @@ func (x substitution) resource(body Doc) Doc {
 	return out
 }
 
-// members returns the value of an operation without a path.
+// members replaces the attributes in the value of a PATCH operation without a path.
 func (x substitution) members(value any) any {
 	switch v := value.(type) {
 	case Doc:
@@ -180,7 +181,7 @@ func (x substitution) members(value any) any {
 	return value
 }
 
-// message returns a PATCH message.
+// message replaces the attributes in a PATCH message.
 func (x substitution) message(body Doc) Doc {
 	out := maps.Clone(body)
 	for name, value := range out {
@@ -191,7 +192,7 @@ func (x substitution) message(body Doc) Doc {
 	return out
 }
 
-// operation returns an operation of a PATCH.
+// operation replaces the attributes in an operation of a PATCH.
 func (x substitution) operation(op Doc) Doc {
 	out := maps.Clone(op)
 	path := nameOf(op, "path")
@@ -207,7 +208,7 @@ func (x substitution) operation(op Doc) Doc {
 	return out
 }
 
-// search returns a SearchRequest.
+// search replaces the attributes in a SearchRequest.
 func (x substitution) search(body Doc) Doc {
 	out := maps.Clone(body)
 	for name, value := range out {
@@ -228,7 +229,7 @@ func (x substitution) search(body Doc) Doc {
 	return out
 }
 
-// bulk returns the body of a bulk request with other attributes in its operations on users.
+// bulk replaces the attributes in the operations on users of a bulk request.
 func (x substitution) bulk(body any) any {
 	message, ok := body.(Doc)
 	if !ok {
@@ -256,7 +257,7 @@ func (x substitution) bulk(body any) any {
 	return out
 }
 
-// eachDoc applies fn to the objects of a list.
+// eachDoc returns a copy of a list in which fn was applied to each object.
 func eachDoc(list any, fn func(Doc) Doc) any {
 	switch v := list.(type) {
 	case []Doc:
@@ -282,13 +283,13 @@ var (
 	pathMember = regexp.MustCompile(`("path"\s*:\s*")((?:[^"\\]|\\.)*)(")`)
 )
 
-// text returns a body of bytes, which need not be valid JSON, with other names of members and paths.
+// text replaces the attributes in a body of bytes, which need not be valid JSON: in names of members and in paths.
 func (x substitution) text(body []byte) []byte {
 	out := replaceGroup(memberWord, body, x.path)
 	return replaceGroup(pathMember, out, x.expression)
 }
 
-// replaceGroup replaces the second of three groups of each match.
+// replaceGroup replaces the second of the three groups of each match by the result of fn.
 func replaceGroup(expression *regexp.Regexp, text []byte, fn func(string) string) []byte {
 	return expression.ReplaceAllFunc(text, func(match []byte) []byte {
 		groups := expression.FindSubmatch(match)
@@ -296,7 +297,7 @@ func replaceGroup(expression *regexp.Regexp, text []byte, fn func(string) string
 	})
 }
 
-// response returns a response as the check reads it.
+// response returns a response as the check reads it, with the original names of the replaced attributes.
 func (x substitution) response(req Request, res *Response) *Response {
 	if len(x.names) == 0 || res.Object() == nil {
 		return res
@@ -341,7 +342,7 @@ func eachMember(o *scim.Object, list string, fn func(*scim.Object) *scim.Object)
 	return out
 }
 
-// user returns a user of a response as the check reads it.
+// user returns a user of a response with the original names of the replaced attributes.
 func (x substitution) user(o *scim.Object) *scim.Object {
 	var members []scim.Member
 	for name, value := range o.All() {
@@ -350,7 +351,7 @@ func (x substitution) user(o *scim.Object) *scim.Object {
 	return scim.NewObject(members...)
 }
 
-// findings returns findings with the attributes that the requests really named.
+// findings returns findings in which each name of a replaced attribute is that of the attribute that was sent.
 func (x substitution) findings(list []Finding) []Finding {
 	out := slices.Clone(list)
 	for i, f := range out {

@@ -12,8 +12,8 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// A standing is what the target does with an attribute of users that clients may write. A service provider may alter or ignore what a
-// client sends (RFC 7644 section 3.3), and its /Schemas may restrict an attribute (RFC 7643 section 7).
+// A standing is what the target does with a value of an attribute of users. RFC 7644 section 3.3 permits a service provider to alter or
+// ignore what a client sends, and the target's /Schemas may restrict an attribute (RFC 7643 section 7).
 type standing string
 
 const (
@@ -42,14 +42,15 @@ func (is standing) explain(attribute string) string {
 	return fmt.Sprintf("the target %s %s", is, attribute)
 }
 
-// maxSurveyRequests is the number of requests after which the survey examines no further attributes.
+// maxSurveyRequests is a number of requests: after it, the survey examines no further attributes.
 const maxSurveyRequests = 60
 
-// A survey contains the standings of attributes of users. It is made once per run, before the first finding that depends on it.
+// A survey contains the standings of attributes of users, each determined with requests. The run makes it once, before the first finding
+// that may be about such an attribute.
 type survey struct {
 	standings map[string]standing            // by the path of the attribute in lower case; an attribute without entry was not surveyed
 	evidence  map[string]*wirelog.Exchange   // the create or update that shows the standing
-	told      map[string]bool                // the attributes about which a check has an informational finding
+	told      map[string]bool                // the attributes for which [session.tell] has added its finding
 	affected  map[string]*affectedByStanding // by attribute
 }
 
@@ -72,7 +73,8 @@ func (a surveyed) value(update bool) any {
 	return a.first
 }
 
-// surveyedAttributes returns the attributes of the survey. The values are plain, so that faults of single characters do not concern them.
+// surveyedAttributes returns the attributes of the survey. Their values contain only letters, digits and common punctuation, so that a
+// target that only alters special characters is recognized as one that stores the attribute.
 func surveyedAttributes(t *T) []surveyed {
 	var out []surveyed
 	add := func(path string, first, second any) { out = append(out, surveyed{path, first, second}) }
@@ -129,8 +131,8 @@ func (s *session) userAttribute(path string) *scim.Object {
 	return found
 }
 
-// surveyOnce returns the survey of the run. The first call makes it. Without the permission to write, it contains only what the target's
-// /Schemas declare.
+// surveyOnce returns the survey of the run, and makes it on the first call. If the run may not write, the survey contains only what the
+// target's /Schemas declare.
 func (s *session) surveyOnce(ctx context.Context) *survey {
 	if s.survey != nil {
 		return s.survey
@@ -175,7 +177,7 @@ func (v *surveyor) run(attributes []surveyed) {
 	if len(refused) > 0 || len(groups) == 0 {
 		plain := v.create(nil)
 		if !plain.OK() {
-			return // nothing can be created: this is not caused by an attribute
+			return // the target rejects even a user without these attributes
 		}
 		v.examine(plain, refused, true)
 	}
@@ -184,19 +186,20 @@ func (v *surveyor) run(attributes []surveyed) {
 	}
 	if v.broken {
 		maps.DeleteFunc(v.survey.standings, func(_ string, is standing) bool {
-			return slices.Contains([]standing{stored, derived, ignored, rejected}, is) // after a server error, a response proves nothing
+			// After a server error, no response shows what the target does with an attribute.
+			return slices.Contains([]standing{stored, derived, ignored, rejected}, is)
 		})
 	}
 }
 
-// acceptedTogether are attributes with which the target has created one user.
+// acceptedTogether is a set of attributes with all of which the target has created one user.
 type acceptedTogether struct {
 	created    *Response
 	attributes []surveyed
 }
 
-// accepted creates users with the attributes. It halves a set of attributes that the target rejects, and returns the accepted sets and the
-// attributes that are rejected alone.
+// accepted creates users with the attributes. It halves each set of attributes that the target rejects, until the target accepts the set or
+// the set has one attribute. It returns the accepted sets and the rejected attributes.
 func (v *surveyor) accepted(attributes []surveyed) (groups []acceptedTogether, refused []surveyed) {
 	if len(attributes) == 0 || v.exhausted() {
 		return nil, nil
@@ -217,7 +220,7 @@ func (v *surveyor) accepted(attributes []surveyed) (groups []acceptedTogether, r
 
 func (v *surveyor) exhausted() bool { return v.t.session.wire.requests-v.start >= maxSurveyRequests }
 
-// observe returns a response, and records a server error.
+// observe returns the response unchanged, and sets v.broken if it is a server error.
 func (v *surveyor) observe(res *Response) *Response {
 	v.broken = v.broken || res.Status >= http.StatusInternalServerError && res.Status != http.StatusNotImplemented
 	return res
@@ -243,22 +246,23 @@ func (v *surveyor) body(label string, attributes []surveyed, update bool) Doc {
 	return body
 }
 
-// examine determines the standings of the attributes with which a user was created. If refused is set, the user was created without them,
-// because the target rejects them in a create. The updates are tried only for attributes that the create has not stored.
+// examine determines the standings of attributes from the response to a create of a user, and from updates of this user. If refused is set,
+// the user was created without the attributes, because the target rejects a create with them. Updates are sent only for attributes that the
+// create has not stored.
 func (v *surveyor) examine(created *Response, attributes []surveyed, refused bool) {
 	id := identify(created)
 	if id == "" || len(attributes) == 0 {
 		return
 	}
 	where := (&Created{ID: id, Collection: "/Users"}).Path()
-	shown := map[string]bool{} // by path: a response contained a value
+	shown := map[string]bool{} // paths of the attributes that had a value in a response
 	// settle records what a response shows, and returns the attributes that it does not show as sent.
 	settle := func(open []surveyed, update bool, responses ...*Response) []surveyed {
 		return slices.DeleteFunc(slices.Clone(open), func(a surveyed) bool {
 			for _, res := range responses {
 				got := valueAt(res.Object(), a.path)
 				shown[a.path] = shown[a.path] || res.OK() && !empty(got)
-				// A value of another JSON type, such as "true" for true, is a fault of the representation.
+				// A value of another JSON type, such as "true" for true, counts as stored: the wrong type is a finding of other checks.
 				if res.OK() && (sentIsShown(a.value(update), got) || !empty(got) && !sameType(a.value(update), got)) {
 					v.survey.standings[strings.ToLower(a.path)] = stored
 					return true
@@ -309,8 +313,8 @@ func (v *surveyor) labelOf(where string) string {
 	return fmt.Sprint("user", v.users)
 }
 
-// update sends an update of attributes, and one update for each of them if the target rejects the update of all. It returns the responses
-// and those of the GETs after them.
+// update sends one update of all attributes. If the target rejects it, update sends one for each attribute. It returns the responses to the
+// accepted updates, and the response to a GET after each of them.
 func (v *surveyor) update(attributes []surveyed, request func([]surveyed) Request) []*Response {
 	if len(attributes) == 0 || v.exhausted() {
 		return nil

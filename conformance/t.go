@@ -40,20 +40,21 @@ type T struct {
 	substitution  substitution
 	outcome       Outcome
 	reason        string
-	notApplicable bool   // the check was skipped because it does not apply
+	notApplicable bool   // the check was skipped because the target does not support what it tests
 	stoppedBy     string // the request without a response that ended the check
-	hung          bool   // the request timed out twice, or an earlier one of its kind did
+	hung          bool   // a request timed out twice, or an earlier request of the same kind did
 	eager         bool   // requests do not wait until earlier writes are visible
 	findings      []Finding
 	notes         []string
-	requests      int // including the removal of its objects
+	requests      int // number of requests, including those that remove the objects of the check
 	blockedBy     *Blocker
 	building      bool // the T builds a fixture
 	userRejected  bool // the target rejected a POST to /Users
-	// unserved are the attributes of users that the check does not use, because they do not serve. final means that no other attributes serve.
+	// unserved are the attributes of users that the check names, but that the run has replaced or for which it skips the check, because the
+	// target does not store them as sent. final is set if the check must not be repeated with further substitutions.
 	unserved []string
 	final    bool
-	// room is the maximum number of objects that the target may hold after a request of t, if it deletes none. 0 stands for the number that
+	// room is the maximum number of objects that may remain after a request of t on a target that deletes none. 0 means the number that
 	// applies to checks.
 	room int
 }
@@ -106,7 +107,7 @@ func (t *T) Call(ctx context.Context, req Request) *Response {
 	}
 	pending := t.session.created.expect(req)
 	if req.Method == http.MethodPost {
-		// Both requests may create an object. The entry of one of them stays open in the journal.
+		// The repeat may create a second object, so it gets a journal entry of its own. The entry without an object stays open.
 		req.repeated = func() { t.session.created.expect(req) }
 	}
 	res, err := t.session.wire.call(ctx, t.substitution.request(req), false)
@@ -117,7 +118,7 @@ func (t *T) Call(ctx context.Context, req Request) *Response {
 	res = t.substitution.response(req, res)
 	t.session.wrote(req, res)
 	if res.lost != nil && req.Method == http.MethodPost {
-		t.lost(res) // the journal entry of the object stays open
+		t.lost(res) // lost panics before the response is recorded, so that the journal entry of the object stays open
 	}
 	t.session.created.recordOutcome(t.ledger, pending, req, res)
 	if res.lost != nil {
@@ -127,7 +128,7 @@ func (t *T) Call(ctx context.Context, req Request) *Response {
 	return res
 }
 
-// Immediately makes the requests of the check that follow not wait until earlier writes are visible.
+// Immediately sends the following requests of the check without waiting until earlier writes are visible.
 func (t *T) Immediately() { t.eager = true }
 
 // Get sends a GET. The query is a sequence of names and values.
@@ -204,7 +205,7 @@ func (t *T) withMarker(name, label string, body Doc) Doc {
 	return body
 }
 
-// Omit as a value in the extra of [T.User] and [T.Group] removes the member.
+// Omit, as the value of a member in the extra of [T.User] and [T.Group], removes the member.
 var Omit = struct{ omit bool }{true}
 
 func merge(defaults, extra Doc) Doc {
@@ -231,17 +232,18 @@ type Created struct {
 	gone  bool
 	// updated is set if the run has updated the object to set the members with which the target did not create it.
 	updated bool
-	// lacks are the members of Sent that the target rejected in the create and does not show after the updates.
+	// lacks are the members of Sent that no response after the create or the updates contains as sent, because the target rejects them in a
+	// create.
 	lacks []string
 }
 
-// Lacks reports whether the target rejected the create of the object with a member of Sent, created the object without it or with fewer
-// elements, and did not store it in an update either. Only objects of fixtures lack members that a check sets itself.
+// Lacks reports whether the object lacks a member of Sent: the target rejected the create with it, created the object without it or with
+// fewer elements, and did not store it in an update either. Only objects of fixtures lack members that a check sets itself.
 func (c *Created) Lacks(member string) bool {
 	return slices.ContainsFunc(c.lacks, func(name string) bool { return scim.EqualName(name, member) })
 }
 
-// Updated reports whether the run has updated the object after the create, to set members with which the target did not create it.
+// Updated reports whether the run has updated the object after the create, because the target rejected a create with all its members.
 func (c *Created) Updated() bool { return c.updated }
 
 // Path returns the path of the object below the base URL.
@@ -269,8 +271,8 @@ func (t *T) CreateReduced(ctx context.Context, collection string, body Doc) *Cre
 	return c
 }
 
-// create creates an object, if necessary in a simpler form. If the target does not create it, c is nil. The response is that to the whole
-// object.
+// create creates an object, if necessary in a simpler form. If the target does not create it, c is nil. whole is the response to the POST
+// of the complete object.
 func (t *T) create(ctx context.Context, collection string, body Doc) (c *Created, whole *Response) {
 	whole = t.Post(ctx, collection, body)
 	if c = t.createdBy(collection, whole); c == nil {
@@ -281,7 +283,7 @@ func (t *T) create(ctx context.Context, collection string, body Doc) (c *Created
 
 // createdBy returns the object that a POST has created, nil if there is none.
 func (t *T) createdBy(collection string, res *Response) *Created {
-	// Newest first: if a target assigned the same id twice, an older entry is another object.
+	// Newest first: if a target assigns the same id to two objects, the response is about the newer one.
 	for _, c := range slices.Backward(*t.ledger) {
 		if res.OK() && c.Sent != nil && c.Collection == collection && !c.gone && c.ID == identify(res) {
 			return c
@@ -414,7 +416,7 @@ func show(v any) string {
 	case string:
 		text = cmp.Or(value, "an empty string")
 		if json.Valid([]byte(value)) {
-			text = strconv.Quote(value) // the string "5" is not the number 5
+			text = strconv.Quote(value) // so that a finding distinguishes the string "5" from the number 5
 		}
 	default:
 		data, err := json.Marshal(v)

@@ -216,7 +216,7 @@ func (s *session) fillWatched(result *Result) {
 	}
 }
 
-// urlContains reports whether the URL of the request contains a string: a target may repeat it in the response.
+// urlContains reports whether the URL of the request contains a string. A target may repeat its own URL in the response.
 func (w *ObservedExchange) urlContains(text string) bool {
 	return strings.Contains(w.Request.Path, text) ||
 		slices.ContainsFunc(queryValues(w.Request.Query), func(v string) bool { return strings.Contains(v, text) })

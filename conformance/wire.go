@@ -32,12 +32,12 @@ type wire struct {
 	received func(Request, *Response)
 
 	requests   int // number of requests sent so far
-	unanswered int // consecutive requests without a response, repeats not counted
+	unanswered int // number of consecutive requests without a response; a request and its repeat count as one
 	repeats    repeats
-	throttled  int             // requests that were sent again after a 429
-	took       []time.Duration // the time of each of the first requests, at most maxTook
+	throttled  int             // number of requests that were sent again after a 429
+	took       []time.Duration // the durations of the first maxTook requests
 	served     bool            // the target has returned another status than 429 at least once
-	checking   string          // the id of the running check, for Sent
+	checking   string          // the id of the running check, which is stored with each exchange
 	traffic    []Sent          // all exchanges, if the run records them
 }
 
@@ -56,7 +56,7 @@ func newWire(target Target, base *url.URL, run string, opts *Options, received f
 	secrets := &secrets{values: []string{target.Token}}
 	for _, values := range target.Header {
 		for _, v := range values {
-			// A header of the caller may contain a credential, so the words of all headers are treated as secrets.
+			// The header may contain a credential, so each word of its value is treated as a secret.
 			secrets.credentials(v)
 		}
 	}
@@ -99,7 +99,7 @@ func (w *wire) attempt(ctx context.Context, req Request, unlimited bool) (*Respo
 	}
 }
 
-// send makes one attempt at a call.
+// send sends one request, without a second attempt.
 func (w *wire) send(ctx context.Context, req Request, unlimited bool) (*Response, error) {
 	if err := w.admit(req, unlimited); err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func (w *wire) countUnanswered(err error) {
 func (w *wire) exchange(ctx context.Context, req Request) (*Response, error) {
 	name := req.name()
 	if err := w.pace.Wait(ctx); err != nil {
-		// The limiter also returns an error immediately if the wait would exceed the deadline.
+		// Wait also returns an error, without waiting, if the deadline would pass before the request may be sent.
 		return nil, &callError{name: name, reason: "not sent before the deadline", cause: context.DeadlineExceeded}
 	}
 	timeout := w.timeout(req)

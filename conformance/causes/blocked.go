@@ -8,8 +8,8 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// attachBlocked adds each blocked precondition to the cause that explains it, and returns a further cause for each of the others. found has
-// the cause of each group.
+// attachBlocked adds each precondition that blocked checks to the cause that explains it. For each precondition without such a cause, it
+// returns a further one. found[i] is the cause of groups[i].
 func attachBlocked(groups []*group, found []Cause, preconditions []*blocked, signatures []Signature, byID map[string]*symptom) []Cause {
 	var further []Cause
 	for _, b := range preconditions {
@@ -32,21 +32,22 @@ func attachBlocked(groups []*group, found []Cause, preconditions []*blocked, sig
 			Headline: clip(plain(strings.TrimPrefix(b.reason, "blocked: ")), maxHeadline),
 			Outcome:  conformance.Warn,
 			Blocked:  b.checks,
-			Why:      "Checks need this as a preparation. Without it, they have no result.",
-			Fix:      "Provide what the preparation requires, and run the blocked checks again.",
+			Why:      "The blocked checks need this request or state as a preparation. Without it, they cannot test the target.",
+			Fix:      "Correct the response to the request, or provide the state, and run the blocked checks again.",
 		})
 	}
 	return further
 }
 
-// sameResponse reports whether a finding of the group is about the request that blocked the checks, with the same status.
+// sameResponse reports whether a finding of the group shows the request that blocked the checks, with the same status.
 func (b *blocked) sameResponse(g *group, byID map[string]*symptom) bool {
 	return b.request != "" && slices.ContainsFunc(g.checks, func(id string) bool {
 		return slices.ContainsFunc(byID[id].evidence, func(e evidence) bool { return e.request == b.request && e.status == b.status })
 	})
 }
 
-// blockedWith returns the number of known faults that block one of the checks and about which the telling check of the group complains.
+// blockedWith returns the number of known faults that explain both the blocked checks and the group: the fault blocks one of the checks,
+// and the telling check of the group complains about the fault.
 func (b *blocked) blockedWith(g *group, signatures []Signature) int {
 	n := 0
 	for _, s := range signatures {
@@ -57,7 +58,8 @@ func (b *blocked) blockedWith(g *group, signatures []Signature) int {
 	return n
 }
 
-// onlyOfArea returns the index of the only group whose telling check has the area of a blocked check, -1 if there is none or more.
+// onlyOfArea returns the index of the group whose telling check has the same area as a blocked check. It returns -1 if there is no such
+// group or more than one.
 func (b *blocked) onlyOfArea(groups []*group) int {
 	only := -1
 	for i, g := range groups {

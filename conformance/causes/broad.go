@@ -8,22 +8,23 @@ import (
 	"strings"
 )
 
-// A broadRule recognizes a fault that makes most requests of one kind fail. So many symptoms share the key that separate faults are
-// unlikely, even if known faults explain each of the symptoms.
+// A broadRule recognizes a fault that makes most requests of one kind fail. Symptoms with the same key are then one fault, even if several
+// known faults would explain them: that many separate faults of one kind are unlikely.
 type broadRule struct {
 	id, evidence string
-	// minGroups and minSymptoms are the least numbers of groups and of symptoms with the same key that are one fault.
+	// minGroups and minSymptoms are the least numbers of groups and of symptoms with the same key that the rule merges.
 	minGroups, minSymptoms int
-	// even requires that no group has half of the symptoms: such a group is a fault of its own.
+	// even requires that no group has half of the symptoms with the same key or more, because such a group is a fault of its own.
 	even bool
-	// key returns "" if the rule does not apply to the evidence.
+	// key returns what the symptoms of one fault have in common, such as "PATCH 501". It returns "" if the rule does not apply to the
+	// evidence.
 	key func(e evidence) string
 }
 
 var (
-	// leading is the attribute or the member at the start of a statement.
+	// leading matches the attribute or the member at the start of a statement.
 	leading = regexp.MustCompile(`^(?:status of )?([A-Za-z]+)`)
-	// counters are the members of list responses that hold numbers.
+	// counters matches the members of list responses that hold numbers.
 	counters = regexp.MustCompile(`^(?:totalResults|itemsPerPage|startIndex)\b`)
 )
 
@@ -73,7 +74,7 @@ var broadRules = []broadRule{
 		minGroups:   2,
 		minSymptoms: 2,
 		key: func(e evidence) string {
-			// A finding quotes a string only if it is valid JSON, such as a number.
+			// The value is in quotation marks, and normalize has removed its contents: the target returned a string such as "5".
 			if counters.MatchString(e.what) && e.got == `""` {
 				return "string"
 			}
@@ -116,7 +117,7 @@ var broadRules = []broadRule{
 	},
 }
 
-// missing reports whether the actual value of a finding is no value.
+// missing reports whether the actual value of a finding means that the value is absent or empty.
 func missing(got string) bool { return got == "nothing" || got == "[]" || got == "an empty string" }
 
 // mergeBroad merges the groups that a broad rule recognizes as one fault.
@@ -144,7 +145,7 @@ func mergeBroad(groups []*group, symptoms []*symptom) []*group {
 	return groups
 }
 
-// merge merges the groups most of whose checks are in ids, if they are as many as the rule requires.
+// merge merges the groups in which more than half of the checks are in ids, provided that the groups satisfy the conditions of the rule.
 func (rule broadRule) merge(groups []*group, ids []string) []*group {
 	var concerned []int
 	largest, total := 0, 0

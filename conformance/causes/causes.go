@@ -11,7 +11,8 @@ import (
 
 // A Cause is a fault of the target that explains findings of a run.
 type Cause struct {
-	// ID identifies the cause within the result: the id of the telling check, or "blocked" and a number for a precondition without a finding.
+	// ID identifies the cause within the result: the id of the telling check, whose finding describes the fault best, or "blocked" and a
+	// number for a precondition without a finding.
 	ID string
 	// Headline states the fault as a sentence without a full stop, of at most 88 characters.
 	Headline string
@@ -70,16 +71,17 @@ func severity(c Cause) int {
 	return 0
 }
 
-// A group is the symptoms of one cause, the telling one first.
+// A group is the set of symptoms of one cause. The first of its checks is the telling one, whose finding describes the cause.
 type group struct {
 	checks []string
 	// blocks are the checks that the signature of the group blocks.
 	blocks []string
-	// exact is set if the symptoms are those of a known fault, without a difference.
+	// exact is set if the checks of the group are exactly those that complain about a known fault.
 	exact bool
 }
 
-// minLink is the least weight of the links of symptoms with a common cause.
+// A symptom joins a group if the weight of its links to a symptom of the group is at least minLink. A run with more than fewSymptoms
+// symptoms needs more weight: linkGrowth for each doubling.
 var (
 	minLink     = 0.9
 	linkGrowth  = 0.2
@@ -106,7 +108,7 @@ func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string
 				}
 			}
 		})
-		// A symptom that two signatures predict belongs to the one with fewer symptoms of its own.
+		// A symptom that several signatures predict belongs to the one with fewer symptoms that no other signature predicts.
 		slices.SortStableFunc(ids, func(a, b string) int {
 			return cmp.Or(cmp.Compare(owners[a], owners[b]), cmp.Compare(rank(p, a, frequency), rank(p, b, frequency)))
 		})
@@ -156,11 +158,12 @@ func (l *linker) groupWeight(id string, g *group) float64 {
 	return most
 }
 
-// minTypical is the least number of checks of a group whose telling check is the typical one, unless the group is that of a known fault.
+// minTypical is a number of checks: in a group with at least that many, the typical check becomes the telling one. The exception is a group
+// whose symptoms are exactly those of a known fault.
 const minTypical = 4
 
-// putTellingFirst moves the typical check of a group to its start: of the area with the most checks of the group and, among these, with the
-// most frequent wrong value, the first in the order of the run.
+// putTellingFirst moves the typical check of a large group to its start. The typical check has the most frequent area of the group, then
+// the most frequent wrong value, and is then the first in the order of the run.
 func (g *group) putTellingFirst(symptoms []*symptom) {
 	if g.exact || len(g.checks) < minTypical {
 		return
@@ -185,7 +188,8 @@ func (g *group) putTellingFirst(symptoms []*symptom) {
 	g.checks = slices.Insert(g.checks, 0, typical.check.ID)
 }
 
-// rank orders the symptoms of a signature: the telling check, then those that complain about the fewest faults.
+// rank returns the position of a check among the symptoms of a signature: first the telling check, then the checks that occur in the fewest
+// signatures.
 func rank(p pick, id string, frequency map[string]int) int {
 	if id == p.signature.Telling {
 		return 0

@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// The costs of an explanation. The explanation with the least sum is the best one.
+// Each part of an explanation has a cost. The explanation with the smallest sum of costs is the best one.
 const (
 	// costCause is the cost of a signature in the explanation.
 	costCause = 1.0
@@ -28,8 +28,9 @@ type pick struct {
 	misses    int
 }
 
-// explain returns the signatures that together predict the symptoms at the least cost, by a greedy choice that is then reduced. The
-// symptoms are the ids of checks. passed are the checks without a complaint.
+// explain returns the signatures that together predict the symptoms at the least cost. It chooses them one by one, always the one that
+// reduces the cost most, and then removes redundant ones. The symptoms are the ids of checks. passed contains the checks without a
+// complaint.
 func explain(symptoms, passed map[string]bool, signatures []Signature) []pick {
 	var candidates []pick
 	for _, s := range signatures {
@@ -62,7 +63,7 @@ func explain(symptoms, passed map[string]bool, signatures []Signature) []pick {
 			if gain <= 0 {
 				continue
 			}
-			// Of equal gains, the signature that repeats the least of what is already explained.
+			// If two signatures reduce the cost equally, the one that predicts fewer other checks is better.
 			if best < 0 || gain > bestGain || gain == bestGain && p.closer(candidates[best]) {
 				best, bestGain = i, gain
 			}
@@ -76,13 +77,13 @@ func explain(symptoms, passed map[string]bool, signatures []Signature) []pick {
 	}
 }
 
-// closer reports whether a pick matches the symptoms more closely than another one with the same gain: it predicts fewer checks that have
-// passed, then fewer checks in all.
+// closer reports whether a pick matches the symptoms more closely than another one with the same gain: fewer of its checks have passed or,
+// if the numbers are equal, it predicts fewer symptoms.
 func (p pick) closer(other pick) bool {
 	return cmp.Or(cmp.Compare(p.misses, other.misses), cmp.Compare(len(p.symptoms), len(other.symptoms))) < 0
 }
 
-// reduce removes the signatures without a symptom of their own, the latest choice first...
+// reduce removes the signatures all of whose symptoms other chosen signatures predict too. It tries those with the fewest symptoms first.
 func reduce(chosen []pick) []pick {
 	count := map[string]int{}
 	for _, p := range chosen {
@@ -139,7 +140,7 @@ func passedOf(r *conformance.Result) map[string]bool {
 	return out
 }
 
-// together counts how often two checks complain about the same fault.
+// together contains the number of known faults about which each check complains, and about which each pair of checks complains.
 type together struct {
 	of   map[string]int
 	both map[[2]string]int
@@ -166,7 +167,8 @@ func togetherOf(signatures []Signature, among map[string]bool) together {
 	return t
 }
 
-// share returns the share of the faults of the rarer check about which both checks complain, from 0 to 1.
+// share returns a number from 0 to 1: of the known faults about which the rarer of two checks complains, the share about which the other
+// check complains too.
 func (t together) share(a, b string) float64 {
 	if strings.Compare(a, b) > 0 {
 		a, b = b, a

@@ -17,15 +17,15 @@ const (
 )
 
 var (
-	// madeUp is the start of the names of the objects of a run.
+	// madeUp matches the start of the names that the run gives to its objects.
 	madeUp = regexp.MustCompile(`scimconf-[a-z0-9]{8}-(?:\d+-)?`)
-	// uuid is an id that a target has assigned.
+	// uuid matches an id that a target has assigned.
 	uuid = regexp.MustCompile(`[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`)
-	// scope is the part of a filter that selects the objects of a fixture.
+	// scope matches the part of a filter that selects the objects of a fixture.
 	scope = regexp.MustCompile(`userName sw "[a-z]+-" and `)
-	// statusOf is the subject of a finding about the status of a response.
+	// statusOf matches the subject of a finding about the status of a response.
 	statusOf = regexp.MustCompile(`^status of (?:a |the )?([A-Z]{3,7}\b.*)$`)
-	// hint is the part of a subject that says how to repeat the check.
+	// hint matches the part of a subject that says how to repeat the check.
 	hint = regexp.MustCompile(`; repeat with .*$`)
 )
 
@@ -41,7 +41,8 @@ func headline(f conformance.Finding, e evidence) string {
 	if e.request != "" && !strings.Contains(subject, "/") {
 		context = " (" + e.request + ")"
 	}
-	// Each part gets the room that the others do not need, the subject first.
+	// The actual and the expected value have a reserved length. The subject gets the length that they do not need, then the actual value
+	// gets what the subject leaves, then the expected value.
 	const between = " instead of "
 	gotRoom, wantRoom := min(length(got), roomGot), min(length(want), roomWant)
 	text := clip(subject, maxHeadline-length(join+between)-gotRoom-wantRoom) + join

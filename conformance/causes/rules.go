@@ -106,14 +106,14 @@ func Rules() []Rule {
 	}
 }
 
-// attributeName is the name of an attribute or a parameter in the text of a finding. The names that almost every request contains, such as
-// id and displayName, are no evidence.
+// attributeName matches the name of an attribute or a parameter in the text of a finding. It does not match names that almost every request
+// contains, such as id and displayName: findings about the same such name need not have a common cause.
 var attributeName = regexp.MustCompile(`\b(externalId|active|nickName|title|userType|locale|timezone|preferredLanguage|profileUrl|` +
 	`name\.\w+|emails|phoneNumbers|addresses|ims|photos|roles|entitlements|x509Certificates|password|groups|members|manager|department|` +
 	`costCenter|employeeNumber|organization|division|meta\.\w+|totalResults|itemsPerPage|startIndex|nextCursor|previousCursor|sortBy|` +
 	`sortOrder|attributes|excludedAttributes|schemas|scimType|detail|ETag|Location|Content-Type|WWW-Authenticate)\b`)
 
-// observes has the checks that test several features, with the areas of these features.
+// observes maps each check that generates its requests to the areas of the features that these requests test.
 var observes = map[string][]string{
 	"oracle.filter":       {"filter"},
 	"oracle.equivalences": {"filter", "search"},
@@ -125,7 +125,7 @@ var observes = map[string][]string{
 	"oracle.members":      {"groups"},
 }
 
-// features returns the areas of the features that a check observes: its own area, unless it observes other ones.
+// features returns the areas of the features that a check tests: those in observes, otherwise its own area.
 func features(id string) []string {
 	if areas := observes[id]; areas != nil {
 		return areas
@@ -151,10 +151,11 @@ func each(key func(e evidence) string) func(s *symptom) []string {
 type linker struct {
 	together together
 	rules    []Rule
-	keys     []map[string]map[string]bool // by rule, by check
+	keys     []map[string]map[string]bool // for each rule, the keys of each check
 }
 
-// weightTogether is the weight of the link between two checks of which the rarer one never complains alone.
+// weightTogether is the weight of the link between two checks if one of them complains only about faults about which the other one
+// complains too.
 const weightTogether = 1.0
 
 func newLinker(symptoms []*symptom, t together) *linker {

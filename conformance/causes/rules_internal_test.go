@@ -77,7 +77,8 @@ func TestRules_Link(t *testing.T) {
 	require.Len(t, cases, len(Rules()), "a case without a rule")
 }
 
-// TestBroadRules_Merge checks for each broad rule that it merges groups with its evidence, and not those of one group less.
+// TestBroadRules_Merge checks for each broad rule that it merges the least number of groups with its evidence, and does not merge one group
+// fewer.
 func TestBroadRules_Merge(t *testing.T) {
 	patch := func(status int) *wirelog.Exchange { return sent("PATCH", "/Users/1", status, "") }
 	cases := map[string]shown{

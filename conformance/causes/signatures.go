@@ -13,11 +13,11 @@ import (
 
 // A Signature is the set of checks that complain about servers with one fault.
 type Signature struct {
-	// Telling is the check that names the fault.
+	// Telling is the check whose finding describes the fault best.
 	Telling string
 	// Others are the other checks of the signature, sorted.
 	Others []string
-	// Blocks are the checks that the fault keeps from a result, sorted.
+	// Blocks are the checks that have no result because of the fault, sorted.
 	Blocks []string
 	// Faults are the ids of the mutants with this signature, sorted.
 	Faults []string
@@ -108,13 +108,15 @@ func Observe(r *conformance.Result) Observed {
 	return o
 }
 
-// maxNarrow is the greatest number of checks of a signature whose telling check is the rarest one. The rarest check of a larger signature
-// is mostly about a detail; the first one in the order of the run is about the basic function that fails.
+// maxNarrow is the greatest number of checks of a narrow signature. In a narrow signature, the telling check is the one that occurs in the
+// fewest signatures. In a larger one, that check mostly tests a detail; the telling check is then the first one in the order of the run,
+// which tests the basic function that fails.
 const maxNarrow = 6
 
-// NewSignatures returns the distinct signatures of faults by their ids. A fault without complaints has no signature. The telling check is
-// one of the area of the fault, if the signature has one; of several faults, the area with the most checks counts. It is the check that
-// complains about the fewest faults or, if more than six checks complain, the first in the order of the run.
+// NewSignatures returns one signature for each distinct set of checks that complain about a fault. The keys of observed are the ids of the
+// faults. A fault without complaints has no signature. The telling check has the area of the fault if a check of the signature has it; see
+// areaOf for several faults. Among these checks it is the one that complains about the fewest faults or, if more than maxNarrow checks
+// complain, the first in the order of the run.
 func NewSignatures(observed map[string]Observed) []Signature {
 	frequency := map[string]int{}
 	bySet := map[string][]string{}
@@ -158,7 +160,7 @@ func NewSignatures(observed map[string]Observed) []Signature {
 	return out
 }
 
-// areaOf returns the area of the fault with the most checks of its own area.
+// areaOf returns the area of one of the faults with the same signature: the area that most checks of the signature have.
 func areaOf(faults, checks []string) string {
 	best, most := "", -1
 	for _, f := range faults {

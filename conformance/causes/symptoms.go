@@ -135,11 +135,11 @@ func requestShape(method, address, target string) (shape, endpoint string) {
 }
 
 var (
-	// pathWithID is a path of a resource in the text of a finding.
+	// pathWithID matches the path of a resource in the text of a finding.
 	pathWithID = regexp.MustCompile(`/([A-Z][A-Za-z]+)/[^\s/?,;:)"]+`)
-	// quoted is a string in quotation marks.
+	// quoted matches a string in quotation marks.
 	quoted = regexp.MustCompile(`"[^"]*"`)
-	// variable is a word with a digit or a name that the run has made up.
+	// variable matches a word with a digit, or a name that the run has made up.
 	variable = regexp.MustCompile(`[\w@.+:-]*(?:\d|scimconf-)[\w@.+:-]*`)
 	status   = regexp.MustCompile(`^[1-5]\d\d$`)
 )
@@ -159,16 +159,16 @@ func normalize(text string) string {
 type blocked struct {
 	// reason is the reason of the first check.
 	reason string
-	// request is the shape of the failed request, "" if the reason names none. status is the status of the response.
+	// request is the failed request in the form of evidence.request, "" if the reason names none. status is the status of the response.
 	request string
 	status  int
 	checks  []string
 }
 
-// precondition is the reason of a check that was blocked by a request: the request and the status of the response.
+// precondition matches the reason of a check that was blocked by a request: the request and the status of the response.
 var precondition = regexp.MustCompile(`^blocked: ([A-Z]+) (/\S*?),? .*?returned (\d{3})`)
 
-// member is the part of a reason that names the attribute of an object.
+// member matches the part of a reason that names the attribute of an object.
 var member = regexp.MustCompile(` with [^ ]+`)
 
 // blockedOf returns the preconditions that blocked checks, in the order of the result.

@@ -132,7 +132,7 @@ var authEverywhere = []check{
 		Run: func(ctx context.Context, t *T) {
 			res := t.Get(ctx, "/ServiceProviderConfig")
 			t.Must(strings.HasPrefix(t.Base(), "https://"), "scheme of the base URL", "https", t.Base())
-			if res.TLS != nil { // a custom transport may not report TLS
+			if res.TLS != nil { // a custom transport can omit the state of TLS
 				t.Holds(res.TLS.Version >= tls.VersionTLS12, "version of TLS", "TLS 1.2 or later", tls.VersionName(res.TLS.Version))
 			}
 		},

@@ -311,7 +311,7 @@ func characteristicsRequiredExtension(ctx context.Context, t *T) {
 			body["schemas"] = []string{td.schema}
 			res := t.Post(ctx, td.endpoint, body)
 			if res.OK() && !slices.ContainsFunc(td.attributes, func(a attrDef) bool { return a.urn == urn && a.required }) {
-				// A server can add an extension without required attributes: the response then has its URN.
+				// If the extension has no required attributes, the server may add it. The response must then have its URN in schemas.
 				added := slices.ContainsFunc(texts(res.Object(), "schemas"), func(s string) bool { return scim.EqualName(s, urn) })
 				t.Holds(added, "schemas in the response to a POST of a "+td.name+" without "+urn, urn+", or the status 400",
 					value(res.Object(), "schemas"))
@@ -513,15 +513,15 @@ func characteristicsCanonicalValues(ctx context.Context, t *T) {
 	})
 }
 
-// uniqueAttribute reports whether a check can test the uniqueness of an attribute: it is unique, single-valued and writable, [ownAttribute]
-// is true or it is a string, and it does not hold the name of test objects.
+// uniqueAttribute reports whether a check can test the uniqueness of an attribute: the schema declares the attribute as unique, it is
+// single-valued and writable, it does not hold the name of test objects, and it is a string or [ownAttribute] is true.
 func uniqueAttribute(td typeDef, a attrDef) bool {
 	testable := (ownAttribute(td, a) || a.kind == "string") && a.writable() && !a.multi && a.sample("x") != nil && !carries(td, a)
 	return testable && (a.uniqueness == "server" || a.uniqueness == "global") && (a.urn == "" || slices.Contains(td.mandatory, a.urn))
 }
 
-// ownAttribute reports whether an attribute belongs to a custom resource type or to an extension, including the enterprise extension. For
-// the other attributes, those of the User and Group schemas, servers have rules that the values of a check may violate.
+// ownAttribute reports whether an attribute belongs to a custom resource type or to an extension, including the enterprise extension.
+// Servers often have further rules for the other attributes, those of the User and Group schemas, and may reject the values of a check.
 func ownAttribute(td typeDef, a attrDef) bool { return td.custom() || a.urn != "" }
 
 // carries reports whether the attribute holds the name of a test object.

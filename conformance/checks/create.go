@@ -267,7 +267,7 @@ func createStatus(ctx context.Context, t *T) {
 
 func createDuplicateUserName(ctx context.Context, t *T) {
 	t.CreateUser(ctx, "twin", nil)
-	// Only the userName is the same, so that a uniqueness of another attribute does not cause the 409.
+	// Only the userName is the same. If other attributes were equal too, a 409 could be about their uniqueness.
 	res := t.Post(ctx, "/Users", t.User("other-twin", doc{"userName": t.UserName("twin")}))
 	t.Require("status of the second POST with the same userName", 409, res.Status)
 	t.Expect("scimType of the 409", "uniqueness", res.ScimType())
@@ -335,7 +335,7 @@ func createKeepsAttributes(ctx context.Context, t *T) {
 	t.Expect("name.givenName", "Zoë", value(o, "name.givenName"))
 	t.Expect("name.familyName", "O'Neil-山田", value(o, "name.familyName"))
 	t.Expect("active", false, value(o, "active"))
-	if has(o, "displayName") { // a target may lack attributes of the schema
+	if has(o, "displayName") { // a target need not support displayName
 		t.Expect("displayName", "Zoë 山田 “Z” \\ 🚀", value(o, "displayName"))
 	}
 	t.Expect("emails.value", sorted(t.UserName("whole"), t.UserName("whole-home")), values(o, "emails", "value"))

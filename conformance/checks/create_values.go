@@ -140,7 +140,7 @@ var createValues = []check{
 		ID:           "create.outer-spaces",
 		Title:        "Spaces at both ends of a string are stored, or the string is rejected",
 		Requirements: reqs("RFC7643-2.3.1-01"),
-		// RFC 7644 section 3.3 permits servers to change the content of a POST, therefore the level of this check is Should.
+		// The level is Should, because RFC 7644 section 3.3 permits servers to change the content of a POST.
 		Level:    should,
 		Needs:    writesUsers,
 		Requests: 3,
@@ -482,7 +482,7 @@ func createFailedCreatesNothing(ctx context.Context, t *T) {
 	for label, extra := range map[string]doc{"first": nil, "bad": {"name": 5}} {
 		res := t.Post(ctx, "/Users", t.User(label, extra))
 		if res.OK() {
-			continue // create.duplicate-user-name or create.kind-complex reports that the POST is accepted
+			continue // not a finding here: create.duplicate-user-name or create.kind-complex reports that the POST is accepted
 		}
 		want := map[string]int{"first": 1, "bad": 0}[label]
 		found := t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName(label)))

@@ -426,7 +426,7 @@ var cursorPaging = []check{
 		Run: func(ctx context.Context, t *T) {
 			most := limit(t.Capabilities.ServiceProviderConfig.Complex("pagination"), "maxPageSize")
 			t.SkipIf(most <= 0, "the ServiceProviderConfig has no maxPageSize")
-			if most > maxWalk { // the page may have all users of a large directory
+			if most > maxWalk { // if the target really returns such a page, it may contain all users of a large directory
 				total := t.Get(ctx, "/Users", "count", "1").Total()
 				t.SkipIf(total > maxWalk, "maxPageSize is "+strconv.Itoa(most)+", and a page of "+strconv.Itoa(total)+" users is too large to read")
 			}

@@ -128,7 +128,7 @@ func discoveryCommonAttributes(ctx context.Context, t *T) {
 	for _, s := range items {
 		if strings.HasPrefix(strings.ToLower(s.Text("id")), "urn:ietf:params:scim:schemas:core:2.0:s") ||
 			scim.EqualName(s.Text("id"), scim.ResourceTypeSchema) {
-			continue // Schema, ServiceProviderConfig and ResourceType define an id of their own
+			continue // the id of these resource types is defined in their own schemas, with other characteristics
 		}
 		expectCharacteristics(t, s, characteristic{"id", "type", "string"}, characteristic{"id", "multiValued", "false"},
 			characteristic{"id", "caseExact", "true"}, characteristic{"id", "mutability", "readOnly"}, characteristic{"id", "returned", "always"},
@@ -145,7 +145,7 @@ func discoveryEndpoints(ctx context.Context, t *T) {
 	for _, rt := range items {
 		where, err := url.Parse(rt.Text("endpoint"))
 		if err != nil || !strings.HasPrefix(where.Path, "/") || where.Host != "" {
-			continue // discovery.resource-types reports an endpoint that is not a path
+			continue // not a finding here: discovery.resource-types reports an endpoint that is not a path
 		}
 		res := t.Get(ctx, where.Path, "count", "1")
 		t.Holds(res.Status != http.StatusNotFound && res.Status < 500, "status of "+res.Name+", which /ResourceTypes lists",
@@ -153,7 +153,7 @@ func discoveryEndpoints(ctx context.Context, t *T) {
 		for _, o := range res.Resources() {
 			urns := texts(o, "schemas")
 			if len(urns) == 0 || rt.Text("schema") == "" {
-				continue // traffic.schemas reports an item without schemas, discovery.resource-types a type without schema
+				continue // traffic.schemas and discovery.resource-types report the absent value
 			}
 			own := slices.ContainsFunc(urns, func(urn string) bool { return scim.EqualName(urn, rt.Text("schema")) })
 			t.Holds(own, "schemas of an item of "+res.Name+", the endpoint of "+rt.Text("name"), rt.Text("schema"), urns)

@@ -41,7 +41,7 @@ var filterOperators = []check{
 		ID:           "filter.ne-absent",
 		Title:        "The operator ne also finds the users without a value of the attribute",
 		Requirements: reqs("RFC7644-3.4.2.2-11"),
-		Level:        may, // RFC 7644 does not say whether an absent value differs from the operand
+		Level:        may, // only informational: RFC 7644 does not say whether ne matches an absent value
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     1,

@@ -141,7 +141,7 @@ type row struct {
 	want   string // labels in alphabetical order
 }
 
-// skipUnsupported is the reason why a check that evaluates rows is skipped.
+// skipUnsupported is the reason of a check that is skipped because the target evaluates none of its filters.
 const skipUnsupported = "the target rejects these filters with 400 or 501, as RFC 7644 permits, or does not store their attributes as sent"
 
 // rows returns the Run function of a check that evaluates filters on its fixture. If required is false, a rejection with 400 or 501 is not
@@ -171,7 +171,7 @@ func evaluate(ctx context.Context, t *T, r row, required bool) bool {
 	if rest, ok := strings.CutPrefix(r.filter, scope); ok && !res.OK() && t.RejectsPrefixes() && singleEq.MatchString(rest) {
 		filter = expand(t, rest)
 		res = t.Get(ctx, "/Users", "filter", filter, "count", "200")
-		t.SkipIf(res.Total() > maxWalk, "more users match than a check reads")
+		t.SkipIf(res.Total() > maxWalk, "the filter also matches other users, and more than the check reads")
 	}
 	if !required && (res.Status == 400 || res.Status == 501) || res.Status == 400 && !supportsEq(ctx, t, filter) {
 		t.Note("rejected with %d: %s", res.Status, filter)

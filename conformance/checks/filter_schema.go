@@ -9,9 +9,9 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A graded describes a check of filters on an attribute of an extension or of a custom resource type; with core, also of an attribute of
-// RFC 7643. The check creates three objects a, b and c that differ only in the value of this attribute, and evaluates the filter of each
-// row on them. The attribute is the first one for which fits returns true. In the filters, «it» is replaced by the path of the attribute.
+// A graded describes a check of filters on one attribute: the first attribute of an extension or of a custom resource type for which fits
+// returns true. With core, attributes of RFC 7643 are suitable too. The check creates three objects a, b and c that differ only in the
+// value of this attribute, and evaluates the filter of each row on them. In the filters, «it» is replaced by the path of the attribute.
 type graded struct {
 	id, title    string
 	requirements []string
@@ -64,7 +64,7 @@ func (g graded) check() check {
 	}
 }
 
-// singleValued returns a condition that selects single-valued attributes of a kind, without canonical values.
+// singleValued returns a condition that is true for single-valued attributes of a kind, such as integer, that have no canonical values.
 func singleValued(kind string) func(a attrDef) bool {
 	return func(a attrDef) bool { return a.kind == kind && !a.multi && len(a.canonical) == 0 }
 }
@@ -82,13 +82,13 @@ var (
 		fix: numberFix}
 )
 
-// because returns a copy of the filter check with another why and fix.
+// because returns a copy of g with another Why and Fix.
 func (g graded) because(why, fix string) graded {
 	g.why, g.fix = why, fix
 	return g
 }
 
-// with returns the check with the given id, title, requirements and rows.
+// with returns the check that g describes, with the given id, title, requirements and rows.
 func (g graded) with(id, title string, requirements []string, table ...row) check {
 	g.id, g.title, g.requirements, g.rows = id, title, requirements, table
 	return g.check()

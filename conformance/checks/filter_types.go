@@ -278,8 +278,8 @@ var filterDates = []check{
 	withLevel(should,
 		dateTimeCheck("zone", "The operator eq on a dateTime finds the users whose value is the time of the operand, in any time zone",
 			func(at time.Time, _ string) []row {
-				// RFC 7644 defines gt and lt on dateTimes as a comparison of times, but eq as a comparison of identical values. Therefore the level of
-				// this check is Should.
+				// The level is Should: RFC 7644 defines gt and lt on dateTimes as a comparison of times, but eq as a comparison of
+				// identical values.
 				elsewhere := at.In(time.FixedZone("", 3*3600)).Format(time.RFC3339Nano)
 				return []row{{`id eq "«cyd»" and meta.created eq ` + quote(elsewhere), "cyd"}}
 			})),

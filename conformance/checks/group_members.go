@@ -66,7 +66,7 @@ func (c memberCell) check() check {
 	}
 }
 
-// memberPath returns the path of one member.
+// memberPath returns the PATCH path of the member with an id.
 func memberPath(id string) string { return "members[value eq " + quote(id) + "]" }
 
 var memberChanges = func() []check {
@@ -658,7 +658,7 @@ func groupsOtherEndpoint(ctx context.Context, t *T) {
 	g, users := team(ctx, t, 0, "ann")
 	for _, where := range []string{"/Users/" + url.PathEscape(g.ID), "/Groups/" + url.PathEscape(users["ann"].ID)} {
 		res := t.Get(ctx, where)
-		// If the target assigns ids per resource type, both endpoints may have a resource with this id.
+		// Not a finding if the response is a resource of the right type: a target may assign the same id to a user and a group.
 		t.Holds(res.Status == 404 || res.Object().Text("userName") != "" && strings.HasPrefix(where, "/Users") ||
 			res.Object().Text("displayName") != "" && value(res.Object(), "userName") == nil && strings.HasPrefix(where, "/Groups"),
 			"status of "+res.Name, "404", res.Status)

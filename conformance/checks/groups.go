@@ -328,7 +328,7 @@ func team(ctx context.Context, t *T, n int, names ...string) (*conformance.Creat
 
 // membersAre expects that a group has exactly the given members. want contains their labels in users.
 func membersAre(ctx context.Context, t *T, when string, g *conformance.Created, users map[string]*conformance.Created, want ...string) {
-	// A target may return members on request only.
+	// The request names members, because a target may return the attribute only then.
 	ids := values(t.Read(ctx, g.Path(), "attributes", "displayName,members").Object(), "members", "value")
 	t.Expect("members "+when, sorted(want...), labels(users, ids))
 	t.Expect("number of members "+when, len(want), len(ids))

@@ -247,7 +247,8 @@ func sameItems(t *T, what string, want, got []string) {
 	t.Expect("ids "+what, want, got)
 }
 
-// stable returns the ids if the order of lists is stable. Otherwise it returns none, because the items of two pages may be the same.
+// stable returns the ids of a page if the order of lists is stable, otherwise none. In an unstable order, two pages may contain the same
+// user, and this is not a finding.
 func stable(t *T, ids []string) []string {
 	if t.Capabilities.Steadiness.UnstableOrder {
 		return nil
@@ -255,7 +256,8 @@ func stable(t *T, ids []string) []string {
 	return ids
 }
 
-// skipUnstable skips a check of pages without sortBy if the order of lists is not stable: the pages have no defined items then.
+// skipUnstable skips a check of pages without sortBy if the order of lists is not stable, because it is then undefined which users are on a
+// page.
 func skipUnstable(t *T) {
 	t.SkipIf(t.Capabilities.Steadiness.UnstableOrder, "blocked: the order of lists changes from request to request (steadiness.list-order)")
 }
@@ -265,7 +267,7 @@ func listStartIndexBeyond(ctx context.Context, t *T) {
 	res := t.Get(ctx, "/Users", "startIndex", "1000000000", "count", "2")
 	t.Require("status of "+res.Name+" with startIndex=1000000000", 200, res.Status)
 	t.Expect("number of items with startIndex=1000000000", 0, len(res.Resources()))
-	// Other clients may create and delete users in the meantime.
+	// The number is requested again, because other clients may have created or deleted users since the first request.
 	after := t.Get(ctx, "/Users", "count", "1").Total()
 	t.About(res)
 	t.Holds(res.Total() >= min(before, after) && res.Total() <= max(before, after), "totalResults with startIndex=1000000000",
@@ -274,7 +276,7 @@ func listStartIndexBeyond(ctx context.Context, t *T) {
 
 func listWalk(ctx context.Context, t *T) {
 	var odd []string
-	for range 2 { // second attempt, for targets that other clients change concurrently
+	for range 2 { // A second attempt follows if the pages are wrong, because another client may have changed users meanwhile.
 		odd = nil
 		seen, total := walk(ctx, t)
 		ids := sorted(seen...)

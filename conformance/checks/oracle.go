@@ -171,7 +171,7 @@ func (p *objectCreator) body(label string, values map[string]any) doc {
 // A typePopulation contains the objects of the population that have one resource type.
 type typePopulation struct {
 	td      typeDef
-	model   oracle.Type // attributes that the target stores as sent, and the attribute with the name of an object
+	model   oracle.Type // the type, with only the attributes that the target stores as sent and the naming attribute
 	prefix  string      // prefix of the names of all objects
 	objects map[string]*conformance.Created
 }

@@ -160,8 +160,8 @@ func operationCount(r *rand.Rand) int {
 
 func pickOne[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
-// changedPopulations returns the populations whose objects oracle.patch changes: the users twice, so that two users are changed, and the
-// custom resource type. Groups are not included.
+// changedPopulations returns the resource types whose objects the check oracle.patch changes, with their objects: the users and the custom
+// resource type, but not the groups. The users occur twice, so that the check changes two users.
 func changedPopulations(t *T) []typePopulation {
 	var out []typePopulation
 	for _, g := range typePopulations(t) {

@@ -214,7 +214,7 @@ func splitRandomly(r *rand.Rand, n, count int) []int {
 func (g typePopulation) checkProjections(ctx context.Context, t *T, r *rand.Rand) {
 	where := g.objects[pickOne(r, g.labels())].Path()
 	whole := t.Read(ctx, where).Object()
-	model := oracleType(g.td) // includes attributes that the target sets itself
+	model := oracleType(g.td) // the complete type, including attributes that the target sets itself
 	for range g.projectionCount() {
 		p := oracle.DrawProjection(r, model, whole)
 		if len(p.Names) == 0 {

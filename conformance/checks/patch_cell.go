@@ -49,8 +49,8 @@ func look(o *scim.Object, path string) any {
 	return value(o, path)
 }
 
-// firstNotStored returns the path of a value of a body that is missing in the response, "" if none is missing. A target need not
-// support every attribute of a schema.
+// firstNotStored returns the path of the first value of a body that is missing in the response, "" if none is missing. A missing value is
+// not a finding, because a target need not support every attribute of a schema.
 func firstNotStored(sent doc, got *scim.Object) string {
 	for name, v := range sent {
 		at, ok := got.Get(name)
@@ -231,7 +231,7 @@ func leavesNoExtension(t *T, user *scim.Object) {
 	rest, there := user.Get(scim.EnterpriseUserSchema)
 	o, isObject := rest.(*scim.Object)
 	if isObject && o.Len() > 0 {
-		return // the target assigns other attributes of the extension
+		return // the extension has data that the target has assigned
 	}
 	t.Warn(!there || rest == nil, "the extension object after the removal of its last attribute", "absent", rest)
 	if slices.ContainsFunc(texts(user, "schemas"), func(urn string) bool { return scim.EqualName(urn, scim.EnterpriseUserSchema) }) {

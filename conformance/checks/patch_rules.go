@@ -20,7 +20,8 @@ type rejectedPatch struct {
 	ops func() [][]doc
 	// types are the accepted values of scimType.
 	types []string
-	// expect replaces the usual expectation of a status of 400 with one of types, for a response and the operations of its request.
+	// expect, if set, checks the response to a request with the given operations. Default: the status must be 400 and scimType one of
+	// types.
 	expect func(t *T, res *conformance.Response, operations []doc)
 	// mayIgnore means that a success without a change is permitted too.
 	mayIgnore bool

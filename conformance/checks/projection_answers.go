@@ -281,7 +281,8 @@ func projectionBoth(ctx context.Context, t *T) {
 	}
 }
 
-// narrow records a finding if a response lacks the attribute, or has userName, name, emails or active without having been asked for it.
+// narrow records a finding if a response lacks the named attribute, or if it has userName, name, emails or active, which the request did
+// not name.
 func narrow(t *T, what string, o *scim.Object, attribute string) {
 	t.Holds(has(o, attribute), what, attribute, o)
 	for _, name := range []string{"userName", "name", "emails", "active"} {

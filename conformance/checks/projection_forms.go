@@ -13,7 +13,7 @@ import (
 // attributes have the form that the parameters use: name.familyName, or the URN of an extension, a colon and a name.
 type view struct {
 	query        []string // parameters and their values
-	shown, other []string // expected attributes, attributes that must be absent
+	shown, other []string // attributes that the response must have, and attributes that it must not have
 	of           string   // label of the user, default: gus
 }
 

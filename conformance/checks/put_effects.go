@@ -38,8 +38,9 @@ var putEffects = []check{
 		Level:        may,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "A client that omits attributes must know whether it deletes them; the RFC permits both.",
-		Fix:          "Clear attributes that a PUT omits, or document what the server does.",
+		Why: "RFC 7644 permits a server to clear or to keep the attributes that a PUT omits; a client that expects the other behavior " +
+			"loses data or leaves outdated data.",
+		Fix: "Clear attributes that a PUT omits, or document what the server does.",
 		Run: func(ctx context.Context, t *T) {
 			u := prepared(ctx, t, doc{"nickName": "Nick"})
 			succeeded(t, t.Put(ctx, u.Path(), t.User("cell", nil)), 200)

@@ -133,7 +133,7 @@ func readAccept(ctx context.Context, t *T) {
 			Header: http.Header{"Accept": {accept}}})
 		what := "status of " + res.Name + " with Accept: " + accept
 		if accept == "application/json" {
-			t.Warn(res.Status == 200, what, "200", res.Status) // RFC 7644 section 3.8: SHOULD
+			t.Warn(res.Status == 200, what, "200", res.Status) // RFC 7644 section 3.8 only recommends (SHOULD) this media type
 			continue
 		}
 		t.Expect(what, 200, res.Status)
@@ -168,11 +168,11 @@ func readLastModified(ctx context.Context, t *T) {
 	t.SkipIf(!has(first.Complex("meta"), "lastModified"), "the target does not return meta.lastModified")
 	again := t.Read(ctx, u.Path()).Object()
 	t.Expect("meta.lastModified after reading", value(first, "meta.lastModified"), value(again, "meta.lastModified"))
-	t.Wait(ctx, 5*time.Millisecond) // enough for timestamps in milliseconds
+	t.Wait(ctx, 5*time.Millisecond) // in case the target has timestamps in milliseconds
 	res := t.Put(ctx, u.Path(), t.User("aging", doc{"displayName": "After"}))
 	t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be replaced")
 	before, changed := first.Complex("meta").Text("lastModified"), res.Object().Complex("meta").Text("lastModified")
-	if changed == before { // the target may use timestamps in seconds
+	if changed == before { // The target may have timestamps in seconds, so the check waits longer and changes the user again.
 		t.Wait(ctx, 1100*time.Millisecond)
 		res = t.Put(ctx, u.Path(), t.User("aging", doc{"displayName": "Much later"}))
 		changed = res.Object().Complex("meta").Text("lastModified")

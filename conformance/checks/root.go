@@ -25,7 +25,8 @@ var usersAndGroup = &conformance.Fixture{
 	},
 }
 
-// buildUsersAndGroup builds the fixture usersAndGroup with the ends of the displayNames.
+// buildUsersAndGroup builds the fixture usersAndGroup. The displayNames of the users kim and lee and of the group all end with the given
+// strings.
 func buildUsersAndGroup(ctx context.Context, t *T, kim, lee, all string) map[string]*conformance.Created {
 	named := func(name string) doc { return doc{"displayName": t.Prefix() + name} }
 	return map[string]*conformance.Created{
@@ -213,7 +214,7 @@ var rootQueries = []check{
 
 func rootItems(ctx context.Context, t *T) {
 	filter := `id eq "«kim»" or id eq "«all»"`
-	if t.RejectsPrefixes() { // the target may also reject the operator or
+	if t.RejectsPrefixes() { // without sw, the target may also reject a filter with the operator or
 		filter = usersAndGroupFilter
 	}
 	res := rootQuery(ctx, t, filter)
@@ -254,7 +255,7 @@ func rootAttributes(ctx context.Context, t *T) {
 
 func rootSearchType(ctx context.Context, t *T) {
 	filter := rootFilterText(t, usersAndGroupFilter)
-	if !t.RejectsPrefixes() { // a target without sw may also reject the operator and
+	if !t.RejectsPrefixes() { // without sw, the target may also reject a filter with the operator and
 		res := searched(ctx, t, "", doc{"filter": filter + ` and meta.resourceType eq "Group"`})
 		t.Expect("resources found", []string{"all"}, labels(t.Fixture, res.IDs()))
 	}

@@ -239,7 +239,7 @@ var searching = []check{
 		ID:           "search.member-names",
 		Title:        "The member names of a search are case-insensitive",
 		Requirements: reqs("RFC7643-2.1-01", "RFC7644-3.4.3-04"),
-		Level:        may, // RFC 7643 section 2.1 does not say whether the members of a message are attributes
+		Level:        may, // only informational: RFC 7643 section 2.1 does not say whether the members of a message are attributes
 		Needs:        searches,
 		Fixture:      people,
 		Requests:     2,

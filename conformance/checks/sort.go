@@ -340,7 +340,7 @@ func sortGroups(ctx context.Context, t *T) {
 // order records a finding if a sorted list of the users of the fixture, without eve, has another order than wanted.
 func order(ctx context.Context, t *T, want []string, query ...string) {
 	got := inOrder(t, sortedPeople(ctx, t, query...))
-	if t.RejectsPrefixes() { // the filter also matches eve
+	if t.RejectsPrefixes() { // in place of the operator sw, the check uses a filter that also matches eve
 		got = slices.DeleteFunc(got, func(label string) bool { return label == "eve" })
 	}
 	t.Expect("order of the users", want, got)

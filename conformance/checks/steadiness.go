@@ -12,12 +12,14 @@ import (
 const (
 	// orderRequests is the number of equal requests whose order steadiness.list-order compares.
 	orderRequests = 4
-	// visibleTries is the number of times, visiblePause the time between them, that steadiness.visibility searches for a created user.
+	// visibleTries is the maximum number of further requests for a created user that the first response does not contain, and visiblePause
+	// the time between them.
 	visibleTries = 10
 	visiblePause = 200 * time.Millisecond
 )
 
-// steadiness are the checks of whether equal requests have equal results. They run first: unsteadiness explains other findings.
+// steadiness are the checks of whether equal requests have equal results. They run first, because an unsteady target can be the cause of
+// findings of all other checks.
 var steadiness = []check{
 	{
 		ID:           "steadiness.list-order",
@@ -53,7 +55,7 @@ var steadiness = []check{
 		Fixture:      fiveUsers,
 		Why: "Most clients do not repeat a request after a server error or a closed connection immediately. They report the user as " +
 			"failed, and retry it in the next cycle, which is up to an hour later.",
-		Fix:   "Find the cause in the log of the server at these times: a timeout of a proxy, a full connection pool, a restart.",
+		Fix:   "Find the cause in the server's log at the time of the failed request: a timeout of a proxy, a full connection pool, a restart.",
 		Watch: steadyResponses,
 	},
 }
@@ -88,8 +90,8 @@ func steadyVisibility(ctx context.Context, t *T) {
 	})
 }
 
-// appears records a finding if a response lacks the created user and a later response to the same request has it. A user that never appears
-// is a finding of other checks.
+// appears records a finding if a response lacks the created user and a later response to the same request has it. If no response has the
+// user, other checks report that.
 func appears(ctx context.Context, t *T, what string, first *conformance.Response, request func() *conformance.Response,
 	shows func(*conformance.Response) bool) {
 	if shows(first) {
@@ -108,7 +110,7 @@ func appears(ctx context.Context, t *T, what string, first *conformance.Response
 
 func steadyResponses(w *watched) {
 	if !w.Sent() {
-		return // another client has sent the request, so it is unknown whether it is a repeat
+		return // another client has sent the request, so RepeatedAfter does not know whether it was repeated
 	}
 	first := w.RepeatedAfter()
 	w.Holds(first == "", "first response", "the same as to its repeat: "+strconv.Itoa(w.Status), first)

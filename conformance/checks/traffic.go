@@ -155,7 +155,7 @@ var traffic = []check{
 				w.Holds(len(texts(w.Object(), "schemas")) > 0, "schemas", "at least one URN", value(w.Object(), "schemas"))
 			}
 			if discoveries[w.Collection()] || w.Projected() {
-				return // the examples of schema documents in RFC 7643 have no member schemas
+				return // the items need no schemas: in RFC 7643, the examples of schema documents have none
 			}
 			for _, o := range w.Response.Resources() {
 				w.Holds(len(texts(o, "schemas")) > 0, "schemas of an item", "at least one URN", value(o, "schemas"))
@@ -242,8 +242,7 @@ var traffic = []check{
 		Why:          "Clients need the message schema to find scimType and detail.",
 		Fix:          "Use one function to write all errors, with schemas [urn:ietf:params:scim:api:messages:2.0:Error].",
 		Watch: func(w *watched) {
-			// A proxy in front of the server may send the responses with status 401 and the responses for unknown paths. Other checks
-			// inspect these responses.
+			// A proxy in front of the server may send the 401, or the response for an unknown path. Other checks inspect these responses.
 			known := w.Collection() == "Users" || w.Collection() == "Groups" || discoveries[w.Collection()]
 			if w.Status >= 400 && w.Status != 401 && known && w.Object() != nil {
 				w.Holds(isError(w.Object()), "schemas", scim.ErrorMessage, value(w.Object(), "schemas"))

@@ -241,7 +241,7 @@ func (td typeDef) with(t *T, label string, a attrDef, v any) doc {
 	body := td.fresh(t, label)
 	a.set(body, v)
 	if _, named := body[td.carrier].(string); !named {
-		body["externalId"] = t.Prefix() + label // for the cleanup, if the target creates the object
+		body["externalId"] = t.Prefix() + label // so that the cleanup can find an object without a name, if the target creates one
 	}
 	return body
 }

@@ -16,9 +16,9 @@ import (
 // A Contract defines which requests a client is expected to send to reach the desired state.
 type Contract string
 
-// The contracts. Resilient expects a client that recovers from every failure of a server. Catalog and Wizard expect exactly the requests
-// that the management document C lists: Catalog for integrations of the catalog, Wizard for custom integrations. The zero value means
-// Resilient.
+// The contracts. Resilient expects a client that recovers from every failure of a server. Catalog and Wizard expect exactly the requests of
+// document C in docs/generated/management-requirements.md: Catalog for integrations of the catalog, Wizard for custom integrations. The
+// zero value means Resilient.
 const (
 	Resilient Contract = "resilient"
 	Catalog   Contract = "catalog"
@@ -31,8 +31,8 @@ func Contracts() []Contract { return []Contract{Resilient, Catalog, Wizard} }
 // ContractArea is the first part of the ids of the expectations that only Catalog and Wizard have.
 const ContractArea = "contract"
 
-// resilience lists the expectations that Catalog and Wizard do not have. In the situations of these expectations, their contract requires
-// the client to stop the job.
+// resilience lists the expectations of Resilient that Catalog and Wizard do not have, because in these situations their clients must stop
+// the job.
 var resilience = []string{Area + ".looks-after-lost-answer", Area + ".links-on-conflict", Area + ".comes-back"}
 
 // expectations returns the expectations of a contract.
@@ -44,7 +44,7 @@ func (c Contract) expectations() []expectation {
 	return append(result, c.listed()...)
 }
 
-// listed returns the expectations of the management document C.
+// listed returns the expectations that only Catalog and Wizard have, from document C in docs/generated/management-requirements.md.
 func (c Contract) listed() []expectation {
 	row := func(id, title, why, fix string, judge func(*grading)) expectation {
 		return expectation{conformance.Check{ID: ContractArea + "." + id, Title: title, Level: conformance.Must, Why: why, Fix: fix}, judge}
@@ -242,7 +242,7 @@ func lookupBeforeCreate(g *grading) {
 		}
 		if collection, name := creates(x); name != "" {
 			g.holds(none[collection+"\x00"+name], i, "create of "+name, "an earlier lookup that finds no resource of this name", "none")
-			if x.Status != http.StatusTooManyRequests && x.Status != http.StatusServiceUnavailable { // the client may repeat the request unchanged
+			if x.Status != http.StatusTooManyRequests && x.Status != http.StatusServiceUnavailable { // else a retry needs no lookup
 				delete(none, collection+"\x00"+name)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/conformance/clientgrade"
 )
 
-// The requests of document C.
+// The requests of document C in docs/generated/management-requirements.md.
 const (
 	lookup     = "/Users?filter=userName%20eq%20%22ann%22&startIndex=1&count=100"
 	groupsCrew = "/Groups?filter=displayName%20eq%20%22Crew%22&startIndex=1&count=100"

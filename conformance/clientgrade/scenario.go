@@ -76,7 +76,7 @@ func Parse(data []byte) (Scenario, error) {
 	return s, s.check()
 }
 
-// check returns an error if the scenario contains an error that would remove expectations from it.
+// check returns an error if an entry of the scenario is invalid and would therefore be ignored silently.
 func (s Scenario) check() error {
 	var problems []error
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }

@@ -54,7 +54,7 @@ func TestRun_FailsOnFindings(t *testing.T) {
 func TestChild(t *testing.T) {
 	switch os.Getenv("CONFORMANCETEST_MODE") {
 	case "":
-		return // only in a separate process
+		return // this test has an effect only in the process that TestRun_FailsOnFindings starts
 	case "finding":
 		conformancetest.Run(t, myServer, options(probe("x.config", "/ServiceProviderConfig", 200), probe("x.users", "/Users", 200)))
 	case "panic":

@@ -363,11 +363,11 @@ func (r *reader) text(path string) string {
 	raw := r.data[start:r.i]
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
-		panic(stop{start, "json.syntax", "the escapes of JSON", "an escape that JSON does not define"})
+		panic(stop{start, "json.syntax", "only escapes that JSON defines", "an escape that JSON does not define"})
 	}
 	if strings.ContainsRune(text, utf8.RuneError) && utf8.Valid(raw) && !bytes.ContainsRune(raw, utf8.RuneError) &&
 		!bytes.Contains(bytes.ToLower(raw), []byte(`\ufffd`)) {
-		r.l.at(start, path, "json.utf8", "pairs of surrogates", "half a pair in an escape")
+		r.l.at(start, path, "json.utf8", "pairs of surrogates", "an escape of half a surrogate pair")
 	}
 	return text
 }

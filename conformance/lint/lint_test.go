@@ -300,7 +300,7 @@ func TestRules_EachHasViolation(t *testing.T) {
 	}
 }
 
-// TestRules_CiteRequirements checks that each rule cites a known requirement, and is a MUST only if the requirement is.
+// TestRules_CiteRequirements checks that each rule cites a known requirement, and has the level Must only if the requirement has it.
 func TestRules_CiteRequirements(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range lint.Rules() {
@@ -326,7 +326,7 @@ func TestLint_AcceptsRFCSamples(t *testing.T) {
 		r := lint.Lint(data, lint.Options{})
 		require.NotEmpty(t, r.Kind)
 		for _, f := range r.Findings {
-			cut := f.Rule.ID == "resource.certificate" // the sample has the first line of a certificate
+			cut := f.Rule.ID == "resource.certificate" // the example in the RFC contains only the first line of a certificate
 			require.True(t, cut || f.Outcome() == conformance.Info, "%s: %+v", name, f)
 		}
 	}

@@ -159,7 +159,7 @@ func (l *linter) written(value *node, a *schema.Attribute, op string) {
 		return
 	}
 	before := l.opts.Partial
-	l.opts.Partial = op != scim.OpAdd && !a.MultiValued // a complex value may lack sub-attributes
+	l.opts.Partial = op != scim.OpAdd && !a.MultiValued // an operation may set only some sub-attributes of a complex attribute
 	l.attribute(value, a)
 	l.opts.Partial = before
 }

@@ -59,8 +59,8 @@ func (n *node) textNodes() []*node {
 	return out
 }
 
-// baseOf returns the base schema: User or Group, else the known schema that is not the name of an extension object. Without schemas, it
-// depends on the members.
+// baseOf returns the base schema: User or Group, else the known schema that is not the name of an extension object. If the resource has no
+// schemas, its members determine the base schema.
 func (l *linter) baseOf(n *node, urns []string) string {
 	for _, core := range []string{scim.UserSchema, scim.GroupSchema} {
 		if slices.ContainsFunc(urns, func(u string) bool { return scim.EqualName(u, core) }) {

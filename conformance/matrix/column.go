@@ -8,13 +8,13 @@ import (
 	"github.com/scimwright/scimwright/conformance/report"
 )
 
-// A column is a product while its cells are computed.
+// A column collects the report of one product, and computes the cells of the product from it.
 type column struct {
 	entry    Entry
 	document report.Document
 	checks   map[string]report.Check
 	causes   map[string][]int // the positions of the causes of a check, starting at 1
-	clients  map[string]bool  // the areas that are profiles
+	clients  map[string]bool  // ids of the profiles in the report: the checks of these areas are steps of client flows
 }
 
 func newColumn(t tested) *column {
@@ -39,8 +39,8 @@ func newColumn(t tested) *column {
 	return c
 }
 
-// group adds a cause for each complaining check that no cause of the report explains. Checks of an area with the same expected and actual
-// value share one, because reports of earlier versions contain no causes.
+// group adds causes for the complaining checks that no cause of the report explains: one for all such checks of an area with the same
+// expected and actual value. Reports of earlier versions contain no causes at all.
 func (c *column) group() {
 	type key struct{ area, want, got string }
 	index := map[key]int{}

@@ -286,10 +286,10 @@ func cursors() check {
 					rest[name] = values
 				}
 			}
-			query := w.Request.Path + fmt.Sprint(rest) // fmt prints maps in the order of their keys
+			query := w.Request.Path + fmt.Sprint(rest) // The string is equal for equal queries: fmt prints maps in the order of their keys.
 			if cursor := w.Request.Query.Get("cursor"); cursor != "" {
 				of, known := given[cursor]
-				// A cursor that was returned before the recording started is unknown.
+				// The query of a cursor that was returned before the recording started is unknown, so the cursor is accepted.
 				w.Holds(!known || of == query, "parameters other than cursor", "those of the query that returned the cursor", "others")
 			}
 			for _, name := range []string{"nextCursor", "previousCursor"} {
@@ -315,7 +315,7 @@ func bodies() []check {
 		report lint.Report
 	}{}
 	judge := func(w *watched) lint.Report {
-		if last.of != w.Response { // all checks validate the same exchange, one after the other
+		if last.of != w.Response { // Each check calls judge for the same exchange, so the result is stored until the next exchange.
 			last.of, last.report = w.Response, lint.Lint(sent(w), lint.Options{From: lint.Client, As: expected(w)})
 		}
 		return last.report
@@ -347,7 +347,7 @@ func bodies() []check {
 				}
 				w.MarkApplicable()
 				for _, f := range report.Findings {
-					// The body of a PUT may contain the id.
+					// A body with an id violates this rule only in a POST, because the body of a PUT may contain the id.
 					if f.Rule.ID == rule.ID && (rule.ID != "resource.client-id" || w.Request.Method == http.MethodPost) {
 						w.Holds(false, f.Path, f.Want, f.Got)
 					}

@@ -365,7 +365,8 @@ func outcome(r *conformance.Result, id string) conformance.Outcome {
 	return ""
 }
 
-// TestClientChecks_CiteRequirements checks that each check cites known requirements, and is a MUST only if a MUST binds clients.
+// TestClientChecks_CiteRequirements checks that each check cites known requirements, and has the level Must only if one of them is a MUST
+// for clients.
 func TestClientChecks_CiteRequirements(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range observed.ClientChecks() {

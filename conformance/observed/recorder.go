@@ -112,7 +112,7 @@ func (r *Recorder) Exchanges() []Exchange {
 // passageKey is the key of the passage in the context of a request.
 type passageKey struct{}
 
-// A passage is an exchange in flight.
+// A passage is an exchange in flight. mu protects c.
 type passage struct {
 	r *Recorder
 	c capture
@@ -138,7 +138,7 @@ func (r *Recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 func (p *passage) answer(res *http.Response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.r.learn(p.c) // before the client sees the response and sends another request
+	p.r.learn(p.c) // The secrets are stored before the client receives the response, because its next request may contain them too.
 	p.c.status, p.c.responseHeader = res.StatusCode, res.Header.Clone()
 	res.Body = &tee{src: res.Body, p: p, into: &p.c.response, size: &p.c.responseSize, failed: true}
 }
@@ -204,7 +204,7 @@ type tee struct {
 	p      *passage
 	into   *[]byte
 	size   *int64
-	failed bool // a read error is part of the exchange
+	failed bool // record read errors: they are why the response is incomplete
 	ended  bool
 }
 

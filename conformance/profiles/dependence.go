@@ -9,14 +9,14 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A dependence lists checks, and tells the steps whose requests have the result that the checks test.
+// A dependence lists checks that test the result of one kind of request. sent reports whether a step of a client flow sends such a request.
 type dependence struct {
 	checks string // ids, separated by spaces
 	sent   func(step) bool
 }
 
-// dependences derive from the steps of the profiles which clients depend on a check: those that send such a request. To add a check, append
-// its id to the row of the request; a request that no row has needs a new row.
+// dependences determine which clients depend on a check: those with a step that sends the request of its row. To add a check, append its id
+// to the row of its request; for a request without a row, add one.
 var dependences = []dependence{
 	{"auth.tls auth.wrong-token traffic.no-server-errors traffic.json traffic.no-redirects",
 		func(step) bool { return true }},
@@ -142,7 +142,7 @@ func both(a, b func(step) bool) func(step) bool { return func(s step) bool { ret
 
 func either(a, b func(step) bool) func(step) bool { return func(s step) bool { return a(s) || b(s) } }
 
-// sends returns whether a step has the method and a path with the prefix.
+// sends returns a condition: the step has the method, and its path starts with the prefix.
 func sends(method, prefix string) func(step) bool {
 	return func(s step) bool { return s.Method == method && strings.HasPrefix(s.Path, prefix) }
 }
@@ -155,12 +155,13 @@ func accepts(status int) func(step) bool {
 	return func(s step) bool { return slices.Contains(s.Status, status) }
 }
 
-// carries returns whether the body of a POST or PUT has the attribute. A body with a Base has those that the client replaces.
+// carries returns a condition: the step sends the attribute in the body of a POST or PUT. If the body is a stored resource (Step.Base),
+// only the members that the client replaces count.
 func carries(attribute string) func(step) bool {
 	return func(s step) bool { _, has := s.Body[attribute]; return has }
 }
 
-// queries returns whether a step has the query parameter with a value that contains the text.
+// queries returns a condition: the step has a query parameter with the name whose value contains the text.
 func queries(name, text string) func(step) bool {
 	return func(s step) bool {
 		for i := 0; i+1 < len(s.Query); i += 2 {
@@ -180,7 +181,8 @@ func operations(s step) []doc {
 	return list
 }
 
-// operation returns whether a PATCH has an operation of the kind, or of any kind if it is empty, that satisfies the condition.
+// operation returns a condition: the step sends a PATCH in which one operation satisfies `is`. The op of this operation must be kind,
+// unless kind is empty.
 func operation(kind string, is func(path string, value any) bool) func(step) bool {
 	return func(s step) bool {
 		return slices.ContainsFunc(operations(s), func(o doc) bool {
@@ -191,15 +193,16 @@ func operation(kind string, is func(path string, value any) bool) func(step) boo
 	}
 }
 
-// patches returns whether a PATCH has an operation of the kind on an attribute: in its path, which has the attribute as prefix if it ends
-// with a separator and otherwise equals it, or as a member of a value without a path.
+// patches returns a condition: the step sends a PATCH with an operation on the attribute, which is in the path of the operation or, without
+// a path, in its value. An attribute that ends with ".", "[" or ":" is a prefix of the name, any other attribute is the whole name.
 func patches(kind, attribute string) func(step) bool {
 	return operation(kind, func(path string, value any) bool {
 		return names(path, attribute) || path == "" && valueHas(value, attribute)
 	})
 }
 
-// inValue returns whether a PATCH has an operation without a path whose value has a member with the name or prefix.
+// inValue returns a condition: the step sends a PATCH without a path whose value has the attribute as a member. See patches for attributes
+// that are prefixes.
 func inValue(attribute string) func(step) bool {
 	return operation("", func(path string, value any) bool { return path == "" && valueHas(value, attribute) })
 }

@@ -96,7 +96,7 @@ func HAR(w io.Writer, r *conformance.Result, version string) error {
 		if i > 0 {
 			fmt.Fprint(b, ",")
 		}
-		// One entry per line: an archive of a whole run is large.
+		// Each entry is encoded separately, on a line of its own, because the archive of a whole run is large.
 		fmt.Fprintln(b)
 		encoder := json.NewEncoder(b)
 		encoder.SetEscapeHTML(false)

@@ -103,7 +103,7 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 		},
 		"proof": func(b Block) pageExchange { return show(*b.Exchange, b.Curl) },
 		"sent":  func(check string) []*wirelog.Exchange { return recorded[check] },
-		// One exchange at a time: a run has thousands.
+		// The template converts one exchange at a time, because a run has thousands of exchanges.
 		"lay":    func(e *wirelog.Exchange) pageExchange { return show(*exchange(*e), wirelog.Curl(*e)) },
 		"search": search,
 		"words":  func(v conformance.Verdict) string { return verdictWords[v] },

@@ -47,9 +47,9 @@ type Document struct {
 type Cause struct {
 	ID       string              `json:"id"`
 	Headline string              `json:"headline"`
-	Rule     string              `json:"rule,omitempty"`    // title of the telling check: what a conforming target does
+	Rule     string              `json:"rule,omitempty"`    // title of the check that describes the cause best
 	Outcome  conformance.Outcome `json:"outcome"`           // fail or warn
-	Checks   []string            `json:"checks"`            // ids of the checks that complain, the telling one first
+	Checks   []string            `json:"checks"`            // ids of the checks that complain, the one of Rule first
 	Blocked  []string            `json:"blocked,omitempty"` // ids of the checks that have no result because of the cause
 	Findings int                 `json:"findings"`
 	Curl     string              `json:"curl,omitempty"`

@@ -167,7 +167,7 @@ func markdownFindings(p func(string, ...any), d Document) {
 	shown := 0
 	for _, outcome := range []conformance.Outcome{conformance.Fail, conformance.Warn, conformance.Error} {
 		for _, c := range d.Checks {
-			// markdownClients shows the findings of client flows.
+			// The findings of client flows are omitted here: markdownClients writes them.
 			if c.Outcome != outcome || c.Profile != "" && outcome != conformance.Error {
 				continue
 			}

@@ -26,7 +26,7 @@ type TextOptions struct {
 }
 
 // Text writes the report as text: the verdict per client, the causes of the findings, the most consequential first, a summary by level and
-// the verdict. Without Options.All it has at most 60 lines of 100 columns, unless Skipped is set.
+// the verdict. Without opts.All it has at most 60 lines of 100 columns, unless opts.Skipped is set.
 func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
 	head := &printer{color: opts.Color}
 	head.line("SCIM conformance of %s", visible(r.Target))

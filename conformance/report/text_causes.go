@@ -10,13 +10,13 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// unlimited is the room of a report that has no greatest length.
+// unlimited, in place of a number of lines, permits a report of any length.
 const unlimited = math.MaxInt
 
 const (
-	// minCauses is the least number of lines for the causes, even if the other parts of the report need the room.
+	// minCauses is the least number of lines for the causes, even if the other parts of the report leave fewer.
 	minCauses = 12
-	// shortShare is the share of the room that is left for causes in one line each: one third.
+	// shortShare is a divisor: one third of the lines is reserved for causes in one line each.
 	shortShare = 3
 	// maxListed is the greatest number of checks that a cause lists.
 	maxListed = 3
@@ -45,7 +45,7 @@ func (p *printer) causes(found []causes.Cause, room int) {
 	for ; i < len(found); i++ {
 		full := &printer{color: p.color}
 		full.cause(i+1, found[i], room == unlimited)
-		// The reserve is for the causes after this one.
+		// This cause in full must leave the reserved lines to the causes after it. The first cause needs only the lines of its own text.
 		if used+full.lines()+min(reserve, len(found)-i-1) > room && (i > 0 || used+full.lines() > room) {
 			break
 		}
@@ -56,7 +56,7 @@ func (p *printer) causes(found []causes.Cause, room int) {
 	if len(rest) == 0 {
 		return
 	}
-	// One line for the number of the others and one empty line.
+	// The summary of the remaining causes and the empty line after it take two lines.
 	for ; len(rest) > 0 && (used+2 < room); rest = rest[1:] {
 		i++
 		used++
@@ -69,7 +69,7 @@ func (p *printer) causes(found []causes.Cause, room int) {
 	p.line("")
 }
 
-// strengths are the names of the outcomes of causes: what the strongest violated requirement is.
+// strengths are the keywords of the RFCs for the outcomes of causes: the level of the strongest violated requirement.
 var strengths = map[conformance.Outcome]string{conformance.Fail: "MUST  ", conformance.Warn: "SHOULD"}
 
 // cause writes one cause in full. If long is not set, a long curl command is replaced by the request and the status.

@@ -134,7 +134,7 @@ func (p *printer) clients(r *conformance.Result, all bool) {
 	}
 }
 
-// maxClip is the maximum number of characters of a value in the answer for the clients. Other reports contain the whole value.
+// maxClip is the maximum number of characters of a value in the section on clients. Other reports contain the whole value.
 const maxClip = 81
 
 // summaryOf returns the number of the steps of a flow that fail and that could not be tested.

@@ -80,7 +80,7 @@ var badResponses = map[string]http.HandlerFunc{
 	"an undefined status":  rawResponse("HTTP/1.1 999 Whatever\r\nContent-Length: 0\r\n\r\n"),
 	"16 MiB":               func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(bytes.Repeat([]byte(" "), 16<<20)) },
 	"no response": func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not detect that the client closed the connection
+		_, _ = io.Copy(io.Discard, r.Body) // the server detects a closed connection only after it has read the body
 		<-r.Context().Done()
 	},
 }
@@ -104,7 +104,7 @@ func TestSuite_NeverCleanOnNonsense(t *testing.T) {
 					discovery := slices.ContainsFunc([]string{"/ServiceProviderConfig", "/ResourceTypes", "/Schemas"}, func(path string) bool {
 						return strings.Contains(r.URL.Path, path)
 					})
-					// The suite starts with two queries that detect the existing objects. These succeed.
+					// The suite first queries the existing users and groups. These two queries succeed.
 					if discovery || asked.Add(1) <= after+2 {
 						reference.ServeHTTP(w, r)
 						return

@@ -32,9 +32,9 @@ type brokenServer struct {
 	// reason is a part of the reason of the verdict, sentences are parts of the sentences about the steadiness, in order.
 	reason    string
 	sentences []string
-	// fails are the checks whose outcome Fail is true. "*" permits all.
+	// fails are the checks that may have the outcome Fail, because the server really violates their requirement. "*" permits all checks.
 	fails []string
-	// remains permits leftovers that the result names.
+	// remains permits objects that remain on the server, if the result names them as leftovers.
 	remains bool
 	// requests is the maximum number of requests. Default: 8,000.
 	requests int
@@ -50,7 +50,7 @@ func sometimes(n uint64) func() bool {
 	}
 }
 
-// when returns a wrapper that passes the requests for which condition holds to instead.
+// when returns a wrapper: the handler `instead` processes the requests for which `condition` returns true, the wrapped handler all others.
 func when(condition func(*http.Request) bool, instead http.HandlerFunc) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

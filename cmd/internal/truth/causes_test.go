@@ -22,9 +22,9 @@ import (
 )
 
 // TestSignatures_MatchMutants compares conformance/causes/signatures.txt with runs of the whole suite against every mutant. A plain run
-// compares every 40th mutant: the checks that complain, not the choice of the telling check, which depends on all mutants. Mutants and
-// checks that are newer than the file are not compared, because rewriting it takes 20 minutes; package causes groups their findings by
-// evidence. A run of all mutants compares the whole file.
+// compares every 40th mutant, and only the set of checks that complain: the telling check of a signature depends on all mutants. Mutants
+// and checks that are newer than the file are not compared, because rewriting the file takes 20 minutes; until then, package causes groups
+// their findings by evidence. A run of all mutants compares the whole file.
 func TestSignatures_MatchMutants(t *testing.T) {
 	stored, known := map[string][]string{}, map[string]bool{}
 	for _, s := range causes.Signatures() {
@@ -213,14 +213,15 @@ func (d draw) run(t *testing.T) (r *conformance.Result, panicked bool) {
 	return r, broken.Load()
 }
 
-// A score counts the draws of one size.
+// A score counts results of runs that each apply the same number of mutants.
 type score struct {
 	mu      sync.Mutex
 	mutants int
-	// good counts the draws with as many causes as mutants, each naming another one, with a difference of at most one for several mutants.
-	// heldOut is the same without the signatures of the drawn mutants.
+	// good counts the draws with as many causes as mutants, each of which names another mutant. With several mutants, one cause too many or
+	// too few is permitted. heldOut is the same number for causes that were determined without the signatures of the drawn mutants.
 	draws, good, heldOut int
-	// differences counts the draws by the number of causes minus the number of mutants; heldOutDifferences the same without signatures.
+	// differences counts the draws by the number of causes minus the number of mutants. heldOutDifferences counts them for causes that were
+	// determined without the signatures of the drawn mutants.
 	differences, heldOutDifferences map[int]int
 	named, heldOutNamed             int
 	// discarded is the number of draws in which a mutant hides another one, panics or leads to an error of a check.
@@ -231,7 +232,7 @@ func newScore(n int) *score {
 	return &score{mutants: n, differences: map[int]int{}, heldOutDifferences: map[int]int{}}
 }
 
-// add counts a run. It returns false if the draw does not count.
+// add counts a run. It returns false if the draw was discarded.
 func (s *score) add(t *testing.T, d draw, r *conformance.Result, panicked bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

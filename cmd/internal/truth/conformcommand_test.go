@@ -58,14 +58,15 @@ func contents(t *testing.T, h http.Handler) map[string]string {
 func TestKilledRun_CleanupRestoresTarget(t *testing.T) {
 	type moment struct {
 		only  string // the selected checks; empty means all
-		at    int    // the number of the creation that kills the process
+		at    int    // the process is killed after the creation with this number
 		fault string // a mutant in front of the reference server
 	}
 	var moments []moment
 	for _, at := range []int{1, 2, 44, 45, 47, 50, 120, 300, 500} {
 		moments = append(moments, moment{at: at})
 	}
-	// The steps for the areas that create each type of object with each type of request.
+	// The areas of checks that together create each type of object with each type of request, and the number of creations between two
+	// tested moments.
 	steps := map[string]int{"bulk": 6, "types": 3, "characteristics": 12, "groups": 12, "concurrency": 4, "create": 9, "body": 3, "put": 6,
 		"traffic": 1}
 	for _, only := range slices.Sorted(maps.Keys(steps)) {

@@ -138,8 +138,9 @@ func (m *killMatrix) markdown() string {
 	return b.String()
 }
 
-// compare compares the page with the results of this run. A row is up to date if it exists and at least one name in its last cell is
-// in the results: whether other checks detect a fault may depend on the order of concurrent requests.
+// compare compares the page with the results of this run. A row is up to date if the results have the same row and at least one of the
+// names in its last cell. Not all names are required, because the order of concurrent requests can change which further checks detect a
+// fault.
 func (m *killMatrix) compare(t *testing.T, file string) {
 	t.Helper()
 	got := m.markdown()
@@ -153,7 +154,8 @@ func (m *killMatrix) compare(t *testing.T, file string) {
 	}
 }
 
-// rows returns the lines of a page and the names in the last cell of each line. Lines that start with an id lack the last cell.
+// rows returns the lines of a page and, for each line, the names in its last cell. The returned lines of tables that start with an id do
+// not contain the last cell.
 func rows(page string) (lines []string, cells [][]string) {
 	for line := range strings.Lines(page) {
 		line = strings.TrimRight(line, " |\n")

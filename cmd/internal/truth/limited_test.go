@@ -18,7 +18,7 @@ import (
 var limits = map[string]struct {
 	skipped    int      // maximum number of skipped checks
 	requests   int      // maximum number of requests
-	complaints []string // checks with a finding that is true
+	complaints []string // checks that correctly report a violation of this server
 }{
 	"filter-eq-only":           {skipped: 137, requests: 3200},
 	"no-filter":                {skipped: 353, requests: 2300},

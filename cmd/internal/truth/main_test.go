@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	}
 	together := 4
 	if raceDetector {
-		together = 1 // per processor; more load causes timeouts
+		together = 1 // one test per processor: with more, requests time out
 	}
 	if err := alltest.Together(together); err != nil {
 		os.Stderr.WriteString(err.Error() + "\n")

@@ -67,13 +67,13 @@ func TestProfiles_AcceptPermittedVariants(t *testing.T) {
 	everyClient := []string{"authentik", "entra", "google", "jumpcloud", "okta", "onelogin", "ping"}
 	wantsMore := map[string][]string{
 		"few-operators": {"entra"}, // brackets in filters
-		// Clients expect the values that they send. They send a value that the server alters again in every synchronization.
+		// These clients expect the value that they have sent. If the server alters it, they send it again in every synchronization.
 		"display-name-derived":   {"entra"},
 		"display-name-read-only": {"entra"},
 		"two-attributes":         {"entra"},
 		"three-attributes":       {"entra"},
 		"family-name-capitals":   everyClient,
-		// Clients send requests that the RFCs permit a server to reject.
+		// These clients send requests that the RFCs permit a server to reject.
 		"no-filter":              everyClient,
 		"emails-create-rejected": everyClient,
 		"no-patch":               {"entra", "jumpcloud", "okta", "onelogin"},
@@ -129,7 +129,7 @@ func TestProfiles_BreakOnListedQuirks(t *testing.T) {
 	var names []string
 	t.Run("quirks", func(t *testing.T) {
 		for _, q := range quirks.All() {
-			// These quirks need an argument or time, or prevent every request.
+			// The test omits these quirks: they need an argument or time, or prevent every request.
 			if q.Category == quirks.Chaos ||
 				slices.Contains([]string{"lookup-lag", "ignores-attribute", "unauthorized", "forbidden", "login-page"}, q.Name) {
 				continue

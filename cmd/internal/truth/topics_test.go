@@ -97,7 +97,8 @@ var permitted = map[string][]string{
 	"PUT sets absent attributes to a default":                                    {"put-defaults"},
 }
 
-// TestVariants_CoverKnownFalsePositives checks that all permitted behavior has a variant. TestSuite_KillMatrix runs the suite on them.
+// TestVariants_CoverKnownFalsePositives checks that a variant exists for each permitted behavior that other test suites have reported as a
+// fault. TestSuite_KillMatrix runs the suite on the variants.
 func TestVariants_CoverKnownFalsePositives(t *testing.T) {
 	var variants []string
 	for _, v := range mutants.Variants() {

@@ -32,12 +32,12 @@ import (
 
 const referenceToken = "reference-token"
 
-// provedElsewhere maps checks that skip servers on the same machine to the test that proves that they can fail.
+// provedElsewhere maps checks that are skipped for a server on the same machine to the test that shows that they can fail.
 var provedElsewhere = map[string]string{"auth.tls": "TestSuite_ReportsWeakTLS"}
 
 // A run tests every n-th mutant and variant: n is mutantsPerRace with the race detector, else mutantsPerTest. The race detector makes a run
-// ten times as long, and all mutants have the same concurrency. With SCIMWRIGHT_TEST_ALL, which make test-all and .ci/run set, a run
-// without the race detector tests all mutants and variants and takes minutes.
+// ten times as long, and a subset suffices, because no mutant adds concurrent code. With SCIMWRIGHT_TEST_ALL, which make test-all and
+// .ci/run set, a run without the race detector tests all mutants and variants and takes minutes.
 const (
 	mutantsPerRace = 40
 	mutantsPerTest = 40

@@ -211,7 +211,7 @@ func (d *Generator) inner(list Name, depth int) Filter {
 	return tree(depth)
 }
 
-// condition compares a name with the value of one of the objects, or with a similar value.
+// condition returns a comparison of the attribute n with a value that one of the objects has, or with a similar value.
 func (d *Generator) condition(n Name, among []*scim.Object) Filter {
 	var values []any
 	complete := true // every object has exactly one value
@@ -226,7 +226,7 @@ func (d *Generator) condition(n Name, among []*scim.Object) Filter {
 	switch leaf.Kind {
 	case "boolean":
 		if !complete {
-			operators, operand = []string{"eq"}, true // servers need not distinguish absent from false
+			operators, operand = []string{"eq"}, true // false is no operand here: a server need not distinguish an absent value from false
 		} else {
 			operators = []string{"eq", "ne"}
 		}

@@ -248,7 +248,7 @@ func TestShrink_SmallestFailingFilter(t *testing.T) {
 	c := func(v string) Filter { return Condition{Name: p.on("title"), Operator: "eq", Operand: v} }
 	start := Or(And(c("a"), Not{Or(c("b"), c("bad"), c("d"))}), c("e"), And(c("f"), c("g")))
 	asked := 0
-	// The simulated bug is a not that contains the value "bad".
+	// The simulated server gives a wrong result for every filter with the value "bad" below a not.
 	fails := func(f Filter) bool {
 		asked++
 		return containsNot(f)

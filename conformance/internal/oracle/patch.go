@@ -113,7 +113,7 @@ func (a Attribute) typedTwice(o *scim.Object) bool {
 func (op Operation) apply(o *scim.Object) (defined bool) {
 	if op.Attribute == nil {
 		return op.Op != "remove" && len(op.Parts) > 0 && !slices.ContainsFunc(op.Parts, func(p Part) bool {
-			// The RFC does not define whether a whole complex attribute in such a value is replaced or merged.
+			// The result is not predicted for a complex attribute with a value: RFC 7644 does not define whether it is replaced or merged.
 			merged := p.Attribute.Kind == "complex" && !p.Attribute.Multi && p.Attribute.Of(o) != nil
 			return merged || !assign(o, p.Attribute, op.Op, p.Value)
 		})
@@ -128,7 +128,7 @@ func (op Operation) apply(o *scim.Object) (defined bool) {
 		a.set(o, nil)
 		return had && a.Optional && !a.Required
 	default:
-		// Only a SHOULD requires add to merge a complex attribute that has a value.
+		// RFC 7644 only recommends (SHOULD) that add merges a complex attribute that has a value, so the result is not predicted.
 		merged := op.Op == "add" && a.Kind == "complex" && !a.Multi && a.Of(o) != nil
 		return !merged && assign(o, a, op.Op, op.Value)
 	}

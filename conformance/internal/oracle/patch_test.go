@@ -106,7 +106,7 @@ func TestApply_FollowsRFC(t *testing.T) {
 func TestApply_UnspecifiedNotPredicted(t *testing.T) {
 	p := changeable()
 	o := decoded(t, ada)
-	kept := person() // no resource without a value was observed
+	kept := person() // Optional is not set, because no observed resource lacks the attribute.
 	for name, op := range map[string]Operation{
 		"remove of an absent attribute":                  at(p, "remove", "vague", nil),
 		"remove of an attribute that may have a default": at(kept, "remove", "title", nil),
@@ -271,7 +271,7 @@ func TestShrink_SmallestFailingRequest(t *testing.T) {
 		at(p, "remove", "emails", nil).where(p, "work").Filter)
 	bad.Spelled = "EMAILS"
 	start := []Operation{at(p, "add", "title", "x"), bad, at(p, "replace", "aliases", stored(`["a","b"]`))}
-	// The simulated bug is a remove whose filter contains type.
+	// The simulated server gives a wrong result for every remove whose filter contains type.
 	least := Shrink(start, Simpler, func(operations []Operation) bool {
 		return slices.ContainsFunc(operations, func(op Operation) bool {
 			return op.Op == "remove" && op.Filter != nil &&

@@ -148,7 +148,7 @@ func (a Attribute) Free() bool {
 		return false
 	}
 	if scim.EqualName(a.Name, "type") && a.Canonical != nil && len(a.Canonical) == 0 {
-		return false // RFC 7643 section 8.7.1 has an empty list for the types of roles, and some servers then accept none
+		return false // Some servers accept no type at all then: for the types of roles, RFC 7643 section 8.7.1 has an empty list of values.
 	}
 	switch a.Kind {
 	case "string", "boolean", "integer", "decimal", "dateTime":
@@ -156,7 +156,7 @@ func (a Attribute) Free() bool {
 	case "complex":
 		return len(a.parts()) > 0
 	}
-	return false // references need an existing target, and base64 has two alphabets
+	return false // for a reference, an existing resource would be necessary; for binary, servers use two alphabets of base64
 }
 
 // parts returns the sub-attributes that the oracle uses. The oracle ignores all other sub-attributes in responses.

@@ -97,7 +97,7 @@ func withoutBody(status int) wrap {
 	})
 }
 
-// removalType returns a wrapper that rejects the removal of an attribute with another scimType.
+// removalType returns a wrapper that replaces the scimType with which the server rejects the removal of an attribute.
 func removalType(path string, kind scim.Type) wrap {
 	return after(withJSON(patchUser, anyOp(func(op *scim.Object) bool { return is(op, "remove", path) })), func(_ *http.Request, rep *reply) {
 		if rep.status == http.StatusBadRequest {

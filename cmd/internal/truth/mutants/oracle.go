@@ -128,7 +128,7 @@ func rewriting(m match, cond func(op *scim.Object) bool, fn func(op *scim.Object
 	})
 }
 
-// applyRejected returns a wrapper that applies each operation of a rejected PATCH that satisfies cond.
+// applyRejected returns a wrapper: after the server has rejected a PATCH, it applies those operations of the PATCH that satisfy cond.
 func applyRejected(cond func(op *scim.Object) bool) wrap {
 	return instead(patchUser, func(next http.Handler, r *http.Request) *reply {
 		sent, err := scim.Decode(readBody(r))

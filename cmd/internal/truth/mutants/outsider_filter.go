@@ -33,7 +33,7 @@ func falseNeedsValue(e expr) expr {
 	return e
 }
 
-// notOfFirst replaces the negation of a conjunction by that of its left operand.
+// notOfFirst replaces the negation of "a and b" by "not (a) and b".
 func notOfFirst(e expr) expr {
 	if not, ok := e.(negation); ok {
 		if and, ok := not.x.(conjunction); ok {
@@ -43,7 +43,7 @@ func notOfFirst(e expr) expr {
 	return e
 }
 
-// unmatched returns a wrapper by which comparisons with a path that satisfies when match no resource.
+// unmatched returns a wrapper: a comparison matches no resource if its path satisfies when.
 func unmatched(when func(p scim.AttrPath) bool) wrap {
 	return expressions(func(e expr) expr {
 		if p, ok := pathOf(e); ok && when(p) {
@@ -80,7 +80,7 @@ var outsiderFilter = []Mutant{
 		return e
 	})},
 	// RFC7644-3.4.2.2-26
-	{"filter.or-middle-dropped", "only the first and the last of several conditions joined by or are evaluated",
+	{"filter.or-middle-dropped", "only the first and the last of several conditions joined by the operator or are evaluated",
 		expressions(func(e expr) expr {
 			if list := operands(e); len(list) > 2 {
 				return disjunction{list[0], list[len(list)-1]}
@@ -88,7 +88,7 @@ var outsiderFilter = []Mutant{
 			return e
 		})},
 	// RFC7644-3.4.2.2-26
-	{"filter.five-operands", "conditions joined by or after the fifth are ignored", expressions(func(e expr) expr {
+	{"filter.five-operands", "conditions after the fifth of a chain with the operator or are ignored", expressions(func(e expr) expr {
 		list := operands(e)
 		if len(list) <= 5 {
 			return e
@@ -100,7 +100,7 @@ var outsiderFilter = []Mutant{
 		return e
 	})},
 	// RFC7644-3.4.2.2-27
-	{"filter.and-not-ignored", "not after and is ignored", expressions(func(e expr) expr {
+	{"filter.and-not-ignored", "the operator not is ignored after the operator and", expressions(func(e expr) expr {
 		if and, ok := e.(conjunction); ok {
 			if not, ok := and.y.(negation); ok {
 				return conjunction{and.x, not.x}
@@ -109,7 +109,7 @@ var outsiderFilter = []Mutant{
 		return e
 	})},
 	// RFC7644-3.4.2.2-27
-	{"filter.or-not-left", "not after or also negates the left operand", expressions(func(e expr) expr {
+	{"filter.or-not-left", "the operator not after the operator or also negates the left operand", expressions(func(e expr) expr {
 		if or, ok := e.(disjunction); ok {
 			if not, ok := or.y.(negation); ok {
 				return negation{disjunction{or.x, not.x}}
@@ -178,7 +178,7 @@ var outsiderFilter = []Mutant{
 			})
 		})},
 	// RFC7644-3.4.3-04
-	{"search.not-ignored", "not in the filter of a search is ignored", searchFilters(func(e expr) expr {
+	{"search.not-ignored", "the operator not in the filter of a search is ignored", searchFilters(func(e expr) expr {
 		if not, ok := e.(negation); ok {
 			return not.x
 		}
@@ -201,7 +201,7 @@ func exactPart(name string) bool {
 	return !slices.ContainsFunc(partNames, func(n string) bool { return n != name && strings.EqualFold(n, name) })
 }
 
-// equalOperands returns the operands of eq in value filters that must match: those that are not below or or not.
+// equalOperands returns those operands of eq in a value filter that an element must match: the comparison is not part of an or or a not.
 func equalOperands(e expr) []string {
 	switch t := e.(type) {
 	case conjunction:
@@ -259,13 +259,13 @@ func exactInBrackets(next http.Handler, r *http.Request) *reply {
 
 var outsiderValuePaths = []Mutant{
 	// RFC7644-3.4.2.2-29
-	{"filter.value-path-or-first", "or has higher precedence than and in brackets",
+	{"filter.value-path-or-first", "the operator or has higher precedence than the operator and in brackets",
 		everyFilter(func(f string) string { return insideBrackets(f, orFirst) })},
 	// RFC7644-3.4.2.2-28
 	{"filter.value-path-groups-ignored", "parentheses in brackets are ignored",
 		everyFilter(func(f string) string { return insideBrackets(f, withoutGroups) })},
 	// RFC7644-3.4.2.2-35
-	{"filter.value-path-not-outside", "not in brackets negates the whole value path, so that no element may match",
+	{"filter.value-path-not-outside", "the operator not in brackets negates the whole value path, so that no element may match",
 		valuePaths(func(v bracketed) expr {
 			if not, ok := v.filter.(negation); ok {
 				v.filter = not.x
@@ -274,10 +274,10 @@ var outsiderValuePaths = []Mutant{
 			return v
 		})},
 	// RFC7644-3.4.2.2-27
-	{"filter.value-path-not-first", "not of a conjunction in brackets negates only its left operand",
+	{"filter.value-path-not-first", "in brackets, not (a and b) acts as not (a) and b",
 		valueFilters(notOfFirst)},
 	// RFC7644-3.4.2.2-37
-	{"filter.value-path-third-ignored", "the third of three conditions joined by and in brackets is ignored",
+	{"filter.value-path-third-ignored", "the third of three conditions joined by the operator and in brackets is ignored",
 		valueFilters(func(e expr) expr {
 			if and, ok := e.(conjunction); ok {
 				if _, ok := and.x.(conjunction); ok {
@@ -310,7 +310,7 @@ var outsiderValuePaths = []Mutant{
 	// RFC7644-3.4.2.2-11
 	{"filter.value-path-ne-needs-value", "ne in brackets does not match an element without the sub-attribute", valueFilters(neNeedsValue)},
 	// RFC7644-3.4.2.2-39
-	{"filter.value-path-or-dropped", "the condition after brackets and or is dropped", expressions(func(e expr) expr {
+	{"filter.value-path-or-dropped", "a condition that the operator or joins to brackets is dropped", expressions(func(e expr) expr {
 		if or, ok := e.(disjunction); ok {
 			if _, ok := or.x.(bracketed); ok {
 				return or.x
@@ -319,7 +319,7 @@ var outsiderValuePaths = []Mutant{
 		return e
 	})},
 	// RFC7644-3.4.2.2-35
-	{"filter.value-path-or-split", "the operands of and after or in brackets may match different elements",
+	{"filter.value-path-or-split", "in brackets, different elements may match the conditions b and c of a or b and c",
 		valuePaths(func(v bracketed) expr {
 			if and, ok := v.filter.(conjunction); ok {
 				if _, ok := and.x.(disjunction); ok {

@@ -63,7 +63,8 @@ func reorder(last bool, when func(op *scim.Object) bool) wrap {
 	})
 }
 
-// exactTargets rejects a PATCH with noTarget if a value filter matches only by ignoring the case of values. It drops such a remove.
+// exactTargets compares the values in value filters case-sensitively. An operation whose filter then matches nothing is rejected with
+// noTarget; a remove has no effect.
 func exactTargets(next http.Handler, r *http.Request) *reply {
 	o, err := scim.Decode(readBody(r))
 	has := stored(next, r)
@@ -138,13 +139,13 @@ var outsiderPatch = []Mutant{
 		return e
 	})},
 	// RFC7644-3.4.2.2-29
-	{"patch.value-path-or-first", "or has higher precedence than and in a value filter",
+	{"patch.value-path-or-first", "the operator or has higher precedence than the operator and in a value filter",
 		operationPaths(func(path string) string { return insideBrackets(path, orFirst) })},
 	// RFC7644-3.4.2.2-28
 	{"patch.value-path-groups-ignored", "parentheses in a value filter are ignored",
 		operationPaths(func(path string) string { return insideBrackets(path, withoutGroups) })},
 	// RFC7644-3.4.2.2-27
-	{"patch.value-path-not-first", "not of a conjunction in a value filter negates only its left operand",
+	{"patch.value-path-not-first", "in a value filter, not (a and b) acts as not (a) and b",
 		pathFilters(notOfFirst)},
 	// RFC7644-3.4.2.2-05
 	{"patch.value-path-operators-exact", "an operator in upper case in a value filter is rejected with 400",

@@ -202,8 +202,8 @@ var outsiderValues = []Mutant{
 		})},
 }
 
-// outdated returns a wrapper that returns the previous state of a resource to the first read after each write. The first read of a new
-// resource returns 404.
+// outdated returns a wrapper: after each write of a resource, the first read returns the state before the write. For a new resource, the
+// first read returns 404.
 func outdated(write, read match) wrap {
 	return func(next http.Handler) http.Handler {
 		var mu sync.Mutex
@@ -240,7 +240,7 @@ func outdated(write, read match) wrap {
 	}
 }
 
-// lateIndex returns a wrapper that omits a resource from the first list with a filter that follows a write of the resource and contains it.
+// lateIndex returns a wrapper: after each write of a resource, the first filtered list that would contain the resource omits it.
 func lateIndex(write, read match) wrap {
 	return func(next http.Handler) http.Handler {
 		fresh := &memory{}
@@ -259,7 +259,8 @@ func lateIndex(write, read match) wrap {
 	}
 }
 
-// oldGroups returns users as the last read before a change of a group showed their groups.
+// oldGroups wraps next: after a change of any group, the first read of each user returns the groups that the previous read of the user
+// returned.
 func oldGroups(next http.Handler) http.Handler {
 	var mu sync.Mutex
 	changed, shown := 0, map[string]int{}
@@ -288,7 +289,7 @@ func oldGroups(next http.Handler) http.Handler {
 	})(counted(next))
 }
 
-// oldTotals returns the totalResults that the first list with the same filter had.
+// oldTotals wraps next: each list has the totalResults that the first list with the same filter had.
 func oldTotals(next http.Handler) http.Handler {
 	totals := &memory{}
 	return after(either(listUsers, listGroups), func(r *http.Request, rep *reply) {
@@ -306,7 +307,7 @@ func oldTotals(next http.Handler) http.Handler {
 	})(next)
 }
 
-// listedOnce returns a deleted user once more in the first list that would have contained it without a filter.
+// listedOnce wraps next: after the deletion of a user, the first list whose filter names the user contains the user.
 func listedOnce(next http.Handler) http.Handler {
 	gone := &deletedUsers{}
 	var mu sync.Mutex

@@ -367,7 +367,7 @@ func untypedRoles(o *scim.Object) {
 	}
 }
 
-// groupsOnRequest sets returned of groups to request in the User schema.
+// groupsOnRequest changes the User schema: groups gets the characteristic returned "request".
 func groupsOnRequest(o *scim.Object) {
 	for _, a := range o.Array("attributes") {
 		if attribute, ok := a.(*scim.Object); ok && scim.EqualName(attribute.Text("name"), "groups") {
