@@ -79,7 +79,7 @@ func (s *server) record(t *resourceType, clean *scim.Resource, old *Record) (rec
 		}
 		r.Delete(attrMembers)
 	}
-	return rec, members, nil
+	return rec, members, s.checkSize(t, r, old.Resource)
 }
 
 // displayOf returns the display name of a resource, which other resources contain as "display".

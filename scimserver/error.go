@@ -57,6 +57,10 @@ func (s *server) errorReplyFor(r *http.Request, err error) *reply {
 		return errorReply(scim.Errorf(http.StatusNotFound, "", "resource not found"))
 	case errors.Is(err, ErrConflict):
 		return errorReply(scim.Errorf(http.StatusConflict, "", "other requests changed the resource in every attempt; try again"))
+	case errors.Is(err, errMemory):
+		return busyReply(http.StatusTooManyRequests, err)
+	case errors.Is(err, errSharedMemory):
+		return busyReply(http.StatusServiceUnavailable, err)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return errorReply(scim.Errorf(http.StatusServiceUnavailable, "", "the request was canceled before it was complete"))
 	}
@@ -77,6 +81,13 @@ func (s *server) internalError(r *http.Request, attrs ...slog.Attr) *reply {
 
 func errorReply(e *scim.Error) *reply {
 	return &reply{status: e.Status, body: e}
+}
+
+// busyReply returns the reply to a request that may succeed later.
+func busyReply(status int, err error) *reply {
+	rep := errorReply(scim.Errorf(status, "", "%v", err))
+	rep.header = http.Header{"Retry-After": {retryAfter}}
+	return rep
 }
 
 // quoteSome quotes the first few strings, so that a long list in the request does not result in a long response.

@@ -115,7 +115,27 @@ func (s *server) parseFilter(text string) (filter.Expr, error) {
 	if len(text) > s.limits.MaxFilter {
 		return nil, scim.Errorf(http.StatusBadRequest, scim.InvalidFilter, "the filter is longer than %d bytes", s.limits.MaxFilter)
 	}
-	return filter.Parse(text)
+	f, err := filter.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	terms := 0
+	filter.Walk(f, func(e filter.Expr) bool {
+		switch e := e.(type) {
+		case filter.Compare, filter.Present:
+			terms++
+		case filter.ValuePath:
+			if e.Op != "" {
+				terms++
+			}
+		}
+		return true
+	})
+	if terms > s.limits.MaxFilterTerms {
+		return nil, scim.Errorf(http.StatusBadRequest, scim.InvalidFilter, "the filter has %d comparisons; the limit is %d", terms,
+			s.limits.MaxFilterTerms)
+	}
+	return f, nil
 }
 
 // runQuery handles a query over one or several resource types.

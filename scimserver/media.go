@@ -2,7 +2,6 @@ package scimserver
 
 import (
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"strconv"
@@ -46,12 +45,25 @@ func (s *server) readObject(r *request) (*scim.Object, error) {
 	if err := readable(r.Header); err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(r.Body)
+	body, err := r.memory.read(r.Context(), r.Body)
 	if err != nil {
 		return nil, readError(err)
 	}
+	if err := r.memory.reserve(r.Context(), decodedSize(body)); err != nil {
+		return nil, err
+	}
+	if len(body) > longBody {
+		leave, err := s.turns.enter(r.Context())
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+	}
 	return scim.Decode(body)
 }
+
+// longBody is the number of bytes of a body whose decoding is a long computation.
+const longBody = 256 << 10
 
 // readable checks that the body is JSON in UTF-8. A request without a content type is accepted.
 func readable(h http.Header) error {
@@ -74,7 +86,7 @@ func readable(h http.Header) error {
 
 // readError returns the error for a body that could not be read: it was too large, or the client aborted the request.
 func readError(err error) error {
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok || errors.Is(err, errMemory) || errors.Is(err, errSharedMemory) {
 		return err
 	}
 	return scim.Errorf(http.StatusBadRequest, scim.InvalidSyntax, "the body could not be read completely")

@@ -7,6 +7,9 @@ import (
 	"github.com/scimwright/scimwright/scim/patch"
 )
 
+// manyOperations is the number of operations that may be a long computation.
+const manyOperations = 50
+
 // patch handles PATCH on one resource (RFC 7644 section 3.5.2). Either all operations take effect or none.
 //
 // The response contains the resource. Only for a group it has no body, unless attributes or excludedAttributes request one: a change of one
@@ -36,7 +39,16 @@ func (s *server) patch(r *request, t *resourceType) (*reply, error) {
 		scope = patchScope(req, t)
 	}
 	rec, err := s.change(r, t, scope, func(current *scim.Resource) (*scim.Resource, error) {
-		next, _, err := patch.Apply(current, req, t.ResourceType, patch.Options{Accept: s.accept})
+		if len(req.Operations) > manyOperations {
+			leave, err := s.turns.enter(r.Context())
+			if err != nil {
+				return nil, err
+			}
+			defer leave()
+		}
+		next, _, err := patch.Apply(current, req, t.ResourceType, patch.Options{
+			Accept: s.accept, MaxOperations: s.limits.MaxPatchOperations, MaxWork: s.limits.MaxPatchWork, Interrupt: r.Context().Err,
+		})
 		return next, err
 	})
 	if err != nil {

@@ -37,6 +37,7 @@ type request struct {
 	body   *scim.Object // the body, if it was read already
 	inBulk bool         // an operation of a bulk request, whose reply contains no resource
 	grant  Grant
+	memory *reservation
 }
 
 // reply is a response. Without a body only the headers are sent.
@@ -99,25 +100,27 @@ func (rt route) allow() []string {
 // ServeHTTP handles one request and converts a panic to a 500.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, s.limits.MaxBody)
-	s.write(w, r, s.handle(r))
+	memory := &reservation{own: s.memory, shared: s.shared}
+	defer memory.release()
+	s.write(w, r, s.handle(r, memory))
 }
 
 // handle finds and runs the action. It checks the credentials first, so that a client without credentials cannot find out which paths
 // exist.
-func (s *server) handle(r *http.Request) (rep *reply) {
+func (s *server) handle(r *http.Request, memory *reservation) (rep *reply) {
 	defer func() {
 		if value := recover(); value != nil {
 			rep = s.panicReply(r, value)
 		}
 	}()
-	rep, err := s.dispatch(r)
+	rep, err := s.dispatch(r, memory)
 	if err != nil {
 		return s.errorReplyFor(r, err)
 	}
 	return rep
 }
 
-func (s *server) dispatch(r *http.Request) (*reply, error) {
+func (s *server) dispatch(r *http.Request, memory *reservation) (*reply, error) {
 	grant, err := s.authenticate(r)
 	if err != nil {
 		return nil, err
@@ -153,7 +156,7 @@ func (s *server) dispatch(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, scim.Errorf(http.StatusBadRequest, scim.InvalidSyntax, "the query of the URL is malformed")
 	}
-	return act(&request{Request: r, params: params, base: s.base(r), id: id, grant: grant})
+	return act(&request{Request: r, params: params, base: s.base(r), id: id, grant: grant, memory: memory})
 }
 
 // find returns the route of a path and its id. One trailing slash is allowed.

@@ -218,6 +218,14 @@ func (s *server) scan(ctx context.Context, base string, q *search, t *resourceTy
 			begin = q.after.order
 		}
 	}
+	if q.filter != nil {
+		sc.matcher = filter.NewMatcher(q.filter, t.ResourceType)
+	}
+	leave, err := s.turns.enter(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { leave() }()
 	batch := make([]*Record, 0, scanBatch)
 	for rec, err := range s.store.Scan(ctx, t.Name, q.filter, begin) {
 		if err != nil {
@@ -232,6 +240,9 @@ func (s *server) scan(ctx context.Context, base string, q *search, t *resourceTy
 			}
 			if batch = batch[:0]; sc.done() {
 				return sc.page, sc.total, nil
+			}
+			if leave, err = s.turns.yield(ctx, leave); err != nil {
+				return nil, 0, err
 			}
 		}
 	}
@@ -257,6 +268,8 @@ type scan struct {
 	page             []hit // used if inOrder is true
 	window           window
 	total            int
+	matcher          *filter.Matcher // nil without a filter
+	work             int             // see Limits.MaxFilterWork
 }
 
 // done reports whether the page is complete and the number of all matches is not needed.
@@ -264,7 +277,7 @@ func (sc *scan) done() bool { return sc.inOrder && sc.after != nil && len(sc.pag
 
 // test evaluates the filter on a batch and adds the matching resources.
 func (sc *scan) test(ctx context.Context, batch []*Record) error {
-	matches, err := sc.server.matching(ctx, sc.base, sc.t, batch, sc.filter, sc.needs)
+	matches, err := sc.matching(ctx, batch)
 	if err != nil {
 		return err
 	}
@@ -291,19 +304,28 @@ func (sc *scan) test(ctx context.Context, batch []*Record) error {
 	return nil
 }
 
-// matching returns the records that match a filter.
-func (s *server) matching(ctx context.Context, base string, t *resourceType, recs []*Record, f filter.Expr, n needs) ([]*Record, error) {
-	if f == nil {
-		return recs, nil
+// matching returns the records of a batch that match the filter.
+func (sc *scan) matching(ctx context.Context, recs []*Record) ([]*Record, error) {
+	if sc.matcher == nil {
+		return recs, ctx.Err()
 	}
-	full, err := s.readable(ctx, base, t, recs, n)
+	full, err := sc.server.readable(ctx, sc.base, sc.t, recs, sc.needs)
 	if err != nil {
 		return nil, err
 	}
 	var out []*Record
 	for i, rec := range recs {
-		if filter.Eval(f, full[i], t.ResourceType) {
+		matches, work := sc.matcher.Match(full[i])
+		if matches {
 			out = append(out, rec)
+		}
+		if sc.work += work; sc.work > sc.server.limits.MaxFilterWork {
+			return nil, scim.Errorf(http.StatusBadRequest, scim.TooMany,
+				"the filter compares more than %d values; use a filter with fewer comparisons, or one on an attribute with an index",
+				sc.server.limits.MaxFilterWork)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil

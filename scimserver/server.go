@@ -33,6 +33,9 @@ type Options struct {
 	BaseURL string
 	// Limits limits the cost of one request.
 	Limits Limits
+	// Memory limits the memory of the requests in progress of several servers together. A request that exceeds it fails with 503 and
+	// Retry-After. Default: no common limit; Limits.MaxMemory limits each server.
+	Memory *Memory
 	// Cursors configures paging by cursor.
 	Cursors CursorOptions
 	// PasswordCost is the bcrypt cost of stored passwords. Default: bcrypt.DefaultCost.
@@ -55,6 +58,8 @@ type server struct {
 	prefix       string
 	baseURL      string
 	limits       Limits
+	memory       *Memory // of this server
+	shared       *Memory // Options.Memory
 	cursors      cursors
 	passwordCost int
 	accept       lenient.Set
@@ -62,6 +67,7 @@ type server struct {
 	routes       map[string]route
 	schemas      []*scim.Resource // the documents of /Schemas, without meta.location
 	locks        locks
+	turns        turns     // of long computations
 	buffers      sync.Pool // of *[]byte, for the encoding of responses
 }
 
@@ -105,7 +111,10 @@ func New(o Options) (http.Handler, error) {
 		accept:       Strict &^ o.Refuse,
 		log:          o.Logger,
 		locks:        newLocks(),
+		shared:       o.Memory,
+		turns:        newTurns(),
 	}
+	s.memory = NewMemory(s.limits.MaxMemory)
 	if s.store == nil {
 		return nil, errors.New("scimserver: Options.Store is required")
 	}

@@ -98,6 +98,11 @@ type query struct {
 	matching      bool
 }
 
+// plain reports whether the query reads all documents in insertion order from the first one.
+func (q *query) plain() bool {
+	return q.where == nil && q.orderBy == "" && !q.desc && q.after == "" && q.from == nil && !q.matching
+}
+
 // sink receives the rows of a query in order. The result counts is false for a row that Query.Match rejects: such a row takes no place on
 // the page. The sink stores the row only if keep is true.
 type sink func(r *row, keep bool) (counts bool, err error)
@@ -146,6 +151,13 @@ func (t *table) search(ctx context.Context, q Reader, query query, into sink) (n
 			last = newCursor(r.key, r.seq)
 		}
 		return nil
+	}
+	if _, ok := t.positions(q); ok && offset > 0 && query.plain() {
+		var after int64
+		if after, offset, err = t.seek(ctx, q, offset); err != nil {
+			return "", t.wrap(err)
+		}
+		w.pos = newCursor(nil, after)
 	}
 	if !query.matching {
 		_, err = w.take(ctx, q, offset, query.limit+1, each)

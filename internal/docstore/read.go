@@ -124,6 +124,9 @@ func (t *table) decode(r *row, into any) (err error) {
 
 // Count implements Collection.
 func (t *table) Count(ctx context.Context, q Reader, cond Cond) (int, error) {
+	if names, ok := t.positions(q); ok && cond == nil {
+		return t.countPositions(ctx, q, names)
+	}
 	where, args, err := t.where(cond)
 	if err != nil {
 		return 0, t.wrap(err)

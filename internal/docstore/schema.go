@@ -168,7 +168,10 @@ func (t *table) drop(ctx context.Context, tx *sqldb.Tx) error {
 	if _, err := tx.Exec(ctx, "DELETE FROM {docstore_indexes} WHERE collection = ?", t.name); err != nil {
 		return t.wrap(err)
 	}
-	return t.wrap(execAll(ctx, tx, "DROP TABLE IF EXISTS "+t.quoted))
+	if err := execAll(ctx, tx, "DROP TABLE IF EXISTS "+t.quoted); err != nil {
+		return t.wrap(err)
+	}
+	return t.wrap(t.dropPositions(ctx, tx))
 }
 
 // dropIndex removes an index and its values, and its row in the catalog.

@@ -195,6 +195,12 @@ type Tx struct {
 // SQL returns the underlying transaction, for packages with their own tables in the same database.
 func (tx *Tx) SQL() *sqldb.Tx { return tx.sql }
 
+// Dialect returns the dialect of the database.
+func (tx *Tx) Dialect() sqldb.Dialect { return tx.sql.Dialect() }
+
+// Names returns the schema and prefix of the tables.
+func (tx *Tx) Names() sqldb.Names { return tx.sql.Names() }
+
 // Query implements Reader.
 func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	return tx.sql.Query(ctx, query, args...)

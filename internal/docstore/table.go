@@ -19,14 +19,15 @@ import (
 // single-valued index: k_NAME of kind Text, n_NAME of kind Int. A Multi index has the side table COLLECTION__NAME with seq and k or n. (The
 // SQL type of a column name never changes, because connections keep prepared statements.)
 type table struct {
-	name    string
-	quoted  string
-	columns map[string]*column // index name -> column; also contains id, created and updated
-	indexes []index            // in the order of declaration
-	err     error              // why the declaration is invalid; Open returns it
-	cached  bool               // see Collection.Cached
-	flat    bool               // copies of a document share no memory
-	blank   func() any         // returns a pointer to a new document
+	name       string
+	quoted     string
+	columns    map[string]*column // index name -> column; also contains id, created and updated
+	indexes    []index            // in the order of declaration
+	err        error              // why the declaration is invalid; Open returns it
+	cached     bool               // see Collection.Cached
+	positioned bool               // see Collection.Positioned
+	flat       bool               // copies of a document share no memory
+	blank      func() any         // returns a pointer to a new document
 
 	insertSQL, updateSQL, deleteSQL string
 	insertReturningSQL              string // insertSQL that returns the seq

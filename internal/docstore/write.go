@@ -194,6 +194,13 @@ func (t *table) clear(ctx context.Context, tx *Tx) error {
 
 // open implements Table.
 func (t *table) open(ctx context.Context, tx *sqldb.Tx, log *slog.Logger) error {
+	if err := t.openIndexes(ctx, tx, log); err != nil {
+		return err
+	}
+	return t.wrap(t.openPositions(ctx, tx))
+}
+
+func (t *table) openIndexes(ctx context.Context, tx *sqldb.Tx, log *slog.Logger) error {
 	return t.wrap(t.ready(ctx, tx, func(fresh []*index) error {
 		began := time.Now()
 		documents, err := t.fill(ctx, tx, fresh)

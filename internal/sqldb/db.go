@@ -134,6 +134,9 @@ type reader struct {
 // Dialect returns the dialect of the database.
 func (r reader) Dialect() Dialect { return r.texts.dialect }
 
+// Names returns the schema and prefix of the tables.
+func (r reader) Names() Names { return r.texts.names }
+
 func (r reader) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	return r.conn.QueryContext(ctx, r.texts.rewrite(query), args...)
 }

@@ -25,101 +25,15 @@ import (
 //
 // An expression that Check rejects evaluates to false.
 func Eval(e Expr, r *scim.Resource, rt *schema.ResourceType) bool {
-	switch e := e.(type) {
-	case And:
-		return Eval(e.X, r, rt) && Eval(e.Y, r, rt)
-	case Or:
-		return Eval(e.X, r, rt) || Eval(e.Y, r, rt)
-	case Not:
-		return !Eval(e.X, r, rt)
-	case Compare:
-		return evalAttribute(e.Path, e.Op, e.Value, r, rt)
-	case Present:
-		return evalAttribute(e.Path, Pr, nil, r, rt)
-	case ValuePath:
-		return evalValuePath(e, r, rt)
-	}
-	return false
+	matches, _ := NewMatcher(e, rt).Match(r)
+	return matches
 }
 
 // EvalElement reports whether one element of the attribute (or the value of a single-valued attribute) matches a value filter. The paths of
 // the filter name sub-attributes.
 func EvalElement(e Expr, element any, a *schema.Attribute) bool {
-	switch e := e.(type) {
-	case And:
-		return EvalElement(e.X, element, a) && EvalElement(e.Y, element, a)
-	case Or:
-		return EvalElement(e.X, element, a) || EvalElement(e.Y, element, a)
-	case Not:
-		return !EvalElement(e.X, element, a)
-	case Compare:
-		return evalPart(e.Path.Name, e.Op, e.Value, element, a)
-	case Present:
-		return evalPart(e.Path.Name, Pr, nil, element, a)
-	}
-	return false
-}
-
-func evalValuePath(e ValuePath, r *scim.Resource, rt *schema.ResourceType) bool {
-	res, ok := rt.Resolve(e.Path)
-	if !ok || res.Attribute == nil || res.Sub != nil || res.Attribute.Secret() {
-		return false
-	}
-	v, _ := res.Lookup(r)
-	list, isList := v.([]any)
-	if !isList {
-		return v != nil && matchesElement(e, v, res.Attribute)
-	}
-	for _, element := range list {
-		if matchesElement(e, element, res.Attribute) {
-			return true
-		}
-	}
-	return false
-}
-
-func matchesElement(e ValuePath, element any, a *schema.Attribute) bool {
-	return EvalElement(e.Filter, element, a) && (e.Op == "" || evalPart(e.Sub, e.Op, e.Value, element, a))
-}
-
-func evalAttribute(path scim.AttrPath, op Op, operand any, r *scim.Resource, rt *schema.ResourceType) bool {
-	res, ok := rt.Resolve(path)
-	if !ok {
-		return false
-	}
-	v, _ := res.Lookup(r)
-	if res.Attribute == nil { // an extension: pr is true if the resource has data of the extension
-		return op == Pr && present(v)
-	}
-	a := res.Attribute
-	if a.Secret() {
-		return false
-	}
-	sub := res.Sub
-	switch {
-	case sub == nil && a.Type == schema.Complex && op != Pr && operand != nil:
-		if sub = defaultSub(a); sub == nil {
-			return false
-		}
-		a = sub
-	case sub != nil:
-		a = sub
-	}
-	return evalValues(a, sub, op, operand, v)
-}
-
-// evalPart compares a part of an element: a sub-attribute, or the element itself if the name is "value".
-func evalPart(name string, op Op, operand any, element any, a *schema.Attribute) bool {
-	sub := elementAttribute(a, name)
-	if sub == nil {
-		return false
-	}
-	if o, ok := element.(*scim.Object); ok {
-		if element, _ = o.Get(sub.Name); op != Pr && operand != nil {
-			element = assumed(sub, element)
-		}
-	}
-	return evalValues(sub, nil, op, operand, element)
+	matches, _ := NewElementMatcher(e, a).Match(element)
+	return matches
 }
 
 // elementAttribute returns the definition of a name in a value filter.
@@ -132,20 +46,20 @@ func elementAttribute(a *schema.Attribute, name string) *schema.Attribute {
 
 // evalValues applies the operator to v, a stored value of the attribute a. If v is an object or an array of objects, sub is the
 // sub-attribute to compare.
-func evalValues(a, sub *schema.Attribute, op Op, operand, v any) bool {
+func evalValues(a, sub *schema.Attribute, op Op, operand, v any, work *int) bool {
 	if a.Secret() {
 		return false
 	}
 	switch {
 	case op == Pr:
-		return presentPart(v, sub)
+		return presentPart(v, sub, work)
 	case operand == nil:
-		return op == Eq && !presentPart(v, sub) || op == Ne && presentPart(v, sub)
+		return op == Eq && !presentPart(v, sub, work) || op == Ne && presentPart(v, sub, work)
 	case op == Ne:
 		// An operand of the wrong type must not select everything.
-		return comparable(a, operand) && !anyElement(a, sub, Eq, operand, v)
+		return comparable(a, operand) && !anyElement(a, sub, Eq, operand, v, work)
 	}
-	return anyElement(a, sub, op, operand, v)
+	return anyElement(a, sub, op, operand, v, work)
 }
 
 // assumed returns the value to compare for an attribute: false for an absent "primary" (RFC 7643 section 2.4), and v in all other cases.
@@ -156,16 +70,29 @@ func assumed(a *schema.Attribute, v any) any {
 	return v
 }
 
-func anyElement(a, sub *schema.Attribute, op Op, operand, v any) bool {
+func anyElement(a, sub *schema.Attribute, op Op, operand, v any, work *int) bool {
 	if list, ok := v.([]any); ok {
 		for _, e := range list {
-			if compare(a, op, assumed(a, part(e, sub)), operand) {
+			e = assumed(a, part(e, sub))
+			*work += cost(e)
+			if compare(a, op, e, operand) {
 				return true
 			}
 		}
 		return false
 	}
-	return compare(a, op, part(v, sub), operand)
+	v = part(v, sub)
+	*work += cost(v)
+	return compare(a, op, v, operand)
+}
+
+// costlyText is the length in bytes from which a string counts as several values.
+const costlyText = 256
+
+// cost returns the work of one comparison with a value: 1, or more for a long string.
+func cost(v any) int {
+	s, _ := v.(string)
+	return 1 + len(s)/costlyText
 }
 
 func part(v any, sub *schema.Attribute) any {
@@ -175,15 +102,17 @@ func part(v any, sub *schema.Attribute) any {
 	return v
 }
 
-func presentPart(v any, sub *schema.Attribute) bool {
+func presentPart(v any, sub *schema.Attribute, work *int) bool {
 	if list, ok := v.([]any); ok {
 		for _, e := range list {
+			*work++
 			if present(part(e, sub)) {
 				return true
 			}
 		}
 		return false
 	}
+	*work++
 	return present(part(v, sub))
 }
 

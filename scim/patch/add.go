@@ -86,6 +86,9 @@ func (p *patcher) addElements(at place, v any) error {
 	}
 	more := c.([]any)
 	have, _ := at.value().([]any)
+	if err := p.spend(weight(have)); err != nil {
+		return err
+	}
 	all, changed := at.a.Union(have, more)
 	if !changed {
 		return nil
@@ -113,9 +116,15 @@ func (p *patcher) addToElements(at place, v any) error {
 		if v == nil {
 			return nil
 		}
-		elements, meant := at.list()
+		elements, meant, err := p.list(at)
+		if err != nil {
+			return err
+		}
 		if len(meant) == 0 {
 			return p.createElement(at, v)
+		}
+		if err := p.spend(len(meant) * weight(v)); err != nil {
+			return err
 		}
 		for _, i := range meant {
 			if err := p.changeElement(at, elements, i, v, p.add); err != nil {

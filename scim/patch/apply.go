@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strconv"
@@ -11,8 +12,11 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// DefaultMaxOperations is the default of Options.MaxOperations. Each operation may iterate over the largest attribute of the resource.
-const DefaultMaxOperations = 1000
+// Defaults of [Options].
+const (
+	DefaultMaxOperations = 1000
+	DefaultMaxWork       = 1_000_000
+)
 
 // Options configures [Apply]. The zero value follows the RFC.
 type Options struct {
@@ -21,6 +25,12 @@ type Options struct {
 	Accept lenient.Set
 	// MaxOperations is the maximum number of operations per request. Default: DefaultMaxOperations.
 	MaxOperations int
+	// MaxWork is the maximum number of values that all operations of a request read or compare together, such as each element of the attribute
+	// that an operation names. A string counts once per 256 bytes. Default: DefaultMaxWork, less than half a second of processor time.
+	MaxWork int
+	// Interrupt is called at least once per operation, unless it is nil. If it returns an error, Apply stops and returns that error. Callers
+	// pass the method Err of the context of their request.
+	Interrupt func() error
 }
 
 // Apply applies the operations in order to a copy of r, each to the result of the previous one, and returns the copy. Apply never changes
@@ -34,12 +44,11 @@ type Options struct {
 //   - 400 mutability: read-only attribute, change of an immutable attribute that has a value, removal of a required attribute
 //   - 400 invalidValue: missing value, wrong type, unknown attribute in a value, required attribute without a value
 //   - 400 invalidFilter: a value filter that its attribute does not allow
-//   - 413: too many operations
+//   - 413: too many operations, or too much work
+//
+// If Options.Interrupt returns an error, that is the error of Apply.
 func Apply(r *scim.Resource, req *scim.PatchRequest, rt *schema.ResourceType, opts Options) (out *scim.Resource, changed bool, err error) {
-	limit := opts.MaxOperations
-	if limit == 0 {
-		limit = DefaultMaxOperations
-	}
+	limit := cmp.Or(opts.MaxOperations, DefaultMaxOperations)
 	if len(req.Operations) > limit {
 		return nil, false, scim.Errorf(http.StatusRequestEntityTooLarge, "", "more than %d operations in a PATCH", limit)
 	}
@@ -48,9 +57,14 @@ func Apply(r *scim.Resource, req *scim.PatchRequest, rt *schema.ResourceType, op
 		rt:    rt,
 		opts:  opts,
 		clean: schema.CleanOptions{RefuseUnknown: true, Accept: opts.Accept},
+		left:  cmp.Or(opts.MaxWork, DefaultMaxWork),
 	}
 	for i, op := range req.Operations {
-		if err := p.operation(op); err != nil {
+		err := p.spend(weight(op.Value))
+		if err == nil {
+			err = p.operation(op)
+		}
+		if err != nil {
 			return nil, false, numbered(i, err)
 		}
 	}
@@ -80,6 +94,7 @@ type patcher struct {
 	rt    *schema.ResourceType
 	opts  Options
 	clean schema.CleanOptions
+	left  int // of Options.MaxWork
 }
 
 // verb is an operation on an attribute: add or replace.

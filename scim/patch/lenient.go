@@ -92,6 +92,9 @@ func (p *patcher) removeListed(at place, v any) error {
 		elements, _ := at.value().([]any)
 		elements = append([]any(nil), elements...)
 		m := newMatcher(at.a, entries)
+		if err := p.spend(weight(elements) * (1 + len(m.entries))); err != nil {
+			return err
+		}
 		for i, e := range elements {
 			if m.match(e) {
 				elements[i] = nil

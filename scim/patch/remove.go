@@ -74,9 +74,9 @@ func (p *patcher) removeElements(at place) error {
 		return p.removeSchemas(at)
 	}
 	return p.change(at, func() error {
-		elements, meant := at.list()
-		if len(meant) == 0 {
-			return nil
+		elements, meant, err := p.list(at)
+		if err != nil || len(meant) == 0 {
+			return err
 		}
 		for _, i := range meant {
 			o, _ := elements[i].(*scim.Object)

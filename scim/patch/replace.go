@@ -27,9 +27,15 @@ func (p *patcher) replace(at place, v any) error {
 // replaceElements replaces the elements that a path selects, or one of their sub-attributes.
 func (p *patcher) replaceElements(at place, v any) error {
 	return p.change(at, func() error {
-		elements, meant := at.list()
+		elements, meant, err := p.list(at)
+		if err != nil {
+			return err
+		}
 		if len(meant) == 0 {
 			return noTarget(at)
+		}
+		if err := p.spend(len(meant) * weight(v)); err != nil {
+			return err
 		}
 		if at.sub == nil {
 			c, err := at.a.CleanElement(v, at.path, p.clean)

@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -363,5 +364,51 @@ func BenchmarkApplyOneOfManyMembers(b *testing.B) {
 		if _, _, err := Apply(group, req, rt, Options{}); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func TestApply_Work(t *testing.T) {
+	elements := make([]any, 1000)
+	for i := range elements {
+		elements[i] = scim.NewObject(scim.Member{Name: "value", Value: fmt.Sprintf("u%d@example.com", i)})
+	}
+	user := &scim.Resource{Object: *scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.UserSchema}},
+		scim.Member{Name: "userName", Value: "u"}, scim.Member{Name: "emails", Value: elements})}
+	for _, op := range []string{
+		`{"op":"add","path":"emails","value":[{"value":"new@example.com"}]}`,
+		`{"op":"add","path":"emails[value eq \"u1@example.com\"]","value":{"type":"home"}}`,
+		`{"op":"replace","path":"emails.type","value":"home"}`,
+		`{"op":"remove","path":"emails[value eq \"x\"]"}`,
+		`{"op":"remove","path":"emails","value":[{"value":"x"}]}`,
+		`{"op":"add","value":{"emails":[{"value":"new@example.com"}]}}`,
+	} {
+		t.Run(op, func(t *testing.T) {
+			body, err := scim.Decode(fmt.Appendf(nil, `{"schemas":[%q],"Operations":[%s]}`, scim.PatchOpMessage,
+				strings.TrimSuffix(strings.Repeat(op+",", 20), ",")))
+			require.NoError(t, err)
+			req, err := scim.ParsePatchRequest(body)
+			require.NoError(t, err)
+			accept := Options{Accept: lenient.All}
+			_, _, err = Apply(user, req, schema.UserType(), accept)
+			require.NoError(t, err)
+
+			limited := accept
+			limited.MaxWork = 10_000
+			_, _, err = Apply(user, req, schema.UserType(), limited)
+			var refused *scim.Error
+			require.ErrorAs(t, err, &refused)
+			require.Equal(t, 413, refused.Status)
+
+			interrupted, calls := accept, 0
+			interrupted.Interrupt = func() error {
+				if calls++; calls > 5 {
+					return context.Canceled
+				}
+				return nil
+			}
+			_, _, err = Apply(user, req, schema.UserType(), interrupted)
+			require.ErrorIs(t, err, context.Canceled)
+			require.Equal(t, 6, calls)
+		})
 	}
 }

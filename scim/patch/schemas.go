@@ -27,7 +27,10 @@ func (p *patcher) replaceSchemas(v any) error {
 // removeSchemas removes the schemas a filter selects.
 func (p *patcher) removeSchemas(at place) error {
 	urns := &scim.Resource{}
-	elements, meant := at.list()
+	elements, meant, err := p.list(at)
+	if err != nil {
+		return err
+	}
 	for _, i := range meant {
 		elements[i] = nil
 	}

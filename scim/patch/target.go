@@ -157,14 +157,28 @@ func (at place) withFilter(path filter.Path, accept lenient.Set) (place, error) 
 }
 
 // list returns the elements at the place and the positions of the selected ones.
-func (at place) list() (elements []any, meant []int) {
+func (p *patcher) list(at place) (elements []any, meant []int, err error) {
 	elements, _ = at.value().([]any)
-	for i, e := range elements {
-		if at.filter == nil || filter.EvalElement(at.filter, e, at.a) {
+	if err := p.spend(weight(elements)); err != nil {
+		return nil, nil, err
+	}
+	if at.filter == nil {
+		for i := range elements {
 			meant = append(meant, i)
 		}
+		return elements, meant, nil
 	}
-	return elements, meant
+	m := filter.NewElementMatcher(at.filter, at.a)
+	for i, e := range elements {
+		matches, work := m.Match(e)
+		if matches {
+			meant = append(meant, i)
+		}
+		if p.left -= work; p.left < 0 {
+			return nil, nil, p.spend(0)
+		}
+	}
+	return elements, meant, nil
 }
 
 // change runs fn, which changes the value at the place. It rejects the change beforehand if the attribute is read-only, and afterwards if
@@ -175,6 +189,9 @@ func (p *patcher) change(at place, fn func() error) error {
 	}
 	var before any
 	if at.a.Mutability == schema.Immutable {
+		if err := p.spend(weight(at.value())); err != nil {
+			return err
+		}
 		before = scim.CloneValue(at.value())
 	}
 	if err := fn(); err != nil {

@@ -40,6 +40,7 @@ func Run(t *testing.T, open Opener) {
 		{"outbox", testOutbox},
 		{"cached collections", testCached},
 		{"versions", testVersions},
+		{"positions", testPositions},
 	} {
 		t.Run(suite.name, func(t *testing.T) { suite.run(t, open) })
 	}

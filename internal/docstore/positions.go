@@ -1,0 +1,220 @@
+package docstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// Positions of a collection: the number of its documents and the document at any offset, without reading the documents before it.
+//
+// SQLite numbers documents without gaps, so that only deletions leave numbers unused. A trigger counts the unused numbers of each block of
+// blockSize numbers. The number of documents is then the last number that was assigned, minus the unused numbers. PostgreSQL also leaves
+// numbers unused after a rollback; there, collections have no positions, and counting reads an index.
+
+func (c *collection[T]) Positioned() Collection[T] {
+	c.t.positioned = true
+	return c
+}
+
+// blockSize is the number of consecutive seq numbers whose unused numbers are counted together.
+const blockSize = 1024
+
+const (
+	gapsSchemaSQL = `CREATE TABLE IF NOT EXISTS {docstore_gaps} (
+	collection TEXT NOT NULL, block BIGINT NOT NULL, unused BIGINT NOT NULL, PRIMARY KEY (collection, block)) WITHOUT ROWID`
+	gapsInsertSQL = "INSERT INTO {docstore_gaps} (collection, block, unused) VALUES (?, ?, ?)"
+	gapsDeleteSQL = "DELETE FROM {docstore_gaps} WHERE collection = ?"
+	gapsSelectSQL = "SELECT block, unused FROM {docstore_gaps} WHERE collection = ? ORDER BY block"
+	// The scalar subqueries read one row each, and the sum a row for each block with deleted documents.
+	gapsCountSQL = "SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = ?), 0) - " +
+		"COALESCE((SELECT SUM(unused) FROM {docstore_gaps} WHERE collection = ?), 0)"
+)
+
+// gapsColumns are the columns of docstore_gaps.
+var gapsColumns = []string{"collection", "block", "unused"}
+
+// triggerName is the name of the trigger that counts deleted documents.
+func (t *table) triggerName() string { return t.name + "__gaps" }
+
+// createTrigger creates the trigger. A collection's name contains no quote.
+func (t *table) createTrigger(ctx context.Context, tx *sqldb.Tx) error {
+	return execAll(ctx, tx, "CREATE TRIGGER {"+t.triggerName()+"} AFTER DELETE ON "+t.quoted+" BEGIN "+
+		"INSERT INTO {docstore_gaps} (collection, block, unused) VALUES ('"+t.name+"', OLD.seq / 1024, 1) "+
+		"ON CONFLICT (collection, block) DO UPDATE SET unused = unused + 1; END")
+}
+
+// openPositions creates the trigger and counts the unused numbers, if the collection has positions and their stored number is not correct:
+// in a database of an earlier version, or if an earlier version has changed the database meanwhile.
+func (t *table) openPositions(ctx context.Context, tx *sqldb.Tx) error {
+	if !t.positioned || tx.Dialect() != sqldb.SQLite {
+		return nil
+	}
+	if err := execAll(ctx, tx, gapsSchemaSQL); err != nil {
+		return err
+	}
+	trigger, err := t.triggers(ctx, tx)
+	if err != nil {
+		return err
+	}
+	names := tx.Names()
+	want := names.Plain(t.triggerName())
+	if len(trigger) == 1 && trigger[0] == want {
+		stored, err := t.countPositions(ctx, tx, names)
+		if err != nil {
+			return err
+		}
+		var counted int
+		if err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM "+t.quoted).Scan(&counted); err != nil || stored == counted {
+			return err
+		}
+	}
+	for _, name := range trigger {
+		if err := execAll(ctx, tx, "DROP TRIGGER "+sqldb.Quote(name)); err != nil {
+			return err
+		}
+	}
+	if err := t.createTrigger(ctx, tx); err != nil {
+		return err
+	}
+	return t.countGaps(ctx, tx)
+}
+
+// dropPositions removes the numbers of a collection whose table was dropped, with its trigger.
+func (t *table) dropPositions(ctx context.Context, tx *sqldb.Tx) error {
+	if !t.positioned || tx.Dialect() != sqldb.SQLite {
+		return nil
+	}
+	if err := execAll(ctx, tx, gapsSchemaSQL); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, gapsDeleteSQL, t.name)
+	return err
+}
+
+// triggers returns the names of the triggers that createTrigger created for the table, with any prefix.
+func (t *table) triggers(ctx context.Context, tx *sqldb.Tx) (names []string, err error) {
+	rows, err := tx.Query(ctx, "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?", tx.Names().Plain(t.name))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		if strings.HasSuffix(name, t.triggerName()) {
+			names = append(names, name)
+		}
+	}
+	return names, rows.Err()
+}
+
+// countGaps counts the unused numbers of the table.
+func (t *table) countGaps(ctx context.Context, tx *sqldb.Tx) error {
+	if _, err := tx.Exec(ctx, gapsDeleteSQL, t.name); err != nil {
+		return err
+	}
+	last, err := t.lastSeq(ctx, tx)
+	if err != nil || last == 0 {
+		return err
+	}
+	used := make([]int64, last/blockSize+1)
+	err = func() error {
+		rows, err := tx.Query(ctx, "SELECT seq / 1024, COUNT(*) FROM "+t.quoted+" GROUP BY seq / 1024")
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var block, n int64
+			if err := rows.Scan(&block, &n); err != nil {
+				return err
+			}
+			used[block] = n
+		}
+		return rows.Err()
+	}()
+	if err != nil {
+		return err
+	}
+	for block, n := range used {
+		numbers := min(int64(blockSize), last+1-int64(block)*blockSize)
+		if block == 0 {
+			numbers-- // the first number is 1
+		}
+		if numbers == n {
+			continue
+		}
+		if _, err := tx.Exec(ctx, gapsInsertSQL, t.name, block, numbers-n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lastSeq returns the last number that was assigned, or 0.
+func (t *table) lastSeq(ctx context.Context, tx *sqldb.Tx) (last int64, err error) {
+	err = tx.QueryRow(ctx, "SELECT seq FROM sqlite_sequence WHERE name = ?", tx.Names().Plain(t.name)).Scan(&last)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return last, err
+}
+
+// positions returns the names of the tables that q reads, and whether the collection has positions there.
+func (t *table) positions(q Reader) (names sqldb.Names, ok bool) {
+	if !t.positioned {
+		return names, false
+	}
+	db, ok := q.(interface {
+		Dialect() sqldb.Dialect
+		Names() sqldb.Names
+	})
+	if !ok || db.Dialect() != sqldb.SQLite {
+		return names, false
+	}
+	return db.Names(), true
+}
+
+// countPositions returns the number of documents of a collection with positions.
+func (t *table) countPositions(ctx context.Context, q Reader, names sqldb.Names) (n int, err error) {
+	err = q.QueryRow(sqldb.Brief(ctx, q), gapsCountSQL, names.Plain(t.name), t.name).Scan(&n)
+	return n, t.wrap(err)
+}
+
+// seek returns the number after which the document with the offset comes, and the offset of that document from there, which is less than
+// blockSize.
+func (t *table) seek(ctx context.Context, q Reader, offset int) (after int64, rest int, err error) {
+	rows, err := q.Query(ctx, gapsSelectSQL, t.name)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer rows.Close()
+	// Blocks up to the current one have been passed: the number of their documents is the number of their numbers minus the unused ones.
+	var unusedBefore int64
+	start := int64(1) // of the numbers that are not passed
+	for rows.Next() {
+		var block, unused int64
+		if err := rows.Scan(&block, &unused); err != nil {
+			return 0, 0, err
+		}
+		// The numbers from start to the beginning of this block are all used.
+		if begin := max(block*blockSize, 1); int64(offset) < begin-1-unusedBefore {
+			break
+		}
+		end := (block + 1) * blockSize
+		if int64(offset) < end-1-unusedBefore-unused { // in this block
+			start = max(block*blockSize, 1)
+			return start - 1, offset - int(start-1-unusedBefore), rows.Err()
+		}
+		unusedBefore += unused
+		start = end
+	}
+	// Every number from start on is used, up to the next block with unused numbers, where the document is not.
+	return int64(offset) + unusedBefore, 0, rows.Err()
+}
