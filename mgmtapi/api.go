@@ -116,7 +116,7 @@ func (o *Options) checkBases() error {
 	return nil
 }
 
-// inside converts the options to those of package assembly. It does not set the store.
+// inside converts the options to assembly.Options, except for the member Store, which Open sets.
 func (o *Options) inside(ctx context.Context) (assembly.Options, error) {
 	in := assembly.Options{
 		RateLimits: callers.Limits(o.Limits), BaseURL: o.BaseURL, Aliases: o.Aliases, CustomDomain: o.CustomDomain,
@@ -220,7 +220,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.inner.ServeH
 // OpenAPI returns the OpenAPI 3.0 document of the API, as indented JSON.
 func (a *API) OpenAPI() ([]byte, error) { return a.inner.OpenAPI() }
 
-// Wanted returns the port to a provisioning engine.
+// Wanted returns the interface of the API for a provisioning engine.
 func (a *API) Wanted() *Wanted { return a.wanted }
 
 // Caller is the user or client that sent a request.

@@ -131,7 +131,7 @@ func (d *documents) of(api *assembly.API) (description, error) {
 	return made, nil
 }
 
-// recordJobs records, under NoOperation, the types of the log events that no request caused, and of the events about failures.
+// recordJobs records, under NoOperation, the types of the log events that were written by jobs or that report failures.
 func (e *Env) recordJobs(t testing.TB) {
 	if e.unrecorded || t.Failed() {
 		return

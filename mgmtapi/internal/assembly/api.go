@@ -445,7 +445,7 @@ func (a *API) configureToken(ctx context.Context, tx *docstore.Tx, org model.Org
 		if doc.Value.Client != configuredToken || doc.Value.Hash == model.SecretHash(secret) {
 			return nil
 		}
-		return a.deps.APITokens.Delete(ctx, tx, doc.ID) // replaced by the new token
+		return a.deps.APITokens.Delete(ctx, tx, doc.ID) // Setup stores the new configured token in place of this one
 	})
 	if err != nil {
 		return err

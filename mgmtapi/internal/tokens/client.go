@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
-	exact "github.com/go-jose/go-jose/v4/json" // case-sensitive member names, and no repeated ones
+	exact "github.com/go-jose/go-jose/v4/json" // matches member names exactly, and rejects repeated ones
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
@@ -204,10 +204,10 @@ type assertion struct {
 	ID        string   `json:"jti"`
 }
 
-// audience is one string or several.
+// audience is the claim aud: a string or an array of strings.
 type audience []string
 
-// UnmarshalJSON reads both forms.
+// UnmarshalJSON accepts a string or an array of strings.
 func (a *audience) UnmarshalJSON(data []byte) error {
 	var one string
 	if json.Unmarshal(data, &one) == nil {

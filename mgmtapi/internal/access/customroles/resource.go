@@ -86,7 +86,8 @@ func (s *Slice) resolve(ctx context.Context, q docstore.Reader, texts []string, 
 			names = append(names, name)
 		}
 	}
-	_ = audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.SetResourceAdd}, unknown.Err()) // causes has these errors already
+	// the caller gets these errors from causes, so the result is ignored
+	_ = audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.SetResourceAdd}, unknown.Err())
 	return names, nil
 }
 
@@ -244,7 +245,7 @@ func (s *Slice) checkConditions(ctx context.Context, c *conditioned, given *Reso
 		return nil
 	}
 	if c.name.Form == 0 {
-		return nil // a cause for this exists already
+		return nil // the resource is unknown, which resolve has already reported
 	}
 	if !c.name.Collection() {
 		causes.Add("conditions", "Only a whole collection can have conditions")

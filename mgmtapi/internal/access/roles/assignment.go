@@ -207,7 +207,7 @@ type AssignmentBody struct {
 // checkAssign validates the type and the members that a custom role requires.
 func checkAssign(_ context.Context, r *assignRequest, causes *rest.Causes) error {
 	switch role := r.Body.Type; {
-	case role == "": // a cause for this exists already
+	case role == "": // the missing type is already reported
 	case role == model.RoleCustom:
 		if r.Body.Role == "" {
 			causes.Blank("role")

@@ -58,7 +58,7 @@ func (s *Slice) findForLogo(ctx context.Context, r *logoRequest) error {
 		r.label = strings.ReplaceAll(r.App, "_", " ")
 		return nil
 	}
-	// Custom applications have their own names.
+	// The name of a custom application is in no catalog entry, but stored with the application.
 	page, err := s.Apps.Query(ctx, q, docstore.Query[model.App]{Where: docstore.Eq(model.AppByName, r.App), Limit: 1})
 	switch {
 	case err != nil:

@@ -43,7 +43,7 @@ func (r *references) hook(ctx context.Context, id string) bool {
 // samlContext is the input of the check of a member of settings.signOn.
 type samlContext struct {
 	path   string
-	all    map[string]any // all members whose types are correct
+	all    map[string]any // all members that were sent with a value of the right type
 	known  *references
 	causes *rest.Causes
 }

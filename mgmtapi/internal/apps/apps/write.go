@@ -117,7 +117,9 @@ func (s *Slice) create(ctx context.Context, req *createRequest) (App, error) {
 			if err != nil {
 				return err
 			}
-			if other != nil { // in paths, the id of an application also identifies its client
+			// paths identify a client by its client_id or by the id of its application, so a client_id must not equal the id of another
+			// application
+			if other != nil {
 				return rest.NotUnique(clientPath + "client_id")
 			}
 		}

@@ -145,7 +145,7 @@ func (s *State) assigned(u *model.AppUser, r Result) {
 	case Done:
 		u.ErrorSummary = ""
 		if u.ExternalID == "" {
-			return // there was nothing to send
+			return // the user has no account on the target, so that the engine had nothing to send
 		}
 		u.Enter(model.AppUserProvisioned, s.Now())
 		u.LastSync = s.Now()
@@ -166,7 +166,7 @@ func (s *State) assigned(u *model.AppUser, r Result) {
 // removed applies a result to a tombstone.
 func (s *State) removed(u *model.AppUser, r Result) {
 	if u.SyncState == model.SyncDisabled {
-		return // no request was expected
+		return // no request was necessary for this tombstone, so its state does not change
 	}
 	switch r.Outcome {
 	case Started:
@@ -199,7 +199,8 @@ func (s *State) ReportGroup(ctx context.Context, app, group string, r Result) er
 			return err
 		}
 		m := doc.Value
-		if m.Deleted && r.Outcome == Done && r.Want == Absent { // also if another attempt follows: it must not delete again
+		// even if another attempt follows (More): a tombstone that stays would make it delete the group again
+		if m.Deleted && r.Outcome == Done && r.Want == Absent {
 			return s.PushMappings.Delete(ctx, tx, doc.ID)
 		}
 		if r.RemoteID != "" {

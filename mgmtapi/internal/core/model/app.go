@@ -49,7 +49,8 @@ func (a *App) RenamesUsers() bool {
 	return names.Type != TemplateNone && names.PushStatus != DontPush
 }
 
-// The following members of an application are stored in the shape that they have in JSON. Their tags are those of internal/rest.
+// The following types are members of an application. They are stored in the same JSON form that the API uses. The package internal/rest
+// defines the struct tags other than json.
 
 // AppAccessibility describes how users reach an application.
 type AppAccessibility struct {

@@ -80,8 +80,8 @@ type AppUser struct {
 	// Imported is true if an import has found the account. Account holds the imported values by app attribute.
 	Imported bool           `json:"imported,omitempty"`
 	Account  map[string]any `json:"account,omitempty"`
-	// Ahead lists the attributes that have changed here since the import of Account and are sent to the target. The account may still have an
-	// earlier value of them.
+	// Ahead lists the attributes whose values have changed in this API since the import of Account and are sent to the target. Until then,
+	// the account may still have the earlier values.
 	Ahead []string `json:"ahead,omitempty"`
 
 	// Profile is the effective profile: the result of the mapping, overlaid by the profile of Group, overlaid by Overrides.

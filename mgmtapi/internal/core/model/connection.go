@@ -96,7 +96,7 @@ const (
 
 // GroupPush are the options of the feature GROUP_PUSH.
 type GroupPush struct {
-	// Off is stored instead of the opposite because the feature is enabled by default.
+	// Off disables group push. The zero value means that group push is enabled, which is the default.
 	Off bool `json:"off,omitempty"`
 }
 

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	_ "time/tzdata" // the names of time zones must not depend on the machine
+	_ "time/tzdata" // embeds the time zone database, so that the accepted names do not depend on the machine
 
 	"golang.org/x/text/language"
 )

@@ -42,10 +42,10 @@ func (g *Group) Text(attribute string) string {
 	return text
 }
 
-// ownGroups is the source, in expressions, of groups that belong to no application.
+// ownGroups is the value of the attribute App, in expressions, for groups that belong to no application.
 const ownGroups = "SVC"
 
-// Named returns the group for expressions.
+// Named returns the group, which has the given id, in the form that expressions use.
 func (g *Group) Named(id string) expression.Group {
 	return expression.Group{ID: id, Name: g.Name(), App: cmp.Or(g.App, ownGroups)}
 }

@@ -44,8 +44,9 @@ type Attribute[T any] struct {
 	Values func(*docstore.Doc[T]) []any
 }
 
-// Of returns an attribute of the kind, for profiles whose attributes are only known at run time. Strings are compared ignoring case. For an
-// array, the kind is that of the elements, and every element is compared. value may return nil.
+// Of returns an attribute with values of the kind. It is for the attributes of profiles, which the program reads from a schema. Strings are
+// compared ignoring case. For an array, kind is the type of the elements, and the expression is compared with each element. value returns
+// the value of a document, or nil.
 func Of[T any](kind expression.Kind, value func(*docstore.Doc[T]) any) Attribute[T] {
 	a := Attribute[T]{Operators: Searches, Normal: filter.Fold, Values: func(d *docstore.Doc[T]) []any {
 		if list, ok := value(d).([]any); ok {

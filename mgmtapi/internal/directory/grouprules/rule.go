@@ -26,7 +26,7 @@ const (
 const (
 	maxName     = 50   // characters
 	maxGroups   = 100  // per rule
-	maxExcluded = 1000 // users that a request can exclude; removals can add more
+	maxExcluded = 1000 // maximum number of excluded users in a request; each removal of a member by a client excludes one more user
 )
 
 // GroupRule is a group rule in the API.

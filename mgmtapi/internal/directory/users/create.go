@@ -117,7 +117,7 @@ func (s *Slice) basisFor(ctx context.Context, tx *docstore.Tx, guess *basis, giv
 	return &basis{org.Value, schema, []docstore.Version{s.Orgs.Version(org), s.UserSchemas.Version(*schema)}}, nil
 }
 
-// checkCombination rejects invalid combinations of parameters that have their own error codes.
+// checkCombination rejects combinations of parameters that are invalid together. Each combination has its own error code.
 func (r *createRequest) checkCombination() error {
 	_, given := r.Body.Credentials.password()
 	switch {
@@ -162,7 +162,8 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 		if err := authz.CreateUser(ctx, tx, s.Deps, r.Body.GroupIDs); err != nil {
 			return err
 		}
-		if created := tx.Now(); !created.Truncate(time.Second).Equal(now.Truncate(time.Second)) { // the API shows seconds
+		// the transaction starts in another second than the check, and the API shows times in seconds: set the times again
+		if created := tx.Now(); !created.Truncate(time.Second).Equal(now.Truncate(time.Second)) {
 			now = created
 			stamp(&user, created)
 			draft = s.draft(r.schema, user)

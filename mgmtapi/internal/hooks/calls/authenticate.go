@@ -88,7 +88,7 @@ func (c *Caller) token(ctx context.Context, hook docstore.Doc[model.InlineHook])
 	lifetime := time.Duration(min(given.ExpiresIn, maxTokenLifetime.Seconds()) * float64(time.Second))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for id, old := range c.tokens { // also tokens of deleted hooks
+	for id, old := range c.tokens { // delete expired tokens, including those of deleted hooks
 		if !now.Before(old.expires) {
 			delete(c.tokens, id)
 		}

@@ -33,7 +33,7 @@ type orgPresented struct{ presentedToken }
 
 // place is the authorization server of an endpoint.
 type place struct {
-	id     string   // or model.OrgRing
+	id     string   // id of the server, or model.OrgRing
 	manual bool     // signing keys are rotated only on request
 	issuer string   // issuer of tokens issued for this request
 	all    []string // all issuers of the server, accepted in presented tokens and as audiences of assertions

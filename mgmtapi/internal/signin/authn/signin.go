@@ -213,10 +213,10 @@ func (s *Slice) accept(ctx context.Context, policy *model.PasswordSettings, know
 			return err
 		}
 		if locked = err == nil && doc.Value.Status == model.UserLockedOut; locked {
-			return nil // concurrent attempts have locked the user out
+			return nil // concurrent failed attempts have locked the user out
 		}
 		if err != nil || !doc.Value.SamePassword(&known.Value) || doc.Value.Status != known.Value.Status {
-			return rest.Fail(rest.CodeSignIn) // the user changed after the comparison of the password
+			return rest.Fail(rest.CodeSignIn) // the password or the status of the user changed after the comparison of the password
 		}
 		if doc.Value.Status == model.UserActive && password.TooOld(policy, &doc.Value, s.Now()) {
 			if doc, err = s.expire(ctx, tx, doc); err != nil {

@@ -39,7 +39,7 @@ type pushState struct {
 }
 
 func enrollPush(ctx context.Context, a *act) error {
-	if err := a.replacePending(ctx); err != nil { // including their TOTP factors
+	if err := a.replacePending(ctx); err != nil { // also removes the TOTP factors that were enrolled with them
 		return err
 	}
 	if err := a.loadFactors(ctx); err != nil {

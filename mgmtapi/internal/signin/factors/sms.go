@@ -37,7 +37,7 @@ func enrollSMS(ctx context.Context, a *act) error {
 	updates := a.query.UpdatePhone && pending != nil
 	if updates {
 		a.adopt(pending)
-		a.factor.State = "" // a code for the previous number is invalid
+		a.factor.State = "" // invalidates the code that was sent to the previous number
 		a.factor.Enrolled, a.factor.Changed = a.now, a.now
 	}
 	a.factor.Profile = map[string]string{"phoneNumber": number}

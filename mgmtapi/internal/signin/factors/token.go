@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// The devices of two vendors whose servers are simulated: every code of the right form that is not all zeros is valid.
+// The servers of the vendors of these devices are simulated: every code of the right length is valid, unless all its digits are zeros.
 
 // tokenC returns the kind for devices of VENDOR_C.
 func tokenC() *kind {

@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/signin/otp"
 )
 
-// issuer is the name of the service as devices and browsers show it.
+// issuer is the name of the service that authenticator apps and browsers show.
 const issuer = "scimwright"
 
 // A passcode is valid in its step and in the adjacent steps. A passcode up to aroundTime steps away is reported as a passcode for another
@@ -97,7 +97,7 @@ func compareDevice(_ context.Context, a *act) error {
 	return a.seal(state)
 }
 
-// lateOrWrong returns errOutside for a passcode of a nearby time, otherwise errWrong.
+// lateOrWrong returns errOutside for a passcode that is valid at most aroundTime steps away, otherwise errWrong.
 func lateOrWrong(secret otp.Secret, code string, now time.Time) error {
 	_, near, err := device.Find(secret, code, now, aroundTime)
 	switch {

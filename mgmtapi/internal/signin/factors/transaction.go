@@ -42,7 +42,7 @@ func (s *Slice) poll(ctx context.Context, r *transactionRequest) (Verification, 
 	return s.actOn(&r.target).polled(ctx, r.Transaction, &r.transaction.Value), nil
 }
 
-// polled returns the state of a transaction.
+// polled returns the state of a transaction as the response to a poll.
 func (a *act) polled(ctx context.Context, id string, t *model.FactorTransaction) Verification {
 	out := Verification{Result: t.ResultAt(a.now)}
 	switch out.Result {
