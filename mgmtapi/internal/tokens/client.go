@@ -316,7 +316,7 @@ func (a *assertion) problem(now time.Time, audiences []string) string {
 	case !after(a.Expires, -assertionSkew):
 		return "The client_assertion has expired."
 	case after(a.Expires, maxAssertionAge+assertionSkew):
-		return "The client_assertion expires more than an hour ahead."
+		return "The client_assertion expires more than one hour from now."
 	case a.NotBefore != nil && after(a.NotBefore, assertionSkew):
 		return "The client_assertion is not valid yet."
 	case a.Issued != nil && after(a.Issued, assertionSkew):

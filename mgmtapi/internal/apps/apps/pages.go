@@ -156,7 +156,7 @@ func renderPage(app *model.App, text ...string) (rest.HTML, error) {
 }
 
 func linkPage(_ context.Context, r *linkPageRequest) (rest.HTML, error) {
-	text := "This link opens the application for users to whom it is assigned. This service has no sign-on, so it opens nothing."
+	text := "This link opens the application for assigned users. This service does not sign users on, so the link opens nothing."
 	if r.app.Value.Status != model.AppActive {
 		text = "The application is not active."
 	}

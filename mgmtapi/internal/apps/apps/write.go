@@ -73,7 +73,7 @@ func (s *Slice) checkCreate(ctx context.Context, r *createRequest, causes *rest.
 		causes.Blank("credentials.password.value")
 	}
 	if r.Body.Credentials.Signing.given() {
-		causes.Add("credentials.signing.kid", "A new application has its own key; another key can be set after it was added to the application")
+		causes.Add("credentials.signing.kid", "A new application signs with its own key; to use another key, replace the application later")
 	}
 	return known.err
 }

@@ -33,7 +33,7 @@ type AppUser struct {
 	SyncState       model.SyncState     `json:"syncState" readOnly:"true" doc:"State of provisioning. DISABLED: the app provisions no users."`
 	Credentials     *UserCredentials    `json:"credentials,omitempty" readOnly:"true" doc:"Credentials in the application."`
 	Profile         map[string]any      `json:"profile" readOnly:"true" doc:"Attributes in the application."`
-	Embedded        *Embedded           `json:"_embedded,omitempty" readOnly:"true" doc:"The user, if requested, and a failed provisioning."`
+	Embedded        *Embedded           `json:"_embedded,omitempty" readOnly:"true" doc:"The user, if requested by expand, and a failed task."`
 	Links           rest.Links          `json:"_links" readOnly:"true" doc:"Links."`
 }
 

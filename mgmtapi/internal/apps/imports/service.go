@@ -133,7 +133,7 @@ func (s *Service) Work(ctx context.Context) (more bool, err error) {
 	for _, job := range open {
 		run, err := s.o.Engine.State(ctx, job.Value.App, job.Value.Run)
 		if missing, ok := errors.AsType[*rest.Error](err); ok && missing.Code == rest.CodeNotFound {
-			run, err = Run{State: Failed, Error: "The engine no longer has the run of the import"}, nil
+			run, err = Run{State: Failed, Error: "The engine has no record of the import"}, nil
 		}
 		if err == nil && run.State == Running {
 			continue

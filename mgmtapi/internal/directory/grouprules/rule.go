@@ -40,7 +40,7 @@ type GroupRule struct {
 	Conditions     Conditions            `json:"conditions" readOnly:"true" doc:"Which users the rule applies to."`
 	Actions        Actions               `json:"actions" readOnly:"true" doc:"What the rule does with these users."`
 	AllGroupsValid bool                  `json:"allGroupsValid" readOnly:"true" doc:"Whether all groups of the rule exist."`
-	Embedded       *Embedded             `json:"_embedded,omitempty" readOnly:"true" doc:"Objects that expand requests."`
+	Embedded       *Embedded             `json:"_embedded,omitempty" readOnly:"true" doc:"Objects requested by expand."`
 }
 
 // MoreTags implements rest.Described.

@@ -28,7 +28,7 @@ type User struct {
 	Type            Type         `json:"type" readOnly:"true" doc:"User type, which selects the profile schema."`
 	Profile         Profile      `json:"profile" readOnly:"true" doc:"Attributes of the user."`
 	Credentials     *Credentials `json:"credentials,omitempty" readOnly:"true" doc:"Credentials, without their secrets."`
-	Embedded        *Embedded    `json:"_embedded,omitempty" readOnly:"true" doc:"Objects that expand requests."`
+	Embedded        *Embedded    `json:"_embedded,omitempty" readOnly:"true" doc:"Objects requested by expand."`
 	Links           rest.Links   `json:"_links" readOnly:"true" doc:"Links to the operations for the user's status."`
 
 	tag string

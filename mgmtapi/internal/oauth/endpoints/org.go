@@ -45,7 +45,7 @@ func (s *Slice) orgGrant(ctx context.Context, r *orgTokenRequest, client docstor
 		return TokenResponse{}, err
 	}
 	if client.Value.Credentials.OAuthClient.AuthMethod == model.AuthNone {
-		return TokenResponse{}, rest.OAuthFail(rest.OAuthUnauthorized, "A client without credentials cannot use them.")
+		return TokenResponse{}, rest.OAuthFail(rest.OAuthUnauthorized, "A client without credentials cannot use client_credentials.")
 	}
 	granted, err := s.GrantedScopes(ctx, s.Store.Reader(), client.ID)
 	if err != nil {
