@@ -339,7 +339,7 @@ func clip(text string) string {
 // events is the index, in the result of count, of the number of events in the outbox.
 const events = 5
 
-// count returns the numbers of documents, by kind, that a rejected request must not change.
+// count returns, for each kind of object, the number of stored documents. A rejected request must not change these numbers.
 func (w *world) count(t *testing.T) (n [6]int) {
 	t.Helper()
 	ctx, q, m := t.Context(), w.env.Store.Reader(), w.env.Model

@@ -136,7 +136,7 @@ func (e *Env) recordJobs(t testing.TB) {
 	if e.unrecorded || t.Failed() {
 		return
 	}
-	// The context of the test has ended.
+	// A new context, because that of the test has already ended.
 	err := model.Each(context.Background(), e.Store.Reader(), e.Model.LogEvents, nil, func(doc docstore.Doc[model.LogEvent]) error {
 		if doc.Value.Request == nil || doc.Value.Result == model.LogFailure {
 			seen.add(NoOperation, t.Name(), doc.Value.Type)

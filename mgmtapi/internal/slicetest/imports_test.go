@@ -374,7 +374,7 @@ func TestImport_HookCannotEscalatePrivileges(t *testing.T) {
 	link := func(user string) string {
 		return `{"type":"com.svc.action.update","value":{"result":"LINK_USER"}},{"type":"com.svc.user.update","value":{"id":"` + user + `"}}`
 	}
-	// The hook links an account without an owner to the administrator, and determines the profile.
+	// The hook links an account that matches no user to the administrator ann, and sets a profile with another identity.
 	w.engine.accounts = []imports.Account{account(t, "a", "new-a@example.com", imports.Unmatched)}
 	evil(link(ann) + "," + profile(""))
 	w.imported(
@@ -386,7 +386,7 @@ func TestImport_HookCannotEscalatePrivileges(t *testing.T) {
 			"profile.mobilePhone": nil, "profile.displayName": "Theirs"})
 	endpoint.Called(1)
 
-	// Members for roles or groups are treated as attributes of profiles, which the schema does not define.
+	// Commands with roles or groups have no effect: the API treats these members as attributes, which the schema does not define.
 	w.engine.accounts = []imports.Account{account(t, "b", "new-b@example.com", imports.Unmatched)}
 	for name, commands := range map[string]string{
 		"a role in the profile": link(bob) + "," + profile(`,"roles":[{"type":"SUPER_ADMIN"}],"groupIds":["x"]`),

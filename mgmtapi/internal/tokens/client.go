@@ -50,7 +50,7 @@ type Clients struct {
 
 // refusal is the reason for rejecting a client, for the log and the caller.
 type refusal struct {
-	client string // as claimed, empty if none
+	client string // the client_id that the client claimed, empty if it claimed none
 	why    string
 }
 
@@ -306,7 +306,7 @@ func signedByOne(parsed *jose.JSONWebSignature, keys []jose.JSONWebKey) bool {
 
 // problem returns the error in an assertion with a valid signature, or "" if the assertion is valid.
 func (a *assertion) problem(now time.Time, audiences []string) string {
-	// Compared as numbers, because not every number is a valid time.
+	// Times are compared as numbers, because not every number in a claim is a valid time.
 	after := func(seconds *float64, d time.Duration) bool { return *seconds > float64(now.Add(d).Unix()) }
 	switch {
 	case !slices.ContainsFunc(a.Audience, func(aud string) bool { return slices.Contains(audiences, aud) }):

@@ -13,7 +13,7 @@ import (
 // Assignee is a user, a group or an application that roles can be assigned to.
 type Assignee struct {
 	Kind model.AssigneeKind
-	ID   string // of the user, group or application
+	ID   string // id of the user, group or application
 	// Ref identifies the assignee in paths: the client id of an application, the id of a user or group.
 	Ref   string
 	Party model.LogParty // the assignee in the form of log entries

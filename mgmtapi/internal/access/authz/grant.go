@@ -92,7 +92,7 @@ func (g *Grant) customMeets(n *Need, r *Resource) Why {
 
 // Access holds the grants of a caller.
 type Access struct {
-	User, Client string // ids; one of them is empty
+	User, Client string // one of the ids is empty
 	Grants       []Grant
 
 	super bool // one of the grants is SUPER_ADMIN

@@ -10,7 +10,7 @@ import (
 // Loader reads the grants of callers.
 type Loader struct {
 	deps model.Deps
-	sets docstore.Cache[*scope] // by the id of the resource set
+	sets docstore.Cache[*scope] // compiled resource sets, by id
 }
 
 // maxSets is the maximum number of cached compiled resource sets.

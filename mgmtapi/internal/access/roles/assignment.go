@@ -56,7 +56,7 @@ type EmbeddedCatalog struct {
 type storedAssignment struct {
 	standard *docstore.Doc[model.RoleAssignment]
 	custom   *docstore.Doc[model.RoleMember]
-	label    string // of a custom role
+	label    string // label of the custom role, empty for a standard role
 	who      authz.Assignee
 }
 

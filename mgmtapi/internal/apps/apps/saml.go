@@ -109,7 +109,7 @@ var appAttribute = regexp.MustCompile(`\bappuser\.([A-Za-z_][A-Za-z0-9_]*)`)
 // application defines them, and it may change later. An attribute that is not defined is null.
 func (c samlContext) names(text string) expression.Names {
 	user := maps.Clone(c.known.user)
-	user["userName"] = expression.String // the user name in the application
+	user["userName"] = expression.String // userName is the user name in the application
 	appUser := map[string]expression.Kind{"userName": expression.String}
 	for _, found := range appAttribute.FindAllStringSubmatch(text, -1) {
 		appUser[found[1]] = expression.Any

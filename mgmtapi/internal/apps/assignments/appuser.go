@@ -287,8 +287,8 @@ func (t *target) checkCredentials(given supplied) (userName string, err error) {
 	return userName, nil
 }
 
-// overrides returns the supplied values that differ from the derived values: the stored overrides, updated with the given values. While
-// profiles are pushed, a value with a mapping rule cannot differ.
+// overrides returns the stored overrides, updated with the given values. An override is a supplied value that differs from the derived
+// value. While profiles are pushed, clients cannot override an attribute that has a mapping rule.
 func (t *target) overrides(u *model.AppUser, given map[string]any, p *mappedUser, group *model.AppGroup) (map[string]any, error) {
 	made := t.derived(p, group, u)
 	derived := appprofile.Overlay(made.Profile, made.group)

@@ -35,7 +35,7 @@ type Target struct {
 	Token   string // in plaintext; it must not be logged
 	// OAuth names the token endpoint and the client; Token is then the client secret. Nil: Token is sent as it is.
 	OAuth             *model.ConnectionOAuth
-	UserNameAttribute string // compared in searches for a user
+	UserNameAttribute string // attribute by which the engine searches for a user
 	// Style selects the requests that update users and groups.
 	Style model.UpdateStyle
 	// Fallback states whether the engine may try other forms of a request.

@@ -12,7 +12,7 @@ import (
 
 // Value describes the origin of an attribute value.
 type Value struct {
-	Path   string // on the target, in the notation of RFC 7644 section 3.10
+	Path   string // path of the attribute on the target, in the notation of RFC 7644 section 3.10
 	Source string // what the value is derived from
 	Rule   string // how the value is derived from the source
 	Value  any

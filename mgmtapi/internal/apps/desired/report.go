@@ -14,7 +14,7 @@ type Outcome string
 const (
 	Started Outcome = "started" // an attempt is running, or the target accepted a change to carry out later
 	Done    Outcome = "done"    // the target has the desired state
-	Skipped Outcome = "skipped" // the options exclude the necessary requests
+	Skipped Outcome = "skipped" // the settings of the application exclude the necessary requests
 	Failed  Outcome = "failed"
 )
 

@@ -169,14 +169,14 @@ func (e AppUserChanged) Key() string { return AppUserID(e.App, e.User) }
 
 // The indexes of the app users. Indexes named "listed" omit tombstones.
 const (
-	AppUserByApp        = "app"         // the application
-	AppUserByUser       = "user"        // the user
-	AppUserByListedApp  = "listed_app"  // the application
-	AppUserByListedUser = "listed_user" // the user
-	AppUserByUserName   = "user_name"   // AppUserNameKey, unique
-	AppUserByPrefix     = "prefix"      // AppUserPrefixKey of user name, first name, last name and email address
-	AppUserByGroup      = "group"       // JoinID(application, group) of scope GROUP
-	AppUserByPending    = "pending"     // the application, if Pending
+	AppUserByApp        = "app"         // by the application
+	AppUserByUser       = "user"        // by the user
+	AppUserByListedApp  = "listed_app"  // by the application
+	AppUserByListedUser = "listed_user" // by the user
+	AppUserByUserName   = "user_name"   // by AppUserNameKey, unique
+	AppUserByPrefix     = "prefix"      // by AppUserPrefixKey of user name, first name, last name and email address
+	AppUserByGroup      = "group"       // by JoinID(application, group), for assignments of scope GROUP
+	AppUserByPending    = "pending"     // by the application, for assignments that are Pending
 	// AppUserByUnprovisioned is the application, if the assignment is listed and no account is known.
 	AppUserByUnprovisioned = "unprovisioned"
 )

@@ -174,8 +174,8 @@ const ClaimSubject = "sub"
 
 // The indexes of the authorization servers.
 const (
-	AuthServerByDefault = "is_default" // true for the default server, unique
-	AuthServerByRef     = "ref"        // ids of clients, users, groups and hooks in policies and rules
+	AuthServerByDefault = "is_default" // has the value true for the default server only, unique
+	AuthServerByRef     = "ref"        // by each id of a client, user, group or hook in policies and rules
 )
 
 func authServerCollection() docstore.Collection[AuthServer] {

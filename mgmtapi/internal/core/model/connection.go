@@ -17,7 +17,7 @@ type Fallback string
 
 // The fallbacks.
 const (
-	FallbackLearn Fallback = "LEARN" // after a rejection, or a success without effect
+	FallbackLearn Fallback = "LEARN" // another form is sent after the target rejects a request, or accepts it without effect
 	FallbackNone  Fallback = "NONE"  // never
 )
 
@@ -28,7 +28,7 @@ type UpdateStyle string
 const (
 	StyleCatalog UpdateStyle = "CATALOG" // PATCH for activation, deactivation, password and group membership, PUT for other updates
 	StyleWizard  UpdateStyle = "WIZARD"  // PUT for all
-	StyleAuto    UpdateStyle = "AUTO"    // according to the target's ServiceProviderConfig
+	StyleAuto    UpdateStyle = "AUTO"    // CATALOG or WIZARD, according to the target's ServiceProviderConfig
 )
 
 // Connection is the provisioning connection of an application, with the features that use it. Its document id is the application id. An

@@ -58,9 +58,9 @@ func (g *Group) Protected() bool { return g.Type != GroupService }
 
 // The indexes of the groups.
 const (
-	GroupByUniqueName = "name"   // folded name of SVC_GROUPs, unique
-	GroupByName       = "prefix" // folded name
-	GroupByType       = "type"   // the type
+	GroupByUniqueName = "name"   // by folded name, for groups of the type SVC_GROUP, unique
+	GroupByName       = "prefix" // by folded name
+	GroupByType       = "type"   // by the type
 )
 
 func groupCollection() docstore.Collection[Group] {

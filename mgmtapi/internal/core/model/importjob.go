@@ -57,8 +57,8 @@ func ImportJobID(app, run string) string { return docstore.JoinID(app, run) }
 
 // The indexes of the jobs.
 const (
-	ImportJobByApp  = "app"  // the application
-	ImportJobByOpen = "open" // the application, if Open
+	ImportJobByApp  = "app"  // by the application
+	ImportJobByOpen = "open" // by the application, for jobs that are Open
 )
 
 func importJobCollection() docstore.Collection[ImportJob] {

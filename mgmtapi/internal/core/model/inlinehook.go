@@ -93,9 +93,9 @@ func HookClientSecretBinding(hook string) string { return "hook/" + hook + "/cli
 
 // The indexes of the inline hooks.
 const (
-	InlineHookByName = "name"     // folded name, unique
-	InlineHookByType = "type"     // the type
-	InlineHookByKey  = "hook_key" // the hook key that the hook uses
+	InlineHookByName = "name"     // by folded name, unique
+	InlineHookByType = "type"     // by the type
+	InlineHookByKey  = "hook_key" // by the hook key that the hook uses
 )
 
 func inlineHookCollection() docstore.Collection[InlineHook] {

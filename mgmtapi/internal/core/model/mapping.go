@@ -52,12 +52,12 @@ func (m *Mapping) Target() string {
 
 // The indexes of the mappings.
 const (
-	MappingByApp    = "app"       // the application
-	MappingByType   = "user_type" // the user type
-	MappingBySource = "source_id" // Source
-	MappingByTarget = "target_id" // Target
-	MappingByPair   = "pair"      // JoinID(application, user type, direction), unique
-	MappingByGroups = "groups"    // the application, if TestsGroups
+	MappingByApp    = "app"       // by the application
+	MappingByType   = "user_type" // by the user type
+	MappingBySource = "source_id" // by Source
+	MappingByTarget = "target_id" // by Target
+	MappingByPair   = "pair"      // by JoinID(application, user type, direction), unique
+	MappingByGroups = "groups"    // by the application, for mappings with TestsGroups
 )
 
 func mappingCollection() docstore.Collection[Mapping] {

@@ -56,13 +56,13 @@ func (t *RefreshToken) Usable(now time.Time) bool {
 
 // The indexes of the refresh tokens.
 const (
-	RefreshTokenByHash    = "hash"      // SecretHash of the secret, unique
-	RefreshTokenByServer  = "server"    // the authorization server
-	RefreshTokenByClient  = "client_id" // the client
-	RefreshTokenByApp     = "app_id"    // the application
-	RefreshTokenByUser    = "user_id"   // the user
-	RefreshTokenByExpires = "expires"   // when it expires
-	RefreshTokenByStatus  = "status"    // the status
+	RefreshTokenByHash    = "hash"      // by SecretHash of the secret, unique
+	RefreshTokenByServer  = "server"    // by the authorization server
+	RefreshTokenByClient  = "client_id" // by the client
+	RefreshTokenByApp     = "app_id"    // by the application
+	RefreshTokenByUser    = "user_id"   // by the user
+	RefreshTokenByExpires = "expires"   // by the time of expiry
+	RefreshTokenByStatus  = "status"    // by the status
 )
 
 func refreshTokenCollection() docstore.Collection[RefreshToken] {
@@ -96,11 +96,11 @@ const SourceEndUser = "END_USER"
 
 // The indexes of the consents.
 const (
-	ConsentByServer = "server"    // the authorization server
-	ConsentByApp    = "app_id"    // the application
-	ConsentByUser   = "user_id"   // the user
-	ConsentByClient = "client_id" // the client
-	ConsentByStatus = "status"    // the status
+	ConsentByServer = "server"    // by the authorization server
+	ConsentByApp    = "app_id"    // by the application
+	ConsentByUser   = "user_id"   // by the user
+	ConsentByClient = "client_id" // by the client
+	ConsentByStatus = "status"    // by the status
 )
 
 func consentCollection() docstore.Collection[Consent] {

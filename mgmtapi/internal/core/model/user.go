@@ -186,15 +186,15 @@ func (u *User) NewPassword(now time.Time) {
 
 // The indexes of the users.
 const (
-	UserByLogin     = "login"      // LoginKey of the login, unique
-	UserByShort     = "short"      // LoginKey of the login up to its @
-	UserByStatus    = "status"     // the status
-	UserByEmail     = "email"      // folded
-	UserByFirstName = "first_name" // folded
-	UserByLastName  = "last_name"  // folded
-	UserByToken     = "token"      // hash of the pending one-time token; a user has at most one
-	UserByType      = "type"       // id of the user type
-	UserByUnique    = "unique"     // UserUniqueKey of every unique value
+	UserByLogin     = "login"      // by LoginKey of the login, unique
+	UserByShort     = "short"      // by LoginKey of the login up to its @
+	UserByStatus    = "status"     // by the status
+	UserByEmail     = "email"      // by folded email address
+	UserByFirstName = "first_name" // by folded first name
+	UserByLastName  = "last_name"  // by folded last name
+	UserByToken     = "token"      // by the hash of the pending one-time token; a user has at most one
+	UserByType      = "type"       // by id of the user type
+	UserByUnique    = "unique"     // by UserUniqueKey of each unique value
 )
 
 // LoginKey returns the key by which logins are compared: it ignores case and diacritical marks.

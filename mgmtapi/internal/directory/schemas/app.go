@@ -19,7 +19,7 @@ type appTarget struct {
 	app        docstore.Doc[model.App]
 	provisions bool
 	found      *docstore.Doc[model.AppSchema] // nil if it was never changed
-	leaving    []string                       // properties whose values are still being deleted
+	leaving    []string                       // removed properties whose values are still being deleted
 }
 
 func (t *appTarget) self() *appTarget { return t }

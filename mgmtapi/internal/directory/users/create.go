@@ -26,7 +26,7 @@ type createRequest struct {
 	Body      CreateUser `body:"required"`
 
 	guessed *basis                          // result of guess
-	schema  *docstore.Doc[model.UserSchema] // schema by which the profile was validated
+	schema  *docstore.Doc[model.UserSchema] // the schema against which the profile was validated
 	enroll  model.PasswordEnrollment
 }
 
@@ -34,7 +34,7 @@ type createRequest struct {
 type basis struct {
 	org      model.Org
 	schema   *docstore.Doc[model.UserSchema]
-	versions []docstore.Version // of org and schema
+	versions []docstore.Version // the versions of the documents of org and schema
 }
 
 // CreateUser is the body of a new user.
@@ -208,7 +208,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 	if r.Body.Type == nil {
 		s.lastBasis.Store(basis)
 	}
-	return s.redactHidden(ctx, s.Store.Reader(), render(ctx, doc)) // a new user has no factors
+	return s.redactHidden(ctx, s.Store.Reader(), render(ctx, doc)) // render omits the link for factors, which a new user does not have
 }
 
 // stamp sets the times of a new user to the time of its creation.

@@ -21,7 +21,7 @@ import (
 // grant is an access token for the endpoint of a hook.
 type grant struct {
 	token   string
-	channel model.HookChannel // configuration for which it was issued
+	channel model.HookChannel // configuration of the hook for which the token was issued
 	expires time.Time
 }
 

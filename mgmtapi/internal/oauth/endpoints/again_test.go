@@ -92,7 +92,7 @@ func TestRefreshToken_LimitedToCurrentGrant(t *testing.T) {
 	)
 	require.Equal(t, "offline_access", use(token).Value("scope"))
 
-	// A rule without remaining users does not apply to all users.
+	// A rule whose only group was deleted applies to no user, not to all users.
 	require.Equal(t, 204, w.Do(t, "DELETE /api/v1/groups/"+group, "", nil).Status)
 	w.refused(use(token), 400, "invalid_grant")
 	w.refused(sign("offline_access"), 400, "access_denied")

@@ -18,7 +18,7 @@ const (
 	pushAnswerLife     = 5 * time.Minute
 )
 
-// push returns the kind for push notifications to an app on a phone. The sandbox simulates the phone, see device.go. The app also generates
+// push returns the kind of factor for push notifications to an app on a phone. The sandbox simulates the phone, see device.go. The app also generates
 // passcodes: a TOTP factor is enrolled, completed and removed together with the push factor.
 func push() *kind {
 	return &kind{

@@ -195,7 +195,7 @@ func (s *Slice) findIn(ctx context.Context, q docstore.Reader, t *target, ref st
 	return rest.Missing(err, name, t.Factor)
 }
 
-// actOn returns the act on the factor that the path names.
+// actOn returns an act, an operation on a factor, for the factor that the path names.
 func (s *Slice) actOn(t *target) *act {
 	f := t.found.Value
 	return &act{

@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
 )
 
-// sms returns the kind for codes by text message. A user has one number for them.
+// sms returns the kind of factor that sends codes by text message. A user has one phone number for these codes.
 func sms() *kind {
 	return messaging(&kind{
 		Type: model.FactorSMS, Provider: model.FactorProviderService, Prefix: "sms", Org: "svc_sms",

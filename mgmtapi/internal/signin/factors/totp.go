@@ -38,7 +38,7 @@ type TOTPActivation struct {
 	Links     rest.Links `json:"_links,omitempty"`
 }
 
-// totp returns the kind for apps with time-based passcodes (RFC 6238), of one of two providers.
+// totp returns the kind of factor for authenticator apps with time-based passcodes (RFC 6238). provider is one of two providers.
 func totp(provider model.FactorProvider, org string) *kind {
 	return &kind{
 		Type: model.FactorTOTP, Provider: provider, Prefix: "ost", Org: org,

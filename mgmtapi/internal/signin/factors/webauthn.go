@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/signin/fido/softkey"
 )
 
-// webauthn returns the kind for security keys and platform authenticators (W3C Web Authentication). Every signature is checked unless
+// webauthn returns the kind of factor for security keys and platform authenticators (W3C Web Authentication). Every signature is checked unless
 // Options.RelaxedFIDO is set.
 func webauthn() *kind {
 	return &kind{
