@@ -226,7 +226,7 @@ func (a *API) Wanted() *Wanted { return a.wanted }
 // Caller is the user or client that sent a request.
 type Caller struct {
 	UserID string // id of the owner of the API token; empty for a client
-	Login  string // of the owner
+	Login  string // login of the owner
 	// ClientID is the id of the client that calls with an access token, empty for a user.
 	ClientID string
 }

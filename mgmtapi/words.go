@@ -75,7 +75,7 @@ type Fallback string
 
 // The fallbacks.
 const (
-	FallbackLearn Fallback = "LEARN" // permitted after the target rejects a request, or accepts it without effect
+	FallbackLearn Fallback = "LEARN" // another form is permitted after the target rejects a request, or accepts it without effect
 	FallbackNone  Fallback = "NONE"  // never permitted
 )
 
@@ -190,7 +190,7 @@ const (
 	Updated     Operation = "update"
 	Reactivated Operation = "reactivate"
 	Deactivated Operation = "deactivate"
-	Removed     Operation = "delete" // of a group
+	Removed     Operation = "delete" // a group was deleted
 )
 
 // Step is a request that was sent to a target.

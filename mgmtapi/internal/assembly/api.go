@@ -107,7 +107,7 @@ type API struct {
 	log     *syslog.Slice
 	hooks   *calls.Caller
 	workers []worker
-	imports *imports.Service // nil without an engine
+	imports *imports.Service // nil if Options.Imports is nil
 	keys    *tokens.Keys
 
 	configured atomic.Value // the token of the last Setup, a string

@@ -244,7 +244,7 @@ type AccessToken struct {
 // server is the id of the server, or model.OrgRing; issuers are the issuer URLs of the server in all issuer modes.
 func (k *Keys) Read(ctx context.Context, server string, manual bool, issuers []string, token string) (t AccessToken, ok bool, err error) {
 	payload, err := k.verify(ctx, server, manual, token)
-	if err == errToken { //nolint:errorlint // it is never wrapped
+	if err == errToken { //nolint:errorlint // errToken is never wrapped
 		return t, false, nil
 	}
 	if err != nil {

@@ -38,7 +38,7 @@ func FindAssignee(ctx context.Context, q docstore.Reader, d model.Deps, kind mod
 	}
 }
 
-// CheckAssignable returns an error for the request member if the assignee cannot have a role.
+// CheckAssignable returns an error if the assignee cannot have a role. The error names the request member `member`.
 func CheckAssignable(ctx context.Context, q docstore.Reader, d model.Deps, a Assignee, member string) error {
 	switch a.Kind {
 	case model.AssigneeGroup:

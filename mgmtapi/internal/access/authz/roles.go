@@ -37,7 +37,7 @@ type cell byte
 const (
 	nothing   cell = '-'
 	reads     cell = 'R'
-	writes    cell = 'W' // also reads
+	writes    cell = 'W' // runs all operations
 	helpsOut  cell = 'H' // runs the operations that a help desk performs, and reads their resources
 	writesOpt cell = 'O' // reads all resources, but changes only OAuth clients
 )

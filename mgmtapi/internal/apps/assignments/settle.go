@@ -200,7 +200,7 @@ func (s *Slice) effectiveGroup(ctx context.Context, q docstore.Reader, app strin
 
 // change is a stored app user and its new value.
 type change struct {
-	doc   *docstore.Doc[model.AppUser] // nil if nothing is stored
+	doc   *docstore.Doc[model.AppUser] // nil if the user has no stored assignment
 	value model.AppUser
 }
 

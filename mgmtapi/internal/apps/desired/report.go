@@ -56,7 +56,7 @@ const (
 	Updated     Operation = "update"
 	Reactivated Operation = "reactivate"
 	Deactivated Operation = "deactivate"
-	Removed     Operation = "delete" // of a group
+	Removed     Operation = "delete" // a group was deleted
 )
 
 // Step is a request that was sent to the target.

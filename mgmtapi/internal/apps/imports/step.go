@@ -21,7 +21,7 @@ type importContext struct {
 	settings model.ImportSettings
 	schema   model.AppSchema
 	org      model.Org
-	// types is a cache by user type.
+	// types caches the user types that were read, by id.
 	types map[string]*userType
 }
 

@@ -100,8 +100,8 @@ func (s CredentialScheme) AcceptsPassword() bool {
 type AppCredentials struct {
 	Scheme           CredentialScheme `json:"scheme,omitempty"`
 	UserNameTemplate UserNameTemplate `json:"userNameTemplate"`
-	// UserName and SealedPassword are the shared credentials of the scheme
-	// SHARED_USERNAME_AND_PASSWORD. The binding is "app-password:" + app id.
+	// UserName and SealedPassword are the shared credentials of the scheme SHARED_USERNAME_AND_PASSWORD. The password is encrypted with
+	// AppPasswordBinding(app id).
 	UserName       string `json:"userName,omitempty"`
 	SealedPassword string `json:"sealedPassword,omitempty"`
 	// SigningKID is the id of the key that the application signs with. It is empty for sign-on modes that do not sign.
@@ -112,7 +112,7 @@ type AppCredentials struct {
 	OAuthClient *AppOAuthClient `json:"oauthClient,omitempty"`
 }
 
-// AppPasswordBinding is the seal binding of an application's shared password.
+// AppPasswordBinding returns the binding with which package seal encrypts the shared password of an application.
 func AppPasswordBinding(app string) string { return "app-password:" + app }
 
 // UserNameTemplateType is the source of the user names of an application.

@@ -70,8 +70,7 @@ type AppUser struct {
 	// Blocked is true if the user name cannot be used, or if the mapping returns a value that the schema rejects. The assignment is then not
 	// provisioned, and ErrorSummary holds the cause. Only derived changes block an assignment: invalid values in requests are rejected.
 	Blocked bool `json:"blocked,omitempty"`
-	// SealedPassword is the password in the application; its binding is
-	// AppUserPasswordBinding(app, user).
+	// SealedPassword is the password in the application, encrypted with AppUserPasswordBinding(app, user).
 	SealedPassword string `json:"sealedPassword,omitempty"`
 
 	// SyncedPassword is the User.PasswordVersion that was last sent to the account, empty if none was.
@@ -144,7 +143,7 @@ func (u *AppUser) Enter(status AppUserStatus, now time.Time) {
 // AppUserID is the document id of the assignment of a user to an application.
 func AppUserID(app, user string) string { return docstore.JoinID(app, user) }
 
-// AppUserPasswordBinding is the seal binding of an app user's password.
+// AppUserPasswordBinding returns the binding with which package seal encrypts an app user's password.
 func AppUserPasswordBinding(app, user string) string { return "app-user-password:" + app + ":" + user }
 
 // EventAppUserChanged is the topic of AppUserChanged.

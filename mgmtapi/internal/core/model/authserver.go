@@ -150,7 +150,7 @@ type AuthClaim struct {
 	Value     string   `json:"value"`
 	Filter    string   `json:"filter,omitempty"` // how Value is compared with the names of groups, for GROUPS
 	Scopes    []string `json:"scopes,omitempty"`
-	Always    bool     `json:"always,omitempty"` // in every ID token, even if an access token is issued too
+	Always    bool     `json:"always,omitempty"` // whether every ID token has the claim, even if an access token is issued with it
 	System    bool     `json:"system,omitempty"`
 }
 

@@ -39,7 +39,7 @@ type Connection struct {
 	// Ended is true if the connection was enabled and then deactivated.
 	Ended   bool   `json:"ended,omitempty"`
 	BaseURL string `json:"baseUrl"`
-	// SealedToken is the token, or the secret of the OAuth client; its binding is ConnectionBinding(app).
+	// SealedToken is the token, or the secret of the OAuth client, encrypted with ConnectionBinding(app).
 	SealedToken  string       `json:"sealedToken"`
 	HeaderFormat HeaderFormat `json:"headerFormat"`
 	// OAuth is nil for a static token.
@@ -63,7 +63,7 @@ type ConnectionOAuth struct {
 	Scope    string `json:"scope,omitempty"`
 }
 
-// ConnectionBinding is the seal binding of a connection's token.
+// ConnectionBinding returns the binding with which package seal encrypts the token of a connection.
 func ConnectionBinding(app string) string { return "connection:" + app }
 
 // UserProvisioning are the options of the feature USER_PROVISIONING.

@@ -81,7 +81,7 @@ type Factor struct {
 	Changed  time.Time `json:"changed"`
 }
 
-// FactorBinding is the seal binding of the state of a factor.
+// FactorBinding returns the binding with which package seal encrypts the state of a factor.
 func FactorBinding(id string) string { return "factor:" + id }
 
 // The indexes of the factors.

@@ -89,7 +89,7 @@ func (s HardwareSeed) Seal(secrets seal.Secrets, id string) (string, error) {
 	return secrets.Seal(string(text), HardwareTokenBinding(id))
 }
 
-// HardwareTokenBinding is the seal binding of the seed of a hardware token.
+// HardwareTokenBinding returns the binding with which package seal encrypts the seed of a hardware token.
 func HardwareTokenBinding(id string) string { return "hardwaretoken:" + id }
 
 // SerialLength is the number of digits of a formatted serial number.

@@ -85,10 +85,10 @@ type HookHeader struct {
 	Value string `json:"value"`
 }
 
-// HookAuthValueBinding is the seal binding of the secret in a hook's header.
+// HookAuthValueBinding returns the binding with which package seal encrypts the secret in a hook's header.
 func HookAuthValueBinding(hook string) string { return "hook/" + hook + "/authScheme" }
 
-// HookClientSecretBinding is the seal binding of a hook's client secret.
+// HookClientSecretBinding returns the binding with which package seal encrypts a hook's client secret.
 func HookClientSecretBinding(hook string) string { return "hook/" + hook + "/clientSecret" }
 
 // The indexes of the inline hooks.

@@ -187,7 +187,7 @@ func (u *User) NewPassword(now time.Time) {
 // The indexes of the users.
 const (
 	UserByLogin     = "login"      // by LoginKey of the login, unique
-	UserByShort     = "short"      // by LoginKey of the login up to its @
+	UserByShort     = "short"      // by LoginKey of the part of the login before its @
 	UserByStatus    = "status"     // by the status
 	UserByEmail     = "email"      // by folded email address
 	UserByFirstName = "first_name" // by folded first name

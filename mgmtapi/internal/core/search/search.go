@@ -231,7 +231,8 @@ func (a Attribute[T]) compareText(op filter.Op, text string) Query[T] {
 			return ok && matches(op, normal(have), want)
 		})
 	}}
-	if a.Index == "" || a.Index == docstore.ID && op != "eq" { // the order of ids differs from that of other strings
+	// ids are compared only with eq: their order in the index differs from the order of strings
+	if a.Index == "" || a.Index == docstore.ID && op != "eq" {
 		return q
 	}
 	key := a.Key

@@ -18,7 +18,7 @@ type appTarget struct {
 
 	app        docstore.Doc[model.App]
 	provisions bool
-	found      *docstore.Doc[model.AppSchema] // nil if it was never changed
+	found      *docstore.Doc[model.AppSchema] // nil if the schema was never changed
 	leaving    []string                       // removed properties whose values are still being deleted
 }
 

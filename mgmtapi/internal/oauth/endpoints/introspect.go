@@ -109,7 +109,7 @@ func (s *Slice) introspectAt(ctx context.Context, r *presentedToken, at place) (
 	if err == nil {
 		return s.introspectRefresh(ctx, at, refresh)
 	}
-	if err != errRefreshToken { //nolint:errorlint // it is never wrapped
+	if err != errRefreshToken { //nolint:errorlint // errRefreshToken is never wrapped
 		return Introspection{}, err
 	}
 	token, ok, err := s.keys.Read(ctx, at.id, at.manual, at.all, r.Token)
@@ -178,7 +178,7 @@ func (s *Slice) revokeAt(ctx context.Context, r *presentedToken, at place) error
 			return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: at.event, Actor: &actor, Targets: []model.LogParty{audit.RefreshToken(refresh)}})
 		})
 	}
-	if err != errRefreshToken { //nolint:errorlint // it is never wrapped
+	if err != errRefreshToken { //nolint:errorlint // errRefreshToken is never wrapped
 		return err
 	}
 	token, ok, err := s.keys.Read(ctx, at.id, at.manual, at.all, r.Token)

@@ -130,7 +130,7 @@ func TestFactorRequired_EveryType(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, enroll, method, profile, shown string
-		query                                string                                    // of the enrollment
+		query                                string                                    // query parameters of the enrollment
 		prepare                              func(t *testing.T, e *apitest.Env) string // returns the enrollment
 		activate                             func(t *testing.T, v *visitor, a *apitest.Answer)
 		challenge                            string // result of a verification without a proof, empty if the API rejects it

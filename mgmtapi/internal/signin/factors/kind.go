@@ -92,7 +92,7 @@ func (s *Slice) kindOf(t model.FactorType, p model.FactorProvider) *kind {
 type act struct {
 	*Slice
 	kind *kind
-	tx   *docstore.Tx // nil in Prepare and for reads
+	tx   *docstore.Tx // nil in the function Prepare and for operations that only read
 	now  time.Time
 	user docstore.Doc[model.User]
 

@@ -189,7 +189,7 @@ func (s *Slice) findIn(ctx context.Context, q docstore.Reader, t *target, ref st
 		return err
 	}
 	t.found, err = s.Factors.Get(ctx, q, t.Factor)
-	if err == nil && t.found.Value.User != t.user.ID { // of another user
+	if err == nil && t.found.Value.User != t.user.ID { // the factor belongs to another user
 		return rest.NotFound(name, t.Factor)
 	}
 	return rest.Missing(err, name, t.Factor)

@@ -29,7 +29,7 @@ func (s *Slice) findTransactionIn(ctx context.Context, q docstore.Reader, r *tra
 		return err
 	}
 	r.transaction, err = s.FactorTransactions.Get(ctx, q, r.Transaction)
-	if err == nil && r.transaction.Value.Factor != r.found.ID { // of another factor
+	if err == nil && r.transaction.Value.Factor != r.found.ID { // the transaction belongs to another factor
 		return rest.NotFound(nameTransaction, r.Transaction)
 	}
 	return rest.Missing(err, nameTransaction, r.Transaction)
