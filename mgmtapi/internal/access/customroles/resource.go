@@ -208,7 +208,7 @@ type addResourcesRequest struct {
 	names []authz.Name
 }
 
-// checkAddResources finds the resources.
+// checkAddResources finds the resources that the request adds.
 func (s *Slice) checkAddResources(ctx context.Context, r *addResourcesRequest, causes *rest.Causes) (err error) {
 	r.names, err = s.resolve(ctx, s.Store.Reader(), r.Body.Additions, "additions", causes)
 	return err
@@ -234,7 +234,7 @@ type conditioned struct {
 	exclude []string
 }
 
-// checkConditions finds the excluded resources.
+// checkConditions validates the exclusions of a resource, and finds the excluded resources.
 func (s *Slice) checkConditions(ctx context.Context, c *conditioned, given *ResourceConditions, causes *rest.Causes) error {
 	if given == nil {
 		return nil
@@ -279,7 +279,7 @@ type addResourceRequest struct {
 	conditioned
 }
 
-// checkAddResource finds the resource and its exclusions.
+// checkAddResource finds the resource that the request adds, and its exclusions.
 func (s *Slice) checkAddResource(ctx context.Context, r *addResourceRequest, causes *rest.Causes) error {
 	if r.Body.Resource != "" {
 		names, err := s.resolve(ctx, s.Store.Reader(), []string{r.Body.Resource}, "resourceOrnOrUrl", causes)
@@ -397,7 +397,7 @@ func (s *Slice) findForReplaceResource(ctx context.Context, r *replaceResourceRe
 	return err
 }
 
-// checkReplaceResource finds the excluded resources.
+// checkReplaceResource validates the new exclusions, and finds the excluded resources.
 func (s *Slice) checkReplaceResource(ctx context.Context, r *replaceResourceRequest, causes *rest.Causes) error {
 	return s.checkConditions(ctx, &r.conditioned, r.Body.Conditions, causes)
 }

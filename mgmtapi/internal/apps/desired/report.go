@@ -46,7 +46,7 @@ func (r Result) setPassword(u *model.AppUser) bool {
 	return r.Outcome == Done && r.Operation != Created && r.PasswordVersion != "" && r.PasswordVersion != u.SyncedPassword
 }
 
-// Operation is the operation of an attempt, by its most important request.
+// Operation is the kind of an attempt, which its most important request determines.
 type Operation string
 
 // The operations that the log distinguishes.

@@ -225,11 +225,11 @@ func (e AppChanged) Key() string { return e.App }
 
 // The indexes of the applications.
 const (
-	AppByName     = "name"   // by the name
-	AppByStatus   = "status" // by the status
-	AppByKID      = "kid"    // by the id of the signing key
-	AppByPrefix   = "prefix" // by folded name and folded label, for prefix search
-	AppByClientID = "client" // by the client_id, for OAuth clients, unique
+	AppByName     = "name"   // index by the name
+	AppByStatus   = "status" // index by the status
+	AppByKID      = "kid"    // index by the id of the signing key
+	AppByPrefix   = "prefix" // index by folded name and folded label, for prefix search
+	AppByClientID = "client" // index by the client_id, for OAuth clients, unique
 )
 
 func appCollection() docstore.Collection[App] {

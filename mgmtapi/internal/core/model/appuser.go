@@ -168,14 +168,14 @@ func (e AppUserChanged) Key() string { return AppUserID(e.App, e.User) }
 
 // The indexes of the app users. Indexes named "listed" omit tombstones.
 const (
-	AppUserByApp        = "app"         // by the application
-	AppUserByUser       = "user"        // by the user
-	AppUserByListedApp  = "listed_app"  // by the application
-	AppUserByListedUser = "listed_user" // by the user
-	AppUserByUserName   = "user_name"   // by AppUserNameKey, unique
-	AppUserByPrefix     = "prefix"      // by AppUserPrefixKey of user name, first name, last name and email address
-	AppUserByGroup      = "group"       // by JoinID(application, group), for assignments of scope GROUP
-	AppUserByPending    = "pending"     // by the application, for assignments that are Pending
+	AppUserByApp        = "app"         // index by the application
+	AppUserByUser       = "user"        // index by the user
+	AppUserByListedApp  = "listed_app"  // index by the application
+	AppUserByListedUser = "listed_user" // index by the user
+	AppUserByUserName   = "user_name"   // index by AppUserNameKey, unique
+	AppUserByPrefix     = "prefix"      // index by AppUserPrefixKey of user name, first name, last name and email address
+	AppUserByGroup      = "group"       // index by JoinID(application, group), for assignments of scope GROUP
+	AppUserByPending    = "pending"     // index by the application, for assignments that are Pending
 	// AppUserByUnprovisioned is the application, if the assignment is listed and no account is known.
 	AppUserByUnprovisioned = "unprovisioned"
 )

@@ -175,7 +175,7 @@ const ClaimSubject = "sub"
 // The indexes of the authorization servers.
 const (
 	AuthServerByDefault = "is_default" // has the value true for the default server only, unique
-	AuthServerByRef     = "ref"        // by each id of a client, user, group or hook in policies and rules
+	AuthServerByRef     = "ref"        // index by each id of a client, user, group or hook in policies and rules
 )
 
 func authServerCollection() docstore.Collection[AuthServer] {

@@ -86,9 +86,9 @@ func FactorBinding(id string) string { return "factor:" + id }
 
 // The indexes of the factors.
 const (
-	FactorByUser    = "user_id" // by id of the user
-	FactorByOrg     = "org"     // by id of the OrgFactor
-	FactorByPending = "pending" // by the start of the enrollment, for pending factors
+	FactorByUser    = "user_id" // index by id of the user
+	FactorByOrg     = "org"     // index by id of the OrgFactor
+	FactorByPending = "pending" // index by the start of the enrollment, for pending factors
 	// FactorByCredential is the index by the credential that a FIDO device has created.
 	FactorByCredential = "credential"
 )
@@ -161,8 +161,8 @@ func (t *FactorTransaction) ResultAt(now time.Time) FactorResult {
 
 // The indexes of the transactions of factors.
 const (
-	FactorTransactionByFactor  = "factor"  // by id of the factor
-	FactorTransactionByExpires = "expires" // by the time of expiry
+	FactorTransactionByFactor  = "factor"  // index by id of the factor
+	FactorTransactionByExpires = "expires" // index by the time of expiry
 )
 
 func factorTransactionCollection() docstore.Collection[FactorTransaction] {

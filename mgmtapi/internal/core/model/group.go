@@ -58,9 +58,9 @@ func (g *Group) Protected() bool { return g.Type != GroupService }
 
 // The indexes of the groups.
 const (
-	GroupByUniqueName = "name"   // by folded name, for groups of the type SVC_GROUP, unique
-	GroupByName       = "prefix" // by folded name
-	GroupByType       = "type"   // by the type
+	GroupByUniqueName = "name"   // index by folded name, for groups of the type SVC_GROUP, unique
+	GroupByName       = "prefix" // index by folded name
+	GroupByType       = "type"   // index by the type
 )
 
 func groupCollection() docstore.Collection[Group] {

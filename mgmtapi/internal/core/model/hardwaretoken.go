@@ -106,8 +106,8 @@ func SerialNumber(text string) (serial string, ok bool) {
 
 // The indexes of the hardware tokens. The indexes of times and of user data have no value for tokens without them.
 const (
-	HardwareTokenBySerial       = "serial"    // by serial number, unique
-	HardwareTokenByPublicID     = "public_id" // by public id, unique
+	HardwareTokenBySerial       = "serial"    // index by serial number, unique
+	HardwareTokenByPublicID     = "public_id" // index by public id, unique
 	HardwareTokenByUser         = "user_id"
 	HardwareTokenByEmail        = "email"
 	HardwareTokenByStatus       = "status"

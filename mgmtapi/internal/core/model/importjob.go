@@ -57,8 +57,8 @@ func ImportJobID(app, run string) string { return docstore.JoinID(app, run) }
 
 // The indexes of the jobs.
 const (
-	ImportJobByApp  = "app"  // by the application
-	ImportJobByOpen = "open" // by the application, for jobs that are Open
+	ImportJobByApp  = "app"  // index by the application
+	ImportJobByOpen = "open" // index by the application, for jobs that are Open
 )
 
 func importJobCollection() docstore.Collection[ImportJob] {

@@ -93,9 +93,9 @@ func HookClientSecretBinding(hook string) string { return "hook/" + hook + "/cli
 
 // The indexes of the inline hooks.
 const (
-	InlineHookByName = "name"     // by folded name, unique
-	InlineHookByType = "type"     // by the type
-	InlineHookByKey  = "hook_key" // by the hook key that the hook uses
+	InlineHookByName = "name"     // index by folded name, unique
+	InlineHookByType = "type"     // index by the type
+	InlineHookByKey  = "hook_key" // index by the hook key that the hook uses
 )
 
 func inlineHookCollection() docstore.Collection[InlineHook] {

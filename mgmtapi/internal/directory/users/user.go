@@ -160,7 +160,7 @@ func userURL(ctx context.Context, id string, more ...string) string {
 type statusLink struct {
 	rel, method string
 	at          []string               // path below the user
-	only        func(*model.User) bool // restricts the link to some users; nil for all
+	only        func(*model.User) bool // restricts the link to the users for which only returns true; nil means all users
 }
 
 var (
@@ -194,7 +194,7 @@ func (l statusLink) to(ctx context.Context, user string) rest.Link {
 	return rest.Link{Href: userURL(ctx, user, l.at...), Method: l.method}
 }
 
-// when restricts the link to some users.
+// when restricts the link to the users for which `only` returns true.
 func (l statusLink) when(only func(*model.User) bool) statusLink {
 	l.only = only
 	return l

@@ -194,8 +194,8 @@ func (s *Slice) rejectWrong(ctx context.Context, user, why string, refusal *rest
 	return refusal
 }
 
-// accept continues a sign-in with a verified password. A password that another system has hashed is imported. An expired password must be
-// changed first.
+// accept continues a sign-in with a verified password. If another system has hashed the password, accept stores a hash of this service
+// instead. An expired password must be changed first.
 func (s *Slice) accept(ctx context.Context, policy *model.PasswordSettings, known docstore.Doc[model.User],
 	value, relay string) (out Transaction, err error) {
 	var hash string

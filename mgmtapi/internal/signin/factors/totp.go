@@ -52,7 +52,7 @@ func enrollDevice(_ context.Context, a *act) error {
 	return a.seal(deviceState{Secret: otp.NewSecret(), QR: a.newQR()})
 }
 
-// device is the passcode configuration: the defaults that all apps use.
+// device is the configuration with which authenticator apps compute passcodes. It has the default values, which all apps use.
 var device = otp.Device{}.WithDefaults()
 
 func showSecret(ctx context.Context, a *act) (any, error) {
