@@ -116,7 +116,7 @@ func (o *Options) checkBases() error {
 	return nil
 }
 
-// inside converts the options to those of package assembly. It does not set the store.
+// inside converts the options to assembly.Options, except for the member Store, which Open sets.
 func (o *Options) inside(ctx context.Context) (assembly.Options, error) {
 	in := assembly.Options{
 		RateLimits: callers.Limits(o.Limits), BaseURL: o.BaseURL, Aliases: o.Aliases, CustomDomain: o.CustomDomain,
@@ -220,13 +220,13 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.inner.ServeH
 // OpenAPI returns the OpenAPI 3.0 document of the API, as indented JSON.
 func (a *API) OpenAPI() ([]byte, error) { return a.inner.OpenAPI() }
 
-// Wanted returns the port to a provisioning engine.
+// Wanted returns the interface of the API for a provisioning engine.
 func (a *API) Wanted() *Wanted { return a.wanted }
 
 // Caller is the user or client that sent a request.
 type Caller struct {
-	UserID string // owner of the API token; empty for a client
-	Login  string // of the owner
+	UserID string // id of the owner of the API token; empty for a client
+	Login  string // login of the owner
 	// ClientID is the id of the client that calls with an access token, empty for a user.
 	ClientID string
 }

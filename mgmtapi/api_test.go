@@ -45,16 +45,16 @@ func TestOperations_ReachedByOwnPath(t *testing.T) {
 		info := route.Info()
 		for _, value := range []string{"00u1", "a%2Fb", "me", "default"} {
 			if value == "default" && info.Tag != "Users" || value == "me" && info.Tag == "Sessions" {
-				continue // a literal of the resource
+				continue // here, the literal is part of the path of another operation, not an id
 			}
 			path := variable.ReplaceAllString(info.Path, value)
 			r.reached = ""
 			a := e.Do(t, info.Method+" "+path, "", nil)
-			if info.OAuth { // no access check: unsupported, without parameters, or public
+			if info.OAuth { // OAuth endpoints are public, unsupported, or reject the request because its parameters are missing
 				require.NotEqual(t, "E0000008", a.Value("errorCode"), "%s %s", info.Method, path)
 				continue
 			}
-			if info.Public { // no access check, but the body or the session is missing
+			if info.Public { // a public operation checks no access: it rejects the request because the body or the session is missing
 				require.Contains(t, []string{"E0000003", "E0000007"}, a.Value("errorCode"), "%s %s", info.Method, path)
 				continue
 			}

@@ -28,7 +28,7 @@ type bad struct {
 	body   string
 	header map[string]string
 	codes  []string // acceptable error codes
-	names  string   // a part of the error response; "" accepts any
+	names  string   // text that the error response must contain; "" accepts any response
 }
 
 // The test sends bad input to every operation of the document: unknown ids and ids of another kind, invalid parameters, cursors and
@@ -64,7 +64,7 @@ type organization struct {
 	ops []target
 }
 
-// reachable accepts every connection.
+// reachable is a ConnectionTester that accepts every connection.
 type reachable struct{}
 
 func (reachable) TestConnection(context.Context, connections.Endpoint) error { return nil }
@@ -139,7 +139,7 @@ func newOrganization(t *testing.T) *organization {
 	return w
 }
 
-// seed sends a request. If name is not empty, it stores a value of the response under that name.
+// seed sends a request that creates an entity. If name is not empty, it stores the value of the response at the path value in w.ids[name].
 func (w *organization) seed(t *testing.T, do, body, name, value string) {
 	t.Helper()
 	a := w.env.Do(t, w.fill(do), w.fill(strings.ReplaceAll(body, "{base}", w.env.Server.URL)), nil)
@@ -150,7 +150,7 @@ func (w *organization) seed(t *testing.T, do, body, name, value string) {
 	}
 }
 
-// fill replaces names with ids.
+// fill replaces each placeholder {name} by w.ids[name].
 func (w *organization) fill(text string) string {
 	for name, id := range w.ids {
 		text = strings.ReplaceAll(text, "{"+name+"}", id)
@@ -199,7 +199,7 @@ var pathIDs = []struct{ path, variable, id string }{
 	{"/api/v1/groups/", "assignee", "{group}"},
 	{"/oauth2/", "assignee", "{client}"},
 	{"/sandbox/v1/fido/", "factorId", "{securitykey}"},
-	{"/sandbox/v1/", "factorId", nobody}, // of push and web
+	{"/sandbox/v1/", "factorId", nobody}, // factors of the types push and web, which do not exist here
 	{"/", "ownerId", "{owner}"},
 	{"/", "factorId", "{factor}"},
 	{"/", "clientId", "{client}"},
@@ -250,7 +250,7 @@ func (w *organization) inputs(to target) []bad {
 	if !known {
 		return all
 	}
-	required := "" // the required query parameter
+	required := "" // the query string with the required parameter, if the operation has one
 	for _, p := range to.operation.Parameters {
 		if p := p.Value; p.In == openapi3.ParameterInQuery && p.Required {
 			all = append(all, bad{what: "without " + p.Name, do: do, codes: []string{"E0000001", "E0000003"}})
@@ -267,7 +267,8 @@ func (w *organization) inputs(to target) []bad {
 	nul := bad{what: "a parameter with U+0000", codes: []string{"E0000001"}, names: "nobody-reads", body: "{}"}
 	nul.do = do + "?" + strings.TrimPrefix(required+"&", "?") + url.Values{nul.names: {"a\x00b"}}.Encode()
 	if to.operation.RequestBody == nil {
-		if !strings.Contains(path, "/.well-known/") && !strings.HasSuffix(path, "/v1/keys") { // their errors are those of OAuth
+		// these endpoints reject the parameter with an OAuth error
+		if !strings.Contains(path, "/.well-known/") && !strings.HasSuffix(path, "/v1/keys") {
 			all = append(all, nul)
 		}
 		return withoutBodies(to, all)
@@ -308,7 +309,7 @@ func (w *organization) inputs(to target) []bad {
 	}
 	for _, m := range badMembers(schema, "", 0, nil) {
 		if o, ok := m.body.(map[string]any); ok && to.operation.OperationID == "assignUserToApplication" && o["id"] == nil {
-			o["id"] = w.ids["user"] // the operation validates the profile of this user
+			o["id"] = w.ids["user"] // otherwise the operation would fail because the user is missing, and not check the profile
 		}
 		body, _ := json.Marshal(m.body)
 		all = append(all, bad{what: m.what, do: do, body: string(body), codes: []string{"E0000001"}, names: m.names})
@@ -316,7 +317,7 @@ func (w *organization) inputs(to target) []bad {
 	return all
 }
 
-// withoutBodies removes the bodies if the operation has none.
+// withoutBodies removes the bodies of all inputs if the operation accepts no body.
 func withoutBodies(to target, all []bad) []bad {
 	if to.operation.RequestBody == nil {
 		for i := range all {
@@ -351,12 +352,13 @@ func (w *organization) badIDs(to target) []bad {
 				}
 			}
 			path = strings.ReplaceAll(path, "{"+p.Value.Name+"}", url.PathEscape(id))
-			body := "" // the operation checks existence before the body
+			body := "" // malformed, because the operation checks whether the object exists before it reads the body
 			if to.operation.RequestBody != nil {
 				body = `{"broken`
 			}
 			code := "E0000007"
-			if strings.HasPrefix(to.path, "/api/v1/authn/factors/") { // the operation checks the state token before the id
+			// the operation checks the state token in the body before the id in the path
+			if strings.HasPrefix(to.path, "/api/v1/authn/factors/") {
 				body, code = `{"stateToken":"unknown"}`, "E0000011"
 			}
 			all = append(all, bad{what: what + " for " + p.Value.Name, do: to.method + " " + path, body: body, codes: []string{code}})
@@ -433,7 +435,7 @@ func badMembers(s *openapi3.Schema, at string, depth int, wrap func(any) any) []
 	}
 	var all []member
 	add := func(what string, value any) {
-		if at == "" { // inputs covers the whole body
+		if at == "" { // inputs adds the inputs whose whole body is invalid
 			return
 		}
 		name := at[strings.LastIndexByte(at, '.')+1:]

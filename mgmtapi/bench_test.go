@@ -24,8 +24,9 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// The variants of a benchmark alternate in turns of this duration, so that other load on the machine affects all of them alike. The metrics
-// are medians: "us/NAME" is the time of one run, "ratio/NAME" is the time relative to that of the first variant in the same round.
+// A benchmark runs its variants in rounds: in each round, every variant runs for turnTime. Other load on the machine therefore affects all
+// variants alike. The metrics are medians over the rounds: "us/NAME" is the time of one run of the variant NAME, "ratio/NAME" is that time
+// divided by the time of the first variant in the same round.
 const turnTime = 20 * time.Millisecond
 
 // variant is a variant that a benchmark compares with others.
@@ -40,7 +41,7 @@ func compare(b *testing.B, variants ...variant) {
 	took := make([]float64, len(variants))
 	for round := 0; b.Loop(); round++ {
 		for k := range variants {
-			i := (round + k) % len(variants) // the order changes from round to round
+			i := (round + k) % len(variants) // the order of the variants changes from round to round
 			n, started := 0, time.Now()
 			for n == 0 || time.Since(started) < turnTime {
 				variants[i].run(b)
@@ -52,7 +53,7 @@ func compare(b *testing.B, variants ...variant) {
 			costs[i], ratios[i] = append(costs[i], took[i]*1e6), append(ratios[i], took[i]/took[0])
 		}
 	}
-	b.ReportMetric(0, "ns/op") // the total over all variants is meaningless
+	b.ReportMetric(0, "ns/op") // removes the metric ns/op, which would be the total of all variants
 	for i, r := range variants {
 		b.ReportMetric(median(costs[i]), "us/"+r.name)
 		if i > 0 {
@@ -107,7 +108,8 @@ func newPopulation(b *testing.B, users int) *population {
 		}))
 	}
 	require.NoError(b, c.Store.Update(ctx, func(tx *docstore.Tx) error {
-		_, err := tx.SQL().Exec(ctx, "ANALYZE") // servers do this automatically after some time
+		// updates the statistics of the query planner, as database servers do automatically after some time
+		_, err := tx.SQL().Exec(ctx, "ANALYZE")
 		return err
 	}))
 	return c
@@ -189,9 +191,9 @@ func BenchmarkListAgainstDocuments(b *testing.B) {
 const createTurn = 200
 
 // BenchmarkCreateAgainstBare compares the creation of users without a password, over loopback, with a handler of net/http that decodes the
-// body and inserts one document of the same kind into the same database. The two alternate. The metric "throughput" is that of the API
-// relative to that of the bare handler, the median of all turns. The limit is 0.5. A commit includes one request with one client, and many
-// requests with 32 clients.
+// body and inserts one document of the same kind into the same database. The API and the bare handler run in turns. The metric "throughput"
+// is the throughput of the API divided by that of the bare handler, the median of all turns. The limit is 0.5. With one client, each commit
+// contains one request; with 32 clients, a commit contains many requests.
 func BenchmarkCreateAgainstBare(b *testing.B) {
 	c := newPopulation(b, 100_000)
 	bare := httptest.NewServer(http.HandlerFunc(c.insertBare))
@@ -222,7 +224,7 @@ func BenchmarkCreateAgainstBare(b *testing.B) {
 				throughput = append(throughput, bareTook/took)
 				bareCosts, costs = append(bareCosts, bareTook*1e6), append(costs, took*1e6)
 			}
-			b.ReportMetric(0, "ns/op") // the total of both is meaningless
+			b.ReportMetric(0, "ns/op") // removes the metric ns/op, which would be the total of the API and the bare handler
 			b.ReportMetric(median(throughput), "throughput")
 			b.ReportMetric(median(bareCosts), "us/bare")
 			b.ReportMetric(median(costs), "us/create")

@@ -194,7 +194,7 @@ func TestLists_ContinueAfterCursor(t *testing.T) {
 	require.Contains(t, next, "limit=2")
 	require.Contains(t, next, "filter=type")
 
-	e.Do(t, "DELETE /api/v1/groups/"+ids["b"], "", nil) // the last entry before the cursor
+	e.Do(t, "DELETE /api/v1/groups/"+ids["b"], "", nil) // delete the last entry of the first page, after which the cursor points
 	add("f")
 	names := []string{}
 	for url := next; url != ""; {

@@ -79,7 +79,8 @@ func ExampleOpen_postgres() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	key := make([]byte, mgmtapi.SecretSize) // store it: without the key the secrets in the database are lost
+	// store this key outside of the database: the secrets in the database can only be decrypted with the key
+	key := make([]byte, mgmtapi.SecretSize)
 	if _, err := rand.Read(key); err != nil {
 		log.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func ExampleOpen_postgres() {
 	if err := api.Setup(ctx, mgmtapi.Setup{Token: "00" + rand.Text()}); err != nil {
 		log.Fatal(err)
 	}
-	go api.Run(ctx) // it returns when ctx ends
+	go api.Run(ctx) // Run returns when ctx ends
 
 	_, err = api.Wanted().Changes(ctx, 100, func(ctx context.Context, tx mgmtapi.Tx, changes []mgmtapi.Change) error {
 		for _, c := range changes {

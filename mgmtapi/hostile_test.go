@@ -42,7 +42,7 @@ func FuzzOperations(f *testing.F) {
 
 const (
 	requestsPerInput = 40
-	maxDepth         = 4 // of a generated value
+	maxDepth         = 4 // maximum nesting of a generated value
 )
 
 // choices are the random decisions, taken from a fuzzing input.
@@ -179,7 +179,7 @@ func (w *world) learn(a *apitest.Answer) {
 	}
 }
 
-// kinds maps parts of names to the prefixes of ids that fit the name.
+// kinds maps a part of the name of a parameter or member to the prefixes of the ids that are valid values of this parameter or member.
 var kinds = map[string][]string{
 	"user": {"00u"}, "group": {"00g"}, "app": {"0oa"}, "client": {"0oa"}, "rule": {"0pr"}, "type": {"oty"}, "schema": {"osc", "oty"},
 	"mapping": {"prm", "gPm"},
@@ -300,7 +300,8 @@ func (w *world) request(t *testing.T) {
 	if a.Status >= 400 {
 		after := w.count(t)
 		if strings.Contains(path, "/credentials/") || strings.HasPrefix(path, "/api/v1/authn") {
-			after[events] = before[events] // a wrong secret changes the counter of its user
+			// after a wrong secret, the API changes the counter of failed attempts and emits an event for the user
+			after[events] = before[events]
 		}
 		require.Equal(t, before, after, "%s\n%d %s\na rejected request has added or removed objects", trace, a.Status, a.Body)
 	}
@@ -335,10 +336,10 @@ func clip(text string) string {
 	return text
 }
 
-// events is the index of the events that wait for the relay, in the result of count.
+// events is the index, in the result of count, of the number of events in the outbox.
 const events = 5
 
-// count returns the numbers of documents, by kind, that a rejected request must not change.
+// count returns, for each kind of object, the number of stored documents. A rejected request must not change these numbers.
 func (w *world) count(t *testing.T) (n [6]int) {
 	t.Helper()
 	ctx, q, m := t.Context(), w.env.Store.Reader(), w.env.Model
@@ -455,7 +456,7 @@ func (w *world) form(ref *openapi3.SchemaRef) string {
 			fields.Add(name, string(data))
 		}
 	}
-	for w.one(6) { // duplicate and unknown fields
+	for w.one(6) { // add duplicate and unknown fields
 		fields.Add(pick(w.choices, []string{"grant_type", "client_id", "scope", "x"}), pick(w.choices, junk))
 	}
 	text := fields.Encode()
@@ -563,8 +564,8 @@ func (w *world) anything(depth int) any {
 	}
 }
 
-// broken returns the value as JSON, in up to 1 of 5 cases malformed: cut off, doubled, deeply nested, with duplicate members, a byte order
-// mark or invalid characters.
+// broken returns the value as JSON. In up to one of five cases, the JSON is malformed: it is truncated, written twice, deeply nested, or
+// has duplicate members, a byte order mark or invalid characters.
 func (w *world) broken(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {

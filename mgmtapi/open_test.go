@@ -76,7 +76,7 @@ func TestOpen(t *testing.T) {
 		api := opened(t, o)
 		id := create(t, api, "POST /api/v1/users", ada)
 
-		again := opened(t, o) // in the same database
+		again := opened(t, o) // a second API on the same database
 		status, body := do(t, again, "GET /api/v1/users/"+id, adminToken, "")
 		require.Equal(t, http.StatusOK, status)
 		require.Contains(t, body, "Lovelace")
@@ -191,7 +191,7 @@ func TestAuthorize(t *testing.T) {
 	require.False(t, ok)
 }
 
-// yes accepts every connection.
+// yes is a ConnectionTester that accepts every connection and sends its endpoint to asked.
 type yes struct{ asked chan mgmtapi.Endpoint }
 
 func (y yes) TestConnection(_ context.Context, e mgmtapi.Endpoint) error {
@@ -199,7 +199,7 @@ func (y yes) TestConnection(_ context.Context, e mgmtapi.Endpoint) error {
 	return nil
 }
 
-// TestWanted takes changes into a table of the embedder, and reports a result.
+// TestWanted verifies that an embedder can store changes in its own table, in the transaction of Changes, and report a result.
 func TestWanted(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		o, y := optionsOn(db), yes{make(chan mgmtapi.Endpoint, 1)}

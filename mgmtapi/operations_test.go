@@ -474,7 +474,8 @@ func TestEventTypes_SpecifiedAndWritten(t *testing.T) {
 	}
 }
 
-// eventsOf returns the section about event types: those that the API writes, and those of the specification that are missing.
+// eventsOf returns the section of docs/generated/operations.md about event types: those that the API writes, and those of the specification
+// that the API does not write.
 func eventsOf(t *testing.T) string {
 	subjects, err := fixtures.EventTypes()
 	require.NoError(t, err)
@@ -542,7 +543,7 @@ func operationsDocument(t *testing.T) string {
 			switch {
 			case ok:
 				if onPage[shape(o.Do)] {
-					shared++ // two operations of the specification on one path
+					shared++ // the specification has two operations with this method and path
 				}
 				onPage[shape(o.Do)] = true
 				id, tests = "`"+info.ID+"`", testNames(seen[info.ID].Tests)

@@ -73,7 +73,7 @@ type source struct {
 type operationSource struct {
 	id      string
 	request *types.Struct
-	starts  []ast.Node // the expressions that lead to its functions
+	starts  []ast.Node // the expressions in the operation table that refer to functions of the operation
 }
 
 const mgmt = "github.com/scimwright/scimwright/mgmtapi"

@@ -66,7 +66,7 @@ func TestDeletion_RejectedWhileInUse(t *testing.T) {
 		status   int
 		code     string
 		event    string
-		target   string // the name of its id
+		target   string // the name of the object whose id the log event must have as its target
 	}{
 		{"a custom role that is bound", "/api/v1/iam/roles/{role}", 400, "E0000001", "iam.role.delete", "role"},
 		{"the role of the last super administrator", "/api/v1/users/me/roles/{myrole}", 400, "E0000001", "user.account.privilege.revoke", "me"},

@@ -78,7 +78,7 @@ func TestErrors_Members(t *testing.T) {
 			require.NotEmpty(t, cause["errorSummary"], do)
 		}
 	}
-	// The same caller with another token, and without a token.
+	// The same caller with a valid token, with an invalid token, and without a token.
 	e.Run(t,
 		apitest.Step{Do: "GET /api/v1/users/me"},
 		apitest.Step{Do: "GET /api/v1/users/me", Header: header{"Authorization": "SSWS " + apitest.Token + "x"}, Status: 401,

@@ -68,7 +68,7 @@ func newWorker(work func(context.Context) (bool, error), log *slog.Logger) *work
 func (w *worker) wakeUp() {
 	select {
 	case w.wake <- struct{}{}:
-	default: // a wake-up is pending already
+	default: // the channel already contains a wake-up
 	}
 }
 

@@ -30,7 +30,7 @@ func TestWorker_RunsOnWakeAndTimer(t *testing.T) {
 		synctest.Wait()
 		require.GreaterOrEqual(t, finished.Load(), int32(2), "on a wake-up")
 		told := finished.Load()
-		time.Sleep(2500 * time.Millisecond) // in the time of the bubble
+		time.Sleep(2500 * time.Millisecond) // the simulated time of synctest
 		synctest.Wait()
 		require.Equal(t, told+2, finished.Load(), "on each tick")
 		stop()
@@ -52,7 +52,7 @@ func TestKeepLog_PurgesEveryDay(t *testing.T) {
 		}()
 		synctest.Wait()
 		require.EqualValues(t, 1, purged.Load(), "at the start")
-		time.Sleep(49 * time.Hour) // in the time of the bubble
+		time.Sleep(49 * time.Hour) // the simulated time of synctest
 		synctest.Wait()
 		require.EqualValues(t, 3, purged.Load())
 		stop()

@@ -60,7 +60,7 @@ func fresh(t *testing.T, p sqldbtest.Place) []string {
 // complete checks that the API serves the content of the dumps and accepts new requests.
 func complete(t *testing.T, o mgmtapi.Options) {
 	t.Helper()
-	for range 2 { // the second time opens migrated tables
+	for range 2 { // first on the tables of the earlier version, then on the migrated tables
 		api := opened(t, o)
 		for what, want := range map[string]string{
 			"GET /api/v1/users/ada@example.com":        `"lastName":"Lovelace"`,
@@ -186,7 +186,7 @@ func TestOpen_ForeignTables(t *testing.T) {
 		create(t, first, "POST /api/v1/users", ada)
 		second := o
 		second.Prefix = "other_"
-		create(t, opened(t, second), "POST /api/v1/users", ada) // the two APIs share no content
+		create(t, opened(t, second), "POST /api/v1/users", ada) // accepted, because the two APIs do not share users
 		status, body := do(t, opened(t, o), "GET /api/v1/users/ada@example.com", adminToken, "")
 		require.Equal(t, 200, status, body)
 		require.NoError(t, first.Reset(t.Context(), mgmtapi.Setup{Token: adminToken}, nil))

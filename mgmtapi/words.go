@@ -75,7 +75,7 @@ type Fallback string
 
 // The fallbacks.
 const (
-	FallbackLearn Fallback = "LEARN" // permitted after the target rejects a request, or accepts it without effect
+	FallbackLearn Fallback = "LEARN" // another form is permitted after the target rejects a request, or accepts it without effect
 	FallbackNone  Fallback = "NONE"  // never permitted
 )
 
@@ -186,17 +186,17 @@ type Operation string
 // The operations that are logged.
 const (
 	Created     Operation = "create"
-	Linked      Operation = "link" // linked an existing account
+	Linked      Operation = "link" // an existing account was linked
 	Updated     Operation = "update"
 	Reactivated Operation = "reactivate"
 	Deactivated Operation = "deactivate"
-	Removed     Operation = "delete" // of a group
+	Removed     Operation = "delete" // a group was deleted
 )
 
 // Step is a request that was sent to a target.
 type Step struct {
 	Method string
-	Path   string // relative to the base URL, with the query
+	Path   string // path relative to the base URL, with the query
 	Status int    // 0 without a response
 	// Message is the reason for a failure, quoted from the target if it gave one. Empty on success.
 	Message string
@@ -217,13 +217,13 @@ type Account struct {
 
 // Explanation is the reasons why a principal is or is not in a target, and the origin of its attributes.
 type Explanation struct {
-	Reasons []string // from the cause to the effect
+	Reasons []string // reasons in order from the cause to the effect
 	Values  []Value
 }
 
 // Value is the origin of the value of an attribute.
 type Value struct {
-	Path   string // of the attribute in the target, in the notation of RFC 7644 section 3.10
+	Path   string // path of the attribute in the target, in the notation of RFC 7644 section 3.10
 	Source string // what the value is derived from, such as the profile of the user
 	Rule   string // how the value is derived from the source
 	Value  any

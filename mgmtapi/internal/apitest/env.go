@@ -131,12 +131,12 @@ func (d *documents) of(api *assembly.API) (description, error) {
 	return made, nil
 }
 
-// recordJobs records, under NoOperation, the types of the log events that no request caused, and of the events about failures.
+// recordJobs records, under NoOperation, the types of the log events that were written by jobs or that report failures.
 func (e *Env) recordJobs(t testing.TB) {
 	if e.unrecorded || t.Failed() {
 		return
 	}
-	// The context of the test has ended.
+	// A new context, because that of the test has already ended.
 	err := model.Each(context.Background(), e.Store.Reader(), e.Model.LogEvents, nil, func(doc docstore.Doc[model.LogEvent]) error {
 		if doc.Value.Request == nil || doc.Value.Result == model.LogFailure {
 			seen.add(NoOperation, t.Name(), doc.Value.Type)

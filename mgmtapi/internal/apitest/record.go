@@ -22,7 +22,7 @@ import (
 const RecordFile = "testdata/operations.txt"
 
 const recordHead = `# Which operations succeeded in which tests of this package, and which log events they wrote.
-# The tests write it with -update, and every complete run compares.
+# Tests with -update write this file. Every complete run of the tests compares its record with this file.
 `
 
 // Coverage maps the id of an operation to the tests and log events recorded for it.

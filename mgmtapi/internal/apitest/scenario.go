@@ -185,7 +185,8 @@ func (e *Env) check(t testing.TB, r *http.Request, a *Answer) string {
 	require.NotEmpty(t, a.Header.Get("X-Svc-Request-Id"))
 	require.Equal(t, "no-cache, no-store", a.Header.Get("Cache-Control"))
 	require.NotEmpty(t, a.Header.Get("Date"))
-	if a.Status >= http.StatusBadRequest && !a.oauth() { // OAuth errors are in the document
+	// the document describes the error body of OAuth endpoints, so the router below checks it
+	if a.Status >= http.StatusBadRequest && !a.oauth() {
 		schema := e.document.Components.Schemas["ErrorBody"].Value
 		require.NoError(t, schema.VisitJSON(a.JSON, openapi3.VisitAsResponse()), "the error body is %s", a.Body)
 		require.Equal(t, a.Value("errorCode"), a.Value("errorLink"))
@@ -193,14 +194,14 @@ func (e *Env) check(t testing.TB, r *http.Request, a *Answer) string {
 	if e.isMounted(r) {
 		return ""
 	}
-	plain := r.Clone(t.Context()) // the document has no trailing slashes
+	plain := r.Clone(t.Context()) // remove trailing slashes, which no path of the document has
 	plain.URL.Path, plain.URL.RawPath = strings.TrimRight(r.URL.Path, "/"), strings.TrimRight(r.URL.RawPath, "/")
 	route, params, err := e.router.FindRoute(plain)
-	if err != nil { // a path or method that is not in the document
+	if err != nil { // the document has no such path or method: the response must be an error
 		allowed := []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusUnauthorized, http.StatusForbidden,
 			http.StatusNotImplemented}
 		if a.oauth() {
-			allowed = append(allowed, http.StatusBadRequest) // of an authorization server that is not active
+			allowed = append(allowed, http.StatusBadRequest) // the status of an endpoint of an authorization server that is not active
 		}
 		require.Contains(t, allowed, a.Status, "%s: %v", r.URL, err)
 		return ""

@@ -107,7 +107,7 @@ type API struct {
 	log     *syslog.Slice
 	hooks   *calls.Caller
 	workers []worker
-	imports *imports.Service // nil without an engine
+	imports *imports.Service // nil if Options.Imports is nil
 	keys    *tokens.Keys
 
 	configured atomic.Value // the token of the last Setup, a string
@@ -445,7 +445,7 @@ func (a *API) configureToken(ctx context.Context, tx *docstore.Tx, org model.Org
 		if doc.Value.Client != configuredToken || doc.Value.Hash == model.SecretHash(secret) {
 			return nil
 		}
-		return a.deps.APITokens.Delete(ctx, tx, doc.ID) // replaced by the new token
+		return a.deps.APITokens.Delete(ctx, tx, doc.ID) // Setup stores the new configured token in place of this one
 	})
 	if err != nil {
 		return err

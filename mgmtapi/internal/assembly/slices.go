@@ -51,7 +51,7 @@ func slicesOf(d model.Deps, o Options, keys *tokens.Keys, logs *syslog.Slice, ca
 	var people *users.Slice
 	show := func(ctx context.Context, q docstore.Reader, id string) (any, error) { return people.Show(ctx, q, id) }
 	var box *outbox.Box
-	if o.Work != nil { // only a sandbox shows the messages
+	if o.Work != nil { // only a sandbox stores messages to users, in the outbox
 		box = outbox.New(d, o.Secrets)
 	}
 	assigned := assignments.New(d, assignments.Options{Secrets: o.Secrets, Outbox: box, User: show, Syncing: o.Syncing})

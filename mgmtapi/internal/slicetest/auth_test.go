@@ -34,7 +34,7 @@ func TestAuth_InvalidTokenRejectedEverywhere(t *testing.T) {
 	for _, route := range e.API.Operations() {
 		info := route.Info()
 		do := info.Method + " " + info.Path
-		if info.OAuth { // API tokens do not apply to OAuth endpoints
+		if info.OAuth { // OAuth endpoints ignore API tokens
 			require.NotContains(t, []int{http.StatusUnauthorized, http.StatusForbidden}, e.Do(t, do, "", authAs("SSWS 00unknown")).Status, info.ID)
 			continue
 		}
@@ -42,7 +42,7 @@ func TestAuth_InvalidTokenRejectedEverywhere(t *testing.T) {
 			needs := apitest.Step{Name: info.ID + " requires no credentials, but a body", Do: do, Header: authAs("SSWS 00unknown"), Status: 400,
 				Code: "E0000003"}
 			what := map[string]string{"Sessions": "a session", "Factors": "a factor", "Application pages": "an application"}[info.Tag]
-			// Paths below /api/v1/authn check the state token first.
+			// Other operations search for the factor first; operations below /api/v1/authn check the state token before the factor.
 			if strings.Contains(info.Path, "/factors/{factorId}") && !strings.HasPrefix(info.Path, "/api/v1/authn/") {
 				what = "a factor"
 			}
@@ -123,7 +123,7 @@ func TestSecrets(t *testing.T) {
 func TestAuth_CachedCallerRejectedImmediately(t *testing.T) {
 	rejected, forbidden := apitest.Step{Status: 401, Code: "E0000011"}, apitest.Step{Status: 403, Code: "E0000006"}
 	for name, c := range map[string]struct {
-		do, body string // {u} is the owner, {token} the token, {role} the role of the owner
+		do, body string // placeholders: {u} is the id of the owner, {token} that of the token, {role} that of the owner's role
 		wait     time.Duration
 		want     apitest.Step
 	}{

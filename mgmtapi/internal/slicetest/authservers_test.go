@@ -100,7 +100,7 @@ func TestServer_RejectsBadInput(t *testing.T) {
 	)
 }
 
-// policyBody returns a policy with the lowest priority, unless more contains a priority.
+// policyBody returns the body of a policy. more contains further members. Unless it contains a priority, the policy gets the lowest one.
 func policyBody(name, clients, more string) string {
 	if !strings.Contains(more, `"priority"`) {
 		more += `,"priority":0`

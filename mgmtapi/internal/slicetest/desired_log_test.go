@@ -54,8 +54,8 @@ const (
 func TestDesired_UserLogEvents(t *testing.T) {
 	get := desired.Step{Method: http.MethodGet, Path: lookup, Status: 200}
 	for name, test := range map[string]struct {
-		before []desired.Result // earlier results of the assignment
-		remove bool             // removes the assignment first
+		before []desired.Result // the results that were reported before result
+		remove bool             // removes the assignment before result is reported
 		result desired.Result
 		want   []entry
 	}{

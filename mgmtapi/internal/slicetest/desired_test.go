@@ -182,7 +182,7 @@ func TestResult_SetsAppUserStatus(t *testing.T) {
 		require.Nil(t, shows("STAGED", "ERROR").Value("externalId"))
 		require.Empty(t, w.Events(), "results cause no events")
 
-		// The next update of the assignment retries.
+		// The next update of the assignment makes the engine retry the provisioning.
 		w.Post("/apps/"+app+"/users/"+ada, `{"profile":{}}`).OK()
 		shows("STAGED", "OUT_OF_SYNC")
 		w.Expect(model.AppUserChanged{App: app, User: ada, Provision: true})
@@ -201,7 +201,7 @@ func TestResult_SetsAppUserStatus(t *testing.T) {
 		report(t, w, app, ada, desired.Result{Outcome: desired.Done, RemoteID: "r1"})
 		shows("PROVISIONED", "SYNCHRONIZED")
 
-		// A result for the desired state before the removal must not change the removed assignment.
+		// The engine may report a result for the desired state before the removal. It must not change the removed assignment.
 		w.Delete("/apps/" + app + "/users/" + ada).OK()
 		tombstone := func() model.SyncState {
 			doc, err := w.Desired.AppUsers.Get(t.Context(), w.Desired.Store.Reader(), model.AppUserID(app, ada))
@@ -270,7 +270,7 @@ func TestDesired_PushedGroups(t *testing.T) {
 			users = append(users, w.User(fmt.Sprintf("u%d", i)))
 		}
 		late := w.User("late")
-		w.Assign(app, late) // not in the target, because Create Users is disabled
+		w.Assign(app, late) // the user gets no account, because the application has no connection yet
 		w.Connect(app, apptest.All)
 		group := w.Group("staff", append(slices.Clone(users), late)...)
 		for _, user := range users[:4] {

@@ -238,7 +238,7 @@ func TestGroupRule_KeepsManualMemberships(t *testing.T) {
 		w.members(g, ada)
 
 		w.set(bea, "city", "Rome")
-		w.Leave(g, bea) // excludes bea from the rule
+		w.Leave(g, bea) // the removal by a client excludes bea from the rule
 		w.members(g, ada)
 		require.Equal(t, []any{bea}, w.Get("/groups/rules/"+r).OK().Value("conditions", "people", "users", "exclude"))
 		w.set(bea, "nickName", "B")
@@ -263,7 +263,7 @@ func TestGroupRule_RemovalExcludesUser(t *testing.T) {
 		require.NotContains(t, w.Get("/groups/"+h+"/users").IDs(), ada)
 		w.deactivate(r)
 		administrator := w.Get("/users/me").OK().Text("id")
-		w.Leave(g, administrator) // an inactive rule excludes no user
+		w.Leave(g, administrator) // the removal does not exclude the user, because the rule is inactive
 		require.Equal(t, []any{ada}, w.Get("/groups/rules/"+r).OK().Value("conditions", "people", "users", "exclude"))
 		w.Put("/groups/rules/"+r, rule("again", "true", []string{g, h}, administrator)).OK()
 		w.activate(r)
@@ -339,7 +339,7 @@ func TestGroupRule_ContradictingRules(t *testing.T) {
 		w.set(ada, "city", "Rome")
 		w.members(a, ada)
 		require.Equal(t, "ACTIVE", w.status(second))
-		bea := w.User("bea", "city", "Rome") // for bea the rules do not reach a stable state
+		bea := w.User("bea", "city", "Rome") // for bea, the rules contradict each other
 		require.Equal(t, "INVALID", w.status(second))
 		w.members(a, ada)
 		w.members(b)

@@ -53,7 +53,7 @@ func TestGroup_Lifecycle(t *testing.T) {
 		)
 		var topics []string
 		_, err := e.Store.Relay(t.Context(), 100, func(_ *docstore.Tx, events []docstore.Event) error {
-			for _, event := range events[4:] { // the first four are events of the setup
+			for _, event := range events[4:] { // skip the four events of the setup
 				topics = append(topics, event.Topic)
 			}
 			return nil

@@ -37,7 +37,7 @@ func TestHardwareToken_Members(t *testing.T) {
 	for i := range 20 {
 		a := e.Do(t, "POST "+hardwareRoot, seed(fmt.Sprint(i+2),
 			"cccccccccc"+string("cbdefghijklnrtuv"[i/16])+string("cbdefghijklnrtuv"[i%16])), nil)
-		if a.Status != 200 { // the public id of the first token
+		if a.Status != 200 { // the first token already has this public id
 			a = e.Do(t, "POST "+hardwareRoot, seed(fmt.Sprint(i+2), "vvvvvvvvvvvv"), nil)
 		}
 		require.Equal(t, 200, a.Status, "%s", a.Body)

@@ -23,7 +23,7 @@ const (
 	later   = "2026-03-04T06:06:07.000Z"
 )
 
-// names are the permissions of document B, by the resource type that they apply to.
+// names are the permissions that the requirements list, by the resource type that they apply to.
 var names = map[string]string{
 	"users": `manage read credentials.manage credentials.resetFactors credentials.resetPassword credentials.expirePassword userprofile.manage
 		lifecycle.manage lifecycle.activate lifecycle.deactivate lifecycle.suspend lifecycle.unsuspend lifecycle.delete lifecycle.unlock

@@ -32,12 +32,12 @@ type engine struct {
 	sandboxport.Work
 	state    imports.Run
 	accounts []imports.Account // ascending by id
-	links    map[string]string // from account to user
+	links    map[string]string // from the id of an account to the id of its user
 	settings model.ImportSettings
-	fail     error // returned by the next Link
+	fail     error // the error of the next call of Link
 	reads    int
 	runs     int
-	during   func() // called when an import starts, if not nil
+	during   func() // Import calls it, unless it is nil
 }
 
 func (e *engine) TestConnection(context.Context, connections.Endpoint) error { return nil }
@@ -112,7 +112,7 @@ func newWorld(t *testing.T, rules string, adjust ...func(*assembly.Options)) *im
 	return w
 }
 
-// host serves imports like a program with the API and an engine, with the methods of the API.
+// host returns a handler that serves imports as a program with the API and an engine does. It calls the methods of the API.
 func (w *importWorld) host() http.Handler {
 	type begin struct {
 		App  string `path:"app"`
@@ -374,7 +374,7 @@ func TestImport_HookCannotEscalatePrivileges(t *testing.T) {
 	link := func(user string) string {
 		return `{"type":"com.svc.action.update","value":{"result":"LINK_USER"}},{"type":"com.svc.user.update","value":{"id":"` + user + `"}}`
 	}
-	// The hook links an account without an owner to the administrator, and determines the profile.
+	// The hook links an account that matches no user to the administrator ann, and sets a profile with another identity.
 	w.engine.accounts = []imports.Account{account(t, "a", "new-a@example.com", imports.Unmatched)}
 	evil(link(ann) + "," + profile(""))
 	w.imported(
@@ -386,7 +386,7 @@ func TestImport_HookCannotEscalatePrivileges(t *testing.T) {
 			"profile.mobilePhone": nil, "profile.displayName": "Theirs"})
 	endpoint.Called(1)
 
-	// Members for roles or groups are treated as attributes of profiles, which the schema does not define.
+	// Commands with roles or groups have no effect: the API treats these members as attributes, which the schema does not define.
 	w.engine.accounts = []imports.Account{account(t, "b", "new-b@example.com", imports.Unmatched)}
 	for name, commands := range map[string]string{
 		"a role in the profile": link(bob) + "," + profile(`,"roles":[{"type":"SUPER_ADMIN"}],"groupIds":["x"]`),
@@ -470,7 +470,7 @@ func TestImport_StartsBySchedule(t *testing.T) {
 	both := func(what string, runs int) {
 		t.Helper()
 		w.work()
-		_, err := again.Import(t.Context()) // another process, or this one after a restart
+		_, err := again.Import(t.Context()) // a second process, or this process after a restart
 		require.NoError(t, err)
 		require.Equal(t, runs, w.engine.runs, what)
 	}

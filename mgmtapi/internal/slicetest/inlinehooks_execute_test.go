@@ -305,7 +305,7 @@ func TestHook_AccessTokenByKey(t *testing.T) {
 	public := e.Do(t, "GET /api/v1/hook-keys/public/"+saved["keyId"], "", nil)
 	var key jose.JSONWebKey
 	shown := public.JSON.(map[string]any)
-	delete(shown, "alg") // the value RSA is not a signature algorithm
+	delete(shown, "alg") // RSA is not a signature algorithm, so jose would reject the key
 	text, err := json.Marshal(shown)
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &key))

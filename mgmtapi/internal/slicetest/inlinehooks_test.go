@@ -264,7 +264,7 @@ func TestHook_RejectsBadInput(t *testing.T) {
 			`"hookKeyId":"` + saved["keyId"] + `"`), []string{"channel.config.hookKeyId"}},
 	} {
 		e.Run(t, apitest.Step{Name: "POST with " + name, Do: "POST " + hookRoot, Body: c.body, Status: 400, Code: "E0000001", Causes: c.causes})
-		if name != "a duplicate name" && name != "an authentication without a secret" { // valid in a replacement
+		if name != "a duplicate name" && name != "an authentication without a secret" { // these two bodies are valid in a replacement
 			e.Run(t, apitest.Step{Name: "PUT with " + name, Do: "PUT " + hookRoot + "/" + saved["id"], Body: c.body, Status: 400, Code: "E0000001"})
 		}
 	}

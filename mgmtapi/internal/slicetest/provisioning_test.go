@@ -203,7 +203,8 @@ func TestConnection_OAuthClient(t *testing.T) {
 		path := "/apps/" + app + "/connections/default"
 		w.Post(path, `{"baseUrl":"https://a.example","profile":{"token":"first"}}`).OK()
 		w.Post(path, `{"profile":{"authScheme":"OAUTH2","clientId":"me","tokenUrl":"https://i.example/token?x=1"}}`).
-			Fails(400, "E0000001", "profile.clientSecret: The field cannot be left blank") // the token is not the client secret
+			// the stored token is not used as the client secret
+			Fails(400, "E0000001", "profile.clientSecret: The field cannot be left blank")
 		got := w.Post(path,
 			`{"profile":{"authScheme":"OAUTH2","clientId":"me","clientSecret":"`+apptest.Secret+
 				`","tokenUrl":"https://i.example/token?x=1","scope":"scim"}}`).OK()
@@ -224,7 +225,7 @@ func TestConnection_OAuthClient(t *testing.T) {
 		require.Equal(t, apptest.Secret, target.Token)
 		require.NotContains(t, w.Answered(), apptest.Secret)
 
-		// The client secret is not the token.
+		// The stored client secret is not used as the token.
 		w.Post(path, `{"profile":{"authScheme":"TOKEN"}}`).Fails(400, "E0000001", "profile.token: The field cannot be left blank")
 		require.Equal(t, "TOKEN", w.Post(path, `{"profile":{"authScheme":"TOKEN","token":"x"}}`).OK().Text("authScheme"))
 		target, err = w.Desired.Target(t.Context(), app)

@@ -162,7 +162,7 @@ func TestOutbox_Bounded(t *testing.T) {
 	require.Equal(t, fmt.Sprint(outbox.MaxMessages+more-1), newest[0].Text)
 }
 
-// moved makes the clock of an environment movable.
+// moved is a sandboxport.Clock that moves the clock of a test environment.
 type moved struct {
 	*apitest.Clock
 	store func() *docstore.Store

@@ -73,7 +73,8 @@ func TestSessionToken_TradedOnce(t *testing.T) {
 			gone("GET /api/v1/sessions/{{u}}"), gone("DELETE /api/v1/sessions/x"), gone("POST /api/v1/sessions/x/lifecycle/refresh"),
 			apitest.Step{Do: "DELETE /api/v1/sessions/{{s}}", Status: 204},
 			gone("GET /api/v1/sessions/{{s}}"), gone("DELETE /api/v1/sessions/{{s}}"), gone("POST /api/v1/sessions/{{s}}/lifecycle/refresh"),
-			logged("user.session.end", 1), logged("user.session.start", 2), // the sign-in and the session
+			// user.session.start is logged for the sign-in and for the session
+			logged("user.session.end", 1), logged("user.session.start", 2),
 			sessionSignIn,
 		)
 		require.Regexp(t, `^102[0-9A-Za-z_-]{22}$`, saved["s"])
@@ -157,7 +158,7 @@ func TestSession_EndedByOperations(t *testing.T) {
 	for _, c := range []struct {
 		name, do, body string
 		status         int
-		back           string // the lifecycle operation after which the user can sign in again
+		back           string // the lifecycle operation after which the user can sign in again; "none" means that the user cannot
 		ends, cleared  bool
 	}{
 		{name: "a caller", do: "DELETE " + user + "/sessions", status: 204, ends: true, cleared: true},
@@ -184,7 +185,7 @@ func TestSession_EndedByOperations(t *testing.T) {
 			do: "POST " + user + "/lifecycle/reset_password?provider=FEDERATION&revokeSessions=true", ends: true, cleared: true, back: "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			saved := e.Run(t, sessionSignIn, trade, sessionSignIn) // a session, and a token that could become one
+			saved := e.Run(t, sessionSignIn, trade, sessionSignIn) // a session, and a session token that has not been exchanged yet
 			before := events(t, e)
 			act := apitest.Step{Do: c.do, Body: c.body, Status: c.status}
 			if c.status == http.StatusForbidden {

@@ -162,7 +162,7 @@ func TestLog_Periods(t *testing.T) {
 		e.Do(t, "POST /api/v1/groups", fmt.Sprintf(`{"profile":{"name":%q}}`, name), nil)
 		e.Clock.Advance(24 * time.Hour)
 	}
-	for _, name := range []string{"4th", "5th", "6th"} { // days of March, at 05:06:07.890
+	for _, name := range []string{"4th", "5th", "6th"} { // the clock is at 05:06:07.890 on these days of March
 		group(name)
 	}
 	list := func(query string, names ...string) apitest.Step {
@@ -194,7 +194,7 @@ func TestLog_Periods(t *testing.T) {
 		apitest.Step{Do: "GET /api/v1/logs?sortOrder=UP", Status: 400, Code: "E0000001", Causes: []string{"sortOrder: "}},
 	)
 	e.Clock.Advance(5 * 24 * time.Hour)
-	e.Run(t, list("", "5th", "6th")) // the default period is a week, here from the 5th
+	e.Run(t, list("", "5th", "6th")) // without since, the list starts a week ago, here on the 5th
 }
 
 func TestLog_PagesAndPolling(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
-	exact "github.com/go-jose/go-jose/v4/json" // case-sensitive member names, and no repeated ones
+	exact "github.com/go-jose/go-jose/v4/json" // matches member names exactly, and rejects repeated ones
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
@@ -50,7 +50,7 @@ type Clients struct {
 
 // refusal is the reason for rejecting a client, for the log and the caller.
 type refusal struct {
-	client string // as claimed, empty if none
+	client string // the client_id that the client claimed, empty if it claimed none
 	why    string
 }
 
@@ -204,10 +204,10 @@ type assertion struct {
 	ID        string   `json:"jti"`
 }
 
-// audience is one string or several.
+// audience is the claim aud: a string or an array of strings.
 type audience []string
 
-// UnmarshalJSON reads both forms.
+// UnmarshalJSON accepts a string or an array of strings.
 func (a *audience) UnmarshalJSON(data []byte) error {
 	var one string
 	if json.Unmarshal(data, &one) == nil {
@@ -306,7 +306,7 @@ func signedByOne(parsed *jose.JSONWebSignature, keys []jose.JSONWebKey) bool {
 
 // problem returns the error in an assertion with a valid signature, or "" if the assertion is valid.
 func (a *assertion) problem(now time.Time, audiences []string) string {
-	// Compared as numbers, because not every number is a valid time.
+	// Times are compared as numbers, because not every number in a claim is a valid time.
 	after := func(seconds *float64, d time.Duration) bool { return *seconds > float64(now.Add(d).Unix()) }
 	switch {
 	case !slices.ContainsFunc(a.Audience, func(aud string) bool { return slices.Contains(audiences, aud) }):
@@ -316,7 +316,7 @@ func (a *assertion) problem(now time.Time, audiences []string) string {
 	case !after(a.Expires, -assertionSkew):
 		return "The client_assertion has expired."
 	case after(a.Expires, maxAssertionAge+assertionSkew):
-		return "The client_assertion expires more than an hour ahead."
+		return "The client_assertion expires more than one hour from now."
 	case a.NotBefore != nil && after(a.NotBefore, assertionSkew):
 		return "The client_assertion is not valid yet."
 	case a.Issued != nil && after(a.Issued, assertionSkew):

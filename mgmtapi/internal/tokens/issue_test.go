@@ -102,7 +102,7 @@ func TestKeyRing_RotateIfDue(t *testing.T) {
 	begin := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, tt := range []struct {
 		name    string
-		since   time.Duration // 0 for a ring that always rotated
+		since   time.Duration // time of the change to automatic rotation after begin; 0 for a ring whose rotation was always automatic
 		late    time.Duration
 		rotates bool
 	}{

@@ -24,11 +24,11 @@ type Keys struct {
 	secrets seal.Secrets
 	source  signkey.Source
 
-	making sync.Mutex // one key at a time: generation occupies a whole processor
+	making sync.Mutex // only one key is generated at a time, because the generation occupies a whole processor
 	mu     sync.Mutex
 	opened map[string]opened // by kid
 
-	extended map[string]time.Time // actual expiry of access tokens with an extended lifetime, by jti
+	extended map[string]time.Time // the time, by jti, at which an access token expires whose lifetime was extended
 }
 
 // opened is a decrypted key.

@@ -31,7 +31,7 @@ type Issuer struct {
 	keys      *Keys
 	transform Transformer
 	programs  programs
-	org       atomic.Value // the id of the organization, a string, after the first read
+	org       atomic.Value // the id of the organization as a string, stored at the first read
 }
 
 // New returns an Issuer.
@@ -70,8 +70,8 @@ type Issued struct {
 	Access string
 	// ID is the ID token, empty if none is issued.
 	ID        string
-	ExpiresIn int    // of the access token, in seconds
-	JTI       string // of the access token
+	ExpiresIn int    // lifetime of the access token, in seconds
+	JTI       string // id of the access token
 	// HookProblem is the error because of which the response of the rule's inline hook was not applied. It is nil if the response was applied
 	// or the rule has no hook. The error has already been logged.
 	HookProblem error
@@ -201,7 +201,7 @@ func (r *Request) address() map[string]string {
 	return out
 }
 
-// profileClaims and addressClaims map standard claims to attributes.
+// profileClaims and addressClaims map standard claims to the attributes of users that provide their values.
 var (
 	profileClaims = map[string]string{
 		"given_name": "firstName", "family_name": "lastName", "middle_name": "middleName", "nickname": "nickName",
@@ -244,7 +244,7 @@ type AccessToken struct {
 // server is the id of the server, or model.OrgRing; issuers are the issuer URLs of the server in all issuer modes.
 func (k *Keys) Read(ctx context.Context, server string, manual bool, issuers []string, token string) (t AccessToken, ok bool, err error) {
 	payload, err := k.verify(ctx, server, manual, token)
-	if err == errToken { //nolint:errorlint // it is never wrapped
+	if err == errToken { //nolint:errorlint // errToken is never wrapped
 		return t, false, nil
 	}
 	if err != nil {

@@ -25,7 +25,7 @@ func New(d model.Deps) *Slice {
 		return RevokeAll(ctx, tx, d, e.ID)
 	})
 	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.UserActivated) error {
-		if !e.Returning { // only users deactivated by an earlier version still have tokens
+		if !e.Returning { // only users whom an earlier version deactivated (Returning) may still have tokens
 			return nil
 		}
 		return RevokeAll(ctx, tx, d, e.ID)

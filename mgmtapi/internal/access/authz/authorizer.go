@@ -14,7 +14,7 @@ import (
 type Authorizer struct {
 	*Loader
 	deps  model.Deps
-	needs sync.Map // rulings by method and path template
+	needs sync.Map // from the method and the path template of an operation to its ruling
 }
 
 // ruling is the table entry of an operation.
@@ -41,7 +41,7 @@ func New(d model.Deps) *Authorizer { return &Authorizer{Loader: NewLoader(d), de
 // Authorize returns nil if the caller may run the operation on the resource in the request path, otherwise an error with
 // rest.CodeForbidden. The grants of the caller are stored in the request context, see From.
 func (a *Authorizer) Authorize(ctx context.Context, p rest.Principal, op rest.Info) error {
-	if role, ok := p.Standing.(*superAdminRole); ok { // a SUPER_ADMIN may run every operation: no snapshot needed
+	if role, ok := p.Standing.(*superAdminRole); ok { // a SUPER_ADMIN may run every operation, so no data is read
 		rest.Admit(ctx, role.access(p.UserID))
 		return nil
 	}
@@ -111,7 +111,8 @@ func (a *Authorizer) Explain(
 	return a.decide(ctx, q, access, op, value, true)
 }
 
-// decide is the only decision function. Conditions that depend on the request body are checked later with Access.Meets.
+// decide makes the decision for both Authorize and Explain. Operations check the conditions that depend on the request body later, with
+// Access.Meets.
 func (a *Authorizer) decide(
 	ctx context.Context, q docstore.Reader, access *Access, op rest.Info, value func(name string) string, explain bool,
 ) (d Decision, err error) {
@@ -138,7 +139,8 @@ func (a *Authorizer) decide(
 				check.Resource.Groups = of.Groups
 			}
 			if check.Missing = !found; check.Missing {
-				check.Need.Later, check.Need.Into, check.Need.OutOf = true, 0, 0 // a caller with the permission for another resource gets "not found"
+				// a caller with the permission for another resource of the kind passes, so that the operation returns "not found"
+				check.Need.Later, check.Need.Into, check.Need.OutOf = true, 0, 0
 			}
 			if n.Into > 0 {
 				check.Resource.Into = value(table.variables[n.Into-1])
@@ -207,7 +209,8 @@ func (a *Authorizer) resource(ctx context.Context, q docstore.Reader, access *Ac
 		}
 	case KindServer:
 		var server docstore.Doc[model.AuthServer]
-		if server, err = a.deps.FindAuthServer(ctx, q, ref); err == nil { // the default server also has a name in paths
+		// a path identifies the default server by its id or by the name "default"
+		if server, err = a.deps.FindAuthServer(ctx, q, ref); err == nil {
 			r.ID = server.ID
 		}
 	case KindIAM, KindNone:

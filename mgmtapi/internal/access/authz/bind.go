@@ -13,14 +13,14 @@ import (
 // Assignee is a user, a group or an application that roles can be assigned to.
 type Assignee struct {
 	Kind model.AssigneeKind
-	ID   string // of the user, group or application
+	ID   string // id of the user, group or application
 	// Ref identifies the assignee in paths: the client id of an application, the id of a user or group.
 	Ref   string
-	Party model.LogParty // the assignee in log entries
+	Party model.LogParty // the assignee in the form of log entries
 }
 
-// FindAssignee reads a user or a group by its id, and a service application by its id or its client id. An unknown assignee and a client of
-// another type are *rest.Errors.
+// FindAssignee reads a user or a group by its id, and a service application by its id or its client id. It returns a *rest.Error if the
+// assignee does not exist, or if the client has another type.
 func FindAssignee(ctx context.Context, q docstore.Reader, d model.Deps, kind model.AssigneeKind, ref string) (Assignee, error) {
 	switch kind {
 	case model.AssigneeGroup:
@@ -38,7 +38,7 @@ func FindAssignee(ctx context.Context, q docstore.Reader, d model.Deps, kind mod
 	}
 }
 
-// CheckAssignable returns an error for the request member if the assignee cannot have a role.
+// CheckAssignable returns an error if the assignee cannot have a role. The error names the request member `member`.
 func CheckAssignable(ctx context.Context, q docstore.Reader, d model.Deps, a Assignee, member string) error {
 	switch a.Kind {
 	case model.AssigneeGroup:

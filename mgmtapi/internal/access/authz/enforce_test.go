@@ -57,7 +57,8 @@ func administrator(t *testing.T, e *apitest.Env, login, role string) admin {
 	return admin{id, map[string]string{"Authorization": "SSWS " + createToken(t, e, id, login).Secret}}
 }
 
-// may and mayNot are request steps of a caller.
+// may returns a step with a request of the administrator that the API must permit. mayNot returns a step with a request that the API must
+// reject with the status 403.
 func (a admin) may(do, body string, more ...func(*apitest.Step)) apitest.Step {
 	s := apitest.Step{Name: "may " + do, Do: do, Body: body, Header: a.header}
 	for _, f := range more {
@@ -354,10 +355,12 @@ func TestConditions_HideAndForbidAttributes(t *testing.T) {
 			Status: 204},
 		a.may("POST "+user, `{"profile":{"city":"Rome"}}`, equal(map[string]any{"profile.city": "Rome"}), lacks("profile.costCenter")),
 		a.mayNot("POST "+user, `{"profile":{"costCenter":"43"}}`),
-		a.mayNot("POST "+user, `{"profile":{"costCenter":"42"}}`), // the response does not reveal whether the guess is right
+		// 42 is the current value: a response 200 would tell the caller that the guess is right
+		a.mayNot("POST "+user, `{"profile":{"costCenter":"42"}}`),
 		a.mayNot("PUT "+user,
 			`{"profile":{"login":"inside@example.com","email":"inside@example.com","firstName":"A","lastName":"B","costCenter":"42"}}`),
-		a.may("POST "+user, `{"profile":{"costCenter":null,"secondEmail":null}}`, lacks("profile.costCenter")), // as returned by the read
+		// null is the value that a read returns to this caller
+		a.may("POST "+user, `{"profile":{"costCenter":null,"secondEmail":null}}`, lacks("profile.costCenter")),
 		a.mayNot("POST "+user, `{"profile":{"city":"Oslo"},"credentials":{"password":{"value":"Other-2026"}}}`),
 		a.may("PUT "+user, `{"profile":{"login":"inside@example.com","email":"inside@example.com","firstName":"A","lastName":"C","city":"Bonn"}}`,
 			lacks("profile.costCenter")),

@@ -50,7 +50,7 @@ func userFilter(ctx context.Context, q docstore.Reader, d model.Deps, n *Need) (
 			continue
 		}
 		if g.scope == nil && len(g.groups) == 0 {
-			return nil, nil // the targets of this role are applications
+			return nil, nil // the targets of this role are applications, so it permits the caller to see all users
 		}
 		groups := g.groups
 		if g.scope != nil {

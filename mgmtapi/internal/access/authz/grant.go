@@ -92,7 +92,7 @@ func (g *Grant) customMeets(n *Need, r *Resource) Why {
 
 // Access holds the grants of a caller.
 type Access struct {
-	User, Client string // ids; one of them is empty
+	User, Client string // one of the ids is empty
 	Grants       []Grant
 
 	super bool // one of the grants is SUPER_ADMIN
@@ -130,7 +130,7 @@ func (a *Access) Meets(n *Need, r *Resource) bool {
 	case n.moves() && a.escalates(r):
 		return false
 	case a.consented:
-		// Only a SUPER_ADMIN assigns roles, regardless of the scopes of a client.
+		// The client has no role, so only its scopes limit it. Even so, only a SUPER_ADMIN assigns roles.
 		return (!n.Write || n.Column != ColumnRoles && r.Protected == Unprotected) && (n.Column != ColumnSuper || len(n.Permissions) > 0)
 	}
 	direct := n.free() || n.Kind != KindUser && n.Kind != KindGroup && n.Kind != KindToken
@@ -139,7 +139,7 @@ func (a *Access) Meets(n *Need, r *Resource) bool {
 			return true
 		}
 	}
-	// Grants limited to groups are found through the groups of the resource, which are few.
+	// byGroup finds the grants that are limited to one of the groups of the resource. A resource has few groups.
 	for _, id := range r.Groups {
 		for _, i := range a.byGroup[id] {
 			if !direct && a.Grants[i].meets(n, r) == WhyMet {
@@ -175,7 +175,8 @@ func (a *Access) escalates(r *Resource) bool {
 			continue
 		}
 		for n := range slices.Values(userWrites) {
-			// If a grant has conditions, a second grant that covers the user now may still permit fewer attributes than this one.
+			// The caller gains nothing if another grant already permits the operation. If grants have conditions, that other grant may
+			// permit fewer attributes than g, so escalates returns true anyway.
 			if g.meets(&n, &then) == WhyMet && g.meets(&n, &now) != WhyMet && (a.conditional || !a.Meets(&n, &now)) {
 				return true
 			}

@@ -29,7 +29,7 @@ func ActiveSuperAdmin(ctx context.Context, q docstore.Reader, d model.Deps, exce
 					func(m docstore.Doc[model.Membership]) error {
 						return active(m.Value.User)
 					})
-			default: // a client cannot sign in and assign the role again
+			default: // a client does not count: it cannot sign in and make another user a SUPER_ADMIN
 				return nil
 			}
 		})

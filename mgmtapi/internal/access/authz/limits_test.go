@@ -22,9 +22,10 @@ import (
 
 // limits is the parsed testdata/limits.txt.
 type limits struct {
-	roles  []limitedRole
-	both   map[string][]string        // by operation: two lists of permissions, of each of which a role needs one
-	except map[string]map[string]bool // decisions by role, then by operation with its places
+	roles []limitedRole
+	both  map[string][]string // by operation: a role needs one permission of each of the two lists
+	// exceptions from the rules: the decision by role, then by "METHOD PATH TEXT", where TEXT is place.text
+	except map[string]map[string]bool
 }
 
 type limitedRole struct {
@@ -74,7 +75,7 @@ var kindOfThing = map[string]string{
 	"authorizationServers": "server",
 }
 
-// limitedThings are the resources inside and outside of the limits, by the path segment before the variable.
+// limitedThings holds the ids of one resource inside and one outside of the limits, by the path segment before the path variable.
 type limitedThings struct{ in, out map[string]string }
 
 // thing is a resource in a path.
@@ -83,14 +84,15 @@ type thing struct {
 	inside   bool
 }
 
-// place is one combination of inside and outside resources: all path variables in order, and the resources among them.
+// place is a choice of resources for the variables of a path: for each variable a resource inside or outside of the limits. text is "in" or
+// "out" for each resource, separated by commas.
 type place struct {
 	variables []string
 	things    []thing
 	text      string
 }
 
-// places returns all combinations.
+// places returns all combinations of resources inside and outside of the limits for the variables of a path.
 func (x *limitedThings) places(path string) (all []place) {
 	segments := strings.Split(path, "/")
 	named := 0
@@ -142,7 +144,7 @@ func about(path string) string {
 	return ""
 }
 
-// permits implements rules 2 to 4 for one kind.
+// permits implements rules 2 to 4 of testdata/limits.txt for the resources of one kind.
 func permits(method, path string, things []thing, kind string, inside func(thing) bool) bool {
 	named := slices.DeleteFunc(slices.Clone(things), func(x thing) bool { return x.kind != kind })
 	if len(named) > 0 {
@@ -174,12 +176,12 @@ func (r limitedRole) reaches(kind string) bool {
 	return slices.ContainsFunc(r.on, func(on string) bool { return slices.Contains(reaches[on], kind) })
 }
 
-// expected returns the decision that the files require.
+// expected returns the decision that testdata/limits.txt and testdata/matrix.txt require.
 func (l limits) expected(r limitedRole, row cells, key string, things []thing, text, client string) bool {
 	if want, ok := l.except[r.name][strings.Join([]string{row.method, row.path, text}, " ")]; ok {
 		return want
 	}
-	// Clients are not bookmarks.
+	// Roles on "apps-of-type" are limited to bookmarks, so a client is outside of their limits.
 	inside := func(x thing) bool { return x.inside && (x.id != client || !slices.Contains(r.on, "apps-of-type")) }
 	if i := slices.Index(inOrder, model.RoleType(r.holds[0])); i >= 0 {
 		allowed := row.standard[i] == 'y'
@@ -200,7 +202,7 @@ func (l limits) expected(r limitedRole, row cells, key string, things []thing, t
 			if later {
 				return slices.Contains(r.holds, name) && r.reaches(kindOfPermission(name))
 			}
-			// A group rule concerns all users.
+			// A group rule applies to all users, so a role that is limited to some users or groups does not permit it.
 			return enough(name) && !strings.Contains(row.path, "/groups/rules")
 		}) {
 			return false
@@ -450,7 +452,7 @@ func TestLog_PageScanLimit(t *testing.T) {
 	found, pages := events(t, w.Env, a.header, since+until)
 	require.Len(t, found, 1)
 	require.Equal(t, 2, pages, "the first page is empty")
-	// Polling also progresses and misses no event.
+	// Repeated requests with the cursor of the previous page reach the end of the log and miss no event.
 	var cursor string
 	poll := func(want int) {
 		t.Helper()

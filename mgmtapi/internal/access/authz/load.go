@@ -10,7 +10,7 @@ import (
 // Loader reads the grants of callers.
 type Loader struct {
 	deps model.Deps
-	sets docstore.Cache[*scope] // by the id of the resource set
+	sets docstore.Cache[*scope] // compiled resource sets, by id
 }
 
 // maxSets is the maximum number of cached compiled resource sets.
@@ -26,7 +26,7 @@ const batch = 200
 
 // User reads the grants of a user that is ACTIVE.
 func (l *Loader) User(ctx context.Context, q docstore.Reader, id string) (*Access, error) {
-	// Most callers have only this role, which overrides all others.
+	// Most callers are SUPER_ADMINs. This role permits everything, so the other roles need not be read.
 	role, _, err := l.super(ctx, q, id)
 	if err != nil {
 		return nil, err

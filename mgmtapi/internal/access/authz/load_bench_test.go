@@ -19,8 +19,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// callers holds callers by name, for whom the cost of a decision differs, and the resources of the decisions: the user subject and the
-// groups mine and free.
+// callers holds the ids of callers whose decisions have different costs, by the description of their roles. The decisions are about the
+// user subject and the groups mine and free.
 type callers struct {
 	*apitest.Env
 	ids                 map[string]string
@@ -137,7 +137,7 @@ func BenchmarkNeeds(b *testing.B) {
 	}
 }
 
-// caller is a guard that trusts the name of the caller in the request and calls an authorizer.
+// caller is a rest.Guard for benchmarks: every request has the caller with this id, without a token.
 type caller struct {
 	*authz.Authorizer
 	id string
@@ -172,7 +172,8 @@ func BenchmarkDecisionWithLoading(b *testing.B) {
 	}
 }
 
-// BenchmarkMembership adds a user to a group and removes it again over HTTP. The callers need the check for extended permissions.
+// BenchmarkMembership adds a user to a group and removes it again over HTTP. The callers other than the SUPER_ADMIN have targets, so that
+// each request also checks whether the change of the membership would extend their permissions.
 func BenchmarkMembership(b *testing.B) {
 	c := newCallers(b)
 	for _, name := range []string{"SUPER_ADMIN only", "GROUP_MEMBERSHIP_ADMIN with targets", "USER_ADMIN with targets"} {

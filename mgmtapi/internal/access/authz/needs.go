@@ -99,7 +99,7 @@ var rules = []rule{
 	{"POST /api/v1/users", []Need{later(write(ColumnUsers, KindUser, 0, UsersCreate, UsersManage))}},
 	{anyRead + "/api/v1/users/*/roles**", []Need{read(ColumnRoles, KindIAM, 0, IAMRead)}},
 	{anyWrite + "/api/v1/users/*/roles**", []Need{write(ColumnRoles, KindIAM, 0)}},
-	{"GET /api/v1/users/*/factors/*/qr/*", nil}, // the token in the path authenticates
+	{"GET /api/v1/users/*/factors/*/qr/*", nil}, // no API token: the token in the path authenticates the request
 	{anyRead + "/api/v1/users/*/factors**", []Need{help(read(ColumnCredentials, KindUser, 1, UsersRead))}},
 	{"DELETE /api/v1/users/*/factors/*", []Need{help(lifecycle(UsersResetFactors))}},
 	{anyWrite + "/api/v1/users/*/factors**", []Need{lifecycle(UsersCredentials)}},
@@ -125,7 +125,7 @@ var rules = []rule{
 	{"DELETE /api/v1/sessions/*", []Need{write(ColumnCredentials, KindUser, 0)}},
 	{"POST /api/v1/sessions/*/lifecycle/refresh", []Need{write(ColumnCredentials, KindUser, 0)}},
 
-	// Groups. A group rule changes memberships of users of the whole organization.
+	// Operations on groups. A group rule can change the memberships of all users of the organization.
 	{"GET /api/v1/groups", []Need{later(read(ColumnGroups, KindGroup, 0, GroupsRead))}},
 	{"POST /api/v1/groups", []Need{write(ColumnGroups, KindGroup, 0, GroupsCreate)}},
 	{anyRead + "/api/v1/groups/rules**", []Need{read(ColumnGroups, KindGroup, 0, GroupsRead)}},
@@ -155,7 +155,8 @@ var rules = []rule{
 		write(ColumnApps, KindApp, 1, AppsAssignment),
 		unrestricted(write(ColumnApps, KindGroup, 2, GroupsAppAssignment)),
 	}},
-	{"POST /api/v1/apps/*/grants", []Need{write(ColumnSuper, KindNone, 0)}}, // granted scopes could exceed the caller's own permissions
+	// only for a SUPER_ADMIN: the granted scopes could exceed the permissions of the caller
+	{"POST /api/v1/apps/*/grants", []Need{write(ColumnSuper, KindNone, 0)}},
 	{"POST /api/v1/apps/*/group-push/mappings", []Need{
 		write(ColumnApps, KindApp, 1, AppsManage),
 		later(write(ColumnApps, KindGroup, 0, GroupsAppAssignment)),
@@ -165,7 +166,7 @@ var rules = []rule{
 	{anyRead + "/api/v1/apps/**", []Need{read(ColumnApps, KindApp, 1, AppsRead)}},
 	{anyWrite + "/api/v1/apps/**", []Need{write(ColumnApps, KindApp, 1, AppsManage)}},
 
-	// OAuth clients, which are applications.
+	// Operations on OAuth clients, which are applications.
 	{anyRead + "/oauth2/v1/clients/*/roles**", []Need{read(ColumnRoles, KindIAM, 0, IAMRead)}},
 	{anyWrite + "/oauth2/v1/clients/*/roles**", []Need{write(ColumnRoles, KindIAM, 0)}},
 	{"GET /oauth2/v1/clients", []Need{later(read(ColumnApps, KindClient, 0, AppsRead))}},
@@ -179,18 +180,18 @@ var rules = []rule{
 	{anyRead + "/api/v1/authorizationServers/**", []Need{read(ColumnServers, KindServer, 1, ServersRead)}},
 	{anyWrite + "/api/v1/authorizationServers/**", []Need{write(ColumnServers, KindServer, 1, ServersManage)}},
 
-	// Roles and resource sets.
+	// Operations on roles and resource sets.
 	{anyRead + "/api/v1/iam/**", []Need{read(ColumnRoles, KindIAM, 0, IAMRead)}},
-	{anyRead + "/api/v1/catalog/**", []Need{read(ColumnRoles, KindIAM, 0, IAMRead)}}, // possible targets of roles
+	{anyRead + "/api/v1/catalog/**", []Need{read(ColumnRoles, KindIAM, 0, IAMRead)}}, // the catalog lists the possible targets of roles
 	{anyWrite + "/api/v1/iam/**", []Need{write(ColumnRoles, KindIAM, 0)}},
 
-	// Hooks and their keys.
+	// Operations on hooks and their keys.
 	{anyRead + "/api/v1/inlineHooks**", []Need{read(ColumnHooks, KindNone, 0)}},
 	{anyWrite + "/api/v1/inlineHooks**", []Need{write(ColumnHooks, KindNone, 0)}},
 	{anyRead + "/api/v1/hook-keys**", []Need{read(ColumnHooks, KindNone, 0)}},
 	{anyWrite + "/api/v1/hook-keys**", []Need{write(ColumnHooks, KindNone, 0)}},
 
-	// Schemas, types, mappings, policies, templates.
+	// Operations on schemas, types, mappings, policies and templates.
 	{"GET /api/v1/meta/schemas/apps/*/default", []Need{read(ColumnSchemas, KindApp, 1)}},
 	{anyRead + "/api/v1/meta/**", []Need{read(ColumnSchemas, KindNone, 0)}},
 	{anyWrite + "/api/v1/meta/**", []Need{write(ColumnSchemas, KindNone, 0)}},
@@ -201,13 +202,13 @@ var rules = []rule{
 	{anyRead + "/api/v1/templates/**", []Need{read(ColumnSchemas, KindNone, 0)}},
 	{anyWrite + "/api/v1/templates/**", []Need{write(ColumnSchemas, KindNone, 0)}},
 
-	// Factors of the organization, with its hardware tokens.
+	// Operations on the factors of the organization, with its hardware tokens.
 	{anyRead + "/api/v1/org/factors**", []Need{read(ColumnCredentials, KindUser, 0)}},
 	{anyWrite + "/api/v1/org/factors**", []Need{write(ColumnCredentials, KindUser, 0)}},
 
 	{"GET /api/v1/logs", []Need{read(ColumnLog, KindNone, 0)}},
 
-	// API tokens. Every caller may revoke its own token.
+	// Operations on API tokens. Every caller may revoke its own token.
 	{"DELETE /api/v1/api-tokens/current", []Need{write(ColumnAny, KindNone, 0)}},
 	{"GET /api/v1/api-tokens", []Need{later(read(ColumnSuper, KindUser, 0, UsersTokensRead))}},
 	{"GET /api/v1/api-tokens/*", []Need{read(ColumnSuper, KindToken, 1, UsersTokensRead)}},

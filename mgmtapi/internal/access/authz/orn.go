@@ -23,7 +23,7 @@ const (
 	FormServers                    // all authorization servers
 	FormServer                     // an authorization server
 	FormIAM                        // all roles and resource sets
-	FormOther                      // a collection without operations
+	FormOther                      // a collection on which this API has no operations
 )
 
 // Name is a parsed resource name (ORN).

@@ -64,14 +64,15 @@ func TestRoleHolders_Protected(t *testing.T) {
 			}
 			for key, row := range rows {
 				if row.changesUser() {
-					want := allowed(row, w.in) && strings.Contains(holder.by, caller) // never more than for other callers
+					// a change of the holder is permitted only if a change of an ordinary user is
+					want := allowed(row, w.in) && strings.Contains(holder.by, caller)
 					require.Equal(t, want, allowed(row, holder.id), "%s: %s to %s", caller, key, name)
 					require.Equal(t, allowed(row, w.in), allowed(row, id), "%s: %s to itself", caller, key)
 				}
 			}
 		}
 	}
-	// Through the API itself, and through memberships.
+	// The same decisions for requests, and for changes of memberships.
 	desk := administrator(t, w.Env, "desk2", "HELP_DESK_ADMIN")
 	usher := administrator(t, w.Env, "usher2", "GROUP_MEMBERSHIP_ADMIN")
 	chief := holders["an ORG_ADMIN"].id
@@ -118,7 +119,8 @@ func TestMembership_NoEscalation(t *testing.T) {
 	w.Run(t, target(usher, role(usher, "GROUP_MEMBERSHIP_ADMIN")))
 	both := administrator(t, w.Env, "both", "GROUP_MEMBERSHIP_ADMIN")
 	w.Run(t, target(both, role(both, "HELP_DESK_ADMIN")))
-	more := administrator(t, w.Env, "more", "USER_ADMIN") // callers with the permission gain nothing
+	// this caller may already change all users, so the membership gives it no further permission
+	more := administrator(t, w.Env, "more", "USER_ADMIN")
 	w.Run(t, target(more, role(more, "HELP_DESK_ADMIN")))
 	mixed := w.custom(t, "mixed", []string{"svc.users.lifecycle.manage"}, []string{"/api/v1/groups/" + w.inner + "/users"})
 	role(mixed, "GROUP_MEMBERSHIP_ADMIN")
@@ -129,9 +131,10 @@ func TestMembership_NoEscalation(t *testing.T) {
 		apitest.Step{Do: "POST /api/v1/iam/resource-sets/freed/resources",
 			Body: `{"resourceOrnOrUrl":"/api/v1/users","conditions":{"Exclude":{"svc:ORN":["orn:svc:directory:` + org + `:groups:` + w.inner +
 				`:contained_resources"]}}}`},
-		usher.may(in, "", status(204)), // the caller can now read the user, and nothing else
+		usher.may(in, "", status(204)), // with the user in the group, the caller may only read the user in addition
 		freed.mayNot("POST /api/v1/users/"+w.out, `{"profile":{"city":"Rome"}}`),
-		freed.mayNot(out, ""), // the user would no longer be excluded
+		// rejected: the set of this role excludes the members of the group, so the removal would let the caller change the user
+		freed.mayNot(out, ""),
 		usher.mayNot("POST /api/v1/users/"+w.out+"/lifecycle/suspend", ""),
 		usher.may(out, "", status(204)),
 		freed.may("POST /api/v1/users/"+w.out, `{"profile":{"city":"Rome"}}`),

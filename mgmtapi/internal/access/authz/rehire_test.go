@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/apitest"
 )
 
-// A USER_ADMIN cannot change administrators. A deactivated administrator no longer is one.
+// A USER_ADMIN cannot change a SUPER_ADMIN. After the deactivation, the user has no role, and the USER_ADMIN can activate it again.
 func TestUserAdmin_RehiresAdministrator(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)

@@ -37,9 +37,9 @@ type cell byte
 const (
 	nothing   cell = '-'
 	reads     cell = 'R'
-	writes    cell = 'W' // also reads
-	helpsOut  cell = 'H' // runs the operations of a help desk, and reads their resources
-	writesOpt cell = 'O' // reads, and changes OAuth clients
+	writes    cell = 'W' // runs all operations
+	helpsOut  cell = 'H' // runs the operations that a help desk performs, and reads their resources
+	writesOpt cell = 'O' // reads all resources, but changes only OAuth clients
 )
 
 // standard is the table of standard roles. Each letter is the cell of one column, in this order:
@@ -83,7 +83,7 @@ func (n *Need) meets(role model.RoleType, r *Resource) bool {
 	case helpsOut:
 		return n.Help
 	case writesOpt:
-		return !n.Write || r.OAuth || n.free() // for free: another need checks the application
+		return !n.Write || r.OAuth || n.free() // a need without a limit is met: another need of the operation is about the application
 	default:
 		return false
 	}

@@ -88,7 +88,8 @@ func TestGroupPush_RequiresGroupPermission(t *testing.T) {
 		[]string{"/api/v1/apps", "/api/v1/groups/" + w.inner})
 	push := func(group string) string { return `{"sourceGroupId":"` + group + `","targetGroupName":"G"}` }
 	at := "POST /api/v1/apps/" + w.appIn + "/group-push/mappings"
-	past := func(s *apitest.Step) { s.Status, s.Code = 400, "E0000001" } // no connection is configured
+	// the authorization succeeds, and the operation then fails because no connection is configured
+	past := func(s *apitest.Step) { s.Status, s.Code = 400, "E0000001" }
 	w.Run(t,
 		apps.mayNot(at, push(w.inner)),
 		both.mayNot(at, push(w.outer)),

@@ -37,9 +37,9 @@ type Guard struct {
 	Authorizer
 	deps     model.Deps
 	logger   *slog.Logger
-	tokens   *tokens.Keys               // of the org authorization server; nil accepts no access tokens
-	refusals *rate.Limiter              // limits log entries, not rejections
-	accepted docstore.Cache[acceptance] // by the hash of the secret
+	tokens   *tokens.Keys               // keys of the org authorization server; nil means that access tokens are rejected
+	refusals *rate.Limiter              // limits how many rejections are logged
+	accepted docstore.Cache[acceptance] // accepted tokens, by the hash of the secret
 }
 
 // acceptance is an accepted token. It is valid until the token expires, or the token, its owner or a source of the owner's rights changes.

@@ -61,7 +61,7 @@ type Limiter struct {
 	off     bool
 	now     func() time.Time
 	buckets []Bucket
-	tokens  Bucket // of the token endpoints, which are not under /api/v1
+	tokens  Bucket // the bucket of the token endpoints, which are not under /api/v1
 
 	mu      sync.Mutex
 	windows map[string]*window
@@ -70,7 +70,7 @@ type Limiter struct {
 type window struct {
 	end     time.Time
 	count   int
-	refused bool // a request was rejected
+	refused bool // a request in this window was rejected
 }
 
 // NewLimiter returns a limiter with empty buckets.

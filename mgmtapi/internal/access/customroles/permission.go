@@ -145,7 +145,7 @@ type setPermissionRequest struct {
 		Conditions *Conditions `json:"conditions" doc:"Profile attributes that the permission covers. Absent means all."`
 	} `body:"optional"`
 
-	attributes map[string]bool // of all user types
+	attributes map[string]bool // the profile attributes of all user types
 	conditions *model.PermissionConditions
 }
 

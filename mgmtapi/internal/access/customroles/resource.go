@@ -86,7 +86,8 @@ func (s *Slice) resolve(ctx context.Context, q docstore.Reader, texts []string, 
 			names = append(names, name)
 		}
 	}
-	_ = audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.SetResourceAdd}, unknown.Err()) // causes has these errors already
+	// the caller gets these errors from causes, so the result is ignored
+	_ = audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.SetResourceAdd}, unknown.Err())
 	return names, nil
 }
 
@@ -207,7 +208,7 @@ type addResourcesRequest struct {
 	names []authz.Name
 }
 
-// checkAddResources finds the resources.
+// checkAddResources finds the resources that the request adds.
 func (s *Slice) checkAddResources(ctx context.Context, r *addResourcesRequest, causes *rest.Causes) (err error) {
 	r.names, err = s.resolve(ctx, s.Store.Reader(), r.Body.Additions, "additions", causes)
 	return err
@@ -233,7 +234,7 @@ type conditioned struct {
 	exclude []string
 }
 
-// checkConditions finds the excluded resources.
+// checkConditions validates the exclusions of a resource, and finds the excluded resources.
 func (s *Slice) checkConditions(ctx context.Context, c *conditioned, given *ResourceConditions, causes *rest.Causes) error {
 	if given == nil {
 		return nil
@@ -244,7 +245,7 @@ func (s *Slice) checkConditions(ctx context.Context, c *conditioned, given *Reso
 		return nil
 	}
 	if c.name.Form == 0 {
-		return nil // a cause for this exists already
+		return nil // the resource is unknown, which resolve has already reported
 	}
 	if !c.name.Collection() {
 		causes.Add("conditions", "Only a whole collection can have conditions")
@@ -278,7 +279,7 @@ type addResourceRequest struct {
 	conditioned
 }
 
-// checkAddResource finds the resource and its exclusions.
+// checkAddResource finds the resource that the request adds, and its exclusions.
 func (s *Slice) checkAddResource(ctx context.Context, r *addResourceRequest, causes *rest.Causes) error {
 	if r.Body.Resource != "" {
 		names, err := s.resolve(ctx, s.Store.Reader(), []string{r.Body.Resource}, "resourceOrnOrUrl", causes)
@@ -396,7 +397,7 @@ func (s *Slice) findForReplaceResource(ctx context.Context, r *replaceResourceRe
 	return err
 }
 
-// checkReplaceResource finds the excluded resources.
+// checkReplaceResource validates the new exclusions, and finds the excluded resources.
 func (s *Slice) checkReplaceResource(ctx context.Context, r *replaceResourceRequest, causes *rest.Causes) error {
 	return s.checkConditions(ctx, &r.conditioned, r.Body.Conditions, causes)
 }

@@ -56,7 +56,7 @@ type EmbeddedCatalog struct {
 type storedAssignment struct {
 	standard *docstore.Doc[model.RoleAssignment]
 	custom   *docstore.Doc[model.RoleMember]
-	label    string // of a custom role
+	label    string // label of the custom role, empty for a standard role
 	who      authz.Assignee
 }
 
@@ -207,7 +207,7 @@ type AssignmentBody struct {
 // checkAssign validates the type and the members that a custom role requires.
 func checkAssign(_ context.Context, r *assignRequest, causes *rest.Causes) error {
 	switch role := r.Body.Type; {
-	case role == "": // a cause for this exists already
+	case role == "": // the missing type is already reported
 	case role == model.RoleCustom:
 		if r.Body.Role == "" {
 			causes.Blank("role")

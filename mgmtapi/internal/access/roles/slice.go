@@ -42,7 +42,7 @@ var (
 type kindRoutes struct {
 	*Slice
 	kind model.AssigneeKind
-	// at is the path of an assignee, name its name in summaries.
+	// at is the path of an assignee; name is the word for the kind of assignee in summaries of operations.
 	at, name string
 	// ids maps the operation ids for users to those for this kind.
 	ids map[string]string

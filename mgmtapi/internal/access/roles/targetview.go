@@ -161,7 +161,7 @@ func (s *Slice) isAppType(ctx context.Context, q docstore.Reader, name string) e
 	if _, ok := catalog.Named(name); ok {
 		return nil
 	}
-	// Custom applications have their own names.
+	// The name of a custom application is in no catalog entry, but stored with the application.
 	n, err := s.Apps.Count(ctx, q, docstore.Eq(model.AppByName, name))
 	if err == nil && n == 0 {
 		err = rest.NotFound("AppInstance", name)

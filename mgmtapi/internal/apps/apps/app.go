@@ -28,7 +28,7 @@ type App struct {
 	SignOnMode    catalog.Mode           `json:"signOnMode" doc:"Sign-on mode."`
 	Credentials   Credentials            `json:"credentials" doc:"Credential rules."`
 	Settings      Settings               `json:"settings" doc:"Settings."`
-	Embedded      *Embedded              `json:"_embedded,omitempty" readOnly:"true" doc:"Objects that expand requests."`
+	Embedded      *Embedded              `json:"_embedded,omitempty" readOnly:"true" doc:"Objects requested by expand."`
 	Links         rest.Links             `json:"_links" readOnly:"true" doc:"Links."`
 }
 
@@ -80,7 +80,7 @@ type Settings struct {
 
 // Embedded holds the objects that are returned with an application.
 type Embedded struct {
-	User any `json:"user" doc:"The assignment of the user that expand names."`
+	User any `json:"user" doc:"The assignment of the user whose id is in the parameter expand."`
 }
 
 // render returns an application in the form of the API, without the secret of an OAuth client. conn may be nil.

@@ -98,7 +98,7 @@ func TestMembersOfSAMLSettings(t *testing.T) {
 	cases := map[string]struct {
 		member string
 		value  any
-		want   any    // the stored value; nil if it equals value
+		want   any    // the stored value; nil if the stored value equals the one that was sent
 		clue   string // part of the error, "" for success
 	}{
 		"a signature algorithm": {"signatureAlgorithm", "RSA_SHA1", nil, ""},

@@ -28,7 +28,7 @@ func TestKeysOfApplications(t *testing.T) {
 	_, err := w.Model.AppKeys.Get(t.Context(), w.Store.Reader(), model.AppKeyID(id, kid))
 	require.Error(t, err, "the key was not generated before")
 
-	// Concurrent reads return the same key.
+	// Concurrent first reads generate only one key: all responses are equal.
 	bodies := make([]string, 4)
 	var wg sync.WaitGroup
 	for i := range bodies {
@@ -66,7 +66,7 @@ func TestKeysOfApplications(t *testing.T) {
 	require.Len(t, keys, 2)
 	require.Equal(t, []any{kid, newKID}, []any{keys[0]["kid"], keys[1]["kid"]}, "the first key is listed first")
 
-	// The new key is used when the application names it, and shared with another application.
+	// The application signs with the new key once credentials.signing.kid names it. A clone shares the key with another application.
 	other := second.Text("id")
 	elsewhere := "/apps/" + other + "/credentials/keys"
 	body := strings.Replace(string(first.Body), kid, newKID, 1)
@@ -91,7 +91,7 @@ func TestKeysOfApplications(t *testing.T) {
 	w.Put("/apps/"+other, set(t, serviceClient, "credentials.signing.kid", newKID)).OK()
 	require.Equal(t, []string{id, other}, w.Get("/apps?filter=credentials.signing.kid+eq+"+newKID).IDs())
 
-	// Applications without keys, and unknown keys.
+	// An application whose sign-on mode has no signatures has no keys. An unknown key id results in 404.
 	bookmark := w.Bookmark("x")
 	require.JSONEq(t, `[]`, string(w.Get("/apps/"+bookmark+"/credentials/keys").OK().Body))
 	w.Post("/apps/"+bookmark+"/credentials/keys/generate?validityYears=2", nil).Fails(400, "E0000024")
@@ -208,7 +208,7 @@ func TestSAMLMetadata(t *testing.T) {
 	require.Equal(t, made.Value("x5c"), []any{d.IDP.Keys[0].Certificate})
 	w.Get(path+"?kid=nosuch").Fails(404, "E0000007", "nosuch (OAuth2Key)")
 
-	// All elements with an order in the schema, and a name that requires escaping.
+	// The metadata has all optional elements, in the order of the XML schema, and an entity id with characters that require escaping.
 	body := set(t, customSAML, "settings.signOn.idpIssuer", `urn:<"Acme" & 'Co'>:${org.externalKey}`)
 	body = set(t, body, "settings.signOn.spCertificate", object{"x5c": []any{certificate(t)}})
 	body = set(t, body, "settings.signOn.slo", object{"enabled": true, "spIssuer": "urn:sp", "logoutUrl": "https://sp.example/out"})

@@ -58,7 +58,7 @@ func (s *Slice) findForLogo(ctx context.Context, r *logoRequest) error {
 		r.label = strings.ReplaceAll(r.App, "_", " ")
 		return nil
 	}
-	// Custom applications have their own names.
+	// The name of a custom application is in no catalog entry, but stored with the application.
 	page, err := s.Apps.Query(ctx, q, docstore.Query[model.App]{Where: docstore.Eq(model.AppByName, r.App), Limit: 1})
 	switch {
 	case err != nil:
@@ -156,7 +156,7 @@ func renderPage(app *model.App, text ...string) (rest.HTML, error) {
 }
 
 func linkPage(_ context.Context, r *linkPageRequest) (rest.HTML, error) {
-	text := "This link opens the application for users to whom it is assigned. This service has no sign-on, so it opens nothing."
+	text := "This link opens the application for assigned users. This service does not sign users on, so the link opens nothing."
 	if r.app.Value.Status != model.AppActive {
 		text = "The application is not active."
 	}

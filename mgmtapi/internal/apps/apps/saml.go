@@ -43,7 +43,7 @@ func (r *references) hook(ctx context.Context, id string) bool {
 // samlContext is the input of the check of a member of settings.signOn.
 type samlContext struct {
 	path   string
-	all    map[string]any // all members whose types are correct
+	all    map[string]any // all members that were sent with a value of the right type
 	known  *references
 	causes *rest.Causes
 }
@@ -109,7 +109,7 @@ var appAttribute = regexp.MustCompile(`\bappuser\.([A-Za-z_][A-Za-z0-9_]*)`)
 // application defines them, and it may change later. An attribute that is not defined is null.
 func (c samlContext) names(text string) expression.Names {
 	user := maps.Clone(c.known.user)
-	user["userName"] = expression.String // the user name in the application
+	user["userName"] = expression.String // userName is the user name in the application
 	appUser := map[string]expression.Kind{"userName": expression.String}
 	for _, found := range appAttribute.FindAllStringSubmatch(text, -1) {
 		appUser[found[1]] = expression.Any

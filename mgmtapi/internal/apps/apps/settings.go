@@ -37,7 +37,7 @@ func signOnSettings(
 	out := pick(settings, given, path, causes)
 	for _, s := range settings {
 		if value, ok := given[s.Name]; ok && value == nil && !s.Required {
-			out[s.Name] = nil // clients compare the response with their request
+			out[s.Name] = nil // keep a null that was sent, because clients compare the response with their request
 		}
 	}
 	if entry.Custom() {

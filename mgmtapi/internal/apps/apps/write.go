@@ -73,7 +73,7 @@ func (s *Slice) checkCreate(ctx context.Context, r *createRequest, causes *rest.
 		causes.Blank("credentials.password.value")
 	}
 	if r.Body.Credentials.Signing.given() {
-		causes.Add("credentials.signing.kid", "A new application has its own key; another key can be set after it was added to the application")
+		causes.Add("credentials.signing.kid", "A new application signs with its own key; to use another key, replace the application later")
 	}
 	return known.err
 }
@@ -117,7 +117,9 @@ func (s *Slice) create(ctx context.Context, req *createRequest) (App, error) {
 			if err != nil {
 				return err
 			}
-			if other != nil { // in paths, the id of an application also identifies its client
+			// paths identify a client by its client_id or by the id of its application, so a client_id must not equal the id of another
+			// application
+			if other != nil {
 				return rest.NotUnique(clientPath + "client_id")
 			}
 		}

@@ -33,7 +33,7 @@ type AppUser struct {
 	SyncState       model.SyncState     `json:"syncState" readOnly:"true" doc:"State of provisioning. DISABLED: the app provisions no users."`
 	Credentials     *UserCredentials    `json:"credentials,omitempty" readOnly:"true" doc:"Credentials in the application."`
 	Profile         map[string]any      `json:"profile" readOnly:"true" doc:"Attributes in the application."`
-	Embedded        *Embedded           `json:"_embedded,omitempty" readOnly:"true" doc:"The user, if requested, and a failed provisioning."`
+	Embedded        *Embedded           `json:"_embedded,omitempty" readOnly:"true" doc:"The user, if requested by expand, and a failed task."`
 	Links           rest.Links          `json:"_links" readOnly:"true" doc:"Links."`
 }
 
@@ -287,8 +287,8 @@ func (t *target) checkCredentials(given supplied) (userName string, err error) {
 	return userName, nil
 }
 
-// overrides returns the supplied values that differ from the derived values: the stored overrides, updated with the given values. While
-// profiles are pushed, a value with a mapping rule cannot differ.
+// overrides returns the stored overrides, updated with the given values. An override is a supplied value that differs from the derived
+// value. While profiles are pushed, clients cannot override an attribute that has a mapping rule.
 func (t *target) overrides(u *model.AppUser, given map[string]any, p *mappedUser, group *model.AppGroup) (map[string]any, error) {
 	made := t.derived(p, group, u)
 	derived := appprofile.Overlay(made.Profile, made.group)

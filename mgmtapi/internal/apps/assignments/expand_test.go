@@ -24,7 +24,7 @@ func TestAssignments_Expanded(t *testing.T) {
 	w.Get(path+"?expand=group").Fails(400, "E0000001", "expand: ")
 	w.Get(path+"/"+user+"?expand=group").Fails(400, "E0000001", "expand: ")
 
-	// And the assignment along with the application.
+	// The list of applications embeds the assignment of the user in each application.
 	apps := "/apps?filter=user.id+eq+%22" + user + "%22&expand=user/"
 	var found []struct {
 		ID       string

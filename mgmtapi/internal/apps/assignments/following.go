@@ -76,7 +76,7 @@ func (s *Slice) followSome(ctx context.Context, tx *docstore.Tx, t *target, afte
 	query := docstore.Query[model.AppUser]{Where: docstore.Eq(model.AppUserByListedApp, t.id), After: after, Limit: followBatch}
 	page, err := s.AppUsers.Query(ctx, tx, query)
 	if errors.Is(err, docstore.ErrBadCursor) {
-		query.After = "" // a cursor of another version: start again
+		query.After = "" // an earlier version stored a cursor of another form: start again from the first assignment
 		page, err = s.AppUsers.Query(ctx, tx, query)
 	}
 	if err != nil {

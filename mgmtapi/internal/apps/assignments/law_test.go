@@ -29,7 +29,7 @@ func TestGroupAssignment_FollowsState(t *testing.T) {
 			users[i] = w.User(fmt.Sprintf("u%d-%d", run, i))
 			groups[i] = w.Group(fmt.Sprintf("g%d-%d", run, i))
 		}
-		// The model: the state after the calls.
+		// The expected state after the calls so far.
 		member := map[[2]int]bool{}
 		direct, active := map[int]bool{}, map[int]bool{0: true, 1: true, 2: true}
 		var assigned []int // groups by priority
@@ -99,7 +99,7 @@ func TestGroupAssignment_FollowsState(t *testing.T) {
 				}
 			},
 			"": func(rt *rapid.T) {
-				want := map[string]string{} // user to scope and group
+				want := map[string]string{} // from each assigned user to the scope and the group of the assignment
 				for u, user := range users {
 					i := slices.IndexFunc(assigned, func(g int) bool { return member[[2]int{g, u}] })
 					switch {

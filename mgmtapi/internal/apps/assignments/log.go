@@ -23,7 +23,7 @@ func (t *target) entries(user docstore.Doc[model.User], c change) []audit.Entry 
 	case was && !is:
 		events = append(events, audit.AppUserRemove)
 		if c.value.ExternalID != "" && c.value.SyncState == model.SyncDisabled {
-			events = append(events, audit.AppUserRevoke) // the account on the target is not modified
+			events = append(events, audit.AppUserRevoke) // Deactivate Users is off, so the account stays on the target
 		}
 	case was && is:
 		before, after := &c.doc.Value, &c.value

@@ -17,7 +17,7 @@ func (s *Slice) regroupMembers(ctx context.Context, tx *docstore.Tx, t *target, 
 	if err != nil {
 		return err
 	}
-	var only *model.AppGroup // the group, if it is the only assigned one
+	var only *model.AppGroup // the group, if no other group is assigned to the application
 	if len(assigned.Docs) == 1 {
 		only = &assigned.Docs[0].Value
 	}

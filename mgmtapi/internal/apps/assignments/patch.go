@@ -48,7 +48,7 @@ func (s *Slice) patchGroup(ctx context.Context, req *patchGroupRequest) (AppGrou
 	return renderGroup(ctx, written), nil
 }
 
-// apply applies the operation to the members of an assignment, or records the error in the operation.
+// apply applies the operation to the members of an assignment. If the operation is invalid, apply adds the error to causes.
 func (o operation) apply(to *putGroupBody, at string, causes *rest.Causes) {
 	attribute, below := strings.CutPrefix(o.Path, "/profile/")
 	switch {

@@ -78,7 +78,7 @@ func (s *Slice) followed(ctx context.Context, q docstore.Reader, t *target, user
 		return nil, err
 	}
 	if problem != "" && u.UserName != doc.Value.UserName && !u.Blocked {
-		u.UserName = doc.Value.UserName // keep the previous name if the new one is not usable
+		u.UserName = doc.Value.UserName // the new name is not usable: the assignment keeps the previous one
 		if problem, err = s.nameProblem(ctx, q, t, &u); err != nil {
 			return nil, err
 		}
@@ -94,7 +94,7 @@ func (s *Slice) followed(ctx context.Context, q docstore.Reader, t *target, user
 // userActivated creates the assignments that follow from the user's groups.
 func (s *Slice) userActivated(ctx context.Context, tx *docstore.Tx, e model.UserActivated) error {
 	if e.New {
-		return nil // membershipChanged has created the assignments for each membership
+		return nil // membershipChanged has already created the assignments, at each membership of the new user
 	}
 	return model.Each(ctx, tx, s.Memberships, docstore.Eq(model.MembershipByUser, e.ID), func(m docstore.Doc[model.Membership]) error {
 		return s.regroupIn(ctx, tx, m.Value.Group, e.ID)

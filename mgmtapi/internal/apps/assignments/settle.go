@@ -200,7 +200,7 @@ func (s *Slice) effectiveGroup(ctx context.Context, q docstore.Reader, app strin
 
 // change is a stored app user and its new value.
 type change struct {
-	doc   *docstore.Doc[model.AppUser] // nil if nothing is stored
+	doc   *docstore.Doc[model.AppUser] // nil if the user has no stored assignment
 	value model.AppUser
 }
 
@@ -282,7 +282,7 @@ func (t *target) derive(p *mappedUser, group *model.AppGroup, rename bool, u *mo
 	return problems
 }
 
-// cleared returns the attributes that had a value once and have none now.
+// cleared returns the attributes that had a value before and have none now: those in so, and those that have just lost their value.
 func cleared(so []string, before, after map[string]any) []string {
 	names := slices.Concat(so, slices.Collect(maps.Keys(before)))
 	names = slices.DeleteFunc(names, func(name string) bool { _, has := after[name]; return has })

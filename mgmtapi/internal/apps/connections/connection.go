@@ -279,7 +279,7 @@ func changedOrigin(old, c model.Connection) string {
 // configureToken configures a connection with a token.
 func (p *ConnectionProfile) configureToken(c *model.Connection, causes *rest.Causes) {
 	if c.OAuth != nil {
-		c.OAuth, c.SealedToken = nil, "" // a client secret cannot be used as a token
+		c.OAuth, c.SealedToken = nil, "" // removes the client secret, which cannot be used as a token
 	}
 	rejectMembers(causes, oauthScheme,
 		map[string]string{"clientId": p.ClientID, "clientSecret": p.ClientSecret, "tokenUrl": p.TokenURL, "scope": p.Scope})
@@ -292,7 +292,7 @@ func (p *ConnectionProfile) configureOAuth(c *model.Connection, causes *rest.Cau
 	if c.OAuth != nil {
 		o = *c.OAuth
 	} else {
-		c.SealedToken = "" // a token cannot be used as a client secret
+		c.SealedToken = "" // removes the token, which cannot be used as a client secret
 	}
 	o = model.ConnectionOAuth{ClientID: cmp.Or(p.ClientID, o.ClientID), TokenURL: cmp.Or(p.TokenURL, o.TokenURL),
 		Scope: cmp.Or(p.Scope, o.Scope)}
@@ -353,7 +353,7 @@ func (s *Slice) putConnection(ctx context.Context, app string, rev int64, change
 		}
 		pushed, before := doc.Value.PushesGroups(), doc.Value.BaseURL
 		change(&doc.Value)
-		if !model.SameOrigin(before, doc.Value.BaseURL) { // passwords that have not been sent are for the previous target
+		if !model.SameOrigin(before, doc.Value.BaseURL) { // the pending passwords are for the previous target, so they are dropped
 			if err := s.dropPasswords(ctx, tx, app); err != nil {
 				return err
 			}

@@ -32,9 +32,9 @@ func (s *Slice) passwordKnown(ctx context.Context, tx *docstore.Tx, e model.Pass
 		exists := doc.Value.ExternalID != ""
 		switch {
 		case exists && !follows, exists && doc.Value.SyncedPassword == version:
-			return nil // the password of the account does not change
+			return nil // Sync Password does not change the password of an existing account, or the account already has this password
 		case options.Seed != model.SeedSvc && (!exists || !e.Set):
-			return nil // a new account always receives a random password
+			return nil // the engine generates the random password of a new account
 		}
 		plain := e.Plain
 		if options.Seed != model.SeedSvc {

@@ -159,7 +159,7 @@ func (s *Slice) createMapping(ctx context.Context, req *createMappingRequest) (P
 		return s.Feed.Emit(ctx, tx, model.PushMappingChanged{App: req.AppID, Group: source.ID, AllMembers: true})
 	})
 	if unique, ok := errors.AsType[*docstore.UniqueError](err); ok && unique.Index == model.PushMappingByLivePair {
-		err = rest.Fail(rest.CodePushTarget, pushedAlready) // a concurrent request created it first
+		err = rest.Fail(rest.CodePushTarget, pushedAlready) // a concurrent request has created the mapping
 	}
 	if err != nil {
 		return PushMapping{}, err

@@ -18,7 +18,7 @@ type Endpoint struct {
 	Header  model.HeaderFormat
 	// Token is the secret in plaintext: the token, or the secret of the OAuth client. It must not be logged.
 	Token string
-	OAuth *model.ConnectionOAuth // nil: the token is sent as it is
+	OAuth *model.ConnectionOAuth // nil means that Token is sent as it is
 }
 
 // ConnectionTester verifies that a SCIM service provider works: a request for the first page of users must return a list response within a

@@ -35,7 +35,7 @@ type Target struct {
 	Token   string // in plaintext; it must not be logged
 	// OAuth names the token endpoint and the client; Token is then the client secret. Nil: Token is sent as it is.
 	OAuth             *model.ConnectionOAuth
-	UserNameAttribute string // compared in searches for a user
+	UserNameAttribute string // attribute by which the engine searches for a user
 	// Style selects the requests that update users and groups.
 	Style model.UpdateStyle
 	// Fallback states whether the engine may try other forms of a request.
@@ -177,11 +177,11 @@ func (s *State) password(ctx context.Context, q docstore.Reader, app, user strin
 func (s *State) wanted(ctx context.Context, q docstore.Reader, u *model.AppUser) (Want, error) {
 	switch {
 	case !u.Listed() && u.SyncState == model.SyncDisabled:
-		return Keep, nil // removed while Deactivate Users was off
+		return Keep, nil // the assignment was removed while Deactivate Users was off, so the account stays
 	case !u.Listed():
 		return Inactive, nil
 	case !u.Provisioned() || u.Blocked:
-		return Keep, nil // assigned while Create Users was off, or the user name or the profile cannot be used
+		return Keep, nil // the user was assigned while Create Users was off, or has an invalid user name or profile
 	}
 	user, err := model.Optional(ctx, q, s.Users, u.UserID)
 	if err != nil {

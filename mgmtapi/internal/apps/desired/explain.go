@@ -12,7 +12,7 @@ import (
 
 // Value describes the origin of an attribute value.
 type Value struct {
-	Path   string // on the target, in the notation of RFC 7644 section 3.10
+	Path   string // path of the attribute on the target, in the notation of RFC 7644 section 3.10
 	Source string // what the value is derived from
 	Rule   string // how the value is derived from the source
 	Value  any
@@ -100,8 +100,8 @@ func (s *State) assignmentReasons(ctx context.Context, q docstore.Reader, u *mod
 	}, nil
 }
 
-// holdReason returns a reason other than the assignment that decides the state of an account, or "" if only the assignment decides it. Its
-// cases are those of wanted.
+// holdReason returns a reason other than the assignment that decides the state of an account, or "" if only the assignment decides it. It
+// distinguishes the same cases as the function wanted, which returns the desired state.
 func (s *State) holdReason(ctx context.Context, q docstore.Reader, u *model.AppUser) (string, error) {
 	switch {
 	case !u.Listed() && u.SyncState == model.SyncDisabled:

@@ -36,7 +36,7 @@ func (s *State) logUser(ctx context.Context, tx *docstore.Tx, u *model.AppUser, 
 	}
 	entries := requestEntries(r, targets, userEvent)
 	if r.Outcome == Started && !slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Method != http.MethodGet }) {
-		return nil // the attempt only polled an accepted change
+		return nil // the attempt only checked whether the target has carried out a change that it accepted earlier
 	}
 	if r.Confirmed != "" {
 		entries = append(entries, audit.Entry{Type: operationEvent(r.Confirmed), Targets: targets})
@@ -59,8 +59,9 @@ func (s *State) logUser(ctx context.Context, tx *docstore.Tx, u *model.AppUser, 
 	return audit.Write(ctx, tx, s.Deps, entries...)
 }
 
-// addPasswordEntry adds an entry for a password that was set. The last request set it and nothing else if the request is a PATCH, or if
-// alone is true; then the entry of that request becomes the password entry.
+// addPasswordEntry logs that an attempt has set a password. If the last request of the attempt set nothing but the password, the entry of
+// this request becomes the password entry. This is the case if the request is a PATCH, or if alone is true. Otherwise addPasswordEntry adds
+// an entry.
 func addPasswordEntry(entries []audit.Entry, targets []model.LogParty, alone bool) []audit.Entry {
 	if last := len(entries) - 1; last >= 0 &&
 		(alone && entries[last].Type == audit.TargetProfile || entries[last].Debug["scimMethod"] == http.MethodPatch) {
@@ -99,7 +100,7 @@ func userEvent(step Step, r Result) audit.Type {
 	case step.Method == http.MethodGet && strings.Contains(step.Path, "filter="), strings.HasSuffix(step.Path, ".search"):
 		return audit.TargetLookup
 	case step.Method == http.MethodGet && step.Alternative != "" && strings.Contains(step.Path, "startIndex=1&"):
-		return audit.TargetLookup // a search that reads the list instead
+		return audit.TargetLookup // the target does not support the search, so the engine reads the list of users instead
 	case step.Method == http.MethodGet:
 		return ""
 	case step.Method == http.MethodPost:
@@ -197,7 +198,7 @@ func requestEntries(r Result, targets []model.LogParty, eventOf func(Step, Resul
 		}
 		switch {
 		case i == culprit:
-			e.Failure = r.reason() // also if the response looks like a success
+			e.Failure = r.reason() // this request failed the attempt, even if its status reports a success
 		case accepted(step):
 		case step.Message != "":
 			e.Failure = model.Shortened(step.Message, maxErrorSummary)
@@ -215,7 +216,7 @@ func requestEntries(r Result, targets []model.LogParty, eventOf func(Step, Resul
 // was a successful read after a rejected request or after a write.
 func (r Result) failedStep() int {
 	last := len(r.Steps) - 1
-	if r.Outcome != Failed || r.Lapsed { // a request of an earlier attempt has failed
+	if r.Outcome != Failed || r.Lapsed { // a lapsed attempt has failed because of a request of an earlier attempt
 		return -1
 	}
 	if last < 0 || r.Steps[last].Method != http.MethodGet || !accepted(r.Steps[last]) {
@@ -227,7 +228,7 @@ func (r Result) failedStep() int {
 		case accepted(step), step.Message == "", strings.Contains(r.Error, step.Message):
 			return i
 		default:
-			return last // the read failed the attempt, not the request before
+			return last // the last request, a read, failed the attempt: Error does not quote the message of the earlier rejected request
 		}
 	}
 	return last

@@ -14,7 +14,7 @@ type Outcome string
 const (
 	Started Outcome = "started" // an attempt is running, or the target accepted a change to carry out later
 	Done    Outcome = "done"    // the target has the desired state
-	Skipped Outcome = "skipped" // the options exclude the necessary requests
+	Skipped Outcome = "skipped" // the settings of the application exclude the necessary requests
 	Failed  Outcome = "failed"
 )
 
@@ -46,7 +46,7 @@ func (r Result) setPassword(u *model.AppUser) bool {
 	return r.Outcome == Done && r.Operation != Created && r.PasswordVersion != "" && r.PasswordVersion != u.SyncedPassword
 }
 
-// Operation is the operation of an attempt, by its most important request.
+// Operation is the kind of an attempt, which its most important request determines.
 type Operation string
 
 // The operations that the log distinguishes.
@@ -56,7 +56,7 @@ const (
 	Updated     Operation = "update"
 	Reactivated Operation = "reactivate"
 	Deactivated Operation = "deactivate"
-	Removed     Operation = "delete" // of a group
+	Removed     Operation = "delete" // a group was deleted
 )
 
 // Step is a request that was sent to the target.
@@ -145,7 +145,7 @@ func (s *State) assigned(u *model.AppUser, r Result) {
 	case Done:
 		u.ErrorSummary = ""
 		if u.ExternalID == "" {
-			return // there was nothing to send
+			return // the user has no account on the target, so that the engine had nothing to send
 		}
 		u.Enter(model.AppUserProvisioned, s.Now())
 		u.LastSync = s.Now()
@@ -166,7 +166,7 @@ func (s *State) assigned(u *model.AppUser, r Result) {
 // removed applies a result to a tombstone.
 func (s *State) removed(u *model.AppUser, r Result) {
 	if u.SyncState == model.SyncDisabled {
-		return // no request was expected
+		return // no request was necessary for this tombstone, so its state does not change
 	}
 	switch r.Outcome {
 	case Started:
@@ -199,7 +199,8 @@ func (s *State) ReportGroup(ctx context.Context, app, group string, r Result) er
 			return err
 		}
 		m := doc.Value
-		if m.Deleted && r.Outcome == Done && r.Want == Absent { // also if another attempt follows: it must not delete again
+		// even if another attempt follows (More): a tombstone that stays would make it delete the group again
+		if m.Deleted && r.Outcome == Done && r.Want == Absent {
 			return s.PushMappings.Delete(ctx, tx, doc.ID)
 		}
 		if r.RemoteID != "" {

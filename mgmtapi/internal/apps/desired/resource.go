@@ -13,7 +13,7 @@ import (
 // attribute maps an attribute of an app user to a SCIM user (RFC 7643 section 4.1). put receives nil for a value that was cleared.
 type attribute struct {
 	app  string
-	path string // RFC 7644 section 3.10
+	path string // path on the target, in the notation of RFC 7644 section 3.10
 	put  func(r *scim.Resource, value any)
 }
 

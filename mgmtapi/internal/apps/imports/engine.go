@@ -27,7 +27,7 @@ type State string
 const (
 	Running State = "running"
 	Done    State = "done"
-	Failed  State = "failed" // or stopped: the accounts it has found are not used
+	Failed  State = "failed" // the run failed or was stopped; the API does not process the accounts that it has found
 )
 
 // Run is one reading of a target.

@@ -33,7 +33,7 @@ func (s *Service) startDue(ctx context.Context) (more bool, err error) {
 		due, err := s.claim(ctx, doc.ID)
 		if err == nil && due != nil {
 			if _, err = s.start(rest.WithBaseURL(ctx, due.Base), doc.ID, false, due); isRejection(err) {
-				err = nil // tried again when the claim expires
+				err = nil // no failure: the next call after the end of the claim starts the import again
 			}
 		}
 		if err != nil {

@@ -133,7 +133,7 @@ func (s *Service) Work(ctx context.Context) (more bool, err error) {
 	for _, job := range open {
 		run, err := s.o.Engine.State(ctx, job.Value.App, job.Value.Run)
 		if missing, ok := errors.AsType[*rest.Error](err); ok && missing.Code == rest.CodeNotFound {
-			run, err = Run{State: Failed, Error: "The engine no longer has the run of the import"}, nil
+			run, err = Run{State: Failed, Error: "The engine has no record of the import"}, nil
 		}
 		if err == nil && run.State == Running {
 			continue
@@ -141,7 +141,7 @@ func (s *Service) Work(ctx context.Context) (more bool, err error) {
 		if err == nil {
 			err = s.processBatch(rest.WithBaseURL(ctx, job.Value.Base), job, run)
 		}
-		if err != nil { // the other imports continue
+		if err != nil { // report the error at the end, so that the other imports continue
 			failures = append(failures, fmt.Errorf("import %s of %s: %w", job.Value.Run, job.Value.App, err))
 			continue
 		}
@@ -166,7 +166,7 @@ func (s *Service) processBatch(ctx context.Context, job docstore.Doc[model.Impor
 	if err != nil {
 		return err
 	}
-	if about == nil { // the app is being deleted
+	if about == nil { // the application was deleted during the import
 		return s.end(ctx, job, Run{State: Failed, Error: "The application was deleted"})
 	}
 	steps := make([]*step, 0, len(accounts))
@@ -181,7 +181,7 @@ func (s *Service) processBatch(ctx context.Context, job docstore.Doc[model.Impor
 	if err = s.apply(ctx, job.ID, after, about, steps); !isRejection(err) {
 		return err
 	}
-	for _, one := range steps { // one account is rejected: process the accounts one by one
+	for _, one := range steps { // the transaction rejected one of the accounts: process each account in its own transaction
 		err := s.apply(ctx, job.ID, after, about, []*step{one})
 		if isRejection(err) {
 			one.problem = rejectionText(err)
@@ -241,7 +241,7 @@ func (s *Service) close(ctx context.Context, tx *docstore.Tx, job docstore.Doc[m
 	case job.Value.Groups:
 		entry.Type = audit.GroupImport
 	default:
-		return nil // each account has its own entry
+		return nil // a completed import of users has no entry of its own: each account has one
 	}
 	return audit.Write(ctx, tx, s.Deps, entry)
 }

@@ -21,14 +21,14 @@ type importContext struct {
 	settings model.ImportSettings
 	schema   model.AppSchema
 	org      model.Org
-	// types is a cache by user type.
+	// types caches the user types that were read, by id.
 	types map[string]*userType
 }
 
 // userType is the schema of a user type and the mapping to it.
 type userType struct {
 	schema       model.UserSchema
-	all, updates *appprofile.Mapping // all rules; the rules that apply at updates
+	all, updates *appprofile.Mapping // all contains all rules; updates contains the rules that also apply when an existing user is updated
 }
 
 // loadContext reads the importContext of an application, nil if the application does not exist.
@@ -167,7 +167,7 @@ func (s *Service) derive(ctx context.Context, a *importContext, st *step) error 
 		return err
 	}
 	if st.known {
-		if assignment == nil || !assignment.Value.Listed() { // an import does not restore a removed assignment
+		if assignment == nil || !assignment.Value.Listed() { // the assignment was removed: an import does not restore it
 			st.nothing = true
 			return nil
 		}

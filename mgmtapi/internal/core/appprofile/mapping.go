@@ -127,7 +127,7 @@ func (m *Mapping) Apply(v *Values, fresh bool, profile, kept map[string]any) Out
 			value, given = profile[r.attribute], true
 		}
 		if r.property.Mutability == model.Immutable && value == nil {
-			given = false // the attribute can still get its first value
+			given = false // an immutable attribute without a value may still receive its first value
 		}
 		if !r.once || !given {
 			var problem string

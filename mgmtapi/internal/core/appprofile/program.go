@@ -51,7 +51,7 @@ func (p *program) eval(v *Values) any {
 	}
 	got, err := p.compiled.Eval(v.objects())
 	if err != nil {
-		return nil // incompatible operands have no result
+		return nil // the operands have incompatible types, so the expression has no value
 	}
 	return got
 }

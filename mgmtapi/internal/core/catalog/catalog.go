@@ -8,7 +8,7 @@ import (
 // Mode is a sign-on mode of an application.
 type Mode string
 
-// The sign-on modes that can be created.
+// The sign-on modes that applications can have.
 const (
 	Bookmark            Mode = "BOOKMARK"
 	BasicAuth           Mode = "BASIC_AUTH"
@@ -43,7 +43,7 @@ var traits = []struct {
 	{OpenIDConnect, Traits{Signing: true}},
 }
 
-// Modes returns the modes that can be created, in the order of the documentation.
+// Modes returns the sign-on modes that applications can have, in the order of the documentation.
 func Modes() []Mode {
 	modes := make([]Mode, 0, len(traits))
 	for _, t := range traits {
@@ -112,7 +112,7 @@ func (e *Entry) SignOnFor(m Mode) []Setting {
 	return e.SignOn
 }
 
-// Has reports whether the entry can be created with the mode.
+// Has reports whether applications of the entry can have the mode.
 func (e *Entry) Has(m Mode) bool { return slices.Contains(e.Modes, m) }
 
 func text(name string) Setting             { return Setting{Name: name, Kind: Text} }

@@ -20,8 +20,8 @@ type APIToken struct {
 
 // The indexes of the API tokens.
 const (
-	APITokenByHash = "hash"    // SecretHash of the secret, unique
-	APITokenByUser = "user_id" // the owner
+	APITokenByHash = "hash"    // index by SecretHash of the secret, unique
+	APITokenByUser = "user_id" // index by the owner
 )
 
 // SecretHash returns the stored form of a random secret: its SHA-256. Secrets that users choose need a slow hash, see package password.

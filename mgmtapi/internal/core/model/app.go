@@ -49,7 +49,8 @@ func (a *App) RenamesUsers() bool {
 	return names.Type != TemplateNone && names.PushStatus != DontPush
 }
 
-// The following members of an application are stored in the shape that they have in JSON. Their tags are those of internal/rest.
+// The following types are members of an application. They are stored in the same JSON form that the API uses. The package internal/rest
+// defines the struct tags other than json.
 
 // AppAccessibility describes how users reach an application.
 type AppAccessibility struct {
@@ -99,8 +100,8 @@ func (s CredentialScheme) AcceptsPassword() bool {
 type AppCredentials struct {
 	Scheme           CredentialScheme `json:"scheme,omitempty"`
 	UserNameTemplate UserNameTemplate `json:"userNameTemplate"`
-	// UserName and SealedPassword are the shared credentials of the scheme
-	// SHARED_USERNAME_AND_PASSWORD. The binding is "app-password:" + app id.
+	// UserName and SealedPassword are the shared credentials of the scheme SHARED_USERNAME_AND_PASSWORD. The password is encrypted with
+	// AppPasswordBinding(app id).
 	UserName       string `json:"userName,omitempty"`
 	SealedPassword string `json:"sealedPassword,omitempty"`
 	// SigningKID is the id of the key that the application signs with. It is empty for sign-on modes that do not sign.
@@ -111,7 +112,7 @@ type AppCredentials struct {
 	OAuthClient *AppOAuthClient `json:"oauthClient,omitempty"`
 }
 
-// AppPasswordBinding is the seal binding of an application's shared password.
+// AppPasswordBinding returns the binding with which package seal encrypts the shared password of an application.
 func AppPasswordBinding(app string) string { return "app-password:" + app }
 
 // UserNameTemplateType is the source of the user names of an application.
@@ -224,11 +225,11 @@ func (e AppChanged) Key() string { return e.App }
 
 // The indexes of the applications.
 const (
-	AppByName     = "name"   // the name
-	AppByStatus   = "status" // the status
-	AppByKID      = "kid"    // the id of the signing key
-	AppByPrefix   = "prefix" // folded name and folded label, for prefix search
-	AppByClientID = "client" // the client_id of an OAuth client, unique
+	AppByName     = "name"   // index by the name
+	AppByStatus   = "status" // index by the status
+	AppByKID      = "kid"    // index by the id of the signing key
+	AppByPrefix   = "prefix" // index by folded name and folded label, for prefix search
+	AppByClientID = "client" // index by the client_id, for OAuth clients, unique
 )
 
 func appCollection() docstore.Collection[App] {

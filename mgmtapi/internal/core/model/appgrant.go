@@ -18,8 +18,8 @@ type AppGrant struct {
 
 // The indexes of the scope grants.
 const (
-	AppGrantByApp   = "app"   // the application
-	AppGrantByScope = "scope" // JoinID(application, scope), unique
+	AppGrantByApp   = "app"   // index by the application
+	AppGrantByScope = "scope" // index by JoinID(application, scope), unique
 )
 
 func appGrantCollection() docstore.Collection[AppGrant] {

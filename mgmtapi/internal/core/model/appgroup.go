@@ -35,9 +35,9 @@ func (e AppGroupChanged) Key() string { return AppGroupID(e.App, e.Group) }
 
 // The indexes of the app groups.
 const (
-	AppGroupByApp      = "app"      // the application
-	AppGroupByGroup    = "group"    // the group
-	AppGroupByPriority = "priority" // the priority
+	AppGroupByApp      = "app"      // index by the application
+	AppGroupByGroup    = "group"    // index by the group
+	AppGroupByPriority = "priority" // index by the priority
 )
 
 func appGroupCollection() docstore.Collection[AppGroup] {

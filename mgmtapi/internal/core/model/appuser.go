@@ -70,8 +70,7 @@ type AppUser struct {
 	// Blocked is true if the user name cannot be used, or if the mapping returns a value that the schema rejects. The assignment is then not
 	// provisioned, and ErrorSummary holds the cause. Only derived changes block an assignment: invalid values in requests are rejected.
 	Blocked bool `json:"blocked,omitempty"`
-	// SealedPassword is the password in the application; its binding is
-	// AppUserPasswordBinding(app, user).
+	// SealedPassword is the password in the application, encrypted with AppUserPasswordBinding(app, user).
 	SealedPassword string `json:"sealedPassword,omitempty"`
 
 	// SyncedPassword is the User.PasswordVersion that was last sent to the account, empty if none was.
@@ -80,8 +79,8 @@ type AppUser struct {
 	// Imported is true if an import has found the account. Account holds the imported values by app attribute.
 	Imported bool           `json:"imported,omitempty"`
 	Account  map[string]any `json:"account,omitempty"`
-	// Ahead lists the attributes that have changed here since the import of Account and are sent to the target. The account may still have an
-	// earlier value of them.
+	// Ahead lists the attributes whose values have changed in this API since the import of Account and are sent to the target. Until then,
+	// the account may still have the earlier values.
 	Ahead []string `json:"ahead,omitempty"`
 
 	// Profile is the effective profile: the result of the mapping, overlaid by the profile of Group, overlaid by Overrides.
@@ -144,7 +143,7 @@ func (u *AppUser) Enter(status AppUserStatus, now time.Time) {
 // AppUserID is the document id of the assignment of a user to an application.
 func AppUserID(app, user string) string { return docstore.JoinID(app, user) }
 
-// AppUserPasswordBinding is the seal binding of an app user's password.
+// AppUserPasswordBinding returns the binding with which package seal encrypts an app user's password.
 func AppUserPasswordBinding(app, user string) string { return "app-user-password:" + app + ":" + user }
 
 // EventAppUserChanged is the topic of AppUserChanged.
@@ -169,14 +168,14 @@ func (e AppUserChanged) Key() string { return AppUserID(e.App, e.User) }
 
 // The indexes of the app users. Indexes named "listed" omit tombstones.
 const (
-	AppUserByApp        = "app"         // the application
-	AppUserByUser       = "user"        // the user
-	AppUserByListedApp  = "listed_app"  // the application
-	AppUserByListedUser = "listed_user" // the user
-	AppUserByUserName   = "user_name"   // AppUserNameKey, unique
-	AppUserByPrefix     = "prefix"      // AppUserPrefixKey of user name, first name, last name and email address
-	AppUserByGroup      = "group"       // JoinID(application, group) of scope GROUP
-	AppUserByPending    = "pending"     // the application, if Pending
+	AppUserByApp        = "app"         // index by the application
+	AppUserByUser       = "user"        // index by the user
+	AppUserByListedApp  = "listed_app"  // index by the application
+	AppUserByListedUser = "listed_user" // index by the user
+	AppUserByUserName   = "user_name"   // index by AppUserNameKey, unique
+	AppUserByPrefix     = "prefix"      // index by AppUserPrefixKey of user name, first name, last name and email address
+	AppUserByGroup      = "group"       // index by JoinID(application, group), for assignments of scope GROUP
+	AppUserByPending    = "pending"     // index by the application, for assignments that are Pending
 	// AppUserByUnprovisioned is the application, if the assignment is listed and no account is known.
 	AppUserByUnprovisioned = "unprovisioned"
 )

@@ -150,7 +150,7 @@ type AuthClaim struct {
 	Value     string   `json:"value"`
 	Filter    string   `json:"filter,omitempty"` // how Value is compared with the names of groups, for GROUPS
 	Scopes    []string `json:"scopes,omitempty"`
-	Always    bool     `json:"always,omitempty"` // in every ID token, even if an access token is issued too
+	Always    bool     `json:"always,omitempty"` // whether every ID token has the claim, even if an access token is issued with it
 	System    bool     `json:"system,omitempty"`
 }
 
@@ -174,8 +174,8 @@ const ClaimSubject = "sub"
 
 // The indexes of the authorization servers.
 const (
-	AuthServerByDefault = "is_default" // true for the default server, unique
-	AuthServerByRef     = "ref"        // ids of clients, users, groups and hooks in policies and rules
+	AuthServerByDefault = "is_default" // has the value true for the default server only, unique
+	AuthServerByRef     = "ref"        // index by each id of a client, user, group or hook in policies and rules
 )
 
 func authServerCollection() docstore.Collection[AuthServer] {

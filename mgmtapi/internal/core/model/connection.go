@@ -17,7 +17,7 @@ type Fallback string
 
 // The fallbacks.
 const (
-	FallbackLearn Fallback = "LEARN" // after a rejection, or a success without effect
+	FallbackLearn Fallback = "LEARN" // another form is sent after the target rejects a request, or accepts it without effect
 	FallbackNone  Fallback = "NONE"  // never
 )
 
@@ -28,7 +28,7 @@ type UpdateStyle string
 const (
 	StyleCatalog UpdateStyle = "CATALOG" // PATCH for activation, deactivation, password and group membership, PUT for other updates
 	StyleWizard  UpdateStyle = "WIZARD"  // PUT for all
-	StyleAuto    UpdateStyle = "AUTO"    // according to the target's ServiceProviderConfig
+	StyleAuto    UpdateStyle = "AUTO"    // CATALOG or WIZARD, according to the target's ServiceProviderConfig
 )
 
 // Connection is the provisioning connection of an application, with the features that use it. Its document id is the application id. An
@@ -39,7 +39,7 @@ type Connection struct {
 	// Ended is true if the connection was enabled and then deactivated.
 	Ended   bool   `json:"ended,omitempty"`
 	BaseURL string `json:"baseUrl"`
-	// SealedToken is the token, or the secret of the OAuth client; its binding is ConnectionBinding(app).
+	// SealedToken is the token, or the secret of the OAuth client, encrypted with ConnectionBinding(app).
 	SealedToken  string       `json:"sealedToken"`
 	HeaderFormat HeaderFormat `json:"headerFormat"`
 	// OAuth is nil for a static token.
@@ -63,7 +63,7 @@ type ConnectionOAuth struct {
 	Scope    string `json:"scope,omitempty"`
 }
 
-// ConnectionBinding is the seal binding of a connection's token.
+// ConnectionBinding returns the binding with which package seal encrypts the token of a connection.
 func ConnectionBinding(app string) string { return "connection:" + app }
 
 // UserProvisioning are the options of the feature USER_PROVISIONING.
@@ -96,7 +96,7 @@ const (
 
 // GroupPush are the options of the feature GROUP_PUSH.
 type GroupPush struct {
-	// Off is stored instead of the opposite because the feature is enabled by default.
+	// Off disables group push. The zero value means that group push is enabled, which is the default.
 	Off bool `json:"off,omitempty"`
 }
 

@@ -81,14 +81,14 @@ type Factor struct {
 	Changed  time.Time `json:"changed"`
 }
 
-// FactorBinding is the seal binding of the state of a factor.
+// FactorBinding returns the binding with which package seal encrypts the state of a factor.
 func FactorBinding(id string) string { return "factor:" + id }
 
 // The indexes of the factors.
 const (
-	FactorByUser    = "user_id" // id of the user
-	FactorByOrg     = "org"     // id of the OrgFactor
-	FactorByPending = "pending" // start of the enrollment, of pending factors
+	FactorByUser    = "user_id" // index by id of the user
+	FactorByOrg     = "org"     // index by id of the OrgFactor
+	FactorByPending = "pending" // index by the start of the enrollment, for pending factors
 	// FactorByCredential is the index by the credential that a FIDO device has created.
 	FactorByCredential = "credential"
 )
@@ -161,8 +161,8 @@ func (t *FactorTransaction) ResultAt(now time.Time) FactorResult {
 
 // The indexes of the transactions of factors.
 const (
-	FactorTransactionByFactor  = "factor"  // id of the factor
-	FactorTransactionByExpires = "expires" // when it expires
+	FactorTransactionByFactor  = "factor"  // index by id of the factor
+	FactorTransactionByExpires = "expires" // index by the time of expiry
 )
 
 func factorTransactionCollection() docstore.Collection[FactorTransaction] {

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	_ "time/tzdata" // the names of time zones must not depend on the machine
+	_ "time/tzdata" // embeds the time zone database, so that the accepted names do not depend on the machine
 
 	"golang.org/x/text/language"
 )
@@ -15,11 +15,11 @@ type Format string
 
 // The formats.
 const (
-	FormatEmail     Format = "email"         // RFC 5322 section 3.2.3
+	FormatEmail     Format = "email"         // an email address (RFC 5322 section 3.2.3)
 	FormatURI       Format = "uri"           // an absolute URL
 	FormatDateTime  Format = "date-time"     // RFC 3339
 	FormatCountry   Format = "country-code"  // ISO 3166-1 alpha-2
-	FormatLanguages Format = "language-code" // RFC 7231 section 5.3.5
+	FormatLanguages Format = "language-code" // a list of languages, as in Accept-Language (RFC 7231 section 5.3.5)
 	FormatLocale    Format = "locale"        // such as en_US
 	FormatTimezone  Format = "timezone"      // name of an IANA time zone
 )

@@ -42,10 +42,10 @@ func (g *Group) Text(attribute string) string {
 	return text
 }
 
-// ownGroups is the source, in expressions, of groups that belong to no application.
+// ownGroups is the value of the attribute App, in expressions, for groups that belong to no application.
 const ownGroups = "SVC"
 
-// Named returns the group for expressions.
+// Named returns the group, which has the given id, in the form that expressions use.
 func (g *Group) Named(id string) expression.Group {
 	return expression.Group{ID: id, Name: g.Name(), App: cmp.Or(g.App, ownGroups)}
 }
@@ -58,9 +58,9 @@ func (g *Group) Protected() bool { return g.Type != GroupService }
 
 // The indexes of the groups.
 const (
-	GroupByUniqueName = "name"   // folded name of SVC_GROUPs, unique
-	GroupByName       = "prefix" // folded name
-	GroupByType       = "type"   // the type
+	GroupByUniqueName = "name"   // index by folded name, for groups of the type SVC_GROUP, unique
+	GroupByName       = "prefix" // index by folded name
+	GroupByType       = "type"   // index by the type
 )
 
 func groupCollection() docstore.Collection[Group] {

@@ -23,8 +23,8 @@ func GroupOwnerID(group, owner string) string { return docstore.JoinID(group, ow
 
 // The indexes of the owners.
 const (
-	GroupOwnerByGroup = "group_id" // the group
-	GroupOwnerByOwner = "owner_id" // the owner: a user or a group
+	GroupOwnerByGroup = "group_id" // index by the group
+	GroupOwnerByOwner = "owner_id" // index by the owner: a user or a group
 )
 
 func groupOwnerCollection() docstore.Collection[GroupOwner] {

@@ -32,10 +32,10 @@ type GroupRule struct {
 
 // The indexes of the group rules.
 const (
-	GroupRuleByName     = "name"     // folded name, unique
-	GroupRuleByStatus   = "status"   // the status
-	GroupRuleByGroup    = "group_id" // each group to which the rule adds users
-	GroupRuleByExcluded = "excluded" // each excluded user
+	GroupRuleByName     = "name"     // index by folded name, unique
+	GroupRuleByStatus   = "status"   // index by the status
+	GroupRuleByGroup    = "group_id" // index by each group to which the rule adds users
+	GroupRuleByExcluded = "excluded" // index by each excluded user
 )
 
 func groupRuleCollection() docstore.Collection[GroupRule] {
@@ -70,10 +70,10 @@ func RuleMemberID(rule, group, user string) string { return docstore.JoinID(rule
 
 // The indexes of the RuleMembers.
 const (
-	RuleMemberByRule       = "rule_id"    // the rule
-	RuleMemberByGroup      = "group_id"   // the group
-	RuleMemberByUser       = "user_id"    // the user
-	RuleMemberByMembership = "membership" // MembershipID of group and user
+	RuleMemberByRule       = "rule_id"    // index by the rule
+	RuleMemberByGroup      = "group_id"   // index by the group
+	RuleMemberByUser       = "user_id"    // index by the user
+	RuleMemberByMembership = "membership" // index by MembershipID of group and user
 )
 
 func ruleMemberCollection() docstore.Collection[RuleMember] {

@@ -89,7 +89,7 @@ func (s HardwareSeed) Seal(secrets seal.Secrets, id string) (string, error) {
 	return secrets.Seal(string(text), HardwareTokenBinding(id))
 }
 
-// HardwareTokenBinding is the seal binding of the seed of a hardware token.
+// HardwareTokenBinding returns the binding with which package seal encrypts the seed of a hardware token.
 func HardwareTokenBinding(id string) string { return "hardwaretoken:" + id }
 
 // SerialLength is the number of digits of a formatted serial number.
@@ -106,8 +106,8 @@ func SerialNumber(text string) (serial string, ok bool) {
 
 // The indexes of the hardware tokens. The indexes of times and of user data have no value for tokens without them.
 const (
-	HardwareTokenBySerial       = "serial"    // unique
-	HardwareTokenByPublicID     = "public_id" // unique
+	HardwareTokenBySerial       = "serial"    // index by serial number, unique
+	HardwareTokenByPublicID     = "public_id" // index by public id, unique
 	HardwareTokenByUser         = "user_id"
 	HardwareTokenByEmail        = "email"
 	HardwareTokenByStatus       = "status"

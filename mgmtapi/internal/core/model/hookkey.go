@@ -18,8 +18,8 @@ type HookKey struct {
 
 // The indexes of the hook keys.
 const (
-	HookKeyByName  = "name"   // folded name, unique
-	HookKeyByKeyID = "key_id" // the key id, unique
+	HookKeyByName  = "name"   // index by folded name, unique
+	HookKeyByKeyID = "key_id" // index by the key id, unique
 )
 
 func hookKeyCollection() docstore.Collection[HookKey] {

@@ -21,11 +21,11 @@ type ImportJob struct {
 	Open  bool   `json:"open,omitempty"`
 	After string `json:"after,omitempty"`
 
-	Matched  int `json:"matched,omitempty"`  // accounts that are linked to a user
+	Matched  int `json:"matched,omitempty"`  // number of accounts that are linked to a user
 	Created  int `json:"created,omitempty"`  // created users
-	Updated  int `json:"updated,omitempty"`  // users whose profile changed
-	Waiting  int `json:"waiting,omitempty"`  // accounts that wait for confirmation
-	Inactive int `json:"inactive,omitempty"` // deactivated accounts, for which no user is created
+	Updated  int `json:"updated,omitempty"`  // number of users whose profile changed
+	Waiting  int `json:"waiting,omitempty"`  // number of accounts that wait for confirmation
+	Inactive int `json:"inactive,omitempty"` // number of deactivated accounts, for which no user is created
 	// Errors holds the first MaxImportErrors error texts. Failed is the number of accounts that could not be imported.
 	Errors []string  `json:"errors,omitempty"`
 	Failed int       `json:"failed,omitempty"`
@@ -57,8 +57,8 @@ func ImportJobID(app, run string) string { return docstore.JoinID(app, run) }
 
 // The indexes of the jobs.
 const (
-	ImportJobByApp  = "app"  // the application
-	ImportJobByOpen = "open" // the application, if Open
+	ImportJobByApp  = "app"  // index by the application
+	ImportJobByOpen = "open" // index by the application, for jobs that are Open
 )
 
 func importJobCollection() docstore.Collection[ImportJob] {

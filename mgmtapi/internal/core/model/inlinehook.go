@@ -85,17 +85,17 @@ type HookHeader struct {
 	Value string `json:"value"`
 }
 
-// HookAuthValueBinding is the seal binding of the secret in a hook's header.
+// HookAuthValueBinding returns the binding with which package seal encrypts the secret in a hook's header.
 func HookAuthValueBinding(hook string) string { return "hook/" + hook + "/authScheme" }
 
-// HookClientSecretBinding is the seal binding of a hook's client secret.
+// HookClientSecretBinding returns the binding with which package seal encrypts a hook's client secret.
 func HookClientSecretBinding(hook string) string { return "hook/" + hook + "/clientSecret" }
 
 // The indexes of the inline hooks.
 const (
-	InlineHookByName = "name"     // folded name, unique
-	InlineHookByType = "type"     // the type
-	InlineHookByKey  = "hook_key" // the hook key that the hook uses
+	InlineHookByName = "name"     // index by folded name, unique
+	InlineHookByType = "type"     // index by the type
+	InlineHookByKey  = "hook_key" // index by the hook key that the hook uses
 )
 
 func inlineHookCollection() docstore.Collection[InlineHook] {

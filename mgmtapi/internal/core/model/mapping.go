@@ -52,12 +52,12 @@ func (m *Mapping) Target() string {
 
 // The indexes of the mappings.
 const (
-	MappingByApp    = "app"       // the application
-	MappingByType   = "user_type" // the user type
-	MappingBySource = "source_id" // Source
-	MappingByTarget = "target_id" // Target
-	MappingByPair   = "pair"      // JoinID(application, user type, direction), unique
-	MappingByGroups = "groups"    // the application, if TestsGroups
+	MappingByApp    = "app"       // index by the application
+	MappingByType   = "user_type" // index by the user type
+	MappingBySource = "source_id" // index by Source
+	MappingByTarget = "target_id" // index by Target
+	MappingByPair   = "pair"      // index by JoinID(application, user type, direction), unique
+	MappingByGroups = "groups"    // index by the application, for mappings with TestsGroups
 )
 
 func mappingCollection() docstore.Collection[Mapping] {

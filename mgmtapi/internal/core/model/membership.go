@@ -20,8 +20,8 @@ func MembershipID(group, user string) string { return docstore.JoinID(group, use
 
 // The indexes of the memberships. Their insertion order is the order in which users joined.
 const (
-	MembershipByGroup = "group_id" // the group
-	MembershipByUser  = "user_id"  // the user
+	MembershipByGroup = "group_id" // index by the group
+	MembershipByUser  = "user_id"  // index by the user
 )
 
 // memberBatch is the number of memberships per read of all memberships of a user.

@@ -4,8 +4,8 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// Message is a message that a production service would have sent. It is encrypted at rest as a whole, because its contents are secret. Its
-// binding is MessageBinding of its document id.
+// Message is a message that a production service would have sent. The whole message is encrypted with MessageBinding(document id), because
+// its contents are secret.
 type Message struct {
 	Sealed string `json:"sealed"`
 }
@@ -13,7 +13,7 @@ type Message struct {
 // KindMessage is the kind of the ids of messages.
 const KindMessage Kind = "msg"
 
-// MessageBinding is the seal binding of a message.
+// MessageBinding returns the binding with which package seal encrypts a message.
 func MessageBinding(id string) string { return "message:" + id }
 
 func messageCollection() docstore.Collection[Message] {

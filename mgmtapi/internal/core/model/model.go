@@ -174,7 +174,7 @@ func (d Deps) Org(ctx context.Context, q docstore.Reader) (Org, error) {
 	return doc.Value, nil
 }
 
-// optional returns the value of an index that omits empty strings.
+// optional returns the index values of a document for a string: the string, or no value if the string is empty.
 func optional(text string) []any {
 	if text == "" {
 		return nil

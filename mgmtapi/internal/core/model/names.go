@@ -7,7 +7,7 @@ import (
 	"github.com/scimwright/scimwright/internal/expression"
 )
 
-// Kind returns the type of the values for expressions.
+// Kind returns the type that the values of the attribute have in expressions.
 func (p *Property) Kind() expression.Kind {
 	switch p.Type {
 	case PropertyString:
@@ -21,7 +21,7 @@ func (p *Property) Kind() expression.Kind {
 	}
 }
 
-// ElementKind returns the type of a value, or of the elements of an array, for expressions.
+// ElementKind returns the type that the values of the attribute have in expressions. For an array, it is the type of the elements.
 func (p *Property) ElementKind() expression.Kind {
 	if p.Type == PropertyArray && p.Items != nil {
 		return (&Property{Type: p.Items.Type}).Kind()
@@ -29,7 +29,7 @@ func (p *Property) ElementKind() expression.Kind {
 	return p.Kind()
 }
 
-// Kinds returns the kinds of the attributes of users of the type, for expressions.
+// Kinds returns, for each attribute of users of the type, the type of its values in expressions.
 func (s *UserSchema) Kinds() map[string]expression.Kind {
 	kinds := map[string]expression.Kind{}
 	for name, p := range s.All() {
@@ -38,7 +38,8 @@ func (s *UserSchema) Kinds() map[string]expression.Kind {
 	return kinds
 }
 
-// UserKinds returns the kinds of the attributes of users of all types, for expressions. An attribute with different types is of any kind.
+// UserKinds returns, for each attribute of users of all user types, the type of its values in expressions. If the user types define an
+// attribute with different types, expressions accept values of any type.
 func (d Deps) UserKinds(ctx context.Context, q docstore.Reader) (map[string]expression.Kind, error) {
 	kinds := (&UserSchema{}).Kinds()
 	err := Each(ctx, q, d.UserSchemas, nil, func(doc docstore.Doc[UserSchema]) error {

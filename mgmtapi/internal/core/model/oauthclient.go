@@ -39,14 +39,14 @@ func (m AuthMethod) Secret() bool { return m == AuthSecretBasic || m == AuthSecr
 type AppOAuthClient struct {
 	// ID is the client_id. Default: the id of the application. It is unique among all applications.
 	ID string `json:"clientId"`
-	// SealedSecret is the client_secret; its binding is OAuthSecretBinding(app id). Empty for methods without a secret.
+	// SealedSecret is the client_secret, encrypted with OAuthSecretBinding(app id). Empty for methods without a secret.
 	SealedSecret    string     `json:"sealedSecret,omitempty"`
 	AuthMethod      AuthMethod `json:"authMethod"`
 	PKCERequired    bool       `json:"pkceRequired,omitempty"`
 	AutoKeyRotation bool       `json:"autoKeyRotation,omitempty"`
 }
 
-// OAuthSecretBinding is the seal binding of a client_secret.
+// OAuthSecretBinding returns the binding with which package seal encrypts a client_secret.
 func OAuthSecretBinding(app string) string { return "oauth-client-secret:" + app }
 
 // OAuthSecretLength is the length of a generated client_secret, in characters.

@@ -56,13 +56,13 @@ func (t *RefreshToken) Usable(now time.Time) bool {
 
 // The indexes of the refresh tokens.
 const (
-	RefreshTokenByHash    = "hash"      // SecretHash of the secret, unique
-	RefreshTokenByServer  = "server"    // the authorization server
-	RefreshTokenByClient  = "client_id" // the client
-	RefreshTokenByApp     = "app_id"    // the application
-	RefreshTokenByUser    = "user_id"   // the user
-	RefreshTokenByExpires = "expires"   // when it expires
-	RefreshTokenByStatus  = "status"    // the status
+	RefreshTokenByHash    = "hash"      // index by SecretHash of the secret, unique
+	RefreshTokenByServer  = "server"    // index by the authorization server
+	RefreshTokenByClient  = "client_id" // index by the client
+	RefreshTokenByApp     = "app_id"    // index by the application
+	RefreshTokenByUser    = "user_id"   // index by the user
+	RefreshTokenByExpires = "expires"   // index by the time of expiry
+	RefreshTokenByStatus  = "status"    // index by the status
 )
 
 func refreshTokenCollection() docstore.Collection[RefreshToken] {
@@ -96,11 +96,11 @@ const SourceEndUser = "END_USER"
 
 // The indexes of the consents.
 const (
-	ConsentByServer = "server"    // the authorization server
-	ConsentByApp    = "app_id"    // the application
-	ConsentByUser   = "user_id"   // the user
-	ConsentByClient = "client_id" // the client
-	ConsentByStatus = "status"    // the status
+	ConsentByServer = "server"    // index by the authorization server
+	ConsentByApp    = "app_id"    // index by the application
+	ConsentByUser   = "user_id"   // index by the user
+	ConsentByClient = "client_id" // index by the client
+	ConsentByStatus = "status"    // index by the status
 )
 
 func consentCollection() docstore.Collection[Consent] {

@@ -61,13 +61,13 @@ func (e PushMappingChanged) Key() string { return docstore.JoinID(e.App, e.Group
 
 // The indexes of the push mappings. Indexes named "live" omit tombstones.
 const (
-	PushMappingByPair       = "pair"        // JoinID(application, source group), including tombstones
-	PushMappingByLivePair   = "live_pair"   // JoinID(application, source group), unique
-	PushMappingByLiveApp    = "live_app"    // the application
-	PushMappingByLiveSource = "live_source" // the source group
-	PushMappingByLiveTarget = "live_target" // the target group
-	PushMappingByApp        = "app"         // the application, including tombstones
-	PushMappingByStatus     = "status"      // the status
+	PushMappingByPair       = "pair"        // index by JoinID(application, source group), including tombstones
+	PushMappingByLivePair   = "live_pair"   // index by JoinID(application, source group), unique
+	PushMappingByLiveApp    = "live_app"    // index by the application
+	PushMappingByLiveSource = "live_source" // index by the source group
+	PushMappingByLiveTarget = "live_target" // index by the target group
+	PushMappingByApp        = "app"         // index by the application, including tombstones
+	PushMappingByStatus     = "status"      // index by the status
 )
 
 func pushMappingCollection() docstore.Collection[PushMapping] {

@@ -149,10 +149,10 @@ func NewRoleAssignmentID(kind AssigneeKind, role RoleType) string {
 
 // The indexes of the role assignments.
 const (
-	RoleAssignmentByAssignee = "assignee"  // the assignee
-	RoleAssignmentByType     = "role"      // the role
-	RoleAssignmentByGroup    = "target"    // each target group
-	RoleAssignmentByApp      = "targetapp" // each target application
+	RoleAssignmentByAssignee = "assignee"  // index by the assignee
+	RoleAssignmentByType     = "role"      // index by the role
+	RoleAssignmentByGroup    = "target"    // index by each target group
+	RoleAssignmentByApp      = "targetapp" // index by each target application
 )
 
 func roleAssignmentCollection() docstore.Collection[RoleAssignment] {
@@ -244,9 +244,9 @@ type SetResource struct {
 
 // The indexes of the resources of sets.
 const (
-	SetResourceBySet    = "set_id" // the resource set
-	SetResourceByMember = "member" // resource set and name, unique
-	SetResourceByORN    = "orn"    // the name
+	SetResourceBySet    = "set_id" // index by the resource set
+	SetResourceByMember = "member" // index by resource set and name, unique
+	SetResourceByORN    = "orn"    // index by the name
 )
 
 // SetResourceKey returns the value of SetResourceByMember.
@@ -274,11 +274,11 @@ type RoleMember struct {
 
 // The indexes of the members of bindings.
 const (
-	RoleMemberByRole     = "role_id"  // the custom role
-	RoleMemberBySet      = "set_id"   // the resource set
-	RoleMemberByBinding  = "binding"  // RoleBindingKey of set and role
-	RoleMemberByAssignee = "assignee" // the assignee
-	RoleMemberByMember   = "member"   // set, role and assignee, unique
+	RoleMemberByRole     = "role_id"  // index by the custom role
+	RoleMemberBySet      = "set_id"   // index by the resource set
+	RoleMemberByBinding  = "binding"  // index by RoleBindingKey of set and role
+	RoleMemberByAssignee = "assignee" // index by the assignee
+	RoleMemberByMember   = "member"   // index by set, role and assignee, unique
 )
 
 // RoleBindingKey returns the value of RoleMemberByBinding, which all members of a binding share.

@@ -50,7 +50,7 @@ func names() (out []string) {
 	return out
 }
 
-// receivers returns the types of this package that have a method.
+// receivers returns the types of this package that have the given method.
 func receivers(t *testing.T, method string) (out []string) {
 	t.Helper()
 	files, err := parser.ParseDir(token.NewFileSet(), ".", nil, 0) //nolint:staticcheck // one folder without build tags

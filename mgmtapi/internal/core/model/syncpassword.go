@@ -12,7 +12,7 @@ import (
 type SyncPassword struct {
 	AppID  string `json:"appId"`
 	UserID string `json:"userId"`
-	// Sealed is the encrypted password. Its binding is SyncPasswordBinding(app, user).
+	// Sealed is the password, encrypted with SyncPasswordBinding(app, user).
 	Sealed string `json:"sealed"`
 	// Version is the User.PasswordVersion of this password.
 	Version string `json:"version"`
@@ -23,7 +23,7 @@ type SyncPassword struct {
 // SyncPasswordLife is the time after which a pending password that the target has not accepted is dropped.
 const SyncPasswordLife = 24 * time.Hour
 
-// SyncPasswordBinding is the seal binding of a pending password.
+// SyncPasswordBinding returns the binding with which package seal encrypts a pending password.
 func SyncPasswordBinding(app, user string) string { return "sync-password:" + app + ":" + user }
 
 // The indexes of the pending passwords.

@@ -47,7 +47,8 @@ const (
 	ProviderSocial     ProviderType = "SOCIAL"
 )
 
-// External reports whether another system verifies the password. The user then has no password and no recovery question here.
+// External reports whether another system verifies the password. This service then stores neither a password nor a recovery question of the
+// user.
 func (p ProviderType) External() bool { return p == ProviderFederation || p == ProviderSocial }
 
 // User is a user of the organization.
@@ -186,15 +187,15 @@ func (u *User) NewPassword(now time.Time) {
 
 // The indexes of the users.
 const (
-	UserByLogin     = "login"      // LoginKey of the login, unique
-	UserByShort     = "short"      // LoginKey of the login up to its @
-	UserByStatus    = "status"     // the status
-	UserByEmail     = "email"      // folded
-	UserByFirstName = "first_name" // folded
-	UserByLastName  = "last_name"  // folded
-	UserByToken     = "token"      // hash of the pending one-time token; a user has at most one
-	UserByType      = "type"       // id of the user type
-	UserByUnique    = "unique"     // UserUniqueKey of every unique value
+	UserByLogin     = "login"      // index by LoginKey of the login, unique
+	UserByShort     = "short"      // index by LoginKey of the part of the login before its @
+	UserByStatus    = "status"     // index by the status
+	UserByEmail     = "email"      // index by folded email address
+	UserByFirstName = "first_name" // index by folded first name
+	UserByLastName  = "last_name"  // index by folded last name
+	UserByToken     = "token"      // index by the hash of the pending one-time token; a user has at most one
+	UserByType      = "type"       // index by id of the user type
+	UserByUnique    = "unique"     // index by UserUniqueKey of each unique value
 )
 
 // LoginKey returns the key by which logins are compared: it ignores case and diacritical marks.

@@ -44,8 +44,9 @@ type Attribute[T any] struct {
 	Values func(*docstore.Doc[T]) []any
 }
 
-// Of returns an attribute of the kind, for profiles whose attributes are only known at run time. Strings are compared ignoring case. For an
-// array, the kind is that of the elements, and every element is compared. value may return nil.
+// Of returns an attribute with values of the kind. It is for the attributes of profiles, which the program reads from a schema. Strings are
+// compared ignoring case. For an array, kind is the type of the elements, and the expression is compared with each element. value returns
+// the value of a document, or nil.
 func Of[T any](kind expression.Kind, value func(*docstore.Doc[T]) any) Attribute[T] {
 	a := Attribute[T]{Operators: Searches, Normal: filter.Fold, Values: func(d *docstore.Doc[T]) []any {
 		if list, ok := value(d).([]any); ok {
@@ -230,7 +231,8 @@ func (a Attribute[T]) compareText(op filter.Op, text string) Query[T] {
 			return ok && matches(op, normal(have), want)
 		})
 	}}
-	if a.Index == "" || a.Index == docstore.ID && op != "eq" { // the order of ids differs from that of other strings
+	// ids are compared only with eq: their order in the index differs from the order of strings
+	if a.Index == "" || a.Index == docstore.ID && op != "eq" {
 		return q
 	}
 	key := a.Key

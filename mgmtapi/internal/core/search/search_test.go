@@ -22,7 +22,7 @@ type thing struct {
 	Seen time.Time `json:"seen,omitzero"`
 }
 
-// The exact conditions select the same documents as the expression, to the millisecond.
+// For a query with Exact, the condition Where alone selects the same documents as the expression. Times are compared to the millisecond.
 func TestExactConditions(t *testing.T) {
 	things := docstore.NewCollection("things",
 		docstore.Index[thing]{Name: "name", Values: func(v *thing) []any { return present(v.Name, v.Name == "") }},

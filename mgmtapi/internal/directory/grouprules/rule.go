@@ -26,7 +26,7 @@ const (
 const (
 	maxName     = 50   // characters
 	maxGroups   = 100  // per rule
-	maxExcluded = 1000 // users that a request can exclude; removals can add more
+	maxExcluded = 1000 // maximum number of excluded users in a request; each removal of a member by a client excludes one more user
 )
 
 // GroupRule is a group rule in the API.
@@ -40,7 +40,7 @@ type GroupRule struct {
 	Conditions     Conditions            `json:"conditions" readOnly:"true" doc:"Which users the rule applies to."`
 	Actions        Actions               `json:"actions" readOnly:"true" doc:"What the rule does with these users."`
 	AllGroupsValid bool                  `json:"allGroupsValid" readOnly:"true" doc:"Whether all groups of the rule exist."`
-	Embedded       *Embedded             `json:"_embedded,omitempty" readOnly:"true" doc:"Objects that expand requests."`
+	Embedded       *Embedded             `json:"_embedded,omitempty" readOnly:"true" doc:"Objects requested by expand."`
 }
 
 // MoreTags implements rest.Described.

@@ -26,7 +26,7 @@ type Group struct {
 	Type                  string     `json:"type" readOnly:"true" enum:"SVC_GROUP,APP_GROUP,BUILT_IN" doc:"Type of the group."`
 	Profile               Profile    `json:"profile" readOnly:"true" doc:"Attributes of the group."`
 	Source                *Source    `json:"source,omitempty" readOnly:"true" doc:"The application of an APP_GROUP."`
-	Embedded              *Embedded  `json:"_embedded,omitempty" readOnly:"true" doc:"Objects that expand requests."`
+	Embedded              *Embedded  `json:"_embedded,omitempty" readOnly:"true" doc:"Objects requested by expand."`
 	Links                 rest.Links `json:"_links" readOnly:"true" doc:"Links to related resources."`
 }
 

@@ -75,8 +75,8 @@ var filterLanguage = search.Language[model.Group]{
 	"lastMembershipUpdated": {Operators: search.Ordering, Time: true, Values: lastMembershipUpdated},
 }
 
-// baseLanguage is the language of the parameter search, which is case-insensitive, without custom attributes. Only groups of applications
-// have a source.
+// baseLanguage is the language of the parameter search, without custom attributes. It is case-insensitive. Only groups of applications have
+// a value of source.id.
 var baseLanguage = search.Language[model.Group]{
 	"id":                    {Operators: search.Searches, Index: docstore.ID, Values: id},
 	"type":                  {Operators: search.Searches, Normal: strings.ToUpper, Index: model.GroupByType, Values: groupType},

@@ -18,8 +18,8 @@ type appTarget struct {
 
 	app        docstore.Doc[model.App]
 	provisions bool
-	found      *docstore.Doc[model.AppSchema] // nil if it was never changed
-	leaving    []string                       // properties whose values are still being deleted
+	found      *docstore.Doc[model.AppSchema] // nil if the schema was never changed
+	leaving    []string                       // removed properties whose values are still being deleted
 }
 
 func (t *appTarget) self() *appTarget { return t }

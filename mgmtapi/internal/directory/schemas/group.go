@@ -12,7 +12,7 @@ import (
 
 // groupTarget is the schema of groups, which exists once.
 type groupTarget struct {
-	found *docstore.Doc[model.GroupSchema] // nil if it was never changed
+	found *docstore.Doc[model.GroupSchema] // nil if the schema was never changed
 	org   docstore.Doc[model.Org]
 }
 

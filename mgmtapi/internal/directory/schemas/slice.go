@@ -77,13 +77,13 @@ type Schema struct {
 	Links       rest.Links  `json:"_links" readOnly:"true" doc:"Links to the schema and its user type or application."`
 }
 
-// Definitions are the two parts of a schema.
+// Definitions are the two parts of a schema: the base properties and the custom ones.
 type Definitions struct {
 	Custom Definition `json:"custom" readOnly:"true" doc:"Custom properties."`
 	Base   Definition `json:"base" readOnly:"true" doc:"Built-in properties."`
 }
 
-// Definition is a part of a schema.
+// Definition is one of the two parts of a schema.
 type Definition struct {
 	ID         string                    `json:"id" readOnly:"true" doc:"#custom or #base."`
 	Type       string                    `json:"type" readOnly:"true" doc:"Always object."`
@@ -91,22 +91,22 @@ type Definition struct {
 	Required   []string                  `json:"required" readOnly:"true" doc:"Names of the properties that require a value."`
 }
 
-// Properties states that a profile consists of both parts.
+// Properties is the JSON Schema of a user, group or app user: an object with the member profile.
 type Properties struct {
 	Profile Profile `json:"profile" readOnly:"true" doc:"The profile."`
 }
 
-// Profile refers to both parts.
+// Profile is the JSON Schema of a profile. It refers to the base properties and the custom ones.
 type Profile struct {
 	AllOf []Reference `json:"allOf" readOnly:"true" doc:"References to both parts."`
 }
 
-// Reference refers to a part of the schema.
+// Reference refers to one of the two parts of the schema.
 type Reference struct {
 	Ref string `json:"$ref" readOnly:"true" doc:"The part."`
 }
 
-// definition returns an empty part; add adds properties.
+// definition returns a part of a schema without properties.
 func definition(id string) *Definition {
 	return &Definition{ID: "#" + id, Type: "object", Properties: map[string]model.Property{}, Required: []string{}}
 }
@@ -169,7 +169,7 @@ func renderUser(ctx context.Context, t *userTarget) Schema {
 	return out
 }
 
-// define sorts the properties into the two parts.
+// define adds each property to the base part or to the custom part of the schema.
 func (s *Schema) define(all iter.Seq2[string, model.Property], k kind) {
 	base, custom := definition("base"), definition("custom")
 	for name, p := range all {

@@ -26,7 +26,7 @@ type createRequest struct {
 	Body      CreateUser `body:"required"`
 
 	guessed *basis                          // result of guess
-	schema  *docstore.Doc[model.UserSchema] // schema by which the profile was validated
+	schema  *docstore.Doc[model.UserSchema] // the schema against which the profile was validated
 	enroll  model.PasswordEnrollment
 }
 
@@ -34,7 +34,7 @@ type createRequest struct {
 type basis struct {
 	org      model.Org
 	schema   *docstore.Doc[model.UserSchema]
-	versions []docstore.Version // of org and schema
+	versions []docstore.Version // the versions of the documents of org and schema
 }
 
 // CreateUser is the body of a new user.
@@ -117,7 +117,7 @@ func (s *Slice) basisFor(ctx context.Context, tx *docstore.Tx, guess *basis, giv
 	return &basis{org.Value, schema, []docstore.Version{s.Orgs.Version(org), s.UserSchemas.Version(*schema)}}, nil
 }
 
-// checkCombination rejects invalid combinations of parameters that have their own error codes.
+// checkCombination rejects combinations of parameters that are invalid together. Each combination has its own error code.
 func (r *createRequest) checkCombination() error {
 	_, given := r.Body.Credentials.password()
 	switch {
@@ -162,7 +162,8 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 		if err := authz.CreateUser(ctx, tx, s.Deps, r.Body.GroupIDs); err != nil {
 			return err
 		}
-		if created := tx.Now(); !created.Truncate(time.Second).Equal(now.Truncate(time.Second)) { // the API shows seconds
+		// the transaction starts in another second than the check, and the API shows times in seconds: set the times again
+		if created := tx.Now(); !created.Truncate(time.Second).Equal(now.Truncate(time.Second)) {
 			now = created
 			stamp(&user, created)
 			draft = s.draft(r.schema, user)
@@ -207,7 +208,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 	if r.Body.Type == nil {
 		s.lastBasis.Store(basis)
 	}
-	return s.redactHidden(ctx, s.Store.Reader(), render(ctx, doc)) // a new user has no factors
+	return s.redactHidden(ctx, s.Store.Reader(), render(ctx, doc)) // render omits the link for factors, which a new user does not have
 }
 
 // stamp sets the times of a new user to the time of its creation.

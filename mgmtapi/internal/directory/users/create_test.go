@@ -217,12 +217,12 @@ func TestEveryone_LastMembershipUpdated(t *testing.T) {
 		e := apitest.New(t, db)
 		everyone := e.Do(t, "GET /api/v1/groups?q=Everyone", "", nil).Value("0.id")
 		last := func() string { return e.Do(t, "GET /api/v1/groups/"+everyone, "", nil).Value("lastMembershipUpdated") }
-		for i := range 12 { // several per second, over several seconds
+		for i := range 12 { // creates three or four users per second
 			e.Run(t, apitest.Step{Do: "POST /api/v1/users", Body: without(fmt.Sprintf("user%d@example.com", i))})
 			require.Equal(t, e.Clock.Now().UTC().Truncate(time.Second).Format("2006-01-02T15:04:05.000Z"), last())
 			e.Clock.Advance(300 * time.Millisecond)
 		}
-		e.Run(t, // the cached group is outdated
+		e.Run(t, // the deactivation removes a member from Everyone, so that the cached group is outdated
 			apitest.Step{Do: "POST /api/v1/users/user3/lifecycle/deactivate"},
 			apitest.Step{Do: "POST /api/v1/users", Body: without("late@example.com")},
 			apitest.Step{Do: "GET /api/v1/groups/" + everyone + "/users", Equal: map[string]any{"#": 13}},

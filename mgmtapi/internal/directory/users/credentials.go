@@ -117,7 +117,7 @@ func (c *CredentialsInput) check(policy *model.PasswordSettings, profile map[str
 		if external {
 			causes.Add("password", "A user with the provider %s has no password", provider)
 		}
-		if hash.Algorithm != "" && hash.Value != "" { // otherwise the tags report the missing members
+		if hash.Algorithm != "" && hash.Value != "" { // if a member is missing, the check of the struct tags reports it
 			password.CheckImported(*hash.stored(), func(member, text string) { causes.Add("credentials.password.hash."+member, "%s", text) })
 		}
 	}
@@ -144,7 +144,7 @@ func (c *CredentialsInput) dropRead(has *model.Recovery) {
 	}
 }
 
-// check records errors in a recovery question at the path. The tags report a missing question.
+// check records errors in the recovery question; path is its place in the request. The check of the struct tags reports a missing question.
 func (q *RecoveryInput) check(path string, policy *model.PasswordSettings, causes *rest.Causes) {
 	switch answer := password.NormalizeAnswer(q.Answer); {
 	case q.Answer == "":

@@ -93,7 +93,7 @@ func (s *Slice) expireTemporarily(ctx context.Context, at *target, revoke bool) 
 	if err != nil {
 		return TemporaryPassword{}, err
 	}
-	if enroll != model.PasswordRequired { // administrators cannot set passwords
+	if enroll != model.PasswordRequired { // unless the policy requires passwords, administrators cannot set them
 		return TemporaryPassword{}, rest.Fail(rest.CodeStatus)
 	}
 	value := password.Temporary(&policy, at.found.Value.Profile)

@@ -157,7 +157,7 @@ func (s *Slice) wrongAnswer(ctx context.Context, at *target) error {
 	switch {
 	case err != nil:
 		return err
-	case !counted: // the user was locked out concurrently
+	case !counted: // concurrent attempts have locked the user out
 		return rest.Fail(rest.CodeForgot)
 	}
 	return rest.Fail(rest.CodeAnswer)

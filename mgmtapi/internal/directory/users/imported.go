@@ -11,7 +11,7 @@ import (
 )
 
 // Import creates a user of the default type with the profile, STAGED or activated. The profile may contain attributes that clients cannot
-// write. If the profile violates the schema, the error is one for clients.
+// write. If the profile violates the schema, Import returns an error that can be shown to clients.
 func (s *Slice) Import(ctx context.Context, tx *docstore.Tx, profile map[string]any, activate bool) (doc docstore.Doc[model.User],
 	err error) {
 	org, err := s.Org(ctx, tx)

@@ -28,7 +28,7 @@ func TestLinks_ResetFactors(t *testing.T) {
 		for name, body := range map[string]string{"no factor": "", "ACTIVE": question, "PENDING_ACTIVATION": phone} {
 			t.Run(string(status)+" "+name, func(t *testing.T) {
 				set(t, e, user, model.UserActive)
-				e.Clock.Advance(time.Minute) // at most one text message per 30 s
+				e.Clock.Advance(time.Minute) // the API sends at most one text message per 30 s
 				if body != "" {
 					e.Run(t, apitest.Step{Do: "POST " + at + "/factors", Body: body, Equal: map[string]any{"status": name}})
 				}
@@ -63,7 +63,8 @@ func TestLinks_ByStatus(t *testing.T) {
 		apitest.Step{Do: "POST /api/v1/users", Body: withPassword("with@example.com"), Save: map[string]string{"with": "id"}},
 		apitest.Step{Do: "POST /api/v1/users", Body: without("without@example.com"), Save: map[string]string{"without": "id", "type": "type.id"}},
 	)
-	for status, want := range map[model.UserStatus][2]string{ // with and without a password and a recovery question
+	// the links of a user with a password and a recovery question, and of a user without
+	for status, want := range map[model.UserStatus][2]string{
 		model.UserStaged:      {"activate", "activate"},
 		model.UserProvisioned: {"deactivate reactivate resetPassword suspend", "deactivate reactivate resetPassword suspend"},
 		model.UserActive: {

@@ -217,7 +217,7 @@ func (s *Slice) searchLanguage(ctx context.Context, q docstore.Reader) (search.L
 			if p.Mutability != model.WriteOnly {
 				language["profile."+name] = search.Of(p.ElementKind(), func(d *docstore.Doc[model.User]) any {
 					if slices.Contains(d.Value.Hidden, name) {
-						return nil // the user's own type hides the attribute
+						return nil // the schema of the user's own type hides the attribute
 					}
 					return d.Value.Profile[name]
 				})

@@ -97,7 +97,7 @@ func TestList_Sorted(t *testing.T) {
 					}
 				}
 				joined := strings.Join(got, " ")
-				if strings.Contains(c.query, "lastUpdated") { // a and e have the same time; then the order is by id
+				if strings.Contains(c.query, "lastUpdated") { // a and e were changed at the same time, so their order depends on their ids
 					require.ElementsMatch(t, strings.Fields(c.want), strings.Fields(joined))
 					require.True(t, strings.HasSuffix(joined, "d c b admin"), joined)
 					return

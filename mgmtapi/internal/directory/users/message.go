@@ -51,7 +51,7 @@ func (s *Slice) mailReset(ctx context.Context, tx *docstore.Tx, user docstore.Do
 // mailDeactivated sends a message to the administrator who has deactivated a user. by is the id of the administrator.
 func (s *Slice) mailDeactivated(ctx context.Context, tx *docstore.Tx, user docstore.Doc[model.User], by string) error {
 	administrator, err := model.Optional(ctx, tx, s.Users, by)
-	if err != nil || administrator == nil { // the administrator was deleted
+	if err != nil || administrator == nil { // if the administrator was deleted, no message is sent
 		return err
 	}
 	return s.mail(ctx, tx, *administrator, outbox.Message{

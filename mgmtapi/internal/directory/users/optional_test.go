@@ -19,7 +19,7 @@ func enrollment(self string) []apitest.Step {
 	}
 }
 
-// The two rows of document B about Optional Password, and the behavior that is the same without it.
+// The behavior with Optional Password, and the behavior that is the same without it.
 //
 // Proves B-users-21, B-users-22, B-users-23.
 func TestOptionalPassword(t *testing.T) {

@@ -41,7 +41,7 @@ func (s *Slice) reset(ctx context.Context, r *resetRequest) (PasswordReset, erro
 	if err != nil {
 		return PasswordReset{}, err
 	}
-	if r.found.Value.Provider.External() || enroll == model.PasswordNotAllowed { // the user has no password in this service
+	if r.found.Value.Provider.External() || enroll == model.PasswordNotAllowed { // this service stores no password for the user
 		return PasswordReset{}, rest.Fail(rest.CodeStatus)
 	}
 	url, token, issued, err := s.issueReset(ctx, false, "reset_password")
@@ -104,7 +104,7 @@ func (s *Slice) unlock() rest.Route {
 		Do: func(ctx context.Context, r *unlockRequest) (rest.Empty, error) {
 			return rest.Empty{}, s.Update(ctx, func(tx *docstore.Tx) error {
 				doc, err := s.rereadIdle(ctx, tx, &r.target)
-				if err != nil || doc.Value.Status == model.UserActive { // an ACTIVE user is not locked out
+				if err != nil || doc.Value.Status == model.UserActive { // an ACTIVE user is not locked out, so there is nothing to unlock
 					return err
 				}
 				_, err = s.enter(ctx, tx, &r.target, unlock, func(_ model.UserStatus, u *model.User) { u.Attempts++ })

@@ -54,7 +54,7 @@ func (s *Slice) Work(ctx context.Context) (more bool, err error) {
 func (s *Slice) claim(ctx context.Context, tx *docstore.Tx, id string) (waiting model.Transition, user *docstore.Doc[model.User],
 	err error) {
 	queued, err := model.Optional(ctx, tx, s.Transitions, id)
-	if err != nil || queued == nil { // another process has performed it
+	if err != nil || queued == nil { // another process has performed the change
 		return waiting, nil, err
 	}
 	if err := s.Transitions.Delete(ctx, tx, id); err != nil {

@@ -28,7 +28,7 @@ type User struct {
 	Type            Type         `json:"type" readOnly:"true" doc:"User type, which selects the profile schema."`
 	Profile         Profile      `json:"profile" readOnly:"true" doc:"Attributes of the user."`
 	Credentials     *Credentials `json:"credentials,omitempty" readOnly:"true" doc:"Credentials, without their secrets."`
-	Embedded        *Embedded    `json:"_embedded,omitempty" readOnly:"true" doc:"Objects that expand requests."`
+	Embedded        *Embedded    `json:"_embedded,omitempty" readOnly:"true" doc:"Objects requested by expand."`
 	Links           rest.Links   `json:"_links" readOnly:"true" doc:"Links to the operations for the user's status."`
 
 	tag string
@@ -160,7 +160,7 @@ func userURL(ctx context.Context, id string, more ...string) string {
 type statusLink struct {
 	rel, method string
 	at          []string               // path below the user
-	only        func(*model.User) bool // restricts the link to some users; nil for all
+	only        func(*model.User) bool // restricts the link to the users for which only returns true; nil means all users
 }
 
 var (
@@ -194,14 +194,14 @@ func (l statusLink) to(ctx context.Context, user string) rest.Link {
 	return rest.Link{Href: userURL(ctx, user, l.at...), Method: l.method}
 }
 
-// when restricts the link to some users.
+// when restricts the link to the users for which `only` returns true.
 func (l statusLink) when(only func(*model.User) bool) statusLink {
 	l.only = only
 	return l
 }
 
-// linksByStatus lists the links of a user in addition to those to itself, its schema and its type. As in the public API, it includes some
-// links whose operation is rejected: suspend in most statuses, and those about a password that does not exist.
+// linksByStatus lists the links of a user in addition to those to itself, its schema and its type. The specification also lists some links
+// whose operation is then rejected: suspend in most statuses, and the links about a password for users without a password.
 var linksByStatus = map[model.UserStatus][]statusLink{
 	model.UserStaged:      {linkActivate},
 	model.UserProvisioned: {linkSuspend, linkReset, linkReactivate, linkDeactivate},

@@ -183,7 +183,7 @@ func (c *Caller) logCall(ctx context.Context, event audit.Type, q hookCall, debu
 
 // publicText returns the message of an error for the log. Internal errors get a general message.
 func publicText(err error) (string, bool) {
-	switch err := err.(type) { //nolint:errorlint // they are never wrapped
+	switch err := err.(type) { //nolint:errorlint // these errors are never wrapped
 	case *CallError, *HookError, *Refusal:
 		return err.Error(), true
 	}

@@ -21,7 +21,7 @@ import (
 // grant is an access token for the endpoint of a hook.
 type grant struct {
 	token   string
-	channel model.HookChannel // configuration for which it was issued
+	channel model.HookChannel // configuration of the hook for which the token was issued
 	expires time.Time
 }
 
@@ -88,7 +88,7 @@ func (c *Caller) token(ctx context.Context, hook docstore.Doc[model.InlineHook])
 	lifetime := time.Duration(min(given.ExpiresIn, maxTokenLifetime.Seconds()) * float64(time.Second))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for id, old := range c.tokens { // also tokens of deleted hooks
+	for id, old := range c.tokens { // delete expired tokens, including those of deleted hooks
 		if !now.Before(old.expires) {
 			delete(c.tokens, id)
 		}

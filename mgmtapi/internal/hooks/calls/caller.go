@@ -64,7 +64,7 @@ type Caller struct {
 	secrets seal.Secrets
 	logger  *slog.Logger
 	timeout time.Duration
-	trusted string // description of the trusted certificates
+	trusted string // description of the trusted certificates, for error messages
 	client  *http.Client
 
 	mu     sync.Mutex

@@ -1,6 +1,6 @@
 package calls
 
-// Follow applies a response to tokens.
+// Follow applies the commands in the response of a hook to tokens.
 func Follow(answer []byte, tokens Tokens) (Tokens, error) {
 	said, err := parse(answer)
 	if err != nil {

@@ -26,7 +26,7 @@ type CallError struct {
 	// Attempts is the number of attempts.
 	Attempts int
 
-	final bool // another attempt cannot succeed
+	final bool // no further attempt is made, because it cannot succeed
 }
 
 // Answered reports whether there was a response, even an unusable one.

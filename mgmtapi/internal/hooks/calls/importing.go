@@ -77,7 +77,7 @@ func nonNil(texts []string) []string {
 	return texts
 }
 
-// apply applies commands in order.
+// apply applies the commands of a hook to the import, in their order.
 func (i *Import) apply(commands []Command) error {
 	for _, command := range commands {
 		var err error

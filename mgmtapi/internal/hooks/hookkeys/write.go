@@ -23,7 +23,8 @@ type createRequest struct {
 }
 
 func (s *Slice) create(ctx context.Context, r *createRequest) (out HookKey, err error) {
-	if err := s.checkCapacity(ctx, s.Store.Reader(), r.Body.Name); err != nil { // the generation of a key is slow
+	// checks the limits before the key is generated, which is slow
+	if err := s.checkCapacity(ctx, s.Store.Reader(), r.Body.Name); err != nil {
 		return HookKey{}, err
 	}
 	id, keyID := model.NewID(model.KindHookKey), model.NewUUID()

@@ -83,7 +83,7 @@ func (s *Slice) merge(ctx context.Context, q docstore.Reader, c model.HookChanne
 		return c, given{}, nil
 	}
 	if kind := model.HookChannelType(in.Type); kind != "" && kind != c.Type {
-		c = model.HookChannel{Type: kind} // the stored settings do not apply to another type
+		c = model.HookChannel{Type: kind} // the type of the channel changes, so the stored settings are dropped
 	}
 	if c.Type == "" {
 		c.Type = model.HookHTTP
@@ -241,7 +241,7 @@ func checkHeaders(c *model.HookChannel, causes *rest.Causes) {
 	for i, h := range c.Headers {
 		at, name := inConfig+"headers["+strconv.Itoa(i)+"]", http.CanonicalHeaderKey(h.Key)
 		switch {
-		case h.Key == "" || h.Value == "": // the tags have reported this
+		case h.Key == "" || h.Value == "": // the check of the struct tags has reported the missing member
 		case !httpguts.ValidHeaderFieldName(h.Key) || slices.Contains(ownHeaders, name):
 			causes.Add(at+".key", "%s", textHeaderName)
 		case seen[name]:

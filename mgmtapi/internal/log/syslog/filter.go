@@ -19,10 +19,10 @@ type predicate func(event any) bool
 func members(event LogEvent) any {
 	data, err := json.Marshal(event)
 	if err != nil {
-		return nil // cannot happen: only strings, numbers, maps
+		return nil // cannot happen: an event contains only strings, numbers and maps
 	}
 	var out any
-	_ = json.Unmarshal(data, &out) // the JSON was generated above
+	_ = json.Unmarshal(data, &out) // cannot fail: json.Marshal has generated the JSON
 	return out
 }
 

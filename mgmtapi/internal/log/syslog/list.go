@@ -38,7 +38,7 @@ type listRequest struct {
 	After     string `query:"after" doc:"Cursor from the link to the next page."`
 	SortOrder string `query:"sortOrder" default:"ASCENDING" enum:"ASCENDING,DESCENDING" doc:"Order by time."`
 
-	since, until time.Time // zero until: no end
+	since, until time.Time // zero until means that the period has no end
 	words        []string
 }
 

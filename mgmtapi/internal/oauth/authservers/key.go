@@ -17,7 +17,7 @@ type Key struct {
 	Links  rest.Links `json:"_links" readOnly:"true" doc:"Links to the operations on the key."`
 }
 
-// statuses returns the keys of a ring with their statuses, in the order of lists.
+// statuses returns the keys of a ring with their statuses, in the order in which lists show them.
 func statuses(ring model.KeyRing) [][2]string {
 	out := [][2]string{{"ACTIVE", ring.Active}, {"NEXT", ring.Next}}
 	if ring.Expired != "" {
@@ -102,7 +102,7 @@ func (s *Slice) rotate(ctx context.Context, r *rotateRequest) ([]Key, error) {
 		e.Summary = "Api validation failed: rotateKeys"
 		return nil, e
 	}
-	// If an automatic rotation is due, it is skipped: this rotation starts the next period.
+	// This rotation also replaces an automatic rotation that is pending: it starts the next period.
 	var ring model.KeyRing
 	err := s.Update(ctx, func(tx *docstore.Tx) (err error) {
 		if err := s.find(ctx, tx, &r.target); err != nil {

@@ -85,8 +85,8 @@ func replacePart[T any](
 	})
 }
 
-// deletePart deletes a part. It returns an error for a built-in part, for which system returns true. The error names the kind of part, and
-// member as the member of the request.
+// deletePart deletes a part. If system returns true, the part is built-in and deletePart returns an error. The error states kind, the kind
+// of the part, and names the request member `member`.
 func deletePart[T any](ctx context.Context, s *Slice, t partTarget[T], event audit.Type, kind, member string, system func(*T) bool) error {
 	return changePart(ctx, s, t, event, func(_ *docstore.Tx, _ *model.AuthServer, at spot[T]) (T, error) {
 		part := *at.part()

@@ -20,7 +20,7 @@ const policyType = "OAUTH_AUTHORIZATION_POLICY"
 // Limits of a server, which bound the size of its document.
 const (
 	maxPolicies = 50
-	maxRules    = 50 // of a policy
+	maxRules    = 50 // maximum number of rules of a policy
 	maxScopes   = 500
 	maxClaims   = 500
 	maxNamed    = 100 // clients of a policy; users, groups or scopes of a rule

@@ -68,7 +68,7 @@ var scopePattern = regexp.MustCompile(`^[!#-\[\]-~]+$`)
 func (in *ScopeInput) check(causes *rest.Causes) {
 	name := in.Name
 	switch {
-	case name == "": // reported by its tag
+	case name == "": // the check of the struct tags has reported the missing name
 	case !scopePattern.MatchString(name):
 		causes.Add("name", "The value must be printable ASCII without space, quote and backslash")
 	case name == model.AnyScope, name == "svc", strings.HasPrefix(name, "svc."), strings.HasPrefix(name, "svc:"):

@@ -225,7 +225,7 @@ func (s *Slice) change(ctx context.Context, t *target, event audit.Type,
 		server := t.found.Value
 		parts, err := fn(tx, &server)
 		if err != nil {
-			if err == errUnchanged { //nolint:errorlint // it is never wrapped
+			if err == errUnchanged { //nolint:errorlint // errUnchanged is never wrapped
 				return nil
 			}
 			return err

@@ -51,9 +51,10 @@ func TestRefreshToken_LimitedToCurrentGrant(t *testing.T) {
 	token := a.Value("refresh_token")
 	require.Equal(t, "offline_access orders stock", use(token).Value("scope"))
 
-	// The client and its grant types.
+	// The use of a refresh token requires that the client is active, has the grant type refresh_token, and has the grant type by which the
+	// token was issued.
 	w.putClient(id, "refresh_token")
-	w.refused(use(token), 400, "invalid_grant") // without the grant type of the token
+	w.refused(use(token), 400, "invalid_grant") // the client no longer has the grant type by which the token was issued
 	w.putClient(id, "password")
 	w.refused(use(token), 400, "unauthorized_client")
 	w.putClient(id, "password", "refresh_token")
@@ -63,7 +64,7 @@ func TestRefreshToken_LimitedToCurrentGrant(t *testing.T) {
 	w.post("/api/v1/apps/"+id+"/lifecycle/activate", "")
 	require.Equal(t, 200, use(token).Status)
 
-	// A renamed scope and a deleted one.
+	// A refresh token follows the rename of its scope, and loses a deleted scope.
 	w.Run(t,
 		step{Do: "PUT " + at + "/scopes/" + orders, Body: `{"name":"purchases","consent":"REQUIRED"}`},
 		step{Do: "POST " + at + "/scopes", Body: `{"name":"orders"}`, Status: 201},
@@ -80,7 +81,8 @@ func TestRefreshToken_LimitedToCurrentGrant(t *testing.T) {
 		step{Do: "GET /api/v1/users/" + user + "/grants", Equal: values{"#": 1, "0.status": "ACTIVE"}, Save: saved{"id": "0.id"}})["id"]
 	require.Equal(t, 204, w.Do(t, "DELETE /api/v1/users/"+user+"/grants/"+grant, "", nil).Status)
 	for _, token := range []string{token, renewed} {
-		w.refused(use(token), 400, "invalid_grant") // with the consent, even after a rename of the scope
+		// the deletion of the consent has revoked the token, although the scope was renamed after the consent
+		w.refused(use(token), 400, "invalid_grant")
 	}
 	token = sign("offline_access purchases").Value("refresh_token")
 	w.Run(t,
@@ -90,7 +92,7 @@ func TestRefreshToken_LimitedToCurrentGrant(t *testing.T) {
 	)
 	require.Equal(t, "offline_access", use(token).Value("scope"))
 
-	// A rule without remaining users does not apply to all users.
+	// A rule whose only group was deleted applies to no user, not to all users.
 	require.Equal(t, 204, w.Do(t, "DELETE /api/v1/groups/"+group, "", nil).Status)
 	w.refused(use(token), 400, "invalid_grant")
 	w.refused(sign("offline_access"), 400, "access_denied")

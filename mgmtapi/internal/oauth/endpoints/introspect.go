@@ -33,7 +33,7 @@ type orgPresented struct{ presentedToken }
 
 // place is the authorization server of an endpoint.
 type place struct {
-	id     string   // or model.OrgRing
+	id     string   // id of the server, or model.OrgRing
 	manual bool     // signing keys are rotated only on request
 	issuer string   // issuer of tokens issued for this request
 	all    []string // all issuers of the server, accepted in presented tokens and as audiences of assertions
@@ -109,7 +109,7 @@ func (s *Slice) introspectAt(ctx context.Context, r *presentedToken, at place) (
 	if err == nil {
 		return s.introspectRefresh(ctx, at, refresh)
 	}
-	if err != errRefreshToken { //nolint:errorlint // it is never wrapped
+	if err != errRefreshToken { //nolint:errorlint // errRefreshToken is never wrapped
 		return Introspection{}, err
 	}
 	token, ok, err := s.keys.Read(ctx, at.id, at.manual, at.all, r.Token)
@@ -178,7 +178,7 @@ func (s *Slice) revokeAt(ctx context.Context, r *presentedToken, at place) error
 			return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: at.event, Actor: &actor, Targets: []model.LogParty{audit.RefreshToken(refresh)}})
 		})
 	}
-	if err != errRefreshToken { //nolint:errorlint // it is never wrapped
+	if err != errRefreshToken { //nolint:errorlint // errRefreshToken is never wrapped
 		return err
 	}
 	token, ok, err := s.keys.Read(ctx, at.id, at.manual, at.all, r.Token)

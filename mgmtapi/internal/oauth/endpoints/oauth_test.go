@@ -199,7 +199,7 @@ func TestPoliciesAndRulesDecide(t *testing.T) {
 	require.Equal(t, "300", ask("read").Value("expires_in"), "the first matching rule")
 	require.Equal(t, "600", ask("read write").Value("expires_in"))
 	mine := policy("mine", id, 1)
-	w.refused(ask("read"), 400, "access_denied") // the first policy for the client has no rule
+	w.refused(ask("read"), 400, "access_denied") // the policy "mine" is now the first one for the client, and has no rule
 	w.post(at+"/policies/"+mine+"/lifecycle/deactivate", "")
 	require.Equal(t, 200, ask("read").Status, "an inactive policy is skipped")
 	w.post(at+"/policies/"+everyone+"/rules/"+second+"/lifecycle/deactivate", "")
@@ -308,7 +308,7 @@ func TestOrgTokens_AccessManagementAPI(t *testing.T) {
 	require.NotEmpty(t, custom)
 	parts := strings.Split(token, ".")
 	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + parts[1] + "."
-	// The public key as HMAC secret: accepted by verifiers that trust the algorithm in the header.
+	// A token with an HMAC whose secret is the public key: a verifier that trusts the algorithm in the header would accept it.
 	key := w.Do(t, "GET /oauth2/v1/keys", "", nil).Value("keys.0.n")
 	confused, err := jwt.NewWithClaims(jwt.SigningMethodHS256, says).SignedString([]byte(key))
 	require.NoError(t, err)

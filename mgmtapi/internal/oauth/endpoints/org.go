@@ -19,7 +19,7 @@ type orgTokenRequest struct {
 	Scope     string `form:"scope" max:"10000" doc:"Names of scopes, separated by spaces."`
 }
 
-// orgParty is the org server as a log target.
+// orgParty is the org authorization server in the form of a log target.
 var orgParty = model.LogParty{ID: model.OrgRing, Type: audit.TypeAuthServer, AlternateID: model.OrgRing,
 	DisplayName: "Org authorization server"}
 
@@ -45,7 +45,7 @@ func (s *Slice) orgGrant(ctx context.Context, r *orgTokenRequest, client docstor
 		return TokenResponse{}, err
 	}
 	if client.Value.Credentials.OAuthClient.AuthMethod == model.AuthNone {
-		return TokenResponse{}, rest.OAuthFail(rest.OAuthUnauthorized, "A client without credentials cannot use them.")
+		return TokenResponse{}, rest.OAuthFail(rest.OAuthUnauthorized, "A client without credentials cannot use client_credentials.")
 	}
 	granted, err := s.GrantedScopes(ctx, s.Store.Reader(), client.ID)
 	if err != nil {

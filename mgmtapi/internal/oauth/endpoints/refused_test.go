@@ -9,8 +9,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// A rejected access token has an error body as any other error, also for client libraries that take the error_description of a challenge
-// for the whole error, such as that of Go (major 2).
+// A rejected access token has the same error body as any other error. Some client libraries, such as that of Go (major 2), would ignore the
+// body if the challenge had an error_description.
 func TestBearer_RejectedWithFullError(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	id, secret := w.client("")

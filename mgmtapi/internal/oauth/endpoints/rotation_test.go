@@ -21,7 +21,7 @@ func TestRotationMode_TokensStayValid(t *testing.T) {
 		require.Equal(t, 200, a.Status, "%s", a.Body)
 	}
 	mode("MANUAL")
-	for range 8 { // keeps the API token in use
+	for range 8 { // send a request every 25 days: the API token expires 30 days after its last use
 		w.Clock.Advance(25 * 24 * time.Hour)
 		require.Equal(t, 200, w.Do(t, "GET /api/v1/users/me", "", nil).Status)
 	}

@@ -48,7 +48,7 @@ type Slice struct {
 	hasher   password.Hasher
 	hook     password.Hook
 	logger   *slog.Logger
-	refusals *rate.Limiter // limits log entries, not rejections
+	refusals *rate.Limiter // limits how many rejections are logged
 }
 
 // maxRefusals is the number of rejected requests that are logged in a burst; after that, one per second is logged.

@@ -112,7 +112,7 @@ func (s *Slice) grant(ctx context.Context, r *tokenRequest, client docstore.Doc[
 			return TokenResponse{}, err
 		}
 	case client.Value.Credentials.OAuthClient.AuthMethod == model.AuthNone:
-		return TokenResponse{}, rest.OAuthFail(rest.OAuthUnauthorized, "A client without credentials cannot use them.")
+		return TokenResponse{}, rest.OAuthFail(rest.OAuthUnauthorized, "A client without credentials cannot use client_credentials.")
 	}
 	if in.Decision, err = tokens.Decide(&r.found.Value, in.ClientID(), r.GrantType, in.Person, scopes); err != nil {
 		return TokenResponse{}, err

@@ -40,7 +40,7 @@ func (s *Slice) signIn(ctx context.Context, r *tokenRequest, client docstore.Doc
 	}
 	right, answered := password.VerifyOrAsk(ctx, s.hook, known, r.Password)
 	if !answered {
-		return nil, errCredentials // the log event of the hook call contains the reason
+		return nil, errCredentials // the hook did not respond; the log event of the call contains the reason
 	}
 	if !right {
 		return nil, s.wrongPassword(ctx, known.ID, r, client)
@@ -49,7 +49,7 @@ func (s *Slice) signIn(ctx context.Context, r *tokenRequest, client docstore.Doc
 	if err != nil {
 		return nil, err
 	}
-	if rule != nil && (rule.Factor || rule.Access == model.AccessDeny) { // the grant cannot verify a factor
+	if rule != nil && (rule.Factor || rule.Access == model.AccessDeny) { // the password grant cannot verify a second factor
 		return nil, rest.OAuthFail(rest.OAuthAccessDenied, "The sign-on policy does not allow the user to sign in with a password alone.")
 	}
 	if known, err = s.accept(ctx, known, r.Password); err != nil {
@@ -75,7 +75,7 @@ func (s *Slice) wrongPassword(ctx context.Context, user string, r *tokenRequest,
 		return err
 	})
 	switch {
-	case err != nil && !errors.Is(err, docstore.ErrNotFound): // ErrNotFound: the user was deleted concurrently
+	case err != nil && !errors.Is(err, docstore.ErrNotFound): // with ErrNotFound, the user was deleted concurrently
 		return err
 	case err == nil && counted:
 		return fmt.Errorf("%w: %w", errCredentials, errLogged)
@@ -176,7 +176,7 @@ func (s *Slice) refresh(ctx context.Context, r *tokenRequest, client docstore.Do
 		}
 	}
 	user, err := s.Users.Get(ctx, s.Store.Reader(), t.UserID)
-	if errors.Is(err, docstore.ErrNotFound) { // deleted in the meantime
+	if errors.Is(err, docstore.ErrNotFound) { // the user was deleted after the token was issued
 		err = errRefreshToken
 	}
 	if err != nil {

@@ -88,7 +88,7 @@ func TestTokensForUsers(t *testing.T) {
 		w.refused(w.form("/oauth2/default/v1/token", basic(otherID, otherSecret), "grant_type", "refresh_token", "refresh_token", refresh), 400,
 			"invalid_grant")
 
-		// Tokens and consents are listed by user, by application and by server.
+		// The lists by user, by application and by server contain the tokens and consents.
 		token := w.Do(t, "GET /api/v1/apps/"+id+"/tokens", "", nil).Value("0.id")
 		require.Regexp(t, "^oar", token)
 		ofUser, ofServer := "/api/v1/users/ann/clients", servers+"/default/clients"

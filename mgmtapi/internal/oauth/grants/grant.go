@@ -198,7 +198,7 @@ func (s *Slice) clients(ctx context.Context, tokens, consents docstore.Cond, lin
 			}
 			seen[client] = true
 			doc, err := s.FindOAuthClient(ctx, q, client)
-			if errors.Is(err, docstore.ErrNotFound) { // the application is no longer a client
+			if errors.Is(err, docstore.ErrNotFound) { // the application is no longer an OAuth client
 				return nil
 			}
 			if err != nil {

@@ -98,7 +98,7 @@ func (s *Slice) usable(where docstore.Cond) docstore.Cond {
 		docstore.Gt(model.RefreshTokenByExpires, s.Now()))
 }
 
-// addressed is a request with the URL of its tokens.
+// addressed is a request about the tokens of a holder. address returns the URL of the token with an id.
 type addressed interface {
 	holder
 	address(ctx context.Context, token string) string

@@ -18,7 +18,7 @@ import (
 // maxAttempts is the default limit of an organization.
 var maxAttempts = model.DefaultPasswordSettings().MaxAttempts
 
-// told counts the log entries by type and reason of failure.
+// told counts the log entries. The keys of the result are "TYPE: REASON", where REASON is empty for a success.
 func told(t *testing.T, e *apitest.Env) map[string]int {
 	t.Helper()
 	out := map[string]int{}
@@ -58,7 +58,7 @@ func TestAttempts_ConcurrentLimit(t *testing.T) {
 
 // TestAttempts_ConcurrentRightPassword verifies that the right password among concurrent wrong ones succeeds only while attempts remain.
 func TestAttempts_ConcurrentRightPassword(t *testing.T) {
-	e := apitest.New(t, sqldbtest.SQLite(t)) // log order equals commit order
+	e := apitest.New(t, sqldbtest.SQLite(t)) // on SQLite, the order of log events is the order of the commits
 	e.Unrecorded()
 	require.Equal(t, http.StatusOK, e.Do(t, create, isaac(credentials), nil).Status)
 	var wg sync.WaitGroup
@@ -72,7 +72,7 @@ func TestAttempts_ConcurrentRightPassword(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	// In log order, at most maxAttempts failures precede the success, and no failure is counted after a lockout.
+	// At most maxAttempts failures precede the success in the log, and no failure is counted after a lockout.
 	failures, series := 0, 0
 	require.NoError(t, model.Each(t.Context(), e.Store.Reader(), e.Model.LogEvents, nil, func(doc docstore.Doc[model.LogEvent]) error {
 		switch {

@@ -24,7 +24,7 @@ const (
 	second = "Another-2026"
 )
 
-// isaac returns the body of a user, with further members at its end.
+// isaac returns the body of the test user. more is empty, or contains further members after a comma.
 func isaac(more string) string {
 	return `{"profile":{"login":"isaac@example.com","email":"isaac@example.com","firstName":"Isaac","lastName":"Brock"}` + more + `}`
 }
@@ -32,7 +32,7 @@ func isaac(more string) string {
 const credentials = `,"credentials":{"password":{"value":"` + first +
 	`"},"recovery_question":{"question":"Who is the best?","answer":"Annie Oakley"}}`
 
-// public omits the API token.
+// public is the header of requests without an API token.
 var public = map[string]string{"Authorization": ""}
 
 const create = "POST /api/v1/users"

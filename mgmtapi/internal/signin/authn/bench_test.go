@@ -20,7 +20,7 @@ func BenchmarkRefusedSignIn(b *testing.B) {
 		return e.Do(b, "POST /api/v1/authn", `{"username":"isaac","password":"`+password+`"}`, public).Status
 	}
 	for n := 1; b.Loop(); n++ {
-		if n%(maxAttempts-1) == 0 { // before the user is locked out
+		if n%(maxAttempts-1) == 0 { // the next failure would lock the user out: a successful sign-in resets the count
 			b.StopTimer()
 			require.Equal(b, http.StatusOK, try(first))
 			b.StartTimer()

@@ -113,8 +113,7 @@ func (s *Slice) denied(ctx context.Context, user userDoc) error {
 	return rest.Fail(rest.CodeSignIn)
 }
 
-// demandFactor stores the user after the verification of the first factor, logs the events that told lists, and starts the step for a
-// further factor.
+// demandFactor starts the step for a further factor after the first one was verified. It stores the user and logs the events in told.
 func (s *Slice) demandFactor(
 	ctx context.Context, tx *docstore.Tx, doc userDoc, user model.User, in model.SignIn, told ...audit.Type,
 ) (Transaction, error) {
@@ -287,7 +286,8 @@ func (s *Slice) enroll(ctx context.Context, r *enrollRequest) (out Transaction, 
 	if err != nil {
 		return out, err
 	}
-	if err := s.mayEnroll(ctx, s.Store.Reader(), user, known.Value, mfa.SignInFactor{}); err != nil { // before anything is sent
+	// reject the enrollment before the API sends a code
+	if err := s.mayEnroll(ctx, s.Store.Reader(), user, known.Value, mfa.SignInFactor{}); err != nil {
 		return out, err
 	}
 	e := mfa.Enrollment{User: user.ID, Type: r.Body.Type, Provider: r.Body.Provider, Profile: r.Body.Profile, Proof: r.Body.Verify}

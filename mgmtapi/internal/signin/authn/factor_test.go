@@ -130,10 +130,10 @@ func TestFactorRequired_EveryType(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, enroll, method, profile, shown string
-		query                                string                                    // of the enrollment
+		query                                string                                    // query parameters of the enrollment
 		prepare                              func(t *testing.T, e *apitest.Env) string // returns the enrollment
 		activate                             func(t *testing.T, v *visitor, a *apitest.Answer)
-		challenge                            string // result without a proof, empty if rejected
+		challenge                            string // result of a verification without a proof, empty if the API rejects it
 		proof                                func(t *testing.T, v *visitor, a *apitest.Answer) proof
 		wrong                                proof
 	}{
@@ -153,7 +153,7 @@ func TestFactorRequired_EveryType(t *testing.T) {
 			activate: sent, challenge: "CHALLENGE", proof: coded, wrong: proof{"passCode": "x"}},
 		{name: "totp", enroll: totp, method: "otp", profile: "credentialId", shown: "isaac@example.com", wrong: proof{"passCode": "x"},
 			activate: func(t *testing.T, v *visitor, a *apitest.Answer) {
-				v.rule = a.Value("_embedded.activation.sharedSecret") // stored for the proof
+				v.rule = a.Value("_embedded.activation.sharedSecret") // the secret, from which proof computes the passcodes
 				ok(t,
 					v.e.Do(t, "POST /api/v1/users/"+v.id+"/factors/"+a.Value("id")+"/lifecycle/activate",
 						fmt.Sprintf(`{"passCode":%q}`, passcode(t, v, v.rule)), nil))
@@ -224,7 +224,7 @@ func TestFactorRequired_EveryType(t *testing.T) {
 			e.Clock.Advance(time.Minute)
 			a := v.begin(t)
 			at := "_embedded.factors.0."
-			if c.name == "push" { // after the TOTP factor of its app
+			if c.name == "push" { // the list of factors starts with the TOTP factor of the push app
 				at = "_embedded.factors.1."
 			}
 			for path, want := range map[string]string{
@@ -258,7 +258,8 @@ func TestFactorRequired_EveryType(t *testing.T) {
 			}
 			if c.wrong != nil {
 				refuses(t, v.authn(t, path, with(c.wrong)), "E0000068")
-				if strings.HasSuffix(c.name, "u2f") || c.name == "webauthn" { // the challenge is used up
+				// the wrong proof has used up the challenge, so the verification starts again
+				if strings.HasSuffix(c.name, "u2f") || c.name == "webauthn" {
 					a = ok(t, v.authn(t, path, with(nil)))
 				}
 			}
@@ -271,7 +272,7 @@ func TestFactorRequired_EveryType(t *testing.T) {
 			told := ok(t,
 				e.Do(t, "GET /api/v1/logs?filter=eventType+eq+%22user.authentication.auth_via_mfa%22+and+outcome.result+eq+%22SUCCESS%22", "", nil))
 			require.Equal(t, "1", told.Value("#"))
-			if c.name != "push" && c.name != "web" { // a device verifies through the sandbox
+			if c.name != "push" && c.name != "web" { // for push and web, the caller of /sandbox/v1 is the actor: it simulates the device
 				require.Equal(t, v.id, told.Value("0.actor.id"))
 			}
 		})

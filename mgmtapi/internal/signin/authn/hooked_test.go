@@ -40,7 +40,7 @@ func world(t *testing.T, db *sqldb.DB) (*apitest.Env, *hookstest.Endpoint) {
 	return e, endpoint
 }
 
-// verify responds like a system that has the first password.
+// verify is a hook that confirms the password first and rejects all others.
 func verify(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var event struct {

@@ -75,7 +75,7 @@ func (s *Slice) choose(
 		}
 		user := doc.Value
 		if !awaitsPassword(&user, in.Value) || !user.SamePassword(&known.Value) {
-			return rest.Fail(rest.CodeToken) // the user changed since the sign-in started
+			return rest.Fail(rest.CodeToken) // the password or the status of the user has changed since the sign-in started
 		}
 		if err := s.SignIns.Delete(ctx, tx, in.ID); err != nil {
 			return err

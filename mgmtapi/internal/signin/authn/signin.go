@@ -194,8 +194,8 @@ func (s *Slice) rejectWrong(ctx context.Context, user, why string, refusal *rest
 	return refusal
 }
 
-// accept continues a sign-in with a verified password. A password that another system has hashed is imported. An expired password must be
-// changed first.
+// accept continues a sign-in with a verified password. If another system has hashed the password, accept stores a hash of this service
+// instead. An expired password must be changed first.
 func (s *Slice) accept(ctx context.Context, policy *model.PasswordSettings, known docstore.Doc[model.User],
 	value, relay string) (out Transaction, err error) {
 	var hash string
@@ -213,10 +213,10 @@ func (s *Slice) accept(ctx context.Context, policy *model.PasswordSettings, know
 			return err
 		}
 		if locked = err == nil && doc.Value.Status == model.UserLockedOut; locked {
-			return nil // concurrent attempts have locked the user out
+			return nil // concurrent failed attempts have locked the user out
 		}
 		if err != nil || !doc.Value.SamePassword(&known.Value) || doc.Value.Status != known.Value.Status {
-			return rest.Fail(rest.CodeSignIn) // the user changed after the comparison of the password
+			return rest.Fail(rest.CodeSignIn) // the password or the status of the user changed after the comparison of the password
 		}
 		if doc.Value.Status == model.UserActive && password.TooOld(policy, &doc.Value, s.Now()) {
 			if doc, err = s.expire(ctx, tx, doc); err != nil {

@@ -27,7 +27,7 @@ type Slice struct {
 	hasher   password.Hasher
 	hook     password.Hook
 	factors  mfa.Factors
-	refusals *rate.Limiter // limits the log of unknown users
+	refusals *rate.Limiter // limits how many sign-ins of unknown users are logged
 }
 
 // maxUnknownLogged is the number of sign-ins of unknown users that are logged in a burst. After that, one per second is logged.

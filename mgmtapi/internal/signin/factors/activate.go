@@ -13,7 +13,7 @@ type activateRequest struct {
 	target
 	Body *Proof `body:"optional"`
 
-	polling bool // read the state only
+	polling bool // only read the state of the enrollment
 }
 
 // pollActivation returns the state of an enrollment without restarting it.

@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
 )
 
-// call returns the kind for codes by voice call.
+// call returns the kind of factor that sends codes by voice call.
 func call() *kind {
 	return messaging(&kind{
 		Type: model.FactorCall, Provider: model.FactorProviderService, Prefix: "clf", Org: "svc_call",

@@ -31,7 +31,8 @@ func BenchmarkCheck(b *testing.B) {
 	stored := sealed(state{Secret: secret})
 	for b.Loop() {
 		now = now.Add(time.Minute)
-		code, err := device.Time(secret, now.Add(-30*time.Second)) // the last passcode that is compared
+		// the passcode of the previous step: Find compares it after those of the current step and the next one
+		code, err := device.Time(secret, now.Add(-30*time.Second))
 		require.NoError(b, err)
 		text, err := secrets.Open(stored, binding)
 		require.NoError(b, err)

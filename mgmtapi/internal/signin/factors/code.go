@@ -31,7 +31,7 @@ type sending struct {
 	channel outbox.Channel
 	to      string // name of the profile member with the address or phone number
 	digits  int
-	life    time.Duration // 0: the validity of the last code
+	life    time.Duration // validity of the code; 0 means that of the previous code
 	limit   limit
 	event   audit.Type
 }
@@ -138,7 +138,7 @@ func sendAgain(ctx context.Context, a *act) (*Verification, error) {
 	return a.challenged(ctx), nil
 }
 
-// messaging sets the members that all kinds with sent codes share.
+// messaging sets the members of kind that are the same for all factors that send codes.
 func messaging(k *kind) *kind {
 	k.MaySkipActivation, k.Guessable, k.RequiredMember = true, true, "passCode"
 	k.Activate, k.Challenge, k.Verify = activatedBy(compareCode), sendAgain, compareCode

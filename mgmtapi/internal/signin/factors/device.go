@@ -53,7 +53,8 @@ type deviceTarget struct {
 	Factor string `path:"factorId" doc:"Id of the factor."`
 }
 
-// actOnDevice returns the act on a factor in the transaction. For factors of other types it returns a not-found error.
+// actOnDevice returns an act, an operation on a factor, for the factor with the id. If the factor has none of the given types, actOnDevice
+// returns a not-found error.
 func (s *Slice) actOnDevice(ctx context.Context, tx *docstore.Tx, id string, types ...model.FactorType) (*act, error) {
 	found, err := s.findElsewhere(ctx, tx, id, types...)
 	if err != nil {

@@ -23,13 +23,13 @@ const (
 	verify   = "POST " + factor + "/verify"
 )
 
-// app computes passcodes like an app of the user. It receives the secret once.
+// app simulates an authenticator app: it stores the secret of the enrollment and computes the passcodes.
 type app struct {
 	env    *apitest.Env
 	secret otp.Secret
 }
 
-// code returns the passcode at an offset of steps from now.
+// code returns the passcode of the time step that is the given number of steps after the current one; a negative number means before.
 func (a *app) code(t *testing.T, steps int) string {
 	t.Helper()
 	code, err := otp.Device{}.Time(a.secret, a.env.Clock.Now().Add(time.Duration(steps)*30*time.Second))
@@ -37,7 +37,7 @@ func (a *app) code(t *testing.T, steps int) string {
 	return code
 }
 
-// prove returns the body with the passcode at an offset of steps from now.
+// prove returns the body of a request with the passcode that code returns for steps.
 func (a *app) prove(t *testing.T, steps int) string {
 	return fmt.Sprintf(`{"passCode":%q}`, a.code(t, steps))
 }

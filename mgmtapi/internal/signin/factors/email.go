@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
 )
 
-// email returns the kind for codes by email, sent to an address of the user.
+// email returns the kind of factor that sends codes by email, to an address of the user.
 func email() *kind {
 	k := messaging(&kind{
 		Type: model.FactorEmail, Provider: model.FactorProviderService, Prefix: "emf", Org: "svc_email",

@@ -136,7 +136,7 @@ func (a *act) begin(ctx context.Context) (refusal *wrong, err error) {
 
 // storeEnrollment stores the new factor and activates it, or sends the code that its activation requires.
 func (a *act) storeEnrollment(ctx context.Context) error {
-	if a.rev != 0 && a.factor.Status == model.FactorActive { // the user already has this factor
+	if a.rev != 0 && a.factor.Status == model.FactorActive { // adopt has found this factor, which is already complete
 		return nil
 	}
 	if err := a.checkFactorLimit(); err != nil {

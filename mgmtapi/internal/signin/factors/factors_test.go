@@ -71,7 +71,7 @@ func TestAttempts_LimitPerUser(t *testing.T) {
 	e.Run(t, refused(verify, mine.prove(t, 1)), refused(verify, `{"passCode":"1"}`))
 }
 
-// Thirty wrong codes at a time are not more tries than five in a row, whatever they are for.
+// The limit of five wrong codes per user also applies to concurrent requests, and to all factors of the user together.
 func TestAttempts_ParallelLimit(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db, apitest.Sandboxed)
@@ -246,7 +246,7 @@ func TestFactor_UserStatus(t *testing.T) {
 		{Name: "an administrator enrolls a STAGED user", Do: "POST " + factors, Body: questionBody, Save: map[string]string{"id": "id"}},
 		{Do: "POST " + users + "/{{user}}/lifecycle/activate"},
 	}
-	for range 10 { // as many as the password policy allows
+	for range 10 { // as many failed sign-ins as the password policy allows
 		steps = append(steps,
 			apitest.Step{Do: "POST /api/v1/authn", Body: `{"username":"ada@example.com","password":"wrong"}`,
 				Header: map[string]string{"Authorization": ""}, Status: 401, Code: "E0000004"})
@@ -428,7 +428,7 @@ func TestPhone_ChangedNumberRequiresCode(t *testing.T) {
 				Equal: map[string]any{"id": "{{id}}", "profile.phoneNumber": "+15554151340"}}))
 	next := e.Run(t, stepFor(saved, lastCode()))
 	require.Equal(t, "+15554151340", next["to"])
-	if next["code"] != saved["code"] { // equal by chance in rare cases
+	if next["code"] != saved["code"] { // in rare cases, both random codes are equal
 		e.Run(t, stepFor(saved, apitest.Step{Do: activate, Body: `{"passCode":"{{code}}"}`, Status: 403, Code: "E0000068"}))
 	}
 	saved["code"] = next["code"]

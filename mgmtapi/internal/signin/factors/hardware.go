@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/yubikey"
 )
 
-// hardware returns the kind for hardware tokens of the organization that type one-time passwords. Package
+// hardware returns the kind of factor for hardware tokens of the organization that type one-time passwords. Package
 // mgmtapi/internal/signin/hardwaretokens serves the tokens. An enrollment assigns a token to the user until the factor is removed.
 func hardware() *kind {
 	return &kind{
@@ -27,7 +27,7 @@ func enrollHardware(ctx context.Context, a *act) error {
 		return err
 	}
 	h := &token.Value
-	// The counter of a taken token is stored, too: the password was valid and must not be accepted again.
+	// Even if the token belongs to another user, its counter is stored: the password was valid and must not be accepted again.
 	taken := h.User != ""
 	if !taken {
 		h.Assign(a.user.ID, a.user.Value.Text("email"), a.id, a.now)
@@ -47,7 +47,7 @@ func verifyHardware(ctx context.Context, a *act) error {
 	token, err := a.verifyToken(ctx, "passCode")
 	own := token.Value.Factor == a.id
 	switch {
-	case errors.Is(err, errReplayed) && !own: // "already used" would confirm that the token exists
+	case errors.Is(err, errReplayed) && !own: // the error "already used" would reveal that the token exists
 		return errWrong
 	case err != nil:
 		return err

@@ -24,7 +24,7 @@ func withHolder(t *testing.T, e *apitest.Env) *holder {
 	return &holder{e: e, user: id, factors: users + "/" + id + "/factors"}
 }
 
-// ok sends a request below the factors of the user and requires success.
+// ok sends a request to a path below the factors of the user, and requires a success.
 func (h *holder) ok(t *testing.T, method, path, body string) *apitest.Answer {
 	t.Helper()
 	a := h.e.Do(t, method+" "+h.factors+path, body, nil)

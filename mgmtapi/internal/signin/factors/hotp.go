@@ -20,7 +20,7 @@ const (
 	maxSecret = 128
 )
 
-// hotp returns the kind for devices with a custom profile of the organization. The built-in profile uses time-based passcodes.
+// hotp returns the kind of factor for devices with a custom profile of the organization. The built-in profile uses time-based passcodes.
 func hotp() *kind {
 	return &kind{
 		Type: model.FactorHOTP, Provider: model.FactorProviderCustom, Prefix: "chf", Org: "custom_hotp",

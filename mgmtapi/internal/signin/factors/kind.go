@@ -79,7 +79,7 @@ func kinds() []*kind {
 	}
 }
 
-// kindOf returns the kind of a type and provider, nil if the provider has no factors of the type.
+// kindOf returns the kind with the type and the provider, nil if the provider has no factors of the type.
 func (s *Slice) kindOf(t model.FactorType, p model.FactorProvider) *kind {
 	i := slices.IndexFunc(s.kinds, func(k *kind) bool { return k.Type == t && k.Provider == p })
 	if i < 0 {
@@ -92,7 +92,7 @@ func (s *Slice) kindOf(t model.FactorType, p model.FactorProvider) *kind {
 type act struct {
 	*Slice
 	kind *kind
-	tx   *docstore.Tx // nil in Prepare and for reads
+	tx   *docstore.Tx // nil in the function Prepare and for operations that only read
 	now  time.Time
 	user docstore.Doc[model.User]
 
@@ -174,7 +174,7 @@ func (a *act) remove(ctx context.Context) error {
 	return a.Factors.Delete(ctx, a.tx, a.id)
 }
 
-// forFactor returns the act on another factor of the user in the same transaction.
+// forFactor returns an act for another factor of the user, in the same transaction.
 func (a *act) forFactor(doc docstore.Doc[model.Factor]) *act {
 	return &act{
 		Slice: a.Slice, kind: a.kindOf(doc.Value.Type, doc.Value.Provider), tx: a.tx, now: a.now, user: a.user,
@@ -202,7 +202,7 @@ func (a *act) actor(ctx context.Context) *model.LogParty {
 // Options.AnswerReplays is set.
 type wrong struct {
 	code   rest.Code
-	result model.FactorResult // empty if only the code applies
+	result model.FactorResult // result for the response; empty if the response contains only the code
 	why    string             // for the log
 }
 

@@ -44,7 +44,7 @@ func TestMessageFactor_Lifecycle(t *testing.T) {
 		kind, body, prefix, profile, event, template string
 		digits                                       int
 		soon                                         time.Duration
-		code                                         string // code of a message sent too soon
+		code                                         string // error code of a request for another message before soon has passed
 	}{
 		{"sms", `{"factorType":"sms","provider":"SVC","profile":{"phoneNumber":"+1-555-415-1337"}}`, "sms", "+15554151337",
 			"system.sms.send_factor_verify_message", "factor.sms", 6, 30 * time.Second, "E0000109"},
@@ -144,7 +144,7 @@ func TestMessageFactor_Lifecycle(t *testing.T) {
 	}
 }
 
-// stepFor fills in the values that another run has saved and keeps other placeholders.
+// stepFor replaces the placeholders of a step for which saved has a value, and keeps the others.
 func stepFor(saved map[string]string, s apitest.Step) apitest.Step {
 	for name, value := range saved {
 		s.Do, s.Body = strings.ReplaceAll(s.Do, "{{"+name+"}}", value), strings.ReplaceAll(s.Body, "{{"+name+"}}", value)

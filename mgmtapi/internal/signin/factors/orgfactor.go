@@ -68,7 +68,7 @@ func (s *Slice) findOrg(_ context.Context, r *orgTarget) error {
 	return nil
 }
 
-// policy returns the JSON form of the kind.
+// policy returns the JSON form of a type of factor. The status is ACTIVE if the organization allows the type.
 func (k *kind) policy(ctx context.Context, allowed bool) OrgFactor {
 	at := func(segments ...string) string {
 		return rest.URL(ctx, append([]string{"api", "v1", "org", "factors", k.Org}, segments...)...)

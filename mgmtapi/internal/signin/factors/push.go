@@ -18,8 +18,8 @@ const (
 	pushAnswerLife     = 5 * time.Minute
 )
 
-// push returns the kind for push notifications to an app on a phone. The sandbox simulates the phone, see device.go. The app also generates
-// passcodes: a TOTP factor is enrolled, completed and removed together with the push factor.
+// push returns the kind of factor for push notifications to an app on a phone. The sandbox simulates the phone, see device.go. The app also
+// generates passcodes: a TOTP factor is enrolled, completed and removed together with the push factor.
 func push() *kind {
 	return &kind{
 		Type: model.FactorPush, Provider: model.FactorProviderService, Prefix: "opf", Org: "svc_push",
@@ -39,7 +39,7 @@ type pushState struct {
 }
 
 func enrollPush(ctx context.Context, a *act) error {
-	if err := a.replacePending(ctx); err != nil { // including their TOTP factors
+	if err := a.replacePending(ctx); err != nil { // also removes the TOTP factors that were enrolled with them
 		return err
 	}
 	if err := a.loadFactors(ctx); err != nil {

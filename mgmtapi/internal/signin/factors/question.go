@@ -54,11 +54,11 @@ type answerState struct {
 
 // preparedAnswer is the result of prepareAnswer.
 type preparedAnswer struct {
-	hash  string // of the new answer, or the stored hash that was compared
+	hash  string // hash of the new answer, or the stored hash with which the answer of the proof was compared
 	right bool
 }
 
-// question returns the kind for security questions. Answers are compared ignoring case and surrounding whitespace.
+// question returns the kind of factor for security questions. Answers are compared ignoring case and surrounding whitespace.
 func question() *kind {
 	return &kind{
 		Type: model.FactorQuestion, Provider: model.FactorProviderService, Prefix: "ufs", Org: "svc_question",

@@ -40,7 +40,7 @@ func TestFactor_Members(t *testing.T) {
 			"id": a.Value("id"), "status": status, "factorType": a.Value("factorType"), "provider": a.Value("provider"), "created": now,
 		})
 		require.Contains(t, string(h.ok(t, "GET", "", "").Body), `"id":"`+a.Value("id")+`"`)
-		if a.Value("factorType") == "push" { // which also enrolls a TOTP factor
+		if a.Value("factorType") == "push" { // remove the push factor, which also removes the TOTP factor that was enrolled with it
 			h.ok(t, "DELETE", "/"+a.Value("id"), "")
 		}
 	}
@@ -90,7 +90,7 @@ func TestEmail_PasscodeLifetime(t *testing.T) {
 				is(t, h.ok(t, "POST", "/"+id+"/lifecycle/activate", body), map[string]string{"status": "ACTIVE"})
 			}
 			h.ok(t, "DELETE", "/"+id, "")
-			e.Clock.Advance(10 * time.Minute) // wrong codes no longer count
+			e.Clock.Advance(10 * time.Minute) // after that time, the wrong codes no longer count toward the limit
 		}
 	}
 }
@@ -107,12 +107,13 @@ func TestAttempts_OfEveryKind(t *testing.T) {
 			h := withHolder(t, e)
 			question := h.ok(t, "POST", "", questionBody).Value("id")
 			id := h.ok(t, "POST", "", body).Value("id")
-			e.Clock.Advance(time.Minute) // a message may be sent again
+			e.Clock.Advance(time.Minute) // after that time, the API sends the next message
 			activate, wrong := "/"+id+"/lifecycle/activate", `{"passCode":"000"}`
 			for range 4 {
 				h.refused(t, "POST", activate, wrong, "E0000068")
 			}
-			h.refused(t, "POST", "/"+question+"/verify", `{"answer":"ketchup"}`, "E0000068") // counts for the user
+			// counts toward the same limit, which applies per user
+			h.refused(t, "POST", "/"+question+"/verify", `{"answer":"ketchup"}`, "E0000068")
 			h.refused(t, "POST", activate, wrong, "E0000047")
 			if !strings.Contains(body, "totp") {
 				h.refused(t, "POST", "/"+id+"/resend", "", "E0000047")

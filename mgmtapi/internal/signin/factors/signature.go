@@ -47,7 +47,7 @@ func (s *pendingChallenge) take(now time.Time) (string, error) {
 	return challenge, nil
 }
 
-// voidChallenge returns the Rejected function of a kind with a challenge in its encrypted state S.
+// voidChallenge returns the function kind.Rejected for a kind whose encrypted state has the type S and contains a challenge.
 func voidChallenge[S any](sign func(*S) *pendingChallenge) func(context.Context, *act) error {
 	return func(_ context.Context, a *act) error {
 		var state S
@@ -109,7 +109,7 @@ func signatureError(err error) error {
 func (a *act) party(ctx context.Context) (fido.Party, error) {
 	p, err := fido.PartyAt(rest.URL(ctx))
 	if at := rest.SentTo(ctx); err == nil && at != "" && isLoopback(p.ID) {
-		p, err = fido.PartyAt(at) // the browser reports the host that it has sent the request to
+		p, err = fido.PartyAt(at) // the browser reports the host to which it sent the request, such as localhost or 127.0.0.1
 	}
 	if err == nil && a.baseURL == "" && !a.relaxedFIDO && !isLoopback(p.ID) {
 		err = rest.Failf(rest.CodeUnsupported, "Security keys require a configured public base URL of the service.")

@@ -136,7 +136,8 @@ func (s *Slice) EnsureEmail(ctx context.Context, tx *docstore.Tx, user docstore.
 		if strings.EqualFold(before.Value.Profile["email"], address) {
 			return nil
 		}
-		former := a.forFactor(*before) // a factor with a previous primary address or the secondary address
+		// an email factor with another address: the secondary address, or a primary address that the user had before
+		former := a.forFactor(*before)
 		if err := former.remove(ctx); err != nil {
 			return err
 		}

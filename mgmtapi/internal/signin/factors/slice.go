@@ -146,7 +146,7 @@ func (s *Slice) Routes() []rest.Route {
 		s.resetRoute(),
 	}
 	routes = append(append(routes, s.orgRoutes()...), s.pushRoutes()...)
-	if s.outbox != nil { // only a sandbox has an outbox and devices
+	if s.outbox != nil { // only a sandbox has an outbox, and only a sandbox simulates devices
 		routes = append(routes, s.deviceRoutes()...)
 	}
 	return routes
@@ -189,13 +189,13 @@ func (s *Slice) findIn(ctx context.Context, q docstore.Reader, t *target, ref st
 		return err
 	}
 	t.found, err = s.Factors.Get(ctx, q, t.Factor)
-	if err == nil && t.found.Value.User != t.user.ID { // of another user
+	if err == nil && t.found.Value.User != t.user.ID { // the factor belongs to another user
 		return rest.NotFound(name, t.Factor)
 	}
 	return rest.Missing(err, name, t.Factor)
 }
 
-// actOn returns the act on the factor of the path.
+// actOn returns an act, an operation on a factor, for the factor that the path names.
 func (s *Slice) actOn(t *target) *act {
 	f := t.found.Value
 	return &act{

@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
 )
 
-// sms returns the kind for codes by text message. A user has one number for them.
+// sms returns the kind of factor that sends codes by text message. A user has one phone number for these codes.
 func sms() *kind {
 	return messaging(&kind{
 		Type: model.FactorSMS, Provider: model.FactorProviderService, Prefix: "sms", Org: "svc_sms",
@@ -37,7 +37,7 @@ func enrollSMS(ctx context.Context, a *act) error {
 	updates := a.query.UpdatePhone && pending != nil
 	if updates {
 		a.adopt(pending)
-		a.factor.State = "" // a code for the previous number is invalid
+		a.factor.State = "" // invalidates the code that was sent to the previous number
 		a.factor.Enrolled, a.factor.Changed = a.now, a.now
 	}
 	a.factor.Profile = map[string]string{"phoneNumber": number}

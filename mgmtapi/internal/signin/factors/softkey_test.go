@@ -19,7 +19,7 @@ import (
 
 const u2fFactor = `{"factorType":"u2f","provider":"FIDO"}`
 
-// keys are the types of security keys: the enrollment, and the members of the responses.
+// keys are the types of security keys: the body of the enrollment, the path of the challenge, and the members of the responses of the key.
 var keys = []struct {
 	name, enroll, challenge string
 	attested, asserted      []string
@@ -139,7 +139,7 @@ func TestSoftwareKey_Rejected(t *testing.T) {
 // relaxed disables the check of signatures of security keys.
 func relaxed(o *assembly.Options) { o.RelaxedFIDO = true }
 
-// made returns data of the right form that no key has signed.
+// made returns a proof of the right form whose signature is not genuine. also lists the members in addition to clientData.
 func made(t *testing.T, clientData map[string]string, also ...string) string {
 	t.Helper()
 	text, err := json.Marshal(clientData)

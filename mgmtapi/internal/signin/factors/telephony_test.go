@@ -43,7 +43,7 @@ func asked(t *testing.T, endpoint *hookstest.Endpoint) (message, user map[string
 	return event.Data.Message, event.Data.User
 }
 
-// did returns a hook that reports these statuses of its providers.
+// did returns a hook endpoint that reports one provider for each of the statuses.
 func did(statuses ...string) http.HandlerFunc {
 	tried := []map[string]string{}
 	for _, status := range statuses {
@@ -155,7 +155,7 @@ func TestTelephonyHook_VoiceAndLinks(t *testing.T) {
 
 	endpoint.Answer(did("FAILED"))
 	e.Clock.Advance(time.Minute)
-	h.refused(t, "POST", "/"+id+"/verify", "", "E0000060") // the API has no other channel
+	h.refused(t, "POST", "/"+id+"/verify", "", "E0000060") // this API has no outbox, so it cannot deliver the message without the hook
 	endpoint.Called(1)
 	h.refused(t, "POST", "", emailBody, "E0000060")
 	endpoint.Called(1)

@@ -17,7 +17,7 @@ import (
 // limit is a rate limit: at most count events in any period of length within.
 type limit struct {
 	what   string // prefix of the ids of the counters
-	named  string // name in the log
+	named  string // name of the limit in log events
 	count  int
 	within time.Duration
 	code   rest.Code

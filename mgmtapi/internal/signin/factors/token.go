@@ -8,9 +8,9 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// The devices of two vendors whose servers are simulated: every code of the right form that is not all zeros is valid.
+// The servers of the vendors of these devices are simulated: every code of the right length is valid, unless all its digits are zeros.
 
-// tokenC returns the kind for devices of VENDOR_C.
+// tokenC returns the kind of factor for devices of VENDOR_C.
 func tokenC() *kind {
 	check := func(_ context.Context, a *act) error {
 		code, err := a.passCode()
@@ -22,7 +22,7 @@ func tokenC() *kind {
 	return simulated(&kind{Provider: model.FactorProviderC, Prefix: "rsa", Org: "vendor_c_token", Verify: check}, check)
 }
 
-// tokenD returns the kind for devices of VENDOR_D. Its enrollment requires two codes.
+// tokenD returns the kind of factor for devices of VENDOR_D. The enrollment requires two codes.
 func tokenD() *kind {
 	check := func(_ context.Context, a *act) error {
 		code, err := a.passCode()

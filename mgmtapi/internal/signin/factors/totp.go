@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/signin/otp"
 )
 
-// issuer is the name of the service as devices and browsers show it.
+// issuer is the name of the service that authenticator apps and browsers show.
 const issuer = "scimwright"
 
 // A passcode is valid in its step and in the adjacent steps. A passcode up to aroundTime steps away is reported as a passcode for another
@@ -38,7 +38,7 @@ type TOTPActivation struct {
 	Links     rest.Links `json:"_links,omitempty"`
 }
 
-// totp returns the kind for apps with time-based passcodes (RFC 6238), of one of two providers.
+// totp returns the kind of factor for authenticator apps with time-based passcodes (RFC 6238). provider is one of two providers.
 func totp(provider model.FactorProvider, org string) *kind {
 	return &kind{
 		Type: model.FactorTOTP, Provider: provider, Prefix: "ost", Org: org,
@@ -52,7 +52,7 @@ func enrollDevice(_ context.Context, a *act) error {
 	return a.seal(deviceState{Secret: otp.NewSecret(), QR: a.newQR()})
 }
 
-// device is the passcode configuration: the defaults that all apps use.
+// device is the configuration with which authenticator apps compute passcodes. It has the default values, which all apps use.
 var device = otp.Device{}.WithDefaults()
 
 func showSecret(ctx context.Context, a *act) (any, error) {
@@ -97,7 +97,7 @@ func compareDevice(_ context.Context, a *act) error {
 	return a.seal(state)
 }
 
-// lateOrWrong returns errOutside for a passcode of a nearby time, otherwise errWrong.
+// lateOrWrong returns errOutside for a passcode that is valid at most aroundTime steps away, otherwise errWrong.
 func lateOrWrong(secret otp.Secret, code string, now time.Time) error {
 	_, near, err := device.Find(secret, code, now, aroundTime)
 	switch {

@@ -29,7 +29,7 @@ func (s *Slice) findTransactionIn(ctx context.Context, q docstore.Reader, r *tra
 		return err
 	}
 	r.transaction, err = s.FactorTransactions.Get(ctx, q, r.Transaction)
-	if err == nil && r.transaction.Value.Factor != r.found.ID { // of another factor
+	if err == nil && r.transaction.Value.Factor != r.found.ID { // the transaction belongs to another factor
 		return rest.NotFound(nameTransaction, r.Transaction)
 	}
 	return rest.Missing(err, nameTransaction, r.Transaction)
@@ -42,7 +42,7 @@ func (s *Slice) poll(ctx context.Context, r *transactionRequest) (Verification, 
 	return s.actOn(&r.target).polled(ctx, r.Transaction, &r.transaction.Value), nil
 }
 
-// polled returns the state of a transaction.
+// polled returns the state of a transaction as the response to a poll.
 func (a *act) polled(ctx context.Context, id string, t *model.FactorTransaction) Verification {
 	out := Verification{Result: t.ResultAt(a.now)}
 	switch out.Result {

@@ -9,7 +9,8 @@ import (
 	u2fdevice "github.com/scimwright/scimwright/mgmtapi/internal/signin/fido/u2f"
 )
 
-// u2f returns the kind for security keys of U2F, the predecessor of WebAuthn. Every signature is checked unless Options.RelaxedFIDO is set.
+// u2f returns the kind of factor for security keys of U2F, the predecessor of WebAuthn. Every signature is checked unless
+// Options.RelaxedFIDO is set.
 func u2f() *kind {
 	return &kind{
 		Type: model.FactorU2F, Provider: model.FactorProviderFIDO, Prefix: "fuf", Org: "fido_u2f",

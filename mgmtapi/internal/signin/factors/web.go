@@ -14,7 +14,7 @@ import (
 // webHost is the host of the vendor's page. The host does not exist: the sandbox performs the function of the page, see completeWeb.
 const webHost = "vendor-a.example.com"
 
-// web returns the kind for a page of another vendor that verifies users in a frame.
+// web returns the kind of factor for VENDOR_A, whose page in a frame verifies the user.
 func web() *kind {
 	return &kind{
 		Type: model.FactorWeb, Provider: model.FactorProviderA, Prefix: "dsf", Org: "vendor_a",

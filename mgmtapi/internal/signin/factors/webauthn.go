@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/signin/fido/softkey"
 )
 
-// webauthn returns the kind for security keys and platform authenticators (W3C Web Authentication). Every signature is checked unless
-// Options.RelaxedFIDO is set.
+// webauthn returns the kind of factor for security keys and platform authenticators (W3C Web Authentication). Every signature is checked
+// unless Options.RelaxedFIDO is set.
 func webauthn() *kind {
 	return &kind{
 		Type: model.FactorWebAuthn, Provider: model.FactorProviderFIDO, Prefix: "fwf", Org: "fido_webauthn",

@@ -34,7 +34,7 @@ func asserted(a fido.Assertion, encoding *base64.Encoding) map[string]string {
 	}
 }
 
-// ways are the ways of changing a member of a proof.
+// ways are functions that make a member of a proof invalid, by the name of the change.
 var ways = map[string]func(text string) string{
 	"cut":        func(text string) string { return text[:4] },
 	"of nothing": func(string) string { return "AA" },
@@ -85,7 +85,7 @@ func TestSecurityKey_Lifecycle(t *testing.T) {
 		activate, verify := "/"+id+"/lifecycle/activate", "/"+id+"/verify"
 
 		t.Run("only a genuine registration activates the factor", func(t *testing.T) {
-			// A rejected proof uses up its challenge. The enrollment shows a new challenge.
+			// A rejected proof uses up its challenge, so each attempt reads the new challenge of the enrollment.
 			asks := func() string {
 				return h.ok(t, "GET", "/"+id, "").Value("_embedded.activation.challenge")
 			}

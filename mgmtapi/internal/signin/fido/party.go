@@ -40,7 +40,7 @@ const challengeSize = 32
 // NewChallenge returns a random challenge in base64url without padding, the encoding that the client data uses.
 func NewChallenge() string {
 	challenge := make([]byte, challengeSize)
-	rand.Read(challenge) // never fails: crypto/rand crashes the process
+	rand.Read(challenge) // rand.Read returns no error: on a failure, it crashes the process
 	return base64.RawURLEncoding.EncodeToString(challenge)
 }
 

@@ -27,7 +27,8 @@ func RegisterUnsigned(challenge string, r Registration) (Credential, error) {
 	}
 	parsed, err := answer.Parse()
 	if err != nil || len(parsed.AttestationObject.AuthData.AttData.CredentialID) == 0 {
-		id := sha256.Sum256(bytes.Join([][]byte{r.ClientData, r.Attestation}, nil)) // unique: includes the challenge
+		// the hash is unique, because the client data includes the challenge
+		id := sha256.Sum256(bytes.Join([][]byte{r.ClientData, r.Attestation}, nil))
 		return Credential{ID: id[:]}, nil
 	}
 	data := parsed.AttestationObject.AuthData

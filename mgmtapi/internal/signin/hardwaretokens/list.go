@@ -159,7 +159,7 @@ func table(docs []docstore.Doc[model.HardwareToken]) ([]byte, error) {
 	for i, column := range columns {
 		row[i] = column.name
 	}
-	_ = w.Write(row) // w.Error returns the error below
+	_ = w.Write(row) // the call of w.Error below returns the error
 	for i := range docs {
 		for j, column := range columns {
 			row[j] = escapeFormula(column.of(&docs[i]))

@@ -99,7 +99,7 @@ func (d Device) Time(secret Secret, t time.Time) (string, error) {
 func (d Device) Find(secret Secret, passcode string, t time.Time, window int) (step int64, found bool, err error) {
 	now := d.StepAt(t)
 	for i := range 2*window + 1 {
-		at := now + int64(i/2+i%2) // now, one after, one before, two after...
+		at := now + int64(i/2+i%2) // the current step, one after, one before, two after, and so on
 		if i%2 == 0 {
 			at = now - int64(i/2)
 		}

@@ -49,7 +49,7 @@ func TestTime_RFC6238(t *testing.T) {
 
 // Find accepts a passcode up to one step before or after its own step, and not two steps away.
 func TestFind_AdjacentSteps(t *testing.T) {
-	d := otp.Device{Digits: 8} // makes equal passcodes unlikely
+	d := otp.Device{Digits: 8} // with 8 digits, different steps seldom have the same passcode
 	secret := otp.SecretOf([]byte(key))
 	rapid.Check(t, func(t *rapid.T) {
 		at := time.Unix(rapid.Int64Range(600, 1<<33).Draw(t, "at"), 0)
@@ -101,7 +101,7 @@ func TestURI(t *testing.T) {
 
 func TestRandom_AllDigits(t *testing.T) {
 	seen := map[rune]bool{}
-	for range 200 { // a missing digit has a probability of 10^-54
+	for range 200 { // the probability that a digit does not occur is 10^-54
 		code := otp.Random(6)
 		require.Regexp(t, `^[0-9]{6}$`, code)
 		for _, r := range code {
@@ -113,7 +113,8 @@ func TestRandom_AllDigits(t *testing.T) {
 
 func BenchmarkFind(b *testing.B) {
 	secret, now := otp.NewSecret(), time.Now()
-	code, err := otp.Device{}.Time(secret, now.Add(-30*time.Second)) // the last passcode that is compared
+	// the passcode of the previous step: Find compares it after those of the current step and the next one
+	code, err := otp.Device{}.Time(secret, now.Add(-30*time.Second))
 	require.NoError(b, err)
 	for b.Loop() {
 		if _, found, err := (otp.Device{}).Find(secret, code, now, 1); !found || err != nil {

@@ -128,7 +128,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (Session, error) {
 			UserID: h.user.ID, Expires: now.Add(Lifetime), PasswordVerified: in.Value.PasswordVerified, FactorVerified: in.Value.FactorVerified,
 			Methods: in.Value.Methods,
 		}
-		if len(session.Methods) == 0 { // a sign-in of an earlier version
+		if len(session.Methods) == 0 { // an earlier version stored the sign-in, without methods and times
 			session.Methods, session.PasswordVerified = []string{"pwd"}, in.Created
 		}
 		if h.further, err = s.hasFactor(ctx, tx, h.user.ID); err != nil {

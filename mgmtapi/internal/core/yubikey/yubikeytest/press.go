@@ -27,7 +27,7 @@ func GenerateOTP(t require.TestingT, publicID string, token yubikey.Token, sessi
 }
 
 func checksum(data []byte) uint16 {
-	var bits []byte // of the message, in transmission order, and sixteen zeros
+	var bits []byte // the bits of the message in transmission order, followed by sixteen zero bits
 	for _, b := range append(append([]byte{}, data...), 0, 0) {
 		for i := range 8 {
 			bits = append(bits, b>>i&1)

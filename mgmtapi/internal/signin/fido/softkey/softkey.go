@@ -138,7 +138,7 @@ func (k *Key) Create(p fido.Party, challenge string) (fido.Registration, error) 
 	if err != nil {
 		return fido.Registration{}, fmt.Errorf("softkey: encode the public key: %w", err)
 	}
-	point = point[1:] // without the prefix of uncompressed points
+	point = point[1:] // remove the first byte, which marks an uncompressed point
 	public, err := cbor.Marshal(coseKey{
 		Type: coseEC2, Algorithm: fido.ES256, Curve: coseP256, X: point[:coordinateSize], Y: point[coordinateSize:],
 	})
@@ -149,8 +149,9 @@ func (k *Key) Create(p fido.Party, challenge string) (fido.Registration, error) 
 	if err != nil {
 		return fido.Registration{}, err
 	}
-	data := append(k.authData(p, userPresent|userVerified|attested), make([]byte, 16)...) // no model: the AAGUID is zero
-	data = binary.BigEndian.AppendUint16(data, uint16(len(k.ID)))                         //nolint:gosec // idSize
+	// 16 zero bytes are the AAGUID of an authenticator without a model
+	data := append(k.authData(p, userPresent|userVerified|attested), make([]byte, 16)...)
+	data = binary.BigEndian.AppendUint16(data, uint16(len(k.ID))) //nolint:gosec // idSize
 	data = append(append(data, k.ID...), public...)
 	sent := sha256.Sum256(said)
 	signature, err := sign(private, data, sent[:])

@@ -14,7 +14,8 @@ func RegisterUnsigned(challenge string, clientData, registrationData []byte) (Re
 	}
 	m, err := parseRegistration(registrationData)
 	if err != nil {
-		handle := sha256.Sum256(bytes.Join([][]byte{clientData, registrationData}, nil)) // unique: includes the challenge
+		// the hash is unique, because the client data includes the challenge
+		handle := sha256.Sum256(bytes.Join([][]byte{clientData, registrationData}, nil))
 		return Registration{KeyHandle: handle[:]}, nil
 	}
 	return m.stored(), nil

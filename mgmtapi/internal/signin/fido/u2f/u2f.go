@@ -173,7 +173,7 @@ func parseRegistration(data []byte) (m registration, err error) {
 		return m, fmt.Errorf("%w: no key handle", ErrMessage)
 	}
 	m.keyHandle, data = data[:size], data[size:]
-	var certificate asn1.RawValue // parsed to find where the certificate ends and the signature starts
+	var certificate asn1.RawValue // receives the bytes of the certificate; the remaining bytes are the signature
 	if m.signature, err = asn1.Unmarshal(data, &certificate); err != nil {
 		return m, fmt.Errorf("%w: certificate: %w", ErrMessage, err)
 	}

@@ -91,7 +91,7 @@ func TestRegister_Rejected(t *testing.T) {
 	d, other := fidotest.NewToken(t), fidotest.NewToken(t)
 	good := fidotest.ClientData(t, enroll, "c", origin)
 	message := d.Register(t, origin, good)
-	rsaKey, err := rsa.GenerateKey(rand.Reader, 1024) //nolint:gosec // it protects nothing
+	rsaKey, err := rsa.GenerateKey(rand.Reader, 1024) //nolint:gosec // the key protects nothing
 	require.NoError(t, err)
 	with := func(certificate []byte) []byte {
 		changed := *d
