@@ -74,7 +74,7 @@ func (c *collection[T]) Query(ctx context.Context, q Reader, query Query[T]) (Pa
 	return Page[T]{Docs: docs, Next: next}, nil
 }
 
-// erased returns the query without the type of the documents.
+// erased returns the query in the form that does not depend on the type of the documents.
 func (q *Query[T]) erased() query {
 	limit := q.Limit
 	if limit <= 0 {
@@ -300,7 +300,7 @@ func (w *walk) step(ctx context.Context, q Reader, offset, n int, each func(*row
 	}
 	err = w.t.readRows(ctx, q, with, query, args, func(r *row) error {
 		read++
-		if read == n { // only then may more rows follow in this stretch
+		if read == n { // fewer rows than requested mean that the stretch has ended
 			w.pos = newCursor(r.key, r.seq)
 		}
 		return each(r)

@@ -12,12 +12,13 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// table is a collection without the type of its documents: names, and the SQL statements derived from them. Code that does not need the
-// type is here, once for all types.
+// table is a collection without the type of its documents: names, and the SQL statements derived from them. The methods of table do not
+// depend on the document type, so the compiler compiles them only once.
 //
 // The columns are seq (insertion order), id, rev, created and updated (Unix milliseconds), doc (the JSON text), and one for each
-// single-valued index: k_NAME of kind Text, n_NAME of kind Int. A Multi index has the side table COLLECTION__NAME with seq and k or n. (The
-// SQL type of a column name never changes, because connections keep prepared statements.)
+// single-valued index: k_NAME of kind Text, n_NAME of kind Int. A Multi index has the side table COLLECTION__NAME with seq and k or n. The
+// prefixes k_ and n_ ensure that a column name always has the same SQL type: connections reuse prepared statements, which depend on the
+// type.
 type table struct {
 	name    string
 	quoted  string
@@ -59,7 +60,7 @@ const maxNameLength = 63
 // reservedPrefix is the prefix of the names of docstore's own tables.
 const reservedPrefix = "docstore"
 
-// maxPlain returns the length of the longest name of a table or index.
+// maxPlain returns the length of the longest name of a database index of the table, without the prefix of sqldb.Names.
 func (t *table) maxPlain() int {
 	n := len(t.idIndexName())
 	for i := range t.indexes {

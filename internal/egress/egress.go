@@ -70,7 +70,8 @@ var embedding = []struct {
 	{netip.MustParsePrefix("::/96"), 12},        // IPv4-compatible (RFC 4291)
 }
 
-// reached returns the address to which packets for an address are delivered: the embedded IPv4 address, if there is one.
+// reached returns the address that receives the packets for an address: the embedded IPv4 address if there is one, otherwise the address
+// itself.
 func reached(a netip.Addr) netip.Addr {
 	a = a.Unmap().WithZone("")
 	if a.Is4() || a == netip.IPv6Unspecified() || a == netip.IPv6Loopback() {

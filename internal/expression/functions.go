@@ -367,7 +367,8 @@ func substringAfter(a []any) any {
 	return ""
 }
 
-// wholeOrBefore returns a string without the separator unchanged: so a login without "@" results in the whole login as user name.
+// wholeOrBefore returns the part of a string before the separator. It returns the whole string if the separator does not occur: the user
+// name of a login without "@" is the whole login.
 func wholeOrBefore(a []any) any {
 	whole, separator := str(a, 0), str(a, 1)
 	if separator == "" {

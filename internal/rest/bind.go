@@ -81,7 +81,7 @@ func (s *requestShape) readBody(in *input) (any, error) {
 			return nil, Fail(CodeMediaType)
 		}
 	}
-	if len(data) == 0 || string(data) == "null" { // generated clients send null for an unset body
+	if len(data) == 0 || string(data) == "null" { // generated clients send null if the caller sets no body
 		if s.bodyRequired {
 			return nil, Failf(CodeBody, textNoBody)
 		}
@@ -111,8 +111,8 @@ func (k kind) container() string {
 	return "object"
 }
 
-// parse reads a JSON object or array. It rejects duplicate members, of which two readers may use different ones, and U+0000 in strings,
-// which a database or a target may reject or treat as the end of the string.
+// parse reads a JSON object or array. It rejects duplicate members, because JSON parsers differ in which of them they use. It rejects
+// U+0000 in strings, which a database or a target may reject or treat as the end of the string.
 func parse(data []byte) (any, error) {
 	value, err := scim.DecodeValue(data)
 	if syntax, ok := errors.AsType[*scim.SyntaxError](err); ok {
@@ -165,7 +165,7 @@ func (f *field) bindDefault(to reflect.Value, causes *Causes, path string) {
 	}
 	if f.hasDefault {
 		value, err := f.scalar(f.fallback)
-		if err == nil { // checked when the type was compiled
+		if err == nil { // always nil: fieldsOf has validated the default
 			f.set(to, value, path, causes)
 		}
 	}
@@ -303,7 +303,7 @@ func (f *field) bindJSON(to reflect.Value, value any, path string, causes *Cause
 	}
 	switch f.shape.kind {
 	case kindVerbatim:
-		raw, ok := value.(json.RawMessage) // a whole body that readBody returned unchanged
+		raw, ok := value.(json.RawMessage) // the field is the whole body, which readBody returned unchanged
 		if !ok {
 			raw, _ = json.Marshal(value) // cannot fail: the value was parsed from JSON
 		}

@@ -57,7 +57,7 @@ type Op[Req, Resp any] struct {
 	OAuth bool
 	// Status is the status of a success. Default: 204 if Resp is NoContent, else 200.
 	Status int
-	// Also is a second status of a success, for responses that choose one, see StatusCoder. Default: none.
+	// Also is a second status of a success, for responses that implement StatusCoder and choose between Status and Also. Default: none.
 	Also int
 	// Find runs after authorization, with the path variables bound and nothing else read. It returns the "not found" error before the body is
 	// read, and may store what it found in unexported fields of the request. Optional.

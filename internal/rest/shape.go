@@ -173,7 +173,7 @@ func (s shaper) fieldsOf(t reflect.Type, tag string, at []int) ([]field, error) 
 	return fields, nil
 }
 
-// outermost removes members of embedded structs that have the name of an outer member, as encoding/json does.
+// outermost removes the members of embedded structs whose names are also names of members of the embedding struct, as encoding/json does.
 func outermost(fields []field) []field {
 	depth := map[string]int{}
 	for _, f := range fields {

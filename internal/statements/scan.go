@@ -74,7 +74,7 @@ func scanFile(file string, src any, folder string) ([]Test, error) {
 	return tests, nil
 }
 
-// proved returns the statements that a comment names, including words that are not ids.
+// proved returns the words after "Proves" in a comment. Check reports words that are not ids of statements.
 func proved(comment string) []string {
 	var ids []string
 	for _, match := range proves.FindAllStringSubmatch(comment, -1) {

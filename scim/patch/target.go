@@ -10,8 +10,8 @@ import (
 // place is the location of an attribute's value: a name in an object. The object is the resource, an extension, a complex value or an
 // element of a multi-valued attribute. An extension itself is also a place; it is handled like a complex attribute whose name is the URN.
 //
-// With elements set, the place means elements of its multi-valued attribute, or their sub-attribute sub: those that the filter selects, or
-// all if there is no filter.
+// If elements is true, the place consists of elements of a multi-valued attribute: those that the filter selects, or all if there is no
+// filter. If sub is also set, it consists of the sub-attribute sub of these elements.
 type place struct {
 	holder    *scim.Object
 	a         *schema.Attribute

@@ -33,7 +33,7 @@ func Secret(name string) bool { return secretName(name) }
 
 func secretName(name string) bool {
 	if i := strings.LastIndexAny(name, ":."); i >= 0 {
-		name = name[i+1:] // an attribute path with its schema URN
+		name = name[i+1:] // the last name of an attribute path, without the schema URN
 	}
 	return slices.Contains(secretNames, unseparated.Replace(strings.ToLower(name)))
 }

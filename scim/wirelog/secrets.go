@@ -112,7 +112,7 @@ func (r *Redactor) truncatedText(s string) string {
 		}
 	}
 	if longest < minSecret {
-		return s // a shorter match may occur by chance
+		return s // a shorter end of s may equal the start of a secret by chance
 	}
 	return s[:len(s)-longest] + Redacted
 }

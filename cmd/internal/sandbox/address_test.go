@@ -194,7 +194,7 @@ func TestAddress_BearerThroughAliases(t *testing.T) {
 			`"settings":{"oauthClient":{"application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}}}`)
 	oauth := client["credentials"].(object)["oauthClient"].(object)
 	id := oauth["client_id"].(string)
-	for i, host := range []string{"localhost", "[::1]"} { // a client configured with this address
+	for i, host := range []string{"localhost", "[::1]"} { // the base URL that the administrative client is configured with
 		scope := []string{"svc.users.read", "svc.groups.read"}[i]
 		c.ok(host, "POST", "/api/v1/apps/"+client["id"].(string)+"/grants", c.admin(),
 			fmt.Sprintf(`{"scopeId":%q,"issuer":"http://%s:%s"}`, scope, host, c.port))
@@ -317,7 +317,7 @@ func TestAddress_ListenOnAll(t *testing.T) {
 	t.Parallel()
 	command := func(args ...string) (int, string) {
 		ctx, cancel := context.WithCancel(t.Context())
-		cancel() // a sandbox that starts anyway stops immediately
+		cancel() // if the command does start a sandbox, the canceled context stops it immediately
 		var stderr bytes.Buffer
 		code := cli.Run(ctx, append([]string{"sandbox", "--empty"}, args...), io.Discard, &stderr, func(string) (string, bool) {
 			return "", false

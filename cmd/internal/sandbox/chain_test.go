@@ -108,7 +108,7 @@ func TestTarget_RetriedUntilAvailable(t *testing.T) {
 	faults := []struct {
 		name    string
 		handler http.HandlerFunc
-		want    string // in the error of the task
+		want    string // must occur in the error of the task
 	}{
 		{"status 503", func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "out of order", http.StatusServiceUnavailable)

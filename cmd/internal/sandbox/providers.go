@@ -243,7 +243,8 @@ func (p *providers) Create(ctx context.Context, wanted sandboxport.NewProvider) 
 		maxCreatedTenants {
 		return fail(rest.Failf(rest.CodeTooMany, "There are %d created service providers, the maximum.", n))
 	}
-	// The tenant is stored first: a tenant that is served but not stored would leave its tables behind.
+	// The tenant is stored before it is served. Otherwise, after a crash in between, the next run would not know the tenant and never remove
+	// its tables.
 	if err := p.save(ctx, c.Name,
 		storedTenant{Created: true, Tokens: stringsOf(c.Tokens), Quirks: stringsOf(c.Quirks), Refuse: c.Refuse.Names()}); err != nil {
 		return fail(err)

@@ -104,7 +104,7 @@ func TestReset_FailedSeedLeavesInitialContent(t *testing.T) {
 	t.Parallel()
 	tg := newTarget(t, scimHandler(t))
 	_, api := startSandbox(t, sandbox.Options{ExternalTarget: tg.URL, ExternalToken: scimToken, Empty: true})
-	tg.set(http.NotFoundHandler()) // its connection test fails
+	tg.set(http.NotFoundHandler()) // the seed fails, because the connection test of its first app fails
 	require.Error(t, api.Do(t.Context(), http.MethodPost, "/sandbox/v1/reset", map[string]bool{"seed": true}, nil))
 	require.Equal(t, 1, lengthOf(t, api, "/api/v1/users"))
 	require.Zero(t, lengthOf(t, api, "/api/v1/apps"))

@@ -52,7 +52,7 @@ func TestUnprovisioned_CountedWithReason(t *testing.T) {
 	feature("ENABLED")
 	shows(client.Unprovisioned{Reason: "assigned while Create Users was off", Users: 2})
 	dee := assign("dee@late.example")
-	shows(client.Unprovisioned{Reason: "assigned while Create Users was off", Users: 2}) // dee has an account
+	shows(client.Unprovisioned{Reason: "assigned while Create Users was off", Users: 2}) // only two users are left: dee now has an account
 	do(t, api, http.MethodPost, "/api/v1/users/"+dee+"/lifecycle/suspend", "", nil)
 	do(t, api, http.MethodPost, "/sandbox/v1/apps/"+app+"/provision", "", nil)
 	shows()

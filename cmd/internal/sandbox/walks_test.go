@@ -351,7 +351,7 @@ func TestWalkSyncPassword(t *testing.T) {
 				w.do(http.MethodPut, w.path("/groups/"+everyone[0].ID), "")()
 				do(t, w.api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
 				w.mu.Lock()
-				w.sent = nil // requests for the administrator
+				w.sent = nil // do not record the requests that provision the administrator, who is also a member of Everyone
 				w.mu.Unlock()
 				w.user("bob")
 			})

@@ -130,7 +130,7 @@ func element(e filter.Expr, path scim.AttrPath, columns Columns) result {
 		return or(element(e.X, path, columns), element(e.Y, path, columns))
 	case filter.Compare:
 		if e.Op == filter.Ne || e.Value == nil {
-			return result{} // matches an element without the sub-attribute, which has no value in the index
+			return result{} // the filter matches elements without the sub-attribute, but the index has no value for such an element
 		}
 		if p, ok := within(path, e.Path); ok {
 			return compare(filter.Compare{Path: p, Op: e.Op, Value: e.Value}, columns)

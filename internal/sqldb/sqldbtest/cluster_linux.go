@@ -115,7 +115,8 @@ func (c *cluster) start() error {
 	return c.await()
 }
 
-// sweep removes the directories of test processes that were killed. Their servers were stopped with them.
+// sweep removes the directories of test processes that were killed. The servers of these processes no longer run: Linux stops a server when
+// its test process exits.
 func sweep() {
 	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), "sqldbtest-*-*"))
 	for _, dir := range dirs {

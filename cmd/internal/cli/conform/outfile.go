@@ -69,7 +69,7 @@ func (f *outFile) Close() error {
 	if err := f.Sync(); err != nil {
 		return errors.Join(err, f.discard())
 	}
-	if err := os.Rename(f.Name(), to); err != nil { // another file system, or a mount point
+	if err := os.Rename(f.Name(), to); err != nil { // the file at the path is on another file system, or is a mount point
 		return errors.Join(f.copyTo(to), f.discard())
 	}
 	return f.File.Close()

@@ -47,7 +47,7 @@ type session struct {
 	in   io.Reader
 	out  io.Writer
 	json bool
-	api  *sandbox.APIClient // client of the management API, which is the directory
+	api  *sandbox.APIClient // client of the management API, which stores users, groups and apps
 	// engine is the client of the engine's control API. sent contains the last response of that API.
 	engine *client.Client
 	sent   *lastResponse

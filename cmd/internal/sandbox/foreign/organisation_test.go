@@ -21,7 +21,7 @@ type person struct {
 	id, userName, mail, given, family, display, title, phone, department string
 
 	want    engine.Want
-	account bool // an account was desired before, so it must exist
+	account bool // the desired state has included an account in this or an earlier phase, so the target must have the account
 }
 
 type team struct {

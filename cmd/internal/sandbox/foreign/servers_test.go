@@ -40,7 +40,7 @@ const dangling = "members without an account"
 const token = "interop-token"
 
 var (
-	both = []engine.Style{engine.Auto, engine.Wizard} // auto is catalog for a target that declares PATCH
+	both = []engine.Style{engine.Auto, engine.Wizard} // for a target that declares support of PATCH, Auto sends the same requests as Catalog
 	all  = []engine.Style{engine.Auto, engine.Wizard, engine.Catalog}
 )
 
