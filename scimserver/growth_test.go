@@ -69,7 +69,7 @@ func grow(b *testing.B, store scimserver.Store, users int) {
 type grown struct {
 	h              http.Handler
 	users          int
-	far, farSorted string // cursors near the end
+	far, farSorted string // cursors near the end of the list of users
 	turn, made     int
 }
 

@@ -19,7 +19,7 @@ const Variable = "SCIMWRIGHT_TEST_ALL"
 // All reports whether the run includes all tests.
 func All() bool { return os.Getenv(Variable) == "1" }
 
-// Only skips a test unless the run includes all tests. why is the cost of the test: "kills 400 processes".
+// Only skips a test unless the run includes all tests. The parameter why states the cost of the test, such as "kills 400 processes".
 func Only(t testing.TB, why string) {
 	t.Helper()
 	if !All() {

@@ -25,7 +25,7 @@ type builder struct {
 	inexact bool // see Exact
 }
 
-var errInexact = errors.New("text is too long for this condition")
+var errInexact = errors.New("the string is too long for this condition to be exact: see docstore.Exact")
 
 func (b *builder) add(sql string, args ...any) {
 	b.sql.WriteString(sql)

@@ -187,7 +187,7 @@ func successor(s string) string {
 		switch r {
 		case utf8.MaxRune:
 			continue
-		case 0xD7FF: // the surrogates follow, which UTF-8 excludes
+		case 0xD7FF: // U+D800 to U+DFFF are surrogates, which UTF-8 excludes
 			r = 0xE000
 		default:
 			r++

@@ -86,7 +86,7 @@ func (q *Query[T]) erased() query {
 	}
 }
 
-// query is a Query. matching is true if Query.Match filters the rows, so that not every row counts.
+// query is a Query. matching is true if Query.Match is set, so that rows may be rejected.
 type query struct {
 	where         Cond
 	orderBy       string

@@ -160,7 +160,7 @@ func (t *table) drop(ctx context.Context, tx *sqldb.Tx) error {
 	}
 	for name, d := range known {
 		if d.multi == 0 {
-			continue // dropped with the table
+			continue // the index is a column of the table and is dropped with the table
 		}
 		if err := t.dropIndex(ctx, tx, name, d); err != nil {
 			return t.wrap(err)

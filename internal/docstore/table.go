@@ -43,7 +43,7 @@ type index struct {
 	version int
 	values  func(document any) []any // computes the values for a pointer to a document
 
-	insertSQL, deleteSQL, selectSQL string // of the side table
+	insertSQL, deleteSQL, selectSQL string // statements for the side table
 }
 
 var (
@@ -86,7 +86,8 @@ func newTable(name string, indexes []index) *table {
 	}
 	names, sets := "id, rev, created, updated, doc", "rev = rev + 1, updated = ?, doc = ?"
 	marks := placeholders(insertColumns)
-	folded := map[string]bool{ID: true, Created: true, Updated: true} // names are case-insensitive in SQLite
+	// Contains names in lower case, because names are case-insensitive in SQLite.
+	folded := map[string]bool{ID: true, Created: true, Updated: true}
 	for i := range t.indexes {
 		ix := &t.indexes[i]
 		lower := strings.ToLower(ix.name)

@@ -311,7 +311,7 @@ func (h *Handler) answer(c *call, w http.ResponseWriter, r *http.Request, op *op
 	return nil
 }
 
-// listURL is the absolute URL of the list, with another cursor if next is not empty.
+// listURL returns the absolute URL of the list. If next is not empty, the URL contains next as the cursor.
 func listURL(base string, r *http.Request, next string) string {
 	query := r.URL.RawQuery
 	if next != "" {

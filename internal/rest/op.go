@@ -129,7 +129,7 @@ func (o Op[Req, Resp]) compile(words Words) (*operation, error) {
 	case o.Tag == "" || o.Summary == "":
 		return nil, fmt.Errorf("rest: operation %s requires a tag and a summary", o.ID)
 	case o.Public == (len(o.Scopes) > 0):
-		return nil, fmt.Errorf("rest: operation %s needs a scope, or is public", o.ID)
+		return nil, fmt.Errorf("rest: operation %s requires a scope unless it is public", o.ID)
 	case o.OAuth && !o.Public:
 		return nil, fmt.Errorf("rest: operation %s is an OAuth endpoint and must be public", o.ID)
 	case o.Do == nil:

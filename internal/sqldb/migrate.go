@@ -144,9 +144,9 @@ func (tx *Tx) strings(ctx context.Context, query string, args ...any) (out []str
 	return out, rows.Err()
 }
 
-// TakeOver moves tables of an earlier version, which had no prefix, to the schema and prefix of the names, with their indexes, constraints
-// and sequences. An index, constraint or sequence is renamed if its name starts with the name of the table, as in all tables that this
-// module has created. On SQLite, indexes are rebuilt.
+// TakeOver moves tables of an earlier version, which had no prefix, to the schema and prefix of Names, with their indexes, constraints and
+// sequences. An index, constraint or sequence is renamed if its name starts with the name of the table, as in all tables that this module
+// has created. On SQLite, indexes are rebuilt.
 func (tx *Tx) TakeOver(ctx context.Context, schema string, tables ...string) error {
 	for _, table := range tables {
 		var err error

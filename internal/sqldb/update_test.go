@@ -309,7 +309,7 @@ func TestUpdate_RetriesSerializationFailure(t *testing.T) {
 	})(t, db)
 }
 
-// countingDriver opens SQLite connections whose commits SQLite itself counts.
+// countingDriver opens SQLite connections and counts their commits with SQLite's commit hook.
 type countingDriver struct {
 	sqlite3.SQLiteDriver
 	dsn     string

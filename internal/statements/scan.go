@@ -38,7 +38,7 @@ func Scan(root string) ([]Test, error) {
 	return tests, err
 }
 
-// scanFile returns the tests of one file, whose source is read if src is nil.
+// scanFile returns the tests of one file. src is the source; if src is nil, scanFile reads the file.
 func scanFile(file string, src any, folder string) ([]Test, error) {
 	set := token.NewFileSet()
 	parsed, err := parser.ParseFile(set, file, src, parser.ParseComments|parser.SkipObjectResolution)

@@ -177,7 +177,7 @@ func (p *parser) nested(opening, closing byte) (Expr, error) {
 	}
 	p.space()
 	if !p.take(closing) {
-		return nil, p.fail(p.pos, "%q is expected for the %q at character %d, not %s",
+		return nil, p.fail(p.pos, "%q is expected to close the %q at character %d, not %s",
 			closing, opening, utf8.RuneCountInString(p.s[:start])+1, p.found())
 	}
 	p.depth--

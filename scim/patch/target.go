@@ -191,7 +191,8 @@ func (p *patcher) change(at place, fn func() error) error {
 
 // settle completes a change inside the complex value o at parent. It stores a new value, removes a value that has no sub-attributes left,
 // and checks that the required sub-attributes are present. Read-only sub-attributes alone do not keep a value, because they describe the
-// other sub-attributes (manager.displayName). In an extension, read-only attributes are independent values and keep it.
+// other sub-attributes (manager.displayName). In an extension, read-only attributes are independent of the other attributes, so an
+// extension with only read-only attributes is not removed.
 func (p *patcher) settle(parent place, o *scim.Object, there bool) error {
 	if o.Len() == 0 || !parent.extension && onlyReadOnly(parent.a, o) {
 		if !there {

@@ -38,7 +38,8 @@ func secretName(name string) bool {
 	return slices.Contains(secretNames, unseparated.Replace(strings.ToLower(name)))
 }
 
-// unseparated removes the word separators of a name. It is applied to every member of every body.
+// unseparated removes the word separators of a name. It is created only once, because it is applied to the name of every member of every
+// body.
 var unseparated = strings.NewReplacer("_", "", "-", "")
 
 // Exchange returns a copy of an exchange that another program or package has captured, without secrets. Secrets are those of the Redactor

@@ -74,7 +74,7 @@ type reply struct {
 	status int
 	header http.Header
 	body   string
-	err    error // of the connection or of reading the body
+	err    error // error of the connection or of reading the body
 }
 
 func (r reply) text(name string) string {

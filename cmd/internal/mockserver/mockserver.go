@@ -230,7 +230,7 @@ func (s *Server) Close(ctx context.Context) {
 	defer cancel()
 	for _, server := range []*http.Server{s.outer, s.inner} {
 		if server.Shutdown(limit) != nil {
-			_ = server.Close() // a request is still running
+			_ = server.Close() // abort the requests that still run after shutdownTime
 		}
 	}
 	s.running.Wait()

@@ -388,6 +388,6 @@ func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 	do(t, admin, http.MethodGet, "/api/v1/logs?limit=1000", "", &logs)
 	requireNoSecrets(t, "the system log", string(logs))
 	requireNoSecrets(t, "all responses to the administrator of applications", a.seen.String())
-	require.NoError(t, s.Close(t.Context())) // the log is complete
+	require.NoError(t, s.Close(t.Context())) // after Close, the log is complete
 	requireNoSecrets(t, "the log", log.String())
 }

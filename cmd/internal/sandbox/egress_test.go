@@ -103,7 +103,7 @@ func TestEgress_AppliesToEveryRequest(t *testing.T) {
 			} {
 				err := c.try()
 				switch {
-				case !allowed && name == "connection by name": // localhost may also be ::1
+				case !allowed && name == "connection by name": // localhost may resolve to ::1, so the error names another address
 					require.ErrorContains(t, err, "is this machine itself", name)
 				case !allowed:
 					require.ErrorContains(t, err, machine, name)

@@ -173,8 +173,9 @@ func (o outcome) String() string {
 	return fmt.Sprintf("wrong: %v\n  tasks: %v\n  failed exchanges: %d", o.wrong, o.tasks, o.calls)
 }
 
-// ending classifies the outcome. Failed exchanges count only for quirks that cause errors: two apps that create the same account
-// concurrently sometimes cause one too.
+// ending classifies the outcome. It does not evaluate failed exchanges, because two apps that create the same account concurrently
+// sometimes cause one without any quirk: if nothing else is wrong, the result is withErrors for a quirk that causes errors, otherwise
+// converges.
 func (o outcome) ending(want ending) ending {
 	switch {
 	case want == randomEnding && (len(o.wrong) == 0 || len(o.tasks) > 0):

@@ -72,7 +72,7 @@ func TestReset_DuringProvisioning(t *testing.T) {
 	require.Empty(t, jobs(t, api), "results of deleted apps are discarded")
 	require.ErrorContains(t, api.Do(t.Context(), http.MethodGet, "/sandbox/v1/apps/"+app+"/tasks", nil, nil), "E0000007")
 
-	// The same again, with a new app.
+	// After the reset, a new app with the same target is provisioned.
 	again := newApp(t, api, tg.URL, scimToken)
 	user := newUser(t, api, "u0@chain.example")
 	do(t, api, http.MethodPost, "/api/v1/apps/"+again+"/users", fmt.Sprintf(`{"id":%q}`, user), nil)

@@ -22,10 +22,10 @@ import (
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
-// tenant is a client of one service provider. It fails on a response that names another one.
+// tenant is a client of one service provider. The test fails if a response names another service provider.
 type tenant struct {
 	name, base, token string
-	others            []string // must not occur in responses
+	others            []string // texts that name other tenants; they must not occur in responses
 }
 
 // reply is a response of a service provider.

@@ -76,7 +76,7 @@ func TestConsole_DistinguishesRetryingFromWaiting(t *testing.T) {
 		fmt.Fprint(w, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":0,"Resources":[]}`)
 	}))
 	app := newApp(t, api, server.URL, scimToken)
-	setFallback(t, api, app, "LEARN") // with NONE there are no retries
+	setFallback(t, api, app, "LEARN") // with the default fallback NONE, the engine would not retry
 	do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/users", `{"id":"`+newUser(t, api, "ann@retry.example")+`"}`, nil)
 	eventually(t, "the first attempt has failed", func() bool {
 		var a client.App

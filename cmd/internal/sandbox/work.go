@@ -59,7 +59,7 @@ func (w *work) syncing(ctx context.Context, a mgmtapi.Account) bool {
 // pending work of the management API and then that of the engine, so that it also counts an event that the relay passes to the engine
 // between the two counts.
 func (w *work) Drain(ctx context.Context) (left sandboxport.Left, err error) {
-	other := 0 // work outside the engine
+	other := 0 // number of pending items outside the engine
 	err = poll(ctx, func() (bool, error) {
 		unfinished, err := w.bridge.wanted.Unfinished(ctx)
 		if err != nil {

@@ -21,13 +21,13 @@ import (
 type Kind int
 
 const (
-	// Text is a string, reference or similar type.
+	// Text is the kind of strings, references and similar attributes.
 	Text Kind = iota
-	// Boolean is an index of kind docstore.Int with the values 0 and 1, as docstore stores bool.
+	// Boolean is the kind of boolean attributes. Their index has the kind docstore.Int and the values 0 and 1, as docstore stores bool.
 	Boolean
-	// Integer is an index of kind docstore.Int.
+	// Integer is the kind of integer attributes. Their index has the kind docstore.Int.
 	Integer
-	// Time is a dateTime in an index of kind docstore.Int, which stores Unix milliseconds, rounded down.
+	// Time is the kind of dateTime attributes. Their index has the kind docstore.Int and stores Unix milliseconds, rounded down.
 	Time
 )
 
@@ -104,7 +104,9 @@ func or(x, y result) result {
 
 func not(x result) result {
 	if !x.exact {
-		return result{} // the condition also selects documents that do not match; its negation would miss them
+		// The condition also selects documents that do not match the filter; its negation would exclude these documents, although they match the
+		// negated filter.
+		return result{}
 	}
 	return exactly(docstore.Not(x.cond))
 }

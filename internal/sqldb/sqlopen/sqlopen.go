@@ -27,7 +27,8 @@ type Options struct {
 	MaxConns int
 	// BusyTimeout is the time that SQLite waits for a lock that another process holds. Default: 10s.
 	BusyTimeout time.Duration
-	// NoSync trades durability for speed: an acknowledged write may be lost. For temporary databases in tests.
+	// NoSync makes commits faster, because they do not wait for the disk. An acknowledged write may be lost, so NoSync is only for temporary
+	// databases in tests.
 	NoSync bool
 	// Logger is passed to sqldb. Default: messages are discarded.
 	Logger *slog.Logger
@@ -44,8 +45,8 @@ const (
 	// reader's cache is discarded after each commit.
 	writerCache = 64 << 10
 	readerCache = 4 << 10
-	// checkpointPages is the number of pages in the WAL (16 MiB) at which a commit copies them into the database. With fewer copies, a page
-	// that changes often is copied once for many changes.
+	// checkpointPages is the number of pages in the WAL (16 MiB) at which a commit copies them into the database. Because copies are rare, a
+	// page that changes often is copied once for many changes.
 	checkpointPages = 4000
 )
 

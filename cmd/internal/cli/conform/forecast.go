@@ -41,8 +41,8 @@ func forecast(p *conformance.Plan, rate float64, timeout time.Duration) string {
 	return b.String()
 }
 
-// phases names the phases of checks: "connection, lookup, 12 of 620 must". If others also contains checks of a phase, the result contains
-// the number of its checks and the total: "12 of 620 checks of must".
+// phases returns the names of the phases of checks, such as "connection, lookup, 12 of 620 checks of must". The name of a phase is preceded
+// by numbers if others also contains checks of the phase.
 func phases(checks, others []conformance.PlannedCheck) string {
 	count := func(list []conformance.PlannedCheck, phase string) (n int) {
 		for _, c := range list {
@@ -92,7 +92,7 @@ func perSecond(interval time.Duration) string {
 	return strconv.FormatFloat(rate, 'g', 2, 64) + " requests"
 }
 
-// rounded rounds a number to two digits, if it has more.
+// rounded rounds a number with more than two digits to two significant digits: 2,683 to 2,700.
 func rounded(n int) int {
 	unit := 1
 	for n/unit >= 100 {

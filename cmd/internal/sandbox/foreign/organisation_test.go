@@ -36,7 +36,7 @@ const (
 	teamCount   = 20
 )
 
-// The names of the users, used in turn.
+// The users get these names in rotation.
 var (
 	givenNames = []string{"Ada", "Zoë", "Łukasz", "李", "Ngọc Ánh", "عائشة", "Anne-Marie", `Bo "Bobby"`, "Siân", "O", "Δημήτρης", "Jo\\hn",
 		"🦊 Fox"}

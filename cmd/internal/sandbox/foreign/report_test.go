@@ -135,7 +135,8 @@ func (r *run) writeStates(b *strings.Builder) {
 	}
 }
 
-// writeErrors lists one exchange of each kind with an error response.
+// writeErrors groups the exchanges with an error response by method, endpoint, status and message. It writes the size and one exchange of
+// each group.
 func (r *run) writeErrors(b *strings.Builder) {
 	r.wire.mu.Lock()
 	defer r.wire.mu.Unlock()
