@@ -80,7 +80,7 @@ func DecodeValue(data []byte) (any, error) {
 	return v, nil
 }
 
-// DecodeResource is [Decode] for a resource.
+// DecodeResource does the same as [Decode], for a resource.
 func DecodeResource(data []byte) (*Resource, error) {
 	o, err := Decode(data)
 	if err != nil {

@@ -309,7 +309,7 @@ func TestCursors_SharedByKey(t *testing.T) {
 		http.StatusBadRequest, scim.InvalidCursor)
 }
 
-// eachDatabase is eachStore including PostgreSQL.
+// eachDatabase runs a test with the stores of eachStore, on SQLite and on PostgreSQL.
 func eachDatabase(t *testing.T, run func(t *testing.T, h *harness)) {
 	eachStore(t, run)
 	t.Run("postgres", func(t *testing.T) { run(t, serve(t, storeOn(t, sqldbtest.Postgres(t)))) })

@@ -107,7 +107,7 @@ func (a Adoption) tables(ctx context.Context, tx *sqldb.Tx, schema string, colle
 	case others:
 		return nil, a.Mixed
 	}
-	for _, c := range collections { // the catalog does not list collections without an index
+	for _, c := range collections { // collections without an index are not in the catalog, so search for their tables
 		columns, err := tx.Columns(ctx, schema, c.Name())
 		if err != nil {
 			return nil, err

@@ -40,7 +40,7 @@ func enterState(ctx context.Context, tx *sqldb.Tx) error {
 }
 
 // changes records that the transaction is about to change a collection. From then on the transaction neither uses nor fills the cache,
-// because its own changes are not visible to other transactions before the commit.
+// because other transactions do not see its changes before the commit.
 func (tx *Tx) changes(ctx context.Context, t *table) error {
 	if !t.cached || tx.cacheChanged {
 		return nil

@@ -251,8 +251,8 @@ func (t *table) walk(query query) (*walk, error) {
 	return w, nil
 }
 
-// take skips offset rows, calls the function each with the next n rows, and returns the number of these rows. The number is less than n
-// only at the end of the order.
+// take skips offset rows, calls each for the next n rows, and returns the number of calls. The number is less than n only at the end of the
+// order.
 func (w *walk) take(ctx context.Context, q Reader, offset, n int, each func(*row) error) (taken int, err error) {
 	for {
 		read, err := w.step(ctx, q, offset, n-taken, each)

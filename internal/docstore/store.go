@@ -208,8 +208,8 @@ func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) *sql.Row 
 // AfterCommit registers f to run after the commit. See sqldb.Tx.AfterCommit.
 func (tx *Tx) AfterCommit(f func()) { tx.sql.AfterCommit(f) }
 
-// Now returns the start time of the transaction, to the millisecond. Documents that the transaction inserts have this creation time. So a
-// time that is read while the transaction runs is never before the creation time of these documents.
+// Now returns the start time of the transaction, to the millisecond. This is the creation time of the documents that the transaction
+// inserts. It is therefore never later than a time that the caller reads while the transaction runs.
 func (tx *Tx) Now() time.Time { return tx.began }
 
 // now returns the time of a write, in the stored precision.

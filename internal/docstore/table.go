@@ -30,9 +30,9 @@ type table struct {
 	blank   func() any         // returns a pointer to a new document
 
 	insertSQL, updateSQL, deleteSQL string
-	insertReturningSQL              string // insertSQL that returns the seq
+	insertReturningSQL              string // insertSQL with a clause that returns the seq
 	insertMarks                     string // placeholders of insertSQL for one document
-	selectPlainSQL                  string // selectSQL of documents only
+	selectPlainSQL                  string // selectSQL without the key of an order and without a link
 	versionSQL                      string // selects the document with a seq and a rev
 }
 

@@ -72,8 +72,8 @@ const (
 	CodeHookTimeout    Code = "E0000137" // the endpoint of a hook did not respond in time
 	CodeUserType       Code = "E0000142" // the user type cannot be deleted
 	CodePrecondition   Code = "E0000231" // If-Match does not match
-	CodeMoved          Code = "E0000409" // the state changed since the caller read it, or does not allow the operation (sandbox surface only)
-	CodeNotDrained     Code = "E0000504" // work is still pending (sandbox surface only)
+	CodeMoved          Code = "E0000409" // the state has changed or does not allow the operation (only below /sandbox/v1)
+	CodeNotDrained     Code = "E0000504" // work is still pending (only below /sandbox/v1)
 )
 
 // codes maps each code to its HTTP status and the default summary of its errors.

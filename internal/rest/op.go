@@ -63,8 +63,8 @@ type Op[Req, Resp any] struct {
 	// read, and may store what it found in unexported fields of the request. Optional.
 	Find func(ctx context.Context, req *Req) error
 	// Check validates rules that tags cannot express. Check adds the caller's errors to causes, which already contains the errors that the
-	// tags found. Members that failed their tags have zero values. An error that Check returns is a failure of the server: it becomes the
-	// response if causes is empty. Optional.
+	// tags found. A member whose value violates one of its tags has the zero value. An error that Check returns is a failure of the server: it
+	// becomes the response if causes is empty. Optional.
 	Check func(ctx context.Context, req *Req, causes *Causes) error
 	// Do runs the operation on a request that passed binding, the tags and Check.
 	Do func(ctx context.Context, req *Req) (Resp, error)

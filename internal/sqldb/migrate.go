@@ -33,7 +33,7 @@ func (tx *Tx) LockTables(ctx context.Context) error {
 	return nil
 }
 
-// Schemas returns the schema of Names and, if different, the current schema of the connection. On SQLite it returns one schema with an
+// Schemas returns the schema in Names and, if different, the current schema of the connection. On SQLite it returns one schema with an
 // empty name.
 func (tx *Tx) Schemas(ctx context.Context) ([]string, error) {
 	if tx.Dialect() != Postgres {
@@ -88,7 +88,7 @@ func Hash(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// CreateSchema creates the schema of the names if it does not exist.
+// CreateSchema creates the schema in Names if it does not exist.
 func (tx *Tx) CreateSchema(ctx context.Context) error {
 	schema := tx.texts.names.Schema
 	if tx.Dialect() != Postgres || schema == "" {

@@ -38,7 +38,7 @@ type Codec struct {
 // Of returns the codec of a type for encoding/json.
 func Of[T any]() Codec { return Codec{New: func() any { return new(T) }} }
 
-// Type is Of for a reflect.Type.
+// Type does the same as Of, for a reflect.Type.
 func Type(t reflect.Type) Codec { return Codec{New: func() any { return reflect.New(t).Interface() }} }
 
 func (c Codec) marshal(value any) ([]byte, error) {

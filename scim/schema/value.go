@@ -48,7 +48,7 @@ func (a *Attribute) Clean(v any, path scim.AttrPath, opts CleanOptions) (any, er
 	return out, nil
 }
 
-// CleanElement is [Attribute.Clean] for a single-valued attribute or one element of a multi-valued one.
+// CleanElement does the same as [Attribute.Clean], for a single-valued attribute or one element of a multi-valued attribute.
 func (a *Attribute) CleanElement(v any, path scim.AttrPath, opts CleanOptions) (any, error) {
 	if v == nil {
 		return nil, nil

@@ -236,5 +236,5 @@ func cut(s string, limit int) string {
 	return s[:limit] + cutMark
 }
 
-// cutMark ends an excerpt.
+// cutMark is appended to the text of a truncated body.
 const cutMark = "… [cut]"

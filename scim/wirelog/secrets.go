@@ -100,7 +100,7 @@ func (r *Redactor) Text(s string) string {
 	return s
 }
 
-// truncatedText is Text for possibly truncated input: it also replaces the start of a secret at the end of s.
+// truncatedText does the same as Text, for input that may be truncated: it also replaces the start of a secret at the end of s.
 func (r *Redactor) truncatedText(s string) string {
 	s = r.Text(s)
 	longest := 0

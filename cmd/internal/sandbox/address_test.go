@@ -64,7 +64,7 @@ func (c *caller) do(host, method, path, credentials, body string) (int, object) 
 	return res.StatusCode, answer
 }
 
-// ok is do for requests that succeed.
+// ok sends a request as do does, and fails the test unless the request succeeds.
 func (c *caller) ok(host, method, path, credentials, body string) object {
 	c.t.Helper()
 	status, answer := c.do(host, method, path, credentials, body)
@@ -74,7 +74,8 @@ func (c *caller) ok(host, method, path, credentials, body string) object {
 
 func (c *caller) admin() string { return "SSWS " + c.ready.APIToken }
 
-// client registers a client of the default server and returns the form that authenticates it.
+// client registers an OAuth client of the default authorization server, and returns the form parameters with the credentials of this
+// client.
 func (c *caller) client() string {
 	c.t.Helper()
 	client := c.ok("127.0.0.1", "POST", "/oauth2/v1/clients", c.admin(),

@@ -102,7 +102,7 @@ func (c *corrections) inError() {
 	require.Contains(c.t, u.Embedded.Task.ErrorSummary, "frozen for an audit")
 }
 
-// retried ends the freeze and retries the failed task.
+// retried makes the target accept updates again, and retries the failed task.
 func (c *corrections) retried() {
 	c.t.Helper()
 	c.frozen.Store(false)
@@ -114,7 +114,7 @@ func (c *corrections) retried() {
 	require.Equal(c.t, "SYNCHRONIZED", c.assignment().SyncState)
 }
 
-// atAccount changes the account on the target, even during the freeze.
+// atAccount changes the account on the target directly, even while the target rejects updates of the engine.
 func (c *corrections) atAccount(operations string) {
 	c.t.Helper()
 	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodPatch, c.target.URL+"/Users/"+c.assignment().ExternalID,

@@ -72,7 +72,7 @@ func (b *bench) finish(l engine.Lease, f store.Finish) {
 	require.NoError(b, err)
 }
 
-// catchUp repeats the catch-up of a start, before the engine runs.
+// catchUp runs the function catchUp as the start of a sandbox does.
 func (b *bench) catchUp() {
 	b.Helper()
 	require.NoError(b, b.relay.drain(b.Context()))

@@ -45,7 +45,7 @@ func newWalk(t *testing.T, wizard bool, options string) *walk {
 	return newWalkOn(t, wizard, options, sandbox.Options{})
 }
 
-// newWalkOn is newWalk with options for the sandbox.
+// newWalkOn does the same as newWalk, with options for the sandbox.
 func newWalkOn(t *testing.T, wizard bool, options string, o sandbox.Options) *walk {
 	w := &walk{t: t, users: map[string]string{}}
 	o.Empty = true

@@ -57,7 +57,7 @@ type invocation struct {
 	stdout, stderr io.Writer
 }
 
-// exitCode is an error that exits with a code other than ExitClean and without a message.
+// exitCode is an error of a command. The program prints no message for the error and exits with this code.
 type exitCode int
 
 func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
