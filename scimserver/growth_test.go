@@ -154,8 +154,8 @@ func page(rest func(g *grown) string) task {
 
 func constantly(text string) func(*grown) string { return func(*grown) string { return text } }
 
-// BenchmarkGrowth measures every kind of request with few users and with many, and the end of lists against their start. The compared tasks
-// take turns; see compete.
+// BenchmarkGrowth compares the cost of every kind of request with few and with many users, and the cost of the last pages of a list with
+// that of the first pages. The compared tasks take turns; see compete.
 func BenchmarkGrowth(b *testing.B) {
 	sizes := []int{1000, 100_000}
 	if *million {

@@ -90,7 +90,7 @@ func TestControl_ChecksDialedAddress(t *testing.T) {
 	}
 }
 
-// names is a name server that returns the next IPv4 address for each query, and the last one repeatedly.
+// names is a name server. It responds to each query with the next element of addresses, and with the last element after that.
 type names struct {
 	addresses [][4]byte
 	asked     atomic.Int32

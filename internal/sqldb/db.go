@@ -180,7 +180,7 @@ type Wait time.Duration
 
 // Wait times of updates.
 const (
-	DefaultWait Wait = 0                     // waits for the busy timeout of the connection
+	DefaultWait Wait = 0                     // wait for the busy timeout of the connection
 	LongWait         = Wait(2 * time.Minute) // for updates that wait while another process migrates a large database
 )
 

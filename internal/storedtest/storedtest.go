@@ -119,7 +119,7 @@ func (c Codec) Problems(form Form) (problems []string) {
 	return problems
 }
 
-// lost returns the members of before that after lacks or has with another value.
+// lost returns a sentence for each member of before that is missing in after or has another value there.
 func lost(path string, before, after any) (problems []string) {
 	switch b := before.(type) {
 	case map[string]any:

@@ -23,7 +23,7 @@ const credentialWords = `(?i:bearer|basic|digest|ssws|authorization|token|passwo
 type Redactor struct {
 	forms    []string // the spellings of the secrets, longest first
 	replacer *strings.Replacer
-	short    *regexp.Regexp // short secrets after the words that introduce them; nil if no secret is short
+	short    *regexp.Regexp // matches a short secret after a credential word; nil if no secret is short
 }
 
 // NewRedactor returns a Redactor for the secrets, in plaintext and in Base64, each in the spellings of plain text, JSON, URLs and HTML.
