@@ -15,8 +15,8 @@ type AttrPath struct {
 // 2.1 and may also be "$ref", which that rule omits. If the part after the last colon of a URN is not a valid name, as in
 // "urn:example:2.0", the whole path names an extension.
 //
-// A bare URN whose last part is a valid name is parsed as URN and Name. The dot inside "2.0" never separates. Only the schemas can resolve
-// this ambiguity; schema.ResourceType.Resolve does so.
+// A bare URN whose last part is a valid name is parsed as URN and Name. The dot in "2.0" never separates a name from a sub-attribute.
+// Whether the last part of a URN is a name can be decided only with the schemas; schema.ResourceType.Resolve does so.
 func ParseAttrPath(s string) (AttrPath, error) {
 	var p AttrPath
 	name := s

@@ -80,7 +80,7 @@ func DecodeValue(data []byte) (any, error) {
 	return v, nil
 }
 
-// DecodeResource is [Decode] for a resource.
+// DecodeResource does the same as [Decode], for a resource.
 func DecodeResource(data []byte) (*Resource, error) {
 	o, err := Decode(data)
 	if err != nil {
@@ -260,7 +260,7 @@ func (d *decoder) mapping() (map[string]any, error) {
 	return m, nil
 }
 
-// names reads the members of an object onto the stack, from base on.
+// names reads the members of an object and pushes them onto the stack. base is the number of members on the stack before this object.
 func (d *decoder) names(base int) error {
 	if err := d.open(); err != nil {
 		return err

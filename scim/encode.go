@@ -45,7 +45,7 @@ func AppendValue(dst []byte, v any) []byte {
 			dst = AppendValue(dst, e)
 		}
 		return append(dst, ']')
-	default: // nil; no other kind is stored
+	default: // only nil is left, because Object stores no other kinds of values
 		return append(dst, "null"...)
 	}
 }

@@ -14,7 +14,7 @@ type Type string
 const (
 	InvalidFilter Type = "invalidFilter" // filter syntax, or a comparison that the attribute does not allow
 	TooMany       Type = "tooMany"       // more results than the server returns
-	Uniqueness    Type = "uniqueness"    // a value must be unique and is in use, or is reserved
+	Uniqueness    Type = "uniqueness"    // the value of a unique attribute is already in use or reserved
 	Mutability    Type = "mutability"    // the attribute's mutability does not allow the change
 	InvalidSyntax Type = "invalidSyntax" // the body is malformed or not the expected message
 	InvalidPath   Type = "invalidPath"   // a PATCH path is malformed

@@ -91,7 +91,7 @@ func wholeNumber(o *Object, name string, set func(int)) error {
 	}
 	n, err := strconv.Atoi(string(number))
 	if err != nil {
-		f, _ := number.Float64() // 1e3, or out of range
+		f, _ := number.Float64() // the number has an exponent, such as 1e3, or is too large for an int
 		if math.Abs(f) > math.MaxInt32 {
 			return fmt.Errorf("%s is out of range", name)
 		}

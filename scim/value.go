@@ -52,7 +52,7 @@ func Value(value any) (any, error) {
 		return v.UTC().Format(TimeFormat), nil
 	case []any:
 		if v != nil && !slices.ContainsFunc(v, notStored) {
-			return value, nil // the argument itself, not converted to an interface again
+			return value, nil // return value, not v: the conversion of v to an interface would allocate memory
 		}
 		return values(v)
 	case []string:

@@ -20,7 +20,7 @@ import (
 // bodyRequest is a request with a body.
 type bodyRequest struct {
 	name, method, path string
-	valid              string // a valid body, which causes a change if the request can
+	valid              string // a valid body; if the request can change a resource, this body does
 }
 
 // bodyRequests returns all requests that have a body, for an existing user and group.
@@ -46,7 +46,7 @@ func bodyRequests(user, group string) []bodyRequest {
 	}
 }
 
-// lateSubject accepts every token as that of a user whose id is set later.
+// lateSubject accepts every token as the token of the user *id. The test sets *id after the server is started and the user is created.
 type lateSubject struct{ id *string }
 
 func (l lateSubject) VerifyToken(context.Context, string) (scimserver.Grant, error) {
@@ -153,7 +153,7 @@ func TestBody_ErrorNamesAttribute(t *testing.T) {
 				}
 				for _, change := range []object{op("replace", attribute, value), op("add", attribute, value)} {
 					if attribute == "name" || attribute == "emails" {
-						change["op"] = "replace" // add would append a plain value to the list
+						change["op"] = "replace" // not tested with add: add may change a single sub-attribute or element
 					}
 					a := h.patch(t, path, op("replace", "title", "new"), change).wantError(t, http.StatusBadRequest, scim.InvalidValue)
 					require.Contains(t, a.body.Text("detail"), name, "PATCH")

@@ -23,7 +23,7 @@ func compete(b *testing.B, all []contender) {
 	took, used := make([]float64, len(all)), make([]float64, len(all))
 	for round := 0; b.Loop(); round++ {
 		for k := range all {
-			i := (round + k) % len(all) // the order rotates between rounds
+			i := (round + k) % len(all) // another contender starts in each round
 			n, started, busy := 0, time.Now(), cpuTime()
 			for n == 0 || time.Since(started) < turnTime {
 				all[i].run(b)
@@ -37,7 +37,7 @@ func compete(b *testing.B, all []contender) {
 			cpuGrowth[i] = append(cpuGrowth[i], used[i]/used[0])
 		}
 	}
-	b.ReportMetric(0, "ns/op") // of all contenders together: has no meaning
+	b.ReportMetric(0, "ns/op") // removes the default metric, which would combine all contenders
 	for i, c := range all {
 		b.ReportMetric(median(costs[i]), "us/"+c.name)
 		if i > 0 {

@@ -177,7 +177,7 @@ func TestReads_AtomicBulkCycle(t *testing.T) {
 			for ended := false; !ended; {
 				select {
 				case <-done:
-					ended = true // and read once more
+					ended = true // read once more after the last write
 				default:
 				}
 				a := h.do(t, http.MethodGet, "/Groups?count=1000", nil)

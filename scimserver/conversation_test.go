@@ -97,7 +97,7 @@ func TestRFCSamplesRoundTrip(t *testing.T) {
 				endpoint := "/Users"
 				if strings.Contains(name, "group") {
 					endpoint = "/Groups"
-					want.Delete("members") // the users do not exist here
+					want.Delete("members") // the members do not exist on this server, so they would be rejected
 				}
 				body := string(want.AppendJSON(nil))
 				a := h.do(t, http.MethodPost, endpoint, body).want(t, http.StatusCreated)

@@ -161,7 +161,7 @@ func TestCursors_SurviveDeletions(t *testing.T) {
 			first := h.byCursor(t, "/Users", false, params, "")
 			require.Equal(t, names[:2], labels(t, first))
 			next, _ := first.cursors(t)
-			remove(names[1], names[2]) // the resource at the cursor, and the next one
+			remove(names[1], names[2]) // the last resource of the first page, and the next one
 			second := h.byCursor(t, "/Users", false, params, next)
 			require.Equal(t, names[3:5], labels(t, second))
 			next, previous := second.cursors(t)
@@ -309,7 +309,7 @@ func TestCursors_SharedByKey(t *testing.T) {
 		http.StatusBadRequest, scim.InvalidCursor)
 }
 
-// eachDatabase is eachStore including PostgreSQL.
+// eachDatabase runs a test with the stores of eachStore, on SQLite and on PostgreSQL.
 func eachDatabase(t *testing.T, run func(t *testing.T, h *harness)) {
 	eachStore(t, run)
 	t.Run("postgres", func(t *testing.T) { run(t, serve(t, storeOn(t, sqldbtest.Postgres(t)))) })

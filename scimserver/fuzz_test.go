@@ -61,7 +61,7 @@ func FuzzRequest(f *testing.F) {
 		}
 		m := methods[int(method)%len(methods)]
 		if m == http.MethodDelete {
-			target += "x" // the two resources must not be deleted
+			target += "x" // deletes neither of the two resources, which other inputs need
 		}
 		if filter != "" {
 			target += "?filter=" + url.QueryEscape(filter)

@@ -41,7 +41,7 @@ func grow(b *testing.B, store scimserver.Store, users int) {
 	b.Helper()
 	var next atomic.Int64
 	work, ctx := errgroup.WithContext(b.Context())
-	for range 256 { // concurrent creates share commits
+	for range 256 { // many goroutines, because concurrent creates share commits and are faster
 		work.Go(func() error {
 			for i := int(next.Add(1)) - 1; i < users; i = int(next.Add(1)) - 1 {
 				if _, err := store.Create(ctx, grownUser(i), nil); err != nil {
@@ -69,7 +69,7 @@ func grow(b *testing.B, store scimserver.Store, users int) {
 type grown struct {
 	h              http.Handler
 	users          int
-	far, farSorted string // cursors near the end
+	far, farSorted string // cursors near the end of the list of users
 	turn, made     int
 }
 
@@ -109,8 +109,8 @@ func (g *grown) ask(b *testing.B, method, target, body string, want int) []byte 
 	return w.Body.Bytes()
 }
 
-// nextMember returns the name of another member of "large" with each call, so that the user is in one group regardless of the number of
-// users.
+// nextMember returns the userName of another member of "large" with each call. Each of these users is in the same number of groups,
+// regardless of the number of users in the store.
 func (g *grown) nextMember() string {
 	size := min(g.users, largeGroup)
 	g.turn = (g.turn + 7919) % size
@@ -154,8 +154,8 @@ func page(rest func(g *grown) string) task {
 
 func constantly(text string) func(*grown) string { return func(*grown) string { return text } }
 
-// BenchmarkGrowth measures every kind of request with few users and with many, and the end of lists against their start. The compared tasks
-// take turns; see compete.
+// BenchmarkGrowth compares the cost of every kind of request with few and with many users, and the cost of the last pages of a list with
+// that of the first pages. The compared tasks take turns; see compete.
 func BenchmarkGrowth(b *testing.B) {
 	sizes := []int{1000, 100_000}
 	if *million {

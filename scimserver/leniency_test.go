@@ -63,7 +63,7 @@ var leniencyCases = []struct {
 
 // TestLeniency_Independent checks that an embedder can disable each leniency separately.
 func TestLeniency_Independent(t *testing.T) {
-	tested := lenient.EmptyReferences | lenient.JSONValues // see the tests below
+	tested := lenient.EmptyReferences | lenient.JSONValues // tested separately by TestLeniency_EmptyReferences and TestLeniency_JSONValues
 	for _, test := range leniencyCases {
 		t.Run(test.name, func(t *testing.T) {
 			set, err := lenient.Parse(test.name)

@@ -222,7 +222,7 @@ func TestTooManyResults(t *testing.T) {
 		search := object{"schemas": []string{scim.SearchRequestMessage}}
 		h.get(t, "/Users")
 		h.get(t, "?count=1")
-		h.newGroup(t, "team") // one more than three
+		h.newGroup(t, "team") // the fourth resource, which exceeds the limit of three results
 		h.get(t, "/Users")
 		h.get(t, "/Users?sortBy=title")
 		h.get(t, filtered("", `meta.resourceType eq "User"`))

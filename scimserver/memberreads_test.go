@@ -45,7 +45,7 @@ func TestMembers_ReadOnDemand(t *testing.T) {
 			one := fmt.Sprintf("members[value eq %q]", ids[0])
 			for _, test := range []struct {
 				name, path string
-				operations []object // of a PATCH; nil for a GET
+				operations []object // operations of a PATCH; nil for a GET
 				want       string
 			}{
 				{"all if returned", team, nil, "all"},

@@ -277,7 +277,7 @@ func fillPlaceholders(got, want *scim.Object) {
 	}
 }
 
-// searchOf returns a search with the projection of a query string.
+// searchOf returns the body of a search request with the attributes and excludedAttributes of a query string.
 func searchOf(t *testing.T, search object, query string) string {
 	t.Helper()
 	values, err := url.ParseQuery(query)

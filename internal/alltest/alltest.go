@@ -1,8 +1,8 @@
 // Package alltest determines which tests a run includes: the quick ones by default, all of them with SCIMWRIGHT_TEST_ALL=1 ("make
 // test-all").
 //
-// A slow test calls [Only]. A test with a short form calls [All], [Sample] or [Draws]. A test without a program or service that it needs
-// calls [Lacks]. A run of all tests omits no test: a missing program or service is a failure.
+// A slow test calls [Only]. A test that a quick run executes with fewer cases calls [All], [Sample] or [Draws]. A test calls [Lacks] if a
+// program or service that it needs is not installed. A run of all tests omits no test: a missing program or service is a failure.
 package alltest
 
 import (
@@ -19,7 +19,7 @@ const Variable = "SCIMWRIGHT_TEST_ALL"
 // All reports whether the run includes all tests.
 func All() bool { return os.Getenv(Variable) == "1" }
 
-// Only skips a test unless the run includes all tests. why is the cost of the test: "kills 400 processes".
+// Only skips a test unless the run includes all tests. The parameter why states the cost of the test, such as "kills 400 processes".
 func Only(t testing.TB, why string) {
 	t.Helper()
 	if !All() {
@@ -48,8 +48,8 @@ func Draws(n int) error {
 	return flag.Set("rapid.checks", strconv.Itoa(n))
 }
 
-// Together makes at least n parallel tests of a package run at the same time, unless the command line sets the number. It is for tests that
-// mostly wait. TestMain calls it before the tests. Without Together, the number is the number of processors.
+// Together sets the number of parallel tests of a package that run at the same time to at least n, unless the command line sets the number.
+// TestMain calls Together before the tests of a package whose tests mostly wait. Without Together, the number is the number of processors.
 func Together(n int) error {
 	return flag.Set("test.parallel", strconv.Itoa(max(n, runtime.GOMAXPROCS(0))))
 }

@@ -81,7 +81,8 @@ func TestCheckExample_FindsErrors(t *testing.T) {
 	require.Error(t, checkExample(packages, imports+"eng.Mark(\n"), "no Go")
 }
 
-// drivers are imported for their side effects, and not by the public packages.
+// drivers are the database drivers that examples import only to register them. No public package imports a driver, so importable adds the
+// drivers.
 var drivers = []string{"github.com/jackc/pgx/v5/stdlib", "github.com/mattn/go-sqlite3"}
 
 // importable returns the public packages and their dependencies, by path.

@@ -19,8 +19,8 @@ import (
 	"strings"
 )
 
-// LoadTypes returns the types of packages of the module below root. Paths are relative to root. It type-checks them from source without
-// function bodies, so that an empty build cache costs nothing, and without cgo.
+// LoadTypes returns the types of packages of the module below root. The paths in packages are relative to root. LoadTypes type-checks the
+// source of the packages without function bodies and without cgo, so it needs no compiled packages from the build cache.
 func LoadTypes(root string, packages []string) (map[string]*types.Package, error) {
 	args := []string{"list", "-deps", "-json=ImportPath,Dir,GoFiles,ImportMap"} // dependencies first
 	for _, p := range packages {

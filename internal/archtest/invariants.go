@@ -13,8 +13,8 @@ import (
 	"github.com/scimwright/scimwright/internal/gofiles"
 )
 
-// invariant matches the start of a comment paragraph that states an invariant, at the code that ensures it. The comment of a test lists the
-// invariants that it checks, one line each, with the same start but without text.
+// invariant matches a paragraph of a comment that states an invariant: its number and its text. The comment belongs to the code that
+// ensures the invariant. The comment of a test has a line with the number, but without text, for each invariant that the test checks.
 var invariant = regexp.MustCompile(`(?m)^Invariant (\d+)(?:: ((?:.+\n?)+))?$`)
 
 // Invariants returns the texts of the invariants below root, by number, and one sentence for each invariant that is not stated exactly once

@@ -28,7 +28,7 @@ func CheckLinks(root string) ([]string, error) {
 		}
 		for _, line := range proseLines(string(text)) {
 			for _, m := range link.FindAllStringSubmatch(line.Text, -1) {
-				if !scheme.MatchString(m[1]) && !leads(root, rel, m[1]) {
+				if !scheme.MatchString(m[1]) && !linkTargetExists(root, rel, m[1]) {
 					broken = append(broken, fmt.Sprintf("%s:%d: %s does not exist", rel, line.Number, m[1]))
 				}
 			}
@@ -38,8 +38,8 @@ func CheckLinks(root string) ([]string, error) {
 	return broken, err
 }
 
-// leads reports whether the target file of a relative link exists and, in Markdown, the target heading.
-func leads(root, file, to string) bool {
+// linkTargetExists reports whether the target file of a relative link exists and, in Markdown, the target heading.
+func linkTargetExists(root, file, to string) bool {
 	target, anchor, _ := strings.Cut(to, "#")
 	if target == "" {
 		target = file

@@ -1,6 +1,7 @@
 package archtest
 
-// Public lists the packages that other modules import. Other modules can construct everything that they export from public types alone.
+// Public lists the packages that other modules import. Their exported declarations use no types of other packages of this module, so that
+// other modules can use all of them.
 var Public = []string{
 	"scim", "scim/filter", "scim/lenient", "scim/patch", "scim/schema", "scim/wirelog",
 	"engine", "engine/control", "engine/control/client", "engine/enginetest", "engine/mapping", "engine/metrics", "engine/provision",
@@ -13,7 +14,8 @@ var Public = []string{
 	"mgmtapi", "fixtures",
 }
 
-// NotYetInternal lists the packages that other modules can import although they are not intended for it. The list may only shrink.
+// NotYetInternal lists the packages outside internal directories that are not intended for other modules. No package may be added to this
+// list.
 var NotYetInternal = []string{
-	"mgmtapi/mgmtapitest", // the tests of the sandbox import it; its functions take types of internal packages
+	"mgmtapi/mgmtapitest", // the tests of the sandbox import this package; its functions take types of internal packages
 }

@@ -20,7 +20,7 @@ type Word struct {
 	Use     string // what is written instead
 }
 
-// Words lists the expressions that docs/contributing/style.md replaces and that a pattern can recognize without false positives.
+// Words lists those expressions from the table in docs/contributing/style.md that a pattern can recognize without false positives.
 var Words = []Word{
 	{`mend(s|ed|ing)?`, "fix"},
 	{`whoever`, "the name of the actor"},
@@ -47,7 +47,7 @@ var Words = []Word{
 	{`answers (with )?[1-5]\d\d`, "returns and the status"},
 }
 
-// exempt lists the uses that stay: a file or a folder, the word, "" for all, and the reason.
+// exempt lists the permitted uses of Words: a file or a folder, the word ("" permits all words), and the reason.
 var exempt = []struct{ file, word, why string }{
 	{"internal/archtest/words.go", "", "it lists the words"},
 	{"internal/archtest/words_test.go", "", "it tests them"},

@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// ownTables are docstore's own tables; the catalog comes first.
+// ownTables are the tables that docstore itself uses, in addition to those of the collections. docstore_indexes is the catalog.
 var ownTables = []string{"docstore_indexes", "docstore_outbox", "docstore_steady", "docstore_gaps"}
 
 var (
@@ -16,8 +16,8 @@ var (
 	documentColumns = []string{"seq", "id", "rev", "created", "updated", "doc"}
 )
 
-// checkOwn returns an error if a table with the name of one of docstore's own belongs to another program: its first columns are different.
-// It returns nil if the table does not exist.
+// checkOwn returns an error if a table exists that has the name of one of ownTables but whose first columns are not begins: another program
+// created it.
 func checkOwn(ctx context.Context, tx *sqldb.Tx, name string, begins []string) error {
 	schemas, err := tx.Schemas(ctx)
 	if err != nil {
@@ -107,7 +107,7 @@ func (a Adoption) tables(ctx context.Context, tx *sqldb.Tx, schema string, colle
 	case others:
 		return nil, a.Mixed
 	}
-	for _, c := range collections { // the catalog does not list collections without an index
+	for _, c := range collections { // collections without an index are not in the catalog, so search for their tables
 		columns, err := tx.Columns(ctx, schema, c.Name())
 		if err != nil {
 			return nil, err

@@ -57,7 +57,7 @@ func benchmark(b *testing.B, fn func(b *testing.B, s *docstore.Store, c docstore
 			return nil
 		}))
 		require.NoError(b, s.Update(b.Context(), func(tx *docstore.Tx) error {
-			_, err := tx.SQL().Exec(b.Context(), "ANALYZE") // a server does this automatically after a while
+			_, err := tx.SQL().Exec(b.Context(), "ANALYZE") // PostgreSQL runs ANALYZE automatically, but not before the benchmark starts
 			return err
 		}))
 		b.ReportAllocs()

@@ -25,7 +25,8 @@ const (
 	cacheReadSQL   = "SELECT state FROM {docstore_steady} WHERE one = 1"
 )
 
-// openCache sets a new state of the cached collections, because opening collections may have changed the results of queries on them.
+// openCache stores a new state number, see Collection.Cached. It invalidates all cached rows, because Open may have changed the results of
+// queries.
 func openCache(ctx context.Context, tx *sqldb.Tx) error {
 	if _, err := tx.Exec(ctx, cacheSchemaSQL); err != nil {
 		return err
@@ -39,7 +40,7 @@ func enterState(ctx context.Context, tx *sqldb.Tx) error {
 }
 
 // changes records that the transaction is about to change a collection. From then on the transaction neither uses nor fills the cache,
-// because until the commit the stored rows may differ from what other transactions see in the new state.
+// because other transactions do not see its changes before the commit.
 func (tx *Tx) changes(ctx context.Context, t *table) error {
 	if !t.cached || tx.cacheChanged {
 		return nil
@@ -48,8 +49,8 @@ func (tx *Tx) changes(ctx context.Context, t *table) error {
 	return enterState(ctx, tx.sql)
 }
 
-// cachingTx returns the transaction q if its reads of the table may use and fill the cache, and nil otherwise. They may not if the
-// transaction sees changes that other transactions commit while it runs, or if it has changed a cached collection itself.
+// cachingTx returns q as a transaction if reads of the table in q may use and fill the cache, and nil otherwise. A transaction may not use
+// the cache if it sees changes that other transactions commit while it runs, or if it has changed a cached collection itself.
 func cachingTx(q Reader, t *table, with columns) *Tx {
 	if !t.cached || with.link != nil {
 		return nil
@@ -73,12 +74,12 @@ func isFlat(t reflect.Type) bool {
 		return true
 	case reflect.Array:
 		return isFlat(t.Elem())
-	default: // the kinds before arrays are bool and numbers
+	default: // bool and numbers are the kinds with values between Invalid and Array
 		return t.Kind() == reflect.String || t.Kind() < reflect.Array && t.Kind() > reflect.Invalid
 	}
 }
 
-// readState reads the state of the cached collections, once per transaction.
+// readState reads the state number of the cached collections once per transaction.
 func (tx *Tx) readState(ctx context.Context) error {
 	if tx.stateKnown {
 		return nil
@@ -114,14 +115,14 @@ func (tx *Tx) cachedRows(ctx context.Context, t *table, with columns, query stri
 	return rows, nil
 }
 
-// emptyResult is a condition that matches no document of a table.
+// emptyResult is a table and a condition that matches no document of the table.
 type emptyResult struct {
 	table *table
 	where Cond
 }
 
-// emptyResultOf returns the key under which an empty result of the query is cached, because most queries for settings find nothing. The key
-// is computed without the SQL statement of the query. If the query has no such key, the returned transaction is nil.
+// emptyResultOf returns the key under which page caches that the query has no result. Most queries of cached collections have no result;
+// with this key, page need not compose the SQL statement. If the query has no such key, the returned transaction is nil.
 func emptyResultOf(q Reader, t *table, query *query) (*Tx, emptyResult) {
 	tx := cachingTx(q, t, columns{link: query.link})
 	if tx == nil || query.after != "" || query.from != nil || query.offset > 0 {
@@ -160,7 +161,7 @@ const maxCacheSize = 16 << 20
 // rowCost is the approximate size of a cached row without its text, in bytes.
 const rowCost = 200
 
-// rowCache is a store's cache of its cached collections in one state.
+// rowCache is a store's cache of the rows of its cached collections. All rows belong to one state number.
 type rowCache struct {
 	mu    sync.RWMutex
 	state int64
@@ -194,7 +195,7 @@ func (s *rowCache) put(state int64, key string, rows []row) {
 	s.found[key] = rows
 }
 
-// makeRoom empties the cache if it belongs to another state or would grow too large.
+// makeRoom empties the cache if its rows belong to another state number, or if the cache would exceed maxCacheSize.
 func (s *rowCache) makeRoom(state int64, size int) {
 	if s.state != state || s.found == nil || s.size+size > maxCacheSize {
 		s.state, s.found, s.empty, s.size = state, map[string][]row{}, map[emptyResult]bool{}, 0

@@ -18,14 +18,14 @@ type Collection[T any] interface {
 
 	// Get returns the document with the id, or ErrNotFound.
 	Get(ctx context.Context, q Reader, id string) (Doc[T], error)
-	// GetLinked is Get that also reads a link, unless link is nil.
+	// GetLinked does the same as Get, and also reads the link unless it is nil.
 	GetLinked(ctx context.Context, q Reader, id string, link *Link) (Doc[T], error)
 	// GetMany returns the documents with the ids, in the order of the ids. Missing documents are omitted, and repeated ids count once.
 	GetMany(ctx context.Context, q Reader, ids []string) ([]Doc[T], error)
 	// Query returns a page. It returns ErrBadCursor if the cursor is invalid, and other errors for failures.
 	//
-	// In insertion order, PostgreSQL may commit a document after one that was inserted later. A caller that reads the pages in the meantime
-	// can miss the earlier document.
+	// On PostgreSQL, two concurrent transactions may commit in another order than they inserted their documents. A caller that reads pages in
+	// insertion order between the two commits can miss the document that is committed last.
 	Query(ctx context.Context, q Reader, query Query[T]) (Page[T], error)
 	// Count returns the number of documents that match the condition. A nil condition counts all.
 	Count(ctx context.Context, q Reader, cond Cond) (int, error)
@@ -37,9 +37,9 @@ type Collection[T any] interface {
 	Insert(ctx context.Context, tx *Tx, id string, value T) (Doc[T], error)
 	// Prepare does the part of an insert that needs no transaction, so that other updates do not wait for it.
 	Prepare(value T) (Prepared[T], error)
-	// InsertPrepared is Insert of a prepared document.
+	// InsertPrepared inserts a prepared document, as Insert does.
 	InsertPrepared(ctx context.Context, tx *Tx, id string, p Prepared[T]) (Doc[T], error)
-	// InsertMany is Insert of several documents, in their order. It costs less than single inserts if the collection has no Multi index.
+	// InsertMany inserts several documents, in their order. It costs less than single inserts if the collection has no Multi index.
 	InsertMany(ctx context.Context, tx *Tx, docs []New[T]) error
 	// Update replaces the document with the id. It returns ErrNotFound, ErrConflict if the document's revision is not rev (0 accepts any), or
 	// a *UniqueError as Insert does.
@@ -62,7 +62,8 @@ type Collection[T any] interface {
 	Positioned() Collection[T]
 }
 
-// collection is the only Collection. It does not embed the table: the compiler would instantiate each method of the table for each type.
+// collection is the only Collection. It does not embed the table, because the compiler would then instantiate each method of the table for
+// each type.
 type collection[T any] struct {
 	untyped // the methods of the table that do not depend on T
 	t       *table

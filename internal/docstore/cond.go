@@ -25,7 +25,7 @@ type builder struct {
 	inexact bool // see Exact
 }
 
-var errInexact = errors.New("text is too long for this condition")
+var errInexact = errors.New("the string is too long for this condition to be exact: see docstore.Exact")
 
 func (b *builder) add(sql string, args ...any) {
 	b.sql.WriteString(sql)
@@ -81,7 +81,7 @@ func All(conds ...Cond) Cond { return allOf(conds) }
 // Any is true if at least one condition is true, and false for an empty list.
 func Any(conds ...Cond) Cond { return anyOf(conds) }
 
-// Not is true if the condition is false, so also for documents that have no value in the index.
+// Not is true if the condition is false. A comparison is false for a document without a value in the index, so its negation is true.
 func Not(cond Cond) Cond { return not{cond} }
 
 // IDs is true for the documents with these ids. More than MaxList ids are an error of the query.
@@ -261,7 +261,7 @@ func (c not) write(b *builder) error {
 	if err := writeCond(b, c.cond); err != nil {
 		return err
 	}
-	if b.inexact { // the negation would miss documents
+	if b.inexact { // the condition also selects documents that do not match; NOT would exclude these documents
 		return errInexact
 	}
 	b.inexact = before

@@ -97,7 +97,7 @@ func TestKilledProcess_LosesNothing(t *testing.T) {
 	}
 }
 
-// TestCrashChild is the process that is killed. It runs until then.
+// TestCrashChild is the child process of TestKilledProcess_LosesNothing. It writes documents until the parent process kills it.
 func TestCrashChild(t *testing.T) {
 	url := os.Getenv(crashURL)
 	if url == "" {

@@ -49,8 +49,9 @@ const (
 const (
 	maxKeyLength = 1000
 	headLength   = maxKeyLength - len(digestMark) - 43 // the digest is a SHA-256 in base64url
-	exactLength  = headLength - utf8.UTFMax            // the beginning of a value ends between two characters
-	digestMark   = escape + "\x03"                     // does not occur in escaped text
+	// The function cut may remove up to utf8.UTFMax-1 bytes, so that the beginning ends between two characters.
+	exactLength = headLength - utf8.UTFMax
+	digestMark  = escape + "\x03" // does not occur in escaped text
 )
 
 // Exact reports whether Prefix, Gt, Ge, Lt and Le are exact for a string. For a string of more than about 950 bytes, these conditions also
@@ -70,7 +71,7 @@ type column struct {
 
 var errInvalidUTF8 = errors.New("text is not valid UTF-8")
 
-// operand returns the key for the value of a condition, or nil if no document can have it.
+// operand returns the key for the value of a condition, or nil if no document can have this value.
 func (c *column) operand(value any) (any, error) {
 	key, err := c.key(value)
 	if errors.Is(err, errInvalidUTF8) {
@@ -186,7 +187,7 @@ func successor(s string) string {
 		switch r {
 		case utf8.MaxRune:
 			continue
-		case 0xD7FF: // the surrogates follow, which UTF-8 excludes
+		case 0xD7FF: // U+D800 to U+DFFF are surrogates, which UTF-8 excludes
 			r = 0xE000
 		default:
 			r++

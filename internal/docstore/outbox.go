@@ -105,8 +105,8 @@ func (s *Store) Waiting(ctx context.Context) (n int, err error) {
 // returns an error, everything is rolled back, the events stay, and the error is returned: the writes of fn in tx happen exactly once. One
 // relay runs at a time on a database; other relays wait. fn may run more than once, see sqldb.DB.Update.
 //
-// Unlike Update, Relay runs its transaction at READ COMMITTED on PostgreSQL. A lock serializes the relays already. At SERIALIZABLE, the
-// transaction would fail repeatedly while the receivers of events write their own rows continuously.
+// Unlike Update, Relay runs its transaction at READ COMMITTED on PostgreSQL. This is sufficient, because a lock prevents concurrent relays.
+// At SERIALIZABLE, the transaction would fail again and again if other transactions continuously write to the tables that fn uses.
 func (s *Store) Relay(ctx context.Context, batch int, fn func(tx *Tx, events []Event) error) (n int, err error) {
 	// Most calls find no event, and then need no writing transaction.
 	var some int
@@ -157,6 +157,6 @@ func claim(ctx context.Context, tx *sqldb.Tx, batch int) ([]Event, error) {
 		e.Data, e.At = data, time.UnixMilli(at).UTC()
 		events = append(events, e)
 	}
-	slices.SortFunc(events, func(a, b Event) int { return cmp.Compare(a.Seq, b.Seq) }) // RETURNING guarantees no order
+	slices.SortFunc(events, func(a, b Event) int { return cmp.Compare(a.Seq, b.Seq) }) // RETURNING may return the rows in any order
 	return events, rows.Err()
 }

@@ -74,7 +74,7 @@ func (c *collection[T]) Query(ctx context.Context, q Reader, query Query[T]) (Pa
 	return Page[T]{Docs: docs, Next: next}, nil
 }
 
-// erased returns the query without the type of the documents.
+// erased returns the query in the form that does not depend on the type of the documents.
 func (q *Query[T]) erased() query {
 	limit := q.Limit
 	if limit <= 0 {
@@ -86,7 +86,7 @@ func (q *Query[T]) erased() query {
 	}
 }
 
-// query is a Query. matching is true if Query.Match filters the rows, so that not every row counts.
+// query is a Query. matching is true if Query.Match is set, so that rows may be rejected.
 type query struct {
 	where         Cond
 	orderBy       string
@@ -263,8 +263,8 @@ func (t *table) walk(query query) (*walk, error) {
 	return w, nil
 }
 
-// take skips offset rows, calls the function each with the next n rows, and returns the number of these rows. The number is less than n
-// only at the end of the order.
+// take skips offset rows, calls each for the next n rows, and returns the number of calls. The number is less than n only at the end of the
+// order.
 func (w *walk) take(ctx context.Context, q Reader, offset, n int, each func(*row) error) (taken int, err error) {
 	for {
 		read, err := w.step(ctx, q, offset, n-taken, each)
@@ -312,7 +312,7 @@ func (w *walk) step(ctx context.Context, q Reader, offset, n int, each func(*row
 	}
 	err = w.t.readRows(ctx, q, with, query, args, func(r *row) error {
 		read++
-		if read == n { // only then may more rows follow in this stretch
+		if read == n { // fewer rows than requested mean that the stretch has ended
 			w.pos = newCursor(r.key, r.seq)
 		}
 		return each(r)

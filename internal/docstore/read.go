@@ -24,7 +24,7 @@ type row struct {
 	value *atomic.Value // for a kept row: the decoded document, if its copies share no memory
 }
 
-// getRow calls the function each with the row that has the id, or returns ErrNotFound.
+// getRow calls each for the row that has the id, or returns ErrNotFound.
 func (t *table) getRow(ctx context.Context, q Reader, id string, link *Link, each func(*row) error) error {
 	if !validID(id) {
 		return t.notFound(id)
@@ -43,7 +43,7 @@ func (t *table) getRow(ctx context.Context, q Reader, id string, link *Link, eac
 // chunkSize is the number of documents that one statement reads, if the caller does not give a number.
 const chunkSize = 512
 
-// getRows calls the function each with every row that has one of the ids, in any order.
+// getRows calls each for every row that has one of the ids, in any order.
 func (t *table) getRows(ctx context.Context, q Reader, ids []string, each func(*row) error) error {
 	for len(ids) > 0 {
 		chunk := ids[:min(len(ids), chunkSize)]
@@ -59,7 +59,7 @@ func (t *table) getRows(ctx context.Context, q Reader, ids []string, each func(*
 	return nil
 }
 
-// readRows calls the function each with every row of a query. The query starts with the result of selectSQL for the same columns.
+// readRows calls each for every row of a query. The query starts with the result of selectSQL for the same columns.
 func (t *table) readRows(ctx context.Context, q Reader, with columns, query string, args []any, each func(*row) error) error {
 	tx := cachingTx(q, t, with)
 	if tx == nil {

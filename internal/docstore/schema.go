@@ -7,7 +7,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// The catalog records the declaration with which each index was filled, so that Open detects new and changed declarations.
+// The catalog is a table with the declaration that each index had when it was filled. Open compares it with the current declarations and
+// fills new and changed indexes.
 const catalogSQL = `CREATE TABLE IF NOT EXISTS {docstore_indexes} (
 	collection TEXT NOT NULL, name TEXT NOT NULL, kind BIGINT NOT NULL, uniq BIGINT NOT NULL, multi BIGINT NOT NULL,
 	version BIGINT NOT NULL, PRIMARY KEY (collection, name))`
@@ -159,7 +160,7 @@ func (t *table) drop(ctx context.Context, tx *sqldb.Tx) error {
 	}
 	for name, d := range known {
 		if d.multi == 0 {
-			continue // dropped with the table
+			continue // the index is a column of the table and is dropped with the table
 		}
 		if err := t.dropIndex(ctx, tx, name, d); err != nil {
 			return t.wrap(err)
@@ -226,7 +227,7 @@ func (t *table) addIndex(ctx context.Context, tx *sqldb.Tx, ix *index) error {
 	switch {
 	case ix.multi && ix.unique:
 		statement = "CREATE UNIQUE INDEX {." + t.sideUniqueName(ix.name) + "} ON " + ix.side + " (" + ix.quoted + ")"
-	case ix.multi: // the primary key is sufficient
+	case ix.multi: // the primary key of the side table starts with this column and serves as index
 	case ix.unique:
 		statement = "CREATE UNIQUE INDEX {." + t.columnIndexName(ix.name) + "} ON " + t.quoted + " (" + ix.quoted + ")"
 	default:

@@ -53,7 +53,7 @@ func Open(ctx context.Context, db *sqldb.DB, now func() time.Time, collections .
 	return OpenAdopting(ctx, db, now, Adoption{}, collections...)
 }
 
-// Adoption selects a store whose names had no prefix. The zero value selects none.
+// Adoption selects the tables without a prefix that OpenAdopting moves. The zero value selects no tables.
 type Adoption struct {
 	// Own reports whether a collection belongs to the caller. The tables of a store that also has other collections are not moved.
 	Own func(collection string) bool
@@ -61,8 +61,8 @@ type Adoption struct {
 	Mixed error
 }
 
-// OpenAdopting is Open that first moves, in the same transaction, the tables of a store without a prefix to the names of db, if no such
-// tables exist there yet.
+// OpenAdopting does the same as Open. Before that, in the same transaction, it renames the tables of a store without a prefix to the names
+// of db, unless tables with these names exist already.
 func OpenAdopting(ctx context.Context, db *sqldb.DB, now func() time.Time, a Adoption, collections ...Table) (*Store, error) {
 	if now == nil {
 		now = time.Now
@@ -214,8 +214,8 @@ func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) *sql.Row 
 // AfterCommit registers f to run after the commit. See sqldb.Tx.AfterCommit.
 func (tx *Tx) AfterCommit(f func()) { tx.sql.AfterCommit(f) }
 
-// Now returns the start time of the transaction, to the millisecond. Documents that the transaction inserts have this creation time. So a
-// time that is read while the transaction runs is never before the creation time of these documents.
+// Now returns the start time of the transaction, to the millisecond. This is the creation time of the documents that the transaction
+// inserts. It is therefore never later than a time that the caller reads while the transaction runs.
 func (tx *Tx) Now() time.Time { return tx.began }
 
 // now returns the time of a write, in the stored precision.

@@ -12,12 +12,13 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// table is a collection without the type of its documents: names, and the SQL statements derived from them. Code that does not need the
-// type is here, once for all types.
+// table is a collection without the type of its documents: names, and the SQL statements derived from them. The methods of table do not
+// depend on the document type, so the compiler compiles them only once.
 //
 // The columns are seq (insertion order), id, rev, created and updated (Unix milliseconds), doc (the JSON text), and one for each
-// single-valued index: k_NAME of kind Text, n_NAME of kind Int. A Multi index has the side table COLLECTION__NAME with seq and k or n. (The
-// SQL type of a column name never changes, because connections keep prepared statements.)
+// single-valued index: k_NAME of kind Text, n_NAME of kind Int. A Multi index has the side table COLLECTION__NAME with seq and k or n. The
+// prefixes k_ and n_ ensure that a column name always has the same SQL type: connections reuse prepared statements, which depend on the
+// type.
 type table struct {
 	name       string
 	quoted     string
@@ -30,9 +31,9 @@ type table struct {
 	blank      func() any         // returns a pointer to a new document
 
 	insertSQL, updateSQL, deleteSQL string
-	insertReturningSQL              string // insertSQL that returns the seq
+	insertReturningSQL              string // insertSQL with a clause that returns the seq
 	insertMarks                     string // placeholders of insertSQL for one document
-	selectPlainSQL                  string // selectSQL of documents only
+	selectPlainSQL                  string // selectSQL without the key of an order and without a link
 	versionSQL                      string // selects the document with a seq and a rev
 }
 
@@ -43,7 +44,7 @@ type index struct {
 	version int
 	values  func(document any) []any // computes the values for a pointer to a document
 
-	insertSQL, deleteSQL, selectSQL string // of the side table
+	insertSQL, deleteSQL, selectSQL string // statements for the side table
 }
 
 var (
@@ -60,7 +61,7 @@ const maxNameLength = 63
 // reservedPrefix is the prefix of the names of docstore's own tables.
 const reservedPrefix = "docstore"
 
-// maxPlain returns the length of the longest name of a table or index.
+// maxPlain returns the length of the longest name of a database index of the table, without the prefix of sqldb.Names.
 func (t *table) maxPlain() int {
 	n := len(t.idIndexName())
 	for i := range t.indexes {
@@ -86,7 +87,8 @@ func newTable(name string, indexes []index) *table {
 	}
 	names, sets := "id, rev, created, updated, doc", "rev = rev + 1, updated = ?, doc = ?"
 	marks := placeholders(insertColumns)
-	folded := map[string]bool{ID: true, Created: true, Updated: true} // names are case-insensitive in SQLite
+	// Contains names in lower case, because names are case-insensitive in SQLite.
+	folded := map[string]bool{ID: true, Created: true, Updated: true}
 	for i := range t.indexes {
 		ix := &t.indexes[i]
 		lower := strings.ToLower(ix.name)

@@ -40,8 +40,8 @@ func Current(ctx context.Context, q Reader, versions ...Version) (current bool, 
 	return current, err
 }
 
-// Cache stores values that were derived from documents, by a key, while the documents are current, so that callers need not read the
-// documents again. It is safe for concurrent use. The zero value is empty.
+// Cache stores values that callers compute from documents, by a key. A cached value is valid until one of its documents changes, and
+// callers need not read the documents again until then. It is safe for concurrent use. The zero value is empty.
 type Cache[V any] struct {
 	// Max is the maximum number of values; a full cache is emptied. Default: 10,000.
 	Max int

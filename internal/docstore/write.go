@@ -28,7 +28,7 @@ func (t *table) encode(document any) (e encoded, err error) {
 	} else {
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false) // "<" is not escaped
+		enc.SetEscapeHTML(false) // store the characters <, > and & as they are
 		if err := enc.Encode(document); err != nil {
 			return e, t.wrap(err)
 		}

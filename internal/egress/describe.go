@@ -14,10 +14,10 @@ import (
 )
 
 // Describe returns why a request got no response, for an administrator who has chosen its URL. The description contains nothing that the
-// server has sent: errors of net/http contain the first line of the response, errors of crypto/x509 the names in a certificate.
+// server has sent: errors of net/http can contain the first line of the response, and errors of crypto/x509 the names in a certificate.
 func Describe(err error) string {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
-		err = wrapped.Err // without the method and the URL
+		err = wrapped.Err // url.Error adds the method and the URL of the request, which the description omits
 	}
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return fmt.Sprintf("the host %q cannot be found", dns.Name)
@@ -28,7 +28,8 @@ func Describe(err error) string {
 	if certificate, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return "tls: failed to verify certificate: " + describeCertificate(certificate.Err)
 	}
-	if op, ok := errors.AsType[*net.OpError](err); ok { // contains addresses, and a system error or a TLS alert
+	// Its text has no data from the server: it consists of addresses and a system error or the name of a TLS alert.
+	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return op.Error()
 	}
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {

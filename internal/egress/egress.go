@@ -32,7 +32,8 @@ type Policy struct {
 	Own []netip.AddrPort
 }
 
-// metadata are the addresses outside the link-local ranges of cloud metadata services, which return credentials without authentication.
+// metadata lists the addresses of cloud metadata services that are not link-local. These services return credentials without
+// authentication.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("fd00:ec2::254"),   // Amazon EC2 over IPv6
 	netip.MustParseAddr("fd20:ce::254"),    // Google Compute Engine over IPv6
@@ -70,7 +71,8 @@ var embedding = []struct {
 	{netip.MustParsePrefix("::/96"), 12},        // IPv4-compatible (RFC 4291)
 }
 
-// reached returns the address to which packets for an address are delivered: the embedded IPv4 address, if there is one.
+// reached returns the address that receives the packets for an address: the embedded IPv4 address if there is one, otherwise the address
+// itself.
 func reached(a netip.Addr) netip.Addr {
 	a = a.Unmap().WithZone("")
 	if a.Is4() || a == netip.IPv6Unspecified() || a == netip.IPv6Loopback() {
@@ -123,7 +125,7 @@ func (p Policy) Check(a netip.Addr) error {
 	return nil
 }
 
-// Error means that a host resolved to an address that must not be connected to. Nothing was sent.
+// Error means that the policy rejects the address of a host. The request was not sent.
 type Error struct {
 	Address netip.Addr
 	Kind    string

@@ -20,7 +20,7 @@ import (
 func TestPolicy_AllowedAddresses(t *testing.T) {
 	const (
 		always  = iota // in every range
-		inside         // in Any and Private
+		inside         // allowed in Any and Private, rejected in Public
 		machine        // in Any
 		never
 	)
@@ -84,13 +84,13 @@ func TestControl_ChecksDialedAddress(t *testing.T) {
 		require.ErrorAs(t, egress.Policy{}.Control("tcp", address, nil), &refused, address)
 	}
 	require.NoError(t, egress.Policy{}.Control("tcp4", "1.1.1.1:443", nil))
-	// strings that are not addresses are not checked, and so not dialed
+	// a string that is not an IP address and a port cannot be checked, so the policy rejects it
 	for _, address := range []string{"", "localhost:80", "/run/socket", "1.1.1.1"} {
 		require.Error(t, egress.Policy{}.Control("tcp", address, nil), address)
 	}
 }
 
-// names is a name server that returns the next IPv4 address for each query, and the last one repeatedly.
+// names is a name server. It responds to each query with the next element of addresses, and with the last element after that.
 type names struct {
 	addresses [][4]byte
 	asked     atomic.Int32

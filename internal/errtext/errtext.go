@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// packages are the packages whose errors start with the package name, for embedders and for the log of the program.
+// packages lists the packages whose errors start with the package name. The name is for embedders and the log; Plain removes it for
+// administrators.
 var packages = []string{
 	"apps", "client", "connect", "console", "control", "desired", "docstore", "engine", "enginetest", "fido", "hooks", "lane", "mgmtapi",
 	"otp",

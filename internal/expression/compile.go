@@ -16,9 +16,9 @@ import (
 
 // Limits of an expression.
 const (
-	MaxLength = 8 << 10 // bytes of its source
+	MaxLength = 8 << 10 // maximum length of the source, in bytes
 	maxNodes  = 2000
-	maxMemory = 100_000 // elements in memory during the evaluation, see vm.VM
+	maxMemory = 100_000 // maximum number of elements in memory during the evaluation, see vm.VM
 )
 
 // Kind is the type of a value.
@@ -53,7 +53,7 @@ type Program struct {
 // Error describes an error in an expression and its position.
 type Error struct {
 	Text    string
-	Offset  int // of the first invalid byte
+	Offset  int // offset of the first invalid byte in the source
 	Problem string
 }
 
@@ -122,7 +122,7 @@ func (p *Program) String() string { return p.text }
 // Values are the input of an evaluation: the attributes of each object of Names. A missing attribute is null.
 type Values struct {
 	Objects map[string]map[string]any
-	// Groups of the user, for isMemberOf... and Groups.*.
+	// Groups are the groups of the user, which the functions isMemberOf... and Groups.* search.
 	Groups []Group
 }
 

@@ -63,7 +63,7 @@ func stringEnd(text string, i int) int {
 	return len(text)
 }
 
-// operators are replaced by functions that handle null.
+// operators maps each operator to the function that replaces it. Unlike the operators of the library, these functions accept null.
 var operators = map[string]string{"+": "add", "<": "less", "<=": "lessOrEqual", ">": "greater", ">=": "greaterOrEqual", "==": "equal",
 	"!=": "unequal"}
 
@@ -96,7 +96,8 @@ func (d *dialect) Visit(node *ast.Node) {
 		name, known := operators[n.Operator]
 		switch {
 		case (n.Operator == "==" || n.Operator == "!=") && isNot(n.Left):
-			// NOT a == b means NOT (a == b). For booleans both readings are the same, so parentheses do not matter.
+			// The library parses NOT a == b as (NOT a) == b; here it means NOT (a == b). For boolean operands, both readings have the same result,
+			// so the expression (NOT a) == b may be converted too.
 			inner := call(name, untruth(n.Left.(*ast.UnaryNode).Node), n.Right)
 			inner.SetLocation(at)
 			replace(&ast.UnaryNode{Operator: "not", Node: truth(inner)})
@@ -185,7 +186,7 @@ func call(name string, arguments ...ast.Node) *ast.CallNode {
 	return &ast.CallNode{Callee: &ast.IdentifierNode{Value: name}, Arguments: arguments}
 }
 
-// truth allows null where a boolean is expected.
+// truth returns an expression that treats null as false, for the places where a boolean is expected.
 func truth(n ast.Node) ast.Node {
 	out := call("truth", untruth(n))
 	out.SetLocation(n.Location())

@@ -336,7 +336,8 @@ func replace(s, old, with string, n int) any {
 	return strings.Replace(s, old, with, n)
 }
 
-// stringSwitch returns the value after the first key that the input contains, or the default.
+// stringSwitch takes an input, a default and pairs of a key and a value. It returns the value of the first key that equals the input. If no
+// key does, or the input is null, it returns the default.
 func stringSwitch(a []any) any {
 	for i := 2; i+1 < len(a); i += 2 {
 		if a[0] != nil && str(a, 0) == str(a, i) {
@@ -367,7 +368,8 @@ func substringAfter(a []any) any {
 	return ""
 }
 
-// wholeOrBefore returns a string without the separator unchanged: so a login without "@" results in the whole login as user name.
+// wholeOrBefore returns the part of a string before the separator. It returns the whole string if the separator does not occur: the user
+// name of a login without "@" is the whole login.
 func wholeOrBefore(a []any) any {
 	whole, separator := str(a, 0), str(a, 1)
 	if separator == "" {

@@ -50,7 +50,7 @@ func New(t testing.TB) *Endpoint {
 	e := &Endpoint{t: t}
 	e.Answer(JSON(http.StatusNoContent, ""))
 	e.server = httptest.NewUnstartedServer(http.HandlerFunc(e.serve))
-	e.server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that tests make fail
+	e.server.Config.ErrorLog = log.New(io.Discard, "", 0) // discards the errors of TLS handshakes that fail in tests
 	e.server.TLS = &tls.Config{}
 	e.CA, e.server.TLS.Certificates = certificates(t)
 	e.server.StartTLS()
@@ -92,7 +92,7 @@ func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the caller has disconnected
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body)) // for the handler of the test
+	r.Body = io.NopCloser(bytes.NewReader(body)) // so that the handler of the test can read the body again
 	e.mu.Lock()
 	e.calls = append(e.calls, Call{Method: r.Method, Path: r.URL.Path, Header: r.Header.Clone(), Body: string(body)})
 	answer := e.answer

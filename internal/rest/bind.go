@@ -81,7 +81,7 @@ func (s *requestShape) readBody(in *input) (any, error) {
 			return nil, Fail(CodeMediaType)
 		}
 	}
-	if len(data) == 0 || string(data) == "null" { // generated clients send null for an unset body
+	if len(data) == 0 || string(data) == "null" { // generated clients send null if the caller sets no body
 		if s.bodyRequired {
 			return nil, Failf(CodeBody, textNoBody)
 		}
@@ -111,8 +111,8 @@ func (k kind) container() string {
 	return "object"
 }
 
-// parse reads a JSON object or array. It rejects duplicate members, of which two readers may use different ones, and U+0000 in strings,
-// which a database or a target may reject or treat as the end of the string.
+// parse reads a JSON object or array. It rejects duplicate members, because JSON parsers differ in which of them they use. It rejects
+// U+0000 in strings, which a database or a target may reject or treat as the end of the string.
 func parse(data []byte) (any, error) {
 	value, err := scim.DecodeValue(data)
 	if syntax, ok := errors.AsType[*scim.SyntaxError](err); ok {
@@ -134,8 +134,8 @@ func parse(data []byte) (any, error) {
 // of returns the field's value in the struct, without following pointers.
 func (f *field) of(object reflect.Value) reflect.Value { return object.FieldByIndex(f.index) }
 
-// settle follows pointers, allocating them if nil, and returns the value that can be set.
-func settle(v reflect.Value) reflect.Value {
+// indirect follows pointers, allocating them if nil, and returns the value that can be set.
+func indirect(v reflect.Value) reflect.Value {
 	for v.Kind() == reflect.Pointer {
 		if v.IsNil() {
 			v.Set(reflect.New(v.Type().Elem()))
@@ -165,7 +165,7 @@ func (f *field) bindDefault(to reflect.Value, causes *Causes, path string) {
 	}
 	if f.hasDefault {
 		value, err := f.scalar(f.fallback)
-		if err == nil { // checked when the type was compiled
+		if err == nil { // always nil: fieldsOf has validated the default
 			f.set(to, value, path, causes)
 		}
 	}
@@ -206,9 +206,9 @@ func (f *field) set(to reflect.Value, value any, path string, causes *Causes) {
 			causes.Add(path, "The field must have %s characters", f.bounds())
 			return
 		}
-		settle(to).SetString(v)
+		indirect(to).SetString(v)
 	case bool:
-		settle(to).SetBool(v)
+		indirect(to).SetBool(v)
 	case int64:
 		if f.clamp && f.max != nil && float64(v) > *f.max {
 			v = int64(*f.max)
@@ -221,7 +221,7 @@ func (f *field) set(to reflect.Value, value any, path string, causes *Causes) {
 			}
 			return
 		}
-		target := settle(to)
+		target := indirect(to)
 		if target.OverflowInt(v) {
 			causes.Add(path, "%s", f.expected())
 			return
@@ -232,7 +232,7 @@ func (f *field) set(to reflect.Value, value any, path string, causes *Causes) {
 			causes.Add(path, "The value must be %s", f.bounds())
 			return
 		}
-		settle(to).SetFloat(v)
+		indirect(to).SetFloat(v)
 	}
 }
 
@@ -254,7 +254,7 @@ func (f *field) bounds() string {
 
 // bindObject binds a JSON object to a struct or a map.
 func bindObject(to reflect.Value, s *shape, object map[string]any, path string, causes *Causes) {
-	target := settle(to)
+	target := indirect(to)
 	if s.kind == kindMap {
 		bindMap(target, s, object, path, causes)
 		return
@@ -303,7 +303,7 @@ func (f *field) bindJSON(to reflect.Value, value any, path string, causes *Cause
 	}
 	switch f.shape.kind {
 	case kindVerbatim:
-		raw, ok := value.(json.RawMessage) // a whole body that readBody returned unchanged
+		raw, ok := value.(json.RawMessage) // the field is the whole body, which readBody returned unchanged
 		if !ok {
 			raw, _ = json.Marshal(value) // cannot fail: the value was parsed from JSON
 		}
@@ -328,7 +328,7 @@ func (f *field) bindJSON(to reflect.Value, value any, path string, causes *Cause
 			causes.Add(path, "%s", f.expected())
 			return
 		}
-		if target := settle(to); target.Type() == wireTime {
+		if target := indirect(to); target.Type() == wireTime {
 			target.Set(reflect.ValueOf(Time{t}))
 		} else {
 			target.Set(reflect.ValueOf(t))
@@ -353,7 +353,7 @@ func (f *field) bindArray(to reflect.Value, value any, path string, causes *Caus
 		causes.Add(path, "The field must have %s elements", f.bounds())
 		return
 	}
-	target := settle(to)
+	target := indirect(to)
 	out := reflect.MakeSlice(target.Type(), len(elements), len(elements))
 	for i, element := range elements {
 		at := fmt.Sprintf("%s[%d]", path, i)

@@ -74,8 +74,8 @@ func RequestID(ctx context.Context) string { return callFrom(ctx).request.ID }
 // Request is the data of a request that may be logged.
 type Request struct {
 	ID        string
-	Host      string // as it was sent
-	Path      string // as it was sent, without the query
+	Host      string // the Host header as the client sent it
+	Path      string // the path as the client sent it, without the query
 	Query     url.Values
 	IP        string // address of the peer; forwarding headers are not trusted
 	UserAgent string

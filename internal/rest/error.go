@@ -31,8 +31,8 @@ const (
 	CodeAppOperation   Code = "E0000024" // operation not supported by the app
 	CodeCursor         Code = "E0000029" // paging cursor not usable
 	CodeFilter         Code = "E0000031" // filter or search expression not valid
-	CodeUnlock         Code = "E0000032" // unlock in a status that has no lock
-	CodeQueryAndFilter Code = "E0000033" // query and filter, or search, in one request
+	CodeUnlock         Code = "E0000032" // unlock of a user whose status is not locked
+	CodeQueryAndFilter Code = "E0000033" // more than one of the parameters q, filter and search
 	CodeForgot         Code = "E0000034" // recovery of a password not allowed for the user
 	CodeChangePassword Code = "E0000035" // change of the password not allowed in the user's status
 	CodeChangeQuestion Code = "E0000036" // change of the recovery question not allowed in the user's status
@@ -48,7 +48,7 @@ const (
 	CodeExclusive      Code = "E0000063" // mutually exclusive parameters
 	CodeFactorWrong    Code = "E0000068" // passcode, answer, registration or attestation wrong
 	CodeFactorLocked   Code = "E0000069" // factor operation for a locked user
-	CodeMappedDiffers  Code = "E0000075" // a mapped attribute differs while push is on
+	CodeMappedDiffers  Code = "E0000075" // a value for a mapped attribute differs from the result of the mapping, and profile push is enabled
 	CodeReadOnly       Code = "E0000077" // attribute is read-only
 	CodeImmutable      Code = "E0000078" // attribute is immutable
 	CodeStateToken     Code = "E0000079" // state token used in the wrong state
@@ -72,8 +72,8 @@ const (
 	CodeHookTimeout    Code = "E0000137" // the endpoint of a hook did not respond in time
 	CodeUserType       Code = "E0000142" // the user type cannot be deleted
 	CodePrecondition   Code = "E0000231" // If-Match does not match
-	CodeMoved          Code = "E0000409" // the state changed since the caller read it, or does not allow the operation (sandbox surface only)
-	CodeNotDrained     Code = "E0000504" // work is still pending (sandbox surface only)
+	CodeMoved          Code = "E0000409" // the state has changed or does not allow the operation (only below /sandbox/v1)
+	CodeNotDrained     Code = "E0000504" // work is still pending (only below /sandbox/v1)
 )
 
 // codes maps each code to its HTTP status and the default summary of its errors.

@@ -154,7 +154,8 @@ func (h *Handler) around(
 	w http.ResponseWriter, r *http.Request, serve func(ctx context.Context, c *call, w http.ResponseWriter, r *http.Request) error,
 ) {
 	ctx := r.Context()
-	c, guarded := ctx.Value(callKey{}).(*call) // true below a handler of Guarded, which has written the headers and writes the log
+	// If guarded is true, a handler of Guarded has called this handler. That handler has set the headers, and logs the request.
+	c, guarded := ctx.Value(callKey{}).(*call)
 	if !guarded {
 		c = &call{request: describe(r, "req"+randomText()), bases: h.basesOf(r)}
 		ctx = context.WithValue(ctx, callKey{}, c)
@@ -293,7 +294,7 @@ func (h *Handler) answer(c *call, w http.ResponseWriter, r *http.Request, op *op
 			return err
 		}
 	}
-	if media == mediaHTML || media == mediaSVG { // media types that a browser would execute
+	if media == mediaHTML || media == mediaSVG { // browsers execute scripts in these media types
 		header.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 		header.Set("X-Content-Type-Options", "nosniff")
 	}
@@ -306,11 +307,11 @@ func (h *Handler) answer(c *call, w http.ResponseWriter, r *http.Request, op *op
 	}
 	header.Set("Content-Type", media)
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a disconnected caller is not an error
+	_, _ = w.Write(body) // ignore the error: the caller may have disconnected
 	return nil
 }
 
-// listURL is the absolute URL of the list, with another cursor if next is not empty.
+// listURL returns the absolute URL of the list. If next is not empty, the URL contains next as the cursor.
 func listURL(base string, r *http.Request, next string) string {
 	query := r.URL.RawQuery
 	if next != "" {
@@ -349,7 +350,7 @@ func (h *Handler) fail(ctx context.Context, w http.ResponseWriter, err error) {
 		w.Header()[name] = values
 	}
 	body, err := encode(content)
-	if err != nil { // strings only; cannot happen
+	if err != nil { // cannot happen: the content consists of strings
 		body = nil
 	}
 	w.Header().Set("Content-Type", "application/json")

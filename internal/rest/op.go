@@ -57,14 +57,14 @@ type Op[Req, Resp any] struct {
 	OAuth bool
 	// Status is the status of a success. Default: 204 if Resp is NoContent, else 200.
 	Status int
-	// Also is a second status of a success, for responses that choose one, see StatusCoder. Default: none.
+	// Also is a second status of a success, for responses that implement StatusCoder and choose between Status and Also. Default: none.
 	Also int
 	// Find runs after authorization, with the path variables bound and nothing else read. It returns the "not found" error before the body is
 	// read, and may store what it found in unexported fields of the request. Optional.
 	Find func(ctx context.Context, req *Req) error
 	// Check validates rules that tags cannot express. Check adds the caller's errors to causes, which already contains the errors that the
-	// tags found. Members that failed their tags have zero values. An error that Check returns is a failure of the server: it becomes the
-	// response if causes is empty. Optional.
+	// tags found. A member whose value violates one of its tags has the zero value. An error that Check returns is a failure of the server: it
+	// becomes the response if causes is empty. Optional.
 	Check func(ctx context.Context, req *Req, causes *Causes) error
 	// Do runs the operation on a request that passed binding, the tags and Check.
 	Do func(ctx context.Context, req *Req) (Resp, error)
@@ -129,7 +129,7 @@ func (o Op[Req, Resp]) compile(words Words) (*operation, error) {
 	case o.Tag == "" || o.Summary == "":
 		return nil, fmt.Errorf("rest: operation %s requires a tag and a summary", o.ID)
 	case o.Public == (len(o.Scopes) > 0):
-		return nil, fmt.Errorf("rest: operation %s needs a scope, or is public", o.ID)
+		return nil, fmt.Errorf("rest: operation %s requires a scope unless it is public", o.ID)
 	case o.OAuth && !o.Public:
 		return nil, fmt.Errorf("rest: operation %s is an OAuth endpoint and must be public", o.ID)
 	case o.Do == nil:

@@ -372,7 +372,7 @@ func TestNewHandler_RejectsInvalidRoutes(t *testing.T) {
 	for want, routes := range map[string][]rest.Route{
 		"has no ID":                        {op(func(o *rest.Op[nothing, rest.NoContent]) { o.ID = "" })},
 		"is not a method and a path":       {op(func(o *rest.Op[nothing, rest.NoContent]) { o.Route = "FETCH /x" })},
-		"needs a scope":                    {op(func(o *rest.Op[nothing, rest.NoContent]) { o.Scopes = nil })},
+		"requires a scope":                 {op(func(o *rest.Op[nothing, rest.NoContent]) { o.Scopes = nil })},
 		"is public":                        {op(func(o *rest.Op[nothing, rest.NoContent]) { o.Public = true })},
 		"does not take variable \"other\"": {op(func(o *rest.Op[nothing, rest.NoContent]) { o.Route = "GET /x/{id}/{other}" })},
 		"has no variable \"id\"":           {op(func(o *rest.Op[nothing, rest.NoContent]) { o.Route = "GET /x" })},
@@ -380,10 +380,10 @@ func TestNewHandler_RejectsInvalidRoutes(t *testing.T) {
 			op(func(o *rest.Op[nothing, rest.NoContent]) { o.Route = "PUT /x/{id}" })},
 		"have the same route": {op(func(*rest.Op[nothing, rest.NoContent]) {}),
 			op(func(o *rest.Op[nothing, rest.NoContent]) { o.ID = "b" })},
-		"tag min":                      {broken[badTag]()},
-		"chan int cannot be described": {broken[badType]()},
-		"has no json tag":              {broken[untagged]()},
-		"MoreTags has the member ix":   {broken[unknownTag]()},
+		"tag min":                        {broken[badTag]()},
+		"chan int has no OpenAPI schema": {broken[badType]()},
+		"has no json tag":                {broken[untagged]()},
+		"MoreTags has the member ix":     {broken[unknownTag]()},
 	} {
 		_, err := rest.NewHandler(routes, rest.Options{Guard: guard{}, Limiter: noLimits{}})
 		require.ErrorContains(t, err, want)

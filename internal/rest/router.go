@@ -32,7 +32,8 @@ func (e *endpoint) oauth() bool {
 	return true
 }
 
-// newRouter creates one subrouter per resource, because gorilla/mux tries routes sequentially, and registers literals before variables.
+// newRouter creates one subrouter per resource and registers literals before variables, because gorilla/mux tries the routes one after the
+// other.
 func newRouter(operations []*operation) (*mux.Router, error) {
 	endpoints := map[string]*endpoint{}
 	for _, op := range operations {

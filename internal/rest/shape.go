@@ -30,8 +30,8 @@ const (
 type shape struct {
 	kind   kind
 	typ    reflect.Type // without pointers
-	elem   *shape       // of arrays and maps
-	fields []field      // of objects, in the order of declaration
+	elem   *shape       // shape of the elements of an array or a map
+	fields []field      // members of an object, in the order of declaration
 }
 
 // field is a member of an object or a parameter of a request.
@@ -89,7 +89,7 @@ func (s shaper) shapeOf(t reflect.Type) (*shape, error) {
 	switch t.Kind() {
 	case reflect.Interface:
 		if t.NumMethod() != 0 {
-			return nil, fmt.Errorf("type %s cannot be described", t)
+			return nil, fmt.Errorf("type %s has no OpenAPI schema", t)
 		}
 		out.kind = kindAny
 	case reflect.String:
@@ -105,7 +105,7 @@ func (s shaper) shapeOf(t reflect.Type) (*shape, error) {
 		out.elem, err = s.shapeOf(t.Elem())
 	case reflect.Map:
 		if t.Key().Kind() != reflect.String {
-			return nil, fmt.Errorf("type %s cannot be described: keys must be strings", t)
+			return nil, fmt.Errorf("type %s has no OpenAPI schema: the keys of a map must be strings", t)
 		}
 		out.kind = kindMap
 		out.elem, err = s.shapeOf(t.Elem())
@@ -117,7 +117,7 @@ func (s shaper) shapeOf(t reflect.Type) (*shape, error) {
 			err = checkMoreTags(t, out.fields)
 		}
 	default:
-		return nil, fmt.Errorf("type %s cannot be described", t)
+		return nil, fmt.Errorf("type %s has no OpenAPI schema", t)
 	}
 	if err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func (s shaper) fieldsOf(t reflect.Type, tag string, at []int) ([]field, error) 
 	return fields, nil
 }
 
-// outermost removes members of embedded structs that have the name of an outer member, as encoding/json does.
+// outermost removes the members of embedded structs whose names are also names of members of the embedding struct, as encoding/json does.
 func outermost(fields []field) []field {
 	depth := map[string]int{}
 	for _, f := range fields {

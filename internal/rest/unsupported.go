@@ -34,7 +34,8 @@ func (u Unsupported[Req]) op() Op[Req, NoContent] {
 	}
 	return Op[Req, NoContent]{
 		ID: u.ID, Route: u.Route, Tag: "Unsupported", Summary: "Not supported", Scopes: u.Scopes, Public: u.OAuth, OAuth: u.OAuth,
-		Find: func(ctx context.Context, req *Req) error { // before the body is read, so that its media type does not matter
+		// Find runs before the body is read, so the response does not depend on the media type of the body.
+		Find: func(ctx context.Context, req *Req) error {
 			if u.Find != nil {
 				if err := u.Find(ctx, req); err != nil {
 					return err

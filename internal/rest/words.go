@@ -19,7 +19,7 @@ type Word struct {
 	Members map[string]reflect.StructTag
 }
 
-// Described is implemented by struct types that have members whose tags do not fit on a line.
+// Described is implemented by struct types with members whose struct tags do not fit on a line.
 type Described interface {
 	// MoreTags returns further struct tags of members, by the JSON name of the member. If the field's own tag has the same key, its value is
 	// used.
@@ -52,7 +52,7 @@ func (w Words) tags(t reflect.Type, name string, own reflect.StructTag) (reflect
 	}
 	tags, ok := word.Members[name]
 	if !ok {
-		return "", fmt.Errorf("type %s: member %s is not described", t, name)
+		return "", fmt.Errorf("type %s: member %s has no tags in Words", t, name)
 	}
 	if word.Served {
 		tags = `readOnly:"true" ` + tags

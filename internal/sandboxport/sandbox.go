@@ -13,7 +13,8 @@ type Sandbox struct {
 	Clock     Clock
 	// Reset restores the initial content of the sandbox. If seed is true, it also creates the seed organization.
 	Reset func(ctx context.Context, seed bool) error
-	// Guarded lists operations that another handler serves behind mgmtapi.API.Authorize. /sandbox/v1/authz/explain also explains them.
+	// Guarded lists operations that another handler serves after mgmtapi.API.Authorize has authorized the request. The operation
+	// /sandbox/v1/authz/explain also explains the permissions for them.
 	Guarded []rest.Info
 }
 

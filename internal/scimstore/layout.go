@@ -93,7 +93,7 @@ type index struct {
 	exact  bool          // case-sensitive
 	unique bool
 	multi  bool
-	text   bool // filters can use it
+	text   bool // the attribute is a string or a reference; only these indexes evaluate filters
 }
 
 // searched are the attributes that clients search for, in addition to the unique ones.
@@ -181,7 +181,8 @@ func alphanumeric(s string) string {
 // folding, filter.FoldVersion is increased instead.
 const valuesVersion = 0
 
-// version returns another number when index.values computes other values than before. docstore.Open then fills the index again.
+// version returns the Version of the index. It changes whenever index.values computes other values for the same document; docstore.Open
+// then fills the index again.
 func (ix index) version() int {
 	v := 2 * (valuesVersion + filter.FoldVersion)
 	if ix.exact {
@@ -190,7 +191,7 @@ func (ix index) version() int {
 	return v
 }
 
-// values computes the index of a document.
+// values computes the values of the index for a document.
 func (ix index) values(d *document) []any {
 	o := &d.Resource.Object
 	if ix.path.URN != "" {

@@ -146,7 +146,7 @@ func (s *Store) joining(ctx context.Context, tx *docstore.Tx, group string, ids 
 		return nil, nil
 	}
 	members := make(map[string]membership, len(ids))
-	sorted := slices.Sorted(slices.Values(ids)) // all transactions lock in this order
+	sorted := slices.Sorted(slices.Values(ids)) // all transactions lock the rows in this order, so that they cannot deadlock
 	for _, k := range s.layout.types {
 		for chunk := range slices.Chunk(sorted, chunkSize) { // limits the number of documents in memory
 			held, err := hold(ctx, tx, k, forShare, chunk)

@@ -86,7 +86,8 @@ func (s *Store) Select(ctx context.Context, q scimserver.Query) (scimserver.Sele
 	return out, true, err
 }
 
-// order sets the order and the start of a query. It returns false if no index has that order.
+// order sets the order and the start of a query. It returns false if no index has that order, or if the start is not a position in the
+// index.
 func (k *kind) order(query *docstore.Query[document], q scimserver.Query) bool {
 	column := filtersql.Column{}
 	if !q.SortBy.IsZero() {
@@ -103,7 +104,7 @@ func (k *kind) order(query *docstore.Query[document], q scimserver.Query) bool {
 	if key := q.After.Key; key != nil {
 		query.From.Key = *key
 		if len(*key) >= scimserver.MaxSortKey {
-			return false // the server truncated the key, and the index contains the whole value
+			return false // the server has truncated the key, so its position in the index, which contains the whole value, is not known
 		}
 		if column.Kind == filtersql.Time {
 			t, err := time.Parse(scimserver.SortTime, *key)
@@ -116,7 +117,7 @@ func (k *kind) order(query *docstore.Query[document], q scimserver.Query) bool {
 	return true
 }
 
-// multi reports whether an index has several values of one resource.
+// multi reports whether an index may have several values for one resource.
 func (k *kind) multi(name string) bool {
 	return slices.ContainsFunc(k.indexes, func(ix index) bool { return ix.name == name && ix.multi })
 }

@@ -24,7 +24,8 @@ type Options struct {
 	Readers *sql.DB
 	// GroupCommit enables group commit, for SQLite: a single goroutine uses Writer and commits waiting updates together.
 	GroupCommit bool
-	// Updater runs the updates instead of Writer. For SQLite, when another component serializes the updates.
+	// Updater runs the updates instead of Writer. It is for an SQLite database to which another component also writes: that component runs all
+	// updates one at a time.
 	Updater Updater
 	// Borrowed means that Close does not close the connections.
 	Borrowed bool
@@ -170,7 +171,7 @@ func (db *DB) snapshotLevel() sql.IsolationLevel {
 // has returned, all writes of fn are rolled back and the error is returned.
 //
 // When PostgreSQL reports a serialization failure or a deadlock, fn runs again in a new transaction. It must therefore have no effects
-// outside of the transaction; Tx.AfterCommit is for those. fn must not call Update: it would deadlock.
+// outside of the transaction. Functions with such effects are passed to Tx.AfterCommit. fn must not call Update: it would deadlock.
 //
 // PostgreSQL runs the transaction at READ COMMITTED; SQLite runs one update at a time.
 func (db *DB) Update(ctx context.Context, fn func(tx *Tx) error) error {
@@ -182,12 +183,12 @@ type Wait time.Duration
 
 // Wait times of updates.
 const (
-	DefaultWait Wait = 0                     // waits for the busy timeout of the connection
+	DefaultWait Wait = 0                     // wait for the busy timeout of the connection
 	LongWait         = Wait(2 * time.Minute) // for updates that wait while another process migrates a large database
 )
 
-// UpdateWaiting is Update with a wait time other than that of the connections. With group commit or an updater, and on PostgreSQL, it is
-// the same as Update.
+// UpdateWaiting does the same as Update, with another wait time than that of the connections. With group commit or an updater, and on
+// PostgreSQL, it is the same as Update.
 func (db *DB) UpdateWaiting(ctx context.Context, wait Wait, fn func(tx *Tx) error) error {
 	if db.dialect == SQLite && db.group == nil && db.updater == nil && wait != DefaultWait {
 		return db.updateImmediate(ctx, wait, fn)
@@ -195,8 +196,8 @@ func (db *DB) UpdateWaiting(ctx context.Context, wait Wait, fn func(tx *Tx) erro
 	return db.Update(ctx, fn)
 }
 
-// UpdateSerializable is Update with the same isolation on both databases: no concurrent update of this kind changes what fn has read before
-// the commit. On PostgreSQL it runs at SERIALIZABLE and retries more often.
+// UpdateSerializable does the same as Update, but with serializable isolation on both databases: until the commit, no concurrent
+// UpdateSerializable changes rows that fn has read. On PostgreSQL it runs at SERIALIZABLE and retries more often.
 func (db *DB) UpdateSerializable(ctx context.Context, fn func(tx *Tx) error) error {
 	return db.update(ctx, sql.LevelSerializable, fn)
 }

@@ -175,7 +175,7 @@ func quotedEnd(sql string, i int) int {
 	rest := sql[i:]
 	switch {
 	case rest[0] == '\'' || rest[0] == '"':
-		// A doubled quote is read as two adjacent literals, which has the same result.
+		// A literal with a doubled quote is split into two literals. No text lies between them, so the result is the same.
 		return until(i+1, rest[:1])
 	case strings.HasPrefix(rest, "--"):
 		return until(i+2, "\n")
@@ -183,7 +183,7 @@ func quotedEnd(sql string, i int) int {
 		return until(i+2, "*/")
 	case rest[0] == '$':
 		if i > 0 && isWordByte(sql[i-1]) {
-			return 0 // part of an identifier
+			return 0 // the $ is part of an identifier
 		}
 		j := 1
 		for j < len(rest) && isWordByte(rest[j]) && (j > 1 || rest[j] < '0' || rest[j] > '9') {

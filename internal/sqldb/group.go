@@ -60,7 +60,7 @@ func (g *group) stop() {
 func (g *group) update(ctx context.Context, db *DB, fn func(tx *Tx) error) error {
 	j := &job{slot: make(chan *Tx), left: make(chan struct{}), ran: make(chan error), done: make(chan error, 1)}
 	select {
-	case <-g.closing: // select chooses at random, and a closed DB must reject updates
+	case <-g.closing: // checked separately: the next select chooses at random if the DB is closed and the job can be sent
 		return ErrClosed
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -142,7 +142,7 @@ func (g *group) batch(first *job) {
 		first.done <- err
 		return
 	}
-	written := []*job{first} // the jobs whose changes the commit makes durable
+	written := []*job{first} // the jobs whose changes are part of this transaction
 	for j := g.next(len(written), started); j != nil; j = g.next(len(written), started) {
 		ok, alive := g.serve(conn, j)
 		if ok {
@@ -200,7 +200,7 @@ func (g *group) next(size int, started time.Time) *job {
 		case j := <-g.jobs:
 			return j
 		default:
-			// Callers whose update the last commit completed may be about to submit another one.
+			// Let other goroutines run: a caller whose update was committed last may submit another update.
 			runtime.Gosched()
 		}
 	}

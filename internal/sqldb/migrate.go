@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// schemaLock makes transactions that change the tables of a schema wait for each other. Earlier versions use the same lock.
+// schemaLock is the name of the lock of transactions that change the tables of a schema. Earlier versions use the same name.
 const schemaLock = "sqldb.schema"
 
-// LockTables serializes transactions that change tables: those of the names' schema, and those of the current schema of the connection, in
-// which earlier versions created their tables. SQLite runs one update at a time anyway.
+// LockTables waits until no other transaction changes tables, in the schema of Names and in the current schema of the connection, in which
+// earlier versions created their tables. On SQLite it does nothing, because SQLite runs one update at a time.
 func (tx *Tx) LockTables(ctx context.Context) error {
 	if tx.Dialect() != Postgres {
 		return nil
@@ -33,7 +33,7 @@ func (tx *Tx) LockTables(ctx context.Context) error {
 	return nil
 }
 
-// Schemas returns the schema of the names and, if different, the current schema of the connection. On SQLite it returns one schema with an
+// Schemas returns the schema in Names and, if different, the current schema of the connection. On SQLite it returns one schema with an
 // empty name.
 func (tx *Tx) Schemas(ctx context.Context) ([]string, error) {
 	if tx.Dialect() != Postgres {
@@ -53,8 +53,8 @@ func (tx *Tx) Schemas(ctx context.Context) ([]string, error) {
 	return []string{own, current.String}, nil
 }
 
-// Lock waits until no other transaction holds the lock with this name, and holds it until this transaction ends. Locks belong to the schema
-// and the prefix of the names. SQLite runs one update at a time anyway.
+// Lock waits until no other transaction holds the lock with this name, and holds it until this transaction ends. Transactions with another
+// schema or prefix in Names have other locks. On SQLite, Lock does nothing, because SQLite runs one update at a time.
 func (tx *Tx) Lock(ctx context.Context, name string) error {
 	if tx.Dialect() != Postgres {
 		return nil
@@ -88,7 +88,7 @@ func Hash(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// CreateSchema creates the schema of the names if it does not exist.
+// CreateSchema creates the schema in Names if it does not exist.
 func (tx *Tx) CreateSchema(ctx context.Context) error {
 	schema := tx.texts.names.Schema
 	if tx.Dialect() != Postgres || schema == "" {
@@ -144,9 +144,9 @@ func (tx *Tx) strings(ctx context.Context, query string, args ...any) (out []str
 	return out, rows.Err()
 }
 
-// TakeOver moves tables of an earlier version, which had no prefix, to the schema and prefix of the names, with their indexes, constraints
-// and sequences. An index, constraint or sequence is renamed if its name starts with the name of the table, as in all tables that this
-// module has created. On SQLite, indexes are rebuilt.
+// TakeOver moves tables of an earlier version, which had no prefix, to the schema and prefix of Names, with their indexes, constraints and
+// sequences. An index, constraint or sequence is renamed if its name starts with the name of the table, as in all tables that this module
+// has created. On SQLite, indexes are rebuilt.
 func (tx *Tx) TakeOver(ctx context.Context, schema string, tables ...string) error {
 	for _, table := range tables {
 		var err error
@@ -225,7 +225,7 @@ func (tx *Tx) takeOverSQLite(ctx context.Context, table string) error {
 	for _, text := range texts {
 		parts := indexText.FindStringSubmatch(text)
 		if parts == nil {
-			continue // created by another program in another form
+			continue // another program created the index, with a statement of another form
 		}
 		name := strings.Trim(parts[2], `"`)
 		if !strings.HasPrefix(name, table+"_") {
@@ -234,7 +234,7 @@ func (tx *Tx) takeOverSQLite(ctx context.Context, table string) error {
 		if _, err := tx.Exec(ctx, `DROP INDEX `+Quote(name)); err != nil {
 			return err
 		}
-		// The text is the database's own: it contains no placeholders and no names in braces.
+		// parts come from the definition of the index in the database, which contains no placeholders and no names in braces.
 		if _, err := tx.Exec(ctx, parts[1]+Quote(names.Plain(name))+parts[3]); err != nil {
 			return err
 		}

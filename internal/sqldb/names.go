@@ -31,7 +31,7 @@ const maxSchema = 63
 
 var validPrefix = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
-// Embedded returns the names in an embedder's database. With neither a schema nor a prefix, the prefix is DefaultPrefix.
+// Embedded returns the Names for the database of an embedder. With neither a schema nor a prefix, the prefix is DefaultPrefix.
 func Embedded(d Dialect, schema, prefix string) (Names, error) {
 	n := Names{Schema: schema, Prefix: prefix}
 	if schema == "" {
@@ -122,7 +122,7 @@ func (n Names) own(err error) error {
 	return &UniqueError{Constraint: strings.Join(columns, ", "), err: unique.err}
 }
 
-// Title returns the display name of the database.
+// Title returns "SQLite" or "PostgreSQL".
 func (d Dialect) Title() string {
 	if d == Postgres {
 		return "PostgreSQL"
@@ -154,8 +154,8 @@ func Check(ctx context.Context, db *sql.DB, d Dialect) error {
 	return fmt.Errorf("the database does not respond as %s: %w", d.Title(), err)
 }
 
-// Embed returns a DB on an embedder's connections, with the given schema and prefix of the tables. The dialect is a result of
-// Dialect.String. Close leaves the connections open.
+// Embed returns a DB on an embedder's connections, with the given schema and prefix of the tables. dialect is "sqlite" or "postgres". Close
+// leaves the connections open.
 func Embed(ctx context.Context, db *sql.DB, dialect, schema, prefix string) (*DB, error) {
 	if db == nil {
 		return nil, errors.New("a database is required")
@@ -177,8 +177,8 @@ func Embed(ctx context.Context, db *sql.DB, dialect, schema, prefix string) (*DB
 	return New(Options{Dialect: d, Writer: db, Names: names})
 }
 
-// Located returns the names with the schema in which an unqualified CREATE TABLE creates a table now. The statements of an embedder's
-// transaction then find the tables whatever its search path.
+// Located returns n with a schema: if n has none, the current schema of the connection, in which CREATE TABLE creates tables. With this
+// schema, statements in a transaction of the embedder find the tables even if the transaction has another search path.
 func (n Names) Located(ctx context.Context, db *sql.DB, d Dialect) (Names, error) {
 	if d != Postgres || n.Schema != "" {
 		return n, nil

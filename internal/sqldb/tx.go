@@ -17,8 +17,8 @@ type Queryer interface {
 }
 
 // Brief returns the context for a short query of q that uses an index. On SQLite the query does not watch the returned context for
-// cancellation. Watching requires one goroutine of database/sql and one of the driver; these cost a fifth of such a query and a switch
-// between goroutines. On PostgreSQL, whose responses may be slow at any time, Brief returns ctx.
+// cancellation. To watch a context, database/sql and the driver each start a goroutine, which takes a fifth of the time of such a query. On
+// PostgreSQL, whose responses may be slow at any time, Brief returns ctx.
 func Brief(ctx context.Context, q Queryer) context.Context {
 	d, ok := q.(interface{ Dialect() Dialect })
 	if !ok || d.Dialect() != SQLite || ctx.Err() != nil {
@@ -115,7 +115,7 @@ func (tx *Tx) ExecReturning(ctx context.Context, dest []any, query string, args 
 		if err := rows.Scan(dest...); err != nil {
 			return tx.note(err)
 		}
-		for rows.Next() { // SQLite finishes the statement only when all rows are read
+		for rows.Next() { // SQLite completes the statement only when all of its rows are read
 		}
 	}
 	if err := rows.Err(); err != nil {

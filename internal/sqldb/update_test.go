@@ -309,7 +309,7 @@ func TestUpdate_RetriesSerializationFailure(t *testing.T) {
 	})(t, db)
 }
 
-// countingDriver opens SQLite connections whose commits SQLite itself counts.
+// countingDriver opens SQLite connections and counts their commits with SQLite's commit hook.
 type countingDriver struct {
 	sqlite3.SQLiteDriver
 	dsn     string
@@ -332,7 +332,7 @@ func TestGroupCommit_SharesCommits(t *testing.T) {
 	counter := countCommits(filepath.Join(t.TempDir(), "test.db"))
 	writer := sql.OpenDB(counter)
 	writer.SetMaxOpenConns(1)
-	readers := sql.OpenDB(counter) // never commits a write
+	readers := sql.OpenDB(counter) // the readers commit no writes, so counter counts only the commits of the writer
 	db, err := sqldb.New(sqldb.Options{Dialect: sqldb.SQLite, Writer: writer, Readers: readers, GroupCommit: true})
 	require.NoError(t, err)
 	defer db.Close()
@@ -412,7 +412,7 @@ func TestGroupCommit_FailureIsolated(t *testing.T) {
 	})(t, db)
 }
 
-// SQLite ends the whole transaction on its own when the disk is full or fails. A caller that executes ROLLBACK has the same effect.
+// SQLite rolls the whole transaction back when the disk is full or fails. The test simulates this: a caller executes ROLLBACK.
 func TestGroupCommit_LostTransactionReported(t *testing.T) {
 	db := sqldbtest.SQLite(t)
 	withTable(func(t *testing.T, db *sqldb.DB) {
@@ -436,7 +436,7 @@ func TestGroupCommit_LostTransactionReported(t *testing.T) {
 		time.AfterFunc(5*time.Millisecond, func() { close(waiting) }) // lets the second caller queue up after the first
 		firstErr := <-first
 		require.Error(t, <-second)
-		if firstErr == nil { // the two did not share a transaction
+		if firstErr == nil { // the two callers did not share a transaction
 			wantIDs(t, db, "first")
 		} else {
 			wantIDs(t, db)
@@ -445,8 +445,8 @@ func TestGroupCommit_LostTransactionReported(t *testing.T) {
 	})(t, db)
 }
 
-// The first caller has no savepoint whose release would fail. The work of the next caller must not be stored by an implicit transaction
-// outside of the group.
+// The first caller ends the transaction of the batch with ROLLBACK. It has no savepoint, so no RELEASE fails. The writes of the second
+// caller must then not be committed one by one, outside of a transaction.
 func TestGroupCommit_EndedTransactionNotReused(t *testing.T) {
 	db := sqldbtest.SQLite(t)
 	withTable(func(t *testing.T, db *sqldb.DB) {

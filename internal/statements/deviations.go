@@ -27,7 +27,7 @@ func CheckDeviations(page string, tests []Test) []string {
 		if !strings.HasPrefix(line, "|") {
 			continue
 		}
-		if rows++; rows <= 2 { // the head of the table
+		if rows++; rows <= 2 { // the heading and the separator line of the table
 			continue
 		}
 		cells := strings.Split(strings.Trim(strings.ReplaceAll(line, `\|`, " "), "|"), "|")

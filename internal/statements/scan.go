@@ -38,7 +38,7 @@ func Scan(root string) ([]Test, error) {
 	return tests, err
 }
 
-// scanFile returns the tests of one file, whose source is read if src is nil.
+// scanFile returns the tests of one file. src is the source; if src is nil, scanFile reads the file.
 func scanFile(file string, src any, folder string) ([]Test, error) {
 	set := token.NewFileSet()
 	parsed, err := parser.ParseFile(set, file, src, parser.ParseComments|parser.SkipObjectResolution)
@@ -74,7 +74,7 @@ func scanFile(file string, src any, folder string) ([]Test, error) {
 	return tests, nil
 }
 
-// proved returns the statements that a comment names, including words that are not ids.
+// proved returns the words after "Proves" in a comment. Check reports words that are not ids of statements.
 func proved(comment string) []string {
 	var ids []string
 	for _, match := range proves.FindAllStringSubmatch(comment, -1) {

@@ -31,8 +31,8 @@ func Documents() []Document { return []Document{documentA, documentB, documentC}
 
 var idPattern = regexp.MustCompile(`^[ABC]-[a-z]+-[0-9]{2,}$`)
 
-// Check returns a sentence for each statement that occurs twice or has no test, and for each comment that proves nothing.
-// Pending are statements that have no test yet; Check also reports a pending statement with a test.
+// Check returns a sentence for each statement that occurs twice or has no test, and for each test that names an unknown statement or names
+// statements but never runs. Pending are statements that have no test yet; Check also reports a pending statement with a test.
 func Check(documents []Document, tests []Test, pending []string) []string {
 	var broken []string
 	report := func(format string, args ...any) { broken = append(broken, fmt.Sprintf(format, args...)) }

@@ -1,8 +1,8 @@
 // Package storedtest checks that the current code decodes the JSON that earlier versions have stored, with the same values.
 //
 // A package that stores JSON has files testdata/stored/COMMIT.json. Each file contains forms by name. A form consists of the text that the
-// code of that commit stored, and of the values that the text had in Go. Files are written once and never changed, because a database of
-// that commit does not change either. A form that a later commit introduces is in a separate file.
+// code of that commit stored, and of the values that the text had in Go. A file is never changed after it was written, because databases
+// that the code of that commit has written do not change either. Forms that a later commit introduces are in the file of that commit.
 package storedtest
 
 import (
@@ -38,7 +38,7 @@ type Codec struct {
 // Of returns the codec of a type for encoding/json.
 func Of[T any]() Codec { return Codec{New: func() any { return new(T) }} }
 
-// Type is Of for a reflect.Type.
+// Type does the same as Of, for a reflect.Type.
 func Type(t reflect.Type) Codec { return Codec{New: func() any { return reflect.New(t).Interface() }} }
 
 func (c Codec) marshal(value any) ([]byte, error) {
@@ -48,9 +48,8 @@ func (c Codec) marshal(value any) ([]byte, error) {
 	return json.Marshal(value)
 }
 
-// Check fails unless all stored forms can be read: every form in the files has a codec and is decoded to its recorded values, encoding it
-// again loses nothing, and every codec has a form. The message about a codec without a form contains an example that the present code
-// writes.
+// Check fails unless each form in the files has a codec that decodes it to the recorded values and encodes these values without a loss, and
+// unless each codec has a form. The message about a codec without a form contains an example that the present code writes.
 func Check(t *testing.T, codecs map[string]Codec) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "stored", "*.json"))
@@ -120,7 +119,7 @@ func (c Codec) Problems(form Form) (problems []string) {
 	return problems
 }
 
-// lost returns the members of before that after lacks or has with another value.
+// lost returns a sentence for each member of before that is missing in after or has another value there.
 func lost(path string, before, after any) (problems []string) {
 	switch b := before.(type) {
 	case map[string]any:
@@ -202,7 +201,7 @@ func collect(v reflect.Value, path string, out map[string]any) {
 	}
 }
 
-// plain returns the form of a value in the files.
+// plain converts a value to the type that encoding/json returns for it, so that it can be compared with a value in a file.
 func plain(value any) (out any) {
 	text, err := json.Marshal(value)
 	if err == nil {
@@ -223,7 +222,7 @@ func Example(c Codec) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	decoded := c.New() // decoding again excludes members that are not stored
+	decoded := c.New() // decode the text again: fields that are not stored become zero
 	if err := json.Unmarshal(text, decoded); err != nil {
 		return string(text), err
 	}

@@ -57,8 +57,8 @@ func Check(e Expr, rt *schema.ResourceType, accept lenient.Set) error {
 	return err
 }
 
-// CheckElement is [Check] for the value filter of an attribute. The paths of the filter name sub-attributes. In the filter of a simple
-// multi-valued attribute, "value" names the element itself.
+// CheckElement does the same as [Check], for the value filter of an attribute. The paths of the filter name sub-attributes. In the filter
+// of a simple multi-valued attribute, "value" names the element itself.
 func CheckElement(e Expr, a *schema.Attribute, accept lenient.Set) error {
 	var err error
 	Walk(e, func(e Expr) bool {

@@ -35,7 +35,7 @@ func Parse(s string) (Expr, error) {
 	return ParseWith(s, Options{})
 }
 
-// ParseWith is [Parse] with options.
+// ParseWith does the same as [Parse], with options.
 func ParseWith(s string, o Options) (Expr, error) {
 	p := parser{lexer: lexer{s: s, kind: scim.InvalidFilter, what: "filter"}, Options: o}
 	if err := p.checkText(); err != nil {
@@ -177,7 +177,7 @@ func (p *parser) nested(opening, closing byte) (Expr, error) {
 	}
 	p.space()
 	if !p.take(closing) {
-		return nil, p.fail(p.pos, "%q is expected for the %q at character %d, not %s",
+		return nil, p.fail(p.pos, "%q is expected to close the %q at character %d, not %s",
 			closing, opening, utf8.RuneCountInString(p.s[:start])+1, p.found())
 	}
 	p.depth--
@@ -237,7 +237,7 @@ func (p *parser) attrPath() (scim.AttrPath, error) {
 	return path, nil
 }
 
-// parseAttrPath is scim.ParseAttrPath. If deep is set, the part after the first dot may contain dots.
+// parseAttrPath does the same as scim.ParseAttrPath. In addition, the part after the first dot may contain dots if deep is set.
 func parseAttrPath(w string, deep bool) (scim.AttrPath, error) {
 	path, err := scim.ParseAttrPath(w)
 	if err == nil || !deep {

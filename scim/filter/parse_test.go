@@ -281,7 +281,7 @@ func FuzzParse(f *testing.F) {
 				continue
 			}
 			text := e.String()
-			if len(text) > MaxLength { // a filter at the limit may grow by the space of "not ("
+			if len(text) > MaxLength { // String writes "not (" for "not(", so the text of a filter of MaxLength bytes may be too long to parse
 				continue
 			}
 			again, err := ParseWith(text, o)

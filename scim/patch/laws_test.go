@@ -50,7 +50,7 @@ func genOperation() *rapid.Generator[scim.PatchOperation] {
 	})
 }
 
-// checkResult checks the properties that every result must have.
+// checkResult checks the properties that every result of Apply must have.
 func checkResult(rt *schema.ResourceType, before, out *scim.Resource, changed bool) error {
 	if changed == scim.Equal(&before.Object, &out.Object) {
 		return fmt.Errorf("changed is %v", changed)
@@ -71,7 +71,8 @@ func checkResult(rt *schema.ResourceType, before, out *scim.Resource, changed bo
 	return nil
 }
 
-// TestApply_CleanResult checks for random operations that the result of Apply is clean and that the given resource is unchanged.
+// TestApply_CleanResult checks for random operations that ResourceType.Clean does not change the result of Apply, and that Apply does not
+// modify its argument.
 func TestApply_CleanResult(t *testing.T) {
 	full, bare := resource(t, fullUser), resource(t, bareUser)
 	rt := userType()

@@ -7,7 +7,7 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// The leniencies of Options.Accept, except those for the spelling of operations and values.
+// This file implements the leniencies of Options.Accept, except those for the spelling of operations and values.
 
 // createElement handles an add through a filter that selects no element. It returns noTarget or, with lenient.CreateElement, adds a new
 // element that consists of the filter's eq comparisons and the value. The RFC does not define this add (erratum 8097). For a replace, the
@@ -104,8 +104,8 @@ func (p *patcher) removeListed(at place, v any) error {
 	})
 }
 
-// matcher finds the elements named by entries. References to resources are matched by their value only, with a hash table: such lists are
-// long, and clients also send other data of a member.
+// matcher finds the elements named by entries. References to resources, such as members, are compared only by "value", because clients also
+// send other sub-attributes of a member. They are searched with a hash table, because such lists are long.
 type matcher struct {
 	a       *schema.Attribute
 	value   *schema.Attribute

@@ -54,7 +54,7 @@ func (p *patcher) removeExtension(at place) error {
 			continue
 		}
 		part := at.part(o, a)
-		part.a = optional(a) // removed together with its schema
+		part.a = optional(a) // a required attribute may be removed together with the whole extension
 		if err := p.remove(part); err != nil {
 			return err
 		}

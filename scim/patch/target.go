@@ -10,8 +10,8 @@ import (
 // place is the location of an attribute's value: a name in an object. The object is the resource, an extension, a complex value or an
 // element of a multi-valued attribute. An extension itself is also a place; it is handled like a complex attribute whose name is the URN.
 //
-// With elements set, the place means elements of its multi-valued attribute, or their sub-attribute sub: those that the filter selects, or
-// all if there is no filter.
+// If elements is true, the place consists of elements of a multi-valued attribute: those that the filter selects, or all if there is no
+// filter. If sub is also set, it consists of the sub-attribute sub of these elements.
 type place struct {
 	holder    *scim.Object
 	a         *schema.Attribute
@@ -208,7 +208,8 @@ func (p *patcher) change(at place, fn func() error) error {
 
 // settle completes a change inside the complex value o at parent. It stores a new value, removes a value that has no sub-attributes left,
 // and checks that the required sub-attributes are present. Read-only sub-attributes alone do not keep a value, because they describe the
-// other sub-attributes (manager.displayName). In an extension, read-only attributes are independent values and keep it.
+// other sub-attributes (manager.displayName). In an extension, read-only attributes are independent of the other attributes, so an
+// extension with only read-only attributes is not removed.
 func (p *patcher) settle(parent place, o *scim.Object, there bool) error {
 	if o.Len() == 0 || !parent.extension && onlyReadOnly(parent.a, o) {
 		if !there {

@@ -256,8 +256,9 @@ func carry(attributes []*Attribute, in, out, prev *scim.Object, urn string) erro
 	return nil
 }
 
-// keepProtectedParts is keepProtected for the sub-attributes of a single-valued complex attribute in the request. Read-only sub-attributes
-// describe the other ones (manager.displayName), so their stored values are copied only if the other sub-attributes are unchanged.
+// keepProtectedParts does the same as keepProtected, for the sub-attributes of a single-valued complex attribute in the request. Read-only
+// sub-attributes describe the other ones (manager.displayName), so their stored values are copied only if the other sub-attributes are
+// unchanged.
 func (a *Attribute) keepProtectedParts(now, was any, path scim.AttrPath) error {
 	o, isObject := now.(*scim.Object)
 	w, wasObject := was.(*scim.Object)

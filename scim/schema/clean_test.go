@@ -170,7 +170,7 @@ func TestClean_Rejects(t *testing.T) {
 func TestSyntaxOfValues(t *testing.T) {
 	certificate, chain := certificates(t)
 	for _, test := range []struct {
-		attribute   string // a template of the member
+		attribute   string // the JSON text of the member, with %q or %s for the value
 		good, wrong []string
 		named       string
 	}{

@@ -48,7 +48,7 @@ func (a *Attribute) Clean(v any, path scim.AttrPath, opts CleanOptions) (any, er
 	return out, nil
 }
 
-// CleanElement is [Attribute.Clean] for a single-valued attribute or one element of a multi-valued one.
+// CleanElement does the same as [Attribute.Clean], for a single-valued attribute or one element of a multi-valued attribute.
 func (a *Attribute) CleanElement(v any, path scim.AttrPath, opts CleanOptions) (any, error) {
 	if v == nil {
 		return nil, nil
@@ -253,9 +253,9 @@ func (a *Attribute) appendKey(key []byte, v any) []byte {
 	return append(key, s...)
 }
 
-// Union appends to have the elements of more that have does not contain yet, compared by [Attribute.Key], and reports whether the result
-// differs from have. An element of have that more also contains gets "primary" and, unless it is immutable, "display" from the element of
-// more. Neither slice is modified.
+// Union returns the elements of the slice have, followed by those elements of the slice more that the slice have does not contain. changed
+// reports whether the result differs from have. Elements are compared by [Attribute.Key]. If both slices contain an element, the result has
+// "primary" and, unless it is immutable, "display" from the slice more. Neither slice is modified.
 func (a *Attribute) Union(have, more []any) (out []any, changed bool) {
 	seen := make(map[string]int, len(have)+len(more))
 	for i, e := range have {

@@ -33,12 +33,13 @@ func Secret(name string) bool { return secretName(name) }
 
 func secretName(name string) bool {
 	if i := strings.LastIndexAny(name, ":."); i >= 0 {
-		name = name[i+1:] // an attribute path with its schema URN
+		name = name[i+1:] // the last name of an attribute path, without the schema URN
 	}
 	return slices.Contains(secretNames, unseparated.Replace(strings.ToLower(name)))
 }
 
-// unseparated removes the word separators of a name. It is applied to every member of every body.
+// unseparated removes the word separators of a name. It is created only once, because it is applied to the name of every member of every
+// body.
 var unseparated = strings.NewReplacer("_", "", "-", "")
 
 // Exchange returns a copy of an exchange that another program or package has captured, without secrets. Secrets are those of the Redactor
@@ -235,5 +236,5 @@ func cut(s string, limit int) string {
 	return s[:limit] + cutMark
 }
 
-// cutMark ends an excerpt.
+// cutMark is appended to the text of a truncated body.
 const cutMark = "… [cut]"

@@ -23,7 +23,7 @@ const credentialWords = `(?i:bearer|basic|digest|ssws|authorization|token|passwo
 type Redactor struct {
 	forms    []string // the spellings of the secrets, longest first
 	replacer *strings.Replacer
-	short    *regexp.Regexp // short secrets after the words that introduce them; nil if no secret is short
+	short    *regexp.Regexp // matches a short secret after a credential word; nil if no secret is short
 }
 
 // NewRedactor returns a Redactor for the secrets, in plaintext and in Base64, each in the spellings of plain text, JSON, URLs and HTML.
@@ -100,7 +100,7 @@ func (r *Redactor) Text(s string) string {
 	return s
 }
 
-// truncatedText is Text for possibly truncated input: it also replaces the start of a secret at the end of s.
+// truncatedText does the same as Text, for input that may be truncated: it also replaces the start of a secret at the end of s.
 func (r *Redactor) truncatedText(s string) string {
 	s = r.Text(s)
 	longest := 0
@@ -112,7 +112,7 @@ func (r *Redactor) truncatedText(s string) string {
 		}
 	}
 	if longest < minSecret {
-		return s // a shorter match may occur by chance
+		return s // a shorter end of s may equal the start of a secret by chance
 	}
 	return s[:len(s)-longest] + Redacted
 }

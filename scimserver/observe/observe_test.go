@@ -30,7 +30,8 @@ var teapot = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	}
 })
 
-// serve returns the address of a server and a function that stops it and returns its log. A record is written after its response.
+// serve returns the address of a server and a function that stops the server and returns its log. The log is complete only after the stop,
+// because a record is written after the response.
 func serve(t *testing.T, o observe.Options) (base string, end func() string) {
 	t.Helper()
 	var log bytes.Buffer

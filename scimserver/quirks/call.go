@@ -278,7 +278,7 @@ func (a *response) send(w http.ResponseWriter) {
 	w.WriteHeader(max(a.status, http.StatusOK))
 	if a.cut {
 		_, _ = w.Write(a.body[:len(a.body)/2])
-		_ = http.NewResponseController(w).Flush() // otherwise the client might receive nothing
+		_ = http.NewResponseController(w).Flush() // otherwise net/http might discard the half body with the connection
 		panic(http.ErrAbortHandler)
 	}
 	_, _ = w.Write(a.body)

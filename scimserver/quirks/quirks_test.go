@@ -74,7 +74,7 @@ type reply struct {
 	status int
 	header http.Header
 	body   string
-	err    error // of the connection or of reading the body
+	err    error // error of the connection or of reading the body
 }
 
 func (r reply) text(name string) string {
@@ -212,7 +212,8 @@ var examples = []struct {
 	{quirk: "drop-after,p=1,method=POST", call: "POST /Users", body: newUser, after: "GET /Users", shows: "Cleo"},
 }
 
-// TestQuirks_MatchExamples checks that each quirk changes a response as its example says, and that a correct server differs.
+// TestQuirks_MatchExamples checks that a server with a quirk returns the response in the example of the quirk, and that a server without
+// the quirk returns another one.
 func TestQuirks_MatchExamples(t *testing.T) {
 	for _, e := range examples {
 		t.Run(e.quirk+" "+e.call, func(t *testing.T) {

@@ -233,7 +233,7 @@ func deleteStale(t *testing.T, s scimserver.Store) {
 func batch(t *testing.T, s scimserver.Store) {
 	b, ok := s.(scimserver.Batcher)
 	if !ok {
-		return // the store creates resources one by one
+		return // the store is not a Batcher: it creates resources one by one
 	}
 	old := create(t, s, User("old"))
 	one, two, ann := Group("one"), Group("two"), User("ann")
@@ -258,7 +258,7 @@ func batch(t *testing.T, s scimserver.Store) {
 func failedBatch(t *testing.T, s scimserver.Store) {
 	b, ok := s.(scimserver.Batcher)
 	if !ok {
-		return // the store creates resources one by one
+		return // the store is not a Batcher: it creates resources one by one
 	}
 	create(t, s, User("ann"))
 	for at, test := range []struct {

@@ -246,7 +246,7 @@ func TestTenant_RemovalAbortsRequests(t *testing.T) {
 		require.Equal(t, []quirks.Setting{hang}, acme.Config().Quirks)
 		ended := make(chan error, 1)
 		go func() {
-			res, err := http.Post(h.url+users, "application/scim+json", strings.NewReader(ann("bob"))) // net/http would repeat a GET
+			res, err := http.Post(h.url+users, "application/scim+json", strings.NewReader(ann("bob"))) // not a GET, which net/http would repeat
 			if err == nil {
 				res.Body.Close()
 			}

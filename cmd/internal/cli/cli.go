@@ -66,7 +66,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, lookupEnv
 		return conform.Run(ctx, program+" conform", args[1:], stdout, stderr, lookupEnv)
 	}
 	var cmds commands
-	var exit *int // set if kong handles the arguments itself, as for --help
+	var exit *int // the exit code if kong has handled the arguments completely, as for --help
 	parser, err := kong.New(&cmds, kong.Name(program), kong.Description(description), kong.Vars{"version": frame.Build(program)}, flagHelp,
 		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(func(code int) { exit = &code }))

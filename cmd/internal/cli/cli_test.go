@@ -27,8 +27,8 @@ func run(ctx context.Context, args ...string) (code int, stdout, stderr string) 
 	return code, out.String(), err.String()
 }
 
-// taken returns an address with a listener until the test ends.
-func taken(t *testing.T) string {
+// usedAddress returns an address that is in use until the test ends.
+func usedAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -71,7 +71,7 @@ func TestExitCodesAndTexts(t *testing.T) {
 			"a base URL with a fragment", []string{"sandbox", "--listen", "127.0.0.1:notaport", "--base-url", "http://id.example.com/#"},
 			cli.ExitUsage, "", "--base-url",
 		},
-		{"an address in use", []string{"sandbox", "--listen", taken(t)}, cli.ExitFailure, "", "set another address with --listen"},
+		{"an address in use", []string{"sandbox", "--listen", usedAddress(t)}, cli.ExitFailure, "", "set another address with --listen"},
 		{"a database of another kind", []string{"sandbox", "--db", "mysql://u@h/x"}, cli.ExitFailure, "",
 			`databases of the kind "mysql" are not supported`},
 		{"a database without its kind", []string{"serve", "scim", "--db", "x.db"}, cli.ExitFailure, "", "sqlite:PATH"},
@@ -105,7 +105,7 @@ func TestExitCodesAndTexts(t *testing.T) {
 			`--egress must be one of "any","private","public"`},
 		{"a metrics token that a header cannot contain", []string{"sandbox", "--metrics-token", "a b"}, cli.ExitUsage, "", "visible ASCII"},
 		{"the same for the SCIM server", []string{"serve", "scim", "--metrics-token", "a b"}, cli.ExitUsage, "", "visible ASCII"},
-		{"a metrics address in use", []string{"serve", "scim", "--listen", "127.0.0.1:0", "--metrics-listen", taken(t)}, cli.ExitFailure,
+		{"a metrics address in use", []string{"serve", "scim", "--listen", "127.0.0.1:0", "--metrics-listen", usedAddress(t)}, cli.ExitFailure,
 			"", "set another address with --metrics-listen"},
 		{"a token without credentials", []string{"token", "create"}, cli.ExitUsage, "", "--api-token"},
 		{"a missing ready file", []string{"token", "create", "--ready-file", missing}, cli.ExitFailure, "", "missing.json"},

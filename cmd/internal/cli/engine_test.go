@@ -35,7 +35,7 @@ type transcript struct {
 	api    *sandbox.APIClient
 	target *httptest.Server
 	refuse atomic.Bool       // the target rejects creates
-	answer atomic.Value      // func(http.ResponseWriter, *http.Request) bool: serves a request itself if it returns true
+	answer atomic.Value      // a func(http.ResponseWriter, *http.Request) bool; if it returns true, it has responded instead of the target
 	masks  map[string]string // replacements of ids
 	text   strings.Builder
 }
@@ -153,7 +153,7 @@ func (x *transcript) run(code int, args ...string) {
 	x.write(code, args, func(stdout string) string { return stdout })
 }
 
-// unordered is run for lists in the order of random ids: it sorts the lines.
+// unordered does the same as run, but sorts the recorded lines. It is for lists that are ordered by random ids.
 func (x *transcript) unordered(code int, args ...string) {
 	x.t.Helper()
 	x.write(code, args, func(stdout string) string {

@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/cli"
 )
 
-// unused returns a URL without a listener.
+// unused returns a URL at which no server listens.
 func unused(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

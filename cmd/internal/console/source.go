@@ -42,7 +42,7 @@ type App struct {
 	Unprovisioned []Unprovisioned
 }
 
-// Unprovisioned is the number of assigned users that have no account and are not provisioned for the same reason.
+// Unprovisioned is a reason why assigned users have no account and are not provisioned, and the number of these users.
 type Unprovisioned struct {
 	Users  int
 	Reason string

@@ -180,7 +180,7 @@ func (s *Server) change(ctx context.Context, m clientgrade.ExternalChange) bool 
 		for name, v := range m.Set {
 			value, err := scim.Value(v)
 			if err != nil {
-				return true // no later attempt can succeed
+				return true // further attempts would fail too
 			}
 			changed.Resource.Set(name, value)
 		}
@@ -230,7 +230,7 @@ func (s *Server) Close(ctx context.Context) {
 	defer cancel()
 	for _, server := range []*http.Server{s.outer, s.inner} {
 		if server.Shutdown(limit) != nil {
-			_ = server.Close() // a request is still running
+			_ = server.Close() // abort the requests that still run after shutdownTime
 		}
 	}
 	s.running.Wait()
@@ -240,7 +240,7 @@ func (s *Server) Close(ctx context.Context) {
 // Grade stops the server and grades the client.
 func (s *Server) Grade(ctx context.Context) (*conformance.Result, error) {
 	s.Close(ctx)
-	s.changeAll(context.WithoutCancel(ctx)) // external changes that became possible with the last request
+	s.changeAll(context.WithoutCancel(ctx)) // the last request may have created the user of an external change
 	held, err := s.State(context.WithoutCancel(ctx))
 	if err != nil {
 		return nil, err

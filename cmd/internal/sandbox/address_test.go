@@ -64,7 +64,7 @@ func (c *caller) do(host, method, path, credentials, body string) (int, object) 
 	return res.StatusCode, answer
 }
 
-// ok is do for requests that succeed.
+// ok sends a request as do does, and fails the test unless the request succeeds.
 func (c *caller) ok(host, method, path, credentials, body string) object {
 	c.t.Helper()
 	status, answer := c.do(host, method, path, credentials, body)
@@ -74,7 +74,8 @@ func (c *caller) ok(host, method, path, credentials, body string) object {
 
 func (c *caller) admin() string { return "SSWS " + c.ready.APIToken }
 
-// client registers a client of the default server and returns the form that authenticates it.
+// client registers an OAuth client of the default authorization server, and returns the form parameters with the credentials of this
+// client.
 func (c *caller) client() string {
 	c.t.Helper()
 	client := c.ok("127.0.0.1", "POST", "/oauth2/v1/clients", c.admin(),
@@ -194,7 +195,7 @@ func TestAddress_BearerThroughAliases(t *testing.T) {
 			`"settings":{"oauthClient":{"application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}}}`)
 	oauth := client["credentials"].(object)["oauthClient"].(object)
 	id := oauth["client_id"].(string)
-	for i, host := range []string{"localhost", "[::1]"} { // a client configured with this address
+	for i, host := range []string{"localhost", "[::1]"} { // the base URL that the administrative client is configured with
 		scope := []string{"svc.users.read", "svc.groups.read"}[i]
 		c.ok(host, "POST", "/api/v1/apps/"+client["id"].(string)+"/grants", c.admin(),
 			fmt.Sprintf(`{"scopeId":%q,"issuer":"http://%s:%s"}`, scope, host, c.port))
@@ -317,7 +318,7 @@ func TestAddress_ListenOnAll(t *testing.T) {
 	t.Parallel()
 	command := func(args ...string) (int, string) {
 		ctx, cancel := context.WithCancel(t.Context())
-		cancel() // a sandbox that starts anyway stops immediately
+		cancel() // if the command does start a sandbox, the canceled context stops it immediately
 		var stderr bytes.Buffer
 		code := cli.Run(ctx, append([]string{"sandbox", "--empty"}, args...), io.Discard, &stderr, func(string) (string, bool) {
 			return "", false

@@ -147,7 +147,7 @@ func outcomeOf(c engine.Class) mgmtapi.Outcome {
 	case engine.Skipped:
 		return mgmtapi.Skipped
 	case engine.Accepted:
-		return mgmtapi.Started // accepted, but not carried out yet
+		return mgmtapi.Started // the target has accepted the change but not carried it out yet
 	case engine.Held, engine.Rejected, engine.Transient, engine.Throttled, engine.Denied:
 	}
 	return mgmtapi.Failed

@@ -36,7 +36,7 @@ func (b *bridge) Match(ctx context.Context, app string, kind engine.Kind, object
 	if kind == engine.Group {
 		owners, err := b.wanted.GroupOwners(ctx, app)
 		for i := range all {
-			all[i] = candidates(owners) // every group is a candidate for every object; the engine compares them
+			all[i] = candidates(owners) // every group is a candidate for every object; the engine compares their names
 		}
 		return all, err
 	}

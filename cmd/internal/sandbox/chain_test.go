@@ -108,7 +108,7 @@ func TestTarget_RetriedUntilAvailable(t *testing.T) {
 	faults := []struct {
 		name    string
 		handler http.HandlerFunc
-		want    string // in the error of the task
+		want    string // must occur in the error of the task
 	}{
 		{"status 503", func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "out of order", http.StatusServiceUnavailable)
@@ -166,7 +166,7 @@ func TestTarget_RetriedUntilAvailable(t *testing.T) {
 func TestTarget_RetriedAfterRefusedConnection(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: testRetryMax})
-	// The target is available when it is connected, then unavailable, then available again at the same address.
+	// The target is available when the app is connected. It is then unavailable for some time, and available again at the same address.
 	good := scimHandler(t)
 	first := newTarget(t, good)
 	addr := first.Listener.Addr().String()

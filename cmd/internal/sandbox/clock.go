@@ -69,7 +69,7 @@ func (c *clock) Move(
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ahead := c.offset.Load()
-	// The largest duration is also the result of a subtraction that does not fit a duration.
+	// Reject the largest duration: time.Time.Sub returns it for differences that exceed the range of a duration.
 	if by == math.MaxInt64 || by > 0 && ahead > math.MaxInt64-int64(by) || c.Now().Add(by).Year() > lastYear {
 		return time.Time{}, sandboxport.ErrClockRange
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/scimwright/scimwright/engine/control/client"
 )
 
-// While a target is unavailable, a create, an update, a deactivation and an import are pending. Then its connection is deactivated.
+// The connection of an unavailable target is deactivated while a create, an update, a deactivation and an import are pending. After the
+// connection is activated again, the engine sends the deactivation, but neither the create nor the update.
 func TestDeactivatedConnection_PreservesDeactivations(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: testRetryMax})

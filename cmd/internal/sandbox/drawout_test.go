@@ -73,7 +73,7 @@ func newRecorder(t *testing.T, answer http.HandlerFunc) *recorder {
 	return r
 }
 
-// got returns the recorded requests and their number.
+// got returns the text of the recorded requests, and the number of requests.
 func (r *recorder) got() (string, int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -183,7 +183,7 @@ func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 		_, _ = io.WriteString(w, "<html>"+innerPage)
 	})
 
-	// The secrets, by a SUPER_ADMIN.
+	// A SUPER_ADMIN configures connections that contain the secrets.
 	connected := func(label, connection string) string {
 		var app object
 		do(t, admin, http.MethodPost, "/api/v1/apps", `{"name":"scim2_test_app","label":"`+label+`"}`, &app)
@@ -333,7 +333,7 @@ func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 		}
 	})
 	steps("a token endpoint that repeats the secret", func(t *testing.T) {
-		// Another scope needs another access token.
+		// With another scope, the sandbox requests a new access token, so it sends the client secret to the token endpoint.
 		mode.Store("issuer", "echo")
 		defer mode.Delete("issuer")
 		a.refused(400, "the status is 400", "POST", a.connection(a.oauth)+"?activate=true", `{"profile":{"scope":"echoed"}}`)
@@ -365,7 +365,7 @@ func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 	// This step comes last, because it changes the connection: attackers who set their own secret may connect the application to their own
 	// server.
 	steps("a pending password", func(t *testing.T) {
-		mode.Store("target", "echo") // it rejects the password
+		mode.Store("target", "echo") // the target rejects the password, so the password remains pending
 		do(t, admin, http.MethodPost, "/api/v1/users/"+user, fmt.Sprintf(`{"credentials":{"password":{"value":%q}}}`, userPassword), nil)
 		drain()
 		status, text := a.try("POST", a.connection(a.app)+"?activate=true",
@@ -388,6 +388,6 @@ func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 	do(t, admin, http.MethodGet, "/api/v1/logs?limit=1000", "", &logs)
 	requireNoSecrets(t, "the system log", string(logs))
 	requireNoSecrets(t, "all responses to the administrator of applications", a.seen.String())
-	require.NoError(t, s.Close(t.Context())) // the log is complete
+	require.NoError(t, s.Close(t.Context())) // after Close, the log is complete
 	requireNoSecrets(t, "the log", log.String())
 }

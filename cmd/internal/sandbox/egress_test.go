@@ -57,7 +57,7 @@ func TestEgress_AppliesToEveryRequest(t *testing.T) {
 	}
 	for policy, allowed := range map[string]bool{"": true, "any": true, "private": false, "public": false} {
 		t.Run(policy, func(t *testing.T) {
-			s, api := startSandbox(t, sandbox.Options{Empty: true, Egress: policy, HookCA: file}) // on a loopback address
+			s, api := startSandbox(t, sandbox.Options{Empty: true, Egress: policy, HookCA: file}) // the sandbox listens on a loopback address
 			connection := func(label, body string) error {
 				var app object
 				do(t, api, http.MethodPost, "/api/v1/apps", `{"name":"scim2_test_app","label":"`+label+`"}`, &app)
@@ -77,7 +77,7 @@ func TestEgress_AppliesToEveryRequest(t *testing.T) {
 			const machine = "127.0.0.1 is this machine itself"
 			for name, c := range map[string]struct {
 				try     func() error
-				reached string // the error if the endpoint is reached, empty for success
+				reached string // the error of a request that reaches the endpoint; empty if it succeeds
 			}{
 				"connection": {func() error {
 					return connection("target", fmt.Sprintf(`{"baseUrl":%q,"profile":{"token":%q}}`, base, token))
@@ -103,7 +103,7 @@ func TestEgress_AppliesToEveryRequest(t *testing.T) {
 			} {
 				err := c.try()
 				switch {
-				case !allowed && name == "connection by name": // localhost may also be ::1
+				case !allowed && name == "connection by name": // localhost may resolve to ::1, so the error names another address
 					require.ErrorContains(t, err, "is this machine itself", name)
 				case !allowed:
 					require.ErrorContains(t, err, machine, name)

@@ -41,7 +41,7 @@ func (r *engineRecorder) stable(text string) string {
 	text = volatileError.ReplaceAllString(text, `"errorId":"ERROR"`)
 	text = volatileHost.ReplaceAllString(text, "HOST")
 	return volatileID.ReplaceAllStringFunc(text, func(word string) string {
-		parts := strings.Split(word, "/") // a path contains ids
+		parts := strings.Split(word, "/") // a word may be a path, whose segments may be ids
 		for i, part := range parts {
 			if len(part) < 16 || !strings.ContainsAny(part, "0123456789") || strings.HasPrefix(part, "urn") {
 				continue

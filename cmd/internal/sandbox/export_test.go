@@ -24,7 +24,7 @@ func Seed(ctx context.Context, api *APIClient, baseURL, token string, drain func
 		api:    api,
 		target: func(string) (string, string) { return baseURL, token },
 		drain:  drain,
-		retry:  func(context.Context, string) error { return nil }, // with LEARN the engine retries failures
+		retry:  func(context.Context, string) error { return nil }, // not needed: with the fallback LEARN, the engine itself retries failed tasks
 
 		profile: map[string]string{"fallback": "LEARN"},
 	}

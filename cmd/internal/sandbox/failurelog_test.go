@@ -38,7 +38,7 @@ func TestFailureLog_RepeatsOncePerMinute(t *testing.T) {
 				time.Sleep(10 * time.Second)
 			}
 		}
-		fail("0oa1", 6) // until the window ends
+		fail("0oa1", 6) // six records in 60 s, the duration of a window
 		synctest.Wait()
 		require.Equal(t, strings.Join([]string{
 			`level=WARN msg="lane on hold" app=0oa1 reason="no answer" until=2000-01-01T00:00:00.000Z attempts=0 label=HR`,

@@ -36,7 +36,7 @@ type watch struct {
 	http.Handler
 	mu      sync.Mutex
 	deleted int
-	// If hold is set, the creation of a group waits for a value from it.
+	// If hold is not nil, a request that creates a group sends a value to entered and then waits for a value from hold.
 	entered, hold chan struct{}
 }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The timeouts of the HTTP server. Writing has no timeout: a drain may take minutes.
+// The timeouts of the HTTP server. There is no write timeout, because the response to a drain may take minutes.
 const (
 	readHeaderTimeout = 10 * time.Second
 	readTimeout       = 60 * time.Second

@@ -94,7 +94,7 @@ func (c *corrections) assignment() (u assignedUser) {
 	return u
 }
 
-// inError checks that the last push of the user failed.
+// inError checks that the target rejected the last update of the user.
 func (c *corrections) inError() {
 	c.t.Helper()
 	u := c.assignment()
@@ -102,7 +102,7 @@ func (c *corrections) inError() {
 	require.Contains(c.t, u.Embedded.Task.ErrorSummary, "frozen for an audit")
 }
 
-// retried ends the freeze and retries the failed task.
+// retried makes the target accept updates again, and retries the failed task.
 func (c *corrections) retried() {
 	c.t.Helper()
 	c.frozen.Store(false)
@@ -114,7 +114,7 @@ func (c *corrections) retried() {
 	require.Equal(c.t, "SYNCHRONIZED", c.assignment().SyncState)
 }
 
-// atAccount changes the account on the target, even during the freeze.
+// atAccount changes the account on the target directly, even while the target rejects updates of the engine.
 func (c *corrections) atAccount(operations string) {
 	c.t.Helper()
 	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodPatch, c.target.URL+"/Users/"+c.assignment().ExternalID,
@@ -160,8 +160,8 @@ func TestImport_FirstKeepsRejectedCorrection(t *testing.T) {
 	})
 }
 
-// A value that is only sent when the account is created is newer in the directory than on the target. No import has read the account
-// before.
+// An import keeps a value of the directory that is newer than the value on the target. The mapping sends this value only when an account is
+// created, so the target never receives it. No earlier import has read the account.
 func TestImport_FirstKeepsUnpushedValue(t *testing.T) {
 	c := newCorrections(t, true)
 	c.person()
@@ -192,7 +192,8 @@ func TestImport_FirstKeepsRejectedRemoval(t *testing.T) {
 	c.inError()
 }
 
-// The last import has read a value that the directory has replaced twice since. The target has received the first replacement only.
+// An import keeps the current value of the directory in this case: the last import has read a first value, the target has received a second
+// value from the directory and has rejected the third.
 func TestImport_StaleBaselineKeepsCorrection(t *testing.T) {
 	t.Parallel()
 	c := newCorrections(t, false)
@@ -245,7 +246,8 @@ func TestImport_KeepsRejectedOverride(t *testing.T) {
 	}
 }
 
-// A rejected create also counts as an attempt to send the values.
+// The target rejects a create because the account exists, and an import links this account. The import keeps the values of the directory,
+// because the create was an attempt to send these values.
 func TestImport_LinkKeepsRejectedCreate(t *testing.T) {
 	t.Parallel()
 	c := newCorrections(t, false)

@@ -16,9 +16,9 @@ import (
 	"github.com/scimwright/scimwright/internal/hookstest"
 )
 
-// A sandbox is killed while it creates users for the accounts of an import: one batch is complete and another one has started. The test
-// blocks there in the import hook, which is called for each account. After a restart the import continues. Each account becomes one user,
-// is counted once and is logged once.
+// A sandbox is killed while it creates users for the accounts of an import: one batch is complete and another one has started. The import
+// calls a hook for each account, and this hook blocks in the second batch until the sandbox is killed. After a restart the import
+// continues. Each account becomes one user, is counted once and is logged once.
 func TestKilledImport_CreatesEachUserOnce(t *testing.T) {
 	const (
 		accounts = 120

@@ -45,7 +45,8 @@ func (e importer) ImportState(ctx context.Context, app, job string) (mgmtapi.Imp
 	return s, nil
 }
 
-// Accounts implements mgmtapi.Importer. An account that only an earlier run has read has no resource.
+// Accounts implements mgmtapi.Importer. The resource of an account is nil if this import has not read the account, but an earlier import
+// has.
 func (e importer) Accounts(ctx context.Context, app, job string, q mgmtapi.AccountQuery) ([]mgmtapi.FoundAccount, error) {
 	run, err := e.run(ctx, app, job)
 	if err != nil {

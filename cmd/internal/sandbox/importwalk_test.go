@@ -217,12 +217,12 @@ func TestImport_DecidedByHook(t *testing.T) {
 	do(t, w.api, http.MethodGet, w.path("/users/"+w.users["ann"]), "", &a)
 	require.NotEmpty(t, a.ExternalID)
 	require.Equal(t, "anna@walk.example", a.Credentials.UserName)
-	w.userOf("dan") // created as without a hook
+	w.userOf("dan") // checks that dan was created: the response of the hook for this account has no effect
 	text := strings.Join(out.Errors, "\n")
 	for _, part := range []string{"no contractors", "com.svc.access.patch", "login: The value must look like an e-mail address"} {
 		require.Contains(t, text, part)
 	}
 	endpoint.Answer(hookstest.JSON(http.StatusNoContent, ""))
 	w.imported()
-	endpoint.Called(2) // the accounts without a user
+	endpoint.Called(2) // the second import calls the hook only for the two accounts without a user
 }

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	}
 	together := 4
 	if raceDetector {
-		together = 1 // per processor: the race detector slows down tests with call timeouts
+		together = 1 // no more than one per processor: with the race detector, parallel tests would exceed testCallTimeout
 	}
 	if err := errors.Join(alltest.Draws(20), alltest.Together(together)); err != nil {
 		os.Stderr.WriteString(err.Error() + "\n")

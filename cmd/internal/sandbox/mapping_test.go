@@ -73,7 +73,7 @@ func TestMappedAttribute_ReachesTarget(t *testing.T) {
 	require.Equal(t, "home", at["emails"].([]any)[1].(map[string]any)["type"])
 	require.NotContains(t, at, "inner")
 
-	// Another client sets attributes of the account that are not mapped. They must be preserved.
+	// Another client sets attributes of the account that are not mapped. The engine must preserve these attributes.
 	atTarget(t, base, token, http.MethodPatch, "/Users/"+assigned.ExternalID,
 		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{"op":"add","value":{"nickName":"own","`+enterprise+
 			`:division":"West"}}]}`)

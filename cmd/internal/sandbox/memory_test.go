@@ -121,7 +121,7 @@ func (c *scimChild) fill(b *testing.B, users int) []string {
 	return ids
 }
 
-// atOnce calls send for each request number, with this number of concurrent clients.
+// atOnce calls send once for each n from 0 to requests-1, in as many goroutines as clients.
 func (c *scimChild) atOnce(b *testing.B, clients, requests int, send func(n int)) {
 	b.Helper()
 	var next atomic.Int64

@@ -48,7 +48,7 @@ func TestMetrics_RequireCredentials(t *testing.T) {
 	acme := tenants.Config{Name: "acme", Tokens: []tenants.Token{tenants.NewToken("acme-token")}}
 	type running struct {
 		base, own string
-		tokens    []string // of all other services
+		tokens    []string // tokens of the other services, which do not give access to the metrics
 	}
 	servers := map[string]func(t *testing.T, o sandbox.MetricsOptions) running{
 		"sandbox": func(t *testing.T, o sandbox.MetricsOptions) running {

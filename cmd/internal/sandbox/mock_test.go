@@ -81,7 +81,7 @@ func TestMock_GradesEngineClean(t *testing.T) {
 	}
 }
 
-// The engine passes each contract in the mode of that contract, and fails it in another mode.
+// The engine satisfies each contract if the target has the style and fallback of that contract, and violates it with other settings.
 func TestMock_EngineKeepsContracts(t *testing.T) {
 	styles := map[clientgrade.Contract]engine.Style{clientgrade.Catalog: engine.Catalog, clientgrade.Wizard: engine.Wizard}
 	for _, scenario := range clientgrade.Scenarios() {

@@ -19,7 +19,7 @@ func (p *parts) label(ctx context.Context, app string) string {
 	return a.Label
 }
 
-// names returns the names of apps and principals in the management API to the engine's control API.
+// names looks up the names of apps and principals in the management API, for the engine's control API.
 type names struct{ *bridge }
 
 var _ control.Names = names{}

@@ -25,7 +25,7 @@ func TestMetrics_CountRequestsPerProvider(t *testing.T) {
 	eventually(t, "the request is counted", func() bool {
 		return strings.Contains(metricsOf(t, api.BaseURL), `scim_requests_total{method="GET",provider="chat",route="/Users",status="200"} 1`)
 	})
-	require.NoError(t, s.Close(t.Context())) // the log is complete
+	require.NoError(t, s.Close(t.Context())) // after Close, the log is complete
 	require.Contains(t, log.String(), `"msg":"scim request","provider":"chat"`)
 	require.NotContains(t, log.String(), "ann@northwind")
 	require.NotContains(t, log.String(), s.Ready().SCIMToken)

@@ -56,7 +56,7 @@ func TestServeSCIM_RebuildsOldIndexes(t *testing.T) {
 				lookups(c)
 			}), "all indexes are up to date")
 
-			// The indexes of an older version, which compared strings exactly and had no index for externalId.
+			// Change the indexes to those of an older version, which compared strings exactly and had no index for externalId.
 			db, err := sqlopen.Open(t.Context(), databaseURL, sqlopen.Options{})
 			require.NoError(t, err)
 			require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {

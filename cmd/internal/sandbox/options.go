@@ -50,7 +50,7 @@ type Options struct {
 	CustomDomain string
 	// DynamicIssuer enables Dynamic Issuer Mode: new authorization servers use the domain of each request as issuer.
 	DynamicIssuer bool
-	// AnswerReplays returns a result instead of an error for reused passcodes of factors and for passcodes of another time.
+	// AnswerReplays returns a result instead of an error for reused passcodes of factors and for passcodes of another time window.
 	AnswerReplays bool
 	// RelaxedFIDO accepts the data of security keys without checking signatures. Only the challenge is checked.
 	RelaxedFIDO bool

@@ -18,7 +18,7 @@ import (
 
 const (
 	// sandboxPasswordCost is the bcrypt cost of the sandbox's SCIM servers. It is low because every create contains a random placeholder
-	// password, and hashing those would delay the start.
+	// password: with a higher cost, the hashing of these passwords would delay the start.
 	sandboxPasswordCost = 6
 	// maxCreatedTenants is the maximum number of tenants that are created while the sandbox runs. Each has its own tables.
 	maxCreatedTenants = 500
@@ -243,7 +243,8 @@ func (p *providers) Create(ctx context.Context, wanted sandboxport.NewProvider) 
 		maxCreatedTenants {
 		return fail(rest.Failf(rest.CodeTooMany, "There are %d created service providers, the maximum.", n))
 	}
-	// The tenant is stored first: a tenant that is served but not stored would leave its tables behind.
+	// The tenant is stored before it is served. With the other order, a crash between the two steps would leave tables that belong to no
+	// stored tenant and are never removed.
 	if err := p.save(ctx, c.Name,
 		storedTenant{Created: true, Tokens: stringsOf(c.Tokens), Quirks: stringsOf(c.Quirks), Refuse: c.Refuse.Names()}); err != nil {
 		return fail(err)

@@ -22,11 +22,16 @@ import (
 type ending string
 
 const (
-	converges      ending = "converges"                                // the desired state
-	withErrors     ending = "converges with errors"                    // the desired state, with errors that the transport did not recover
-	reportedEnding ending = "does not converge, reported by tasks"     // another state; tasks name the principals and the cause
-	randomEnding   ending = "converges, or does not and reports tasks" // depends on chance and on the speed of the machine
-	hiddenEnding   ending = "does not converge"                        // another state, hidden by the responses of the server
+	// converges: the desired state is reached.
+	converges ending = "converges"
+	// withErrors: the desired state is reached after failed exchanges.
+	withErrors ending = "converges with errors"
+	// reportedEnding: the desired state is not reached; tasks name the principals and the cause.
+	reportedEnding ending = "does not converge, reported by tasks"
+	// randomEnding: the result depends on chance and on the speed of the machine.
+	randomEnding ending = "converges, or does not and reports tasks"
+	// hiddenEnding: the desired state is not reached, and no task reports it, because the responses of the server hide the difference.
+	hiddenEnding ending = "does not converge"
 )
 
 // quirkResults are the results of the engine for each quirk. The table documents the actual behavior, including cases that should improve.
@@ -107,9 +112,9 @@ func TestEngine_SurvivesQuirks(t *testing.T) {
 			server := newQuirky(t, tt.quirks...)
 			_, api := startSandbox(t, sandbox.Options{Empty: true, TargetTimeout: testCallTimeout, RetryMax: testRetryMax})
 			settle := func(context.Context) error {
-				wait := 90 // maximum in seconds; retries take some
+				wait := 90 // the maximum in seconds, long enough for retries
 				if tt.want == reportedEnding || tt.want == randomEnding {
-					wait = 2 // some principals never converge
+					wait = 2 // do not wait longer: some principals never converge
 				}
 				_ = api.Do(t.Context(), http.MethodPost, fmt.Sprintf("/sandbox/v1/jobs/drain?timeoutSeconds=%d", wait), nil, nil)
 				return nil
@@ -124,7 +129,7 @@ func TestEngine_SurvivesQuirks(t *testing.T) {
 	}
 }
 
-// changeSeeded makes one change of each kind: two deactivations, a change of a profile and of a group.
+// changeSeeded changes the seed organization: it deactivates two users, changes the last name of a user and renames a group.
 func changeSeeded(t *testing.T, api *sandbox.APIClient) {
 	t.Helper()
 	user := func(login string) string { return "/api/v1/users/" + login + "@northwind.example" }
@@ -168,8 +173,9 @@ func (o outcome) String() string {
 	return fmt.Sprintf("wrong: %v\n  tasks: %v\n  failed exchanges: %d", o.wrong, o.tasks, o.calls)
 }
 
-// ending classifies the outcome. Failed exchanges count only for quirks that cause errors: two apps that create the same account
-// concurrently sometimes cause one too.
+// ending classifies the outcome. It does not evaluate failed exchanges, because two apps that create the same account concurrently
+// sometimes cause one without any quirk: if nothing else is wrong, the result is withErrors for a quirk that causes errors, otherwise
+// converges.
 func (o outcome) ending(want ending) ending {
 	switch {
 	case want == randomEnding && (len(o.wrong) == 0 || len(o.tasks) > 0):
@@ -180,7 +186,7 @@ func (o outcome) ending(want ending) ending {
 		return hiddenEnding
 	case len(o.tasks) > 0:
 		return "converges, but reports tasks"
-	case want == withErrors: // the affected requests are random, and the transport repeats a GET on a dropped connection
+	case want == withErrors: // failed exchanges are possible but not certain: the quirk affects random requests, and net/http repeats a GET
 		return withErrors
 	}
 	return converges
@@ -211,7 +217,7 @@ func (q *quirky) outcome(t *testing.T, api *sandbox.APIClient) outcome {
 // The expected content if all apps share one SCIM server, after the seed and the changes.
 var (
 	changedGroups   = map[string]int{"Engineering": 6, "Wiki Authors": 5, "Sales": 5}
-	changedInactive = 3 // the leaver and two more
+	changedInactive = 3 // the inactive user of the seed, and the two users that changeSeeded deactivates
 	changedUsers    = 24
 )
 

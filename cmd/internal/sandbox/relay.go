@@ -109,7 +109,8 @@ func (r *relay) step(ctx context.Context) (int, error) {
 			r.appDeleted(app)
 		}
 	}
-	// A crash before this line only causes a delay: lanes are swept periodically, and lanes on hold send probes on their own.
+	// A crash before this line only causes a delay: the engine checks all lanes periodically, and a lane on hold probes its target without a
+	// notification.
 	if len(c.kick) > 0 {
 		if err := r.engine.Apps().Kick(ctx, c.kick...); err != nil {
 			return n, err
@@ -123,7 +124,7 @@ func (r *relay) step(ctx context.Context) (int, error) {
 type changeEffects struct {
 	marks []engine.Mark
 	kick  []string // apps whose connection or options may have changed: their holds are released
-	// ended are apps whose connection was deactivated. marks contains only the marks of these apps that follow the deactivation.
+	// ended are apps whose connection was deactivated. For these apps, marks contains only the marks of events after the deactivation.
 	ended []string
 	// deleted are apps that were deleted.
 	deleted []string

@@ -21,7 +21,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/mgmtapitest"
 )
 
-// bench consists of the bridge and the relay with an engine that is not started: the test itself owns the lane.
+// bench consists of the bridge, the relay and an engine that is not started. The test acquires the lease of the lane instead of the engine.
 type bench struct {
 	*testing.T
 	db     *sqldb.DB
@@ -72,7 +72,7 @@ func (b *bench) finish(l engine.Lease, f store.Finish) {
 	require.NoError(b, err)
 }
 
-// catchUp repeats the catch-up of a start, before the engine runs.
+// catchUp runs the function catchUp as the start of a sandbox does.
 func (b *bench) catchUp() {
 	b.Helper()
 	require.NoError(b, b.relay.drain(b.Context()))

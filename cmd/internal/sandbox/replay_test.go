@@ -158,7 +158,7 @@ func (r replayer) difference(t *testing.T, where string, step fixtures.Step, sta
 	return ""
 }
 
-// holds parses a body and describes a missing or forbidden member.
+// holds parses the body of a response. difference describes the first member that is missing or must be absent; it is "" if there is none.
 func (r replayer) holds(t *testing.T, where string, body []byte, contains json.RawMessage, absent []string) (got map[string]any,
 	difference string) {
 	t.Helper()

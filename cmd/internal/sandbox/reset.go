@@ -10,9 +10,9 @@ import (
 )
 
 // reset restores the initial content of the organization while the sandbox runs. One transaction deletes the organization, the state of its
-// applications in the engine and the resources in the sandbox's SCIM servers, and creates the initial content. Running sequences lose their
-// lanes, so that their results are rejected. The seed is created after that, through the API as at the start. If the seed fails, the
-// initial content is restored again.
+// applications in the engine and the resources in the sandbox's SCIM servers, and creates the initial content. Running sequences lose the
+// leases of their lanes, so the store rejects their results. The seed is created after that, through the API as at the start. If the seed
+// fails, the initial content is restored again.
 func (s *Sandbox) reset(ctx context.Context, p *parts, seed bool) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()

@@ -72,7 +72,7 @@ func TestReset_DuringProvisioning(t *testing.T) {
 	require.Empty(t, jobs(t, api), "results of deleted apps are discarded")
 	require.ErrorContains(t, api.Do(t.Context(), http.MethodGet, "/sandbox/v1/apps/"+app+"/tasks", nil, nil), "E0000007")
 
-	// The same again, with a new app.
+	// After the reset, a new app with the same target is provisioned.
 	again := newApp(t, api, tg.URL, scimToken)
 	user := newUser(t, api, "u0@chain.example")
 	do(t, api, http.MethodPost, "/api/v1/apps/"+again+"/users", fmt.Sprintf(`{"id":%q}`, user), nil)
@@ -104,7 +104,7 @@ func TestReset_FailedSeedLeavesInitialContent(t *testing.T) {
 	t.Parallel()
 	tg := newTarget(t, scimHandler(t))
 	_, api := startSandbox(t, sandbox.Options{ExternalTarget: tg.URL, ExternalToken: scimToken, Empty: true})
-	tg.set(http.NotFoundHandler()) // its connection test fails
+	tg.set(http.NotFoundHandler()) // the seed fails, because the connection test of its first app fails
 	require.Error(t, api.Do(t.Context(), http.MethodPost, "/sandbox/v1/reset", map[string]bool{"seed": true}, nil))
 	require.Equal(t, 1, lengthOf(t, api, "/api/v1/users"))
 	require.Zero(t, lengthOf(t, api, "/api/v1/apps"))

@@ -30,7 +30,8 @@ import (
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
-// leaseMargin keeps the timeout of a call to a target below a third of the lease, which the engine requires.
+// leaseMargin is the difference between a third of the lease and the timeout of a call to a target. The engine requires that the timeout is
+// less than a third of the lease.
 const leaseMargin = 10 * time.Second
 
 // Sandbox is a running sandbox.
@@ -286,7 +287,7 @@ func (s *Sandbox) assemble(
 	return p, nil
 }
 
-// managementOptions returns options for the management API on a database. The tables of the management API have no prefix, because the
+// managementOptions returns the options of the management API for a database. The tables of the management API have no prefix, because the
 // database belongs to the sandbox. On SQLite, the management API writes in the same transactions as the engine and the SCIM servers.
 func managementOptions(db *sqldb.DB) mgmtapi.Options {
 	o := mgmtapi.Options{DB: db.Writer(), Readers: db.Readers(), Dialect: mgmtapi.Postgres, NoPrefix: true}

@@ -534,8 +534,8 @@ func TestRequests_ImportPages(t *testing.T) {
 		string(list.ItemsPerPage)}, "integers")
 }
 
-// A server that returns fewer resources per page than were requested fails a client that adds 100 to startIndex, as document C
-// describes it.
+// The target returns 40 resources per page instead of the requested 100. With the fallback NONE, an import adds 100 to startIndex, as
+// document C describes, and therefore fails on such a target. With LEARN, the import adds the number of returned resources.
 //
 // Proves C-scim-30.
 func TestRequests_ImportOfShortPages(t *testing.T) {

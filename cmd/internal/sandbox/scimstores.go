@@ -47,8 +47,9 @@ func collections(c tenants.Config) []docstore.Table {
 	return scimstore.NewLayout(tablesOf(c.Name), c.Types...).Tables()
 }
 
-// tablesOf returns the prefix of the names of a tenant's tables. A layout adds "_member" or "_type_" and a word. The suffix "_t"
-// distinguishes the members of a tenant "a-type" from a resource type "Member" of a tenant "a".
+// tablesOf returns the prefix of the names of a tenant's tables. A layout appends "_member", or "_type_" and the name of a resource type.
+// Without the suffix "_t", the table of the members of a tenant "a-type" would have the same name as the table of a resource type "Member"
+// of a tenant "a".
 func tablesOf(name string) string {
 	switch name {
 	case tenants.Default:

@@ -131,7 +131,7 @@ func TestSecretKey_MismatchReported(t *testing.T) {
 
 func TestSeed_ResumedAfterAbortedStart(t *testing.T) {
 	t.Parallel()
-	// The target is unavailable: the seed cannot be provisioned, and the start is aborted.
+	// If the target of the seed is unavailable, the sandbox does not start. The next start completes the seed.
 	good := scimHandler(t)
 	tg := newTarget(t, good)
 	data := t.TempDir()

@@ -70,7 +70,7 @@ func TestSyncState_SyncingDuringSequence(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: testRetryMax})
 	good := scimHandler(t)
-	gate := make(chan struct{}) // each value releases one change
+	gate := make(chan struct{}) // the target carries out one accepted change for each value received from gate
 	tg := newTarget(t, good)
 	app := newApp(t, api, tg.URL, scimToken)
 	tg.set(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

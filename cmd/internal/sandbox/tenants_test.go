@@ -22,10 +22,10 @@ import (
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
-// tenant is a client of one service provider. It fails on a response that names another one.
+// tenant is a client of one service provider. The test fails if a response names another service provider.
 type tenant struct {
 	name, base, token string
-	others            []string // must not occur in responses
+	others            []string // texts that name other tenants; they must not occur in responses
 }
 
 // reply is a response of a service provider.
@@ -141,7 +141,7 @@ func TestTenants_ForeignResourcesInvisible(t *testing.T) {
 		group := own.send(t, http.MethodPost, "/Groups", groupBody("mine", mine)).id(t)
 		version := ann.header.Get("ETag")
 		require.NotEmpty(t, version)
-		// A generated id has the format of a real one.
+		// madeUp changes the last character of an id: the result has the format of an id but belongs to no resource.
 		madeUp := func(id string) string {
 			return id[:len(id)-1] + map[bool]string{true: "b", false: "a"}[id[len(id)-1] == 'a']
 		}
@@ -206,11 +206,11 @@ func TestTenants_ForeignResourcesInvisible(t *testing.T) {
 				var answers [2]string
 				for i, r := range []*strings.Replacer{theirs, nobodys} {
 					path := r.Replace(test.path)
-					if strings.Contains(test.path, "?") { // placeholders were escaped together with the filter
+					if strings.Contains(test.path, "?") { // the query is escaped, so its placeholders are escaped too
 						path = strings.NewReplacer(url.QueryEscape("{user}"), r.Replace("{user}"), url.QueryEscape("{group}"), r.Replace("{group}"),
 							url.QueryEscape("{base}"), url.QueryEscape(r.Replace("{base}"))).Replace(test.path)
 					}
-					// The request names the other tenant, and an error response may repeat it.
+					// The request contains the name of the other tenant, and an error response may repeat it. So send must not check for this name.
 					asker := *own
 					asker.others = nil
 					got := asker.send(t, test.method, path, r.Replace(test.body), test.header...)
@@ -339,7 +339,7 @@ func TestTenants_Independent(t *testing.T) {
 				who := rapid.IntRange(0, 1).Draw(t, "who")
 				c, have := clients[who], users[who]
 				name := rapid.SampledFrom(names).Draw(t, "name")
-				// The id belongs to one of the two tenants.
+				// The id is that of a user of either tenant.
 				id := users[rapid.IntRange(0, 1).Draw(t, "whose")][name]
 				own := have[name] == id
 				found := map[bool]int{true: http.StatusOK, false: http.StatusNotFound}

@@ -52,7 +52,7 @@ func TestUnprovisioned_CountedWithReason(t *testing.T) {
 	feature("ENABLED")
 	shows(client.Unprovisioned{Reason: "assigned while Create Users was off", Users: 2})
 	dee := assign("dee@late.example")
-	shows(client.Unprovisioned{Reason: "assigned while Create Users was off", Users: 2}) // dee has an account
+	shows(client.Unprovisioned{Reason: "assigned while Create Users was off", Users: 2}) // only two users are left: dee now has an account
 	do(t, api, http.MethodPost, "/api/v1/users/"+dee+"/lifecycle/suspend", "", nil)
 	do(t, api, http.MethodPost, "/sandbox/v1/apps/"+app+"/provision", "", nil)
 	shows()
@@ -76,7 +76,7 @@ func TestConsole_DistinguishesRetryingFromWaiting(t *testing.T) {
 		fmt.Fprint(w, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":0,"Resources":[]}`)
 	}))
 	app := newApp(t, api, server.URL, scimToken)
-	setFallback(t, api, app, "LEARN") // with NONE there are no retries
+	setFallback(t, api, app, "LEARN") // with the default fallback NONE, the engine would not retry
 	do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/users", `{"id":"`+newUser(t, api, "ann@retry.example")+`"}`, nil)
 	eventually(t, "the first attempt has failed", func() bool {
 		var a client.App

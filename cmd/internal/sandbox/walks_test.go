@@ -45,7 +45,7 @@ func newWalk(t *testing.T, wizard bool, options string) *walk {
 	return newWalkOn(t, wizard, options, sandbox.Options{})
 }
 
-// newWalkOn is newWalk with options for the sandbox.
+// newWalkOn does the same as newWalk, with options for the sandbox.
 func newWalkOn(t *testing.T, wizard bool, options string, o sandbox.Options) *walk {
 	w := &walk{t: t, users: map[string]string{}}
 	o.Empty = true
@@ -351,7 +351,7 @@ func TestWalkSyncPassword(t *testing.T) {
 				w.do(http.MethodPut, w.path("/groups/"+everyone[0].ID), "")()
 				do(t, w.api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
 				w.mu.Lock()
-				w.sent = nil // requests for the administrator
+				w.sent = nil // do not record the requests that provision the administrator, who is also a member of Everyone
 				w.mu.Unlock()
 				w.user("bob")
 			})

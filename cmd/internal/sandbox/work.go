@@ -55,10 +55,11 @@ func (w *work) syncing(ctx context.Context, a mgmtapi.Account) bool {
 	return err == nil && s.Status == engine.StatusPending
 }
 
-// Drain implements sandboxport.Work. Work includes events in the outbox and background work of earlier requests. Drain counts the work of
-// the management API before that of the engine, so that Drain also counts the work that moves to the engine in the meantime.
+// Drain implements sandboxport.Work. Work includes events in the outbox and background work of earlier requests. Drain first counts the
+// pending work of the management API and then that of the engine, so that it also counts an event that the relay passes to the engine
+// between the two counts.
 func (w *work) Drain(ctx context.Context) (left sandboxport.Left, err error) {
-	other := 0 // work outside the engine
+	other := 0 // number of pending items outside the engine
 	err = poll(ctx, func() (bool, error) {
 		unfinished, err := w.bridge.wanted.Unfinished(ctx)
 		if err != nil {
@@ -73,7 +74,7 @@ func (w *work) Drain(ctx context.Context) (left sandboxport.Left, err error) {
 		return left.Pending == 0, nil
 	})
 	if err == nil {
-		err = w.engine.Wait(ctx, "") // until the engine has also stored its last results
+		err = w.engine.Wait(ctx, "") // wait until the engine has stored the results of its last sequences
 	}
 	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return left, err

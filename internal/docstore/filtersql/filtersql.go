@@ -21,13 +21,13 @@ import (
 type Kind int
 
 const (
-	// Text is a string, reference or similar type.
+	// Text is the kind of strings, references and similar attributes.
 	Text Kind = iota
-	// Boolean is an index of kind docstore.Int with the values 0 and 1, as docstore stores bool.
+	// Boolean is the kind of boolean attributes. Their index has the kind docstore.Int and the values 0 and 1, as docstore stores bool.
 	Boolean
-	// Integer is an index of kind docstore.Int.
+	// Integer is the kind of integer attributes. Their index has the kind docstore.Int.
 	Integer
-	// Time is a dateTime in an index of kind docstore.Int, which stores Unix milliseconds, rounded down.
+	// Time is the kind of dateTime attributes. Their index has the kind docstore.Int and stores Unix milliseconds, rounded down.
 	Time
 )
 
@@ -104,7 +104,9 @@ func or(x, y result) result {
 
 func not(x result) result {
 	if !x.exact {
-		return result{} // the condition also selects documents that do not match; its negation would miss them
+		// The condition also selects documents that do not match the filter; its negation would exclude these documents, although they match the
+		// negated filter.
+		return result{}
 	}
 	return exactly(docstore.Not(x.cond))
 }
@@ -130,7 +132,7 @@ func element(e filter.Expr, path scim.AttrPath, columns Columns) result {
 		return or(element(e.X, path, columns), element(e.Y, path, columns))
 	case filter.Compare:
 		if e.Op == filter.Ne || e.Value == nil {
-			return result{} // matches an element without the sub-attribute, which has no value in the index
+			return result{} // the filter matches elements without the sub-attribute, but the index has no value for such an element
 		}
 		if p, ok := within(path, e.Path); ok {
 			return compare(filter.Compare{Path: p, Op: e.Op, Value: e.Value}, columns)

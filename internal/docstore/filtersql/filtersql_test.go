@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
 
-// things is a resource type with an attribute of each sort; "other" has no index.
+// things is a resource type with an attribute of each data type. The attribute "other" has no index.
 func things() *schema.ResourceType {
 	return &schema.ResourceType{ID: "Thing", Name: "Thing", Endpoint: "/Things", Schema: &schema.Schema{
 		ID: "urn:example:Thing",
@@ -107,7 +107,8 @@ func thingIndexes() []docstore.Index[scim.Resource] {
 	}
 }
 
-// The pools are small, so that filters match documents, and contain many strings that fold or compare in unusual ways.
+// The generators choose from few values, so that random filters match random documents. Many of the strings fold or compare in unusual
+// ways.
 var (
 	texts = rapid.OneOf(
 		rapid.SampledFrom(
@@ -229,7 +230,7 @@ func TestCompile_MissesNoDocument(t *testing.T) {
 				}
 				return nil
 			}))
-			for range 40 { // filters are cheaper than documents
+			for range 40 { // drawing a filter takes less time than storing documents, so each set of documents is tested with many filters
 				e := drawFilter(t, 3, paths)
 				cond, exact := filtersql.Compile(e, columns)
 				page, err := c.Query(t.Context(), store.Reader(), docstore.Query[scim.Resource]{Where: cond})

@@ -57,7 +57,8 @@ func testCached(t *testing.T, open Opener) {
 			require.Empty(t, find(tx, "a"))
 			return nil
 		})
-		f.update(func(tx *docstore.Tx) error { // programs must not do this: the statement bypasses the collection, which keeps its cached rows
+		// Programs must not do this: the SQL statement changes the table without invalidating the cached rows.
+		f.update(func(tx *docstore.Tx) error {
 			_, err := tx.SQL().Exec(f.ctx(), "DELETE FROM {people}")
 			return err
 		})

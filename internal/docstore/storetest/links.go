@@ -43,7 +43,8 @@ func testLinks(t *testing.T, open Opener) {
 	sit("z", "\x01")
 	f.update(func(tx *docstore.Tx) error { return seats.Delete(f.ctx(), tx, docstore.JoinID("z", "bob")) })
 
-	// The order is that of the insertion of the relations. An id that cannot be read is reported as unknown.
+	// known contains the expected result of Linked for each id, in the order of insertion. For all other ids, such as "\x01", Linked must
+	// return ok=false.
 	known := map[string][]string{"ann": {"z", "a\x1e'b", "m"}, "bob": {}, "cid'\"\x1e|": {""}, long: {}}
 	check := func(doc docstore.Doc[person]) {
 		t.Helper()

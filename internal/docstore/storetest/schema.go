@@ -69,7 +69,7 @@ func testSchema(t *testing.T, open Opener) {
 	})
 	t.Run("a new index is filled from the stored documents", func(t *testing.T) {
 		f := bare(t)
-		const n = 1100 // more than one batch
+		const n = 1100 // more documents than fill reads in one batch
 		f.update(func(tx *docstore.Tx) error {
 			for i := range n {
 				p := person{Login: fmt.Sprintf("U%04d", i), Mails: []string{fmt.Sprint(i % 7), "all"}, Age: new(i % 3)}

@@ -32,7 +32,7 @@ func Run(t *testing.T, open Opener) {
 		{"hostile text", testHostileText},
 		{"links", testLinks},
 		{"pages", testPages},
-		{"pages while documents come and go", testMovingPages},
+		{"pages during inserts and deletes", testMovingPages},
 		{"cursors", testCursors},
 		{"schema", testSchema},
 		{"concurrency", testConcurrency},

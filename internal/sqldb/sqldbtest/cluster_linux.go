@@ -91,7 +91,7 @@ func (c *cluster) start() error {
 		}
 	}
 	data := filepath.Join(c.dir, "data")
-	// A natural-language sort order reveals text columns without COLLATE "C".
+	// The database sorts by the rules of English, so that tests fail for text columns without COLLATE "C".
 	cmd := exec.Command(initdb, "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync",
 		"--locale=C", "--locale-provider=icu", "--icu-locale=en-US")
 	cmd.Dir = c.dir
@@ -115,7 +115,8 @@ func (c *cluster) start() error {
 	return c.await()
 }
 
-// sweep removes the directories of test processes that were killed. Their servers were stopped with them.
+// sweep removes the directories of test processes that were killed. The servers of these processes no longer run: Linux stops a server when
+// its test process exits.
 func sweep() {
 	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), "sqldbtest-*-*"))
 	for _, dir := range dirs {
@@ -138,7 +139,7 @@ func (c *cluster) spawn() error {
 		err := server.Start()
 		started <- err
 		if err == nil {
-			_ = server.Wait() // the log has the cause
+			_ = server.Wait() // ignore the error: the log of the server contains the cause
 		}
 		close(exited)
 	}()

@@ -60,7 +60,7 @@ type faultyConn struct {
 	cut    bool
 }
 
-// CheckNamedValue implements driver.NamedValueChecker: pgx takes any value, and SQLite those that database/sql converts.
+// CheckNamedValue implements driver.NamedValueChecker. pgx accepts arguments of any type; for SQLite, database/sql converts the arguments.
 func (c *faultyConn) CheckNamedValue(v *driver.NamedValue) error {
 	if checker, ok := c.plainConn.(driver.NamedValueChecker); ok {
 		return checker.CheckNamedValue(v)

@@ -1,9 +1,10 @@
 // Package sqldbtest provides temporary databases for tests: an SQLite file in the test's temporary directory, and a separate schema on a
 // PostgreSQL server.
 //
-// Tests run on PostgreSQL if SCIMWRIGHT_TEST_POSTGRES is the URL of a server, if SCIMWRIGHT_REQUIRE_POSTGRES is 1, or if all tests are
-// requested (package alltest). Any other run skips them and takes half the time. Without a URL the server is a private cluster. It is
-// created from the machine's own binaries on first use, is shared by the tests of one binary, and stops with it.
+// Tests on PostgreSQL run if SCIMWRIGHT_TEST_POSTGRES is the URL of a server, if SCIMWRIGHT_REQUIRE_POSTGRES is 1, or if all tests are
+// requested (package alltest). Otherwise they are skipped, which halves the duration of a run. Without a URL the server is a private
+// cluster. The first test that uses this cluster creates it with the PostgreSQL programs of the machine. All tests of one test binary share
+// the cluster, which stops when the binary exits.
 //
 // The databases are not suitable for data that must be preserved.
 package sqldbtest

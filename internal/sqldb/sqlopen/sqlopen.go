@@ -27,7 +27,8 @@ type Options struct {
 	MaxConns int
 	// BusyTimeout is the time that SQLite waits for a lock that another process holds. Default: 10s.
 	BusyTimeout time.Duration
-	// NoSync trades durability for speed: an acknowledged write may be lost. For temporary databases in tests.
+	// NoSync makes commits faster, because they do not wait for the disk. An acknowledged write may be lost, so NoSync is only for temporary
+	// databases in tests.
 	NoSync bool
 	// Logger is passed to sqldb. Default: messages are discarded.
 	Logger *slog.Logger
@@ -39,12 +40,13 @@ const (
 	defaultBusyTimeout   = 10 * time.Second
 	cachedStatements     = 256 // prepared statements cached per SQLite connection
 
-	// Sizes of SQLite's page cache, in KiB per connection. The writer's cache stays valid from one commit to the next, and insertions at
-	// random places of large indexes need it (a tenth more POSTs with a million users). A reader's cache is discarded after each commit.
+	// Sizes of SQLite's page cache, in KiB per connection. The writer's cache stays valid from one commit to the next, so a large cache saves
+	// reads when rows are inserted at random places of large indexes: with a million users, the server handles a tenth more POST requests. A
+	// reader's cache is discarded after each commit.
 	writerCache = 64 << 10
 	readerCache = 4 << 10
-	// checkpointPages is the number of pages in the WAL (16 MiB) at which a commit copies them into the database. Pages that change often are
-	// then copied once for many changes.
+	// checkpointPages is the number of pages in the WAL (16 MiB) at which a commit copies them into the database. Because copies are rare, a
+	// page that changes often is copied once for many changes.
 	checkpointPages = 4000
 )
 
@@ -97,7 +99,7 @@ func openSQLite(ctx context.Context, path string, o Options) (*sqldb.DB, error) 
 		return nil, fmt.Errorf("sqlopen: sqlite: %w", err)
 	}
 	writer.SetMaxOpenConns(1)
-	if err := writer.PingContext(ctx); err != nil { // enables the WAL before the first reader connects
+	if err := writer.PingContext(ctx); err != nil { // opens the first connection, which enables the WAL, before a reader connects
 		return nil, errors.Join(fmt.Errorf("sqlopen: sqlite %s: %w", path, err), writer.Close())
 	}
 	if _, err := writer.ExecContext(ctx, "PRAGMA wal_autocheckpoint = "+strconv.Itoa(checkpointPages)); err != nil {

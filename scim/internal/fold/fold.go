@@ -16,9 +16,9 @@ import (
 // that stores their results then computes them again.
 const Version = 1
 
-// String returns the same string for all equivalent strings, and only for those. Wide and narrow forms become the usual ones, letters
-// become one of their simple case foldings, and accents are composed with their letter where Unicode has the composed form (NFC). ASCII is
-// returned in lower case. A string that is already folded is returned unchanged.
+// String returns the same string for all equivalent strings, and only for those. Wide and narrow forms become the usual ones, letters that
+// differ only in case become one letter (simple case folding), and accents are composed with their letter where Unicode has the composed
+// form (NFC). ASCII is returned in lower case. A string that is already folded is returned unchanged.
 func String(s string) string {
 	i := 0
 	for i < len(s) && s[i] < utf8.RuneSelf && (s[i] < 'A' || s[i] > 'Z') {
@@ -30,9 +30,10 @@ func String(s string) string {
 	if isASCII(s[i:]) {
 		return strings.ToLower(s)
 	}
-	// The capital dotted I has no single small letter: its small form is an i and a dot.
+	// The lowercase form of the capital I with a dot consists of two characters: an i and a combining dot.
 	s = strings.ReplaceAll(norm.NFC.String(width.Fold.String(s)), "\u0130", "i\u0307")
-	// A letter may lack the composed form that its representative has, and the composed form may have another representative.
+	// Composition can create a letter that must be folded again, and folding can create letters that can be composed. After three passes the
+	// result does not change further (TestFold_Idempotent).
 	for range 3 {
 		s = norm.NFC.String(strings.Map(Rune, s))
 	}
@@ -41,7 +42,7 @@ func String(s string) string {
 
 // Equal reports whether two strings are equivalent: String(s) == String(t). Equal avoids computing the two strings where possible.
 func Equal(s, t string) bool {
-	if isASCII(s) && isASCII(t) { // only for ASCII: in other strings, normalization may reorder marks before the case is folded
+	if isASCII(s) && isASCII(t) { // other strings must be normalized before their case is folded
 		return strings.EqualFold(s, t)
 	}
 	return s == t || String(s) == String(t)
@@ -59,7 +60,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// Rune returns the representative of the rune's case orbit.
+// Rune returns the same rune for all runes that are equal under simple case folding (see unicode.SimpleFold).
 func Rune(r rune) rune {
 	if r < utf8.RuneSelf {
 		if r >= 'A' && r <= 'Z' {
@@ -72,9 +73,10 @@ func Rune(r rune) rune {
 		least = min(least, f)
 	}
 	switch {
-	case least >= 'A' && least <= 'Z': // the Kelvin sign, the long s
+	case least >= 'A' && least <= 'Z': // an ASCII letter, which is also the representative of the Kelvin sign or the long s
 		least += 'a' - 'A'
-	case least == '\u0345': // a mark, which would combine with the letter before it
+	// A combining mark; the representative is the Greek capital iota, because the mark would combine with the letter before it.
+	case least == '\u0345':
 		least = 'Ι'
 	}
 	return least

@@ -130,7 +130,7 @@ func (c *explainCommand) Run(in *invocation) error {
 		if len(check.Requirements) == 0 {
 			fmt.Fprintln(in.stdout, "  none: clients require it")
 		}
-		if check.Requests == 0 { // the check evaluates the exchanges of other checks
+		if check.Requests == 0 { // a check without requests evaluates the exchanges of other checks
 			continue
 		}
 		fmt.Fprintf(in.stdout, "\nNeeds %s. Sends about %s.\n", cmp.Or(strings.Join(needs, ", "), "nothing"), plural(check.Requests, "request"))

@@ -66,7 +66,8 @@ func (s settings) apply(path string) kong.Option {
 	})
 }
 
-// fits reports whether the type of a flag allows a value. Flags of the same name have different types in some commands.
+// fits reports whether the type of a flag allows a value. A boolean flag allows only "true" and "false" as a string; a flag of the same
+// name may have another type in another command.
 func fits(flag *kong.Flag, value any) bool {
 	text, isText := value.(string)
 	return !isText || !flag.IsBool() || text == "true" || text == "false"

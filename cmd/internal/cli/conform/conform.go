@@ -52,24 +52,25 @@ type commands struct {
 // invocation is the data that every command receives in addition to its own flags.
 type invocation struct {
 	ctx            context.Context
-	program        string // the command line before the arguments
+	program        string // the start of the command line, such as "scimwright conform"
 	stdin          io.Reader
 	stdout, stderr io.Writer
 }
 
-// exitCode is an error that exits with a code other than ExitClean and without a message.
+// exitCode is an error of a command. The program prints no message for the error and exits with this code.
 type exitCode int
 
 func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// Run runs the command in args and returns the exit code. program is the command line before the arguments. When ctx ends, a run stops,
-// cleans up and reports the completed checks. lookupEnv is os.LookupEnv.
+// Run runs the command in args and returns the exit code. program is the start of the command line, without args, such as "scimwright
+// conform". When ctx ends, a run stops, cleans up and reports the completed checks. lookupEnv is os.LookupEnv.
 func Run(ctx context.Context, program string, args []string, stdout, stderr io.Writer, lookupEnv func(string) (string, bool)) int {
 	args = frame.Arguments(args)
 	var cmds commands
 	parsed, done, err := parse(&cmds, program, args, stdout, stderr, lookupEnv)
 	if err == nil && done == nil && cmds.Config != "" {
-		// The path of the configuration file is known only after the first parsing. Its settings are the defaults of a second one.
+		// The path of the configuration file is known only after the arguments are parsed. They are then parsed again, with the settings of the
+		// file as defaults.
 		path := cmds.Config
 		var s settings
 		if s, err = readSettings(path); err == nil {

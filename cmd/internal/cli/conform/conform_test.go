@@ -37,8 +37,8 @@ func handler(status int, contentType, body string) http.HandlerFunc {
 	}
 }
 
-// TestRun_UntestedOnHostileTarget checks that a target that is not a SCIM service provider is distinguished from a faulty one: exit code 3,
-// and one sentence with the next step.
+// TestRun_UntestedOnHostileTarget checks the result for targets that are not SCIM service providers: the exit code is 3, not that of
+// findings, and the output is one sentence with the next step.
 func TestRun_UntestedOnHostileTarget(t *testing.T) {
 	for name, c := range map[string]struct {
 		handler http.HandlerFunc
@@ -132,7 +132,7 @@ func TestRun_SuggestsToken(t *testing.T) {
 	require.Contains(t, stdout, "pass a token")
 }
 
-// A target that serves discovery and then stops responding must end the run early, not after the timeout of every check.
+// If a target stops responding after discovery, the run ends early. It does not wait for the timeout of each check.
 const emptyList = `{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":0,"Resources":[]}`
 
 func TestRun_TimesOutOnHangingTarget(t *testing.T) {
@@ -140,7 +140,7 @@ func TestRun_TimesOutOnHangingTarget(t *testing.T) {
 	seen := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if seen++; seen > 5 {
-			_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not detect that the client has disconnected
+			_, _ = io.Copy(io.Discard, r.Body) // the server detects that a client has disconnected only after it has read the body
 			<-r.Context().Done()
 			return
 		}

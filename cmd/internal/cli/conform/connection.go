@@ -39,7 +39,7 @@ type certificates struct {
 	CAFile     string `help:"PEM file with certificates to trust in addition to those of the system." type:"path" placeholder:"FILE"`
 }
 
-// target returns the target for the flags. Its URL may be "" if a journal contains it.
+// target returns the target for the flags. The URL may be "" for a command that reads the URL from a journal.
 func (c connection) target(url string) (conformance.Target, error) {
 	target := conformance.Target{URL: url, Token: c.Token, Header: http.Header{}}
 	if c.Timeout <= 0 || c.RequestTimeout <= 0 {

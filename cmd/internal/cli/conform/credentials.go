@@ -25,7 +25,8 @@ var kinds = [][]string{
 	{"header"},
 }
 
-// credentials returns the connection; a command with an embedded connection has this method.
+// credentials returns the connection. Every command that embeds a connection has this method, by which preferCredentials finds the
+// connection.
 func (c *connection) credentials() *connection { return c }
 
 // preferCredentials keeps only the kinds of credentials from the source with the highest priority: a password on the command line overrides

@@ -26,7 +26,7 @@ func TestDocs_ExamplesAccepted(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "staff", attributes["User"]["userType"])
 	require.Contains(t, attributes, "Group")
-	// The list command has only the flags of the selection; the other flags in the file must be accepted.
+	// The file contains flags that the list command does not have. The command must ignore these flags.
 	code, stdout, stderr := execute(t, "list", "--config", example(t, "config"))
 	require.Equal(t, ExitClean, code, stderr)
 	require.Contains(t, stdout, "okta.")

@@ -11,8 +11,8 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// forecast returns the estimated duration of a run, and what it will probably test if the time or the number of requests is too small for
-// all checks. The text is empty if there is neither a rate limit nor such a shortage.
+// forecast returns a text with the estimated duration of a run. If the time limit or the request limit is too small for all checks, the
+// text also names the checks that will probably run. The text is empty if no rate limit applies and the limits are sufficient.
 func forecast(p *conformance.Plan, rate float64, timeout time.Duration) string {
 	complete, incomplete := p.Within()
 	if rate <= 0 && !p.Throttled && len(incomplete) == 0 {
@@ -41,7 +41,8 @@ func forecast(p *conformance.Plan, rate float64, timeout time.Duration) string {
 	return b.String()
 }
 
-// phases names the phases of checks: "connection, lookup, 12 of 620 must". A phase of which others contains checks has both numbers.
+// phases returns the names of the phases of checks, such as "connection, lookup, 12 of 620 checks of must". The name of a phase is preceded
+// by numbers if others also contains checks of the phase.
 func phases(checks, others []conformance.PlannedCheck) string {
 	count := func(list []conformance.PlannedCheck, phase string) (n int) {
 		for _, c := range list {
@@ -76,7 +77,7 @@ func phases(checks, others []conformance.PlannedCheck) string {
 	return strings.Join(parts, ", ")
 }
 
-// enough returns a timeout, in whole minutes, that suffices for the estimated duration, with a tenth in addition.
+// enough returns a timeout in whole minutes that is at least a tenth longer than the estimated duration.
 func enough(p *conformance.Plan, timeout time.Duration) time.Duration {
 	need := p.Duration()*11/10 + timeout - p.Limit
 	return need.Truncate(time.Minute) + time.Minute
@@ -91,7 +92,7 @@ func perSecond(interval time.Duration) string {
 	return strconv.FormatFloat(rate, 'g', 2, 64) + " requests"
 }
 
-// rounded rounds a number to two digits, if it has more.
+// rounded rounds a number with more than two digits to two significant digits: 2,683 to 2,700.
 func rounded(n int) int {
 	unit := 1
 	for n/unit >= 100 {

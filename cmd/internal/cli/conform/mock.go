@@ -178,7 +178,7 @@ func (c *mockCommand) settings() ([]quirks.Setting, error) {
 		texts = append(texts, p.Quirks...)
 	}
 	for _, text := range c.Quirk {
-		if !slices.Contains(texts, text) { // a server may have the same quirk
+		if !slices.Contains(texts, text) { // a server profile may already contain the quirk
 			texts = append(texts, text)
 		}
 	}

@@ -60,7 +60,7 @@ func (d *recordingTarget) asked() int {
 	return len(d.heads)
 }
 
-// One check that this target passes, so that a run is clean if the connection works.
+// one selects a single check that a recordingTarget passes, so that a run is clean if the connection works.
 var one = []string{"--read-only", "--only", "read.ignores-unknown-parameters"}
 
 func runOne(t *testing.T, url string, args ...string) (code int, stdout, stderr string) {
@@ -109,7 +109,7 @@ func TestAuthentication_WrongClientSecret(t *testing.T) {
 	require.NotContains(t, stdout+stderr, "wrong-secret-1906")
 }
 
-// pair writes a self-signed certificate and its key to one file.
+// pair writes a new self-signed certificate and its key to one file.
 func pair(t *testing.T) (file string, certificate *x509.Certificate) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -410,7 +410,7 @@ func TestProgress_OnlyOnTerminal(t *testing.T) {
 }
 
 func TestWaivers_Applied(t *testing.T) {
-	_, url := newRecordingTarget(t, "") // its configuration is almost empty
+	_, url := newRecordingTarget(t, "") // its ServiceProviderConfig lacks required attributes
 	run := func(args ...string) (int, string) {
 		code, stdout, stderr := execute(t, append([]string{"run", url, "--read-only", "--only", "discovery.service-provider-config"}, args...)...)
 		return code, stdout + stderr

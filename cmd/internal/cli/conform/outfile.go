@@ -46,7 +46,7 @@ func createOut(path string, perm fs.FileMode) (*outFile, error) {
 	}
 	partial := fmt.Sprintf("%s.partial-%s", resolved, rand.Text()[:8])
 	file, err := os.OpenFile(partial, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
-	if errors.Is(err, fs.ErrPermission) && there != nil { // the file is writable, but its directory is not
+	if errors.Is(err, fs.ErrPermission) && there != nil { // the file exists and is writable, but its directory is not
 		file, err = os.CreateTemp("", filepath.Base(resolved)+".partial-*")
 	}
 	if err != nil {
@@ -61,7 +61,7 @@ func (f *outFile) Close() error {
 		return f.File.Close()
 	}
 	to := f.path
-	f.path = "" // a second call does nothing
+	f.path = "" // so that a second call of Close does not replace the file again
 	there, _ := os.Stat(to)
 	if there != nil {
 		_ = f.Chmod(there.Mode().Perm()) // the umask may have removed permissions
@@ -69,7 +69,7 @@ func (f *outFile) Close() error {
 	if err := f.Sync(); err != nil {
 		return errors.Join(err, f.discard())
 	}
-	if err := os.Rename(f.Name(), to); err != nil { // another file system, or a mount point
+	if err := os.Rename(f.Name(), to); err != nil { // the file at the path is on another file system, or is a mount point
 		return errors.Join(f.copyTo(to), f.discard())
 	}
 	return f.File.Close()

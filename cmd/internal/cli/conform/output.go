@@ -126,7 +126,7 @@ func forms() string {
 	return strings.Join(names, ", ")
 }
 
-// wantTraffic reports whether a report contains every exchange.
+// wantTraffic reports whether one of the reports has a form that contains every exchange.
 func wantTraffic(files []outputFile) bool {
 	for _, f := range files {
 		if f.form.Traffic {

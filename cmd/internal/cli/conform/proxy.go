@@ -176,7 +176,7 @@ func serve(ctx context.Context, address string, handler http.Handler, listening 
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 	defer cancel()
 	if server.Shutdown(limit) != nil {
-		_ = server.Close() // a request is still running
+		_ = server.Close() // abort the requests that still run after shutdownTime
 	}
 	wait.Wait()
 	if !errors.Is(served, http.ErrServerClosed) {

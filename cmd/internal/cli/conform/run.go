@@ -92,7 +92,7 @@ func (c *runCommand) Run(in *invocation) error {
 	return verdictCode(result.Verdict)
 }
 
-// nameLimits adds the flags to the reasons of a result that name a limit of the run.
+// nameLimits adds the name of the flag to each reason in the result that names a limit of the run: "the time limit of 5m (--timeout)".
 func nameLimits(r *conformance.Result, opts conformance.Options) {
 	limits := strings.NewReplacer(
 		fmt.Sprintf("the time limit of %s", opts.Timeout), fmt.Sprintf("the time limit of %s (--timeout)", opts.Timeout),

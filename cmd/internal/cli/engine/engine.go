@@ -47,7 +47,7 @@ type session struct {
 	in   io.Reader
 	out  io.Writer
 	json bool
-	api  *sandbox.APIClient // client of the management API, which is the directory
+	api  *sandbox.APIClient // client of the management API, which stores users, groups and apps
 	// engine is the client of the engine's control API. sent contains the last response of that API.
 	engine *client.Client
 	sent   *lastResponse
@@ -97,10 +97,10 @@ func (g *Commands) openAt(in *Invocation, name string) (*session, app, error) {
 	return s, a, err
 }
 
-// show prints the last response: unchanged with --json, otherwise with text.
+// show prints the last response: unchanged with --json, otherwise the page that the function text writes.
 func (s *session) show(text func(*page)) error { return s.print(s.sent.body, text) }
 
-// print prints a response: raw with --json, otherwise with text.
+// print prints a response: with --json the JSON in raw, otherwise the page that the function text writes.
 func (s *session) print(raw json.RawMessage, text func(*page)) error {
 	if !s.json {
 		p := &page{out: s.out}

@@ -11,8 +11,9 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// findings are the differences between a target and the directory, by kind. admitted contains the differences that the engine reports
-// itself (a state that is not clean, an attribute ignored by the target), silent contains all others.
+// findings are the differences between a target and the directory, by kind. admitted contains the differences that the engine also reports
+// (the status of the principal is not clean, or the engine lists the attribute as ignored by the target). silent contains all other
+// differences.
 type findings struct {
 	admitted, silent map[string]*finding
 }

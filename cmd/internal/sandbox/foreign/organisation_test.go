@@ -21,7 +21,7 @@ type person struct {
 	id, userName, mail, given, family, display, title, phone, department string
 
 	want    engine.Want
-	account bool // an account was desired before, so it must exist
+	account bool // the desired state has included an account in this or an earlier phase, so the target must have the account
 }
 
 type team struct {
@@ -36,7 +36,7 @@ const (
 	teamCount   = 20
 )
 
-// The names of the users, used in turn.
+// The users get these names in rotation.
 var (
 	givenNames = []string{"Ada", "Zoë", "Łukasz", "李", "Ngọc Ánh", "عائشة", "Anne-Marie", `Bo "Bobby"`, "Siân", "O", "Δημήτρης", "Jo\\hn",
 		"🦊 Fox"}

@@ -88,7 +88,7 @@ func (r *run) report() string {
 	return b.String()
 }
 
-// states counts the principals by the keys that keep returns for their states.
+// states returns, for each key, the number of principals for whose state the function keep returns the key.
 func (r *run) states(keep func(engine.State) []string) map[string]int {
 	out := map[string]int{}
 	for _, kind := range []engine.Kind{engine.User, engine.Group} {
@@ -135,7 +135,8 @@ func (r *run) writeStates(b *strings.Builder) {
 	}
 }
 
-// writeErrors lists one exchange of each kind with an error response.
+// writeErrors groups the exchanges with an error response by method, endpoint, status and message. It writes the size and one exchange of
+// each group.
 func (r *run) writeErrors(b *strings.Builder) {
 	r.wire.mu.Lock()
 	defer r.wire.mu.Unlock()

@@ -35,7 +35,7 @@ type run struct {
 	db      *sqldb.DB
 	engine  *provision.Engine
 	wire    *wire
-	marks   []engine.Mark // since the last settle
+	marks   []engine.Mark // recorded since the last call of settle
 	marked  int           // in this phase
 	results []phaseResult // by phase
 }

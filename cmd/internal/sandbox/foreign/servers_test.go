@@ -22,10 +22,10 @@ import (
 // server is a third-party SCIM server.
 type server struct {
 	name    string   // heading of its part of the report
-	folder  string   // name of the installation
+	folder  string   // name of the directory in which the server is installed
 	script  string   // directory of the script below docs/interop/servers, if the server needs one
-	install []string // installation command, run in the directory
-	command []string // prints the base URL and optionally its token; run in the directory
+	install []string // installation command, which runs in that directory
+	command []string // command that starts the server and prints the base URL and optionally a token; it runs in that directory
 	// members is set if SCIM responses contain no members of groups. The script returns them at /members/{id}.
 	members bool
 	styles  []engine.Style
@@ -40,7 +40,7 @@ const dangling = "members without an account"
 const token = "interop-token"
 
 var (
-	both = []engine.Style{engine.Auto, engine.Wizard} // auto is catalog for a target that declares PATCH
+	both = []engine.Style{engine.Auto, engine.Wizard} // for a target that declares support of PATCH, Auto sends the same requests as Catalog
 	all  = []engine.Style{engine.Auto, engine.Wizard, engine.Catalog}
 )
 

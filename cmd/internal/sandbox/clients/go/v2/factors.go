@@ -17,7 +17,7 @@ import (
 // provider is the name of the service as a provider of factors.
 const provider = "SVC"
 
-// moved is the time by which the factor steps move the sandbox clock forward, so that the rate limit for messages ends.
+// moved is the duration by which the factor steps move the sandbox clock forward. It exceeds the window of the rate limit for messages.
 const moved = 31 * time.Second
 
 // sandbox calls the sandbox API, which has the clock and the outbox.
@@ -113,7 +113,7 @@ func (w *work) factors() {
 		if err := walk.Same("status", "ACTIVE", f.Status); err != nil {
 			return err
 		}
-		// The rate limit for messages to one number applies, and the library waits after a 429.
+		// Move the clock past the rate limit for messages to one number. Otherwise the API returns 429, and the library waits in real time.
 		if err := w.sandbox(http.MethodPost, "clock", fmt.Sprintf(`{"advanceSeconds":%d}`, moved/time.Second), nil); err != nil {
 			return err
 		}

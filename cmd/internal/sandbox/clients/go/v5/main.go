@@ -142,7 +142,7 @@ func (w *work) status(id, want string) error {
 	return walk.Same("status", want, u.GetStatus())
 }
 
-// step is Step, but an error also contains the response of the API.
+// step does the same as Step, and adds the response of the API to an error.
 func (w *work) step(name string, do func() error) { w.Step(name, func() error { return apiErr(do()) }) }
 
 func (w *work) logs() {

@@ -374,7 +374,7 @@ func (w *work) rules() {
 		_, err = api.DeleteGroupRule(w.ctx, rule.GetId()).RemoveUsers(true).Execute()
 		return err
 	})
-	w.step("members that a rule has brought are gone with it", func() error {
+	w.step("members that a rule added are removed with the rule", func() error {
 		members, _, err := api.ListGroupUsers(w.ctx, w.group).Execute()
 		if err != nil {
 			return err
