@@ -28,41 +28,13 @@ type TextOptions struct {
 // Text writes the report as text: the verdict per client, the causes of the findings, the most consequential first, a summary by level and
 // the verdict. Without opts.All it has at most 60 lines of 100 columns, unless opts.Skipped is set.
 func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
-	head := &printer{color: opts.Color}
-	head.line("SCIM conformance of %s", visible(r.Target))
-	if r.Observed() {
-		head.line("observed exchanges: %d, checks: %d, time: %s", r.Requests, len(r.Checks), r.Duration.Round(time.Millisecond))
-	} else {
-		head.line("run %s, seed: %d, checks: %d, requests: %d, time: %s", r.Run, r.Seed, len(r.Checks), r.Requests,
-			r.Duration.Round(time.Millisecond))
+	var head, tail *printer
+	for brief := plain; brief <= briefest; brief++ {
+		head, tail = textHead(r, opts, brief), textTail(r, opts, brief)
+		if opts.All || head.lines()+tail.lines()+minCauses <= maxLines {
+			break
+		}
 	}
-	for _, line := range r.Steadiness.Sentences() {
-		head.wrapped("unsteady: ", line)
-	}
-	head.line("")
-	head.clients(r, opts.All)
-	head.blocks(r)
-
-	tail := &printer{color: opts.Color}
-	if len(r.Checks) > 0 && !opts.All {
-		tail.levels(r)
-	}
-	tail.unfinished(r, opts)
-	tail.leftovers(r, opts)
-	if !opts.All {
-		tail.waived(r)
-	}
-	for _, complaint := range r.Complaints {
-		tail.wrapped("waivers: ", complaint)
-	}
-	for _, caution := range r.Cautions {
-		tail.wrapped("note: ", caution)
-	}
-	if len(r.Leftovers)+len(r.Complaints)+len(r.Cautions) > 0 || waived(r) > 0 && !opts.All {
-		tail.line("")
-	}
-	tail.verdict(r)
-
 	middle := &printer{color: opts.Color}
 	room := unlimited
 	if !opts.All {
@@ -78,6 +50,63 @@ func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
 		}
 	}
 	return nil
+}
+
+// brevity says what a text report omits so that it fits its number of lines. Each value omits what the one before omits, and more.
+type brevity int
+
+const (
+	plain         brevity = iota
+	withoutLimits         // the limits of clients that break, the names of those clients at the end, and notes beyond their first line
+	shortBlocks           // curl commands and check ids of blocks, and all but the first block in full
+	fewChanges            // all but the first change in full
+	briefest              // all changes in full
+)
+
+// textHead writes what the report says before the causes.
+func textHead(r *conformance.Result, opts TextOptions, brief brevity) *printer {
+	head := &printer{color: opts.Color, brief: brief}
+	head.line("SCIM conformance of %s", visible(r.Target))
+	if r.Observed() {
+		head.line("observed exchanges: %d, checks: %d, time: %s", r.Requests, len(r.Checks), r.Duration.Round(time.Millisecond))
+	} else {
+		head.line("run %s, seed: %d, checks: %d, requests: %d, time: %s", r.Run, r.Seed, len(r.Checks), r.Requests,
+			r.Duration.Round(time.Millisecond))
+	}
+	for _, line := range r.Steadiness.Sentences() {
+		head.wrapped("unsteady: ", line)
+	}
+	head.line("")
+	head.clients(r, opts.All)
+	head.blocks(r)
+	return head
+}
+
+// textTail writes what the report says after the causes.
+func textTail(r *conformance.Result, opts TextOptions, brief brevity) *printer {
+	tail := &printer{color: opts.Color, brief: brief}
+	if len(r.Checks) > 0 && !opts.All {
+		tail.levels(r)
+	}
+	tail.unfinished(r, opts)
+	tail.leftovers(r, opts)
+	if !opts.All {
+		tail.waived(r)
+	}
+	for _, complaint := range r.Complaints {
+		tail.wrapped("waivers: ", complaint)
+	}
+	for _, caution := range r.Cautions {
+		if brief >= withoutLimits {
+			caution = clipTo(visible(caution), width-len("note: "))
+		}
+		tail.wrapped("note: ", caution)
+	}
+	if len(r.Leftovers)+len(r.Complaints)+len(r.Cautions) > 0 || waived(r) > 0 && !opts.All {
+		tail.line("")
+	}
+	tail.verdict(r)
+	return tail
 }
 
 // maxLines is the greatest number of lines of a report on a terminal, without TextOptions.All.
@@ -138,6 +167,7 @@ const width = 100
 type printer struct {
 	b     strings.Builder
 	color bool
+	brief brevity
 }
 
 func (p *printer) line(format string, args ...any) {
@@ -232,7 +262,7 @@ func (p *printer) verdict(r *conformance.Result) {
 		if r.Reason != "" {
 			p.wrapped("", strings.ToUpper(r.Reason[:1])+r.Reason[1:]+".")
 		}
-		if broken := brokenClients(r); len(broken) > 0 {
+		if broken := brokenClients(r); len(broken) > 0 && p.brief < withoutLimits {
 			p.wrapped("Clients that break: ", strings.Join(broken, ", ")+".")
 		}
 		switch c := first(r); {

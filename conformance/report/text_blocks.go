@@ -17,11 +17,18 @@ const (
 
 // blocks writes what kept many checks from their results: the failed fixture or prerequisite, its request and its response.
 func (p *printer) blocks(r *conformance.Result) {
+	written := 0
 	for _, b := range r.Blocks {
 		if len(b.Checks) < conformance.ManyBlocked {
 			continue
 		}
-		p.wrapped("BLOCK ", fmt.Sprintf("%s have no result: %s", plural(len(b.Checks), "check"), b.What))
+		written++
+		headline := fmt.Sprintf("%s have no result: %s", plural(len(b.Checks), "check"), b.What)
+		if p.brief >= shortBlocks {
+			p.shortBlock(headline, b.Exchange, written)
+			continue
+		}
+		p.wrapped("BLOCK ", headline)
 		if e := b.Exchange; e != nil {
 			p.wrapped("  request   ", strings.TrimSpace(e.Method+" "+e.URL+" "+shortened(e.RequestBody)))
 			p.wrapped("  response  ", strings.TrimSpace(fmt.Sprint(e.Status)+" "+shortened(e.ResponseBody)))
@@ -33,6 +40,32 @@ func (p *printer) blocks(r *conformance.Result) {
 		}
 		p.wrapped("  checks    ", names)
 		p.line("")
+	}
+	if written > 0 && p.brief >= shortBlocks {
+		p.line("")
+	}
+}
+
+// maxShortBlocks is the maximum number of blocks in a report with the brevity shortBlocks.
+const maxShortBlocks = 3
+
+// shortBlock writes the n-th block in one line, the first one with its request and response.
+func (p *printer) shortBlock(headline string, e *wirelog.Exchange, n int) {
+	most := maxShortBlocks
+	if p.brief == briefest {
+		most = 1
+	}
+	switch {
+	case n > most+1:
+		return
+	case n > most:
+		p.line("More checks have no result; --all lists them.")
+		return
+	}
+	p.line("BLOCK %s", clipTo(visible(headline), width-len("BLOCK ")))
+	if e != nil && n == 1 {
+		p.line("  request   %s", clipTo(visible(e.Method+" "+e.URL+" "+e.RequestBody), width-12))
+		p.line("  response  %s", clipTo(visible(fmt.Sprint(e.Status)+" "+e.ResponseBody), width-12))
 	}
 }
 

@@ -45,8 +45,8 @@ func (p *printer) causes(found []causes.Cause, room int) {
 	for ; i < len(found); i++ {
 		full := &printer{color: p.color}
 		full.cause(i+1, found[i], room == unlimited)
-		// This cause in full must leave the reserved lines to the causes after it. The first cause needs only the lines of its own text.
-		if used+full.lines()+min(reserve, len(found)-i-1) > room && (i > 0 || used+full.lines() > room) {
+		// This cause in full must leave the reserved lines to the causes after it. The first cause leaves only the two lines of their summary.
+		if used+full.lines()+min(reserve, len(found)-i-1) > room && (i > 0 || used+full.lines()+min(2, len(found)-1) > room) {
 			break
 		}
 		used += full.lines()
@@ -64,7 +64,7 @@ func (p *printer) causes(found []causes.Cause, room int) {
 		p.line("%s%s%s", head, clipTo(visible(rest[0].Headline), width-len(head)-len(id)), id)
 	}
 	if len(rest) > 0 {
-		p.line("%s more; --all lists them.", plural(len(rest), "cause"))
+		p.line("%s; --all lists them.", plural(len(rest), "more cause"))
 	}
 	p.line("")
 }

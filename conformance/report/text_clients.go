@@ -89,6 +89,9 @@ func (p *printer) clients(r *conformance.Result, all bool) {
 			p.wrapped(indent, f.Reason)
 		}
 		for i, limit := range f.Limits {
+			if p.brief >= withoutLimits && f.Compatibility == conformance.Breaks {
+				break
+			}
 			if i == maxLimits && !all {
 				p.line("%s%s; --all lists them", indent, plural(len(f.Limits)-i, "more limit"))
 				break
@@ -100,7 +103,10 @@ func (p *printer) clients(r *conformance.Result, all bool) {
 		p.line("  * Some requests of this client are not documented: the JSON and HTML reports name them.")
 	}
 	p.line("")
-	required := changes(r)
+	required, inFull := changes(r), maxChanges
+	if p.brief >= fewChanges {
+		inFull = int(briefest - p.brief)
+	}
 	for i, c := range required {
 		if i == 0 {
 			p.line("What to change for these clients")
@@ -109,8 +115,8 @@ func (p *printer) clients(r *conformance.Result, all bool) {
 		if c.Waived {
 			head = "  waived    "
 		}
-		if i >= maxChanges && !all {
-			if i == maxChanges+maxShortChanges {
+		if i >= inFull && !all {
+			if i == inFull+maxShortChanges {
 				p.line("  %s; --all lists them", plural(len(required)-i, "more change"))
 				p.line("")
 				break

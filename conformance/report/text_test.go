@@ -45,6 +45,49 @@ func terminalLines(text string) int {
 	return n
 }
 
+// unusable adds to a result what a target has that no client can use: changes, limits, blocks and cautions.
+func unusable(r *conformance.Result, flows, changes, blocks int) *conformance.Result {
+	long := strings.Repeat("of some length ", 12)
+	exchange := &wirelog.Exchange{Method: "PUT", URL: "https://scim.example.com/v2/Users/42", Status: 405, RequestBody: strings.Repeat("x", 3000),
+		ResponseBody: strings.Repeat("y", 3000)}
+	for i := range flows {
+		f := conformance.ProfileResult{Client: fmt.Sprint("Client ", i), ClientFlow: "flow", Compatibility: conformance.Breaks,
+			Limits: []string{"a limit " + long, "another limit"}, Steps: []conformance.CheckResult{{}}, Doubt: "a doubt"}
+		for n := range changes {
+			f.Breaks = append(f.Breaks, conformance.BrokenStep{Check: fmt.Sprint("client.step-", n), Action: "An action " + long,
+				Fix: fmt.Sprint("Change ", n, " ", long), Why: "Why " + long, Finding: conformance.Finding{What: long, Want: long, Got: long}})
+		}
+		r.Profiles = append(r.Profiles, f)
+	}
+	for i := range blocks {
+		b := conformance.Block{Blocker: conformance.Blocker{What: fmt.Sprint("fixture ", i, " ", long), Exchange: exchange}}
+		for n := range 40 {
+			b.Checks = append(b.Checks, fmt.Sprint("area.check-", n))
+		}
+		r.Blocks = append(r.Blocks, b)
+	}
+	r.Cautions = []string{"16 applicable checks are blocked: " + long}
+	return r
+}
+
+func TestText_FitsTerminalIfAllBreaks(t *testing.T) {
+	for _, n := range []struct{ flows, changes, blocks int }{{7, 0, 0}, {1, 1, 1}, {7, 3, 1}, {7, 40, 2}, {7, 40, 40}} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			var b bytes.Buffer
+			require.NoError(t, report.Text(&b, unusable(bad(3, 2000), n.flows, n.changes, n.blocks), report.TextOptions{}))
+			require.LessOrEqual(t, terminalLines(b.String()), 60, b.String())
+			require.Contains(t, b.String(), " 1. MUST ")
+			for i := range min(n.changes, 2) {
+				require.Contains(t, b.String(), fmt.Sprint("Change ", i))
+			}
+			if n.blocks > 0 {
+				require.Contains(t, b.String(), "BLOCK 40 checks")
+				require.Contains(t, b.String(), "  response  405")
+			}
+		})
+	}
+}
+
 func TestText_FitsTerminal(t *testing.T) {
 	for _, c := range []struct{ n, body int }{{0, 0}, {600, 20}, {100, 20}, {20, 20}, {3, 20}, {1, 20}, {3, 2000}, {600, 5000}} {
 		t.Run(fmt.Sprintf("every %d with %d", c.n, c.body), func(t *testing.T) {
@@ -56,7 +99,7 @@ func TestText_FitsTerminal(t *testing.T) {
 				require.Equal(t, c.n != 0, strings.Contains(b.String(), "    fix       "), "the first cause is in full")
 				require.NoError(t, report.Text(&all, bad(c.n, c.body), report.TextOptions{All: true}))
 				if c.n == 3 {
-					require.Contains(t, b.String(), "more; --all lists them.")
+					require.Contains(t, b.String(), "more causes; --all lists them.")
 				}
 				require.NotContains(t, all.String(), "--all")
 				for _, r := range bad(c.n, c.body).Checks {
