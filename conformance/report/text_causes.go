@@ -42,12 +42,16 @@ func (p *printer) causes(found []causes.Cause, room int) {
 		reserve = min(len(found), room/shortShare)
 	}
 	i := 0
+	onlyHeadlines := used+len(found)+1 <= room // they fit
 	for ; i < len(found); i++ {
 		full := &printer{color: p.color}
 		full.cause(i+1, found[i], room == unlimited)
 		// This cause in full must leave the reserved lines to the causes after it. The first cause leaves only the two lines of their summary.
 		if used+full.lines()+min(reserve, len(found)-i-1) > room && (i > 0 || used+full.lines()+min(2, len(found)-1) > room) {
 			break
+		}
+		if onlyHeadlines && used+full.lines()+len(found)-1-i > room {
+			break // the headlines of all causes tell more than the details of the first ones
 		}
 		used += full.lines()
 		p.b.WriteString(full.b.String())
