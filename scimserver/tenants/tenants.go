@@ -35,6 +35,8 @@ type Options struct {
 	Stores Stores
 	// PasswordCost is passed to scimserver.Options.
 	PasswordCost int
+	// Memory limits the memory of the requests in progress of all tenants together. Default: DefaultMemory bytes.
+	Memory *scimserver.Memory
 	// Metrics counts the requests by tenant. Default: nil, no metrics.
 	Metrics *observe.Metrics
 	// Logger receives the access log, whose records name the tenant, and internal errors. Default: slog.Default.
@@ -42,6 +44,10 @@ type Options struct {
 	// Now is the clock for the expiration of tokens. Default: time.Now.
 	Now func() time.Time
 }
+
+// DefaultMemory is the default of Options.Memory in bytes: twice the default of scimserver.Limits.MaxMemory, so that the requests of one
+// tenant do not use all of it.
+const DefaultMemory = 256 << 20
 
 var (
 	// ErrExists is returned if a tenant with that name exists already.
@@ -74,6 +80,9 @@ func New(o Options) (*Tenants, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Memory == nil {
+		o.Memory = scimserver.NewMemory(DefaultMemory)
 	}
 	return &Tenants{
 		o: o, byName: map[string]*Tenant{},
@@ -125,7 +134,7 @@ func (ts *Tenants) open(ctx context.Context, c Config) (*Tenant, error) {
 	}
 	server, err := scimserver.New(scimserver.Options{
 		Store: store, Tokens: &t.tokens, Types: c.Types, Prefix: Prefix(c.Name), Refuse: c.Refuse,
-		PasswordCost: ts.o.PasswordCost, Logger: ts.o.Logger.With("provider", c.Name),
+		PasswordCost: ts.o.PasswordCost, Memory: ts.o.Memory, Logger: ts.o.Logger.With("provider", c.Name),
 	})
 	if err != nil {
 		return nil, err
