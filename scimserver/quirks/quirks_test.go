@@ -423,4 +423,6 @@ The value of ` + "`--quirk`" + ` and each string in ` + "`active`" + ` is ` + "`
 
 If several quirks are active, the order of the tables is the order from the server to the client. A quirk that is earlier in the tables changes the response first. A chaos quirk
 therefore applies to the response that the other quirks have changed. Quirks do not apply to operations inside a bulk request.
+
+The column "Seen at" names servers with this behavior, or GitHub issues that report it (` + "`owner/repository#number`" + `). "Permitted" means that the RFCs allow the behavior.
 `
