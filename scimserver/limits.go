@@ -17,7 +17,11 @@ type Limits struct {
 	MaxResults int
 	// MaxSortStart is the maximum startIndex for an order for which the store has no index, else 400 tooMany. For such an order, the server
 	// keeps all previous positions in memory. Cursors have no such limit. Default: 100,000.
-	MaxSortStart       int
+	MaxSortStart int
+	// MaxResponse is the maximum number of bytes of a list. A page by startIndex that is larger fails with 400 tooMany, because a client that
+	// adds its count to startIndex would miss resources of a shorter page. A page by cursor ends early; it contains at least one resource.
+	// Default: 16 MiB.
+	MaxResponse        int64
 	MaxPatchOperations int // operations per PATCH, else 413. Default: 1000
 	MaxBulkOperations  int // operations per bulk request, else 413; advertised as bulk.maxOperations. Default: 1000
 	// MaxBulkPayload is the maximum number of bytes of a bulk request, else 413; advertised as bulk.maxPayloadSize. Default and maximum:
@@ -31,6 +35,7 @@ func (l Limits) withDefaults() Limits {
 	l.MaxPage = cmp.Or(l.MaxPage, 1000)
 	l.DefaultPage = min(cmp.Or(l.DefaultPage, 100), l.MaxPage)
 	l.MaxSortStart = cmp.Or(l.MaxSortStart, 100_000)
+	l.MaxResponse = cmp.Or(l.MaxResponse, 16<<20)
 	l.MaxPatchOperations = cmp.Or(l.MaxPatchOperations, 1000)
 	l.MaxBulkOperations = cmp.Or(l.MaxBulkOperations, 1000)
 	l.MaxBulkPayload = min(cmp.Or(l.MaxBulkPayload, l.MaxBody), l.MaxBody)

@@ -32,8 +32,10 @@ type Collection[T any] interface {
 	// Version returns the version of a document of the collection.
 	Version(doc Doc[T]) Version
 
-	// GetRaw, QueryRaw and SizeRaw read documents without decoding them.
+	// These methods read documents without decoding them.
 	GetRaw(ctx context.Context, q Reader, id string, link *Link, longest int, use func(*Raw) error) error
+	GetManyRaw(ctx context.Context, q Reader, ids []string, use func(*Raw) error) error
+	EachRaw(ctx context.Context, q Reader, cond Cond, use func(text []byte) error) error
 	QueryRaw(ctx context.Context, q Reader, query RawQuery, take func(*Raw) (bool, error)) (RawPage, error)
 	SizeRaw(ctx context.Context, q Reader, query RawQuery) (int64, error)
 
@@ -74,6 +76,8 @@ type untyped interface {
 	Table
 	Count(ctx context.Context, q Reader, cond Cond) (int, error)
 	GetRaw(ctx context.Context, q Reader, id string, link *Link, longest int, use func(*Raw) error) error
+	GetManyRaw(ctx context.Context, q Reader, ids []string, use func(*Raw) error) error
+	EachRaw(ctx context.Context, q Reader, cond Cond, use func(text []byte) error) error
 	QueryRaw(ctx context.Context, q Reader, query RawQuery, take func(*Raw) (bool, error)) (RawPage, error)
 	SizeRaw(ctx context.Context, q Reader, query RawQuery) (int64, error)
 	Delete(ctx context.Context, tx *Tx, id string) error

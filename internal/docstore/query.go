@@ -178,7 +178,7 @@ type walk struct {
 	t         *table
 	order     *column // nil for insertion order
 	link      *Link
-	longest   int    // see columns
+	longest   int  // see columns
 	brief     bool // an index returns the documents in order without a search or a sort
 	desc      bool
 	where     string // the condition, starting with " WHERE "

@@ -2,8 +2,11 @@ package docstore
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"time"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
 // Raw is a stored document that is not decoded.
@@ -54,6 +57,30 @@ func (t *table) GetRaw(ctx context.Context, q Reader, id string, link *Link, lon
 		d := rawOf(r)
 		return use(&d)
 	})
+}
+
+// GetManyRaw passes the documents with the ids to the function use, in any order.
+func (t *table) GetManyRaw(ctx context.Context, q Reader, ids []string, use func(*Raw) error) error {
+	return t.getRows(ctx, q, ids, func(r *row) error {
+		d := rawOf(r)
+		return use(&d)
+	})
+}
+
+// EachRaw passes the texts of the documents that match the condition to the function use, in insertion order and by one statement. A text
+// is valid until the next one is read.
+func (t *table) EachRaw(ctx context.Context, q Reader, cond Cond, use func(text []byte) error) error {
+	where, args, err := t.where(cond)
+	if err != nil {
+		return t.wrap(err)
+	}
+	query := "SELECT doc FROM " + t.quoted + where + " ORDER BY seq"
+	return t.wrap(sqldb.Each(sqldb.Brief(ctx, q), q, 1, query, args, func(values []driver.Value) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return use(sqldb.Text(values[0]))
+	}))
 }
 
 // errStop ends the reading of rows.
