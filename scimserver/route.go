@@ -151,9 +151,11 @@ func (s *server) dispatch(r *http.Request) (*reply, error) {
 	if err := acceptable(r.Header.Values("Accept")); err != nil {
 		return nil, err
 	}
-	params, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return nil, scim.Errorf(http.StatusBadRequest, scim.InvalidSyntax, "the query of the URL is malformed")
+	var params url.Values
+	if r.URL.RawQuery != "" {
+		if params, err = url.ParseQuery(r.URL.RawQuery); err != nil {
+			return nil, scim.Errorf(http.StatusBadRequest, scim.InvalidSyntax, "the query of the URL is malformed")
+		}
 	}
 	return act(&request{Request: r, params: params, base: s.base(r), id: id, grant: grant})
 }

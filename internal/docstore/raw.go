@@ -83,8 +83,8 @@ func (t *table) EachRaw(ctx context.Context, q Reader, cond Cond, use func(text 
 	}))
 }
 
-// errStop ends the reading of rows.
-var errStop = errors.New("stop")
+// errEnd ends the reading of all stretches of an order.
+var errEnd = errors.New("end of the page")
 
 // QueryRaw passes the documents of a page to the function take, until it returns false: the page then ends before that document.
 func (t *table) QueryRaw(ctx context.Context, q Reader, query RawQuery, take func(*Raw) (bool, error)) (page RawPage, err error) {
@@ -105,13 +105,13 @@ func (t *table) QueryRaw(ctx context.Context, q Reader, query RawQuery, take fun
 			page.More, stopped = !more, !more
 		}
 		if page.More {
-			return errStop
+			return errEnd
 		}
 		taken++
 		last.key, last.seq = r.key, r.seq
 		return nil
 	})
-	if err != nil && !errors.Is(err, errStop) {
+	if err != nil && !errors.Is(err, errEnd) {
 		return RawPage{}, err
 	}
 	if stopped && taken > 0 {

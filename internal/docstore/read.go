@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -38,7 +39,10 @@ func (t *table) getRowWith(ctx context.Context, q Reader, id string, with column
 	found := false
 	err := t.readRows(sqldb.Brief(ctx, q), q, with, t.getSQL(with), []any{id}, func(r *row) error {
 		found = true
-		return each(r)
+		if err := each(r); err != nil {
+			return err
+		}
+		return sqldb.ErrStop // the id is unique: looking for another row costs a call of the driver
 	})
 	if err == nil && !found {
 		err = t.notFound(id)
@@ -76,7 +80,10 @@ func (t *table) readRows(ctx context.Context, q Reader, with columns, query stri
 		return t.wrap(err)
 	}
 	for i := range rows {
-		if err := each(&rows[i]); err != nil {
+		switch err := each(&rows[i]); {
+		case errors.Is(err, sqldb.ErrStop):
+			return nil
+		case err != nil:
 			return t.wrap(err)
 		}
 	}

@@ -9,9 +9,12 @@ import (
 	"io"
 )
 
+// ErrStop is returned by the function of [Each] to end the reading. Each then returns nil.
+var ErrStop = errors.New("sqldb: stop")
+
 // Each runs a query with the given number of columns and calls the function each with every row. The values are those of the driver:
 // nil, int64, float64, bool, string, []byte or time.Time; text is a string or a []byte. The slice is reused for the next row; its values
-// are not. The function must not use the database, because it holds a connection. ctx is also checked between the rows, so that a [Brief]
+// are not. The function must not use the database, because Each holds a connection. ctx is also checked between the rows, so that a [Brief]
 // query needs no goroutine that watches it.
 //
 // Outside of a transaction, Each calls the driver without the conversions and locks of sql.Rows, which cost more than the query itself for
@@ -38,7 +41,10 @@ func Each(ctx context.Context, q Queryer, columns int, query string, args []any,
 		if err := rows.Scan(dest...); err != nil {
 			return err
 		}
-		if err := each(row); err != nil {
+		switch err := each(row); {
+		case errors.Is(err, ErrStop):
+			return nil
+		case err != nil:
 			return err
 		}
 	}
@@ -98,7 +104,10 @@ func eachRow(ctx context.Context, rows driver.Rows, columns int, each func(row [
 		case err != nil:
 			return err
 		}
-		if err := each(row); err != nil {
+		switch err := each(row); {
+		case errors.Is(err, ErrStop):
+			return nil
+		case err != nil:
 			return err
 		}
 		if err := ctx.Err(); err != nil {
