@@ -138,7 +138,7 @@ func (s *server) runCursorQuery(r *request, q *query, types []*resourceType) (re
 		look.ordering.reverse = !look.ordering.reverse
 	}
 	l := &listing{page: s.newPage(r, q), request: r}
-	l.marked, l.limit = true, s.limits.MaxResponse
+	l.marked, l.backward, l.limit = true, at.Backward, s.limits.MaxResponse
 	defer func() {
 		if rep == nil {
 			l.release()

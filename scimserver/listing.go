@@ -28,7 +28,8 @@ const listPrefix = `{"schemas":["` + scim.ListResponseMessage + `"],"totalResult
 
 // start appends the first part of the list.
 func (l *listing) start() (err error) {
-	l.reset()
+	l.next()
+	l.out = slices.Grow(l.out, listHead)[:listHead]
 	l.complete, err = l.fill(listHead + min(firstPart, int(l.server.limits.MaxResponse)))
 	return err
 }
@@ -64,7 +65,7 @@ func (s *server) runIndexQuery(r *request, q *query, types []*resourceType) (rep
 	case l.complete && l.bytes > s.limits.MaxResponse:
 		return nil, s.tooLarge()
 	case !l.complete:
-		held := l.weight > 0
+		held := l.held.text != nil
 		l.unload()
 		large, err := l.exceeds(ask, hits)
 		switch {
@@ -116,12 +117,12 @@ func (l *listing) appendCounts(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// body returns the text of a complete list.
-func (l *listing) body() ([]byte, error) {
+// body returns the text of a complete list and its offset in the buffer.
+func (l *listing) body() (text []byte, offset int, err error) {
 	var space [listHead]byte
 	head, err := l.head(space[:0])
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	resources := l.out[listHead:]
 	if len(resources) > 0 {
@@ -129,11 +130,11 @@ func (l *listing) body() ([]byte, error) {
 	}
 	begin := len(l.out) - len(resources) - len(head)
 	if begin < 0 {
-		return slices.Concat(head, resources, []byte("]}")), nil
+		return slices.Concat(head, resources, []byte("]}")), begin, nil
 	}
 	copy(l.out[begin:], head)
 	l.out = append(l.out, ']', '}')
-	return l.out[begin:], nil
+	return l.out[begin:], begin, nil
 }
 
 // write sends the list.
@@ -141,14 +142,15 @@ func (l *listing) write(w http.ResponseWriter, status int) {
 	defer l.release()
 	s, r := l.server, l.request.Request
 	if l.complete {
-		body, err := l.body()
+		body, offset, err := l.body()
 		if err != nil {
 			rep := s.internalError(r, errorAttr(err))
 			body, _ = encode(nil, rep.body)
-			status = rep.status
+			s.send(w, r, rep.status, body, 0, nil)
+			return
 		}
-		limitTime(w, l.weight)
-		s.send(w, r, status, body)
+		limitTime(w, &l.held)
+		s.send(w, r, status, body, offset, l.cuts)
 		return
 	}
 	w.Header()["Content-Type"] = mediaTypeHeader
@@ -171,22 +173,20 @@ func (l *listing) stream(w http.ResponseWriter) error {
 	if _, err := w.Write(head); err != nil {
 		return err
 	}
-	part := l.out[listHead:]
-	part = part[1:] // the comma
+	offset := listHead + 1 // without the comma
 	for {
-		limitTime(w, l.weight)
-		if _, err := w.Write(part); err != nil {
+		limitTime(w, &l.held)
+		if err := writePieces(w, l.out[offset:], offset, l.cuts); err != nil {
 			return err
 		}
-		l.unload()
+		l.next()
 		if l.complete {
 			break
 		}
-		l.out, l.begins = l.out[:0], l.begins[:0]
+		offset = 0
 		if l.complete, err = l.fill(partRoom); err != nil {
 			return err
 		}
-		part = l.out
 	}
 	tail, err := l.appendCounts([]byte{']'})
 	if err != nil {
@@ -200,8 +200,8 @@ func (l *listing) stream(w http.ResponseWriter) error {
 const largeTime = 30 * time.Second
 
 // limitTime limits the time of the next write if the buffer has a large resource.
-func limitTime(w http.ResponseWriter, weight int64) {
-	if weight > 0 {
+func limitTime(w http.ResponseWriter, held *largeText) {
+	if held.text != nil {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(largeTime)) // not every ResponseWriter has a deadline
 	}
 }

@@ -27,11 +27,12 @@ type page struct {
 	bytes int64  // their length
 	more  bool   // further resources follow
 	// limit is the number of bytes that the resources of the page must not exceed, unless it has only one. Zero means no limit.
-	limit  int64
-	weight int64 // of the large resource in the buffer; see admit
+	limit int64
+	held  largeText // of the large resource in the buffer
 
 	// The places of the first and the last resource, for cursors.
 	marked      bool // places are needed
+	backward    bool // the resources are read from the end of the page to its start
 	first, last *hit
 	unmarked    *item // the last resource, if its place is not computed yet
 	begins      []int // of the resources in the buffer
@@ -64,9 +65,13 @@ func (p *page) release() {
 }
 
 // unload is called when a part was sent.
-func (p *page) unload() {
-	p.server.large.Release(p.weight)
-	p.weight = 0
+func (p *page) unload() { p.server.releaseLarge(&p.held) }
+
+// next empties the buffer for the next part.
+func (p *page) next() {
+	p.unload()
+	clear(p.cuts)
+	p.out, p.begins, p.cuts = p.out[:0], p.begins[:0], p.cuts[:0]
 }
 
 // find starts to read the resources of a search. It returns the number of all matches, unless the search has a start position.
@@ -105,9 +110,10 @@ func (p *page) again(ask RawQuery, hits []hit) *page {
 	return out
 }
 
-// fill appends resources until the buffer has the size or the page is complete. It reports whether the page is complete.
+// fill appends resources until the buffer has the size or a large resource, or the page is complete. A page that waits for the memory of a
+// large resource has none itself, so that pages do not wait for each other. fill reports whether the page is complete.
 func (p *page) fill(size int) (complete bool, err error) {
-	for len(p.out) < size {
+	for len(p.out) < size && p.held.text == nil {
 		if len(p.queue) == 0 {
 			if err := p.refill(); err != nil {
 				return false, err
@@ -117,21 +123,19 @@ func (p *page) fill(size int) (complete bool, err error) {
 			}
 		}
 		next := p.queue[0]
-		if p.weight > 0 && next.raw != nil && next.raw.JSON == nil {
-			break // one large resource at a time: a page that waits for another one must not delay other pages that wait too
-		}
 		begin := len(p.out)
+		cuts := len(p.cuts)
 		kept, err := p.append(&next)
 		switch {
 		case err != nil:
 			return false, err
 		case !kept:
-			p.out = p.out[:begin]
+			p.out, p.cuts = p.out[:begin], p.cuts[:cuts]
 			p.more = true
 			return true, p.mark()
 		}
 		p.queue = p.queue[1:]
-		p.bytes += int64(len(p.out) - begin)
+		p.bytes += int64(len(p.out)-begin) + cutSize(p.cuts[cuts:])
 		p.begins = append(p.begins, begin)
 		p.count++
 		p.unmarked = &next
@@ -204,7 +208,7 @@ func only(text []byte, path scim.AttrPath) []byte {
 // append appends a resource, preceded by a comma. It returns false if the resource would exceed the limit of the page.
 func (p *page) append(next *item) (kept bool, err error) {
 	fits := func(size int64) bool { return p.limit == 0 || p.count == 0 || p.bytes+size <= p.limit }
-	begin := len(p.out)
+	begin, cuts := len(p.out), len(p.cuts)
 	p.out = append(p.out, ',')
 	if next.raw == nil {
 		p.out = next.full.AppendJSON(p.out)
@@ -213,14 +217,14 @@ func (p *page) append(next *item) (kept bool, err error) {
 	res := &rawResource{
 		origin: &p.origin, t: next.t, plan: p.raw.plan, projection: p.query.projection, raw: *next.raw, groups: next.groups,
 	}
+	if !p.backward {
+		res.cuts = &p.cuts
+	}
 	if res.raw.JSON == nil {
 		if p.raw.plan.Whole() && !fits(res.raw.Size) {
 			return false, nil
 		}
-		if p.weight, err = p.server.admit(p.ctx, res.raw.Size); err != nil {
-			return false, err
-		}
-		if res.raw, err = p.server.raw.GetRaw(p.ctx, next.t.Name, next.id, RawOptions{}, nil); err != nil {
+		if p.held, err = p.server.readLarge(p.ctx, next.t, &res.raw, false); err != nil {
 			return false, err
 		}
 	}
@@ -229,7 +233,7 @@ func (p *page) append(next *item) (kept bool, err error) {
 		return false, err
 	}
 	p.out = out
-	return fits(int64(len(p.out) - begin)), nil
+	return fits(int64(len(p.out)-begin) + cutSize(p.cuts[cuts:])), nil
 }
 
 // refill reads the next resources of the page.
@@ -325,8 +329,7 @@ func (p *page) exceeds(ask RawQuery, hits []hit) (bool, error) {
 		if err != nil || complete || test.bytes > most {
 			return test.bytes > most, err
 		}
-		test.out, test.begins = test.out[:0], nil
-		test.unload()
+		test.next()
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scimserver/internal/splice"
 )
 
 // anySegment is the placeholder for an id in the routes.
@@ -217,8 +218,8 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, rep *reply) {
 		return
 	case rep.text != nil:
 		defer rep.text.release()
-		limitTime(w, rep.text.weight)
-		s.send(w, r, rep.status, rep.text.out)
+		limitTime(w, &rep.text.held)
+		s.send(w, r, rep.status, rep.text.out, 0, rep.text.cuts)
 		return
 	case rep.body == nil:
 		w.WriteHeader(rep.status)
@@ -232,16 +233,16 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, rep *reply) {
 		body, _ = encode(nil, rep.body)
 	}
 	b.out = body
-	s.send(w, r, rep.status, body)
+	s.send(w, r, rep.status, body, 0, nil)
 }
 
-// send sends a complete body.
-func (s *server) send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
+// send sends a complete body, which starts at an offset of its buffer.
+func (s *server) send(w http.ResponseWriter, r *http.Request, status int, body []byte, offset int, cuts []splice.Cut) {
 	h := w.Header()
 	h["Content-Type"] = mediaTypeHeader
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	h["Content-Length"] = []string{strconv.FormatInt(int64(len(body))+cutSize(cuts), 10)}
 	w.WriteHeader(status)
-	if _, err := w.Write(body); err != nil && !errors.Is(err, http.ErrBodyNotAllowed) {
+	if err := writePieces(w, body, offset, cuts); err != nil && !errors.Is(err, http.ErrBodyNotAllowed) {
 		s.log.DebugContext(r.Context(), "the response could not be sent", errorAttr(err))
 	}
 }

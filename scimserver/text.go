@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/scimwright/scimwright/scim"
@@ -26,8 +27,9 @@ const (
 
 // buffers are the memory of a response.
 type buffers struct {
-	in  []byte // what was read
-	out []byte // what is sent
+	in   []byte       // what was read
+	out  []byte       // what is sent
+	cuts []splice.Cut // long parts of out that are not in it
 }
 
 func (s *server) takeBuffers() *buffers {
@@ -38,6 +40,8 @@ func (s *server) takeBuffers() *buffers {
 }
 
 func (s *server) giveBuffers(b *buffers) {
+	clear(b.cuts)
+	b.cuts = b.cuts[:0]
 	if cap(b.in) > keptBuffer {
 		b.in = nil
 	}
@@ -47,18 +51,52 @@ func (s *server) giveBuffers(b *buffers) {
 	s.buffers.Put(b)
 }
 
+// largeText is the memory of a large resource. The zero value has none.
+type largeText struct {
+	weight int64
+	text   *[]byte
+}
+
+// readLarge waits until a large resource may be in memory, and reads it. The driver of a database has another copy of the text.
+func (s *server) readLarge(ctx context.Context, t *resourceType, raw *Raw, groups bool) (largeText, error) {
+	weight := min(2*raw.Size, largeBudget)
+	if err := s.large.Acquire(ctx, weight); err != nil {
+		return largeText{}, err
+	}
+	text, ok := s.wholes.Get().(*[]byte)
+	if !ok {
+		text = new([]byte)
+	}
+	held := largeText{weight, text}
+	whole, err := s.raw.GetRaw(ctx, t.Name, raw.ID, RawOptions{Groups: groups}, (*text)[:0])
+	if err != nil {
+		s.releaseLarge(&held)
+		return largeText{}, err
+	}
+	*raw, *text = whole, whole.JSON
+	return held, nil
+}
+
+func (s *server) releaseLarge(held *largeText) {
+	if held.text != nil {
+		s.wholes.Put(held.text)
+		s.large.Release(held.weight)
+	}
+	*held = largeText{}
+}
+
 // text is the body of a response with one resource.
 type text struct {
 	*buffers
 	server *server
-	weight int64 // of a large resource
+	held   largeText
 }
 
 func (s *server) newText() *text { return &text{buffers: s.takeBuffers(), server: s} }
 
 // release gives the memory of the text back.
 func (b *text) release() {
-	b.server.large.Release(b.weight)
+	b.server.releaseLarge(&b.held)
 	b.server.giveBuffers(b.buffers)
 }
 
@@ -135,10 +173,7 @@ func (s *server) getRaw(r *request, t *resourceType, p schema.Projection) (rep *
 		return &reply{status: http.StatusNotModified, etag: tag}, nil
 	}
 	if raw.JSON == nil {
-		if b.weight, err = s.admit(r.Context(), raw.Size); err != nil {
-			return nil, err
-		}
-		if raw, err = s.raw.GetRaw(r.Context(), t.Name, r.id, RawOptions{Groups: t.isUser && plan.ShowsDerived()}, nil); err != nil {
+		if b.held, err = s.readLarge(r.Context(), t, &raw, t.isUser && plan.ShowsDerived()); err != nil {
 			return nil, err
 		}
 	}
@@ -149,20 +184,11 @@ func (s *server) getRaw(r *request, t *resourceType, p schema.Projection) (rep *
 			return nil, err
 		}
 	}
-	raw, b.out, err = s.appendRaw(r.Context(), b.out[:0], &rawResource{origin: o, t: t, plan: plan, projection: p, raw: raw, groups: groups})
+	raw, b.out, err = s.appendRaw(r.Context(), b.out[:0], &rawResource{origin: o, t: t, plan: plan, projection: p, raw: raw, groups: groups, cuts: &b.cuts})
 	if err != nil {
 		return nil, err
 	}
 	return &reply{status: http.StatusOK, location: location(r.base, t, raw.ID), etag: tagOf(raw.Version), text: b}, nil
-}
-
-// admit waits until a large resource may be in memory, which has it about twice: as stored and as sent.
-func (s *server) admit(ctx context.Context, size int64) (weight int64, err error) {
-	weight = min(2*size, largeBudget)
-	if err := s.large.Acquire(ctx, weight); err != nil {
-		return 0, err
-	}
-	return weight, nil
 }
 
 // rawResource is a resource with what its representation needs.
@@ -172,7 +198,8 @@ type rawResource struct {
 	plan       *splice.Plan
 	projection schema.Projection
 	raw        Raw
-	groups     []group // of a user
+	groups     []group       // of a user
+	cuts       *[]splice.Cut // see splice.Resource
 }
 
 // appendRaw appends the representation of a resource. For a group that changes while its members are read, it returns the version that
@@ -189,14 +216,46 @@ func (s *server) appendRaw(ctx context.Context, dst []byte, res *rawResource) (R
 	if ok {
 		return res.raw, out, nil
 	}
+	res.dropCuts(len(dst))
 	return s.appendDecoded(ctx, dst, res)
 }
 
 func (res *rawResource) resource() *splice.Resource {
 	return &splice.Resource{
 		ID: res.raw.ID, JSON: res.raw.JSON, Created: res.raw.Created, LastModified: res.raw.LastModified, Version: res.raw.Version,
-		Location: res.origin.prefix(res.t),
+		Location: res.origin.prefix(res.t), Cuts: res.cuts,
 	}
+}
+
+// dropCuts removes the cuts after an offset, when the text after it is made again.
+func (res *rawResource) dropCuts(after int) {
+	for res.cuts != nil && len(*res.cuts) > 0 && (*res.cuts)[len(*res.cuts)-1].At >= after {
+		*res.cuts = (*res.cuts)[:len(*res.cuts)-1]
+	}
+}
+
+// cutSize returns the number of bytes of cuts.
+func cutSize(cuts []splice.Cut) (n int64) {
+	for _, c := range cuts {
+		n += int64(len(c.Text))
+	}
+	return n
+}
+
+// writePieces writes a text, which starts at an offset of the buffer, with its cuts.
+func writePieces(w io.Writer, text []byte, offset int, cuts []splice.Cut) error {
+	from := 0
+	for _, c := range cuts {
+		if _, err := w.Write(text[from : c.At-offset]); err != nil {
+			return err
+		}
+		from = c.At - offset
+		if _, err := w.Write(c.Text); err != nil {
+			return err
+		}
+	}
+	_, err := w.Write(text[from:])
+	return err
 }
 
 // appendDecoded appends the representation of a resource whose stored text has an unusual form.
@@ -231,6 +290,7 @@ func (res *rawResource) record() (*Record, error) {
 func (s *server) appendGroup(ctx context.Context, dst []byte, res *rawResource) (Raw, []byte, error) {
 	start := len(dst)
 	for attempt := 1; ; attempt++ {
+		res.dropCuts(start)
 		if attempt == consistencyAttempts {
 			unlock, err := s.locks.lock(ctx, res.raw.ID)
 			if err != nil {
@@ -247,12 +307,14 @@ func (s *server) appendGroup(ctx context.Context, dst []byte, res *rawResource) 
 		case err != nil:
 			return Raw{}, nil, fmt.Errorf("read the members of a group: %w", err)
 		case !ok:
+			res.dropCuts(start)
 			return s.appendDecoded(ctx, dst[:start], res)
 		}
 		dst = out
 		now, err := s.raw.GetRaw(ctx, res.t.Name, res.raw.ID, RawOptions{Longest: 1}, nil) // its text is not read
 		switch {
 		case errors.Is(err, ErrNotFound): // deleted in the meantime, together with its members
+			res.dropCuts(start)
 			out, _ := res.plan.Append(dst[:start], res.resource(), nil)
 			return res.raw, out, nil
 		case err != nil:

@@ -157,7 +157,18 @@ type Resource struct {
 	Version               int64
 	// Location is the prefix of the location, as [Prefix] returns it.
 	Location []byte
+	// Cuts, if set, receives long parts of the stored text, which are then not copied.
+	Cuts *[]Cut
 }
+
+// Cut is a text to insert before the byte at an offset of the appended text.
+type Cut struct {
+	At   int
+	Text []byte
+}
+
+// longRun is the length in bytes from which a part of the stored text is cut out.
+const longRun = 64 << 10
 
 // Append appends the JSON text of a resource to dst. The function elements appends the elements of the derived attribute, by AppendElement;
 // it is nil if the resource has none. Append returns false, and dst with an undefined end, if the stored text has another form than the
@@ -171,7 +182,7 @@ func (p *Plan) Append(dst []byte, r *Resource, elements func(dst []byte) []byte)
 	dst = append(dst, r.JSON[m.Begin:m.End]...)
 	dst = append(dst, `,"`+id+`":`...)
 	dst = scim.AppendString(dst, r.ID)
-	dst, ok := p.appendMembers(dst, r.JSON, &m, p.top)
+	dst, ok := p.appendMembers(dst, r, &m, p.top)
 	if !ok || !m.Complete() {
 		return dst, false
 	}
@@ -192,7 +203,8 @@ func (p *Plan) Append(dst []byte, r *Resource, elements func(dst []byte) []byte)
 
 // appendMembers appends the remaining members of an object, each preceded by a comma. Consecutive members without changes are copied
 // together.
-func (p *Plan) appendMembers(dst, text []byte, m *rawjson.Members, decisions *names) ([]byte, bool) {
+func (p *Plan) appendMembers(dst []byte, r *Resource, m *rawjson.Members, decisions *names) ([]byte, bool) {
+	text := r.JSON
 	begin, end := -1, 0 // the members to copy
 	for m.Next() {
 		d := decisions.of(m.Name)
@@ -203,7 +215,7 @@ func (p *Plan) appendMembers(dst, text []byte, m *rawjson.Members, decisions *na
 			end = m.End
 			continue
 		}
-		dst, begin = appendRun(dst, text, begin, end), -1
+		dst, begin = r.appendRun(dst, begin, end), -1
 		var ok bool
 		switch d.kind {
 		case part:
@@ -217,7 +229,17 @@ func (p *Plan) appendMembers(dst, text []byte, m *rawjson.Members, decisions *na
 			return dst, false
 		}
 	}
-	return appendRun(dst, text, begin, end), true
+	return r.appendRun(dst, begin, end), true
+}
+
+// appendRun appends a part of the stored text, or cuts it out if it is long.
+func (r *Resource) appendRun(dst []byte, begin, end int) []byte {
+	if r.Cuts == nil || begin < 0 || end-begin < longRun {
+		return appendRun(dst, r.JSON, begin, end)
+	}
+	dst = append(dst, ',')
+	*r.Cuts = append(*r.Cuts, Cut{At: len(dst), Text: r.JSON[begin:end]})
+	return dst
 }
 
 func appendRun(dst, text []byte, begin, end int) []byte {

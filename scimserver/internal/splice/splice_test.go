@@ -32,7 +32,9 @@ type input struct {
 	base     string
 }
 
-func (in *input) location(id string) string { return in.base + in.rt.Endpoint + "/" + url.PathEscape(id) }
+func (in *input) location(id string) string {
+	return in.base + in.rt.Endpoint + "/" + url.PathEscape(id)
+}
 
 // decoded is the representation by the way of package scimserver for stores without JSON text: the resource is decoded, completed,
 // projected and encoded.
