@@ -65,7 +65,7 @@ func (s *server) runIndexQuery(r *request, q *query, types []*resourceType) (rep
 	case l.complete && l.bytes > s.limits.MaxResponse:
 		return nil, s.tooLarge()
 	case !l.complete:
-		held := l.held.text != nil
+		held := l.weight > 0
 		l.unload()
 		large, err := l.exceeds(ask, hits)
 		switch {
@@ -149,7 +149,7 @@ func (l *listing) write(w http.ResponseWriter, status int) {
 			s.send(w, r, rep.status, body, 0, nil)
 			return
 		}
-		limitTime(w, &l.held)
+		limitTime(w, l.weight)
 		s.send(w, r, status, body, offset, l.cuts)
 		return
 	}
@@ -175,7 +175,7 @@ func (l *listing) stream(w http.ResponseWriter) error {
 	}
 	offset := listHead + 1 // without the comma
 	for {
-		limitTime(w, &l.held)
+		limitTime(w, l.weight)
 		if err := writePieces(w, l.out[offset:], offset, l.cuts); err != nil {
 			return err
 		}
@@ -200,8 +200,8 @@ func (l *listing) stream(w http.ResponseWriter) error {
 const largeTime = 30 * time.Second
 
 // limitTime limits the time of the next write if the buffer has a large resource.
-func limitTime(w http.ResponseWriter, held *largeText) {
-	if held.text != nil {
+func limitTime(w http.ResponseWriter, weight int64) {
+	if weight > 0 {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(largeTime)) // not every ResponseWriter has a deadline
 	}
 }

@@ -35,6 +35,9 @@ func resident(t testing.TB, name string) int64 {
 // TestMemory_LargeResources lists resources that earlier versions stored without a limit, with three clients. Each list of all of them would
 // be 168 MB long.
 func TestMemory_LargeResources(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector multiplies the memory of a process")
+	}
 	const users, size, clients, most = 24, 7 << 20, 3, 64 << 20
 	store := sqliteStore(t)
 	fill(t, store, users, size)

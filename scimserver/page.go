@@ -27,8 +27,8 @@ type page struct {
 	bytes int64  // their length
 	more  bool   // further resources follow
 	// limit is the number of bytes that the resources of the page must not exceed, unless it has only one. Zero means no limit.
-	limit int64
-	held  largeText // of the large resource in the buffer
+	limit  int64
+	weight int64 // of the large resource in the buffer; see readLarge
 
 	// The places of the first and the last resource, for cursors.
 	marked      bool // places are needed
@@ -65,7 +65,10 @@ func (p *page) release() {
 }
 
 // unload is called when a part was sent.
-func (p *page) unload() { p.server.releaseLarge(&p.held) }
+func (p *page) unload() {
+	p.server.large.Release(p.weight)
+	p.weight = 0
+}
 
 // next empties the buffer for the next part.
 func (p *page) next() {
@@ -113,7 +116,7 @@ func (p *page) again(ask RawQuery, hits []hit) *page {
 // fill appends resources until the buffer has the size or a large resource, or the page is complete. A page that waits for the memory of a
 // large resource has none itself, so that pages do not wait for each other. fill reports whether the page is complete.
 func (p *page) fill(size int) (complete bool, err error) {
-	for len(p.out) < size && p.held.text == nil {
+	for len(p.out) < size && p.weight == 0 {
 		if len(p.queue) == 0 {
 			if err := p.refill(); err != nil {
 				return false, err
@@ -224,7 +227,7 @@ func (p *page) append(next *item) (kept bool, err error) {
 		if p.raw.plan.Whole() && !fits(res.raw.Size) {
 			return false, nil
 		}
-		if p.held, err = p.server.readLarge(p.ctx, next.t, &res.raw, false); err != nil {
+		if p.weight, err = p.server.readLarge(p.ctx, next.t, &res.raw, false); err != nil {
 			return false, err
 		}
 	}

@@ -218,7 +218,7 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, rep *reply) {
 		return
 	case rep.text != nil:
 		defer rep.text.release()
-		limitTime(w, &rep.text.held)
+		limitTime(w, rep.text.weight)
 		s.send(w, r, rep.status, rep.text.out, 0, rep.text.cuts)
 		return
 	case rep.body == nil:

@@ -67,7 +67,6 @@ type server struct {
 	locks        locks
 	buffers      sync.Pool           // of *buffers, for the encoding of responses
 	large        *semaphore.Weighted // bytes of large resources in memory
-	wholes       sync.Pool           // of *[]byte, for the texts of large resources
 }
 
 // resourceType is a served resource type, with the properties for which the server has special code.

@@ -51,52 +51,34 @@ func (s *server) giveBuffers(b *buffers) {
 	s.buffers.Put(b)
 }
 
-// largeText is the memory of a large resource. The zero value has none.
-type largeText struct {
-	weight int64
-	text   *[]byte
-}
-
-// readLarge waits until a large resource may be in memory, and reads it. The driver of a database has another copy of the text.
-func (s *server) readLarge(ctx context.Context, t *resourceType, raw *Raw, groups bool) (largeText, error) {
-	weight := min(2*raw.Size, largeBudget)
+// readLarge waits until a large resource may be in memory, and reads it. It returns the weight to release. The memory of two copies is
+// counted: the driver of a database has its own one.
+func (s *server) readLarge(ctx context.Context, t *resourceType, raw *Raw, groups bool) (weight int64, err error) {
+	weight = min(2*raw.Size, largeBudget)
 	if err := s.large.Acquire(ctx, weight); err != nil {
-		return largeText{}, err
+		return 0, err
 	}
-	text, ok := s.wholes.Get().(*[]byte)
-	if !ok {
-		text = new([]byte)
-	}
-	held := largeText{weight, text}
-	whole, err := s.raw.GetRaw(ctx, t.Name, raw.ID, RawOptions{Groups: groups}, (*text)[:0])
+	whole, err := s.raw.GetRaw(ctx, t.Name, raw.ID, RawOptions{Groups: groups}, nil)
 	if err != nil {
-		s.releaseLarge(&held)
-		return largeText{}, err
+		s.large.Release(weight)
+		return 0, err
 	}
-	*raw, *text = whole, whole.JSON
-	return held, nil
-}
-
-func (s *server) releaseLarge(held *largeText) {
-	if held.text != nil {
-		s.wholes.Put(held.text)
-		s.large.Release(held.weight)
-	}
-	*held = largeText{}
+	*raw = whole
+	return weight, nil
 }
 
 // text is the body of a response with one resource.
 type text struct {
 	*buffers
 	server *server
-	held   largeText
+	weight int64 // of a large resource
 }
 
 func (s *server) newText() *text { return &text{buffers: s.takeBuffers(), server: s} }
 
 // release gives the memory of the text back.
 func (b *text) release() {
-	b.server.releaseLarge(&b.held)
+	b.server.large.Release(b.weight)
 	b.server.giveBuffers(b.buffers)
 }
 
@@ -173,7 +155,7 @@ func (s *server) getRaw(r *request, t *resourceType, p schema.Projection) (rep *
 		return &reply{status: http.StatusNotModified, etag: tag}, nil
 	}
 	if raw.JSON == nil {
-		if b.held, err = s.readLarge(r.Context(), t, &raw, t.isUser && plan.ShowsDerived()); err != nil {
+		if b.weight, err = s.readLarge(r.Context(), t, &raw, t.isUser && plan.ShowsDerived()); err != nil {
 			return nil, err
 		}
 	}

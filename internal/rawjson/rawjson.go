@@ -92,10 +92,21 @@ func End(text []byte, pos int) int {
 	return len(text)
 }
 
-// stringEnd returns the offset after the string that starts with the quote at text[pos], or a negative number. A quote ends the string
-// unless an odd number of backslashes precedes it, so that the characters before it need no inspection.
+// nearby is the length up to which a string is searched byte by byte, which is faster than a call for short strings.
+const nearby = 32
+
+// stringEnd returns the offset after the string that starts with the quote at text[pos], or a negative number.
 func stringEnd(text []byte, pos int) int {
-	for i := pos + 1; i < len(text); i++ {
+	near := text[:min(pos+nearby, len(text))]
+	i := pos + 1
+	for i < len(near) && near[i] != '\\' {
+		if near[i] == '"' {
+			return i + 1
+		}
+		i++
+	}
+	// A quote ends the string unless an odd number of backslashes precedes it, so that the characters before it need no inspection.
+	for ; i < len(text); i++ {
 		n := bytes.IndexByte(text[i:], '"')
 		if n < 0 {
 			return -1
