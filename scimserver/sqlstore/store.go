@@ -129,6 +129,12 @@ func (s *Store) SizeRaw(ctx context.Context, q scimserver.Query) (int64, error) 
 	return s.resources.SizeRaw(ctx, q)
 }
 
+// ScanRaw implements scimserver.RawReader.
+func (s *Store) ScanRaw(ctx context.Context, typ string, f filter.Expr, after int64, limit int,
+	use func(order int64, id string, text []byte) error) (int, error) {
+	return s.resources.ScanRaw(ctx, typ, f, after, limit, use)
+}
+
 // EachMember implements scimserver.RawReader.
 func (s *Store) EachMember(ctx context.Context, group string, use func(*scimserver.Member) error) error {
 	return s.resources.EachMember(ctx, group, use)
