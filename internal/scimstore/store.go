@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// Store is a scimserver.Store, scimserver.Batcher, scimserver.Selector and scimserver.RawReader on a docstore.
+// Store is a scimserver.Store, scimserver.Batcher and scimserver.RawReader on a docstore.
 type Store struct {
 	docs   *docstore.Store
 	layout *Layout

@@ -37,7 +37,7 @@ type Options struct {
 	Prefix string
 }
 
-// Store is a scimserver.Store, scimserver.Batcher, scimserver.Selector and scimserver.RawReader. Several goroutines may use it concurrently.
+// Store is a scimserver.Store, scimserver.Batcher and scimserver.RawReader. Several goroutines may use it concurrently.
 type Store struct{ resources *scimstore.Store }
 
 var (
