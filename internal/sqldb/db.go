@@ -24,6 +24,9 @@ type Options struct {
 	Readers *sql.DB
 	// GroupCommit enables group commit, for SQLite: a single goroutine uses Writer and commits waiting updates together.
 	GroupCommit bool
+	// Checkpoints runs the checkpoints of the WAL next to the updates; requires GroupCommit. Default: SQLite runs checkpoints in the commits
+	// of Writer.
+	Checkpoints *sql.DB
 	// Updater runs the updates instead of Writer. For SQLite, when another component serializes the updates.
 	Updater Updater
 	// Borrowed means that Close does not close the connections.
@@ -41,8 +44,9 @@ type DB struct {
 	writer  *sql.DB
 	readers *sql.DB
 	texts   *rewriter
-	group   *group  // nil without group commit
-	updater Updater // nil without an updater
+	group   *group        // nil without group commit
+	points  *checkpointer // nil without Options.Checkpoints
+	updater Updater       // nil without an updater
 	log     *slog.Logger
 
 	borrowed bool
@@ -67,6 +71,9 @@ func New(o Options) (*DB, error) {
 	if o.Updater != nil && (o.GroupCommit || o.Dialect != SQLite) {
 		return nil, errors.New("sqldb: an updater is for SQLite without group commit: unset Options.Updater or Options.GroupCommit")
 	}
+	if o.Checkpoints != nil && !o.GroupCommit {
+		return nil, errors.New("sqldb: Options.Checkpoints requires group commit: set Options.GroupCommit")
+	}
 	db := &DB{
 		dialect: o.Dialect,
 		writer:  o.Writer,
@@ -85,6 +92,9 @@ func New(o Options) (*DB, error) {
 	}
 	if o.GroupCommit {
 		db.group = startGroup(db.writer, db.texts)
+	}
+	if o.Checkpoints != nil {
+		db.points = startCheckpointer(o.Checkpoints, db.group, db.log)
 	}
 	return db, nil
 }
@@ -109,6 +119,9 @@ func (db *DB) Logger() *slog.Logger { return db.log }
 func (db *DB) Close() error {
 	db.closeOnce.Do(func() {
 		db.closed.Store(true)
+		if db.points != nil {
+			db.points.stop()
+		}
 		if db.group != nil {
 			db.group.stop()
 		}
@@ -118,6 +131,9 @@ func (db *DB) Close() error {
 		db.closeErr = db.writer.Close()
 		if db.readers != db.writer {
 			db.closeErr = errors.Join(db.closeErr, db.readers.Close())
+		}
+		if db.points != nil {
+			db.closeErr = errors.Join(db.closeErr, db.points.conn.Close())
 		}
 	})
 	return db.closeErr
@@ -271,7 +287,7 @@ func (db *DB) updateImmediate(ctx context.Context, wait Wait, fn func(tx *Tx) er
 	}
 	defer conn.Close() //nolint:errcheck // it only gives the connection back
 	if wait != DefaultWait {
-		restore, err := waitLonger(ctx, conn, wait)
+		restore, err := waitFor(ctx, conn, wait)
 		if err != nil {
 			return fmt.Errorf("sqldb: begin: %w", err)
 		}
@@ -301,8 +317,8 @@ func (db *DB) updateImmediate(ctx context.Context, wait Wait, fn func(tx *Tx) er
 	return nil
 }
 
-// waitLonger sets the busy timeout of a connection and returns a function that restores the previous one.
-func waitLonger(ctx context.Context, conn *sql.Conn, wait Wait) (restore func(), err error) {
+// waitFor sets the busy timeout of a connection and returns a function that restores the previous one.
+func waitFor(ctx context.Context, conn *sql.Conn, wait Wait) (restore func(), err error) {
 	var before int64
 	if err := conn.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&before); err != nil {
 		return nil, err

@@ -23,12 +23,14 @@ const (
 // caller after the other, and commits for all of them. A caller runs its function in its own goroutine, so that a panic or a runtime.Goexit
 // there (t.FailNow) cannot stop the writer.
 type group struct {
-	writer  *sql.DB
-	texts   *rewriter
-	jobs    chan *job     // unbuffered: the writer sends a result for every job that it has received
-	closing chan struct{} // closed by stop
-	stopped chan struct{} // closed when the goroutine has returned
-	once    sync.Once
+	writer    *sql.DB
+	texts     *rewriter
+	jobs      chan *job     // unbuffered: the writer sends a result for every job that it has received
+	turns     chan *turn    // unbuffered, likewise
+	committed chan struct{} // buffered: receives after a commit
+	closing   chan struct{} // closed by stop
+	stopped   chan struct{} // closed when the goroutine has returned
+	once      sync.Once
 }
 
 // job is one caller's update in a group commit.
@@ -41,11 +43,13 @@ type job struct {
 
 func startGroup(writer *sql.DB, texts *rewriter) *group {
 	g := &group{
-		writer:  writer,
-		texts:   texts,
-		jobs:    make(chan *job),
-		closing: make(chan struct{}),
-		stopped: make(chan struct{}),
+		writer:    writer,
+		texts:     texts,
+		jobs:      make(chan *job),
+		turns:     make(chan *turn),
+		committed: make(chan struct{}, 1),
+		closing:   make(chan struct{}),
+		stopped:   make(chan struct{}),
 	}
 	go g.loop()
 	return g
@@ -109,10 +113,35 @@ func (g *group) loop() {
 		select {
 		case j := <-g.jobs:
 			g.batch(j)
+		case t := <-g.turns:
+			t.done <- g.take(t.fn)
 		case <-g.closing:
 			return
 		}
 	}
+}
+
+// turn is work on the connection of the writer that needs no transaction.
+type turn struct {
+	fn   func(ctx context.Context, conn *sql.Conn) error
+	done chan error
+}
+
+// between runs fn on the connection of the writer, between two batches. It may only be called before stop.
+func (g *group) between(fn func(ctx context.Context, conn *sql.Conn) error) error {
+	t := &turn{fn: fn, done: make(chan error)}
+	g.turns <- t
+	return <-t.done
+}
+
+func (g *group) take(fn func(ctx context.Context, conn *sql.Conn) error) error {
+	ctx := context.Background()
+	conn, err := g.writer.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // it only gives the connection back
+	return fn(ctx, conn)
 }
 
 // batch runs the job first and then the waiting jobs in one transaction, and commits them together. It begins and ends the transaction with
@@ -159,6 +188,10 @@ func (g *group) batch(first *job) {
 		err = fmt.Errorf("sqldb: commit: %w", err)
 	}
 	answer(written, err)
+	select {
+	case g.committed <- struct{}{}:
+	default:
+	}
 }
 
 // ended reports whether SQLite has ended the transaction on its own. The RELEASE of a savepoint fails in that case. The first job of a
