@@ -177,7 +177,7 @@ func (t *table) deleteRows(ctx context.Context, tx *Tx, query string, args ...an
 		keys keys
 	}
 	var all []deleted
-	err = t.stream(ctx, tx, columns{}, query+" RETURNING seq, id, rev, created, updated, doc", args, func(r *row) error {
+	err = t.stream(ctx, tx, columns{}, query+" RETURNING "+plainNames+", doc", args, func(r *row) error {
 		k, err := t.storedKeys(r)
 		all = append(all, deleted{r.seq, k})
 		return err
