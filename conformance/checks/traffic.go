@@ -215,7 +215,7 @@ var traffic = []check{
 			"requests, and write the name of an attribute into an error, not its value.",
 		Watch: func(w *watched) {
 			w.Holds(w.Leaks(string(w.Body)) == "", "body", "no secret of the run", "a password or token that was sent")
-			for name, values := range w.Header {
+			for name, values := range byName(w.Header) {
 				w.Holds(w.Leaks(strings.Join(values, " ")) == "", "header "+name, "no secret of the run", "a password or token that was sent")
 			}
 		},

@@ -163,7 +163,8 @@ public class Server {
       type.getFeatures().setAutoSorting(true);
     }
 
-    HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 0);
+    int port = Integer.parseInt(System.getenv().getOrDefault("PORT", "0"));
+    HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", port), 0);
     String base = "http://127.0.0.1:" + server.getAddress().getPort() + "/scim/v2";
     server.createContext("/scim/v2", exchange -> {
       try (exchange) {
@@ -186,7 +187,10 @@ public class Server {
       exchange.sendResponseHeaders(405, -1);
       return;
     }
-    ScimResponse response = endpoint.handleRequest(host + exchange.getRequestURI(), method, body, headers, context);
+    ScimResponse response;
+    synchronized (endpoint) { // in place of the transaction of a database: the library reads and writes a resource separately
+      response = endpoint.handleRequest(host + exchange.getRequestURI(), method, body, headers, context);
+    }
     response.getHttpHeaders().forEach((name, value) -> exchange.getResponseHeaders().set(name, value));
     boolean empty = response.getHttpStatus() == 204 || response.isEmpty();
     byte[] data = empty ? new byte[0] : response.toString().getBytes(StandardCharsets.UTF_8);
