@@ -2,6 +2,7 @@ package causes
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -101,9 +102,10 @@ func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string
 	}
 	for _, p := range picks {
 		g := &group{blocks: p.signature.Blocks, exact: len(p.symptoms) == len(p.signature.Checks())}
+		leak := leaks[p.signature.Telling]
 		ids := slices.Collect(func(yield func(string) bool) {
 			for _, s := range symptoms {
-				if p.symptoms[s.check.ID] && !yield(s.check.ID) {
+				if p.symptoms[s.check.ID] && (leaks[s.check.ID] == leak || g.exact) && !yield(s.check.ID) {
 					return
 				}
 			}
@@ -197,6 +199,17 @@ func rank(p pick, id string, frequency map[string]int) int {
 	return frequency[id] + 1
 }
 
+// otherFixes returns the checks of the group whose fix differs from that of the telling check.
+func (g *group) otherFixes(byID map[string]*symptom) []string {
+	var out []string
+	for _, id := range g.checks {
+		if byID[id].check.Fix != byID[g.checks[0]].check.Fix {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
 func (g *group) cause(byID map[string]*symptom) Cause {
 	telling := byID[g.checks[0]]
 	shown, e := telling.shown()
@@ -209,6 +222,10 @@ func (g *group) cause(byID map[string]*symptom) Cause {
 		Exchange: shown.Exchange,
 		Why:      telling.check.Why,
 		Fix:      telling.check.Fix,
+	}
+	if other := g.otherFixes(byID); !g.exact && 2*len(other) > len(g.checks) {
+		c.Fix += fmt.Sprintf(" The fix is that of %s; of the other checks, %d have another fix, for example %s: %s", telling.check.ID, len(other),
+			other[0], byID[other[0]].check.Fix)
 	}
 	for _, id := range g.checks {
 		s := byID[id]

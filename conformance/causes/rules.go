@@ -54,13 +54,13 @@ func Rules() []Rule {
 		},
 		{
 			ID:       "wrong-status",
-			Evidence: "the same wrong status for the same kind of request",
+			Evidence: "the same wrong status for the same kind of request, with the same scimType and detail",
 			Weight:   0.5,
 			keys: each(func(e evidence) string {
 				if e.request == "" || !strings.HasPrefix(e.what, "status") {
 					return ""
 				}
-				return e.request + "|" + e.want + "|" + e.got + "|" + e.scimType
+				return e.request + "|" + e.want + "|" + e.got + "|" + e.scimType + "|" + e.detail
 			}),
 		},
 		{
@@ -174,8 +174,16 @@ func newLinker(symptoms []*symptom, t together) *linker {
 	return l
 }
 
+// leaks are the checks that find a password or a token in a response. A leak has no common cause with a finding of another kind.
+var leaks = map[string]bool{
+	"traffic.no-secrets": true, "traffic.no-password": true, "bulk.no-password": true, "patch.password": true, "filter.password-probing": true,
+}
+
 // weight returns the sum of the weights of the links between two symptoms.
 func (l *linker) weight(a, b string) float64 {
+	if leaks[a] != leaks[b] {
+		return 0
+	}
 	sum := weightTogether * l.together.share(a, b)
 	for i, r := range l.rules {
 		for k := range l.keys[i][a] {
