@@ -136,8 +136,7 @@ var broadRules = []broadRule{
 		even:        true,
 		key: func(e evidence) string {
 			// Missing rejections of different requests are different faults.
-			accepted := strings.HasPrefix(e.what, "status") && strings.HasPrefix(e.got, "2")
-			if e.request == "" || e.got == "" || e.got == "#" || accepted {
+			if e.request == "" || e.got == "" || e.got == "#" || e.accepted() {
 				return ""
 			}
 			return e.endpoint + "|" + e.want + "|" + e.got + "|" + e.detail

@@ -93,6 +93,10 @@ var (
 // remaining symptoms.
 func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string]int) []*group {
 	owner := map[string]*group{}
+	byID := map[string]*symptom{}
+	for _, s := range symptoms {
+		byID[s.check.ID] = s
+	}
 	var out []*group
 	owners := map[string]int{}
 	for _, p := range picks {
@@ -115,7 +119,7 @@ func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string
 			return cmp.Or(cmp.Compare(owners[a], owners[b]), cmp.Compare(rank(p, a, frequency), rank(p, b, frequency)))
 		})
 		for _, id := range ids {
-			if owner[id] == nil {
+			if owner[id] == nil && (p.misses == 0 || len(g.checks) == 0 || !differentlyAccepted(byID[g.checks[0]], byID[id])) {
 				owner[id] = g
 				g.checks = append(g.checks, id)
 			}
@@ -149,6 +153,15 @@ func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string
 		g.putTellingFirst(symptoms)
 	}
 	return out
+}
+
+// differentlyAccepted reports whether symptom b is about a request that the target accepts instead of rejecting it, and a is about another
+// kind of request, or about another fault of the response. That several kinds of requests are not validated is several faults, unless
+// exactly the checks of one known fault complain.
+func differentlyAccepted(a, b *symptom) bool {
+	_, one := a.shown()
+	_, other := b.shown()
+	return other.accepted() && (!one.accepted() || one.endpoint != other.endpoint || one.operation != other.operation)
 }
 
 // groupWeight returns the greatest weight of the links between a symptom and the symptoms of a group.

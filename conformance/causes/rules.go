@@ -179,10 +179,28 @@ var leaks = map[string]bool{
 	"traffic.no-secrets": true, "traffic.no-password": true, "bulk.no-password": true, "patch.password": true, "filter.password-probing": true,
 }
 
+// weightLeak is the weight of the link between two leaks in responses to the same kind of request. It suffices in every run.
+const weightLeak = 10
+
+// sameRequest reports whether two symptoms have the key of the rule "request" in common.
+func (l *linker) sameRequest(a, b string) bool {
+	for i, r := range l.rules {
+		for k := range l.keys[i][a] {
+			if r.ID == "request" && l.keys[i][b][k] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // weight returns the sum of the weights of the links between two symptoms.
 func (l *linker) weight(a, b string) float64 {
-	if leaks[a] != leaks[b] {
+	switch {
+	case leaks[a] != leaks[b]:
 		return 0
+	case leaks[a] && l.sameRequest(a, b):
+		return weightLeak
 	}
 	sum := weightTogether * l.together.share(a, b)
 	for i, r := range l.rules {

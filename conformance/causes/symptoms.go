@@ -111,6 +111,11 @@ func evidenceOf(f conformance.Finding, target string) evidence {
 	return e
 }
 
+// accepted reports whether the target returned a success in place of an error status.
+func (e evidence) accepted() bool {
+	return strings.HasPrefix(e.what, "status") && strings.HasPrefix(e.want, "4") && strings.HasPrefix(e.got, "2") && status.MatchString(e.got)
+}
+
 // maxDetail is the number of characters of the detail of an Error that evidence contains.
 const maxDetail = 60
 
