@@ -34,6 +34,7 @@ type session struct {
 	survey    *survey // nil before the first finding that depends on it
 	reduced   reducedForms
 	selection selectionProbe
+	served    servedFilters
 }
 
 func newSession(target Target, opts Options) (*session, error) {
@@ -49,7 +50,7 @@ func newSession(target Target, opts Options) (*session, error) {
 	}
 	run := newMarker()
 	s := &session{opts: opts, shown: map[string]bool{}, shownByDefault: map[string]bool{}, posted: map[string]bool{},
-		reduced: newReducedForms()}
+		reduced: newReducedForms(), served: servedFilters{}}
 	s.wire = newWire(target, base, run, &s.opts, s.received)
 	s.created = newCreatedObjects(s.wire, run, &journal{path: opts.Journal, started: opts.JournalStarted,
 		header: journalLine{Journal: journalVersion, Target: base.String(), Run: run, Started: opts.Now().UTC()}})
@@ -61,6 +62,7 @@ func newSession(target Target, opts Options) (*session, error) {
 func (s *session) received(req Request, res *Response) {
 	s.recordShown(req, res)
 	s.selection.observe(req, res)
+	s.served.observe(req, res)
 	s.rights.observe(req, res)
 	s.watchers.observe(&ObservedExchange{Response: res, Request: req, Capabilities: s.caps, Base: s.wire.base.String()}, s.wire.secrets)
 }
