@@ -78,7 +78,8 @@ public class Server {
         resource.remove("meta");
         boolean changed = old == null || !withoutMeta(old).equals(withoutMeta(resource));
         Instant modified = changed ? Instant.now() : old.getMeta().flatMap(Meta::getLastModified).orElse(created);
-        resource.setMeta(Meta.builder().created(created).lastModified(old == null ? created : modified).build());
+        resource.setMeta(Meta.builder().resourceType(type.getSimpleName()).created(created)
+            .lastModified(old == null ? created : modified).build());
         stored.put(id, copy(resource));
         return resource;
       }
@@ -186,7 +187,10 @@ public class Server {
       exchange.sendResponseHeaders(405, -1);
       return;
     }
-    ScimResponse response = endpoint.handleRequest(host + exchange.getRequestURI(), method, body, headers, context);
+    ScimResponse response;
+    synchronized (endpoint) { // in place of the transaction of a database: the library reads and writes a resource separately
+      response = endpoint.handleRequest(host + exchange.getRequestURI(), method, body, headers, context);
+    }
     response.getHttpHeaders().forEach((name, value) -> exchange.getResponseHeaders().set(name, value));
     boolean empty = response.getHttpStatus() == 204 || response.isEmpty();
     byte[] data = empty ? new byte[0] : response.toString().getBytes(StandardCharsets.UTF_8);
