@@ -188,7 +188,8 @@ func (t *clientSession) runStep(ctx context.Context, number int, step Step, chec
 		if step.Within != "" {
 			t.within(c, step, request, res)
 		}
-		for name, member := range step.Save {
+		for _, name := range slices.Sorted(maps.Keys(step.Save)) {
+			member := step.Save[name]
 			if text := res.Object().Text(member); c.Holds(text != "", member+" in the response to "+res.Name, "a non-empty string", text) {
 				t.saved[name] = text
 			}
@@ -445,7 +446,7 @@ func (t *clientSession) listConsequence(collection string, want, got any) string
 			return ""
 		}
 		resource := object(list[i])
-		for name := range doc {
+		for _, name := range slices.Sorted(maps.Keys(doc)) {
 			value, _ := resource.Get(name)
 			if len(differences("", Doc{name: doc[name]}, resource)) == 0 {
 				continue

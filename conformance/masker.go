@@ -16,10 +16,11 @@ import (
 const Masked = "[masked]"
 
 // A masker removes personal data from exchanges and findings. Reports show exchanges as evidence, and a query for all users also returns
-// the users of the tenant. Resources whose names contain the marker of the run belong to the suite and stay readable. In all other
+// the users of the tenant. Resources that contain the marker of the run belong to the suite and stay readable. In all other
 // resources the masker replaces the values. Package wirelog removes credentials; a masker removes the passwords that the checks generate.
 type masker struct {
 	run       string            // the marker of the run
+	ids       map[string]bool   // collections and ids of resources that had the marker in an earlier response
 	seen      map[string]bool   // values of foreign resources, masked in findings too
 	filters   map[string]string // filters of observed requests with their masked forms; nil if the suite sends the requests
 	passwords []string          // passwords that the suite has sent, in each encoding
@@ -46,7 +47,8 @@ func (m *masker) maskResponse(e *wirelog.Exchange, path string, body []byte) {
 		return
 	}
 	hidden := map[string]bool{}
-	m.resources(object, hidden)
+	collection, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	m.resources(collection, object, hidden)
 	if len(hidden) == 0 {
 		return
 	}
@@ -62,16 +64,17 @@ func descriptivePath(path string) bool {
 }
 
 // resources collects the values to mask: those of the resources in a list or a bulk response, or else those of the object itself.
-func (m *masker) resources(object *scim.Object, hidden map[string]bool) {
+// Collection is that of the request.
+func (m *masker) resources(collection string, object *scim.Object, hidden map[string]bool) {
 	if list := object.Array("Resources"); list != nil {
 		for _, item := range list {
 			if o, ok := item.(*scim.Object); ok {
-				m.resources(o, hidden)
+				m.resources(collection, o, hidden)
 			}
 		}
 		return
 	}
-	if object.Text("id") == "" || m.own(object) {
+	if object.Text("id") == "" || m.own(collection, object) {
 		return
 	}
 	for name, value := range object.All() {
@@ -79,10 +82,15 @@ func (m *masker) resources(object *scim.Object, hidden map[string]bool) {
 	}
 }
 
-// own reports whether the name of a resource contains the marker of the run.
-func (m *masker) own(object *scim.Object) bool {
+// own reports whether a resource contains the marker of the run, or has done so in an earlier response. A response may lack the attribute
+// with the marker because of the parameter attributes, or because a faulty server has removed the attribute.
+func (m *masker) own(collection string, object *scim.Object) bool {
+	key := collection + "/" + object.Text("id") // users and groups may have the same ids
 	data, err := json.Marshal(object)
-	return err == nil && bytes.Contains(bytes.ToLower(data), []byte(m.run))
+	if err == nil && bytes.Contains(bytes.ToLower(data), []byte(m.run)) {
+		m.ids[key] = true
+	}
+	return m.ids[key]
 }
 
 // collect adds the values of an attribute to hidden, unless the attribute is structural.

@@ -68,3 +68,24 @@ func TestResult_RedactsUserData(t *testing.T) {
 	require.Contains(t, all, "0123456789abcdef0123", "ids stay readable, so that requests can be repeated")
 	require.Contains(t, all, conformance.Masked)
 }
+
+// TestResult_ShowsOwnUserWithoutMarker checks that the values of a user of the run stay readable in a response without the marker.
+func TestResult_ShowsOwnUserWithoutMarker(t *testing.T) {
+	s, target := newShelf(t)
+	r := runChecks(t, target, conformance.Options{Record: true, Checks: []conformance.Check{
+		one("x.part", writes, func(ctx context.Context, t *conformance.T) {
+			u := t.CreateUser(ctx, "ann", nil)
+			s.mu.Lock()
+			s.objects[u.Path()] = map[string]any{"id": u.ID, "name": map[string]any{"familyName": "Lovelace"}}
+			s.objects["/Groups/"+u.ID] = map[string]any{"id": u.ID, "displayName": "Admirals of the fleet"}
+			s.mu.Unlock()
+			t.Expect("the name", "Babbage", t.Get(ctx, u.Path()).Object().Complex("name").Text("familyName"))
+			t.Get(ctx, "/Groups/"+u.ID)
+		}),
+	}})
+	require.Equal(t, "Lovelace", r.Checks[0].Findings[0].Got)
+	all := dump(t, r)
+	require.NotContains(t, all, conformance.Masked+"\"},\"id", "the body of the user")
+	require.Contains(t, all, conformance.Masked)
+	require.NotContains(t, all, "Admirals", "the id of a user does not make a group readable")
+}

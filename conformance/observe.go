@@ -35,7 +35,7 @@ func Observe(base string, checks []Check, traffic []Observed) *Result {
 	result := &Result{Target: base, Run: observedRun, Requests: len(traffic), Verdict: Clean}
 	caps := &Capabilities{}
 	responses := make([]*Response, len(traffic))
-	m := &masker{run: noMarker, seen: map[string]bool{}, filters: map[string]string{}}
+	m := &masker{run: noMarker, ids: map[string]bool{}, seen: map[string]bool{}, filters: map[string]string{}}
 	for i := range traffic {
 		o := &traffic[i]
 		masked := *o.Exchange // a copy, so that the exchange of the caller is not modified

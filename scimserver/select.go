@@ -121,10 +121,10 @@ func (s *server) findType(ctx context.Context, base string, q *search, t *resour
 	return s.scan(ctx, base, q, t, n)
 }
 
-// fromIndex calls the store's Select. exact is false if the store cannot evaluate the search with its indexes.
-func (s *server) fromIndex(ctx context.Context, base string, selector Selector, q *search, t *resourceType, n int) (hits []hit, total int,
-	exact bool, err error) {
-	ask := Query{Type: t.Name, Filter: q.filter, Reverse: q.ordering.reverse, Offset: q.offset, Limit: q.limit, Groups: q.groups && t.isUser}
+// indexQuery returns a search for the store's index. n is the index of the type in the search. empty is true if no resource of the type can
+// match.
+func indexQuery(q *search, t *resourceType, n int) (ask Query, empty bool) {
+	ask = Query{Type: t.Name, Filter: q.filter, Reverse: q.ordering.reverse, Offset: q.offset, Limit: q.limit, Groups: q.groups && t.isUser}
 	ask.SortBy, _ = q.ordering.path(t) // if the type lacks the attribute, all keys are equal
 	if q.after != nil {
 		ask.After = &Position{Key: q.after.key, Order: q.after.order}
@@ -140,9 +140,19 @@ func (s *server) fromIndex(ctx context.Context, base string, selector Selector, 
 			if !ask.Reverse {
 				ask.After = &Position{}
 			} else {
-				return nil, 0, true, nil
+				return ask, true
 			}
 		}
+	}
+	return ask, false
+}
+
+// fromIndex calls the store's Select. exact is false if the store cannot evaluate the search with its indexes.
+func (s *server) fromIndex(ctx context.Context, base string, selector Selector, q *search, t *resourceType, n int) (hits []hit, total int,
+	exact bool, err error) {
+	ask, empty := indexQuery(q, t, n)
+	if empty {
+		return nil, 0, true, nil
 	}
 	found, exact, err := selector.Select(ctx, ask)
 	if err != nil {

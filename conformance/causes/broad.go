@@ -26,6 +26,8 @@ var (
 	leading = regexp.MustCompile(`^(?:status of )?([A-Za-z]+)`)
 	// counters matches the members of list responses that hold numbers.
 	counters = regexp.MustCompile(`^(?:totalResults|itemsPerPage|startIndex)\b`)
+	// projectedWrite is a write that selects the attributes of its response.
+	projectedWrite = regexp.MustCompile(`^(?:POST|PUT|PATCH) .*\?.*(?:attributes|excludedAttributes)\b`)
 )
 
 var broadRules = []broadRule{
@@ -38,6 +40,30 @@ var broadRules = []broadRule{
 			if (e.status == 405 || e.status == 501) && e.got == fmt.Sprint(e.status) {
 				method, _, _ := strings.Cut(e.endpoint, " ")
 				return method + " " + e.got
+			}
+			return ""
+		},
+	},
+	{
+		id:          "write-projection",
+		evidence:    "successful responses to POST, PUT and PATCH do not have exactly the attributes that the parameters select",
+		minGroups:   2,
+		minSymptoms: 2,
+		key: func(e evidence) string {
+			if projectedWrite.MatchString(e.request) && e.status < 300 {
+				return "projection"
+			}
+			return ""
+		},
+	},
+	{
+		id:          "scim-type",
+		evidence:    "errors for requests with one method to one endpoint have the same wrong scimType",
+		minGroups:   2,
+		minSymptoms: 2,
+		key: func(e evidence) string {
+			if strings.HasPrefix(e.what, "scimType of ") {
+				return e.endpoint + "|" + e.got
 			}
 			return ""
 		},

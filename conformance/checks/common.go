@@ -1,6 +1,8 @@
 package checks
 
 import (
+	"iter"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -136,6 +138,17 @@ func sorted(words ...string) []string {
 	out := append([]string{}, words...)
 	slices.Sort(out)
 	return out
+}
+
+// byName returns the entries of a map in the order of their keys, so that the requests and the findings of all runs have the same order.
+func byName[M ~map[string]V, V any](m M) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			if !yield(name, m[name]) {
+				return
+			}
+		}
+	}
 }
 
 // labels returns the labels of the objects that have the given ids, sorted. Ids of other objects are omitted; an id that occurs twice

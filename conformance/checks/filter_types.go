@@ -8,6 +8,7 @@ import (
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/schema"
 )
 
 // operators describes each filter operator, with the requirement that defines it.
@@ -256,7 +257,7 @@ func dateTimeCheck(operator, title string, table func(at time.Time, text string)
 			"responses, for example milliseconds.",
 		Run: func(ctx context.Context, t *T) {
 			text := t.Fixture["cyd"].Resource.Complex("meta").Text("created")
-			at, err := time.Parse(time.RFC3339, text)
+			at, err := schema.ParseDateTime(text)
 			t.SkipIf(err != nil, "the target does not return meta.created")
 			rows(false, table(at, text)...)(ctx, t)
 		},

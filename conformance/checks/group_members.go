@@ -501,7 +501,7 @@ func groupsMemberType(ctx context.Context, t *T) {
 	res := t.Post(ctx, "/Groups", t.Group("outer", doc{"members": memberList(u.ID, inner.ID)}))
 	t.SkipIf(!res.OK(), "the target does not accept groups as members")
 	o := t.Read(ctx, "/Groups/"+url.PathEscape(res.Object().Text("id")), "attributes", "members").Object()
-	for id, want := range map[string]string{u.ID: "User", inner.ID: "Group"} {
+	for want, id := range byName(map[string]string{"User": u.ID, "Group": inner.ID}) {
 		if got := value(element(o, "members", "value", id), "type"); got != nil {
 			t.Expect("type of a member that is a "+want, want, got)
 		}

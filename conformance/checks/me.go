@@ -109,8 +109,8 @@ func meLocation(ctx context.Context, t *T) {
 	res := readMe(ctx, t)
 	id := res.Object().Text("id")
 	t.Must(id != "", "id of /Me", "the id of the client's own resource", id)
-	for what, address := range map[string]string{"meta.location of /Me": res.Object().Complex("meta").Text("location"),
-		"Location header of /Me": res.Header.Get("Location")} {
+	for what, address := range byName(map[string]string{"meta.location of /Me": res.Object().Complex("meta").Text("location"),
+		"Location header of /Me": res.Header.Get("Location")}) {
 		t.Holds(address == "" || path.Base(address) == id, what, "a URL that ends in "+id, address)
 	}
 	// The clause defines the value of the header. Whether a response may omit the header is not stated: its absence is a warning.

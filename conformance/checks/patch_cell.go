@@ -52,7 +52,7 @@ func look(o *scim.Object, path string) any {
 // firstNotStored returns the path of the first value of a body that is missing in the response, "" if none is missing. A missing value is
 // not a finding, because a target need not support every attribute of a schema.
 func firstNotStored(sent doc, got *scim.Object) string {
-	for name, v := range sent {
+	for name, v := range byName(sent) {
 		at, ok := got.Get(name)
 		switch v := v.(type) {
 		case doc:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/schema"
 )
 
 // A rejectedPatch is a test of PATCH requests that must fail, or at least must change nothing.
@@ -578,8 +579,8 @@ func patchLastModified(ctx context.Context, t *T) {
 	t.SkipIf(stamp == "", "the target does not return meta.lastModified")
 	later(ctx, t, stamp)
 	o := patched(ctx, t, u, doc{"op": "replace", "path": "name.givenName", "value": "Ada"})
-	from, errFrom := time.Parse(time.RFC3339, stamp)
-	to, errTo := time.Parse(time.RFC3339, o.Complex("meta").Text("lastModified"))
+	from, errFrom := schema.ParseDateTime(stamp)
+	to, errTo := schema.ParseDateTime(o.Complex("meta").Text("lastModified"))
 	t.Holds(errFrom == nil && errTo == nil && to.After(from), "meta.lastModified after PATCH", "later than "+stamp,
 		value(o, "meta.lastModified"))
 	t.Expect("meta.created after PATCH", value(before, "meta.created"), value(o, "meta.created"))
@@ -650,7 +651,7 @@ func primaries(o *scim.Object, attribute string) int {
 // fractions of a second, 1.1s otherwise.
 func later(ctx context.Context, t *T, stamp string) {
 	wait := 1100 * time.Millisecond
-	if at, err := time.Parse(time.RFC3339Nano, stamp); err == nil && at.Nanosecond() != 0 {
+	if at, err := schema.ParseDateTime(stamp); err == nil && at.Nanosecond() != 0 {
 		wait = 5 * time.Millisecond
 	}
 	t.Wait(ctx, wait)

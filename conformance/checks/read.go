@@ -8,6 +8,7 @@ import (
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/schema"
 )
 
 var read = []check{
@@ -177,8 +178,8 @@ func readLastModified(ctx context.Context, t *T) {
 		res = t.Put(ctx, u.Path(), t.User("aging", doc{"displayName": "Much later"}))
 		changed = res.Object().Complex("meta").Text("lastModified")
 	}
-	from, errFrom := time.Parse(time.RFC3339, before)
-	to, errTo := time.Parse(time.RFC3339, changed)
+	from, errFrom := schema.ParseDateTime(before)
+	to, errTo := schema.ParseDateTime(changed)
 	t.Holds(errFrom == nil && errTo == nil && to.After(from), "meta.lastModified after a change", "later than "+before, changed)
 	t.Expect("meta.created after a change", value(first, "meta.created"), value(res.Object(), "meta.created"))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/schema"
 )
 
 var sorts = needs(conformance.NeedUser, conformance.NeedWrite, conformance.NeedFilter, conformance.NeedSort)
@@ -271,7 +272,7 @@ func sortDateTime(ctx context.Context, t *T) {
 		t.Require("status of a list sorted by meta.created, "+direction, 200, res.Status)
 		var times []time.Time
 		for _, o := range res.Resources() {
-			at, err := time.Parse(time.RFC3339, o.Complex("meta").Text("created"))
+			at, err := schema.ParseDateTime(o.Complex("meta").Text("created"))
 			t.SkipIf(err != nil, "the target does not return meta.created")
 			times = append(times, at)
 		}

@@ -214,7 +214,7 @@ var traffic = []check{
 		Fix:          "Write the name of an attribute into an error, not its value; never copy headers or body of the request into the error.",
 		Watch: func(w *watched) {
 			w.Holds(w.Leaks(string(w.Body)) == "", "body", "no secret of the run", "a password or token that was sent")
-			for name, values := range w.Header {
+			for name, values := range byName(w.Header) {
 				w.Holds(w.Leaks(strings.Join(values, " ")) == "", "header "+name, "no secret of the run", "a password or token that was sent")
 			}
 		},

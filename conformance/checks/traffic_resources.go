@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/schema"
 )
 
 // trafficResources are the checks of the common attributes of resources.
@@ -147,8 +147,8 @@ var trafficResources = []check{
 		Fix:          "Take both times from the same clock, and set lastModified on creation too.",
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {
-				created, err1 := time.Parse(time.RFC3339, o.Complex("meta").Text("created"))
-				modified, err2 := time.Parse(time.RFC3339, o.Complex("meta").Text("lastModified"))
+				created, err1 := schema.ParseDateTime(o.Complex("meta").Text("created"))
+				modified, err2 := schema.ParseDateTime(o.Complex("meta").Text("lastModified"))
 				if err1 == nil && err2 == nil {
 					w.Holds(!modified.Before(created), "meta.lastModified", "not before "+o.Complex("meta").Text("created"),
 						o.Complex("meta").Text("lastModified"))

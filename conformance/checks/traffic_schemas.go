@@ -47,7 +47,7 @@ var trafficSchemas = []check{
 		Fix:          "Omit these attributes according to the schema, in the one function that writes resources.",
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {
-				for name, d := range declared(w, o) {
+				for name, d := range byName(declared(w, o)) {
 					if d.Text("returned") == "never" || d.Text("mutability") == "writeOnly" {
 						w.Holds(!has(o, name), name, "nothing", "a value")
 					}
@@ -65,7 +65,7 @@ var trafficSchemas = []check{
 		Fix:          "Write booleans and numbers without quotation marks, and a multi-valued attribute as an array, even if it has one element.",
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {
-				for name, d := range declared(w, o) {
+				for name, d := range byName(declared(w, o)) {
 					if v, there := o.Get(name); there && v != nil {
 						hasKind(w, name, d, v)
 					}

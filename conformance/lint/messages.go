@@ -104,7 +104,7 @@ func (l *linter) search(n *node) {
 			l.addFinding(v, "search.member", "a string", v)
 		}
 	}
-	for name, least := range map[string]int{"startIndex": 1, "count": 0} {
+	for least, name := range []string{"count", "startIndex"} { // the minimum of count is 0, of startIndex 1
 		v := n.given(name)
 		if v == nil {
 			continue

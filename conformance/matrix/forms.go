@@ -123,7 +123,7 @@ func Markdown(w io.Writer, m *Matrix) error {
 	b := bufio.NewWriter(w)
 	p := func(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
 	p("# SCIM conformance of %s\n", plural(len(m.Products), "product"))
-	p("Numbers in parentheses are causes: the list below the product explains them.\n")
+	p("A number in parentheses is a cause of findings. The section of the product lists its causes by number.\n")
 	p("| Product | Version | Set-up | Tested | Suite | Checks |\n|---|---|---|---|---|---|")
 	for _, e := range m.Products {
 		p("| %s | %s | %s | %s | %s | %s |", text(e.Name), text(e.Version), text(e.Setup), day(e.Tested), text(e.Suite), counts(e.Outcomes))
@@ -134,12 +134,12 @@ func Markdown(w io.Writer, m *Matrix) error {
 		rule += "---|"
 	}
 	if len(m.Clients) > 0 {
-		p("\n## Clients\n\nWhether the provisioning of a client works with the product.\n\n| Client |%s\n%s", head, rule)
+		p("\n## Clients\n\nEach cell states whether the provisioning of the client works with the product.\n\n| Client |%s\n%s", head, rule)
 		for _, r := range m.Clients {
 			p("| %s, %s |%s", text(r.Client), text(r.Title), cells(r.Cells))
 		}
 	}
-	p("\n## Areas\n\nThe number of checks with a finding, or the outcome of the area.\n\n| Area |%s\n%s", head, rule)
+	p("\n## Areas\n\nEach cell has the number of checks with a finding. Without findings, it has the outcome of the area.\n\n| Area |%s\n%s", head, rule)
 	for _, r := range m.Areas {
 		p("| %s |%s", text(r.Area), cells(r.Cells))
 	}

@@ -228,7 +228,7 @@ func queries() []check {
 			Why:          "Servers read a smaller startIndex as 1 and a smaller count as 0, and reject values that are not numbers.",
 			Fix:          "Start with startIndex=1.",
 			Watch: func(w *watched) {
-				for name, least := range map[string]int{"startIndex": 1, "count": 0} {
+				for least, name := range []string{"count", "startIndex"} { // the minimum of count is 0, of startIndex 1
 					parameter(w, name, func(v string) {
 						n, err := strconv.Atoi(v)
 						w.Holds(err == nil && n >= least, name, strconv.Itoa(least)+" or more", v)

@@ -57,11 +57,14 @@ type brevity int
 
 const (
 	plain         brevity = iota
-	withoutLimits         // the limits of clients that break, the names of those clients at the end, and notes beyond their first line
+	withoutLimits         // the limits of clients that break, and the names of those clients at the end
 	shortBlocks           // curl commands and check ids of blocks, and all but the first block in full
-	fewChanges            // all but the first change in full
+	fewChanges            // all but the first change in full, and notes beyond two lines
 	briefest              // all changes in full
 )
+
+// shortNote is the maximum number of characters of a note with the brevity fewChanges: two lines.
+const shortNote = 2*width - 20
 
 // textHead writes what the report says before the causes.
 func textHead(r *conformance.Result, opts TextOptions, brief brevity) *printer {
@@ -97,8 +100,8 @@ func textTail(r *conformance.Result, opts TextOptions, brief brevity) *printer {
 		tail.wrapped("waivers: ", complaint)
 	}
 	for _, caution := range r.Cautions {
-		if brief >= withoutLimits {
-			caution = clipTo(visible(caution), width-len("note: "))
+		if brief >= fewChanges {
+			caution = clipTo(visible(caution), shortNote)
 		}
 		tail.wrapped("note: ", caution)
 	}

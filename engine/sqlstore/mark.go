@@ -34,7 +34,7 @@ ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET
 
 // markArgs returns the parameters of upsertMark.
 //
-// Invariant 2: A new change does not reset the backoff of a failing target. It resets a permanent failure of that principal.
+// Invariant 2: A new mark does not end the backoff of a principal whose target fails. It ends the permanent failure of a principal.
 func markArgs(app string, kind engine.Kind, id string, full bool, now time.Time, retry bool) []any {
 	n, r := ms(now), bit(retry)
 	return []any{app, string(kind), id, bit(full), n, n, n, r, r, r}
@@ -79,8 +79,8 @@ func lockOrder(a, b principal) int {
 
 // Mark implements store.Marks.
 //
-// Invariant 1: Mark writes principal rows first and the lane row last. A release locks the lane row and reads pending rows in a new
-// statement.
+// Invariant 1: Mark writes the rows of the principals first and the row of the lane last. The release of a lane locks the lane row and
+// then reads the pending rows in a new statement.
 func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks []engine.Mark) error {
 	merged := map[principal]engine.Mark{}
 	for _, m := range marks {
@@ -125,8 +125,8 @@ func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks
 
 // Kick implements store.Marks.
 //
-// Invariant 8: A kick or a retry that arrives while an engine owns the lane ends the hold at the release. The result of a sequence reports
-// whether a mark arrived during the sequence.
+// Invariant 8: If a kick or a retry arrives while an engine owns the lane, the release of the lane ends the hold of the lane. The
+// transaction that stores the result of a sequence reports whether a mark arrived during the sequence.
 func (s *Store) Kick(ctx context.Context, now time.Time, apps []string) error {
 	return s.update(ctx, func(tx *sqldb.Tx) error {
 		for _, app := range slices.Sorted(slices.Values(apps)) {

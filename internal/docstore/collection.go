@@ -32,6 +32,13 @@ type Collection[T any] interface {
 	// Version returns the version of a document of the collection.
 	Version(doc Doc[T]) Version
 
+	// These methods read documents without decoding them.
+	GetRaw(ctx context.Context, q Reader, id string, link *Link, longest int, use func(*Raw) error) error
+	GetManyRaw(ctx context.Context, q Reader, ids []string, use func(*Raw) error) error
+	EachRaw(ctx context.Context, q Reader, cond Cond, use func(text []byte) error) error
+	QueryRaw(ctx context.Context, q Reader, query RawQuery, take func(*Raw) (bool, error)) (RawPage, error)
+	SizeRaw(ctx context.Context, q Reader, query RawQuery) (int64, error)
+
 	// Insert stores a new document. It returns ErrBadID, or a *UniqueError if the id or a value of a unique index is taken. After a
 	// *UniqueError the transaction can only be rolled back.
 	Insert(ctx context.Context, tx *Tx, id string, value T) (Doc[T], error)
@@ -73,6 +80,11 @@ type collection[T any] struct {
 type untyped interface {
 	Table
 	Count(ctx context.Context, q Reader, cond Cond) (int, error)
+	GetRaw(ctx context.Context, q Reader, id string, link *Link, longest int, use func(*Raw) error) error
+	GetManyRaw(ctx context.Context, q Reader, ids []string, use func(*Raw) error) error
+	EachRaw(ctx context.Context, q Reader, cond Cond, use func(text []byte) error) error
+	QueryRaw(ctx context.Context, q Reader, query RawQuery, take func(*Raw) (bool, error)) (RawPage, error)
+	SizeRaw(ctx context.Context, q Reader, query RawQuery) (int64, error)
 	Delete(ctx context.Context, tx *Tx, id string) error
 	DeleteWhere(ctx context.Context, tx *Tx, cond Cond) (int, error)
 }

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
@@ -35,6 +37,8 @@ type table struct {
 	insertMarks                     string // placeholders of insertSQL for one document
 	selectPlainSQL                  string // selectSQL without the key of an order and without a link
 	versionSQL                      string // selects the document with a seq and a rev
+
+	gets sync.Map // columns -> statement of getSQL
 }
 
 // index is an Index whose values are computed from the JSON text.
@@ -113,7 +117,7 @@ func newTable(name string, indexes []index) *table {
 	}
 	t.insertMarks = "(" + marks + ")"
 	t.insertSQL = "INSERT INTO " + t.quoted + " (" + names + ") VALUES " + t.insertMarks
-	t.selectPlainSQL = "SELECT seq, id, rev, created, updated, doc FROM " + t.quoted
+	t.selectPlainSQL = "SELECT " + plainNames + ", doc FROM " + t.quoted
 	t.versionSQL = t.selectPlainSQL + " WHERE seq = ? AND rev = ?"
 	t.insertReturningSQL = t.insertSQL + " RETURNING seq"
 	t.updateSQL = "UPDATE " + t.quoted + " SET " + sets + " WHERE id = ? AND (rev = ? OR ? = 0) RETURNING seq, rev, created"
@@ -123,8 +127,30 @@ func newTable(name string, indexes []index) *table {
 
 // columns are what a statement reads in addition to the document.
 type columns struct {
-	order *column // unless nil, the keys of this column are read
-	link  *Link   // unless nil, the ids of this link are read
+	order   *column // unless nil, the keys of this column are read
+	link    *Link   // unless nil, the ids of this link are read
+	longest int     // unless 0, the length of each document is read too, and the text only of documents that are not longer
+}
+
+// plainNames are the columns that every statement reads before the text of the document.
+const plainNames = "seq, rev, created, updated, id"
+
+// plainColumns is the number of columns in plainNames and the text.
+const plainColumns = 6
+
+// count returns the number of columns.
+func (with columns) count() int {
+	n := plainColumns
+	if with.order != nil {
+		n++
+	}
+	if with.link != nil {
+		n++
+	}
+	if with.longest > 0 {
+		n++
+	}
+	return n
 }
 
 // selectSQL returns the beginning of a statement that reads documents.
@@ -132,14 +158,32 @@ func (t *table) selectSQL(with columns) string {
 	if with == (columns{}) {
 		return t.selectPlainSQL
 	}
-	names := "SELECT seq, id, rev, created, updated, doc"
+	names := "SELECT " + plainNames + ", "
+	if with.longest > 0 {
+		names += "CASE WHEN length(doc) <= " + strconv.Itoa(with.longest) + " THEN doc END"
+	} else {
+		names += "doc"
+	}
 	if with.order != nil {
 		names += ", " + with.order.quoted
 	}
 	if with.link != nil {
 		names += ", " + with.link.sql(t)
 	}
+	if with.longest > 0 {
+		names += ", length(doc)"
+	}
 	return names + " FROM " + t.quoted
+}
+
+// getSQL returns the statement that reads a document by its id.
+func (t *table) getSQL(with columns) string {
+	if text, ok := t.gets.Load(with); ok {
+		return text.(string)
+	}
+	text := t.selectSQL(with) + " WHERE id = ?"
+	t.gets.Store(with, text) // a program uses few combinations of columns
+	return text
 }
 
 // fieldName returns the name of the column for an index.

@@ -8,16 +8,16 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// Store is a scimserver.Store, scimserver.Batcher and scimserver.Selector on a docstore.
+// Store is a scimserver.Store, scimserver.Batcher, scimserver.Selector and scimserver.RawReader on a docstore.
 type Store struct {
 	docs   *docstore.Store
 	layout *Layout
 }
 
 var (
-	_ scimserver.Store    = (*Store)(nil)
-	_ scimserver.Batcher  = (*Store)(nil)
-	_ scimserver.Selector = (*Store)(nil)
+	_ scimserver.Store     = (*Store)(nil)
+	_ scimserver.Batcher   = (*Store)(nil)
+	_ scimserver.RawReader = (*Store)(nil)
 )
 
 // New returns the store of a layout on docs, which was opened with the layout's tables.

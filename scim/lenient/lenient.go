@@ -91,7 +91,7 @@ func Rules() []Rule {
 		{JSONValues, "json-values",
 			"an object as a JSON string in the `value` of an element; the server uses its `value` and `displayName`: `{\"value\": \"{\\\"id\\\": " +
 				"\\\"6b\\\", \\\"value\\\": \\\"25\\\", \\\"displayName\\\": \\\"Admin\\\"}\"}`",
-			"Entra ID (roles mapped without a function, or by AppRoleAssignmentsComplex)",
+			"Entra ID (roles whose attribute mapping has no function, or the function AppRoleAssignmentsComplex)",
 			"RFC 7643 section 2.4: `value` and `display` are sub-attributes; the string is a plain value"},
 		{DottedURNs, "dotted-urns",
 			"a dot between the URN of an extension and its attribute in the path of a PATCH: `urn:...:enterprise:2.0:User.manager`",

@@ -37,14 +37,14 @@ func TestRules_Documented(t *testing.T) {
 	var doc strings.Builder
 	doc.WriteString(`# Nonstandard requests that the SCIM server accepts
 
-Provisioning clients send things that RFC 7643 and RFC 7644 do not allow or do not define. By default, the reference server
-accepts them with their intended meaning: ` + "`scimwright serve scim --strict`" + ` rejects all of them, and
-` + "`--lenient op-case,path-keys`" + ` accepts only these two. In Go, set ` + "`scimserver.Options.Refuse`" + `.
+Some provisioning clients send requests that RFC 7643 and RFC 7644 do not allow or do not define. A leniency is a rule by which the SCIM server accepts such a request
+and gives it the meaning that the client intends. By default, the server has all leniencies of the table below. ` + "`scimwright serve scim --strict`" + ` disables all of them, and
+` + "`--lenient op-case,path-keys`" + ` enables only these two. In Go, ` + "`scimserver.Options.Refuse`" + ` has the leniencies to disable.
 
-Most leniencies give a meaning to requests that would otherwise be an error. The exceptions are ` +
-		"`empty-references`" + ` and ` + "`json-values`" + `: with them, a valid request gets another meaning.
-No client is known that needs the original meaning.
-This table is generated from scim/lenient (` + "`go test ./scim/lenient -update`" + `).
+Without the leniency, most of these requests are rejected with an error. The exceptions are ` +
+		"`empty-references`" + ` and ` + "`json-values`" + `: without them, the request is valid and has another meaning.
+No client is known that needs this other meaning.
+This table is generated from the rules in ` + "`scim/lenient`" + ` (` + "`go test ./scim/lenient -update`" + `).
 
 | Name | The server accepts | Sent by | The RFC requires |
 |---|---|---|---|

@@ -394,8 +394,8 @@ func TestMarkdown_UpToDate(t *testing.T) {
 
 const introduction = `# Quirks
 
-A SCIM server with quirks deviates on purpose, to test a provisioning client against the behavior of real servers. This
-list is generated from the table in ` + "`scimserver/quirks`" + `.
+A quirk is a deviation that the SCIM server simulates, to test a provisioning client against the behavior of real servers. There are three categories: profiles (behavior of known products), faults (defects on every
+request) and chaos (failures at random). The tables are generated from the list in ` + "`scimserver/quirks`" + `. The flag ` + "`--quirk`" + ` enables a quirk:
 
 ` + "```" + `
 scimwright serve scim --quirk no-patch --quirk patch-members=50 --quirk rate-limit=2,p=0.2
@@ -413,11 +413,17 @@ curl -H "Authorization: SSWS $TOKEN" -H "Content-Type: application/json" -X PUT 
   -d '{"active":["drop-after,p=0.05,seed=7,method=POST"]}'
 ` + "```" + `
 
-A setting is ` + "`NAME` or `NAME=ARGUMENT`" + `. A chaos quirk can have options after it: ` + "`p`" +
-	`, the probability that the quirk applies to a request (default
-0.1); ` + "`seed`" + ` of the random numbers (default 1), to repeat a run; ` + "`times`" + `, the maximum number of affected requests; ` +
-	"`method`" +
-	`, to affect only
-GET, POST, PUT, PATCH or DELETE requests. If several quirks are active, earlier ones in the table are applied closer to the server:
-chaos applies to the response that the other quirks have changed. Quirks do not apply to operations inside a bulk request.
+The value of ` + "`--quirk`" + ` and each string in ` + "`active`" + ` is ` + "`NAME` or `NAME=ARGUMENT`" + `. The tables have the default of the argument in parentheses. A chaos quirk can have these options after it, separated by commas:
+
+| Option | Meaning | Default |
+|---|---|---|
+| ` + "`p`" + ` | probability that the quirk applies to a request | 0.1 |
+| ` + "`seed`" + ` | seed of the random numbers; the same seed repeats a run | 1 |
+| ` + "`times`" + ` | maximum number of affected requests | no limit |
+| ` + "`method`" + ` | only requests with this method are affected: GET, POST, PUT, PATCH or DELETE | all methods |
+
+If several quirks are active, the order of the tables is the order from the server to the client. A quirk that is earlier in the tables changes the response first. A chaos quirk
+therefore applies to the response that the other quirks have changed. Quirks do not apply to operations inside a bulk request.
+
+The column "Seen at" names servers with this behavior, or GitHub issues that report it (` + "`owner/repository#number`" + `). "Permitted" means that the RFCs allow the behavior.
 `

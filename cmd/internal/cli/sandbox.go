@@ -74,7 +74,7 @@ type sandboxCommand struct {
 	Egress           string `help:"${egress}" enum:"any,private,public," default:"" placeholder:"POLICY" env:"SCIMWRIGHT_EGRESS"`
 	metricsFlags
 	Guard   int      `help:"${guard}" placeholder:"N"`
-	Quirk   []string `help:"Deviation of the SCIM servers (repeatable); see serve scim --list-quirks." placeholder:"NAME[=ARG]" sep:"none"`
+	Quirk   []string `help:"Quirk of the SCIM servers, a simulated deviation (repeatable); see serve scim --list-quirks." placeholder:"NAME[=ARG]" sep:"none"`
 	Tenants string   `help:"Also serve the tenants of this YAML or JSON file at /t/NAME/scim/v2; see docs/tenants.md." placeholder:"FILE"`
 }
 
@@ -137,7 +137,7 @@ type serveSCIMCommand struct {
 	Strict    bool     `help:"Reject nonstandard requests, including those that known clients send." xor:"leniency"`
 	Lenient   []string `help:"Accept only this nonstandard input; docs/leniencies.md lists the names." placeholder:"NAME,..." xor:"leniency"`
 	Schemas   string   `help:"Also serve the resource types and extensions in *.json of this directory." placeholder:"DIR" type:"existingdir"`
-	Quirk     []string `help:"Deviation of the server (repeatable)." placeholder:"NAME[=ARG]" sep:"none"`
+	Quirk     []string `help:"Quirk of the server, a simulated deviation (repeatable); see --list-quirks." placeholder:"NAME[=ARG]" sep:"none"`
 	Tenants   string   `help:"${tenants}" placeholder:"FILE"`
 	TLSCert   string   `help:"PEM file with the certificate chain; enables TLS." name:"tls-cert" placeholder:"FILE" env:"SCIMWRIGHT_TLS_CERT"`
 	TLSKey    string   `help:"PEM file with the key of the certificate." name:"tls-key" placeholder:"FILE" env:"SCIMWRIGHT_TLS_KEY"`

@@ -90,15 +90,17 @@ func TestRequirements_ProvedOrJustified(t *testing.T) {
 
 const requirementsIntroduction = `# Requirements
 
-The requirements of RFC 7643, RFC 7644 and RFC 9865 for servers, and the proof that the reference server satisfies each of them.
-A test generates the list. It fails when a MUST has no proof, or a SHOULD has neither a proof nor a reason. Names with a dot, such as
-` + "`filter.eq-string`" + `, are conformance checks. The reference server passes them, and they are shown to fail on servers that
-violate the rule. Names with a slash are Go tests. Other text explains the proof, or is the reason why there is none.
+This page lists the requirements of RFC 7643, RFC 7644 and RFC 9865 for servers, and the proof that the reference server (the SCIM server of this module) satisfies each of them.
+A test generates the page. The test fails if a MUST has no proof, or if a SHOULD has neither a proof nor a reason. The column "Proved by" contains:
 
-Some sentences bind another actor than the server: authors of clients, operators who place a server and issue tokens, or authors of
-schemas. Their entries name the actor and the reason.
+- names with a dot, such as ` + "`filter.eq-string`" + `: checks of the conformance suite. The reference server passes each of them, and each fails for at least one server with a fault ([kill-matrix.md](kill-matrix.md));
+- names with a slash: Go tests;
+- other text, which explains the proof, or is the reason why there is no proof.
 
-%d requirements: %d with a check or a test; %d that bind others; %d SHOULD that are not followed or cannot be observed, with the reason;
+Some requirements do not apply to the server software, but to authors of clients, to operators who install a server and issue tokens, or to authors of
+schemas. The entry of such a requirement starts with "Binds", the actor and the reason.
+
+The page has %d requirements: %d with a check or a test, %d that apply to other actors, %d with the level SHOULD that the server does not follow or that no test can observe (each with the reason), and
 %d permissions without a test.
 `
 

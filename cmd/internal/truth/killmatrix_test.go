@@ -74,10 +74,16 @@ func count(r *conformance.Result, when func(conformance.CheckResult) bool) int {
 
 const killMatrixIntroduction = `# Kill matrix
 
-This page shows which faults the checks of the conformance suite detect. A test generates it. The test runs the suite against the
-reference server, against variants of the server that the RFCs permit, and against mutants: the server with one fault each. A mutant
-is tested with the checks of its own area. The test fails if a mutant is not detected, if a check detects no mutant, if a check
-complains about the reference server or a variant, and if this page is out of date.
+This page shows which faults the checks of the conformance suite detect. A test generates it. The test runs the suite against three kinds of servers:
+
+- the reference server, which is the SCIM server of this module;
+- variants: the reference server with one difference that the RFCs permit;
+- mutants: the reference server with one fault.
+
+The test runs the checks of the area of a mutant against it. A check detects a mutant if it fails. The test fails in these cases: no check detects a mutant, a check detects no mutant, a check
+reports a finding about the reference server or a variant, or this page is out of date.
+
+The tables omit the area in the ids of checks and mutants if the area follows from the heading or from the first column.
 
 | | |
 |---|---|
@@ -87,7 +93,7 @@ complains about the reference server or a variant, and if this page is out of da
 | Checks that detect a mutant | %d |
 | Findings in the reference server | %d |
 | Permitted variants | %d |
-| Permitted variants with complaints | %d |
+| Permitted variants with findings | %d |
 
 `
 
@@ -111,7 +117,7 @@ func (m *killMatrix) markdown() string {
 	for _, id := range slices.Sorted(maps.Keys(provedElsewhere)) {
 		fmt.Fprintf(&b, "`%s` is skipped for servers on the same machine; `%s` proves that it can fail.\n\n", id, provedElsewhere[id])
 	}
-	b.WriteString("## Permitted variants\n\n| Variant | Difference | Complaints |\n|---|---|---|\n")
+	b.WriteString("## Permitted variants\n\n| Variant | Difference | Findings |\n|---|---|---|\n")
 	for _, v := range variants {
 		fmt.Fprintf(&b, "| `%s` | %s | %d |\n", v.ID, cell(v.Permits), m.blames[v.ID])
 	}

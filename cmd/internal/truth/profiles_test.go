@@ -154,9 +154,10 @@ func TestProfiles_BreakOnListedQuirks(t *testing.T) {
 
 const clientsIntroduction = `# Clients
 
-This page lists the effects of server quirks ([quirks.md](quirks.md)) on known provisioning clients. A test generates it: it runs the
-client profiles of the conformance suite against the reference server with one quirk at a time. Clients that a row does not name work.
-A step that fails only because an earlier one fails is not listed.
+This page lists the known provisioning clients that do not work completely with a server that has a quirk. A quirk is a deviation that the SCIM server can simulate ([quirks.md](quirks.md)).
+A test generates the page: it runs the client flows of the conformance suite against the reference server with one quirk at a time. A client flow is a series of steps, such as ` + "`create`" + ` or
+` + "`deactivate`" + `, with the requests that a client sends; ` + "`scim-conformance explain okta.catalog-deactivate`" + ` describes a step. The second column lists the clients whose provisioning breaks, with the steps that fail. It omits steps that fail only because an earlier
+step fails. The third column lists the clients whose provisioning works with limits. All clients that a row does not name work with the quirk.
 
 | Quirk | Broken clients, with the steps that fail | Clients that work with limits |
 |---|---|---|

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/schema"
 )
 
 // A Habit describes how the values of an attribute are generated for a population of objects.
@@ -184,7 +185,7 @@ func (a Attribute) sameOne(x, y any) bool {
 
 func instant(v any) (time.Time, bool) {
 	text, _ := v.(string)
-	at, err := time.Parse(time.RFC3339, text)
+	at, err := schema.ParseDateTime(text)
 	return at, err == nil
 }
 

@@ -135,7 +135,8 @@ func (c *Client) Record(sink func(wirelog.Exchange), secrets ...string) *Client 
 
 // Redact replaces the secrets of the client in a string that quotes the target.
 //
-// Invariant 9: Secrets that a target echoes are removed where the message leaves the exchange, before it is stored, logged or shown.
+// Invariant 9: If a target echoes a secret, the engine removes it where the message leaves package connect, before the message is stored,
+// logged or shown.
 func (c *Client) Redact(text string) string {
 	if c.tokens != nil {
 		if token := c.tokens.current(); token != "" {

@@ -17,7 +17,8 @@ const jitter = 0.2
 
 // Delay returns the delay after the given number of failures in a row (1 for the first), at most Max.
 //
-// Invariant 4: Retries never stop. The delay grows to Options.RetryMax (default: 5 min).
+// Invariant 4: With FallbackLearn, the engine retries a failure of a target indefinitely. The delay grows to Options.RetryMax (default: 5
+// min).
 func (b Backoff) Delay(failures int) time.Duration {
 	e := backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(b.Initial),

@@ -472,17 +472,21 @@ func (v variant) file(x exchange) string {
 
 const exchangesHead = `# Requests of each sequence
 
-Every sequence of the engine, for both styles: ` + "`catalog`" +
-	` (PATCH for activation, deactivation, password and group membership, PUT for the rest) and
-` + "`wizard`" + ` (PUT for all), and for both fallbacks: ` + "`learn`" +
-	` (another form is tried after a rejection, or a success without effect) and ` + "`none`" + `. A row
-without a fallback is the same for both. The style ` + "`auto`" + ` selects one of the two; see ` + "`engine.Auto`" +
-	`. Each row links to the golden file with the whole exchange.
-In the column When, "the same" refers to the row above. This page is generated from the golden files by ` + "`go test ./engine/internal/plan -run TestExchangeIndex -update`" + `.
+This page lists every sequence of the engine. A sequence consists of the requests that bring one user or group of a target into its desired state
+([engine.md](../engine.md) defines the terms). There are rows for both styles and both fallbacks:
 
-With ` + "`none`" +
-	`, the engine does not use learned properties of a target: a read follows each response without the account, such as 204.
-The table shows the operations of a PATCH, and no other bodies. Filters are shown without their encoding.
+| Style or fallback | Meaning |
+|---|---|
+| style ` + "`catalog`" + ` | PATCH for activation, deactivation, password and group membership, PUT for other updates |
+| style ` + "`wizard`" + ` | PUT for all updates |
+| fallback ` + "`learn`" + ` | after a rejection, or a success without effect, the engine sends another form of the request |
+| fallback ` + "`none`" + ` | the engine sends only the forms of the style, and does not use learned traits of the target. After each response without the account, such as 204, it reads the account |
+
+A row without a fallback is the same for both. The style ` + "`auto`" + ` is ` + "`wizard`" + ` if the target declares PATCH as unsupported, otherwise ` + "`catalog`" + `.
+
+The column "Requests" has each request with the status of its response. Of the body of a PATCH, it has the operations. It omits all other bodies, the paging parameters, and the URL encoding of filters.
+The column "Outcome" has the outcome of the sequence ([outcomes](../engine.md#outcomes)) and the operation. The style of each row is a link to the golden file with the complete exchange,
+with which the tests compare the requests of the engine. ` + "`go test ./engine/internal/plan -run TestExchangeIndex -update`" + ` generates this page from these files.
 `
 
 // TestExchangeIndex generates docs/generated/exchanges.md from the golden files.

@@ -217,7 +217,8 @@ func (u *user) beginActive() Step {
 // unknown, or whose id the target currently does not return. lookup then also searches by the engine's own identifier (externalId), which
 // no rename changes. If that finds nothing or is rejected, lookup searches by the earlier name.
 //
-// Invariant 5: Where the response to a create may be lost, the engine searches for the account by name, then by its own identifier.
+// Invariant 5: If the response to a create may have been lost, the engine searches for the account by name, then by its own identifier
+// (externalId).
 func (u *user) lookup(then func(r Response, found []*scim.Resource) Step) Step {
 	return u.lookupBy(u.in.LookupAttribute, u.in.UserName, func(r Response, found []*scim.Resource) Step {
 		switch ours := u.externalID(); {
@@ -393,7 +394,7 @@ func (u *user) externalID() string {
 	return u.in.Resource.ExternalID()
 }
 
-// Invariant 3: Before a repeated create the engine queries the target. A 409 leads to a lookup, never to a second create.
+// Invariant 3: Before the engine repeats a create, it queries the target. A 409 leads to a lookup or a failure, never to a second create.
 func (u *user) create() Step {
 	return u.send(Request{Method: http.MethodPost, Path: users, Body: u.createBody(), Op: engine.OpCreate}, func(r Response) Step {
 		u.out.Operation, u.out.Origin = engine.OpCreate, engine.Unconfirmed
@@ -527,8 +528,8 @@ func (u *user) get(then func(Response, *scim.Resource) Step) Step {
 
 // gone handles a known account that no longer exists on the target.
 //
-// Invariant 12: Before a known account that is reported missing is created again, the engine searches for the externalId that it
-// assigned, and for a group by its previous name.
+// Invariant 12: If the target reports a known account or group as missing, the engine searches for it before it creates it again: for an
+// account by the externalId that the engine assigned, for a group by its previous name.
 func (u *user) gone(r Response) Step {
 	if u.in.Want != engine.Active {
 		return u.verifyMissing(r)

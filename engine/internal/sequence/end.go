@@ -14,7 +14,7 @@ import (
 
 // conclude converts the outcome into the result to store.
 //
-// Invariant 7: A group PATCH without a response makes the next push a full one.
+// Invariant 7: If a PATCH of a group gets no response, the next push of the group is a full one.
 func (r *run) conclude(interrupted bool) {
 	o, now := r.outcome, r.Now()
 	f := &r.finish

@@ -13,8 +13,8 @@ import (
 // accept completes a newly accepted change. If the time of acceptance is in the future, the clock was set back: the time limit then starts
 // again.
 //
-// Invariant 23: A change with a 202 response is stored first. Then no write is sent for its principal until a read shows the change or its
-// time limit has passed.
+// Invariant 23: If a target responds 202 to a change, the engine stores the pending change first. It then sends no write for the
+// principal until a read shows the change or the time limit of the change has passed.
 func (r *run) accept(p *engine.Pending, now time.Time) {
 	switch {
 	case p.At.IsZero():

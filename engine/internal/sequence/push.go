@@ -28,8 +28,8 @@ func (r *run) acknowledge(c *plan.Change) {
 // progress stores the progress of a push before a request that changes members, unless the members of the request are stored already. In a
 // long push the next members are stored while requests are in flight, so that requests do not wait.
 //
-// Invariant 15: Before a request changes members of a group, the store has their ids. These members stay pending until the store has the
-// outcome of the request.
+// Invariant 15: Before a request changes members of a group, the engine stores the ids of these members. They stay pending until the
+// engine has stored the outcome of the request.
 func (r *run) progress(ctx context.Context, s plan.Step) error {
 	if s.Push == nil {
 		return nil

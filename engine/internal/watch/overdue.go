@@ -68,7 +68,8 @@ func (w *Overdue) Run(ctx context.Context) {
 
 // Look checks a limited number of overdue users, the same number from each app.
 //
-// Invariant 22: DirtySince of a principal is the time of its first unsynchronized change. An overdue deactivation is reported once.
+// Invariant 22: DirtySince of a principal is the time of the first change that the target does not have yet. An overdue deactivation is
+// reported once.
 func (w *Overdue) Look(ctx context.Context) error {
 	before := w.o.Now().Add(-w.o.Within)
 	apps, err := w.o.Store.OverdueApps(ctx, before)

@@ -28,7 +28,8 @@ const (
 
 const description = `Test a SCIM 2.0 server against RFC 7643, RFC 7644 and the requests of identity providers.
 
-Created objects have a marker in their names and are removed. Exit codes: 0 clean, 1 findings, 2 usage or configuration, 3 not tested.`
+A run creates users and groups with a marker in their names, and removes them at the end. Exit codes: 0 without findings, 1 with findings,
+2 invalid arguments or configuration, 3 not tested or not completely tested.`
 
 type commands struct {
 	Run     runCommand     `cmd:"" help:"Test the SCIM server with this base URL."`
@@ -36,10 +37,10 @@ type commands struct {
 	List    listCommand    `cmd:"" help:"List the checks."`
 	Explain explainCommand `cmd:"" help:"Explain a check or a clause: its purpose, and how to fix a violation."`
 	Diff    diffCommand    `cmd:"" help:"Compare two JSON reports: findings that are new, fixed, remaining or not observed."`
-	Matrix  matrixCommand  `cmd:"" help:"Combine JSON reports into one page: products by client, area and clause, with causes."`
+	Matrix  matrixCommand  `cmd:"" help:"Combine JSON reports into one page that compares the tested products by client, area and clause."`
 	Lint    lintCommand    `cmd:"" help:"Check documents offline: resources, lists, PATCH and bulk requests, errors, discovery documents."`
 	Proxy   proxyCommand   `cmd:"" help:"Record a client's traffic to the SCIM server with this base URL, and evaluate both sides."`
-	Judge   judgeCommand   `cmd:"" help:"Evaluate a recording of the proxy again."`
+	Judge   judgeCommand   `cmd:"" help:"Evaluate a recording of the command proxy, offline."`
 	Mock    mockCommand    `cmd:"" help:"Grade a provisioning client with an in-memory SCIM server that has quirks."`
 	Cleanup cleanupCommand `cmd:"" help:"Remove the objects that an aborted run created."`
 	Schema  schemaCommand  `cmd:"" help:"Print the JSON Schema of the JSON report."`

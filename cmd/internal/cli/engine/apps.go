@@ -16,7 +16,7 @@ import (
 
 // taskCommands list failures and resolve them.
 type taskCommands struct {
-	Apps    appsCommand    `cmd:"" help:"List the apps with their lanes, pending work and failures."`
+	Apps    appsCommand    `cmd:"" help:"List the apps with the state of their provisioning, pending work and failures."`
 	Tasks   tasksCommand   `cmd:"" help:"List the users and groups that failed, are retried or are on hold."`
 	Retry   retryCommand   `cmd:"" help:"Retry a failed user or group, or all of them."`
 	Dismiss dismissCommand `cmd:"" help:"Mark a failed user or group as resolved without changing the target."`

@@ -12,13 +12,13 @@ import (
 
 // laneCommands control the provisioning of a target.
 type laneCommands struct {
-	Halt    haltCommand    `cmd:"" help:"Disable operations, for one app or all apps."`
-	Resume  resumeCommand  `cmd:"" help:"Enable halted operations."`
-	Approve approveCommand `cmd:"" help:"Approve the removals that the deletion guard blocks."`
-	Release releaseCommand `cmd:"" help:"End a pause, the breaker or a quarantine."`
+	Halt    haltCommand    `cmd:"" help:"Stop operations, such as deactivations, for one app or all apps."`
+	Resume  resumeCommand  `cmd:"" help:"Allow operations again that halt has stopped."`
+	Approve approveCommand `cmd:"" help:"Approve the deactivations and deletions that the deletion guard blocks."`
+	Release releaseCommand `cmd:"" help:"Resume an app that sends nothing after a 429, repeated failures or rejected credentials."`
 	Test    testCommand    `cmd:"" help:"Read the first users of a target with the stored credentials."`
 	Probe   probeCommand   `cmd:"" help:"Determine the features of a target, with temporary objects."`
-	Unlearn unlearnCommand `cmd:"" help:"Delete the probe result and the learned traits of a target."`
+	Unlearn unlearnCommand `cmd:"" help:"Delete the result of the probe and the detected deviations (traits) of a target."`
 }
 
 // halted is the set of arguments for one app or all apps, and operations.

@@ -182,6 +182,8 @@ func Variants() []Variant {
 				return refuse(either(createUser, putUser, patchUser), typed, func() *reply { return failure(400, scim.InvalidValue) })(
 					afterEach(either(listSchemas, on("GET", "Schemas", true)), untypedRoles)(next))
 			}},
+		{"times-without-zone", "meta.created and meta.lastModified have no time zone, and stand for UTC",
+			after(everything, func(_ *http.Request, rep *reply) { rep.body = zoneOfMeta.ReplaceAll(rep.body, []byte("$1")) })},
 		{"plain-json", "responses have the Content-Type application/json", after(everything, func(_ *http.Request, rep *reply) {
 			if len(rep.body) > 0 {
 				rep.header.Set("Content-Type", "application/json")
@@ -404,3 +406,6 @@ func jsonInteger(n int) any {
 	}
 	return v
 }
+
+// zoneOfMeta matches a time of meta, up to its zone.
+var zoneOfMeta = regexp.MustCompile(`("(?:created|lastModified)":\s*"[0-9T:.-]+)Z`)

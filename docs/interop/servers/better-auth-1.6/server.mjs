@@ -11,7 +11,7 @@ const secret = process.argv[2] ?? "interop-token";
 // The bearer token of the plugin is the base64url form of SECRET:PROVIDER.
 const token = Buffer.from(`${secret}:interop`).toString("base64url");
 const server = createServer((request, response) => handler(request, response));
-await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
+await new Promise((listening) => server.listen(Number(process.env.PORT ?? 0), "127.0.0.1", listening));
 const baseURL = `http://127.0.0.1:${server.address().port}`;
 
 const options = {

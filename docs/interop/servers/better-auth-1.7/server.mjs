@@ -8,7 +8,7 @@ import { scim } from "@better-auth/scim";
 
 const token = process.argv[2] ?? "interop-token";
 const server = createServer((request, response) => handler(request, response));
-await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
+await new Promise((listening) => server.listen(Number(process.env.PORT ?? 0), "127.0.0.1", listening));
 const baseURL = `http://127.0.0.1:${server.address().port}`;
 
 const options = {

@@ -50,6 +50,6 @@ const server = createServer(async (request, response) => {
   response.writeHead(status, { "Content-Type": "application/json; charset=utf-8" });
   response.end(JSON.stringify(data));
 });
-server.listen(0, "127.0.0.1", () => {
+server.listen(Number(process.env.PORT ?? 0), "127.0.0.1", () => {
   console.log(`http://127.0.0.1:${server.address().port}/scim/${directory.id} ${directory.scim.secret}`);
 });

@@ -164,7 +164,8 @@ public class Server {
       type.getFeatures().setAutoSorting(true);
     }
 
-    HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 0);
+    int port = Integer.parseInt(System.getenv().getOrDefault("PORT", "0"));
+    HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", port), 0);
     String base = "http://127.0.0.1:" + server.getAddress().getPort() + "/scim/v2";
     server.createContext("/scim/v2", exchange -> {
       try (exchange) {

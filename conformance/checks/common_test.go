@@ -1,0 +1,43 @@
+package checks
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// TestFirstNotStored_Order checks that the reason of a skipped check is the same in every run.
+func TestFirstNotStored_Order(t *testing.T) {
+	o, err := scim.Decode([]byte(`{"name":{}}`))
+	require.NoError(t, err)
+	sent := doc{"name": doc{"middleName": "King", "givenName": "Ada", "familyName": "Byron"}, "title": "Countess"}
+	for range 50 {
+		require.Equal(t, "name.familyName", firstNotStored(sent, o))
+	}
+}
+
+// TestSources_RangeByName checks that no loop over a map in the suite sets the order of requests or findings: two runs would differ.
+func TestSources_RangeByName(t *testing.T) {
+	loop := regexp.MustCompile(`for [^\n]*:= range map\[[^\n]*\{\n`)
+	for _, dir := range []string{".", "..", "../lint", "../observed", "../profiles"} {
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			source, err := os.ReadFile(file)
+			require.NoError(t, err)
+			for _, found := range loop.FindAllString(string(source), -1) {
+				require.Contains(t, found, "}[", "%s: use byName or a slice", file) // an entry of the map is a map of which the order has no effect
+			}
+		}
+	}
+}

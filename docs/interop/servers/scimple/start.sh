@@ -1,0 +1,12 @@
+#!/bin/sh
+# Installs Apache Directory SCIMple in the directory $1 (default: a temporary directory) and starts it on 127.0.0.1.
+# Requires a JDK 17 or later and Maven. The data is in memory. Prints the base URL and the token. Ends with the server.
+# PORT is the port (default: any free port).
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+dir=${1:-$(mktemp -d)}
+mkdir -p "$dir"
+mvn --quiet --batch-mode --file "$here/pom.xml" org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
+  -DoutputDirectory="$dir/lib" >&2
+javac -cp "$dir/lib/*" -proc:none -d "$dir/classes" "$here/Server.java" >&2
+exec java -cp "$dir/classes:$dir/lib/*" Server
