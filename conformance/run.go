@@ -334,6 +334,7 @@ func (s *session) execute(ctx context.Context, e execution) *T {
 	}
 	if t.outcome == Pass {
 		t.run(func() { e.check.Run(ctx, t) })
+		t.control()
 		for _, member := range t.fixtureLacks {
 			t.Note("objects of the fixture %s lack %s: the target rejects it in a create and in the updates", e.check.Fixture.Name,
 				e.substitution.path(member))

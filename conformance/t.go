@@ -51,6 +51,7 @@ type T struct {
 	building      bool // the T builds a fixture
 	userRejected  bool // the target rejected a POST to /Users
 	groups        groupTraffic
+	controls      []func() string // the functions of BlockedIf
 	// unserved are the attributes of users that the check names, but that the run has replaced or for which it skips the check, because the
 	// target does not store them as sent. final is set if the check must not be repeated with further substitutions.
 	unserved []string

@@ -2,6 +2,7 @@ package checks
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -622,10 +623,11 @@ func patchRename(ctx context.Context, t *T) {
 
 func patchInactiveStays(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "sleeper", nil)
-	succeeded(t, t.Patch(ctx, u.Path(), doc{"op": "replace", "path": "active", "value": false}), 200, 204)
+	change := t.Patch(ctx, u.Path(), doc{"op": "replace", "path": "active", "value": false})
+	t.SkipIf(!change.OK(), fmt.Sprintf("blocked: %s, which deactivates the user, returned %d", change.Name, change.Status))
 	res := t.Get(ctx, u.Path())
 	t.Require("status of GET of an inactive user", 200, res.Status)
-	t.Expect("active", false, value(res.Object(), "active"))
+	t.SkipIf(value(res.Object(), "active") != false, "blocked: "+change.Name+" did not deactivate the user, which patch.deactivate reports")
 	t.Expect("ids of the users found by the userName of an inactive user", []string{u.ID},
 		t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("sleeper"))).IDs())
 }
