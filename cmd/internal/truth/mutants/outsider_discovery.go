@@ -197,6 +197,9 @@ var outsiderSchemas = []Mutant{
 	// RFC7643-8.7.1-13
 	{"discovery.groups-writable", "the schema declares groups of a user as readWrite, and writes to it are ignored",
 		declares(scim.UserSchema, "groups", "mutability", "readWrite")},
+	// RFC7643-8.7.1-15
+	{"discovery.certificates-as-strings", "the schema declares x509Certificates.value as a string",
+		declares(scim.UserSchema, "x509Certificates.value", "type", "string")},
 	// RFC7643-2.3-02
 	{"traffic.primary-as-string", "the schema declares primary of emails as a string, and it is returned as a boolean",
 		declares(scim.UserSchema, "emails.primary", "type", "string")},
