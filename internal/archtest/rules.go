@@ -166,6 +166,8 @@ var Rules = []Rule{
 	{Package: "internal/archtest", May: []string{"internal/gofiles"}, Why: "the rules contain names of packages and import none"},
 	{Package: "internal/statements", May: []string{"internal/gofiles"}, StdlibOnly: true,
 		Why: "statements are bound to tests by comments, so that no package has to import another"},
+	{Package: "cmd/internal/bench", May: []string{"scim"}, Tests: []string{"scimserver/..."}, StdlibOnly: true,
+		Why: "the load program measures any server, and shares no code with one"},
 	{Package: "cmd/internal/mockserver", May: []string{"conformance/...", "scim", "scimserver/..."},
 		Why: "a server that grades clients: the suite defines the expectations, the reference server responds"},
 	{Package: "cmd/internal/truth/mutants", May: []string{"scim"},
@@ -183,7 +185,7 @@ var Rules = []Rule{
 		May: []string{"conformance/...", "scim/wirelog", "cmd/internal/cli/frame", "cmd/internal/mockserver", "scimserver/quirks"},
 		Why: "the conformance commands alone are a small static binary, without a database"},
 	{Package: "cmd/internal/cli/...", May: []string{
-		"cmd/internal/cli/...", "internal/errtext", "cmd/internal/sandbox/...", "engine", "engine/control/client", "scim/lenient",
+		"cmd/internal/bench", "cmd/internal/cli/...", "internal/errtext", "cmd/internal/sandbox/...", "engine", "engine/control/client", "scim/lenient",
 		"scimserver/...",
 		"mgmtapi", "internal/docstore", "internal/rest", "internal/sqldb/...",
 	}, Why: "command groups start other packages and contain no logic of their own"},
