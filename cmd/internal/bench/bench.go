@@ -109,9 +109,9 @@ func (o Options) members() int { return min(groupMembers, o.Users) }
 // markerPrefix is the start of the names of all created objects.
 const markerPrefix = "scimwright-bench-"
 
-// Run measures the targets and removes the created objects. When ctx ends, it stops the load and still removes them. The error is that of a
-// target that cannot be measured at all, or of an invalid option; then nothing was created. Otherwise the report says what was measured, and
-// what remains on a target.
+// Run measures the targets and removes the created objects. When ctx ends, it stops the load and still removes them. The error is that of
+// an invalid option, or of a target that rejects the first request; then nothing was created. Otherwise the report says what was measured,
+// and what remains on a target.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -146,7 +146,9 @@ func (r *run) load(ctx context.Context) {
 	limited, cancel := context.WithTimeout(ctx, r.options.Timeout)
 	defer cancel()
 	for _, row := range rows(r.options) {
-		r.options.Progress(row.title)
+		if limited.Err() == nil {
+			r.options.Progress(row.title)
+		}
 		r.report.Rows = append(r.report.Rows, r.measure(limited, row))
 	}
 	for i, s := range r.sessions {

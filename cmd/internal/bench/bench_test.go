@@ -250,7 +250,9 @@ func TestRun_LostResponses(t *testing.T) {
 
 // TestRun_OtherUsersStay checks that cleanup removes no other user, even if the server ignores the filter of the search by name.
 func TestRun_OtherUsersStay(t *testing.T) {
-	for _, settings := range [][]string{{"forbidden"}, {"create-without-id", "filter-ignored"}, {"error=500,p=1,method=POST", "filter-ignored"}} {
+	for _, settings := range [][]string{
+		{"forbidden"}, {"create-without-id", "filter-ignored"}, {"error=500,p=1,method=POST", "filter-ignored"},
+	} {
 		s := serve(t, "secret", settings...)
 		s.add("keep@example.com")
 		report, err := Run(t.Context(), options(s))
@@ -399,7 +401,9 @@ func TestRun_ProcessMeasured(t *testing.T) {
 
 func TestOptions_Check(t *testing.T) {
 	valid := func() Options {
-		return Options{Targets: []Target{{URL: "https://example.com/scim/v2"}}, Users: 100, Clients: 1, Duration: time.Second, Timeout: time.Minute}
+		return Options{
+			Targets: []Target{{URL: "https://example.com/scim/v2"}}, Users: 100, Clients: 1, Duration: time.Second, Timeout: time.Minute,
+		}
 	}
 	require.NoError(t, valid().Check())
 	for want, change := range map[string]func(o *Options){

@@ -13,81 +13,89 @@ import (
 )
 
 const (
-	cleanupTime   = 10 * time.Minute // the time limit of the cleanup of a target
-	giveUpAfter   = 20               // the number of consecutive objects that cannot be removed, after which cleanup stops
-	deletes       = 3                // the number of attempts of a DELETE
+	cleanupTime   = 10 * time.Minute // the time limit of the cleanup of a target, without the time of each object
+	removalTime   = 10 * time.Millisecond
+	searchAgain   = time.Second // the pause before the second search for an object without an id
+	giveUpAfter   = 20          // the number of consecutive objects that cannot be removed, after which cleanup stops
+	deletes       = 3           // the number of attempts of a DELETE
 	firstPause    = 200 * time.Millisecond
 	maxRetryAfter = 10 * time.Second
 )
 
-// cleanup removes the created objects and verifies that they are absent. Groups are removed first.
+// cleanup removes the created objects and verifies that they are absent. Objects without an id are searched for afterwards, so that the
+// server has time to complete their creation.
 func (s *session) cleanup(ctx context.Context, clients int) Cleanup {
-	ctx, cancel := context.WithTimeout(ctx, cleanupTime)
+	ctx, cancel := context.WithTimeout(ctx, cleanupTime+time.Duration(len(s.made))*removalTime)
 	defer cancel()
-	left := s.findUnsure(ctx)
-	slices.Reverse(s.made) // the group was created after its members
-	slices.SortStableFunc(s.made, func(a, b resource) int { return groupsFirst(a) - groupsFirst(b) })
-	groups := slices.IndexFunc(s.made, func(r resource) bool { return r.path != "/Groups" })
-	if groups < 0 {
-		groups = len(s.made)
+	left := s.removeGroupsFirst(ctx, s.made, clients)
+	found, missing, unclear := s.findUnsure(ctx, s.unsure)
+	if len(missing) > 0 && pause(ctx, searchAgain) {
+		var late []resource
+		var failed []Left
+		late, missing, failed = s.findUnsure(ctx, missing)
+		found, unclear = append(found, late...), append(unclear, failed...)
 	}
-	left = append(left, s.removeAll(ctx, s.made[:groups], 1)...)
-	left = append(left, s.removeAll(ctx, s.made[groups:], clients)...)
-	total := len(s.made)
-	for _, l := range left {
-		if l.Path == "" { // not among the created objects with an id
-			total++
-		}
-	}
-	return Cleanup{Created: total, Removed: total - len(left), Remaining: left}
+	left = append(left, s.removeGroupsFirst(ctx, found, clients)...)
+	left = append(left, unclear...)
+	created := len(s.made) + len(found) + len(unclear)
+	return Cleanup{Created: created, Removed: created - len(left), NotFound: len(missing), Remaining: left}
 }
 
-func groupsFirst(r resource) int {
-	if r.path == "/Groups" {
-		return 0
-	}
-	return 1
-}
-
-// findUnsure adds the objects without an id that exist to the created ones. It returns those for which the search failed.
-func (s *session) findUnsure(ctx context.Context) (left []Left) {
-	w := newWorker(0)
-	failures := 0
-	for _, r := range s.unsure {
-		reason := errors.New("cleanup stopped after consecutive failures")
-		if failures < giveUpAfter {
-			reason = s.findCreated(ctx, w, r)
-		}
-		if failures++; reason == nil {
-			failures = 0
-			continue
-		}
-		left = append(left, Left{Name: r.name, Reason: reason.Error()})
+// removeGroupsFirst removes groups before users, because the removal of a member changes the group.
+func (s *session) removeGroupsFirst(ctx context.Context, objects []resource, clients int) (left []Left) {
+	for _, path := range []string{"/Groups", "/Users"} {
+		some := slices.DeleteFunc(slices.Clone(objects), func(r resource) bool { return r.path != path })
+		left = append(left, s.removeAll(ctx, some, clients)...)
 	}
 	return left
 }
 
-// findCreated searches for an object by its name and adds it to the created objects if it exists.
-func (s *session) findCreated(ctx context.Context, w *worker, r resource) error {
+// findUnsure searches for objects without an id by their names. It returns those that exist, with their ids, those that were not found, and
+// those for which the search failed.
+func (s *session) findUnsure(ctx context.Context, unsure []resource) (found, missing []resource, failed []Left) {
+	w := newWorker(0)
+	failures := 0
+	for _, r := range unsure {
+		err := errStopped
+		if failures < giveUpAfter {
+			r.id, err = s.findCreated(ctx, w, r)
+		}
+		switch {
+		case err != nil:
+			failures++
+			failed = append(failed, Left{Name: r.name, Reason: "the create returned no id, and the search by name failed: " + err.Error()})
+			continue
+		case r.id != "":
+			found = append(found, r)
+		default:
+			missing = append(missing, r)
+		}
+		failures = 0
+	}
+	return found, missing, failed
+}
+
+// errStopped is the reason why an object remains after others could not be removed.
+var errStopped = fmt.Errorf("cleanup stopped after %d consecutive failures", giveUpAfter)
+
+// findCreated searches for an object by its name and returns its id, or "" if it does not exist.
+func (s *session) findCreated(ctx context.Context, w *worker, r resource) (id string, err error) {
 	path := byUserName(r.name)
 	if r.path == "/Groups" {
 		path = byName("/Groups", "displayName", r.name)
 	}
-	var found list
-	if err := s.get(ctx, w, path, &found); err != nil {
-		return fmt.Errorf("the create returned no id, and a search by name fails: %w", err)
+	var list list
+	if err := s.get(ctx, w, path, &list); err != nil {
+		return "", err
 	}
-	if len(found.Resources) > 1 { // the server has ignored the filter; it must not delete other objects
-		return errors.New("the create returned no id, and a search by name finds several objects")
+	switch len(list.Resources) {
+	case 0:
+		return "", nil
+	case 1:
+		r.id = list.Resources[0].ID
+		return r.id, s.named(ctx, w, r)
 	}
-	for _, one := range found.Resources {
-		r.id = one.ID
-		if err := s.named(ctx, w, r); err != nil {
-			return err
-		}
-		s.made = append(s.made, r)
-	}
-	return nil
+	return "", errors.New("several objects match") // the server has ignored the filter
 }
 
 // named returns an error unless the object with the id has the name, so that cleanup never removes an object that it did not create.
@@ -97,10 +105,10 @@ func (s *session) named(ctx context.Context, w *worker, r resource) error {
 		DisplayName string `json:"displayName"`
 	}
 	if err := s.get(ctx, w, r.url(), &got); err != nil {
-		return fmt.Errorf("the create returned no id, and the found object cannot be read: %w", err)
+		return fmt.Errorf("the found object cannot be read: %w", err)
 	}
 	if r.id == "" || got.UserName != r.name && got.DisplayName != r.name {
-		return errors.New("the create returned no id, and a search by name finds another object")
+		return errors.New("the found object has another name")
 	}
 	return nil
 }
@@ -114,7 +122,7 @@ func (s *session) removeAll(ctx context.Context, objects []resource, clients int
 		running.Go(func() {
 			w := newWorker(n)
 			for i := int(next.Add(1)) - 1; i < len(objects); i = int(next.Add(1)) - 1 {
-				reason := fmt.Errorf("cleanup stopped after %d consecutive failures", giveUpAfter)
+				reason := errStopped
 				if failures.Load() < giveUpAfter {
 					reason = s.remove(ctx, w, objects[i])
 				}

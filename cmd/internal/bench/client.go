@@ -182,9 +182,10 @@ func (s *session) reach(ctx context.Context) error {
 	return nil
 }
 
-// create creates an object and returns it with its id. The object is removed later, also if the response has no id.
+// create creates an object and returns it with its id. The object is removed later, also if the response has no id. An interrupt does not
+// abort the request, because its object might then be created after the cleanup.
 func (s *session) create(ctx context.Context, w *worker, made resource, body []byte) (resource, error) {
-	err := s.send(ctx, w, http.MethodPost, made.path, body)
+	err := s.send(context.WithoutCancel(ctx), w, http.MethodPost, made.path, body)
 	if err == nil {
 		var answer struct {
 			ID string `json:"id"`
@@ -238,8 +239,9 @@ func (s *session) createUser(ctx context.Context, w *worker, n int) (resource, e
 	key := fmt.Sprintf("%s-%07d", s.marker, n)
 	user := key + "@example.com"
 	body, err := json.Marshal(account{
-		Schemas: []string{scim.UserSchema}, UserName: user, ExternalID: key, Name: name{GivenName: "Given", FamilyName: fmt.Sprintf("Family%d", n)},
-		DisplayName: fmt.Sprintf("Given Family%d", n), Emails: []email{{Value: user, Type: "work", Primary: true}}, Title: "Engineer", Active: true,
+		Schemas: []string{scim.UserSchema}, UserName: user, ExternalID: key, Active: true, Title: "Engineer",
+		Name: name{GivenName: "Given", FamilyName: fmt.Sprintf("Family%d", n)}, DisplayName: fmt.Sprintf("Given Family%d", n),
+		Emails: []email{{Value: user, Type: "work", Primary: true}},
 	})
 	if err != nil {
 		return resource{}, err

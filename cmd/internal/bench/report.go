@@ -36,6 +36,7 @@ type TargetSummary struct {
 type Cleanup struct {
 	Created   int    `json:"created"`
 	Removed   int    `json:"removed"`
+	NotFound  int    `json:"notFound,omitempty"` // creates without a usable response of which a search by name found no object
 	Remaining []Left `json:"remaining,omitempty"`
 }
 
@@ -138,6 +139,9 @@ func (r *Report) Text() string {
 	}
 	for _, t := range r.Targets {
 		fmt.Fprintf(&b, "%s: removed %s of %s created objects.\n", t.Name, grouped(t.Cleanup.Removed), grouped(t.Cleanup.Created))
+		if n := t.Cleanup.NotFound; n > 0 {
+			fmt.Fprintf(&b, "   %s without a usable response: a search by name found no object\n", plural(n, "create"))
+		}
 		for i, l := range t.Cleanup.Remaining {
 			if i == maxLeftover {
 				fmt.Fprintf(&b, "   and %s more\n", grouped(len(t.Cleanup.Remaining)-maxLeftover))

@@ -20,9 +20,9 @@ func sample() *Report {
 		Targets: []TargetSummary{
 			{Name: "A", URL: "http://127.0.0.1:8080/scim/v2", PID: 4711, Resident: 61_400_000, Peak: 80_900_000,
 				Cleanup: Cleanup{Created: 10_009, Removed: 10_009}},
-			{Name: "B", URL: "https://scim.example.com/v2", Cleanup: Cleanup{Created: 9_990, Removed: 9_988, Remaining: []Left{
+			{Name: "B", URL: "https://scim.example.com/v2", Cleanup: Cleanup{Created: 9_990, Removed: 9_988, NotFound: 3, Remaining: []Left{
 				{Path: "/Users/1", Name: "scimwright-bench-2c7xq4mh-b-0000001@example.com", Reason: "DELETE: 405 Method Not Allowed"},
-				{Name: "scimwright-bench-2c7xq4mh-b-0000002@example.com", Reason: "the create returned no id, and a search by name fails: " +
+				{Name: "scimwright-bench-2c7xq4mh-b-0000002@example.com", Reason: "the create returned no id, and the search by name failed: " +
 					"400 Bad Request: filters are not supported by this server"},
 			}}},
 		},

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A lane is the measurement of one row at one target.
-type lane struct {
+// A series is the measurement of one row at one target.
+type series struct {
 	session *session
 	send    request
 	workers []*worker
@@ -25,14 +25,14 @@ type lane struct {
 // measure measures a row at all targets.
 func (r *run) measure(ctx context.Context, w row) Row {
 	out := Row{ID: w.id, Title: w.title, Results: make([]Result, len(r.sessions))}
-	lanes := make([]*lane, len(r.sessions))
+	all := make([]*series, len(r.sessions))
 	for i, s := range r.sessions {
 		out.Results[i].Target = letter(i)
-		lanes[i] = prepared(ctx, s, w, &out.Results[i], r.options.Clients)
+		all[i] = prepared(ctx, s, w, &out.Results[i], r.options.Clients)
 	}
-	out.ratios = takeTurns(ctx, lanes, r.plan(w))
-	for _, l := range lanes {
-		l.finish()
+	out.ratios = takeTurns(ctx, all, r.plan(w))
+	for _, m := range all {
+		m.finish()
 	}
 	if len(out.ratios) > 0 {
 		out.Ratio, out.Pairs = median(out.ratios), len(out.ratios)
@@ -40,26 +40,26 @@ func (r *run) measure(ctx context.Context, w row) Row {
 	return out
 }
 
-// prepared returns the lane of a row. The lane is stopped if the target cannot be measured in this row.
-func prepared(ctx context.Context, s *session, w row, result *Result, clients int) *lane {
-	l := &lane{session: s, result: result}
+// prepared returns the series of a row. It is stopped if the target cannot be measured in this row.
+func prepared(ctx context.Context, s *session, w row, result *Result, clients int) *series {
+	m := &series{session: s, result: result}
 	for n := range clients {
-		l.workers = append(l.workers, newWorker(n))
+		m.workers = append(m.workers, newWorker(n))
 	}
 	err := ctx.Err()
 	if err == nil {
-		l.send, result.Note, err = w.prepare(ctx, s, newWorker(0))
+		m.send, result.Note, err = w.prepare(ctx, s, newWorker(0))
 	}
 	if err != nil {
-		l.stop(ctx, err)
+		m.stop(ctx, err)
 	}
-	return l
+	return m
 }
 
-// stop ends the measurement of the lane with a reason.
-func (l *lane) stop(ctx context.Context, reason error) {
-	l.stopped = true
-	if l.result.NotMeasured != "" {
+// stop ends the measurement of the row with a reason.
+func (m *series) stop(ctx context.Context, reason error) {
+	m.stopped = true
+	if m.result.NotMeasured != "" {
 		return
 	}
 	switch {
@@ -68,7 +68,7 @@ func (l *lane) stop(ctx context.Context, reason error) {
 	case ctx.Err() != nil:
 		reason = errors.New("interrupted")
 	}
-	l.result.NotMeasured = reason.Error()
+	m.result.NotMeasured = reason.Error()
 }
 
 // A turn is a part of the load of a row: until a number of requests is sent, or for a duration if the number is 0.
@@ -92,15 +92,15 @@ func (r *run) plan(w row) []turn {
 	return slices.Repeat([]turn{{duration: r.options.Duration / time.Duration(n)}}, n)
 }
 
-// takeTurns runs the turns at all lanes, the first lane first in every other turn. It returns the ratios of the throughput of the first lane
-// to that of the second, one per turn in which both had a successful response.
-func takeTurns(ctx context.Context, lanes []*lane, turns []turn) (ratios []float64) {
+// takeTurns runs the turns at all targets, the first target first in every other turn. It returns the ratios of the throughput of the first
+// target to that of the second, one per turn in which both had a successful response.
+func takeTurns(ctx context.Context, all []*series, turns []turn) (ratios []float64) {
 	for n, t := range turns {
-		rates := make([]float64, len(lanes))
-		for k := range lanes {
-			i := (n + k) % len(lanes)
-			if !lanes[i].stopped {
-				rates[i] = lanes[i].turn(ctx, t)
+		rates := make([]float64, len(all))
+		for k := range all {
+			i := (n + k) % len(all)
+			if !all[i].stopped {
+				rates[i] = all[i].turn(ctx, t)
 			}
 		}
 		if len(rates) == 2 && rates[0] > 0 && rates[1] > 0 {
@@ -111,44 +111,47 @@ func takeTurns(ctx context.Context, lanes []*lane, turns []turn) (ratios []float
 }
 
 // turn sends the requests of one turn from all workers and returns the number of successful ones per second.
-func (l *lane) turn(ctx context.Context, t turn) float64 {
+func (m *series) turn(ctx context.Context, t turn) float64 {
 	var left atomic.Int64
 	left.Store(int64(t.requests))
-	cpu, _ := l.cpuTime()
+	cpu, _ := m.cpuTime()
 	start := time.Now()
-	parts := make([]part, len(l.workers))
+	parts := make([]part, len(m.workers))
 	var running sync.WaitGroup
-	for i, w := range l.workers {
+	for i, w := range m.workers {
 		running.Go(func() {
-			for ctx.Err() == nil && (t.requests > 0 && left.Add(-1) >= 0 || t.requests == 0 && time.Since(start) < t.duration) {
-				parts[i].add(ctx, l.send, w)
+			for sent := 0; ctx.Err() == nil; sent++ { // with a duration, each worker sends at least one request
+				if t.requests > 0 && left.Add(-1) < 0 || t.requests == 0 && sent > 0 && time.Since(start) >= t.duration {
+					return
+				}
+				parts[i].add(ctx, m.send, w)
 			}
 		})
 	}
 	running.Wait()
 	elapsed := time.Since(start)
-	busy, _ := l.cpuTime()
-	l.cpu += busy - cpu
-	l.elapsed += elapsed
+	busy, _ := m.cpuTime()
+	m.cpu += busy - cpu
+	m.elapsed += elapsed
 	done := 0
 	var failed error
 	for _, p := range parts {
 		done += len(p.latency)
-		l.latency = append(l.latency, p.latency...)
-		l.result.Requests += len(p.latency) + p.errors
-		l.result.Errors += p.errors
+		m.latency = append(m.latency, p.latency...)
+		m.result.Requests += len(p.latency) + p.errors
+		m.result.Errors += p.errors
 		if failed == nil {
 			failed = p.failed
 		}
 	}
-	if l.result.FirstError == "" && failed != nil {
-		l.result.FirstError = failed.Error()
+	if m.result.FirstError == "" && failed != nil {
+		m.result.FirstError = failed.Error()
 	}
 	switch {
 	case ctx.Err() != nil:
-		l.stop(ctx, ctx.Err())
-	case done == 0 && failed != nil: // further turns would measure the errors
-		l.stop(ctx, fmt.Errorf("no request of a turn succeeded: %w", failed))
+		m.stop(ctx, ctx.Err())
+	case done == 0: // further turns would measure the errors
+		m.stop(ctx, fmt.Errorf("no request of a turn succeeded: %w", failed))
 	}
 	return float64(done) / elapsed.Seconds()
 }
@@ -175,26 +178,26 @@ func (p *part) add(ctx context.Context, send request, w *worker) {
 	}
 }
 
-func (l *lane) cpuTime() (time.Duration, error) {
-	if l.session.pid == 0 {
+func (m *series) cpuTime() (time.Duration, error) {
+	if m.session.pid == 0 {
 		return 0, nil
 	}
-	return l.session.pid.cpu()
+	return m.session.pid.cpu()
 }
 
-// finish computes the numbers of the result. They are of the completed turns if the lane has stopped.
-func (l *lane) finish() {
-	if l.stopped && len(l.latency) == 0 {
+// finish computes the numbers of the result. They are of the completed turns if the series has stopped.
+func (m *series) finish() {
+	if m.stopped && len(m.latency) == 0 {
 		return
 	}
-	if l.stopped {
-		l.result.NotMeasured, l.result.Note = "", "stopped early: "+l.result.NotMeasured
+	if m.stopped {
+		m.result.NotMeasured, m.result.Note = "", "stopped early: "+m.result.NotMeasured
 	}
-	slices.Sort(l.latency)
-	l.result.PerSecond = float64(len(l.latency)) / l.elapsed.Seconds()
-	l.result.P50, l.result.P99 = millis(percentile(l.latency, 50)), millis(percentile(l.latency, 99))
-	if l.session.pid != 0 {
-		l.result.CPU = millis(l.cpu) / float64(l.result.Requests)
+	slices.Sort(m.latency)
+	m.result.PerSecond = float64(len(m.latency)) / m.elapsed.Seconds()
+	m.result.P50, m.result.P99 = millis(percentile(m.latency, 50)), millis(percentile(m.latency, 99))
+	if m.session.pid != 0 {
+		m.result.CPU = millis(m.cpu) / float64(m.result.Requests)
 	}
 }
 

@@ -22,13 +22,13 @@ type benchCommand struct {
 	Users    int           `help:"Number of users to create on each server, from 100 to 1000000." default:"1000"`
 	Clients  int           `help:"Number of concurrent requests." default:"8"`
 	Duration time.Duration `help:"${benchDuration}" default:"5s"`
-	Timeout  time.Duration `help:"Time limit of the load. Cleanup follows and takes at most 10m per server." default:"30m"`
+	Timeout  time.Duration `help:"Time limit of the load. The removal of the created objects follows." default:"30m"`
 	CAFile   string        `help:"PEM file with certificates to trust in addition to those of the system." type:"path" placeholder:"FILE"`
 	JSON     string        `name:"json" help:"Write the result to a file as JSON." type:"path" placeholder:"FILE"`
 	YesWrite bool          `help:"Allow the run to create and remove users and a group. Required."`
 }
 
-// Run measures the servers, prints the table and returns an error if objects remain.
+// Run measures the servers and prints the table. It returns an error if a server could not be measured or if objects remain.
 func (c *benchCommand) Run(in *invocation) error {
 	o, err := c.options()
 	if err != nil {

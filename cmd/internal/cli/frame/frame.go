@@ -1,5 +1,5 @@
-// Package frame contains the common code of the programs: help, references to the help, errors in arguments, trusted certificates, and build
-// information. It does not depend on any command.
+// Package frame contains the common code of the programs: help, references to the help, errors in arguments, trusted certificates, and
+// build information. It does not depend on any command.
 package frame
 
 import (
@@ -65,8 +65,8 @@ func Usage(text string) error { return &UsageError{text} }
 
 func (e *UsageError) Error() string { return e.text }
 
-// Roots returns the certificates of the system and those in a PEM file, the value of the flag --ca-file. It returns nil, which means those of
-// the system, if the file is "".
+// Roots returns the certificates of the system and those in a PEM file, the value of the flag --ca-file. It returns nil, which means those
+// of the system, if the file is "".
 func Roots(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil
