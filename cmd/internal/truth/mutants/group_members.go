@@ -217,7 +217,7 @@ var groupMembers = []Mutant{
 			}
 			return rep
 		})},
-	{"groups.remove-first-named", "a remove of members whose filter contains the operator or removes only the first member",
+	{"groups.remove-first-named", "a remove of members whose filter contains the operator \"or\" removes only the first member",
 		edit(patchGroup, func(o *scim.Object) {
 			o.Set("path", cutAt(" or ")(o.Text("path")))
 		})},
