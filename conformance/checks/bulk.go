@@ -395,8 +395,8 @@ type failing struct {
 	status     int
 }
 
-// failingOperations returns operations that the target rejects, each with a label as bulkId. It sends the equivalent single request first: a
-// POST of a user without a userName. If the target creates this user, the operations are POSTs with the userName of an existing user. If
+// failingOperations returns operations that the target rejects, each with a label as bulkId. It sends the equivalent single request first:
+// a POST of a user without a userName. If the target creates this user, the operations are POSTs with the userName of an existing user. If
 // the target does not reject these either, failingOperations skips the check.
 func failingOperations(ctx context.Context, t *T, labels ...string) failing {
 	rejected := func(extra doc) int {
