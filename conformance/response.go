@@ -28,6 +28,8 @@ type Response struct {
 	lost     *callError // the first attempt got no response but took effect; this is the response to the repeat of the request
 	object   *scim.Object
 	problem  error
+	// servedBefore reports that the target had evaluated a filter of the same form before.
+	servedBefore bool
 }
 
 // OK reports whether the status is 2xx.

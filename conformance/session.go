@@ -35,6 +35,7 @@ type session struct {
 	members   memberSurvey
 	reduced   reducedForms
 	selection selectionProbe
+	served    servedFilters
 }
 
 func newSession(target Target, opts Options) (*session, error) {
@@ -50,7 +51,7 @@ func newSession(target Target, opts Options) (*session, error) {
 	}
 	run := newMarker()
 	s := &session{opts: opts, shown: map[string]bool{}, shownByDefault: map[string]bool{}, posted: map[string]bool{},
-		reduced: newReducedForms()}
+		reduced: newReducedForms(), served: servedFilters{}}
 	s.wire = newWire(target, base, run, &s.opts, s.received)
 	s.created = newCreatedObjects(s.wire, run, &journal{path: opts.Journal, started: opts.JournalStarted,
 		header: journalLine{Journal: journalVersion, Target: base.String(), Run: run, Started: opts.Now().UTC()}})
@@ -62,6 +63,7 @@ func newSession(target Target, opts Options) (*session, error) {
 func (s *session) received(req Request, res *Response) {
 	s.recordShown(req, res)
 	s.selection.observe(req, res)
+	s.served.observe(req, res)
 	s.rights.observe(req, res)
 	s.watchers.observe(&ObservedExchange{Response: res, Request: req, Capabilities: s.caps, Base: s.wire.base.String()}, s.wire.secrets)
 }

@@ -331,6 +331,9 @@ func (t *T) Require(what string, want, got any) {
 	}
 }
 
+// Stop ends the check. Its findings so far are its result.
+func (t *T) Stop() { panic(stopped{}) }
+
 // Holds records a finding of the check's level if ok is false, and returns ok. want describes the expected value, got is the actual one.
 func (t *T) Holds(ok bool, what, want string, got any) bool {
 	if !ok {

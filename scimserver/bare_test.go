@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -64,6 +65,16 @@ func BenchmarkAgainstBare(b *testing.B) {
 	pages = pages[1:] // the first page counts all users
 	anyUser := func() string { return fmt.Sprintf("user%07d", rand.IntN(bareUsers)) }
 	bare := newBareTables(b, db, h, pages)
+	require.NoError(b, db.Update(b.Context(), func(tx *sqldb.Tx) error {
+		err := tx.Apply(b.Context(), `CREATE TABLE bare_named (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, doc TEXT NOT NULL)`)
+		for i := range benchUsers {
+			if err == nil {
+				id := grownUser(i).ID
+				_, err = tx.Exec(b.Context(), "INSERT INTO bare_named (id, doc) VALUES (?, ?)", id, send(h, http.MethodGet, "/Users/"+id, "").Body.Bytes())
+			}
+		}
+		return err
+	}))
 	var made atomic.Int64
 	for _, m := range []struct {
 		name, method string
@@ -78,12 +89,17 @@ func BenchmarkAgainstBare(b *testing.B) {
 		{"page", http.MethodGet, func() string { return pages[rand.IntN(len(pages))] }, http.HandlerFunc(bare.page), http.StatusOK},
 		{"group", http.MethodGet, same("/Groups/id-thousand"), http.HandlerFunc(bare.group), http.StatusOK},
 		{"post", http.MethodPost, same("/Users"), http.HandlerFunc(bare.insert), http.StatusCreated},
+		{"patch", http.MethodPatch, func() string { return "/Users/" + grownUser(rand.IntN(benchUsers)).ID }, barePatch(db), http.StatusOK},
 	} {
 		b.Run(m.name, func(b *testing.B) {
 			againstBare(b, m.bare, h, func(client *http.Client, server string) error {
 				var body []byte
-				if m.method == http.MethodPost {
+				switch m.method {
+				case http.MethodPost:
 					body = []byte(benchUser(fmt.Sprintf("bare%d", made.Add(1))))
+				case http.MethodPatch:
+					body = fmt.Appendf(nil, `{"schemas":[%q],"Operations":[{"op":"replace","path":"nickName","value":"n%d"}]}`, scim.PatchOpMessage,
+						made.Add(1))
 				}
 				return request(client, m.method, server+m.target(), body, m.want)
 			})
@@ -216,24 +232,69 @@ const firstBody = 64 << 10
 
 // insert decodes a body and stores it.
 func (t *bareTables) insert(w http.ResponseWriter, r *http.Request) {
-	text, err := io.ReadAll(r.Body)
-	var v map[string]any
-	if err == nil {
-		err = json.Unmarshal(text, &v)
-	}
-	if err == nil {
-		err = t.db.Update(r.Context(), func(tx *sqldb.Tx) error {
-			_, err := tx.Exec(r.Context(), "INSERT INTO bare (doc) VALUES (?)", text)
+	bareHandler(http.StatusCreated, func(r *http.Request, body []byte) ([]byte, error) {
+		var v map[string]any
+		if err := json.Unmarshal(body, &v); err != nil {
+			return nil, err
+		}
+		return body, t.db.Update(r.Context(), func(tx *sqldb.Tx) error {
+			_, err := tx.Exec(r.Context(), "INSERT INTO bare (doc) VALUES (?)", body)
 			return err
 		})
-	}
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", scim.MediaType)
-	w.WriteHeader(http.StatusCreated)
-	_, _ = w.Write(text)
+	}).ServeHTTP(w, r)
+}
+
+// barePatch returns a handler that reads a document by id, sets the member that the body names, and updates the document.
+func barePatch(db *sqldb.DB) http.Handler {
+	return bareHandler(http.StatusOK, func(r *http.Request, body []byte) ([]byte, error) {
+		var sent struct {
+			Operations []struct {
+				Path  string          `json:"path"`
+				Value json.RawMessage `json:"value"`
+			} `json:"Operations"`
+		}
+		if err := json.Unmarshal(body, &sent); err != nil {
+			return nil, err
+		}
+		id := path.Base(r.URL.Path)
+		var text []byte
+		ctx := sqldb.Brief(r.Context(), db.Reader())
+		if err := db.Reader().QueryRow(ctx, "SELECT doc FROM bare_named WHERE id = ?", id).Scan(&text); err != nil {
+			return nil, err
+		}
+		var document map[string]json.RawMessage
+		if err := json.Unmarshal(text, &document); err != nil {
+			return nil, err
+		}
+		for _, op := range sent.Operations {
+			document[op.Path] = op.Value
+		}
+		text, err := json.Marshal(document)
+		if err != nil {
+			return nil, err
+		}
+		return text, db.Update(r.Context(), func(tx *sqldb.Tx) error {
+			_, err := tx.Exec(r.Context(), "UPDATE bare_named SET doc = ? WHERE id = ?", text, id)
+			return err
+		})
+	})
+}
+
+// bareHandler returns a handler that responds with the result of a function of the body.
+func bareHandler(status int, respond func(r *http.Request, body []byte) ([]byte, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			body, err = respond(r, body)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", scim.MediaType)
+		w.WriteHeader(status)
+		_, _ = w.Write(body)
+	})
 }
 
 // requestAtOnce sends requests from bareClients concurrent clients.

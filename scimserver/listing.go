@@ -34,10 +34,6 @@ func (l *listing) start() (err error) {
 	return err
 }
 
-func (l *listing) reset() {
-	l.out, l.begins = slices.Grow(l.out[:0], listHead)[:listHead], l.begins[:0]
-}
-
 // runIndexQuery handles a query by startIndex.
 func (s *server) runIndexQuery(r *request, q *query, types []*resourceType) (rep *reply, err error) {
 	l := &listing{page: s.newPage(r, q), request: r, startIndex: q.offset + 1}

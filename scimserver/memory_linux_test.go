@@ -32,8 +32,8 @@ func resident(t testing.TB, name string) int64 {
 	return 0
 }
 
-// TestMemory_LargeResources lists resources that earlier versions stored without a limit, with three clients. Each list of all of them would
-// be 168 MB long.
+// TestMemory_LargeResources lists resources that earlier versions stored without a limit, with three clients. Each list of all of them
+// would be 168 MB long.
 func TestMemory_LargeResources(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector multiplies the memory of a process")

@@ -311,7 +311,7 @@ func (p *page) groupsOf(users []Raw) (map[string][]group, error) {
 // exceeds reports whether a page would be larger than the limit of the server, before a byte of it is sent.
 func (p *page) exceeds(ask RawQuery, hits []hit) (bool, error) {
 	most := p.server.limits.MaxResponse
-	if p.raw != nil && !(p.raw.t.isGroup && p.raw.plan.ShowsDerived()) {
+	if p.raw != nil && (!p.raw.t.isGroup || !p.raw.plan.ShowsDerived()) {
 		size, err := p.server.raw.SizeRaw(p.ctx, ask.Query)
 		if err != nil {
 			return false, err

@@ -3,6 +3,8 @@ package scimserver
 import (
 	"context"
 	"time"
+
+	"github.com/scimwright/scimwright/scim/filter"
 )
 
 // Raw is a resource that is not decoded.
@@ -68,4 +70,10 @@ type RawReader interface {
 	// EachMember passes all members of a group to the function use, in the order of Store.Members. The function does not use the store. Its
 	// error ends the reading and is returned.
 	EachMember(ctx context.Context, group string, use func(*Member) error) error
+
+	// ScanRaw is a part of Store.Scan: it passes at most limit resources of a type whose Order is greater than after to the function use, by
+	// increasing Order: all that match the filter, and possibly others. It returns the number of resources; fewer than limit means that no
+	// further ones follow. The function does not use the store, and does not keep the text.
+	ScanRaw(ctx context.Context, typ string, f filter.Expr, after int64, limit int,
+		use func(order int64, id string, text []byte) error) (int, error)
 }

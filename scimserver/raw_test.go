@@ -46,7 +46,10 @@ func TestRaw_EqualsDecoding(t *testing.T) {
 	raw, decoded := bothWays(t, store)
 	var ids []string
 	for i := range 20 {
-		more := object{"title": fmt.Sprintf("Title <%d> \u2028 \"é\"", i%3), "emails": []object{{"value": fmt.Sprintf("u%d@example.com", i), "type": "work"}}}
+		more := object{
+			"title":  fmt.Sprintf("Title <%d> \u2028 \"é\"", i%3),
+			"emails": []object{{"value": fmt.Sprintf("u%d@example.com", i), "type": "work"}},
+		}
 		if i%2 == 0 {
 			more["externalId"] = fmt.Sprint(i)
 			more["password"] = "secret password"
@@ -186,7 +189,8 @@ func TestPage_LargerThanLimit(t *testing.T) {
 			for pages = 0; pages == 0 || cursor != "" && pages < users; pages++ {
 				page := h.get(t, "/Users?cursor="+cursor+order)
 				_, names := page.list(t, "userName")
-				require.True(t, len(page.text) < most+2*scimserver.MaxSortKey+1000 || len(names) == 1, "%d bytes, %d resources", len(page.text), len(names))
+				require.True(t, len(page.text) < most+2*scimserver.MaxSortKey+1000 || len(names) == 1, "%d bytes, %d resources",
+					len(page.text), len(names))
 				seen, cursor = append(seen, names...), page.body.Text("nextCursor")
 			}
 			require.Less(t, pages, users/3)

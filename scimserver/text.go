@@ -166,7 +166,8 @@ func (s *server) getRaw(r *request, t *resourceType, p schema.Projection) (rep *
 			return nil, err
 		}
 	}
-	raw, b.out, err = s.appendRaw(r.Context(), b.out[:0], &rawResource{origin: o, t: t, plan: plan, projection: p, raw: raw, groups: groups, cuts: &b.cuts})
+	res := &rawResource{origin: o, t: t, plan: plan, projection: p, raw: raw, groups: groups, cuts: &b.cuts}
+	raw, b.out, err = s.appendRaw(r.Context(), b.out[:0], res)
 	if err != nil {
 		return nil, err
 	}

@@ -117,7 +117,7 @@ var broadRules = []broadRule{
 	},
 	{
 		id:          "endpoint-status",
-		evidence:    "requests with one method to one endpoint have the same wrong status",
+		evidence:    "requests with one method to one endpoint have the same wrong status, scimType and detail",
 		minGroups:   4,
 		minSymptoms: 4,
 		even:        true,
@@ -125,7 +125,7 @@ var broadRules = []broadRule{
 			if e.status < 400 || fmt.Sprint(e.status) != e.got {
 				return ""
 			}
-			return e.endpoint + " " + e.got
+			return e.endpoint + " " + e.got + " " + e.scimType + " " + e.detail
 		},
 	},
 	{
@@ -135,10 +135,11 @@ var broadRules = []broadRule{
 		minSymptoms: 4,
 		even:        true,
 		key: func(e evidence) string {
-			if e.request == "" || e.got == "" || e.got == "#" {
+			// Missing rejections of different requests are different faults.
+			if e.request == "" || e.got == "" || e.got == "#" || e.accepted() {
 				return ""
 			}
-			return e.endpoint + "|" + e.want + "|" + e.got
+			return e.endpoint + "|" + e.want + "|" + e.got + "|" + e.detail
 		},
 	},
 }

@@ -2,6 +2,7 @@ package causes
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -92,6 +93,10 @@ var (
 // remaining symptoms.
 func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string]int) []*group {
 	owner := map[string]*group{}
+	byID := map[string]*symptom{}
+	for _, s := range symptoms {
+		byID[s.check.ID] = s
+	}
 	var out []*group
 	owners := map[string]int{}
 	for _, p := range picks {
@@ -101,9 +106,10 @@ func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string
 	}
 	for _, p := range picks {
 		g := &group{blocks: p.signature.Blocks, exact: len(p.symptoms) == len(p.signature.Checks())}
+		leak := leaks[p.signature.Telling]
 		ids := slices.Collect(func(yield func(string) bool) {
 			for _, s := range symptoms {
-				if p.symptoms[s.check.ID] && !yield(s.check.ID) {
+				if p.symptoms[s.check.ID] && (leaks[s.check.ID] == leak || g.exact) && !yield(s.check.ID) {
 					return
 				}
 			}
@@ -113,7 +119,7 @@ func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string
 			return cmp.Or(cmp.Compare(owners[a], owners[b]), cmp.Compare(rank(p, a, frequency), rank(p, b, frequency)))
 		})
 		for _, id := range ids {
-			if owner[id] == nil {
+			if owner[id] == nil && (p.misses == 0 || len(g.checks) == 0 || !differentlyAccepted(byID[g.checks[0]], byID[id])) {
 				owner[id] = g
 				g.checks = append(g.checks, id)
 			}
@@ -147,6 +153,15 @@ func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string
 		g.putTellingFirst(symptoms)
 	}
 	return out
+}
+
+// differentlyAccepted reports whether symptom b is about a request that the target accepts instead of rejecting it, and a is about another
+// kind of request, or about another fault of the response. That several kinds of requests are not validated is several faults, unless
+// exactly the checks of one known fault complain.
+func differentlyAccepted(a, b *symptom) bool {
+	_, one := a.shown()
+	_, other := b.shown()
+	return other.accepted() && (!one.accepted() || one.endpoint != other.endpoint || one.operation != other.operation)
 }
 
 // groupWeight returns the greatest weight of the links between a symptom and the symptoms of a group.
@@ -197,6 +212,17 @@ func rank(p pick, id string, frequency map[string]int) int {
 	return frequency[id] + 1
 }
 
+// otherFixes returns the checks of the group whose fix differs from that of the telling check.
+func (g *group) otherFixes(byID map[string]*symptom) []string {
+	var out []string
+	for _, id := range g.checks {
+		if byID[id].check.Fix != byID[g.checks[0]].check.Fix {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
 func (g *group) cause(byID map[string]*symptom) Cause {
 	telling := byID[g.checks[0]]
 	shown, e := telling.shown()
@@ -209,6 +235,10 @@ func (g *group) cause(byID map[string]*symptom) Cause {
 		Exchange: shown.Exchange,
 		Why:      telling.check.Why,
 		Fix:      telling.check.Fix,
+	}
+	if other := g.otherFixes(byID); !g.exact && 2*len(other) > len(g.checks) {
+		c.Fix += fmt.Sprintf(" The fix is that of %s; of the other checks, %d have another fix, for example %s: %s", telling.check.ID, len(other),
+			other[0], byID[other[0]].check.Fix)
 	}
 	for _, id := range g.checks {
 		s := byID[id]

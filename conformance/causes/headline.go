@@ -37,6 +37,9 @@ func headline(f conformance.Finding, e evidence) string {
 	if m := statusOf.FindStringSubmatch(subject); m != nil && status.MatchString(got) {
 		subject, join = m[1], " returns "
 	}
+	if e.operation != "" && strings.HasPrefix(subject, "PATCH /") && !strings.Contains(subject, " with ") {
+		subject += " with " + plain(e.operation)
+	}
 	context := ""
 	if e.request != "" && !strings.Contains(subject, "/") {
 		context = " (" + e.request + ")"

@@ -54,13 +54,13 @@ func Rules() []Rule {
 		},
 		{
 			ID:       "wrong-status",
-			Evidence: "the same wrong status for the same kind of request",
+			Evidence: "the same wrong status for the same kind of request, with the same scimType and detail",
 			Weight:   0.5,
 			keys: each(func(e evidence) string {
 				if e.request == "" || !strings.HasPrefix(e.what, "status") {
 					return ""
 				}
-				return e.request + "|" + e.want + "|" + e.got + "|" + e.scimType
+				return e.request + "|" + e.want + "|" + e.got + "|" + e.scimType + "|" + e.detail
 			}),
 		},
 		{
@@ -174,8 +174,34 @@ func newLinker(symptoms []*symptom, t together) *linker {
 	return l
 }
 
+// leaks are the checks that find a password or a token in a response. A leak has no common cause with a finding of another kind.
+var leaks = map[string]bool{
+	"traffic.no-secrets": true, "traffic.no-password": true, "bulk.no-password": true, "patch.password": true, "filter.password-probing": true,
+}
+
+// weightLeak is the weight of the link between two leaks in responses to the same kind of request. It suffices in every run.
+const weightLeak = 10
+
+// sameRequest reports whether two symptoms have the key of the rule "request" in common.
+func (l *linker) sameRequest(a, b string) bool {
+	for i, r := range l.rules {
+		for k := range l.keys[i][a] {
+			if r.ID == "request" && l.keys[i][b][k] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // weight returns the sum of the weights of the links between two symptoms.
 func (l *linker) weight(a, b string) float64 {
+	switch {
+	case leaks[a] != leaks[b]:
+		return 0
+	case leaks[a] && l.sameRequest(a, b):
+		return weightLeak
+	}
 	sum := weightTogether * l.together.share(a, b)
 	for i, r := range l.rules {
 		for k := range l.keys[i][a] {

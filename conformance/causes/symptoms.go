@@ -31,8 +31,10 @@ type evidence struct {
 	endpoint string
 	status   int
 	scimType string
-	// body is the body of the response.
-	body string
+	// body is the body of the response. detail is the detail of an Error, without variable parts.
+	body, detail string
+	// operation is the operation of a PATCH, "" if it has several different ones: "replace emails[].value".
+	operation string
 	// what, want and got are the texts of the finding, without variable parts.
 	what, want, got string
 }
@@ -99,12 +101,53 @@ func evidenceOf(f conformance.Finding, target string) evidence {
 		e.status, e.body = x.Status, x.ResponseBody
 		var message struct {
 			ScimType string `json:"scimType"`
+			Detail   string `json:"detail"`
 		}
 		if json.Unmarshal([]byte(x.ResponseBody), &message) == nil {
-			e.scimType = message.ScimType
+			e.scimType, e.detail = message.ScimType, clip(normalize(message.Detail), maxDetail)
 		}
+		e.operation = operationOf(x.RequestBody)
 	}
 	return e
+}
+
+// accepted reports whether the target returned a success in place of an error status.
+func (e evidence) accepted() bool {
+	return strings.HasPrefix(e.what, "status") && strings.HasPrefix(e.want, "4") && strings.HasPrefix(e.got, "2") && status.MatchString(e.got)
+}
+
+// maxDetail is the number of characters of the detail of an Error that evidence contains.
+const maxDetail = 60
+
+var (
+	// bracketed matches the filter in the path of an operation.
+	bracketed = regexp.MustCompile(`\[.*\]`)
+	// schemaURN matches the URN of a schema at the start of the path of an operation.
+	schemaURN = regexp.MustCompile(`(?i)^urn:.*:`)
+)
+
+// operationOf returns the op and the form of the path of the operations in the body of a PATCH: "add", "remove emails[]". The result is ""
+// if the body is not that of a PATCH, or if its operations differ.
+func operationOf(body string) string {
+	var message struct {
+		Operations []struct {
+			Op   string `json:"op"`
+			Path string `json:"path"`
+		} `json:"Operations"`
+	}
+	if !strings.Contains(body, "Operations") || json.Unmarshal([]byte(body), &message) != nil {
+		return ""
+	}
+	out := ""
+	for i, o := range message.Operations {
+		path := schemaURN.ReplaceAllString(bracketed.ReplaceAllString(o.Path, "[]"), "URN:")
+		form := strings.TrimSpace(strings.ToLower(o.Op) + " " + path)
+		if i > 0 && form != out {
+			return ""
+		}
+		out = form
+	}
+	return out
 }
 
 // requestShape returns the shape of a request and its endpoint; see [evidence].

@@ -136,7 +136,8 @@ var body = append([]check{
 		Needs:        needs(conformance.NeedUser),
 		Requests:     8,
 		Why:          whyHostile,
-		Fix:          "Return 404 for every id that no resource has, whatever its characters and length.",
+		Fix: "Return 404 for every id that no resource has, whatever its characters and length. Encode the id before a header such as " +
+			"Location contains it.",
 		Run: func(ctx context.Context, t *T) {
 			for _, id := range []string{"0", "-1", "00000000-0000-0000-0000-000000000000", "99999999999999999999999", "a%2Fb", "%E5%B1%B1", "%00",
 				strings.Repeat("x", 1500)} {
@@ -145,6 +146,18 @@ var body = append([]check{
 					res.Status)
 			}
 		},
+	},
+	{
+		ID:           "body.id-in-header",
+		Title:        "An id with an encoded line break, such as a%0D%0AX-Name:1, adds no line to the header of the response",
+		Requirements: reqs("RFC9110-5.5-01"),
+		Level:        must,
+		Needs:        needs(conformance.NeedUser),
+		Requests:     4,
+		Why: "An attacker who makes a client request such a path sets header fields of the response, such as Set-Cookie, or a whole body: " +
+			"response header injection.",
+		Fix: "Encode an id before a header such as Location contains it; reject header values with CR, LF or NUL.",
+		Run: bodyIDInHeader,
 	},
 }, hostileChecks(
 	hostile{
@@ -334,6 +347,21 @@ var body = append([]check{
 		why:    whyHostile,
 	},
 )...)
+
+func bodyIDInHeader(ctx context.Context, t *T) {
+	const name = "X-Scimconf-Added"
+	for _, ending := range []string{"%0D%0A", "%0A"} {
+		for _, method := range []string{http.MethodGet, http.MethodDelete} {
+			res := t.Call(ctx, conformance.Request{Method: method, Path: "/Users/" + t.AbsentID() + ending + name + ":%201"})
+			t.Holds(res.Header.Get(name) == "", "header field "+name+" of the response to a "+method+" of an id that contains "+ending, "absent",
+				res.Header.Get(name))
+			for field, values := range res.Header {
+				raw := strings.ContainsAny(strings.Join(values, ""), "\r\n\x00")
+				t.Holds(!raw, "header field "+field+" of the response to a "+method+" of an id that contains "+ending, "no line break", values)
+			}
+		}
+	}
+}
 
 func bodyPatch(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "stays", nil)

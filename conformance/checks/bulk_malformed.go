@@ -13,7 +13,7 @@ var bulkMalformed = []check{
 		ID:           "bulk.message-schema",
 		Title:        "A bulk request without the BulkRequest schema is rejected with 400",
 		Requirements: reqs("RFC7644-3.7-02"),
-		Level:        must,
+		Level:        should,
 		Needs:        bulkUsers,
 		Requests:     1,
 		Why:          "A server that ignores schemas executes a message that the client intended for another endpoint.",

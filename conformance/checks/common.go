@@ -51,6 +51,17 @@ func expectError(t *T, res *conformance.Response, status int, fitting ...string)
 	return ok
 }
 
+// afterRejection returns the end of a statement about the state after requests that the target has to reject: "after the rejected PATCH". If
+// the target did not reject one of them, it returns the status of that request: "after the PATCH that returned 200".
+func afterRejection(method string, responses ...*conformance.Response) string {
+	for _, res := range responses {
+		if res.Status < 400 || res.Status >= 500 {
+			return "after the " + method + " that returned " + strconv.Itoa(res.Status)
+		}
+	}
+	return "after the rejected " + method
+}
+
 // succeeded requires that the response has one of the wanted statuses.
 func succeeded(t *T, res *conformance.Response, wants ...int) {
 	t.Must(slices.Contains(wants, res.Status), "status of "+res.Name, wording(wants), res.Status)

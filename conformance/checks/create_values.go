@@ -486,7 +486,7 @@ func createFailedCreatesNothing(ctx context.Context, t *T) {
 		}
 		want := map[string]int{"first": 1, "bad": 0}[label]
 		found := t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName(label)))
-		t.Expect("number of users named "+t.UserName(label)+" after the rejected POST", want, len(found.IDs()))
+		t.Expect("number of users named "+t.UserName(label)+" "+afterRejection("POST", res), want, len(found.IDs()))
 	}
 }
 

@@ -161,7 +161,7 @@ var etag = []check{
 			u, stale := outdated(ctx, t, "contested")
 			res := callWithHeader(ctx, t, "PUT", u.Path(), "If-Match", stale, renamedUser(t, "contested", "Lost"))
 			t.Expect("status of PUT with an old tag", 412, res.Status)
-			t.Expect("name.givenName after the rejected PUT", "Newer", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
+			t.Expect("name.givenName "+afterRejection("PUT", res), "Newer", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
 		},
 	},
 	{
@@ -177,7 +177,7 @@ var etag = []check{
 			u, stale := outdated(ctx, t, "contested")
 			res := callWithHeader(ctx, t, "PATCH", u.Path(), "If-Match", stale, givenName("Lost"))
 			t.Expect("status of PATCH with an old tag", 412, res.Status)
-			t.Expect("name.givenName after the rejected PATCH", "Newer", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
+			t.Expect("name.givenName "+afterRejection("PATCH", res), "Newer", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
 		},
 	},
 	{
@@ -193,7 +193,7 @@ var etag = []check{
 			u, stale := outdated(ctx, t, "contested")
 			res := callWithHeader(ctx, t, "DELETE", u.Path(), "If-Match", stale, nil)
 			t.Expect("status of DELETE with an old tag", 412, res.Status)
-			t.Expect("status of GET after the rejected DELETE", 200, t.Get(ctx, u.Path()).Status)
+			t.Expect("status of GET "+afterRejection("DELETE", res), 200, t.Get(ctx, u.Path()).Status)
 		},
 	},
 	{

@@ -55,13 +55,13 @@ func blockedIfOperatorFails(ctx context.Context, t *T, filter string) {
 			if scoped {
 				basic.filter = scope + basic.filter
 			}
-			t.BlockedIf(func() string { return failing(ctx, t, basic) })
+			t.BlockedIf(func() string { return wrongRow(ctx, t, basic) })
 		}
 	}
 }
 
-// failing returns that the target evaluates the filter of a row wrong, "" if it does not, or if it rejects the filter as permitted.
-func failing(ctx context.Context, t *T, r row) string {
+// wrongRow returns a message if the target evaluates the filter of a row wrong. It returns "" if the target does not, or if it rejects the filter as permitted.
+func wrongRow(ctx context.Context, t *T, r row) string {
 	if unstoredAttribute(t, r.filter) != "" {
 		return ""
 	}

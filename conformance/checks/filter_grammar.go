@@ -235,9 +235,7 @@ var filterGrammar = []check{
 		Why:          "Booleans have no order; if the server returns users, the client acts on an arbitrary selection.",
 		Fix:          "Check that the operator is defined for the type of the attribute; otherwise return 400 invalidFilter.",
 		Run: func(ctx context.Context, t *T) {
-			res := t.Get(ctx, "/Users", "filter", `active gt true`)
-			t.Require("status of the filter active gt true", 400, res.Status)
-			t.Expect("scimType of the filter active gt true", "invalidFilter", res.ScimType())
+			expectUnordered(ctx, t, `active gt true`)
 		},
 	},
 	{
@@ -262,11 +260,11 @@ var filterGrammar = []check{
 func filterNoMatch(ctx context.Context, t *T) {
 	for _, filter := range []string{`userName eq "scimconf-nobody-has-this-name"`, `id eq "scimconf-no-such-id"`} {
 		res := t.Get(ctx, "/Users", "filter", filter)
-		if res.Status == 400 && res.ScimType() == "invalidFilter" && !strings.HasPrefix(filter, "userName ") {
+		if res.Status == 400 && res.Declines() && !strings.HasPrefix(filter, "userName ") {
 			t.Note("rejected with 400 invalidFilter, as permitted: %s", filter)
 			continue
 		}
-		t.Require("status of GET /Users?filter="+filter, 200, res.Status)
+		filterRequired(t, res, "GET /Users?filter="+filter)
 		t.Expect("totalResults of a filter that matches nothing", 0, value(res.Object(), "totalResults"))
 		t.Expect("number of items of a filter that matches nothing", 0, len(res.Resources()))
 	}
@@ -277,8 +275,8 @@ func filterTotal(ctx context.Context, t *T) {
 	var seen []string
 	for _, index := range []string{"1", "2"} {
 		res := t.Get(ctx, "/Users", "filter", filter, "startIndex", index, "count", "1")
-		t.SkipIf(res.Status == 400 && !supportsEq(ctx, t, filter), skipUnsupported)
-		t.Require("status of GET /Users?filter="+filter+" with startIndex="+index+" and count=1", 200, res.Status)
+		t.SkipIf(res.Status == 400 && res.Declines() && !supportsEq(ctx, t, filter), skipUnsupported)
+		filterRequired(t, res, "GET /Users?filter="+filter+" with startIndex="+index+" and count=1")
 		t.Expect("totalResults of a filter that two users match", 2, value(res.Object(), "totalResults"))
 		t.Expect("number of items with count=1", 1, len(res.Resources()))
 		seen = append(seen, res.IDs()...)

@@ -142,7 +142,7 @@ type row struct {
 }
 
 // skipUnsupported is the reason of a check that is skipped because the target evaluates none of its filters.
-const skipUnsupported = "the target rejects these filters with 400 or 501, as RFC 7644 permits, or does not store their attributes as sent"
+const skipUnsupported = "the target rejects these filters with 400 invalidFilter or 501, as RFC 7644 permits, or does not store their attributes as sent"
 
 // rows returns the Run function of a check that evaluates filters on its fixture. If required is false, a rejection with 400 or 501 is not
 // a finding, because support for most filters is optional. If required is true, such a rejection is a finding, except a 400 for a filter on
@@ -174,16 +174,37 @@ func evaluate(ctx context.Context, t *T, r row, required bool) bool {
 		res = t.Get(ctx, "/Users", "filter", filter, "count", "200")
 		t.SkipIf(res.Total() > maxWalk, "the filter also matches other users, and more than the check reads")
 	}
-	if !required && (res.Status == 400 || res.Status == 501) || res.Status == 400 && !supportsEq(ctx, t, filter) {
+	if res.Declines() && (!required || res.Status == 400 && !supportsEq(ctx, t, filter)) {
 		t.Note("rejected with %d: %s", res.Status, filter)
 		return false
 	}
-	if !t.Expect("status of GET /Users?filter="+filter, 200, res.Status) {
+	if !filterServed(t, res, "GET /Users?filter="+filter) {
 		return true
 	}
 	want, got := sorted(strings.Fields(r.want)...), labels(t.Fixture, allIDs(ctx, t, res, "filter", filter, "count", "200"))
 	t.Expect("users found by "+filter+sentValues(t, filterAttributes(r.filter), differing(want, got)...), want, got)
 	return true
+}
+
+// filterServed expects that a filter that the target did not decline, see [conformance.Response.Declines], has status 200. The argument request describes the
+// request.
+func filterServed(t *T, res *conformance.Response, request string) bool {
+	t.About(res)
+	what := "status of " + request
+	switch kind := res.ScimType(); {
+	case res.Status == 400 && kind != "" && kind != "invalidFilter":
+		return t.Holds(false, what, "200, or 400 with scimType invalidFilter", "400 with scimType "+kind)
+	case res.Status == 400 && res.ServedBefore():
+		return t.Holds(false, what, "200, as for the same filter with other operands", res.Status)
+	}
+	return t.Expect(what, 200, res.Status)
+}
+
+// filterRequired is filterServed, but ends the check if the status is not 200.
+func filterRequired(t *T, res *conformance.Response, request string) {
+	if !filterServed(t, res, request) {
+		t.Stop()
+	}
 }
 
 // singleEq matches a filter with one comparison by eq.

@@ -114,14 +114,21 @@ var memberChanges = func() []check {
 			[]string{"ann", "ben"}, []string{"ann", "ben"}, func(id func(string) string) []doc {
 				return []doc{{"op": "remove", "path": memberPath(id("ann"))}, {"op": "add", "path": "members", "value": memberList(id("ann"))}}
 			}, false},
-		{"patch-same-members", "PATCH replace of members with the same members stores each member once", reqs("RFC7644-3.5.2.3-17"), should,
+		{"patch-same-members", "PATCH replace of members with the same members changes nothing", reqs("RFC7644-3.5.2.3-17"), should,
 			[]string{"ann", "ben"}, []string{"ann", "ben"}, func(id func(string) string) []doc {
-				return []doc{{"op": "replace", "path": "members", "value": memberList(id("ben"), id("ann"), id("ben"))}}
-			}, true},
+				return []doc{{"op": "replace", "path": "members", "value": memberList(id("ben"), id("ann"))}}
+			}, false},
 	} {
 		out = append(out, c.check())
 	}
-	return out
+	repeated := memberCell{"patch-repeated-members", "A member that a PATCH replace of members lists twice is stored once",
+		reqs("RFC7643-2.4-11", "RFC7644-3.5.2.3-17"), should,
+		[]string{"ann", "ben"}, []string{"ann", "ben"}, func(id func(string) string) []doc {
+			return []doc{{"op": "replace", "path": "members", "value": memberList(id("ben"), id("ann"), id("ben"))}}
+		}, true}.check()
+	repeated.Why = "A client that counts the members, or that removes one of them by its value, has another result than the server."
+	repeated.Fix = "Remove repeated values from the new list before storing it, or return 400."
+	return append(out, repeated)
 }()
 
 var groupMembers = []check{
@@ -412,7 +419,7 @@ var groupMembers = []check{
 			g, users := team(ctx, t, 0, "ann")
 			res := t.Patch(ctx, g.Path(), doc{"op": "add", "path": "members", "value": memberList(users["ann"].ID)}, doc{"op": "remove"})
 			t.SkipIf(res.OK(), "the target does not reject the operation remove without a path, which another check reports")
-			t.Expect("number of members after the rejected PATCH", 0, len(membersOf(ctx, t, g.Path())))
+			t.Expect("number of members "+afterRejection("PATCH", res), 0, len(membersOf(ctx, t, g.Path())))
 		},
 	},
 	{
@@ -482,7 +489,7 @@ func groupsCreateUnknownMember(ctx context.Context, t *T) {
 	}
 	t.Holds(res.Status < 500, "status of a POST with an unknown member", "201, 400, 404 or 409", res.Status)
 	found := t.Get(ctx, "/Groups", "filter", "displayName eq "+quote(body["displayName"].(string)))
-	t.Expect("number of groups after the rejected POST", 0, len(found.IDs()))
+	t.Expect("number of groups "+afterRejection("POST", res), 0, len(found.IDs()))
 }
 
 func groupsNested(ctx context.Context, t *T) {
@@ -594,11 +601,11 @@ func groupsFindByMember(ctx context.Context, t *T) {
 	g, users := team(ctx, t, 1, "ann")
 	t.CreateGroup(ctx, "other", nil)
 	res := t.Get(ctx, "/Groups", "filter", "members.value eq "+quote(users["ann"].ID))
-	if res.Status == 400 || res.Status == 501 {
+	if res.Declines() {
 		t.Inform("status of "+res.Name+" with a filter on members.value", "200", res.Status)
 		return
 	}
-	t.Require("status of "+res.Name+" with a filter on members.value", 200, res.Status)
+	filterRequired(t, res, res.Name+" with a filter on members.value")
 	t.Expect("ids of the groups of a member", []string{g.ID}, res.IDs())
 }
 
@@ -607,10 +614,11 @@ func groupsExternalID(ctx context.Context, t *T) {
 	g := t.CreateGroup(ctx, "known", doc{"externalId": id})
 	t.Expect("externalId read back", id, value(t.Read(ctx, g.Path()).Object(), "externalId"))
 	res := t.Get(ctx, "/Groups", "filter", "externalId eq "+quote(id))
-	if res.Status == 400 {
+	if res.Declines() {
 		t.Inform("status of "+res.Name+" with a filter on externalId", "200", res.Status)
 		return
 	}
+	filterRequired(t, res, res.Name+" with a filter on externalId")
 	t.Expect("ids found by externalId", []string{g.ID}, res.IDs())
 }
 

@@ -116,7 +116,7 @@ func oraclePatchAtomic(ctx context.Context, t *T) {
 			}
 			rejections++
 			t.About(res)
-			if !g.expectSame(t, before, after, "after the rejected PATCH "+jsonText(plain(operations))+repeatHint(t, "oracle.patch-atomic")) {
+			if !g.expectSame(t, before, after, afterRejection("PATCH", res)+" "+jsonText(plain(operations))+repeatHint(t, "oracle.patch-atomic")) {
 				return
 			}
 		}

@@ -29,12 +29,11 @@ type filterResult struct {
 	found []string // labels, sorted
 }
 
-// runFilter sends a filter for the population. The value answered is false if the target rejects the filter with 400 or 501, which is
-// permitted.
+// runFilter sends a filter for the population. The value answered is false if the target declines the filter, see [conformance.Response.Declines].
 func (g typePopulation) runFilter(ctx context.Context, t *T, filter string) (h filterResult, answered bool) {
 	query := []string{"filter", filter, "count", "200"}
 	res := t.Get(ctx, g.td.endpoint, query...)
-	if res.Status == 400 || res.Status == 501 {
+	if res.Declines() {
 		t.Note("rejected with %d: %s", res.Status, filter)
 		return filterResult{res: res}, false
 	}

@@ -221,6 +221,15 @@ func twoWork(t *T) doc {
 	}}
 }
 
+// twoWorkDisplayed is twoWork, with a display of each address.
+func twoWorkDisplayed(t *T) doc {
+	out := twoWork(t)
+	for i, display := range []string{"one", "two", "plain"} {
+		out["emails"].([]doc)[i]["display"] = display
+	}
+	return out
+}
+
 // withDisplay returns attributes for [T.User]: a work address with the given display, and a home address.
 func withDisplay(text string) func(t *T) doc {
 	return func(t *T) doc {

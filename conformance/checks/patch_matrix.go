@@ -207,9 +207,26 @@ var patchMatrix = cells(
 		title:  "The operation replace with a value filter and a sub-attribute changes every matching value",
 		reqs:   reqs("RFC7644-3.5.2.3-10"),
 		level:  must,
-		before: twoWork,
+		before: twoWorkDisplayed,
 		why:    whyFilter,
 		fix:    "Change every matching value; do not stop at the first match.",
+		ops:    ops(doc{"op": "replace", "path": `emails[type eq "work"].display`, "value": "Both"}),
+		want: func(t *T) []expected {
+			return []expected{{"emails.*", addresses(t, "work-1", "work-2", "home")}, {"emails[home].display", "plain"}}
+		},
+		then: func(t *T, user *scim.Object) {
+			t.Expect("emails.display of both work addresses and of the home address", []string{"Both", "Both", "plain"},
+				values(user, "emails", "display"))
+		},
+	},
+	patchCell{
+		id:     "replace-filter-attribute",
+		title:  "The operation replace can change the sub-attribute that its value filter names",
+		reqs:   reqs("RFC7644-3.5.2.3-10"),
+		level:  must,
+		before: twoWork,
+		why:    "Clients change the type of an address by emails[type eq \"work\"].type; if this is rejected, the old type remains.",
+		fix:    "Select the matching elements before the change; do not evaluate the filter on the new values.",
 		ops:    ops(doc{"op": "replace", "path": `emails[type eq "work"].type`, "value": "other"}),
 		want: func(t *T) []expected {
 			return []expected{{"emails[work].value", nil}, {"emails.*", addresses(t, "work-1", "work-2", "home")},

@@ -52,11 +52,13 @@ func (p rejectedPatch) check() check {
 			}
 			u := prepared(ctx, t, extra)
 			before := t.Read(ctx, u.Path()).Object()
+			var responses []*conformance.Response
 			if p.basic != nil {
 				blockedIfRejected(ctx, t, doc{"externalId": t.Prefix() + "known"}, p.basic...)
 			}
 			for _, operations := range p.ops() {
 				res := t.Patch(ctx, u.Path(), operations...)
+				responses = append(responses, res)
 				switch {
 				case p.expect != nil:
 					p.expect(t, res, operations)
@@ -65,11 +67,12 @@ func (p rejectedPatch) check() check {
 				}
 			}
 			after := t.Get(ctx, u.Path())
-			if !t.Expect("status of "+after.Name+" after the rejected PATCH", 200, after.Status) {
+			when := afterRejection("PATCH", responses...)
+			if !t.Expect("status of "+after.Name+" "+when, 200, after.Status) {
 				return
 			}
 			for _, path := range p.same {
-				t.Expect(path+" after the rejected PATCH", look(before, path), look(after.Object(), path))
+				t.Expect(path+" "+when, look(before, path), look(after.Object(), path))
 			}
 		},
 	}
@@ -587,8 +590,9 @@ func patchAtomicConflict(ctx context.Context, t *T) {
 		doc{"op": "replace", "path": "userName", "value": t.UserName("taken")})
 	t.SkipIf(res.OK(), "the target does not reject a userName in use, which another check reports")
 	o := t.Read(ctx, u.Path()).Object()
-	t.Expect("displayName after the rejected PATCH", look(u.Resource, "displayName"), value(o, "displayName"))
-	t.Expect("userName after the rejected PATCH", t.UserName("mine"), value(o, "userName"))
+	when := afterRejection("PATCH", res)
+	t.Expect("displayName "+when, look(u.Resource, "displayName"), value(o, "displayName"))
+	t.Expect("userName "+when, t.UserName("mine"), value(o, "userName"))
 }
 
 func patchLastModified(ctx context.Context, t *T) {

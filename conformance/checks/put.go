@@ -153,7 +153,7 @@ func putRequiredMissing(ctx context.Context, t *T) {
 	expectError(t, res, 400, "invalidValue", "invalidSyntax", "mutability")
 	o := t.Read(ctx, u.Path()).Object()
 	t.Expect("userName read back", t.UserName("required"), value(o, "userName"))
-	t.Holds(value(o, "displayName") != "Half", "displayName read back after the rejected PUT", "unchanged", value(o, "displayName"))
+	t.Holds(value(o, "displayName") != "Half", "displayName read back "+afterRejection("PUT", res), "unchanged", value(o, "displayName"))
 }
 
 func putNeverCreates(ctx context.Context, t *T) {
@@ -175,5 +175,5 @@ func putConflict(ctx context.Context, t *T) {
 	if kind := res.ScimType(); kind != "" {
 		t.Warn(kind == "uniqueness", "scimType of a PUT with a userName in use", "uniqueness", kind)
 	}
-	t.Expect("userName read back after the rejected PUT", t.UserName("mine"), value(t.Read(ctx, u.Path()).Object(), "userName"))
+	t.Expect("userName read back "+afterRejection("PUT", res), t.UserName("mine"), value(t.Read(ctx, u.Path()).Object(), "userName"))
 }

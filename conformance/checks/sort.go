@@ -73,10 +73,28 @@ var sort = []check{
 		"If absent values come last in both directions, clients that reverse an ascending list get another order than the server.",
 		"Place absent values first when descending (NULLS FIRST).",
 		by("gus+ivy+jon hal fin", "sortBy", "nickName", "sortOrder", "descending")),
-	ordered("primary-value", "A multi-valued attribute is sorted by its primary value", staff, "emails", "RFC7644-3.4.2.3-03",
-		"If the server sorts by an arbitrary address of each user, administrators do not find users in the list.",
+	unlessPathUnknown(ordered("primary-value", "A multi-valued attribute is sorted by its primary value", staff, "emails",
+		"RFC7644-3.4.2.3-03", "If the server sorts by an arbitrary address of each user, administrators do not find users in the list.",
 		"Sort by the element with primary true, or by the first element if none is primary.",
-		by("jon hal fin gus ivy", "sortBy", "emails.value")),
+		by(byPrimary, "sortBy", "emails.value"))),
+	{
+		ID:           "sort.sub-attribute-path",
+		Title:        "sortBy accepts the path of a sub-attribute of a multi-valued attribute, such as emails.value",
+		Requirements: reqs("RFC7644-3.4.2.3-02", "RFC7644-3.4.2.3-04"),
+		Level:        must,
+		Needs:        sorts,
+		Fixture:      staff,
+		Requests:     1,
+		Why:          "Clients sort by emails.value; if the server sorts only by emails, they get an unsorted list.",
+		Fix:          "Resolve a path with a sub-attribute in sortBy, and sort by this sub-attribute of the primary element.",
+		Run: func(ctx context.Context, t *T) {
+			t.SkipIf(!fixtureStored(t, "emails"), "the target does not store emails as sent")
+			if got, res := pathUnknown(ctx, t); res != nil {
+				t.About(res)
+				t.Expect("order with sortBy=emails.value, while sortBy=emails returns the expected order", strings.Fields(byPrimary), got)
+			}
+		},
+	},
 	ordered("name-ignores-case", "The name in sortBy and its URN are case-insensitive", people, "name", "RFC7644-3.10-03",
 		"Clients write names in different case; if the name is not recognized, the list is unsorted.", "Resolve sortBy as an attribute path.",
 		by("bob cyd dan ada eve", "sortBy", "NAME.familyname"),
@@ -374,6 +392,48 @@ func ordered(id, title string, fixture *conformance.Fixture, attribute, requirem
 			}
 		},
 	}
+}
+
+// byPrimary is the order of the users of the fixture staff by their primary email addresses.
+const byPrimary = "jon hal fin gus ivy"
+
+// orderOf returns the labels of the objects of the fixture in the order of a list with the given query, and the response.
+func orderOf(ctx context.Context, t *T, query ...string) ([]string, *conformance.Response) {
+	query = append([]string{"filter", bounded(t)}, query...)
+	res := t.Get(ctx, "/Users", query...)
+	if res.Status != 200 {
+		return nil, res
+	}
+	return inOrder(t, allIDs(ctx, t, res, query...)), res
+}
+
+// pathUnknown returns the order by emails.value and its response if the target rejects or ignores this path, although it sorts by the
+// primary address if sortBy is emails. Otherwise the response is nil.
+func pathUnknown(ctx context.Context, t *T) ([]string, *conformance.Response) {
+	want := strings.Fields(byPrimary)
+	got, res := orderOf(ctx, t, "sortBy", "emails.value")
+	if slices.Equal(got, want) {
+		return nil, nil
+	}
+	if right, _ := orderOf(ctx, t, "sortBy", "emails"); !slices.Equal(right, want) {
+		return nil, nil
+	}
+	if unsorted, _ := orderOf(ctx, t); res.Status == 200 && !slices.Equal(got, unsorted) {
+		return nil, nil
+	}
+	return got, res
+}
+
+// unlessPathUnknown returns a check that is skipped if the target sorts by emails, but does not resolve the path emails.value.
+func unlessPathUnknown(c check) check {
+	run := c.Run
+	c.Run = func(ctx context.Context, t *T) {
+		_, res := pathUnknown(ctx, t)
+		t.SkipIf(res != nil, "the target sorts by emails, but not by the path emails.value: see sort.sub-attribute-path")
+		run(ctx, t)
+	}
+	c.Requests++
+	return c
 }
 
 // A sortRow is a query and the expected order of labels. A plus sign joins labels with the same value, which can be in any order among

@@ -207,11 +207,12 @@ var traffic = []check{
 	{
 		ID:           "traffic.no-secrets",
 		Title:        "No response contains a password or a token from a request",
-		Requirements: reqs("RFC7643-4.1.1-13", "RFC7644-7.3-01"),
+		Requirements: reqs("RFC7643-4.1.1-13"),
 		Level:        must,
 		Fixture:      sample,
 		Why:          "Proxies and clients write responses to their logs, which are not protected as secrets.",
-		Fix:          "Write the name of an attribute into an error, not its value; never copy headers or body of the request into the error.",
+		Fix: "Never copy a password or a token of a request into a response: omit password from resources and from the results of bulk " +
+			"requests, and write the name of an attribute into an error, not its value.",
 		Watch: func(w *watched) {
 			w.Holds(w.Leaks(string(w.Body)) == "", "body", "no secret of the run", "a password or token that was sent")
 			for name, values := range byName(w.Header) {
@@ -334,11 +335,12 @@ var trafficHeaders = []check{
 	{
 		ID:           "traffic.no-content",
 		Title:        "A 204 has neither a body nor a Content-Length",
-		Requirements: reqs("RFC7644-3.6-04"),
+		Requirements: reqs("RFC9110-8.6-01", "RFC7644-3.6-04"),
 		Level:        should,
 		Fixture:      sample,
-		Why:          "On a persistent connection, clients read bytes after a 204 as the next response.",
-		Fix:          "Write no body and no Content-Length with 204.",
+		Why: "HTTP forbids Content-Length in a 204, and strict clients and proxies reject such a response. On a persistent connection, they " +
+			"read the bytes of a body as the next response.",
+		Fix: "Write no body and no Content-Length with 204, not even Content-Length: 0.",
 		Watch: func(w *watched) {
 			if w.Status == 204 {
 				w.Holds(len(w.Body) == 0, "body of a 204", "nothing", string(w.Body))

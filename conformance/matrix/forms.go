@@ -145,7 +145,7 @@ func Markdown(w io.Writer, m *Matrix) error {
 	}
 	p("\n## Clauses\n\nClauses with a failure or a warning. Tested clauses without one: %d.\n\n| Clause |%s\n%s", m.Clean, head, rule)
 	for _, r := range m.Clauses {
-		p("| %s, %s: %s |%s", r.ID, r.Level, text(r.Text), cells(r.Cells))
+		p("| %s, %s: %s |%s", r.ID, r.Strength(), text(r.Text), cells(r.Cells))
 	}
 	for _, e := range m.Products {
 		markdownProduct(p, e)

@@ -219,7 +219,8 @@ func entraSteps(flag bool) []step {
 			Body:   work,
 			State:  after("/Users/${user}", doc{"userName": mail("ines"), enterprise: doc{"employeeNumber": "7001", "department": "Quay"}}),
 			Why:    "Departments and employee numbers are lost.",
-			Fix:    "Accept the URN of the extension before the name of an attribute, in a path and as a key of a value.",
+			Fix: "Treat a replace of an attribute without a value as an add (RFC 7644 section 3.5.2.3): before this step, the user has no data " +
+				"of the extension. Accept the URN of the extension before the name of an attribute, in a path and as a key of a value.",
 		},
 		{
 			ID:     "update-twice",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/causes"
+	"github.com/scimwright/scimwright/conformance/requirements"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
@@ -96,8 +97,12 @@ type Clause struct {
 	ID      string `json:"id"`
 	Section string `json:"section"`
 	Level   string `json:"level"`
+	Basis   string `json:"basis,omitempty"` // the source of the statement, see requirements.Requirement
 	Text    string `json:"text"`
 }
+
+// Strength returns the level, and whether it is an interpretation; see [requirements.Strength].
+func (c Clause) Strength() string { return requirements.Strength(c.Level, c.Basis) }
 
 // A Finding is one difference between the target and an expectation.
 type Finding struct {

@@ -164,7 +164,7 @@ func findingsText(c Check) string {
 	}
 	var b strings.Builder
 	if len(c.Clauses) > 0 {
-		fmt.Fprintf(&b, "\nclause: %s, %s (%s): %s", c.Clauses[0].Section, c.Clauses[0].Level, c.Clauses[0].ID, c.Clauses[0].Text)
+		fmt.Fprintf(&b, "\nclause: %s, %s (%s): %s", c.Clauses[0].Section, c.Clauses[0].Strength(), c.Clauses[0].ID, c.Clauses[0].Text)
 	}
 	for _, f := range c.Findings {
 		fmt.Fprintf(&b, "\n%s: %s\n  expected: %s\n  got:      %s", f.Outcome, f.What, f.Want, f.Got)

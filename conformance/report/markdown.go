@@ -180,7 +180,7 @@ func markdownFindings(p func(string, ...any), d Document) {
 			}
 			p("\n<details><summary><b>%s</b>%s <code>%s</code> %s</summary>\n", strings.ToUpper(string(outcome)), mark, c.ID, markdownText(c.Title))
 			if len(c.Clauses) > 0 {
-				p("%s, **%s** (%s): %s\n", c.Clauses[0].Section, c.Clauses[0].Level, c.Clauses[0].ID, markdownText(c.Clauses[0].Text))
+				p("%s, **%s** (%s): %s\n", c.Clauses[0].Section, c.Clauses[0].Strength(), c.Clauses[0].ID, markdownText(c.Clauses[0].Text))
 			}
 			if c.Reason != "" {
 				p("%s\n", markdownText(c.Reason))

@@ -57,7 +57,7 @@ func clauses(c conformance.Check) []requirements.Requirement {
 }
 
 func clause(r requirements.Requirement) Clause {
-	return Clause{ID: r.ID, Section: r.Section, Level: string(r.Level), Text: r.Text}
+	return Clause{ID: r.ID, Section: r.Section, Level: string(r.Level), Basis: r.Basis, Text: r.Text}
 }
 
 // weight orders outcomes for the verdict on a clause: any other result overrides a pass, and a pass overrides a skip.

@@ -169,7 +169,7 @@ func sarifRuleOf(c Check) sarifRule {
 		tags = append(tags, q.ID)
 	}
 	if len(c.Clauses) > 0 {
-		full += fmt.Sprintf(" %s, %s: %s", c.Clauses[0].Section, c.Clauses[0].Level, c.Clauses[0].Text)
+		full += fmt.Sprintf(" %s, %s: %s", c.Clauses[0].Section, c.Clauses[0].Strength(), c.Clauses[0].Text)
 	}
 	help := strings.TrimSpace(c.Why + " " + c.Fix)
 	return sarifRule{

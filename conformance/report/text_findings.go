@@ -73,7 +73,7 @@ func (p *printer) findings(c conformance.CheckResult, outcome conformance.Outcom
 			headed = true
 			p.wrapped(p.paint(outcome)+" ", c.Check.ID+": "+c.Check.Title)
 			if cited := clauses(c.Check); len(cited) > 0 {
-				p.wrapped("  clause    ", cited[0].Section+", "+string(cited[0].Level)+" ("+cited[0].ID+"): "+cited[0].Text)
+				p.wrapped("  clause    ", cited[0].Section+", "+cited[0].Strength()+" ("+cited[0].ID+"): "+cited[0].Text)
 			}
 		}
 		p.wrapped("  checked   ", f.What)

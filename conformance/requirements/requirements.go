@@ -65,6 +65,17 @@ type Requirement struct {
 	Doubt string `json:"doubt,omitempty"`
 }
 
+// Strength returns the level for readers of a report: "SHOULD", or "SHOULD by interpretation" if no sentence of an RFC states it.
+func (r Requirement) Strength() string { return Strength(string(r.Level), r.Basis) }
+
+// Strength is [Requirement.Strength] for a level and a basis.
+func Strength(level, basis string) string {
+	if basis == "reading" {
+		return level + " by interpretation"
+	}
+	return level
+}
+
 // entries parses the embedded catalog once. A damaged file is a build error; the test of this package detects it.
 var entries = sync.OnceValue(func() []Requirement {
 	var all []Requirement

@@ -153,12 +153,8 @@ func (t *table) search(ctx context.Context, q Reader, query query, into sink) (n
 		}
 		return nil
 	}
-	if _, ok := t.positions(q); ok && offset > 0 && query.plain() {
-		var after int64
-		if after, offset, err = t.seek(ctx, q, offset); err != nil {
-			return "", t.wrap(err)
-		}
-		w.pos = newCursor(nil, after)
+	if offset, err = w.skip(ctx, q, query); err != nil {
+		return "", t.wrap(err)
 	}
 	if !query.matching {
 		_, err = w.take(ctx, q, offset, query.limit+1, each)
@@ -268,6 +264,16 @@ func (t *table) walk(query query) (*walk, error) {
 		w.at = slices.Index(w.stretches, found)
 	}
 	return w, nil
+}
+
+// skip moves the walk near the query's offset, if the collection has positions, and returns the rest of the offset.
+func (w *walk) skip(ctx context.Context, q Reader, query query) (rest int, err error) {
+	if _, ok := w.t.positions(q); !ok || query.offset == 0 || !query.plain() {
+		return query.offset, nil
+	}
+	after, rest, err := w.t.seek(ctx, q, query.offset)
+	w.pos = newCursor(nil, after)
+	return rest, err
 }
 
 // take skips offset rows, calls each for the next n rows, and returns the number of calls. The number is less than n only at the end of the

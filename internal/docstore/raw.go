@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/scimwright/scimwright/internal/sqldb"
@@ -83,6 +84,28 @@ func (t *table) EachRaw(ctx context.Context, q Reader, cond Cond, use func(text 
 	}))
 }
 
+// ScanRaw implements Collection.
+func (t *table) ScanRaw(ctx context.Context, q Reader, cond Cond, after int64, limit int,
+	use func(seq int64, id string, text []byte) error) (n int, err error) {
+	where, args, err := t.where(cond)
+	if err != nil {
+		return 0, t.wrap(err)
+	}
+	query := "SELECT seq, id, doc FROM " + t.quoted + where + " AND seq > ? ORDER BY seq" + sqldb.Limit
+	err = sqldb.Each(sqldb.Brief(ctx, q), q, 3, query, append(args, after, limit), func(values []driver.Value) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		seq, ok := values[0].(int64)
+		if !ok {
+			return fmt.Errorf("the seq of a document is %T, not an integer", values[0])
+		}
+		n++
+		return use(seq, sqldb.String(values[1]), sqldb.Text(values[2]))
+	})
+	return n, t.wrap(err)
+}
+
 // errEnd ends the reading of all stretches of an order.
 var errEnd = errors.New("end of the page")
 
@@ -92,9 +115,13 @@ func (t *table) QueryRaw(ctx context.Context, q Reader, query RawQuery, take fun
 	if err != nil {
 		return page, t.wrap(err)
 	}
+	offset, err := w.skip(ctx, q, query.erased())
+	if err != nil {
+		return page, t.wrap(err)
+	}
 	var last row
 	taken, stopped := 0, false
-	_, err = w.take(ctx, q, query.Offset, query.Limit+1, func(r *row) error {
+	_, err = w.take(ctx, q, offset, query.Limit+1, func(r *row) error {
 		page.More = taken == query.Limit
 		if !page.More {
 			d := rawOf(r)
@@ -128,7 +155,11 @@ func (t *table) SizeRaw(ctx context.Context, q Reader, query RawQuery) (size int
 	if err != nil {
 		return 0, t.wrap(err)
 	}
-	_, err = w.take(ctx, q, query.Offset, query.Limit, func(r *row) error {
+	offset, err := w.skip(ctx, q, query.erased())
+	if err != nil {
+		return 0, t.wrap(err)
+	}
+	_, err = w.take(ctx, q, offset, query.Limit, func(r *row) error {
 		size += r.length
 		return nil
 	})

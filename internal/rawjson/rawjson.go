@@ -174,8 +174,8 @@ func Plain(value []byte) ([]byte, bool) {
 }
 
 // CutLast splits the text of an object before its last member, if that has the name and a string as its value: {"a":1,"name":"x"} is cut
-// to {"a":1 and "x". The text must not contain white space outside of strings. It reads the text from its end, and only that member: a quote
-// inside of a string always follows a backslash.
+// to {"a":1 and "x". The text must not contain white space outside of strings. CutLast reads the text from its end, and only that member: a
+// quote inside of a string always follows a backslash.
 func CutLast(text []byte, name string) (before, value []byte, ok bool) {
 	end := len(text)
 	if end < 2 || text[end-1] != '"' {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rawjson"
+	"github.com/scimwright/scimwright/scim/filter"
 	"github.com/scimwright/scimwright/scimserver"
 )
 
@@ -228,5 +229,25 @@ func (s *Store) EachMember(ctx context.Context, group string, use func(*scimserv
 			return fmt.Errorf("stored membership in %q: %w", group, err)
 		}
 		return use(&m)
+	})
+}
+
+// ScanRaw implements scimserver.RawReader.
+func (s *Store) ScanRaw(ctx context.Context, typ string, f filter.Expr, after int64, limit int,
+	use func(order int64, id string, text []byte) error) (int, error) {
+	k, err := s.layout.kind(typ)
+	if err != nil {
+		return 0, err
+	}
+	where, _, err := s.condition(ctx, k, f)
+	if err != nil {
+		return 0, err
+	}
+	return k.docs.ScanRaw(ctx, s.docs.Reader(), where, after, limit, func(seq int64, id string, doc []byte) error {
+		resource, _, err := split(doc)
+		if err != nil {
+			return err
+		}
+		return use(seq, id, resource)
 	})
 }

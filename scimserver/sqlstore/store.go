@@ -37,7 +37,7 @@ type Options struct {
 	Prefix string
 }
 
-// Store is a scimserver.Store, scimserver.Batcher, scimserver.Selector and scimserver.RawReader. Several goroutines may use it concurrently.
+// Store is a scimserver.Store, scimserver.Batcher and scimserver.RawReader. Several goroutines may use it concurrently.
 type Store struct{ resources *scimstore.Store }
 
 var (
@@ -127,6 +127,12 @@ func (s *Store) SelectRaw(ctx context.Context, q scimserver.RawQuery, buf []byte
 // SizeRaw implements scimserver.RawReader.
 func (s *Store) SizeRaw(ctx context.Context, q scimserver.Query) (int64, error) {
 	return s.resources.SizeRaw(ctx, q)
+}
+
+// ScanRaw implements scimserver.RawReader.
+func (s *Store) ScanRaw(ctx context.Context, typ string, f filter.Expr, after int64, limit int,
+	use func(order int64, id string, text []byte) error) (int, error) {
+	return s.resources.ScanRaw(ctx, typ, f, after, limit, use)
 }
 
 // EachMember implements scimserver.RawReader.

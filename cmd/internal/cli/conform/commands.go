@@ -120,7 +120,7 @@ func (c *explainCommand) Run(in *invocation) error {
 		fmt.Fprintf(in.stdout, "\nHow to fix it\n  %s\n\nClauses\n", check.Fix)
 		for _, id := range check.Requirements {
 			if r, ok := requirements.Lookup(id); ok {
-				fmt.Fprintf(in.stdout, "  %s, %s, %s\n    %s\n", r.ID, r.Section, r.Level, r.Text)
+				fmt.Fprintf(in.stdout, "  %s, %s, %s\n    %s\n", r.ID, r.Section, r.Strength(), r.Text)
 			}
 		}
 		var needs []string

@@ -69,6 +69,13 @@ var body = []Mutant{
 		_, _, id := place(r)
 		return readUser(r) && len(id) > 255
 	}, 500)},
+	{"body.id-copied-into-header", "Location of a 404 has the decoded id: a line break in the id adds a line to the header",
+		after(everything, func(r *http.Request, rep *reply) {
+			_, line, found := strings.Cut(r.URL.Path, "\n")
+			if name, v, isField := strings.Cut(line, ":"); found && isField && rep.status == 404 {
+				rep.header.Set(name, strings.TrimSpace(v))
+			}
+		})},
 	{"body.ids-are-uuids", "an id that is not a UUID causes 500", refusing(func(r *http.Request) bool {
 		_, _, id := place(r)
 		return readUser(r) && strings.Count(id, "-") != 4

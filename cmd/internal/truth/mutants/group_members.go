@@ -260,6 +260,14 @@ var groupMembers = []Mutant{
 		}
 		return []*scim.Object{o}
 	})},
+	{"groups.repeated-value-twice", "a member that a replace of members lists twice is stored twice", repeatedMembers},
+	{"groups.same-members-refused", "a replace of members with the same members is rejected with 400", sameMembersRefused},
+	{"groups.add-again-twice", "an add of an existing member stores it a second time", addedTwice},
+	{"groups.add-again-replaces", "an add of an existing member removes the others", edit(patchGroup, func(o *scim.Object) {
+		if len(o.Array("value")) == 1 && is(o, "add", "members") {
+			o.Set("op", "replace")
+		}
+	})},
 	{"groups.same-members-twice", "replacing members with the same members duplicates a member",
 		withMembers(readGroup, func(members []any) []any {
 			if len(members) == 2 {
@@ -290,3 +298,77 @@ func echoedMembers(next http.Handler) http.Handler {
 		rep.send(w)
 	})
 }
+
+// storedTwice returns a wrapper that returns a member of a group twice after a PATCH with an operation for which again returns true. The
+// arguments of again are the value of the operation and the ids of the members before the PATCH.
+func storedTwice(kind string, again func(value []any, before []string) (id string, ok bool)) wrap {
+	return func(next http.Handler) http.Handler {
+		twice := &memory{}
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _, group := place(r)
+			if patchGroup(r) {
+				before := memberIDs(stored(next, r).Array("members"))
+				o, err := scim.Decode(readBody(r))
+				for _, item := range o.Array("Operations") {
+					op, _ := item.(*scim.Object)
+					if err != nil || !is(op, kind, "members") {
+						continue
+					}
+					if id, ok := again(op.Array("value"), before); ok {
+						twice.put(group, id)
+					}
+				}
+			}
+			rep := serve(next, r)
+			if o := rep.object(); readGroup(r) && rep.ok() && twice.at(group) != nil && len(o.Array("members")) > 0 {
+				o.Set("members", append(slices.Clone(o.Array("members")), scim.NewObject(scim.Member{Name: "value", Value: twice.at(group)})))
+				rep.body = o.AppendJSON(nil)
+			}
+			rep.send(w)
+		})
+	}
+}
+
+// memberIDs returns the ids of members.
+func memberIDs(members []any) []string {
+	var out []string
+	for _, item := range members {
+		if o, ok := item.(*scim.Object); ok {
+			out = append(out, o.Text("value"))
+		}
+	}
+	return out
+}
+
+// repeatedMembers wraps next so that a replace of members stores a repeated member twice.
+var repeatedMembers = storedTwice("replace", func(value []any, _ []string) (string, bool) {
+	ids := memberIDs(value)
+	for i, id := range ids {
+		if slices.Contains(ids[:i], id) {
+			return id, true
+		}
+	}
+	return "", false
+})
+
+// addedTwice wraps next so that an add of an existing member stores it a second time.
+var addedTwice = storedTwice("add", func(value []any, before []string) (string, bool) {
+	for _, id := range memberIDs(value) {
+		if slices.Contains(before, id) {
+			return id, true
+		}
+	}
+	return "", false
+})
+
+// sameMembersRefused wraps next so that a replace of members with the stored members is rejected.
+var sameMembersRefused = instead(patchGroup, func(next http.Handler, r *http.Request) *reply {
+	before := slices.Sorted(slices.Values(memberIDs(stored(next, r).Array("members"))))
+	o, err := scim.Decode(readBody(r))
+	if err == nil && anyOp(func(op *scim.Object) bool {
+		return is(op, "replace", "members") && len(before) > 0 && slices.Equal(before, slices.Sorted(slices.Values(memberIDs(op.Array("value")))))
+	})(o) {
+		return failure(400, scim.InvalidValue)
+	}
+	return serve(next, r)
+})

@@ -61,6 +61,7 @@ func All() []Mutant {
 		oracle,
 		outsider(),
 		missed,
+		observed,
 		clientFaults,
 	)
 }

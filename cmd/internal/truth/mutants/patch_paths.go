@@ -172,6 +172,8 @@ var patchPaths = []Mutant{
 	{"patch.first-match-only", "a value filter matches only the first matching value", repath("", func(path string) string {
 		return strings.Replace(path, `emails[type eq "work"]`, `emails[type eq "work" and value co "work-1"]`, 1)
 	})},
+	{"patch.filter-sees-new-value", "a replace of the sub-attribute that the value filter names is rejected with 400 noTarget",
+		refuseOp(pathHas(`[type eq "work"].type`), scim.NoTarget)},
 	{"patch.replace-filter-whole", "replace with a value filter replaces all values", edit(patchUser, func(o *scim.Object) {
 		if o.Text("op") == "replace" && strings.HasPrefix(o.Text("path"), "emails[") && strings.HasSuffix(o.Text("path"), "]") {
 			o.Set("path", "emails")
