@@ -287,9 +287,12 @@ func (v *survey) cautions() []string {
 		return nil
 	}
 	var out []string
+	if v.renamed {
+		out = append(out, derived.explain("userName")+" of users: checks that search for a user by the sent userName are skipped")
+	}
 	for _, path := range slices.Sorted(maps.Keys(v.affected)) {
 		a := v.affected[path]
-		if slices.Contains([]standing{derived, ignored, rejected}, a.standing) {
+		if slices.Contains([]standing{derived, ignored, rejected, shortened}, a.standing) {
 			out = append(out, fmt.Sprintf("%s of users: %s run with another attribute, %s skipped",
 				a.standing.explain(path), plural(a.replaced, "check"), plural(a.skipped, "check")))
 		}
@@ -335,9 +338,10 @@ func (s *session) settle(ctx context.Context, t *T) {
 // this finding once per run.
 func (s *session) tell(t *T, path string) {
 	got, known := map[standing]string{
-		derived:  "another value, after a POST and after the updates",
-		ignored:  "no value, after a POST and after the updates",
-		rejected: "a POST with the attribute is rejected",
+		derived:   "another value, after a POST and after the updates",
+		ignored:   "no value, after a POST and after the updates",
+		rejected:  "a POST with the attribute is rejected",
+		shortened: "the sent values without the sub-attribute type, after a POST and after the updates",
 	}[s.standingOf(path)]
 	if !known || s.survey.told[path] {
 		return

@@ -17,9 +17,11 @@ import (
 type standing string
 
 const (
-	stored    standing = "stores"  // a response contained the sent value, after a create, a PATCH or a PUT
-	derived   standing = "derives" // responses contained other values, after a create and after the updates
-	ignored   standing = "ignores" // no response contained a value
+	stored  standing = "stores"  // a response contained the sent value, after a create, a PATCH or a PUT
+	derived standing = "derives" // responses contained other values, after a create and after the updates
+	ignored standing = "ignores" // no response contained a value
+	// shortened attributes are multi-valued: responses contained the sent value of each element, but not the sent type.
+	shortened standing = "stores without type"
 	rejected  standing = "rejects" // a create, PATCH or PUT with the attribute was rejected, without it a create was accepted
 	readOnly  standing = "readOnly"
 	immutable standing = "immutable"
@@ -32,6 +34,8 @@ const (
 // explain returns the standing of an attribute as the reason why a check does not use it.
 func (is standing) explain(attribute string) string {
 	switch is {
+	case shortened:
+		return fmt.Sprintf("the target stores %s without the sub-attribute type", attribute)
 	case readOnly, immutable:
 		return fmt.Sprintf("the target's /Schemas declare %s as %s", attribute, is)
 	case hidden, onRequest:
@@ -52,6 +56,7 @@ type survey struct {
 	evidence  map[string]*wirelog.Exchange   // the create or update that shows the standing
 	told      map[string]bool                // the attributes for which [session.tell] has added its finding
 	affected  map[string]*affectedByStanding // by attribute
+	renamed   bool                           // a created user had another userName than the sent one
 }
 
 // affectedByStanding counts the checks that were run with another attribute, or skipped.
@@ -188,7 +193,7 @@ func (v *surveyor) run(attributes []surveyed) {
 	if v.broken {
 		maps.DeleteFunc(v.survey.standings, func(_ string, is standing) bool {
 			// After a server error, no response shows what the target does with an attribute.
-			return slices.Contains([]standing{stored, derived, ignored, rejected}, is)
+			return slices.Contains([]standing{stored, derived, ignored, rejected, shortened}, is)
 		})
 	}
 }
@@ -256,13 +261,20 @@ func (v *surveyor) examine(created *Response, attributes []surveyed, refused boo
 		return
 	}
 	where := (&Created{ID: id, Collection: "/Users"}).Path()
-	shown := map[string]bool{} // paths of the attributes that had a value in a response
+	for _, c := range *v.t.ledger {
+		if got := created.Object().Text("userName"); c.Path() == where && got != "" && !strings.EqualFold(got, nameOf(c.Sent, "userName")) {
+			v.survey.renamed = true
+		}
+	}
+	shown := map[string]bool{}   // paths of the attributes that had a value in a response
+	untyped := map[string]bool{} // paths of the multi-valued attributes that had the sent values, without type
 	// settle records what a response shows, and returns the attributes that it does not show as sent.
 	settle := func(open []surveyed, update bool, responses ...*Response) []surveyed {
 		return slices.DeleteFunc(slices.Clone(open), func(a surveyed) bool {
 			for _, res := range responses {
 				got := valueAt(res.Object(), a.path)
 				shown[a.path] = shown[a.path] || res.OK() && !empty(got)
+				untyped[a.path] = untyped[a.path] || res.OK() && !empty(got) && sentIsShown(withoutType(a.value(update)), got)
 				// A value of another JSON type, such as "true" for true, counts as stored: the wrong type is a finding of other checks.
 				if res.OK() && (sentIsShown(a.value(update), got) || !empty(got) && !sameType(a.value(update), got)) {
 					v.survey.standings[strings.ToLower(a.path)] = stored
@@ -294,6 +306,8 @@ func (v *surveyor) examine(created *Response, attributes []surveyed, refused boo
 		switch {
 		case refused:
 			v.survey.standings[key] = rejected
+		case untyped[a.path]:
+			v.survey.standings[key] = shortened
 		case shown[a.path]:
 			v.survey.standings[key] = derived
 		default:
@@ -342,6 +356,20 @@ func valueAt(o *scim.Object, path string) any {
 	}
 	value, _ := o.Get(path)
 	return value
+}
+
+// withoutType returns the elements of a sent multi-valued attribute without the sub-attribute type, nil for any other value.
+func withoutType(sent any) any {
+	elements, ok := sent.([]Doc)
+	if !ok {
+		return nil
+	}
+	out := make([]Doc, len(elements))
+	for i, e := range elements {
+		out[i] = maps.Clone(e)
+		delete(out[i], "type")
+	}
+	return out
 }
 
 // sentIsShown reports whether a value of a response contains what was sent: an equal value, or a list with all sent elements.

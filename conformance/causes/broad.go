@@ -203,3 +203,36 @@ func (rule broadRule) merge(groups []*group, ids []string) []*group {
 	}
 	return out
 }
+
+// splitErrors splits each group in which some symptoms are server errors, and others are wrong values in successful responses: a server error
+// does not explain the latter. A group that has exactly the symptoms of a known fault remains.
+func splitErrors(groups []*group, symptoms []*symptom) []*group {
+	failing := map[string]bool{}
+	for _, s := range symptoms {
+		_, e := s.shown()
+		failing[s.check.ID] = e.status >= 500 && fmt.Sprint(e.status) == e.got
+	}
+	var out []*group
+	for _, g := range groups {
+		out = append(out, g)
+		var errors, values []string
+		for _, id := range g.checks {
+			if failing[id] {
+				errors = append(errors, id)
+			} else {
+				values = append(values, id)
+			}
+		}
+		if g.exact || len(errors) < minTypical || len(values) == 0 {
+			continue
+		}
+		if failing[g.checks[0]] {
+			g.checks = errors
+			out = append(out, &group{checks: values})
+		} else {
+			g.checks = values
+			out = append(out, &group{checks: errors})
+		}
+	}
+	return out
+}

@@ -148,7 +148,7 @@ func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string
 		owner[id] = best
 		best.checks = append(best.checks, id)
 	}
-	out = mergeBroad(out, symptoms)
+	out = splitErrors(mergeBroad(out, symptoms), symptoms)
 	for _, g := range out {
 		g.putTellingFirst(symptoms)
 	}

@@ -2,6 +2,7 @@ package checks
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -74,7 +75,8 @@ func wrongRow(ctx context.Context, t *T, r row) string {
 	if res.Status == 200 && slices.Equal(sorted(strings.Fields(r.want)...), got) {
 		return ""
 	}
-	return "the target also evaluates " + strings.TrimPrefix(r.filter, scope) + " wrong, or returns an error"
+	return fmt.Sprintf("GET /Users?filter, with the same operator and userName, title or displayName, returned %d without exactly the users "+
+		"that match", res.Status)
 }
 
 // declined reports whether the target rejects a filter that it does not support.

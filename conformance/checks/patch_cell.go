@@ -3,7 +3,6 @@ package checks
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -24,8 +23,8 @@ type patchCell struct {
 	want func(t *T) []expected
 	// then verifies the user after a successful PATCH, in addition to want. It may be nil.
 	then func(t *T, user *scim.Object)
-	// basic returns operations that other checks test. If the target rejects the operations of the cell, and one of these for a user with the
-	// same attributes, the check is blocked. It may be nil.
+	// basic returns operations that other checks test. If the target rejects the operations of the cell, and then one of these for the same
+	// user, the check is blocked. It may be nil.
 	basic func(t *T) []doc
 	// mayReject means that a 400 is permitted too. A request that is rejected must change nothing.
 	mayReject bool
@@ -145,7 +144,7 @@ func (c patchCell) check() check {
 			u := prepared(ctx, t, before)
 			res := t.Patch(ctx, u.Path(), c.ops(t)...)
 			if c.basic != nil && !res.OK() {
-				blockedIfRejected(ctx, t, before, c.basic(t)...)
+				blockedIfRejected(ctx, t, u, c.basic(t)...)
 			}
 			if c.mayReject && res.Status == 400 {
 				t.Inform("status of "+res.Name, "200 or 204; 400 is permitted", res.Status)
@@ -176,16 +175,24 @@ func (c patchCell) check() check {
 	}
 }
 
-// blockedIfRejected blocks the check if the target rejects one of the operations, which other checks test, in a PATCH of a user with the
-// given attributes.
-func blockedIfRejected(ctx context.Context, t *T, attributes doc, operations ...doc) {
+// blockedIfRejected blocks the check if the target rejects one of the operations, which other checks test, in a PATCH of the user.
+func blockedIfRejected(ctx context.Context, t *T, u *conformance.Created, operations ...doc) {
 	t.BlockedIf(func() string {
-		for i, op := range operations {
-			extra := maps.Clone(attributes)
-			u := t.CreateUser(ctx, fmt.Sprint("control", i), extra)
+		for _, op := range operations {
 			if res := t.Patch(ctx, u.Path(), op); !res.OK() {
-				return fmt.Sprintf("%s, with the operation %s and the path %s, returned %d", res.Name, op["op"], op["path"], res.Status)
+				return fmt.Sprintf("PATCH /Users/{id}, with the operation %s and the path %s, returned %d", op["op"], op["path"], res.Status)
 			}
+		}
+		return ""
+	})
+}
+
+// blockedIfNothingRemoved blocks the check if the target rejects the removal of an optional attribute, which patch.remove-external-id reports.
+func blockedIfNothingRemoved(ctx context.Context, t *T) {
+	t.BlockedIf(func() string {
+		u := t.CreateUser(ctx, "control", doc{"externalId": t.Prefix() + "control"})
+		if res := t.Patch(ctx, u.Path(), doc{"op": "remove", "path": "externalId"}); !res.OK() {
+			return fmt.Sprintf("PATCH /Users/{id}, which removes externalId, returned %d", res.Status)
 		}
 		return ""
 	})

@@ -626,9 +626,9 @@ var patchMatrix = cells(
 	patchCell{
 		id: "again-and-again",
 		basic: func(t *T) []doc {
-			return []doc{{"op": "remove", "path": `emails[type eq "home"]`},
+			return []doc{{"op": "replace", "path": `emails[type eq "home"].value`, "value": t.UserName("final")},
 				{"op": "add", "path": "emails", "value": []doc{{"value": t.UserName("mobile"), "type": "other"}}},
-				{"op": "replace", "path": `emails[type eq "home"].value`, "value": t.UserName("final")}}
+				{"op": "remove", "path": `emails[type eq "home"]`}}
 		},
 		title:  "Each of several operations on one multi-valued attribute applies to the result of the previous one",
 		reqs:   reqs("RFC7644-3.5.2-25"),

@@ -159,7 +159,7 @@ func entraSteps(flag bool) []step {
 			Query:  named("userName", "${upper:ines}"),
 			Status: []int{200},
 			Answer: found(doc{"id": "${user}"}),
-			Why:    "The client creates the user a second time, and gets a conflict in every cycle.",
+			Why:    "The client creates the user again, in every cycle: as a duplicate, or rejected with a conflict.",
 			Fix:    "Compare userName case-insensitively.",
 		},
 		{
@@ -280,7 +280,7 @@ func entraSteps(flag bool) []step {
 			Status: patched,
 			Body:   patch(op(replace, enterprise+":manager", doc{"value": ""})),
 			State:  after("/Users/${user}", doc{"userName": mail("ines"), enterprise: doc{"manager": nil}}),
-			Limit:  "a manager cannot be removed",
+			Limit:  "a manager cannot be removed by Replace with the object {\"value\":\"\"}",
 			Why:    "The previous manager remains.",
 			Fix:    "Treat an empty manager.value as no manager.",
 		},

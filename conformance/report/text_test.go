@@ -89,7 +89,7 @@ func TestText_FitsTerminalIfAllBreaks(t *testing.T) {
 }
 
 func TestText_FitsTerminal(t *testing.T) {
-	for _, c := range []struct{ n, body int }{{0, 0}, {600, 20}, {100, 20}, {20, 20}, {3, 20}, {1, 20}, {3, 2000}, {600, 5000}} {
+	for _, c := range []struct{ n, body int }{{0, 0}, {600, 20}, {120, 20}, {20, 20}, {3, 20}, {1, 20}, {3, 2000}, {600, 5000}} {
 		t.Run(fmt.Sprintf("every %d with %d", c.n, c.body), func(t *testing.T) {
 			for _, color := range []bool{false, true} {
 				var b, all bytes.Buffer
