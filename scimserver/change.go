@@ -48,6 +48,7 @@ func (s *server) change(r *request, t *resourceType, scope memberScope, apply ed
 		if moves.Empty() && changed.PasswordHash == rec.PasswordHash && scim.Equal(&changed.Resource.Object, &rec.Resource.Object) {
 			return rec, nil
 		}
+		changed.Previous = rec
 		stored, err := s.store.Replace(ctx, changed, moves)
 		if !errors.Is(err, ErrConflict) {
 			return stored, err

@@ -44,6 +44,11 @@ type Collection[T any] interface {
 	// Update replaces the document with the id. It returns ErrNotFound, ErrConflict if the document's revision is not rev (0 accepts any), or
 	// a *UniqueError as Insert does.
 	Update(ctx context.Context, tx *Tx, id string, rev int64, value T) (Doc[T], error)
+	// PrepareRevision does the part of a revision that needs no transaction.
+	PrepareRevision(old Doc[T], value T) (Revision[T], error)
+	// Revise is Update of a document that was read before, if its revision is still the same. It writes only the document and the index values
+	// that change, and reads nothing.
+	Revise(ctx context.Context, tx *Tx, r Revision[T]) (Doc[T], error)
 	// Delete removes the document with the id, or returns ErrNotFound.
 	Delete(ctx context.Context, tx *Tx, id string) error
 	// DeleteWhere removes the documents that match the condition and returns their number. A nil condition removes all.
@@ -87,6 +92,11 @@ type Doc[T any] struct {
 
 // Seq returns the document's position in the order of insertion: positive, increasing, and never reused.
 func (d *Doc[T]) Seq() int64 { return d.seq }
+
+// Stored returns a document that was read before, from its parts. For Revise, the value must be equal to the one that was read.
+func Stored[T any](id string, seq, rev int64, created time.Time, value T) Doc[T] {
+	return Doc[T]{ID: id, Rev: rev, Created: created, Value: value, seq: seq}
+}
 
 // document returns the document of a row and its value.
 func document[T any](r *row, value T) Doc[T] {
@@ -208,4 +218,31 @@ func (c *collection[T]) Update(ctx context.Context, tx *Tx, id string, rev int64
 		return Doc[T]{}, err
 	}
 	return document(&r, value), nil
+}
+
+// Revision is a document that was read before, and its new content.
+type Revision[T any] struct {
+	value    T
+	revision revision
+}
+
+func (c *collection[T]) PrepareRevision(old Doc[T], value T) (Revision[T], error) {
+	e, err := c.t.encode(&value)
+	if err != nil {
+		return Revision[T]{}, err
+	}
+	keys, err := c.t.keysOf(&old.Value)
+	if err != nil {
+		return Revision[T]{}, c.t.wrap(err)
+	}
+	r := row{id: old.ID, seq: old.seq, rev: old.Rev, created: old.Created.UnixMilli()}
+	return Revision[T]{value, c.t.revision(r, keys, e)}, nil
+}
+
+func (c *collection[T]) Revise(ctx context.Context, tx *Tx, r Revision[T]) (Doc[T], error) {
+	stored, err := c.t.revise(ctx, tx, r.revision)
+	if err != nil {
+		return Doc[T]{}, err
+	}
+	return document(&stored, r.value), nil
 }

@@ -16,8 +16,8 @@ import (
 // type is here, once for all types.
 //
 // The columns are seq (insertion order), id, rev, created and updated (Unix milliseconds), doc (the JSON text), and one for each
-// single-valued index: k_NAME of kind Text, n_NAME of kind Int. A Multi index has the side table COLLECTION__NAME with seq and k or n. (The
-// SQL type of a column name never changes, because connections keep prepared statements.)
+// single-valued index: k_NAME of kind Text, n_NAME of kind Int. A Multi index has the side table COLLECTION__NAME with seq and k or n; see
+// side.go. (The SQL type of a column name never changes, because connections keep prepared statements.)
 type table struct {
 	name    string
 	quoted  string
@@ -31,6 +31,7 @@ type table struct {
 	insertSQL, updateSQL, deleteSQL string
 	insertReturningSQL              string // insertSQL that returns the seq
 	insertMarks                     string // placeholders of insertSQL for one document
+	reviseSQL                       string // updates a document whose single-valued indexes do not change
 	selectPlainSQL                  string // selectSQL of documents only
 	versionSQL                      string // selects the document with a seq and a rev
 }
@@ -42,7 +43,7 @@ type index struct {
 	version int
 	values  func(document any) []any // computes the values for a pointer to a document
 
-	insertSQL, deleteSQL, selectSQL string // of the side table
+	insertSQL, deleteSQL string // of the side table
 }
 
 var (
@@ -100,7 +101,6 @@ func newTable(name string, indexes []index) *table {
 			ix.side = "{" + t.sideName(ix.name) + "}"
 			ix.insertSQL = "INSERT INTO " + ix.side + " (" + ix.quoted + ", seq) VALUES (?, ?)"
 			ix.deleteSQL = "DELETE FROM " + ix.side + " WHERE " + ix.quoted + " = ? AND seq = ?"
-			ix.selectSQL = "SELECT " + ix.quoted + " FROM " + ix.side + " WHERE seq = ?"
 		} else {
 			names += ", " + ix.quoted
 			sets += ", " + ix.quoted + " = ?"
@@ -114,6 +114,7 @@ func newTable(name string, indexes []index) *table {
 	t.versionSQL = t.selectPlainSQL + " WHERE seq = ? AND rev = ?"
 	t.insertReturningSQL = t.insertSQL + " RETURNING seq"
 	t.updateSQL = "UPDATE " + t.quoted + " SET " + sets + " WHERE id = ? AND (rev = ? OR ? = 0) RETURNING seq, rev, created"
+	t.reviseSQL = t.revisionSQL("")
 	t.deleteSQL = "DELETE FROM " + t.quoted + " WHERE id = ?"
 	return t
 }
@@ -262,74 +263,6 @@ func (ix *index) keys(values []any) ([]any, error) {
 
 // linearKeys is the number of keys up to which comparing them one by one is faster than a map.
 const linearKeys = 16
-
-// writeMulti updates the side tables to the keys of the document seq. Unchanged values are not written.
-func (t *table) writeMulti(ctx context.Context, tx *sqldb.Tx, seq int64, k keys, fresh bool) error {
-	for i := range t.indexes {
-		if ix := &t.indexes[i]; ix.multi {
-			if err := ix.writeSide(ctx, tx, seq, k.multi[i], fresh); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (ix *index) writeSide(ctx context.Context, tx *sqldb.Tx, seq int64, want []any, fresh bool) error {
-	if !fresh {
-		var err error
-		if want, err = ix.missing(ctx, tx, seq, want); err != nil {
-			return err
-		}
-	}
-	for _, key := range want {
-		if _, err := tx.Exec(ctx, ix.insertSQL, key, seq); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// missing compares the stored values of the document seq with want. It removes stored values that want does not contain, and returns the
-// values of want that are not stored.
-func (ix *index) missing(ctx context.Context, tx *sqldb.Tx, seq int64, want []any) ([]any, error) {
-	stored, err := ix.stored(ctx, tx, seq)
-	if err != nil {
-		return nil, err
-	}
-	missing := make(map[any]bool, len(want))
-	for _, key := range want {
-		missing[key] = true
-	}
-	for _, key := range stored {
-		if missing[key] {
-			delete(missing, key)
-			continue
-		}
-		if _, err := tx.Exec(ctx, ix.deleteSQL, key, seq); err != nil {
-			return nil, err
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(want), func(key any) bool { return !missing[key] }), nil
-}
-
-// stored returns the values that the side table has for the document seq.
-func (ix *index) stored(ctx context.Context, tx *sqldb.Tx, seq int64) ([]any, error) {
-	rows, err := tx.Query(ctx, ix.selectSQL, seq)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []any
-	for rows.Next() {
-		var key any
-		if err := rows.Scan(ix.scanner(&key)); err != nil {
-			return nil, err
-		}
-		out = append(out, key)
-	}
-	return out, rows.Err()
-}
 
 // scanner stores a key as int64, string or nil; the drivers return different types for text.
 func (c *column) scanner(dest *any) sql.Scanner { return keyScanner{c.kind, dest} }

@@ -214,9 +214,20 @@ func (db *DB) UpdateSerializable(ctx context.Context, fn func(tx *Tx) error) err
 	return db.update(ctx, sql.LevelSerializable, fn)
 }
 
+// UpdateUnguarded is UpdateSerializable for a function that returns no error after one of its statements has changed a row: it checks
+// everything first, or its first change is the only statement that can fail. A group commit then needs no savepoint for it, which costs
+// more than a simple statement. The end of ctx after a change is ignored. If the function fails after a change nevertheless, the updates of
+// all callers that share its commit fail and are rolled back.
+func (db *DB) UpdateUnguarded(ctx context.Context, fn func(tx *Tx) error) error {
+	if db.group != nil {
+		return db.group.update(ctx, db, true, fn)
+	}
+	return db.UpdateSerializable(ctx, fn)
+}
+
 func (db *DB) update(ctx context.Context, level sql.IsolationLevel, fn func(tx *Tx) error) error {
 	if db.group != nil {
-		return db.group.update(ctx, db, fn)
+		return db.group.update(ctx, db, false, fn)
 	}
 	if db.updater != nil {
 		return db.updateElsewhere(ctx, fn)

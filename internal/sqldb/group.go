@@ -35,10 +35,11 @@ type group struct {
 
 // job is one caller's update in a group commit.
 type job struct {
-	slot chan *Tx      // passes the writer slot to the caller
-	left chan struct{} // closed if the caller stopped waiting for the slot
-	ran  chan error    // the error of the caller's function; passes the slot back
-	done chan error    // result of the update, buffered
+	slot      chan *Tx      // passes the writer slot to the caller
+	left      chan struct{} // closed if the caller stopped waiting for the slot
+	ran       chan error    // the error of the caller's function; passes the slot back
+	done      chan error    // result of the update, buffered
+	unguarded bool          // see DB.UpdateUnguarded
 }
 
 func startGroup(writer *sql.DB, texts *rewriter) *group {
@@ -61,8 +62,10 @@ func (g *group) stop() {
 }
 
 // update submits a job and waits for its result.
-func (g *group) update(ctx context.Context, db *DB, fn func(tx *Tx) error) error {
-	j := &job{slot: make(chan *Tx), left: make(chan struct{}), ran: make(chan error), done: make(chan error, 1)}
+func (g *group) update(ctx context.Context, db *DB, unguarded bool, fn func(tx *Tx) error) error {
+	j := &job{
+		slot: make(chan *Tx), left: make(chan struct{}), ran: make(chan error), done: make(chan error, 1), unguarded: unguarded,
+	}
 	select {
 	case <-g.closing: // select chooses at random, and a closed DB must reject updates
 		return ErrClosed
@@ -101,7 +104,7 @@ func (j *job) run(ctx context.Context, db *DB, tx *Tx, fn func(tx *Tx) error) {
 	err := errGoexit
 	defer func() { j.ran <- err }()
 	err = db.run(tx, fn)
-	if err == nil {
+	if err == nil && !tx.committing() {
 		err = context.Cause(ctx)
 	}
 }
@@ -162,7 +165,7 @@ func (g *group) batch(first *job) {
 	started := time.Now()
 	// The first job needs no savepoint: if it fails, the transaction contains nothing else. Usually it is the only job. Under a savepoint
 	// SQLite copies the pages that change, into a file if they exceed 64 KiB.
-	err = g.run(conn, first)
+	err = g.run(first, g.tx(conn, first))
 	if err == nil && ended(conn) {
 		err = errLost
 	}
@@ -173,7 +176,11 @@ func (g *group) batch(first *job) {
 	}
 	written := []*job{first} // the jobs whose changes the commit makes durable
 	for j := g.next(len(written), started); j != nil; j = g.next(len(written), started) {
-		ok, alive := g.serve(conn, j)
+		serve := g.serve
+		if j.unguarded {
+			serve = g.serveUnguarded
+		}
+		ok, alive := serve(conn, j)
 		if ok {
 			written = append(written, j)
 		}
@@ -242,10 +249,15 @@ func (g *group) next(size int, started time.Time) *job {
 
 const savepoint = "caller"
 
+// tx returns the Tx of a job.
+func (g *group) tx(conn *sql.Conn, j *job) *Tx {
+	return &Tx{conn: conn, texts: g.texts, detach: true, unguarded: j.unguarded}
+}
+
 // run gives the job j the writer slot and returns the error of the job's function.
-func (g *group) run(conn *sql.Conn, j *job) error {
+func (g *group) run(j *job, tx *Tx) error {
 	select {
-	case j.slot <- &Tx{conn: conn, texts: g.texts, detach: true}:
+	case j.slot <- tx:
 		return <-j.ran
 	case <-j.left:
 		return errFinished // the caller has stopped waiting and does not read the result
@@ -260,7 +272,7 @@ func (g *group) serve(conn *sql.Conn, j *job) (ok, alive bool) {
 		j.done <- fmt.Errorf("sqldb: savepoint: %w", err)
 		return false, false
 	}
-	err := g.run(conn, j)
+	err := g.run(j, g.tx(conn, j))
 	if err == nil {
 		if _, err = conn.ExecContext(ctx, "RELEASE "+savepoint); err == nil {
 			return true, true
@@ -273,4 +285,20 @@ func (g *group) serve(conn *sql.Conn, j *job) (ok, alive bool) {
 	}
 	j.done <- err
 	return false, lost == nil
+}
+
+// serveUnguarded is serve without a savepoint, for a job that changes nothing if it fails. A job that fails after a change ends the
+// transaction.
+func (g *group) serveUnguarded(conn *sql.Conn, j *job) (ok, alive bool) {
+	tx := g.tx(conn, j)
+	err := g.run(j, tx)
+	over := ended(conn)
+	if err == nil && !over {
+		return true, true
+	}
+	if err == nil {
+		err = errLost
+	}
+	j.done <- err
+	return false, !over && !tx.changed
 }
