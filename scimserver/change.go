@@ -48,13 +48,23 @@ func (s *server) change(r *request, t *resourceType, scope memberScope, apply ed
 		if moves.Empty() && changed.PasswordHash == rec.PasswordHash && scim.Equal(&changed.Resource.Object, &rec.Resource.Object) {
 			return rec, nil
 		}
-		changed.Previous = rec
+		changed.Previous = rec.alone()
 		stored, err := s.store.Replace(ctx, changed, moves)
 		if !errors.Is(err, ErrConflict) {
 			return stored, err
 		}
 	}
 	return nil, ErrConflict
+}
+
+// alone returns the record without Previous, so that a store that keeps the records it receives does not keep all earlier ones.
+func (rec *Record) alone() *Record {
+	if rec.Previous == nil {
+		return rec
+	}
+	alone := *rec
+	alone.Previous = nil
+	return &alone
 }
 
 // editable returns the state of a resource to pass to an edit.

@@ -31,6 +31,7 @@ type group struct {
 	closing   chan struct{} // closed by stop
 	stopped   chan struct{} // closed when the goroutine has returned
 	once      sync.Once
+	idle      sync.Pool     // of *job, for the next updates
 }
 
 // job is one caller's update in a group commit.
@@ -63,9 +64,11 @@ func (g *group) stop() {
 
 // update submits a job and waits for its result.
 func (g *group) update(ctx context.Context, db *DB, unguarded bool, fn func(tx *Tx) error) error {
-	j := &job{
-		slot: make(chan *Tx), left: make(chan struct{}), ran: make(chan error), done: make(chan error, 1), unguarded: unguarded,
+	j, ok := g.idle.Get().(*job)
+	if !ok {
+		j = &job{slot: make(chan *Tx), left: make(chan struct{}), ran: make(chan error), done: make(chan error, 1)}
 	}
+	j.unguarded = unguarded
 	select {
 	case <-g.closing: // select chooses at random, and a closed DB must reject updates
 		return ErrClosed
@@ -90,7 +93,9 @@ func (g *group) update(ctx context.Context, db *DB, unguarded bool, fn func(tx *
 		return context.Cause(ctx)
 	}
 	j.run(ctx, db, tx, fn)
-	if err := <-j.done; err != nil {
+	err := <-j.done
+	g.idle.Put(j) // the writer has sent the result, and does not use the job any more
+	if err != nil {
 		return err
 	}
 	db.afterCommit(tx)
