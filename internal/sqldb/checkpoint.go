@@ -7,13 +7,10 @@ import (
 	"time"
 )
 
-// Limits of checkpoints, in frames of the WAL; a frame is a page of 4 KiB.
 const (
-	// checkpointAt is the number of frames that are not in the database file yet at which a checkpoint copies them. Frames of the same page
-	// are copied once.
-	checkpointAt = 1000
-	// restartAt is the length of the WAL at which the writer starts again at its beginning.
-	restartAt = 4000
+	// checkpointAt is the length of the WAL, in frames of a page of 4 KiB, at which its frames are copied into the database file. A page that
+	// changes often is then copied once for many changes.
+	checkpointAt = 4000
 	// restLength is the number of frames that the writer may copy itself before it starts the WAL again.
 	restLength = 100
 	// checkpointRounds is the maximum number of checkpoints that reduce the rest to restLength while updates add frames.
@@ -29,7 +26,7 @@ const (
 //
 // The WAL starts again at its beginning only if all frames are copied and no reader uses it. While updates add frames, a concurrent
 // checkpoint cannot copy all of them. So the goroutine of the group commit copies the rest, between two batches: at most about restLength
-// frames, once per restartAt frames.
+// frames, once per checkpointAt frames.
 //
 // A snapshot that a reader holds cannot be overwritten. Until the reader ends it, the WAL grows by what the updates write. Afterwards the
 // next checkpoint copies all of it.
@@ -79,25 +76,17 @@ func (c *checkpointer) loop() {
 func (c *checkpointer) work() error {
 	ctx := context.Background()
 	w, err := checkpoint(ctx, c.conn, "NOOP")
-	if err != nil || w.rest() < checkpointAt && w.frames < restartAt {
-		return err
-	}
-	for range checkpointRounds {
+	for round := 0; err == nil && w.frames >= checkpointAt && round < checkpointRounds; round++ {
 		before := w.frames
-		if w, err = checkpoint(ctx, c.conn, "PASSIVE"); err != nil {
+		w, err = checkpoint(ctx, c.conn, "PASSIVE")
+		switch {
+		case err != nil || w.copied < before: // a reader holds an earlier snapshot
 			return err
-		}
-		if w.copied < before {
-			return nil // a reader holds an earlier snapshot
-		}
-		if w.rest() <= restLength {
-			break
+		case w.rest() <= restLength || round == checkpointRounds-1:
+			return c.group.between(restart)
 		}
 	}
-	if w.frames < restartAt {
-		return nil
-	}
-	return c.group.between(restart)
+	return err
 }
 
 // wal is the state of the WAL.

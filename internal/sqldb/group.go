@@ -31,7 +31,7 @@ type group struct {
 	closing   chan struct{} // closed by stop
 	stopped   chan struct{} // closed when the goroutine has returned
 	once      sync.Once
-	idle      sync.Pool     // of *job, for the next updates
+	idle      sync.Pool // of *job, for the next updates
 }
 
 // job is one caller's update in a group commit.
