@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -42,9 +43,17 @@ func BenchmarkAgainstBare(b *testing.B) {
 		require.NoError(b, err)
 	}
 	require.NoError(b, db.Update(b.Context(), func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(b.Context(), "CREATE TABLE bare (seq INTEGER PRIMARY KEY, doc TEXT NOT NULL)")
-		return err
+		return tx.Apply(b.Context(), `CREATE TABLE bare (seq INTEGER PRIMARY KEY, doc TEXT NOT NULL);
+			CREATE TABLE bare_named (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, doc TEXT NOT NULL)`)
 	}))
+	for i := range benchUsers {
+		require.NoError(b, db.Update(b.Context(), func(tx *sqldb.Tx) error {
+			id := grownUser(i).ID
+			text := send(h, http.MethodGet, "/Users/"+id, "").Body.Bytes()
+			_, err := tx.Exec(b.Context(), "INSERT INTO bare_named (id, doc) VALUES (?, ?)", id, text)
+			return err
+		}))
+	}
 	constant := func(target string) http.Handler {
 		body := send(h, http.MethodGet, target, "").Body.Bytes()
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -52,36 +61,26 @@ func BenchmarkAgainstBare(b *testing.B) {
 			_, _ = w.Write(body)
 		})
 	}
-	insert := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		text, err := io.ReadAll(r.Body)
-		var v map[string]any
-		if err == nil {
-			err = json.Unmarshal(text, &v)
-		}
-		if err == nil {
-			err = db.Update(r.Context(), func(tx *sqldb.Tx) error {
-				_, err := tx.Exec(r.Context(), "INSERT INTO bare (doc) VALUES (?)", text)
-				return err
-			})
-		}
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		w.Header().Set("Content-Type", scim.MediaType)
-		w.WriteHeader(http.StatusCreated)
-		_, _ = w.Write(text)
-	})
 	byName := "/Users?filter=" + url.QueryEscape(`userName eq "USER0000007"`)
+	always := func(target string) func(int64) (string, string) {
+		return func(int64) (string, string) { return target, "" }
+	}
+	posted := func(n int64) (target, body string) { return "/Users", benchUser(fmt.Sprintf("bare%d", n)) }
+	patched := func(n int64) (target, body string) {
+		return "/Users/" + grownUser(int(n * 7919 % benchUsers)).ID,
+			fmt.Sprintf(`{"schemas":[%q],"Operations":[{"op":"replace","path":"nickName","value":"n%d"}]}`, scim.PatchOpMessage, n)
+	}
 	var made atomic.Int64
 	for _, m := range []struct {
-		name, method, target string
-		bare                 http.Handler
-		want                 int
+		name, method string
+		request      func(n int64) (target, body string)
+		bare         http.Handler
+		want         int
 	}{
-		{"get", http.MethodGet, "/Users/id-user0000007", constant("/Users/id-user0000007"), http.StatusOK},
-		{"userName-eq", http.MethodGet, byName, constant(byName), http.StatusOK},
-		{"post", http.MethodPost, "/Users", insert, http.StatusCreated},
+		{"get", http.MethodGet, always("/Users/id-user0000007"), constant("/Users/id-user0000007"), http.StatusOK},
+		{"userName-eq", http.MethodGet, always(byName), constant(byName), http.StatusOK},
+		{"post", http.MethodPost, posted, bareInsert(db), http.StatusCreated},
+		{"patch", http.MethodPatch, patched, barePatch(db), http.StatusOK},
 	} {
 		b.Run(m.name, func(b *testing.B) {
 			var turns [2]func(requests int) (elapsed, cpu time.Duration)
@@ -93,11 +92,8 @@ func BenchmarkAgainstBare(b *testing.B) {
 				turns[i] = func(requests int) (elapsed, cpu time.Duration) {
 					cpu, started := cpuTime(), time.Now()
 					requestAtOnce(b, requests, func() error {
-						var body []byte
-						if m.method == http.MethodPost {
-							body = []byte(benchUser(fmt.Sprintf("bare%d", made.Add(1))))
-						}
-						return request(client, m.method, server.URL+m.target, body, m.want)
+						target, body := m.request(made.Add(1))
+						return request(client, m.method, server.URL+target, []byte(body), m.want)
 					})
 					return time.Since(started), cpuTime() - cpu
 				}
@@ -123,6 +119,73 @@ func BenchmarkAgainstBare(b *testing.B) {
 			b.ReportMetric(0, "ns/op") // has no meaning here
 		})
 	}
+}
+
+// bareInsert returns a handler that decodes the body and inserts it.
+func bareInsert(db *sqldb.DB) http.Handler {
+	return bareHandler(http.StatusCreated, func(r *http.Request, body []byte) ([]byte, error) {
+		var v map[string]any
+		if err := json.Unmarshal(body, &v); err != nil {
+			return nil, err
+		}
+		return body, db.Update(r.Context(), func(tx *sqldb.Tx) error {
+			_, err := tx.Exec(r.Context(), "INSERT INTO bare (doc) VALUES (?)", body)
+			return err
+		})
+	})
+}
+
+// barePatch returns a handler that reads a document by id, sets the member that the body names, and updates the document.
+func barePatch(db *sqldb.DB) http.Handler {
+	return bareHandler(http.StatusOK, func(r *http.Request, body []byte) ([]byte, error) {
+		var sent struct {
+			Operations []struct {
+				Path  string          `json:"path"`
+				Value json.RawMessage `json:"value"`
+			} `json:"Operations"`
+		}
+		if err := json.Unmarshal(body, &sent); err != nil {
+			return nil, err
+		}
+		id := path.Base(r.URL.Path)
+		var text []byte
+		ctx := sqldb.Brief(r.Context(), db.Reader())
+		if err := db.Reader().QueryRow(ctx, "SELECT doc FROM bare_named WHERE id = ?", id).Scan(&text); err != nil {
+			return nil, err
+		}
+		var document map[string]json.RawMessage
+		if err := json.Unmarshal(text, &document); err != nil {
+			return nil, err
+		}
+		for _, op := range sent.Operations {
+			document[op.Path] = op.Value
+		}
+		text, err := json.Marshal(document)
+		if err != nil {
+			return nil, err
+		}
+		return text, db.Update(r.Context(), func(tx *sqldb.Tx) error {
+			_, err := tx.Exec(r.Context(), "UPDATE bare_named SET doc = ? WHERE id = ?", text, id)
+			return err
+		})
+	})
+}
+
+// bareHandler returns a handler that responds with the result of a function of the body.
+func bareHandler(status int, respond func(r *http.Request, body []byte) ([]byte, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			body, err = respond(r, body)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", scim.MediaType)
+		w.WriteHeader(status)
+		_, _ = w.Write(body)
+	})
 }
 
 // requestAtOnce sends requests from bareClients concurrent clients.
