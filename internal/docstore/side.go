@@ -10,7 +10,9 @@ import (
 
 // A side table has one row per value and document, in a single B-tree ordered by value. It has neither an index by document nor a foreign
 // key: both would double the cost of a row. The rows of a document are therefore found by its values, which are computed from its text as
-// when they were written. An index is filled again whenever its declaration changes, so the two agree.
+// when they were written. An index is filled again whenever its declaration changes, so the two agree. Should a program change what Values
+// computes without a new Version, the rows that it no longer finds stay: such a row selects its document, or nothing after a deletion, and
+// a later change of the document does not fail because of it.
 
 // createSide returns the statement that creates the side table of an index under a name.
 func (ix *index) createSide(d sqldb.Dialect, name string) string {

@@ -99,7 +99,7 @@ func newTable(name string, indexes []index) *table {
 		ix.quoted = quote(ix.field)
 		if ix.multi {
 			ix.side = "{" + t.sideName(ix.name) + "}"
-			ix.insertSQL = "INSERT INTO " + ix.side + " (" + ix.quoted + ", seq) VALUES (?, ?)"
+			ix.insertSQL = "INSERT INTO " + ix.side + " (" + ix.quoted + ", seq) VALUES (?, ?) ON CONFLICT (" + ix.quoted + ", seq) DO NOTHING"
 			ix.deleteSQL = "DELETE FROM " + ix.side + " WHERE " + ix.quoted + " = ? AND seq = ?"
 		} else {
 			names += ", " + ix.quoted
