@@ -66,8 +66,8 @@ func writeRows(t *testing.T, db *sqldb.DB, wal string, n int) (largest int64) {
 	}
 }
 
-// TestCheckpoints_BoundTheWAL writes 5 times the limit of the WAL without a pause.
-func TestCheckpoints_BoundTheWAL(t *testing.T) {
+// TestCheckpoints_BoundWAL writes 5 times the limit of the WAL without a pause.
+func TestCheckpoints_BoundWAL(t *testing.T) {
 	db, wal := walDatabase(t)
 	largest := writeRows(t, db, wal, 20_000)
 	t.Logf("largest WAL: %d MiB", largest/mebi)
