@@ -9,7 +9,8 @@ import (
 // maxAttempts is the maximum number of attempts to store a change while other processes change the same resource.
 const maxAttempts = 16
 
-// edit returns the new state of a resource. It must not modify current, and it may be called several times.
+// edit returns the new state of a resource. It must not modify current, whose values the record of the store shares, and it may be called
+// several times.
 type edit func(current *scim.Resource) (*scim.Resource, error)
 
 // change reads a resource, checks the request's preconditions, edits the resource and stores the result. All steps use the same version of
@@ -67,13 +68,13 @@ func (rec *Record) alone() *Record {
 	return &alone
 }
 
-// editable returns the state of a resource to pass to an edit.
+// editable returns the state of a resource to pass to an edit. It shares values with the record.
 func (s *server) editable(r *request, t *resourceType, rec *Record, scope memberScope) (*scim.Resource, error) {
 	full, err := s.complete(r.Context(), r.base, t, []*Record{rec}, false)
 	if err != nil {
 		return nil, err
 	}
-	current := full[0].Clone()
+	current := full[0]
 	if t.isUser && rec.PasswordHash != "" {
 		current.Set(attrPassword, rec.PasswordHash)
 	}

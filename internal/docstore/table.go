@@ -216,7 +216,16 @@ func (t *table) keysOf(document any) (keys, error) {
 	k := keys{single: make([]any, 0, len(t.indexes)), multi: make([][]any, len(t.indexes))}
 	for i := range t.indexes {
 		ix := &t.indexes[i]
-		found, err := ix.keys(ix.values(document))
+		values := ix.values(document)
+		if !ix.multi && len(values) == 1 { // the usual case needs no list
+			key, err := ix.key(values[0])
+			if err != nil {
+				return k, fmt.Errorf("index %s: %w", ix.name, err)
+			}
+			k.single = append(k.single, key)
+			continue
+		}
+		found, err := ix.keys(values)
 		if err != nil {
 			return k, fmt.Errorf("index %s: %w", ix.name, err)
 		}
