@@ -67,7 +67,7 @@ func BenchmarkAgainstBare(b *testing.B) {
 	}
 	posted := func(n int64) (target, body string) { return "/Users", benchUser(fmt.Sprintf("bare%d", n)) }
 	patched := func(n int64) (target, body string) {
-		return "/Users/" + grownUser(int(n * 7919 % benchUsers)).ID,
+		return "/Users/" + grownUser(int(n*7919%benchUsers)).ID,
 			fmt.Sprintf(`{"schemas":[%q],"Operations":[{"op":"replace","path":"nickName","value":"n%d"}]}`, scim.PatchOpMessage, n)
 	}
 	var made atomic.Int64
