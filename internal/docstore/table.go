@@ -2,7 +2,6 @@ package docstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"regexp"
