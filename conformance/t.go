@@ -208,7 +208,7 @@ func (t *T) withMarker(name, label string, body Doc) Doc {
 	return body
 }
 
-// Omit, as the value of a member in the extra of [T.User] and [T.Group], removes the member.
+// Omit removes a member: it is the value of the member in the extra of [T.User] or [T.Group].
 var Omit = struct{ omit bool }{true}
 
 func merge(defaults, extra Doc) Doc {

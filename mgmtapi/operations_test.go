@@ -511,12 +511,16 @@ func TestOperationsDocument_UpToDate(t *testing.T) {
 const operationsHead = `# Operations of the management API
 
 This page lists every operation of the specification of the management API by section. The column "Id" has the id of the operation in the
-operation table of the code, and the column "Succeeded in" has the tests in which the operation succeeded. The tests record the operations (` + "`testdata/operations.txt`" + ` of each package), and
+operation table of the code, and the column "Succeeded in" has the tests in which the operation succeeded. The tests record the ` +
+	`operations (` + "`testdata/operations.txt`" + ` of each package), and
 ` + "`make golden`" + ` generates this page from the records. The id of an operation that is not served yet is **missing**.
 
-The column "Document" has a letter if the operation is part of document A (authorization servers and hooks), B (roles, users and factors) or C
-(applications). [deviations.md](../deviations.md) describes these documents. The operations without a letter complete the documents, or are extensions of the sandbox for tests.
-Document A has two operations with the path of a hook key: a ` + "`GET`" + ` by its id and a ` + "`GET`" + ` by its key id. They are two rows for one operation of the code.
+The column "Document" has a letter if the operation is part of document A (authorization servers and hooks), B (roles, users and ` +
+	`factors) or C
+(applications). [deviations.md](../deviations.md) describes these documents. The operations without a letter complete the documents, ` +
+	`or are extensions of the sandbox for tests.
+Document A has two operations with the path of a hook key: a ` + "`GET`" + ` by its id and a ` + "`GET`" + ` by its key id. They are ` +
+	`two rows for one operation of the code.
 `
 
 // operationsDocument returns the text of docs/generated/operations.md.

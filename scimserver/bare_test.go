@@ -70,7 +70,8 @@ func BenchmarkAgainstBare(b *testing.B) {
 		for i := range benchUsers {
 			if err == nil {
 				id := grownUser(i).ID
-				_, err = tx.Exec(b.Context(), "INSERT INTO bare_named (id, doc) VALUES (?, ?)", id, send(h, http.MethodGet, "/Users/"+id, "").Body.Bytes())
+				_, err = tx.Exec(b.Context(), "INSERT INTO bare_named (id, doc) VALUES (?, "+
+					"?)", id, send(h, http.MethodGet, "/Users/"+id, "").Body.Bytes())
 			}
 		}
 		return err

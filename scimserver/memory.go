@@ -39,8 +39,8 @@ type reservation struct {
 	reserved    int64
 }
 
-// reserve adds bytes to the reservation. If the server's own memory is in use, it waits for a moment. It does not wait for shared memory, so
-// that a request does not wait for requests of other tenants. A failed reservation keeps what was reserved before.
+// reserve adds bytes to the reservation. If the server's own memory is in use, it waits for a moment. It does not wait for shared memory,
+// so that a request does not wait for requests of other tenants. A failed reservation keeps what was reserved before.
 func (m *reservation) reserve(ctx context.Context, bytes int64) error {
 	if m.reserved+bytes > m.own.size {
 		return scim.Errorf(http.StatusRequestEntityTooLarge, "", "the body has too many or too large values; the limit is %d bytes of memory",

@@ -44,7 +44,8 @@ func (sc *scan) raw() (raw RawReader, names []string) {
 	return sc.server.raw, names
 }
 
-// scanPart is the number of resources that a scan of stored text reads by one call of the store. Between the calls, other scans have a turn.
+// scanPart is the number of resources that a scan of stored text reads by one call of the store. Between the calls, other scans have a
+// turn.
 const scanPart = 500
 
 // scanRaw does the same as server.scan, and decodes only the named members of each resource.

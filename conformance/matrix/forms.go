@@ -139,7 +139,8 @@ func Markdown(w io.Writer, m *Matrix) error {
 			p("| %s, %s |%s", text(r.Client), text(r.Title), cells(r.Cells))
 		}
 	}
-	p("\n## Areas\n\nEach cell has the number of checks with a finding. Without findings, it has the outcome of the area.\n\n| Area |%s\n%s", head, rule)
+	p("\n## Areas\n\nEach cell has the number of checks with a finding. Without findings, it has the outcome of the area.\n\n| Area "+
+		"|%s\n%s", head, rule)
 	for _, r := range m.Areas {
 		p("| %s |%s", text(r.Area), cells(r.Cells))
 	}

@@ -48,7 +48,8 @@ func terminalLines(text string) int {
 // unusable adds to a result what a target has that no client can use: changes, limits, blocks and cautions.
 func unusable(r *conformance.Result, flows, changes, blocks int) *conformance.Result {
 	long := strings.Repeat("of some length ", 12)
-	exchange := &wirelog.Exchange{Method: "PUT", URL: "https://scim.example.com/v2/Users/42", Status: 405, RequestBody: strings.Repeat("x", 3000),
+	exchange := &wirelog.Exchange{Method: "PUT", URL: "https://scim.example.com/v2/Users/42", Status: 405,
+		RequestBody:  strings.Repeat("x", 3000),
 		ResponseBody: strings.Repeat("y", 3000)}
 	for i := range flows {
 		f := conformance.ProfileResult{Client: fmt.Sprint("Client ", i), ClientFlow: "flow", Compatibility: conformance.Breaks,

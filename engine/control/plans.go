@@ -68,7 +68,7 @@ type planItemsRequest struct {
 type applyRequest struct {
 	planRequest
 	Body *struct {
-		First int `json:"first" min:"1" doc:"apply only that many of the remaining items; the other items can be applied after these have succeeded"`
+		First int `json:"first" min:"1" doc:"apply only that many of the remaining items; the others can be applied after these have succeeded"`
 	} `body:"optional"`
 }
 

@@ -115,7 +115,8 @@ func (f *stalledPair) verify(t *testing.T) {
 	require.GreaterOrEqual(t, i, 0)
 	took := before[i].at
 	since := func(begin time.Time) time.Duration { return took.Sub(begin).Round(time.Millisecond) }
-	t.Logf("the other engine sent its first request %s after the last extension of the lease, %s after the stop, %s after the end of the lease",
+	t.Logf("the other engine sent its first request %s after the last extension of the lease, %s after the stop, %s after the end of the "+
+		"lease",
 		since(f.held.Until.Add(stallLease/20-stallLease)), since(f.stalledAt), since(f.held.Until))
 	require.False(t, took.Before(f.held.Until), "the lease has ended")
 	require.Less(t, took.Sub(f.held.Until), 4*stallLease, "takeover is fast")

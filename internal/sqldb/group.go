@@ -228,7 +228,8 @@ func rollback(conn *sql.Conn) {
 
 // errLost is returned to the callers whose completed work was discarded with the transaction. SQLite discards it when the disk is full or
 // fails, and serveUnguarded when an update breaks its contract.
-var errLost = errors.New("sqldb: the transaction was rolled back with another update, for example because the disk is full: retry the update")
+var errLost = errors.New("sqldb: the transaction was rolled back with another update, for example because the disk is full: retry the " +
+	"update")
 
 func answer(jobs []*job, err error) {
 	for _, j := range jobs {

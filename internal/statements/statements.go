@@ -98,12 +98,15 @@ func Page(documents []Document, tests []Test) string {
 
 const introduction = `# Requirements of the management documents
 
-The management API and the provisioning client follow three documents, which this page cites as A, B and C. Each row has one statement of a document and the tests that prove it.
-A test of ` + "`internal/statements`" + ` generates this page, and fails if a statement has no test. The doc comment of a test names the statements that the test proves:
+The management API and the provisioning client follow three documents, which this page cites as A, B and C. Each row has one ` +
+	`statement of a document and the tests that prove it.
+A test of ` + "`internal/statements`" + ` generates this page, and fails if a statement has no test. The doc comment of a test names ` +
+	`the statements that the test proves:
 
     // Proves A-hooks-12, A-hooks-13.
 
-[deviations.md](../deviations.md) lists the defaults that differ from a document, and the switches that select the documented behavior. The test of such a statement enables the switch.
+[deviations.md](../deviations.md) lists the defaults that differ from a document, and the switches that select the documented ` +
+	`behavior. The test of such a statement enables the switch.
 
 %d statements.
 `

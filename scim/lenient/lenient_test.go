@@ -37,8 +37,10 @@ func TestRules_Documented(t *testing.T) {
 	var doc strings.Builder
 	doc.WriteString(`# Nonstandard requests that the SCIM server accepts
 
-Some provisioning clients send requests that RFC 7643 and RFC 7644 do not allow or do not define. A leniency is a rule by which the SCIM server accepts such a request
-and gives it the meaning that the client intends. By default, the server has all leniencies of the table below. ` + "`scimwright serve scim --strict`" + ` disables all of them, and
+Some provisioning clients send requests that RFC 7643 and RFC 7644 do not allow or do not define. A leniency is a rule by which the ` +
+		`SCIM server accepts such a request
+and gives it the meaning that the client intends. By default, the server has all leniencies of the table below. ` + "`scimwright " +
+		"serve scim --strict`" + ` disables all of them, and
 ` + "`--lenient op-case,path-keys`" + ` enables only these two. In Go, ` + "`scimserver.Options.Refuse`" + ` has the leniencies to disable.
 
 Without the leniency, most of these requests are rejected with an error. The exceptions are ` +

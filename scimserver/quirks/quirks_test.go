@@ -394,8 +394,10 @@ func TestMarkdown_UpToDate(t *testing.T) {
 
 const introduction = `# Quirks
 
-A quirk is a deviation that the SCIM server simulates, to test a provisioning client against the behavior of real servers. There are three categories: profiles (behavior of known products), faults (defects on every
-request) and chaos (failures at random). The tables are generated from the list in ` + "`scimserver/quirks`" + `. The flag ` + "`--quirk`" + ` enables a quirk:
+A quirk is a deviation that the SCIM server simulates, to test a provisioning client against the behavior of real servers. There are ` +
+	`three categories: profiles (behavior of known products), faults (defects on every
+request) and chaos (failures at random). The tables are generated from the list in ` + "`scimserver/quirks`" + `. The flag ` +
+	`` + "`--quirk`" + ` enables a quirk:
 
 ` + "```" + `
 scimwright serve scim --quirk no-patch --quirk patch-members=50 --quirk rate-limit=2,p=0.2
@@ -413,7 +415,8 @@ curl -H "Authorization: SSWS $TOKEN" -H "Content-Type: application/json" -X PUT 
   -d '{"active":["drop-after,p=0.05,seed=7,method=POST"]}'
 ` + "```" + `
 
-The value of ` + "`--quirk`" + ` and each string in ` + "`active`" + ` is ` + "`NAME` or `NAME=ARGUMENT`" + `. The tables have the default of the argument in parentheses. A chaos quirk can have these options after it, separated by commas:
+The value of ` + "`--quirk`" + ` and each string in ` + "`active`" + ` is ` + "`NAME` or `NAME=ARGUMENT`" + `. The tables have the ` +
+	`default of the argument in parentheses. A chaos quirk can have these options after it, separated by commas:
 
 | Option | Meaning | Default |
 |---|---|---|
@@ -422,8 +425,10 @@ The value of ` + "`--quirk`" + ` and each string in ` + "`active`" + ` is ` + "`
 | ` + "`times`" + ` | maximum number of affected requests | no limit |
 | ` + "`method`" + ` | only requests with this method are affected: GET, POST, PUT, PATCH or DELETE | all methods |
 
-If several quirks are active, the order of the tables is the order from the server to the client. A quirk that is earlier in the tables changes the response first. A chaos quirk
+If several quirks are active, the order of the tables is the order from the server to the client. A quirk that is earlier in the ` +
+	`tables changes the response first. A chaos quirk
 therefore applies to the response that the other quirks have changed. Quirks do not apply to operations inside a bulk request.
 
-The column "Seen at" names servers with this behavior, or GitHub issues that report it (` + "`owner/repository#number`" + `). "Permitted" means that the RFCs allow the behavior.
+The column "Seen at" names servers with this behavior, or GitHub issues that report it (` + "`owner/repository#number`" + `). ` +
+	`"Permitted" means that the RFCs allow the behavior.
 `

@@ -77,7 +77,7 @@ type sandboxCommand struct {
 	Egress           string `help:"${egress}" enum:"any,private,public," default:"" placeholder:"POLICY" env:"SCIMWRIGHT_EGRESS"`
 	metricsFlags
 	Guard   int      `help:"${guard}" placeholder:"N"`
-	Quirk   []string `help:"Quirk of the SCIM servers, a simulated deviation (repeatable); see serve scim --list-quirks." placeholder:"NAME[=ARG]" sep:"none"`
+	Quirk   []string `help:"Simulated deviation (repeatable); see serve scim --list-quirks." placeholder:"NAME[=ARG]" sep:"none"`
 	Tenants string   `help:"Also serve the tenants of this YAML or JSON file at /t/NAME/scim/v2; see docs/tenants.md." placeholder:"FILE"`
 }
 

@@ -90,17 +90,22 @@ func TestRequirements_ProvedOrJustified(t *testing.T) {
 
 const requirementsIntroduction = `# Requirements
 
-This page lists the requirements of RFC 7643, RFC 7644 and RFC 9865 for servers, and the proof that the reference server (the SCIM server of this module) satisfies each of them.
-A test generates the page. The test fails if a MUST has no proof, or if a SHOULD has neither a proof nor a reason. The column "Proved by" contains:
+This page lists the requirements of RFC 7643, RFC 7644 and RFC 9865 for servers, and the proof that the reference server (the SCIM ` +
+	`server of this module) satisfies each of them.
+A test generates the page. The test fails if a MUST has no proof, or if a SHOULD has neither a proof nor a reason. The column "Proved ` +
+	`by" contains:
 
-- names with a dot, such as ` + "`filter.eq-string`" + `: checks of the conformance suite. The reference server passes each of them, and each fails for at least one server with a fault ([kill-matrix.md](kill-matrix.md));
+- names with a dot, such as ` + "`filter.eq-string`" + `: checks of the conformance suite. The reference server passes each of them, ` +
+	`and each fails for at least one server with a fault ([kill-matrix.md](kill-matrix.md));
 - names with a slash: Go tests;
 - other text, which explains the proof, or is the reason why there is no proof.
 
-Some requirements do not apply to the server software, but to authors of clients, to operators who install a server and issue tokens, or to authors of
+Some requirements do not apply to the server software, but to authors of clients, to operators who install a server and issue tokens, ` +
+	`or to authors of
 schemas. The entry of such a requirement starts with "Binds", the actor and the reason.
 
-The page has %d requirements: %d with a check or a test, %d that apply to other actors, %d with the level SHOULD that the server does not follow or that no test can observe (each with the reason), and
+The page has %d requirements: %d with a check or a test, %d that apply to other actors, %d with the level SHOULD that the server does ` +
+	`not follow or that no test can observe (each with the reason), and
 %d permissions without a test.
 `
 

@@ -29,8 +29,9 @@ func TestSuite_SimplerFeatureBlocks(t *testing.T) {
 		"patch.empty-operation-replaces":  {"patch.empty-operation", "patch.unknown-operation patch.absent-operation"},
 		"projection.attributes-ignored": {"projection.attributes",
 			"projection.meta-part projection.meta projection.sub-attribute projection.urn-case projection.whole-complex"},
-		"projection.excluded-ignored":       {"projection.excluded", "projection.excluded-case projection.excluded-urn projection.excluded-part"},
-		"projection.user-name-always":       {"projection.id-alone", "projection.meta-part projection.members-on-demand projection.whole-complex"},
+		"projection.excluded-ignored": {"projection.excluded", "projection.excluded-case projection.excluded-urn projection.excluded-part"},
+		"projection.user-name-always": {"projection.id-alone", "projection.meta-part projection.members-on-demand " +
+			"projection.whole-complex"},
 		"filter.eq-by-name-only":            {"filter.eq", "filter.reference-eq"},
 		"filter.absent-is-less":             {"filter.absent-less", "filter.multi-valued-lt filter.sub-attribute-le"},
 		"filter.percent-raw":                {"filter.encoding-percent", "filter.encoding-lower-case"},

@@ -74,13 +74,15 @@ func count(r *conformance.Result, when func(conformance.CheckResult) bool) int {
 
 const killMatrixIntroduction = `# Kill matrix
 
-This page shows which faults the checks of the conformance suite detect. A test generates it. The test runs the suite against three kinds of servers:
+This page shows which faults the checks of the conformance suite detect. A test generates it. The test runs the suite against three ` +
+	`kinds of servers:
 
 - the reference server, which is the SCIM server of this module;
 - variants: the reference server with one difference that the RFCs permit;
 - mutants: the reference server with one fault.
 
-The test runs the checks of the area of a mutant against it. A check detects a mutant if it fails. The test fails in these cases: no check detects a mutant, a check detects no mutant, a check
+The test runs the checks of the area of a mutant against it. A check detects a mutant if it fails. The test fails in these cases: no ` +
+	`check detects a mutant, a check detects no mutant, a check
 reports a finding about the reference server or a variant, or this page is out of date.
 
 The tables omit the area in the ids of checks and mutants if the area follows from the heading or from the first column.

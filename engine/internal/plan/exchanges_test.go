@@ -472,7 +472,8 @@ func (v variant) file(x exchange) string {
 
 const exchangesHead = `# Requests of each sequence
 
-This page lists every sequence of the engine. A sequence consists of the requests that bring one user or group of a target into its desired state
+This page lists every sequence of the engine. A sequence consists of the requests that bring one user or group of a target into its ` +
+	`desired state
 ([engine.md](../engine.md) defines the terms). There are rows for both styles and both fallbacks:
 
 | Style or fallback | Meaning |
@@ -480,13 +481,18 @@ This page lists every sequence of the engine. A sequence consists of the request
 | style ` + "`catalog`" + ` | PATCH for activation, deactivation, password and group membership, PUT for other updates |
 | style ` + "`wizard`" + ` | PUT for all updates |
 | fallback ` + "`learn`" + ` | after a rejection, or a success without effect, the engine sends another form of the request |
-| fallback ` + "`none`" + ` | the engine sends only the forms of the style, and does not use learned traits of the target. After each response without the account, such as 204, it reads the account |
+| fallback ` + "`none`" + ` | the engine sends only the forms of the style, and does not use learned traits of the target. After each ` +
+	`response without the account, such as 204, it reads the account |
 
-A row without a fallback is the same for both. The style ` + "`auto`" + ` is ` + "`wizard`" + ` if the target declares PATCH as unsupported, otherwise ` + "`catalog`" + `.
+A row without a fallback is the same for both. The style ` + "`auto`" + ` is ` + "`wizard`" + ` if the target declares PATCH as ` +
+	`unsupported, otherwise ` + "`catalog`" + `.
 
-The column "Requests" has each request with the status of its response. Of the body of a PATCH, it has the operations. It omits all other bodies, the paging parameters, and the URL encoding of filters.
-The column "Outcome" has the outcome of the sequence ([outcomes](../engine.md#outcomes)) and the operation. The style of each row is a link to the golden file with the complete exchange,
-with which the tests compare the requests of the engine. ` + "`go test ./engine/internal/plan -run TestExchangeIndex -update`" + ` generates this page from these files.
+The column "Requests" has each request with the status of its response. Of the body of a PATCH, it has the operations. It omits all ` +
+	`other bodies, the paging parameters, and the URL encoding of filters.
+The column "Outcome" has the outcome of the sequence ([outcomes](../engine.md#outcomes)) and the operation. The style of each row is ` +
+	`a link to the golden file with the complete exchange,
+with which the tests compare the requests of the engine. ` + "`go test ./engine/internal/plan -run TestExchangeIndex -update`" + ` ` +
+	`generates this page from these files.
 `
 
 // TestExchangeIndex generates docs/generated/exchanges.md from the golden files.

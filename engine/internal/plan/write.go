@@ -18,9 +18,9 @@ const (
 // change is a change of an account, and the forms in which it can be requested.
 //
 // If a form is rejected as unsupported (405, 501, for PATCH also 400; 404 if the account exists), or returns success without effect, the
-// next one follows. A form has its effect if the response contains the account with the sent values. The account is read back, once for each
-// form, if the response lacks a value, lacks the account (204, or a body without userName) or has the previous version. In the last two
-// cases no read follows if an earlier read has shown that the target applies such writes ([PatchTrusted], [PutTrusted]).
+// next one follows. A form has its effect if the response contains the account with the sent values. The account is read back, once for
+// each form, if the response lacks a value, lacks the account (204, or a body without userName) or has the previous version. In the last
+// two cases no read follows if an earlier read has shown that the target applies such writes ([PatchTrusted], [PutTrusted]).
 type change struct {
 	what  string // prefix of messages: update, deactivate or reactivate
 	op    engine.Operation

@@ -21,7 +21,7 @@ type mockCommand struct {
 	printing
 	Scenario   string        `help:"${scenarioHelp}" default:"joiner-mover-leaver" placeholder:"NAME|FILE"`
 	Contract   string        `help:"${contractHelp}" placeholder:"NAME"`
-	Quirk      []string      `help:"Quirk of the server, a simulated deviation (repeatable); see --list-quirks." placeholder:"NAME[=ARG]" sep:"none"`
+	Quirk      []string      `help:"Simulated deviation (repeatable); see --list-quirks." placeholder:"NAME[=ARG]" sep:"none"`
 	Server     []string      `help:"Servers to simulate, each a set of quirks: ${mocks}." placeholder:"NAME,..."`
 	Profile    []string      `help:"${mockProfileHelp}" placeholder:"CLIENT,..." default:"rfc" env:"SCIM_CONFORMANCE_MOCK_PROFILE"`
 	Listen     string        `help:"${listenHelp}" default:"127.0.0.1:0" placeholder:"HOST:PORT"`
