@@ -33,13 +33,16 @@ func Each(ctx context.Context, q Queryer, columns int, query string, args []any,
 		return err
 	}
 	defer rows.Close()
-	row, dest := make([]driver.Value, columns), make([]any, columns)
-	for i := range row {
-		dest[i] = &row[i]
+	row, values, dest := make([]driver.Value, columns), make([]any, columns), make([]any, columns)
+	for i := range values {
+		dest[i] = &values[i] // database/sql does not scan NULL into a driver.Value
 	}
 	for rows.Next() {
 		if err := rows.Scan(dest...); err != nil {
 			return err
+		}
+		for i, v := range values {
+			row[i] = v
 		}
 		switch err := each(row); {
 		case errors.Is(err, ErrStop):
