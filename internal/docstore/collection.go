@@ -22,11 +22,16 @@ type Collection[T any] interface {
 	GetLinked(ctx context.Context, q Reader, id string, link *Link) (Doc[T], error)
 	// GetMany returns the documents with the ids, in the order of the ids. Missing documents are omitted, and repeated ids count once.
 	GetMany(ctx context.Context, q Reader, ids []string) ([]Doc[T], error)
+	// GetUpTo is GetMany that ends before the document with which the stored text would exceed maxBytes. It returns the number n of ids that
+	// it looked up: n is less than len(ids) if it ended early, and at least 1 if ids is not empty.
+	GetUpTo(ctx context.Context, q Reader, ids []string, maxBytes int) (docs []Doc[T], n int, err error)
 	// Query returns a page. It returns ErrBadCursor if the cursor is invalid, and other errors for failures.
 	//
 	// In insertion order, PostgreSQL may commit a document after one that was inserted later. A caller that reads the pages in the meantime
 	// can miss the earlier document.
 	Query(ctx context.Context, q Reader, query Query[T]) (Page[T], error)
+	// CursorAfter returns the Next of a page that ends with the document, for a query in insertion order.
+	CursorAfter(query Query[T], doc *Doc[T]) (string, error)
 	// Count returns the number of documents that match the condition. A nil condition counts all.
 	Count(ctx context.Context, q Reader, cond Cond) (int, error)
 	// Version returns the version of a document of the collection.
@@ -81,6 +86,7 @@ type Doc[T any] struct {
 	Value   T
 
 	seq     int64
+	size    int
 	linked  []string
 	hasLink bool
 }
@@ -88,11 +94,14 @@ type Doc[T any] struct {
 // Seq returns the document's position in the order of insertion: positive, increasing, and never reused.
 func (d *Doc[T]) Seq() int64 { return d.seq }
 
+// Size returns the length of the document's stored text in bytes. It is 0 for a document that was not read but written.
+func (d *Doc[T]) Size() int { return d.size }
+
 // document returns the document of a row and its value.
 func document[T any](r *row, value T) Doc[T] {
 	return Doc[T]{
 		ID: r.id, Rev: r.rev, Created: time.UnixMilli(r.created).UTC(), Updated: time.UnixMilli(r.updated).UTC(), Value: value,
-		seq: r.seq, linked: r.linked, hasLink: r.hasLink,
+		seq: r.seq, size: len(r.text), linked: r.linked, hasLink: r.hasLink,
 	}
 }
 
@@ -163,6 +172,40 @@ func (c *collection[T]) GetMany(ctx context.Context, q Reader, ids []string) ([]
 		}
 	}
 	return out, nil
+}
+
+// upToChunk is the number of documents that the first statement of GetUpTo reads. Further statements read up to four times as many.
+const upToChunk = 32
+
+func (c *collection[T]) GetUpTo(ctx context.Context, q Reader, ids []string, maxBytes int) (docs []Doc[T], n int, err error) {
+	left := maxBytes
+	for size := upToChunk; n < len(ids); size = min(4*size, chunkSize) {
+		chunk := ids[n:min(n+size, len(ids))]
+		found, passed := make(map[string]Doc[T], len(chunk)), map[string]bool{}
+		err := c.t.getRows(ctx, q, chunk, func(r *row) (err error) {
+			if len(r.text) > left && (n > 0 || r.id != chunk[0]) {
+				passed[r.id] = true
+				return nil
+			}
+			left -= len(r.text)
+			found[r.id], err = c.read(r)
+			return err
+		})
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, id := range chunk {
+			if passed[id] {
+				return docs, n, nil
+			}
+			n++
+			if doc, ok := found[id]; ok {
+				docs = append(docs, doc)
+				delete(found, id)
+			}
+		}
+	}
+	return docs, n, nil
 }
 
 func (c *collection[T]) Insert(ctx context.Context, tx *Tx, id string, value T) (Doc[T], error) {
