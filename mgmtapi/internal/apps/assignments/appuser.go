@@ -15,6 +15,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/search"
 )
 
 // AppUser is the assignment of a user to an application in the API.
@@ -522,7 +523,11 @@ func (s *Slice) listUsers(ctx context.Context, req *listUsersRequest) (rest.Page
 	if visible != nil {
 		query.Match = func(doc *docstore.Doc[model.AppUser]) bool { return visible(doc.Value.UserID) }
 	}
-	found, err := s.AppUsers.Query(ctx, s.Store.Reader(), query)
+	found, err := search.Page(ctx, s.AppUsers, s.Store.Reader(), query)
+	if err == nil && req.Expand != "" { // the page ends where the users exceed its size
+		_, err = search.Join(ctx, s.AppUsers, s.Users, s.Store.Reader(), query, &found,
+			func(doc *docstore.Doc[model.AppUser]) string { return doc.Value.UserID })
+	}
 	if err != nil {
 		return rest.Page[AppUser]{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
 )
 
 // sortBatch is the number of documents per read.
@@ -70,10 +71,12 @@ func (l Language[T]) Sorted(
 		key sortKey
 		doc docstore.Doc[T]
 	}
+	// best has the first documents that were read so far, up to the size of the page and rest.PageBytes. more is true if there are others.
 	var best []entry
+	more := false
 	order := func(a, b entry) int { return a.key.compare(b.key, by.Descending) }
 	for cursor := ""; ; {
-		page, err := c.Query(ctx, q, docstore.Query[T]{Where: query.Where, Match: query.Match, After: cursor, Limit: sortBatch})
+		page, err := c.Query(ctx, q, docstore.Query[T]{Where: query.Where, Match: query.Match, After: cursor, Limit: sortBatch, MaxBytes: rest.PageBytes})
 		if err != nil {
 			return docstore.Page[T]{}, err
 		}
@@ -84,25 +87,30 @@ func (l Language[T]) Sorted(
 			}
 		}
 		slices.SortFunc(best, order)
-		if len(best) > limit+1 {
-			best = slices.Delete(best, limit+1, len(best))
+		n, bytes := 0, 0
+		for n < min(limit, len(best)) && (n == 0 || bytes+best[n].doc.Size() <= rest.PageBytes) {
+			bytes += best[n].doc.Size()
+			n++
+		}
+		if n < len(best) {
+			best, more = slices.Delete(best, n, len(best)), true
 		}
 		if cursor = page.Next; cursor == "" {
 			break
 		}
 	}
 	var out docstore.Page[T]
-	for _, e := range best[:min(limit, len(best))] {
-		out.Docs = append(out.Docs, e.doc)
+	for _, e := range best {
+		out.Docs, out.Bytes = append(out.Docs, e.doc), out.Bytes+e.doc.Size()
 	}
-	if len(best) > limit {
-		data, err := json.Marshal(best[limit-1].key)
+	if more {
+		data, err := json.Marshal(best[len(best)-1].key)
 		if err != nil {
 			return out, fmt.Errorf("cursor: %w", err)
 		}
 		out.Next = base64.RawURLEncoding.EncodeToString(data)
 	}
-	return out, nil
+	return out, rest.Hold(ctx, out.Bytes)
 }
 
 func (a Attribute[T]) sortKey(doc *docstore.Doc[T]) sortKey {
