@@ -2,6 +2,7 @@ package docstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -178,31 +179,39 @@ func (c *collection[T]) GetMany(ctx context.Context, q Reader, ids []string) ([]
 const upToChunk = 32
 
 func (c *collection[T]) GetUpTo(ctx context.Context, q Reader, ids []string, maxBytes int) (docs []Doc[T], n int, err error) {
-	left := maxBytes
+	left, total := maxBytes, 0 // total is that of docs; the first document may take bytes that others of its chunk have
 	for size := upToChunk; n < len(ids); size = min(4*size, chunkSize) {
 		chunk := ids[n:min(n+size, len(ids))]
-		found, passed := make(map[string]Doc[T], len(chunk)), map[string]bool{}
+		found, passed := make(map[string]Doc[T], len(chunk)), false
+		// The rows are in any order. The first document is read whatever its size, and the reading ends when another one does not fit.
 		err := c.t.getRows(ctx, q, chunk, func(r *row) (err error) {
-			if len(r.text) > left && (n > 0 || r.id != chunk[0]) {
-				passed[r.id] = true
-				return nil
+			first := n == 0 && r.id == chunk[0]
+			if first || len(r.text) <= left && !passed {
+				left -= len(r.text)
+				found[r.id], err = c.read(r)
+			} else {
+				passed = true
 			}
-			left -= len(r.text)
-			found[r.id], err = c.read(r)
+			if _, ok := found[chunk[0]]; err == nil && passed && (n > 0 || ok) {
+				return errPageFull
+			}
 			return err
 		})
-		if err != nil {
+		if err != nil && !errors.Is(err, errPageFull) {
 			return nil, 0, err
 		}
 		for _, id := range chunk {
-			if passed[id] {
+			doc, ok := found[id]
+			switch {
+			case ok && len(docs) > 0 && total+doc.size > maxBytes:
+				return docs, n, nil
+			case ok:
+				docs, total = append(docs, doc), total+doc.size
+				delete(found, id)
+			case passed && n > 0 && !slices.ContainsFunc(docs, func(d Doc[T]) bool { return d.ID == id }):
 				return docs, n, nil
 			}
 			n++
-			if doc, ok := found[id]; ok {
-				docs = append(docs, doc)
-				delete(found, id)
-			}
 		}
 	}
 	return docs, n, nil

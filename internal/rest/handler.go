@@ -20,9 +20,9 @@ import (
 	"github.com/gorilla/mux"
 )
 
-// PageBytes is the maximum size of the stored documents on one page of a list, in bytes. A page ends before the document that would exceed it
-// and continues at the link to the next page. A single document that is larger is a page of its own.
-const PageBytes = 4 << 20
+// PageBytes is the maximum size of the stored documents on one page of a list, in bytes. A page ends before the document that would exceed
+// it, and its link to the next page continues with that document. A single document that is larger is a page of its own.
+const PageBytes = 2 << 20
 
 // DefaultMaxBody is the size limit of a request body, in bytes.
 const DefaultMaxBody = 1 << 20
@@ -61,8 +61,9 @@ type Options struct {
 	Aliases []string
 	// MaxBody is the maximum size of a request body, in bytes. Default: DefaultMaxBody.
 	MaxBody int64
-	// MaxInFlight is the maximum number of bytes that the requests in flight hold: their bodies, and the stored documents of their pages. A
-	// caller gets at most half of it. A request that would exceed it fails with CodeRateLimit and Retry-After. Default: DefaultMaxInFlight.
+	// MaxInFlight is the maximum number of bytes that the requests in flight hold: four times their bodies, and the stored documents of their
+	// pages. A caller gets at most half of it. A request that would exceed it fails with CodeRateLimit and Retry-After. Default:
+	// DefaultMaxInFlight.
 	MaxInFlight int64
 	// Limited is called for the first rejected request of a bucket in each window. Default: no callback.
 	Limited func(ctx context.Context, q Quota)
@@ -242,7 +243,7 @@ func (h *Handler) serve(ctx context.Context, c *call, w http.ResponseWriter, r *
 			return err
 		}
 	}
-	if err := Hold(ctx, h.bodySize(r)); err != nil {
+	if err := Hold(ctx, bodyFactor*h.bodySize(r)); err != nil {
 		return err
 	}
 	result, err := op.run(ctx, &input{request: r, vars: vars, limit: h.options.MaxBody})
@@ -251,6 +252,9 @@ func (h *Handler) serve(ctx context.Context, c *call, w http.ResponseWriter, r *
 	}
 	return h.answer(ctx, c, w, r, op, result)
 }
+
+// bodyFactor is the number of bytes that a request holds for each byte of its body, which is decoded.
+const bodyFactor = 4
 
 // bodySize returns the maximum number of bytes that are read of the body.
 func (h *Handler) bodySize(r *http.Request) int {
@@ -277,8 +281,8 @@ func (h *Handler) takeQuota(ctx context.Context, header http.Header, r *http.Req
 	return nil
 }
 
-// answer writes a success. A body up to streamAfter bytes is encoded before the status is written, so that an encoding failure is an internal
-// error and not a truncated response.
+// answer writes a success. A body up to streamAfter bytes is encoded before the status is written, so that an encoding failure is an
+// internal error and not a truncated response.
 func (h *Handler) answer(ctx context.Context, c *call, w http.ResponseWriter, r *http.Request, op *operation, result any) error {
 	header, media := w.Header(), op.media()
 	maps.Copy(header, c.header)

@@ -34,6 +34,7 @@ func Run(t *testing.T, open Opener) {
 		{"pages", testPages},
 		{"pages while documents come and go", testMovingPages},
 		{"cursors", testCursors},
+		{"sizes", testSizes},
 		{"schema", testSchema},
 		{"concurrency", testConcurrency},
 		{"reads are still valid at the commit", testSkew},

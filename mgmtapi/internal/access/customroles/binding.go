@@ -114,7 +114,9 @@ func (s *Slice) listBindings(ctx context.Context, r *listBindingsRequest) (Bindi
 		if err != nil {
 			return err
 		}
-		page, err := search.Page(ctx, s.CustomRoles, q, docstore.Query[model.CustomRole]{Where: docstore.IDs(ids...), After: r.After, Limit: pageSize})
+		page, err := search.Page(ctx, s.CustomRoles, q, docstore.Query[model.CustomRole]{
+			Where: docstore.IDs(ids...), After: r.After, Limit: pageSize,
+		})
 		if err != nil {
 			return err
 		}

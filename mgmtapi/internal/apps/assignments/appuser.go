@@ -235,6 +235,9 @@ func (s *Slice) apply(
 	if c.value.Overrides, err = t.overrides(&c.value, given.Profile, p, group); err != nil {
 		return none, err
 	}
+	if err := model.CheckSize(before.Overrides, c.value.Overrides); err != nil {
+		return none, err
+	}
 	problems := t.derive(p, group, c.value.Blocked, &c.value)
 	var causes rest.Causes
 	for _, name := range slices.Sorted(maps.Keys(problems)) {

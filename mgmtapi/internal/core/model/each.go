@@ -33,8 +33,8 @@ func Each[T any](ctx context.Context, q docstore.Reader, c docstore.Collection[T
 	}
 }
 
-// EachOf calls fn for the documents with the ids, in the order of the ids. It reads them in batches, so that memory holds few of them. Missing
-// documents are omitted.
+// EachOf calls fn for the documents with the ids, in the order of the ids. It reads them in batches, so that memory holds few of them.
+// Missing documents are omitted.
 func EachOf[T any](ctx context.Context, q docstore.Reader, c docstore.Collection[T], ids []string, fn func(*docstore.Doc[T])) error {
 	for len(ids) > 0 {
 		docs, n, err := c.GetUpTo(ctx, q, ids, eachBytes)

@@ -7,8 +7,8 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
-// Page returns a page for a response: it ends at rest.PageBytes, and the request holds its bytes. All lists with a cursor read their pages by
-// Page or Linked.
+// Page returns a page for a response: it ends at rest.PageBytes, and the request holds its bytes. All lists with a cursor read their pages
+// by Page or Linked.
 func Page[T any](
 	ctx context.Context, c docstore.Collection[T], q docstore.Reader, query docstore.Query[T],
 ) (docstore.Page[T], error) {
@@ -20,8 +20,8 @@ func Page[T any](
 	return page, rest.Hold(ctx, page.Bytes)
 }
 
-// Linked returns a page of the documents that the documents of another collection refer to, in the order of that collection. The query selects
-// the referring documents in insertion order; ref returns the id in one of them. Missing documents are omitted.
+// Linked returns a page of the documents that the documents of another collection refer to, in the order of that collection. The query
+// selects the referring documents in insertion order; ref returns the id in one of them. Missing documents are omitted.
 func Linked[L, T any](
 	ctx context.Context, from docstore.Collection[L], to docstore.Collection[T], q docstore.Reader, query docstore.Query[L],
 	ref func(*L) string,
@@ -34,8 +34,8 @@ func Linked[L, T any](
 	return docstore.Page[T]{Docs: docs, Next: links.Next}, err
 }
 
-// Join reads the documents that those of a page refer to, for a response with both. If they exceed rest.PageBytes, Join shortens the page. The
-// query is that of the page, in insertion order; ref returns the id in a document. Missing documents are omitted.
+// Join reads the documents that those of a page refer to, for a response with both. If they exceed rest.PageBytes, Join shortens the page.
+// The query is that of the page, in insertion order; ref returns the id in a document. Missing documents are omitted.
 func Join[L, T any](
 	ctx context.Context, from docstore.Collection[L], to docstore.Collection[T], q docstore.Reader, query docstore.Query[L],
 	page *docstore.Page[L], ref func(*docstore.Doc[L]) string,
