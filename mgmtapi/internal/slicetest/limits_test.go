@@ -19,6 +19,7 @@ import (
 func TestProfile_Limits(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
+		e.Unrecorded()
 		text := strings.Repeat("x", 600_000)
 		array := func(n int) string { return `[` + strings.Repeat(`"x",`, n-1) + `"x"]` }
 		rejected := func(do, body, cause string) apitest.Step {
