@@ -286,17 +286,11 @@ func (w *Wanted) app(ctx context.Context, doc docstore.Doc[model.App]) (App, err
 func (w *Wanted) Names(ctx context.Context, kind Kind, ids []string) (map[string]string, error) {
 	names := map[string]string{}
 	if kind == Group {
-		groups, err := w.deps.Groups.GetMany(ctx, w.deps.Store.Reader(), ids)
-		for i := range groups {
-			names[groups[i].ID] = groups[i].Value.Name()
-		}
-		return names, err
+		return names, model.EachOf(ctx, w.deps.Store.Reader(), w.deps.Groups, ids,
+			func(group *docstore.Doc[model.Group]) { names[group.ID] = group.Value.Name() })
 	}
-	users, err := w.deps.Users.GetMany(ctx, w.deps.Store.Reader(), ids)
-	for i := range users {
-		names[users[i].ID] = users[i].Value.Login()
-	}
-	return names, err
+	return names, model.EachOf(ctx, w.deps.Store.Reader(), w.deps.Users, ids,
+		func(user *docstore.Doc[model.User]) { names[user.ID] = user.Value.Login() })
 }
 
 // Count returns the number of users or groups.

@@ -131,15 +131,33 @@ func (a *api) showImport(ctx context.Context, r *importRequest) (client.Import, 
 	return out, nil
 }
 
-func (a *api) importedObjects(ctx context.Context, r *remoteObjectsRequest) ([]engine.RemoteObject, error) {
+// objectsPart is the number of objects per read of the store.
+const objectsPart = 100
+
+func (a *api) importedObjects(ctx context.Context, r *remoteObjectsRequest) (page rest.Page[engine.RemoteObject], err error) {
 	run, err := a.run(ctx, &r.importRequest)
 	if err != nil {
-		return nil, err
+		return page, err
 	}
-	found, err := a.o.Engine.Imports().Objects(ctx, engine.RemoteObjectQuery{
-		App: r.App, Kind: run.Request.Kind, Verdict: engine.Verdict(r.Verdict), After: r.After, Limit: r.Limit,
+	query := engine.RemoteObjectQuery{App: r.App, Kind: run.Request.Kind, Verdict: engine.Verdict(r.Verdict), After: r.After}
+	read := func(after *engine.RemoteObject, n int) ([]engine.RemoteObject, error) {
+		if query.Limit = n; after != nil {
+			query.After = after.RemoteID
+		}
+		return a.o.Engine.Imports().Objects(ctx, query)
+	}
+	_, items, more, err := stretch(ctx, r.Limit, objectsPart, read, func(x *engine.RemoteObject) (engine.RemoteObject, int, error) {
+		size := len(x.RemoteID) + len(x.UserName) + len(x.ExternalID) + len(x.Email) + len(x.DisplayName) + len(x.Note)
+		for _, id := range x.Candidates {
+			size += len(id)
+		}
+		return *x, size, nil
 	})
-	return append([]engine.RemoteObject{}, found...), err
+	page.Items = items
+	if more {
+		page.Next = items[len(items)-1].RemoteID
+	}
+	return page, err
 }
 
 func (a *api) confirmImport(ctx context.Context, r *confirmRequest) (client.Confirmed, error) {

@@ -2,7 +2,9 @@ package control
 
 import (
 	"context"
+	"encoding/json"
 	"reflect"
+	"strconv"
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/control/client"
@@ -96,33 +98,53 @@ func (a *api) plan(ctx context.Context, r *planRequest) (engine.Plan, error) {
 	return found[0], nil
 }
 
-func (a *api) planItems(ctx context.Context, r *planItemsRequest) ([]client.PlanItem, error) {
+// itemsPart is the number of items per read of the store. An item has up to 20 requests with bodies, and all differences.
+const itemsPart = 10
+
+func (a *api) planItems(ctx context.Context, r *planItemsRequest) (page rest.Page[client.PlanItem], err error) {
 	if _, err := a.plan(ctx, &r.planRequest); err != nil {
-		return nil, err
+		return page, err
 	}
-	items, err := a.o.Engine.Plans().Items(ctx, engine.PlanItemQuery{
-		Plan: r.Plan, Operation: engine.Operation(r.Operation), Outcome: engine.Class(r.Outcome), After: r.After, Limit: r.Limit,
-	})
+	query := engine.PlanItemQuery{
+		Plan: r.Plan, Operation: engine.Operation(r.Operation), Outcome: engine.Class(r.Outcome), After: r.After,
+	}
+	read := func(after *engine.PlanItem, n int) ([]engine.PlanItem, error) {
+		if query.Limit = n; after != nil {
+			query.After = after.Seq
+		}
+		return a.o.Engine.Plans().Items(ctx, query)
+	}
+	rows, shown, more, err := stretch(ctx, r.Limit, itemsPart, read, showItem)
 	if err != nil {
-		return nil, err
+		return page, err
 	}
-	about := make([]engine.Principal, 0, len(items))
-	for i := range items {
-		about = append(about, engine.Principal{Kind: items[i].Kind, ID: items[i].ID})
+	about := make([]engine.Principal, 0, len(rows))
+	for i := range rows {
+		about = append(about, engine.Principal{Kind: rows[i].Kind, ID: rows[i].ID})
 	}
 	names, err := a.names(ctx, r.App, about)
 	if err != nil {
-		return nil, err
+		return page, err
 	}
-	shown := make([]client.PlanItem, 0, len(items))
-	for i, item := range items {
-		if item.Requests == nil {
-			item.Requests = []engine.Sent{}
-		}
-		sortDifferences(item.Diff)
-		shown = append(shown, client.PlanItem{Seq: item.Seq, Kind: item.Kind, ID: item.ID, Name: names[about[i]], PlanItem: item})
+	for i := range shown {
+		shown[i].Name = names[about[i]]
 	}
-	return shown, nil
+	page.Items = shown
+	if more {
+		page.Next = strconv.Itoa(shown[len(shown)-1].Seq)
+	}
+	return page, nil
+}
+
+// showItem returns an item as the API shows it without its name, and its size.
+func showItem(item *engine.PlanItem) (client.PlanItem, int, error) {
+	shown := *item
+	if shown.Requests == nil {
+		shown.Requests = []engine.Sent{}
+	}
+	sortDifferences(shown.Diff)
+	data, err := json.Marshal(shown) // the values of differences have any form
+	return client.PlanItem{Seq: shown.Seq, Kind: shown.Kind, ID: shown.ID, PlanItem: shown}, len(data), err
 }
 
 // applyPlan first waits until the engine has a mark for every earlier change, because such a mark may make the plan stale.

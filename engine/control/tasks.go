@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -108,28 +109,42 @@ type attemptsRequest struct {
 	Limit  int    `query:"limit" default:"100" min:"1" max:"1000" clamp:"true"`
 }
 
-func (a *api) attempts(ctx context.Context, r *attemptsRequest) ([]client.Attempt, error) {
-	query := engine.AttemptQuery{App: r.App, Before: r.Before, Limit: r.Limit}
+// attemptsPart is the number of exchanges per read of the store.
+const attemptsPart = 100
+
+func (a *api) attempts(ctx context.Context, r *attemptsRequest) (page rest.Page[client.Attempt], err error) {
+	query := engine.AttemptQuery{App: r.App, Before: r.Before}
 	switch {
 	case r.User != "":
 		query.Kind, query.Principal = engine.User, r.User
 	case r.Group != "":
 		query.Kind, query.Principal = engine.Group, r.Group
 	}
-	found, err := a.o.Engine.Traces().Attempts(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	shown := make([]client.Attempt, 0, len(found))
-	for _, x := range found {
-		s := client.Attempt{
-			ID: x.ID, At: x.At.UTC().Format(rest.TimeFormat), Method: x.Method, Path: RelativePath(x.URL), Status: x.Status,
-			DurationMS: x.Duration.Milliseconds(), Request: x.RequestBody, Response: x.ResponseBody, Error: x.Error, Curl: x.Curl(true),
+	read := func(after *engine.Attempt, n int) ([]engine.Attempt, error) {
+		if query.Limit = n; after != nil {
+			query.Before = after.ID
 		}
-		s.UserID, s.GroupID = byKind(x.Kind, x.Principal)
-		shown = append(shown, s)
+		return a.o.Engine.Traces().Attempts(ctx, query)
 	}
-	return shown, nil
+	_, items, more, err := stretch(ctx, r.Limit, attemptsPart, read, showAttempt)
+	if err != nil {
+		return page, err
+	}
+	page.Items = items
+	if more {
+		page.Parameter, page.Next = "before", strconv.FormatInt(items[len(items)-1].ID, 10)
+	}
+	return page, nil
+}
+
+// showAttempt returns an exchange as the API shows it, and the size of its texts.
+func showAttempt(x *engine.Attempt) (client.Attempt, int, error) {
+	s := client.Attempt{
+		ID: x.ID, At: x.At.UTC().Format(rest.TimeFormat), Method: x.Method, Path: RelativePath(x.URL), Status: x.Status,
+		DurationMS: x.Duration.Milliseconds(), Request: x.RequestBody, Response: x.ResponseBody, Error: x.Error, Curl: x.Curl(true),
+	}
+	s.UserID, s.GroupID = byKind(x.Kind, x.Principal)
+	return s, len(s.Path) + len(s.Request) + len(s.Response) + len(s.Error) + len(s.Curl), nil
 }
 
 // RelativePath returns the path of an exchange's URL relative to the base URL of the target: the part from the last /Users or /Groups, with

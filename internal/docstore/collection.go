@@ -2,6 +2,7 @@ package docstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -22,11 +23,16 @@ type Collection[T any] interface {
 	GetLinked(ctx context.Context, q Reader, id string, link *Link) (Doc[T], error)
 	// GetMany returns the documents with the ids, in the order of the ids. Missing documents are omitted, and repeated ids count once.
 	GetMany(ctx context.Context, q Reader, ids []string) ([]Doc[T], error)
+	// GetUpTo is GetMany that ends before the document with which the stored text would exceed maxBytes. It returns the number n of ids that
+	// it looked up: n is less than len(ids) if it ended early, and at least 1 if ids is not empty.
+	GetUpTo(ctx context.Context, q Reader, ids []string, maxBytes int) (docs []Doc[T], n int, err error)
 	// Query returns a page. It returns ErrBadCursor if the cursor is invalid, and other errors for failures.
 	//
 	// On PostgreSQL, two concurrent transactions may commit in another order than they inserted their documents. A caller that reads pages in
 	// insertion order between the two commits can miss the document that is committed last.
 	Query(ctx context.Context, q Reader, query Query[T]) (Page[T], error)
+	// CursorAfter returns the Next of a page that ends with the document, for a query in insertion order.
+	CursorAfter(query Query[T], doc *Doc[T]) (string, error)
 	// Count returns the number of documents that match the condition. A nil condition counts all.
 	Count(ctx context.Context, q Reader, cond Cond) (int, error)
 	// Version returns the version of a document of the collection.
@@ -107,6 +113,7 @@ type Doc[T any] struct {
 	Value   T
 
 	seq     int64
+	size    int
 	linked  []string
 	hasLink bool
 }
@@ -119,11 +126,14 @@ func Stored[T any](id string, seq, rev int64, created time.Time, value T) Doc[T]
 	return Doc[T]{ID: id, Rev: rev, Created: created, Value: value, seq: seq}
 }
 
+// Size returns the length of the document's stored text in bytes. It is 0 for a document that was not read but written.
+func (d *Doc[T]) Size() int { return d.size }
+
 // document returns the document of a row and its value.
 func document[T any](r *row, value T) Doc[T] {
 	return Doc[T]{
 		ID: r.id, Rev: r.rev, Created: time.UnixMilli(r.created).UTC(), Updated: time.UnixMilli(r.updated).UTC(), Value: value,
-		seq: r.seq, linked: r.linked, hasLink: r.hasLink,
+		seq: r.seq, size: len(r.text), linked: r.linked, hasLink: r.hasLink,
 	}
 }
 
@@ -194,6 +204,48 @@ func (c *collection[T]) GetMany(ctx context.Context, q Reader, ids []string) ([]
 		}
 	}
 	return out, nil
+}
+
+// upToChunk is the number of documents that the first statement of GetUpTo reads. Further statements read up to four times as many.
+const upToChunk = 32
+
+func (c *collection[T]) GetUpTo(ctx context.Context, q Reader, ids []string, maxBytes int) (docs []Doc[T], n int, err error) {
+	left, total := maxBytes, 0 // total is that of docs; the first document may take bytes that others of its chunk have
+	for size := upToChunk; n < len(ids); size = min(4*size, chunkSize) {
+		chunk := ids[n:min(n+size, len(ids))]
+		found, passed := make(map[string]Doc[T], len(chunk)), false
+		// The rows are in any order. The first document is read whatever its size, and the reading ends when another one does not fit.
+		err := c.t.getRows(ctx, q, chunk, func(r *row) (err error) {
+			first := n == 0 && r.id == chunk[0]
+			if first || len(r.text) <= left && !passed {
+				left -= len(r.text)
+				found[r.id], err = c.read(r)
+			} else {
+				passed = true
+			}
+			if _, ok := found[chunk[0]]; err == nil && passed && (n > 0 || ok) {
+				return errPageFull
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, errPageFull) {
+			return nil, 0, err
+		}
+		for _, id := range chunk {
+			doc, ok := found[id]
+			switch {
+			case ok && len(docs) > 0 && total+doc.size > maxBytes:
+				return docs, n, nil
+			case ok:
+				docs, total = append(docs, doc), total+doc.size
+				delete(found, id)
+			case passed && n > 0 && !slices.ContainsFunc(docs, func(d Doc[T]) bool { return d.ID == id }):
+				return docs, n, nil
+			}
+			n++
+		}
+	}
+	return docs, n, nil
 }
 
 func (c *collection[T]) Insert(ctx context.Context, tx *Tx, id string, value T) (Doc[T], error) {

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -33,6 +34,9 @@ type Query[T any] struct {
 	Offset int
 	// Limit is the size of the page. Default: DefaultLimit.
 	Limit int
+	// MaxBytes ends the page before the document with which the stored text of its documents would exceed that number of bytes. The first
+	// document is on the page, whatever its size. Page.Next then continues with the next one. Default: no limit.
+	MaxBytes int
 	// Link, if set, is read with the documents; see Doc.Linked.
 	Link *Link
 	// Match, if set, selects among the documents that Where selects. The page contains documents that match, and Offset counts them. Match
@@ -51,10 +55,12 @@ type Page[T any] struct {
 	Docs []Doc[T]
 	// Next is the cursor of the next page, or "" if no more documents exist at this time. It is an opaque string of URL-safe characters.
 	Next string
+	// Bytes is the size of the stored text of the documents.
+	Bytes int
 }
 
 func (c *collection[T]) Query(ctx context.Context, q Reader, query Query[T]) (Page[T], error) {
-	var docs []Doc[T]
+	var page Page[T]
 	next, err := c.t.page(ctx, q, query.erased(), func(r *row, keep bool) (bool, error) {
 		if !keep && query.Match == nil {
 			return true, nil
@@ -64,14 +70,27 @@ func (c *collection[T]) Query(ctx context.Context, q Reader, query Query[T]) (Pa
 			return false, err
 		}
 		if keep {
-			docs = append(docs, doc)
+			page.Docs, page.Bytes = append(page.Docs, doc), page.Bytes+len(r.text)
 		}
 		return true, nil
 	})
 	if err != nil {
 		return Page[T]{}, err
 	}
-	return Page[T]{Docs: docs, Next: next}, nil
+	page.Next = next
+	return page, nil
+}
+
+func (c *collection[T]) CursorAfter(query Query[T], doc *Doc[T]) (string, error) {
+	if query.OrderBy != "" {
+		return "", c.t.wrap(fmt.Errorf("CursorAfter with the order %s: use a query in insertion order", query.OrderBy))
+	}
+	w, err := c.t.walk(query.erased())
+	if err != nil {
+		return "", c.t.wrap(err)
+	}
+	next, err := w.cursorAt(newCursor(nil, doc.seq))
+	return next, c.t.wrap(err)
 }
 
 // erased returns the query in the form that does not depend on the type of the documents.
@@ -82,7 +101,7 @@ func (q *Query[T]) erased() query {
 	}
 	return query{
 		where: q.Where, orderBy: q.OrderBy, desc: q.Desc, after: q.After, from: q.From, offset: max(q.Offset, 0), limit: limit, link: q.Link,
-		matching: q.Match != nil,
+		matching: q.Match != nil, maxBytes: q.MaxBytes,
 	}
 }
 
@@ -97,6 +116,7 @@ type query struct {
 	link          *Link
 	longest       int
 	matching      bool
+	maxBytes      int // 0 for no limit
 }
 
 // plain reports whether the query reads all documents in insertion order from the first one.
@@ -133,45 +153,64 @@ func (t *table) search(ctx context.Context, q Reader, query query, into sink) (n
 	if err != nil {
 		return "", t.wrap(err)
 	}
-	var last *cursor
-	n, offset := 0, query.offset // n may exceed the page size by one: the additional row shows that a next page exists, and is not stored
+	// n may exceed the page size by one: the additional row shows that a next page exists, and is not stored.
+	n, size, offset, last := 0, 0, query.offset, (*cursor)(nil)
 	each := func(r *row) error {
 		if n > query.limit {
 			return nil
 		}
 		passed := query.matching && offset > 0
-		counts, err := into(r, !passed && n < query.limit)
+		fits := n < query.limit && (query.maxBytes <= 0 || n == 0 || size+len(r.text) <= query.maxBytes)
+		counts, err := into(r, !passed && fits)
 		switch {
 		case err != nil || !counts:
 			return err
 		case passed:
 			offset--
 			return nil
+		case !fits:
+			n = query.limit + 1
+			return errPageFull
 		}
-		if n++; n == query.limit {
+		if n, size = n+1, size+len(r.text); n == query.limit || query.maxBytes > 0 {
 			last = newCursor(r.key, r.seq)
 		}
 		return nil
 	}
-	if offset, err = w.skip(ctx, q, query); err != nil {
+	rest, err := w.skip(ctx, q, query)
+	if err != nil {
 		return "", t.wrap(err)
 	}
-	if !query.matching {
-		_, err = w.take(ctx, q, offset, query.limit+1, each)
-	} else {
-		for chunk := min(max(firstChunk, query.limit+1), lastChunk); err == nil && n <= query.limit; chunk = min(2*chunk, lastChunk) {
-			var read int
-			if read, err = w.take(ctx, q, 0, chunk, each); read < chunk {
-				break
-			}
-		}
+	chunk := query.limit + 1
+	switch {
+	case query.matching:
+		chunk = min(max(firstChunk, chunk), lastChunk)
+	case query.maxBytes > 0:
+		chunk = min(chunk, sizedChunk)
 	}
-	if err != nil || n <= query.limit {
+	if query.matching {
+		rest = 0 // each counts the matches
+	}
+	for n <= query.limit {
+		var read int
+		if read, err = w.take(ctx, q, rest, chunk, each); err != nil || read < chunk {
+			break
+		}
+		rest, chunk = 0, min(2*chunk, lastChunk)
+	}
+	if err != nil && !errors.Is(err, errPageFull) || n <= query.limit {
 		return "", err
 	}
 	next, err = w.cursorAt(last)
 	return next, t.wrap(err)
 }
+
+// errPageFull ends the reading of a page at its first document that is not stored.
+var errPageFull = errors.New("docstore: the page is full")
+
+// sizedChunk is the number of documents that the first statement for a page with a limit of bytes reads. The statement returns all of them,
+// although the page may end at the first few: PostgreSQL cannot stop in between.
+const sizedChunk = 256
 
 // Sizes of the chunks of documents that are read for Match. They double, because few matches in the first chunk suggest that many chunks
 // follow.

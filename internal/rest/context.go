@@ -42,7 +42,10 @@ type call struct {
 	route     string // the template that matched, empty if none
 	vars      map[string]string
 	admitted  any
-	oauth     bool        // errors have the OAuth form
+	oauth     bool // errors have the OAuth form
+	memory    *memory
+	holder    holder      // set with the first byte that the request holds
+	held      int64       // bytes of memory
 	header    http.Header // headers of a successful response
 }
 

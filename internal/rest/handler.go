@@ -1,12 +1,10 @@
 package rest
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -21,6 +19,10 @@ import (
 
 	"github.com/gorilla/mux"
 )
+
+// PageBytes is the maximum size of the stored documents on one page of a list, in bytes. A page ends before the document that would exceed
+// it, and its link to the next page continues with that document. A single document that is larger is a page of its own.
+const PageBytes = 2 << 20
 
 // DefaultMaxBody is the size limit of a request body, in bytes.
 const DefaultMaxBody = 1 << 20
@@ -59,6 +61,10 @@ type Options struct {
 	Aliases []string
 	// MaxBody is the maximum size of a request body, in bytes. Default: DefaultMaxBody.
 	MaxBody int64
+	// MaxInFlight is the maximum number of bytes that the requests in flight hold: four times their bodies, and the stored documents of their
+	// pages. A caller gets at most half of it. A request that would exceed it fails with CodeRateLimit and Retry-After. Default:
+	// DefaultMaxInFlight.
+	MaxInFlight int64
 	// Limited is called for the first rejected request of a bucket in each window. Default: no callback.
 	Limited func(ctx context.Context, q Quota)
 	// Words describe types whose fields have no tags of this package. Default: none.
@@ -74,6 +80,7 @@ type Handler struct {
 	options    Options
 	known      []string // BaseURL and its aliases, without duplicates
 	operations []*operation
+	memory     *memory
 	router     *mux.Router
 }
 
@@ -85,6 +92,9 @@ func NewHandler(routes []Route, o Options) (*Handler, error) {
 	if o.MaxBody == 0 {
 		o.MaxBody = DefaultMaxBody
 	}
+	if o.MaxInFlight == 0 {
+		o.MaxInFlight = DefaultMaxInFlight
+	}
 	if o.Limited == nil {
 		o.Limited = func(context.Context, Quota) {}
 	}
@@ -95,7 +105,7 @@ func NewHandler(routes []Route, o Options) (*Handler, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	o.BaseURL = strings.TrimRight(o.BaseURL, "/")
-	h := &Handler{options: o}
+	h := &Handler{options: o, memory: newMemory(o.MaxInFlight)}
 	if o.BaseURL != "" {
 		h.known = []string{o.BaseURL}
 		for _, alias := range o.Aliases {
@@ -157,7 +167,8 @@ func (h *Handler) around(
 	// If guarded is true, a handler of Guarded has called this handler. That handler has set the headers, and logs the request.
 	c, guarded := ctx.Value(callKey{}).(*call)
 	if !guarded {
-		c = &call{request: describe(r, "req"+randomText()), bases: h.basesOf(r)}
+		c = &call{request: describe(r, "req"+randomText()), bases: h.basesOf(r), memory: h.memory}
+		defer func() { c.memory.release(c.holder, c.held) }()
 		ctx = context.WithValue(ctx, callKey{}, c)
 		header := w.Header()
 		header.Set(HeaderRequestID, c.request.ID)
@@ -233,11 +244,25 @@ func (h *Handler) serve(ctx context.Context, c *call, w http.ResponseWriter, r *
 			return err
 		}
 	}
+	if err := Hold(ctx, bodyFactor*h.bodySize(r)); err != nil {
+		return err
+	}
 	result, err := op.run(ctx, &input{request: r, vars: vars, limit: h.options.MaxBody})
 	if err != nil {
 		return err
 	}
-	return h.answer(c, w, r, op, result)
+	return h.answer(ctx, c, w, r, op, result)
+}
+
+// bodyFactor is the number of bytes that a request holds for each byte of its body, which is decoded.
+const bodyFactor = 4
+
+// bodySize returns the maximum number of bytes that are read of the body.
+func (h *Handler) bodySize(r *http.Request) int {
+	if r.ContentLength < 0 || r.ContentLength > h.options.MaxBody {
+		return int(h.options.MaxBody)
+	}
+	return int(r.ContentLength)
 }
 
 func (h *Handler) takeQuota(ctx context.Context, header http.Header, r *http.Request) error {
@@ -257,9 +282,9 @@ func (h *Handler) takeQuota(ctx context.Context, header http.Header, r *http.Req
 	return nil
 }
 
-// answer writes a success. It encodes the whole body before it writes, so that an encoding failure is an internal error and not a truncated
-// response.
-func (h *Handler) answer(c *call, w http.ResponseWriter, r *http.Request, op *operation, result any) error {
+// answer writes a success. A body up to streamAfter bytes is encoded before the status is written, so that an encoding failure is an
+// internal error and not a truncated response.
+func (h *Handler) answer(ctx context.Context, c *call, w http.ResponseWriter, r *http.Request, op *operation, result any) error {
 	header, media := w.Header(), op.media()
 	maps.Copy(header, c.header)
 	var table []byte
@@ -268,11 +293,10 @@ func (h *Handler) answer(c *call, w http.ResponseWriter, r *http.Request, op *op
 			media = mediaCSV + "; charset=utf-8"
 		}
 	}
-	if p, ok := result.(pager); ok {
-		items, next := p.page()
-		result = items
-		header.Add("Link", "<"+listURL(c.bases.public, r, "")+`>; rel="self"`)
-		if next != "" {
+	list, isList := result.(pager)
+	if isList {
+		header.Add("Link", "<"+listURL(c.bases.public, r, nil)+`>; rel="self"`)
+		if next := list.next(); next != nil {
 			header.Add("Link", "<"+listURL(c.bases.public, r, next)+`>; rel="next"`)
 		}
 	}
@@ -286,14 +310,6 @@ func (h *Handler) answer(c *call, w http.ResponseWriter, r *http.Request, op *op
 		w.WriteHeader(op.info.Status)
 		return nil
 	}
-	body, err := table, error(nil)
-	if v, ok := result.(nonJSON); ok {
-		_, body = v.content()
-	} else if body == nil {
-		if body, err = encode(result); err != nil {
-			return err
-		}
-	}
 	if media == mediaHTML || media == mediaSVG { // browsers execute scripts in these media types
 		header.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 		header.Set("X-Content-Type-Options", "nosniff")
@@ -305,18 +321,36 @@ func (h *Handler) answer(c *call, w http.ResponseWriter, r *http.Request, op *op
 	if s, ok := result.(StatusCoder); ok {
 		status = cmp.Or(s.HTTPStatus(), status)
 	}
-	header.Set("Content-Type", media)
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // ignore the error: the caller may have disconnected
-	return nil
+	out := newOutput(ctx, w, status, media)
+	var err error
+	switch v := result.(type) {
+	case nonJSON:
+		_, body := v.content()
+		_, err = out.buffer.Write(body)
+	case pager:
+		if table != nil {
+			_, err = out.buffer.Write(table)
+		} else {
+			err = v.write(out)
+		}
+	default:
+		err = out.encode(v)
+	}
+	if err = out.end(err); err == nil || !out.sent {
+		return err
+	}
+	if !errors.Is(err, errDisconnected) {
+		h.options.Logger.ErrorContext(ctx, "response aborted", "request_id", c.request.ID, "error", err)
+	}
+	panic(http.ErrAbortHandler) // so that the caller detects the truncated body
 }
 
-// listURL returns the absolute URL of the list. If next is not empty, the URL contains next as the cursor.
-func listURL(base string, r *http.Request, next string) string {
+// listURL returns the absolute URL of the list. If next is not nil, the URL contains this cursor.
+func listURL(base string, r *http.Request, next *cursor) string {
 	query := r.URL.RawQuery
-	if next != "" {
+	if next != nil {
 		values := r.URL.Query()
-		values.Set("after", next)
+		values.Set(next.parameter, next.value)
 		query = values.Encode()
 	}
 	url := base + r.URL.EscapedPath()
@@ -349,24 +383,8 @@ func (h *Handler) fail(ctx context.Context, w http.ResponseWriter, err error) {
 	for name, values := range headers {
 		w.Header()[name] = values
 	}
-	body, err := encode(content)
-	if err != nil { // cannot happen: the content consists of strings
-		body = nil
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(body)
-}
-
-// encode encodes JSON without escaping HTML: responses contain profile strings as they were sent.
-func encode(value any) ([]byte, error) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, fmt.Errorf("write the response: %w", err)
-	}
-	return b.Bytes(), nil
+	out := newOutput(ctx, w, status, mediaJSON)
+	_ = out.end(out.encode(content)) // strings only; cannot fail
 }
 
 // accepts reports whether the Accept headers allow a media type below application, or application/json, which error responses use. Without

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -56,18 +57,40 @@ type Page[T any] struct {
 	// Next is the cursor of the next page, empty on the last one. It becomes the query parameter "after" of the Link header with the relation
 	// "next".
 	Next string
+	// Parameter is the query parameter for Next, for lists with another one than "after".
+	Parameter string
 }
 
 // pager is the non-generic interface of a Page.
 type pager interface {
-	page() (items any, next string)
+	next() *cursor
+	write(out *output) error
 }
 
-func (p Page[T]) page() (any, string) {
-	if p.Items == nil {
-		return []T{}, p.Next
+// cursor is the query parameter that starts the next page.
+type cursor struct{ parameter, value string }
+
+// next returns the start of the next page, nil on the last one.
+func (p Page[T]) next() *cursor {
+	if p.Next == "" {
+		return nil
 	}
-	return p.Items, p.Next
+	return &cursor{cmp.Or(p.Parameter, "after"), p.Next}
+}
+
+// write writes the items as an array.
+func (p Page[T]) write(out *output) error {
+	out.buffer.WriteByte('[')
+	for i := range p.Items {
+		if i > 0 {
+			out.buffer.WriteByte(',')
+		}
+		if err := out.element(&p.Items[i]); err != nil {
+			return err
+		}
+	}
+	out.buffer.WriteString("]\n")
+	return nil
 }
 
 // Listing is a Page that can be written as a table instead.

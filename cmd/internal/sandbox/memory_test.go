@@ -148,7 +148,7 @@ func (c *scimChild) must(b *testing.B, method, path string, want int, body strin
 }
 
 // peakMB returns the peak memory of the process since the last call of forgetPeak.
-func (c *child) peakMB(b *testing.B) float64 {
+func (c *child) peakMB(b testing.TB) float64 {
 	b.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
 	if err != nil {
@@ -162,7 +162,7 @@ func (c *child) peakMB(b *testing.B) float64 {
 }
 
 // forgetPeak resets the peak; see proc(5) on clear_refs.
-func (c *child) forgetPeak(b *testing.B) {
+func (c *child) forgetPeak(b testing.TB) {
 	b.Helper()
 	require.NoError(b, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", c.cmd.Process.Pid), []byte("5"), 0))
 }

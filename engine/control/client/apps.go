@@ -127,7 +127,7 @@ type AttemptOptions struct {
 
 // Attempts returns recorded exchanges with the target of an app, newest first.
 func (c *Client) Attempts(ctx context.Context, app string, o AttemptOptions) ([]Attempt, error) {
-	return get[[]Attempt](ctx, c, appPath(app, "attempts")+query("userId", o.User, "groupId", o.Group, "before", o.Before, "limit", o.Limit))
+	return list[Attempt](ctx, c, appPath(app, "attempts"), o.Limit, "userId", o.User, "groupId", o.Group, "before", o.Before)
 }
 
 // DriftOptions configures a comparison of a target with the directory.
@@ -172,8 +172,7 @@ type ObjectOptions struct {
 
 // ImportedObjects returns accounts or groups that an import has found, by ascending remote id.
 func (c *Client) ImportedObjects(ctx context.Context, app, id string, o ObjectOptions) ([]engine.RemoteObject, error) {
-	return get[[]engine.RemoteObject](ctx, c,
-		appPath(app, "import", id, "objects")+query("verdict", o.Verdict, "after", o.After, "limit", o.Limit))
+	return list[engine.RemoteObject](ctx, c, appPath(app, "import", id, "objects"), o.Limit, "verdict", o.Verdict, "after", o.After)
 }
 
 // Consent has the links to create, and the accounts from which users are created.
@@ -240,8 +239,8 @@ type ItemOptions struct {
 
 // PlanItems returns the items of a plan, in the order in which the engine applies them.
 func (c *Client) PlanItems(ctx context.Context, app, id string, o ItemOptions) ([]PlanItem, error) {
-	return get[[]PlanItem](ctx, c, appPath(app, "plans", id, "items")+
-		query("operation", o.Operation, "outcome", o.Outcome, "after", o.After, "limit", o.Limit))
+	return list[PlanItem](ctx, c, appPath(app, "plans", id, "items"), o.Limit,
+		"operation", o.Operation, "outcome", o.Outcome, "after", o.After)
 }
 
 // ApplyPlan applies the first remaining items of a plan. first is the number of items; 0 means all.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -63,20 +64,26 @@ func IsNotFound(err error) bool {
 // Do sends a request to a path below the base URL. It sends body as JSON unless body is nil, and stores the decoded response in into unless
 // into is nil. A *json.RawMessage receives the response body unchanged. A response with a status other than 2xx is returned as an *Error.
 func (c *Client) Do(ctx context.Context, method, path string, body, into any) error {
+	_, err := c.send(ctx, method, path, body, into)
+	return err
+}
+
+// send is Do that also returns the header of the response.
+func (c *Client) send(ctx context.Context, method, path string, body, into any) (http.Header, error) {
 	var payload io.Reader
 	if body != nil {
 		data, err := json.Marshal(body)
 		if err != nil {
-			return fmt.Errorf("client: %s %s: %w", method, path, err)
+			return nil, fmt.Errorf("client: %s %s: %w", method, path, err)
 		}
 		payload = bytes.NewReader(data)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, payload)
 	if err != nil {
-		return fmt.Errorf("client: %w: the URL of New must start with http:// or https://, then the host and the prefix", err)
+		return nil, fmt.Errorf("client: %w: the URL of New must start with http:// or https://, then the host and the prefix", err)
 	}
 	if s := req.URL.Scheme; s != "http" && s != "https" {
-		return errors.New("client: the URL of New must start with http:// or https://")
+		return nil, errors.New("client: the URL of New must start with http:// or https://")
 	}
 	path = req.URL.RequestURI() // the path with the query, for the errors below
 	req.Header.Set("Accept", "application/json")
@@ -92,24 +99,24 @@ func (c *Client) Do(ctx context.Context, method, path string, body, into any) er
 	}
 	res, err := c.withoutRedirects().Do(req)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer res.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxResponse+1))
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s %s: %w", method, path, err)
+		return nil, fmt.Errorf("%s %s: %w", method, path, err)
 	case len(data) > maxResponse:
-		return fmt.Errorf("%s %s: the response is longer than %d bytes", method, path, maxResponse)
+		return nil, fmt.Errorf("%s %s: the response is longer than %d bytes", method, path, maxResponse)
 	case res.StatusCode < 200 || res.StatusCode > 299:
-		return errorOf(method, path, res.StatusCode, data)
+		return nil, errorOf(method, path, res.StatusCode, data)
 	case into == nil || len(data) == 0:
-		return nil
+		return res.Header, nil
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("%s %s: %w", method, path, err)
+		return nil, fmt.Errorf("%s %s: %w", method, path, err)
 	}
-	return nil
+	return res.Header, nil
 }
 
 // withoutRedirects returns a copy of c.HTTP that follows no redirects, because a redirect would send the token to another address.
@@ -152,10 +159,50 @@ func notFromAPI(method, path string, status int, body []byte) error {
 	return fmt.Errorf("%s %s: status %d, but the response is not from the API%s", method, path, status, hint)
 }
 
-// get, post and remove send a request and return the response as a T.
+// get and post send a request and return the response as a T.
 func get[T any](ctx context.Context, c *Client, path string) (out T, err error) {
 	err = c.Do(ctx, http.MethodGet, path, nil, &out)
 	return out, err
+}
+
+// The number of elements of a list, by default and at most.
+const (
+	defaultLimit = 100
+	maxLimit     = 1000
+)
+
+// list returns up to limit elements of a list. The API may end a page before its limit because of its size; list then follows the link to
+// the next page.
+func list[T any](ctx context.Context, c *Client, path string, limit int, pairs ...any) ([]T, error) {
+	all, limit := []T{}, min(cmp.Or(limit, defaultLimit), maxLimit)
+	for next := query(append(pairs, "limit", limit)...); ; {
+		var page []T
+		header, err := c.send(ctx, http.MethodGet, path+next, nil, &page)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		link := nextLink(header)
+		if link == nil || len(page) == 0 || len(all) >= limit {
+			return all[:min(limit, len(all))], nil
+		}
+		parameters := link.Query()
+		parameters.Set("limit", strconv.Itoa(limit-len(all)))
+		next = "?" + parameters.Encode()
+	}
+}
+
+// nextLink returns the URL of the Link header with the relation "next", or nil. Its host may be one that only the API can reach.
+func nextLink(header http.Header) *url.URL {
+	for _, link := range header.Values("Link") {
+		target, relation, _ := strings.Cut(link, ">")
+		if strings.TrimSpace(relation) == `; rel="next"` {
+			if u, err := url.Parse(strings.TrimPrefix(target, "<")); err == nil {
+				return u
+			}
+		}
+	}
+	return nil
 }
 
 func post[T any](ctx context.Context, c *Client, path string, body any) (out T, err error) {

@@ -58,8 +58,10 @@ func testPages(t *testing.T, open Opener) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for limit := 1; limit <= 8; limit++ {
-				c.query.Limit = limit
-				require.Equal(t, c.want, strings.Join(f.walk(c.query), ""), "limit %d", limit)
+				for _, bytes := range []int{0, 1, 40, 100} { // a document has some 20 bytes
+					c.query.Limit, c.query.MaxBytes = limit, bytes
+					require.Equal(t, c.want, strings.Join(f.walk(c.query), ""), "limit %d, %d bytes", limit, bytes)
+				}
 			}
 		})
 	}

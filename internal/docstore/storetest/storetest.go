@@ -35,6 +35,7 @@ func Run(t *testing.T, open Opener) {
 		{"pages", testPages},
 		{"pages during inserts and deletes", testMovingPages},
 		{"cursors", testCursors},
+		{"sizes", testSizes},
 		{"schema", testSchema},
 		{"concurrency", testConcurrency},
 		{"reads are still valid at the commit", testSkew},

@@ -31,20 +31,14 @@ func CheckPeople(ctx context.Context, q docstore.Reader, d model.Deps, people *m
 		known, kind := map[string]bool{}, "user"
 		if list.groups {
 			known[model.EveryoneToken], kind = true, "group"
-			groups, err := d.Groups.GetMany(ctx, q, list.ids)
+			err := model.EachOf(ctx, q, d.Groups, list.ids, func(g *docstore.Doc[model.Group]) { known[g.ID] = true })
 			if err != nil {
 				return err
-			}
-			for _, g := range groups {
-				known[g.ID] = true
 			}
 		} else {
-			users, err := d.Users.GetMany(ctx, q, list.ids)
+			err := model.EachOf(ctx, q, d.Users, list.ids, func(u *docstore.Doc[model.User]) { known[u.ID] = true })
 			if err != nil {
 				return err
-			}
-			for _, u := range users {
-				known[u.ID] = true
 			}
 		}
 		for i, id := range list.ids {

@@ -8,6 +8,7 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/internal/access/authz"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/search"
 )
 
 // BindingLinks is the response to a changed binding.
@@ -113,7 +114,9 @@ func (s *Slice) listBindings(ctx context.Context, r *listBindingsRequest) (Bindi
 		if err != nil {
 			return err
 		}
-		page, err := s.CustomRoles.Query(ctx, q, docstore.Query[model.CustomRole]{Where: docstore.IDs(ids...), After: r.After, Limit: pageSize})
+		page, err := search.Page(ctx, s.CustomRoles, q, docstore.Query[model.CustomRole]{
+			Where: docstore.IDs(ids...), After: r.After, Limit: pageSize,
+		})
 		if err != nil {
 			return err
 		}
@@ -215,7 +218,7 @@ type listMembersRequest struct {
 func (s *Slice) listMembers(ctx context.Context, r *listMembersRequest) (Members, error) {
 	out := Members{Members: []Member{}}
 	err := s.Store.View(ctx, func(q docstore.Reader) error {
-		page, err := s.RoleMembers.Query(ctx, q, docstore.Query[model.RoleMember]{Where: r.members(), After: r.After, Limit: pageSize})
+		page, err := search.Page(ctx, s.RoleMembers, q, docstore.Query[model.RoleMember]{Where: r.members(), After: r.After, Limit: pageSize})
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/catalog"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/search"
 )
 
 // SetResource is a resource of a resource set in JSON.
@@ -184,7 +185,7 @@ func (s *Slice) listResources(ctx context.Context, r *listResourcesRequest) (Set
 	if err != nil {
 		return SetResources{}, err
 	}
-	page, err := s.SetResources.Query(ctx, q, docstore.Query[model.SetResource]{
+	page, err := search.Page(ctx, s.SetResources, q, docstore.Query[model.SetResource]{
 		Where: docstore.Eq(model.SetResourceBySet, r.set.ID), After: r.After, Limit: r.Limit,
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/search"
 )
 
 // Slice serves custom roles and resource sets.
@@ -187,7 +188,7 @@ type pageRequest struct {
 func page[T, Item any](
 	ctx context.Context, s *Slice, c docstore.Collection[T], r *pageRequest, render func(context.Context, docstore.Doc[T]) Item,
 ) ([]Item, rest.Links, error) {
-	found, err := c.Query(ctx, s.Store.Reader(), docstore.Query[T]{After: r.After, Limit: pageSize})
+	found, err := search.Page(ctx, c, s.Store.Reader(), docstore.Query[T]{After: r.After, Limit: pageSize})
 	if err != nil {
 		return nil, nil, err
 	}

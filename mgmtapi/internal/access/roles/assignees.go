@@ -9,6 +9,7 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/internal/access/authz"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/search"
 )
 
 // Assignees is a page of the users that have a role.
@@ -40,7 +41,7 @@ func (s *Slice) assignees(ctx context.Context, r *assigneesRequest) (Assignees, 
 		if err != nil {
 			return err
 		}
-		page, err := s.Users.Query(ctx, q, docstore.Query[model.User]{Where: docstore.IDs(ids...), After: r.After, Limit: r.Limit})
+		page, err := search.Page(ctx, s.Users, q, docstore.Query[model.User]{Where: docstore.IDs(ids...), After: r.After, Limit: r.Limit})
 		if err != nil {
 			return err
 		}

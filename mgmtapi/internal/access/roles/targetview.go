@@ -29,10 +29,9 @@ func (s *Slice) groupTargets(ctx context.Context, q docstore.Reader, targets []m
 	for i, t := range targets {
 		ids[i] = t.Group
 	}
-	docs, err := s.Groups.GetMany(ctx, q, ids)
-	out := make([]GroupTarget, 0, len(docs))
-	for _, doc := range docs {
-		g := doc.Value
+	out := make([]GroupTarget, 0, len(ids))
+	err := model.EachOf(ctx, q, s.Groups, ids, func(doc *docstore.Doc[model.Group]) {
+		g := &doc.Value
 		profile := map[string]any{"name": g.Name(), "description": nil}
 		if description := g.Text("description"); description != "" {
 			profile["description"] = description
@@ -47,7 +46,7 @@ func (s *Slice) groupTargets(ctx context.Context, q docstore.Reader, targets []m
 			Links: rest.Links{"self": rest.To(url()), "users": rest.To(url("users"), "GET"), "apps": rest.To(url("apps"), "GET"),
 				"owners": rest.To(url("owners"), "GET")},
 		})
-	}
+	})
 	return out, err
 }
 

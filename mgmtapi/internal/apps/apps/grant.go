@@ -12,6 +12,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/search"
 )
 
 // ScopeGrant is a scope of the management API that is granted to an application.
@@ -87,7 +88,7 @@ type listGrantsRequest struct {
 }
 
 func (s *Slice) listGrants(ctx context.Context, req *listGrantsRequest) (page rest.Page[ScopeGrant], err error) {
-	found, err := s.AppGrants.Query(ctx, s.Store.Reader(), docstore.Query[model.AppGrant]{
+	found, err := search.Page(ctx, s.AppGrants, s.Store.Reader(), docstore.Query[model.AppGrant]{
 		Where: docstore.Eq(model.AppGrantByApp, req.AppID), After: req.After, Limit: req.Limit,
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/internal/access/authz"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/search"
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
@@ -48,9 +49,16 @@ func (s *Slice) list(ctx context.Context, req *listRequest) (rest.Page[App], err
 			return visible(doc.ID, &doc.Value) && (match == nil || match(doc))
 		}
 	}
-	found, err := s.Apps.Query(ctx, q, query)
+	found, err := search.Page(ctx, s.Apps, q, query)
 	if err != nil {
 		return rest.Page[App]{}, err
+	}
+	if expands { // the page ends where the assignments exceed its size
+		_, err = search.Join(ctx, s.Apps, s.AppUsers, q, query, &found,
+			func(doc *docstore.Doc[model.App]) string { return model.AppUserID(doc.ID, user) })
+		if err != nil {
+			return rest.Page[App]{}, err
+		}
 	}
 	connections, err := s.connections(ctx, q, found.Docs)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/internal/access/authz"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/search"
 )
 
 type ofGroupRequest struct {
@@ -21,20 +22,13 @@ func (r *ofGroupRequest) at() (string, *docstore.Doc[model.Group]) { return r.Gr
 // ofGroup lists the applications of a group in the order in which the group was assigned to them.
 func (s *Slice) ofGroup(ctx context.Context, req *ofGroupRequest) (page rest.Page[App], err error) {
 	err = s.Store.View(ctx, func(q docstore.Reader) error {
-		assigned, err := s.AppGroups.Query(ctx, q, docstore.Query[model.AppGroup]{
+		found, err := search.Linked(ctx, s.AppGroups, s.Apps, q, docstore.Query[model.AppGroup]{
 			Where: docstore.Eq(model.AppGroupByGroup, req.GroupID), After: req.After, Limit: req.Limit,
-		})
+		}, func(assigned *model.AppGroup) string { return assigned.AppID })
 		if err != nil {
 			return err
 		}
-		ids := make([]string, len(assigned.Docs))
-		for i, doc := range assigned.Docs {
-			ids[i] = doc.Value.AppID
-		}
-		docs, err := s.Apps.GetMany(ctx, q, ids)
-		if err != nil {
-			return err
-		}
+		docs := found.Docs
 		if visible := authz.Apps(ctx); visible != nil {
 			docs = slices.DeleteFunc(docs, func(doc docstore.Doc[model.App]) bool { return !visible(doc.ID, &doc.Value) })
 		}
@@ -42,7 +36,7 @@ func (s *Slice) ofGroup(ctx context.Context, req *ofGroupRequest) (page rest.Pag
 		if err != nil {
 			return err
 		}
-		page = rest.Page[App]{Next: assigned.Next}
+		page = rest.Page[App]{Next: found.Next}
 		for _, doc := range docs {
 			page.Items = append(page.Items, render(ctx, doc, connections[doc.ID]))
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/access/authz"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/search"
 )
 
 // AppGroup is the assignment of a group to an application in the API.
@@ -264,7 +265,7 @@ func (s *Slice) listGroups(ctx context.Context, req *listGroupsRequest) (rest.Pa
 	if visible := authz.GroupsOf(ctx, req.app); visible != nil {
 		query.Match = func(doc *docstore.Doc[model.AppGroup]) bool { return visible(doc.Value.GroupID) }
 	}
-	found, err := s.AppGroups.Query(ctx, s.Store.Reader(), query)
+	found, err := search.Page(ctx, s.AppGroups, s.Store.Reader(), query)
 	if err != nil {
 		return rest.Page[AppGroup]{}, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/search"
 )
 
 // AppUser is the assignment of a user to an application in the API.
@@ -232,6 +233,9 @@ func (s *Slice) apply(
 		c.value.UserName, c.value.UserNameGiven = name, name != t.userName(p)
 	}
 	if c.value.Overrides, err = t.overrides(&c.value, given.Profile, p, group); err != nil {
+		return none, err
+	}
+	if err := model.CheckSize(before.Overrides, c.value.Overrides); err != nil {
 		return none, err
 	}
 	problems := t.derive(p, group, c.value.Blocked, &c.value)
@@ -522,7 +526,11 @@ func (s *Slice) listUsers(ctx context.Context, req *listUsersRequest) (rest.Page
 	if visible != nil {
 		query.Match = func(doc *docstore.Doc[model.AppUser]) bool { return visible(doc.Value.UserID) }
 	}
-	found, err := s.AppUsers.Query(ctx, s.Store.Reader(), query)
+	found, err := search.Page(ctx, s.AppUsers, s.Store.Reader(), query)
+	if err == nil && req.Expand != "" { // the page ends where the users exceed its size
+		_, err = search.Join(ctx, s.AppUsers, s.Users, s.Store.Reader(), query, &found,
+			func(doc *docstore.Doc[model.AppUser]) string { return doc.Value.UserID })
+	}
 	if err != nil {
 		return rest.Page[AppUser]{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/access/authz"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/search"
 )
 
 // PushMapping is a group push mapping in the API.
@@ -67,7 +68,7 @@ func (s *Slice) listMappings(ctx context.Context, req *listMappingsRequest) (res
 		}
 		where = append(where, docstore.Ge(docstore.Updated, since))
 	}
-	found, err := s.PushMappings.Query(ctx, s.Store.Reader(), docstore.Query[model.PushMapping]{
+	found, err := search.Page(ctx, s.PushMappings, s.Store.Reader(), docstore.Query[model.PushMapping]{
 		Where: docstore.All(where...), After: req.After, Limit: req.Limit,
 	})
 	if err != nil {

@@ -100,13 +100,10 @@ func (s *State) countReasons(ctx context.Context, q docstore.Reader, conn *model
 	for i, d := range docs {
 		ids[i] = d.Value.UserID
 	}
-	users, err := s.Users.GetMany(ctx, q, ids)
+	status := map[string]model.UserStatus{}
+	err := model.EachOf(ctx, q, s.Users, ids, func(u *docstore.Doc[model.User]) { status[u.ID] = u.Value.Status })
 	if err != nil {
 		return err
-	}
-	status := map[string]model.UserStatus{}
-	for _, u := range users {
-		status[u.ID] = u.Value.Status
 	}
 	for i := range docs {
 		if why := reasonFor(&docs[i].Value, status[docs[i].Value.UserID], conn); why != "" {

@@ -71,7 +71,7 @@ func (l List[T]) Read(ctx context.Context, q docstore.Reader, r *Request) (docst
 		}
 		query.After = ""
 		query.Where, query.OrderBy = l.Quick(r.Q)
-		page, err := l.Collection.Query(ctx, q, query)
+		page, err := Page(ctx, l.Collection, q, query)
 		page.Next = ""
 		return page, err
 	case r.Filter != "":
@@ -96,7 +96,7 @@ func (l List[T]) Read(ctx context.Context, q docstore.Reader, r *Request) (docst
 		}
 		query.Where, query.Match = compiled.Where, compiled.Match
 	}
-	return l.Collection.Query(ctx, q, query)
+	return Page(ctx, l.Collection, q, query)
 }
 
 // visible restricts match to the documents that the caller can read. A nil match matches all documents.

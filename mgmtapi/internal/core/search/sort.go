@@ -12,10 +12,8 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
 )
-
-// sortBatch is the number of documents per read.
-const sortBatch = 1000
 
 // Sort is an order by one attribute. Documents with equal values are ordered by id. Documents without the attribute come last, or first if
 // Descending is set.
@@ -47,7 +45,7 @@ func (k sortKey) compare(o sortKey, descending bool) int {
 }
 
 // Sorted returns a page of the documents that match the query, in an order without an index: it reads all of them, but only holds one page
-// in memory. The language must contain the attribute to sort by.
+// in memory. q must be a snapshot. The language must contain the attribute to sort by.
 func (l Language[T]) Sorted(
 	ctx context.Context, c docstore.Collection[T], q docstore.Reader, query Query[T], by Sort, after string, limit int,
 ) (docstore.Page[T], error) {
@@ -66,43 +64,49 @@ func (l Language[T]) Sorted(
 			return docstore.Page[T]{}, fmt.Errorf("%w: not a cursor of a sorted list", docstore.ErrBadCursor)
 		}
 	}
-	type entry struct {
-		key sortKey
-		doc docstore.Doc[T]
+	// best has the positions of the first documents that were read so far, as many as the page has. A long key takes the place of others.
+	var best []sortKey
+	keys, more := 0, false
+	visit := func(doc *docstore.Doc[T]) bool {
+		if query.Match != nil && !query.Match(doc) {
+			return false
+		}
+		key := attribute.sortKey(doc)
+		if behind != nil && key.compare(*behind, by.Descending) <= 0 {
+			return false
+		}
+		at, _ := slices.BinarySearchFunc(best, key, func(a, b sortKey) int { return a.compare(b, by.Descending) })
+		best, keys = slices.Insert(best, at, key), keys+len(key.Text)
+		for len(best) > 1 && (len(best) > limit || keys > rest.PageBytes) {
+			last := len(best) - 1
+			keys, more = keys-len(best[last].Text), true
+			best = slices.Delete(best, last, last+1)
+		}
+		return false // only the position is stored
 	}
-	var best []entry
-	order := func(a, b entry) int { return a.key.compare(b.key, by.Descending) }
-	for cursor := ""; ; {
-		page, err := c.Query(ctx, q, docstore.Query[T]{Where: query.Where, Match: query.Match, After: cursor, Limit: sortBatch})
-		if err != nil {
-			return docstore.Page[T]{}, err
-		}
-		for _, doc := range page.Docs {
-			key := attribute.sortKey(&doc)
-			if behind == nil || key.compare(*behind, by.Descending) > 0 {
-				best = append(best, entry{key, doc})
-			}
-		}
-		slices.SortFunc(best, order)
-		if len(best) > limit+1 {
-			best = slices.Delete(best, limit+1, len(best))
-		}
-		if cursor = page.Next; cursor == "" {
-			break
-		}
+	if _, err := c.Query(ctx, q, docstore.Query[T]{Where: query.Where, Match: visit, Limit: 1}); err != nil {
+		return docstore.Page[T]{}, err
 	}
-	var out docstore.Page[T]
-	for _, e := range best[:min(limit, len(best))] {
-		out.Docs = append(out.Docs, e.doc)
+	ids := make([]string, len(best))
+	for i := range best {
+		ids[i] = best[i].ID
 	}
-	if len(best) > limit {
-		data, err := json.Marshal(best[limit-1].key)
+	docs, n, err := c.GetUpTo(ctx, q, ids, rest.PageBytes)
+	if err != nil {
+		return docstore.Page[T]{}, err
+	}
+	out := docstore.Page[T]{Docs: docs}
+	for i := range docs {
+		out.Bytes += docs[i].Size()
+	}
+	if more || n < len(best) {
+		data, err := json.Marshal(best[n-1])
 		if err != nil {
 			return out, fmt.Errorf("cursor: %w", err)
 		}
 		out.Next = base64.RawURLEncoding.EncodeToString(data)
 	}
-	return out, nil
+	return out, rest.Hold(ctx, out.Bytes)
 }
 
 func (a Attribute[T]) sortKey(doc *docstore.Doc[T]) sortKey {

@@ -13,6 +13,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/access/authz"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/search"
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
@@ -124,14 +125,12 @@ func (s *Slice) show(ctx context.Context, q docstore.Reader, doc docstore.Doc[mo
 
 // assignable returns the names, by id, of the given groups that exist and that rules can assign to.
 func (s *Slice) assignable(ctx context.Context, q docstore.Reader, ids []string) (map[string]string, error) {
-	groups, err := s.Groups.GetMany(ctx, q, ids)
-	out := make(map[string]string, len(groups))
-	for _, group := range groups {
+	out := make(map[string]string, len(ids))
+	return out, model.EachOf(ctx, q, s.Groups, ids, func(group *docstore.Doc[model.Group]) {
 		if group.Value.Type == model.GroupService {
 			out[group.ID] = group.Value.Name()
 		}
-	}
-	return out, err
+	})
 }
 
 // check records errors in name, type and conditions.
@@ -277,7 +276,7 @@ func (s *Slice) list(ctx context.Context, r *listRequest) (out rest.Page[GroupRu
 		}
 	}
 	err = s.Store.View(ctx, func(q docstore.Reader) error {
-		page, err := s.GroupRules.Query(ctx, q, query)
+		page, err := search.Page(ctx, s.GroupRules, q, query)
 		if err != nil {
 			return err
 		}

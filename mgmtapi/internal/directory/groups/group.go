@@ -139,8 +139,10 @@ func (s *Slice) enforce(ctx context.Context, tx *docstore.Tx, before map[string]
 	if err := causes.Err(); err != nil {
 		return nil, err
 	}
-	profile, err = checkMutability(&schema, before, profile)
-	return profile, err
+	if profile, err = checkMutability(&schema, before, profile); err != nil {
+		return nil, err
+	}
+	return profile, model.CheckSize(before, profile)
 }
 
 func render(ctx context.Context, doc docstore.Doc[model.Group]) Group {

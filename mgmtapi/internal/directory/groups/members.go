@@ -9,6 +9,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/access/callers"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/search"
 )
 
 type memberRequest struct {
@@ -75,17 +76,9 @@ func (s *Slice) ofUser(ctx context.Context, r *ofUserRequest) (out rest.Page[Gro
 		if visible := authz.Groups(ctx); visible != nil {
 			query.Match = func(m *docstore.Doc[model.Membership]) bool { return visible(m.Value.Group) }
 		}
-		page, err := s.Memberships.Query(ctx, q, query)
-		if err != nil {
-			return err
-		}
-		ids := make([]string, len(page.Docs))
-		for i, doc := range page.Docs {
-			ids[i] = doc.Value.Group
-		}
-		docs, err := s.Groups.GetMany(ctx, q, ids)
+		page, err := search.Linked(ctx, s.Memberships, s.Groups, q, query, func(m *model.Membership) string { return m.Group })
 		out = rest.Page[Group]{Next: page.Next}
-		for _, doc := range docs {
+		for _, doc := range page.Docs {
 			out.Items = append(out.Items, render(ctx, doc))
 		}
 		return err

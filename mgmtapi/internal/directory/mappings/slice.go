@@ -10,6 +10,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/appprofile"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/search"
 )
 
 // Slice serves the mappings, and creates and deletes them with their applications.
@@ -137,7 +138,7 @@ func (s *Slice) list(ctx context.Context, r *listRequest) (out rest.Page[Listed]
 		where = append(where, docstore.Eq(model.MappingByTarget, r.TargetID))
 	}
 	err = s.Store.View(ctx, func(q docstore.Reader) error {
-		page, err := s.Mappings.Query(ctx, q, docstore.Query[model.Mapping]{Where: docstore.All(where...), After: r.After, Limit: r.Limit})
+		page, err := search.Page(ctx, s.Mappings, q, docstore.Query[model.Mapping]{Where: docstore.All(where...), After: r.After, Limit: r.Limit})
 		if err != nil {
 			return err
 		}

@@ -50,15 +50,14 @@ func (s *Slice) listAppLinks(ctx context.Context, r *appLinksRequest) ([]AppLink
 	if err != nil {
 		return nil, err
 	}
-	apps, err := s.Apps.GetMany(ctx, q, slices.Collect(maps.Keys(assigned)))
+	links, visible := []AppLink{}, authz.Apps(ctx)
+	err = model.EachOf(ctx, q, s.Apps, slices.Collect(maps.Keys(assigned)), func(app *docstore.Doc[model.App]) {
+		if app.Value.Status == model.AppActive && (visible == nil || visible(app.ID, &app.Value)) {
+			links = append(links, linksOf(ctx, *app, assigned[app.ID])...)
+		}
+	})
 	if err != nil {
 		return nil, err
-	}
-	links, visible := []AppLink{}, authz.Apps(ctx)
-	for _, app := range apps {
-		if app.Value.Status == model.AppActive && (visible == nil || visible(app.ID, &app.Value)) {
-			links = append(links, linksOf(ctx, app, assigned[app.ID])...)
-		}
 	}
 	slices.SortFunc(links, func(a, b AppLink) int {
 		return cmp.Or(cmp.Compare(a.SortOrder, b.SortOrder), cmp.Compare(filter.Fold(a.Label), filter.Fold(b.Label)), cmp.Compare(a.ID, b.ID))

@@ -138,6 +138,9 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 	user := model.User{
 		Status: model.UserStaged, Provider: r.provider(), Profile: merge(nil, r.Body.Profile),
 	}
+	if err := model.CheckSize(nil, user.Profile); err != nil {
+		return User{}, err
+	}
 	secrets, err := s.hashSecrets(ctx, r.Body.Credentials)
 	if err != nil {
 		return User{}, err

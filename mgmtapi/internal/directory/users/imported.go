@@ -36,7 +36,7 @@ func (s *Slice) Import(ctx context.Context, tx *docstore.Tx, profile map[string]
 		}
 	}
 	id := model.NewID(model.KindUser)
-	if err := s.enforceValues(ctx, tx, &schema.Value, id, &user); err != nil {
+	if err := s.enforceValues(ctx, tx, &schema.Value, id, nil, &user); err != nil {
 		return doc, err
 	}
 	if doc, err = s.Users.Insert(ctx, tx, id, user); err != nil {
@@ -65,7 +65,7 @@ func (s *Slice) UpdateImported(ctx context.Context, tx *docstore.Tx, user docsto
 	if maps.EqualFunc(before.Profile, after.Profile, func(a, b any) bool { return reflect.DeepEqual(a, b) }) {
 		return false, nil
 	}
-	if err := s.enforceValues(ctx, tx, &schema.Value, user.ID, &after); err != nil {
+	if err := s.enforceValues(ctx, tx, &schema.Value, user.ID, user.Value.Profile, &after); err != nil {
 		return false, err
 	}
 	doc, err := s.Users.Update(ctx, tx, user.ID, user.Rev, after)

@@ -175,17 +175,9 @@ func (r *membersRequest) at() (string, *docstore.Doc[model.Group]) { return r.Gr
 
 func (s *Slice) members(ctx context.Context, r *membersRequest) (out rest.Page[User], err error) {
 	err = s.Store.View(ctx, func(q docstore.Reader) error {
-		page, err := s.Memberships.Query(ctx, q, docstore.Query[model.Membership]{
+		page, err := search.Linked(ctx, s.Memberships, s.Users, q, docstore.Query[model.Membership]{
 			Where: docstore.Eq(model.MembershipByGroup, r.Group), After: r.After, Limit: r.Limit,
-		})
-		if err != nil {
-			return err
-		}
-		ids := make([]string, len(page.Docs))
-		for i, doc := range page.Docs {
-			ids[i] = doc.Value.User
-		}
-		docs, err := s.Users.GetMany(ctx, q, ids)
+		}, func(m *model.Membership) string { return m.User })
 		if err != nil {
 			return err
 		}
@@ -194,7 +186,7 @@ func (s *Slice) members(ctx context.Context, r *membersRequest) (out rest.Page[U
 			return err
 		}
 		out = rest.Page[User]{Next: page.Next}
-		for _, doc := range docs {
+		for _, doc := range page.Docs {
 			if visible != nil && !visible(doc.ID) {
 				continue
 			}

@@ -172,14 +172,19 @@ func (s *Slice) enforce(
 	if err := checkMutability(schema, before, user.Profile, unseen...); err != nil {
 		return err
 	}
-	return s.enforceValues(ctx, tx, schema, id, user)
+	return s.enforceValues(ctx, tx, schema, id, before, user)
 }
 
 // enforceValues is enforce without the check of mutability, for a profile that does not come from a client.
-func (s *Slice) enforceValues(ctx context.Context, tx *docstore.Tx, schema *model.UserSchema, id string, user *model.User) error {
+func (s *Slice) enforceValues(
+	ctx context.Context, tx *docstore.Tx, schema *model.UserSchema, id string, before map[string]any, user *model.User,
+) error {
 	var causes rest.Causes
 	checkProfile(schema, user.Profile, &causes)
 	if err := causes.Err(); err != nil {
+		return err
+	}
+	if err := model.CheckSize(before, user.Profile); err != nil {
 		return err
 	}
 	schema.Stamp(user)

@@ -122,10 +122,11 @@ func (s *Slice) list(ctx context.Context, r *listRequest) (rest.Page[LogEvent], 
 	}
 	q := s.Store.Reader()
 	var page rest.Page[LogEvent]
-	more := true
-	for scanned := 0; more && len(page.Items) < r.Limit && scanned < maxScan; scanned += size {
+	more, full := true, false
+	for scanned := 0; more && !full && len(page.Items) < r.Limit && scanned < maxScan; scanned += size {
 		found, err := s.LogEvents.Query(ctx, q, docstore.Query[model.LogEvent]{
 			Where: docstore.All(where...), OrderBy: docstore.ID, Desc: r.SortOrder == descending, Limit: size, Match: match,
+			MaxBytes: rest.PageBytes,
 		})
 		if err != nil {
 			return rest.Page[LogEvent]{}, err
@@ -136,7 +137,11 @@ func (s *Slice) list(ctx context.Context, r *listRequest) (rest.Page[LogEvent], 
 				return rest.Page[LogEvent]{}, err
 			}
 		}
+		if err := rest.Hold(ctx, found.Bytes); err != nil {
+			return rest.Page[LogEvent]{}, err
+		}
 		more = found.Next != ""
+		full = more && len(found.Docs) < size
 		for i, doc := range found.Docs {
 			at = doc.ID
 			if sees(&doc.Value) {

@@ -15,6 +15,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/access/authz"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/search"
 	"github.com/scimwright/scimwright/mgmtapi/internal/tokens"
 	"github.com/scimwright/scimwright/scim/filter"
 )
@@ -226,7 +227,7 @@ func (s *Slice) list(ctx context.Context, r *listRequest) (rest.Page[Authorizati
 	if visible, match := authz.Servers(ctx), query.Match; visible != nil {
 		query.Match = func(doc *docstore.Doc[model.AuthServer]) bool { return visible(doc.ID) && (match == nil || match(doc)) }
 	}
-	page, err := s.AuthServers.Query(ctx, s.Store.Reader(), query)
+	page, err := search.Page(ctx, s.AuthServers, s.Store.Reader(), query)
 	if err != nil {
 		return rest.Page[AuthorizationServer]{}, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/access/authz"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/search"
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
@@ -83,7 +84,7 @@ func (s *Slice) listClients(ctx context.Context, r *listClientsRequest) (rest.Pa
 			return visible(doc.ID, &doc.Value) && (match == nil || match(doc))
 		}
 	}
-	page, err := s.Apps.Query(ctx, s.Store.Reader(), query)
+	page, err := search.Page(ctx, s.Apps, s.Store.Reader(), query)
 	if err != nil {
 		return rest.Page[Client]{}, err
 	}

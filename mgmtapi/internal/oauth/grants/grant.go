@@ -9,6 +9,7 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/search"
 )
 
 // Grant is the consent of a user in JSON.
@@ -99,7 +100,7 @@ func (s *Slice) grants(ctx context.Context, where docstore.Cond, h *consentsRequ
 		query.Match = func(doc *docstore.Doc[model.Consent]) bool { return doc.Value.ScopeID == h.Scope }
 	}
 	err = s.Store.View(ctx, func(q docstore.Reader) error {
-		page, err := s.Consents.Query(ctx, q, query)
+		page, err := search.Page(ctx, s.Consents, q, query)
 		if err != nil {
 			return err
 		}

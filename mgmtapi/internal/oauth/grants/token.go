@@ -7,6 +7,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/search"
 )
 
 // RefreshToken is a refresh token in JSON.
@@ -125,7 +126,7 @@ func list[R any, H interface {
 		h := H(r)
 		p := h.page()
 		err = s.Store.View(ctx, func(q docstore.Reader) error {
-			page, err := s.RefreshTokens.Query(ctx, q,
+			page, err := search.Page(ctx, s.RefreshTokens, q,
 				docstore.Query[model.RefreshToken]{Where: s.usable(h.tokens()), After: p.After, Limit: p.Limit})
 			if err != nil {
 				return err

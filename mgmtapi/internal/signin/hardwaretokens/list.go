@@ -114,7 +114,7 @@ func (s *Slice) list(ctx context.Context, r *listRequest) (out rest.Listing[Hard
 		return out, err
 	}
 	err = s.Store.View(ctx, func(q docstore.Reader) error {
-		page, err := s.HardwareTokens.Query(ctx, q, query)
+		page, err := search.Page(ctx, s.HardwareTokens, q, query)
 		if err != nil {
 			return err
 		}
