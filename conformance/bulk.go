@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/scimwright/scimwright/scim"
@@ -62,6 +63,30 @@ func (op bulkOperation) hasResult(result *scim.Object) bool {
 	return lastSegment(result.Text("location")) == lastSegment(op.Path)
 }
 
+// statusOfResult returns the status of a result in a bulk response, 0 if there is none. It accepts a string, a number, and the form
+// {"code": "201"} of SCIM 2.0 drafts.
+func statusOfResult(result *scim.Object) int {
+	value, _ := result.Get("status")
+	if inner, ok := value.(*scim.Object); ok {
+		value, _ = inner.Get("code")
+	}
+	n, _ := strconv.Atoi(strings.Trim(show(value), `"`))
+	return n
+}
+
+// createdID returns the id of the object that a POST of a bulk request has created, by its result. It returns "" if the operation failed,
+// and if the location is missing or is that of the collection.
+func createdID(result *scim.Object, op bulkOperation) string {
+	if status := statusOfResult(result); status != 0 && status/100 != 2 {
+		return ""
+	}
+	id := lastSegment(result.Text("location"))
+	if id == lastSegment(op.Path) {
+		return ""
+	}
+	return id
+}
+
 // recordBulkOutcome records the objects that a bulk response reports as created or deleted in the ledger and the journal. The journal entry
 // of an operation without a result stays open, because the object may exist.
 func (e *createdObjects) recordBulkOutcome(ledger *[]*Created, expected []prospect, req Request, res *Response) {
@@ -77,10 +102,9 @@ func (e *createdObjects) recordBulkOutcome(ledger *[]*Created, expected []prospe
 			if taken[o] || !p.operation.hasResult(o) {
 				continue
 			}
-			failed := strings.HasPrefix(o.Text("status"), "4")
-			if id := lastSegment(o.Text("location")); id != "" && !failed {
+			if id := createdID(o, p.operation); id != "" {
 				e.recordCreated(ledger, p, id, nil)
-			} else if failed {
+			} else if nothingChanged(statusOfResult(o)) {
 				e.journaled(e.journal.gone(p.entry))
 			}
 			taken[o] = true
@@ -94,7 +118,7 @@ func (e *createdObjects) recordBulkOutcome(ledger *[]*Created, expected []prospe
 		for _, c := range *ledger {
 			for _, result := range results {
 				o := object(result)
-				if o.Text("status") == "204" && op.hasResult(o) && c.Path() == op.Path && !c.gone {
+				if statusOfResult(o) == http.StatusNoContent && op.hasResult(o) && c.Path() == op.Path && !c.gone {
 					e.markDeleted(c, http.StatusNoContent)
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,6 +22,10 @@ type annexed struct {
 	*shelf
 	// loseResults makes bulk responses omit the results of the operations.
 	loseResults bool
+	// fails makes each operation fail with 409 and the location of its collection.
+	fails bool
+	// status returns the member status of a result. Default: a string.
+	status func(code int) any
 }
 
 func (a annexed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -41,8 +46,16 @@ func (a annexed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	results := []map[string]string{}
+	if a.status == nil {
+		a.status = func(code int) any { return strconv.Itoa(code) }
+	}
+	results := []map[string]any{}
 	for _, op := range job.Operations {
+		if a.fails {
+			results = append(results, map[string]any{"method": op.Method, "bulkId": op.BulkID, "status": a.status(http.StatusConflict),
+				"location": "https://example.com" + op.Path})
+			continue
+		}
 		rec := httptest.NewRecorder()
 		a.shelf.ServeHTTP(rec, httptest.NewRequest(op.Method, op.Path, bytes.NewReader(op.Data)))
 		var made struct{ ID string }
@@ -51,7 +64,7 @@ func (a annexed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			location += "/" + made.ID
 		}
 		results = append(results,
-			map[string]string{"method": op.Method, "bulkId": op.BulkID, "location": location, "status": strings.Fields(rec.Result().Status)[0]})
+			map[string]any{"method": op.Method, "bulkId": op.BulkID, "location": location, "status": a.status(rec.Code)})
 	}
 	if a.loseResults {
 		results = nil
@@ -61,17 +74,18 @@ func (a annexed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // annex starts an annexed target. Like every shelf it contains a user of another client.
-func annex(t *testing.T, loseResults bool) (*shelf, conformance.Target) {
+func annex(t *testing.T, a annexed) (*shelf, conformance.Target) {
 	t.Helper()
 	s, target := newShelf(t)
-	server := httptest.NewServer(annexed{s, loseResults})
+	a.shelf = s
+	server := httptest.NewServer(a)
 	t.Cleanup(server.Close)
 	target.URL = server.URL
 	return s, target
 }
 
 func TestBulk_CreatedObjectsRemoved(t *testing.T) {
-	s, target := annex(t, false)
+	s, target := annex(t, annexed{})
 	r := runChecks(t, target, conformance.Options{Checks: []conformance.Check{
 		one("bulk.create", []conformance.Need{conformance.NeedWrite}, func(ctx context.Context, t *conformance.T) {
 			t.Post(ctx, "/Bulk", conformance.Doc{"Operations": []conformance.Doc{
@@ -97,7 +111,7 @@ func TestBulk_UnreportedObjectsRemoved(t *testing.T) {
 		})
 	}
 	t.Run("at the end of the run", func(t *testing.T) {
-		s, target := annex(t, true)
+		s, target := annex(t, annexed{loseResults: true})
 		var during []string
 		r := runChecks(t, target, conformance.Options{Checks: []conformance.Check{creates(func(context.Context) { during = s.names() })}})
 		require.Len(t, during, 2, "created by the target but not reported")
@@ -105,7 +119,7 @@ func TestBulk_UnreportedObjectsRemoved(t *testing.T) {
 		require.Empty(t, r.Leftovers)
 	})
 	t.Run("by the journal of an aborted run", func(t *testing.T) {
-		s, target := annex(t, true)
+		s, target := annex(t, annexed{loseResults: true})
 		journal, copied := filepath.Join(t.TempDir(), "run.journal"), filepath.Join(t.TempDir(), "copy.journal")
 		runChecks(t, target, conformance.Options{Journal: journal, Checks: []conformance.Check{creates(func(ctx context.Context) {
 			open, err := os.ReadFile(journal)
@@ -117,4 +131,48 @@ func TestBulk_UnreportedObjectsRemoved(t *testing.T) {
 			require.Equal(t, foreignUsers, s.names())
 		})}})
 	})
+}
+
+// TestBulk_FailedResultsHaveNoID checks that a run does not take the collection in the location of a failed operation for a created object,
+// whatever the form of the status.
+func TestBulk_FailedResultsHaveNoID(t *testing.T) {
+	for name, status := range map[string]func(code int) any{
+		"string": nil,
+		"number": func(code int) any { return code },
+		"object": func(code int) any { return map[string]any{"code": strconv.Itoa(code)} },
+		"none":   func(int) any { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, target := annex(t, annexed{fails: true, status: status})
+			r := runChecks(t, target, conformance.Options{Checks: []conformance.Check{
+				one("bulk.create", []conformance.Need{conformance.NeedWrite}, func(ctx context.Context, t *conformance.T) {
+					t.Post(ctx, "/Bulk",
+						conformance.Doc{"Operations": []conformance.Doc{{"method": "POST", "path": "/Groups", "bulkId": "a", "data": t.Group("a", nil)}}})
+				}),
+			}})
+			require.Equal(t, 1, r.Checks[0].Requests, "the bulk request, and no DELETE")
+			require.Equal(t, foreignUsers, s.names())
+			require.Empty(t, r.Leftovers)
+			require.Empty(t, r.Cautions)
+		})
+	}
+}
+
+// TestBulk_NumericStatusRecorded checks that objects are removed, and deletions recorded, if the status of results is a number.
+func TestBulk_NumericStatusRecorded(t *testing.T) {
+	s, target := annex(t, annexed{status: func(code int) any { return code }})
+	r := runChecks(t, target, conformance.Options{Checks: []conformance.Check{
+		one("bulk.create", []conformance.Need{conformance.NeedWrite}, func(ctx context.Context, t *conformance.T) {
+			t.Post(ctx, "/Bulk",
+				conformance.Doc{"Operations": []conformance.Doc{{"method": "POST", "path": "/Users", "bulkId": "a", "data": t.User("a", nil)}}})
+		}),
+		one("bulk.delete", []conformance.Need{conformance.NeedWrite}, func(ctx context.Context, t *conformance.T) {
+			c := t.CreateUser(ctx, "b", nil)
+			t.Post(ctx, "/Bulk", conformance.Doc{"Operations": []conformance.Doc{{"method": "DELETE", "path": c.Path()}}})
+		}),
+	}})
+	require.Equal(t, 2, r.Checks[0].Requests, "the bulk request and the DELETE of the object")
+	require.Equal(t, 2, r.Checks[1].Requests, "the POST and the bulk request, and no further DELETE")
+	require.Equal(t, foreignUsers, s.names())
+	require.Empty(t, r.Leftovers)
 }

@@ -108,7 +108,7 @@ func TestRun_NeverRemovesForeignObjects(t *testing.T) {
 }
 
 func TestNames_CollectionCleanedUp(t *testing.T) {
-	s, target := annex(t, false)
+	s, target := annex(t, annexed{})
 	runChecks(t, target, conformance.Options{Checks: []conformance.Check{
 		one("types.create", []conformance.Need{conformance.NeedWrite}, func(ctx context.Context, t *conformance.T) {
 			t.Names("/Devices", "serial")

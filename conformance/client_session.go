@@ -46,9 +46,13 @@ type clientSession struct {
 	unshared, unsent string
 }
 
+// blockedByStep starts the reason of a step that is skipped because an earlier step failed.
+const blockedByStep = blockedPrefix + "the step "
+
 type unseen struct {
 	step    int
 	finding Finding
+	set     bool // the request of the step sets members
 }
 
 // runClientFlow runs a client flow and returns the result of each step and the verdict.
@@ -198,11 +202,11 @@ func (t *clientSession) runStep(ctx context.Context, number int, step Step, chec
 		}
 		t.recordEffect(number, step)
 		if t.blocked != "" {
-			reason := "the step " + t.blocked + ", on which this step depends, failed"
+			reason := blockedByStep + t.blocked + ", on which this step depends, failed"
 			if step.Method == http.MethodGet || len(t.relative) > 0 {
-				c.Skip("blocked: " + reason)
+				c.Skip(reason)
 			}
-			c.Note("not verified completely: %s", reason)
+			c.Note("not verified completely: %s", strings.TrimPrefix(reason, blockedPrefix))
 		}
 	})
 	return CheckResult{
@@ -408,9 +412,9 @@ func (t *clientSession) compare(c *T, number int, at location, want Expectation,
 		for _, d := range found {
 			what := d.path + " in " + at.name
 			t.diagnose(c, symptom{step: at.step, res: at.res, state: at.state, path: d.path, want: d.want, got: d.got, touched: t.touched[name]})
-			if d.path == "members" && d.got == nil {
+			if d.path == "members" && empty(d.got) {
 				t.unseen = append(t.unseen, unseen{number, Finding{
-					Outcome: c.check.Level.Violation(), What: what, Want: describeExpectation(d.want), Got: show(d.got), Exchange: c.last}})
+					Outcome: c.check.Level.Violation(), What: what, Want: describeExpectation(d.want), Got: show(d.got), Exchange: c.last}, t.touched["members"]})
 				continue
 			}
 			c.Holds(false, what, describeExpectation(d.want), d.got)
@@ -461,16 +465,30 @@ func (t *clientSession) limit(text string) {
 	}
 }
 
-// settleMembers adds findings for members that responses did not contain, if the target returns members at all.
+// settleMembers adds findings for members that responses did not contain, if the target returns members at all. If it does not, the steps
+// whose memberships could not be verified, and those that depend on them, are blocked.
 func (t *clientSession) settleMembers(results []CheckResult) {
+	unverified := map[string]bool{} // the steps without a finding whose memberships could not be verified
 	for _, u := range t.unseen {
-		if !t.membersSeen {
-			t.limit("the target never shows the members of a group: changes of memberships could not be verified")
+		r := &results[u.step]
+		if t.membersSeen {
+			r.Findings = append(r.Findings, u.finding)
+			r.Outcome = graver(r.Outcome, u.finding.Outcome)
 			continue
 		}
-		r := &results[u.step]
-		r.Findings = append(r.Findings, u.finding)
-		r.Outcome = graver(r.Outcome, u.finding.Outcome)
+		t.limit("the target never shows the members of a group: changes of memberships could not be verified")
+		if u.set && len(r.Findings) == 0 {
+			unverified[t.outline.Steps[u.step].ID] = true
+			r.Outcome, r.Reason = Skip, withoutMembers
+		}
+	}
+	for i := range results {
+		r := &results[i]
+		step, depends := strings.CutPrefix(r.Reason, blockedByStep)
+		step, _, _ = strings.Cut(step, ",")
+		if depends && unverified[step] {
+			r.Reason = withoutMembers
+		}
 	}
 }
 

@@ -296,6 +296,7 @@ func (s *session) attempt(ctx context.Context, number int, check Check, n int) a
 		hung = hung || t.hung
 	}
 	s.settle(ctx, t)
+	s.settleMembers(ctx, t)
 	a := attempt{disturbed: s.wire.repeats.failures > failures, hung: hung, CheckResult: CheckResult{
 		Check: check, Outcome: t.outcome, Reason: t.reason, Findings: t.findings, Notes: t.notes,
 		Requests: t.requests, Duration: s.opts.Now().Sub(start), notApplicable: t.notApplicable,
@@ -308,7 +309,8 @@ func (s *session) attempt(ctx context.Context, number int, check Check, n int) a
 }
 
 // An execution is one call of the Run of a check. attempt and round are part of the names of its objects, so that the names differ from
-// those of other executions. round counts the substitutions.
+// those of other executions. round is 0 if the check runs with its own attributes, and else the number of
+// its substitutions of attributes.
 type execution struct {
 	number, attempt, round int
 	check                  Check
@@ -333,6 +335,7 @@ func (s *session) execute(ctx context.Context, e execution) *T {
 	}
 	if t.outcome == Pass {
 		t.run(func() { e.check.Run(ctx, t) })
+		t.control()
 		for _, member := range t.fixtureLacks {
 			t.Note("objects of the fixture %s lack %s: the target rejects it in a create and in the updates", e.check.Fixture.Name,
 				e.substitution.path(member))

@@ -32,6 +32,7 @@ type session struct {
 	rights    rights
 	watchers  watchers
 	survey    *survey // nil before the first finding that depends on it
+	members   memberSurvey
 	reduced   reducedForms
 	selection selectionProbe
 	served    servedFilters

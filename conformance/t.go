@@ -50,6 +50,8 @@ type T struct {
 	blockedBy     *Blocker
 	building      bool // the T builds a fixture
 	userRejected  bool // the target rejected a POST to /Users
+	groups        groupTraffic
+	controls      []func() string // the functions of BlockedIf
 	// unserved are the attributes of users that the check names, but that the run has replaced or for which it skips the check, because the
 	// target does not store them as sent. final is set if the check must not be repeated with further substitutions.
 	unserved []string
@@ -117,6 +119,7 @@ func (t *T) Call(ctx context.Context, req Request) *Response {
 	t.last = res.exchange
 	res = t.substitution.response(req, res)
 	t.session.wrote(req, res)
+	t.groups.observe(req, res)
 	if res.lost != nil && req.Method == http.MethodPost {
 		t.lost(res) // lost panics before the response is recorded, so that the journal entry of the object stays open
 	}

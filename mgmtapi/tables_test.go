@@ -50,9 +50,12 @@ func old(t testing.TB, p sqldbtest.Place) sqldbtest.Place {
 }
 
 // fresh returns the description of the tables of a new database.
-func fresh(t *testing.T, p sqldbtest.Place) []string {
+func fresh(t *testing.T, p sqldbtest.Place, change ...func(o *mgmtapi.Options)) []string {
 	t.Helper()
 	o := placed(t, another(t, p))
+	for _, c := range change {
+		c(&o)
+	}
 	opened(t, o)
 	return describe(t, o.DB, p, "")
 }
@@ -105,10 +108,10 @@ func TestOpen_OldDatabases(t *testing.T) {
 		t.Run("no prefix", func(t *testing.T) {
 			p := old(t, first)
 			o := placed(t, p)
-			before := describe(t, o.DB, p, "")
+			want := fresh(t, first, func(o *mgmtapi.Options) { o.NoPrefix = true })
 			o.NoPrefix = true
 			complete(t, o)
-			require.Empty(t, cmp.Diff(before, describe(t, o.DB, p, "")))
+			require.Empty(t, cmp.Diff(want, describe(t, o.DB, p, "")))
 		})
 		if first.Dialect != sqldb.Postgres {
 			return

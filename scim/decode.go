@@ -22,6 +22,9 @@ const (
 	MaxValueDepth = 512
 )
 
+// usualMembers is the initial size of a decoder's stack of members: enough for most resources.
+const usualMembers = 24
+
 // linearMembers is the number of members up to which a linear comparison of names is faster than a map.
 const linearMembers = 16
 
@@ -269,6 +272,9 @@ func (d *decoder) names(base int) error {
 		d.pos++
 		d.depth--
 		return nil
+	}
+	if d.members == nil {
+		d.members = make([]Member, 0, usualMembers)
 	}
 	var seen map[string]struct{}
 	for {

@@ -52,6 +52,9 @@ func AppendValue(dst []byte, v any) []byte {
 
 const hexDigits = "0123456789abcdef"
 
+// AppendString appends the JSON encoding of a string to dst. Invalid UTF-8 becomes U+FFFD.
+func AppendString(dst []byte, s string) []byte { return appendString(dst, s) }
+
 // appendString writes a JSON string. Invalid UTF-8, which Set accepts, becomes U+FFFD.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')

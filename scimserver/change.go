@@ -9,7 +9,8 @@ import (
 // maxAttempts is the maximum number of attempts to store a change while other processes change the same resource.
 const maxAttempts = 16
 
-// edit returns the new state of a resource. It must not modify current, and it may be called several times.
+// edit returns the new state of a resource. It must not modify current, whose values the record of the store shares, and it may be called
+// several times.
 type edit func(current *scim.Resource) (*scim.Resource, error)
 
 // change reads a resource, checks the request's preconditions, edits the resource and stores the result. All steps use the same version of
@@ -48,6 +49,7 @@ func (s *server) change(r *request, t *resourceType, scope memberScope, apply ed
 		if moves.Empty() && changed.PasswordHash == rec.PasswordHash && scim.Equal(&changed.Resource.Object, &rec.Resource.Object) {
 			return rec, nil
 		}
+		changed.Previous = rec.alone()
 		stored, err := s.store.Replace(ctx, changed, moves)
 		if !errors.Is(err, ErrConflict) {
 			return stored, err
@@ -56,13 +58,23 @@ func (s *server) change(r *request, t *resourceType, scope memberScope, apply ed
 	return nil, ErrConflict
 }
 
-// editable returns the state of a resource to pass to an edit.
+// alone returns the record without Previous, so that a store that keeps the records it receives does not keep all earlier ones.
+func (rec *Record) alone() *Record {
+	if rec.Previous == nil {
+		return rec
+	}
+	alone := *rec
+	alone.Previous = nil
+	return &alone
+}
+
+// editable returns the state of a resource to pass to an edit. It shares values with the record.
 func (s *server) editable(r *request, t *resourceType, rec *Record, scope memberScope) (*scim.Resource, error) {
 	full, err := s.complete(r.Context(), r.base, t, []*Record{rec}, false)
 	if err != nil {
 		return nil, err
 	}
-	current := full[0].Clone()
+	current := full[0]
 	if t.isUser && rec.PasswordHash != "" {
 		current.Set(attrPassword, rec.PasswordHash)
 	}

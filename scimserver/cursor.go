@@ -124,49 +124,55 @@ func (s *server) binding(r *request, q *query, types []*resourceType) []byte {
 }
 
 // runCursorQuery handles a query with a cursor.
-func (s *server) runCursorQuery(r *request, q *query, types []*resourceType) (*reply, error) {
+func (s *server) runCursorQuery(r *request, q *query, types []*resourceType) (rep *reply, err error) {
 	bound := s.binding(r, q, types)
 	at := cursor{Start: true}
 	if *q.cursor != "" {
-		var err error
 		if at, err = s.cursors.open(*q.cursor, bound); err != nil {
 			return nil, err
 		}
 	}
 	look := q.search
 	look.after = at.place()
-	look.limit++ // one hit more than the page, to detect whether another page follows
 	if at.Backward {
 		look.ordering.reverse = !look.ordering.reverse
 	}
-	hits, total, err := s.findPage(r.Context(), r.base, &look, types)
+	l := &listing{page: s.newPage(r, q), request: r}
+	l.marked, l.backward, l.limit = true, at.Backward, s.limits.MaxResponse
+	defer func() {
+		if rep == nil {
+			l.release()
+		}
+	}()
+	total, err := l.find(&look, types)
 	if err != nil {
 		return nil, err
 	}
 	if at.Start {
+		if err := s.tooMany(total); err != nil {
+			return nil, err
+		}
 		at.Total = total
 	}
-	more := len(hits) > q.limit
-	hits = hits[:min(q.limit, len(hits))]
+	l.total = at.Total
+	if err := l.start(); err != nil {
+		return nil, err
+	}
 	if at.Backward {
-		slices.Reverse(hits)
+		// The resources are read from the end of the page to its start, so the page ends early after the first part.
+		l.more = l.more || !l.complete
+		l.complete = true
+		l.reverse()
 	}
-	list := &scim.ListResponse{TotalResults: at.Total}
-	next, previous := neighbors(at, hits, more, q.ordering.reverse)
-	if list.NextCursor, err = s.seal(next, bound); err != nil {
-		return nil, err
+	l.neighbors = func() (nextText, previousText string, err error) {
+		next, previous := neighbors(at, l.places(), l.more, q.ordering.reverse)
+		if nextText, err = s.seal(next, bound); err != nil {
+			return "", "", err
+		}
+		previousText, err = s.seal(previous, bound)
+		return nextText, previousText, err
 	}
-	if list.PreviousCursor, err = s.seal(previous, bound); err != nil {
-		return nil, err
-	}
-	if hits, err = s.load(r.Context(), hits); err != nil {
-		return nil, err
-	}
-	if list.Resources, err = s.representHits(r, hits, q.projection); err != nil {
-		return nil, err
-	}
-	list.ItemsPerPage = len(list.Resources)
-	return &reply{status: http.StatusOK, body: list}, nil
+	return &reply{status: http.StatusOK, list: l}, nil
 }
 
 func (s *server) seal(c *cursor, bound []byte) (string, error) {

@@ -11,8 +11,11 @@ import (
 // versionTag returns the entity tag of a record, for meta.version and the ETag header (RFC 7644 section 3.14). The tag is weak because it
 // changes only with the attributes that clients can write. The groups of a user and the display names of members are derived: when they
 // change, the tag stays the same.
-func versionTag(rec *Record) string {
-	return `W/"` + strconv.FormatInt(rec.Version, 10) + `"`
+func versionTag(rec *Record) string { return tagOf(rec.Version) }
+
+// tagOf returns the entity tag of a version.
+func tagOf(version int64) string {
+	return `W/"` + strconv.FormatInt(version, 10) + `"`
 }
 
 // precondition checks If-Match and If-None-Match before a change of an existing resource.

@@ -8,6 +8,9 @@ func (s *server) get(r *request, t *resourceType) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.raw != nil {
+		return s.getRaw(r, t, p)
+	}
 	rec, err := s.store.Get(r.Context(), t.Name, r.id)
 	if err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package scimserver_test
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"net/http"
@@ -39,6 +38,15 @@ func stride(users, size int) int { return users / size }
 // grow fills a store with users, a group of 10, and a group of all users, with largeGroup members at most.
 func grow(b *testing.B, store scimserver.Store, users int) {
 	b.Helper()
+	growUsers(b, store, users)
+	for name, size := range map[string]int{"small": 10, "large": min(users, largeGroup)} {
+		growGroup(b, store, name, users, size)
+	}
+}
+
+// growUsers fills a store with users.
+func growUsers(b *testing.B, store scimserver.Store, users int) {
+	b.Helper()
 	var next atomic.Int64
 	work, ctx := errgroup.WithContext(b.Context())
 	for range 256 { // many goroutines, because concurrent creates share commits and are faster
@@ -52,17 +60,19 @@ func grow(b *testing.B, store scimserver.Store, users int) {
 		})
 	}
 	require.NoError(b, work.Wait())
-	for name, size := range map[string]int{"small": 10, "large": min(users, largeGroup)} {
-		members := make([]string, size)
-		for i := range members {
-			members[i] = grownUser(i * stride(users, size)).ID
-		}
-		o, err := scim.DecodeResource(fmt.Appendf(nil, `{"schemas":[%q],"displayName":%q}`, scim.GroupSchema, name))
-		require.NoError(b, err)
-		_, err = store.Create(context.WithoutCancel(ctx), &scimserver.Record{Type: "Group", ID: "id-" + name, Resource: o, Display: name},
-			members)
-		require.NoError(b, err)
+}
+
+// growGroup creates a group of some of the users.
+func growGroup(b *testing.B, store scimserver.Store, name string, users, size int) {
+	b.Helper()
+	members := make([]string, size)
+	for i := range members {
+		members[i] = grownUser(i * stride(users, size)).ID
 	}
+	o, err := scim.DecodeResource(fmt.Appendf(nil, `{"schemas":[%q],"displayName":%q}`, scim.GroupSchema, name))
+	require.NoError(b, err)
+	_, err = store.Create(b.Context(), &scimserver.Record{Type: "Group", ID: "id-" + name, Resource: o, Display: name}, members)
+	require.NoError(b, err)
 }
 
 // grown is a server with users, and the data that the requests of the growth benchmarks need.

@@ -23,7 +23,11 @@ type Limits struct {
 	MaxResults int
 	// MaxSortStart is the maximum startIndex for an order for which the store has no index, else 400 tooMany. For such an order, the server
 	// keeps all previous positions in memory. Cursors have no such limit. Default: 100,000.
-	MaxSortStart       int
+	MaxSortStart int
+	// MaxResponse is the maximum number of bytes of the resources in a list. A page by startIndex that is larger fails with 400 tooMany,
+	// because a client that adds its count to startIndex would miss resources of a shorter page. A page by cursor ends early; it contains at
+	// least one resource. Default: 16 MiB.
+	MaxResponse        int64
 	MaxPatchOperations int // operations per PATCH, else 413. Default: 1000
 	// MaxPatchWork is the maximum number of values that the operations of a PATCH read or compare, else 413. For example, each operation on an
 	// attribute with 500 elements counts at least 500. See patch.Options. Default: 1,000,000.
@@ -57,6 +61,7 @@ func (l Limits) withDefaults() Limits {
 	l.MaxPage = cmp.Or(l.MaxPage, 1000)
 	l.DefaultPage = min(cmp.Or(l.DefaultPage, 100), l.MaxPage)
 	l.MaxSortStart = cmp.Or(l.MaxSortStart, 100_000)
+	l.MaxResponse = cmp.Or(l.MaxResponse, 16<<20)
 	l.MaxPatchOperations = cmp.Or(l.MaxPatchOperations, 1000)
 	l.MaxPatchWork = cmp.Or(l.MaxPatchWork, patch.DefaultMaxWork)
 	l.MaxBulkOperations = cmp.Or(l.MaxBulkOperations, 1000)

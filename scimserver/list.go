@@ -1,6 +1,7 @@
 package scimserver
 
 import (
+	"context"
 	"math"
 	"net/http"
 	"slices"
@@ -153,23 +154,11 @@ func (s *server) runQuery(r *request, q query, types []*resourceType) (*reply, e
 	if q.cursor != nil {
 		return s.runCursorQuery(r, &q, types)
 	}
-	hits, total, err := s.findPage(r.Context(), r.base, &q.search, types)
-	if err != nil {
-		return nil, err
-	}
-	if hits, err = s.load(r.Context(), hits); err != nil {
-		return nil, err
-	}
-	list := &scim.ListResponse{TotalResults: total, StartIndex: q.offset + 1}
-	if list.Resources, err = s.representHits(r, hits, q.projection); err != nil {
-		return nil, err
-	}
-	list.ItemsPerPage = len(list.Resources)
-	return &reply{status: http.StatusOK, body: list}, nil
+	return s.runIndexQuery(r, &q, types)
 }
 
 // representHits is represent for resources of several types. It keeps their order.
-func (s *server) representHits(r *request, hits []hit, p schema.Projection) ([]*scim.Resource, error) {
+func (s *server) representHits(ctx context.Context, base string, hits []hit, p schema.Projection) ([]*scim.Resource, error) {
 	out := make([]*scim.Resource, len(hits))
 	places := map[*resourceType][]int{}
 	for i, h := range hits {
@@ -180,7 +169,7 @@ func (s *server) representHits(r *request, hits []hit, p schema.Projection) ([]*
 		for i, place := range at {
 			recs[i] = hits[place].rec
 		}
-		resources, err := s.represent(r.Context(), r.base, t, recs, p)
+		resources, err := s.represent(ctx, base, t, recs, p)
 		if err != nil {
 			return nil, err
 		}

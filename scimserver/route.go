@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scimserver/internal/splice"
 )
 
 // anySegment is the placeholder for an id in the routes.
@@ -47,7 +48,9 @@ type reply struct {
 	location string
 	etag     string
 	header   http.Header
-	body     any // *scim.Resource, *scim.ListResponse, scim.BulkResponse or *scim.Error
+	body     any      // *scim.Resource, scim.BulkResponse or *scim.Error
+	text     *text    // instead of a body: its JSON text
+	list     *listing // instead of a body: a list
 }
 
 // addRoutes builds the table of routes. Its keys are paths without the prefix and the leading slash.
@@ -152,9 +155,11 @@ func (s *server) dispatch(r *http.Request, memory *reservation) (*reply, error) 
 	if err := acceptable(r.Header.Values("Accept")); err != nil {
 		return nil, err
 	}
-	params, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return nil, scim.Errorf(http.StatusBadRequest, scim.InvalidSyntax, "the query of the URL is malformed")
+	var params url.Values
+	if r.URL.RawQuery != "" {
+		if params, err = url.ParseQuery(r.URL.RawQuery); err != nil {
+			return nil, scim.Errorf(http.StatusBadRequest, scim.InvalidSyntax, "the query of the URL is malformed")
+		}
 	}
 	return act(&request{Request: r, params: params, base: s.base(r), id: id, grant: grant, memory: memory})
 }
@@ -202,33 +207,55 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, rep *reply) {
 		h[name] = values
 	}
 	// Resources are personal data: only the client may store them, and it must revalidate them before reuse.
-	h.Set("Cache-Control", "private, no-cache")
-	h.Set("X-Content-Type-Options", "nosniff")
+	h["Cache-Control"] = cacheControlHeader
+	h["X-Content-Type-Options"] = sniffingHeader
 	if rep.location != "" {
-		h.Set("Location", rep.location)
+		h["Location"] = []string{rep.location}
 	}
 	if rep.etag != "" {
-		h.Set("ETag", rep.etag)
+		h["Etag"] = []string{rep.etag}
 	}
-	if rep.body == nil {
+	switch {
+	case rep.list != nil:
+		rep.list.write(w, rep.status)
+		return
+	case rep.text != nil:
+		defer rep.text.release()
+		limitTime(w, rep.text.weight)
+		s.send(w, r, rep.status, rep.text.out, 0, rep.text.cuts)
+		return
+	case rep.body == nil:
 		w.WriteHeader(rep.status)
 		return
 	}
-	buffer := s.takeBuffer()
-	defer s.giveBuffer(buffer)
-	body, err := encode((*buffer)[:0], rep.body)
+	b := s.takeBuffers()
+	defer s.giveBuffers(b)
+	body, err := encode(b.out[:0], rep.body)
 	if err != nil {
 		rep = s.internalError(r, errorAttr(fmt.Errorf("encode the response: %w", err)))
 		body, _ = encode(nil, rep.body)
 	}
-	*buffer = body
-	h.Set("Content-Type", scim.MediaType)
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(rep.status)
-	if _, err := w.Write(body); err != nil && !errors.Is(err, http.ErrBodyNotAllowed) {
+	b.out = body
+	s.send(w, r, rep.status, body, 0, nil)
+}
+
+// send sends a complete body, which starts at an offset of its buffer.
+func (s *server) send(w http.ResponseWriter, r *http.Request, status int, body []byte, offset int, cuts []splice.Cut) {
+	h := w.Header()
+	h["Content-Type"] = mediaTypeHeader
+	h["Content-Length"] = []string{strconv.FormatInt(int64(len(body))+cutSize(cuts), 10)}
+	w.WriteHeader(status)
+	if err := writePieces(w, body, offset, cuts); err != nil && !errors.Is(err, http.ErrBodyNotAllowed) {
 		s.log.DebugContext(r.Context(), "the response could not be sent", errorAttr(err))
 	}
 }
+
+// The values of header fields that do not depend on the request. They are shared by all responses and never modified.
+var (
+	mediaTypeHeader    = []string{scim.MediaType}
+	cacheControlHeader = []string{"private, no-cache"}
+	sniffingHeader     = []string{"nosniff"}
+)
 
 // encode appends the JSON encoding of a response body to dst.
 func encode(dst []byte, body any) ([]byte, error) {
@@ -240,24 +267,4 @@ func encode(dst []byte, body any) ([]byte, error) {
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(body)
 	return buf.Bytes(), err
-}
-
-// The sizes in bytes of the buffers for responses: the initial size, and the maximum size of a buffer that is reused.
-const (
-	firstBuffer = 2 << 10
-	keptBuffer  = 64 << 10
-)
-
-func (s *server) takeBuffer() *[]byte {
-	if b, ok := s.buffers.Get().(*[]byte); ok {
-		return b
-	}
-	b := make([]byte, 0, firstBuffer)
-	return &b
-}
-
-func (s *server) giveBuffer(b *[]byte) {
-	if cap(*b) <= keptBuffer {
-		s.buffers.Put(b)
-	}
 }

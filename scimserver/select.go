@@ -121,10 +121,10 @@ func (s *server) findType(ctx context.Context, base string, q *search, t *resour
 	return s.scan(ctx, base, q, t, n)
 }
 
-// fromIndex calls the store's Select. exact is false if the store cannot evaluate the search with its indexes.
-func (s *server) fromIndex(ctx context.Context, base string, selector Selector, q *search, t *resourceType, n int) (hits []hit, total int,
-	exact bool, err error) {
-	ask := Query{Type: t.Name, Filter: q.filter, Reverse: q.ordering.reverse, Offset: q.offset, Limit: q.limit, Groups: q.groups && t.isUser}
+// indexQuery returns a search for the store's index. n is the index of the type in the search. empty is true if no resource of the type can
+// match.
+func indexQuery(q *search, t *resourceType, n int) (ask Query, empty bool) {
+	ask = Query{Type: t.Name, Filter: q.filter, Reverse: q.ordering.reverse, Offset: q.offset, Limit: q.limit, Groups: q.groups && t.isUser}
 	ask.SortBy, _ = q.ordering.path(t) // if the type lacks the attribute, all keys are equal
 	if q.after != nil {
 		ask.After = &Position{Key: q.after.key, Order: q.after.order}
@@ -140,9 +140,19 @@ func (s *server) fromIndex(ctx context.Context, base string, selector Selector, 
 			if !ask.Reverse {
 				ask.After = &Position{}
 			} else {
-				return nil, 0, true, nil
+				return ask, true
 			}
 		}
+	}
+	return ask, false
+}
+
+// fromIndex calls the store's Select. exact is false if the store cannot evaluate the search with its indexes.
+func (s *server) fromIndex(ctx context.Context, base string, selector Selector, q *search, t *resourceType, n int) (hits []hit, total int,
+	exact bool, err error) {
+	ask, empty := indexQuery(q, t, n)
+	if empty {
+		return nil, 0, true, nil
 	}
 	found, exact, err := selector.Select(ctx, ask)
 	if err != nil {
@@ -226,6 +236,9 @@ func (s *server) scan(ctx context.Context, base string, q *search, t *resourceTy
 		return nil, 0, err
 	}
 	defer func() { leave() }()
+	if raw, names := sc.raw(); raw != nil {
+		return sc.scanRaw(ctx, raw, names, begin, &leave)
+	}
 	batch := make([]*Record, 0, scanBatch)
 	for rec, err := range s.store.Scan(ctx, t.Name, q.filter, begin) {
 		if err != nil {
@@ -249,11 +262,16 @@ func (s *server) scan(ctx context.Context, base string, q *search, t *resourceTy
 	if err := sc.test(ctx, batch); err != nil {
 		return nil, 0, err
 	}
-	if !sc.inOrder {
-		sc.page = sc.window.sorted()
-		sc.page = sc.page[min(q.offset, len(sc.page)):]
+	return sc.result(), sc.total, nil
+}
+
+// result returns the hits of the page when all candidates are tested.
+func (sc *scan) result() []hit {
+	if sc.inOrder {
+		return sc.page
 	}
-	return sc.page, sc.total, nil
+	all := sc.window.sorted()
+	return all[min(sc.offset, len(all)):]
 }
 
 // scan is the state of a scan in progress.
@@ -319,16 +337,24 @@ func (sc *scan) matching(ctx context.Context, recs []*Record) ([]*Record, error)
 		if matches {
 			out = append(out, rec)
 		}
-		if sc.work += work; sc.work > sc.server.limits.MaxFilterWork {
-			return nil, scim.Errorf(http.StatusBadRequest, scim.TooMany,
-				"the filter compares more than %d values; use a filter with fewer comparisons, or one on an attribute with an index",
-				sc.server.limits.MaxFilterWork)
+		if err := sc.spend(work); err != nil {
+			return nil, err
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// spend adds work of the filter and rejects a query with too much work.
+func (sc *scan) spend(work int) error {
+	if sc.work += work; sc.work > sc.server.limits.MaxFilterWork {
+		return scim.Errorf(http.StatusBadRequest, scim.TooMany,
+			"the filter compares more than %d values; use a filter with fewer comparisons, or one on an attribute with an index",
+			sc.server.limits.MaxFilterWork)
+	}
+	return nil
 }
 
 // needs is the data that must be added to a stored resource before an attribute can be read.

@@ -11,10 +11,12 @@ import (
 	"sync"
 
 	"golang.org/x/crypto/bcrypt"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scim/schema"
+	"github.com/scimwright/scimwright/scimserver/internal/splice"
 )
 
 // Options configures a server. Store and Tokens are required.
@@ -53,6 +55,7 @@ const Strict = lenient.All
 // server is the handler that New returns.
 type server struct {
 	store        Store
+	raw          RawReader // the store, if it is one
 	tokens       TokenVerifier
 	types        []*resourceType
 	prefix       string
@@ -67,8 +70,9 @@ type server struct {
 	routes       map[string]route
 	schemas      []*scim.Resource // the documents of /Schemas, without meta.location
 	locks        locks
-	turns        turns     // of long computations
-	buffers      sync.Pool // of *[]byte, for the encoding of responses
+	turns        turns               // of long computations
+	buffers      sync.Pool           // of *buffers, for the encoding of responses
+	large        *semaphore.Weighted // bytes of large resources in memory
 }
 
 // resourceType is a served resource type, with the properties for which the server has special code.
@@ -79,6 +83,8 @@ type resourceType struct {
 	isGroup bool   // has members, which are stored as a relation
 
 	onRequest bool // has attributes that are returned on request
+
+	standard *splice.Plan // the plan of responses without a projection
 }
 
 // derived returns the name of the attribute that is derived from the membership relation, or "" if the type has none.
@@ -113,8 +119,10 @@ func New(o Options) (http.Handler, error) {
 		locks:        newLocks(),
 		shared:       o.Memory,
 		turns:        newTurns(),
+		large:        semaphore.NewWeighted(largeBudget),
 	}
 	s.memory = NewMemory(s.limits.MaxMemory)
+	s.raw, _ = o.Store.(RawReader)
 	if s.store == nil {
 		return nil, errors.New("scimserver: Options.Store is required")
 	}
@@ -154,6 +162,7 @@ func New(o Options) (http.Handler, error) {
 		if t.path == "" || t.path == anySegment || strings.Contains(t.path, "/") {
 			return nil, fmt.Errorf("scimserver: resource type %s: endpoint %q is not one path segment", rt.Name, rt.Endpoint)
 		}
+		t.standard = t.compile(schema.Projection{})
 		s.types = append(s.types, t)
 	}
 	s.schemas = schemaDocuments(types)

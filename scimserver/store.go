@@ -35,6 +35,10 @@ type Record struct {
 	// call MemberOf. Nil means that the store has not read it; an empty slice means that the resource is in no group. Stores ignore Groups in
 	// records that the server passes to them.
 	Groups []Membership
+	// Previous is the record on which a change is based, in a record that the server passes to Replace: a record that the store has returned,
+	// with the same Version. The store then need not read the previous state again. Nil in all other records, and if the caller of Replace
+	// does not have it.
+	Previous *Record
 }
 
 // Member is one direct member of a group.

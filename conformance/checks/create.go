@@ -244,7 +244,7 @@ var create = []check{
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     2,
-		Why:          "Several identity providers send application/json; a server that rejects it rejects all their writes.",
+		Why:          "Several identity providers send application/json; if the server rejects this media type, all their writes fail.",
 		Fix:          "Accept application/json in addition to application/scim+json, and ignore parameters of the media type.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Call(ctx, conformance.Request{Method: "POST", Path: "/Users", Body: t.User("plain", nil),
@@ -316,9 +316,9 @@ func createMeta(ctx context.Context, t *T) {
 
 func createIgnoresMeta(ctx context.Context, t *T) {
 	forged := "1999-12-31T23:59:59Z"
-	res := t.Post(ctx, "/Users", t.User("forged", doc{"meta": doc{"resourceType": "Group", "created": forged, "lastModified": forged}}))
+	res := t.Post(ctx, "/Users", t.User("forged", doc{"meta": doc{"resourceType": forgedType, "created": forged, "lastModified": forged}}))
 	succeeded(t, res, 201, 200)
-	for member, sent := range byName(map[string]string{"resourceType": "Group", "created": forged, "lastModified": forged}) {
+	for member, sent := range byName(map[string]string{"resourceType": forgedType, "created": forged, "lastModified": forged}) {
 		got, _ := value(res.Object(), "meta."+member).(string)
 		t.Holds(got != sent && !strings.HasPrefix(got, "1999-12-31"), "meta."+member+" of the new user", "the server's own value", got)
 	}

@@ -114,6 +114,17 @@ var discovery = []check{
 		Run:          discoveryUserSchema,
 	},
 	{
+		ID:           "discovery.user-types",
+		Title:        "The User schema declares the types of RFC 7643, such as binary for x509Certificates.value",
+		Requirements: reqs("RFC7643-8.7.1-15", "RFC7643-8.7.1-08", "RFC7643-8.7.1-11", "RFC7643-8.7.1-04"),
+		Level:        should,
+		Requests:     1,
+		Why: "Clients convert and compare values by their declared type; with a wrong type, they compare binary values as strings, or do " +
+			"not follow references.",
+		Fix: "In /Schemas, declare the types of RFC 7643 section 8.7.1.",
+		Run: discoveryUserTypes,
+	},
+	{
 		ID:           "discovery.no-message-schemas",
 		Title:        "The schemas of protocol messages are not listed in /Schemas",
 		Requirements: reqs("RFC7644-3.1-03"),
@@ -322,6 +333,32 @@ func discoveryUserSchema(ctx context.Context, t *T) {
 			continue // false is the default
 		}
 		t.Holds(slices.Contains(strings.Split(row.want, " or "), fmt.Sprint(got)), row.characteristic+" of "+row.attribute, row.want, got)
+	}
+}
+
+// declaredTypes are types of attributes of users that the User schema of RFC 7643 section 8.7.1 declares.
+var declaredTypes = []struct{ attribute, sub, want string }{
+	{"userName", "", "string"}, {"active", "", "boolean"}, {"profileUrl", "", "reference"}, {"name", "familyName", "string"},
+	{"emails", "primary", "boolean"}, {"emails", "value", "string"}, {"photos", "value", "reference"},
+	{"groups", "$ref", "reference"}, {"x509Certificates", "value", "binary"},
+}
+
+func discoveryUserTypes(ctx context.Context, t *T) {
+	var user *scim.Object
+	for _, s := range t.Get(ctx, "/Schemas").Resources() {
+		if scim.EqualName(s.Text("id"), scim.UserSchema) {
+			user = s
+		}
+	}
+	t.SkipIf(user == nil, "the target does not list the User schema")
+	for _, row := range declaredTypes {
+		definition, name := element(user, "attributes", "name", row.attribute), row.attribute
+		if row.sub != "" {
+			definition, name = element(definition, "subAttributes", "name", row.sub), row.attribute+"."+row.sub
+		}
+		if definition != nil { // every attribute is optional
+			t.Expect("type of "+name, row.want, value(definition, "type"))
+		}
 	}
 }
 

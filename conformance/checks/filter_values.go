@@ -55,8 +55,20 @@ func encoded(id, title, requirement string, level conformance.Level, raw string)
 			"library find no user and create duplicates.",
 		Fix: "Decode the query exactly once, with the URL functions of the server's platform, before parsing the filter.",
 		Run: func(ctx context.Context, t *T) {
-			target := "/Users?filter=" + strings.ReplaceAll(raw, "«P»", url.QueryEscape(peoplePrefix(t)))
-			res := t.Get(ctx, target)
+			t.SkipIf(!fixtureStored(t, "userName"), "the target does not store userName as sent")
+			find := func(form string) (target string, res *conformance.Response) {
+				target = "/Users?filter=" + strings.ReplaceAll(form, "«P»", url.QueryEscape(peoplePrefix(t)))
+				return target, t.Get(ctx, target)
+			}
+			if raw != usualEncoding {
+				t.BlockedIf(func() string {
+					if _, res := find(usualEncoding); res.Status != 200 || !slices.Equal(labels(t.Fixture, res.IDs()), []string{"ada"}) {
+						return "a filter by userName in the usual encoding, which filter.encoding-percent tests, does not find the user"
+					}
+					return ""
+				})
+			}
+			target, res := find(raw)
 			t.Require("status of GET "+target, 200, res.Status)
 			t.Expect("users found by GET "+target, []string{"ada"}, labels(t.Fixture, res.IDs()))
 		},
@@ -68,6 +80,9 @@ var (
 
 	percentEncoded = "RFC7644-1.2-02"
 )
+
+// usualEncoding is a filter by userName in the encoding that most HTTP libraries use.
+const usualEncoding = "userName%20eq%20%22«P»ada%40example.com%22"
 
 // filterValues are checks of filters on values that the check has just written, and of the encoding of filters in URLs.
 var filterValues = []check{
@@ -117,7 +132,7 @@ var filterValues = []check{
 		Run:          findsCreated("Müller", false, `displayName eq "«P»Muller"`),
 	},
 	encoded("percent", "A filter with percent-encoded spaces and quotation marks is decoded", percentEncoded, must,
-		"userName%20eq%20%22«P»ada%40example.com%22"),
+		usualEncoding),
 	encoded("lower-case", "Percent-encoding with lower-case hexadecimal digits is decoded", percentEncoded, must,
 		"userName%20eq%20%22«P»%61da%40example%2ecom%22"),
 	encoded("letters", "Letters that need no encoding may be percent-encoded", percentEncoded, must,
@@ -185,8 +200,8 @@ var filterValues = []check{
 		Needs:        filters,
 		Requests:     8,
 		Why:          "A client that may list users could determine their passwords character by character.",
-		Fix: "Return 400 for filters on attributes that are never returned, such as password; RFC 7643 permits only eq, compared " +
-			"with the stored hash.",
+		Fix: "Return 400 for filters on attributes that are never returned, such as password; RFC 7643 permits only the " +
+			"operator eq, if the server compares the hash of the operand with the stored hash.",
 		Run: filterPasswordProbing,
 	},
 	{

@@ -24,7 +24,7 @@ var groups = []check{
 		Needs:        writesGroups,
 		Requests:     7,
 		Why:          "Okta creates groups with their members in one request; if the server ignores the members, these users get no access.",
-		Fix:          "Store members as references to users, and return 201 with the group.",
+		Fix:          "Store members as references to users, return 201 with the group, and return its members by GET.",
 		Run:          groupsCreate,
 	},
 	{

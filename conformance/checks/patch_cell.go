@@ -2,6 +2,8 @@ package checks
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,6 +24,9 @@ type patchCell struct {
 	want func(t *T) []expected
 	// then verifies the user after a successful PATCH, in addition to want. It may be nil.
 	then func(t *T, user *scim.Object)
+	// basic returns operations that other checks test. If the target rejects the operations of the cell, and one of these for a user with the
+	// same attributes, the check is blocked. It may be nil.
+	basic func(t *T) []doc
 	// mayReject means that a 400 is permitted too. A request that is rejected must change nothing.
 	mayReject bool
 	why, fix  string
@@ -139,6 +144,9 @@ func (c patchCell) check() check {
 			}
 			u := prepared(ctx, t, before)
 			res := t.Patch(ctx, u.Path(), c.ops(t)...)
+			if c.basic != nil && !res.OK() {
+				blockedIfRejected(ctx, t, before, c.basic(t)...)
+			}
 			if c.mayReject && res.Status == 400 {
 				t.Inform("status of "+res.Name, "200 or 204; 400 is permitted", res.Status)
 				if u.Resource != nil {
@@ -166,6 +174,21 @@ func (c patchCell) check() check {
 			}
 		},
 	}
+}
+
+// blockedIfRejected blocks the check if the target rejects one of the operations, which other checks test, in a PATCH of a user with the
+// given attributes.
+func blockedIfRejected(ctx context.Context, t *T, attributes doc, operations ...doc) {
+	t.BlockedIf(func() string {
+		for i, op := range operations {
+			extra := maps.Clone(attributes)
+			u := t.CreateUser(ctx, fmt.Sprint("control", i), extra)
+			if res := t.Patch(ctx, u.Path(), op); !res.OK() {
+				return fmt.Sprintf("%s, with the operation %s and the path %s, returned %d", res.Name, op["op"], op["path"], res.Status)
+			}
+		}
+		return ""
+	})
 }
 
 // extended returns attributes for [T.User] with data in the enterprise extension.

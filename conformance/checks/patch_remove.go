@@ -19,6 +19,23 @@ var patchRemove = []check{
 		Run:          patchRemoveSimple,
 	},
 	{
+		ID:           "patch.remove-external-id",
+		Title:        "The operation remove accepts the path of an optional attribute and needs no value",
+		Requirements: reqs("RFC7644-3.5.2.2-02"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     4,
+		Why: "Clients remove externalId before another identity provider manages the account; if every remove is rejected, no value " +
+			"can be unassigned.",
+		Fix: "Accept the operation remove with a path and without a value.",
+		Run: func(ctx context.Context, t *T) {
+			id := t.Prefix() + "known"
+			u := prepared(ctx, t, doc{"externalId": id})
+			o := patched(ctx, t, u, doc{"op": "remove", "path": "externalId"})
+			t.Holds(value(o, "externalId") != id, "externalId", "absent", value(o, "externalId"))
+		},
+	},
+	{
 		ID:           "patch.remove-value-path",
 		Title:        "The operation remove with a value filter removes only the matching elements",
 		Requirements: reqs("RFC7644-3.5.2.2-04", "RFC7644-3.5.2.2-05"),
@@ -71,6 +88,7 @@ var patchRemove = []check{
 		Why:          "Clients cannot find a user without a userName.",
 		Fix:          "Return 400 with scimType mutability.",
 		Run: func(ctx context.Context, t *T) {
+			blockedIfRejected(ctx, t, doc{"externalId": t.Prefix() + "known"}, doc{"op": "remove", "path": "externalId"})
 			u := t.CreateUser(ctx, "needed", nil)
 			expectMutability(t, t.Patch(ctx, u.Path(), doc{"op": "remove", "path": "userName"}), "userName")
 			t.Expect("userName", t.UserName("needed"), value(t.Read(ctx, u.Path()).Object(), "userName"))

@@ -95,15 +95,32 @@ var patchRequest = []check{
 		Requirements: reqs("RFC7644-3.5.2-05", "RFC7644-3.5.2-04"),
 		Level:        must,
 		Needs:        patches,
-		Requests:     4,
+		Requests:     3,
 		Why:          "After a success the client assumes that the resource has changed, and does not send the change again.",
-		Fix:          "Return 400 with scimType invalidSyntax if op is absent, or is not add, remove or replace.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "jumbled", nil)
-			for _, op := range []doc{{"op": "move", "path": "displayName", "value": "x"}, {"path": "displayName", "value": "x"}} {
-				expectError(t, t.Patch(ctx, u.Path(), op), 400, "invalidSyntax", "invalidValue")
-			}
-		},
+		Fix:          "Return 400 with scimType invalidSyntax if op is not add, remove or replace.",
+		Run:          patchOperationRejected(doc{"op": "move", "path": "displayName", "value": "x"}),
+	},
+	{
+		ID:           "patch.empty-operation",
+		Title:        "An operation with an empty string as op is rejected with 400",
+		Requirements: reqs("RFC7644-3.5.2-05", "RFC7644-3.5.2-04"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     3,
+		Why:          "The server has to guess what the client means, and may add a value that the client removes.",
+		Fix:          "Return 400 with scimType invalidSyntax if op is an empty string; do not use a default.",
+		Run:          patchOperationRejected(doc{"op": "", "path": "displayName", "value": "x"}),
+	},
+	{
+		ID:           "patch.absent-operation",
+		Title:        "An operation without op is rejected with 400",
+		Requirements: reqs("RFC7644-3.5.2-04", "RFC7644-3.5.2-05"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     3,
+		Why:          "The server has to guess what the client means, and may add a value that the client removes.",
+		Fix:          "Return 400 with scimType invalidSyntax if op is absent; do not use a default.",
+		Run:          patchOperationRejected(doc{"path": "displayName", "value": "x"}),
 	},
 	{
 		ID:           "patch.op-ignores-case",
@@ -148,7 +165,7 @@ var patchRequest = []check{
 		Level:        should,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Several identity providers send application/json; a server that rejects it rejects all their updates.",
+		Why:          "Several identity providers send application/json; if the server rejects this media type, all their updates fail.",
 		Fix:          "Accept application/json in addition to application/scim+json with every method, and ignore parameters of the media type.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "plain", nil)
@@ -192,6 +209,14 @@ var patchRequest = []check{
 			t.Holds(!has(t.Get(ctx, u.Path()).Object(), "password"), "password in GET after PATCH", "absent", "present")
 		},
 	},
+}
+
+// patchOperationRejected returns the Run function of a check that a PATCH with an invalid operation is rejected.
+func patchOperationRejected(op doc) func(context.Context, *T) {
+	return func(ctx context.Context, t *T) {
+		u := t.CreateUser(ctx, "jumbled", nil)
+		expectError(t, t.Patch(ctx, u.Path(), op), 400, "invalidSyntax", "invalidValue")
+	}
 }
 
 func patchResponse(ctx context.Context, t *T) {

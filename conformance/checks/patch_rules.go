@@ -2,6 +2,7 @@ package checks
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -24,6 +25,8 @@ type rejectedPatch struct {
 	// expect, if set, checks the response to a request with the given operations. Default: the status must be 400 and scimType one of
 	// types.
 	expect func(t *T, res *conformance.Response, operations []doc)
+	// basic are operations that other checks test. If the target rejects one of them, and the check has findings, the check is blocked.
+	basic []doc
 	// mayIgnore means that a success without a change is permitted too.
 	mayIgnore bool
 	// same lists the paths, in the syntax of look, of values that must not change.
@@ -50,6 +53,9 @@ func (p rejectedPatch) check() check {
 			u := prepared(ctx, t, extra)
 			before := t.Read(ctx, u.Path()).Object()
 			var responses []*conformance.Response
+			if p.basic != nil {
+				blockedIfRejected(ctx, t, doc{"externalId": t.Prefix() + "known"}, p.basic...)
+			}
 			for _, operations := range p.ops() {
 				res := t.Patch(ctx, u.Path(), operations...)
 				responses = append(responses, res)
@@ -85,6 +91,8 @@ const (
 		"different data."
 	fixAtomic  = "Apply the operations to a copy of the resource, and store the copy only if all operations succeed."
 	forgedTime = "1999-12-31T23:59:59Z"
+	// forgedType is a value of meta.resourceType that only the suite sends.
+	forgedType = "ScimconfForged"
 )
 
 var patchRejected = rejectedPatches(
@@ -203,7 +211,7 @@ var patchRejected = rejectedPatches(
 		level:     must,
 		mayIgnore: true,
 		ops: single(
-			doc{"op": "replace", "value": doc{"id": "scimconf-forged", "meta": doc{"created": forgedTime, "resourceType": "Group"}}}),
+			doc{"op": "replace", "value": doc{"id": "scimconf-forged", "meta": doc{"created": forgedTime, "resourceType": forgedType}}}),
 		types: []string{"mutability"},
 		same:  []string{"id", "meta.created", "meta.resourceType"},
 		why:   "Okta includes the id in its requests; a server that stores it changes the id and breaks every reference to the user.",
@@ -228,6 +236,7 @@ var patchRejected = rejectedPatches(
 		reqs:  reqs("RFC7644-3.5.2.2-08"),
 		level: must,
 		ops:   single(doc{"op": "remove", "path": "id"}, doc{"op": "remove", "path": "meta.created"}),
+		basic: []doc{{"op": "remove", "path": "externalId"}},
 		expect: func(t *T, res *conformance.Response, operations []doc) {
 			expectMutability(t, res, operations[0]["path"].(string))
 		},
@@ -277,21 +286,30 @@ var patchRejected = rejectedPatches(
 		ops:   single(doc{"op": "replace", "path": "emails", "value": 5}, doc{"op": "add", "path": "emails", "value": []int{5}}),
 		types: []string{"invalidValue", "invalidSyntax", "invalidPath"},
 		same:  []string{"emails.*"},
-		why:   "Clients cannot parse list elements of another type.",
+		why:   "Clients cannot parse elements of emails that are not objects.",
 		fix:   "Validate every element against the schema.",
 	},
 	rejectedPatch{
 		id:     "wrong-type-text",
-		title:  "An object as value of a string attribute is rejected",
+		title:  "An object, a number and a list as value of a string attribute are rejected",
 		reqs:   reqs("RFC7644-3.5.2-34", "RFC7643-2.3-02"),
 		level:  must,
 		before: always(doc{"displayName": "Stays"}),
 		ops: single(doc{"op": "replace", "path": "displayName", "value": doc{"value": "x"}},
-			doc{"op": "replace", "path": "displayName", "value": []string{"x"}}),
-		types: []string{"invalidValue", "invalidSyntax", "invalidPath"},
-		same:  []string{"displayName"},
-		why:   "Clients cannot parse an object where the schema declares a string.",
-		fix:   "Return 400 invalidValue.",
+			doc{"op": "replace", "path": "displayName", "value": 5},
+			doc{"op": "replace", "path": "displayName", "value": []string{"x"}},
+			doc{"op": "replace", "path": "displayName", "value": []string{"x", "y"}}),
+		expect: func(t *T, res *conformance.Response, operations []doc) {
+			value := "the value " + jsonText(plain(operations[0]["value"]))
+			if t.Expect("status of a PATCH of displayName with "+value, 400, res.Status) && res.ScimType() != "" {
+				t.Warn(slices.Contains([]string{"invalidValue", "invalidSyntax", "invalidPath"}, res.ScimType()),
+					"scimType of a PATCH of displayName with "+value, "invalidValue, invalidSyntax or invalidPath", res.ScimType())
+			}
+		},
+		same: []string{"displayName"},
+		why: "A client that sends a value of the wrong type has a fault; after a success, client and server have different values, and " +
+			"other clients cannot parse a value that is not a string.",
+		fix: "Return 400 invalidValue if the value of a string attribute is not a string; do not convert it.",
 	},
 	rejectedPatch{
 		id:    "atomic-multi-valued",
@@ -389,9 +407,10 @@ var patchRules = []check{
 		Level:        should,
 		Needs:        patches,
 		Requests:     5,
-		Why:          "Entra ID has been observed to send empty lists of operations; a server that changes the user then deletes data.",
-		Fix:          "Return 400, or return 200 or 204 and change nothing.",
-		Run:          patchEmptyOperations,
+		Why: "Entra ID has been observed to send empty lists of operations; if the server changes the user in response to such a " +
+			"request, data is lost.",
+		Fix: "Return 400, or return 200 or 204 and change nothing.",
+		Run: patchEmptyOperations,
 	},
 	{
 		ID:           "patch.two-primaries",
@@ -415,6 +434,7 @@ var patchRules = []check{
 		Fix:          "After every operation that sets primary to true, set primary of all other values of the attribute to false.",
 		Run: func(ctx context.Context, t *T) {
 			u := prepared(ctx, t, twoEmails(t))
+			blockedIfRejected(ctx, t, twoEmails(t), doc{"op": "replace", "path": `emails[type eq "home"].primary`, "value": true})
 			o := patched(ctx, t, u, doc{"op": "replace", "path": `emails[type eq "home"].primary`, "value": true},
 				doc{"op": "add", "path": "emails", "value": []doc{{"value": t.UserName("third"), "type": "other", "primary": true}}})
 			t.Expect("primary of the last address", true, value(element(o, "emails", "value", t.UserName("third")), "primary"))
@@ -626,10 +646,11 @@ func patchRename(ctx context.Context, t *T) {
 
 func patchInactiveStays(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "sleeper", nil)
-	succeeded(t, t.Patch(ctx, u.Path(), doc{"op": "replace", "path": "active", "value": false}), 200, 204)
+	change := t.Patch(ctx, u.Path(), doc{"op": "replace", "path": "active", "value": false})
+	t.SkipIf(!change.OK(), fmt.Sprintf("blocked: %s, which deactivates the user, returned %d", change.Name, change.Status))
 	res := t.Get(ctx, u.Path())
 	t.Require("status of GET of an inactive user", 200, res.Status)
-	t.Expect("active", false, value(res.Object(), "active"))
+	t.SkipIf(value(res.Object(), "active") != false, "blocked: "+change.Name+" did not deactivate the user, which patch.deactivate reports")
 	t.Expect("ids of the users found by the userName of an inactive user", []string{u.ID},
 		t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("sleeper"))).IDs())
 }

@@ -32,6 +32,7 @@ var projectionAnswers = []check{
 		Why:          "Clients exclude large or confidential attributes; a response that contains them is slow or exposes data.",
 		Fix:          "Use the same projection for POST, PUT and PATCH as for GET.",
 		Run: func(ctx context.Context, t *T) {
+			blockedIfIgnored(ctx, t, "excludedAttributes")
 			u := t.CreateUser(ctx, "cut", nil)
 			res := t.Put(ctx, u.Path(), t.User("cut", nil), "excludedAttributes", "emails")
 			t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be replaced")
@@ -50,6 +51,7 @@ var projectionAnswers = []check{
 		Why:          "A client that names attributes needs their values; after a 204, it has to read the resource again.",
 		Fix:          "Return 200 with the projected resource if attributes or excludedAttributes is present, 204 only without them.",
 		Run: func(ctx context.Context, t *T) {
+			blockedIfIgnored(ctx, t, "attributes")
 			u := t.CreateUser(ctx, "patched", nil)
 			res := patchWith(ctx, t, u, "attributes", "displayName")
 			t.Require("status of a PATCH with attributes=displayName", 200, res.Status)
@@ -78,6 +80,7 @@ var projectionAnswers = []check{
 		Why:          "Clients exclude large or confidential attributes; a response that contains them is slow or exposes data.",
 		Fix:          "Use the same projection for POST, PUT and PATCH as for GET.",
 		Run: func(ctx context.Context, t *T) {
+			blockedIfIgnored(ctx, t, "excludedAttributes")
 			res := t.Post(ctx, "/Users", t.User("shaped", nil), "excludedAttributes", "emails,name")
 			t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be created")
 			t.Expect("userName", t.UserName("shaped"), value(res.Object(), "userName"))
@@ -136,11 +139,18 @@ var projectionAnswers = []check{
 		Why:          "Some servers omit members by default; if attributes=members is ignored too, clients cannot read the members of a group.",
 		Fix:          "Return members if attributes names it.",
 		Run: func(ctx context.Context, t *T) {
+			blockedIfIgnored(ctx, t, "attributes")
 			u := t.CreateUser(ctx, "member", nil)
 			g := t.CreateGroup(ctx, "asked", doc{"members": []doc{{"value": u.ID}}})
-			o := t.Read(ctx, g.Path(), "attributes", "members").Object()
-			t.Expect("members.value with attributes=members", []string{u.ID}, values(o, "members", "value"))
-			t.Holds(!has(o, "displayName"), "displayName with attributes=members", "absent", value(o, "displayName"))
+			res := t.Read(ctx, g.Path(), "attributes", "members")
+			t.Expect("members.value with attributes=members", []string{u.ID}, values(res.Object(), "members", "value"))
+			if has(res.Object(), "displayName") && alwaysReturns(ctx, t, g.Path(), "displayName") && alwaysReturns(ctx, t, u.Path(), "userName") {
+				t.Note("displayName is returned with attributes=members: the target returns required attributes with every attributes=, which " +
+					"projection.id-alone reports")
+				return
+			}
+			t.About(res)
+			t.Holds(!has(res.Object(), "displayName"), "displayName with attributes=members", "absent", value(res.Object(), "displayName"))
 		},
 	},
 	{
@@ -153,6 +163,7 @@ var projectionAnswers = []check{
 		Why:          "Clients compare memberships by id; without the values, they add all members again or remove none.",
 		Fix:          "Project members in the same way as any other multi-valued attribute.",
 		Run: func(ctx context.Context, t *T) {
+			blockedIfIgnored(ctx, t, "attributes")
 			u := t.CreateUser(ctx, "member", nil)
 			g := t.CreateGroup(ctx, "ids", doc{"members": []doc{{"value": u.ID}}})
 			o := t.Read(ctx, g.Path(), "attributes", "members.value").Object()
@@ -219,6 +230,7 @@ var projectionAnswers = []check{
 }
 
 func projectionOnPut(ctx context.Context, t *T) {
+	blockedIfIgnored(ctx, t, "attributes")
 	u := t.CreateUser(ctx, "put", nil)
 	res := t.Put(ctx, u.Path(), t.User("put", doc{"displayName": "Put Down", "emails": u.Sent["emails"]}), "attributes", "displayName")
 	t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be replaced")
@@ -230,6 +242,7 @@ func projectionOnPut(ctx context.Context, t *T) {
 }
 
 func projectionOnPatchExcluded(ctx context.Context, t *T) {
+	blockedIfIgnored(ctx, t, "excludedAttributes")
 	u := t.CreateUser(ctx, "patched", nil)
 	res := patchWith(ctx, t, u, "excludedAttributes", "emails")
 	t.SkipIf(res.Status == 204, "the target returns 204 to a PATCH")
@@ -240,6 +253,7 @@ func projectionOnPatchExcluded(ctx context.Context, t *T) {
 }
 
 func projectionListExcluded(ctx context.Context, t *T) {
+	blockedIfIgnored(ctx, t, "excludedAttributes")
 	t.CreateUser(ctx, "listed", nil)
 	res := t.Get(ctx, "/Users", "excludedAttributes", "emails,name", "count", "5")
 	t.SkipIf(len(res.Resources()) == 0, "blocked: the list is empty")
@@ -250,6 +264,7 @@ func projectionListExcluded(ctx context.Context, t *T) {
 }
 
 func projectionListMembers(ctx context.Context, t *T) {
+	blockedIfIgnored(ctx, t, "excludedAttributes")
 	u := t.CreateUser(ctx, "member", nil)
 	g := t.CreateGroup(ctx, "slim", doc{"members": []doc{{"value": u.ID}}})
 	res := t.Get(ctx, "/Groups", "filter", `displayName eq `+quote(t.Prefix()+"slim"), "excludedAttributes", "members")

@@ -135,12 +135,12 @@ func putIgnoresReadOnly(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "returned", nil)
 	forged := "1999-12-31T23:59:59Z"
 	res := t.Put(ctx, u.Path(),
-		t.User("returned", doc{"id": u.ID, "meta": doc{"resourceType": "Group", "created": forged}, "groups": []doc{{"value": t.AbsentID()}}}))
+		t.User("returned", doc{"id": u.ID, "meta": doc{"resourceType": forgedType, "created": forged}, "groups": []doc{{"value": t.AbsentID()}}}))
 	succeeded(t, res, 200)
 	unforged := func(where string, o *scim.Object) {
 		t.Expect("id "+where, u.ID, value(o, "id"))
 		t.Expect("meta.created "+where, value(u.Resource, "meta.created"), value(o, "meta.created"))
-		t.Holds(value(o, "meta.resourceType") != "Group", "meta.resourceType "+where, "the value of the server", value(o, "meta.resourceType"))
+		t.Holds(value(o, "meta.resourceType") != forgedType, "meta.resourceType "+where, "the value of the server", value(o, "meta.resourceType"))
 		t.Holds(!has(o, "groups"), "groups "+where, "absent: the user is in no group", value(o, "groups"))
 	}
 	unforged("in the response to PUT", res.Object())

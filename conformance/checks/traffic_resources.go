@@ -112,7 +112,8 @@ var trafficResources = []check{
 		Watch: func(w *watched) {
 			want := map[string]string{"Users": "User", "Groups": "Group"}[w.Collection()]
 			for _, o := range w.Resources() {
-				if kind, there := o.Complex("meta").Get("resourceType"); there && want != "" {
+				// A target that stores meta as sent is a finding of the checks that send forgedType.
+				if kind, there := o.Complex("meta").Get("resourceType"); there && want != "" && kind != forgedType {
 					w.Holds(kind == want, "meta.resourceType", want, kind)
 				}
 			}
@@ -120,7 +121,7 @@ var trafficResources = []check{
 	},
 	{
 		ID:           "traffic.date-times",
-		Title:        "meta.created and meta.lastModified are dates with times in every response",
+		Title:        "meta.created and meta.lastModified are valid dateTime values in every response",
 		Requirements: reqs("RFC7643-2.3.5-01", "RFC7643-3.1-21"),
 		Level:        must,
 		Fixture:      sample,

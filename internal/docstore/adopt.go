@@ -97,7 +97,7 @@ func (a Adoption) tables(ctx context.Context, tx *sqldb.Tx, schema string, colle
 		if !slices.Contains(tables, collection) {
 			tables = append(tables, collection)
 		}
-		if multi == "1" {
+		if multi != "0" {
 			tables = append(tables, (&table{name: collection}).sideName(index))
 		}
 	}

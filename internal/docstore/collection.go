@@ -32,6 +32,16 @@ type Collection[T any] interface {
 	// Version returns the version of a document of the collection.
 	Version(doc Doc[T]) Version
 
+	// These methods read documents without decoding them.
+	GetRaw(ctx context.Context, q Reader, id string, link *Link, longest int, use func(*Raw) error) error
+	GetManyRaw(ctx context.Context, q Reader, ids []string, use func(*Raw) error) error
+	EachRaw(ctx context.Context, q Reader, cond Cond, use func(text []byte) error) error
+	// ScanRaw passes the Seq, the id and the text of the documents that match the condition and whose Seq is greater than after to the
+	// function use, in insertion order, at most limit of them. It returns their number. A text is valid until the next one is read.
+	ScanRaw(ctx context.Context, q Reader, cond Cond, after int64, limit int, use func(seq int64, id string, text []byte) error) (int, error)
+	QueryRaw(ctx context.Context, q Reader, query RawQuery, take func(*Raw) (bool, error)) (RawPage, error)
+	SizeRaw(ctx context.Context, q Reader, query RawQuery) (int64, error)
+
 	// Insert stores a new document. It returns ErrBadID, or a *UniqueError if the id or a value of a unique index is taken. After a
 	// *UniqueError the transaction can only be rolled back.
 	Insert(ctx context.Context, tx *Tx, id string, value T) (Doc[T], error)
@@ -44,6 +54,11 @@ type Collection[T any] interface {
 	// Update replaces the document with the id. It returns ErrNotFound, ErrConflict if the document's revision is not rev (0 accepts any), or
 	// a *UniqueError as Insert does.
 	Update(ctx context.Context, tx *Tx, id string, rev int64, value T) (Doc[T], error)
+	// PrepareRevision does the part of a revision that needs no transaction.
+	PrepareRevision(old Doc[T], value T) (Revision[T], error)
+	// Revise is Update of a document that was read before, if its revision is still the same. It writes only the document and the index values
+	// that change, and reads nothing.
+	Revise(ctx context.Context, tx *Tx, r Revision[T]) (Doc[T], error)
 	// Delete removes the document with the id, or returns ErrNotFound.
 	Delete(ctx context.Context, tx *Tx, id string) error
 	// DeleteWhere removes the documents that match the condition and returns their number. A nil condition removes all.
@@ -73,6 +88,12 @@ type collection[T any] struct {
 type untyped interface {
 	Table
 	Count(ctx context.Context, q Reader, cond Cond) (int, error)
+	GetRaw(ctx context.Context, q Reader, id string, link *Link, longest int, use func(*Raw) error) error
+	GetManyRaw(ctx context.Context, q Reader, ids []string, use func(*Raw) error) error
+	EachRaw(ctx context.Context, q Reader, cond Cond, use func(text []byte) error) error
+	ScanRaw(ctx context.Context, q Reader, cond Cond, after int64, limit int, use func(seq int64, id string, text []byte) error) (int, error)
+	QueryRaw(ctx context.Context, q Reader, query RawQuery, take func(*Raw) (bool, error)) (RawPage, error)
+	SizeRaw(ctx context.Context, q Reader, query RawQuery) (int64, error)
 	Delete(ctx context.Context, tx *Tx, id string) error
 	DeleteWhere(ctx context.Context, tx *Tx, cond Cond) (int, error)
 }
@@ -92,6 +113,11 @@ type Doc[T any] struct {
 
 // Seq returns the document's position in the order of insertion: positive, increasing, and never reused.
 func (d *Doc[T]) Seq() int64 { return d.seq }
+
+// Stored returns a document that was read before, from its parts. For Revise, the value must be equal to the one that was read.
+func Stored[T any](id string, seq, rev int64, created time.Time, value T) Doc[T] {
+	return Doc[T]{ID: id, Rev: rev, Created: created, Value: value, seq: seq}
+}
 
 // document returns the document of a row and its value.
 func document[T any](r *row, value T) Doc[T] {
@@ -213,4 +239,31 @@ func (c *collection[T]) Update(ctx context.Context, tx *Tx, id string, rev int64
 		return Doc[T]{}, err
 	}
 	return document(&r, value), nil
+}
+
+// Revision is a document that was read before, and its new content.
+type Revision[T any] struct {
+	value    T
+	revision revision
+}
+
+func (c *collection[T]) PrepareRevision(old Doc[T], value T) (Revision[T], error) {
+	e, err := c.t.encode(&value)
+	if err != nil {
+		return Revision[T]{}, err
+	}
+	keys, err := c.t.keysOf(&old.Value)
+	if err != nil {
+		return Revision[T]{}, c.t.wrap(err)
+	}
+	r := row{id: old.ID, seq: old.seq, rev: old.Rev, created: old.Created.UnixMilli()}
+	return Revision[T]{value, c.t.revision(r, keys, e)}, nil
+}
+
+func (c *collection[T]) Revise(ctx context.Context, tx *Tx, r Revision[T]) (Doc[T], error) {
+	stored, err := c.t.revise(ctx, tx, r.revision)
+	if err != nil {
+		return Doc[T]{}, err
+	}
+	return document(&stored, r.value), nil
 }

@@ -95,6 +95,7 @@ type query struct {
 	from          *Position
 	offset, limit int
 	link          *Link
+	longest       int
 	matching      bool
 }
 
@@ -152,12 +153,8 @@ func (t *table) search(ctx context.Context, q Reader, query query, into sink) (n
 		}
 		return nil
 	}
-	if _, ok := t.positions(q); ok && offset > 0 && query.plain() {
-		var after int64
-		if after, offset, err = t.seek(ctx, q, offset); err != nil {
-			return "", t.wrap(err)
-		}
-		w.pos = newCursor(nil, after)
+	if offset, err = w.skip(ctx, q, query); err != nil {
+		return "", t.wrap(err)
 	}
 	if !query.matching {
 		_, err = w.take(ctx, q, offset, query.limit+1, each)
@@ -189,7 +186,8 @@ type walk struct {
 	t         *table
 	order     *column // nil for insertion order
 	link      *Link
-	lookup    bool // the index of the condition returns the documents in insertion order
+	longest   int  // see columns
+	brief     bool // an index returns the documents in order without a search or a sort
 	desc      bool
 	where     string // the condition, starting with " WHERE "
 	args      []any
@@ -225,7 +223,7 @@ func (c *cursor) key() any {
 }
 
 func (t *table) walk(query query) (*walk, error) {
-	w := &walk{t: t, desc: query.desc, link: query.link, stretches: []stretch{everything}}
+	w := &walk{t: t, desc: query.desc, link: query.link, longest: query.longest, stretches: []stretch{everything}}
 	if query.orderBy != "" {
 		var err error
 		if w.order, err = t.column(query.orderBy); err != nil {
@@ -239,7 +237,12 @@ func (t *table) walk(query query) (*walk, error) {
 			slices.Reverse(w.stretches)
 		}
 	}
-	w.lookup = w.order == nil && t.lookup(query.where)
+	switch {
+	case query.where == nil:
+		w.brief = w.order == nil || w.order.name != Created && w.order.name != Updated
+	case w.order == nil:
+		w.brief = t.lookup(query.where)
+	}
 	var err error
 	if w.where, w.args, err = t.where(query.where); err != nil {
 		return nil, err
@@ -261,6 +264,16 @@ func (t *table) walk(query query) (*walk, error) {
 		w.at = slices.Index(w.stretches, found)
 	}
 	return w, nil
+}
+
+// skip moves the walk near the query's offset, if the collection has positions, and returns the rest of the offset.
+func (w *walk) skip(ctx context.Context, q Reader, query query) (rest int, err error) {
+	if _, ok := w.t.positions(q); !ok || query.offset == 0 || !query.plain() {
+		return query.offset, nil
+	}
+	after, rest, err := w.t.seek(ctx, q, query.offset)
+	w.pos = newCursor(nil, after)
+	return rest, err
 }
 
 // take skips offset rows, calls each for the next n rows, and returns the number of calls. The number is less than n only at the end of the
@@ -300,14 +313,14 @@ func (w *walk) step(ctx context.Context, q Reader, offset, n int, each func(*row
 	if w.stretches[w.at] == withValue {
 		orderBy = w.order.quoted + direction + ", " + orderBy
 	}
-	with := columns{order: w.order, link: w.link}
+	with := columns{order: w.order, link: w.link, longest: w.longest}
 	query := w.t.selectSQL(with) + where + " ORDER BY " + orderBy + sqldb.Limit
 	args = append(args, n)
 	if offset > 0 {
 		query += sqldb.Offset
 		args = append(args, offset)
 	}
-	if w.lookup && offset == 0 {
+	if w.brief && offset == 0 {
 		ctx = sqldb.Brief(ctx, q)
 	}
 	err = w.t.readRows(ctx, q, with, query, args, func(r *row) error {

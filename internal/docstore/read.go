@@ -2,8 +2,9 @@ package docstore
 
 import (
 	"context"
-	"database/sql"
+	"database/sql/driver"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -16,7 +17,8 @@ type row struct {
 	seq, rev, created, updated int64
 
 	id      string
-	text    []byte // for a row that the sink does not keep: valid until the next row is read
+	text    []byte // for a row that the sink does not keep: valid until the next row is read; nil if it is longer than columns.longest
+	length  int64  // of the text, if columns.longest is set
 	key     any    // key in the order of the query: string, int64 or nil
 	linked  []string
 	hasLink bool
@@ -26,13 +28,21 @@ type row struct {
 
 // getRow calls each for the row that has the id, or returns ErrNotFound.
 func (t *table) getRow(ctx context.Context, q Reader, id string, link *Link, each func(*row) error) error {
+	return t.getRowWith(ctx, q, id, columns{link: link}, each)
+}
+
+// getRowWith does the same as getRow for any columns.
+func (t *table) getRowWith(ctx context.Context, q Reader, id string, with columns, each func(*row) error) error {
 	if !validID(id) {
 		return t.notFound(id)
 	}
-	with, found := columns{link: link}, false
-	err := t.readRows(sqldb.Brief(ctx, q), q, with, t.selectSQL(with)+" WHERE id = ?", []any{id}, func(r *row) error {
+	found := false
+	err := t.readRows(sqldb.Brief(ctx, q), q, with, t.getSQL(with), []any{id}, func(r *row) error {
 		found = true
-		return each(r)
+		if err := each(r); err != nil {
+			return err
+		}
+		return sqldb.ErrStop // the id is unique: looking for another row costs a call of the driver
 	})
 	if err == nil && !found {
 		err = t.notFound(id)
@@ -70,7 +80,10 @@ func (t *table) readRows(ctx context.Context, q Reader, with columns, query stri
 		return t.wrap(err)
 	}
 	for i := range rows {
-		if err := each(&rows[i]); err != nil {
+		switch err := each(&rows[i]); {
+		case errors.Is(err, sqldb.ErrStop):
+			return nil
+		case err != nil:
 			return t.wrap(err)
 		}
 	}
@@ -79,33 +92,42 @@ func (t *table) readRows(ctx context.Context, q Reader, with columns, query stri
 
 // stream does the same as readRows, but never uses the cache.
 func (t *table) stream(ctx context.Context, q Reader, with columns, query string, args []any, each func(*row) error) error {
-	rows, err := q.Query(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	var r row
-	var text, linked sql.RawBytes
-	dest := []any{&r.seq, &r.id, &r.rev, &r.created, &r.updated, &text}
+	return sqldb.Each(ctx, q, with.count(), query, args, func(values []driver.Value) error {
+		if err := r.read(values, with); err != nil {
+			return err
+		}
+		return each(&r)
+	})
+}
+
+// read sets the row to the values of the columns.
+func (r *row) read(values []driver.Value, with columns) error {
+	for i, n := range []*int64{&r.seq, &r.rev, &r.created, &r.updated} {
+		var ok bool
+		if *n, ok = values[i].(int64); !ok {
+			return fmt.Errorf("column %d of a document is %T, not an integer", i, values[i])
+		}
+	}
+	r.id, r.text = sqldb.String(values[4]), sqldb.Text(values[5])
+	values = values[plainColumns:]
 	if with.order != nil {
-		dest = append(dest, with.order.scanner(&r.key))
+		switch {
+		case values[0] == nil || with.order.kind == Int:
+			r.key = values[0]
+		default:
+			r.key = sqldb.String(values[0])
+		}
+		values = values[1:]
 	}
 	if with.link != nil {
-		dest = append(dest, &linked)
+		r.linked, r.hasLink = linkedIDs(r.id, sqldb.String(values[0]))
+		values = values[1:]
 	}
-	for rows.Next() {
-		if err := rows.Scan(dest...); err != nil {
-			return err
-		}
-		r.text = text
-		if with.link != nil {
-			r.linked, r.hasLink = linkedIDs(r.id, string(linked))
-		}
-		if err := each(&r); err != nil {
-			return err
-		}
+	if with.longest > 0 {
+		r.length, _ = values[0].(int64)
 	}
-	return rows.Err()
+	return nil
 }
 
 // decode decodes the JSON text of a row. Types with an UnmarshalJSON method decode it directly: json.Unmarshal would first validate the

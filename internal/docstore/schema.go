@@ -25,7 +25,7 @@ func (ix *index) declaration() declaration {
 		d.unique = 1
 	}
 	if ix.multi {
-		d.multi = 1
+		d.multi = sideLayout
 	}
 	return d
 }
@@ -35,7 +35,6 @@ func (t *table) idIndexName() string                 { return t.name + "__id" }
 func (t *table) columnIndexName(index string) string { return t.name + "__" + index + "__k" }
 func (t *table) sideName(index string) string        { return t.name + "__" + index }
 func (t *table) sideUniqueName(index string) string  { return t.name + "__" + index + "__u" }
-func (t *table) sideSeqName(index string) string     { return t.name + "__" + index + "__s" }
 
 // ready creates the table and the columns and side tables of its indexes. It drops indexes that are no longer declared or whose declaration
 // changed, and calls fill to compute the values of the new indexes. ready runs in the transaction of the caller, which holds the schema
@@ -61,6 +60,9 @@ func (t *table) ready(ctx context.Context, tx *sqldb.Tx, fill func(fresh []*inde
 		return err
 	}
 	known, err := t.known(ctx, tx)
+	if err == nil {
+		err = t.compact(ctx, tx, known)
+	}
 	if err != nil {
 		return err
 	}
@@ -209,34 +211,13 @@ func (t *table) addColumn(ctx context.Context, tx *sqldb.Tx, ix *index) error {
 
 // addSide creates the side table of an index with several values.
 func (t *table) addSide(ctx context.Context, tx *sqldb.Tx, ix *index) error {
-	d := tx.Dialect()
-	options := ""
-	if d == sqldb.SQLite {
-		options = " WITHOUT ROWID"
-	}
-	return execAll(ctx, tx,
-		"CREATE TABLE "+ix.side+" ("+ix.quoted+" "+ix.valueType(d)+" NOT NULL, seq BIGINT NOT NULL REFERENCES "+t.quoted+
-			" (seq) ON DELETE CASCADE, "+
-			"PRIMARY KEY ("+ix.quoted+", seq))"+options,
-		"CREATE INDEX {."+t.sideSeqName(ix.name)+"} ON "+ix.side+" (seq)")
+	return execAll(ctx, tx, ix.createSide(tx.Dialect(), ix.side))
 }
 
 // addIndex creates the database index of a filled index and records the index in the catalog.
 func (t *table) addIndex(ctx context.Context, tx *sqldb.Tx, ix *index) error {
-	statement := ""
-	switch {
-	case ix.multi && ix.unique:
-		statement = "CREATE UNIQUE INDEX {." + t.sideUniqueName(ix.name) + "} ON " + ix.side + " (" + ix.quoted + ")"
-	case ix.multi: // the primary key of the side table starts with this column and serves as index
-	case ix.unique:
-		statement = "CREATE UNIQUE INDEX {." + t.columnIndexName(ix.name) + "} ON " + t.quoted + " (" + ix.quoted + ")"
-	default:
-		statement = "CREATE INDEX {." + t.columnIndexName(ix.name) + "} ON " + t.quoted + " (" + ix.quoted + ", seq)"
-	}
-	if statement != "" {
-		if err := execAll(ctx, tx, statement); err != nil {
-			return err
-		}
+	if err := execAll(ctx, tx, t.createIndex(tx.Dialect(), ix)); err != nil {
+		return err
 	}
 	d := ix.declaration()
 	_, err := tx.Exec(ctx, "INSERT INTO {docstore_indexes} (collection, name, kind, uniq, multi, version) VALUES (?, ?, ?, ?, ?, ?)",
@@ -244,8 +225,27 @@ func (t *table) addIndex(ctx context.Context, tx *sqldb.Tx, ix *index) error {
 	return err
 }
 
+// createIndex returns the statement that creates the database index of an index, or "" if it needs none.
+func (t *table) createIndex(d sqldb.Dialect, ix *index) string {
+	switch {
+	case ix.multi && ix.unique:
+		return "CREATE UNIQUE INDEX {." + t.sideUniqueName(ix.name) + "} ON " + ix.side + " (" + ix.quoted + ")"
+	case ix.multi: // the primary key is sufficient
+		return ""
+	case ix.unique:
+		return "CREATE UNIQUE INDEX {." + t.columnIndexName(ix.name) + "} ON " + t.quoted + " (" + ix.quoted + ")"
+	case d == sqldb.SQLite: // seq is the row id, with which each entry ends
+		return "CREATE INDEX {." + t.columnIndexName(ix.name) + "} ON " + t.quoted + " (" + ix.quoted + ")"
+	}
+	return "CREATE INDEX {." + t.columnIndexName(ix.name) + "} ON " + t.quoted + " (" + ix.quoted + ", seq)"
+}
+
+// execAll runs the statements that are not empty.
 func execAll(ctx context.Context, tx *sqldb.Tx, statements ...string) error {
 	for _, statement := range statements {
+		if statement == "" {
+			continue
+		}
 		if _, err := tx.Exec(ctx, statement); err != nil {
 			return err
 		}

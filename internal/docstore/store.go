@@ -166,10 +166,20 @@ func (s *Store) View(ctx context.Context, fn func(q Reader) error) error { retur
 // Update runs fn in a transaction, as if no other update of the store ran at the same time. The transaction is durable when Update returns
 // nil. See sqldb.DB.UpdateSerializable: fn may run more than once.
 func (s *Store) Update(ctx context.Context, fn func(tx *Tx) error) error {
-	return s.db.UpdateSerializable(ctx, func(tx *sqldb.Tx) error {
+	return s.db.UpdateSerializable(ctx, s.serializable(ctx, fn))
+}
+
+// UpdateUnguarded is Update for a function that returns no error after it has changed a document. It costs less, see
+// sqldb.DB.UpdateUnguarded. Insert, Update and Revise of one document as the first change comply: they change nothing if they fail.
+func (s *Store) UpdateUnguarded(ctx context.Context, fn func(tx *Tx) error) error {
+	return s.db.UpdateUnguarded(ctx, s.serializable(ctx, fn))
+}
+
+func (s *Store) serializable(ctx context.Context, fn func(tx *Tx) error) func(tx *sqldb.Tx) error {
+	return func(tx *sqldb.Tx) error {
 		t := &Tx{sql: tx, store: s, serializable: true, began: s.now()}
 		return t.run(ctx, func() error { return fn(t) })
-	})
+	}
 }
 
 // Within runs fn in a transaction that is not the store's own: that of another store in the same database, or of an embedder. Functions

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
@@ -16,9 +18,8 @@ import (
 // depend on the document type, so the compiler compiles them only once.
 //
 // The columns are seq (insertion order), id, rev, created and updated (Unix milliseconds), doc (the JSON text), and one for each
-// single-valued index: k_NAME of kind Text, n_NAME of kind Int. A Multi index has the side table COLLECTION__NAME with seq and k or n. The
-// prefixes k_ and n_ ensure that a column name always has the same SQL type: connections reuse prepared statements, which depend on the
-// type.
+// single-valued index: k_NAME of kind Text, n_NAME of kind Int. A Multi index has the side table COLLECTION__NAME with seq and k or n; see
+// side.go. (The SQL type of a column name never changes, because connections keep prepared statements.)
 type table struct {
 	name       string
 	quoted     string
@@ -33,8 +34,11 @@ type table struct {
 	insertSQL, updateSQL, deleteSQL string
 	insertReturningSQL              string // insertSQL with a clause that returns the seq
 	insertMarks                     string // placeholders of insertSQL for one document
+	reviseSQL                       string // updates a document whose single-valued indexes do not change
 	selectPlainSQL                  string // selectSQL without the key of an order and without a link
 	versionSQL                      string // selects the document with a seq and a rev
+
+	gets sync.Map // columns -> statement of getSQL
 }
 
 // index is an Index whose values are computed from the JSON text.
@@ -44,7 +48,7 @@ type index struct {
 	version int
 	values  func(document any) []any // computes the values for a pointer to a document
 
-	insertSQL, deleteSQL, selectSQL string // statements for the side table
+	insertSQL, deleteSQL string // statements for the side table
 }
 
 var (
@@ -101,9 +105,8 @@ func newTable(name string, indexes []index) *table {
 		ix.quoted = quote(ix.field)
 		if ix.multi {
 			ix.side = "{" + t.sideName(ix.name) + "}"
-			ix.insertSQL = "INSERT INTO " + ix.side + " (" + ix.quoted + ", seq) VALUES (?, ?)"
+			ix.insertSQL = "INSERT INTO " + ix.side + " (" + ix.quoted + ", seq) VALUES (?, ?) ON CONFLICT (" + ix.quoted + ", seq) DO NOTHING"
 			ix.deleteSQL = "DELETE FROM " + ix.side + " WHERE " + ix.quoted + " = ? AND seq = ?"
-			ix.selectSQL = "SELECT " + ix.quoted + " FROM " + ix.side + " WHERE seq = ?"
 		} else {
 			names += ", " + ix.quoted
 			sets += ", " + ix.quoted + " = ?"
@@ -113,18 +116,41 @@ func newTable(name string, indexes []index) *table {
 	}
 	t.insertMarks = "(" + marks + ")"
 	t.insertSQL = "INSERT INTO " + t.quoted + " (" + names + ") VALUES " + t.insertMarks
-	t.selectPlainSQL = "SELECT seq, id, rev, created, updated, doc FROM " + t.quoted
+	t.selectPlainSQL = "SELECT " + plainNames + ", doc FROM " + t.quoted
 	t.versionSQL = t.selectPlainSQL + " WHERE seq = ? AND rev = ?"
 	t.insertReturningSQL = t.insertSQL + " RETURNING seq"
 	t.updateSQL = "UPDATE " + t.quoted + " SET " + sets + " WHERE id = ? AND (rev = ? OR ? = 0) RETURNING seq, rev, created"
+	t.reviseSQL = t.revisionSQL("")
 	t.deleteSQL = "DELETE FROM " + t.quoted + " WHERE id = ?"
 	return t
 }
 
 // columns are what a statement reads in addition to the document.
 type columns struct {
-	order *column // unless nil, the keys of this column are read
-	link  *Link   // unless nil, the ids of this link are read
+	order   *column // unless nil, the keys of this column are read
+	link    *Link   // unless nil, the ids of this link are read
+	longest int     // unless 0, the length of each document is read too, and the text only of documents that are not longer
+}
+
+// plainNames are the columns that every statement reads before the text of the document.
+const plainNames = "seq, rev, created, updated, id"
+
+// plainColumns is the number of columns in plainNames and the text.
+const plainColumns = 6
+
+// count returns the number of columns.
+func (with columns) count() int {
+	n := plainColumns
+	if with.order != nil {
+		n++
+	}
+	if with.link != nil {
+		n++
+	}
+	if with.longest > 0 {
+		n++
+	}
+	return n
 }
 
 // selectSQL returns the beginning of a statement that reads documents.
@@ -132,14 +158,32 @@ func (t *table) selectSQL(with columns) string {
 	if with == (columns{}) {
 		return t.selectPlainSQL
 	}
-	names := "SELECT seq, id, rev, created, updated, doc"
+	names := "SELECT " + plainNames + ", "
+	if with.longest > 0 {
+		names += "CASE WHEN length(doc) <= " + strconv.Itoa(with.longest) + " THEN doc END"
+	} else {
+		names += "doc"
+	}
 	if with.order != nil {
 		names += ", " + with.order.quoted
 	}
 	if with.link != nil {
 		names += ", " + with.link.sql(t)
 	}
+	if with.longest > 0 {
+		names += ", length(doc)"
+	}
 	return names + " FROM " + t.quoted
+}
+
+// getSQL returns the statement that reads a document by its id.
+func (t *table) getSQL(with columns) string {
+	if text, ok := t.gets.Load(with); ok {
+		return text.(string)
+	}
+	text := t.selectSQL(with) + " WHERE id = ?"
+	t.gets.Store(with, text) // a program uses few combinations of columns
+	return text
 }
 
 // fieldName returns the name of the column for an index.
@@ -218,7 +262,16 @@ func (t *table) keysOf(document any) (keys, error) {
 	k := keys{single: make([]any, 0, len(t.indexes)), multi: make([][]any, len(t.indexes))}
 	for i := range t.indexes {
 		ix := &t.indexes[i]
-		found, err := ix.keys(ix.values(document))
+		values := ix.values(document)
+		if !ix.multi && len(values) == 1 { // the usual case needs no list
+			key, err := ix.key(values[0])
+			if err != nil {
+				return k, fmt.Errorf("index %s: %w", ix.name, err)
+			}
+			k.single = append(k.single, key)
+			continue
+		}
+		found, err := ix.keys(values)
 		if err != nil {
 			return k, fmt.Errorf("index %s: %w", ix.name, err)
 		}
@@ -265,74 +318,6 @@ func (ix *index) keys(values []any) ([]any, error) {
 
 // linearKeys is the number of keys up to which comparing them one by one is faster than a map.
 const linearKeys = 16
-
-// writeMulti updates the side tables to the keys of the document seq. Unchanged values are not written.
-func (t *table) writeMulti(ctx context.Context, tx *sqldb.Tx, seq int64, k keys, fresh bool) error {
-	for i := range t.indexes {
-		if ix := &t.indexes[i]; ix.multi {
-			if err := ix.writeSide(ctx, tx, seq, k.multi[i], fresh); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (ix *index) writeSide(ctx context.Context, tx *sqldb.Tx, seq int64, want []any, fresh bool) error {
-	if !fresh {
-		var err error
-		if want, err = ix.missing(ctx, tx, seq, want); err != nil {
-			return err
-		}
-	}
-	for _, key := range want {
-		if _, err := tx.Exec(ctx, ix.insertSQL, key, seq); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// missing compares the stored values of the document seq with want. It removes stored values that want does not contain, and returns the
-// values of want that are not stored.
-func (ix *index) missing(ctx context.Context, tx *sqldb.Tx, seq int64, want []any) ([]any, error) {
-	stored, err := ix.stored(ctx, tx, seq)
-	if err != nil {
-		return nil, err
-	}
-	missing := make(map[any]bool, len(want))
-	for _, key := range want {
-		missing[key] = true
-	}
-	for _, key := range stored {
-		if missing[key] {
-			delete(missing, key)
-			continue
-		}
-		if _, err := tx.Exec(ctx, ix.deleteSQL, key, seq); err != nil {
-			return nil, err
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(want), func(key any) bool { return !missing[key] }), nil
-}
-
-// stored returns the values that the side table has for the document seq.
-func (ix *index) stored(ctx context.Context, tx *sqldb.Tx, seq int64) ([]any, error) {
-	rows, err := tx.Query(ctx, ix.selectSQL, seq)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []any
-	for rows.Next() {
-		var key any
-		if err := rows.Scan(ix.scanner(&key)); err != nil {
-			return nil, err
-		}
-		out = append(out, key)
-	}
-	return out, rows.Err()
-}
 
 // scanner stores a key as int64, string or nil; the drivers return different types for text.
 func (c *column) scanner(dest *any) sql.Scanner { return keyScanner{c.kind, dest} }

@@ -56,7 +56,7 @@ func (t *table) insertOne(ctx context.Context, tx *Tx, id string, e encoded) (ro
 	r := row{id: id, rev: 1, created: now.UnixMilli(), updated: now.UnixMilli()}
 	r.seq, err = t.insertRow(ctx, tx.sql, e.columns(make([]any, 0, insertColumns+len(t.indexes)), id, now))
 	if err == nil {
-		err = t.writeMulti(ctx, tx.sql, r.seq, e.keys, true)
+		err = t.addKeys(ctx, tx.sql, r.seq, e.keys)
 	}
 	return r, t.wrap(t.explain(err))
 }
@@ -113,6 +113,16 @@ func (t *table) replace(ctx context.Context, tx *Tx, id string, rev int64, docum
 	if err != nil {
 		return row{}, err
 	}
+	if t.hasMulti() {
+		old, oldKeys, err := t.stored(ctx, tx, id)
+		switch {
+		case err != nil:
+			return row{}, err
+		case rev != 0 && rev != old.rev:
+			return row{}, t.conflict(id, rev, old.rev)
+		}
+		return t.revise(ctx, tx, t.revision(old, oldKeys, e))
+	}
 	if err := tx.changes(ctx, t); err != nil {
 		return row{}, t.wrap(err)
 	}
@@ -121,9 +131,6 @@ func (t *table) replace(ctx context.Context, tx *Tx, id string, rev int64, docum
 	err = tx.sql.ExecReturning(ctx, []any{&r.seq, &r.rev, &r.created}, t.updateSQL, args...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return row{}, t.missed(ctx, tx, id, rev)
-	}
-	if err == nil {
-		err = t.writeMulti(ctx, tx.sql, r.seq, e.keys, false)
 	}
 	return r, t.wrap(t.explain(err))
 }
@@ -138,7 +145,11 @@ func (t *table) missed(ctx context.Context, tx *Tx, id string, rev int64) error 
 	case err != nil:
 		return t.wrap(err)
 	}
-	return t.wrap(fmt.Errorf("%q: %w: expected revision %d, stored revision %d", id, ErrConflict, rev, found))
+	return t.conflict(id, rev, found)
+}
+
+func (t *table) conflict(id string, expected, stored int64) error {
+	return t.wrap(fmt.Errorf("%q: %w: expected revision %d, stored revision %d", id, ErrConflict, expected, stored))
 }
 
 // Delete implements Collection.
@@ -149,7 +160,7 @@ func (t *table) Delete(ctx context.Context, tx *Tx, id string) error {
 	if err := tx.changes(ctx, t); err != nil {
 		return t.wrap(err)
 	}
-	n, err := affected(tx.sql.Exec(ctx, t.deleteSQL, id))
+	n, err := t.deleteRows(ctx, tx, t.deleteSQL, id)
 	if err != nil {
 		return t.wrap(err)
 	}
@@ -171,7 +182,7 @@ func (t *table) DeleteWhere(ctx context.Context, tx *Tx, cond Cond) (int, error)
 	if err != nil {
 		return 0, t.wrap(err)
 	}
-	n, err := affected(tx.sql.Exec(ctx, "DELETE FROM "+t.quoted+" WHERE "+b.sql.String(), b.args...))
+	n, err := t.deleteRows(ctx, tx, "DELETE FROM "+t.quoted+" WHERE "+b.sql.String(), b.args...)
 	return n, t.wrap(err)
 }
 
@@ -183,13 +194,18 @@ func affected(res sql.Result, err error) (int, error) {
 	return int(n), err
 }
 
-// clear implements Table. The rows of side tables are deleted by cascade.
+// clear implements Table.
 func (t *table) clear(ctx context.Context, tx *Tx) error {
 	if err := tx.changes(ctx, t); err != nil {
 		return t.wrap(err)
 	}
-	_, err := tx.sql.Exec(ctx, "DELETE FROM "+t.quoted)
-	return t.wrap(err)
+	statements := []string{"DELETE FROM " + t.quoted}
+	for i := range t.indexes {
+		if ix := &t.indexes[i]; ix.multi {
+			statements = append(statements, "DELETE FROM "+ix.side)
+		}
+	}
+	return t.wrap(execAll(ctx, tx.sql, statements...))
 }
 
 // open implements Table.
@@ -261,7 +277,7 @@ func (t *table) fillOne(ctx context.Context, tx *sqldb.Tx, fresh []*index, seq i
 		switch {
 		case err != nil:
 		case ix.multi:
-			err = ix.writeSide(ctx, tx, seq, found, true)
+			err = ix.add(ctx, tx, seq, found)
 		case len(found) == 1:
 			sets, args = append(sets, ix.quoted+" = ?"), append(args, found[0])
 		}

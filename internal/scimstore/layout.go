@@ -24,6 +24,8 @@ type kind struct {
 	docs    docstore.Collection[document]
 	indexes []index
 	groups  *docstore.Link // not nil for users; reads the groups of a user with the user
+	// guarded is true if a write of a resource can fail after its first change: at a unique attribute with several values.
+	guarded bool
 }
 
 // membership is one direct member of one group. Its id is docstore.JoinID(group, member).
@@ -55,6 +57,7 @@ func NewLayout(name string, types ...*schema.ResourceType) *Layout {
 		k := &kind{ResourceType: rt, indexes: indexesOf(rt)}
 		var declared []docstore.Index[document]
 		for _, ix := range k.indexes {
+			k.guarded = k.guarded || ix.unique && ix.multi
 			declared = append(declared,
 				docstore.Index[document]{Name: ix.name, Unique: ix.unique, Multi: ix.multi, Values: ix.values, Version: ix.version()})
 		}

@@ -113,12 +113,15 @@ func (s *Store) displays(ctx context.Context, groups []string) (map[string]strin
 		if len(out) == len(groups) {
 			break
 		}
-		docs, err := k.docs.GetMany(ctx, s.docs.Reader(), groups)
+		err := k.docs.GetManyRaw(ctx, s.docs.Reader(), groups, func(d *docstore.Raw) error {
+			_, display, err := split(d.JSON)
+			if err == nil {
+				out[d.ID], err = text(display)
+			}
+			return err
+		})
 		if err != nil {
 			return nil, err
-		}
-		for _, doc := range docs {
-			out[doc.ID] = doc.Value.Display
 		}
 	}
 	return out, nil

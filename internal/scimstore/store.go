@@ -8,16 +8,16 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// Store is a scimserver.Store, scimserver.Batcher and scimserver.Selector on a docstore.
+// Store is a scimserver.Store, scimserver.Batcher and scimserver.RawReader on a docstore.
 type Store struct {
 	docs   *docstore.Store
 	layout *Layout
 }
 
 var (
-	_ scimserver.Store    = (*Store)(nil)
-	_ scimserver.Batcher  = (*Store)(nil)
-	_ scimserver.Selector = (*Store)(nil)
+	_ scimserver.Store     = (*Store)(nil)
+	_ scimserver.Batcher   = (*Store)(nil)
+	_ scimserver.RawReader = (*Store)(nil)
 )
 
 // New returns the store of a layout on docs, which was opened with the layout's tables.
@@ -68,7 +68,11 @@ func (s *Store) CreateAll(ctx context.Context, all []scimserver.NewRecord) ([]*s
 		}
 	}
 	stored := make([]*scimserver.Record, len(all))
-	err := s.docs.Update(ctx, func(tx *docstore.Tx) error {
+	update := s.docs.Update
+	if len(all) == 1 && len(all[0].Members) == 0 && !kinds[0].guarded {
+		update = s.docs.UpdateUnguarded
+	}
+	err := update(ctx, func(tx *docstore.Tx) error {
 		for i, k := range kinds {
 			doc, err := k.docs.InsertPrepared(ctx, tx, all[i].ID, prepared[i])
 			if err != nil {
@@ -99,38 +103,66 @@ func (s *Store) Replace(ctx context.Context, rec *scimserver.Record, change scim
 	if err != nil {
 		return nil, err
 	}
+	old := rec.Previous
+	if old == nil || old.Type != rec.Type || old.ID != rec.ID || old.Version != rec.Version {
+		if old, err = s.previous(ctx, k, rec); err != nil {
+			return nil, err
+		}
+	}
+	before := docstore.Stored(old.ID, old.Order, old.Version, old.Created, documentOf(old))
+	revision, err := k.docs.PrepareRevision(before, documentOf(rec))
+	if err != nil {
+		return nil, err
+	}
 	var stored *scimserver.Record
-	err = s.docs.Update(ctx, func(tx *docstore.Tx) error {
-		old, err := k.docs.Get(ctx, tx, rec.ID)
-		if err != nil {
-			return translate(k, err)
-		}
-		// Members are locked before the group, as in Delete, which locks a member and then its groups: two transactions that lock the same rows
-		// in the same order cannot deadlock.
-		joining, err := s.joining(ctx, tx, rec.ID, change.Add)
-		if err != nil {
-			return err
-		}
-		doc, err := k.docs.Update(ctx, tx, rec.ID, rec.Version, documentOf(rec))
+	revise := func(tx *docstore.Tx) error {
+		doc, err := k.docs.Revise(ctx, tx, revision)
 		if err != nil {
 			return translate(k, err)
 		}
 		stored = recordOf(k, doc)
-		if err := s.leave(ctx, tx, rec.ID, change.Remove); err != nil {
-			return err
-		}
-		if err := s.join(ctx, tx, joining); err != nil {
-			return err
-		}
-		if old.Value.Display != rec.Display {
-			return s.rename(ctx, tx, rec.ID, rec.Display)
-		}
+		stored.Groups = old.Groups
 		return nil
-	})
+	}
+	renamed := old.Display != rec.Display
+	if change.Empty() && !renamed && !k.guarded {
+		err = s.docs.UpdateUnguarded(ctx, revise)
+	} else {
+		err = s.docs.Update(ctx, func(tx *docstore.Tx) error {
+			// Members are locked before the group, as in Delete, which locks a member and then its groups: two transactions that lock the same
+			// rows in the same order cannot deadlock.
+			joining, err := s.joining(ctx, tx, rec.ID, change.Add)
+			if err == nil {
+				err = revise(tx)
+			}
+			if err == nil {
+				err = s.leave(ctx, tx, rec.ID, change.Remove)
+			}
+			if err == nil {
+				err = s.join(ctx, tx, joining)
+			}
+			if err == nil && renamed {
+				err = s.rename(ctx, tx, rec.ID, rec.Display)
+			}
+			return err
+		})
+	}
 	if err != nil {
 		return nil, err
 	}
 	return stored, nil
+}
+
+// previous reads the state that a record replaces, for a caller that does not pass it.
+func (s *Store) previous(ctx context.Context, k *kind, rec *scimserver.Record) (*scimserver.Record, error) {
+	doc, err := k.docs.Get(ctx, s.docs.Reader(), rec.ID)
+	switch {
+	case err != nil:
+		return nil, translate(k, err)
+	case doc.Rev != rec.Version:
+		return nil, scimserver.ErrConflict
+	}
+	return recordOf(k, doc), nil
 }
 
 // Delete implements scimserver.Store.

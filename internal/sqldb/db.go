@@ -24,6 +24,9 @@ type Options struct {
 	Readers *sql.DB
 	// GroupCommit enables group commit, for SQLite: a single goroutine uses Writer and commits waiting updates together.
 	GroupCommit bool
+	// Checkpoints runs the checkpoints of the WAL next to the updates; requires GroupCommit. Default: SQLite runs checkpoints in the commits
+	// of Writer.
+	Checkpoints *sql.DB
 	// Updater runs the updates instead of Writer. It is for an SQLite database to which another component also writes: that component runs all
 	// updates one at a time.
 	Updater Updater
@@ -42,8 +45,9 @@ type DB struct {
 	writer  *sql.DB
 	readers *sql.DB
 	texts   *rewriter
-	group   *group  // nil without group commit
-	updater Updater // nil without an updater
+	group   *group        // nil without group commit
+	points  *checkpointer // nil without Options.Checkpoints
+	updater Updater       // nil without an updater
 	log     *slog.Logger
 
 	borrowed bool
@@ -68,6 +72,9 @@ func New(o Options) (*DB, error) {
 	if o.Updater != nil && (o.GroupCommit || o.Dialect != SQLite) {
 		return nil, errors.New("sqldb: an updater is for SQLite without group commit: unset Options.Updater or Options.GroupCommit")
 	}
+	if o.Checkpoints != nil && !o.GroupCommit {
+		return nil, errors.New("sqldb: Options.Checkpoints requires group commit: set Options.GroupCommit")
+	}
 	db := &DB{
 		dialect: o.Dialect,
 		writer:  o.Writer,
@@ -86,6 +93,9 @@ func New(o Options) (*DB, error) {
 	}
 	if o.GroupCommit {
 		db.group = startGroup(db.writer, db.texts)
+	}
+	if o.Checkpoints != nil {
+		db.points = startCheckpointer(o.Checkpoints, db.group, db.log)
 	}
 	return db, nil
 }
@@ -110,6 +120,9 @@ func (db *DB) Logger() *slog.Logger { return db.log }
 func (db *DB) Close() error {
 	db.closeOnce.Do(func() {
 		db.closed.Store(true)
+		if db.points != nil {
+			db.points.stop()
+		}
 		if db.group != nil {
 			db.group.stop()
 		}
@@ -119,6 +132,9 @@ func (db *DB) Close() error {
 		db.closeErr = db.writer.Close()
 		if db.readers != db.writer {
 			db.closeErr = errors.Join(db.closeErr, db.readers.Close())
+		}
+		if db.points != nil {
+			db.closeErr = errors.Join(db.closeErr, db.points.conn.Close())
 		}
 	})
 	return db.closeErr
@@ -202,9 +218,20 @@ func (db *DB) UpdateSerializable(ctx context.Context, fn func(tx *Tx) error) err
 	return db.update(ctx, sql.LevelSerializable, fn)
 }
 
+// UpdateUnguarded is UpdateSerializable for a function that returns no error after one of its statements has changed a row: it checks
+// everything first, or its first change is the only statement that can fail. A group commit then needs no savepoint for it, which costs
+// more than a simple statement. The end of ctx after a change is ignored. If the function fails after a change nevertheless, the updates of
+// all callers that share its commit fail and are rolled back.
+func (db *DB) UpdateUnguarded(ctx context.Context, fn func(tx *Tx) error) error {
+	if db.group != nil {
+		return db.group.update(ctx, db, true, fn)
+	}
+	return db.UpdateSerializable(ctx, fn)
+}
+
 func (db *DB) update(ctx context.Context, level sql.IsolationLevel, fn func(tx *Tx) error) error {
 	if db.group != nil {
-		return db.group.update(ctx, db, fn)
+		return db.group.update(ctx, db, false, fn)
 	}
 	if db.updater != nil {
 		return db.updateElsewhere(ctx, fn)
@@ -275,7 +302,7 @@ func (db *DB) updateImmediate(ctx context.Context, wait Wait, fn func(tx *Tx) er
 	}
 	defer conn.Close() //nolint:errcheck // it only gives the connection back
 	if wait != DefaultWait {
-		restore, err := waitLonger(ctx, conn, wait)
+		restore, err := waitFor(ctx, conn, wait)
 		if err != nil {
 			return fmt.Errorf("sqldb: begin: %w", err)
 		}
@@ -305,8 +332,8 @@ func (db *DB) updateImmediate(ctx context.Context, wait Wait, fn func(tx *Tx) er
 	return nil
 }
 
-// waitLonger sets the busy timeout of a connection and returns a function that restores the previous one.
-func waitLonger(ctx context.Context, conn *sql.Conn, wait Wait) (restore func(), err error) {
+// waitFor sets the busy timeout of a connection and returns a function that restores the previous one.
+func waitFor(ctx context.Context, conn *sql.Conn, wait Wait) (restore func(), err error) {
 	var before int64
 	if err := conn.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&before); err != nil {
 		return nil, err

@@ -23,29 +23,35 @@ const (
 // caller after the other, and commits for all of them. A caller runs its function in its own goroutine, so that a panic or a runtime.Goexit
 // there (t.FailNow) cannot stop the writer.
 type group struct {
-	writer  *sql.DB
-	texts   *rewriter
-	jobs    chan *job     // unbuffered: the writer sends a result for every job that it has received
-	closing chan struct{} // closed by stop
-	stopped chan struct{} // closed when the goroutine has returned
-	once    sync.Once
+	writer    *sql.DB
+	texts     *rewriter
+	jobs      chan *job     // unbuffered: the writer sends a result for every job that it has received
+	turns     chan *turn    // unbuffered, likewise
+	committed chan struct{} // buffered: receives after a commit
+	closing   chan struct{} // closed by stop
+	stopped   chan struct{} // closed when the goroutine has returned
+	once      sync.Once
+	idle      sync.Pool // of *job, for the next updates
 }
 
 // job is one caller's update in a group commit.
 type job struct {
-	slot chan *Tx      // passes the writer slot to the caller
-	left chan struct{} // closed if the caller stopped waiting for the slot
-	ran  chan error    // the error of the caller's function; passes the slot back
-	done chan error    // result of the update, buffered
+	slot      chan *Tx      // passes the writer slot to the caller
+	left      chan struct{} // closed if the caller stopped waiting for the slot
+	ran       chan error    // the error of the caller's function; passes the slot back
+	done      chan error    // result of the update, buffered
+	unguarded bool          // see DB.UpdateUnguarded
 }
 
 func startGroup(writer *sql.DB, texts *rewriter) *group {
 	g := &group{
-		writer:  writer,
-		texts:   texts,
-		jobs:    make(chan *job),
-		closing: make(chan struct{}),
-		stopped: make(chan struct{}),
+		writer:    writer,
+		texts:     texts,
+		jobs:      make(chan *job),
+		turns:     make(chan *turn),
+		committed: make(chan struct{}, 1),
+		closing:   make(chan struct{}),
+		stopped:   make(chan struct{}),
 	}
 	go g.loop()
 	return g
@@ -57,8 +63,12 @@ func (g *group) stop() {
 }
 
 // update submits a job and waits for its result.
-func (g *group) update(ctx context.Context, db *DB, fn func(tx *Tx) error) error {
-	j := &job{slot: make(chan *Tx), left: make(chan struct{}), ran: make(chan error), done: make(chan error, 1)}
+func (g *group) update(ctx context.Context, db *DB, unguarded bool, fn func(tx *Tx) error) error {
+	j, ok := g.idle.Get().(*job)
+	if !ok {
+		j = &job{slot: make(chan *Tx), left: make(chan struct{}), ran: make(chan error), done: make(chan error, 1)}
+	}
+	j.unguarded = unguarded
 	select {
 	case <-g.closing: // checked separately: the next select chooses at random if the DB is closed and the job can be sent
 		return ErrClosed
@@ -83,7 +93,9 @@ func (g *group) update(ctx context.Context, db *DB, fn func(tx *Tx) error) error
 		return context.Cause(ctx)
 	}
 	j.run(ctx, db, tx, fn)
-	if err := <-j.done; err != nil {
+	err := <-j.done
+	g.idle.Put(j) // the writer has sent the result, and does not use the job any more
+	if err != nil {
 		return err
 	}
 	db.afterCommit(tx)
@@ -97,7 +109,7 @@ func (j *job) run(ctx context.Context, db *DB, tx *Tx, fn func(tx *Tx) error) {
 	err := errGoexit
 	defer func() { j.ran <- err }()
 	err = db.run(tx, fn)
-	if err == nil {
+	if err == nil && !tx.committing() {
 		err = context.Cause(ctx)
 	}
 }
@@ -109,10 +121,35 @@ func (g *group) loop() {
 		select {
 		case j := <-g.jobs:
 			g.batch(j)
+		case t := <-g.turns:
+			t.done <- g.take(t.fn)
 		case <-g.closing:
 			return
 		}
 	}
+}
+
+// turn is work on the connection of the writer that needs no transaction.
+type turn struct {
+	fn   func(ctx context.Context, conn *sql.Conn) error
+	done chan error
+}
+
+// between runs fn on the connection of the writer, between two batches. It may only be called before stop.
+func (g *group) between(fn func(ctx context.Context, conn *sql.Conn) error) error {
+	t := &turn{fn: fn, done: make(chan error)}
+	g.turns <- t
+	return <-t.done
+}
+
+func (g *group) take(fn func(ctx context.Context, conn *sql.Conn) error) error {
+	ctx := context.Background()
+	conn, err := g.writer.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // it only gives the connection back
+	return fn(ctx, conn)
 }
 
 // batch runs the job first and then the waiting jobs in one transaction, and commits them together. It begins and ends the transaction with
@@ -133,7 +170,7 @@ func (g *group) batch(first *job) {
 	started := time.Now()
 	// The first job needs no savepoint: if it fails, the transaction contains nothing else. Usually it is the only job. Under a savepoint
 	// SQLite copies the pages that change, into a file if they exceed 64 KiB.
-	err = g.run(conn, first)
+	err = g.run(first, g.tx(conn, first))
 	if err == nil && ended(conn) {
 		err = errLost
 	}
@@ -144,7 +181,11 @@ func (g *group) batch(first *job) {
 	}
 	written := []*job{first} // the jobs whose changes are part of this transaction
 	for j := g.next(len(written), started); j != nil; j = g.next(len(written), started) {
-		ok, alive := g.serve(conn, j)
+		serve := g.serve
+		if j.unguarded {
+			serve = g.serveUnguarded
+		}
+		ok, alive := serve(conn, j)
 		if ok {
 			written = append(written, j)
 		}
@@ -159,6 +200,10 @@ func (g *group) batch(first *job) {
 		err = fmt.Errorf("sqldb: commit: %w", err)
 	}
 	answer(written, err)
+	select {
+	case g.committed <- struct{}{}:
+	default:
+	}
 }
 
 // ended reports whether SQLite has ended the transaction on its own. The RELEASE of a savepoint fails in that case. The first job of a
@@ -181,8 +226,9 @@ func rollback(conn *sql.Conn) {
 	}
 }
 
-// errLost is returned to the callers whose completed work SQLite discarded with the transaction, as it does when the disk is full or fails.
-var errLost = errors.New("sqldb: SQLite rolled the transaction back, for example because the disk is full: retry the update")
+// errLost is returned to the callers whose completed work was discarded with the transaction. SQLite discards it when the disk is full or
+// fails, and serveUnguarded when an update breaks its contract.
+var errLost = errors.New("sqldb: the transaction was rolled back with another update, for example because the disk is full: retry the update")
 
 func answer(jobs []*job, err error) {
 	for _, j := range jobs {
@@ -209,10 +255,15 @@ func (g *group) next(size int, started time.Time) *job {
 
 const savepoint = "caller"
 
+// tx returns the Tx of a job.
+func (g *group) tx(conn *sql.Conn, j *job) *Tx {
+	return &Tx{conn: conn, texts: g.texts, detach: true, unguarded: j.unguarded}
+}
+
 // run gives the job j the writer slot and returns the error of the job's function.
-func (g *group) run(conn *sql.Conn, j *job) error {
+func (g *group) run(j *job, tx *Tx) error {
 	select {
-	case j.slot <- &Tx{conn: conn, texts: g.texts, detach: true}:
+	case j.slot <- tx:
 		return <-j.ran
 	case <-j.left:
 		return errFinished // the caller has stopped waiting and does not read the result
@@ -227,7 +278,7 @@ func (g *group) serve(conn *sql.Conn, j *job) (ok, alive bool) {
 		j.done <- fmt.Errorf("sqldb: savepoint: %w", err)
 		return false, false
 	}
-	err := g.run(conn, j)
+	err := g.run(j, g.tx(conn, j))
 	if err == nil {
 		if _, err = conn.ExecContext(ctx, "RELEASE "+savepoint); err == nil {
 			return true, true
@@ -240,4 +291,20 @@ func (g *group) serve(conn *sql.Conn, j *job) (ok, alive bool) {
 	}
 	j.done <- err
 	return false, lost == nil
+}
+
+// serveUnguarded is serve without a savepoint, for a job that changes nothing if it fails. A job that fails after a change ends the
+// transaction.
+func (g *group) serveUnguarded(conn *sql.Conn, j *job) (ok, alive bool) {
+	tx := g.tx(conn, j)
+	err := g.run(j, tx)
+	over := ended(conn)
+	if err == nil && !over {
+		return true, true
+	}
+	if err == nil {
+		err = errLost
+	}
+	j.done <- err
+	return false, !over && !tx.changed
 }

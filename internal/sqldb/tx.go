@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Queryer runs queries. Queries have ? placeholders on both databases; for PostgreSQL they become $1, $2... A ? inside a literal, a quoted
@@ -53,7 +54,13 @@ type Tx struct {
 	failed  error
 	detach  bool // a started statement is not interrupted by its context
 	expired bool
+
+	unguarded bool // see DB.UpdateUnguarded
+	changed   bool // a statement may have changed a row
 }
+
+// committing reports whether the transaction is to be committed even if its context has ended.
+func (tx *Tx) committing() bool { return tx.unguarded && tx.changed }
 
 // Wrap returns a Tx of an embedder's own transaction. The embedder commits, and then calls Committed to run the functions passed to
 // AfterCommit.
@@ -75,6 +82,7 @@ func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 		return nil, err
 	}
 	rows, err := tx.conn.QueryContext(ctx, tx.texts.rewrite(query), args...)
+	tx.changed = tx.changed || err == nil && !strings.HasPrefix(query, "SELECT")
 	return rows, tx.note(err)
 }
 
@@ -99,12 +107,17 @@ func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (sql.Result, 
 		return nil, err
 	}
 	res, err := tx.conn.ExecContext(ctx, tx.texts.rewrite(query), args...)
+	if err == nil && !tx.changed {
+		n, err := res.RowsAffected()
+		tx.changed = err != nil || n > 0
+	}
 	return res, tx.note(err)
 }
 
 // ExecReturning runs a writing statement with a RETURNING clause and scans its first row into dest. If there is no row, it returns
 // sql.ErrNoRows, which does not fail the transaction. Other errors are those of Exec.
 func (tx *Tx) ExecReturning(ctx context.Context, dest []any, query string, args ...any) error {
+	changed := tx.changed
 	rows, err := tx.Query(ctx, query, args...)
 	if err != nil {
 		return err
@@ -125,6 +138,7 @@ func (tx *Tx) ExecReturning(ctx context.Context, dest []any, query string, args 
 		return tx.note(err)
 	}
 	if !found {
+		tx.changed = changed
 		return sql.ErrNoRows
 	}
 	return nil
@@ -173,6 +187,9 @@ func (tx *Tx) begin(ctx context.Context) (context.Context, error) {
 	}
 	if !tx.detach {
 		return ctx, nil
+	}
+	if tx.committing() {
+		return context.WithoutCancel(ctx), nil
 	}
 	// When a writing statement is interrupted, SQLite rolls the whole transaction back, including the changes of other callers in a group
 	// commit. So the context is checked only between statements, and a started statement runs until complete.

@@ -54,16 +54,27 @@ func parsePaths(lists []string) []scim.AttrPath {
 // URN of an extension its default attributes. Names are case-insensitive; unknown names are ignored. The result shares values with r:
 // neither may be modified afterwards.
 func (rt *ResourceType) Project(r *scim.Resource, p Projection) *scim.Resource {
-	v := view{
+	v := rt.View(p)
+	return v.Project(r)
+}
+
+// View returns the projection with its names resolved to the attributes of the type, for callers that project several resources.
+func (rt *ResourceType) View(p Projection) View {
+	return View{
+		rt:       rt,
 		restrict: len(p.Attributes) > 0,
 		named:    rt.resolveAll(p.Attributes),
 		excluded: rt.resolveAll(p.ExcludedAttributes),
 		written:  rt.resolveAll(p.Written),
 	}
+}
+
+// Project returns the part of the resource that a response contains; see [ResourceType.Project].
+func (v *View) Project(r *scim.Resource) *scim.Resource {
 	out := &scim.Resource{}
 	out.Grow(r.Len())
 	for name, value := range r.All() {
-		if ext := rt.Extension(name); ext != nil {
+		if ext := v.rt.Extension(name); ext != nil {
 			data, _ := value.(*scim.Object)
 			if shown := v.extension(ext.Schema, data); shown.Len() > 0 {
 				out.Set(name, shown)
@@ -72,7 +83,7 @@ func (rt *ResourceType) Project(r *scim.Resource, p Projection) *scim.Resource {
 		}
 		a := find(common, name)
 		if a == nil {
-			a = rt.Schema.Attribute(name)
+			a = v.rt.Schema.Attribute(name)
 		}
 		if a == nil {
 			if !v.restrict {
@@ -86,6 +97,52 @@ func (rt *ResourceType) Project(r *scim.Resource, p Projection) *scim.Resource {
 	}
 	return out
 }
+
+// Shown describes which part of the value of an attribute a response contains.
+type Shown int
+
+// The values of Shown.
+const (
+	Hidden Shown = iota
+	Partly       // some of the sub-attributes
+	Wholly
+)
+
+// Visibility is the part of one attribute that a response contains.
+type Visibility struct {
+	URN, Name string // URN is the schema of an extension, or empty
+	Shown     Shown
+	// Subs are the names of the sub-attributes that the response contains, in its order. They are set only if Shown is Partly.
+	Subs []string
+}
+
+// Attributes returns the visibility of the attributes of the type: the common ones, those of the base schema, and those of the extensions.
+// Attributes of an extension are a part of the value that the resource has under the URN; a response omits an empty value.
+func (v *View) Attributes() []Visibility {
+	out := make([]Visibility, 0, len(common)+len(v.rt.Schema.Attributes))
+	add := func(urn string, attributes []*Attribute) {
+		for _, a := range attributes {
+			if urn == "" && find(common, a.Name) != nil && find(common, a.Name) != a {
+				continue
+			}
+			shown, subs := v.shown(a)
+			visible := Visibility{URN: urn, Name: a.Name, Shown: shown}
+			for _, sub := range subs {
+				visible.Subs = append(visible.Subs, sub.Name)
+			}
+			out = append(out, visible)
+		}
+	}
+	add("", common)
+	add("", v.rt.Schema.Attributes)
+	for _, e := range v.rt.Extensions {
+		add(e.Schema.ID, e.Schema.Attributes)
+	}
+	return out
+}
+
+// Undefined reports whether a response contains attributes that neither the base schema nor RFC 7643 section 3.1 defines.
+func (v *View) Undefined() bool { return !v.restrict }
 
 // ReturnsOnRequest reports whether the type has attributes with returned "request". For other types, Projection.Written has no effect.
 func (rt *ResourceType) ReturnsOnRequest() bool {
@@ -107,8 +164,9 @@ func (rt *ResourceType) resolveAll(paths []scim.AttrPath) []Resolved {
 	return out
 }
 
-// view is a projection whose names are resolved to the attributes of a resource type.
-type view struct {
+// View is a [Projection] whose names are resolved to the attributes of a resource type. [ResourceType.View] returns it.
+type View struct {
+	rt                       *ResourceType
 	restrict                 bool
 	named, excluded, written []Resolved
 }
@@ -123,7 +181,7 @@ const (
 	exactly
 )
 
-func (v *view) extension(s *Schema, data *scim.Object) *scim.Object {
+func (v *View) extension(s *Schema, data *scim.Object) *scim.Object {
 	out := &scim.Object{}
 	out.Grow(data.Len())
 	for name, value := range data.All() {
@@ -139,29 +197,15 @@ func (v *view) extension(s *Schema, data *scim.Object) *scim.Object {
 }
 
 // attribute returns the part of a top-level attribute's value that the response contains.
-func (v *view) attribute(a *Attribute, value any) (any, bool) {
-	named := v.mentioned(v.named, a, nil)
-	if !v.shows(a, named, v.mentioned(v.excluded, a, nil), v.mentioned(v.written, a, nil)) {
-		return nil, false
+func (v *View) attribute(a *Attribute, value any) (any, bool) {
+	shown, subs := v.shown(a)
+	if shown != Partly {
+		return value, shown == Wholly
 	}
-	if a.Type != Complex {
-		return value, true
-	}
-	hidden := func(sub *Attribute) bool {
-		mention := v.mentioned(v.named, a, sub)
-		if a.Returned == Always && mention == unmentioned {
-			mention = around
-		}
-		return !v.shows(sub, mention, v.mentioned(v.excluded, a, sub), v.mentioned(v.written, a, sub))
-	}
-	if !slices.ContainsFunc(a.SubAttributes, hidden) {
-		return value, true
-	}
-	shown := slices.DeleteFunc(slices.Clone(a.SubAttributes), hidden)
 	return mapElements(value, func(o *scim.Object) any {
 		out := &scim.Object{}
-		out.Grow(min(len(shown), o.Len()))
-		for _, sub := range shown {
+		out.Grow(min(len(subs), o.Len()))
+		for _, sub := range subs {
 			if part, ok := o.Get(sub.Name); ok {
 				out.Set(sub.Name, part)
 			}
@@ -173,8 +217,30 @@ func (v *view) attribute(a *Attribute, value any) (any, bool) {
 	})
 }
 
+// shown returns which part of a top-level attribute the response contains, and the sub-attributes if it is Partly shown.
+func (v *View) shown(a *Attribute) (Shown, []*Attribute) {
+	named := v.mentioned(v.named, a, nil)
+	if !v.shows(a, named, v.mentioned(v.excluded, a, nil), v.mentioned(v.written, a, nil)) {
+		return Hidden, nil
+	}
+	if a.Type != Complex {
+		return Wholly, nil
+	}
+	hidden := func(sub *Attribute) bool {
+		mention := v.mentioned(v.named, a, sub)
+		if a.Returned == Always && mention == unmentioned {
+			mention = around
+		}
+		return !v.shows(sub, mention, v.mentioned(v.excluded, a, sub), v.mentioned(v.written, a, sub))
+	}
+	if !slices.ContainsFunc(a.SubAttributes, hidden) {
+		return Wholly, nil
+	}
+	return Partly, slices.DeleteFunc(slices.Clone(a.SubAttributes), hidden)
+}
+
 // shows reports whether the response contains the attribute, by its returned characteristic.
-func (v *view) shows(a *Attribute, named, excluded, written mention) bool {
+func (v *View) shows(a *Attribute, named, excluded, written mention) bool {
 	if a.Secret() {
 		return false
 	}
@@ -192,7 +258,7 @@ func (v *view) shows(a *Attribute, named, excluded, written mention) bool {
 
 // mentioned returns how the list selects attribute a, or its sub-attribute sub if sub is not nil. Definitions are compared by identity,
 // because both are from the same type.
-func (v *view) mentioned(list []Resolved, a, sub *Attribute) mention {
+func (v *View) mentioned(list []Resolved, a, sub *Attribute) mention {
 	best := unmentioned
 	for _, r := range list {
 		switch {

@@ -86,7 +86,7 @@ func (s *Store) Replace(ctx context.Context, rec *scimserver.Record, change scim
 		return nil, scimserver.ErrConflict
 	}
 	stored := *rec
-	stored.Created, stored.Order = old.Created, old.Order
+	stored.Created, stored.Order, stored.Previous = old.Created, old.Order, nil
 	return &stored, s.put(ctx, &stored, change)
 }
 

@@ -37,13 +37,13 @@ type Options struct {
 	Prefix string
 }
 
-// Store is a scimserver.Store, scimserver.Batcher and scimserver.Selector. Several goroutines may use it concurrently.
+// Store is a scimserver.Store, scimserver.Batcher and scimserver.RawReader. Several goroutines may use it concurrently.
 type Store struct{ resources *scimstore.Store }
 
 var (
-	_ scimserver.Store    = (*Store)(nil)
-	_ scimserver.Batcher  = (*Store)(nil)
-	_ scimserver.Selector = (*Store)(nil)
+	_ scimserver.Store     = (*Store)(nil)
+	_ scimserver.Batcher   = (*Store)(nil)
+	_ scimserver.RawReader = (*Store)(nil)
 )
 
 // layoutName is the start of the table names, after the prefix.
@@ -112,4 +112,30 @@ func (s *Store) Members(ctx context.Context, group string, only []string) ([]sci
 // MemberOf implements scimserver.Store.
 func (s *Store) MemberOf(ctx context.Context, ids []string) (map[string][]scimserver.Membership, error) {
 	return s.resources.MemberOf(ctx, ids)
+}
+
+// GetRaw implements scimserver.RawReader.
+func (s *Store) GetRaw(ctx context.Context, typ, id string, o scimserver.RawOptions, buf []byte) (scimserver.Raw, error) {
+	return s.resources.GetRaw(ctx, typ, id, o, buf)
+}
+
+// SelectRaw implements scimserver.RawReader.
+func (s *Store) SelectRaw(ctx context.Context, q scimserver.RawQuery, buf []byte) (scimserver.RawSelection, bool, error) {
+	return s.resources.SelectRaw(ctx, q, buf)
+}
+
+// SizeRaw implements scimserver.RawReader.
+func (s *Store) SizeRaw(ctx context.Context, q scimserver.Query) (int64, error) {
+	return s.resources.SizeRaw(ctx, q)
+}
+
+// ScanRaw implements scimserver.RawReader.
+func (s *Store) ScanRaw(ctx context.Context, typ string, f filter.Expr, after int64, limit int,
+	use func(order int64, id string, text []byte) error) (int, error) {
+	return s.resources.ScanRaw(ctx, typ, f, after, limit, use)
+}
+
+// EachMember implements scimserver.RawReader.
+func (s *Store) EachMember(ctx context.Context, group string, use func(*scimserver.Member) error) error {
+	return s.resources.EachMember(ctx, group, use)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/filter"
+	"github.com/scimwright/scimwright/scim/schema"
 	"github.com/scimwright/scimwright/scimserver"
 )
 
@@ -34,6 +37,7 @@ func Run(t *testing.T, open func(t *testing.T) scimserver.Store) {
 		{"a deleted userName can be used again", reuseUserName},
 		{"replace keeps created and increases version", replaceGrowsVersion},
 		{"replace on a stale version changes nothing", replaceStale},
+		{"replace with the previous record does the same", replacePrevious},
 		{"delete on a stale version changes nothing", deleteStale},
 		{"members are in the order in which they were added", membersInOrder},
 		{"selected members can be read", membersByName},
@@ -48,6 +52,9 @@ func Run(t *testing.T, open func(t *testing.T) scimserver.Store) {
 		{"a scan can be stopped early", scanStopped},
 		{"scan and select return the resources that a filter matches", filters},
 		{"select sorts and pages like a sort of all resources", selectSorts},
+		{"resources as text equal decoded ones", rawGet},
+		{"pages as text equal decoded ones", rawSelect},
+		{"members one by one equal those of a list", rawMembers},
 		{"parallel creates of one userName create one resource", parallelCreates},
 		{"one of several parallel replaces of one version succeeds", parallelReplaces},
 		{"a member deleted while it is added is not in the group", addWhileDeleted},
@@ -219,6 +226,52 @@ func replaceStale(t *testing.T, s scimserver.Store) {
 	require.ErrorIs(t, err, scimserver.ErrConflict)
 	same(t, second, get(t, s, team))
 	require.Empty(t, memberIDs(t, s, team.ID))
+}
+
+func replacePrevious(t *testing.T, s scimserver.Store) {
+	mail := func(address string) scim.Member {
+		return scim.Member{Name: "emails", Value: []any{scim.NewObject(scim.Member{Name: "value", Value: address})}}
+	}
+	found := func(text string) int {
+		f, err := filter.Parse(text)
+		require.NoError(t, err)
+		return len(slices.DeleteFunc(scanned(t, s, users, f), func(rec *scimserver.Record) bool {
+			return !filter.Eval(f, rec.Resource, schema.UserType())
+		}))
+	}
+	ann := create(t, s, User("ann", mail("a@example.com")))
+	team := create(t, s, Group("team"), ann.ID)
+	read := get(t, s, ann)
+	next := renamed(read, "anna")
+	next.Resource.Set("emails", mail("b@example.com").Value)
+	next.Previous = read
+	stored, err := s.Replace(t.Context(), next, scimserver.MemberChange{})
+	require.NoError(t, err)
+	require.Greater(t, stored.Version, read.Version)
+	require.Equal(t, read.Created, stored.Created)
+	require.Nil(t, stored.Previous)
+	same(t, stored, get(t, s, ann))
+	require.Nil(t, get(t, s, ann).Previous)
+	for text, want := range map[string]int{
+		`userName eq "ann"`: 0, `userName eq "anna"`: 1, `emails.value eq "a@example.com"`: 0, `emails.value eq "b@example.com"`: 1,
+	} {
+		require.Equal(t, want, found(text), text)
+	}
+	if stored.Groups != nil {
+		require.Equal(t, []scimserver.Membership{{Group: team.ID, Display: "team"}}, stored.Groups)
+	}
+	members, err := s.Members(t.Context(), team.ID, nil)
+	require.NoError(t, err)
+	require.Equal(t, []scimserver.Member{{ID: ann.ID, Type: users, Display: "anna"}}, members)
+
+	_, err = s.Replace(t.Context(), next, scimserver.MemberChange{})
+	require.ErrorIs(t, err, scimserver.ErrConflict)
+	same(t, stored, get(t, s, ann))
+	require.NoError(t, s.Delete(t.Context(), users, ann.ID, 0))
+	next = renamed(stored, "anne")
+	next.Previous = stored
+	_, err = s.Replace(t.Context(), next, scimserver.MemberChange{})
+	require.ErrorIs(t, err, scimserver.ErrNotFound)
 }
 
 func deleteStale(t *testing.T, s scimserver.Store) {

@@ -23,10 +23,14 @@ func testConcurrency(t *testing.T, open Opener) {
 	const callers, each = 8, 10
 	var conflicts atomic.Int32
 	var group errgroup.Group
+	var first sync.WaitGroup // all callers read the same revision before the first of them changes it
+	first.Add(callers)
 	for range callers {
 		group.Go(func() error {
+			meet := sync.OnceFunc(func() { first.Done(); first.Wait() })
 			for done := 0; done < each; {
 				doc, err := f.people.Get(f.ctx(), f.store.Reader(), "counter")
+				meet()
 				if err != nil {
 					return err
 				}

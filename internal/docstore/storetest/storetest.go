@@ -26,6 +26,7 @@ func Run(t *testing.T, open Opener) {
 		run  func(t *testing.T, open Opener)
 	}{
 		{"documents", testDocuments},
+		{"revisions", testRevisions},
 		{"many documents at once", testMany},
 		{"unique indexes", testUnique},
 		{"conditions", testConditions},

@@ -45,9 +45,11 @@ const (
 	// reader's cache is discarded after each commit.
 	writerCache = 64 << 10
 	readerCache = 4 << 10
-	// checkpointPages is the number of pages in the WAL (16 MiB) at which a commit copies them into the database. Because copies are rare, a
-	// page that changes often is copied once for many changes.
-	checkpointPages = 4000
+	// checkpointPages is the number of pages in the WAL (64 MiB) at which a commit copies them into the database. Checkpoints that run next to
+	// the updates copy them earlier, so a commit does it only if these fail or are too slow.
+	checkpointPages = 16000
+	// walSize is the size in bytes to which the file of the WAL shrinks when SQLite writes to its beginning again.
+	walSize = checkpointPages << 12
 )
 
 // Open opens the database at databaseURL and checks that it can be reached.
@@ -102,7 +104,8 @@ func openSQLite(ctx context.Context, path string, o Options) (*sqldb.DB, error) 
 	if err := writer.PingContext(ctx); err != nil { // opens the first connection, which enables the WAL, before a reader connects
 		return nil, errors.Join(fmt.Errorf("sqlopen: sqlite %s: %w", path, err), writer.Close())
 	}
-	if _, err := writer.ExecContext(ctx, "PRAGMA wal_autocheckpoint = "+strconv.Itoa(checkpointPages)); err != nil {
+	if _, err := writer.ExecContext(ctx, "PRAGMA wal_autocheckpoint = "+strconv.Itoa(checkpointPages)+
+		"; PRAGMA journal_size_limit = "+strconv.Itoa(walSize)); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlopen: sqlite: %w", err), writer.Close())
 	}
 	params.Set("_cache_size", strconv.Itoa(-readerCache))
@@ -115,7 +118,15 @@ func openSQLite(ctx context.Context, path string, o Options) (*sqldb.DB, error) 
 	conns := cmp.Or(o.MaxConns, defaultSQLiteConns)
 	readers.SetMaxOpenConns(conns)
 	readers.SetMaxIdleConns(conns)
-	return newDB(sqldb.Options{Dialect: sqldb.SQLite, Writer: writer, Readers: readers, GroupCommit: true, Logger: o.Logger})
+	params.Set("_stmt_cache_size", "4")
+	checkpoints, err := sql.Open("sqlite3", sqliteDSN(path, params))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("sqlopen: sqlite: %w", err), writer.Close(), readers.Close())
+	}
+	checkpoints.SetMaxOpenConns(1)
+	return newDB(sqldb.Options{
+		Dialect: sqldb.SQLite, Writer: writer, Readers: readers, Checkpoints: checkpoints, GroupCommit: true, Logger: o.Logger,
+	})
 }
 
 // sqliteDSN returns a "file:" URI in which ?, # and % of the path are escaped.
@@ -145,8 +156,10 @@ func newDB(o sqldb.Options) (*sqldb.DB, error) {
 	db, err := sqldb.New(o)
 	if err != nil {
 		err = errors.Join(err, o.Writer.Close())
-		if o.Readers != nil {
-			err = errors.Join(err, o.Readers.Close())
+		for _, other := range []*sql.DB{o.Readers, o.Checkpoints} {
+			if other != nil {
+				err = errors.Join(err, other.Close())
+			}
 		}
 		return nil, err
 	}

@@ -99,6 +99,8 @@ var groupMembers = []Mutant{
 			as(next, r, sent)
 			return failure(400, scim.InvalidValue)
 		})},
+	{"groups.members-never-shown", "members are stored, and responses contain an empty list",
+		afterEach(either(createGroup, readGroup, putGroup, patchGroup, listGroups), func(o *scim.Object) { o.Set("members", []any{}) })},
 	{"groups.members-twice", "a duplicate member is returned twice", echoedMembers},
 	{"groups.nested-dropped", "groups as members are dropped", withMembers(either(createGroup, readGroup), func(members []any) []any {
 		return slices.DeleteFunc(members, func(v any) bool { return v.(*scim.Object).Text("type") == "Group" })
@@ -215,7 +217,7 @@ var groupMembers = []Mutant{
 			}
 			return rep
 		})},
-	{"groups.remove-first-named", "a remove of members whose filter contains the operator or removes only the first member",
+	{"groups.remove-first-named", "a remove of members whose filter contains the operator \"or\" removes only the first member",
 		edit(patchGroup, func(o *scim.Object) {
 			o.Set("path", cutAt(" or ")(o.Text("path")))
 		})},

@@ -197,6 +197,9 @@ var outsiderSchemas = []Mutant{
 	// RFC7643-8.7.1-13
 	{"discovery.groups-writable", "the schema declares groups of a user as readWrite, and writes to it are ignored",
 		declares(scim.UserSchema, "groups", "mutability", "readWrite")},
+	// RFC7643-8.7.1-15
+	{"discovery.certificates-as-strings", "the schema declares x509Certificates.value as a string",
+		declares(scim.UserSchema, "x509Certificates.value", "type", "string")},
 	// RFC7643-2.3-02
 	{"traffic.primary-as-string", "the schema declares primary of emails as a string, and it is returned as a boolean",
 		declares(scim.UserSchema, "emails.primary", "type", "string")},
@@ -238,7 +241,7 @@ var outsiderSchemas = []Mutant{
 	{"discovery.reference-types-as-text", "referenceTypes of profileUrl is a string",
 		declares(scim.UserSchema, "profileUrl", "referenceTypes", "external")},
 	// RFC7643-2.1-02
-	{"discovery.attribute-names-qualified", "the names of attributes in the enterprise schema have its URN",
+	{"discovery.attribute-names-qualified", "the names of attributes in the enterprise schema start with the URN of the schema",
 		afterEach(readSchemas, func(o *scim.Object) {
 			for _, item := range o.Array("attributes") {
 				if d := item.(*scim.Object); o.Text("id") == scim.EnterpriseUserSchema {

@@ -205,6 +205,29 @@ var patch = []Mutant{
 		before(patchUser, func(o *scim.Object) { o.Set("schemas", []any{scim.PatchOpMessage}) })},
 	{"patch.unknown-operation-hidden", "a PATCH with an unknown op returns 204",
 		ignorePatch(func(o *scim.Object) bool { return o.Text("op") == "move" })},
+	{"patch.empty-operation-replaces", "an op that is an empty string acts as replace", edit(patchUser, func(o *scim.Object) {
+		if v, there := o.Get("op"); there && v == "" {
+			o.Set("op", "replace")
+		}
+	})},
+	{"patch.absent-operation-replaces", "an absent op acts as replace", edit(patchUser, func(o *scim.Object) {
+		if _, there := o.Get("op"); !there && o.Text("path") != "" {
+			o.Set("op", "replace")
+		}
+	})},
+	{"patch.value-path-refused", "a path with a value filter is rejected with 400 invalidPath",
+		refuseOp(func(o *scim.Object) bool { return strings.Contains(o.Text("path"), "[") }, scim.InvalidPath)},
+	{"patch.remove-needs-value", "the operation remove without a value is rejected with 400",
+		refuseOp(func(o *scim.Object) bool { return o.Text("op") == "remove" && valueless(o) }, "")},
+	{"patch.deactivation-refused", "a PATCH that sets active to false is rejected with 400", refuseOp(func(o *scim.Object) bool {
+		inner, _ := o.Complex("value").Get("active")
+		return is(o, "replace", "active") && valueOf(o) == false || inner == false
+	}, scim.InvalidValue)},
+	{"patch.list-unwrapped", "a list of one string as value of a string attribute is stored as this string", edit(patchUser, func(o *scim.Object) {
+		if list, _ := valueOf(o).([]any); len(list) == 1 && o.Text("path") == "displayName" {
+			o.Set("value", list[0])
+		}
+	})},
 	{"patch.op-case-exact", "an op with an upper-case letter is rejected with 400",
 		refuseOp(func(o *scim.Object) bool { return o.Text("op") != strings.ToLower(o.Text("op")) }, scim.InvalidSyntax)},
 	{"patch.wrong-type-hidden", "a PATCH that sets name to a string returns 204",

@@ -10,6 +10,12 @@ import (
 
 var projection = []Mutant{
 	{"projection.attributes-ignored", "the attributes parameter is ignored", query(readUser, func(q url.Values) { q.Del("attributes") })},
+	{"projection.user-name-always", "userName is returned although attributes does not name it",
+		instead(with(readUser, "attributes"), func(next http.Handler, r *http.Request) *reply {
+			q := r.URL.Query()
+			q.Set("attributes", q.Get("attributes")+",userName")
+			return serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
+		})},
 	{"projection.attributes-ignored-in-lists", "the attributes parameter is ignored in lists",
 		query(listUsers, func(q url.Values) { q.Del("attributes") })},
 	{"projection.attributes-ignored-on-post", "the attributes parameter is ignored on POST",

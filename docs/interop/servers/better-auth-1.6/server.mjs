@@ -4,6 +4,7 @@ import { betterAuth } from "better-auth";
 import { memoryAdapter } from "better-auth/adapters/memory";
 import { getAuthTables } from "better-auth/db";
 import { toNodeHandler } from "better-auth/node";
+import { admin } from "better-auth/plugins";
 import { scim } from "@better-auth/scim";
 
 const secret = process.argv[2] ?? "interop-token";
@@ -16,7 +17,8 @@ const baseURL = `http://127.0.0.1:${server.address().port}`;
 const options = {
   baseURL,
   secret: "a secret that is only used on loopback",
-  plugins: [scim({ defaultSCIM: [{ providerId: "interop", scimToken: secret }] })],
+  // The plugin admin stores whether a user is active; without it the SCIM plugin rejects active: false.
+  plugins: [admin(), scim({ defaultSCIM: [{ providerId: "interop", scimToken: secret }] })],
 };
 const tables = Object.fromEntries(Object.values(getAuthTables(options)).map((table) => [table.modelName, []]));
 const handler = toNodeHandler(betterAuth({ ...options, database: memoryAdapter(tables) }));

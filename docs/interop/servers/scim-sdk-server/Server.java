@@ -78,7 +78,8 @@ public class Server {
         resource.remove("meta");
         boolean changed = old == null || !withoutMeta(old).equals(withoutMeta(resource));
         Instant modified = changed ? Instant.now() : old.getMeta().flatMap(Meta::getLastModified).orElse(created);
-        resource.setMeta(Meta.builder().created(created).lastModified(old == null ? created : modified).build());
+        resource.setMeta(Meta.builder().resourceType(type.getSimpleName()).created(created)
+            .lastModified(old == null ? created : modified).build());
         stored.put(id, copy(resource));
         return resource;
       }

@@ -1,0 +1,185 @@
+package docstore
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// Raw is a stored document that is not decoded.
+type Raw struct {
+	ID      string
+	Rev     int64
+	Seq     int64
+	Created time.Time // UTC, in milliseconds
+	Updated time.Time // UTC, in milliseconds
+	// JSON is the stored text. It is valid until the next document is read, and nil if the document is longer than RawQuery.Longest.
+	JSON []byte
+	// Length is the length of the stored text in bytes.
+	Length int64
+
+	linked  []string
+	hasLink bool
+}
+
+// Linked is Doc.Linked.
+func (d *Raw) Linked() (from []string, ok bool) { return d.linked, d.hasLink }
+
+// RawQuery is a Query for texts.
+type RawQuery struct {
+	Where   Cond
+	OrderBy string
+	Desc    bool
+	// After is the Next of the previous result; see Query.After.
+	After  string
+	From   *Position
+	Offset int
+	Limit  int
+	Link   *Link
+	// Longest is the length in bytes of the longest text to read. Default: no limit.
+	Longest int
+}
+
+// RawPage is the result of a RawQuery.
+type RawPage struct {
+	// Next is the position after the last document that was taken, if the caller stopped before the end of the page.
+	Next string
+	// More reports whether further documents follow the last one that was taken.
+	More bool
+}
+
+// GetRaw passes the document with the id to the function use. It returns ErrNotFound if there is none. longest is RawQuery.Longest.
+func (t *table) GetRaw(ctx context.Context, q Reader, id string, link *Link, longest int, use func(*Raw) error) error {
+	return t.getRowWith(ctx, q, id, columns{link: link, longest: longest}, func(r *row) error {
+		d := rawOf(r)
+		return use(&d)
+	})
+}
+
+// GetManyRaw passes the documents with the ids to the function use, in any order.
+func (t *table) GetManyRaw(ctx context.Context, q Reader, ids []string, use func(*Raw) error) error {
+	return t.getRows(ctx, q, ids, func(r *row) error {
+		d := rawOf(r)
+		return use(&d)
+	})
+}
+
+// EachRaw passes the texts of the documents that match the condition to the function use, in insertion order and by one statement. A text
+// is valid until the next one is read.
+func (t *table) EachRaw(ctx context.Context, q Reader, cond Cond, use func(text []byte) error) error {
+	where, args, err := t.where(cond)
+	if err != nil {
+		return t.wrap(err)
+	}
+	query := "SELECT doc FROM " + t.quoted + where + " ORDER BY seq"
+	return t.wrap(sqldb.Each(sqldb.Brief(ctx, q), q, 1, query, args, func(values []driver.Value) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return use(sqldb.Text(values[0]))
+	}))
+}
+
+// ScanRaw implements Collection.
+func (t *table) ScanRaw(ctx context.Context, q Reader, cond Cond, after int64, limit int,
+	use func(seq int64, id string, text []byte) error) (n int, err error) {
+	where, args, err := t.where(cond)
+	if err != nil {
+		return 0, t.wrap(err)
+	}
+	query := "SELECT seq, id, doc FROM " + t.quoted + where + " AND seq > ? ORDER BY seq" + sqldb.Limit
+	err = sqldb.Each(sqldb.Brief(ctx, q), q, 3, query, append(args, after, limit), func(values []driver.Value) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		seq, ok := values[0].(int64)
+		if !ok {
+			return fmt.Errorf("the seq of a document is %T, not an integer", values[0])
+		}
+		n++
+		return use(seq, sqldb.String(values[1]), sqldb.Text(values[2]))
+	})
+	return n, t.wrap(err)
+}
+
+// errEnd ends the reading of all stretches of an order.
+var errEnd = errors.New("end of the page")
+
+// QueryRaw passes the documents of a page to the function take, until it returns false: the page then ends before that document.
+func (t *table) QueryRaw(ctx context.Context, q Reader, query RawQuery, take func(*Raw) (bool, error)) (page RawPage, err error) {
+	w, err := t.walk(query.erased())
+	if err != nil {
+		return page, t.wrap(err)
+	}
+	offset, err := w.skip(ctx, q, query.erased())
+	if err != nil {
+		return page, t.wrap(err)
+	}
+	var last row
+	taken, stopped := 0, false
+	_, err = w.take(ctx, q, offset, query.Limit+1, func(r *row) error {
+		page.More = taken == query.Limit
+		if !page.More {
+			d := rawOf(r)
+			more, err := take(&d)
+			if err != nil {
+				return err
+			}
+			page.More, stopped = !more, !more
+		}
+		if page.More {
+			return errEnd
+		}
+		taken++
+		last.key, last.seq = r.key, r.seq
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnd) {
+		return RawPage{}, err
+	}
+	if stopped && taken > 0 {
+		page.Next, err = w.cursorAt(newCursor(last.key, last.seq))
+		return page, t.wrap(err)
+	}
+	return page, nil
+}
+
+// SizeRaw returns the total length of the documents of a page.
+func (t *table) SizeRaw(ctx context.Context, q Reader, query RawQuery) (size int64, err error) {
+	query.Longest = 1 // no text is read
+	w, err := t.walk(query.erased())
+	if err != nil {
+		return 0, t.wrap(err)
+	}
+	offset, err := w.skip(ctx, q, query.erased())
+	if err != nil {
+		return 0, t.wrap(err)
+	}
+	_, err = w.take(ctx, q, offset, query.Limit, func(r *row) error {
+		size += r.length
+		return nil
+	})
+	return size, err
+}
+
+func (q *RawQuery) erased() query {
+	return query{
+		where: q.Where, orderBy: q.OrderBy, desc: q.Desc, after: q.After, from: q.From, offset: max(q.Offset, 0), limit: q.Limit, link: q.Link,
+		longest: q.Longest,
+	}
+}
+
+func rawOf(r *row) Raw {
+	d := Raw{
+		ID: r.id, Rev: r.rev, Seq: r.seq, Created: time.UnixMilli(r.created).UTC(), Updated: time.UnixMilli(r.updated).UTC(),
+		JSON: r.text, Length: r.length, linked: r.linked, hasLink: r.hasLink,
+	}
+	if r.text != nil {
+		d.Length = int64(len(r.text))
+	}
+	return d
+}

@@ -1,0 +1,200 @@
+package docstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// A side table has one row per value and document, in a single B-tree ordered by value. It has neither an index by document nor a foreign
+// key: both would double the cost of a row. The rows of a document are therefore found by its values, which are computed from its text as
+// when they were written. An index is filled again whenever its declaration changes, so the two agree. Should a program change what Values
+// computes without a new Version, the rows that it no longer finds stay: such a row selects its document, or nothing after a deletion, and
+// a later change of the document does not fail because of it.
+
+// createSide returns the statement that creates the side table of an index under a name.
+func (ix *index) createSide(d sqldb.Dialect, name string) string {
+	options := ""
+	if d == sqldb.SQLite {
+		options = " WITHOUT ROWID"
+	}
+	return "CREATE TABLE " + name + " (" + ix.quoted + " " + ix.valueType(d) + " NOT NULL, seq BIGINT NOT NULL, " +
+		"PRIMARY KEY (" + ix.quoted + ", seq))" + options
+}
+
+// addKeys stores the values of a new document in the side tables.
+func (t *table) addKeys(ctx context.Context, tx *sqldb.Tx, seq int64, k keys) error {
+	for i := range t.indexes {
+		if ix := &t.indexes[i]; ix.multi {
+			if err := ix.add(ctx, tx, seq, k.multi[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (ix *index) add(ctx context.Context, tx *sqldb.Tx, seq int64, values []any) error {
+	for _, key := range values {
+		if _, err := tx.Exec(ctx, ix.insertSQL, key, seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (ix *index) remove(ctx context.Context, tx *sqldb.Tx, seq int64, values []any) error {
+	for _, key := range values {
+		if _, err := tx.Exec(ctx, ix.deleteSQL, key, seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// revision is a change of a stored document: its row, its new text, and the index values that change.
+type revision struct {
+	old   row // without its text
+	text  []byte
+	sql   string
+	set   []any // the new values of single-valued indexes, in the order of sql
+	sides []sideChange
+}
+
+// sideChange is the change of one document in a side table.
+type sideChange struct {
+	ix           *index
+	gone, coming []any
+}
+
+// revisionSQL returns the statement of a revision that sets the given columns in addition to the document.
+func (t *table) revisionSQL(sets string) string {
+	return "UPDATE " + t.quoted + " SET rev = rev + 1, updated = ?, doc = ?" + sets + " WHERE seq = ? AND rev = ?"
+}
+
+// revision compares the index values of a stored document with those of its new content.
+func (t *table) revision(old row, have keys, e encoded) revision {
+	r := revision{old: old, text: e.text, sql: t.reviseSQL}
+	sets, single := "", 0
+	for i := range t.indexes {
+		ix := &t.indexes[i]
+		if !ix.multi {
+			if want := e.keys.single[single]; want != have.single[single] {
+				sets, r.set = sets+", "+ix.quoted+" = ?", append(r.set, want)
+			}
+			single++
+			continue
+		}
+		gone, coming := without(have.multi[i], e.keys.multi[i]), without(e.keys.multi[i], have.multi[i])
+		if len(gone) > 0 || len(coming) > 0 {
+			r.sides = append(r.sides, sideChange{ix, gone, coming})
+		}
+	}
+	if sets != "" {
+		r.sql = t.revisionSQL(sets)
+	}
+	return r
+}
+
+// without returns the keys that are not in others.
+func without(keys, others []any) (out []any) {
+	if len(others) > linearKeys {
+		in := make(map[any]bool, len(others))
+		for _, key := range others {
+			in[key] = true
+		}
+		return slices.DeleteFunc(slices.Clone(keys), func(key any) bool { return in[key] })
+	}
+	for _, key := range keys {
+		if !slices.Contains(others, key) {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+// revise stores a revision and returns the new row, without its text.
+func (t *table) revise(ctx context.Context, tx *Tx, v revision) (row, error) {
+	if err := tx.changes(ctx, t); err != nil {
+		return row{}, t.wrap(err)
+	}
+	r := v.old
+	r.rev++
+	r.updated = tx.store.now().UnixMilli()
+	args := append(append(append(make([]any, 0, len(v.set)+4), r.updated, v.text), v.set...), r.seq, v.old.rev)
+	n, err := affected(tx.sql.Exec(ctx, v.sql, args...))
+	if err == nil && n == 0 {
+		return row{}, t.missed(ctx, tx, r.id, v.old.rev)
+	}
+	for _, side := range v.sides {
+		if err == nil {
+			err = side.ix.remove(ctx, tx.sql, r.seq, side.gone)
+		}
+		if err == nil {
+			err = side.ix.add(ctx, tx.sql, r.seq, side.coming)
+		}
+	}
+	return r, t.wrap(t.explain(err))
+}
+
+// stored reads the row of a document, without its text, and the values of its indexes. On PostgreSQL, it locks the row.
+func (t *table) stored(ctx context.Context, tx *Tx, id string) (r row, k keys, err error) {
+	query := t.selectPlainSQL + " WHERE id = ?"
+	if tx.sql.Dialect() == sqldb.Postgres {
+		query += " FOR UPDATE"
+	}
+	found := false
+	err = t.stream(ctx, tx, columns{}, query, []any{id}, func(read *row) (err error) {
+		found, r = true, *read
+		r.text = nil
+		k, err = t.storedKeys(read)
+		return err
+	})
+	if err == nil && !found {
+		return r, k, t.notFound(id)
+	}
+	return r, k, t.wrap(err)
+}
+
+// storedKeys returns the values of the indexes for the text of a row.
+func (t *table) storedKeys(r *row) (keys, error) {
+	document := t.blank()
+	if err := t.decode(r, document); err != nil {
+		return keys{}, err
+	}
+	return t.keysOf(document)
+}
+
+// deleteRows runs a DELETE, also deletes the rows of the side tables, and returns the number of documents.
+func (t *table) deleteRows(ctx context.Context, tx *Tx, query string, args ...any) (n int, err error) {
+	if !t.hasMulti() {
+		return affected(tx.sql.Exec(ctx, query, args...))
+	}
+	type deleted struct {
+		seq  int64
+		keys keys
+	}
+	var all []deleted
+	err = t.stream(ctx, tx, columns{}, query+" RETURNING "+plainNames+", doc", args, func(r *row) error {
+		k, err := t.storedKeys(r)
+		all = append(all, deleted{r.seq, k})
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	for i := range t.indexes {
+		ix := &t.indexes[i]
+		if !ix.multi {
+			continue
+		}
+		for _, d := range all {
+			if err := ix.remove(ctx, tx.sql, d.seq, d.keys.multi[i]); err != nil {
+				return 0, fmt.Errorf("index %s: %w", ix.name, err)
+			}
+		}
+	}
+	return len(all), nil
+}

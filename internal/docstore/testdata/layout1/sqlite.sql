@@ -1,0 +1,36 @@
+PRAGMA foreign_keys=OFF;
+BEGIN TRANSACTION;
+CREATE TABLE IF NOT EXISTS "scimwright_docstore_outbox" (seq INTEGER PRIMARY KEY AUTOINCREMENT, topic TEXT NOT NULL, key TEXT NOT NULL, data BLOB, at BIGINT NOT NULL);
+CREATE TABLE IF NOT EXISTS "scimwright_docstore_indexes" (
+	collection TEXT NOT NULL, name TEXT NOT NULL, kind BIGINT NOT NULL, uniq BIGINT NOT NULL, multi BIGINT NOT NULL,
+	version BIGINT NOT NULL, PRIMARY KEY (collection, name));
+INSERT INTO scimwright_docstore_indexes VALUES('staff','name',0,1,0,0);
+INSERT INTO scimwright_docstore_indexes VALUES('staff','alias',0,0,0,0);
+INSERT INTO scimwright_docstore_indexes VALUES('staff','mails',0,0,1,0);
+INSERT INTO scimwright_docstore_indexes VALUES('staff','keys',0,1,1,0);
+INSERT INTO scimwright_docstore_indexes VALUES('staff','size',1,0,0,0);
+CREATE TABLE IF NOT EXISTS "scimwright_staff" (seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, rev BIGINT NOT NULL, created BIGINT NOT NULL, updated BIGINT NOT NULL, doc BLOB NOT NULL, "k_name" TEXT, "k_alias" TEXT, "n_size" BIGINT);
+INSERT INTO scimwright_staff VALUES(1,'1',1,1795467718860,1795467718860,X'7b226e616d65223a22616e6e222c22616c696173223a2261222c226d61696c73223a5b22616e6e4078222c22616c6c4078225d2c226b657973223a5b226b31225d7d','ann','a',3);
+INSERT INTO scimwright_staff VALUES(2,'2',1,1795467718860,1795467718860,X'7b226e616d65223a22626f62222c226d61696c73223a5b22626f624078222c22616c6c4078225d2c226b657973223a5b226b32222c226b33225d7d','bob',NULL,3);
+INSERT INTO scimwright_staff VALUES(3,'3',1,1795467718860,1795467718860,X'7b226e616d65223a22636174222c22616c696173223a2261227d','cat','a',3);
+CREATE TABLE IF NOT EXISTS "scimwright_staff__mails" ("k" TEXT NOT NULL, seq BIGINT NOT NULL REFERENCES "scimwright_staff" (seq) ON DELETE CASCADE, PRIMARY KEY ("k", seq)) WITHOUT ROWID;
+INSERT INTO scimwright_staff__mails VALUES('all@x',1);
+INSERT INTO scimwright_staff__mails VALUES('ann@x',1);
+INSERT INTO scimwright_staff__mails VALUES('all@x',2);
+INSERT INTO scimwright_staff__mails VALUES('bob@x',2);
+CREATE TABLE IF NOT EXISTS "scimwright_staff__keys" ("k" TEXT NOT NULL, seq BIGINT NOT NULL REFERENCES "scimwright_staff" (seq) ON DELETE CASCADE, PRIMARY KEY ("k", seq)) WITHOUT ROWID;
+INSERT INTO scimwright_staff__keys VALUES('k1',1);
+INSERT INTO scimwright_staff__keys VALUES('k2',2);
+INSERT INTO scimwright_staff__keys VALUES('k3',2);
+CREATE TABLE IF NOT EXISTS "scimwright_docstore_steady" (one BIGINT PRIMARY KEY, state BIGINT NOT NULL);
+INSERT INTO scimwright_docstore_steady VALUES(1,3803118704771089302);
+DELETE FROM sqlite_sequence;
+INSERT INTO sqlite_sequence VALUES('scimwright_staff',3);
+CREATE UNIQUE INDEX "scimwright_staff__id" ON "scimwright_staff" (id);
+CREATE UNIQUE INDEX "scimwright_staff__name__k" ON "scimwright_staff" ("k_name");
+CREATE INDEX "scimwright_staff__alias__k" ON "scimwright_staff" ("k_alias", seq);
+CREATE INDEX "scimwright_staff__mails__s" ON "scimwright_staff__mails" (seq);
+CREATE INDEX "scimwright_staff__keys__s" ON "scimwright_staff__keys" (seq);
+CREATE UNIQUE INDEX "scimwright_staff__keys__u" ON "scimwright_staff__keys" ("k");
+CREATE INDEX "scimwright_staff__size__k" ON "scimwright_staff" ("n_size", seq);
+COMMIT;

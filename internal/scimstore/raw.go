@@ -1,0 +1,253 @@
+package scimstore
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rawjson"
+	"github.com/scimwright/scimwright/scim/filter"
+	"github.com/scimwright/scimwright/scimserver"
+)
+
+// split returns the texts of the resource and of the display in the text of a document.
+func split(doc []byte) (resource, display []byte, err error) {
+	const prefix = `{"` + keyResource + `":`
+	if body, ok := bytes.CutSuffix(doc, []byte{'}'}); ok && bytes.HasPrefix(doc, []byte(prefix)) {
+		if before, _, ok := rawjson.CutLast(body, keyPassword); ok {
+			body = before
+		}
+		if before, display, ok := rawjson.CutLast(body, keyDisplay); ok {
+			return before[len(prefix):], display, nil
+		}
+	}
+	m := rawjson.Object(doc)
+	for m.Next() {
+		switch string(m.Name) {
+		case keyResource:
+			resource = m.Value
+		case keyDisplay:
+			display = m.Value
+		}
+	}
+	if resource == nil || !m.Complete() {
+		return nil, nil, fmt.Errorf("stored document of %d bytes has no %q", len(doc), keyResource)
+	}
+	return resource, display, nil
+}
+
+// text returns the string in a JSON text.
+func text(value []byte) (string, error) {
+	if plain, ok := rawjson.Plain(value); ok {
+		return string(plain), nil
+	}
+	if value == nil {
+		return "", nil
+	}
+	var s string
+	err := json.Unmarshal(value, &s)
+	return s, err
+}
+
+// member returns the member in the text of a membership.
+func member(doc []byte) (out scimserver.Member, err error) {
+	for m := rawjson.Object(doc); m.Next(); {
+		switch string(m.Name) {
+		case "member":
+			out.ID, err = text(m.Value)
+		case "type":
+			out.Type, err = text(m.Value)
+		case "display":
+			out.Display, err = text(m.Value)
+		}
+		if err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// rawOf returns the resource of a document without its text and its groups.
+func rawOf(d *docstore.Raw) scimserver.Raw {
+	return scimserver.Raw{ID: d.ID, Version: d.Rev, Order: d.Seq, Created: d.Created, LastModified: d.Updated, Size: d.Length}
+}
+
+// GetRaw implements scimserver.RawReader.
+func (s *Store) GetRaw(ctx context.Context, typ, id string, o scimserver.RawOptions, buf []byte) (out scimserver.Raw, err error) {
+	k, err := s.layout.kind(typ)
+	if err != nil {
+		return scimserver.Raw{}, err
+	}
+	var link *docstore.Link
+	if o.Groups {
+		link = k.groups
+	}
+	var groups []string
+	linked := false
+	err = k.docs.GetRaw(ctx, s.docs.Reader(), id, link, o.Longest, func(d *docstore.Raw) error {
+		out = rawOf(d)
+		groups, linked = d.Linked()
+		if d.JSON == nil {
+			return nil
+		}
+		resource, _, err := split(d.JSON)
+		out.JSON = append(buf, resource...)
+		return err
+	})
+	if err != nil {
+		return scimserver.Raw{}, translate(k, err)
+	}
+	if linked {
+		err = s.nameGroups(ctx, []*scimserver.Raw{&out}, [][]string{groups})
+	}
+	return out, err
+}
+
+// nameGroups sets the groups of resources.
+func (s *Store) nameGroups(ctx context.Context, all []*scimserver.Raw, groups [][]string) error {
+	var ids []string
+	for _, of := range groups {
+		ids = append(ids, of...)
+	}
+	var display map[string]string
+	if len(ids) > 0 {
+		var err error
+		if display, err = s.displays(ctx, ids); err != nil {
+			return err
+		}
+	}
+	for i, r := range all {
+		r.Groups = memberships(groups[i], display)
+	}
+	return nil
+}
+
+// SelectRaw implements scimserver.RawReader.
+func (s *Store) SelectRaw(ctx context.Context, q scimserver.RawQuery, buf []byte) (scimserver.RawSelection, bool, error) {
+	k, query, exact, err := s.rawQuery(ctx, q.Query, q.RawOptions)
+	if err != nil || !exact {
+		return scimserver.RawSelection{}, false, err
+	}
+	if q.Resume != "" {
+		query.After, query.From, query.Offset = q.Resume, nil, 0
+	}
+	out := scimserver.RawSelection{Buffer: buf}
+	if q.Limit > 0 {
+		if err := s.readPage(ctx, k, query, q.Room, &out); err != nil {
+			return scimserver.RawSelection{}, false, err
+		}
+		if !out.More && (len(out.Resources) > 0 || query.Offset == 0) { // this is the last page: no count query needed
+			out.Total = query.Offset + len(out.Resources)
+			return out, true, nil
+		}
+	}
+	if q.After == nil && q.Resume == "" {
+		out.Total, err = k.docs.Count(ctx, s.docs.Reader(), query.Where)
+	}
+	return out, true, err
+}
+
+// readPage reads the resources of a page until their texts exceed the room.
+func (s *Store) readPage(ctx context.Context, k *kind, query docstore.RawQuery, room int, out *scimserver.RawSelection) error {
+	var groups [][]string
+	var linked []int // the resources whose groups were read
+	var ends []int
+	begin := len(out.Buffer)
+	page, err := k.docs.QueryRaw(ctx, s.docs.Reader(), query, func(d *docstore.Raw) (bool, error) {
+		if room > 0 && len(out.Resources) > 0 && len(out.Buffer)-begin+len(d.JSON) > room {
+			return false, nil
+		}
+		if d.JSON != nil {
+			resource, _, err := split(d.JSON)
+			if err != nil {
+				return false, err
+			}
+			out.Buffer = append(out.Buffer, resource...)
+		}
+		if of, ok := d.Linked(); ok {
+			groups, linked = append(groups, of), append(linked, len(out.Resources))
+		}
+		out.Resources, ends = append(out.Resources, rawOf(d)), append(ends, len(out.Buffer))
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	out.More, out.Resume = page.More, page.Next
+	for i, end := range ends { // now the buffer does not move any more
+		if end > begin {
+			out.Resources[i].JSON = out.Buffer[begin:end:end]
+		}
+		begin = end
+	}
+	named := make([]*scimserver.Raw, len(linked))
+	for i, n := range linked {
+		named[i] = &out.Resources[n]
+	}
+	return s.nameGroups(ctx, named, groups)
+}
+
+// SizeRaw implements scimserver.RawReader.
+func (s *Store) SizeRaw(ctx context.Context, q scimserver.Query) (int64, error) {
+	k, query, exact, err := s.rawQuery(ctx, q, scimserver.RawOptions{})
+	if err != nil || !exact || q.Limit == 0 {
+		return 0, err
+	}
+	return k.docs.SizeRaw(ctx, s.docs.Reader(), query)
+}
+
+// rawQuery translates a query. It returns false if no index evaluates the query.
+func (s *Store) rawQuery(ctx context.Context, q scimserver.Query, o scimserver.RawOptions) (*kind, docstore.RawQuery, bool, error) {
+	k, err := s.layout.kind(q.Type)
+	if err != nil {
+		return nil, docstore.RawQuery{}, false, err
+	}
+	where, exact, err := s.condition(ctx, k, q.Filter)
+	if err != nil || !exact {
+		return nil, docstore.RawQuery{}, false, err
+	}
+	ordered := docstore.Query[document]{}
+	if !k.order(&ordered, q) {
+		return nil, docstore.RawQuery{}, false, nil
+	}
+	query := docstore.RawQuery{
+		Where: where, OrderBy: ordered.OrderBy, Desc: q.Reverse, From: ordered.From, Offset: q.Offset, Limit: q.Limit, Longest: o.Longest,
+	}
+	if o.Groups {
+		query.Link = k.groups
+	}
+	return k, query, true, nil
+}
+
+// EachMember implements scimserver.RawReader.
+func (s *Store) EachMember(ctx context.Context, group string, use func(*scimserver.Member) error) error {
+	return s.layout.members.EachRaw(ctx, s.docs.Reader(), docstore.Eq(byGroup, group), func(doc []byte) error {
+		m, err := member(doc)
+		if err != nil {
+			return fmt.Errorf("stored membership in %q: %w", group, err)
+		}
+		return use(&m)
+	})
+}
+
+// ScanRaw implements scimserver.RawReader.
+func (s *Store) ScanRaw(ctx context.Context, typ string, f filter.Expr, after int64, limit int,
+	use func(order int64, id string, text []byte) error) (int, error) {
+	k, err := s.layout.kind(typ)
+	if err != nil {
+		return 0, err
+	}
+	where, _, err := s.condition(ctx, k, f)
+	if err != nil {
+		return 0, err
+	}
+	return k.docs.ScanRaw(ctx, s.docs.Reader(), where, after, limit, func(seq int64, id string, doc []byte) error {
+		resource, _, err := split(doc)
+		if err != nil {
+			return err
+		}
+		return use(seq, id, resource)
+	})
+}

@@ -1,0 +1,156 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// ErrStop is returned by the function of [Each] to end the reading. Each then returns nil.
+var ErrStop = errors.New("sqldb: stop")
+
+// Each runs a query with the given number of columns and calls the function each with every row. The values are those of the driver:
+// nil, int64, float64, bool, string, []byte or time.Time; text is a string or a []byte. The slice is reused for the next row; its values
+// are not. The function must not use the database, because Each holds a connection. ctx is also checked between the rows, so that a [Brief]
+// query needs no goroutine that watches it.
+//
+// Outside of a transaction, Each calls the driver without the conversions and locks of sql.Rows, which cost more than the query itself for
+// a single row that an index finds. Drivers without driver.QueryerContext, and transactions, use database/sql.
+func Each(ctx context.Context, q Queryer, columns int, query string, args []any, each func(row []driver.Value) error) error {
+	if r, ok := q.(reader); ok {
+		if db, ok := r.conn.(*sql.DB); ok {
+			err := eachOfDriver(ctx, db, columns, r.texts.rewrite(query), args, each)
+			if !errors.Is(err, errNotRun) {
+				return err
+			}
+		}
+	}
+	rows, err := q.Query(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	row, dest := make([]driver.Value, columns), make([]any, columns)
+	for i := range row {
+		dest[i] = &row[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(dest...); err != nil {
+			return err
+		}
+		switch err := each(row); {
+		case errors.Is(err, ErrStop):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// errNotRun is returned if the driver has not run the query: it has no direct call for queries, or its connection is broken.
+var errNotRun = errors.New("sqldb: query not run")
+
+func eachOfDriver(ctx context.Context, db *sql.DB, columns int, query string, args []any, each func(row []driver.Value) error) error {
+	values, err := named(args)
+	if err != nil {
+		return err
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // it only gives the connection back
+	result := errNotRun
+	broken := conn.Raw(func(c any) error {
+		direct, ok := c.(driver.QueryerContext)
+		if !ok {
+			return nil
+		}
+		rows, err := direct.QueryContext(ctx, query, values)
+		switch {
+		case errors.Is(err, driver.ErrBadConn):
+			return err // the pool closes the connection
+		case errors.Is(err, driver.ErrSkip):
+			return nil
+		case err != nil:
+			result = err
+			return nil
+		}
+		result = eachRow(ctx, rows, columns, each)
+		return nil
+	})
+	if broken != nil && !errors.Is(broken, driver.ErrBadConn) && errors.Is(result, errNotRun) {
+		return broken // the connection or the database is closed
+	}
+	return result
+}
+
+// eachRow reads and closes the rows.
+func eachRow(ctx context.Context, rows driver.Rows, columns int, each func(row []driver.Value) error) (err error) {
+	defer func() {
+		if closed := rows.Close(); err == nil {
+			err = closed
+		}
+	}()
+	row := make([]driver.Value, columns)
+	for {
+		switch err := rows.Next(row); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		switch err := each(row); {
+		case errors.Is(err, ErrStop):
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// named converts arguments to the form of a driver.
+func named(args []any) ([]driver.NamedValue, error) {
+	values := make([]driver.NamedValue, len(args))
+	for i, arg := range args {
+		switch arg.(type) {
+		case string, int64, nil:
+		default:
+			var err error
+			if arg, err = driver.DefaultParameterConverter.ConvertValue(arg); err != nil {
+				return nil, fmt.Errorf("sqldb: argument %d: %w", i+1, err)
+			}
+		}
+		values[i] = driver.NamedValue{Ordinal: i + 1, Value: arg}
+	}
+	return values, nil
+}
+
+// Text returns a column of text as bytes, which are valid until the next row is read.
+func Text(v driver.Value) []byte {
+	switch v := v.(type) {
+	case []byte:
+		return v
+	case string:
+		return []byte(v)
+	}
+	return nil
+}
+
+// String returns a column of text as a string.
+func String(v driver.Value) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case []byte:
+		return string(v)
+	}
+	return ""
+}

@@ -1,0 +1,355 @@
+package scimserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/schema"
+	"github.com/scimwright/scimwright/scimserver/internal/splice"
+)
+
+// Sizes in bytes.
+const (
+	firstBuffer = 2 << 10   // the initial size of a buffer
+	keptBuffer  = 64 << 10  // the maximum size of a buffer that is reused
+	partRoom    = 256 << 10 // stored resources that one statement reads, and a part of a page that is sent
+	// firstPart is the size up to which a page is complete before its first byte is sent. The largest page of usual resources is smaller.
+	firstPart = 1 << 20
+	// largeResource is the size of a stored resource that is read only within largeBudget. Smaller ones are bounded by partRoom. This server
+	// does not store larger ones, but earlier versions did.
+	largeResource = partRoom
+	largeBudget   = 16 << 20
+)
+
+// buffers are the memory of a response.
+type buffers struct {
+	in   []byte       // what was read
+	out  []byte       // what is sent
+	cuts []splice.Cut // long parts of out that are not in it
+}
+
+func (s *server) takeBuffers() *buffers {
+	if b, ok := s.buffers.Get().(*buffers); ok {
+		return b
+	}
+	return &buffers{out: make([]byte, 0, firstBuffer)}
+}
+
+func (s *server) giveBuffers(b *buffers) {
+	clear(b.cuts)
+	b.cuts = b.cuts[:0]
+	if cap(b.in) > keptBuffer {
+		b.in = nil
+	}
+	if cap(b.out) > keptBuffer {
+		b.out = nil
+	}
+	s.buffers.Put(b)
+}
+
+// readLarge waits until a large resource may be in memory, and reads it. It returns the weight to release. The memory of two copies is
+// counted: the driver of a database has its own one.
+func (s *server) readLarge(ctx context.Context, t *resourceType, raw *Raw, groups bool) (weight int64, err error) {
+	weight = min(2*raw.Size, largeBudget)
+	if err := s.large.Acquire(ctx, weight); err != nil {
+		return 0, err
+	}
+	whole, err := s.raw.GetRaw(ctx, t.Name, raw.ID, RawOptions{Groups: groups}, nil)
+	if err != nil {
+		s.large.Release(weight)
+		return 0, err
+	}
+	*raw = whole
+	return weight, nil
+}
+
+// text is the body of a response with one resource.
+type text struct {
+	*buffers
+	server *server
+	weight int64 // of a large resource
+}
+
+func (s *server) newText() *text { return &text{buffers: s.takeBuffers(), server: s} }
+
+// release gives the memory of the text back.
+func (b *text) release() {
+	b.server.large.Release(b.weight)
+	b.server.giveBuffers(b.buffers)
+}
+
+// compile returns the plan of a projection.
+func (t *resourceType) compile(p schema.Projection) *splice.Plan {
+	fields := splice.GroupFields
+	if t.isGroup {
+		fields = splice.MemberFields
+	}
+	return splice.Compile(t.ResourceType, t.derived(), fields, p)
+}
+
+// plan returns the plan of a projection.
+func (t *resourceType) plan(p schema.Projection) *splice.Plan {
+	if len(p.Attributes) == 0 && len(p.ExcludedAttributes) == 0 && len(p.Written) == 0 {
+		return t.standard
+	}
+	return t.compile(p)
+}
+
+// origin has the prefixes of the locations in a response.
+type origin struct {
+	server   *server
+	base     string
+	prefixes []typePrefix
+}
+
+type typePrefix struct {
+	t    *resourceType
+	text []byte
+}
+
+// prefix returns the prefix of the locations of a type, as splice.Prefix.
+func (o *origin) prefix(t *resourceType) []byte {
+	for _, p := range o.prefixes {
+		if p.t == t {
+			return p.text
+		}
+	}
+	text := splice.Prefix(o.base + "/" + t.path + "/")
+	o.prefixes = append(o.prefixes, typePrefix{t, text})
+	return text
+}
+
+// ofType returns the prefix of the type with the name, or nil if it is not served.
+func (o *origin) ofType(name string) []byte {
+	for _, p := range o.prefixes {
+		if p.t.Name == name {
+			return p.text
+		}
+	}
+	if t := o.server.typeNamed(name); t != nil {
+		return o.prefix(t)
+	}
+	return nil
+}
+
+// getRaw is get without decoding the resource.
+func (s *server) getRaw(r *request, t *resourceType, p schema.Projection) (rep *reply, err error) {
+	plan := t.plan(p)
+	b := s.newText()
+	defer func() {
+		if rep == nil || rep.text == nil {
+			b.release()
+		}
+	}()
+	raw, err := s.raw.GetRaw(r.Context(), t.Name, r.id, RawOptions{Groups: t.isUser && plan.ShowsDerived(), Longest: largeResource}, b.in[:0])
+	if err != nil {
+		return nil, err
+	}
+	b.in = raw.JSON
+	tag := tagOf(raw.Version)
+	if values := r.Header["If-None-Match"]; len(values) > 0 && matchesTag(values, tag) {
+		return &reply{status: http.StatusNotModified, etag: tag}, nil
+	}
+	if raw.JSON == nil {
+		if b.weight, err = s.readLarge(r.Context(), t, &raw, t.isUser && plan.ShowsDerived()); err != nil {
+			return nil, err
+		}
+	}
+	o := &origin{server: s, base: r.base}
+	var groups []group
+	if t.isUser && plan.ShowsDerived() {
+		if groups, err = s.groupsOfRaw(r.Context(), &raw); err != nil {
+			return nil, err
+		}
+	}
+	res := &rawResource{origin: o, t: t, plan: plan, projection: p, raw: raw, groups: groups, cuts: &b.cuts}
+	raw, b.out, err = s.appendRaw(r.Context(), b.out[:0], res)
+	if err != nil {
+		return nil, err
+	}
+	return &reply{status: http.StatusOK, location: location(r.base, t, raw.ID), etag: tagOf(raw.Version), text: b}, nil
+}
+
+// rawResource is a resource with what its representation needs.
+type rawResource struct {
+	origin     *origin
+	t          *resourceType
+	plan       *splice.Plan
+	projection schema.Projection
+	raw        Raw
+	groups     []group       // of a user
+	cuts       *[]splice.Cut // see splice.Resource
+}
+
+// appendRaw appends the representation of a resource. For a group that changes while its members are read, it returns the version that
+// matches the members.
+func (s *server) appendRaw(ctx context.Context, dst []byte, res *rawResource) (Raw, []byte, error) {
+	if res.t.isGroup && res.plan.ShowsDerived() {
+		return s.appendGroup(ctx, dst, res)
+	}
+	var elements func(dst []byte) []byte
+	if len(res.groups) > 0 {
+		elements = func(dst []byte) []byte { return s.appendGroups(dst, res) }
+	}
+	out, ok := res.plan.Append(dst, res.resource(), elements)
+	if ok {
+		return res.raw, out, nil
+	}
+	res.dropCuts(len(dst))
+	return s.appendDecoded(ctx, dst, res)
+}
+
+func (res *rawResource) resource() *splice.Resource {
+	return &splice.Resource{
+		ID: res.raw.ID, JSON: res.raw.JSON, Created: res.raw.Created, LastModified: res.raw.LastModified, Version: res.raw.Version,
+		Location: res.origin.prefix(res.t), Cuts: res.cuts,
+	}
+}
+
+// dropCuts removes the cuts after an offset, when the text after it is made again.
+func (res *rawResource) dropCuts(after int) {
+	for res.cuts != nil && len(*res.cuts) > 0 && (*res.cuts)[len(*res.cuts)-1].At >= after {
+		*res.cuts = (*res.cuts)[:len(*res.cuts)-1]
+	}
+}
+
+// cutSize returns the number of bytes of cuts.
+func cutSize(cuts []splice.Cut) (n int64) {
+	for _, c := range cuts {
+		n += int64(len(c.Text))
+	}
+	return n
+}
+
+// writePieces writes a text, which starts at an offset of the buffer, with its cuts.
+func writePieces(w io.Writer, text []byte, offset int, cuts []splice.Cut) error {
+	from := 0
+	for _, c := range cuts {
+		if _, err := w.Write(text[from : c.At-offset]); err != nil {
+			return err
+		}
+		from = c.At - offset
+		if _, err := w.Write(c.Text); err != nil {
+			return err
+		}
+	}
+	_, err := w.Write(text[from:])
+	return err
+}
+
+// appendDecoded appends the representation of a resource whose stored text has an unusual form.
+func (s *server) appendDecoded(ctx context.Context, dst []byte, res *rawResource) (Raw, []byte, error) {
+	rec, err := res.record()
+	if err != nil {
+		return Raw{}, nil, err
+	}
+	recs := []*Record{rec}
+	full, err := s.represent(ctx, res.origin.base, res.t, recs, res.projection)
+	if err != nil {
+		return Raw{}, nil, err
+	}
+	raw := res.raw
+	raw.Version = recs[0].Version
+	return raw, full[0].AppendJSON(dst), nil
+}
+
+// record decodes the resource.
+func (res *rawResource) record() (*Record, error) {
+	resource, err := scim.DecodeResource(res.raw.JSON)
+	if err != nil {
+		return nil, fmt.Errorf("%s %q: stored resource: %w", res.t.Name, res.raw.ID, err)
+	}
+	return &Record{
+		Type: res.t.Name, ID: res.raw.ID, Version: res.raw.Version, Order: res.raw.Order, Created: res.raw.Created,
+		LastModified: res.raw.LastModified, Resource: resource, Groups: res.raw.Groups,
+	}, nil
+}
+
+// appendGroup appends the representation of a group with its members, in a consistent state; see consistentGroup.
+func (s *server) appendGroup(ctx context.Context, dst []byte, res *rawResource) (Raw, []byte, error) {
+	start := len(dst)
+	for attempt := 1; ; attempt++ {
+		res.dropCuts(start)
+		if attempt == consistencyAttempts {
+			unlock, err := s.locks.lock(ctx, res.raw.ID)
+			if err != nil {
+				return Raw{}, nil, err
+			}
+			defer unlock()
+		}
+		var err error
+		out, ok := res.plan.Append(dst[:start], res.resource(), func(dst []byte) []byte {
+			dst, err = s.appendMembers(ctx, dst, res)
+			return dst
+		})
+		switch {
+		case err != nil:
+			return Raw{}, nil, fmt.Errorf("read the members of a group: %w", err)
+		case !ok:
+			res.dropCuts(start)
+			return s.appendDecoded(ctx, dst[:start], res)
+		}
+		dst = out
+		now, err := s.raw.GetRaw(ctx, res.t.Name, res.raw.ID, RawOptions{Longest: 1}, nil) // its text is not read
+		switch {
+		case errors.Is(err, ErrNotFound): // deleted in the meantime, together with its members
+			res.dropCuts(start)
+			out, _ := res.plan.Append(dst[:start], res.resource(), nil)
+			return res.raw, out, nil
+		case err != nil:
+			return Raw{}, nil, err
+		case now.Version == res.raw.Version || attempt > consistencyAttempts:
+			return res.raw, dst, nil
+		}
+		if now, err = s.raw.GetRaw(ctx, res.t.Name, res.raw.ID, RawOptions{}, nil); err == nil {
+			res.raw = now
+		} else if !errors.Is(err, ErrNotFound) {
+			return Raw{}, nil, err
+		}
+	}
+}
+
+// appendMembers appends the members of a group as the database returns them.
+func (s *server) appendMembers(ctx context.Context, dst []byte, res *rawResource) ([]byte, error) {
+	var e splice.Element
+	err := s.raw.EachMember(ctx, res.raw.ID, func(m *Member) error {
+		if e.Type != m.Type {
+			e.Type, e.Location = m.Type, res.origin.ofType(m.Type)
+		}
+		e.Value, e.Display = m.ID, m.Display
+		dst = res.plan.AppendElement(dst, &e)
+		return nil
+	})
+	return dst, err
+}
+
+// appendGroups appends the groups of a user.
+func (s *server) appendGroups(dst []byte, res *rawResource) []byte {
+	var prefix []byte
+	for _, t := range s.types {
+		if t.isGroup {
+			prefix = res.origin.prefix(t)
+		}
+	}
+	for _, g := range res.groups {
+		e := splice.Element{Value: g.Group, Location: prefix, Type: "direct", Display: g.Display}
+		if g.indirect {
+			e.Type = "indirect"
+		}
+		dst = res.plan.AppendElement(dst, &e)
+	}
+	return dst
+}
+
+// groupsOfRaw returns the groups of a user.
+func (s *server) groupsOfRaw(ctx context.Context, raw *Raw) ([]group, error) {
+	if raw.Groups != nil && len(raw.Groups) == 0 {
+		return nil, nil
+	}
+	of, err := s.groupsOf(ctx, []*Record{{ID: raw.ID, Groups: raw.Groups}})
+	return of[raw.ID], err
+}
