@@ -162,3 +162,27 @@ func TestParseSignatures_Malformed(t *testing.T) {
 		require.ErrorContains(t, err, "line 3", text)
 	}
 }
+
+// TestCauses_DifferentFaultsApart checks that leaks of secrets have one cause of their own, and that requests of different kinds that the
+// target accepts are different causes.
+func TestCauses_DifferentFaultsApart(t *testing.T) {
+	body := `{"Operations":[{"op":"Replace","path":"emails[type eq \"work\"].value"}]}`
+	replaced := sent("PATCH", "/Users/1", 200, "")
+	replaced.RequestBody = body
+	require.Equal(t, "replace emails[].value", operationOf(body))
+	require.Equal(t, "add URN:title", operationOf(`{"Operations":[{"op":"add","path":"urn:ietf:params:scim:schemas:core:2.0:User:title"}]}`))
+	require.Empty(t, operationOf(`{"Operations":[{"op":"add","path":"title"},{"op":"remove","path":"title"}]}`))
+	one := shown{check: "patch.one", what: "status of PATCH /Users/1", want: "400", got: "200", exchange: replaced}.symptom()
+	other := shown{check: "create.two", what: "status of a POST", want: "400", got: "201", exchange: sent("POST", "/Users", 201, "")}.symptom()
+	require.True(t, differentlyAccepted(one, other))
+	require.False(t, differentlyAccepted(one, one))
+	f, e := one.shown()
+	require.Equal(t, "PATCH /Users/{id} with replace emails[].value returns 200 instead of 400", headline(f, e))
+
+	leak := shown{check: "bulk.no-password", what: "body", exchange: sent("POST", "/Bulk", 200, "")}.symptom()
+	watched := shown{check: "traffic.no-secrets", what: "body of POST /Bulk", exchange: sent("POST", "/Bulk", 200, "")}.symptom()
+	rejected := shown{check: "bulk.patch", what: "body", exchange: sent("POST", "/Bulk", 200, "")}.symptom()
+	l := newLinker([]*symptom{leak, watched, rejected}, togetherOf(nil, nil))
+	require.InDelta(t, weightLeak, l.weight("bulk.no-password", "traffic.no-secrets"), 0.01)
+	require.Zero(t, l.weight("bulk.no-password", "bulk.patch"))
+}
