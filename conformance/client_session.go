@@ -414,7 +414,8 @@ func (t *clientSession) compare(c *T, number int, at location, want Expectation,
 			t.diagnose(c, symptom{step: at.step, res: at.res, state: at.state, path: d.path, want: d.want, got: d.got, touched: t.touched[name]})
 			if d.path == "members" && empty(d.got) {
 				t.unseen = append(t.unseen, unseen{number, Finding{
-					Outcome: c.check.Level.Violation(), What: what, Want: describeExpectation(d.want), Got: show(d.got), Exchange: c.last}, t.touched["members"]})
+					Outcome: c.check.Level.Violation(), What: what, Want: describeExpectation(d.want), Got: show(d.got),
+					Exchange: c.last}, t.touched["members"]})
 				continue
 			}
 			c.Holds(false, what, describeExpectation(d.want), d.got)

@@ -119,8 +119,8 @@ func (f Finding) readsMembers() bool {
 		(strings.Contains(f.Exchange.URL, "/Groups") || strings.Contains(f.Exchange.URL, bulkPath))
 }
 
-// settleMembers blocks a check that reads members of groups, if the target returns groups without their members. Findings that are not about
-// members remain. The check membersCheck gets the finding that the members are missing.
+// settleMembers blocks a check that reads members of groups, if the target returns groups without their members. Findings that are not
+// about members remain. The check membersCheck gets the finding that the members are missing.
 func (s *session) settleMembers(ctx context.Context, t *T) {
 	accusing := t.ending() == accused && slices.ContainsFunc(t.findings, Finding.readsMembers)
 	vacuous := t.groups.read && !t.groups.shown && (t.outcome == Pass || t.outcome == Skip && strings.HasPrefix(t.reason, blockedPrefix))

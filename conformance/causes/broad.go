@@ -204,8 +204,8 @@ func (rule broadRule) merge(groups []*group, ids []string) []*group {
 	return out
 }
 
-// splitErrors splits each group in which some symptoms are server errors, and others are wrong values in successful responses: a server error
-// does not explain the latter. A group that has exactly the symptoms of a known fault remains.
+// splitErrors splits each group in which some symptoms are server errors, and others are wrong values in successful responses: a server
+// error does not explain the latter. A group that has exactly the symptoms of a known fault remains.
 func splitErrors(groups []*group, symptoms []*symptom) []*group {
 	failing := map[string]bool{}
 	for _, s := range symptoms {

@@ -40,8 +40,8 @@ var basicRows = map[string]map[string][]row{
 // basicAttributes are the attributes of basicRows, and those that the checks of single operators use.
 var basicAttributes = []string{"userName", "title", "displayName", "userType"}
 
-// blockedIfOperatorFails blocks the check of a comparison with a special attribute, such as a reference, if the target evaluates the operator
-// wrong for other attributes too, or returns an error other than a permitted rejection. filter is that of a [row].
+// blockedIfOperatorFails blocks the check of a comparison with a special attribute, such as a reference, if the target evaluates the
+// operator wrong for other attributes too, or returns an error other than a permitted rejection. filter is that of a [row].
 func blockedIfOperatorFails(ctx context.Context, t *T, filter string) {
 	rest, scoped := strings.CutPrefix(filter, scope)
 	match := comparison.FindStringSubmatch(rest)
@@ -61,7 +61,8 @@ func blockedIfOperatorFails(ctx context.Context, t *T, filter string) {
 	}
 }
 
-// wrongRow returns a message if the target evaluates the filter of a row wrong. It returns "" if the target does not, or if it rejects the filter as permitted.
+// wrongRow returns a message if the target evaluates the filter of a row wrong. It returns "" if the target does not, or if it rejects the
+// filter as permitted.
 func wrongRow(ctx context.Context, t *T, r row) string {
 	if unstoredAttribute(t, r.filter) != "" {
 		return ""

@@ -138,7 +138,7 @@ var filterOperators = []check{
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Clients read a directory in parts with lt and le; users without the attribute are then in a part to which they do not belong.",
+		Why:          "Clients read a directory in parts with lt and le; users without the attribute are then in a wrong part.",
 		Fix:          "Evaluate a comparison with an absent value as false, for lt and le as for all other operators.",
 		Run:          rows(false, row{scope + `title lt "«P» A"`, ""}, row{scope + `title le "«P» A"`, ""}),
 	},

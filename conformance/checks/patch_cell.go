@@ -187,7 +187,8 @@ func blockedIfRejected(ctx context.Context, t *T, u *conformance.Created, operat
 	})
 }
 
-// blockedIfNothingRemoved blocks the check if the target rejects the removal of an optional attribute, which patch.remove-external-id reports.
+// blockedIfNothingRemoved blocks the check if the target rejects the removal of an optional attribute, which patch.remove-external-id
+// reports.
 func blockedIfNothingRemoved(ctx context.Context, t *T) {
 	t.BlockedIf(func() string {
 		u := t.CreateUser(ctx, "control", doc{"externalId": t.Prefix() + "control"})

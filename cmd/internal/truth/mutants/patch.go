@@ -223,7 +223,7 @@ var patch = []Mutant{
 		inner, _ := o.Complex("value").Get("active")
 		return is(o, "replace", "active") && valueOf(o) == false || inner == false
 	}, scim.InvalidValue)},
-	{"patch.list-unwrapped", "a list of one string as value of a string attribute is stored as this string", edit(patchUser, func(o *scim.Object) {
+	{"patch.list-unwrapped", "a list of one string as value of displayName is stored as this string", edit(patchUser, func(o *scim.Object) {
 		if list, _ := valueOf(o).([]any); len(list) == 1 && o.Text("path") == "displayName" {
 			o.Set("value", list[0])
 		}
