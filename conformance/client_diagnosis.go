@@ -150,7 +150,7 @@ var diagnoses = []diagnosis{
 
 func fixed(text string) func(symptom) string { return func(symptom) string { return text } }
 
-// diagnose sets the texts of a step's check by its first symptom.
+// diagnose sets the Why and the Fix of a step's check according to the first symptom of the step.
 func (t *clientSession) diagnose(c *T, s symptom) {
 	if t.diagnosed {
 		return

@@ -24,11 +24,12 @@ func (e *createdObjects) ours(o *scim.Object, collection string) bool {
 	return slices.ContainsFunc([]string{o.Text("id"), o.Text(secondName), o.Text(e.naming[collection])}, e.marked)
 }
 
-// find returns the objects that an open entry describes: the object with its id, and else the objects with its name. problem is not empty
-// if the responses of the target do not determine whether such an object exists.
+// find returns the objects that an open entry of the journal describes. It first requests the object with the id of the entry. If the entry
+// has no id, or this request does not return the object, find searches for objects with the name of the entry: by a filter, or in the list
+// of the collection if the target does not evaluate the filter.
 //
-// A 404 to the request for an id means that the object is absent. A 404 to a filter does not: some targets have no filters. find then
-// searches the list of the collection.
+// problem is not empty if the responses of the target do not determine whether such an object exists. A 404 to the request for the id is
+// not a problem: find then searches by name.
 func (e *createdObjects) find(ctx context.Context, open openEntry) (found []*scim.Object, problem string) {
 	id := cmp.Or(open.created, open.id)
 	if id != "" {

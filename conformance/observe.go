@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// An Observed exchange is an exchange between another client and the server, for [Observe].
+// An Observed is an exchange between another client and the server, which [Observe] checks.
 type Observed struct {
 	// Request is what the client sent. Its path is relative to the base URL, its body is a []byte or nil.
 	Request Request

@@ -328,7 +328,7 @@ func subsets(list []string) [][]string {
 	return out
 }
 
-// caution returns a limit of the run: the default members that the run omits from users, "" if there are none.
+// caution returns a sentence about the default members that the run omits from users, "" if it omits none.
 func (f *reducedForms) caution() string {
 	if len(f.without) == 0 {
 		return ""

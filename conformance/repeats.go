@@ -40,7 +40,7 @@ type Repeat struct {
 // repeats is what a wire has detected by repeating requests.
 type repeats struct {
 	examples []Repeat
-	count    int // repeats with another result
+	count    int // repeated requests whose result differed from the first result
 	failures int // responses with a server error, and requests without a response
 	equal    map[string]int
 	hung     map[string]bool // kinds of requests that timed out twice while the target responded to another request

@@ -309,7 +309,8 @@ func (s *session) attempt(ctx context.Context, number int, check Check, n int) a
 }
 
 // An execution is one call of the Run of a check. attempt and round are part of the names of its objects, so that the names differ from
-// those of other executions. round counts the substitutions.
+// those of other executions. round is 0 in the first call, and 1 larger after
+// each new substitution of attributes.
 type execution struct {
 	number, attempt, round int
 	check                  Check

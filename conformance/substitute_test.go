@@ -30,7 +30,7 @@ func TestSubstitution_Expressions(t *testing.T) {
 		`meta.lastModified gt "2020-01-01T00:00:00Z" and title`: `meta.lastModified gt "2020-01-01T00:00:00Z" and displayName`,
 	} {
 		require.Equal(t, want, swapped().expression(given))
-		require.Equal(t, given, swapped().expression(want), "the inverse, but for case: "+given)
+		require.Equal(t, given, swapped().expression(want), "the inverse, compared case-insensitively: "+given)
 	}
 }
 

@@ -176,7 +176,8 @@ type surveyor struct {
 	broken bool
 }
 
-// run determines the standings of attributes. If no user can be created, or after a server error, it determines none.
+// run determines the standing of each of the attributes. It determines no standing if the target rejects every user or returns a server
+// error.
 func (v *surveyor) run(attributes []surveyed) {
 	groups, refused := v.accepted(attributes)
 	if len(refused) > 0 || len(groups) == 0 {

@@ -73,7 +73,7 @@ type Verification struct {
 	Waiting []string `json:"waiting,omitempty"`
 	// Ignored are the paths that the target ignores and the engine therefore no longer sends.
 	Ignored []string `json:"ignored,omitempty"`
-	// Message describes why the target was not read, or another finding.
+	// Message describes why the target was not read, or that the account or group was not found on the target.
 	Message string `json:"message,omitempty"`
 }
 

@@ -42,8 +42,8 @@ type PlanRequest struct {
 	Reason string // human-readable
 	// Directory is the source of the desired state, for example one with a mapping that is not in use yet. Default: the engine's own.
 	Directory Directory
-	// Principals are the principals in the plan, in the order in which they are applied. All adds all known principals of the app, users
-	// before groups.
+	// Principals are the principals in the plan, in the order in which they are applied. If All is set, the plan also has all other known
+	// principals of the app, users before groups.
 	Principals []Principal
 	All        bool
 	// Expires is the time during which the plan can be applied. Default: PlanTTL.

@@ -199,7 +199,8 @@ func (y yes) TestConnection(_ context.Context, e mgmtapi.Endpoint) error {
 	return nil
 }
 
-// TestWanted verifies that an embedder can store changes in its own table, in the transaction of Changes, and report a result.
+// TestWanted verifies that the function that an embedder passes to Changes can write to a table of the embedder, in the transaction that
+// removes the events, and that the embedder can report a result.
 func TestWanted(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		o, y := optionsOn(db), yes{make(chan mgmtapi.Endpoint, 1)}

@@ -99,7 +99,7 @@ func TestLists_PageSizes(t *testing.T) {
 		apitest.Step{Do: "POST /api/v1/apps/{{app}}/users", Body: `{"id":"{{user}}"}`},
 		apitest.Step{Do: "PUT /api/v1/apps/{{app}}/groups/{{group}}"},
 	)
-	// Documents are copied in the store, which is faster than requests.
+	// The test copies documents inside the store. Requests that create as many objects would take longer.
 	require.NoError(t, e.Store.Update(t.Context(), func(tx *docstore.Tx) error {
 		app, err := e.Model.Apps.Get(t.Context(), tx, saved["app"])
 		require.NoError(t, err)

@@ -102,7 +102,7 @@ func (o *ordering) path(t *resourceType) (scim.AttrPath, bool) {
 // place is the position of a resource in the order of a query.
 type place struct {
 	key   *string // as in Position
-	typ   int     // the index of its type in the types of the query
+	typ   int     // index of the resource type in the types of the query
 	order int64   // Record.Order
 }
 

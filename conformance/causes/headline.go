@@ -29,7 +29,8 @@ var (
 	hint = regexp.MustCompile(`; repeat with .*$`)
 )
 
-// headline returns a sentence without a full stop that states what the target does: the finding, in at most maxHeadline characters.
+// headline returns a finding as a sentence that states what the target does. The sentence has no full stop and at most maxHeadline
+// characters.
 func headline(f conformance.Finding, e evidence) string {
 	subject := hint.ReplaceAllString(plain(f.What), "")
 	got, want := plain(f.Got), plain(f.Want)

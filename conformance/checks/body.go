@@ -3,8 +3,10 @@ package checks
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -153,7 +155,7 @@ var body = append([]check{
 		Requirements: reqs("RFC9110-5.5-01"),
 		Level:        must,
 		Needs:        needs(conformance.NeedUser),
-		Requests:     4,
+		Requests:     2,
 		Why: "An attacker who makes a client request such a path sets header fields of the response, such as Set-Cookie, or a whole body: " +
 			"response header injection.",
 		Fix: "Encode an id before a header such as Location contains it; reject header values with CR, LF or NUL.",
@@ -351,14 +353,12 @@ var body = append([]check{
 func bodyIDInHeader(ctx context.Context, t *T) {
 	const name = "X-Scimconf-Added"
 	for _, ending := range []string{"%0D%0A", "%0A"} {
-		for _, method := range []string{http.MethodGet, http.MethodDelete} {
-			res := t.Call(ctx, conformance.Request{Method: method, Path: "/Users/" + t.AbsentID() + ending + name + ":%201"})
-			t.Holds(res.Header.Get(name) == "", "header field "+name+" of the response to a "+method+" of an id that contains "+ending, "absent",
-				res.Header.Get(name))
-			for field, values := range res.Header {
-				raw := strings.ContainsAny(strings.Join(values, ""), "\r\n\x00")
-				t.Holds(!raw, "header field "+field+" of the response to a "+method+" of an id that contains "+ending, "no line break", values)
-			}
+		res := t.Get(ctx, "/Users/"+t.AbsentID()+ending+name+":%201")
+		t.Holds(res.Header.Get(name) == "", "header field "+name+" of the response to a GET of an id that contains "+ending, "absent",
+			res.Header.Get(name))
+		for _, field := range slices.Sorted(maps.Keys(res.Header)) {
+			raw := strings.ContainsAny(strings.Join(res.Header[field], ""), "\r\n\x00")
+			t.Holds(!raw, "header field "+field+" of the response to a GET of an id that contains "+ending, "no line break", res.Header[field])
 		}
 	}
 }

@@ -23,8 +23,8 @@ const whyBulk = "Clients learn from the results of a bulk request which accounts
 var bulk = []check{
 	{
 		ID: "bulk.advertised",
-		Title: "A bulk request is processed if and only if the ServiceProviderConfig declares bulk as supported, and otherwise rejected " +
-			"without a server error",
+		Title: "A bulk request is processed if the ServiceProviderConfig declares bulk as supported; otherwise it is rejected, without a " +
+			"server error",
 		Requirements: reqs("RFC7644-3.7-01"),
 		Level:        should,
 		Needs:        writesUsers,
@@ -395,8 +395,8 @@ type failing struct {
 	status     int
 }
 
-// failingOperations returns operations that the target rejects, each with a label as bulkId. It sends the equivalent single request first: a
-// POST of a user without a userName. If the target creates this user, the operations are POSTs with the userName of an existing user. If
+// failingOperations returns operations that the target rejects, each with a label as bulkId. It sends the equivalent single request first:
+// a POST of a user without a userName. If the target creates this user, the operations are POSTs with the userName of an existing user. If
 // the target does not reject these either, failingOperations skips the check.
 func failingOperations(ctx context.Context, t *T, labels ...string) failing {
 	rejected := func(extra doc) int {

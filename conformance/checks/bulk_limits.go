@@ -123,7 +123,7 @@ func bulkMaxOperations(ctx context.Context, t *T) {
 		"a string that contains the limit "+strconv.Itoa(limit), res.Object().Text("detail"))
 }
 
-// numberAt returns the limit with the given name from the attribute bulk of the ServiceProviderConfig, and 0 if it is absent.
+// numberAt returns the limit with the given name from the attribute bulk of the ServiceProviderConfig, or 0 if the limit is absent.
 func numberAt(t *T, name string) int {
 	n, _ := strconv.Atoi(jsonText(value(t.Capabilities.ServiceProviderConfig, "bulk."+name)))
 	return n

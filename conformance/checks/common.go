@@ -51,8 +51,8 @@ func expectError(t *T, res *conformance.Response, status int, fitting ...string)
 	return ok
 }
 
-// afterRejection returns the end of a statement about the state after requests that the target has to reject: "after the rejected PATCH". If
-// the target did not reject one of them, it returns the status of that request: "after the PATCH that returned 200".
+// afterRejection returns the end of a statement about the state after requests that the target has to reject: "after the rejected PATCH".
+// If the target did not reject one of them, it returns the status of that request: "after the PATCH that returned 200".
 func afterRejection(method string, responses ...*conformance.Response) string {
 	for _, res := range responses {
 		if res.Status < 400 || res.Status >= 500 {

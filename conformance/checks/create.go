@@ -244,7 +244,7 @@ var create = []check{
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     2,
-		Why:          "Several identity providers send application/json; a server that rejects it rejects all their writes.",
+		Why:          "Several identity providers send application/json; if the server rejects this media type, all their writes fail.",
 		Fix:          "Accept application/json in addition to application/scim+json, and ignore parameters of the media type.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Call(ctx, conformance.Request{Method: "POST", Path: "/Users", Body: t.User("plain", nil),

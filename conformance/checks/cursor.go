@@ -224,15 +224,16 @@ var cursorPaging = []check{
 	},
 	{
 		ID:           "cursor.count-changed",
-		Title:        "A count that changes between pages loses no users, or is rejected with 400",
+		Title:        "If count changes between pages, the pages contain all users, or the request is rejected with 400",
 		Requirements: reqs("RFC9865-2.1-04"),
 		Level:        should,
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Clients change count if a page is too large or too slow; if they then miss users, they deactivate them.",
-		Fix:          "Let a cursor represent a position, not a number of pages, or return 400 invalidCount.",
-		Run:          cursorCountChanged,
+		Why: "Clients change count if a page is too large or too slow; if users are missing in the following pages, a client deactivates " +
+			"these users.",
+		Fix: "Let a cursor represent a position, not a number of pages, or return 400 invalidCount.",
+		Run: cursorCountChanged,
 	},
 	{
 		ID:           "cursor.characters",
@@ -403,14 +404,14 @@ var cursorPaging = []check{
 	},
 	{
 		ID:           "cursor.default-method",
-		Title:        "A request without startIndex and cursor gets a page by the advertised default method",
+		Title:        "The response to a request with neither startIndex nor cursor uses the advertised default method of pagination",
 		Requirements: reqs("RFC9865-2.4-01", "RFC9865-4-03"),
 		Level:        must,
 		Needs:        append(slices.Clone(cursors), conformance.NeedIndex),
 		Fixture:      people,
 		Requests:     1,
 		Why:          "A client that supports only the advertised method cannot request the second page if the server uses the other method.",
-		Fix:          "For the value index of pagination.defaultPaginationMethod, return startIndex; for the value cursor, return nextCursor.",
+		Fix:          "If pagination.defaultPaginationMethod is index, return startIndex in this response; if it is cursor, return nextCursor.",
 		Run:          cursorDefaultMethod,
 	},
 	{

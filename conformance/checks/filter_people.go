@@ -142,7 +142,8 @@ type row struct {
 }
 
 // skipUnsupported is the reason of a check that is skipped because the target evaluates none of its filters.
-const skipUnsupported = "the target rejects these filters with 400 invalidFilter or 501, as RFC 7644 permits, or does not store their attributes as sent"
+const skipUnsupported = "the target rejects these filters with 400 invalidFilter or 501, as RFC 7644 permits, or does not store their " +
+	"attributes as sent"
 
 // rows returns the Run function of a check that evaluates filters on its fixture. If required is false, a rejection with 400 or 501 is not
 // a finding, because support for most filters is optional. If required is true, such a rejection is a finding, except a 400 for a filter on
@@ -186,8 +187,8 @@ func evaluate(ctx context.Context, t *T, r row, required bool) bool {
 	return true
 }
 
-// filterServed expects that a filter that the target did not decline, see [conformance.Response.Declines], has status 200. The argument request describes the
-// request.
+// filterServed expects that a filter that the target did not decline, see [conformance.Response.Declines], has status 200. The argument
+// request describes the request.
 func filterServed(t *T, res *conformance.Response, request string) bool {
 	t.About(res)
 	what := "status of " + request

@@ -200,8 +200,8 @@ var filterValues = []check{
 		Needs:        filters,
 		Requests:     8,
 		Why:          "A client that may list users could determine their passwords character by character.",
-		Fix: "Return 400 for filters on attributes that are never returned, such as password; RFC 7643 permits only eq, compared " +
-			"with the stored hash.",
+		Fix: "Return 400 for filters on attributes that are never returned, such as password; RFC 7643 permits only the " +
+			"operator eq, if the server compares the hash of the operand with the stored hash.",
 		Run: filterPasswordProbing,
 	},
 	{

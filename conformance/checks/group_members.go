@@ -27,8 +27,8 @@ func membersOf(ctx context.Context, t *T, where string) []string {
 }
 
 const (
-	whyMembers = "Group membership gives access: an extra member gets access that must not be given, a missing member cannot work."
-	fixMembers = "Change only the members that the request names."
+	whyMembers = "Group membership gives access: an extra member gets access without permission, and a missing member lacks necessary access."
+	fixMembers = "With add and remove, change only the members that the request names; with replace, store exactly the members in the value."
 )
 
 // A memberCell is a test of one PATCH of the members of a group: the members before it, its operations, and the expected members after it.
@@ -80,7 +80,7 @@ var memberChanges = func() []check {
 			must, []string{"ann", "ben"}, nil, func(func(string) string) []doc {
 				return []doc{{"op": "replace", "path": "members", "value": []doc{}}}
 			}, false},
-		{"patch-remove-several", "PATCH remove with a filter of two ids, joined by the operator or, removes both members",
+		{"patch-remove-several", "PATCH remove with a filter of two ids, joined by the operator \"or\", removes both members",
 			reqs("RFC7644-3.5.2.2-04"), must,
 			[]string{"ann", "ben", "cat"}, []string{"cat"}, func(id func(string) string) []doc {
 				return []doc{{"op": "remove", "path": "members[value eq " + quote(id("ann")) + " or value eq " + quote(id("ben")) + "]"}}
@@ -183,8 +183,8 @@ var groupMembers = []check{
 		Level:        must,
 		Needs:        patchesGroups,
 		Requests:     6,
-		Why: "After a success without the known member, or an error that adds it, the client has the wrong members and does not " +
-			"correct them.",
+		Why: "The client assumes that a success has added the known member, and that an error has changed nothing. Otherwise, the group " +
+			"has the wrong members, and the client does not correct them.",
 		Fix: "Return 400 and add no member, or return a success and add at least the known member.",
 		Run: groupsUnknownMember,
 	},

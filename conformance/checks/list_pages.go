@@ -204,7 +204,7 @@ var listPages = []check{
 		Needs:        writesUsers,
 		Fixture:      fiveUsers,
 		Requests:     1,
-		Why: "A client imports a user that a page repeats as two accounts. A typical cause is a database join that repeats users " +
+		Why: "If a page contains a user twice, a client imports two accounts. A typical cause is a database join that repeats users " +
 			"with two email addresses.",
 		Fix: "Return each resource once, not once for each row of a join with its email addresses.",
 		Run: func(ctx context.Context, t *T) {

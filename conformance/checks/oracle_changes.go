@@ -51,7 +51,7 @@ var oracleChanges = []check{
 	},
 	{
 		ID:           "oracle.patch-atomic",
-		Title:        "A generated PATCH with one operation that must fail changes nothing",
+		Title:        "A PATCH of random operations, one of which must fail, changes nothing",
 		Requirements: reqs("RFC7644-3.5.2-28"),
 		Level:        must,
 		Needs:        patches,

@@ -29,7 +29,8 @@ type filterResult struct {
 	found []string // labels, sorted
 }
 
-// runFilter sends a filter for the population. The value answered is false if the target declines the filter, see [conformance.Response.Declines].
+// runFilter sends a filter for the population. The value answered is false if the target declines the filter, see
+// [conformance.Response.Declines].
 func (g typePopulation) runFilter(ctx context.Context, t *T, filter string) (h filterResult, answered bool) {
 	query := []string{"filter", filter, "count", "200"}
 	res := t.Get(ctx, g.td.endpoint, query...)

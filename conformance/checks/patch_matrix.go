@@ -154,18 +154,18 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:    "replace-absent-sub-attribute",
-		title: "The operation replace of a sub-attribute without a value acts as add",
+		title: "If a sub-attribute has no value, the operation replace acts as add",
 		reqs:  reqs("RFC7644-3.5.2.3-06"),
 		level: must,
 		ops:   ops(doc{"op": "replace", "path": "name.middleName", "value": "King"}),
 		want:  wants("name.middleName", "King", "name.givenName", "Conformance"),
 		why: "A client that replaces a value may not know whether the attribute has one; if the server rejects the operation, the new value " +
 			"is lost.",
-		fix: "Treat replace of an absent value as add.",
+		fix: "If the attribute has no value, process replace like add.",
 	},
 	patchCell{
 		id:     "replace-absent-complex",
-		title:  "The operation replace of a complex attribute without a value acts as add",
+		title:  "If a complex attribute has no value, the operation replace acts as add",
 		reqs:   reqs("RFC7644-3.5.2.3-06"),
 		level:  must,
 		before: always(doc{"name": omit}),
@@ -173,11 +173,11 @@ var patchMatrix = cells(
 		want:   wants("name.givenName", "Ada", "name.familyName", "Byron"),
 		why: "A client that replaces a value may not know whether the attribute has one; if the server rejects the operation, the new " +
 			"value is lost.",
-		fix: "Treat replace of an absent value as add.",
+		fix: "If the attribute has no value, process replace like add.",
 	},
 	patchCell{
 		id:     "replace-absent-multi-valued",
-		title:  "The operation replace of a multi-valued attribute without a value acts as add",
+		title:  "If a multi-valued attribute has no value, the operation replace acts as add",
 		reqs:   reqs("RFC7644-3.5.2.3-06"),
 		level:  must,
 		before: always(doc{"phoneNumbers": omit}),
@@ -185,7 +185,7 @@ var patchMatrix = cells(
 		want:   wants("phoneNumbers.*", []string{"tel:+1-201-555-0123"}),
 		why: "A client that replaces a value may not know whether the attribute has one; if the server rejects the operation, the new " +
 			"value is lost.",
-		fix: "Treat replace of an absent value as add.",
+		fix: "If the attribute has no value, process replace like add.",
 	},
 	patchCell{
 		id:     "replace-value-path-object",
@@ -427,7 +427,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:     "remove-last-extension",
-		title:  "The operation remove of the last extension attribute leaves no extension data",
+		title:  "After a remove of the only extension attribute that has a value, the user has no extension data",
 		reqs:   reqs("RFC7644-3.5.2.2-13", "RFC7644-3.5.2.2-02"),
 		level:  must,
 		before: always(extended(doc{"department": "Old"})),
@@ -502,7 +502,7 @@ var patchMatrix = cells(
 
 	patchCell{
 		id:        "filter-and",
-		title:     "The operator and in a value filter requires both conditions on one value",
+		title:     "The operator \"and\" in a value filter requires both conditions on one value",
 		reqs:      reqs("RFC7644-3.5.2.2-04", "RFC7644-3.5.2-09"),
 		level:     must,
 		mayReject: true,
@@ -516,7 +516,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "filter-or",
-		title:     "The operator or in a value filter matches the values that satisfy at least one of the two conditions",
+		title:     "The operator \"or\" in a value filter matches the values that satisfy at least one of the two conditions",
 		reqs:      reqs("RFC7644-3.5.2.2-04", "RFC7644-3.5.2-09"),
 		level:     must,
 		mayReject: true,
@@ -530,7 +530,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "filter-not",
-		title:     "The operator not in a value filter negates its condition",
+		title:     "The operator \"not\" in a value filter negates its condition",
 		reqs:      reqs("RFC7644-3.5.2.2-04", "RFC7644-3.5.2-09"),
 		level:     must,
 		mayReject: true,

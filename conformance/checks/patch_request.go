@@ -165,7 +165,7 @@ var patchRequest = []check{
 		Level:        should,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Several identity providers send application/json; a server that rejects it rejects all their updates.",
+		Why:          "Several identity providers send application/json; if the server rejects this media type, all their updates fail.",
 		Fix:          "Accept application/json in addition to application/scim+json with every method, and ignore parameters of the media type.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "plain", nil)

@@ -286,7 +286,7 @@ var patchRejected = rejectedPatches(
 		ops:   single(doc{"op": "replace", "path": "emails", "value": 5}, doc{"op": "add", "path": "emails", "value": []int{5}}),
 		types: []string{"invalidValue", "invalidSyntax", "invalidPath"},
 		same:  []string{"emails.*"},
-		why:   "Clients cannot parse list elements of another type.",
+		why:   "Clients cannot parse elements of emails that are not objects.",
 		fix:   "Validate every element against the schema.",
 	},
 	rejectedPatch{
@@ -407,9 +407,10 @@ var patchRules = []check{
 		Level:        should,
 		Needs:        patches,
 		Requests:     5,
-		Why:          "Entra ID has been observed to send empty lists of operations; a server that changes the user then deletes data.",
-		Fix:          "Return 400, or return 200 or 204 and change nothing.",
-		Run:          patchEmptyOperations,
+		Why: "Entra ID has been observed to send empty lists of operations; if the server changes the user in response to such a " +
+			"request, data is lost.",
+		Fix: "Return 400, or return 200 or 204 and change nothing.",
+		Run: patchEmptyOperations,
 	},
 	{
 		ID:           "patch.two-primaries",

@@ -204,8 +204,8 @@ var projectionForms = []check{
 		"Clients that set no parameter treat a missing attribute as removed, and delete it on their side.",
 		"Return every attribute with returned \"default\" that has a value.",
 		view{shown: []string{"id", "schemas", "userName", "name", "emails", "displayName", "profileUrl"}, other: []string{"password"}}),
-	views("empty", "An empty parameter is treated as absent, or returns the attributes with returned \"always\"", may,
-		reqs("RFC7644-3.4.2.5-08"),
+	views("empty", "An empty attributes or excludedAttributes is treated as absent, or the response has the attributes with "+
+		"returned \"always\"", may, reqs("RFC7644-3.4.2.5-08"),
 		"Clients send attributes= without names if their setting is empty; an error stops all requests of such a client.",
 		"Treat a parameter without names as an absent parameter.",
 		view{query: []string{"attributes", ""}, shown: []string{"id"}},

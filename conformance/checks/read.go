@@ -55,7 +55,8 @@ var read = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     4,
-		Why:          "HTTP libraries add media types and parameters to Accept; a server that compares the whole header rejects them all.",
+		Why: "HTTP libraries add media types and parameters to Accept; if the server compares the whole header, it rejects all these " +
+			"requests.",
 		Fix: "Split Accept at commas, ignore the parameters of each media type, and accept application/scim+json, application/json, " +
 			"application/* and */*.",
 		Run: readAccept,

@@ -107,7 +107,8 @@ var rootQueries = []check{
 		row{mixed + `urn:ietf:params:scim:schemas:core:2.0:User:displayName pr`, "kim lee"},
 		row{`urn:ietf:params:scim:schemas:core:2.0:User:displayName sw "«P»"`, "kim lee"}),
 	rootFilter("absent", "A filter such as not (userName pr) matches all resources of a type that does not define the attribute", withoutValue,
-		"Groups have no userName; if not (userName pr) does not match them, clients that search for other resources miss groups.",
+		"Groups have no userName; if not (userName pr) does not match them, clients that search for resources without a userName do not "+
+			"find groups.",
 		row{mixed + `not (userName pr)`, "all"}),
 	rootFilter("no-match", "A query on the root without a match returns no resource", allTypes,
 		"If the server ignores a filter that no resource satisfies, the client gets all resources.",

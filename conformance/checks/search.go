@@ -225,7 +225,7 @@ var searching = []check{
 		Needs:        searches,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Several clients send application/json; a server that rejects it rejects all their searches.",
+		Why:          "Several clients send application/json; if the server rejects this media type, all their searches fail.",
 		Fix:          "Accept application/json in addition to application/scim+json with every method, and ignore parameters of the media type.",
 		Run: func(ctx context.Context, t *T) {
 			searched(ctx, t, "/Users", doc{"filter": bounded(t)})
@@ -237,14 +237,14 @@ var searching = []check{
 	},
 	{
 		ID:           "search.member-names",
-		Title:        "The member names of a search are case-insensitive",
+		Title:        "The names in the body of a search, such as filter and count, are case-insensitive",
 		Requirements: reqs("RFC7643-2.1-01", "RFC7644-3.4.3-04"),
 		Level:        may, // only informational: RFC 7643 section 2.1 does not say whether the members of a message are attributes
 		Needs:        searches,
 		Fixture:      people,
 		Requests:     2,
 		Why:          "If the server ignores the member Filter because of its case, the client gets all users instead of those that it selects.",
-		Fix:          "Compare the names of the members case-insensitively.",
+		Fix:          "Compare these names case-insensitively.",
 		Run: func(ctx context.Context, t *T) {
 			want := searched(ctx, t, "/Users", doc{"filter": bounded(t), "count": 2})
 			res := t.Post(ctx, "/Users/.search", doc{"schemas": []string{scim.SearchRequestMessage}, "Filter": bounded(t), "COUNT": 2})

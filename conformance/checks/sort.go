@@ -110,8 +110,9 @@ var sort = []check{
 	ordered("reference", "sortBy works on a reference", staff, "profileUrl", "RFC7644-3.4.2.3-08",
 		"Clients that sort by profileUrl get an unsorted list if the server sorts only other strings.", "Order references as caseExact strings.",
 		by("fin gus hal ivy+jon", "sortBy", "profileUrl")),
-	ordered("with-attributes", "A list can be sorted by an attribute that attributes= omits", people, "name", "RFC7644-3.4.2.3-02",
-		"Clients sort by one attribute and request another; they get an unsorted list if projection comes first.",
+	ordered("with-attributes", "A list can be sorted by an attribute that the parameter attributes does not name", people, "name",
+		"RFC7644-3.4.2.3-02",
+		"Clients sort by one attribute and request another; they get an unsorted list if the server applies the projection before sorting.",
 		"Apply the projection after sorting.",
 		by("bob cyd dan ada eve", "sortBy", "name.familyName", "attributes", "userName")),
 	{

@@ -48,12 +48,12 @@ var steadiness = []check{
 	},
 	{
 		ID:           "steadiness.responses",
-		Title:        "No request fails that succeeds when it is repeated",
+		Title:        "No request fails and then succeeds when it is repeated",
 		Requirements: reqs("RFC7644-3.12-14"),
 		Level:        interop,
 		Needs:        writesUsers,
 		Fixture:      fiveUsers,
-		Why: "Most clients do not repeat a request after a server error or a closed connection immediately. They report the user as " +
+		Why: "After a server error or a closed connection, most clients do not repeat the request immediately. They report the user as " +
 			"failed, and retry it in the next cycle, which is up to an hour later.",
 		Fix:   "Find the cause in the server's log at the time of the failed request: a timeout of a proxy, a full connection pool, a restart.",
 		Watch: steadyResponses,

@@ -305,7 +305,7 @@ var traffic = []check{
 		Requirements: reqs("RFC7644-3.12-02", "RFC7644-3.12-01"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Clients that check only the status treat the failure as a success.",
+		Why:          "If a response with a status of success contains an Error message, clients that check only the status miss the failure.",
 		Fix:          "Set the HTTP status of an error in the function that writes its body.",
 		Watch: func(w *watched) {
 			if w.OK() && w.Object() != nil {

@@ -121,7 +121,7 @@ var trafficResources = []check{
 	},
 	{
 		ID:           "traffic.date-times",
-		Title:        "meta.created and meta.lastModified are dates with times in every response",
+		Title:        "meta.created and meta.lastModified are valid dateTime values in every response",
 		Requirements: reqs("RFC7643-2.3.5-01", "RFC7643-3.1-21"),
 		Level:        must,
 		Fixture:      sample,

@@ -61,12 +61,12 @@ func (c Contract) listed() []expectation {
 		row("group-patch", "A PATCH of a group has only operations that the contract lists", strict,
 			"Add and replace members by the path members, remove them by members[value eq \"id\"], and rename by a replace of id and displayName.",
 			groupPatches),
-		row("read-before-put", "A PUT is preceded by a GET of the resource",
+		row("read-before-put", "Before each PUT, the client reads the resource by GET",
 			"A PUT without a GET deletes values that administrators or other clients have set.",
 			"Read the resource right before it is replaced, and send back all its attributes.", readBeforePut),
 		row("lookup-before-create", "A user or group is created only after a lookup that found no user or group of this name", strict,
 			"Look up the name before each create, and create only if the list is empty.", lookupBeforeCreate),
-		row("create-body", "A create of a user has userName, active, groups and a password", strict,
+		row("create-body", "A create of a user has userName, active true, groups as an empty list, and a password", strict,
 			"Send active true, an empty list of groups and a placeholder as password with each create.", createBodies),
 		row("wanted-stay-active", "No PUT sets active to false for a user who must be active",
 			"A PUT that changes a name and also sends active false locks the user out.",
@@ -215,7 +215,7 @@ func readBeforePut(g *grading) {
 		case http.MethodGet:
 			read[x.Path] = read[x.Path] || x.Status == http.StatusOK
 		case http.MethodPut:
-			g.holds(read[x.Path], i, "PUT "+x.Path, "a GET right before it", "none")
+			g.holds(read[x.Path], i, "PUT "+x.Path, "an earlier GET of the same resource with status 200, without another PUT between them", "none")
 			read[x.Path] = false
 		}
 	}
@@ -258,7 +258,7 @@ func createBodies(g *grading) {
 		active, _ := body.Bool("active")
 		_, listed := body.Get("groups")
 		g.holds(active && listed && len(body.Array("groups")) == 0 && body.Text("password") != "" && body.HasSchema(scim.UserSchema), i,
-			"create of "+body.Text("userName"), "active true, no groups, a password and the schema of users", "something else")
+			"create of "+body.Text("userName"), "active true, groups as an empty list, a password and the schema of users", "something else")
 	}
 }
 

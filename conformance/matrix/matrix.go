@@ -71,7 +71,7 @@ type Cause struct {
 	// Outcome is the most severe outcome of the checks that the cause explains.
 	Outcome conformance.Outcome `json:"outcome"`
 	Checks  []string            `json:"checks"`
-	Clauses []string            `json:"clauses,omitempty"` // clauses that these checks cite first
+	Clauses []string            `json:"clauses,omitempty"` // the first clause of each of these checks, sorted
 	Clients []string            `json:"clients,omitempty"` // clients that depend on them
 	Curl    string              `json:"curl,omitempty"`
 	Why     string              `json:"why,omitempty"`

@@ -158,7 +158,7 @@ func (p *passage) end() {
 	p.r.keep(c)
 }
 
-// learn stores the secrets of a request.
+// learn adds the secrets of an exchange to those that the recorder redacts. It keeps the last maxSecrets secrets.
 func (r *Recorder) learn(c capture) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

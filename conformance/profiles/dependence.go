@@ -82,7 +82,8 @@ var dependences = []dependence{
 	{"groups.patch-add-member", both(sends("PATCH", "/Groups/"), patches("add", "members"))},
 	{"groups.patch-remove-member", patches("remove", "members[")},
 	{"groups.patch-add-remove", both(patches("remove", "members["), patches("add", "members"))},
-	{"groups.patch-replace-members groups.patch-replace-empty groups.patch-same-members groups.patch-repeated-members", patches("replace", "members")},
+	{"groups.patch-replace-members groups.patch-replace-empty groups.patch-same-members groups.patch-repeated-members",
+		patches("replace", "members")},
 	{"groups.patch-rename groups.patch-other-attribute",
 		both(sends("PATCH", "/Groups/"), either(patches("replace", "displayName"), inValue("displayName")))},
 

@@ -37,7 +37,7 @@ type Document struct {
 	Clauses    []Verdict                   `json:"clauses"`          // one verdict for each clause that the checks of the run cite
 	Profiles   []Profile                   `json:"profiles,omitempty"`
 	Cautions   []string                    `json:"cautions,omitempty"`
-	Complaints []string                    `json:"complaints,omitempty"` // problems with the waivers; a run with one is not clean
+	Complaints []string                    `json:"complaints,omitempty"` // problems with the waivers; a run with a complaint is not clean
 	LagMs      int64                       `json:"lagMs,omitempty"`      // time until a created object could be found
 	Steadiness *Steadiness                 `json:"steadiness,omitempty"` // only if equal requests had different results
 	Leftovers  []Leftover                  `json:"leftovers,omitempty"`

@@ -28,10 +28,16 @@ type TextOptions struct {
 // Text writes the report as text: the verdict per client, the causes of the findings, the most consequential first, a summary by level and
 // the verdict. Without opts.All it has at most 60 lines of 100 columns, unless opts.Skipped is set.
 func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
+	found := causes.Of(r)
+	// The first cause in full, and the headlines of some others.
+	wanted := minCauses
+	if len(found) > 1 {
+		wanted += min(len(found)+2, wantedHeadlines)
+	}
 	var head, tail *printer
 	for brief := plain; brief <= briefest; brief++ {
 		head, tail = textHead(r, opts, brief), textTail(r, opts, brief)
-		if opts.All || head.lines()+tail.lines()+minCauses <= maxLines {
+		if opts.All || head.lines()+tail.lines()+wanted <= maxLines {
 			break
 		}
 	}
@@ -40,7 +46,7 @@ func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
 	if !opts.All {
 		room = maxLines - head.lines() - tail.lines()
 	}
-	middle.causes(causes.Of(r), room)
+	middle.causes(found, room)
 	if opts.All && len(r.Checks) > 0 {
 		middle.details(r)
 	}
@@ -62,6 +68,9 @@ const (
 	fewChanges            // all but the first change in full, and notes beyond two lines
 	briefest              // all changes in full
 )
+
+// wantedHeadlines is the number of lines for the headlines of causes and their summary, for which a report omits other parts.
+const wantedHeadlines = 12
 
 // shortNote is the maximum number of characters of a note with the brevity fewChanges: two lines.
 const shortNote = 2*width - 20

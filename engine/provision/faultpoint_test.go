@@ -16,8 +16,9 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// faultPoints are named points of a process at which it can be killed or stopped: before and after each write to the store, three per
-// request, and before each read. Points with the same name are numbered. Several goroutines reach them.
+// faultPoints are named points of a process at which it can be killed or stopped. They are before and after each write to the store, before
+// each read of the store, and at three places of each request. Points with the same name are numbered. The methods can be called
+// concurrently.
 type faultPoints struct {
 	at     string         // name of the point at which the process sends itself the signal; empty: print the names of all points
 	signal syscall.Signal // the signal that the process sends to itself

@@ -29,7 +29,7 @@ func (p Plans) Make(ctx context.Context, req engine.PlanRequest) (engine.Plan, e
 //
 // Apply returns ErrStale if a principal was marked after the plan was made, if its desired state differs from the planned one, or if the
 // app has another target. Other errors are ErrExpired, ErrApplied, ErrNotFound, and ErrCanary if items that a call with ApplyOptions.First
-// has applied are not clean (or skipped, as planned). ErrStale and ErrCanary come with the names of the first such principals. After any
+// has applied are not clean (or skipped, as planned). The errors that wrap ErrStale and ErrCanary name the first such principals. After any
 // error the caller must roll back the transaction.
 func (p Plans) Apply(ctx context.Context, tx engine.Execer, id string, o engine.ApplyOptions) error {
 	if _, err := p.e.can.plans.get(); err != nil {

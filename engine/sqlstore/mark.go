@@ -134,7 +134,7 @@ func (s *Store) Kick(ctx context.Context, now time.Time, apps []string) error {
 				`UPDATE {app_lane} SET next_at = ?, kicks = kicks + 1, hold_until = CASE WHEN hold_until > ? THEN ? ELSE hold_until END
 				WHERE app_id = ?`, ms(now), ms(now), ms(now), app)
 			if err != nil {
-				return fmt.Errorf("sqlstore: kick %s: %w", app, err)
+				return fmt.Errorf("sqlstore: schedule the lane of %s: %w", app, err)
 			}
 		}
 		return nil

@@ -50,7 +50,8 @@ func storePushed(ctx context.Context, tx *sqldb.Tx, app, group string, replaced 
 			return err
 		}
 	}
-	// A user that has received another id in the meantime is not updated: the pushed account is no longer the user's account.
+	// If the remote id of a user has changed in the meantime, the row of this member is not updated: the pushed account is no longer that of
+	// the user.
 	const same = ` AND EXISTS (SELECT 1 FROM {sync_state} u
 		WHERE u.app_id = m.app_id AND u.kind = 'user' AND u.principal_id = m.principal_id AND u.remote_id = v.id)`
 	if err := eachMember(ctx, tx, `pushed = 1, pushed_id = v.id`, same, app, group, added); err != nil {

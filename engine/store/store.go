@@ -77,7 +77,7 @@ type Sequences interface {
 	// DueUsers returns users that are due at now, may have an account on the target (RemoteID or MayExist) and do not have StatusPending:
 	// those with a RemoteID first, oldest first. after is the last user of the previous page, nil for the first page.
 	DueUsers(ctx context.Context, app string, now time.Time, after *engine.State, limit int) ([]engine.State, error)
-	// Accepted returns the number of principals of an app with StatusPending.
+	// Accepted returns the number of principals that have StatusPending in an app.
 	Accepted(ctx context.Context, app string) (int, error)
 	// Begin stores what sequences are about to attempt, before their first request. After a crash the rows therefore show which accounts may
 	// have been created. Begin also makes sure that a user gets a manager whose account is created at the same time: either Finish of the

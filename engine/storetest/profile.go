@@ -37,7 +37,7 @@ func testProfile(t *testing.T, s *suite) {
 	row, err = s.store.Lane(ctx, s.app)
 	require.NoError(t, err)
 	want := engine.Learned{MemberBatch: 2, Probed: engine.Traits{engine.NoPut: true, engine.NoPatch: false}}
-	require.Empty(t, cmp.Diff(want, row.Learned), "even during a lease")
+	require.Empty(t, cmp.Diff(want, row.Learned), "saving a profile during a lease changes Learned")
 	require.NoError(t, s.store.Extend(ctx, l, s.now.Add(time.Hour)))
 	require.NoError(t, s.store.Release(ctx, l, engine.Hold{}, time.Time{}))
 	require.NoError(t, s.can.profiles.ResetLearned(ctx, s.app))

@@ -261,7 +261,7 @@ func (c not) write(b *builder) error {
 	if err := writeCond(b, c.cond); err != nil {
 		return err
 	}
-	if b.inexact { // the condition also selects documents that do not match; NOT would exclude these documents
+	if b.inexact { // the SQL also selects documents that do not match the condition; its negation would omit them
 		return errInexact
 	}
 	b.inexact = before

@@ -195,26 +195,22 @@ func (t *table) seek(ctx context.Context, q Reader, offset int) (after int64, re
 		return 0, 0, err
 	}
 	defer rows.Close()
-	// Blocks up to the current one have been passed: the number of their documents is the number of their numbers minus the unused ones.
-	var unusedBefore int64
-	start := int64(1) // of the numbers that are not passed
+	var unusedBefore int64 // in the blocks before the current one
 	for rows.Next() {
 		var block, unused int64
 		if err := rows.Scan(&block, &unused); err != nil {
 			return 0, 0, err
 		}
-		// The numbers from start to the beginning of this block are all used.
-		if begin := max(block*blockSize, 1); int64(offset) < begin-1-unusedBefore {
-			break
+		begin := max(block*blockSize, 1)
+		if int64(offset) < begin-1-unusedBefore {
+			break // the document is before this block, where all numbers after the previous row's block are used
 		}
 		end := (block + 1) * blockSize
 		if int64(offset) < end-1-unusedBefore-unused { // in this block
-			start = max(block*blockSize, 1)
-			return start - 1, offset - int(start-1-unusedBefore), rows.Err()
+			return begin - 1, offset - int(begin-1-unusedBefore), rows.Err()
 		}
 		unusedBefore += unused
-		start = end
 	}
-	// Every number from start on is used, up to the next block with unused numbers, where the document is not.
+	// The document is in a block without unused numbers.
 	return int64(offset) + unusedBefore, 0, rows.Err()
 }

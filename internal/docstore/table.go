@@ -2,7 +2,6 @@ package docstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"regexp"
@@ -318,32 +317,6 @@ func (ix *index) keys(values []any) ([]any, error) {
 
 // linearKeys is the number of keys up to which comparing them one by one is faster than a map.
 const linearKeys = 16
-
-// scanner stores a key as int64, string or nil; the drivers return different types for text.
-func (c *column) scanner(dest *any) sql.Scanner { return keyScanner{c.kind, dest} }
-
-type keyScanner struct {
-	kind Kind
-	dest *any
-}
-
-// Scan implements sql.Scanner.
-func (s keyScanner) Scan(value any) error {
-	if s.kind == Int {
-		var n sql.NullInt64
-		err := n.Scan(value)
-		if *s.dest = nil; n.Valid {
-			*s.dest = n.Int64
-		}
-		return err
-	}
-	var text sql.NullString
-	err := text.Scan(value)
-	if *s.dest = nil; text.Valid {
-		*s.dest = text.String
-	}
-	return err
-}
 
 // explain converts a unique violation to a *UniqueError that names the index.
 func (t *table) explain(err error) error {

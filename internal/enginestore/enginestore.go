@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Open opens a store. The options need neither a dialect nor an updater.
+// Open opens a store. It sets the fields Dialect and Updater of the options.
 func Open(ctx context.Context, db *sqldb.DB, o sqlstore.Options) (*sqlstore.Store, error) {
 	o.Dialect = sqlstore.Dialect(db.Dialect().String())
 	o.Updater = func(ctx context.Context, fn func(tx engine.Execer) error) error {

@@ -51,7 +51,7 @@ var documentBFactors = []Section{
 		{"B-factors-34", "A factor has the link relations that its state allows: activate, poll, questions, resend, self, send, verify."},
 		{"B-factors-35", "The result of a verification has `factorResult` and may have `factorMessage`."},
 		{"B-factors-36", "A passcode that was verified in the same time window gives `PASSCODE_REPLAYED`."},
-		{"B-factors-37", "A passcode outside the computed window gives `TIME_WINDOW_EXCEEDED`."},
+		{"B-factors-37", "A passcode of a time outside the accepted time window gives `TIME_WINDOW_EXCEEDED`."},
 		{"B-factors-38", "A correct passcode gives `SUCCESS`."},
 		{"B-factors-39", "`CHALLENGE` is the result of a request that sends a passcode."},
 		{"B-factors-40", "`WAITING`, `REJECTED` and `TIMEOUT` are results of a push verification."},

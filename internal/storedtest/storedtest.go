@@ -137,7 +137,7 @@ func lost(path string, before, after any) (problems []string) {
 	case []any:
 		a, ok := after.([]any)
 		if !ok || len(a) != len(b) {
-			return []string{path + " is another list after encoding again"}
+			return []string{path + " is not a list of the same length after encoding again"}
 		}
 		for i := range b {
 			problems = append(problems, lost(path+"/"+strconv.Itoa(i), b[i], a[i])...)

@@ -66,7 +66,7 @@ func Rules() []Rule {
 			"RFC 7644 section 3.5.2.1 does not define this case. Without the leniency: 400 noTarget"},
 		{ReadOnlyEcho, "read-only-echo", "`id`, `meta` and other read-only attributes in a PATCH value without path; the server ignores them",
 			"Okta, authentik",
-			"RFC 7644 section 3.5.2: mutability, unless the value is unchanged"},
+			"RFC 7644 section 3.5.2: the error mutability, unless the value is unchanged"},
 		{PlainValues, "plain-values", "a plain value for an object with a `value`: `\"manager\": \"26\"`", "Entra ID",
 			"RFC 7643 section 2.3.8: an object of sub-attributes"},
 		{EmptyReferences, "empty-references",

@@ -149,8 +149,8 @@ func (p *patcher) changeElement(at place, elements []any, i int, v any, do verb)
 	return p.mergeInto(at, o, v, do)
 }
 
-// finish stores the elements. The list changed contains the positions of the elements that the operation has changed to contain the value
-// v.
+// finish stores the elements of a multi-valued attribute after an operation with the value v. changed contains the positions of the
+// elements that the operation has added or changed.
 func (p *patcher) finish(at place, elements []any, changed []int, v any) error {
 	if mentionsPrimary(at, v) {
 		var chosen any

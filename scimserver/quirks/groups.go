@@ -17,7 +17,7 @@ var groups = []Quirk{
 				return c.forward().each(func(o *scim.Object) { o.Delete("members") })
 			}
 		}},
-	{Name: "unknown-members-dropped", Category: Profile, Does: "drops members that do not exist, without an error",
+	{Name: "unknown-members-dropped", Category: Profile, Does: "drops members of a group that refer to no existing resource, without an error",
 		Seen: "WorkOS, Tr3kkR/Yuzu#2135",
 		start: func(Setting) deviation {
 			return func(c *call) *response {

@@ -38,6 +38,7 @@ type commands struct {
 		SCIM serveSCIMCommand `cmd:"" name:"scim" help:"Run only the SCIM server."`
 	} `cmd:"" help:"Run one component."`
 	Conform conformCommand  `cmd:"" passthrough:"" help:"Test a SCIM server; the same commands as scim-conformance."`
+	Bench   benchCommand    `cmd:"" help:"Measure a SCIM server, or two servers in turns, with users that are removed again."`
 	OpenAPI openAPICommand  `cmd:"" name:"openapi" help:"Print the OpenAPI document of the management API."`
 	Engine  engine.Commands `cmd:"" help:"Operate the provisioning engine of a running sandbox and show its state."`
 	Token   struct {

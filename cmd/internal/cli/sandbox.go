@@ -39,6 +39,9 @@ var flagHelp = kong.Vars{
 		"(scimwright engine approve).",
 	"token": "Bearer token that clients must send (repeatable), with options: " +
 		"'TOKEN;read-only;expires=2026-12-01T00:00:00Z;me=USERID'; or its digest: 'sha256:HEX;...'. Default: random.",
+	"benchPID": "Process id of the first server on this machine: adds its processor time per request and its memory (Linux; without " +
+		"child processes).",
+	"benchDuration": "Time of each row and server, at most 10m. The row of creates ends when all users exist instead.",
 	"tenants": "Also serve the tenants of this YAML or JSON file at /t/NAME/scim/v2; see docs/tenants.md. All other flags apply to " +
 		"/scim/v2, the tenant named default.",
 }

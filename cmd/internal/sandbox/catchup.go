@@ -34,7 +34,7 @@ func catchUp(ctx context.Context, eng *provision.Engine, b *bridge) error {
 	return nil
 }
 
-// unreportedStates returns the settled principals whose results the management API lacks.
+// unreportedStates returns the states that are settled (see settled) and whose results the management API does not have yet.
 func unreportedStates(ctx context.Context, wanted *mgmtapi.Wanted, states []engine.State) ([]engine.State, error) {
 	about := make([]mgmtapi.Principal, len(states))
 	for i, s := range states {

@@ -160,8 +160,8 @@ func (m *killMatrix) compare(t *testing.T, file string) {
 	}
 }
 
-// rows returns the lines of a page and, for each line, the names in its last cell. The returned lines of tables that start with an id do
-// not contain the last cell.
+// rows returns the lines of a page and, for each line, the names in its last cell. If a line is a row of a table that starts
+// with an id, rows returns the line without its last cell. For any other line, the only name is empty.
 func rows(page string) (lines []string, cells [][]string) {
 	for line := range strings.Lines(page) {
 		line = strings.TrimRight(line, " |\n")

@@ -157,7 +157,8 @@ const clientsIntroduction = `# Clients
 This page lists the known provisioning clients that do not work completely with a server that has a quirk. A quirk is a deviation that the SCIM server can simulate ([quirks.md](quirks.md)).
 A test generates the page: it runs the client flows of the conformance suite against the reference server with one quirk at a time. A client flow is a series of steps, such as ` + "`create`" + ` or
 ` + "`deactivate`" + `, with the requests that a client sends; ` + "`scim-conformance explain okta.catalog-deactivate`" + ` describes a step. The second column lists the clients whose provisioning breaks, with the steps that fail. It omits steps that fail only because an earlier
-step fails. The third column lists the clients whose provisioning works with limits. All clients that a row does not name work with the quirk.
+step fails. The third column lists the clients whose provisioning works with limits: no step breaks it, but a value that the client
+sends is not stored or not returned, a step could not be tested or verified, or it is unknown whether the client continues after a response. All clients that a row does not name work with the quirk.
 
 | Quirk | Broken clients, with the steps that fail | Clients that work with limits |
 |---|---|---|

@@ -55,7 +55,8 @@ type Outcome struct {
 	// RetryAfter is the unparsed header of a Throttled outcome, empty if absent.
 	RetryAfter string
 
-	// Halted reports that the class is Held because Operation is halted: the principal requires no decision.
+	// Halted reports that the class is Held only because an operator has halted the Operation. The principal then requires no decision of an
+	// operator.
 	Halted bool
 
 	// Pending is a change that the target has accepted and not yet carried out; nil if there is no such change. It is also set with a class

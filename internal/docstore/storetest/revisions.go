@@ -102,7 +102,7 @@ func changes(r *rapid.T, f *fixture) {
 		}
 		old, exists := model[id]
 		f.update(func(tx *docstore.Tx) (err error) {
-			doc := old
+			var doc docstore.Doc[person]
 			switch way := rapid.IntRange(0, 4).Draw(r, "way"); {
 			case !exists:
 				doc, err = f.people.Insert(f.ctx(), tx, id, p)

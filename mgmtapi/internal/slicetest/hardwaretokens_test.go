@@ -194,7 +194,8 @@ func serials(t *testing.T, a *apitest.Answer) (out []string) {
 	return out
 }
 
-// fill adds tokens with the serial numbers 5, 1, 4, 2 and 3, a minute apart; the users of 4 and 2 are ann and +bob.
+// fill adds tokens with the serial numbers 5, 1, 4, 2 and 3, in this order, with a minute between them. It then assigns the token 4 to the
+// user ann@example.com and the token 2 to the user +bob@example.com.
 func fill(t *testing.T, e *apitest.Env) (began time.Time) {
 	t.Helper()
 	began = e.Clock.Now().Truncate(time.Second)

@@ -39,7 +39,7 @@ func (d Domains) Modes() []model.IssuerMode {
 	return modes
 }
 
-// Shown reports whether the API shows issuer modes.
+// Shown reports whether responses of the API contain issuer modes: whether a server can have another mode than ORG.
 func (d Domains) Shown() bool { return d.Custom != "" || d.Dynamic }
 
 // Base returns the base URL of the issuer of a server, for the request of the context.

@@ -1,7 +1,6 @@
 package conform
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -123,19 +122,39 @@ func (c *explainCommand) Run(in *invocation) error {
 				fmt.Fprintf(in.stdout, "  %s, %s, %s\n    %s\n", r.ID, r.Section, r.Strength(), r.Text)
 			}
 		}
-		var needs []string
-		for _, n := range check.Needs {
-			needs = append(needs, string(n))
-		}
 		if len(check.Requirements) == 0 {
 			fmt.Fprintln(in.stdout, "  none: clients require it")
 		}
 		if check.Requests == 0 { // a check without requests evaluates the exchanges of other checks
 			continue
 		}
-		fmt.Fprintf(in.stdout, "\nNeeds %s. Sends about %s.\n", cmp.Or(strings.Join(needs, ", "), "nothing"), plural(check.Requests, "request"))
+		if len(check.Needs) > 0 {
+			fmt.Fprintf(in.stdout, "\nConditions of the check\n")
+		}
+		for _, n := range check.Needs {
+			fmt.Fprintf(in.stdout, "  %s: %s\n", n, needs[n])
+		}
+		fmt.Fprintf(in.stdout, "\nSends about %s.\n", plural(check.Requests, "request"))
 	}
 	return nil
+}
+
+// needs describes the conditions of checks.
+var needs = map[conformance.Need]string{
+	conformance.NeedWrite:       "the run may create, change and delete its own objects",
+	conformance.NeedCredentials: "a token or an Authorization header is configured",
+	conformance.NeedToken:       "the configured credentials are a bearer token",
+	conformance.NeedRemote:      "the target is on another machine",
+	conformance.NeedUser:        "the target serves users",
+	conformance.NeedGroup:       "the target serves groups",
+	conformance.NeedEnterprise:  "users have the enterprise extension",
+	conformance.NeedFilter:      "the target does not declare filters as not supported",
+	conformance.NeedPatch:       "the target does not declare PATCH as not supported",
+	conformance.NeedSort:        "the target declares sorting as supported",
+	conformance.NeedIndex:       "the target does not declare pagination by startIndex as not supported",
+	conformance.NeedCursor:      "the target declares pagination by cursor as supported (RFC 9865)",
+	conformance.NeedBulk:        "the target declares bulk requests as supported",
+	conformance.NeedETag:        "the target declares versions (entity tags) as supported",
 }
 
 func explainClause(in *invocation, r requirements.Requirement) error {

@@ -3,18 +3,17 @@ package conform
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
 
+	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/conformance"
 )
 
@@ -115,20 +114,11 @@ func (c connection) clientCredentials(transport http.RoundTripper) func(context.
 func (c certificates) transport() (*http.Transport, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-	if c.CAFile != "" {
-		pem, err := os.ReadFile(c.CAFile)
-		if err != nil {
-			return nil, usage("--ca-file cannot be read: %v", err)
-		}
-		pool, err := x509.SystemCertPool()
-		if err != nil {
-			pool = x509.NewCertPool()
-		}
-		if !pool.AppendCertsFromPEM(pem) {
-			return nil, usage("--ca-file %s contains no certificate in PEM format", c.CAFile)
-		}
-		transport.TLSClientConfig.RootCAs = pool
+	roots, err := frame.Roots(c.CAFile)
+	if err != nil {
+		return nil, usage("%v", err)
 	}
+	transport.TLSClientConfig.RootCAs = roots
 	switch {
 	case c.ClientCert != "":
 		key := c.ClientKey

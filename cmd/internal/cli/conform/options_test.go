@@ -21,6 +21,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/conformance/checks"
 	"github.com/scimwright/scimwright/conformance/report"
 )
 
@@ -315,11 +316,17 @@ func TestExplain_OmitsEmptyLines(t *testing.T) {
 	code, stdout, stderr := execute(t, "explain", "cope.links-on-conflict")
 	require.Equal(t, ExitClean, code, stderr)
 	require.Contains(t, stdout, "How to fix it")
-	for _, line := range []string{"no client is known", "Needs", "0 requests"} {
+	for _, line := range []string{"no client is known", "Conditions", "0 requests"} {
 		require.NotContains(t, stdout, line)
 	}
 	_, stdout, _ = execute(t, "explain", "filter.eq")
+	require.Contains(t, stdout, "Conditions of the check\n  resource.User: the target serves users\n")
 	require.Contains(t, stdout, "Sends about")
+	for _, check := range checks.All() {
+		for _, n := range check.Needs {
+			require.NotEmpty(t, needs[n], n)
+		}
+	}
 }
 
 // TestOptions_UsageErrors checks that the command rejects invalid options and files before it sends a request.

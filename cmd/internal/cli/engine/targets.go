@@ -53,7 +53,8 @@ func (c *driftCommand) Run(in *Invocation, g *Commands) error {
 		if d.More {
 			p.line("The list of findings is truncated.")
 		}
-		p.line("%d listed, %d compared: %s", d.Listed, d.Compared, findings(d.Found))
+		p.line("%s on the target, %d compared with the directory: %s", many(d.Listed, string(kind), string(kind)+"s"), d.Compared,
+			findings(d.Found))
 		if c.Repair {
 			p.line("%s provisioned again.", many(d.Marked, string(kind)+" is", string(kind)+"s are"))
 		}

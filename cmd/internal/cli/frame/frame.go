@@ -1,10 +1,12 @@
-// Package frame contains the common code of the programs: help, references to the help, errors in arguments, and build information. It does
-// not depend on any command.
+// Package frame contains the common code of the programs: help, references to the help, errors in arguments, trusted certificates, and
+// build information. It does not depend on any command.
 package frame
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"runtime/debug"
 
@@ -62,3 +64,23 @@ type UsageError struct{ text string }
 func Usage(text string) error { return &UsageError{text} }
 
 func (e *UsageError) Error() string { return e.text }
+
+// Roots returns the certificates of the system and those in a PEM file, the value of the flag --ca-file. It returns nil, which means those
+// of the system, if the file is "".
+func Roots(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, Usage(fmt.Sprintf("--ca-file cannot be read: %v", err))
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, Usage(fmt.Sprintf("--ca-file %s contains no certificate in PEM format", file))
+	}
+	return pool, nil
+}

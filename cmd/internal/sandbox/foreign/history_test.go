@@ -60,7 +60,7 @@ var history = []phase{
 			r.person(p)
 		}
 	}},
-	{"50 of them are activated again", func(r *run) {
+	{"50 of the deactivated users are activated again", func(r *run) {
 		for _, p := range some(r.organization, 50, r.people, r.inactive) {
 			p.want = engine.Active
 			r.person(p)

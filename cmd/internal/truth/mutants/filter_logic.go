@@ -41,14 +41,14 @@ func sides(filter, word string) (left, right string, ok bool) {
 }
 
 var filterLogic = []Mutant{
-	{"filter.and-drops-last", "the last of three conditions joined by the operator and is dropped",
+	{"filter.and-drops-last", "the last of three conditions joined by \"and\" is dropped",
 		rewriteFilter(" and ", func(f string) string {
 			if left, _, ok := sides(f, "and"); ok && strings.Count(left, " and ") > 0 {
 				return left
 			}
 			return f
 		})},
-	{"filter.or-drops-last", "the last of three conditions joined by the operator or is dropped", rewriteFilter(" or ", func(f string) string {
+	{"filter.or-drops-last", "the last of three conditions joined by \"or\" is dropped", rewriteFilter(" or ", func(f string) string {
 		if left, _, ok := sides(f, "or"); ok && strings.Count(left, " or ") > 0 {
 			return left
 		}
@@ -63,7 +63,7 @@ var filterLogic = []Mutant{
 			}
 			return f
 		})},
-	{"filter.or-first-precedence", "the operator or has higher precedence than the operator and", rewriteFilter(" or ", func(f string) string {
+	{"filter.or-first-precedence", "the operator \"or\" has higher precedence than \"and\"", rewriteFilter(" or ", func(f string) string {
 		parts := strings.Split(f, " and ")
 		if len(parts) < 2 || strings.ContainsAny(f, "()[]") {
 			return f
@@ -82,7 +82,7 @@ var filterLogic = []Mutant{
 	{"filter.not-or-distributes", "not (a or b) acts as not (a) or not (b)",
 		sub(`not \(([^()]+) or ([^()]+)\)`, `(not ($1) or not ($2))`)},
 	{"filter.not-twice", "not (not (a)) acts as not (a)", sub(`not \(not \((.*)\)\)`, `not ($1)`)},
-	{"filter.not-present-ignored", "the operator not with a pr condition matches every user", sub(`not \([\w.:]+ pr\)`, `id pr`)},
+	{"filter.not-present-ignored", "the operator \"not\" with a pr condition matches every user", sub(`not \([\w.:]+ pr\)`, `id pr`)},
 	{"filter.nested-dropped", "nested parentheses are dropped", rewriteFilter("((", func(f string) string {
 		return regexp.MustCompile(` or \([^()]*\)`).ReplaceAllString(f, "")
 	})},
@@ -91,21 +91,21 @@ var filterLogic = []Mutant{
 	{"filter.groups-nested-500", "three consecutive parentheses cause 500",
 		filterAnswer(contains("((("), func() *reply { return failure(500, "") })},
 	{"filter.blank-required", "not( without a space matches no user", filterAnswer(contains("not("), emptyList)},
-	{"filter.and-order", "only the left operand of the operator and is evaluated if it is a co condition",
+	{"filter.and-order", "only the left operand of the operator \"and\" is evaluated if it is a co condition",
 		sub(`^(title co "[^"]*") and .*$`, `$1`)},
-	{"filter.or-order", "only the left operand of the operator or is evaluated if it is a condition on userType",
+	{"filter.or-order", "only the left operand of the operator \"or\" is evaluated if it is a condition on userType",
 		sub(`^(userType eq "[^"]*") or .*$`, `$1`)},
 	{"filter.group-left-only", "a and (b or c) acts as a and b",
 		sub(`^(userType eq "[^"]*") and \(([^()]+) or [^()]+\)$`, `$1 and ($2)`)},
-	{"filter.not-lt-drops-equal", "the operator not with an lt condition does not match equal values",
+	{"filter.not-lt-drops-equal", "the operator \"not\" with an lt condition does not match equal values",
 		sub(`not \((\w+) lt ("[^"]*")\)`, `$1 gt $2`)},
 	{"filter.sw-not-equal", "sw does not match a value equal to the operand",
 		sub(`(name\.familyName) sw ("[^"]* Ingalls")`, `($1 sw $2 and $1 ne $2)`)},
 	{"filter.not-loses-absent", "not (a) matches only users that have the attribute that the condition a compares",
 		sub(`not \((\w+) (eq|co) ("[^"]*")\)`, `($1 pr and not ($1 $2 $3))`)},
-	{"filter.value-path-not-any", "the operator not before brackets matches every user with an element that the brackets do not match",
+	{"filter.value-path-not-any", "the operator \"not\" before brackets matches every user with an element that the brackets do not match",
 		sub(`not \(emails\[type eq "home"\]\)`, `emails[type ne "home"]`)},
-	{"filter.value-path-first", "a condition that the operator and joins to a condition in brackets is dropped",
+	{"filter.value-path-first", "a condition that the operator \"and\" joins to a condition in brackets is dropped",
 		sub(`(emails\[type eq "home"\]) and name\.familyName.*$`, `$1`)},
 	{"filter.value-path-merged", "conditions in two pairs of brackets must match the same element",
 		sub(`emails\[type eq "work"\] and emails\[type eq "home"\]`, `emails[type eq "work" and type eq "home"]`)},

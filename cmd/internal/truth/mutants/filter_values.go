@@ -78,7 +78,8 @@ var filterValues = []Mutant{
 	{"filter.password-ordered", "gt on password is not rejected", sub(`password gt "S"`, `id pr`)},
 	{"filter.group-eq-is-sw", "eq in filters on /Groups acts as sw", filteringGroups(` eq `, ` sw `)},
 	{"filter.group-ignored", "filters on /Groups are ignored", filtering(listGroups, func(string) string { return "" })},
-	{"filter.group-first-side", "only the left operand of the operator or is evaluated in filters on /Groups", filteringGroups(` or .*$`, ``)},
+	{"filter.group-first-side", "only the left operand of the operator \"or\" is evaluated in filters on /Groups",
+		filteringGroups(` or .*$`, ``)},
 	{"filter.group-members-none", "filters on members match no group",
 		instead(with(listGroups, "filter"), func(next http.Handler, r *http.Request) *reply {
 			if strings.Contains(r.URL.Query().Get("filter"), "members") {

@@ -82,15 +82,16 @@ var groupMembers = []Mutant{
 			}
 			return nil
 		}, func(o *scim.Object, kept any) { o.Complex("meta").Set("lastModified", kept) })},
-	{"groups.unknown-drops-all", "a PATCH with an unknown member succeeds and drops the known members", prunedMembers(true)},
-	{"groups.unknown-half-way", "a PATCH with an unknown member is rejected with 400, but the known members are added",
+	{"groups.unknown-drops-all", "a PATCH with a member that refers to no existing user succeeds and drops the known members",
+		prunedMembers(true)},
+	{"groups.unknown-half-way", "a PATCH with a member that refers to no existing user is rejected with 400, but the known members are added",
 		instead(withJSON(patchGroup, func(o *scim.Object) bool {
 			return strings.Contains(string(o.AppendJSON(nil)), "no-such-id")
 		}), func(next http.Handler, r *http.Request) *reply {
 			serve(prunedMembers(false)(next), r)
 			return failure(400, scim.InvalidValue)
 		})},
-	{"groups.unknown-creates-empty", "a POST with an unknown member is rejected with 400, but the group is created",
+	{"groups.unknown-creates-empty", "a POST with a member that refers to no existing user is rejected with 400, but the group is created",
 		instead(withJSON(createGroup, func(o *scim.Object) bool {
 			return strings.Contains(string(o.AppendJSON(nil)), "no-such-id")
 		}), func(next http.Handler, r *http.Request) *reply {
@@ -217,7 +218,7 @@ var groupMembers = []Mutant{
 			}
 			return rep
 		})},
-	{"groups.remove-first-named", "a remove of members whose filter contains the operator or removes only the first member",
+	{"groups.remove-first-named", "a remove of members whose filter contains the operator \"or\" removes only the first member",
 		edit(patchGroup, func(o *scim.Object) {
 			o.Set("path", cutAt(" or ")(o.Text("path")))
 		})},

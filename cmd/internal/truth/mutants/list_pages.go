@@ -105,7 +105,7 @@ var listPages = []Mutant{
 		}
 		return serve(next, r)
 	})},
-	{"list.sort-drops-filter", "with sortBy, only the left operand of the operator and in the filter is evaluated",
+	{"list.sort-drops-filter", "with sortBy, only the left operand of the operator \"and\" in the filter is evaluated",
 		query(with(listUsers, "sortBy"), func(q url.Values) {
 			first, _, _ := strings.Cut(q.Get("filter"), " and ")
 			q.Set("filter", first)

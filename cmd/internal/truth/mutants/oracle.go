@@ -27,7 +27,7 @@ func doubled(filter string) bool {
 }
 
 var oracle = []Mutant{
-	{"oracle.or-first-in-groups", "inside parentheses, the operator or has higher precedence than the operator and",
+	{"oracle.or-first-in-groups", "inside parentheses, the operator \"or\" has higher precedence than the operator \"and\"",
 		filtering(listUsers, func(f string) string {
 			return group.ReplaceAllStringFunc(f, func(g string) string {
 				left, right, ok := sides(g[1:len(g)-1], "and")
@@ -41,7 +41,8 @@ var oracle = []Mutant{
 		sub(`(?i)\b(roles|entitlements)\.(type|value) (\w\w "(?:\\.|[^"\\])*")`, `$1[primary eq true and $2 $3]`)},
 	{"oracle.one-case-in-extension", "operands entirely in upper or lower case do not match attributes of an extension",
 		sub(`(?i:(extension:enterprise:2\.0:User:\w+ (?:eq|sw|ew|co))) "([A-Z ]*[A-Z]|[a-z ]*[a-z])"`, `$1 "no such value"`)},
-	{"oracle.same-twice", "a filter with two equal conditions joined by the operator and matches no user", filterAnswer(doubled, emptyList)},
+	{"oracle.same-twice", "a filter with two equal conditions joined by the operator \"and\" matches no user",
+		filterAnswer(doubled, emptyList)},
 	{"oracle.search-without-groups", "a search drops conditions in parentheses from its filter",
 		before(on("POST", "Users", true), func(o *scim.Object) {
 			if f := o.Text("filter"); strings.Contains(f, "(") {

@@ -241,7 +241,7 @@ var outsiderSchemas = []Mutant{
 	{"discovery.reference-types-as-text", "referenceTypes of profileUrl is a string",
 		declares(scim.UserSchema, "profileUrl", "referenceTypes", "external")},
 	// RFC7643-2.1-02
-	{"discovery.attribute-names-qualified", "the names of attributes in the enterprise schema have its URN",
+	{"discovery.attribute-names-qualified", "the names of attributes in the enterprise schema start with the URN of the schema",
 		afterEach(readSchemas, func(o *scim.Object) {
 			for _, item := range o.Array("attributes") {
 				if d := item.(*scim.Object); o.Text("id") == scim.EnterpriseUserSchema {

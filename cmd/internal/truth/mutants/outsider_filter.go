@@ -80,7 +80,7 @@ var outsiderFilter = []Mutant{
 		return e
 	})},
 	// RFC7644-3.4.2.2-26
-	{"filter.or-middle-dropped", "only the first and the last of several conditions joined by the operator or are evaluated",
+	{"filter.or-middle-dropped", "only the first and the last of several conditions joined by the operator \"or\" are evaluated",
 		expressions(func(e expr) expr {
 			if list := operands(e); len(list) > 2 {
 				return disjunction{list[0], list[len(list)-1]}
@@ -88,7 +88,7 @@ var outsiderFilter = []Mutant{
 			return e
 		})},
 	// RFC7644-3.4.2.2-26
-	{"filter.five-operands", "conditions after the fifth of a chain with the operator or are ignored", expressions(func(e expr) expr {
+	{"filter.five-operands", "conditions after the fifth of a chain with the operator \"or\" are ignored", expressions(func(e expr) expr {
 		list := operands(e)
 		if len(list) <= 5 {
 			return e
@@ -100,7 +100,7 @@ var outsiderFilter = []Mutant{
 		return e
 	})},
 	// RFC7644-3.4.2.2-27
-	{"filter.and-not-ignored", "the operator not is ignored after the operator and", expressions(func(e expr) expr {
+	{"filter.and-not-ignored", "the operator \"not\" is ignored after the operator \"and\"", expressions(func(e expr) expr {
 		if and, ok := e.(conjunction); ok {
 			if not, ok := and.y.(negation); ok {
 				return conjunction{and.x, not.x}
@@ -109,7 +109,7 @@ var outsiderFilter = []Mutant{
 		return e
 	})},
 	// RFC7644-3.4.2.2-27
-	{"filter.or-not-left", "the operator not after the operator or also negates the left operand", expressions(func(e expr) expr {
+	{"filter.or-not-left", "the operator \"not\" after the operator \"or\" also negates the left operand", expressions(func(e expr) expr {
 		if or, ok := e.(disjunction); ok {
 			if not, ok := or.y.(negation); ok {
 				return negation{disjunction{or.x, not.x}}
@@ -178,7 +178,7 @@ var outsiderFilter = []Mutant{
 			})
 		})},
 	// RFC7644-3.4.3-04
-	{"search.not-ignored", "the operator not in the filter of a search is ignored", searchFilters(func(e expr) expr {
+	{"search.not-ignored", "the operator \"not\" in the filter of a search is ignored", searchFilters(func(e expr) expr {
 		if not, ok := e.(negation); ok {
 			return not.x
 		}
@@ -259,13 +259,13 @@ func exactInBrackets(next http.Handler, r *http.Request) *reply {
 
 var outsiderValuePaths = []Mutant{
 	// RFC7644-3.4.2.2-29
-	{"filter.value-path-or-first", "the operator or has higher precedence than the operator and in brackets",
+	{"filter.value-path-or-first", "the operator \"or\" has higher precedence than the operator \"and\" in brackets",
 		everyFilter(func(f string) string { return insideBrackets(f, orFirst) })},
 	// RFC7644-3.4.2.2-28
 	{"filter.value-path-groups-ignored", "parentheses in brackets are ignored",
 		everyFilter(func(f string) string { return insideBrackets(f, withoutGroups) })},
 	// RFC7644-3.4.2.2-35
-	{"filter.value-path-not-outside", "the operator not in brackets negates the whole value path, so that no element may match",
+	{"filter.value-path-not-outside", "the operator \"not\" in brackets negates the whole value path, so that no element may match",
 		valuePaths(func(v bracketed) expr {
 			if not, ok := v.filter.(negation); ok {
 				v.filter = not.x
@@ -277,7 +277,7 @@ var outsiderValuePaths = []Mutant{
 	{"filter.value-path-not-first", "in brackets, not (a and b) acts as not (a) and b",
 		valueFilters(notOfFirst)},
 	// RFC7644-3.4.2.2-37
-	{"filter.value-path-third-ignored", "the third of three conditions joined by the operator and in brackets is ignored",
+	{"filter.value-path-third-ignored", "the third of three conditions joined by the operator \"and\" in brackets is ignored",
 		valueFilters(func(e expr) expr {
 			if and, ok := e.(conjunction); ok {
 				if _, ok := and.x.(conjunction); ok {
@@ -310,7 +310,7 @@ var outsiderValuePaths = []Mutant{
 	// RFC7644-3.4.2.2-11
 	{"filter.value-path-ne-needs-value", "ne in brackets does not match an element without the sub-attribute", valueFilters(neNeedsValue)},
 	// RFC7644-3.4.2.2-39
-	{"filter.value-path-or-dropped", "a condition that the operator or joins to brackets is dropped", expressions(func(e expr) expr {
+	{"filter.value-path-or-dropped", "a condition that the operator \"or\" joins to brackets is dropped", expressions(func(e expr) expr {
 		if or, ok := e.(disjunction); ok {
 			if _, ok := or.x.(bracketed); ok {
 				return or.x

@@ -207,7 +207,7 @@ var outsiderMessages = []Mutant{
 	// RFC7644-3.7.4-03
 	{"bulk.payload-limit-untrue", "maxPayloadSize is 16384, and a larger request is processed", published("bulk", "maxPayloadSize", 16384)},
 	// RFC7643-2.1-01
-	{"search.member-names-exact", "members of a search message are ignored if they differ from the RFC in case",
+	{"search.member-names-exact", "members of a search body are ignored if the case of their names differs from the RFC",
 		before(anySearch, func(o *scim.Object) {
 			known := []string{"schemas", "attributes", "excludedAttributes", "filter", "sortBy", "sortOrder", "startIndex", "count", "cursor"}
 			var drop []string
@@ -232,7 +232,7 @@ var outsiderMessages = []Mutant{
 			}
 		})},
 	// RFC7644-3.4.3-07
-	{"search.items-renamed", "Resources of a search response has the name items",
+	{"search.items-renamed", "a search response has the member items instead of Resources",
 		afterBody(anySearch, func(o *scim.Object) { renameMember(o, "Resources", "items") })},
 	// RFC7643-5-06
 	{"search.limit-exceeded", "maxResults is 5, and the page of a search can be larger",

@@ -139,7 +139,7 @@ var outsiderPatch = []Mutant{
 		return e
 	})},
 	// RFC7644-3.4.2.2-29
-	{"patch.value-path-or-first", "the operator or has higher precedence than the operator and in a value filter",
+	{"patch.value-path-or-first", "the operator \"or\" has higher precedence than the operator \"and\" in a value filter",
 		operationPaths(func(path string) string { return insideBrackets(path, orFirst) })},
 	// RFC7644-3.4.2.2-28
 	{"patch.value-path-groups-ignored", "parentheses in a value filter are ignored",

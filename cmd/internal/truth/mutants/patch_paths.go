@@ -253,9 +253,9 @@ var patchPaths = []Mutant{
 			}
 			return path
 		})},
-	{"patch.filter-and-first", "only the left operand of the operator and in a value filter is evaluated", repath("", cutAt(" and "))},
-	{"patch.filter-or-first", "only the left operand of the operator or in a value filter is evaluated", repath("", cutAt(" or "))},
-	{"patch.filter-not-ignored", "the operator not in a value filter is ignored",
+	{"patch.filter-and-first", "only the left operand of the operator \"and\" in a value filter is evaluated", repath("", cutAt(" and "))},
+	{"patch.filter-or-first", "only the left operand of the operator \"or\" in a value filter is evaluated", repath("", cutAt(" or "))},
+	{"patch.filter-not-ignored", "the operator \"not\" in a value filter is ignored",
 		repath("", func(path string) string { return strings.Replace(path, "not (", "(", 1) })},
 	{"patch.filter-ne-is-eq", "ne in a value filter acts as eq",
 		repath("", func(path string) string { return strings.Replace(path, " ne ", " eq ", 1) })},

@@ -59,21 +59,21 @@ var search = []Mutant{
 		instead(withJSON(searchUsers, func(o *scim.Object) bool { return o.Text("filter") == "" }), func(http.Handler, *http.Request) *reply {
 			return emptyList()
 		})},
-	{"search.attributes-ignored", "the member attributes of a search is ignored", searchWithout("attributes")},
-	{"search.excluded-ignored", "the member excludedAttributes of a search is ignored", searchWithout("excludedAttributes")},
-	{"search.excluded-is-attributes", "the member excludedAttributes of a search acts as the member attributes",
+	{"search.attributes-ignored", "the parameter attributes of a search is ignored", searchWithout("attributes")},
+	{"search.excluded-ignored", "the parameter excludedAttributes of a search is ignored", searchWithout("excludedAttributes")},
+	{"search.excluded-is-attributes", "the parameter excludedAttributes of a search acts as the parameter attributes",
 		before(searchUsers, func(o *scim.Object) {
 			if names := o.Array("excludedAttributes"); len(names) > 0 {
 				o.Set("attributes", names)
 				o.Delete("excludedAttributes")
 			}
 		})},
-	{"search.password-shown", "a search returns the password if the search has the member attributes",
+	{"search.password-shown", "a search returns the password if the search has the parameter attributes",
 		afterEach(withJSON(searchUsers, func(o *scim.Object) bool { return len(o.Array("attributes")) > 0 }), func(o *scim.Object) {
 			o.Set("password", "$2a$10$hash")
 		})},
-	{"search.count-ignored", "the member count of a search is ignored", searchWithout("count")},
-	{"search.count-zero-is-all", "the member count of a search is ignored if it is 0", before(searchUsers, func(o *scim.Object) {
+	{"search.count-ignored", "the parameter count of a search is ignored", searchWithout("count")},
+	{"search.count-zero-is-all", "the parameter count of a search is ignored if it is 0", before(searchUsers, func(o *scim.Object) {
 		if v, ok := o.Get("count"); ok && scim.Equal(v, jsonInteger(0)) {
 			o.Delete("count")
 		}

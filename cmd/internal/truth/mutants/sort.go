@@ -136,7 +136,8 @@ var sort = []Mutant{
 		rearrange(sortedBy("emails.value"), func(_ *http.Request, items []*scim.Object) {
 			byAddress(items, func(emails []string) string { return slices.Max(emails) })
 		})},
-	{"sort.element-path-ignored", "sortBy is ignored if it is the path of a sub-attribute of a multi-valued attribute", unsortedBy("emails.value")},
+	{"sort.element-path-ignored", "sortBy is ignored if it is the path of a sub-attribute of a multi-valued attribute",
+		unsortedBy("emails.value")},
 	{"sort.element-path-rejected", "sortBy is rejected if it is the path of a sub-attribute of a multi-valued attribute",
 		refusing(sortedBy("emails.value"), 400)},
 	{"sort.name-case-exact", "the name in sortBy is case-sensitive", query(sortedBy(""), func(q url.Values) {

@@ -36,9 +36,9 @@ func Variants() []Variant {
 			return refuse(createGroup, func(o *scim.Object) bool { return o.Text("displayName") != "" && posted.add(o.Text("displayName")) },
 				func() *reply { return failure(409, scim.Uniqueness) })(next)
 		}},
-		{"unknown-members-refused", "an unknown member is rejected with 400",
+		{"unknown-members-refused", "a group with a member that refers to no existing user is rejected with 400",
 			refuse(either(createGroup, putGroup, patchGroup), namesAbsent, func() *reply { return failure(400, scim.InvalidValue) })},
-		{"unknown-members-dropped", "an unknown member is ignored, the other members are stored",
+		{"unknown-members-dropped", "a member that refers to no existing user is ignored, the other members of the group are stored",
 			before(either(createGroup, putGroup, patchGroup), func(o *scim.Object) {
 				dropAbsent(o, "members")
 				for _, item := range o.Array("Operations") {
@@ -202,7 +202,7 @@ func Variants() []Variant {
 				o.Set("locale", "en-GB")
 			}
 		})},
-		{"few-operators", "filters support only eq, sw, pr and the operator and",
+		{"few-operators", "filters support only eq, sw, pr and the operator \"and\"",
 			instead(with(listUsers, "filter"), func(next http.Handler, r *http.Request) *reply {
 				f := operandText.ReplaceAllString(r.URL.Query().Get("filter"), `""`)
 				for _, operator := range []string{" co ", " ew ", " ne ", " gt ", " ge ", " lt ", " le ", " or ", "not ", "[", "("} {

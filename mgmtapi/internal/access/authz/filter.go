@@ -31,7 +31,7 @@ func Users(ctx context.Context, q docstore.Reader, d model.Deps) (func(id string
 	return userFilter(ctx, q, d, &readUser)
 }
 
-// TokenOwners is like Users, but for the users whose API tokens the caller may see.
+// TokenOwners is like Users. It selects the users whose API tokens the caller may see.
 func TokenOwners(ctx context.Context, q docstore.Reader, d model.Deps) (func(id string) bool, error) {
 	return userFilter(ctx, q, d, &readToken)
 }
@@ -101,7 +101,7 @@ func UsersOf(ctx context.Context, q docstore.Reader, d model.Deps, app docstore.
 	return func(id string) bool { return users[id] }, err
 }
 
-// GroupsOf is like UsersOf, but for the groups that are assigned to an application.
+// GroupsOf is like UsersOf. It selects the groups that are assigned to an application.
 func GroupsOf(ctx context.Context, app docstore.Doc[model.App]) func(id string) bool {
 	if groups, some := groupsReading(ctx, app); some {
 		return func(id string) bool { return groups[id] }

@@ -202,7 +202,8 @@ func (l limits) expected(r limitedRole, row cells, key string, things []thing, t
 			if later {
 				return slices.Contains(r.holds, name) && r.reaches(kindOfPermission(name))
 			}
-			// A group rule applies to all users, so a role that is limited to some users or groups does not permit it.
+			// A group rule applies to all users. A role that is limited to some users or groups therefore does not permit operations on group
+			// rules.
 			return enough(name) && !strings.Contains(row.path, "/groups/rules")
 		}) {
 			return false

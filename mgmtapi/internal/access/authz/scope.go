@@ -14,7 +14,8 @@ type Resource struct {
 	Whole bool
 	// Groups are the groups of a user, the group itself, or for an application the groups of the resource in Need.Of.
 	Groups []string
-	// Into is the group that the operation adds the user to, OutOf the group that it removes the user from; otherwise empty.
+	// Into is the group to which the operation adds the user, OutOf the group from which the operation removes the user. Each is empty if
+	// there is no such group.
 	Into, OutOf string
 	// Type is the name of the catalog entry of an application; OAuth reports that the application is an OAuth client.
 	Type  string

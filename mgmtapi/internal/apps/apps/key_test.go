@@ -91,7 +91,7 @@ func TestKeysOfApplications(t *testing.T) {
 	w.Put("/apps/"+other, set(t, serviceClient, "credentials.signing.kid", newKID)).OK()
 	require.Equal(t, []string{id, other}, w.Get("/apps?filter=credentials.signing.kid+eq+"+newKID).IDs())
 
-	// An application whose sign-on mode has no signatures has no keys. An unknown key id results in 404.
+	// An application whose sign-on mode uses no signatures has no signing keys. An unknown key id results in 404.
 	bookmark := w.Bookmark("x")
 	require.JSONEq(t, `[]`, string(w.Get("/apps/"+bookmark+"/credentials/keys").OK().Body))
 	w.Post("/apps/"+bookmark+"/credentials/keys/generate?validityYears=2", nil).Fails(400, "E0000024")

@@ -55,8 +55,8 @@ func (s *Slice) follow(ctx context.Context, tx *docstore.Tx, t *target, user doc
 	return err
 }
 
-// followed returns an assignment updated from its user. It returns nil if the assignment has scope GROUP and its group is no longer
-// assigned.
+// followed returns an assignment with the values that its mapping derives from the current user. It returns nil if the assignment has the
+// scope GROUP and its group is no longer assigned to the application.
 func (s *Slice) followed(ctx context.Context, q docstore.Reader, t *target, user docstore.Doc[model.User],
 	doc docstore.Doc[model.AppUser]) (*model.AppUser, error) {
 	u := doc.Value

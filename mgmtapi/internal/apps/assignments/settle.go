@@ -22,7 +22,8 @@ type target struct {
 	conn   *model.Connection // nil if a connection was never configured
 	org    string
 	schema model.AppSchema
-	// stored holds the mappings to the application by user type. mappings holds the compiled mappings, after their first use.
+	// stored holds the profile mappings from users to the application, as stored, by user type. mappings holds the same mappings compiled;
+	// each is compiled at its first use.
 	stored   map[string]*model.Mapping
 	mappings map[string]*appprofile.Mapping
 	programs *appprofile.Programs

@@ -123,7 +123,7 @@ const (
 // sensitiveParameters lists parts of the names of parameters whose values must not be logged.
 var sensitiveParameters = []string{"token", "secret", "password", "passcode", "assertion", "answer", "code", "key"}
 
-// sessionPath is the prefix of the paths with the id of a session, which is a secret.
+// sessionPath precedes the id of a session in a path. The id is a secret.
 const sessionPath = "/api/v1/sessions/"
 
 // qrCodePath precedes the token of a QR code at the end of a path. The token is a secret.

@@ -16,7 +16,8 @@ import (
 // minPart is the minimum length of a part of a login, or value of an attribute, that a password must not contain, in characters.
 const minPart = 4
 
-// BrokenRules returns the rules of a policy that a password of a user with the profile violates, each as the end of a sentence with "must".
+// BrokenRules returns the rules of a policy that a password of a user with the profile violates, each as the words
+// after "must", such as "have a digit".
 func BrokenRules(p *model.PasswordSettings, password string, profile map[string]any) []string {
 	var broken []string
 	if utf8.RuneCountInString(password) < p.MinLength {

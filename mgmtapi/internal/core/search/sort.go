@@ -24,7 +24,7 @@ type Sort struct {
 	Descending bool
 }
 
-// sortKey is the position of a document in an order. It is also the cursor after the document.
+// sortKey is the position of a document in an order. The cursor of the page that starts after the document has this position.
 type sortKey struct {
 	Missing bool   `json:"m,omitempty"`
 	Text    string `json:"t,omitempty"`

@@ -61,7 +61,7 @@ type Credentials struct {
 type Signing struct {
 	RotationMode string     `json:"rotationMode" readOnly:"true" enum:"AUTO,MANUAL" doc:"AUTO rotates the keys every 90 days."`
 	LastRotated  rest.Time  `json:"lastRotated" readOnly:"true" doc:"When the active key became active."`
-	NextRotation *rest.Time `json:"nextRotation,omitempty" readOnly:"true" doc:"Time of the next rotation, for AUTO."`
+	NextRotation *rest.Time `json:"nextRotation,omitempty" readOnly:"true" doc:"Time of the next rotation. Absent if rotationMode is MANUAL."`
 	KID          string     `json:"kid" readOnly:"true" doc:"Id of the active key."`
 }
 

@@ -19,7 +19,7 @@ type orgTokenRequest struct {
 	Scope     string `form:"scope" max:"10000" doc:"Names of scopes, separated by spaces."`
 }
 
-// orgParty is the org authorization server in the form of a log target.
+// orgParty is the entry for the org authorization server in the targets of a log event.
 var orgParty = model.LogParty{ID: model.OrgRing, Type: audit.TypeAuthServer, AlternateID: model.OrgRing,
 	DisplayName: "Org authorization server"}
 

@@ -104,8 +104,8 @@ func signatureError(err error) error {
 	return errUnsigned
 }
 
-// party returns the relying party: the API at its public base URL. Without a configured URL, the host of a request could name any party, so
-// that only loopback hosts are accepted. With RelaxedFIDO any host is accepted.
+// party returns the relying party, which is the host of the API's public base URL. If no URL is configured, party uses the host of the
+// request. A client can choose this host, so party rejects it unless it is a loopback host. With RelaxedFIDO, party accepts any host.
 func (a *act) party(ctx context.Context) (fido.Party, error) {
 	p, err := fido.PartyAt(rest.URL(ctx))
 	if at := rest.SentTo(ctx); err == nil && at != "" && isLoopback(p.ID) {
