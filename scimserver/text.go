@@ -15,7 +15,7 @@ import (
 // Sizes in bytes.
 const (
 	firstBuffer = 2 << 10   // the initial size of a buffer
-	keptBuffer  = 64 << 10  // the maximum size of a buffer that is reused
+	keptBuffer  = 256 << 10 // the maximum size of a buffer that is reused: that of a list of some hundred users
 	partRoom    = 256 << 10 // stored resources that one statement reads, and a part of a page that is sent
 	// firstPart is the size up to which a page is complete before its first byte is sent. The largest page of usual resources is smaller.
 	firstPart = 1 << 20
@@ -183,6 +183,7 @@ type rawResource struct {
 	raw        Raw
 	groups     []group       // of a user
 	cuts       *[]splice.Cut // see splice.Resource
+	spliced    splice.Resource
 }
 
 // appendRaw appends the representation of a resource. For a group that changes while its members are read, it returns the version that
@@ -204,10 +205,11 @@ func (s *server) appendRaw(ctx context.Context, dst []byte, res *rawResource) (R
 }
 
 func (res *rawResource) resource() *splice.Resource {
-	return &splice.Resource{
+	res.spliced = splice.Resource{
 		ID: res.raw.ID, JSON: res.raw.JSON, Created: res.raw.Created, LastModified: res.raw.LastModified, Version: res.raw.Version,
 		Location: res.origin.prefix(res.t), Cuts: res.cuts,
 	}
+	return &res.spliced
 }
 
 // dropCuts removes the cuts after an offset, when the text after it is made again.

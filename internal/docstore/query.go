@@ -226,6 +226,7 @@ type walk struct {
 	order     *column // nil for insertion order
 	link      *Link
 	longest   int  // see columns
+	joined    bool // documents are read joined, see joins
 	brief     bool // an index returns the documents in order without a search or a sort
 	desc      bool
 	where     string // the condition, starting with " WHERE "
@@ -343,26 +344,17 @@ func (w *walk) take(ctx context.Context, q Reader, offset, n int, each func(*row
 
 // step reads from the current stretch and moves the position after the rows that it read.
 func (w *walk) step(ctx context.Context, q Reader, offset, n int, each func(*row) error) (read int, err error) {
-	where, args := w.rest()
-	direction := ""
-	if w.desc {
-		direction = " DESC"
+	if w.joined {
+		return w.stepJoined(ctx, q, offset, n, each)
 	}
-	orderBy := "seq" + direction
-	if w.stretches[w.at] == withValue {
-		orderBy = w.order.quoted + direction + ", " + orderBy
-	}
+	return w.stepRows(ctx, q, offset, n, each)
+}
+
+// stepRows is step with one row of a result for each document.
+func (w *walk) stepRows(ctx context.Context, q Reader, offset, n int, each func(*row) error) (read int, err error) {
 	with := columns{order: w.order, link: w.link, longest: w.longest}
-	query := w.t.selectSQL(with) + where + " ORDER BY " + orderBy + sqldb.Limit
-	args = append(args, n)
-	if offset > 0 {
-		query += sqldb.Offset
-		args = append(args, offset)
-	}
-	if w.brief && offset == 0 {
-		ctx = sqldb.Brief(ctx, q)
-	}
-	err = w.t.readRows(ctx, q, with, query, args, func(r *row) error {
+	clauses, args := w.clauses(offset, n)
+	err = w.t.readRows(w.context(ctx, q, offset), q, with, w.t.selectSQL(with)+clauses, args, func(r *row) error {
 		read++
 		if read == n { // fewer rows than requested mean that the stretch has ended
 			w.pos = newCursor(r.key, r.seq)
@@ -370,6 +362,34 @@ func (w *walk) step(ctx context.Context, q Reader, offset, n int, each func(*row
 		return each(r)
 	})
 	return read, err
+}
+
+// clauses returns the end of a statement that skips offset documents of the current stretch and reads the next n.
+func (w *walk) clauses(offset, n int) (clauses string, args []any) {
+	where, args := w.rest()
+	direction := ""
+	if w.desc {
+		direction = " DESC"
+	}
+	clauses = where + " ORDER BY "
+	if w.stretches[w.at] == withValue {
+		clauses += w.order.quoted + direction + ", "
+	}
+	clauses += "seq" + direction + sqldb.Limit
+	args = append(args, n)
+	if offset > 0 {
+		clauses += sqldb.Offset
+		args = append(args, offset)
+	}
+	return clauses, args
+}
+
+// context returns the context to run the statement with.
+func (w *walk) context(ctx context.Context, q Reader, offset int) context.Context {
+	if w.brief && offset == 0 {
+		return sqldb.Brief(ctx, q)
+	}
+	return ctx
 }
 
 // rest returns the WHERE clause of the rest of the current stretch.

@@ -51,22 +51,35 @@ func text(value []byte) (string, error) {
 	return s, err
 }
 
-// member returns the member in the text of a membership.
-func member(doc []byte) (out scimserver.Member, err error) {
-	for m := rawjson.Object(doc); m.Next(); {
+// memberReader finds the members in the texts of memberships.
+type memberReader struct {
+	scimserver.Member
+	text []byte
+}
+
+// read sets the member to that in a text. Its strings are parts of the text where possible.
+func (r *memberReader) read(doc string) (err error) {
+	r.text, r.Member = append(r.text[:0], doc...), scimserver.Member{}
+	for m := rawjson.Object(r.text); m.Next(); {
+		var into *string
 		switch string(m.Name) {
 		case "member":
-			out.ID, err = text(m.Value)
+			into = &r.ID
 		case "type":
-			out.Type, err = text(m.Value)
+			into = &r.Type
 		case "display":
-			out.Display, err = text(m.Value)
+			into = &r.Display
+		default:
+			continue
 		}
-		if err != nil {
-			return out, err
+		if plain, ok := rawjson.Plain(m.Value); ok {
+			end := m.End - 1
+			*into = doc[end-len(plain) : end]
+		} else if *into, err = text(m.Value); err != nil {
+			return err
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // rawOf returns the resource of a document without its text and its groups.
@@ -223,12 +236,12 @@ func (s *Store) rawQuery(ctx context.Context, q scimserver.Query, o scimserver.R
 
 // EachMember implements scimserver.RawReader.
 func (s *Store) EachMember(ctx context.Context, group string, use func(*scimserver.Member) error) error {
-	return s.layout.members.EachRaw(ctx, s.docs.Reader(), docstore.Eq(byGroup, group), func(doc []byte) error {
-		m, err := member(doc)
-		if err != nil {
+	var r memberReader
+	return s.layout.members.EachRaw(ctx, s.docs.Reader(), docstore.Eq(byGroup, group), func(doc string) error {
+		if err := r.read(doc); err != nil {
 			return fmt.Errorf("stored membership in %q: %w", group, err)
 		}
-		return use(&m)
+		return use(&r.Member)
 	})
 }
 
