@@ -46,11 +46,15 @@ func (w *walk) joins(q Reader) bool {
 	return w.t.joins(q) && w.order == nil && (w.longest == 0 || w.longest >= joinedLength)
 }
 
-// joinedSQL returns the statement that reads joined documents.
-func (w *walk) joinedSQL(clauses string) string {
+// joinedSQL returns the statement that reads joined documents. A statement without a limit needs no subquery, which costs a tenth of the
+// time.
+func (w *walk) joinedSQL(clauses string, limited bool) string {
 	columns := "char(0), " + plainNames + ", " + docUpTo(joinedLength)
 	if w.link != nil {
 		columns += ", COALESCE(" + w.link.sql(w.t) + ", '" + noLink + "')"
+	}
+	if !limited {
+		return "SELECT string_agg(concat_ws(" + columns + "), char(0)) FROM " + w.t.quoted + clauses
 	}
 	return "SELECT string_agg(joined, char(0)) FROM (SELECT concat_ws(" + columns + ") AS joined FROM " + w.t.quoted + clauses + ")"
 }
@@ -59,7 +63,16 @@ func (w *walk) joinedSQL(clauses string) string {
 func (w *walk) stepJoined(ctx context.Context, q Reader, offset, n int, each func(*row) error) (read int, err error) {
 	for read < n {
 		part := min(n-read, joinedRows)
-		got, long, err := w.join(ctx, q, offset, part, each)
+		var got int
+		var long bool
+		if !w.desc && offset == 0 {
+			got, long, err = w.joinNumbers(ctx, q, part, each)
+		}
+		if err == nil && got < part && !long {
+			var more int
+			more, long, err = w.join(ctx, q, offset, part-got, each)
+			got += more
+		}
 		if got > 0 {
 			offset = 0
 		}
@@ -75,11 +88,25 @@ func (w *walk) stepJoined(ctx context.Context, q Reader, offset, n int, each fun
 	return read, nil
 }
 
+// joinNumbers is join for the next n numbers. It reads fewer documents if some of the numbers are not used.
+func (w *walk) joinNumbers(ctx context.Context, q Reader, n int, each func(*row) error) (read int, long bool, err error) {
+	after := int64(0)
+	if w.pos != nil {
+		after = w.pos.Seq
+	}
+	return w.joinRows(sqldb.Brief(ctx, q), q, w.joinedSQL(" WHERE seq > ? AND seq <= ?", false), []any{after, after + int64(n)}, each)
+}
+
 // join reads n documents joined, and moves the position after the last one. It ends early before a document that is too long.
 func (w *walk) join(ctx context.Context, q Reader, offset, n int, each func(*row) error) (read int, long bool, err error) {
 	clauses, args := w.clauses(offset, n)
+	return w.joinRows(w.context(ctx, q, offset), q, w.joinedSQL(clauses, true), args, each)
+}
+
+// joinRows runs a statement that reads joined documents.
+func (w *walk) joinRows(ctx context.Context, q Reader, query string, args []any, each func(*row) error) (read int, long bool, err error) {
 	var text string
-	err = sqldb.Each(w.context(ctx, q, offset), q, 1, w.joinedSQL(clauses), args, func(values []driver.Value) error {
+	err = sqldb.Each(ctx, q, 1, query, args, func(values []driver.Value) error {
 		text = sqldb.String(values[0])
 		return sqldb.ErrStop
 	})

@@ -127,7 +127,7 @@ func (t *table) QueryRaw(ctx context.Context, q Reader, query RawQuery, take fun
 	if err != nil {
 		return page, t.wrap(err)
 	}
-	w.joined = query.Limit >= joinedMin && w.joins(q)
+	w.joined = query.Limit >= joinedMin && query.Where == nil && w.joins(q) // most conditions select few documents
 	var last row
 	var d Raw
 	taken, stopped := 0, false
