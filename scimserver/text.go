@@ -159,19 +159,38 @@ func (s *server) getRaw(r *request, t *resourceType, p schema.Projection) (rep *
 			return nil, err
 		}
 	}
-	o := &origin{server: s, base: r.base}
-	var groups []group
-	if t.isUser && plan.ShowsDerived() {
-		if groups, err = s.groupsOfRaw(r.Context(), &raw); err != nil {
+	return s.spliceReply(r, b, http.StatusOK, &rawResource{t: t, plan: plan, projection: p, raw: raw})
+}
+
+// textReply is resourceReply for a record that the server has written. Encoding its resource and splicing the text costs half of the time of
+// representing the record.
+func (s *server) textReply(r *request, t *resourceType, status int, rec *Record, p schema.Projection) (rep *reply, err error) {
+	b := s.newText()
+	defer func() {
+		if rep == nil {
+			b.release()
+		}
+	}()
+	b.in = rec.Resource.AppendJSON(b.in[:0])
+	raw := Raw{
+		ID: rec.ID, Version: rec.Version, Order: rec.Order, Created: rec.Created, LastModified: rec.LastModified, JSON: b.in, Groups: rec.Groups,
+	}
+	return s.spliceReply(r, b, status, &rawResource{t: t, plan: t.plan(p), projection: p, raw: raw})
+}
+
+// spliceReply returns a reply with the representation of a resource.
+func (s *server) spliceReply(r *request, b *text, status int, res *rawResource) (rep *reply, err error) {
+	res.origin, res.cuts = &origin{server: s, base: r.base}, &b.cuts
+	if res.t.isUser && res.plan.ShowsDerived() {
+		if res.groups, err = s.groupsOfRaw(r.Context(), &res.raw); err != nil {
 			return nil, err
 		}
 	}
-	res := &rawResource{origin: o, t: t, plan: plan, projection: p, raw: raw, groups: groups, cuts: &b.cuts}
-	raw, b.out, err = s.appendRaw(r.Context(), b.out[:0], res)
-	if err != nil {
+	var raw Raw
+	if raw, b.out, err = s.appendRaw(r.Context(), b.out[:0], res); err != nil {
 		return nil, err
 	}
-	return &reply{status: http.StatusOK, location: location(r.base, t, raw.ID), etag: tagOf(raw.Version), text: b}, nil
+	return &reply{status: status, location: location(r.base, res.t, raw.ID), etag: tagOf(raw.Version), text: b}, nil
 }
 
 // rawResource is a resource with what its representation needs.
