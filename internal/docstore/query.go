@@ -226,6 +226,7 @@ type walk struct {
 	order     *column // nil for insertion order
 	link      *Link
 	longest   int  // see columns
+	single    bool // at most one document matches
 	joined    bool // documents are read joined, see joins
 	brief     bool // an index returns the documents in order without a search or a sort
 	desc      bool
@@ -282,6 +283,7 @@ func (t *table) walk(query query) (*walk, error) {
 		w.brief = w.order == nil || w.order.name != Created && w.order.name != Updated
 	case w.order == nil:
 		w.brief = t.lookup(query.where)
+		w.single = t.single(query.where)
 	}
 	var err error
 	if w.where, w.args, err = t.where(query.where); err != nil {
@@ -359,7 +361,10 @@ func (w *walk) stepRows(ctx context.Context, q Reader, offset, n int, each func(
 		if read == n { // fewer rows than requested mean that the stretch has ended
 			w.pos = newCursor(r.key, r.seq)
 		}
-		return each(r)
+		if err := each(r); err != nil || !w.single {
+			return err
+		}
+		return sqldb.ErrStop // looking for another row costs a call of the driver
 	})
 	return read, err
 }
