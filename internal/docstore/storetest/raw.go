@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -106,22 +108,41 @@ func testRaw(t *testing.T, open Opener) {
 		}
 	}
 	t.Run("texts of a condition", func(t *testing.T) {
-		for _, cond := range []docstore.Cond{nil, docstore.NotNull("login"), docstore.Eq("login", ids[1]), docstore.Eq("login", "none")} {
+		type raws interface {
+			QueryRaw(ctx context.Context, q docstore.Reader, query docstore.RawQuery,
+				take func(*docstore.Raw) (bool, error)) (docstore.RawPage, error)
+			EachRaw(ctx context.Context, q docstore.Reader, cond docstore.Cond, use func(text string) error) error
+		}
+		for _, test := range []struct {
+			in    raws
+			cond  docstore.Cond
+			count int
+		}{
+			{people, nil, 560}, // with long documents
+			{people, docstore.NotNull("login"), 560},
+			{people, docstore.Eq("login", ids[1]), 1},
+			{people, docstore.Eq("login", "none"), 0},
+			{seats, nil, 699}, // short documents only
+			{seats, docstore.NotNull("person"), 699},
+		} {
 			var want, got []string
-			_, err := people.QueryRaw(f.ctx(), store.Reader(), docstore.RawQuery{Where: cond, Limit: 5}, func(d *docstore.Raw) (bool, error) {
+			query := docstore.RawQuery{Where: test.cond, Limit: 1000}
+			_, err := test.in.QueryRaw(f.ctx(), store.Reader(), query, func(d *docstore.Raw) (bool, error) {
 				want = append(want, string(d.JSON))
 				return true, nil
 			})
 			require.NoError(t, err)
-			require.NoError(t, people.EachRaw(f.ctx(), store.Reader(), cond, func(text string) error {
-				if got = append(got, text); len(got) == 1 {
-					require.Equal(t, want[0], text)
-				}
+			require.NoError(t, test.in.EachRaw(f.ctx(), store.Reader(), test.cond, func(text string) error {
+				got = append(got, text)
 				return nil
 			}))
-			f.equal(want, got[:min(5, len(got))], "texts")
-			if len(want) == 5 {
-				require.Len(t, got, 560)
+			require.Len(t, got, test.count)
+			f.equal(want, got, "texts")
+			stop, calls := errors.New("stop"), 0
+			err = test.in.EachRaw(f.ctx(), store.Reader(), test.cond, func(string) error { calls++; return stop })
+			if test.count > 0 {
+				require.ErrorIs(t, err, stop)
+				require.Equal(t, 1, calls)
 			}
 		}
 	})
