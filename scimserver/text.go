@@ -93,7 +93,7 @@ func (t *resourceType) compile(p schema.Projection) *splice.Plan {
 
 // plan returns the plan of a projection.
 func (t *resourceType) plan(p schema.Projection) *splice.Plan {
-	if len(p.Attributes) == 0 && len(p.ExcludedAttributes) == 0 && len(p.Written) == 0 {
+	if len(p.Attributes) == 0 && len(p.ExcludedAttributes) == 0 && (len(p.Written) == 0 || !t.onRequest) {
 		return t.standard
 	}
 	return t.compile(p)
