@@ -116,7 +116,8 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	failures.labels(p.label)
 
 	if s.settings.Seeded {
-		// Relaying the pending changes first marks their principals as not settled, so that catchUp does not report an outdated result.
+		// Relay the pending changes before catchUp: the relay marks their principals as not settled, so that catchUp does not report an outdated
+		// result.
 		if err := p.relay.drain(ctx); err != nil {
 			return err
 		}
