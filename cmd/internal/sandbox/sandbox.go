@@ -94,7 +94,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if o.ReadyFile != "" { // not before listen succeeds: until then, the file may be that of another running sandbox
+	if o.ReadyFile != "" { // listen has succeeded, so the file is not that of another running sandbox
 		if err := removeReady(o.ReadyFile); err != nil {
 			return err
 		}
