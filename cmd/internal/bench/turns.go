@@ -150,7 +150,7 @@ func (m *series) turn(ctx context.Context, t turn) float64 {
 	switch {
 	case ctx.Err() != nil:
 		m.stop(ctx, ctx.Err())
-	case done == 0: // further turns would measure the errors
+	case done == 0: // further turns would only measure errors
 		m.stop(ctx, fmt.Errorf("no request of a turn succeeded: %w", failed))
 	}
 	return float64(done) / elapsed.Seconds()
