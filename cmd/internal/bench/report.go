@@ -36,7 +36,7 @@ type TargetSummary struct {
 type Cleanup struct {
 	Created   int    `json:"created"`
 	Removed   int    `json:"removed"`
-	NotFound  int    `json:"notFound,omitempty"` // creates without a usable response of which a search by name found no object
+	NotFound  int    `json:"notFound,omitempty"` // creates that had no usable response, and whose object a search by name did not find
 	Remaining []Left `json:"remaining,omitempty"`
 }
 
@@ -62,7 +62,7 @@ type Row struct {
 type Result struct {
 	Target      string  `json:"target"`
 	NotMeasured string  `json:"notMeasured,omitempty"` // the reason, if the row has no numbers
-	Note        string  `json:"note,omitempty"`        // a restriction of the numbers
+	Note        string  `json:"note,omitempty"`        // a circumstance that limits what the numbers show
 	Requests    int     `json:"requests"`              // including the ones with errors
 	Errors      int     `json:"errors"`
 	FirstError  string  `json:"firstError,omitempty"`
@@ -117,7 +117,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 
 const (
 	width       = 100 // the maximum number of columns of a line, except for URLs and names of objects
-	titleWidth  = 33  // of the title of a row and the name of the target
+	titleWidth  = 33  // the number of columns of the title of a row and the name of the target together
 	maxLeftover = 5   // the number of remaining objects in the text
 )
 

@@ -76,7 +76,7 @@ func (c *benchCommand) options() (bench.Options, error) {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
 		transport.MaxIdleConnsPerHost = c.Clients
-		transport.DisableCompression = true // the cost of compression is not the subject
+		transport.DisableCompression = true // the numbers must not include the cost of compression
 		t.Transport = transport
 		o.Targets = append(o.Targets, t)
 	}

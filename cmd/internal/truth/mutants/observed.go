@@ -45,7 +45,8 @@ func atLimit(fn func(operations []any, rep *reply, o *scim.Object)) wrap {
 	})
 }
 
-// observed are faults of servers that other checks than those of the fault reported.
+// observed are faults of servers that checks of other requirements have reported. TestSuite_AccusesOnlyFault checks that only the checks of
+// the violated requirement report them now.
 var observed = []Mutant{
 	{"create.nameless-everywhere", "a user without userName gets a generated one, also in a bulk request",
 		chain(before(createUser, withUserName), bulkOperations(func(_ *scim.Object, list []*scim.Object) []*scim.Object {

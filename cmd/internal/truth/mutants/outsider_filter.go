@@ -201,7 +201,8 @@ func exactPart(name string) bool {
 	return !slices.ContainsFunc(partNames, func(n string) bool { return n != name && strings.EqualFold(n, name) })
 }
 
-// equalOperands returns those operands of eq in a value filter that an element must match: the comparison is not part of an or or a not.
+// equalOperands returns those operands of eq in a value filter that an element must match: the comparison is in no expression of "or" or
+// "not".
 func equalOperands(e expr) []string {
 	switch t := e.(type) {
 	case conjunction:

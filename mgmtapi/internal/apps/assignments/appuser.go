@@ -527,7 +527,7 @@ func (s *Slice) listUsers(ctx context.Context, req *listUsersRequest) (rest.Page
 		query.Match = func(doc *docstore.Doc[model.AppUser]) bool { return visible(doc.Value.UserID) }
 	}
 	found, err := search.Page(ctx, s.AppUsers, s.Store.Reader(), query)
-	if err == nil && req.Expand != "" { // the page ends where the users exceed its size
+	if err == nil && req.Expand != "" { // ends the page early if the users are too large for one page
 		_, err = search.Join(ctx, s.AppUsers, s.Users, s.Store.Reader(), query, &found,
 			func(doc *docstore.Doc[model.AppUser]) string { return doc.Value.UserID })
 	}
