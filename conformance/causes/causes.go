@@ -25,7 +25,7 @@ type Cause struct {
 	Checks []string
 	// Blocked are the ids of the checks that could not be completed because of the cause.
 	Blocked []string
-	// Findings is the number of findings of Checks that count.
+	// Findings is the number of findings of Checks with the outcome Fail or Warn that are not waived.
 	Findings int
 	// Exchange is a redacted exchange that shows the fault. It is nil if no single exchange shows it.
 	Exchange *wirelog.Exchange
@@ -155,9 +155,9 @@ func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string
 	return out
 }
 
-// differentlyAccepted reports whether symptom b is about a request that the target accepts instead of rejecting it, and a is about another
-// kind of request, or about another fault of the response. That several kinds of requests are not validated is several faults, unless
-// exactly the checks of one known fault complain.
+// differentlyAccepted reports whether symptom b shows that the target accepts a request that it must reject, and symptom a does not show
+// the same for this kind of request. Each kind of request that a target does not validate is a fault of its own, unless the checks that
+// complain are exactly those of one known fault.
 func differentlyAccepted(a, b *symptom) bool {
 	_, one := a.shown()
 	_, other := b.shown()
