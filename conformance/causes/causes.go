@@ -114,7 +114,8 @@ func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string
 				}
 			}
 		})
-		// A symptom that several signatures predict belongs to the one with fewer symptoms that no other signature predicts.
+		// The symptoms that the fewest picks predict come first, because the first symptom represents the group. A symptom that several picks
+		// predict belongs to the first of these picks.
 		slices.SortStableFunc(ids, func(a, b string) int {
 			return cmp.Or(cmp.Compare(owners[a], owners[b]), cmp.Compare(rank(p, a, frequency), rank(p, b, frequency)))
 		})
