@@ -19,8 +19,8 @@ const (
 	partRoom    = 256 << 10 // the size of the stored resources that one statement reads, and of a part of a page
 	// firstPart is the size up to which a page is complete before its first byte is sent. The largest page of usual resources is smaller.
 	firstPart = 1 << 20
-	// largeResource is the size of a stored resource that is read only within largeBudget. Smaller ones are bounded by partRoom. This server
-	// does not store larger ones, but earlier versions did.
+	// A stored resource that is larger than largeResource is read only while largeBudget has room for it. For smaller resources, partRoom
+	// is the limit. The default of Limits.MaxResource is 1 MiB, but earlier versions stored larger resources.
 	largeResource = partRoom
 	largeBudget   = 16 << 20
 )
