@@ -330,8 +330,8 @@ type effects struct {
 	without   []int // the numbers of the steps after which an attribute does not have the sent value
 }
 
-// minWithout is a number of steps: if at least that many steps with a method had no effect, and none had one, the method has no effect at
-// all.
+// minWithout is the minimum number of steps with a method and without an effect after which the method counts as one without any effect,
+// provided that no step with this method had an effect.
 const minWithout = 2
 
 // recordEffect records whether the accepted request of a step has changed the attributes that it contains.

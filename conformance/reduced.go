@@ -20,11 +20,11 @@ type reduction struct {
 const (
 	// maxSuspects is the maximum number of members that are omitted one at a time because the error response names them.
 	maxSuspects = 3
-	// maxUseless is a number of objects: after that many objects that the target accepts in no simpler form, the run tries no more simpler
-	// forms in the collection.
+	// maxUseless is a number of objects: after the target has rejected all simpler forms of that many objects, the run tries no more
+	// simpler forms in the collection.
 	maxUseless = 3
-	// maxFailed is a number of users: after that many users on which the target did not store a default member in an update, the run sets
-	// this member no more.
+	// maxFailed is a number of users: after the target did not store a default member in updates of that many users, the run no longer sets
+	// this member.
 	maxFailed = 2
 	// maxSingleUpdates is the maximum number of members that are set one by one after a create.
 	maxSingleUpdates = 4

@@ -112,7 +112,7 @@ var trafficResources = []check{
 		Watch: func(w *watched) {
 			want := map[string]string{"Users": "User", "Groups": "Group"}[w.Collection()]
 			for _, o := range w.Resources() {
-				// A target that stores meta as sent is a finding of the checks that send forgedType.
+				// The checks that send forgedType report a target that stores meta as sent.
 				if kind, there := o.Complex("meta").Get("resourceType"); there && want != "" && kind != forgedType {
 					w.Holds(kind == want, "meta.resourceType", want, kind)
 				}
