@@ -76,12 +76,13 @@ var broadRules = []broadRule{
 	},
 	{
 		id:          "values-not-checked",
-		evidence:    "values that the target must reject or ignore are stored",
+		evidence:    "values that the target must reject or ignore are in its responses",
 		minGroups:   6,
 		minSymptoms: 6,
 		even:        true,
 		key: func(e evidence) string {
-			if e.status < 300 && unwanted.MatchString(e.want) && !missing(e.got) {
+			shown := e.status == 200 || e.status == 201
+			if shown && unwanted.MatchString(e.want) && !missing(e.got) && !strings.Contains(strings.ToLower(e.request), "attributes") {
 				return "stored"
 			}
 			return ""
