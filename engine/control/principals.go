@@ -71,7 +71,7 @@ type provisionRequest struct {
 	within
 	Body *struct {
 		ForceSync  bool `json:"forceSync" doc:"also send attributes that the target has ignored before"`
-		AllMembers bool `json:"allMembers" doc:"push all members of a group"`
+		AllMembers bool `json:"allMembers" doc:"push the complete membership of a group, not only its changes"`
 	} `body:"optional"`
 }
 
