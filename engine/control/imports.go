@@ -27,7 +27,7 @@ type Imports interface {
 // ImportProgress is what a host has done with the accounts of an import of users.
 type ImportProgress struct {
 	Open bool // the host is still processing accounts
-	// Created, Updated, Pending (waiting for a consent), Inactive and Failed are numbers of accounts.
+	// Created, Updated, Pending (waiting for a confirmation), Inactive and Failed are numbers of accounts.
 	Created, Updated, Pending, Inactive, Failed int
 	Errors                                      []string
 	Groups                                      bool // the run reads groups, which the host does not process
