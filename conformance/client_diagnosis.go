@@ -69,7 +69,7 @@ var diagnoses = []diagnosis{
 			return s.code() == http.StatusNotFound && strings.Contains(s.step.Path, "/${") && s.step.Method != http.MethodDelete
 		},
 		fix: func(s symptom) string {
-			return fmt.Sprintf("Find %s by the id from the response to their creation, in %s too.", s.noun(), s.step.Method)
+			return fmt.Sprintf("Find %s by the id from the response to their creation, also in a %s request.", s.noun(), s.step.Method)
 		},
 	},
 	{
@@ -111,7 +111,7 @@ var diagnoses = []diagnosis{
 			return fmt.Sprintf("The client does not find %s that exist, and creates them again.", s.noun())
 		},
 		fix: func(s symptom) string {
-			return fmt.Sprintf("Return the %s that match the filter %s, from the response to their creation on.", s.noun(), s.filter())
+			return fmt.Sprintf("Return the %s that match the filter %s as soon as the response to their creation is sent.", s.noun(), s.filter())
 		},
 	},
 	{

@@ -86,7 +86,7 @@ func (t *T) createReduced(ctx context.Context, collection string, body Doc, reje
 		t.restore(ctx, c, attempt)
 		if !t.building && slices.ContainsFunc(c.lacks, func(m string) bool { return !isDefault(body, m) }) {
 			t.last = rejected.exchange
-			t.Skip(fmt.Sprintf("blocked: %s, which prepares the check, returned %d without an id: the target accepts the object without %s only",
+			t.Skip(fmt.Sprintf("blocked: %s, which prepares the check, returned %d without an id: the target accepts the object only without %s",
 				rejected.Name, rejected.Status, strings.Join(c.lacks, ", ")))
 		}
 		return c
@@ -333,7 +333,7 @@ func (f *reducedForms) caution() string {
 	if len(f.without) == 0 {
 		return ""
 	}
-	return "the target rejects plain users with " + strings.Join(f.without, " and ") + ": the checks created their users without"
+	return "the target rejects plain users with " + strings.Join(f.without, " and ") + ": the checks created their users without these members"
 }
 
 // lackedBy returns the members that objects of a fixture lack, sorted.

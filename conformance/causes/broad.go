@@ -25,7 +25,7 @@ type broadRule struct {
 }
 
 var (
-	// leading matches the attribute or the member at the start of a statement.
+	// leading matches the attribute or the member at the start of a finding.
 	leading = regexp.MustCompile(`^(?:status of )?([A-Za-z]+)`)
 	// counters matches the members of list responses that hold numbers.
 	counters = regexp.MustCompile(`^(?:totalResults|itemsPerPage|startIndex)\b`)
@@ -201,7 +201,7 @@ var broadRules = []broadRule{
 	},
 	{
 		id:          "attribute-missing",
-		evidence:    "statements that one attribute is missing",
+		evidence:    "findings that the same attribute is missing",
 		minGroups:   2,
 		minSymptoms: 8,
 		key: func(e evidence) string {

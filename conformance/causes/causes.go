@@ -238,8 +238,8 @@ func (g *group) cause(byID map[string]*symptom) Cause {
 		Fix:      telling.check.Fix,
 	}
 	if other := g.otherFixes(byID); !g.exact && 2*len(other) > len(g.checks) {
-		c.Fix += fmt.Sprintf(" The fix is that of %s; of the other checks, %d have another fix, for example %s: %s", telling.check.ID, len(other),
-			other[0], byID[other[0]].check.Fix)
+		c.Fix += fmt.Sprintf(" This fix is from the check %s. Of the other checks, %d have a different fix, for example %s: %s",
+			telling.check.ID, len(other), other[0], byID[other[0]].check.Fix)
 	}
 	for _, id := range g.checks {
 		s := byID[id]

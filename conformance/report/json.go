@@ -110,7 +110,7 @@ type Finding struct {
 	What     string              `json:"what"`
 	Want     string              `json:"want"`
 	Got      string              `json:"got"`
-	Unsteady bool                `json:"unsteady,omitempty"` // it did not occur again when the check was repeated
+	Unsteady bool                `json:"unsteady,omitempty"` // the finding did not occur again when the check was repeated
 	Waiver   *Waiver             `json:"waiver,omitempty"`
 	Curl     string              `json:"curl,omitempty"`
 	Exchange *Exchange           `json:"exchange,omitempty"`

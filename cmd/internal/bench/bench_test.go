@@ -267,7 +267,8 @@ func TestRun_LeftoversNamed(t *testing.T) {
 	s := serve(t, "secret", "no-delete")
 	report, err := Run(t.Context(), options(s))
 	require.NoError(t, err)
-	require.ErrorContains(t, report.Err(), "104 objects not removed from "+s.target.URL+": userName or displayName starts with "+report.Marker)
+	require.ErrorContains(t, report.Err(), "104 objects not removed from "+s.target.URL+": the userName or displayName of each "+
+		"starts with "+report.Marker)
 	cleanup := report.Targets[0].Cleanup
 	require.Equal(t, 104, cleanup.Created)
 	require.Zero(t, cleanup.Removed)

@@ -88,7 +88,8 @@ func (r *Report) Err() error {
 	}
 	for i, t := range r.Targets {
 		if n := len(t.Cleanup.Remaining); n > 0 {
-			all = append(all, fmt.Errorf("%s not removed from %s: userName or displayName starts with %s", plural(n, "object"), t.URL, r.Marker))
+			all = append(all, fmt.Errorf("%s not removed from %s: the userName or displayName of each starts with %s",
+				plural(n, "object"), t.URL, r.Marker))
 		}
 		if measured := r.measured(i); !measured && !r.Interrupted {
 			all = append(all, fmt.Errorf("%s could not be measured", t.URL))
@@ -130,7 +131,7 @@ func (r *Report) Text() string {
 			fmt.Fprintf(&b, "   process %d: %s resident after the load, %s at most\n", t.PID, megabytes(t.Resident), megabytes(t.Peak))
 		}
 	}
-	fmt.Fprintf(&b, "%s users, %s, %s per row in turns. Names of created objects start with\n%s.\n\n",
+	fmt.Fprintf(&b, "%s users, %s, %s per row and server, in turns. Names of created objects start with\n%s.\n\n",
 		grouped(r.Users), plural(r.Clients, "client"), time.Duration(r.Duration*float64(time.Second)), r.Marker)
 	r.writeTable(&b)
 	b.WriteString("\n")
@@ -140,7 +141,7 @@ func (r *Report) Text() string {
 	for _, t := range r.Targets {
 		fmt.Fprintf(&b, "%s: removed %s of %s created objects.\n", t.Name, grouped(t.Cleanup.Removed), grouped(t.Cleanup.Created))
 		if n := t.Cleanup.NotFound; n > 0 {
-			fmt.Fprintf(&b, "   %s without a usable response: a search by name found no object\n", plural(n, "create"))
+			fmt.Fprintf(&b, "   %s got no usable response, and a search by name found no created object\n", plural(n, "create"))
 		}
 		for i, l := range t.Cleanup.Remaining {
 			if i == maxLeftover {

@@ -18,7 +18,7 @@ type benchCommand struct {
 	Token    string        `help:"Bearer token of the first server." env:"SCIM_TOKEN" placeholder:"TOKEN"`
 	Token2   string        `name:"token2" help:"Bearer token of the second server." env:"SCIM_TOKEN2" placeholder:"TOKEN"`
 	PID      int           `name:"pid" help:"${benchPID}" placeholder:"N"`
-	PID2     int           `name:"pid2" help:"The same for the second server." placeholder:"N"`
+	PID2     int           `name:"pid2" help:"Process id of the second server on this machine; see --pid." placeholder:"N"`
 	Users    int           `help:"Number of users to create on each server, from 100 to 1000000." default:"1000"`
 	Clients  int           `help:"Number of concurrent requests." default:"8"`
 	Duration time.Duration `help:"${benchDuration}" default:"5s"`

@@ -332,7 +332,7 @@ func TestCommand_NamesRemainingObjects(t *testing.T) {
 		require.Contains(t, text, "leftover: "+path)
 	}
 	require.Contains(t, text, "an unlinked group remains on the target", "the client flow has a verdict")
-	require.NotContains(t, text, "share no further object")
+	require.NotContains(t, text, "no object that the client flows share is left")
 	require.Contains(t, text, "Remove the leftovers with: scim-conformance cleanup "+journal)
 	require.Contains(t, strings.Join(strings.Fields(text), " "), "--keep-going runs these checks")
 

@@ -109,7 +109,8 @@ var filter = []Mutant{
 		sub(`emails\.value eq ("[^"]*")`, `emails[type eq "work" and value eq $1]`)},
 	{"filter.value-path-uncorrelated", "two conditions in the same brackets may match different elements",
 		sub(`emails\[type eq "work" and value (\w\w "[^"]*")\]`, `(emails.type eq "work" and emails.value $1)`)},
-	{"filter.value-path-sub-uncorrelated", "a condition on a sub-attribute after brackets may match another element than the brackets",
+	{"filter.value-path-sub-uncorrelated",
+		`in emails[type eq "work"].value eq "a", the condition after the brackets may match another element than the brackets`,
 		sub(`emails\[type eq "work"\]\.value eq`, `emails.type eq "work" and emails.value eq`)},
 	{"filter.user-name-case-exact", "userName is compared case-sensitively",
 		keep(with(listUsers, "filter"), func(r *http.Request, o *scim.Object) bool {

@@ -64,7 +64,7 @@ var filterValues = []Mutant{
 		}
 		return f
 	})},
-	{"filter.stale", "filters on displayName still match the value at creation after a change", staleDisplayNames},
+	{"filter.stale", "after a change of displayName, filters still match the displayName with which the user was created", staleDisplayNames},
 	{"filter.stale-removals", "filters still find users by a removed email address",
 		sub(`emails\.value eq "([^"]*)goes@`, `emails.value eq "${1}stays@`)},
 	{"filter.of-shown-only", "filters compare only attributes that the attributes parameter names",

@@ -59,7 +59,7 @@ var observed = []Mutant{
 		}))},
 	{"bulk.limit-reached-400", "a bulk request in which the number of errors reaches failOnErrors returns 400 with its results",
 		atLimit(func(_ []any, rep *reply, _ *scim.Object) { rep.status = http.StatusBadRequest })},
-	{"bulk.unprocessed-results", "operations after the limit failOnErrors have results with 409",
+	{"bulk.unprocessed-results", "operations that are not performed because of failOnErrors have results with the status 409",
 		atLimit(func(operations []any, rep *reply, o *scim.Object) {
 			all := o.Array("Operations")
 			for _, v := range operations[len(all):] {

@@ -92,18 +92,19 @@ var oracle = []Mutant{
 			q.Set("startIndex", strconv.Itoa((start-1)/count*count+1))
 		}
 	})},
-	{"oracle.one-sub-attribute", "only the first of two sub-attributes of the same attribute is returned", query(readUser, func(q url.Values) {
-		var kept, parents []string
-		for name := range strings.SplitSeq(q.Get("attributes"), ",") {
-			parent, _, isSub := strings.Cut(strings.ToLower(name[strings.LastIndex(name, ":")+1:]), ".")
-			if !isSub || !slices.Contains(parents, parent) {
-				kept, parents = append(kept, name), append(parents, parent)
+	{"oracle.one-sub-attribute", "if the attributes parameter names two sub-attributes of the same attribute, only the first is returned",
+		query(readUser, func(q url.Values) {
+			var kept, parents []string
+			for name := range strings.SplitSeq(q.Get("attributes"), ",") {
+				parent, _, isSub := strings.Cut(strings.ToLower(name[strings.LastIndex(name, ":")+1:]), ".")
+				if !isSub || !slices.Contains(parents, parent) {
+					kept, parents = append(kept, name), append(parents, parent)
+				}
 			}
-		}
-		if q.Has("attributes") {
-			q.Set("attributes", strings.Join(kept, ","))
-		}
-	})},
+			if q.Has("attributes") {
+				q.Set("attributes", strings.Join(kept, ","))
+			}
+		})},
 	{"oracle.excluding-a-part", "excluding a sub-attribute excludes the whole attribute", query(readUser, func(q url.Values) {
 		if q.Has("excludedAttributes") {
 			q.Set("excludedAttributes", afterDot.ReplaceAllString(q.Get("excludedAttributes"), "$1"))

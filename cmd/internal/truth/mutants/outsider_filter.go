@@ -320,7 +320,7 @@ var outsiderValuePaths = []Mutant{
 		return e
 	})},
 	// RFC7644-3.4.2.2-35
-	{"filter.value-path-or-split", "in brackets, different elements may match the conditions b and c of a or b and c",
+	{"filter.value-path-or-split", "if brackets contain (a or b) and c, one element may match a or b and another element c",
 		valuePaths(func(v bracketed) expr {
 			if and, ok := v.filter.(conjunction); ok {
 				if _, ok := and.x.(disjunction); ok {

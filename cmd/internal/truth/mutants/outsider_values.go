@@ -348,7 +348,7 @@ var outsiderDelayed = []Mutant{
 	// RFC7644-3.6-01
 	{"delete.readable-once", "the first read after a DELETE returns the user", outdated(deleteUser, readUser)},
 	// RFC7644-3.6-02
-	{"delete.listed-once", "the first list after a DELETE that names the user contains it", listedOnce},
+	{"delete.listed-once", "after a DELETE, the first list whose filter contains the userName of the user contains the user", listedOnce},
 	// RFC7644-3.1-05
 	{"groups.readable-late", "the first read after a change of a group returns the previous members",
 		outdated(either(patchGroup, putGroup), readGroup)},
