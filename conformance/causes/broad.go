@@ -43,9 +43,9 @@ var (
 
 // registered contains the values of scimType that RFC 7644 and RFC 9865 define.
 var registered = map[scim.Type]bool{
-	scim.InvalidFilter: true, scim.TooMany: true, scim.Uniqueness: true, scim.Mutability: true, scim.InvalidSyntax: true, scim.InvalidPath: true,
-	scim.NoTarget: true, scim.InvalidValue: true, scim.InvalidVers: true, scim.Sensitive: true, scim.InvalidCursor: true, scim.ExpiredCursor: true,
-	scim.InvalidCount: true,
+	scim.InvalidFilter: true, scim.TooMany: true, scim.Uniqueness: true, scim.Mutability: true, scim.InvalidSyntax: true,
+	scim.InvalidPath: true, scim.NoTarget: true, scim.InvalidValue: true, scim.InvalidVers: true, scim.Sensitive: true,
+	scim.InvalidCursor: true, scim.ExpiredCursor: true, scim.InvalidCount: true,
 }
 
 var broadRules = []broadRule{
