@@ -117,14 +117,14 @@ func (p *largePages) get(ctx context.Context, address string) (*http.Response, e
 
 // TestLargePages_MemoryBounded has three clients read lists of the largest users, and requires that all pages together have each user once.
 func TestLargePages_MemoryBounded(t *testing.T) {
-	for name, args := range map[string]func() []string{
-		"sqlite": func() []string { return []string{"--data", t.TempDir()} },
-		"postgres": func() []string {
+	for name, args := range map[string]func(t *testing.T) []string{
+		"sqlite": func(t *testing.T) []string { return []string{"--data", t.TempDir()} },
+		"postgres": func(t *testing.T) []string {
 			return []string{"--db", sqldbtest.PostgresURL(t), "--secret-key-file", filepath.Join(t.TempDir(), "secret.key")}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newLargePages(t, args()...)
+			p := newLargePages(t, args(t)...)
 			p.forgetPeak(t)
 			before := p.peakMB(t)
 			for _, path := range []string{
