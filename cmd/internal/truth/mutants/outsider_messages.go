@@ -191,7 +191,7 @@ var outsiderMessages = []Mutant{
 	// RFC7643-3-01
 	{"errors.schemas-as-text", "schemas of an error is a string", failing(func(o *scim.Object) { o.Set("schemas", scim.ErrorMessage) })},
 	// RFC7644-3.7-05
-	{"bulk.results-renamed", "Operations of the bulk response has the name results",
+	{"bulk.results-renamed", "the member Operations of a bulk response has the name results",
 		afterBody(postBulk, func(o *scim.Object) { renameMember(o, "Operations", "results") })},
 	// RFC7644-3.7-16
 	{"bulk.status-renamed", "status of a result has the name statusCode",
