@@ -25,7 +25,7 @@ const (
 var etag = []check{
 	{
 		ID: "etag.advertised",
-		Title: "The server returns an ETag and compares If-Match with it if and only if the ServiceProviderConfig declares etag as " +
+		Title: "The server compares If-Match with the ETag of a resource if and only if the ServiceProviderConfig declares etag as " +
 			"supported",
 		Requirements: reqs("RFC7644-3.14-11"),
 		Level:        should,
