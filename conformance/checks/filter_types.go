@@ -491,7 +491,7 @@ var filterCommon = []check{
 	},
 	{
 		ID:           "filter.bare-multi-valued",
-		Title:        "In a filter, a multi-valued attribute without a sub-attribute means its sub-attribute value: emails means emails.value",
+		Title:        "A filter on a multi-valued attribute without a sub-attribute, such as emails, is evaluated on its value, or is rejected",
 		Requirements: reqs("RFC7644-3.4.2.2-52"),
 		Level:        should,
 		Needs:        filters,

@@ -120,7 +120,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "add-extension-object",
-		title:     "The operation add accepts the URN of an extension as the path of the whole extension",
+		title:     "The operation add with the URN of an extension as its path applies to the whole extension, or is rejected with 400",
 		reqs:      reqs("RFC7644-3.5.2-22"),
 		level:     should,
 		mayReject: true,
@@ -276,7 +276,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "replace-extension-object",
-		title:     "The operation replace accepts the URN of an extension as the path of the whole extension",
+		title:     "The operation replace with the URN of an extension as its path applies to the whole extension, or is rejected with 400",
 		reqs:      reqs("RFC7644-3.5.2-22"),
 		level:     should,
 		mayReject: true,
@@ -439,7 +439,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "remove-extension-object",
-		title:     "The operation remove accepts the URN of an extension as the path of the whole extension",
+		title:     "The operation remove with the URN of an extension as its path applies to the whole extension, or is rejected with 400",
 		reqs:      reqs("RFC7644-3.5.2-22"),
 		level:     should,
 		mayReject: true,

@@ -58,7 +58,7 @@ var sample = &conformance.Fixture{
 var traffic = []check{
 	{
 		ID:           "traffic.no-server-errors",
-		Title:        "No request of the run returns a server error",
+		Title:        "No request of the run returns a 5xx status, except 501, and 503 with Retry-After",
 		Requirements: reqs("RFC7644-3.12-07", "RFC7644-3.12-14"),
 		Level:        should,
 		Fixture:      sample,

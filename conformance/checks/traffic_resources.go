@@ -13,7 +13,7 @@ import (
 var trafficResources = []check{
 	{
 		ID:           "traffic.location",
-		Title:        "The Location header of a resource equals meta.location",
+		Title:        "The headers Location and Content-Location of a resource, if present, equal meta.location",
 		Requirements: reqs("RFC7644-3.3-08", "RFC7643-3.1-24"),
 		Level:        must,
 		Fixture:      sample,

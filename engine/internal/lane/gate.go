@@ -38,7 +38,7 @@ func (b Backoff) Delay(failures int) time.Duration {
 const MaxPause = time.Hour
 
 // Signal is what the work on one principal (user or group) has shown about the target. The lane reports it to the
-// gate after each principal.
+// gate after the work on each principal.
 type Signal struct {
 	Kind   engine.Signal
 	Until  time.Time     // SignalThrottled: end of the pause; zero (or past) if the target specified none

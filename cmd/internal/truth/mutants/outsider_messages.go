@@ -148,7 +148,7 @@ func renamedInLists(from, to string) wrap {
 
 var outsiderMessages = []Mutant{
 	// RFC7644-3.4.2-05
-	{"list.items-renamed", "Resources of a list has the name items", renamedInLists("Resources", "items")},
+	{"list.items-renamed", "the member Resources of a list has the name items", renamedInLists("Resources", "items")},
 	// RFC7644-3.4.2-04
 	{"list.total-renamed", "totalResults of a list has the name totalCount", renamedInLists("totalResults", "totalCount")},
 	// RFC7644-3.4.2-07
