@@ -293,8 +293,14 @@ func (v *survey) cautions() []string {
 	for _, path := range slices.Sorted(maps.Keys(v.affected)) {
 		a := v.affected[path]
 		if slices.Contains([]standing{derived, ignored, rejected, shortened}, a.standing) {
-			out = append(out, fmt.Sprintf("%s of users: %s run with another attribute, %s skipped",
-				a.standing.explain(path), plural(a.replaced, "check"), plural(a.skipped, "check")))
+			var effects []string
+			if a.replaced > 0 {
+				effects = append(effects, plural(a.replaced, "check")+" run with another attribute")
+			}
+			if a.skipped > 0 {
+				effects = append(effects, plural(a.skipped, "check")+" skipped")
+			}
+			out = append(out, a.standing.explain(path)+" of users: "+strings.Join(effects, ", "))
 		}
 	}
 	return out

@@ -69,7 +69,7 @@ var diagnoses = []diagnosis{
 			return s.code() == http.StatusNotFound && strings.Contains(s.step.Path, "/${") && s.step.Method != http.MethodDelete
 		},
 		fix: func(s symptom) string {
-			return fmt.Sprintf("Find %s by the id from the response to their creation, in %s too.", s.noun(), s.step.Method)
+			return fmt.Sprintf("Find %s by the id from the response to their creation, also in a %s request.", s.noun(), s.step.Method)
 		},
 	},
 	{
@@ -111,7 +111,7 @@ var diagnoses = []diagnosis{
 			return fmt.Sprintf("The client does not find %s that exist, and creates them again.", s.noun())
 		},
 		fix: func(s symptom) string {
-			return fmt.Sprintf("Return the %s that match the filter %s, from the response to their creation on.", s.noun(), s.filter())
+			return fmt.Sprintf("Return the %s that match the filter %s as soon as the response to their creation is sent.", s.noun(), s.filter())
 		},
 	},
 	{
@@ -330,8 +330,8 @@ type effects struct {
 	without   []int // the numbers of the steps after which an attribute does not have the sent value
 }
 
-// minWithout is a number of steps: if at least that many steps with a method had no effect, and none had one, the method has no effect at
-// all.
+// minWithout is the minimum number of steps with a method and without an effect after which the method counts as one without any effect,
+// provided that no step with this method had an effect.
 const minWithout = 2
 
 // recordEffect records whether the accepted request of a step has changed the attributes that it contains.

@@ -24,7 +24,8 @@ func (t *clientSession) send(ctx context.Context, c *T, step Step, req Request) 
 	if !slices.Contains(step.Status, http.StatusCreated) {
 		// The client expects an error, but a faulty target may create an object.
 		if !t.session.created.hasRoom(ctx, 1, maxHeld) {
-			t.unsent = fmt.Sprintf("%s, and %s was not sent, because another object could not be removed; --keep-going sends it",
+			t.unsent = fmt.Sprintf("%s, and %s was not sent, because an object that the target creates in place of the expected "+
+				"error would remain; --keep-going sends it",
 				t.session.created.removal.refusal(req.Path), req.name())
 			c.Skip("not sent: " + t.unsent)
 		}
@@ -34,8 +35,8 @@ func (t *clientSession) send(ctx context.Context, c *T, step Step, req Request) 
 		return c.Call(ctx, req)
 	}
 	res := t.replace(ctx, c, req.Path, body)
-	c.Note("%s was not sent, because the target does not delete the object; the body was sent by %s to an object that the client flows share",
-		req.name(), res.Name)
+	c.Note("%s was not sent, because the target would not delete the object; instead, %s sent the body to an object that the "+
+		"client flows share", req.name(), res.Name)
 	created := *res
 	created.Name, created.Status = req.name(), http.StatusCreated
 	return &created
@@ -62,7 +63,7 @@ func (t *clientSession) replace(ctx context.Context, c *T, collection string, bo
 			body[name] = value
 		}
 	}
-	problem := "the client flows share no further object"
+	problem := "no object that the client flows share is left for this flow"
 	for _, shared := range e.removal.pool[collection] {
 		if slices.ContainsFunc(t.taken, func(o *Created) bool { return o.Path() == shared.Path() }) {
 			continue

@@ -27,7 +27,7 @@ func one(id string, needs []conformance.Need, run func(ctx context.Context, t *c
 
 func runChecks(t *testing.T, target conformance.Target, opts conformance.Options) *conformance.Result {
 	t.Helper()
-	opts.Unmeasured = opts.Settle == 0 // The option Settle is set only by the tests of the measurement.
+	opts.Unmeasured = opts.Settle == 0 // only the tests of the measurement of the steadiness set Settle
 	r, err := conformance.Run(t.Context(), target, opts)
 	require.NoError(t, err)
 	return r

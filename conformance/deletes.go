@@ -75,7 +75,7 @@ func (e *createdObjects) confirmDelete(ctx context.Context, d pendingDelete) int
 	case err == nil && remains(res, d.object):
 		e.addLeftover(d.object, said+", but "+res.Name+" still returns it")
 	case d.status == http.StatusNoContent:
-		return 0 // The status 204 was correct, and the response to the GET does not contradict it.
+		return 0 // a 204 suffices, because the response to the GET does not contradict it
 	case err != nil:
 		e.addLeftover(d.object, said+", and the deletion could not be verified: "+err.Error())
 	default:

@@ -21,8 +21,8 @@ type Phase struct {
 	Clients bool
 }
 
-// order returns the indexes of planned in the order in which the run executes them, and sets their phases. The first own checks are those
-// of Options.Checks, the others are steps of client flows, whose order does not change.
+// order returns the indexes of planned in the order in which the run executes them, and sets their phases. own is the number of checks of
+// Options.Checks, which come first in planned. The others are steps of client flows, whose order does not change.
 func order(planned []PlannedCheck, own int, phases []Phase) []int {
 	sequence := make([]int, len(planned))
 	rank := make([]int, len(planned))

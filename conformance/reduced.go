@@ -20,11 +20,11 @@ type reduction struct {
 const (
 	// maxSuspects is the maximum number of members that are omitted one at a time because the error response names them.
 	maxSuspects = 3
-	// maxUseless is a number of objects: after that many objects that the target accepts in no simpler form, the run tries no more simpler
-	// forms in the collection.
+	// maxUseless is a number of objects: after the target has rejected all simpler forms of that many objects, the run tries no more
+	// simpler forms in the collection.
 	maxUseless = 3
-	// maxFailed is a number of users: after that many users on which the target did not store a default member in an update, the run sets
-	// this member no more.
+	// maxFailed is a number of users: after the target did not store a default member in updates of that many users, the run no longer sets
+	// this member.
 	maxFailed = 2
 	// maxSingleUpdates is the maximum number of members that are set one by one after a create.
 	maxSingleUpdates = 4
@@ -86,7 +86,7 @@ func (t *T) createReduced(ctx context.Context, collection string, body Doc, reje
 		t.restore(ctx, c, attempt)
 		if !t.building && slices.ContainsFunc(c.lacks, func(m string) bool { return !isDefault(body, m) }) {
 			t.last = rejected.exchange
-			t.Skip(fmt.Sprintf("blocked: %s, which prepares the check, returned %d without an id: the target accepts the object without %s only",
+			t.Skip(fmt.Sprintf("blocked: %s, which prepares the check, returned %d without an id: the target accepts the object only without %s",
 				rejected.Name, rejected.Status, strings.Join(c.lacks, ", ")))
 		}
 		return c
@@ -333,7 +333,7 @@ func (f *reducedForms) caution() string {
 	if len(f.without) == 0 {
 		return ""
 	}
-	return "the target rejects plain users with " + strings.Join(f.without, " and ") + ": the checks created their users without"
+	return "the target rejects plain users with " + strings.Join(f.without, " and ") + ": the checks created their users without these members"
 }
 
 // lackedBy returns the members that objects of a fixture lack, sorted.

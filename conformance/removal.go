@@ -31,8 +31,8 @@ func newRemoval() removal {
 
 const (
 	// maxHeld is the maximum number of objects that remain on a target that deletes none: one user and one group from the test of DELETE
-	// before the checks, one object of checks (of DELETE, or whose request a correct target rejects), one of the client flows, and one for
-	// a conflict that the target does not detect.
+	// before the checks, one object of the checks (those of DELETE, and those whose requests a correct target rejects), one of the client
+	// flows, and one that a target creates although its name conflicts with another object.
 	maxHeld      = 5
 	maxHeldCheck = 3
 	maxHeldFlow  = 4

@@ -26,8 +26,8 @@ type Options struct {
 	// [*ConsentError] unless ReadOnly is set.
 	AllowWrites bool
 	// KeepGoing runs all checks although the target deletes no objects, so that all created objects remain as [Result.Leftovers]. Default:
-	// after the first DELETE of a collection that the target rejects, or that has no effect, checks that create objects in it are skipped,
-	// and the client flows share objects. At most 5 objects then remain.
+	// if the target rejects the first DELETE of an object in a collection, or the DELETE has no effect, the run skips the checks that create
+	// objects in this collection, and the client flows share objects. At most 5 objects then remain.
 	KeepGoing bool
 	// Journal is the path of the file that lists the objects of the run. The file must not exist. It is removed at the end unless there are
 	// leftovers. Default: no journal; after a crash the created objects cannot be found.

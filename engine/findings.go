@@ -83,10 +83,10 @@ func (p Verification) Converged() bool {
 	return p.Desired == p.Confirmed && p.Equal && len(p.Waiting) == 0
 }
 
-// String returns a line such as "desired 17, confirmed 17, read back equal at 10:02:03".
+// String returns a line such as "desired generation 17, confirmed generation 17, read back equal at 10:02:03".
 func (p Verification) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "desired %d, confirmed %d, ", p.Desired, p.Confirmed)
+	fmt.Fprintf(&b, "desired generation %d, confirmed generation %d, ", p.Desired, p.Confirmed)
 	switch {
 	case p.ReadAt.IsZero():
 		b.WriteString("not read back")

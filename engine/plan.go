@@ -9,7 +9,7 @@ import (
 var (
 	ErrExpired = errors.New("engine: the plan has expired")
 	ErrApplied = errors.New("engine: the plan has already been applied")
-	ErrCanary  = errors.New("engine: the items of the plan that were applied first did not succeed")
+	ErrCanary  = errors.New("engine: items of the plan that an earlier call applied have not succeeded")
 )
 
 // ApplyOptions configures how a plan is applied. The zero value applies all items.

@@ -13,6 +13,6 @@
 // can share a database with different prefixes or schemas. The API does not modify tables of other programs. The columns are not part of
 // the API.
 //
-// The API records the desired state and sends nothing to SCIM servers. [API.Wanted] is the port to a provisioning engine, which receives
-// changes in transactions, queries the desired state when it acts, and reports results.
+// The API records the desired state and sends nothing to SCIM servers. [API.Wanted] returns the value whose methods a provisioning engine
+// calls: the engine receives changes in transactions, queries the desired state when it acts, and reports results.
 package mgmtapi

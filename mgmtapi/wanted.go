@@ -12,8 +12,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Wanted is the port of the API to a provisioning engine: it delivers changes, returns the desired state at the time of the call, and
-// stores results. Reading modifies no data, and storing a result causes no Change.
+// Wanted has the methods that a provisioning engine calls: they deliver changes, return the desired state at the time of the call, and
+// store results. Reading modifies no data, and storing a result causes no Change.
 type Wanted struct {
 	deps  model.Deps
 	state *desired.State

@@ -20,7 +20,7 @@ import (
 // bodyRequest is a request with a body.
 type bodyRequest struct {
 	name, method, path string
-	valid              string // a valid body; if the request can change a resource, this body does
+	valid              string // a valid body; with it, a request for a change changes the resource
 }
 
 // bodyRequests returns all requests that have a body, for an existing user and group.

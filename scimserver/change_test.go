@@ -37,7 +37,8 @@ func (s *keepingStore) Replace(ctx context.Context, rec *scimserver.Record, chan
 	return stored, nil
 }
 
-// TestPatch_PreviousNotChained checks that a record with its previous one does not contain all earlier ones too.
+// TestPatch_PreviousNotChained checks that Record.Previous has no Previous itself. Otherwise a store that keeps records keeps all earlier
+// ones.
 func TestPatch_PreviousNotChained(t *testing.T) {
 	s := &keepingStore{Store: newMapStore()}
 	h := serve(t, s)

@@ -159,7 +159,8 @@ func (s *server) runCursorQuery(r *request, q *query, types []*resourceType) (re
 		return nil, err
 	}
 	if at.Backward {
-		// The resources are read from the end of the page to its start, so the page ends early after the first part.
+		// The resources are read from the end of the page to its start, so the list cannot be sent part by part: the page contains only the
+		// resources of the first part.
 		l.more = l.more || !l.complete
 		l.complete = true
 		l.reverse()

@@ -326,7 +326,7 @@ func (p *page) exceeds(ask RawQuery, hits []hit) (bool, error) {
 			return true, nil
 		}
 	}
-	// Only the finished text has the size.
+	// The size is known only when the text is complete, so another page makes the text and sends nothing.
 	test := p.again(ask, hits)
 	defer test.release()
 	for {

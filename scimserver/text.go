@@ -16,11 +16,11 @@ import (
 const (
 	firstBuffer = 2 << 10   // the initial size of a buffer
 	keptBuffer  = 256 << 10 // the maximum size of a buffer that is reused: that of a list of some hundred users
-	partRoom    = 256 << 10 // stored resources that one statement reads, and a part of a page that is sent
+	partRoom    = 256 << 10 // the size of the stored resources that one statement reads, and of a part of a page
 	// firstPart is the size up to which a page is complete before its first byte is sent. The largest page of usual resources is smaller.
 	firstPart = 1 << 20
-	// largeResource is the size of a stored resource that is read only within largeBudget. Smaller ones are bounded by partRoom. This server
-	// does not store larger ones, but earlier versions did.
+	// A stored resource that is larger than largeResource is read only while largeBudget has room for it. For smaller resources, partRoom
+	// is the limit. The default of Limits.MaxResource is 1 MiB, but earlier versions stored larger resources.
 	largeResource = partRoom
 	largeBudget   = 16 << 20
 )
@@ -29,7 +29,7 @@ const (
 type buffers struct {
 	in   []byte       // what was read
 	out  []byte       // what is sent
-	cuts []splice.Cut // long parts of out that are not in it
+	cuts []splice.Cut // long parts of the text that out does not contain
 }
 
 func (s *server) takeBuffers() *buffers {

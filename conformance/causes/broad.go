@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/scimwright/scimwright/scim"
 )
 
 // A broadRule recognizes a fault that makes most requests of one kind fail. Symptoms with the same key are then one fault, even if several
@@ -14,7 +16,8 @@ type broadRule struct {
 	id, evidence string
 	// minGroups and minSymptoms are the least numbers of groups and of symptoms with the same key that the rule merges.
 	minGroups, minSymptoms int
-	// even requires that no group has half of the symptoms with the same key or more, because such a group is a fault of its own.
+	// even requires that no group with exactly the symptoms of a known fault has half of the symptoms with the same key or more, because such
+	// a group is a fault of its own.
 	even bool
 	// key returns what the symptoms of one fault have in common, such as "PATCH 501". It returns "" if the rule does not apply to the
 	// evidence.
@@ -22,15 +25,105 @@ type broadRule struct {
 }
 
 var (
-	// leading matches the attribute or the member at the start of a statement.
+	// leading matches the attribute or the member at the start of a finding.
 	leading = regexp.MustCompile(`^(?:status of )?([A-Za-z]+)`)
 	// counters matches the members of list responses that hold numbers.
 	counters = regexp.MustCompile(`^(?:totalResults|itemsPerPage|startIndex)\b`)
+	// discovery matches the endpoints of the discovery documents.
+	discovery = regexp.MustCompile(`^GET /(?:ServiceProviderConfig|ResourceTypes|Schemas)`)
+	// unwanted matches what a finding expects of a value that the target must not store.
+	unwanted = regexp.MustCompile(`^(?:absent|nothing|without |the server's own|a boolean)`)
+	// subAttribute matches the sub-attribute of a complex attribute at the start of a statement.
+	subAttribute = regexp.MustCompile(`^(name|manager)\.[A-Za-z]+`)
+	// projectedRead is a read of one resource that selects the attributes of its response.
+	projectedRead = regexp.MustCompile(`^GET .*/\{id\}\?.*(?:attributes|excludedAttributes)\b`)
 	// projectedWrite is a write that selects the attributes of its response.
 	projectedWrite = regexp.MustCompile(`^(?:POST|PUT|PATCH) .*\?.*(?:attributes|excludedAttributes)\b`)
 )
 
+// registered contains the values of scimType that RFC 7644 and RFC 9865 define.
+var registered = map[scim.Type]bool{
+	scim.InvalidFilter: true, scim.TooMany: true, scim.Uniqueness: true, scim.Mutability: true, scim.InvalidSyntax: true,
+	scim.InvalidPath: true, scim.NoTarget: true, scim.InvalidValue: true, scim.InvalidVers: true, scim.Sensitive: true,
+	scim.InvalidCursor: true, scim.ExpiredCursor: true, scim.InvalidCount: true,
+}
+
 var broadRules = []broadRule{
+	{
+		id:          "discovery-missing",
+		evidence:    "requests for the discovery documents return 404",
+		minGroups:   2,
+		minSymptoms: 2,
+		key: func(e evidence) string {
+			if e.status == 404 && discovery.MatchString(e.endpoint) {
+				return "404"
+			}
+			return ""
+		},
+	},
+	{
+		id:          "success-status",
+		evidence:    "successful requests with one method have the same wrong status",
+		minGroups:   2,
+		minSymptoms: 2,
+		key: func(e evidence) string {
+			if e.status >= 200 && e.status < 300 && e.got == fmt.Sprint(e.status) && strings.HasPrefix(e.want, "2") {
+				method, _, _ := strings.Cut(e.endpoint, " ")
+				return method + " " + e.got
+			}
+			return ""
+		},
+	},
+	{
+		id:          "values-not-checked",
+		evidence:    "values that the target must reject or ignore are in its responses",
+		minGroups:   6,
+		minSymptoms: 6,
+		even:        true,
+		key: func(e evidence) string {
+			shown := e.status == 200 || e.status == 201
+			if shown && unwanted.MatchString(e.want) && !missing(e.got) && !strings.Contains(strings.ToLower(e.request), "attributes") {
+				return "stored"
+			}
+			return ""
+		},
+	},
+	{
+		id:          "complex-replaced",
+		evidence:    "a PATCH of a complex attribute removes the sub-attributes that it does not name",
+		minGroups:   2,
+		minSymptoms: 3,
+		key: func(e evidence) string {
+			if m := subAttribute.FindStringSubmatch(e.what); m != nil && e.status < 300 && missing(e.got) {
+				return m[1]
+			}
+			return ""
+		},
+	},
+	{
+		id:          "filter-finds-nothing",
+		evidence:    "filters find none of the objects that match",
+		minGroups:   3,
+		minSymptoms: 3,
+		key: func(e evidence) string {
+			if e.status == 200 && strings.Contains(e.request, "filter") && (e.got == "[]" || e.got == "null") && !missing(e.want) {
+				return e.endpoint + " " + e.what
+			}
+			return ""
+		},
+	},
+	{
+		id:          "server-errors",
+		evidence:    "requests with one method to one endpoint return 5xx",
+		minGroups:   3,
+		minSymptoms: 3,
+		key: func(e evidence) string {
+			if e.status >= 500 && strings.HasPrefix(e.got, "5") {
+				return e.request
+			}
+			return ""
+		},
+	},
 	{
 		id:          "method-not-served",
 		evidence:    "requests with one method return 405 or 501",
@@ -52,6 +145,30 @@ var broadRules = []broadRule{
 		key: func(e evidence) string {
 			if projectedWrite.MatchString(e.request) && e.status < 300 {
 				return "projection"
+			}
+			return ""
+		},
+	},
+	{
+		id:          "projection-rejected",
+		evidence:    "the parameters attributes and excludedAttributes lead to the same error status",
+		minGroups:   3,
+		minSymptoms: 3,
+		key: func(e evidence) string {
+			if e.status >= 400 && e.got == fmt.Sprint(e.status) && projectedRead.MatchString(e.request) {
+				return e.endpoint + " " + e.got
+			}
+			return ""
+		},
+	},
+	{
+		id:          "scim-type-unknown",
+		evidence:    "errors have a scimType that RFC 7644 does not define",
+		minGroups:   2,
+		minSymptoms: 2,
+		key: func(e evidence) string {
+			if strings.HasPrefix(e.what, "scimType of ") && e.got == e.scimType && e.got != "" && !registered[scim.Type(e.got)] {
+				return e.got
 			}
 			return ""
 		},
@@ -84,7 +201,7 @@ var broadRules = []broadRule{
 	},
 	{
 		id:          "attribute-missing",
-		evidence:    "statements that one attribute is missing",
+		evidence:    "findings that the same attribute is missing",
 		minGroups:   2,
 		minSymptoms: 8,
 		key: func(e evidence) string {
@@ -122,10 +239,10 @@ var broadRules = []broadRule{
 		minSymptoms: 4,
 		even:        true,
 		key: func(e evidence) string {
-			if e.status < 400 || fmt.Sprint(e.status) != e.got {
+			if e.status < 400 || e.got != fmt.Sprint(e.status) && !strings.HasPrefix(e.got, "# with scimType ") {
 				return ""
 			}
-			return e.endpoint + " " + e.got + " " + e.scimType + " " + e.detail
+			return e.endpoint + " " + fmt.Sprint(e.status) + " " + e.scimType + " " + e.detail
 		},
 	},
 	{
@@ -172,17 +289,20 @@ func mergeBroad(groups []*group, symptoms []*symptom) []*group {
 	return groups
 }
 
-// merge merges the groups in which more than half of the checks are in ids, provided that the groups satisfy the conditions of the rule.
+// merge merges the groups in which more than half of the checks are in ids, or half of them with the first check. The groups must satisfy
+// the conditions of the rule.
 func (rule broadRule) merge(groups []*group, ids []string) []*group {
 	var concerned []int
 	largest, total := 0, 0
 	for i, g := range groups {
 		n := common(g.checks, ids)
-		if 2*n <= len(g.checks) {
+		if 2*n < len(g.checks) || 2*n == len(g.checks) && !slices.Contains(ids, g.checks[0]) {
 			continue
 		}
 		concerned = append(concerned, i)
-		largest = max(largest, n)
+		if g.exact {
+			largest = max(largest, n)
+		}
 		total += n
 	}
 	if len(concerned) < rule.minGroups || total < rule.minSymptoms || rule.even && 2*largest >= total {

@@ -25,7 +25,7 @@ type Cause struct {
 	Checks []string
 	// Blocked are the ids of the checks that could not be completed because of the cause.
 	Blocked []string
-	// Findings is the number of findings of Checks that count.
+	// Findings is the number of findings of Checks with the outcome Fail or Warn that are not waived.
 	Findings int
 	// Exchange is a redacted exchange that shows the fault. It is nil if no single exchange shows it.
 	Exchange *wirelog.Exchange
@@ -114,7 +114,8 @@ func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string
 				}
 			}
 		})
-		// A symptom that several signatures predict belongs to the one with fewer symptoms that no other signature predicts.
+		// The symptoms that the fewest picks predict come first, because the first symptom represents the group. A symptom that several picks
+		// predict belongs to the first of these picks.
 		slices.SortStableFunc(ids, func(a, b string) int {
 			return cmp.Or(cmp.Compare(owners[a], owners[b]), cmp.Compare(rank(p, a, frequency), rank(p, b, frequency)))
 		})
@@ -155,9 +156,9 @@ func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string
 	return out
 }
 
-// differentlyAccepted reports whether symptom b is about a request that the target accepts instead of rejecting it, and a is about another
-// kind of request, or about another fault of the response. That several kinds of requests are not validated is several faults, unless
-// exactly the checks of one known fault complain.
+// differentlyAccepted reports whether symptom b shows that the target accepts a request that it must reject, and symptom a does not show
+// the same for this kind of request. Each kind of request that a target does not validate is a fault of its own, unless the checks that
+// complain are exactly those of one known fault.
 func differentlyAccepted(a, b *symptom) bool {
 	_, one := a.shown()
 	_, other := b.shown()
@@ -237,8 +238,8 @@ func (g *group) cause(byID map[string]*symptom) Cause {
 		Fix:      telling.check.Fix,
 	}
 	if other := g.otherFixes(byID); !g.exact && 2*len(other) > len(g.checks) {
-		c.Fix += fmt.Sprintf(" The fix is that of %s; of the other checks, %d have another fix, for example %s: %s", telling.check.ID, len(other),
-			other[0], byID[other[0]].check.Fix)
+		c.Fix += fmt.Sprintf(" This fix is from the check %s. Of the other checks, %d have a different fix, for example %s: %s",
+			telling.check.ID, len(other), other[0], byID[other[0]].check.Fix)
 	}
 	for _, id := range g.checks {
 		s := byID[id]

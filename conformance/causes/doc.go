@@ -1,8 +1,8 @@
 // Package causes groups the findings of a conformance run by root cause: one fault of a server makes many checks complain, and an operator
 // fixes faults, not findings.
 //
-// [Of] explains the symptoms of a result in two steps. A symptom is a check with findings that count, or a precondition that blocked
-// checks.
+// [Of] explains the symptoms of a result in two steps. A symptom is a check with findings of the outcome Fail or Warn that are not waived,
+// or a precondition that blocked checks.
 //
 // First, signatures: [Signatures] has, for every known fault (the mutants of cmd/internal/truth/mutants), the set of checks that complain
 // about a server with this fault alone. Of looks for the smallest set of signatures that together predict the symptoms (explain.go).

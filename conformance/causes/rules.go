@@ -43,7 +43,7 @@ func Rules() []Rule {
 		},
 		{
 			ID:       "wrong-answer",
-			Evidence: "the same statement about the response with the same wrong value, for the same kind of request",
+			Evidence: "the same finding about the response with the same wrong value, for the same kind of request",
 			Weight:   1,
 			keys: each(func(e evidence) string {
 				if e.request == "" {
@@ -75,13 +75,13 @@ func Rules() []Rule {
 		},
 		{
 			ID:       "value",
-			Evidence: "the same statement with the same wrong value",
+			Evidence: "the same finding with the same wrong value",
 			Weight:   0.5,
 			keys:     each(func(e evidence) string { return e.what + "|" + e.got }),
 		},
 		{
 			ID:       "attribute",
-			Evidence: "statements about the same attribute or parameter",
+			Evidence: "findings about the same attribute or parameter",
 			Weight:   0.5,
 			keys: func(s *symptom) []string {
 				var out []string

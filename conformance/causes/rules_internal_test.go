@@ -82,6 +82,14 @@ func TestRules_Link(t *testing.T) {
 func TestBroadRules_Merge(t *testing.T) {
 	patch := func(status int) *wirelog.Exchange { return sent("PATCH", "/Users/1", status, "") }
 	cases := map[string]shown{
+		"discovery-missing":    {what: "status of %s", want: "%s", got: "404", exchange: sent("GET", "/Schemas", 404, "")},
+		"success-status":       {what: "status of %s", want: "201", got: "200", exchange: sent("POST", "/Users", 200, "")},
+		"values-not-checked":   {what: "%s", want: "absent", got: "%s", exchange: patch(200)},
+		"complex-replaced":     {what: "name.givenName of %s", want: "%s", got: "nothing", exchange: sent("GET", "/Users/1", 200, "")},
+		"filter-finds-nothing": {what: "users found by title", want: "%s", got: "[]", exchange: sent("GET", "/Users?filter=title", 200, "")},
+		"server-errors":        {what: "status of %s", want: "%s", got: "500", exchange: sent("GET", "/Users/1", 500, "")},
+		"projection-rejected":  {what: "status of %s", want: "200", got: "400", exchange: sent("GET", "/Users/1?attributes=title", 400, "")},
+		"scim-type-unknown":    {what: "scimType of %s", want: "%s", got: "odd", exchange: sent("GET", "/Users/1", 400, `{"scimType":"odd"}`)},
 		"method-not-served":    {what: "status of %s", want: "%s", got: "501", exchange: patch(501)},
 		"write-projection":     {what: "%s", want: "%s", got: "a value", exchange: sent("PATCH", "/Users/1?attributes=userName", 200, "")},
 		"scim-type":            {what: "scimType of %s", want: "%s", got: "an empty string", exchange: patch(400)},

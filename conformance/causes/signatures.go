@@ -92,7 +92,8 @@ func shorten(ids []string) string {
 
 // Observed is what a run against a server with one fault has shown. The checks have the order of the run.
 type Observed struct {
-	// Complaints are the ids of the checks with findings that count. Blocked are those of the checks that were blocked.
+	// Complaints are the ids of the checks with findings of the outcome Fail or Warn that are not waived. Blocked are the ids of the checks
+	// that were blocked.
 	Complaints, Blocked []string
 }
 

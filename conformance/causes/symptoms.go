@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// A symptom is a check with findings that count.
+// A symptom is a check with findings of the outcome Fail or Warn that are not waived.
 type symptom struct {
 	check conformance.Check
 	// findings are those with the outcome Fail or Warn and without a waiver, in the order of the check.
@@ -39,8 +39,8 @@ type evidence struct {
 	what, want, got string
 }
 
-// symptomsOf returns the checks of a result with findings that count, in the order of the result. It omits the steps of client flows, for
-// which the result has verdicts per client.
+// symptomsOf returns the symptoms of a result, in the order of its checks. It omits the steps of client flows, for which the result has
+// verdicts per client.
 func symptomsOf(r *conformance.Result) []*symptom {
 	flows := map[string]bool{}
 	for _, p := range r.Profiles {

@@ -36,7 +36,8 @@ func TestSources_RangeByName(t *testing.T) {
 			source, err := os.ReadFile(file)
 			require.NoError(t, err)
 			for _, found := range loop.FindAllString(string(source), -1) {
-				require.Contains(t, found, "}[", "%s: use byName or a slice", file) // an entry of the map is a map of which the order has no effect
+				// Permitted is a loop over one entry of a map of maps: the order has no effect there.
+				require.Contains(t, found, "}[", "%s: use byName or a slice", file)
 			}
 		}
 	}

@@ -13,7 +13,7 @@ import (
 var trafficResources = []check{
 	{
 		ID:           "traffic.location",
-		Title:        "The Location header of a resource equals meta.location",
+		Title:        "The headers Location and Content-Location of a resource, if present, equal meta.location",
 		Requirements: reqs("RFC7644-3.3-08", "RFC7643-3.1-24"),
 		Level:        must,
 		Fixture:      sample,
@@ -112,7 +112,7 @@ var trafficResources = []check{
 		Watch: func(w *watched) {
 			want := map[string]string{"Users": "User", "Groups": "Group"}[w.Collection()]
 			for _, o := range w.Resources() {
-				// A target that stores meta as sent is a finding of the checks that send forgedType.
+				// The checks that send forgedType report a target that stores meta as sent.
 				if kind, there := o.Complex("meta").Get("resourceType"); there && want != "" && kind != forgedType {
 					w.Holds(kind == want, "meta.resourceType", want, kind)
 				}
@@ -174,7 +174,7 @@ var trafficResources = []check{
 	},
 	{
 		ID:           "traffic.counters",
-		Title:        "Every list has an integer totalResults that is not smaller than the page",
+		Title:        "Every list has an integer totalResults of at least the number of its items; itemsPerPage, if present, is that number",
 		Requirements: reqs("RFC7644-3.4.2-04", "RFC7644-3.4.2-05"),
 		Level:        must,
 		Fixture:      sample,

@@ -242,7 +242,8 @@ func lookupBeforeCreate(g *grading) {
 		}
 		if collection, name := creates(x); name != "" {
 			g.holds(none[collection+"\x00"+name], i, "create of "+name, "an earlier lookup that finds no resource of this name", "none")
-			if x.Status != http.StatusTooManyRequests && x.Status != http.StatusServiceUnavailable { // else a retry needs no lookup
+			// A retry after a 429 or a 503 needs no further lookup.
+			if x.Status != http.StatusTooManyRequests && x.Status != http.StatusServiceUnavailable {
 				delete(none, collection+"\x00"+name)
 			}
 		}

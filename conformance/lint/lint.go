@@ -249,7 +249,8 @@ func (l *linter) document(n *node, as string, from Side) {
 	}
 	for i, u := range urns {
 		if strings.HasPrefix(strings.ToLower(u), "urn:ietf:params:scim:api:messages:") {
-			l.addFinding(n.get("schemas").items[i], "schemas.message", "one of the six registered messages", n.get("schemas").items[i])
+			l.addFinding(n.get("schemas").items[i], "schemas.message", "the URN of one of the six messages in RFC 7644 section 8.2",
+				n.get("schemas").items[i])
 			return
 		}
 	}

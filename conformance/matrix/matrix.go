@@ -218,7 +218,7 @@ func clauseRows(columns []*column) (rows []ClauseRow, clean int) {
 	return rows, clean
 }
 
-// complains reports whether an outcome is a finding that counts.
+// complains reports whether an outcome is Fail or Warn.
 func complains(o conformance.Outcome) bool { return o == conformance.Fail || o == conformance.Warn }
 
 // weight orders the outcomes of a cell, the weakest first. A skip does not override a pass.

@@ -204,7 +204,7 @@ type tee struct {
 	p      *passage
 	into   *[]byte
 	size   *int64
-	failed bool // record read errors: they are why the response is incomplete
+	failed bool // record read errors, because they explain an incomplete response
 	ended  bool
 }
 

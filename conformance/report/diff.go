@@ -82,7 +82,7 @@ func Compare(before, after Document) Difference {
 	return d
 }
 
-// severity returns the severity of a check's result: 0 without a finding that counts.
+// severity returns the severity of a check's result. It is 0 unless a finding has the outcome fail or warn and is not waived.
 func severity(c Check) int {
 	switch {
 	case c.Waived:

@@ -31,7 +31,7 @@ type Document struct {
 	Verdict    conformance.Verdict         `json:"verdict"` // clean, findings or untested
 	Reason     string                      `json:"reason,omitempty"`
 	Outcomes   map[conformance.Outcome]int `json:"outcomes"`         // number of checks by outcome, without steps of client flows
-	Causes     []Cause                     `json:"causes,omitempty"` // of the findings that count, the most consequential first
+	Causes     []Cause                     `json:"causes,omitempty"` // of findings that are not waived, the most consequential first
 	Blocks     []Block                     `json:"blocks,omitempty"` // what blocked checks, most checks first
 	Checks     []Check                     `json:"checks"`           // the checks, then the steps of client flows
 	Clauses    []Verdict                   `json:"clauses"`          // one verdict for each clause that the checks of the run cite
@@ -71,7 +71,7 @@ type Check struct {
 	BlockedBy  string              `json:"blockedBy,omitempty"` // the text of the block that contains the check
 	Clauses    []Clause            `json:"clauses"`
 	Findings   []Finding           `json:"findings,omitempty"`
-	Waived     bool                `json:"waived,omitempty"` // every finding that counts is waived
+	Waived     bool                `json:"waived,omitempty"` // every finding that fails or warns is waived
 	Notes      []string            `json:"notes,omitempty"`
 	Why        string              `json:"why,omitempty"`     // Why, Clients and Fix are set only if there are findings
 	Clients    []string            `json:"clients,omitempty"` // provisioning clients that depend on the requirement
@@ -110,7 +110,7 @@ type Finding struct {
 	What     string              `json:"what"`
 	Want     string              `json:"want"`
 	Got      string              `json:"got"`
-	Unsteady bool                `json:"unsteady,omitempty"` // it did not occur again when the check was repeated
+	Unsteady bool                `json:"unsteady,omitempty"` // the finding did not occur again when the check was repeated
 	Waiver   *Waiver             `json:"waiver,omitempty"`
 	Curl     string              `json:"curl,omitempty"`
 	Exchange *Exchange           `json:"exchange,omitempty"`

@@ -169,7 +169,7 @@ func findingsText(c Check) string {
 	for _, f := range c.Findings {
 		fmt.Fprintf(&b, "\n%s: %s\n  expected: %s\n  got:      %s", f.Outcome, f.What, f.Want, f.Got)
 		if f.Unsteady {
-			b.WriteString("\n  unsteady: it did not occur again")
+			b.WriteString("\n  unsteady: the finding did not occur again in the repeated check")
 		}
 		if f.Curl != "" {
 			fmt.Fprintf(&b, "\n  %s", f.Curl)

@@ -188,7 +188,7 @@ func markdownFindings(p func(string, ...any), d Document) {
 			for _, f := range c.Findings {
 				p("- %s: expected %s, got %s", markdownText(f.What), code(f.Want), code(f.Got))
 				if f.Unsteady {
-					p("  - unsteady: it did not occur again")
+					p("  - unsteady: the finding did not occur again in the repeated check")
 				}
 				if f.Waiver != nil {
 					p("  - waived: %s %s", markdownText(f.Waiver.Reason), markdownText(f.Waiver.Ticket))

@@ -45,12 +45,13 @@ func TestReports_ShowMissingResponse(t *testing.T) {
 		"text": {reason, "curl -X ", `'{"userName":"ada"}'`, "unsteady: lists: the order changes from request to request",
 			"unsteady: writes: visible after 300ms",
 			"unsteady: responses: 14 of 2,610 requests failed and had another result when repeated", "unsteady: findings: 1 did not occur again"},
-		"markdown": {reason, "curl -X ", "**Unsteady:** lists: the order changes", "unsteady: it did not occur again"},
-		"html":     {"no response: " + reason, "curl -X ", "<b>Unsteady:</b> writes: visible after 300ms"},
-		"json":     {`"error": "` + reason, `"curl": "curl -X `, `"first": "503 Service Unavailable"`, `"unsteady": true`},
-		"junit":    {reason, "curl -X ", "unsteady: it did not occur again"},
-		"sarif":    {reason, `"noResponseReceived": true`, `"method": "POST"`},
-		"har":      {`"comment":"` + reason, `"status":0`},
+		"markdown": {reason, "curl -X ", "**Unsteady:** lists: the order changes",
+			"unsteady: the finding did not occur again in the repeated check"},
+		"html":  {"no response: " + reason, "curl -X ", "<b>Unsteady:</b> writes: visible after 300ms"},
+		"json":  {`"error": "` + reason, `"curl": "curl -X `, `"first": "503 Service Unavailable"`, `"unsteady": true`},
+		"junit": {reason, "curl -X ", "unsteady: the finding did not occur again in the repeated check"},
+		"sarif": {reason, `"noResponseReceived": true`, `"method": "POST"`},
+		"har":   {`"comment":"` + reason, `"status":0`},
 	}
 	for name, parts := range want {
 		var b bytes.Buffer

@@ -46,7 +46,8 @@ func (p *printer) causes(found []causes.Cause, room int) {
 	for ; i < len(found); i++ {
 		full := &printer{color: p.color}
 		full.cause(i+1, found[i], room == unlimited)
-		// This cause in full must leave the reserved lines to the causes after it. The first cause leaves only the two lines of their summary.
+		// A cause is written in full only if enough lines remain for the causes after it: the reserved lines or, in the case of the first
+		// cause, the two lines that summarize the others.
 		if used+full.lines()+min(reserve, len(found)-i-1) > room && (i > 0 || used+full.lines()+min(2, len(found)-1) > room) {
 			break
 		}

@@ -85,7 +85,7 @@ func (p *printer) findings(c conformance.CheckResult, outcome conformance.Outcom
 		switch f.Exchange {
 		case nil:
 		case shown:
-			p.line("  shown by  the same request")
+			p.line("  shown by  the request above")
 		default:
 			shown = f.Exchange
 			p.line("  shown by  %s", wirelog.Curl(*f.Exchange))

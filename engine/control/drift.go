@@ -77,7 +77,7 @@ var driftWords = rest.Words{
 		"more":     `doc:"there are more findings than the list shows"`,
 	}},
 	reflect.TypeFor[client.DriftCounts](): {Served: true, Members: map[string]reflect.StructTag{
-		"drifted": `doc:"findings that can be repaired"`,
+		"drifted": `doc:"number of findings that can be repaired"`,
 		"marked":  `doc:"number of principals that are provisioned again"`,
 	}},
 	reflect.TypeFor[engine.DriftReport](): {Name: "DriftCounts", Served: true, Members: map[string]reflect.StructTag{
@@ -85,19 +85,21 @@ var driftWords = rest.Words{
 		"known":    `doc:"number of principals in the engine's state"`,
 		"compared": `doc:"number of known principals with an account"`,
 		"busy":     `doc:"number of principals that differ and have a pending change"`,
-		"hidden":   `doc:"groups whose members the target does not show"`,
-		"found":    `doc:"findings by kind"`,
+		"hidden":   `doc:"number of groups whose members were not compared, because the target returned none"`,
+		"found":    `doc:"number of findings by kind"`,
 		"marked":   `doc:"number of principals that are provisioned again"`,
 	}},
 	reflect.TypeFor[engine.Finding](): {Served: true, Members: map[string]reflect.StructTag{
-		"what":       `doc:"missing, differs, active, members, stranger, duplicate or ignored"`,
+		"what": `doc:"missing: no account; differs: attributes have other values; active: active differs, or the group should not exist; ` +
+			`members: the members of the group differ; stranger: unmanaged account; duplicate: accounts have the same externalId; ` +
+			`ignored: the target ignored values, and they are no longer sent"`,
 		"principal":  `doc:"owner of the account; absent if there is none"`,
 		"remoteId":   "",
 		"remoteName": "",
 		"values":     "",
-		"lacking":    `doc:"members that are not in the group"`,
-		"surplus":    `doc:"members that should not be in the group"`,
-		"examples":   `doc:"ids of such members on the target"`,
+		"lacking":    `doc:"number of members that the group on the target lacks"`,
+		"surplus":    `doc:"number of members that the group on the target should not have"`,
+		"examples":   `doc:"ids on the target of some of the lacking and surplus members"`,
 		"externalId": "",
 		"other":      `doc:"the account that has the same externalId"`,
 		"note":       "",

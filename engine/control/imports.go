@@ -27,7 +27,7 @@ type Imports interface {
 // ImportProgress is what a host has done with the accounts of an import of users.
 type ImportProgress struct {
 	Open bool // the host is still processing accounts
-	// Created, Updated, Pending (waiting for a consent), Inactive and Failed are numbers of accounts.
+	// Created, Updated, Pending (waiting for a confirmation), Inactive and Failed are numbers of accounts.
 	Created, Updated, Pending, Inactive, Failed int
 	Errors                                      []string
 	Groups                                      bool // the run reads groups, which the host does not process
@@ -63,7 +63,7 @@ type importRequest struct {
 
 type remoteObjectsRequest struct {
 	importRequest
-	Verdict string `query:"verdict" enum:"linked,matched,ambiguous,partial,unmatched,gone" doc:"only those with this verdict"`
+	Verdict string `query:"verdict" enum:"linked,matched,ambiguous,partial,unmatched,gone" doc:"only accounts or groups with this verdict"`
 	After   string `query:"after" doc:"remoteId of the last object of the previous page"`
 	Limit   int    `query:"limit" default:"100" min:"1" max:"1000" clamp:"true"`
 }
@@ -74,7 +74,7 @@ type confirmRequest struct {
 }
 
 type confirmBody struct {
-	Links  []engine.Link `json:"links" doc:"links to create; without links and create, the matched accounts are linked"`
+	Links  []engine.Link `json:"links" doc:"links to create; if links and create are both absent, the matched accounts are linked"`
 	Create []string      `json:"create" max:"255" doc:"remoteIds of the accounts from which users are created"`
 }
 
@@ -248,28 +248,30 @@ var importWords = rest.Words{
 		"usersMatched":   `doc:"accounts with a known owner"`,
 		"usersCreated":   `doc:"users that were created from accounts"`,
 		"usersUpdated":   `doc:"users whose profile has changed"`,
-		"usersPending":   `doc:"accounts that wait for consent"`,
+		"usersPending":   `doc:"accounts that wait for a confirmation of the import"`,
 		"usersInactive":  `doc:"deactivated accounts, which are not imported"`,
 		"usersFailed":    `doc:"accounts that could not be imported; errors has the first errors"`,
 		"groupsImported": "",
 		"errors":         "",
-		"verdicts":       `doc:"accounts or groups by verdict: linked, matched, ambiguous, partial, unmatched, gone"`,
+		"verdicts":       `doc:"number of accounts or groups by verdict"`,
 		"lost":           `doc:"linked accounts that are missing from the list; they are not changed"`,
 		"begun":          "",
 		"ended":          "",
 	}},
 	reflect.TypeFor[engine.RemoteObject](): {Served: true, Members: map[string]reflect.StructTag{
 		"remoteId":    "",
-		"userName":    `doc:"displayName of a group"`,
+		"userName":    `doc:"userName of the account, or displayName of the group"`,
 		"externalId":  "",
 		"email":       "",
 		"displayName": "",
 		"active":      "",
-		"verdict":     `enum:"linked,matched,ambiguous,partial,unmatched,gone"`,
-		"rule":        `doc:"rule that matched the account or group"`,
-		"principal":   `doc:"owner of the account"`,
-		"candidates":  `doc:"principals to choose from"`,
-		"note":        "",
+		"verdict": `enum:"linked,matched,ambiguous,partial,unmatched,gone" doc:"linked: already linked; matched: a rule matches exactly ` +
+			`one principal; ambiguous: several candidates, or the only candidate has another account; partial: only the part before ` +
+			`the @ of an address, or only the full name, is equal; unmatched: no candidate; gone: missing from the list"`,
+		"rule":       `doc:"rule that matched the account or group"`,
+		"principal":  `doc:"owner of the account"`,
+		"candidates": `doc:"principals that may own an ambiguous or partial account or group"`,
+		"note":       "",
 	}},
 	reflect.TypeFor[client.Confirmed](): {Name: "ConfirmedImport", Served: true, Members: map[string]reflect.StructTag{
 		"linked": "", "created": "",

@@ -38,7 +38,8 @@ func (a *api) laneRoutes() []rest.Route {
 			func(ctx context.Context, r *approveRequest) (rest.NoContent, error) {
 				return rest.NoContent{}, Rejected(a.o.Engine.Apps().Approve(ctx, r.App, r.Body.Expected), "AppInstance", r.App)
 			}),
-		row(a, "releaseApp", "POST /apps/{app}/release", "End a pause, the breaker or a quarantine of an app", 204,
+		row(a, "releaseApp", "POST /apps/{app}/release",
+			"Resume an app that sends nothing after a 429, repeated failures or rejected credentials", 204,
 			func(ctx context.Context, r *appRequest) (rest.NoContent, error) {
 				return rest.NoContent{}, a.o.Engine.Apps().Kick(ctx, r.App)
 			}),
@@ -303,8 +304,9 @@ var laneWords = rest.Words{
 		"halts":         `doc:"operations that are disabled for the app, or for all apps"`,
 	}},
 	reflect.TypeFor[client.Lane](): {Name: "LaneState", Served: true, Members: map[string]reflect.StructTag{
-		"state": `enum:"running,paused,maintenance,unknown-app,pause,breaker,quarantine" doc:"running; paused: the app or its connection ` +
-			`is not active; pause, breaker and quarantine: caused by the target"`,
+		"state": `enum:"running,paused,maintenance,unknown-app,pause,breaker,quarantine" doc:"paused: the app or its connection is not ` +
+			`active; maintenance: in a maintenance window; unknown-app: no connection; pause: the target requested it with 429 or 503; ` +
+			`breaker: consecutive failures; quarantine: the target rejects the credentials"`,
 		"reason": "",
 		"until":  "",
 	}},
@@ -315,7 +317,7 @@ var laneWords = rest.Words{
 	reflect.TypeFor[engine.Lag](): {Served: true, Members: map[string]reflect.StructTag{
 		"due":         "",
 		"retrying":    `doc:"number of pending principals in a backoff"`,
-		"accepted":    `doc:"number of pending principals with a change that the target has accepted"`,
+		"accepted":    `doc:"number of pending principals with a change that the target accepted with 202 and has not yet carried out"`,
 		"failed":      "",
 		"held":        "",
 		"oldest":      `doc:"time of the oldest pending change"`,
@@ -323,12 +325,12 @@ var laneWords = rest.Words{
 	}},
 	reflect.TypeFor[engine.Learned](): {Served: true, Members: map[string]reflect.StructTag{
 		"baseUrl":     `doc:"base URL of the target"`,
-		"traits":      `doc:"learned by sequences, with the time"`,
-		"probed":      `doc:"learned by the probe"`,
+		"traits":      `doc:"deviations of the target that provisioning has detected, with the time"`,
+		"probed":      `doc:"deviations that the probe found present (true) or absent (false)"`,
 		"probedAt":    "",
 		"config":      "",
 		"memberBatch": `doc:"maximum number of members per request; absent for the default"`,
-		"rate":        `doc:"requests per second; absent if there is no limit"`,
+		"rate":        `doc:"requests per second that the target accepts; absent for the configured rate"`,
 	}},
 	reflect.TypeFor[engine.Config](): {Name: "TargetConfig", Served: true, Members: map[string]reflect.StructTag{
 		"readAt":   "",
@@ -378,9 +380,9 @@ var laneWords = rest.Words{
 		"status":    "",
 		"http":      "",
 		"remoteId":  "",
-		"run":       `doc:"id of the run; its exchanges have the same id"`,
+		"run":       `doc:"id of the sequence: the exchanges of one attempt to provision the user or group"`,
 		"hold":      "",
-		"until":     `doc:"end of the hold; deadline of an accepted change"`,
-		"since":     `doc:"time of the overdue deactivation"`,
+		"until":     `doc:"end of the hold, or deadline of the change that the target accepted with 202"`,
+		"since":     `doc:"time of the first unsynchronized change, for an overdue deactivation"`,
 	}},
 }

@@ -71,7 +71,7 @@ type provisionRequest struct {
 	within
 	Body *struct {
 		ForceSync  bool `json:"forceSync" doc:"also send attributes that the target has ignored before"`
-		AllMembers bool `json:"allMembers" doc:"push all members of a group"`
+		AllMembers bool `json:"allMembers" doc:"push the complete membership of a group, not only its changes"`
 	} `body:"optional"`
 }
 
@@ -292,7 +292,7 @@ var principalWords = rest.Words{
 		"remoteId":   "",
 		"remoteName": "",
 		"origin":     `doc:"origin of the link to the account"`,
-		"unkept":     `doc:"ignored attributes by path"`,
+		"unkept":     `doc:"attributes that the target ignores, by path"`,
 		"operation":  "",
 		"http":       "",
 		"error":      "",
@@ -331,7 +331,7 @@ var principalWords = rest.Words{
 		"at":        "",
 		"want":      "",
 		"desired":   `shape:"any" doc:"the desired attributes"`,
-		"state":     `doc:"before a dry run, after a run"`,
+		"state":     `doc:"stored state: before a dry run, or after the requests were sent"`,
 		"requests":  "",
 		"operation": "",
 		"outcome":   `doc:"done, skipped, held, rejected, transient, throttled, denied or accepted"`,
@@ -339,7 +339,7 @@ var principalWords = rest.Words{
 		"message":   `doc:"reason if the outcome is not done"`,
 		"diff":      "",
 		"members":   "",
-		"waiting":   `doc:"users without an account"`,
+		"waiting":   `doc:"ids of the first users that the group waits for, because they have no account"`,
 		"hold":      `doc:"reason why nothing is sent now"`,
 	}},
 	reflect.TypeFor[engine.Sent](): {Served: true, Members: map[string]reflect.StructTag{
@@ -352,7 +352,7 @@ var principalWords = rest.Words{
 		"answer":    "",
 		"error":     `doc:"reason for the missing or incomplete response"`,
 		"at":        "",
-		"took":      `doc:"nanoseconds"`,
+		"took":      `doc:"duration in nanoseconds"`,
 	}},
 	reflect.TypeFor[engine.Difference](): {Served: true, Members: map[string]reflect.StructTag{
 		"path":   "",
@@ -386,7 +386,7 @@ var principalWords = rest.Words{
 		"confirmed": "",
 		"readAt":    `doc:"absent if the target could not be read"`,
 		"equal":     `doc:"the target has the desired state, except for ignored attributes"`,
-		"differ":    `doc:"paths"`,
+		"differ":    `doc:"paths of the attributes that differ"`,
 		"diff":      `doc:"before: what the target has; after: what is desired"`,
 		"members":   "",
 		"waiting":   "",
@@ -413,8 +413,8 @@ var principalWords = rest.Words{
 	}},
 	reflect.TypeFor[engine.Value](): {Served: true, Members: map[string]reflect.StructTag{
 		"path":   "",
-		"source": `doc:"expression or constant of the value"`,
-		"rule":   `doc:"how"`,
+		"source": `doc:"origin of the value, such as profile.firstName or the name of a mapping"`,
+		"rule":   `doc:"expression or constant that sets the value"`,
 		"value":  "",
 		"error":  `doc:"reason for a missing value"`,
 	}},

@@ -179,7 +179,7 @@ var taskWords = rest.Words{
 		"created":      `readOnly:"true" format:"date-time"`,
 		"attempts":     `readOnly:"true"`,
 		"nextAttempt":  `readOnly:"true" doc:"time of the next automatic attempt; absent if there is none"`,
-		"pending":      `readOnly:"true" doc:"the change that the target has accepted"`,
+		"pending":      `readOnly:"true" doc:"the change that the target accepted with 202 and has not yet carried out"`,
 	}},
 	reflect.TypeFor[client.Attempt](): {Members: map[string]reflect.StructTag{
 		"id":         `readOnly:"true"`,
@@ -193,6 +193,6 @@ var taskWords = rest.Words{
 		"request":    `doc:"request body without secrets"`,
 		"response":   `doc:"response body without secrets"`,
 		"error":      `doc:"reason for a missing or unusable response"`,
-		"curl":       `readOnly:"true" doc:"the request as a command line"`,
+		"curl":       `readOnly:"true" doc:"the request as a curl command"`,
 	}},
 }

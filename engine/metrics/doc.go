@@ -10,7 +10,8 @@
 //
 //	scim_engine_sequences_total{app, operation, outcome}      finished sequences; see engine.Operation and engine.Class
 //	scim_engine_requests_total{app, method, status}           requests of sequences; status is 2xx, 3xx, 4xx, 5xx or none (no response)
-//	scim_engine_sequence_duration_seconds{app}                histogram, from the query of the directory to the stored result
+//	scim_engine_sequence_duration_seconds{app}                histogram of the durations of sequences, from the query of the
+//	                                                          directory to the stored result
 //	scim_engine_retries_total{app}                            sequences that failed and are retried after a backoff
 //	scim_engine_overdue_total{app}                            deactivations that were not confirmed within Options.DeactivateWithin
 //	scim_engine_lag_seconds{app}                              age of the oldest pending change; 0 if no change is pending
@@ -18,7 +19,7 @@
 //	scim_engine_retrying{app}                                 pending principals in a backoff
 //	scim_engine_failed{app}                                   principals that the target rejects
 //	scim_engine_held{app}                                     principals that wait for a decision
-//	scim_engine_hold{app, kind}                               1 for the current hold of the lane, 0 for the other kinds;
+//	scim_engine_hold{app, kind}                               1 if the lane has a hold of this kind, otherwise 0;
 //	                                                          kind is pause, breaker or quarantine
 //	scim_engine_last_success_timestamp_seconds{app}           time of the last successful sequence; absent before the first one
 //

@@ -47,7 +47,7 @@ var (
 	retrying    = gauge("scim_engine_retrying", "Pending principals in a backoff.")
 	failed      = gauge("scim_engine_failed", "Principals that the target rejects.")
 	held        = gauge("scim_engine_held", "Principals that wait for a decision.")
-	hold        = gauge("scim_engine_hold", "1 for the current hold of the lane, 0 for the other kinds.", "kind")
+	hold        = gauge("scim_engine_hold", "1 if the lane has a hold of this kind, otherwise 0.", "kind")
 	lastSuccess = gauge("scim_engine_last_success_timestamp_seconds", "Time of the last successful sequence.")
 
 	gauges = []*prometheus.Desc{lagSeconds, due, retrying, failed, held, hold, lastSuccess}
@@ -70,7 +70,8 @@ func New() *Metrics {
 		retries:   counter("scim_engine_retries_total", "Sequences that failed and are retried after a backoff."),
 		overdue:   counter("scim_engine_overdue_total", "Deactivations that were not confirmed within Options.DeactivateWithin."),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "scim_engine_sequence_duration_seconds", Help: "Time from the query of the directory to the stored result.", Buckets: buckets,
+			Name: "scim_engine_sequence_duration_seconds", Buckets: buckets,
+			Help: "Duration of a sequence, from the query of the directory to the stored result.",
 		}, []string{"app"}),
 	}
 }

@@ -25,8 +25,8 @@ import (
 )
 
 // largeDirectory is a large directory that stores only the number of its users. Their ids are u-0000000, u-0000001 and so on. Seeded users
-// have the accounts r-u-0000000 and so on. All groups have the same members: the users with a number below the field first. The map in
-// overrides this per user.
+// have the accounts r-u-0000000 and so on. All groups have the same members: the users with a number below the field first, except that the
+// map in the field "in" decides for the users that it contains.
 type largeDirectory struct {
 	mu     sync.Mutex
 	target map[string]engine.Target // by app

@@ -20,7 +20,7 @@ func TestOptions_LoggerDefault(t *testing.T) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(log, nil)))
 	defer slog.SetDefault(before)
-	// A hold is logged only if it lasts until the lane checks it. This hold is longer than a test process may stall.
+	// The engine logs a hold only if the hold lasts until the lane checks it. This hold lasts longer than a test process may stall.
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{RetryInitial: 500 * time.Millisecond, RetryMax: time.Second})
 	w.fake.Inject(enginetest.Fault{Method: http.MethodGet, Status: http.StatusUnauthorized})
 	w.set("u-1", user("u-1", "ann"))

@@ -292,7 +292,8 @@ func TestPush_ConvergesAfterInterruptions(t *testing.T) {
 				mark.Members = append(mark.Members, id)
 			}
 			name := rapid.SampledFrom([]string{"Tea", "Coffee"}).Draw(rt, "name")
-			// not before the create is known: after a lost response the engine finds the group by its name
+			// The group is renamed only after its create is known: if the response to the create was lost, the engine finds the group by
+			// its name.
 			if row := one(t, s, engine.Group, "g"); row.RemoteID != "" {
 				s.directory.set(func() { s.directory.name = name })
 			}

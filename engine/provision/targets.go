@@ -107,7 +107,8 @@ func (t Targets) Profile(ctx context.Context, app string) (engine.Profile, error
 	case err != nil:
 		return engine.Profile{}, fmt.Errorf("engine: target of %s: %w", app, err)
 	case to.BaseURL != c.BaseURL:
-		return engine.Profile{}, fmt.Errorf("engine: the profile of %s is of the target %s: %w", app, c.BaseURL, engine.ErrNotFound)
+		return engine.Profile{}, fmt.Errorf("engine: the last probe of %s was a probe of an earlier target, %s: %w",
+			app, c.BaseURL, engine.ErrNotFound)
 	}
 	return c.Profile, nil
 }

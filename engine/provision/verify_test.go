@@ -25,13 +25,13 @@ func (w *world) verify(kind engine.Kind, id string) engine.Verification {
 func TestVerification_String(t *testing.T) {
 	at := time.Date(2026, 1, 2, 10, 2, 3, 0, time.UTC)
 	for want, p := range map[string]engine.Verification{
-		"desired 17, confirmed 17, read back equal at 10:02:03": {Desired: 17, Confirmed: 17,
+		"desired generation 17, confirmed generation 17, read back equal at 10:02:03": {Desired: 17, Confirmed: 17,
 			ReadAt: at, Equal: true},
-		"desired 18, confirmed 17, read back different at 10:02:03 in title, members": {Desired: 18, Confirmed: 17,
+		"desired generation 18, confirmed generation 17, read back different at 10:02:03 in title, members": {Desired: 18, Confirmed: 17,
 			ReadAt: at, Differ: []string{"title", "members"}},
-		"desired 1, confirmed 0, not read back (no answer)": {Desired: 1, Message: "no answer"},
-		"desired 2, confirmed 2, read back equal at 10:02:03, ignored by the target: title, waiting for u": {Desired: 2, Confirmed: 2,
-			ReadAt: at, Equal: true, Ignored: []string{"title"}, Waiting: []string{"u"}},
+		"desired generation 1, confirmed generation 0, not read back (no answer)": {Desired: 1, Message: "no answer"},
+		"desired generation 2, confirmed generation 2, read back equal at 10:02:03, ignored by the target: title, waiting for u": {
+			Desired: 2, Confirmed: 2, ReadAt: at, Equal: true, Ignored: []string{"title"}, Waiting: []string{"u"}},
 	} {
 		require.Equal(t, want, p.String())
 		require.Equal(t, p.Equal && p.Waiting == nil, p.Converged())
@@ -48,7 +48,7 @@ func TestVerify_ReadsUser(t *testing.T) {
 		w.wait()
 		p := w.verify(engine.User, "u-1")
 		require.True(t, p.Converged(), p.String())
-		require.Contains(t, p.String(), "desired 1, confirmed 1, read back equal at ")
+		require.Contains(t, p.String(), "desired generation 1, confirmed generation 1, read back equal at ")
 		before := w.state(engine.User, "u-1")
 		w.fake.Requests()
 
@@ -76,7 +76,7 @@ func TestVerify_ReadsUser(t *testing.T) {
 		w.fake.Inject(enginetest.Fault{Status: 500, Times: -1})
 		p = w.verify(engine.User, "u-1")
 		require.False(t, p.Equal)
-		require.Equal(t, "desired 1, confirmed 1, not read back (read: 500: injected 500)", p.String())
+		require.Equal(t, "desired generation 1, confirmed generation 1, not read back (read: 500: injected 500)", p.String())
 	})
 }
 

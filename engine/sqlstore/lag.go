@@ -36,8 +36,8 @@ func (s *Store) Lags(ctx context.Context, app string) ([]engine.Lag, error) {
 	return out, nil
 }
 
-// overdueWhere selects users with a possibly overdue deactivation. It is the condition of the index on such users, and an upper bound for
-// dirty_since.
+// overdueWhere selects users whose deactivation may be overdue. It consists of the condition of the index on such users, and of an upper
+// bound for dirty_since as its parameter.
 const overdueWhere = `kind = 'user' AND dirty_since > 0 AND overdue_at = 0 AND (remote_id <> '' OR tried = 1) AND dirty_since <= ?`
 
 // OverdueApps implements store.Lags.

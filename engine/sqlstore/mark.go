@@ -125,8 +125,8 @@ func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks
 
 // Kick implements store.Marks.
 //
-// Invariant 8: If a kick or a retry arrives while an engine owns the lane, the release of the lane ends the hold of the lane. The
-// transaction that stores the result of a sequence reports whether a mark arrived during the sequence.
+// Invariant 8: If Apps.Kick or a retry requests the end of the hold of a lane while an engine owns the lane, the release of the lane ends
+// the hold. The transaction that stores the result of a sequence reports whether a mark arrived during the sequence.
 func (s *Store) Kick(ctx context.Context, now time.Time, apps []string) error {
 	return s.update(ctx, func(tx *sqldb.Tx) error {
 		for _, app := range slices.Sorted(slices.Values(apps)) {

@@ -160,11 +160,12 @@ func verify(found []step, hash func(i int) string, known int) error {
 	for i, s := range found {
 		switch {
 		case i >= known:
-			return fmt.Errorf("the database has step %s and this program knows %d: it was migrated by a newer version", s.number, known)
+			return fmt.Errorf("the database has migration step %s, and this program has only %d steps: a newer version migrated the database",
+				s.number, known)
 		case s.number != strconv.Itoa(i+1):
-			return fmt.Errorf("the database lacks step %d", i+1)
+			return fmt.Errorf("the database lacks migration step %d", i+1)
 		case s.hash != hash(i):
-			return fmt.Errorf("step %d was changed after it had been applied", i+1)
+			return fmt.Errorf("migration step %d was changed after it had been applied", i+1)
 		}
 	}
 	return nil

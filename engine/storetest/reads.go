@@ -77,7 +77,7 @@ func testDueUsers(t *testing.T, s *suite) {
 	l := s.claim()
 	require.NoError(t, s.store.Begin(t.Context(), l, []store.Intent{{Kind: engine.User, ID: "tried", Want: engine.Active}}))
 	s.finish(l, store.Finish{ID: "pending", RemoteID: "r-pending", Status: engine.StatusPending, NextAt: s.now, Pending: &engine.Pending{}})
-	known := []string{"b", "a", "e", "d", "c"} // two of them each become due at the same time
+	known := []string{"b", "a", "e", "d", "c"} // a and e become due at the same time, and so do d and c
 	for i, id := range known {
 		s.mark(engine.Mark{ID: id})
 		s.finish(l, store.Finish{ID: id, RemoteID: "r-" + id})

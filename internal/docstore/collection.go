@@ -210,7 +210,9 @@ func (c *collection[T]) GetMany(ctx context.Context, q Reader, ids []string) ([]
 const upToChunk = 32
 
 func (c *collection[T]) GetUpTo(ctx context.Context, q Reader, ids []string, maxBytes int) (docs []Doc[T], n int, err error) {
-	left, total := maxBytes, 0 // total is that of docs; the first document may take bytes that others of its chunk have
+	// left is the number of bytes that further documents may have, total the size of docs. The two may differ: documents of the first chunk
+	// may be read before its first document, which is read although it does not fit. They are then not returned.
+	left, total := maxBytes, 0
 	for size := upToChunk; n < len(ids); size = min(4*size, chunkSize) {
 		chunk := ids[n:min(n+size, len(ids))]
 		found, passed := make(map[string]Doc[T], len(chunk)), false

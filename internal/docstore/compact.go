@@ -7,7 +7,8 @@ import (
 )
 
 // sideLayout is the number of the layout of side tables, in the column multi of the catalog. Layout 1 had an index by document, and a
-// foreign key that deleted the rows with the document. A version that requires another layout fills the index again.
+// foreign key that deleted the rows with the document. An earlier version of this package, which requires layout 1, fills an index of
+// another layout again.
 const (
 	firstSideLayout = 1
 	sideLayout      = 2
@@ -20,7 +21,7 @@ func (t *table) compact(ctx context.Context, tx *sqldb.Tx, known map[string]decl
 		ix := &t.indexes[i]
 		d, ok := known[ix.name]
 		if !ok || d.multi != firstSideLayout || !ix.multi {
-			continue // another declaration is filled again
+			continue // not a side table of the first layout: nothing to convert
 		}
 		d.multi = sideLayout
 		if d != ix.declaration() {
@@ -56,7 +57,7 @@ func (t *table) compact(ctx context.Context, tx *sqldb.Tx, known map[string]decl
 
 // compactSide converts a side table of the first layout.
 func (t *table) compactSide(ctx context.Context, tx *sqldb.Tx, ix *index) error {
-	if tx.Dialect() == sqldb.SQLite { // which cannot drop a foreign key
+	if tx.Dialect() == sqldb.SQLite { // SQLite cannot drop a foreign key: copy the table
 		copied := t.sideName(ix.name) + "__c"
 		return execAll(ctx, tx,
 			ix.createSide(tx.Dialect(), "{"+copied+"}"),

@@ -192,8 +192,8 @@ func (t *table) countPositions(ctx context.Context, q Reader, names sqldb.Names)
 	return n, t.wrap(err)
 }
 
-// seek returns the number after which the document with the offset comes, and the offset of that document from there, which is less than
-// blockSize.
+// seek finds the document with an offset. This document has the offset rest among the documents whose numbers are greater than after.
+// rest is less than blockSize.
 func (t *table) seek(ctx context.Context, q Reader, offset int) (after int64, rest int, err error) {
 	var unusedBefore int64 // in the blocks before the current one
 	inside := false        // the document is in a block with unused numbers

@@ -9,10 +9,10 @@ import (
 )
 
 // A side table has one row per value and document, in a single B-tree ordered by value. It has neither an index by document nor a foreign
-// key: both would double the cost of a row. The rows of a document are therefore found by its values, which are computed from its text as
-// when they were written. An index is filled again whenever its declaration changes, so the two agree. Should a program change what Values
-// computes without a new Version, the rows that it no longer finds stay: such a row selects its document, or nothing after a deletion, and
-// a later change of the document does not fail because of it.
+// key: both would double the cost of a row. To find the rows of a document, docstore computes its values again from its text. These values
+// are the stored ones, because an index is filled again whenever its declaration changes. If a program changes what Values computes without
+// a new Version, docstore does not find the rows with earlier values, and these rows remain. A query by such a value then still returns the
+// document, unless the document was deleted. A later change of the document does not fail because of such a row.
 
 // createSide returns the statement that creates the side table of an index under a name.
 func (ix *index) createSide(d sqldb.Dialect, name string) string {

@@ -11,11 +11,12 @@ const (
 	// checkpointAt is the length of the WAL, in frames of a page of 4 KiB, at which its frames are copied into the database file. A page that
 	// changes often is then copied once for many changes.
 	checkpointAt = 4000
-	// restLength is the number of frames that the writer may copy itself before it starts the WAL again.
+	// restLength is the number of frames that the writer may copy itself before it writes to the beginning of the WAL again.
 	restLength = 100
-	// checkpointRounds is the maximum number of checkpoints that reduce the rest to restLength while updates add frames.
+	// checkpointRounds is the maximum number of checkpoints in a row. They end when at most restLength frames are not copied yet, which may
+	// take several checkpoints because updates add frames meanwhile.
 	checkpointRounds = 4
-	// checkpointPause is the minimum time between two inspections of the WAL. Without commits there are none.
+	// checkpointPause is the minimum time between two inspections of the WAL. Without commits, the WAL is not inspected.
 	checkpointPause = 50 * time.Millisecond
 	// restartTries is the maximum number of times, a millisecond apart, that the writer waits for readers of the WAL.
 	restartTries = 10

@@ -24,11 +24,11 @@ type Options struct {
 	BareValues bool
 }
 
-// Parse reads a filter (RFC 7644 section 3.4.2.2, figure 1). Operators and keywords are case-insensitive. Grouping binds before attribute
-// operators, these before not, and, or (erratum 4670). "not" needs parentheses, with or without a space before them (erratum 7319). Value
-// filters may contain logical operators but no further value filter (errata 4690 and 7322). Several spaces count as one. Comparison values
-// are JSON literals. In addition to the grammar, Parse accepts "$ref" as a name (erratum 8924) and a comparison after a value filter, see
-// [ValuePath].
+// Parse reads a filter (RFC 7644 section 3.4.2.2, figure 1). Operators and keywords are case-insensitive. The order of precedence is:
+// grouping, attribute operators, not, and, or (erratum 4670). "not" needs parentheses, with or without a space before them (erratum 7319).
+// Value filters may contain logical operators but no further value filter (errata 4690 and 7322). Several spaces count as one. Comparison
+// values are JSON literals. In addition to the grammar, Parse accepts "$ref" as a name (erratum 8924) and a comparison after a value
+// filter, see [ValuePath].
 //
 // The error is a *scim.Error, 400 invalidFilter, whose detail contains the position.
 func Parse(s string) (Expr, error) {

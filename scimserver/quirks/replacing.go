@@ -20,7 +20,7 @@ var replacing = []Quirk{
 			}
 		}},
 	{Name: "no-delete", Category: Profile, Does: "returns 405 for DELETE",
-		Seen: "targets that only deactivate; JumpCloud and Okta do not need it for users",
+		Seen: "targets that only deactivate; JumpCloud and Okta deactivate users without a DELETE",
 		start: func(Setting) deviation {
 			return func(c *call) *response {
 				if !c.changes(http.MethodDelete, users, userGroups) {

@@ -13,7 +13,7 @@ import (
 
 // Limits of the options.
 const (
-	MinUsers    = page // the rows that read a page need one
+	MinUsers    = page // the rows that read a page of users need a full page
 	MaxUsers    = 1_000_000
 	MaxClients  = 256
 	MaxDuration = 10 * time.Minute
@@ -47,7 +47,8 @@ type Options struct {
 	Users int
 	// Clients is the number of concurrent requests.
 	Clients int
-	// Duration is the time of a row per target. The first row ends when all users exist.
+	// Duration is the time for which a run measures one row, which is one kind of request, per target. The first row, which creates the users,
+	// ends when all users exist.
 	Duration time.Duration
 	// Timeout is the time limit of the load, without cleanup.
 	Timeout time.Duration

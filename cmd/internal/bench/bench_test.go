@@ -33,7 +33,7 @@ type service struct {
 	creds map[string]bool
 }
 
-// serve starts a server with quirks on loopback.
+// serve starts a server on loopback. settings are its quirks, in the form of quirks.ParseAll.
 func serve(t *testing.T, token string, settings ...string) *service {
 	t.Helper()
 	h, err := scimserver.New(scimserver.Options{Store: memstore.New(), Tokens: scimserver.StaticTokens(token), PasswordCost: 4})
@@ -105,7 +105,7 @@ func options(services ...*service) Options {
 	return o
 }
 
-// notMeasured returns the reasons of the rows without numbers of a target.
+// notMeasured returns, for each row in which the target was not measured, the reason by the id of the row.
 func notMeasured(r *Report, target int) map[string]string {
 	reasons := map[string]string{}
 	for _, row := range r.Rows {
@@ -193,7 +193,7 @@ func TestRun_StartIndexIgnored(t *testing.T) {
 	require.Equal(t, map[string]string{"lastPage": "the last page starts like the first one"}, notMeasured(report, 0))
 }
 
-// TestRun_HiddenMembersNoted checks the note at a group that shows no members.
+// TestRun_HiddenMembersNoted checks that the report has a note if the server does not return the members of the group.
 func TestRun_HiddenMembersNoted(t *testing.T) {
 	report, err := Run(t.Context(), options(serve(t, "secret", "members-hidden")))
 	require.NoError(t, err)
@@ -267,7 +267,8 @@ func TestRun_LeftoversNamed(t *testing.T) {
 	s := serve(t, "secret", "no-delete")
 	report, err := Run(t.Context(), options(s))
 	require.NoError(t, err)
-	require.ErrorContains(t, report.Err(), "104 objects not removed from "+s.target.URL+": userName or displayName starts with "+report.Marker)
+	require.ErrorContains(t, report.Err(), "104 objects not removed from "+s.target.URL+": the userName or displayName of each "+
+		"starts with "+report.Marker)
 	cleanup := report.Targets[0].Cleanup
 	require.Equal(t, 104, cleanup.Created)
 	require.Zero(t, cleanup.Removed)

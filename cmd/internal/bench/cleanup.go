@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	cleanupTime   = 10 * time.Minute // the time limit of the cleanup of a target, without the time of each object
+	cleanupTime   = 10 * time.Minute // the time limit of the cleanup of a target is this time, and removalTime for each object
 	removalTime   = 10 * time.Millisecond
 	searchAgain   = time.Second // the pause before the second search for an object without an id
 	giveUpAfter   = 20          // the number of consecutive objects that cannot be removed, after which cleanup stops

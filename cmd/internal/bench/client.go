@@ -211,7 +211,8 @@ func (s *session) create(ctx context.Context, w *worker, made resource, body []b
 // url is the path of a created object.
 func (r resource) url() string { return r.path + "/" + url.PathEscape(r.id) }
 
-// An account is a user in requests. The names of the types in this file are those of the members in RFC 7643.
+// An account is a user in the body of a request. The types name and email are its attribute name and an element of its attribute emails
+// (RFC 7643 section 4.1).
 type account struct {
 	Schemas     []string `json:"schemas"`
 	UserName    string   `json:"userName"`

@@ -36,7 +36,7 @@ type TargetSummary struct {
 type Cleanup struct {
 	Created   int    `json:"created"`
 	Removed   int    `json:"removed"`
-	NotFound  int    `json:"notFound,omitempty"` // creates without a usable response of which a search by name found no object
+	NotFound  int    `json:"notFound,omitempty"` // creates that had no usable response, and whose object a search by name did not find
 	Remaining []Left `json:"remaining,omitempty"`
 }
 
@@ -62,7 +62,7 @@ type Row struct {
 type Result struct {
 	Target      string  `json:"target"`
 	NotMeasured string  `json:"notMeasured,omitempty"` // the reason, if the row has no numbers
-	Note        string  `json:"note,omitempty"`        // a restriction of the numbers
+	Note        string  `json:"note,omitempty"`        // a circumstance that limits what the numbers show
 	Requests    int     `json:"requests"`              // including the ones with errors
 	Errors      int     `json:"errors"`
 	FirstError  string  `json:"firstError,omitempty"`
@@ -88,7 +88,8 @@ func (r *Report) Err() error {
 	}
 	for i, t := range r.Targets {
 		if n := len(t.Cleanup.Remaining); n > 0 {
-			all = append(all, fmt.Errorf("%s not removed from %s: userName or displayName starts with %s", plural(n, "object"), t.URL, r.Marker))
+			all = append(all, fmt.Errorf("%s not removed from %s: the userName or displayName of each starts with %s",
+				plural(n, "object"), t.URL, r.Marker))
 		}
 		if measured := r.measured(i); !measured && !r.Interrupted {
 			all = append(all, fmt.Errorf("%s could not be measured", t.URL))
@@ -117,7 +118,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 
 const (
 	width       = 100 // the maximum number of columns of a line, except for URLs and names of objects
-	titleWidth  = 33  // of the title of a row and the name of the target
+	titleWidth  = 33  // the number of columns of the title of a row and the name of the target together
 	maxLeftover = 5   // the number of remaining objects in the text
 )
 
@@ -130,7 +131,7 @@ func (r *Report) Text() string {
 			fmt.Fprintf(&b, "   process %d: %s resident after the load, %s at most\n", t.PID, megabytes(t.Resident), megabytes(t.Peak))
 		}
 	}
-	fmt.Fprintf(&b, "%s users, %s, %s per row in turns. Names of created objects start with\n%s.\n\n",
+	fmt.Fprintf(&b, "%s users, %s, %s per row and server, in turns. Names of created objects start with\n%s.\n\n",
 		grouped(r.Users), plural(r.Clients, "client"), time.Duration(r.Duration*float64(time.Second)), r.Marker)
 	r.writeTable(&b)
 	b.WriteString("\n")
@@ -140,7 +141,7 @@ func (r *Report) Text() string {
 	for _, t := range r.Targets {
 		fmt.Fprintf(&b, "%s: removed %s of %s created objects.\n", t.Name, grouped(t.Cleanup.Removed), grouped(t.Cleanup.Created))
 		if n := t.Cleanup.NotFound; n > 0 {
-			fmt.Fprintf(&b, "   %s without a usable response: a search by name found no object\n", plural(n, "create"))
+			fmt.Fprintf(&b, "   %s got no usable response, and a search by name found no created object\n", plural(n, "create"))
 		}
 		for i, l := range t.Cleanup.Remaining {
 			if i == maxLeftover {

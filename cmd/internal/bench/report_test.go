@@ -92,7 +92,7 @@ func TestParagraph_Width(t *testing.T) {
 	})
 }
 
-// fieldsAfter returns the label of one letter and the words of a paragraph.
+// fieldsAfter returns the words of a paragraph, the first of which is its label. The label has one letter.
 func fieldsAfter(text string, indent int) []string {
 	if indent < 2 { // no space between the label and the first word
 		text = text[:1] + " " + text[1:]

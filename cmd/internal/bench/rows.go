@@ -17,7 +17,7 @@ import (
 type row struct {
 	id, title string
 	// prepare sends the request once, verifies its effect and returns the request for the load. An error is the reason why the target cannot
-	// be measured in this row. note is a restriction of the numbers, or "".
+	// be measured in this row. note is a circumstance that limits what the numbers show, or "".
 	prepare func(ctx context.Context, s *session, w *worker) (send request, note string, err error)
 	// requests is the total number of requests of a row that is not limited by time, or 0.
 	requests int
@@ -26,7 +26,8 @@ type row struct {
 // A request sends one request of the load and checks the response briefly.
 type request func(ctx context.Context, w *worker) error
 
-// rows returns the rows in the order of their measurement. Groups come last, because the groups of a user are a part of the user.
+// rows returns the rows in the order of their measurement. The rows about groups come last: a membership adds a value to the attribute
+// groups of the user, and would change what the rows about users read.
 func rows(o Options) []row {
 	members := grouped(o.members())
 	return []row{
@@ -43,7 +44,7 @@ func rows(o Options) []row {
 
 type prepare = func(ctx context.Context, s *session, w *worker) (request, string, error)
 
-// withUsers returns prepare for targets with at least n users.
+// withUsers returns a function that calls next if the target has at least n users, and returns an error otherwise.
 func withUsers(n int, next prepare) prepare {
 	return func(ctx context.Context, s *session, w *worker) (request, string, error) {
 		if len(s.users) < n {

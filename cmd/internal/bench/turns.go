@@ -40,7 +40,7 @@ func (r *run) measure(ctx context.Context, w row) Row {
 	return out
 }
 
-// prepared returns the series of a row. It is stopped if the target cannot be measured in this row.
+// prepared returns the series of a row. If the target cannot be measured in this row, the series is already stopped.
 func prepared(ctx context.Context, s *session, w row, result *Result, clients int) *series {
 	m := &series{session: s, result: result}
 	for n := range clients {
@@ -150,7 +150,7 @@ func (m *series) turn(ctx context.Context, t turn) float64 {
 	switch {
 	case ctx.Err() != nil:
 		m.stop(ctx, ctx.Err())
-	case done == 0: // further turns would measure the errors
+	case done == 0: // further turns would only measure errors
 		m.stop(ctx, fmt.Errorf("no request of a turn succeeded: %w", failed))
 	}
 	return float64(done) / elapsed.Seconds()
@@ -185,7 +185,7 @@ func (m *series) cpuTime() (time.Duration, error) {
 	return m.session.pid.cpu()
 }
 
-// finish computes the numbers of the result. They are of the completed turns if the series has stopped.
+// finish computes the numbers of the result. If the series was stopped, the numbers are those of the turns that were completed before.
 func (m *series) finish() {
 	if m.stopped && len(m.latency) == 0 {
 		return

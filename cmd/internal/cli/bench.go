@@ -18,7 +18,7 @@ type benchCommand struct {
 	Token    string        `help:"Bearer token of the first server." env:"SCIM_TOKEN" placeholder:"TOKEN"`
 	Token2   string        `name:"token2" help:"Bearer token of the second server." env:"SCIM_TOKEN2" placeholder:"TOKEN"`
 	PID      int           `name:"pid" help:"${benchPID}" placeholder:"N"`
-	PID2     int           `name:"pid2" help:"The same for the second server." placeholder:"N"`
+	PID2     int           `name:"pid2" help:"Process id of the second server on this machine; see --pid." placeholder:"N"`
 	Users    int           `help:"Number of users to create on each server, from 100 to 1000000." default:"1000"`
 	Clients  int           `help:"Number of concurrent requests." default:"8"`
 	Duration time.Duration `help:"${benchDuration}" default:"5s"`
@@ -76,7 +76,7 @@ func (c *benchCommand) options() (bench.Options, error) {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
 		transport.MaxIdleConnsPerHost = c.Clients
-		transport.DisableCompression = true // the cost of compression is not the subject
+		transport.DisableCompression = true // the numbers must not include the cost of compression
 		t.Transport = transport
 		o.Targets = append(o.Targets, t)
 	}

@@ -88,7 +88,7 @@ func TestExitCodesAndTexts(t *testing.T) {
 		{"the same for the sandbox", []string{"sandbox", "--tenants", wrong}, cli.ExitUsage, "",
 			`tenant acme: line 4: unknown member "quirk"`},
 		{"the default tenant in two places", []string{"serve", "scim", "--tenants", main, "--token", "x"}, cli.ExitUsage, "",
-			`the tenant "default" is the service provider at /scim/v2`},
+			`the tenant "default" and other options configure the same service provider, /scim/v2`},
 		{"the help of a server with tenants", []string{"serve", "scim", "--help"}, cli.ExitOK, "--tenants=FILE", ""},
 		{"a certificate without its key", []string{"serve", "scim", "--tls-cert", missing}, cli.ExitUsage, "", "TLS requires two files"},
 		{"a missing certificate", []string{"serve", "scim", "--tls-cert", missing, "--tls-key", missing}, cli.ExitUsage, "",

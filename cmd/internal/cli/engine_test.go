@@ -257,7 +257,7 @@ func TestEngine_Transcript(t *testing.T) {
 	x.settle(crm)
 	code, _, stderr = run(t.Context(), "engine", "--url", x.api.BaseURL, "--api-token", x.api.Token, "verify", "CRM", "cy@northwind.example")
 	require.Equal(t, cli.ExitFailure, code)
-	require.Contains(t, stderr, "cy@northwind.example was not compared: the account is to be left unchanged")
+	require.Contains(t, stderr, "cy@northwind.example was not compared: the desired state is to leave the account unchanged")
 	x.json(&all, "plan", "CRM", "--all")
 	require.Zero(t, all.Items, "a user who is skipped again is not planned")
 	run(t.Context(), "engine", "--url", x.api.BaseURL, "--api-token", x.api.Token, "discard", "CRM", all.ID)

@@ -43,7 +43,8 @@ func TestEngineWait_NamesPendingUsers(t *testing.T) {
 	answer(http.StatusAccepted, "Set-Txn", "t81c0")
 	code, _, stderr := engine("retry", "CRM", "ann@northwind.example")
 	require.Zero(t, code, stderr)
-	// Repeat: if the engine reads the state of the create when the wait ends, the output is that it is being provisioned.
+	// Repeat the command: if the engine is reading the state of the accepted create when the wait ends, the output states that the user is
+	// being provisioned.
 	require.Eventually(t, func() bool {
 		code, stdout, _ = engine("wait", "CRM", "--timeout", "1s")
 		return code == 1 && !strings.HasSuffix(stdout, "(pending): is being provisioned\n")

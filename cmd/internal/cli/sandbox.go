@@ -32,6 +32,7 @@ var flagHelp = kong.Vars{
 		"required if --listen names all addresses.",
 	"customDomain":     "Second host name of the sandbox, which authorization servers can use as issuer (issuerMode), such as id.localhost.",
 	"optionalPassword": "Allow the enrollment policy to make passwords optional or forbid them; users without a password sign in by email.",
+	"answerReplays":    "If a factor passcode was used before or is outside its time window, return a factor result instead of an error.",
 	"hookCA":           "PEM file with certificates that calls of inline hooks trust in addition to those of the system.",
 	"egress": "Allowed addresses of connections, inline hooks and token endpoints: any, private (all except loopback) or public " +
 		"(neither loopback nor private networks). Default: any if --listen is a loopback address, else private.",
@@ -41,7 +42,8 @@ var flagHelp = kong.Vars{
 		"'TOKEN;read-only;expires=2026-12-01T00:00:00Z;me=USERID'; or its digest: 'sha256:HEX;...'. Default: random.",
 	"benchPID": "Process id of the first server on this machine: adds its processor time per request and its memory (Linux; without " +
 		"child processes).",
-	"benchDuration": "Time of each row and server, at most 10m. The row of creates ends when all users exist instead.",
+	"benchDuration": "Duration of the measurement of each row (a kind of request) on each server, at most 10m. The row of creates " +
+		"instead ends when all users exist.",
 	"tenants": "Also serve the tenants of this YAML or JSON file at /t/NAME/scim/v2; see docs/tenants.md. All other flags apply to " +
 		"/scim/v2, the tenant named default.",
 }
@@ -70,7 +72,7 @@ type sandboxCommand struct {
 	BaseURL          string `help:"${baseURL}" name:"base-url" placeholder:"URL" env:"SCIMWRIGHT_BASE_URL"`
 	CustomDomain     string `help:"${customDomain}" placeholder:"HOST[:PORT]" env:"SCIMWRIGHT_CUSTOM_DOMAIN"`
 	DynamicIssuer    bool   `help:"Enable Dynamic Issuer Mode: new authorization servers use the domain of each request as issuer."`
-	AnswerReplays    bool   `help:"Return a result instead of an error for factor passcodes that are reused or outside their time window."`
+	AnswerReplays    bool   `help:"${answerReplays}"`
 	RelaxedFIDO      bool   `help:"Accept u2f and webauthn data with the correct challenge without checking signatures." name:"relaxed-fido"`
 	OptionalPassword bool   `help:"${optionalPassword}" name:"optional-password"`
 	HookCA           string `help:"${hookCA}" name:"hook-ca" placeholder:"FILE" env:"SCIMWRIGHT_HOOK_CA"`

@@ -5,7 +5,8 @@ import (
 	"regexp"
 )
 
-// links are the URLs in the messages of the management API, with the API calls that a sign-in page would send.
+// links are the paths of the URLs in the messages that the management API sends to users. Each has the API call that a sign-in page at this
+// URL would send.
 var links = []struct {
 	path, what string
 	begin      string // path below /api/v1/authn of the call that accepts the token

@@ -362,8 +362,8 @@ func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 		require.Equal(t, 401, status)
 		requireNoSecrets(t, "metrics", metricsOf(t, admin.BaseURL))
 	})
-	// This step comes last, because it changes the connection: attackers who set their own secret may connect the application to their own
-	// server.
+	// This step comes last, because it changes the connection. The API permits the change: an administrator of applications who sets a new
+	// secret may connect the application to another server.
 	steps("a pending password", func(t *testing.T) {
 		mode.Store("target", "echo") // the target rejects the password, so the password remains pending
 		do(t, admin, http.MethodPost, "/api/v1/users/"+user, fmt.Sprintf(`{"credentials":{"password":{"value":%q}}}`, userPassword), nil)

@@ -140,7 +140,8 @@ func TestFallback_CatalogServerWithoutPatch(t *testing.T) {
 	require.Contains(t, events[0].DebugContext.DebugData["scimAlternative"], "PUT (PATCH without a path was rejected: 501")
 }
 
-// With the default fallback, a failed job is not repeated until it is retried. Deactivations are repeated.
+// With the default fallback, the engine repeats a failed create only after a client has requested a retry of the task. It repeats a failed
+// deactivation automatically.
 func TestFallback_NoneRetriesOnlyDeactivations(t *testing.T) {
 	t.Parallel()
 	for _, wizard := range []bool{false, true} {

@@ -34,7 +34,8 @@ func TestHold_WorkSurvivesRestart(t *testing.T) {
 	require.Equal(t, []string{"PROVISIONED", ""}, []string{user.Status, user.TransitioningToStatus})
 }
 
-// The users of an application follow a change of its mapping after the work is released, also after a restart.
+// After a change of the mapping of an application, its users are updated only when the work on hold is released, even if the sandbox
+// restarts before.
 func TestHold_DelaysMappingChange(t *testing.T) {
 	t.Parallel()
 	o := sandbox.Options{Empty: true, Data: filepath.Join(t.TempDir(), "data")}

@@ -31,7 +31,7 @@ type largePages struct {
 	group string   // with all of the users
 }
 
-// largeUsers is the number of users. Their profiles are many times what the process may use.
+// largeUsers is the number of users. Their profiles fill at least ten pages of a list.
 const largeUsers = 24
 
 // largeProfile is the size of a profile in bytes, almost that of the largest request body.
@@ -58,7 +58,7 @@ func newLargePages(t *testing.T, args ...string) *largePages {
 		do(t, p.api, http.MethodPut, "/api/v1/groups/"+p.group+"/users/"+user.ID, "", nil)
 		p.users = append(p.users, user.ID)
 	}
-	c.kill() // the memory that the requests have left is not that of lists
+	c.kill() // the measured memory must not include that of the requests above
 	p.child = startCommand(t, args...)
 	p.api = p.child.api()
 	var clients errgroup.Group // fill the caches of the database, and leave a heap as after requests for single users
@@ -117,14 +117,14 @@ func (p *largePages) get(ctx context.Context, address string) (*http.Response, e
 
 // TestLargePages_MemoryBounded has three clients read lists of the largest users, and requires that all pages together have each user once.
 func TestLargePages_MemoryBounded(t *testing.T) {
-	for name, args := range map[string]func() []string{
-		"sqlite": func() []string { return []string{"--data", t.TempDir()} },
-		"postgres": func() []string {
+	for name, args := range map[string]func(t *testing.T) []string{
+		"sqlite": func(t *testing.T) []string { return []string{"--data", t.TempDir()} },
+		"postgres": func(t *testing.T) []string {
 			return []string{"--db", sqldbtest.PostgresURL(t), "--secret-key-file", filepath.Join(t.TempDir(), "secret.key")}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newLargePages(t, args()...)
+			p := newLargePages(t, args(t)...)
 			p.forgetPeak(t)
 			before := p.peakMB(t)
 			for _, path := range []string{
@@ -147,7 +147,7 @@ func TestLargePages_MemoryBounded(t *testing.T) {
 				require.NoError(t, clients.Wait())
 				t.Logf("%s: %.0f MB before, %.0f MB peak", path, before, p.peakMB(t))
 			}
-			if !raceDetector { // which needs memory of its own
+			if !raceDetector { // the race detector itself uses memory
 				require.Less(t, p.peakMB(t)-before, 64*1.048576)
 			}
 		})

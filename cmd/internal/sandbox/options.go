@@ -144,7 +144,8 @@ func (o *Options) complete() (cleanup func() error, err error) {
 		switch {
 		case o.SecretKey != "" || o.SecretKeyFile != "":
 		case !isFile:
-			return cleanup, errors.New("a PostgreSQL database requires a secret key or a secret key file, because it remains after this process")
+			return cleanup, errors.New("a PostgreSQL database requires a secret key or a secret key file, because the database remains " +
+				"after this process")
 		default:
 			o.SecretKeyFile = path + ".key"
 		}

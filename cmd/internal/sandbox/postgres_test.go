@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// The whole chain on PostgreSQL: seed, provisioning, restart, provisioning.
+// A sandbox on PostgreSQL creates the seed and provisions users, also after a restart.
 func TestSandbox_RunsOnPostgreSQL(t *testing.T) {
 	t.Parallel()
 	o := sandbox.Options{DB: sqldbtest.PostgresURL(t), SecretKeyFile: filepath.Join(t.TempDir(), "secret.key")}

@@ -174,8 +174,8 @@ func (o outcome) String() string {
 }
 
 // ending classifies the outcome. It does not evaluate failed exchanges, because two apps that create the same account concurrently
-// sometimes cause one without any quirk: if nothing else is wrong, the result is withErrors for a quirk that causes errors, otherwise
-// converges.
+// sometimes cause a failed exchange without any quirk: if nothing else is wrong, the result is withErrors for a quirk that causes errors,
+// otherwise converges.
 func (o outcome) ending(want ending) ending {
 	switch {
 	case want == randomEnding && (len(o.wrong) == 0 || len(o.tasks) > 0):

@@ -28,7 +28,7 @@ type proof struct {
 	IDs []string `json:"ids"`
 	// Tests are Go tests and fuzz targets, as folder/TestName.
 	Tests []string `json:"tests,omitempty"`
-	// Binds names the actor that the sentence binds instead of the server: clients, operators or authors of schemas.
+	// Binds names the actor to which the requirement applies instead of the server: clients, operators or authors of schemas.
 	Binds string `json:"binds,omitempty"`
 	// Reason explains the tests, or why there are none.
 	Reason string `json:"reason,omitempty"`

@@ -94,7 +94,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if o.ReadyFile != "" { // not before listen succeeds: until then, the file may be that of another running sandbox
+	if o.ReadyFile != "" { // listen has succeeded, so the file is not that of another running sandbox
 		if err := removeReady(o.ReadyFile); err != nil {
 			return err
 		}
@@ -116,7 +116,8 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	failures.labels(p.label)
 
 	if s.settings.Seeded {
-		// Relaying the pending changes first marks their principals as not settled, so that catchUp does not report an outdated result.
+		// Relay the pending changes before catchUp: the relay marks their principals as not settled, so that catchUp does not report an outdated
+		// result.
 		if err := p.relay.drain(ctx); err != nil {
 			return err
 		}

@@ -142,7 +142,7 @@ func (o SCIMOptions) tenants() (all []tenants.Config, token string, err error) {
 	if i := slices.IndexFunc(o.Tenants, func(c tenants.Config) bool { return c.Name == tenants.Default }); i >= 0 {
 		if len(o.Tokens)+len(o.ReadTokens)+len(o.Quirks) > 0 || o.Schemas != "" || o.Refuse != 0 {
 			return nil, "", fmt.Errorf(
-				"the tenant %q is the service provider at %s, which other options configure too: set tokens, quirks, leniencies and schemas once",
+				"the tenant %q and other options configure the same service provider, %s: set tokens, quirks, leniencies and schemas in one place",
 				tenants.Default, tenants.Prefix(tenants.Default))
 		}
 		return slices.Concat(o.Tenants[i:i+1], o.Tenants[:i], o.Tenants[i+1:]), "", nil

@@ -535,7 +535,8 @@ func TestRequests_ImportPages(t *testing.T) {
 }
 
 // The target returns 40 resources per page instead of the requested 100. With the fallback NONE, an import adds 100 to startIndex, as
-// document C describes, and therefore fails on such a target. With LEARN, the import adds the number of returned resources.
+// document C in docs/generated/management-requirements.md describes, and therefore fails on such a target. With LEARN, the import adds the
+// number of returned resources.
 //
 // Proves C-scim-30.
 func TestRequests_ImportOfShortPages(t *testing.T) {

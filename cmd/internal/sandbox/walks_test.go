@@ -21,8 +21,8 @@ import (
 	"github.com/scimwright/scimwright/internal/goldentest"
 )
 
-// walk tests the whole chain. Each step changes something in the management API. The walk records the requests to the target, the resulting
-// state of the assignments and the events in the system log.
+// walk tests a sandbox from the management API through the engine to a target. Each step changes something in the management API. The walk
+// records the requests to the target, the resulting state of the assignments and the events in the system log.
 type walk struct {
 	t    *testing.T
 	api  *sandbox.APIClient

@@ -11,15 +11,15 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// TestSuite_AccusesOnlyFault checks for faults that checks about other requirements have reported: only the checks of the fault complain,
-// with the outcome of its requirement, and their findings describe it.
+// TestSuite_AccusesOnlyFault applies faults that checks of other requirements have reported before (see mutants/observed.go). Only the
+// checks of the violated requirement may complain, with the outcome for this requirement, and their findings describe the fault.
 func TestSuite_AccusesOnlyFault(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		mutant   string
 		areas    []string
 		outcomes map[string]conformance.Outcome
-		// findings are parts of the texts of findings, by check. A part that starts with "!" does not occur.
+		// findings are parts of the texts of findings, by check. A part after "!" must not occur.
 		findings map[string]string
 	}{
 		{"create.nameless-everywhere", []string{"bulk"}, map[string]conformance.Outcome{

@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -22,9 +22,9 @@ import (
 )
 
 // TestSignatures_MatchMutants compares conformance/causes/signatures.txt with runs of the whole suite against every mutant. A plain run
-// compares every 40th mutant, and only the set of checks that complain: the telling check of a signature depends on all mutants. Mutants
-// and checks that are newer than the file are not compared, because rewriting the file takes 20 minutes; until then, package causes groups
-// their findings by evidence. A run of all mutants compares the whole file.
+// compares every 40th mutant, and only the set of checks that complain: the telling check of a signature, whose finding describes the fault
+// best, depends on all mutants. Mutants and checks that are newer than the file are not compared, because rewriting the file takes 20
+// minutes; until then, package causes groups their findings by evidence. A run of all mutants compares the whole file.
 func TestSignatures_MatchMutants(t *testing.T) {
 	stored, known := map[string][]string{}, map[string]bool{}
 	for _, s := range causes.Signatures() {
@@ -71,11 +71,11 @@ const (
 // A draw is a choice of mutants that are applied to one server.
 type draw struct {
 	mutants []mutants.Mutant
-	// checks are the checks of the signature of each mutant.
+	// checks are, for each mutant, the checks that complain about a server with this mutant alone: its causes.Signature.
 	checks [][]string
 }
 
-// drawer draws mutants whose signatures do not include one another.
+// drawer draws mutants of which none has a signature with all checks of the signature of another.
 type drawer struct {
 	random     *rand.Rand
 	candidates []mutants.Mutant
@@ -114,8 +114,8 @@ func includes(set, subset []string) bool {
 	return !slices.ContainsFunc(subset, func(id string) bool { return !slices.Contains(set, id) })
 }
 
-// visible reports whether the run shows each mutant of the draw: for each mutant, a check complains that complains about none of the other
-// mutants alone. A mutant is not visible if another mutant hides its fault.
+// visible reports whether the run shows each mutant of the draw: for each mutant, at least one of the checks that complain belongs to the
+// signature of this mutant and to that of no other mutant of the draw. A mutant is not visible if another mutant hides its fault.
 func (d draw) visible(r *conformance.Result) bool {
 	for i, own := range d.checks {
 		others := slices.Concat(slices.Concat(d.checks[:i]...), slices.Concat(d.checks[i+1:]...))
@@ -128,8 +128,8 @@ func (d draw) visible(r *conformance.Result) bool {
 	return true
 }
 
-// named returns the greatest number of causes that each name another mutant of the draw. A cause names a mutant if its telling check
-// complains about a server with this mutant alone.
+// named returns the greatest number of causes that name different mutants of the draw. A cause names a mutant if its telling check, the
+// first of its checks, complains about a server with this mutant alone.
 func (d draw) named(found []causes.Cause) int {
 	causeOf := make([]int, len(d.checks))
 	for i := range causeOf {
@@ -158,9 +158,9 @@ func (d draw) named(found []causes.Cause) int {
 	return n
 }
 
-// TestCauses_NameMutants checks that a server with N mutants has N causes, each of which names another mutant, with a difference of at most
-// one. It also logs the result without the signatures of the drawn mutants, for which there is no bound: the faults of a real server are
-// not among the mutants.
+// TestCauses_NameMutants checks that a server with N mutants has N causes that name different mutants. With several mutants, one cause too
+// many or too few is permitted. It also logs the result without the signatures of the drawn mutants, for which there is no bound: the
+// faults of a real server are not among the mutants.
 func TestCauses_NameMutants(t *testing.T) {
 	for _, c := range []struct{ mutants, draws, plain int }{{1, 100, 2}, {5, 40, 2}, {20, 20, 1}} {
 		t.Run(fmt.Sprintf("%d mutants", c.mutants), func(t *testing.T) {
@@ -179,8 +179,7 @@ func TestCauses_NameMutants(t *testing.T) {
 							lock.Lock()
 							drawn := d.draw(c.mutants)
 							lock.Unlock()
-							r, panicked := drawn.run(t)
-							if s.add(t, drawn, r, panicked) {
+							if s.add(t, drawn, drawn.run(t)) {
 								return
 							}
 						}
@@ -193,38 +192,41 @@ func TestCauses_NameMutants(t *testing.T) {
 	}
 }
 
-// run runs the suite against the reference server with all mutants of the draw. It reports whether a mutant panicked: some expect a
-// response that another mutant has changed.
-func (d draw) run(t *testing.T) (r *conformance.Result, panicked bool) {
+// run runs the suite against the reference server with all mutants of the draw. The test fails if a mutant panics, because a mutant accepts
+// messages that another one has changed. A panic with http.ErrAbortHandler is a closed connection.
+func (d draw) run(t *testing.T) *conformance.Result {
+	t.Helper()
 	h := newReferenceServer(t)
 	for _, m := range d.mutants {
 		h = m.Wrap(h)
 	}
-	var broken atomic.Bool
-	r = suite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return suite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
-			if recover() != nil {
-				broken.Store(true)
+			switch v := recover(); v {
+			case nil:
+			case http.ErrAbortHandler:
+				panic(v)
+			default:
+				t.Errorf("%s %s: %v\n%s", r.Method, r.URL, v, debug.Stack())
 				w.WriteHeader(http.StatusInternalServerError)
 			}
 		}()
 		h.ServeHTTP(w, r)
 	}))
-	return r, broken.Load()
 }
 
 // A score counts results of runs that each apply the same number of mutants.
 type score struct {
 	mu      sync.Mutex
 	mutants int
-	// good counts the draws with as many causes as mutants, each of which names another mutant. With several mutants, one cause too many or
+	// good counts the draws with as many causes as mutants, if the causes name different mutants. With several mutants, one cause too many or
 	// too few is permitted. heldOut is the same number for causes that were determined without the signatures of the drawn mutants.
 	draws, good, heldOut int
 	// differences counts the draws by the number of causes minus the number of mutants. heldOutDifferences counts them for causes that were
 	// determined without the signatures of the drawn mutants.
 	differences, heldOutDifferences map[int]int
 	named, heldOutNamed             int
-	// discarded is the number of draws in which a mutant hides another one, panics or leads to an error of a check.
+	// discarded is the number of draws in which a mutant hides another one or leads to an error of a check.
 	discarded int
 }
 
@@ -233,10 +235,10 @@ func newScore(n int) *score {
 }
 
 // add counts a run. It returns false if the draw was discarded.
-func (s *score) add(t *testing.T, d draw, r *conformance.Result, panicked bool) bool {
+func (s *score) add(t *testing.T, d draw, r *conformance.Result) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if panicked || r.Verdict != conformance.Findings || r.Count(conformance.Error) > 0 || !d.visible(r) {
+	if r.Verdict != conformance.Findings || r.Count(conformance.Error) > 0 || !d.visible(r) {
 		s.discarded++
 		return false
 	}

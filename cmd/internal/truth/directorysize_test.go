@@ -30,7 +30,7 @@ const noPageLimit = 100_000
 // contains all of them although the server permits it.
 func TestSuite_LargeDirectory(t *testing.T) {
 	t.Parallel()
-	users := 2_500 // more than any check pages through
+	users := 2_500 // more users than any check reads page by page
 	if alltest.All() && !raceDetector {
 		users = 20_000
 	}

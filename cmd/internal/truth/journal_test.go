@@ -25,10 +25,10 @@ import (
 var namesOf = map[string]string{"/Users": "userName", "/Groups": "displayName", "/Devices": "serial"}
 
 // A witness passes requests to a handler. After each write, before the suite receives the response, it compares the objects of the handler
-// with the journal. If the process were killed at that time, the journal would lack the most objects.
+// with the journal. Even if the process is killed at that time, the journal must cover every object.
 type witness struct {
 	handler http.Handler
-	mu      sync.Mutex      // one request at a time, although some are concurrent
+	mu      sync.Mutex      // serializes the requests, of which some are concurrent
 	before  map[string]bool // the ids of the initial objects
 	path    string
 	lines   *bufio.Reader

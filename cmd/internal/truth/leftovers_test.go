@@ -41,7 +41,8 @@ func (s severed) RoundTrip(r *http.Request) (res *http.Response, err error) {
 	return inProcess(s).RoundTrip(r)
 }
 
-// A fault of the server in TestLeftovers_UnsteadyServers handles a request, and reports whether the request has been handled.
+// A serverFault is a fault of the server in TestLeftovers_UnsteadyServers. It handles a request and returns true, or it returns false, so
+// that the next fault or the server handles the request.
 type serverFault func(w http.ResponseWriter, r *http.Request, next http.Handler) bool
 
 // rejects returns a fault that rejects the requests that match.
@@ -89,7 +90,7 @@ func behind(t *testing.T, mutant string) serverFault {
 	}
 }
 
-// keeps returns 204 and does nothing.
+// keeps returns 204 for a resource that exists, and does not pass the request to the server.
 func keeps(w http.ResponseWriter, r *http.Request, next http.Handler) bool {
 	recorder := httptest.NewRecorder()
 	read := r.Clone(r.Context())
@@ -331,7 +332,7 @@ func TestCommand_NamesRemainingObjects(t *testing.T) {
 		require.Contains(t, text, "leftover: "+path)
 	}
 	require.Contains(t, text, "an unlinked group remains on the target", "the client flow has a verdict")
-	require.NotContains(t, text, "share no further object")
+	require.NotContains(t, text, "no object that the client flows share is left")
 	require.Contains(t, text, "Remove the leftovers with: scim-conformance cleanup "+journal)
 	require.Contains(t, strings.Join(strings.Fields(text), " "), "--keep-going runs these checks")
 

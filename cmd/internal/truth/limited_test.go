@@ -65,8 +65,8 @@ func TestLimited_SkippedChecksBounded(t *testing.T) {
 	}
 }
 
-// TestLimited_BlockNamesAllChecks checks that a server that creates no group is reported as one block with its request and response, that
-// counts all checks without a result.
+// TestLimited_BlockNamesAllChecks checks the blocks in the result for a server that creates no group: each block has the rejected request
+// and its response, and the blocks list all blocked checks.
 func TestLimited_BlockNamesAllChecks(t *testing.T) {
 	t.Parallel()
 	reference := newReferenceServer(t)

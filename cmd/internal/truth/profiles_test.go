@@ -165,6 +165,14 @@ step fails. The third column lists the clients whose provisioning works with lim
 sends is not stored or not returned, a step could not be tested or verified, or it is unknown whether the client continues after a ` +
 	`response. All clients that a row does not name work with the quirk.
 
+The name of a client is that of its profile (` + "`--profile`" + `): ` + "`ping`" + ` is PingFederate, ` + "`google`" + ` is Google ` +
+	`Workspace. If the client has several
+flows, the name of the flow follows. ` + "`okta-catalog`" + ` is an application of Okta's catalog, and ` + "`okta-wizard`" + ` one ` +
+	`that was created with the
+wizard. ` + "`entra-default`" + ` is Entra ID with a tenant URL without flags, and ` + "`entra-flag`" + ` with the flag ` +
+	`aadOptscim062020. ` + "`authentik-patch`" + `
+is authentik with a target that supports PATCH, and ` + "`authentik-put`" + ` with one that does not.
+
 | Quirk | Broken clients, with the steps that fail | Clients that work with limits |
 |---|---|---|
 `

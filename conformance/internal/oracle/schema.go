@@ -148,7 +148,9 @@ func (a Attribute) Free() bool {
 		return false
 	}
 	if scim.EqualName(a.Name, "type") && a.Canonical != nil && len(a.Canonical) == 0 {
-		return false // Some servers accept no type at all then: for the types of roles, RFC 7643 section 8.7.1 has an empty list of values.
+		// RFC 7643 section 8.7.1 declares an empty list of canonical values for the type of a role. Some servers reject every type of an
+		// attribute with such a list.
+		return false
 	}
 	switch a.Kind {
 	case "string", "boolean", "integer", "decimal", "dateTime":

@@ -17,8 +17,8 @@ var stages = map[engine.Kind]int{engine.User: 0, engine.Group: 1}
 
 // Due implements lane.Work: deactivations first. The desired states are stored before the first request.
 //
-// Invariant 24: The engine reads the target from the directory after the pending rows. A change that is marked together with a change of
-// the target is therefore never sent to the previous target.
+// Invariant 24: The engine first reads the pending rows, and then the target of the app (base URL, credentials) from the directory. A
+// change that is marked together with a change of the target is therefore never sent to the previous target.
 func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) ([]lane.Task, error) {
 	if err := w.storeHold(ctx); err != nil {
 		return nil, err

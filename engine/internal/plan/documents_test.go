@@ -21,8 +21,8 @@ import (
 // placeholder represents any non-empty string in testdata/documents.yaml.
 const placeholder = "PLACEHOLDER"
 
-// documents has the content of testdata/documents.yaml, which describes its own format. Values are YAML anchors for the rest of the file.
-// Only ada is read: the user of all sequences that define no user.
+// documents has the content of testdata/documents.yaml, which describes its own format. Values contains YAML anchors, to which the rest of
+// the file refers. The test itself reads only the value "ada": the attributes of the user in all sequences that define none.
 type documents struct {
 	Values        map[string]any
 	Users, Groups []documented

@@ -192,7 +192,7 @@ func (u *user) begin() Step {
 func (u *user) start() Step {
 	switch {
 	case u.in.Want == engine.Keep:
-		return u.end(engine.Skipped, "the account is to be left unchanged")
+		return u.end(engine.Skipped, "the desired state is to leave the account unchanged")
 	case u.in.Want == engine.Active:
 		return u.beginActive()
 	case u.out.RemoteID == "" && !u.in.MayExist:

@@ -45,7 +45,7 @@ func (r *run) progress(ctx context.Context, s plan.Step) error {
 		if err := r.waitForNote(); err != nil {
 			return err
 		}
-		r.noted = 0 // the members that are stored as pending do not include those of the requests after a replacement
+		r.noted = 0 // the members of the requests that follow the replacement are not stored yet
 		known := p.RemoteName == r.row.RemoteName && r.full()
 		if known || r.row.RemoteID != p.RemoteID {
 			return nil // do not store the progress: after a crash the next push starts with all members or a lookup

@@ -66,8 +66,8 @@ func (r *run) withAlternatives(o plan.Outcome) plan.Outcome {
 // identifier (externalId), or under a name that is not stored yet. The target may carry out the create although the result of this sequence
 // is never stored. If a halt blocks the create, announce stores nothing and `why` is the outcome.
 //
-// Invariant 16: The engine stores a create without its own identifier (externalId) before it sends the create. A group that is pushed
-// again after its deletion is pushed in full.
+// Invariant 16: If a create does not contain the identifier that the engine assigns (externalId), the engine stores the create before it
+// sends it. A group that is pushed again after its deletion is pushed in full.
 func (r *run) announce(ctx context.Context, req plan.Request) (why *plan.Outcome, err error) {
 	if req.Op != engine.OpCreate || req.Body.Text("externalId") != "" && r.row.RemoteName == r.name {
 		return nil, nil

@@ -27,7 +27,7 @@ type Plan struct {
 // decision is what happens to a member of a stored object.
 type decision struct {
 	kind decisionKind
-	of   *names // of the attributes of an extension
+	of   *names // for an extension: the decisions for its attributes
 }
 
 type decisionKind int
@@ -36,7 +36,7 @@ const (
 	omit decisionKind = iota
 	pass
 	part      // decoded and projected
-	extension // the attributes have decisions
+	extension // decision.of has the decisions for its attributes
 	reserved  // stored resources do not contain it
 )
 

@@ -36,8 +36,8 @@ func (in *input) location(id string) string {
 	return in.base + in.rt.Endpoint + "/" + url.PathEscape(id)
 }
 
-// decoded is the representation by the way of package scimserver for stores without JSON text: the resource is decoded, completed,
-// projected and encoded.
+// decoded returns the representation that package scimserver makes for stores without JSON text: it decodes, completes, projects and
+// encodes the resource.
 func (in *input) decoded(t require.TestingT, text []byte, p schema.Projection) string {
 	stored, err := scim.DecodeResource(text)
 	require.NoError(t, err)
@@ -78,7 +78,7 @@ func (in *input) decoded(t require.TestingT, text []byte, p schema.Projection) s
 	return string(in.rt.Project(r, p).AppendJSON(nil))
 }
 
-// spliced is the representation by the package under test.
+// spliced returns the representation that the package under test makes, and the second result of Plan.Append.
 func (in *input) spliced(text []byte, p schema.Projection) (string, bool) {
 	plan := splice.Compile(in.rt, in.derived, in.fields, p)
 	prefix := splice.Prefix(in.base + in.rt.Endpoint + "/")

@@ -66,8 +66,8 @@ func (s settings) apply(path string) kong.Option {
 	})
 }
 
-// fits reports whether the type of a flag allows a value. A boolean flag allows only "true" and "false" as a string; a flag of the same
-// name may have another type in another command.
+// fits reports whether the type of a flag allows a value. Of all strings, a boolean flag allows only "true" and "false". A file can have
+// another string, because a flag of the same name may have another type in another command.
 func fits(flag *kong.Flag, value any) bool {
 	text, isText := value.(string)
 	return !isText || !flag.IsBool() || text == "true" || text == "false"

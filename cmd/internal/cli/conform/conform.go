@@ -154,8 +154,8 @@ func flagHelp() kong.Vars {
 	return kong.Vars{
 		"fromHelp":   "Sender of the documents: client, server or either. Some rules apply to one side only.",
 		"listenHelp": "Address to listen on; port 0 chooses a free one. Default: 127.0.0.1:0.",
-		"keepGoingHelp": "Run all checks although the server deletes no objects, so that all created objects remain. Default: skip checks that " +
-			"create objects; at most 5 objects remain.",
+		"keepGoingHelp": "If the server deletes no objects, run all checks nevertheless; then all created objects remain. Default: skip the " +
+			"checks that create objects, so that at most 5 objects remain.",
 		"pageHelp":       "Write the page to a file (repeatable); - is standard output. Forms: " + pages() + ".",
 		"pageFormatHelp": "Form of the page on standard output: " + pages() + " or none. Default: markdown, or none with --output.",
 		"journalHelp": "Journal of created objects, for cleanup after a crash. Removed after a complete cleanup. Default: a new file in " +
@@ -164,13 +164,14 @@ func flagHelp() kong.Vars {
 		"scenarioHelp": "Scenario for the client: " + scenarioNames() +
 			", or a YAML or JSON file; docs/conformance.md describes the format. Default: joiner-mover-leaver.",
 		"contractHelp": "Expected requests: " + contractNames() +
-			". resilient: any requests that recover from the server's deviations. catalog, wizard: exactly the requests in " +
+			". resilient: any requests, but the client must recover from the deviations of the server. catalog, wizard: exactly the requests in " +
 			"docs/conformance.md, for catalog apps or custom apps. Default: the contract of the scenario, else resilient.",
 		"profileHelp": "Profiles to select: " + profileIDs() + ". rfc is the checks of the RFCs; all is rfc and the flows of every client; " +
 			"each other profile is the flows of one client and the checks on which this client depends. Default: rfc.",
 		"mockProfileHelp": "Profiles of clients, with the names of run: " + profileIDs() +
 			". The client must send only requests of these clients. rfc and all permit every request. Default: rfc.",
-		"settleHelp": "Maximum time until a write must be visible. The time is measured first and reported. 0 means 2s.",
+		"settleHelp": "Maximum time that the checks wait until a write is visible. The run first measures the actual time and reports it. " +
+			"0 means 2s.",
 		"attributesHelp": "YAML or JSON file with the attributes that a create requires on this server, by resource type: " +
 			"{User: {userType: staff}}.",
 		"seedHelp": "Seed of the checks that generate their requests (area oracle): a number, or random. The report contains it.",

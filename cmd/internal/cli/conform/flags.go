@@ -101,7 +101,7 @@ func profileIDs() string {
 type limits struct {
 	ReadOnly     bool          `help:"Create nothing: run only the checks that need no test objects."`
 	Rate         float64       `help:"Maximum requests per second. A run always obeys 429 and Retry-After." placeholder:"N"`
-	MaxRequests  int           `help:"Maximum number of requests, without cleanup." default:"10000"`
+	MaxRequests  int           `help:"Maximum number of requests. Requests of the cleanup do not count." default:"10000"`
 	Concurrency  int           `help:"Maximum concurrent requests; only concurrency checks send more than one." default:"8"`
 	Settle       time.Duration `help:"${settleHelp}" default:"5s"`
 	UserDomain   string        `help:"Domain of generated user names and email addresses." default:"example.com"`

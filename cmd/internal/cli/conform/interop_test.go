@@ -22,7 +22,7 @@ import (
 	"github.com/scimwright/scimwright/internal/goldentest"
 )
 
-// interopDocs is the directory of the page, and of the scripts that start the servers.
+// interopDocs is the directory with the page matrix.md, and with the directory servers, whose scripts start the servers.
 var interopDocs = filepath.Join("..", "..", "..", "..", "docs", "interop")
 
 // TestMatrix_ThirdPartyServers starts every server of docs/interop/servers, runs the suite with all profiles, and compares the outcomes

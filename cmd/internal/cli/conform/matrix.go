@@ -70,7 +70,7 @@ func (c *matrixCommand) Run(in *invocation) error {
 	return all
 }
 
-// standardForm returns the form on standard output.
+// standardForm returns the form of the matrix on standard output: the name of a writer of package matrix, or "none".
 func (c *matrixCommand) standardForm() string {
 	switch {
 	case c.Format != "":
@@ -81,7 +81,7 @@ func (c *matrixCommand) standardForm() string {
 	return "markdown"
 }
 
-// pages returns the names of the forms of a matrix.
+// pages returns the names of the forms of a matrix, such as markdown and json.
 func pages() string {
 	var names []string
 	for _, w := range matrix.Writers() {

@@ -252,7 +252,7 @@ func TestAuthentication_SourcePrecedence(t *testing.T) {
 	require.Contains(t, stderr, "more than one kind")
 }
 
-// TestJournal_UnwritableRejectedFirst checks that the command rejects a journal that it cannot write before it sends a request.
+// TestJournal_UnwritableRejectedFirst checks that the command sends no request if it cannot write the journal.
 func TestJournal_UnwritableRejectedFirst(t *testing.T) {
 	d, url := newRecordingTarget(t, "")
 	for name, path := range map[string]string{

@@ -117,7 +117,7 @@ func (o outputs) open(stdout io.Writer) (files []outputFile, err error) {
 	return files, nil
 }
 
-// forms returns the names of the forms of reports.
+// forms returns the names of the forms of reports, such as text and json.
 func forms() string {
 	var names []string
 	for _, w := range report.Writers() {
@@ -126,7 +126,7 @@ func forms() string {
 	return strings.Join(names, ", ")
 }
 
-// wantTraffic reports whether one of the reports has a form that contains every exchange.
+// wantTraffic reports whether one of the reports has a form that contains every exchange, such as har.
 func wantTraffic(files []outputFile) bool {
 	for _, f := range files {
 		if f.form.Traffic {

@@ -15,7 +15,7 @@ import (
 	"github.com/scimwright/scimwright/conformance/observed"
 )
 
-// sides is the set of flags that select the sides and checks of an evaluation.
+// sides is the set of flags that select what is evaluated: the server or the client (the sides), and the checks.
 type sides struct {
 	Side []string `help:"Side to evaluate: server, client or both." enum:"server,client,both" default:"both"`
 	Only []string `help:"Select only these checks: ids, areas, levels, clauses or sections." placeholder:"ID,..."`

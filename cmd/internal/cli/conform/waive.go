@@ -8,8 +8,8 @@ import (
 
 // waiving is the set of flags for accepted findings.
 type waiving struct {
-	Waivers       string `help:"YAML or JSON file with temporarily accepted findings and their reasons." type:"path" placeholder:"FILE"`
-	WaiversStrict bool   `help:"Fail the run for each waiver without a finding."`
+	Waivers       string `help:"YAML or JSON file with waivers: temporarily accepted findings, with reasons." type:"path" placeholder:"FILE"`
+	WaiversStrict bool   `help:"Fail the run for each waiver that matches no finding."`
 }
 
 // read returns the waivers in the file, or no waivers without a file.

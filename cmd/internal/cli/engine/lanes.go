@@ -21,7 +21,7 @@ type laneCommands struct {
 	Unlearn unlearnCommand `cmd:"" help:"Delete the result of the probe and the detected deviations (traits) of a target."`
 }
 
-// halted is the set of arguments for one app or all apps, and operations.
+// halted is the set of arguments that select the operations, and one app or all apps.
 type halted struct {
 	App     string   `arg:"" optional:"" help:"Id or label of the app."`
 	AllApps bool     `help:"Apply to all apps."`
@@ -95,7 +95,7 @@ type releaseCommand struct {
 	App string `arg:"" help:"Id or label of the app."`
 }
 
-// Run ends a pause, the breaker or a quarantine.
+// Run ends a pause (requested by the target), the breaker (after several failures) or a quarantine (after rejected credentials).
 func (c *releaseCommand) Run(in *Invocation, g *Commands) error {
 	return g.act(in, c.App, "The app is running again.", func(s *session, app string) error { return s.engine.Release(s.ctx, app) })
 }

@@ -34,7 +34,7 @@ type traceCommand struct {
 	principal
 	Apply      bool `help:"Send the requests: provision the user or group now."`
 	ForceSync  bool `help:"With --apply, also send the values that the target has ignored before."`
-	AllMembers bool `help:"With --apply, push all members of the group."`
+	AllMembers bool `help:"With --apply, push the complete membership of the group, not only its changes."`
 	waitFlags
 }
 
@@ -62,7 +62,7 @@ func (c *traceCommand) Run(in *Invocation, g *Commands) error {
 	case !t.Assigned:
 		return c.unassigned(a)
 	case t.Outcome != engine.Done:
-		return fmt.Errorf("%s has not converged: the sequence ends with %q", c.Who, nameOr(string(t.Outcome), string(t.State.Status)))
+		return fmt.Errorf("%s has not converged: the outcome is %q", c.Who, nameOr(string(t.Outcome), string(t.State.Status)))
 	case len(t.Waiting) > 0:
 		return fmt.Errorf("%s has not converged: waiting for %s", c.Who, many(len(t.Waiting), "user", "users"))
 	case t.Rehearsed && !t.Idle:
@@ -170,7 +170,7 @@ func (c *explainCommand) Run(in *Invocation, g *Commands) error {
 
 func (p *page) known(k engine.PrincipalState) {
 	if k.Desired == 0 {
-		p.line("The user or group was never marked.")
+		p.line("No change of the user or group was ever reported to the engine.")
 		return
 	}
 	p.row("status", string(k.Status))

@@ -29,7 +29,8 @@ type server struct {
 	// members is set if SCIM responses contain no members of groups. The script returns them at /members/{id}.
 	members bool
 	styles  []engine.Style
-	// knownDifferences are the known differences without an error response, because SCIM requests cannot remove them.
+	// knownDifferences are the permitted differences that the engine does not report. No request fails, and SCIM requests cannot remove the
+	// differences.
 	knownDifferences []string
 }
 

@@ -24,7 +24,7 @@ func untypedUser(name string) wrap {
 					kept.put(id, v)
 				}
 			}
-			if o := rep.object(); readUser(r) && rep.ok() && kept.at(o.Text("id")) != nil {
+			if o := rep.object(); o != nil && readUser(r) && rep.ok() && kept.at(o.Text("id")) != nil {
 				o.Set(name, kept.at(o.Text("id")))
 				rep.body = o.AppendJSON(nil)
 			}
@@ -97,7 +97,7 @@ var createValues = []Mutant{
 	})},
 	{"create.address-lines-joined", "line breaks in addresses are replaced by spaces", afterEach(readUser, func(o *scim.Object) {
 		for _, v := range o.Array("addresses") {
-			a := v.(*scim.Object)
+			a := objectOf(v)
 			a.Set("streetAddress", strings.ReplaceAll(a.Text("streetAddress"), "\n", " "))
 		}
 	})},
@@ -108,7 +108,7 @@ var createValues = []Mutant{
 			m.Set("$ref", "https://example.com/scim/v2/Users")
 		}
 	})},
-	{"create.plus-is-blank", "a plus sign in a decoded filter is read as a space",
+	{"create.plus-is-blank", "a percent-encoded plus sign in a filter is read as a space",
 		filtering(listUsers, func(f string) string { return strings.ReplaceAll(f, "+", " ") })},
 	{"create.decoded-twice", "a userName in a POST body is percent-decoded", before(createUser, func(o *scim.Object) {
 		if name, err := url.PathUnescape(o.Text("userName")); err == nil && name != "" {
@@ -160,7 +160,7 @@ var createValues = []Mutant{
 			func() *reply { return failure(409, scim.Uniqueness) })(next)
 	}},
 	{"create.repeated-returned", "a duplicate email address is returned twice", untypedUser("emails")},
-	{"create.schemas-first", "a body that starts with the enterprise extension instead of schemas is rejected",
+	{"create.schemas-first", "a body whose first member is the enterprise extension, not schemas, is rejected",
 		refuse(createUser, func(o *scim.Object) bool {
 			for name := range o.All() {
 				return name == scim.EnterpriseUserSchema
@@ -168,11 +168,12 @@ var createValues = []Mutant{
 			return false
 		}, func() *reply { return failure(400, scim.InvalidSyntax) })},
 	{"create.groups-taken", "groups in the request body are stored", untypedUser("groups")},
-	{"create.id-in-capitals-taken", "a member ID sent by the client is stored as the id", echo(createUser, func(sent, got *scim.Object) {
-		for name, v := range sent.All() {
-			if name == "ID" {
-				got.Set("id", v)
+	{"create.id-in-capitals-taken", "a value that the client sends in a member with the name ID, in upper case, is stored as the id",
+		echo(createUser, func(sent, got *scim.Object) {
+			for name, v := range sent.All() {
+				if name == "ID" {
+					got.Set("id", v)
+				}
 			}
-		}
-	})},
+		})},
 }

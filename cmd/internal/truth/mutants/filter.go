@@ -61,7 +61,7 @@ func keep(m match, cond func(r *http.Request, o *scim.Object) bool) wrap {
 		}
 		kept := []any{}
 		for _, item := range o.Array("Resources") {
-			if cond(r, item.(*scim.Object)) {
+			if cond(r, objectOf(item)) {
 				kept = append(kept, item)
 			}
 		}
@@ -109,7 +109,8 @@ var filter = []Mutant{
 		sub(`emails\.value eq ("[^"]*")`, `emails[type eq "work" and value eq $1]`)},
 	{"filter.value-path-uncorrelated", "two conditions in the same brackets may match different elements",
 		sub(`emails\[type eq "work" and value (\w\w "[^"]*")\]`, `(emails.type eq "work" and emails.value $1)`)},
-	{"filter.value-path-sub-uncorrelated", "a condition on a sub-attribute after brackets may match another element than the brackets",
+	{"filter.value-path-sub-uncorrelated",
+		`in emails[type eq "work"].value eq "a", the condition after the brackets may match another element than the brackets`,
 		sub(`emails\[type eq "work"\]\.value eq`, `emails.type eq "work" and emails.value eq`)},
 	{"filter.user-name-case-exact", "userName is compared case-sensitively",
 		keep(with(listUsers, "filter"), func(r *http.Request, o *scim.Object) bool {
@@ -129,7 +130,7 @@ var filter = []Mutant{
 	{"filter.escapes-raw", "JSON escapes in operands are not decoded", sub(`\\`, `\\`)},
 	{"filter.wildcards", "% and _ in operands are wildcards", sub(`nickName sw ("[^"]*?)([%_ ]?)(50)[%]?"`, `nickName co "$3"`)},
 	{"filter.no-match-404", "a filter that matches nothing returns 404", after(with(listUsers, "filter"), func(_ *http.Request, rep *reply) {
-		if o := rep.object(); rep.ok() && len(o.Array("Resources")) == 0 {
+		if o := rep.object(); o != nil && rep.ok() && len(o.Array("Resources")) == 0 {
 			*rep = *failure(404, "")
 		}
 	})},

@@ -103,7 +103,7 @@ var filterLogic = []Mutant{
 		sub(`(name\.familyName) sw ("[^"]* Ingalls")`, `($1 sw $2 and $1 ne $2)`)},
 	{"filter.not-loses-absent", "not (a) matches only users that have the attribute that the condition a compares",
 		sub(`not \((\w+) (eq|co) ("[^"]*")\)`, `($1 pr and not ($1 $2 $3))`)},
-	{"filter.value-path-not-any", "the operator \"not\" before brackets matches every user with an element that the brackets do not match",
+	{"filter.value-path-not-any", `not (emails[type eq "home"]) acts as emails[type ne "home"]`,
 		sub(`not \(emails\[type eq "home"\]\)`, `emails[type ne "home"]`)},
 	{"filter.value-path-first", "a condition that the operator \"and\" joins to a condition in brackets is dropped",
 		sub(`(emails\[type eq "home"\]) and name\.familyName.*$`, `$1`)},

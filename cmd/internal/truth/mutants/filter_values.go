@@ -37,7 +37,7 @@ func staleDisplayNames(next http.Handler) http.Handler {
 			}
 		}
 		rep := serve(next, r)
-		if o := rep.object(); createUser(r) && rep.ok() {
+		if o := rep.object(); o != nil && createUser(r) && rep.ok() {
 			ids.Store(o.Text("displayName"), o.Text("id"))
 		}
 		return rep
@@ -64,7 +64,7 @@ var filterValues = []Mutant{
 		}
 		return f
 	})},
-	{"filter.stale", "filters on displayName still match the value at creation after a change", staleDisplayNames},
+	{"filter.stale", "after a change of displayName, filters still match the displayName with which the user was created", staleDisplayNames},
 	{"filter.stale-removals", "filters still find users by a removed email address",
 		sub(`emails\.value eq "([^"]*)goes@`, `emails.value eq "${1}stays@`)},
 	{"filter.of-shown-only", "filters compare only attributes that the attributes parameter names",

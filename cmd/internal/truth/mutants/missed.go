@@ -39,8 +39,8 @@ func alsoReturn(member string) wrap {
 	return instead(with(readUser, "attributes"), func(next http.Handler, r *http.Request) *reply {
 		rep := serve(next, r)
 		whole := serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, "", nil)).object()
-		if v, ok := whole.Get(member); rep.ok() && ok {
-			o := rep.object()
+		o := rep.object()
+		if v, ok := whole.Get(member); rep.ok() && ok && o != nil {
 			o.Set(member, v)
 			rep.body = o.AppendJSON(nil)
 		}
@@ -143,10 +143,11 @@ var missed = []Mutant{
 	{"patch.boolean-text-ignored", "a string that replaces active is ignored", drop(patchUser, func(o *scim.Object) bool {
 		return o.Text("path") == "active" && o.Text("value") != ""
 	})},
-	{"patch.replace-primary-adds", "a replace of primary by a value filter does not change the primary of the other values",
+	{"patch.replace-primary-adds",
+		"after a replace of primary in an element that a value filter selects, the previous primary element stays primary",
 		rememberAndShow(patchUser, func(_ *http.Request, sent *scim.Object, rep *reply) any {
 			list := sent.Array("Operations")
-			if len(list) == 1 && rep.ok() && strings.HasSuffix(list[0].(*scim.Object).Text("path"), "].primary") {
+			if len(list) == 1 && rep.ok() && strings.HasSuffix(objectOf(list[0]).Text("path"), "].primary") {
 				return true
 			}
 			return nil
@@ -168,13 +169,15 @@ var missed = []Mutant{
 				o.Set(scim.EnterpriseUserSchema, scim.NewObject())
 			}
 		})},
-	{"projection.meta-always", "a user read with the attributes parameter has meta too", alsoReturn("meta")},
-	{"projection.external-id-always", "a user read with the attributes parameter has externalId too", alsoReturn("externalId")},
-	{"projection.meta-in-lists", "the items of a list with the attributes parameter have meta too",
+	{"projection.meta-always", "a user read with the attributes parameter has meta even if the parameter does not name it",
+		alsoReturn("meta")},
+	{"projection.external-id-always", "a user read with the attributes parameter has externalId even if the parameter does not name it",
+		alsoReturn("externalId")},
+	{"projection.meta-in-lists", "the items of a list with the attributes parameter have meta even if the parameter does not name it",
 		afterEach(with(listUsers, "attributes"), func(o *scim.Object) {
 			o.Set("meta", scim.NewObject(scim.Member{Name: "resourceType", Value: "User"}))
 		})},
-	{"projection.meta-on-post", "the response to a POST with the attributes parameter has meta too",
+	{"projection.meta-on-post", "the response to a POST with the attributes parameter has meta even if the parameter does not name it",
 		afterBody(with(createUser, "attributes"), func(o *scim.Object) {
 			o.Set("meta", scim.NewObject(scim.Member{Name: "resourceType", Value: "User"}))
 		})},
@@ -197,17 +200,18 @@ var missed = []Mutant{
 		afterBody(config, func(o *scim.Object) { o.Set("documentationUri", "") })},
 	{"discovery.scheme-documentation-relative", "specUri of an authentication scheme is a path", afterBody(config, func(o *scim.Object) {
 		for _, item := range o.Array("authenticationSchemes") {
-			item.(*scim.Object).Set("specUri", "/docs/authentication")
+			objectOf(item).Set("specUri", "/docs/authentication")
 		}
 	})},
 	{"traffic.conflict-empty", "a 409 has no body", withoutBody(http.StatusConflict)},
 	{"traffic.wrong-method-empty", "a 405 has no body", withoutBody(http.StatusMethodNotAllowed)},
-	{"list.beyond-total", "totalResults past the end is startIndex-1", after(listUsers, func(r *http.Request, rep *reply) {
-		o := rep.object()
-		if n, ok := integerOf(r, "startIndex"); ok && n > 1 && rep.ok() && len(o.Array("Resources")) == 0 {
-			o.Set("totalResults", n-1)
-			rep.body = o.AppendJSON(nil)
-		}
-	})},
+	{"list.beyond-total", "if startIndex is past the end of the list, totalResults is startIndex-1",
+		after(listUsers, func(r *http.Request, rep *reply) {
+			o := rep.object()
+			if n, ok := integerOf(r, "startIndex"); ok && n > 1 && rep.ok() && len(o.Array("Resources")) == 0 {
+				o.Set("totalResults", n-1)
+				rep.body = o.AppendJSON(nil)
+			}
+		})},
 	{"me.mistakes-422", "a malformed request to /Me is rejected with 422", changeStatus(ofMe, 400, 422)},
 }

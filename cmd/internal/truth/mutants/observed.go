@@ -38,14 +38,15 @@ func atLimit(fn func(operations []any, rep *reply, o *scim.Object)) wrap {
 		job, err := scim.Decode(readBody(r))
 		rep := serve(next, r)
 		v, limited := job.Get("failOnErrors")
-		if o := rep.object(); err == nil && limited && rep.ok() && scim.Equal(v, jsonInteger(failures(o))) {
+		if o := rep.object(); o != nil && err == nil && limited && rep.ok() && scim.Equal(v, jsonInteger(failures(o))) {
 			fn(job.Array("Operations"), rep, o)
 		}
 		return rep
 	})
 }
 
-// observed are faults of servers that other checks than those of the fault reported.
+// observed are faults of servers that checks of other requirements have reported. TestSuite_AccusesOnlyFault checks that only the checks of
+// the violated requirement report them now.
 var observed = []Mutant{
 	{"create.nameless-everywhere", "a user without userName gets a generated one, also in a bulk request",
 		chain(before(createUser, withUserName), bulkOperations(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
@@ -58,11 +59,11 @@ var observed = []Mutant{
 		}))},
 	{"bulk.limit-reached-400", "a bulk request in which the number of errors reaches failOnErrors returns 400 with its results",
 		atLimit(func(_ []any, rep *reply, _ *scim.Object) { rep.status = http.StatusBadRequest })},
-	{"bulk.unprocessed-results", "operations after the limit failOnErrors have results with 409",
+	{"bulk.unprocessed-results", "operations that are not performed because of failOnErrors have results with the status 409",
 		atLimit(func(operations []any, rep *reply, o *scim.Object) {
 			all := o.Array("Operations")
-			for _, v := range operations[len(all):] {
-				op := v.(*scim.Object)
+			for _, v := range operations[min(len(all), len(operations)):] {
+				op := objectOf(v)
 				all = append(all, scim.NewObject(scim.Member{Name: "method", Value: op.Text("method")},
 					scim.Member{Name: "bulkId", Value: op.Text("bulkId")}, scim.Member{Name: "status", Value: "409"}))
 			}

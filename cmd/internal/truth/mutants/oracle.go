@@ -67,12 +67,12 @@ var oracle = []Mutant{
 	{"oracle.members-replaced-late", "a replace of members after another operation adds to the members", func(next http.Handler) http.Handler {
 		late := func(o *scim.Object) bool {
 			return slices.ContainsFunc(o.Array("Operations")[min(1, length(o)):], func(item any) bool {
-				return is(item.(*scim.Object), "replace", "members")
+				return is(objectOf(item), "replace", "members")
 			})
 		}
 		return before(withJSON(patchGroup, late), func(o *scim.Object) {
 			for _, item := range o.Array("Operations")[1:] {
-				if op := item.(*scim.Object); is(op, "replace", "members") {
+				if op := objectOf(item); is(op, "replace", "members") {
 					op.Set("op", "add")
 				}
 			}
@@ -92,18 +92,19 @@ var oracle = []Mutant{
 			q.Set("startIndex", strconv.Itoa((start-1)/count*count+1))
 		}
 	})},
-	{"oracle.one-sub-attribute", "only the first of two sub-attributes of the same attribute is returned", query(readUser, func(q url.Values) {
-		var kept, parents []string
-		for name := range strings.SplitSeq(q.Get("attributes"), ",") {
-			parent, _, isSub := strings.Cut(strings.ToLower(name[strings.LastIndex(name, ":")+1:]), ".")
-			if !isSub || !slices.Contains(parents, parent) {
-				kept, parents = append(kept, name), append(parents, parent)
+	{"oracle.one-sub-attribute", "if the attributes parameter names two sub-attributes of the same attribute, only the first is returned",
+		query(readUser, func(q url.Values) {
+			var kept, parents []string
+			for name := range strings.SplitSeq(q.Get("attributes"), ",") {
+				parent, _, isSub := strings.Cut(strings.ToLower(name[strings.LastIndex(name, ":")+1:]), ".")
+				if !isSub || !slices.Contains(parents, parent) {
+					kept, parents = append(kept, name), append(parents, parent)
+				}
 			}
-		}
-		if q.Has("attributes") {
-			q.Set("attributes", strings.Join(kept, ","))
-		}
-	})},
+			if q.Has("attributes") {
+				q.Set("attributes", strings.Join(kept, ","))
+			}
+		})},
 	{"oracle.excluding-a-part", "excluding a sub-attribute excludes the whole attribute", query(readUser, func(q url.Values) {
 		if q.Has("excludedAttributes") {
 			q.Set("excludedAttributes", afterDot.ReplaceAllString(q.Get("excludedAttributes"), "$1"))

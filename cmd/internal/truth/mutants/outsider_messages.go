@@ -83,7 +83,7 @@ var outsiderCursor = []Mutant{
 		}
 	})},
 	// RFC9865-2-14
-	{"cursor.members-nested", "nextCursor is a member of an object pagination", afterBody(cursorPage, func(o *scim.Object) {
+	{"cursor.members-nested", "nextCursor is a member of an object with the name pagination", afterBody(cursorPage, func(o *scim.Object) {
 		if c := o.Text("nextCursor"); c != "" {
 			o.Delete("nextCursor")
 			o.Set("pagination", scim.NewObject(scim.Member{Name: "nextCursor", Value: c}))
@@ -148,7 +148,7 @@ func renamedInLists(from, to string) wrap {
 
 var outsiderMessages = []Mutant{
 	// RFC7644-3.4.2-05
-	{"list.items-renamed", "Resources of a list has the name items", renamedInLists("Resources", "items")},
+	{"list.items-renamed", "the member Resources of a list has the name items", renamedInLists("Resources", "items")},
 	// RFC7644-3.4.2-04
 	{"list.total-renamed", "totalResults of a list has the name totalCount", renamedInLists("totalResults", "totalCount")},
 	// RFC7644-3.4.2-07
@@ -162,11 +162,12 @@ var outsiderMessages = []Mutant{
 	{"list.schema-version-1", "schemas of a list is the URN of the User schema",
 		afterBody(listUsers, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
 	// RFC7644-3.12-01
-	{"errors.in-array", "an error is an element of a member Errors, as in SCIM 1.1", after(everything, func(_ *http.Request, rep *reply) {
-		if o := rep.object(); rep.status >= 400 && o != nil {
-			rep.body = scim.NewObject(scim.Member{Name: "Errors", Value: []any{o}}).AppendJSON(nil)
-		}
-	})},
+	{"errors.in-array", "an error is an element of an array with the name Errors, as in SCIM 1.1",
+		after(everything, func(_ *http.Request, rep *reply) {
+			if o := rep.object(); rep.status >= 400 && o != nil {
+				rep.body = scim.NewObject(scim.Member{Name: "Errors", Value: []any{o}}).AppendJSON(nil)
+			}
+		})},
 	// RFC7644-3.12-02
 	{"errors.status-renamed", "status of an error has the name code", failing(func(o *scim.Object) { renameMember(o, "status", "code") })},
 	// RFC7644-3.12-17
@@ -190,7 +191,7 @@ var outsiderMessages = []Mutant{
 	// RFC7643-3-01
 	{"errors.schemas-as-text", "schemas of an error is a string", failing(func(o *scim.Object) { o.Set("schemas", scim.ErrorMessage) })},
 	// RFC7644-3.7-05
-	{"bulk.results-renamed", "Operations of the bulk response has the name results",
+	{"bulk.results-renamed", "the member Operations of a bulk response has the name results",
 		afterBody(postBulk, func(o *scim.Object) { renameMember(o, "Operations", "results") })},
 	// RFC7644-3.7-16
 	{"bulk.status-renamed", "status of a result has the name statusCode",

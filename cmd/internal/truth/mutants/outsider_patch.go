@@ -203,7 +203,8 @@ var outsiderPatch = []Mutant{
 		}
 	})},
 	// RFC7644-3.5.2.3-10
-	{"patch.replace-part-same-rejected", "replace of a sub-attribute with a value filter by the present value is rejected with noTarget",
+	{"patch.replace-part-same-rejected",
+		"replace with a value filter and a sub-attribute is rejected with noTarget if the sub-attribute already has the value",
 		instead(patchUser, func(next http.Handler, r *http.Request) *reply {
 			o, err := scim.Decode(readBody(r))
 			has := stored(next, r)

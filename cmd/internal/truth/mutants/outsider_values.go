@@ -176,7 +176,7 @@ var outsiderValues = []Mutant{
 	{"create.date-as-number", "created and lastModified are numbers of milliseconds", afterEach(anyUser, func(o *scim.Object) {
 		for _, name := range []string{"created", "lastModified"} {
 			if t, err := time.Parse(time.RFC3339Nano, o.Complex("meta").Text(name)); err == nil {
-				o.Complex("meta").Set(name, t.UnixMilli())
+				complexOf(o, "meta").Set(name, t.UnixMilli())
 			}
 		}
 	})},
@@ -193,7 +193,7 @@ var outsiderValues = []Mutant{
 				if list := sent.Array("Operations"); i < len(list) {
 					op, _ := list[i].(*scim.Object)
 					if d := op.Complex("data"); method(op, "POST") && d.Text("password") != "" {
-						item.(*scim.Object).Set("response", d)
+						objectOf(item).Set("response", d)
 					}
 				}
 			}
@@ -348,7 +348,7 @@ var outsiderDelayed = []Mutant{
 	// RFC7644-3.6-01
 	{"delete.readable-once", "the first read after a DELETE returns the user", outdated(deleteUser, readUser)},
 	// RFC7644-3.6-02
-	{"delete.listed-once", "the first list after a DELETE that names the user contains it", listedOnce},
+	{"delete.listed-once", "after a DELETE, the first list whose filter contains the userName of the user contains the user", listedOnce},
 	// RFC7644-3.1-05
 	{"groups.readable-late", "the first read after a change of a group returns the previous members",
 		outdated(either(patchGroup, putGroup), readGroup)},
@@ -398,7 +398,7 @@ var outsiderDelayed = []Mutant{
 					eachResource(earlier.object(), func(u *scim.Object) { skipped[u.Text("id")] = true })
 					rest := []any{}
 					for _, item := range o.Array("Resources") {
-						if !skipped[item.(*scim.Object).Text("id")] {
+						if !skipped[objectOf(item).Text("id")] {
 							rest = append(rest, item)
 						}
 					}

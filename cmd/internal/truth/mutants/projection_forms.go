@@ -94,7 +94,7 @@ var projectionForms = []Mutant{
 	{"projection.complex-cut", "attributes=name returns only the sub-attribute familyName", attributesAs("name", "name.familyName")},
 	{"projection.multi-valued-cut", "attributes=emails returns only the sub-attribute value of each element",
 		attributesAs("emails", "emails.value")},
-	{"projection.last-part", "only the last of two sub-attributes of the same attribute in the attributes parameter is returned",
+	{"projection.last-part", "if the attributes parameter names two sub-attributes of the same attribute, only the last is returned",
 		attributesAs("name.familyName,name.givenName", "name.givenName")},
 	{"projection.first-element", "attributes=emails.type returns only the first element of emails",
 		afterEach(asking(readUser, "attributes", "emails.type"), firstOnly("emails"))},

@@ -101,9 +101,9 @@ var steadiness = []Mutant{
 			rep.body = o.AppendJSON(nil)
 		})(next)
 	}},
-	{"steadiness.late-reads", "a new user is visible to GET and to lists after 250 ms",
+	{"steadiness.late-reads", "GET and lists return a new user only after 250 ms",
 		delayed(either(readUser, listUsers), 250*time.Millisecond)},
-	{"steadiness.late-lists", "a new user is in lists after 250 ms", delayed(listUsers, 250*time.Millisecond)},
+	{"steadiness.late-lists", "lists return a new user only after 250 ms", delayed(listUsers, 250*time.Millisecond)},
 	{"steadiness.some-503", "every seventh GET returns 503",
 		everyNth(7, func(r *http.Request) bool {
 			return r.Method == http.MethodGet && !strings.Contains(r.URL.Path, "Config")

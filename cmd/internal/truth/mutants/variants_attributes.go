@@ -20,14 +20,15 @@ var attributeVariants = []Variant{
 		})},
 	{"name-formatted-derived", "name.formatted is always the given name and the family name", derived("name.formatted", fullName)},
 	{"nick-name-ignored", "nickName is in the schema, and ignored in every request", ignored("nickName")},
-	{"nick-name-read-only", "nickName is readOnly by the schema, and never assigned", readOnly("nickName")},
-	{"display-name-read-only", "displayName is readOnly by the schema, and derived from the name", func(next http.Handler) http.Handler {
-		return readOnly("displayName")(derived("displayName", fullName)(next))
-	}},
+	{"nick-name-read-only", "the schema declares nickName as readOnly, and nickName is never assigned", readOnly("nickName")},
+	{"display-name-read-only", "the schema declares displayName as readOnly, and displayName is derived from the name",
+		func(next http.Handler) http.Handler {
+			return readOnly("displayName")(derived("displayName", fullName)(next))
+		}},
 	{"title-rejected", "a user with a title is rejected with 400",
 		refuse(either(createUser, putUser, patchUser), func(o *scim.Object) bool { return sets(o, "title") || anyOp(selects("title"))(o) },
 			func() *reply { return failure(400, scim.InvalidValue) })},
-	{"nick-name-never-returned", "nickName has returned never by the schema", layered(
+	{"nick-name-never-returned", "the schema declares nickName with returned never, and nickName is never returned", layered(
 		afterEach(either(users, searchUsers), func(o *scim.Object) { o.Delete("nickName") }),
 		characteristic("nickName", "returned", "never"))},
 	{"long-values-rejected", "a string of more than 200 characters is rejected with 400", refuse(either(createUser, putUser, patchUser), long,

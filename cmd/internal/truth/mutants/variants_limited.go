@@ -10,8 +10,8 @@ import (
 )
 
 // Limited returns the servers that lack optional features, or reject objects that other servers accept. A test bounds the number of checks
-// that they skip. All except the last one are among [Variants]: a check of the area groups complains about a server that creates no group
-// with members.
+// that they skip. All except the last one are among [Variants]. The last one is not, because a check of the area groups complains about a
+// server that creates no group with members.
 func Limited() []Variant {
 	return append(slices.Clone(limitedVariants), Variant{"members-create-rejected",
 		"a create of a group with members is rejected, a PUT and a PATCH are accepted",
@@ -68,10 +68,10 @@ func onlyFilters(cond func(filter string) bool, rejection func() *reply) wrap {
 
 // featureOff returns a wrapper that declares a feature as not supported.
 func featureOff(feature string) wrap {
-	return afterBody(config, func(o *scim.Object) { o.Complex(feature).Set("supported", false) })
+	return afterBody(config, func(o *scim.Object) { complexOf(o, feature).Set("supported", false) })
 }
 
-// servingNoGroups returns next without groups. A bulk operation on a group is rejected together with its request.
+// servingNoGroups returns next without groups. A bulk request with an operation on a group is rejected as a whole.
 func servingNoGroups(next http.Handler) http.Handler {
 	isGroup := func(o *scim.Object) bool {
 		return scim.EqualName(o.Text("id"), scim.GroupSchema) || o.Text("id") == "Group"

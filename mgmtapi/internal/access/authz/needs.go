@@ -42,11 +42,11 @@ type Need struct {
 	// it to any user.
 	Unrestricted bool
 	// Into and OutOf are the path variables, counted from 1, of the group that a user is added to or removed from. Targets do not limit these
-	// needs: a caller who may change the members of a group may add any user, except users that it could change only because of the
-	// membership.
+	// needs: a caller who may change the members of a group may add any user. The exception is a user whom the caller could change only
+	// because of the new membership.
 	Into, OutOf int
-	// Of means that the second path variable is a user or a group that must also be among the target groups: a caller who reads all
-	// applications may be denied some of their users.
+	// Of is the kind of the second path variable: a user or a group. The target groups of the role must then contain the group, or a group of
+	// the user: a caller who reads all applications may be denied some of their users.
 	Of Kind
 }
 

@@ -72,7 +72,7 @@ func TestRoleHolders_Protected(t *testing.T) {
 			}
 		}
 	}
-	// The same decisions for requests, and for changes of memberships.
+	// The API makes the same decisions for requests, including those that change memberships.
 	desk := administrator(t, w.Env, "desk2", "HELP_DESK_ADMIN")
 	usher := administrator(t, w.Env, "usher2", "GROUP_MEMBERSHIP_ADMIN")
 	chief := holders["an ORG_ADMIN"].id
@@ -131,7 +131,7 @@ func TestMembership_NoEscalation(t *testing.T) {
 		apitest.Step{Do: "POST /api/v1/iam/resource-sets/freed/resources",
 			Body: `{"resourceOrnOrUrl":"/api/v1/users","conditions":{"Exclude":{"svc:ORN":["orn:svc:directory:` + org + `:groups:` + w.inner +
 				`:contained_resources"]}}}`},
-		usher.may(in, "", status(204)), // with the user in the group, the caller may only read the user in addition
+		usher.may(in, "", status(204)), // the membership only permits the caller to read the user
 		freed.mayNot("POST /api/v1/users/"+w.out, `{"profile":{"city":"Rome"}}`),
 		// rejected: the set of this role excludes the members of the group, so the removal would let the caller change the user
 		freed.mayNot(out, ""),

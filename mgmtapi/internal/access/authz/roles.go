@@ -83,7 +83,7 @@ func (n *Need) meets(role model.RoleType, r *Resource) bool {
 	case helpsOut:
 		return n.Help
 	case writesOpt:
-		return !n.Write || r.OAuth || n.free() // a need without a limit is met: another need of the operation is about the application
+		return !n.Write || r.OAuth || n.free() // targets do not limit the need: another need of the operation is about the application
 	default:
 		return false
 	}

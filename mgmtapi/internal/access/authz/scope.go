@@ -12,7 +12,8 @@ type Resource struct {
 	ID   string
 	// Whole reports that the resource is the whole collection.
 	Whole bool
-	// Groups are the groups of a user, the group itself, or for an application the groups of the resource in Need.Of.
+	// Groups are the groups of a user, or the group itself. For an application they are those of the user or group in the second path
+	// variable, if Need.Of is set.
 	Groups []string
 	// Into is the group to which the operation adds the user, OutOf the group from which the operation removes the user. Each is empty if
 	// there is no such group.

@@ -14,8 +14,8 @@ import (
 // reaches the limit of the password policy. The built-in administrator and the last SUPER_ADMIN are never locked out, because no other user
 // could unlock them. entry logs the failure. The caller must commit the transaction although it rejects the request.
 //
-// If the user is already locked out, FailedAttempt returns false and neither counts nor logs. The response must then be the same as without
-// a comparison, so that concurrent attempts reveal no more than sequential ones.
+// If the user is already locked out, FailedAttempt returns false and neither counts nor logs. The caller must then respond as if it had not
+// compared the password or answer, so that concurrent attempts reveal no more than sequential ones.
 func FailedAttempt(ctx context.Context, tx *docstore.Tx, d model.Deps, doc docstore.Doc[model.User], entry audit.Entry) (counted bool,
 	err error) {
 	user := doc.Value

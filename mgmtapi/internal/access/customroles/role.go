@@ -145,7 +145,8 @@ func (s *Slice) custom(ctx context.Context, q docstore.Reader, t *roleTarget) (e
 	return rest.Missing(err, "Role", t.Role)
 }
 
-// governance returns a governance role in the form of a custom role. Its times are those of the organization.
+// governance returns a governance role, which is a standard role with a fixed resource set, in the form of a custom role. Its times are
+// those of the organization.
 func (s *Slice) governance(ctx context.Context, q docstore.Reader, role model.RoleType) (docstore.Doc[model.CustomRole], error) {
 	org, err := s.Orgs.Get(ctx, q, model.OrgDocument)
 	since := org.Created.Truncate(time.Second)

@@ -83,7 +83,7 @@ func (s *Slice) ensureOwnKey(ctx context.Context, app docstore.Doc[model.App]) e
 			return err
 		}
 		if found, err := model.Optional(ctx, tx, s.AppKeys, id); err != nil || found != nil {
-			return err // if the key was found, a concurrent request has created it
+			return err // err is nil if a concurrent request has created the key
 		}
 		_, err := s.AppKeys.Insert(ctx, tx, id, model.AppKey{AppID: app.ID, Key: key})
 		return err

@@ -53,7 +53,7 @@ func (s *Slice) list(ctx context.Context, req *listRequest) (rest.Page[App], err
 	if err != nil {
 		return rest.Page[App]{}, err
 	}
-	if expands { // the page ends where the assignments exceed its size
+	if expands { // ends the page early if the assignments are too large for one page
 		_, err = search.Join(ctx, s.Apps, s.AppUsers, q, query, &found,
 			func(doc *docstore.Doc[model.App]) string { return model.AppUserID(doc.ID, user) })
 		if err != nil {

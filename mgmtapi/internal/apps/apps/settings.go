@@ -81,8 +81,8 @@ func pick(settings []catalog.Setting, given map[string]any, path string, causes 
 	return out
 }
 
-// keepAliased adds the stored values of settings that have a name and an alias and were sent under neither. A client that supports only one
-// of the names would otherwise delete them by sending back the application that it read.
+// keepAliased adds the stored values of settings that have a name and an alias and were sent under neither. Otherwise a client that
+// supports only one of the names would delete such a setting by sending back the application that it read.
 func keepAliased(settings []catalog.Setting, given, stored map[string]any) map[string]any {
 	for _, s := range settings {
 		_, named := given[s.Name]

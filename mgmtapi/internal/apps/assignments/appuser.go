@@ -197,7 +197,8 @@ func (s *Slice) write(ctx context.Context, app, userID string, given supplied, a
 	return s.renderUser(ctx, written), nil
 }
 
-// apply overrides the derived values with those that a client supplied, and stores the assignment.
+// apply derives the values of an app user from the user, the mapping and the group, overrides them with those that a client supplied, and
+// stores the assignment.
 func (s *Slice) apply(
 	ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User], c change, given supplied,
 ) (none docstore.Doc[model.AppUser], err error) {
@@ -527,7 +528,7 @@ func (s *Slice) listUsers(ctx context.Context, req *listUsersRequest) (rest.Page
 		query.Match = func(doc *docstore.Doc[model.AppUser]) bool { return visible(doc.Value.UserID) }
 	}
 	found, err := search.Page(ctx, s.AppUsers, s.Store.Reader(), query)
-	if err == nil && req.Expand != "" { // the page ends where the users exceed its size
+	if err == nil && req.Expand != "" { // ends the page early if the users are too large for one page
 		_, err = search.Join(ctx, s.AppUsers, s.Users, s.Store.Reader(), query, &found,
 			func(doc *docstore.Doc[model.AppUser]) string { return doc.Value.UserID })
 	}

@@ -94,8 +94,8 @@ func (s *Slice) TakeOver(ctx context.Context, tx *docstore.Tx, app, userID strin
 	return s.storeLinked(ctx, tx, t, user, c)
 }
 
-// recordAhead records the attributes whose changed values the engine has yet to send. Until the engine has sent them, an import must not
-// treat the account's values of these attributes as changes on the target.
+// recordAhead records the attributes whose values have changed since the last import. The next import must not treat the account's values
+// of these attributes as changes on the target, because the target may not have the new values yet.
 func (t *target) recordAhead(before, u *model.AppUser) {
 	if u.Account == nil || !u.InTarget() || !t.conn.OwesUpdates() {
 		return

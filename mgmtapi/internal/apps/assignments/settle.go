@@ -283,7 +283,8 @@ func (t *target) derive(p *mappedUser, group *model.AppGroup, rename bool, u *mo
 	return problems
 }
 
-// cleared returns the attributes that had a value before and have none now: those in so, and those that have just lost their value.
+// cleared returns the attributes that had a value and have none now. They had a value in the profile before, or the list so has them,
+// because they were cleared earlier.
 func cleared(so []string, before, after map[string]any) []string {
 	names := slices.Concat(so, slices.Collect(maps.Keys(before)))
 	names = slices.DeleteFunc(names, func(name string) bool { _, has := after[name]; return has })

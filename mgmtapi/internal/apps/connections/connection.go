@@ -406,8 +406,8 @@ func (s *Slice) changed(ctx context.Context, tx *docstore.Tx, app string, pushed
 	return s.pushAll(ctx, tx, app)
 }
 
-// deactivate stops the connection and drops the pending changes for the target except deactivations: a user who has lost an assignment must
-// not keep the account because the connection was disabled for a while. It does nothing for a connection that is not enabled.
+// deactivate stops the connection and drops the pending changes for the target except deactivations: without these, a user who has lost an
+// assignment would keep the account after the connection is enabled again. It does nothing for a connection that is not enabled.
 func (s *Slice) deactivate(ctx context.Context, req *appRequest) (rest.NoContent, error) {
 	if !req.app.Value.SignOnMode.Traits().Provisioning {
 		return rest.NoContent{}, unsupported(req.app.Value)

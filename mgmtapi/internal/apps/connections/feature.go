@@ -69,7 +69,7 @@ type feature struct {
 	name, description string
 	// show returns the capabilities of a connection.
 	show func(c *model.Connection) Capabilities
-	// set stores the capabilities that were sent in a connection.
+	// set stores in a connection the capabilities that the client sent.
 	set func(c *model.Connection, sent Capabilities)
 }
 

@@ -100,8 +100,8 @@ func (s *State) assignmentReasons(ctx context.Context, q docstore.Reader, u *mod
 	}, nil
 }
 
-// holdReason returns a reason other than the assignment that decides the state of an account, or "" if only the assignment decides it. It
-// distinguishes the same cases as the function wanted, which returns the desired state.
+// holdReason returns the reason for the state of an account if the assignment alone does not determine the state. Otherwise it returns "".
+// It distinguishes the same cases as the function wanted, which returns the desired state.
 func (s *State) holdReason(ctx context.Context, q docstore.Reader, u *model.AppUser) (string, error) {
 	switch {
 	case !u.Listed() && u.SyncState == model.SyncDisabled:

@@ -199,7 +199,7 @@ func (s *State) ReportGroup(ctx context.Context, app, group string, r Result) er
 			return err
 		}
 		m := doc.Value
-		// even if another attempt follows (More): a tombstone that stays would make it delete the group again
+		// even if another attempt follows (More): with the tombstone, that attempt would delete the group again
 		if m.Deleted && r.Outcome == Done && r.Want == Absent {
 			return s.PushMappings.Delete(ctx, tx, doc.ID)
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// AppGrant is a scope of the management API that was granted to an application. The application's tokens of the org authorization server
-// may request it. Its document id is of the kind KindGrant.
+// AppGrant is a scope of the management API that was granted to an application. The application may request the scope for an access token
+// of the org authorization server. Its document id is of the kind KindGrant.
 type AppGrant struct {
 	AppID   string `json:"appId"`
 	ScopeID string `json:"scopeId"` // the name of the scope, for example svc.users.read

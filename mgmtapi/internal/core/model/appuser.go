@@ -79,8 +79,8 @@ type AppUser struct {
 	// Imported is true if an import has found the account. Account holds the imported values by app attribute.
 	Imported bool           `json:"imported,omitempty"`
 	Account  map[string]any `json:"account,omitempty"`
-	// Ahead lists the attributes whose values have changed in this API since the import of Account and are sent to the target. Until then,
-	// the account may still have the earlier values.
+	// Ahead lists the attributes whose values have changed in this API since the import of Account. The engine sends the new values to the
+	// target. Until the next import, the API does not know whether the account has them.
 	Ahead []string `json:"ahead,omitempty"`
 
 	// Profile is the effective profile: the result of the mapping, overlaid by the profile of Group, overlaid by Overrides.
@@ -176,7 +176,7 @@ const (
 	AppUserByPrefix     = "prefix"      // index by AppUserPrefixKey of user name, first name, last name and email address
 	AppUserByGroup      = "group"       // index by JoinID(application, group), for assignments of scope GROUP
 	AppUserByPending    = "pending"     // index by the application, for assignments that are Pending
-	// AppUserByUnprovisioned is the application, if the assignment is listed and no account is known.
+	// AppUserByUnprovisioned is the index by the application, for listed assignments without a known account.
 	AppUserByUnprovisioned = "unprovisioned"
 )
 

@@ -36,7 +36,8 @@ type standardRole struct {
 	label string
 	// groups and apps determine which targets an assignment may have.
 	groups, apps bool
-	// policy is the fixed resource set of a governance role, permission its only permission.
+	// policy is the fixed resource set of a governance role, permission its only permission. The governance roles are the standard roles for
+	// access certifications and for access requests.
 	policy, permission string
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
-// Page returns a page for a response: it ends at rest.PageBytes, and the request holds its bytes. All lists with a cursor read their pages
-// by Page or Linked.
+// Page returns a page for a response. The page ends at rest.PageBytes, and its bytes count toward the memory of the requests in flight
+// (rest.Hold). All lists with a cursor read their pages by Page or Linked.
 func Page[T any](
 	ctx context.Context, c docstore.Collection[T], q docstore.Reader, query docstore.Query[T],
 ) (docstore.Page[T], error) {

@@ -64,7 +64,8 @@ func (l Language[T]) Sorted(
 			return docstore.Page[T]{}, fmt.Errorf("%w: not a cursor of a sorted list", docstore.ErrBadCursor)
 		}
 	}
-	// best has the positions of the first documents that were read so far, as many as the page has. A long key takes the place of others.
+	// best has the positions of the first documents that were read so far: as many as the page may have, or fewer if their sort keys exceed
+	// rest.PageBytes in total.
 	var best []sortKey
 	keys, more := 0, false
 	visit := func(doc *docstore.Doc[T]) bool {

@@ -105,7 +105,7 @@ func parse(body []byte) (reply, error) {
 	return out, nil
 }
 
-// hookCall is a hook call by the service itself.
+// hookCall is a call of a hook by the service, which applies the response. For a test call by a client, see Execute.
 type hookCall struct {
 	hook docstore.Doc[model.InlineHook]
 	data any

@@ -102,7 +102,7 @@ func (s *Slice) rotate(ctx context.Context, r *rotateRequest) ([]Key, error) {
 		e.Summary = "Api validation failed: rotateKeys"
 		return nil, e
 	}
-	// This rotation also replaces an automatic rotation that is pending: it starts the next period.
+	// If an automatic rotation is pending, this rotation replaces it, and the next period starts now.
 	var ring model.KeyRing
 	err := s.Update(ctx, func(tx *docstore.Tx) (err error) {
 		if err := s.find(ctx, tx, &r.target); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox/clients/go/walk"
 )
 
-// provider is the name of the service as a provider of factors.
+// provider is the provider of the factors that the service itself implements.
 const provider = "SVC"
 
 // moved is the duration by which the factor steps move the sandbox clock forward. It exceeds the window of the rate limit for messages.
