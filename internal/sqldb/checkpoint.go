@@ -16,6 +16,9 @@ const (
 	// checkpointRounds is the maximum number of checkpoints in a row. They end when at most restLength frames are not copied yet, which may
 	// take several checkpoints because updates add frames meanwhile.
 	checkpointRounds = 4
+	// waitLength is the length of the WAL, in frames, at which the writer waits for the checkpoint: updates then add frames faster than the
+	// disk takes them.
+	waitLength = 2 * checkpointAt
 	// checkpointPause is the minimum time between two inspections of the WAL. Without commits, the WAL is not inspected.
 	checkpointPause = 50 * time.Millisecond
 	// restartTries is the maximum number of times, a millisecond apart, that the writer waits for readers of the WAL.
@@ -27,7 +30,7 @@ const (
 //
 // The WAL starts again at its beginning only if all frames are copied and no reader uses it. While updates add frames, a concurrent
 // checkpoint cannot copy all of them. So the goroutine of the group commit copies the rest, between two batches: at most about restLength
-// frames, once per checkpointAt frames.
+// frames, once per checkpointAt frames. On a slow disk it copies more, and updates wait for it.
 //
 // A snapshot that a reader holds cannot be overwritten. Until the reader ends it, the WAL grows by what the updates write. Afterwards the
 // next checkpoint copies all of it.
@@ -83,7 +86,7 @@ func (c *checkpointer) work() error {
 		switch {
 		case err != nil || w.copied < before: // a reader holds an earlier snapshot
 			return err
-		case w.rest() <= restLength || round == checkpointRounds-1:
+		case w.rest() <= restLength || w.frames >= waitLength || round == checkpointRounds-1:
 			return c.group.between(restart)
 		}
 	}

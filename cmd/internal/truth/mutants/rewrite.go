@@ -326,8 +326,8 @@ func op(kind, path string, value any) *scim.Object {
 	return o
 }
 
-// objectOf returns v. If v is not an object, objectOf returns a new object, so that the caller can read and change the result. Another mutant
-// can cause such a value.
+// objectOf returns v. If v is not an object, objectOf returns a new object, so that the caller can read and change the result. Another
+// mutant can cause such a value.
 func objectOf(v any) *scim.Object {
 	if o, ok := v.(*scim.Object); ok && o != nil {
 		return o
