@@ -22,10 +22,11 @@ type page struct {
 	raw  *rawSource
 	hits []hit
 
-	queue []item // was read and not appended yet
-	count int    // resources that were appended
-	bytes int64  // their length
-	more  bool   // further resources follow
+	queue    []item      // was read and not appended yet
+	resource rawResource // the last one that was appended
+	count    int         // resources that were appended
+	bytes    int64       // their length
+	more     bool        // further resources follow
 	// limit is the number of bytes that the resources of the page must not exceed, unless it has only one. Zero means no limit.
 	limit  int64
 	weight int64 // of the large resource in the buffer; see readLarge
@@ -125,10 +126,10 @@ func (p *page) fill(size int) (complete bool, err error) {
 				return true, p.mark()
 			}
 		}
-		next := p.queue[0]
+		next := &p.queue[0]
 		begin := len(p.out)
 		cuts := len(p.cuts)
-		kept, err := p.append(&next)
+		kept, err := p.append(next)
 		switch {
 		case err != nil:
 			return false, err
@@ -141,7 +142,7 @@ func (p *page) fill(size int) (complete bool, err error) {
 		p.bytes += int64(len(p.out)-begin) + cutSize(p.cuts[cuts:])
 		p.begins = append(p.begins, begin)
 		p.count++
-		p.unmarked = &next
+		p.unmarked = next
 		if p.first == nil {
 			if err := p.mark(); err != nil {
 				return false, err
@@ -217,7 +218,8 @@ func (p *page) append(next *item) (kept bool, err error) {
 		p.out = next.full.AppendJSON(p.out)
 		return fits(int64(len(p.out) - begin)), nil
 	}
-	res := &rawResource{
+	res := &p.resource
+	*res = rawResource{
 		origin: &p.origin, t: next.t, plan: p.raw.plan, projection: p.query.projection, raw: *next.raw, groups: next.groups,
 	}
 	if !p.backward {

@@ -166,6 +166,9 @@ func (s *server) resourceReply(r *request, t *resourceType, status int, rec *Rec
 	if r.inBulk {
 		return bulkReply(r.base, t, status, rec), nil
 	}
+	if s.raw != nil && !t.isGroup {
+		return s.textReply(r, t, status, rec, p)
+	}
 	recs := []*Record{rec}
 	resources, err := s.represent(r.Context(), r.base, t, recs, p)
 	if err != nil {

@@ -34,11 +34,15 @@ func TestSlowReaders_HoldNoConnection(t *testing.T) {
 		_, err = io.ReadFull(conn, make([]byte, 1<<10)) // the response has begun
 		require.NoError(t, err)
 	}
-	require.Eventually(t, func() bool { return db.Readers().Stats().InUse == 0 }, time.Minute, time.Millisecond,
-		"no connection is in use although no client has read its response")
+	unused := func() { // a response may continue as long as the buffers of its connection have space
+		t.Helper()
+		require.Eventually(t, func() bool { return db.Readers().Stats().InUse == 0 }, time.Minute, time.Millisecond,
+			"no connection is in use although no client has read its response")
+	}
+	unused()
 	for i := range 10 {
 		h.get(t, "/Users/"+grownUser(i).ID)
 		h.do(t, http.MethodGet, "/Users?count=1", nil).want(t, http.StatusOK)
 	}
-	require.Zero(t, db.Readers().Stats().InUse)
+	unused()
 }

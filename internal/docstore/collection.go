@@ -41,7 +41,7 @@ type Collection[T any] interface {
 	// These methods read documents without decoding them.
 	GetRaw(ctx context.Context, q Reader, id string, link *Link, longest int, use func(*Raw) error) error
 	GetManyRaw(ctx context.Context, q Reader, ids []string, use func(*Raw) error) error
-	EachRaw(ctx context.Context, q Reader, cond Cond, use func(text []byte) error) error
+	EachRaw(ctx context.Context, q Reader, cond Cond, use func(text string) error) error
 	// ScanRaw passes the Seq, the id and the text of the documents that match the condition and whose Seq is greater than after to the
 	// function use, in insertion order, at most limit of them. It returns their number. A text is valid until the next one is read.
 	ScanRaw(ctx context.Context, q Reader, cond Cond, after int64, limit int, use func(seq int64, id string, text []byte) error) (int, error)
@@ -96,7 +96,7 @@ type untyped interface {
 	Count(ctx context.Context, q Reader, cond Cond) (int, error)
 	GetRaw(ctx context.Context, q Reader, id string, link *Link, longest int, use func(*Raw) error) error
 	GetManyRaw(ctx context.Context, q Reader, ids []string, use func(*Raw) error) error
-	EachRaw(ctx context.Context, q Reader, cond Cond, use func(text []byte) error) error
+	EachRaw(ctx context.Context, q Reader, cond Cond, use func(text string) error) error
 	ScanRaw(ctx context.Context, q Reader, cond Cond, after int64, limit int, use func(seq int64, id string, text []byte) error) (int, error)
 	QueryRaw(ctx context.Context, q Reader, query RawQuery, take func(*Raw) (bool, error)) (RawPage, error)
 	SizeRaw(ctx context.Context, q Reader, query RawQuery) (int64, error)

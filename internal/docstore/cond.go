@@ -139,6 +139,15 @@ func (t *table) lookup(cond Cond) bool {
 	return err == nil && !col.multi
 }
 
+// single reports whether at most one document matches a condition: it compares the id or a unique index for equality with a value.
+func (t *table) single(cond Cond) bool {
+	c, ok := cond.(compare)
+	if !ok || c.op != "=" {
+		return false
+	}
+	return c.index == ID || slices.ContainsFunc(t.indexes, func(ix index) bool { return ix.name == c.index && ix.unique && !ix.multi })
+}
+
 func (c in) write(b *builder) error {
 	col, err := b.table.column(c.index)
 	if err != nil {

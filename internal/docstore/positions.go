@@ -3,7 +3,9 @@ package docstore
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/sqldb"
@@ -183,34 +185,50 @@ func (t *table) positions(q Reader) (names sqldb.Names, ok bool) {
 
 // countPositions returns the number of documents of a collection with positions.
 func (t *table) countPositions(ctx context.Context, q Reader, names sqldb.Names) (n int, err error) {
-	err = q.QueryRow(sqldb.Brief(ctx, q), gapsCountSQL, names.Plain(t.name), t.name).Scan(&n)
+	err = eachNumbers(ctx, q, 1, gapsCountSQL, []any{names.Plain(t.name), t.name}, func(row []int64) error {
+		n = int(row[0])
+		return sqldb.ErrStop
+	})
 	return n, t.wrap(err)
 }
 
 // seek finds the document with an offset. This document has the offset rest among the documents whose numbers are greater than after.
 // rest is less than blockSize.
 func (t *table) seek(ctx context.Context, q Reader, offset int) (after int64, rest int, err error) {
-	rows, err := q.Query(ctx, gapsSelectSQL, t.name)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer rows.Close()
 	var unusedBefore int64 // in the blocks before the current one
-	for rows.Next() {
-		var block, unused int64
-		if err := rows.Scan(&block, &unused); err != nil {
-			return 0, 0, err
-		}
+	inside := false        // the document is in a block with unused numbers
+	err = eachNumbers(ctx, q, 2, gapsSelectSQL, []any{t.name}, func(row []int64) error {
+		block, unused := row[0], row[1]
 		begin := max(block*blockSize, 1)
 		if int64(offset) < begin-1-unusedBefore {
-			break // the document is before this block, where all numbers after the previous row's block are used
+			return sqldb.ErrStop // the document is before this block, where all numbers after the previous row's block are used
 		}
 		end := (block + 1) * blockSize
-		if int64(offset) < end-1-unusedBefore-unused { // in this block
-			return begin - 1, offset - int(begin-1-unusedBefore), rows.Err()
+		if inside = int64(offset) < end-1-unusedBefore-unused; inside {
+			after, rest = begin-1, offset-int(begin-1-unusedBefore)
+			return sqldb.ErrStop
 		}
 		unusedBefore += unused
+		return nil
+	})
+	if err != nil || inside {
+		return after, rest, err
 	}
 	// The document is in a block without unused numbers.
-	return int64(offset) + unusedBefore, 0, rows.Err()
+	return int64(offset) + unusedBefore, 0, nil
+}
+
+// eachNumbers calls use with each row of a short query whose columns are integers.
+func eachNumbers(ctx context.Context, q Reader, columns int, query string, args []any, use func(row []int64) error) error {
+	row := make([]int64, columns)
+	return sqldb.Each(sqldb.Brief(ctx, q), q, columns, query, args, func(values []driver.Value) error {
+		for i, v := range values {
+			n, ok := v.(int64)
+			if !ok {
+				return fmt.Errorf("column %d is %T, not an integer", i, v)
+			}
+			row[i] = n
+		}
+		return use(row)
+	})
 }

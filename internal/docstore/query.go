@@ -226,6 +226,8 @@ type walk struct {
 	order     *column // nil for insertion order
 	link      *Link
 	longest   int  // see columns
+	single    bool // at most one document matches
+	joined    bool // documents are read joined, see joins
 	brief     bool // an index returns the documents in order without a search or a sort
 	desc      bool
 	where     string // the condition, starting with " WHERE "
@@ -281,6 +283,7 @@ func (t *table) walk(query query) (*walk, error) {
 		w.brief = w.order == nil || w.order.name != Created && w.order.name != Updated
 	case w.order == nil:
 		w.brief = t.lookup(query.where)
+		w.single = t.single(query.where)
 	}
 	var err error
 	if w.where, w.args, err = t.where(query.where); err != nil {
@@ -343,33 +346,55 @@ func (w *walk) take(ctx context.Context, q Reader, offset, n int, each func(*row
 
 // step reads from the current stretch and moves the position after the rows that it read.
 func (w *walk) step(ctx context.Context, q Reader, offset, n int, each func(*row) error) (read int, err error) {
+	if w.joined {
+		return w.stepJoined(ctx, q, offset, n, each)
+	}
+	return w.stepRows(ctx, q, offset, n, each)
+}
+
+// stepRows is step with one row of a result for each document.
+func (w *walk) stepRows(ctx context.Context, q Reader, offset, n int, each func(*row) error) (read int, err error) {
+	with := columns{order: w.order, link: w.link, longest: w.longest}
+	clauses, args := w.clauses(offset, n)
+	err = w.t.readRows(w.context(ctx, q, offset), q, with, w.t.selectSQL(with)+clauses, args, func(r *row) error {
+		read++
+		if read == n { // fewer rows than requested mean that the stretch has ended
+			w.pos = newCursor(r.key, r.seq)
+		}
+		if err := each(r); err != nil || !w.single {
+			return err
+		}
+		return sqldb.ErrStop // looking for another row costs a call of the driver
+	})
+	return read, err
+}
+
+// clauses returns the end of a statement that skips offset documents of the current stretch and reads the next n.
+func (w *walk) clauses(offset, n int) (clauses string, args []any) {
 	where, args := w.rest()
 	direction := ""
 	if w.desc {
 		direction = " DESC"
 	}
-	orderBy := "seq" + direction
+	clauses = where + " ORDER BY "
 	if w.stretches[w.at] == withValue {
-		orderBy = w.order.quoted + direction + ", " + orderBy
+		clauses += w.order.quoted + direction + ", "
 	}
-	with := columns{order: w.order, link: w.link, longest: w.longest}
-	query := w.t.selectSQL(with) + where + " ORDER BY " + orderBy + sqldb.Limit
+	clauses += "seq" + direction + sqldb.Limit
 	args = append(args, n)
 	if offset > 0 {
-		query += sqldb.Offset
+		clauses += sqldb.Offset
 		args = append(args, offset)
 	}
+	return clauses, args
+}
+
+// context returns the context to run the statement with.
+func (w *walk) context(ctx context.Context, q Reader, offset int) context.Context {
 	if w.brief && offset == 0 {
-		ctx = sqldb.Brief(ctx, q)
+		return sqldb.Brief(ctx, q)
 	}
-	err = w.t.readRows(ctx, q, with, query, args, func(r *row) error {
-		read++
-		if read == n { // fewer rows than requested mean that the stretch has ended
-			w.pos = newCursor(r.key, r.seq)
-		}
-		return each(r)
-	})
-	return read, err
+	return ctx
 }
 
 // rest returns the WHERE clause of the rest of the current stretch.

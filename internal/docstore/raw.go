@@ -68,20 +68,28 @@ func (t *table) GetManyRaw(ctx context.Context, q Reader, ids []string, use func
 	})
 }
 
-// EachRaw passes the texts of the documents that match the condition to the function use, in insertion order and by one statement. A text
-// is valid until the next one is read.
-func (t *table) EachRaw(ctx context.Context, q Reader, cond Cond, use func(text []byte) error) error {
+// EachRaw passes the texts of the documents that match the condition to the function use, in insertion order. The condition should be one
+// that an index evaluates. Documents that change meanwhile may be passed in either state; they are not passed twice.
+func (t *table) EachRaw(ctx context.Context, q Reader, cond Cond, use func(text string) error) error {
 	where, args, err := t.where(cond)
 	if err != nil {
 		return t.wrap(err)
 	}
-	query := "SELECT doc FROM " + t.quoted + where + " ORDER BY seq"
-	return t.wrap(sqldb.Each(sqldb.Brief(ctx, q), q, 1, query, args, func(values []driver.Value) error {
-		if err := ctx.Err(); err != nil {
+	ctx, stop := sqldb.Brief(ctx, q), ctx
+	if t.joins(q) {
+		return t.wrap(t.eachJoined(ctx, stop, q, where, args, use))
+	}
+	return t.wrap(t.eachText(ctx, stop, q, where+" ORDER BY seq", args, use))
+}
+
+// eachText passes the texts that one statement selects to the function use. The context stop is checked before each of them.
+func (t *table) eachText(ctx, stop context.Context, q Reader, where string, args []any, use func(text string) error) error {
+	return sqldb.Each(ctx, q, 1, "SELECT doc FROM "+t.quoted+where, args, func(values []driver.Value) error {
+		if err := stop.Err(); err != nil {
 			return err
 		}
-		return use(sqldb.Text(values[0]))
-	}))
+		return use(sqldb.String(values[0]))
+	})
 }
 
 // ScanRaw implements Collection.
@@ -119,12 +127,14 @@ func (t *table) QueryRaw(ctx context.Context, q Reader, query RawQuery, take fun
 	if err != nil {
 		return page, t.wrap(err)
 	}
+	w.joined = query.Limit >= joinedMin && query.Where == nil && w.joins(q) // most conditions select few documents
 	var last row
+	var d Raw
 	taken, stopped := 0, false
 	_, err = w.take(ctx, q, offset, query.Limit+1, func(r *row) error {
 		page.More = taken == query.Limit
 		if !page.More {
-			d := rawOf(r)
+			d = rawOf(r)
 			more, err := take(&d)
 			if err != nil {
 				return err

@@ -62,7 +62,10 @@ func (t *table) getRows(ctx context.Context, q Reader, ids []string, each func(*
 		if err != nil {
 			return t.wrap(err)
 		}
-		if err := t.readRows(ctx, q, columns{}, t.selectSQL(columns{})+where, args, each); err != nil {
+		if err := ctx.Err(); err != nil {
+			return t.wrap(err)
+		}
+		if err := t.readRows(sqldb.Brief(ctx, q), q, columns{}, t.selectSQL(columns{})+where, args, each); err != nil {
 			return err
 		}
 	}

@@ -37,7 +37,8 @@ type table struct {
 	selectPlainSQL                  string // selectSQL without the key of an order and without a link
 	versionSQL                      string // selects the document with a seq and a rev
 
-	gets sync.Map // columns -> statement of getSQL
+	gets    sync.Map // columns -> statement of getSQL
+	selects sync.Map // columns -> result of selectSQL
 }
 
 // index is an Index whose values are computed from the JSON text.
@@ -157,6 +158,15 @@ func (t *table) selectSQL(with columns) string {
 	if with == (columns{}) {
 		return t.selectPlainSQL
 	}
+	if text, ok := t.selects.Load(with); ok {
+		return text.(string)
+	}
+	text := t.composeSelect(with)
+	t.selects.Store(with, text) // a program uses few combinations of columns
+	return text
+}
+
+func (t *table) composeSelect(with columns) string {
 	names := "SELECT " + plainNames + ", "
 	if with.longest > 0 {
 		names += "CASE WHEN length(doc) <= " + strconv.Itoa(with.longest) + " THEN doc END"

@@ -15,6 +15,7 @@ import (
 // Layout is the set of tables of one service provider. Several layouts with different names can use one database.
 type Layout struct {
 	types   []*kind
+	owners  []*kind // the same types, groups first: only groups should have members
 	members docstore.Collection[membership]
 }
 
@@ -66,6 +67,11 @@ func NewLayout(name string, types ...*schema.ResourceType) *Layout {
 			k.groups = docstore.NewLink(l.members, byMember)
 		}
 		l.types = append(l.types, k)
+		if rt.Schema.ID == scim.GroupSchema {
+			l.owners = append([]*kind{k}, l.owners...)
+		} else {
+			l.owners = append(l.owners, k)
+		}
 	}
 	return l
 }

@@ -109,7 +109,7 @@ func (s *Store) displays(ctx context.Context, groups []string) (map[string]strin
 	slices.Sort(groups)
 	groups = slices.Compact(groups)
 	out := make(map[string]string, len(groups))
-	for _, k := range s.layout.types {
+	for _, k := range s.layout.owners {
 		if len(out) == len(groups) {
 			break
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rawjson"
@@ -51,22 +52,66 @@ func text(value []byte) (string, error) {
 	return s, err
 }
 
-// member returns the member in the text of a membership.
-func member(doc []byte) (out scimserver.Member, err error) {
-	for m := rawjson.Object(doc); m.Next(); {
+// memberReader finds the members in the texts of memberships.
+type memberReader struct {
+	scimserver.Member
+	text []byte
+}
+
+// read sets the member to that in a text. Its strings are parts of the text where possible.
+func (r *memberReader) read(doc string) (err error) {
+	if r.readPlain(doc) {
+		return nil
+	}
+	r.text, r.Member = append(r.text[:0], doc...), scimserver.Member{}
+	for m := rawjson.Object(r.text); m.Next(); {
+		var into *string
 		switch string(m.Name) {
 		case "member":
-			out.ID, err = text(m.Value)
+			into = &r.ID
 		case "type":
-			out.Type, err = text(m.Value)
+			into = &r.Type
 		case "display":
-			out.Display, err = text(m.Value)
+			into = &r.Display
+		default:
+			continue
 		}
-		if err != nil {
-			return out, err
+		if plain, ok := rawjson.Plain(m.Value); ok {
+			end := m.End - 1
+			*into = doc[end-len(plain) : end]
+		} else if *into, err = text(m.Value); err != nil {
+			return err
 		}
 	}
-	return out, nil
+	return nil
+}
+
+// readPlain is read for the usual text of a membership, without escapes and space. It returns false for any other text.
+func (r *memberReader) readPlain(doc string) (ok bool) {
+	if strings.IndexByte(doc, '\\') >= 0 {
+		return false // without escapes, a quote ends a string
+	}
+	rest, ok := strings.CutPrefix(doc, `{"group":"`)
+	if !ok {
+		return false
+	}
+	_, rest, _ = strings.Cut(rest, `"`)
+	if rest, ok = strings.CutPrefix(rest, `,"member":"`); !ok {
+		return false
+	}
+	r.ID, rest, _ = strings.Cut(rest, `"`)
+	if rest, ok = strings.CutPrefix(rest, `,"type":"`); !ok {
+		return false
+	}
+	r.Type, rest, _ = strings.Cut(rest, `"`)
+	if r.Display = ""; rest == "}" {
+		return true
+	}
+	if rest, ok = strings.CutPrefix(rest, `,"display":"`); !ok {
+		return false
+	}
+	r.Display, rest, _ = strings.Cut(rest, `"`)
+	return rest == "}"
 }
 
 // rawOf returns the resource of a document without its text and its groups.
@@ -149,12 +194,19 @@ func (s *Store) SelectRaw(ctx context.Context, q scimserver.RawQuery, buf []byte
 	return out, true, err
 }
 
+// usualPage is the number of resources for which readPage takes memory at once.
+const usualPage = 128
+
 // readPage reads the resources of a page until their texts exceed the room.
 func (s *Store) readPage(ctx context.Context, k *kind, query docstore.RawQuery, room int, out *scimserver.RawSelection) error {
 	var groups [][]string
 	var linked []int // the resources whose groups were read
 	var ends []int
 	begin := len(out.Buffer)
+	if query.Where == nil {
+		usual := min(query.Limit, usualPage)
+		out.Resources, ends = make([]scimserver.Raw, 0, usual), make([]int, 0, usual)
+	}
 	page, err := k.docs.QueryRaw(ctx, s.docs.Reader(), query, func(d *docstore.Raw) (bool, error) {
 		if room > 0 && len(out.Resources) > 0 && len(out.Buffer)-begin+len(d.JSON) > room {
 			return false, nil
@@ -223,12 +275,12 @@ func (s *Store) rawQuery(ctx context.Context, q scimserver.Query, o scimserver.R
 
 // EachMember implements scimserver.RawReader.
 func (s *Store) EachMember(ctx context.Context, group string, use func(*scimserver.Member) error) error {
-	return s.layout.members.EachRaw(ctx, s.docs.Reader(), docstore.Eq(byGroup, group), func(doc []byte) error {
-		m, err := member(doc)
-		if err != nil {
+	var r memberReader
+	return s.layout.members.EachRaw(ctx, s.docs.Reader(), docstore.Eq(byGroup, group), func(doc string) error {
+		if err := r.read(doc); err != nil {
 			return fmt.Errorf("stored membership in %q: %w", group, err)
 		}
-		return use(&m)
+		return use(&r.Member)
 	})
 }
 

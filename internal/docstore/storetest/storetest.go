@@ -32,6 +32,7 @@ func Run(t *testing.T, open Opener) {
 		{"conditions", testConditions},
 		{"hostile text", testHostileText},
 		{"links", testLinks},
+		{"raw", testRaw},
 		{"pages", testPages},
 		{"pages during inserts and deletes", testMovingPages},
 		{"cursors", testCursors},

@@ -60,6 +60,20 @@ func (n *names) add(name string, d *decision) {
 	n.list = append(n.list, named{name, d})
 }
 
+// after returns the decision for a name, given the position of the previous name in the list, and the position of the name. Resources have
+// most of their attributes in the order of the list; a few comparisons cost less than the hash of the name.
+func (n *names) after(position int, name []byte) (*decision, int) {
+	for i := position; i < min(position+aheadNames, len(n.list)); i++ {
+		if n.list[i].name == string(name) {
+			return n.list[i].decision, i + 1
+		}
+	}
+	return n.of(name), position
+}
+
+// aheadNames is the number of names that after compares.
+const aheadNames = 16
+
 // of returns the decision for a name. Most names are spelled as in the schema.
 func (n *names) of(name []byte) *decision {
 	if d, ok := n.exact[string(name)]; ok {
@@ -206,8 +220,10 @@ func (p *Plan) Append(dst []byte, r *Resource, elements func(dst []byte) []byte)
 func (p *Plan) appendMembers(dst []byte, r *Resource, m *rawjson.Members, decisions *names) ([]byte, bool) {
 	text := r.JSON
 	begin, end := -1, 0 // the members to copy
+	position := 0
 	for m.Next() {
-		d := decisions.of(m.Name)
+		var d *decision
+		d, position = decisions.after(position, m.Name)
 		if d.kind == pass {
 			if begin < 0 {
 				begin = m.Begin
@@ -335,6 +351,7 @@ func (p *Plan) appendMeta(dst []byte, r *Resource) []byte {
 	start := len(dst)
 	dst = append(dst, `,"`+meta+`":`...)
 	separator := byte('{')
+	created := 0 // the offset of a time of the usual length
 	name := func(f metaField) {
 		dst = append(append(append(dst, separator, '"'), metaNames[f]...), '"', ':')
 		separator = ','
@@ -347,12 +364,19 @@ func (p *Plan) appendMeta(dst []byte, r *Resource) []byte {
 		case metaCreated:
 			if !r.Created.IsZero() {
 				name(f)
-				dst = appendTime(dst, r.Created)
+				begin := len(dst)
+				if dst = appendTime(dst, r.Created); len(dst) == begin+timeLength {
+					created = begin
+				}
 			}
 		case metaModified:
 			if !r.LastModified.IsZero() {
 				name(f)
-				dst = appendTime(dst, r.LastModified)
+				if created > 0 && r.LastModified.Equal(r.Created) {
+					dst = append(dst, dst[created:created+timeLength]...)
+				} else {
+					dst = appendTime(dst, r.LastModified)
+				}
 			}
 		case metaLocation:
 			name(f)
@@ -378,25 +402,31 @@ func appendTime(dst []byte, t time.Time) []byte {
 		return append(t.AppendFormat(append(dst, '"'), scim.TimeFormat), '"')
 	}
 	hour, minute, second := t.Clock()
-	dst = append(dst, '"')
-	dst = appendDigits(dst, year, 4, '-')
-	dst = appendDigits(dst, int(month), 2, '-')
-	dst = appendDigits(dst, day, 2, 'T')
-	dst = appendDigits(dst, hour, 2, ':')
-	dst = appendDigits(dst, minute, 2, ':')
-	dst = appendDigits(dst, second, 2, '.')
-	dst = appendDigits(dst, t.Nanosecond()/int(time.Millisecond), 3, 'Z')
-	return append(dst, '"')
+	begin := len(dst)
+	dst = append(dst, timeZeros...)
+	b := dst[begin:]
+	addDigits(b[1:5], year)
+	addDigits(b[6:8], int(month))
+	addDigits(b[9:11], day)
+	addDigits(b[12:14], hour)
+	addDigits(b[15:17], minute)
+	addDigits(b[18:20], second)
+	addDigits(b[21:24], t.Nanosecond()/int(time.Millisecond))
+	return dst
 }
 
-// appendDigits appends a number with a fixed number of digits, and the character after it.
-func appendDigits(dst []byte, n, digits int, after byte) []byte {
-	var b [4]byte
-	for i := digits - 1; i >= 0; i-- {
-		b[i] = byte('0' + n%10)
+// timeZeros is the form of a time.
+const (
+	timeZeros  = `"0000-00-00T00:00:00.000Z"`
+	timeLength = len(timeZeros)
+)
+
+// addDigits adds a number to zeros.
+func addDigits(zeros []byte, n int) {
+	for i := len(zeros) - 1; i >= 0 && n > 0; i-- {
+		zeros[i] += byte(n % 10)
 		n /= 10
 	}
-	return append(append(dst, b[:digits]...), after)
 }
 
 // Prefix returns the JSON text of a location up to the id, with its quote.

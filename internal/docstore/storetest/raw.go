@@ -1,0 +1,149 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+)
+
+// testRaw compares texts of pages and of conditions with those of single documents. Some documents are too long to be read with others.
+func testRaw(t *testing.T, open Opener) {
+	people := newPeople()
+	seats := docstore.NewCollection("seats",
+		docstore.Index[seat]{Name: "person", Values: func(s *seat) []any { return []any{s.Person} }})
+	store, err := docstore.Open(t.Context(), open(t), newClock().Now, people, seats)
+	require.NoError(t, err)
+	f := &fixture{TB: t, store: store, people: people}
+	link := docstore.NewLink(seats, "person")
+
+	var ids []string
+	f.update(func(tx *docstore.Tx) error {
+		for i := range 700 { // more than one statement reads
+			id := fmt.Sprintf("id\x01'\"-%d", i)
+			size := i % 40
+			if i > 300 && i%97 == 0 {
+				size = 3000 + i
+			}
+			ids = append(ids, id)
+			if _, err := people.Insert(f.ctx(), tx, id, person{Login: id, Groups: []string{"\x00", "-", strings.Repeat("é", size)}}); err != nil {
+				return err
+			}
+			for j := range i % 3 {
+				if _, err := seats.Insert(f.ctx(), tx, docstore.JoinID(fmt.Sprint("room", j), id), seat{fmt.Sprint(j), id}); err != nil {
+					return err
+				}
+			}
+		}
+		for i := 0; i < len(ids); i += 5 {
+			if err := people.Delete(f.ctx(), tx, ids[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	describe := func(d *docstore.Raw) string {
+		linked, ok := d.Linked()
+		return fmt.Sprintf("%q %d %d %v %v %d %t %d %q %t", d.ID, d.Rev, d.Seq, d.Created, d.Updated, d.Length, d.JSON == nil, len(d.JSON),
+			linked, ok)
+	}
+	// single returns the descriptions of all documents in the order of insertion, each read by its id.
+	single := func(link *docstore.Link, longest int) (all []string) {
+		for _, doc := range f.query(docstore.Query[person]{Limit: len(ids)}).Docs {
+			require.NoError(t, people.GetRaw(f.ctx(), store.Reader(), doc.ID, link, longest, func(d *docstore.Raw) error {
+				all = append(all, describe(d))
+				return nil
+			}))
+		}
+		require.Len(t, all, 560)
+		return all
+	}
+	read := func(q docstore.RawQuery, most int) (got []string, page docstore.RawPage) {
+		page, err := people.QueryRaw(f.ctx(), store.Reader(), q, func(d *docstore.Raw) (bool, error) {
+			if len(got) == most {
+				return false, nil
+			}
+			got = append(got, describe(d))
+			return true, nil
+		})
+		require.NoError(t, err)
+		return got, page
+	}
+	for _, link := range []*docstore.Link{nil, link} {
+		for _, longest := range []int{0, 100, 2500, 3200} {
+			want := single(link, longest)
+			t.Run(fmt.Sprintf("pages as single documents, link %t, longest %d", link != nil, longest), func(t *testing.T) {
+				for _, offset := range []int{0, 1, 127, 555, 600} {
+					for _, limit := range []int{3, 100, 127, 128, 129, 500, 600} {
+						got, page := read(docstore.RawQuery{Offset: offset, Limit: limit, Link: link, Longest: longest}, -1)
+						rest := want[min(offset, len(want)):]
+						f.equal(rest[:min(limit, len(rest))], append([]string{}, got...), "page")
+						require.Equal(t, len(rest) > limit, page.More)
+						require.Empty(t, page.Next)
+					}
+				}
+				for _, desc := range []bool{false, true} {
+					var all []string
+					for q := (docstore.RawQuery{Limit: 150, Desc: desc, Link: link, Longest: longest}); ; {
+						got, page := read(q, 60)
+						if all = append(all, got...); page.Next == "" {
+							break
+						}
+						q.After = page.Next
+					}
+					require.Len(t, all, len(want))
+					for i, text := range all {
+						if desc {
+							i = len(want) - 1 - i
+						}
+						require.Equal(t, want[i], text)
+					}
+				}
+			})
+		}
+	}
+	t.Run("texts of a condition", func(t *testing.T) {
+		type raws interface {
+			QueryRaw(ctx context.Context, q docstore.Reader, query docstore.RawQuery,
+				take func(*docstore.Raw) (bool, error)) (docstore.RawPage, error)
+			EachRaw(ctx context.Context, q docstore.Reader, cond docstore.Cond, use func(text string) error) error
+		}
+		for _, test := range []struct {
+			in    raws
+			cond  docstore.Cond
+			count int
+		}{
+			{people, nil, 560}, // with long documents
+			{people, docstore.NotNull("login"), 560},
+			{people, docstore.Eq("login", ids[1]), 1},
+			{people, docstore.Eq("login", "none"), 0},
+			{seats, nil, 699}, // short documents only
+			{seats, docstore.NotNull("person"), 699},
+		} {
+			var want, got []string
+			query := docstore.RawQuery{Where: test.cond, Limit: 1000}
+			_, err := test.in.QueryRaw(f.ctx(), store.Reader(), query, func(d *docstore.Raw) (bool, error) {
+				want = append(want, string(d.JSON))
+				return true, nil
+			})
+			require.NoError(t, err)
+			require.NoError(t, test.in.EachRaw(f.ctx(), store.Reader(), test.cond, func(text string) error {
+				got = append(got, text)
+				return nil
+			}))
+			require.Len(t, got, test.count)
+			f.equal(want, got, "texts")
+			stop, calls := errors.New("stop"), 0
+			err = test.in.EachRaw(f.ctx(), store.Reader(), test.cond, func(string) error { calls++; return stop })
+			if test.count > 0 {
+				require.ErrorIs(t, err, stop)
+				require.Equal(t, 1, calls)
+			}
+		}
+	})
+}
