@@ -62,8 +62,8 @@ func Value(value any) (any, error) {
 	case map[string]any:
 		o := &Object{members: make([]Member, 0, len(v))}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if o.find(name) >= 0 {
-				return nil, fmt.Errorf("the name %q occurs twice in a map", name)
+			if i := o.find(name); i >= 0 {
+				return nil, fmt.Errorf("a map has two names that differ only in case: %q and %q", o.members[i].Name, name)
 			}
 			e, err := Value(v[name])
 			if err != nil {

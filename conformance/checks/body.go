@@ -132,7 +132,7 @@ var body = append([]check{
 	},
 	{
 		ID:           "body.odd-ids",
-		Title:        "A GET of an id that cannot exist, such as -1 or %00, returns 404 and no server error",
+		Title:        "A GET of an id that cannot exist, such as -1 or %00, returns 404, 400 or 414",
 		Requirements: reqs("RFC7644-3.4.1-02"),
 		Level:        should,
 		Needs:        needs(conformance.NeedUser),

@@ -23,8 +23,8 @@ const whyBulk = "Clients learn from the results of a bulk request which accounts
 var bulk = []check{
 	{
 		ID: "bulk.advertised",
-		Title: "A bulk request is processed if the ServiceProviderConfig declares bulk as supported; otherwise it is rejected, without a " +
-			"server error",
+		Title: "A bulk request is processed if and only if the ServiceProviderConfig declares bulk as supported; otherwise the response is " +
+			"501 or a status below 500",
 		Requirements: reqs("RFC7644-3.7-01"),
 		Level:        should,
 		Needs:        writesUsers,

@@ -54,13 +54,13 @@ var characteristicValues = []check{
 	},
 	{
 		ID:           "characteristics.primary",
-		Title:        "Two primary values are rejected, or at most one of them is stored",
+		Title:        "Two primary values are rejected, or at most one of them is stored as primary",
 		Requirements: reqs("RFC7643-2.4-04"),
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     1,
 		Why:          "With two primary values, a client cannot determine which one to use, for example as the email address.",
-		Fix:          "Return 400 invalidValue, or store one primary value.",
+		Fix:          "Return 400 invalidValue, or store primary as true for only one of the values.",
 		Run:          characteristicsPrimary,
 	},
 	{

@@ -31,7 +31,7 @@ var createForms = []check{
 	},
 	{
 		ID:           "create.extension-without-data",
-		Title:        "A user whose schemas names the enterprise extension is created without data of the extension",
+		Title:        "A POST whose schemas names the enterprise extension is accepted if the body has no data of the extension",
 		Requirements: reqs("RFC7643-3.3-03", "RFC7644-3.3-05"),
 		Level:        interop,
 		Needs:        needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedEnterprise),

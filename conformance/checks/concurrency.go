@@ -38,7 +38,7 @@ var concurrency = []check{
 	},
 	{
 		ID:           "concurrency.add-members",
-		Title:        "Members that are added concurrently are all stored",
+		Title:        "If several PATCHes add members concurrently, the members of every PATCH that succeeds are stored",
 		Requirements: reqs("RFC7644-3.5.2.1-07"),
 		Level:        must,
 		Needs:        patchesGroups,
@@ -49,7 +49,7 @@ var concurrency = []check{
 	},
 	{
 		ID:           "concurrency.patch-attributes",
-		Title:        "Concurrent changes of different attributes are all stored",
+		Title:        "If several PATCHes change different attributes concurrently, the change of every PATCH that succeeds is stored",
 		Requirements: reqs("RFC7644-3.5.2.3-04", "RFC7644-3.5.2.3-02"),
 		Level:        must,
 		Needs:        patches,
@@ -60,7 +60,7 @@ var concurrency = []check{
 	},
 	{
 		ID:           "concurrency.put-whole",
-		Title:        "After several concurrent PUTs, the resource has the complete state of one of them",
+		Title:        "After several concurrent PUTs, the resource has the complete state of one that the server accepted",
 		Requirements: reqs("RFC7644-3.5.1-03"),
 		Level:        must,
 		Needs:        writesUsers,
@@ -71,7 +71,7 @@ var concurrency = []check{
 	},
 	{
 		ID:           "concurrency.delete",
-		Title:        "Of several concurrent DELETEs of one user, at least one returns 204; the others may return 404",
+		Title:        "Of several concurrent DELETEs of one user, at least one returns 204; the others return 204, 404 or a conflict",
 		Requirements: reqs("RFC7644-3.6-04", "RFC7644-3.6-01"),
 		Level:        must,
 		Needs:        writesUsers,

@@ -105,7 +105,7 @@ var create = []check{
 	},
 	{
 		ID:           "create.schemas",
-		Title:        "schemas of a new user is an array that contains the User schema once, and no unused schema",
+		Title:        "schemas of a new user is an array that contains the User schema, no URN twice and no schema of a message",
 		Requirements: reqs("RFC7643-3.3-01", "RFC7643-3-01", "RFC7643-3-02", "RFC7643-3-03"),
 		Level:        must,
 		Needs:        writesUsers,

@@ -78,7 +78,7 @@ var customTypes = []check{
 	},
 	{
 		ID:           "types.find",
-		Title:        "Objects of every custom resource type are found by a filter, and the list contains only objects of that type",
+		Title:        "A filter on the endpoint of every custom resource type finds exactly the objects that match it",
 		Requirements: reqs("RFC7644-3.4.2.2-09", "RFC7643-6-05"),
 		Level:        must,
 		Needs:        append(slices.Clone(writesAny), conformance.NeedFilter),

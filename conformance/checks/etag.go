@@ -24,8 +24,9 @@ const (
 
 var etag = []check{
 	{
-		ID:           "etag.advertised",
-		Title:        "Versions work if and only if the ServiceProviderConfig advertises them",
+		ID: "etag.advertised",
+		Title: "The server compares If-Match with the ETag of a resource if and only if the ServiceProviderConfig declares etag as " +
+			"supported",
 		Requirements: reqs("RFC7644-3.14-11"),
 		Level:        should,
 		Needs:        writesUsers,

@@ -114,7 +114,8 @@ var filterLogic = []check{
 		row{`emails[(type eq "home" or type eq "other") and value eq "«P»ada.h@example.com"]`, "ada"},
 		row{`emails[(type eq "home" or type eq "other") and value eq "«P»ada.w@example.com"]`, ""}),
 	logic("value-path-not", "The operator \"not\" in square brackets negates its condition for each element", "RFC7644-3.4.2.2-37",
-		"A server that negates the condition for the whole user omits users who have a work address and another one.",
+		"The filter emails[not (type eq \"work\")] finds users with any other address; a server that negates the condition for the whole "+
+			"user omits those that also have a work address.",
 		row{`emails[value sw "«P»" and not (type eq "work")]`, "ada dan"},
 		row{scope + `emails[not (type eq "work")]`, "ada dan"},
 		row{scope + `emails[not (type eq "work" and value sw "«P»ada")]`, "ada bob dan eve"}),
@@ -130,7 +131,7 @@ var filterLogic = []check{
 		row{scope + `emails[type eq "work"] and emails[type eq "home"]`, "ada dan"}),
 	{
 		ID:           "filter.value-path-primary",
-		Title:        "In square brackets, an element without primary has the value false of primary",
+		Title:        "In square brackets, primary of an element without primary is evaluated as false",
 		Requirements: reqs("RFC7643-2.4-05", "RFC7644-3.4.2.2-36"),
 		Level:        must,
 		Needs:        filters,
@@ -145,7 +146,7 @@ var filterLogic = []check{
 				row{`emails[value sw "«P»dan" and primary eq true]`, ""})(ctx, t)
 		},
 	},
-	sameInCapitals("logic-ignores-case", "The operators and, or and not are case-insensitive", "RFC7644-3.4.2.2-05",
+	sameInCapitals("logic-ignores-case", "The operators \"and\", \"or\" and \"not\" are case-insensitive", "RFC7644-3.4.2.2-05",
 		[2]string{employee + ` and title co "Chief"`, employee + ` AND title co "Chief"`},
 		[2]string{bob + ` or title co " Chief"`, bob + ` Or title co " Chief"`},
 		[2]string{scope + `not (` + employee + `)`, scope + `NOT (` + employee + `)`}),

@@ -145,7 +145,7 @@ var filterOperators = []check{
 	},
 	{
 		ID:           "filter.boolean",
-		Title:        "The operator eq compares booleans",
+		Title:        "The operator eq finds exactly the users whose boolean value, such as active, is equal to the operand true or false",
 		Requirements: reqs("RFC7644-3.4.2.2-44", "RFC7644-3.4.2.2-43"),
 		Level:        must,
 		Needs:        filters,

@@ -86,7 +86,8 @@ func unknown(id, title, filter string) check {
 }
 
 var filterUnknown = []check{
-	unknown("attribute-and", "A condition on an unknown attribute, joined by the operator and, matches no user or is rejected",
+	unknown("attribute-and",
+		"A filter that joins a condition on an unknown attribute to another one by \"and\" matches no user or is rejected",
 		scope+`scimconfNoSuchAttribute eq "x"`),
 	unknown("attribute-present", "The operator pr on an unknown attribute matches no user or is rejected", scope+`scimconfNoSuchAttribute pr`),
 	unknown("sub-attribute", "A condition on an unknown sub-attribute matches no user or is rejected",
@@ -96,7 +97,7 @@ var filterUnknown = []check{
 		`urn:example:scimconf:2.0:None:userName sw "«P»"`),
 	{
 		ID:           "filter.unknown-attribute-or",
-		Title:        "A condition on an unknown attribute, joined by the operator or, adds no users to the result",
+		Title:        "With \"or\", a condition on an unknown attribute adds no users to the result, or the filter is rejected",
 		Requirements: reqs("RFC7644-3.4.2.2-61"),
 		Level:        must,
 		Needs:        filters,
@@ -163,13 +164,14 @@ var filterLiterals = []check{
 	literal("underscore", "An underscore", row{scope + `nickName co "50_o"`, ""}),
 	literal("star", "An asterisk", row{scope + `nickName co "50*"`, ""}, row{scope + `nickName sw "*"`, ""}),
 	literal("full-stop", "A full stop", row{scope + `nickName co "50. off"`, ""}, row{scope + `nickName ew ".9"`, ""}),
-	literal("space", "A space at an end", row{`displayName eq "«P» Bob "`, ""}, row{scope + `title co "Engineer "`, ""},
+	literal("space", "A leading or trailing space", row{`displayName eq "«P» Bob "`, ""}, row{scope + `title co "Engineer "`, ""},
 		row{scope + `displayName ew " Bob"`, "bob"}),
 	literal("backslash", "An escaped backslash", row{scope + `displayName co "\\"`, "eve"}),
 	literal("quotation-mark", "An escaped quotation mark", row{scope + `displayName co "\"Eve\""`, "eve"},
 		row{scope + `displayName co "\"Ada"`, ""}),
 	literal("solidus", "An escaped solidus", row{scope + `displayName co "\/"`, ""}),
-	literal("unicode-escape", "An escaped letter", row{scope + `name.familyName ew "\u0061ge"`, "bob"},
+	literal("unicode-escape", "A letter that is written as a Unicode escape, such as \\u0061,",
+		row{scope + `name.familyName ew "\u0061ge"`, "bob"},
 		row{scope + `name.familyName ew "\u0041\u0047\u0045"`, "bob"}),
 	literal("keyword", "A keyword of the filter grammar", row{`displayName eq "«P» and userName pr or"`, ""},
 		row{`displayName eq "«P» Bob" and title eq "«P» ENGINEER"`, "bob"}),
@@ -203,8 +205,8 @@ var filterInjections = []check{
 	injection("sql", "SQL", `x' OR 1=1 --`, `x'; DROP TABLE users; --`, `x' UNION SELECT NULL,NULL --`),
 	injection("nosql", "A document database query", `{"$gt":""}`, `';return true;//`),
 	injection("ldap", "An LDAP filter", `*)(objectClass=*`, `x)(|(uid=*))`),
-	injection("pattern", "A pattern", `.*`, `^`, `%`, `(a+)+$`),
-	injection("template", "A template", `${7*7}`, `{{7*7}}`, `%s%n%x`),
+	injection("pattern", "A regular expression or a wildcard", `.*`, `^`, `%`, `(a+)+$`),
+	injection("template", "A template expression such as {{7*7}}", `${7*7}`, `{{7*7}}`, `%s%n%x`),
 	{
 		ID:           "filter.injection-name",
 		Title:        "Code in place of an attribute name matches no user and causes no server error",
@@ -291,7 +293,7 @@ var filterInjections = []check{
 	},
 	{
 		ID:           "filter.core-schema-of-group",
-		Title:        "An attribute qualified with the URN of another resource type matches no users",
+		Title:        "A condition on an attribute with the URN of another resource type matches no users or is rejected",
 		Requirements: reqs("RFC7644-3.4.2.2-61", "RFC7644-3.10-01"),
 		Level:        must,
 		Needs:        filters,

@@ -30,6 +30,7 @@ var operators = map[string]struct{ does, requirement string }{
 // filter operator on the kind.
 type operandKind struct {
 	id, noun     string // "reference", "a reference"
+	elements     bool   // the attribute can have several elements, and one of them has to match
 	requirements []string
 	needs        []conformance.Need
 	fixture      *conformance.Fixture
@@ -39,9 +40,14 @@ type operandKind struct {
 // on returns the check of one operator on attributes of the kind.
 func (k operandKind) on(operator string, table ...row) check {
 	o := operators[operator]
+	does := o.does
+	if k.elements {
+		does = strings.NewReplacer("users whose", "users with at least one element whose",
+			"users who have", "users with at least one element that has").Replace(does)
+	}
 	return check{
 		ID:           "filter." + k.id + "-" + operator,
-		Title:        "The operator " + operator + " on " + k.noun + " " + o.does,
+		Title:        "The operator " + operator + " on " + k.noun + " " + does,
 		Requirements: append(reqs(o.requirement), k.requirements...),
 		Level:        must,
 		Needs:        append(slices.Clone(filters), k.needs...),
@@ -66,6 +72,7 @@ var (
 	onMultiValued = operandKind{
 		id:           "multi-valued",
 		noun:         "a multi-valued attribute",
+		elements:     true,
 		requirements: reqs("RFC7644-3.4.2.2-50"),
 		fixture:      people,
 		why:          "Users can have several email addresses; a search of only one of them misses users.",
@@ -74,6 +81,7 @@ var (
 	onValuePath = operandKind{
 		id:           "value-path",
 		noun:         "a sub-attribute in brackets",
+		elements:     true,
 		requirements: reqs("RFC7644-3.4.2.2-35", "RFC7644-3.4.2.2-36"),
 		fixture:      people,
 		why: "Clients select users by one element, such as the work address; if the conditions in brackets may match different " +
@@ -359,7 +367,7 @@ var filterDates = []check{
 var filterCommon = []check{
 	{
 		ID:           "filter.certificates",
-		Title:        "A filter with the operator eq on x509Certificates.value matches no user, or is rejected with 400 invalidFilter",
+		Title:        "A filter with eq on x509Certificates.value, for a certificate that no user has, matches no user or is rejected with 400",
 		Requirements: reqs("RFC7644-3.4.2.2-24", "RFC7644-3.4.2.2-50"),
 		Level:        should,
 		Needs:        filters,
@@ -409,7 +417,7 @@ var filterCommon = []check{
 	},
 	{
 		ID:           "filter.meta",
-		Title:        "meta.location and meta.version can be used in filters",
+		Title:        "A filter on meta.location or meta.version matches the users with that value, or is rejected with 400 invalidFilter",
 		Requirements: reqs("RFC7644-3.4.2.2-60"),
 		Level:        should,
 		Needs:        filters,
@@ -483,7 +491,7 @@ var filterCommon = []check{
 	},
 	{
 		ID:           "filter.bare-multi-valued",
-		Title:        "In a filter, a multi-valued attribute without a sub-attribute means its sub-attribute value: emails means emails.value",
+		Title:        "A filter on a multi-valued attribute without a sub-attribute, such as emails, is evaluated on its value, or is rejected",
 		Requirements: reqs("RFC7644-3.4.2.2-52"),
 		Level:        should,
 		Needs:        filters,

@@ -224,7 +224,7 @@ var filterValues = []check{
 	},
 	{
 		ID:           "filter.password-probing",
-		Title:        "A filter does not reveal how a password starts",
+		Title:        "Filters do not reveal parts of a password",
 		Requirements: reqs("RFC7643-4.1.1-13", "RFC7643-7-21"),
 		Level:        must,
 		Needs:        filters,

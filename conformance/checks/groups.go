@@ -135,8 +135,9 @@ var groups = []check{
 		},
 	},
 	{
-		ID:           "groups.user-groups",
-		Title:        "The attribute groups of a user contains the user's groups and their URIs, in single responses and in lists",
+		ID: "groups.user-groups",
+		Title: "The attribute groups of a user contains the user's groups, in single responses and in lists; $ref, if " +
+			"present, is the URI of the group",
 		Requirements: reqs("RFC7643-4.1.2-11", "RFC7643-4.1.2-12", "RFC7643-7-23"),
 		Level:        must,
 		Needs:        writesGroups,

@@ -19,7 +19,7 @@ const pagesFix = "Filter first, count all matches, sort them in a stable order, 
 var listPages = []check{
 	{
 		ID:           "list.known-total",
-		Title:        "totalResults is the number of matches on every page",
+		Title:        "totalResults is the number of all matches, whatever startIndex and count are",
 		Requirements: reqs("RFC7644-3.4.2.4-10", "RFC7644-3.4.2-04"),
 		Level:        must,
 		Needs:        pagesKnown,
@@ -112,7 +112,7 @@ var listPages = []check{
 	},
 	{
 		ID:           "list.overflow",
-		Title:        "Numbers that exceed the integer range do not cause a server error in paging",
+		Title:        "A list with a startIndex or count that is a fraction, or exceeds the integer range, returns 200 or 400",
 		Requirements: reqs("RFC7644-3.4.2.4-14"),
 		Level:        should,
 		Needs:        needs(conformance.NeedUser),

@@ -49,8 +49,9 @@ var oracleLists = []check{
 		Run:          oraclePages,
 	},
 	{
-		ID:           "oracle.projection",
-		Title:        "attributes and excludedAttributes return or omit exactly the attributes and sub-attributes that they name",
+		ID: "oracle.projection",
+		Title: "attributes= returns exactly the attributes and sub-attributes that it names and those that are always returned; " +
+			"excludedAttributes= omits exactly those that it names",
 		Requirements: reqs("RFC7644-3.9-02", "RFC7644-3.9-03", "RFC7644-3.9-05", "RFC7644-3.9-08"),
 		Level:        must,
 		Needs:        writesUsers,
@@ -59,7 +60,8 @@ var oracleLists = []check{
 		PerRound:     1 + manyProjections + 2*(1+fewProjections),
 		Why: "A client that does not receive a requested attribute deletes it with its next PUT; an extra attribute can be large or " +
 			"confidential.",
-		Fix: "Resolve every name of the parameter as an attribute path, and build the response from all names together.",
+		Fix: "Resolve every name of the parameter as an attribute path, and return (or omit) the attributes of all names, not only those of " +
+			"the last one.",
 		Run: oracleProjection,
 	},
 }

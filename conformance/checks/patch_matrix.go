@@ -16,7 +16,6 @@ const (
 		"that it names."
 	fixFilter = "Evaluate the filter in brackets for every element, with all operators of the filter grammar, and apply the operation " +
 		"only to the matching elements."
-	fixUnknown = "Resolve a member name such as name.familyName as a path, or return 400; never store it as the name of an attribute."
 )
 
 var patchMatrix = cells(
@@ -121,7 +120,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "add-extension-object",
-		title:     "The operation add accepts the URN of an extension as the path of the whole extension",
+		title:     "The operation add with the URN of an extension as its path applies to the whole extension, or is rejected with 400",
 		reqs:      reqs("RFC7644-3.5.2-22"),
 		level:     should,
 		mayReject: true,
@@ -277,7 +276,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "replace-extension-object",
-		title:     "The operation replace accepts the URN of an extension as the path of the whole extension",
+		title:     "The operation replace with the URN of an extension as its path applies to the whole extension, or is rejected with 400",
 		reqs:      reqs("RFC7644-3.5.2-22"),
 		level:     should,
 		mayReject: true,
@@ -440,7 +439,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "remove-extension-object",
-		title:     "The operation remove accepts the URN of an extension as the path of the whole extension",
+		title:     "The operation remove with the URN of an extension as its path applies to the whole extension, or is rejected with 400",
 		reqs:      reqs("RFC7644-3.5.2-22"),
 		level:     should,
 		mayReject: true,
@@ -610,7 +609,7 @@ var patchMatrix = cells(
 		want:      wants("name.familyName", "Lovelace", "name.givenName", "Conformance"),
 		why: "Entra ID with its compliance flag sends names such as name.familyName; if the server stores them as attributes, the " +
 			"update is lost.",
-		fix: fixUnknown,
+		fix: "Resolve a member name such as name.familyName as a path, or return 400; never store it as the name of an attribute.",
 	},
 	patchCell{
 		id:        "extension-keys",
@@ -621,7 +620,8 @@ var patchMatrix = cells(
 		ops:       ops(doc{"op": "replace", "value": doc{ext + "department": "New"}}),
 		want:      wants("@department", "New"),
 		why:       "Entra ID with its compliance flag sends names with a URN; if the server stores them as attributes, the update is lost.",
-		fix:       fixUnknown,
+		fix: "Resolve a member name such as urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:department as a path, or return 400; " +
+			"never store it as the name of an attribute.",
 	},
 	patchCell{
 		id: "again-and-again",

@@ -33,7 +33,7 @@ var patchReplace = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     6,
-		Why: "Identity providers deactivate users who leave by this operation. If the server returns a success without a change, a " +
+		Why: "By this operation, identity providers deactivate users who leave. If the server returns a success without a change, a " +
 			"former user still has access.",
 		Fix: "Store active as a boolean for {\"path\":\"active\"} and for {\"value\":{\"active\":...}}; keep inactive users readable.",
 		Run: func(ctx context.Context, t *T) {

@@ -376,7 +376,7 @@ func rejectedPatches(list ...rejectedPatch) []check {
 var patchRules = []check{
 	{
 		ID:           "patch.advertised",
-		Title:        "PATCH works if and only if the ServiceProviderConfig advertises it, and otherwise fails without a server error",
+		Title:        "PATCH works if and only if the ServiceProviderConfig advertises it; otherwise the response is 501 or a status below 500",
 		Requirements: reqs("RFC7644-3.5-03", "RFC7644-3.5.2-01"),
 		Level:        must,
 		Needs:        writesUsers,
@@ -524,7 +524,7 @@ var patchRules = []check{
 		Requests:     5,
 		Why: "Entra ID and Okta deactivate and reactivate users. If they do not find an inactive user, they create the account a " +
 			"second time.",
-		Fix: "Do not treat active:false as a deletion; return inactive users in every response.",
+		Fix: "Do not treat active:false as a deletion; return inactive users by id, in lists and for filters, as all others.",
 		Run: patchInactiveStays,
 	},
 	{

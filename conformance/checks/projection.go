@@ -102,7 +102,7 @@ var projection = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     2,
-		Why:          "Clients that create users with attributes= get data that they did not request, or miss data that they need.",
+		Why:          "Clients that send attributes= with a POST get data that they did not request, or miss data that they need.",
 		Fix:          "Use the same projection for POST, PUT and PATCH as for GET.",
 		Run: func(ctx context.Context, t *T) {
 			blockedIfIgnored(ctx, t, "attributes")

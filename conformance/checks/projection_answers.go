@@ -18,7 +18,7 @@ var projectionAnswers = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "Clients that replace users with attributes= get data that they did not request, or miss data that they need.",
+		Why:          "Clients that send attributes= with a PUT get data that they did not request, or miss data that they need.",
 		Fix:          "Use the same projection for POST, PUT and PATCH as for GET.",
 		Run:          projectionOnPut,
 	},

@@ -48,7 +48,7 @@ var put = []check{
 	},
 	{
 		ID:           "put.ignores-read-only",
-		Title:        "readOnly attributes in a PUT are ignored: not rejected, not stored, and not returned in the response",
+		Title:        "readOnly attributes in a PUT are not rejected, and the values that the client sends are neither stored nor returned",
 		Requirements: reqs("RFC7644-3.5.1-11", "RFC7644-3.1-06", "RFC7643-7-17", "RFC7644-3.5.1-02", "RFC7644-3.5.1-17"),
 		Level:        must,
 		Needs:        writesUsers,

@@ -176,7 +176,7 @@ var putEffects = []check{
 	},
 	{
 		ID:           "put.keeps-groups",
-		Title:        "A PUT of a user without groups does not remove the user from its groups",
+		Title:        "A PUT of a user does not remove the user from its groups if the body has no attribute groups",
 		Requirements: reqs("RFC7643-4.1.2-13", "RFC7644-3.5.1-11"),
 		Level:        must,
 		Needs:        writesGroups,

@@ -25,7 +25,7 @@ var read = []check{
 	},
 	{
 		ID:           "read.unknown-id",
-		Title:        "GET of an unknown id returns 404 with an Error, also if the id belongs to another resource type",
+		Title:        "GET of an unknown id returns 404 with an Error",
 		Requirements: reqs("RFC7644-3.4.1-02", "RFC7644-3.4.1-03"),
 		Level:        should,
 		Needs:        needs(conformance.NeedUser),

@@ -106,7 +106,7 @@ var searching = []check{
 	},
 	{
 		ID:           "search.attributes",
-		Title:        "The attributes of a search are an array of names, with or without a URN, and apply to the items",
+		Title:        "In a search, the member attributes is an array of names, with or without a URN, and applies to the items",
 		Requirements: reqs("RFC7644-3.4.3-05", "RFC7644-3.4.3-04", "RFC7644-3.9-01"),
 		Level:        must,
 		Needs:        searches,
@@ -128,7 +128,7 @@ var searching = []check{
 	},
 	{
 		ID:           "search.excluded-attributes",
-		Title:        "The excludedAttributes of a search are an array of names and omit attributes from the items",
+		Title:        "In a search, the member excludedAttributes is an array of names, and omits these attributes from the items",
 		Requirements: reqs("RFC7644-3.4.3-05", "RFC7644-3.4.3-04", "RFC7644-3.9-01"),
 		Level:        must,
 		Needs:        searches,

@@ -58,7 +58,7 @@ var sample = &conformance.Fixture{
 var traffic = []check{
 	{
 		ID:           "traffic.no-server-errors",
-		Title:        "No request of the run returns a server error",
+		Title:        "No request of the run returns a 5xx status, except 501, and 503 with Retry-After",
 		Requirements: reqs("RFC7644-3.12-07", "RFC7644-3.12-14"),
 		Level:        should,
 		Fixture:      sample,
@@ -90,7 +90,7 @@ var traffic = []check{
 		Requirements: reqs("RFC7644-3.8-06", "RFC7644-3.1-01"),
 		Level:        may,
 		Fixture:      sample,
-		Why: "Many clients accept application/json too, so a deviation is only reported. A strict client rejects the response, and may " +
+		Why: "Many clients accept application/json too, so a deviation is only information. A strict client rejects the response, and may " +
 			"work with some endpoints only if their types differ.",
 		Fix: "Set Content-Type: application/scim+json on every response, lists and errors included.",
 		Watch: func(w *watched) {
@@ -222,7 +222,7 @@ var traffic = []check{
 	},
 	{
 		ID:           "traffic.no-internals",
-		Title:        "No error contains stack traces, SQL or source files",
+		Title:        "No error contains stack traces, SQL or names of source files",
 		Requirements: reqs("RFC7644-3.12-04"),
 		Level:        interop,
 		Fixture:      sample,

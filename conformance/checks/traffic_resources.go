@@ -13,7 +13,7 @@ import (
 var trafficResources = []check{
 	{
 		ID:           "traffic.location",
-		Title:        "The Location header of a resource equals meta.location",
+		Title:        "The headers Location and Content-Location of a resource, if present, equal meta.location",
 		Requirements: reqs("RFC7644-3.3-08", "RFC7643-3.1-24"),
 		Level:        must,
 		Fixture:      sample,
@@ -174,7 +174,7 @@ var trafficResources = []check{
 	},
 	{
 		ID:           "traffic.counters",
-		Title:        "Every list has an integer totalResults that is not smaller than the page",
+		Title:        "Every list has an integer totalResults of at least the number of its items; itemsPerPage, if present, is that number",
 		Requirements: reqs("RFC7644-3.4.2-04", "RFC7644-3.4.2-05"),
 		Level:        must,
 		Fixture:      sample,

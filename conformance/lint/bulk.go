@@ -31,7 +31,7 @@ func (l *linter) bulkOperations(n *node) []*node {
 func (l *linter) bulkRequest(n *node) {
 	if v := n.given("failOnErrors"); v != nil {
 		if limit, ok := v.integer(); !ok || limit < 1 {
-			l.addFinding(v, "bulk.fail-on-errors", "an integer from 1", v)
+			l.addFinding(v, "bulk.fail-on-errors", "an integer of at least 1", v)
 		}
 	}
 	operations := l.bulkOperations(n)

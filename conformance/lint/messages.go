@@ -40,7 +40,7 @@ func (l *linter) list(n *node) {
 	}
 	if v := n.given("startIndex"); v != nil {
 		if first, ok := v.integer(); !ok || first < 1 {
-			l.addFinding(v, "list.start-index", "an integer from 1", v)
+			l.addFinding(v, "list.start-index", "an integer of at least 1", v)
 		}
 	}
 	if resources == nil {

@@ -64,7 +64,8 @@ type Options struct {
 	// CheckInitial and CheckMax are the first and the maximum time between two reads of a principal whose change was accepted with 202. The
 	// time doubles after each read. Defaults: 2s and 60s.
 	CheckInitial, CheckMax time.Duration
-	// KeepRounds is the number of sequences that send an attribute that the target ignores, before the engine stops sending it. Default: 3.
+	// KeepRounds is a number of sequences: after this many sequences in which the target ignored an attribute, the engine no longer sends
+	// the attribute. Default: 3.
 	KeepRounds int
 	// DeactivateWithin is the time limit of a deactivation, measured from the first unsynchronized change of the user. After this time the
 	// engine reports the deactivation to an Observer that is an OverdueObserver. Default: 5m.

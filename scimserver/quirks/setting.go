@@ -145,7 +145,7 @@ func (s *Setting) option(text string) error {
 		}
 	case "seed":
 		if s.Seed, err = strconv.ParseUint(value, 10, 64); err != nil {
-			return fmt.Errorf("seed must be a whole number, not %q", value)
+			return fmt.Errorf("seed must be an integer of at least 0, not %q", value)
 		}
 	case "times":
 		if s.Times, err = strconv.Atoi(value); err != nil || s.Times < 1 {

@@ -75,7 +75,8 @@ func servedByControl(path string) bool {
 // relayTime is the maximum time to wait for the relay.
 const relayTime = 30 * time.Second
 
-// waitRelayed waits until the relay has passed all earlier changes to the engine.
+// waitRelayed waits until the relay, which transfers the changes of the management API to the engine, has marked all earlier changes in
+// the engine.
 func (b *bridge) waitRelayed(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, relayTime)
 	defer cancel()

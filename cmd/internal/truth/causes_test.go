@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -179,8 +179,7 @@ func TestCauses_NameMutants(t *testing.T) {
 							lock.Lock()
 							drawn := d.draw(c.mutants)
 							lock.Unlock()
-							r, panicked := drawn.run(t)
-							if s.add(t, drawn, r, panicked) {
+							if s.add(t, drawn, drawn.run(t)) {
 								return
 							}
 						}
@@ -193,24 +192,27 @@ func TestCauses_NameMutants(t *testing.T) {
 	}
 }
 
-// run runs the suite against the reference server with all mutants of the draw. It reports whether a mutant panicked: some expect a
-// response that another mutant has changed.
-func (d draw) run(t *testing.T) (r *conformance.Result, panicked bool) {
+// run runs the suite against the reference server with all mutants of the draw. The test fails if a mutant panics, because a mutant accepts
+// messages that another one has changed. A panic with http.ErrAbortHandler is a closed connection.
+func (d draw) run(t *testing.T) *conformance.Result {
+	t.Helper()
 	h := newReferenceServer(t)
 	for _, m := range d.mutants {
 		h = m.Wrap(h)
 	}
-	var broken atomic.Bool
-	r = suite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return suite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
-			if recover() != nil {
-				broken.Store(true)
+			switch v := recover(); v {
+			case nil:
+			case http.ErrAbortHandler:
+				panic(v)
+			default:
+				t.Errorf("%s %s: %v\n%s", r.Method, r.URL, v, debug.Stack())
 				w.WriteHeader(http.StatusInternalServerError)
 			}
 		}()
 		h.ServeHTTP(w, r)
 	}))
-	return r, broken.Load()
 }
 
 // A score counts results of runs that each apply the same number of mutants.
@@ -224,7 +226,7 @@ type score struct {
 	// determined without the signatures of the drawn mutants.
 	differences, heldOutDifferences map[int]int
 	named, heldOutNamed             int
-	// discarded is the number of draws in which a mutant hides another one, panics or leads to an error of a check.
+	// discarded is the number of draws in which a mutant hides another one or leads to an error of a check.
 	discarded int
 }
 
@@ -233,10 +235,10 @@ func newScore(n int) *score {
 }
 
 // add counts a run. It returns false if the draw was discarded.
-func (s *score) add(t *testing.T, d draw, r *conformance.Result, panicked bool) bool {
+func (s *score) add(t *testing.T, d draw, r *conformance.Result) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if panicked || r.Verdict != conformance.Findings || r.Count(conformance.Error) > 0 || !d.visible(r) {
+	if r.Verdict != conformance.Findings || r.Count(conformance.Error) > 0 || !d.visible(r) {
 		s.discarded++
 		return false
 	}

@@ -7,6 +7,6 @@
 // gate.go manages holds: the pause after a 429, the breaker, the quarantine and the backoff. pace.go is the rate limiter, loop.go the work
 // within one lease, dispatcher.go the leases.
 //
-// The gate receives a Signal after each principal. Package plan derives the class, which determines the Signal, from the response
-// (failure.go). Package sequence derives the end of a pause from Retry-After (end.go).
+// The gate receives a Signal after the work on each principal. Package plan derives the class, which determines the Signal, from the
+// response (failure.go). Package sequence derives the end of a pause from Retry-After (end.go).
 package lane

@@ -37,7 +37,8 @@ func (b Backoff) Delay(failures int) time.Duration {
 // MaxPause is the longest pause that a target can request with Retry-After.
 const MaxPause = time.Hour
 
-// Signal is reported to the gate after each principal.
+// Signal is what the work on one principal (user or group) has shown about the target. The lane reports it to the
+// gate after the work on each principal.
 type Signal struct {
 	Kind   engine.Signal
 	Until  time.Time     // SignalThrottled: end of the pause; zero (or past) if the target specified none

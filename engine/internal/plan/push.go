@@ -264,7 +264,7 @@ func (g *group) confirm() {
 	for _, t := range []engine.Trait{engine.NeedsPath, engine.NoValuePath, engine.NoMembersReplace} {
 		if g.tried[t] {
 			learned[t] = g.traits[t]
-			g.traits[t] = !g.traits[t] // learn records a trait only if it differs from g.traits
+			g.traits[t] = !g.traits[t] // undo the change of the attempt: learn records only traits that differ from g.traits
 			delete(g.tried, t)
 		}
 	}

@@ -57,7 +57,7 @@ type Settings struct {
 	Logger                 *slog.Logger
 	Backoff                lane.Backoff  // after failures
 	CheckInitial, CheckMax time.Duration // between two reads of a principal with an accepted change
-	// number of sequences that send an attribute that the target ignores, before the engine stops sending it
+	// after this many sequences in which the target ignored an attribute, the engine no longer sends the attribute
 	KeepRounds int
 }
 

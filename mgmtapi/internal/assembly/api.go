@@ -183,8 +183,8 @@ func (a *API) CloseIdleConnections() { a.hooks.CloseIdleConnections() }
 // Deps returns the shared dependencies of the slices.
 func (a *API) Deps() model.Deps { return a.deps }
 
-// Authorize returns a handler that passes a request to the handler `next` if the caller is a SUPER_ADMIN: operations without an
-// authorization rule are reserved for this role. A caller with an access token also needs the given scope.
+// Authorize returns a handler that passes the requests of SUPER_ADMINs to `next`. The operations of `next` have no authorization rule,
+// and such operations are reserved for this role. A caller with an access token also needs the given scope.
 func (a *API) Authorize(scope string, next http.Handler) http.Handler {
 	return a.handler.Guarded(rest.Info{ID: scope, Scopes: []string{scope}}, next)
 }

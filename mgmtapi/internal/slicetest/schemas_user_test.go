@@ -290,7 +290,7 @@ func TestUserSchema_RejectsInvalidProperties(t *testing.T) {
 		many = append(many, fmt.Sprintf(`"u%d":{"title":"x","type":"string","unique":"UNIQUE_VALIDATED"}`, i))
 	}
 	e.Run(t,
-		rejected("six unique properties", strings.Join(many, ","), ": A schema can have at most 5"),
+		rejected("six unique properties", strings.Join(many, ","), ": At most 5 custom properties"),
 		apitest.Step{Name: "the type of an existing property can be omitted", Do: schema,
 			Body:  schemaCustom(`"shoe":{"title":"Size","minimum":1}`),
 			Equal: map[string]any{"definitions.custom.properties.shoe.title": "Size", "definitions.custom.properties.shoe.type": "integer"}},

@@ -38,7 +38,7 @@ func bulkOperations(fn func(o *scim.Object, operations []*scim.Object) []*scim.O
 func bulkResults(fn func(op *scim.Object)) wrap {
 	return afterBody(postBulk, func(o *scim.Object) {
 		for _, v := range o.Array("Operations") {
-			fn(v.(*scim.Object))
+			fn(objectOf(v))
 		}
 	})
 }
@@ -101,7 +101,7 @@ var bulk = []Mutant{
 	})},
 	{"bulk.fails-whole", "a bulk request with a failed operation returns 400", after(postBulk, func(_ *http.Request, rep *reply) {
 		for _, v := range rep.object().Array("Operations") {
-			if strings.HasPrefix(v.(*scim.Object).Text("status"), "4") {
+			if strings.HasPrefix(objectOf(v).Text("status"), "4") {
 				*rep = *failure(400, scim.InvalidValue)
 				return
 			}
@@ -112,7 +112,7 @@ var bulk = []Mutant{
 	{"bulk.errors-only", "only failed operations have results", afterBody(postBulk, func(o *scim.Object) {
 		o.Set("Operations",
 			slices.DeleteFunc(slices.Clone(o.Array("Operations")), func(v any) bool {
-				return strings.HasPrefix(v.(*scim.Object).Text("status"), "2")
+				return strings.HasPrefix(objectOf(v).Text("status"), "2")
 			}))
 	})},
 	{"bulk.status-number", "the status of a result is a number", bulkResults(func(op *scim.Object) {
@@ -154,7 +154,7 @@ var bulk = []Mutant{
 		bulkOperations(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
 			for _, op := range list {
 				if method(op, "PATCH") {
-					op.Complex("data").Set("Operations",
+					complexOf(op, "data").Set("Operations",
 						[]any{scim.NewObject(scim.Member{Name: "op", Value: "remove"}, scim.Member{Name: "path", Value: "locale"})})
 				}
 			}
@@ -204,7 +204,7 @@ var bulk = []Mutant{
 			seen := map[string]bool{}
 			for _, op := range list {
 				for _, m := range op.Complex("data").Array("members") {
-					if id, ok := strings.CutPrefix(m.(*scim.Object).Text("value"), "bulkId:"); ok && !seen[id] {
+					if id, ok := strings.CutPrefix(objectOf(m).Text("value"), "bulkId:"); ok && !seen[id] {
 						op.Complex("data").Delete("members")
 						break
 					}
@@ -235,7 +235,7 @@ var bulk = []Mutant{
 				}
 				for _, single := range all {
 					part := op.Clone()
-					part.Complex("data").Set("Operations", []any{single})
+					complexOf(part, "data").Set("Operations", []any{single})
 					out = append(out, part)
 				}
 			}

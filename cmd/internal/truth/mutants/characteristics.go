@@ -42,7 +42,7 @@ func rememberMember(m match, name string, mask func(next http.Handler, r *http.R
 			} else {
 				rep = serve(next, r)
 			}
-			if o := rep.object(); readDevice(r) && rep.ok() && kept.at(o.Text("id")) != nil {
+			if o := rep.object(); o != nil && readDevice(r) && rep.ok() && kept.at(o.Text("id")) != nil {
 				o.Set(name, kept.at(o.Text("id")))
 				rep.body = o.AppendJSON(nil)
 			}
@@ -77,7 +77,7 @@ func ignoreDevicePatch(path string, shown bool) wrap {
 			if !shown {
 				return nil
 			}
-			return valueOf(sent.Array("Operations")[0].(*scim.Object))
+			return valueOf(objectOf(sent.Array("Operations")[0]))
 		}, func(o *scim.Object, kept any) { o.Set(path, kept) })(next)
 	}
 }
@@ -239,7 +239,7 @@ var customTypes = []Mutant{
 	{"types.no-location", "the POST response for a device has no Location header",
 		after(createDevice, func(_ *http.Request, rep *reply) { rep.header.Del("Location") })},
 	{"types.resource-type-wrong", "meta.resourceType of a device is device",
-		afterEach(either(createDevice, readDevice), func(o *scim.Object) { o.Complex("meta").Set("resourceType", "device") })},
+		afterEach(either(createDevice, readDevice), func(o *scim.Object) { complexOf(o, "meta").Set("resourceType", "device") })},
 	{"types.unreadable", "devices cannot be read by id", refusing(readDevice, 404)},
 	{"types.unknown-500", "an unknown device id causes 500", changeStatus(readDevice, 404, 500)},
 	{"types.put-ignored", "PUT of a device changes nothing", instead(putDevice, unchanged)},

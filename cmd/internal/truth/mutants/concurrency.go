@@ -49,7 +49,7 @@ var concurrency = []Mutant{
 				news.Store(true)
 			}
 			rep := serve(next, r)
-			if o := rep.object(); listUsers(r) && rep.ok() && news.Swap(false) {
+			if o := rep.object(); o != nil && listUsers(r) && rep.ok() && news.Swap(false) {
 				o.Set("Resources", []any{})
 				o.Set("totalResults", 0)
 				rep.body = o.AppendJSON(nil)

@@ -97,17 +97,17 @@ var create = []Mutant{
 		after(createUser, func(_ *http.Request, rep *reply) { rep.header.Del("Location") })},
 	{"create.location-of-collection", "Location is the URL of the collection", after(createUser, func(_ *http.Request, rep *reply) {
 		if l := rep.header.Get("Location"); l != "" {
-			rep.header.Set("Location", l[:strings.LastIndex(l, "/")])
+			rep.header.Set("Location", parentOf(l))
 		}
 	})},
 	{"create.no-meta-location", "meta has no location", afterBody(createUser, func(o *scim.Object) { o.Complex("meta").Delete("location") })},
 	{"create.resource-type-case", "meta.resourceType is \"user\" instead of \"User\"",
-		afterEach(users, func(o *scim.Object) { o.Complex("meta").Set("resourceType", "user") })},
+		afterEach(users, func(o *scim.Object) { complexOf(o, "meta").Set("resourceType", "user") })},
 	{"create.date-only", "meta.created is a date without a time", afterEach(users, func(o *scim.Object) {
-		o.Complex("meta").Set("created", o.Complex("meta").Text("created")[:10])
+		complexOf(o, "meta").Set("created", cut(o.Complex("meta").Text("created"), 10))
 	})},
 	{"create.modified-early", "lastModified of a new user is before created",
-		afterEach(createUser, func(o *scim.Object) { o.Complex("meta").Set("lastModified", "2001-01-01T00:00:00Z") })},
+		afterEach(createUser, func(o *scim.Object) { complexOf(o, "meta").Set("lastModified", "2001-01-01T00:00:00Z") })},
 	{"create.client-id", "an id sent by the client is stored", echo(createUser, echoMember("id"))},
 	{"create.client-meta", "meta sent by the client is stored", echo(createUser, echoMember("meta"))},
 	{"create.active-text", "active is returned as a string", afterEach(users, func(o *scim.Object) {

@@ -24,7 +24,7 @@ func untypedUser(name string) wrap {
 					kept.put(id, v)
 				}
 			}
-			if o := rep.object(); readUser(r) && rep.ok() && kept.at(o.Text("id")) != nil {
+			if o := rep.object(); o != nil && readUser(r) && rep.ok() && kept.at(o.Text("id")) != nil {
 				o.Set(name, kept.at(o.Text("id")))
 				rep.body = o.AppendJSON(nil)
 			}
@@ -97,7 +97,7 @@ var createValues = []Mutant{
 	})},
 	{"create.address-lines-joined", "line breaks in addresses are replaced by spaces", afterEach(readUser, func(o *scim.Object) {
 		for _, v := range o.Array("addresses") {
-			a := v.(*scim.Object)
+			a := objectOf(v)
 			a.Set("streetAddress", strings.ReplaceAll(a.Text("streetAddress"), "\n", " "))
 		}
 	})},

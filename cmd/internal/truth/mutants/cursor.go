@@ -81,7 +81,7 @@ var cursor = []Mutant{
 	{"cursor.never-ends", "nextCursor of the last page points to the same page",
 		instead(cursorPage, func(next http.Handler, r *http.Request) *reply {
 			rep := serve(next, r)
-			if o := rep.object(); rep.ok() && !hasMember(o, "nextCursor") {
+			if o := rep.object(); o != nil && rep.ok() && !hasMember(o, "nextCursor") {
 				given := r.URL.Query().Get("cursor")
 				if given == "" {
 					given = "end"
@@ -118,10 +118,10 @@ var cursor = []Mutant{
 	})},
 	{"cursor.counts-pages", "if count changes between pages, the later page lacks its last item", func(next http.Handler) http.Handler {
 		return after(laterPage, func(r *http.Request, rep *reply) {
-			if o := rep.object(); rep.ok() && r.URL.Query().Get("count") == "50" {
+			if o := rep.object(); o != nil && rep.ok() && r.URL.Query().Get("count") == "50" {
 				items := o.Array("Resources")
-				o.Set("Resources", items[:len(items)-1])
-				o.Set("itemsPerPage", len(items)-1)
+				o.Set("Resources", items[:max(0, len(items)-1)])
+				o.Set("itemsPerPage", max(0, len(items)-1))
 				rep.body = o.AppendJSON(nil)
 			}
 		})(next)
@@ -155,7 +155,7 @@ var cursor = []Mutant{
 		})(next)
 	}},
 	{"cursor.previous-wrong", "previousCursor points to the current page", after(laterPage, func(r *http.Request, rep *reply) {
-		if o := rep.object(); rep.ok() && o.Text("previousCursor") != "" {
+		if o := rep.object(); o != nil && rep.ok() && o.Text("previousCursor") != "" {
 			o.Set("previousCursor", r.URL.Query().Get("cursor"))
 			rep.body = o.AppendJSON(nil)
 		}
@@ -171,7 +171,7 @@ var cursor = []Mutant{
 		start := q.Get("startIndex")
 		q.Del("startIndex")
 		rep := serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
-		if o := rep.object(); rep.ok() && start != "" {
+		if o := rep.object(); o != nil && rep.ok() && start != "" {
 			o.Set("startIndex", 2)
 			rep.body = o.AppendJSON(nil)
 		}
@@ -180,7 +180,7 @@ var cursor = []Mutant{
 	{"cursor.default-untold", "lists have no startIndex",
 		afterBody(listUsers, func(o *scim.Object) { o.Delete("startIndex") })},
 	{"cursor.page-size-low", "pages are larger than the advertised maxPageSize", func(next http.Handler) http.Handler {
-		return afterBody(config, func(o *scim.Object) { o.Complex("pagination").Set("maxPageSize", 2) })(next)
+		return afterBody(config, func(o *scim.Object) { complexOf(o, "pagination").Set("maxPageSize", 2) })(next)
 	}},
 	{"cursor.not-understood", "the cursor parameter is ignored", query(cursorPage, func(q url.Values) { q.Del("cursor") })},
 	{"cursor.reversed-pages", "every page after the first is in reverse order", afterBody(laterPage, func(o *scim.Object) {

@@ -18,7 +18,7 @@ var deleteEffects = []Mutant{
 				list := serve(next,
 					derivedRequest(r, http.MethodGet, base+"/Users", url.Values{"filter": {`externalId eq "` + id + `"`}}.Encode(), nil)).object()
 				for _, v := range list.Array("Resources") {
-					serve(next, derivedRequest(r, http.MethodDelete, base+"/Users/"+v.(*scim.Object).Text("id"), "", nil))
+					serve(next, derivedRequest(r, http.MethodDelete, base+"/Users/"+objectOf(v).Text("id"), "", nil))
 				}
 				return &reply{status: http.StatusNoContent, header: http.Header{}}
 			}
@@ -30,7 +30,7 @@ var deleteEffects = []Mutant{
 			filter := url.Values{"filter": {scim.EnterpriseUserSchema + `:manager.value eq "` + id + `"`}}
 			list := serve(next, derivedRequest(r, http.MethodGet, base+"/Users", filter.Encode(), nil)).object()
 			for _, v := range list.Array("Resources") {
-				serve(next, derivedRequest(r, http.MethodDelete, base+"/Users/"+v.(*scim.Object).Text("id"), "", nil))
+				serve(next, derivedRequest(r, http.MethodDelete, base+"/Users/"+objectOf(v).Text("id"), "", nil))
 			}
 			return serve(next, r)
 		})},

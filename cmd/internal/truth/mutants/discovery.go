@@ -32,7 +32,7 @@ func page(r *http.Request, rep *reply) {
 	start, err1 := strconv.Atoi(r.URL.Query().Get("startIndex"))
 	count, err2 := strconv.Atoi(r.URL.Query().Get("count"))
 	items := o.Array("Resources")
-	if err1 != nil || err2 != nil || start < 1 || start > len(items) {
+	if err1 != nil || err2 != nil || count < 0 || start < 1 || start > len(items) {
 		return
 	}
 	o.Set("Resources", items[start-1:min(len(items), start-1+count)])
@@ -43,16 +43,16 @@ var discovery = []Mutant{
 	{"discovery.config-without-patch", "patch is missing from the ServiceProviderConfig",
 		afterBody(config, func(o *scim.Object) { o.Delete("patch") })},
 	{"discovery.config-supported-text", "etag.supported is a string",
-		afterBody(config, func(o *scim.Object) { o.Complex("etag").Set("supported", "true") })},
+		afterBody(config, func(o *scim.Object) { complexOf(o, "etag").Set("supported", "true") })},
 	{"discovery.config-without-schemas", "the ServiceProviderConfig has no schemas",
 		afterBody(config, func(o *scim.Object) { o.Delete("schemas") })},
 	{"discovery.limits-text", "maxResults is a string",
-		afterBody(config, func(o *scim.Object) { o.Complex("filter").Set("maxResults", "200") })},
+		afterBody(config, func(o *scim.Object) { complexOf(o, "filter").Set("maxResults", "200") })},
 	{"discovery.limits-missing", "bulk in the ServiceProviderConfig has no maxOperations",
 		afterBody(config, func(o *scim.Object) { o.Complex("bulk").Delete("maxOperations") })},
 	{"discovery.scheme-without-name", "an authentication scheme has no name", afterBody(config, func(o *scim.Object) {
 		for _, item := range o.Array("authenticationSchemes") {
-			item.(*scim.Object).Delete("name")
+			objectOf(item).Delete("name")
 		}
 	})},
 	{"discovery.type-without-endpoint", "resource types have no endpoint",
@@ -66,7 +66,7 @@ var discovery = []Mutant{
 	{"discovery.schema-unlisted", "the User schema is missing from /Schemas", afterBody(listSchemas, func(o *scim.Object) {
 		var rest []any
 		for _, item := range o.Array("Resources") {
-			if !userSchema(item.(*scim.Object)) {
+			if !userSchema(objectOf(item)) {
 				rest = append(rest, item)
 			}
 		}

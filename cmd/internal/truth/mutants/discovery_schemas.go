@@ -21,7 +21,7 @@ func schemaSays(urn, attribute, sub, member string, v any) wrap {
 		}
 		var rest []any
 		for _, item := range o.Array("attributes") {
-			if item.(*scim.Object).Text("name") != attribute {
+			if objectOf(item).Text("name") != attribute {
 				rest = append(rest, item)
 			}
 		}

@@ -8,5 +8,8 @@
 // that change requests and responses, variants.go the variants. TestSuite_KillMatrix in cmd/internal/truth, with SCIMWRIGHT_TEST_ALL=1,
 // requires that a check of the same area detects each mutant, and writes docs/generated/kill-matrix.md (-update).
 //
+// Tests apply several mutants to the same server, so a mutant receives messages that another one has changed: without meta, with an item that
+// is not an object, or without a body. The functions objectOf and complexOf read such messages. A mutant must not panic on any message.
+//
 // The package is for the tests of the suite. It simulates neither unreliable networks nor the servers of vendors (scimserver/quirks does).
 package mutants

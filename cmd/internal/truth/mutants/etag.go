@@ -27,7 +27,7 @@ func changeTags(m match, fn func(tag string) string) wrap {
 	return func(next http.Handler) http.Handler {
 		inBody := afterEach(m, func(o *scim.Object) {
 			if v := o.Complex("meta").Text("version"); v != "" {
-				o.Complex("meta").Set("version", fn(v))
+				complexOf(o, "meta").Set("version", fn(v))
 			}
 		})
 		return after(m, func(_ *http.Request, rep *reply) {
@@ -64,7 +64,7 @@ var etag = []Mutant{
 		after(readUser, func(_ *http.Request, rep *reply) { rep.header.Del("ETag") })},
 	{"etag.version-missing", "meta has no version", afterEach(readUser, func(o *scim.Object) { o.Complex("meta").Delete("version") })},
 	{"etag.version-differs", "meta.version lacks the W/ prefix", afterEach(readUser, func(o *scim.Object) {
-		o.Complex("meta").Set("version", strings.TrimPrefix(o.Complex("meta").Text("version"), "W/"))
+		complexOf(o, "meta").Set("version", strings.TrimPrefix(o.Complex("meta").Text("version"), "W/"))
 	})},
 	{"etag.unquoted", "entity tags are not quoted", changeTags(users, func(tag string) string { return strings.ReplaceAll(tag, `"`, "") })},
 	{"etag.weak-lower-case", "weak entity tags start with a lower-case w/",
@@ -78,8 +78,8 @@ var etag = []Mutant{
 		var n atomic.Int64
 		return after(users, func(_ *http.Request, rep *reply) {
 			tag := fmt.Sprintf(`W/"%d"`, n.Add(1))
-			if o := rep.object(); rep.ok() && o.Complex("meta") != nil {
-				o.Complex("meta").Set("version", tag)
+			if o := rep.object(); o != nil && rep.ok() && o.Complex("meta") != nil {
+				complexOf(o, "meta").Set("version", tag)
 				rep.body = o.AppendJSON(nil)
 				rep.header.Set("ETag", tag)
 			}
@@ -132,7 +132,7 @@ var me = []Mutant{
 		return &reply{status: http.StatusPermanentRedirect, header: http.Header{}}
 	})},
 	{"me.location-is-me", "meta.location of /Me is /Me", afterBody(reads(ofMe), func(o *scim.Object) {
-		o.Complex("meta").Set("location", "https://example.com/scim/v2/Me")
+		complexOf(o, "meta").Set("location", "https://example.com/scim/v2/Me")
 	})},
 	{"me.differs", "the response of /Me differs from the user that it represents",
 		afterBody(reads(ofMe), func(o *scim.Object) { o.Set("userName", "me") })},

@@ -61,7 +61,7 @@ func keep(m match, cond func(r *http.Request, o *scim.Object) bool) wrap {
 		}
 		kept := []any{}
 		for _, item := range o.Array("Resources") {
-			if cond(r, item.(*scim.Object)) {
+			if cond(r, objectOf(item)) {
 				kept = append(kept, item)
 			}
 		}
@@ -130,7 +130,7 @@ var filter = []Mutant{
 	{"filter.escapes-raw", "JSON escapes in operands are not decoded", sub(`\\`, `\\`)},
 	{"filter.wildcards", "% and _ in operands are wildcards", sub(`nickName sw ("[^"]*?)([%_ ]?)(50)[%]?"`, `nickName co "$3"`)},
 	{"filter.no-match-404", "a filter that matches nothing returns 404", after(with(listUsers, "filter"), func(_ *http.Request, rep *reply) {
-		if o := rep.object(); rep.ok() && len(o.Array("Resources")) == 0 {
+		if o := rep.object(); o != nil && rep.ok() && len(o.Array("Resources")) == 0 {
 			*rep = *failure(404, "")
 		}
 	})},

@@ -37,7 +37,7 @@ func staleDisplayNames(next http.Handler) http.Handler {
 			}
 		}
 		rep := serve(next, r)
-		if o := rep.object(); createUser(r) && rep.ok() {
+		if o := rep.object(); o != nil && createUser(r) && rep.ok() {
 			ids.Store(o.Text("displayName"), o.Text("id"))
 		}
 		return rep

@@ -69,7 +69,7 @@ var groupMembers = []Mutant{
 					}
 				}
 				rep := serve(next, r)
-				if o := rep.object(); rep.ok() {
+				if o := rep.object(); o != nil && rep.ok() {
 					first.put(o.Text("displayName"), o)
 				}
 				return rep
@@ -81,7 +81,7 @@ var groupMembers = []Mutant{
 				return late
 			}
 			return nil
-		}, func(o *scim.Object, kept any) { o.Complex("meta").Set("lastModified", kept) })},
+		}, func(o *scim.Object, kept any) { complexOf(o, "meta").Set("lastModified", kept) })},
 	{"groups.unknown-drops-all", "a PATCH with a member that refers to no existing user succeeds and drops the known members",
 		prunedMembers(true)},
 	{"groups.unknown-half-way", "a PATCH with a member that refers to no existing user is rejected with 400, but the known members are added",
@@ -104,11 +104,11 @@ var groupMembers = []Mutant{
 		afterEach(either(createGroup, readGroup, putGroup, patchGroup, listGroups), func(o *scim.Object) { o.Set("members", []any{}) })},
 	{"groups.members-twice", "a duplicate member is returned twice", echoedMembers},
 	{"groups.nested-dropped", "groups as members are dropped", withMembers(either(createGroup, readGroup), func(members []any) []any {
-		return slices.DeleteFunc(members, func(v any) bool { return v.(*scim.Object).Text("type") == "Group" })
+		return slices.DeleteFunc(members, func(v any) bool { return objectOf(v).Text("type") == "Group" })
 	})},
 	{"groups.all-are-users", "every member has the type User", withMembers(either(createGroup, readGroup), func(members []any) []any {
 		for _, v := range members {
-			v.(*scim.Object).Set("type", "User")
+			objectOf(v).Set("type", "User")
 		}
 		return members
 	})},
@@ -123,7 +123,7 @@ var groupMembers = []Mutant{
 			}
 			rep := serve(next, r)
 			for _, v := range rep.object().Array("members") {
-				if createGroup(r) && v.(*scim.Object).Text("type") == "Group" {
+				if createGroup(r) && objectOf(v).Text("type") == "Group" {
 					nested.put("group", rep.object().Text("id"))
 				}
 			}
@@ -132,14 +132,14 @@ var groupMembers = []Mutant{
 	}},
 	{"groups.reference-of-group", "$ref of a member is the URL of the group", withMembers(readGroup, func(members []any) []any {
 		for _, v := range members {
-			v.(*scim.Object).Set("$ref", "https://example.com/scim/v2/Groups/1")
+			objectOf(v).Set("$ref", "https://example.com/scim/v2/Groups/1")
 		}
 		return members
 	})},
 	{"groups.always-indirect", "every element of the attribute groups of a user has the type indirect",
 		afterEach(readUser, func(o *scim.Object) {
 			for _, v := range o.Array("groups") {
-				v.(*scim.Object).Set("type", "indirect")
+				objectOf(v).Set("type", "indirect")
 			}
 		})},
 	{"groups.one-per-user", "a POST of a group removes its members from other groups",
@@ -153,7 +153,7 @@ var groupMembers = []Mutant{
 					for _, g := range u.Array("groups") {
 						body := scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.PatchOpMessage}},
 							scim.Member{Name: "Operations", Value: []any{op("remove", "members", nil)}})
-						serve(next, derivedRequest(r, http.MethodPatch, base+"/Groups/"+g.(*scim.Object).Text("value"), "", body.AppendJSON(nil)))
+						serve(next, derivedRequest(r, http.MethodPatch, base+"/Groups/"+objectOf(g).Text("value"), "", body.AppendJSON(nil)))
 					}
 				}
 			}
@@ -229,7 +229,7 @@ var groupMembers = []Mutant{
 			if err == nil && has != nil {
 				text := string(has.AppendJSON(nil))
 				for _, v := range sent.Array("Operations") {
-					o := v.(*scim.Object)
+					o := objectOf(v)
 					_, id, ok := strings.Cut(o.Text("path"), `value eq "`)
 					if id, _, _ = strings.Cut(id, `"`); ok && o.Text("op") == "remove" && !strings.Contains(text, id) {
 						o.Set("path", "members")
@@ -321,7 +321,7 @@ func storedTwice(kind string, again func(value []any, before []string) (id strin
 				}
 			}
 			rep := serve(next, r)
-			if o := rep.object(); readGroup(r) && rep.ok() && twice.at(group) != nil && len(o.Array("members")) > 0 {
+			if o := rep.object(); o != nil && readGroup(r) && rep.ok() && twice.at(group) != nil && len(o.Array("members")) > 0 {
 				o.Set("members", append(slices.Clone(o.Array("members")), scim.NewObject(scim.Member{Name: "value", Value: twice.at(group)})))
 				rep.body = o.AppendJSON(nil)
 			}

@@ -20,7 +20,7 @@ func pretendMembers(next http.Handler) http.Handler {
 			if was := stored(next, r); was != nil {
 				mu.Lock()
 				for _, item := range was.Array("groups") {
-					group := item.(*scim.Object).Text("value")
+					group := objectOf(item).Text("value")
 					former[group] = append(former[group],
 						scim.NewObject(scim.Member{Name: "value", Value: id}, scim.Member{Name: "$ref", Value: base + "/Users/" + id}))
 				}
@@ -50,7 +50,7 @@ var groups = []Mutant{
 		}
 	})},
 	{"groups.resource-type-user", "meta.resourceType of a group is User",
-		afterEach(either(createGroup, readGroup), func(o *scim.Object) { o.Complex("meta").Set("resourceType", "User") })},
+		afterEach(either(createGroup, readGroup), func(o *scim.Object) { complexOf(o, "meta").Set("resourceType", "User") })},
 	{"groups.nameless", "a group without displayName gets a generated one", before(createGroup, func(o *scim.Object) {
 		if o.Text("displayName") == "" {
 			o.Set("displayName", "scimconf unnamed")
@@ -94,7 +94,7 @@ var groups = []Mutant{
 	{"groups.user-groups-wrong", "the groups attribute of a user has the name of the group instead of its id",
 		afterEach(readUser, func(o *scim.Object) {
 			for _, item := range o.Array("groups") {
-				item.(*scim.Object).Set("value", item.(*scim.Object).Text("display")+"!")
+				objectOf(item).Set("value", objectOf(item).Text("display")+"!")
 			}
 		})},
 	{"groups.deleted-user-stays", "a deleted user stays a member", pretendMembers},
@@ -103,7 +103,7 @@ var groups = []Mutant{
 			was := stored(next, r)
 			base, _, _ := place(r)
 			for _, item := range was.Array("members") {
-				serve(next, derivedRequest(r, http.MethodDelete, base+"/Users/"+item.(*scim.Object).Text("value"), "", nil))
+				serve(next, derivedRequest(r, http.MethodDelete, base+"/Users/"+objectOf(item).Text("value"), "", nil))
 			}
 			return serve(next, r)
 		})},

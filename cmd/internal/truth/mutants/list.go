@@ -24,7 +24,7 @@ var list = []Mutant{
 	})},
 	{"list.no-schemas", "a list has no schemas", afterBody(listUsers, func(o *scim.Object) { o.Delete("schemas") })},
 	{"list.bare-array", "a list is a bare array", after(listUsers, func(_ *http.Request, rep *reply) {
-		if o := rep.object(); rep.ok() {
+		if o := rep.object(); o != nil && rep.ok() {
 			v, _ := o.Get("Resources")
 			rep.body = scim.AppendValue(nil, v)
 		}

@@ -117,7 +117,7 @@ var listPages = []Mutant{
 	{"list.items-cut", "items of lists lack attributes that single resources have",
 		afterEach(listUsers, func(o *scim.Object) { o.Delete("emails") })},
 	{"list.items-elsewhere", "meta.location of a user in a list differs from that of the single user",
-		afterEach(listUsers, func(o *scim.Object) { o.Complex("meta").Set("location", "/"+o.Text("id")) })},
+		afterEach(listUsers, func(o *scim.Object) { complexOf(o, "meta").Set("location", "/"+o.Text("id")) })},
 	{"list.items-mixed", "a list of users ends with a group", afterBody(listUsers, func(o *scim.Object) {
 		extra := scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.GroupSchema}}, scim.Member{Name: "id", Value: "a-group"},
 			scim.Member{Name: "displayName", Value: "A group"})
@@ -140,7 +140,7 @@ var listPages = []Mutant{
 	{"list.unknown-parameter-400", "an unknown query parameter is rejected",
 		instead(with(listUsers, "scimconfNoSuchParameter"), func(http.Handler, *http.Request) *reply { return failure(400, scim.InvalidValue) })},
 	{"list.limit-not-kept", "pages are larger than maxResults in the ServiceProviderConfig",
-		afterBody(on("GET", "ServiceProviderConfig", false), func(o *scim.Object) { o.Complex("filter").Set("maxResults", 2) })},
+		afterBody(on("GET", "ServiceProviderConfig", false), func(o *scim.Object) { complexOf(o, "filter").Set("maxResults", 2) })},
 	{"list.groups-start-ignored", "startIndex is ignored for groups", query(listGroups, func(q url.Values) { q.Del("startIndex") })},
 	{"list.groups-total-of-page", "totalResults of groups is the size of the page",
 		afterBody(listGroups, func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},

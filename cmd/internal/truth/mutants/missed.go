@@ -39,8 +39,8 @@ func alsoReturn(member string) wrap {
 	return instead(with(readUser, "attributes"), func(next http.Handler, r *http.Request) *reply {
 		rep := serve(next, r)
 		whole := serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, "", nil)).object()
-		if v, ok := whole.Get(member); rep.ok() && ok {
-			o := rep.object()
+		o := rep.object()
+		if v, ok := whole.Get(member); rep.ok() && ok && o != nil {
 			o.Set(member, v)
 			rep.body = o.AppendJSON(nil)
 		}
@@ -147,7 +147,7 @@ var missed = []Mutant{
 		"after a replace of primary in an element that a value filter selects, the previous primary element stays primary",
 		rememberAndShow(patchUser, func(_ *http.Request, sent *scim.Object, rep *reply) any {
 			list := sent.Array("Operations")
-			if len(list) == 1 && rep.ok() && strings.HasSuffix(list[0].(*scim.Object).Text("path"), "].primary") {
+			if len(list) == 1 && rep.ok() && strings.HasSuffix(objectOf(list[0]).Text("path"), "].primary") {
 				return true
 			}
 			return nil
@@ -200,7 +200,7 @@ var missed = []Mutant{
 		afterBody(config, func(o *scim.Object) { o.Set("documentationUri", "") })},
 	{"discovery.scheme-documentation-relative", "specUri of an authentication scheme is a path", afterBody(config, func(o *scim.Object) {
 		for _, item := range o.Array("authenticationSchemes") {
-			item.(*scim.Object).Set("specUri", "/docs/authentication")
+			objectOf(item).Set("specUri", "/docs/authentication")
 		}
 	})},
 	{"traffic.conflict-empty", "a 409 has no body", withoutBody(http.StatusConflict)},

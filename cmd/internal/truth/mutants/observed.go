@@ -38,7 +38,7 @@ func atLimit(fn func(operations []any, rep *reply, o *scim.Object)) wrap {
 		job, err := scim.Decode(readBody(r))
 		rep := serve(next, r)
 		v, limited := job.Get("failOnErrors")
-		if o := rep.object(); err == nil && limited && rep.ok() && scim.Equal(v, jsonInteger(failures(o))) {
+		if o := rep.object(); o != nil && err == nil && limited && rep.ok() && scim.Equal(v, jsonInteger(failures(o))) {
 			fn(job.Array("Operations"), rep, o)
 		}
 		return rep
@@ -62,8 +62,8 @@ var observed = []Mutant{
 	{"bulk.unprocessed-results", "operations that are not performed because of failOnErrors have results with the status 409",
 		atLimit(func(operations []any, rep *reply, o *scim.Object) {
 			all := o.Array("Operations")
-			for _, v := range operations[len(all):] {
-				op := v.(*scim.Object)
+			for _, v := range operations[min(len(all), len(operations)):] {
+				op := objectOf(v)
 				all = append(all, scim.NewObject(scim.Member{Name: "method", Value: op.Text("method")},
 					scim.Member{Name: "bulkId", Value: op.Text("bulkId")}, scim.Member{Name: "status", Value: "409"}))
 			}

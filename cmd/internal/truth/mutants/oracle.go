@@ -67,12 +67,12 @@ var oracle = []Mutant{
 	{"oracle.members-replaced-late", "a replace of members after another operation adds to the members", func(next http.Handler) http.Handler {
 		late := func(o *scim.Object) bool {
 			return slices.ContainsFunc(o.Array("Operations")[min(1, length(o)):], func(item any) bool {
-				return is(item.(*scim.Object), "replace", "members")
+				return is(objectOf(item), "replace", "members")
 			})
 		}
 		return before(withJSON(patchGroup, late), func(o *scim.Object) {
 			for _, item := range o.Array("Operations")[1:] {
-				if op := item.(*scim.Object); is(op, "replace", "members") {
+				if op := objectOf(item); is(op, "replace", "members") {
 					op.Set("op", "add")
 				}
 			}

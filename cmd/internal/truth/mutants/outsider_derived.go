@@ -148,7 +148,7 @@ var outsiderDerived = []Mutant{
 	{"create.location-relative", "Location of a 201 response is relative and meta.location is not",
 		after(createUser, func(r *http.Request, rep *reply) {
 			if l := rep.header.Get("Location"); l != "" {
-				rep.header.Set("Location", r.URL.Path+l[strings.LastIndex(l, "/"):])
+				rep.header.Set("Location", r.URL.Path+strings.TrimPrefix(l, parentOf(l)))
 			}
 		})},
 	// RFC7643-3.1-18
@@ -158,8 +158,8 @@ var outsiderDerived = []Mutant{
 	{"put.version-of-request", "the PUT response has meta of the request", instead(putUser, func(next http.Handler, r *http.Request) *reply {
 		sent, err := scim.Decode(readBody(r))
 		rep := serve(next, r)
-		if m := sent.Complex("meta"); err == nil && m != nil && rep.ok() {
-			o := rep.object()
+		o := rep.object()
+		if m := sent.Complex("meta"); err == nil && m != nil && rep.ok() && o != nil {
 			o.Set("meta", m)
 			rep.body = o.AppendJSON(nil)
 		}

@@ -9,12 +9,12 @@ import (
 
 // denied returns a wrapper that sets supported to false in a member of the ServiceProviderConfig.
 func denied(name string) wrap {
-	return afterBody(config, func(o *scim.Object) { o.Complex(name).Set("supported", false) })
+	return afterBody(config, func(o *scim.Object) { complexOf(o, name).Set("supported", false) })
 }
 
 // published returns a wrapper that changes a limit in the ServiceProviderConfig.
 func published(name, limit string, value any) wrap {
-	return afterBody(config, func(o *scim.Object) { o.Complex(name).Set(limit, value) })
+	return afterBody(config, func(o *scim.Object) { complexOf(o, name).Set(limit, value) })
 }
 
 // inType returns a wrapper that changes the resource type with this name.
@@ -67,21 +67,21 @@ var outsiderConfig = []Mutant{
 	// RFC7643-5-10
 	{"discovery.scheme-type-invented", "the type of an authentication scheme is bearer", afterBody(config, func(o *scim.Object) {
 		for _, item := range o.Array("authenticationSchemes") {
-			item.(*scim.Object).Set("type", "bearer")
+			objectOf(item).Set("type", "bearer")
 		}
 	})},
 	// RFC7643-5-06
 	{"discovery.max-results-zero", "maxResults is 0 although lists have items", published("filter", "maxResults", 0)},
 	// RFC7644-4-01
 	{"discovery.config-wrapped", "the ServiceProviderConfig is an item of a list", after(config, func(_ *http.Request, rep *reply) {
-		if o := rep.object(); rep.ok() {
+		if o := rep.object(); o != nil && rep.ok() {
 			*rep = *newReply(200, scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.ListResponseMessage}},
 				scim.Member{Name: "totalResults", Value: 1}, scim.Member{Name: "Resources", Value: []any{o}}))
 		}
 	})},
 	// RFC7643-3.1-24
 	{"discovery.config-location-plural", "meta.location of the ServiceProviderConfig is /ServiceProviderConfigs",
-		afterBody(config, func(o *scim.Object) { o.Complex("meta").Set("location", o.Complex("meta").Text("location")+"s") })},
+		afterBody(config, func(o *scim.Object) { complexOf(o, "meta").Set("location", o.Complex("meta").Text("location")+"s") })},
 	// RFC7644-3.8-06
 	{"discovery.media-type", "discovery documents have the Content-Type text/json",
 		mediaType(either(config, readSchemas, readTypes), "text/json")},
@@ -92,7 +92,7 @@ var outsiderTypes = []Mutant{
 	{"discovery.type-location-is-endpoint", "meta.location of a resource type is the URL of its endpoint",
 		afterEach(readTypes, func(o *scim.Object) {
 			if base, _, ok := strings.Cut(o.Complex("meta").Text("location"), "/ResourceTypes"); ok {
-				o.Complex("meta").Set("location", base+o.Text("endpoint"))
+				complexOf(o, "meta").Set("location", base+o.Text("endpoint"))
 			}
 		})},
 	// RFC7643-6-03
@@ -108,20 +108,20 @@ var outsiderTypes = []Mutant{
 	{"characteristics.type-extension-required", "the enterprise extension is declared as required, and users without it are accepted",
 		inType("User", func(o *scim.Object) {
 			for _, item := range o.Array("schemaExtensions") {
-				item.(*scim.Object).Set("required", true)
+				objectOf(item).Set("required", true)
 			}
 		})},
 	// RFC7643-6-09
 	{"discovery.type-extension-unqualified", "schemaExtensions has no member required", afterEach(readTypes, func(o *scim.Object) {
 		for _, item := range o.Array("schemaExtensions") {
-			item.(*scim.Object).Delete("required")
+			objectOf(item).Delete("required")
 		}
 	})},
 	// RFC7643-6-08
 	{"discovery.type-extensions-as-text", "schemaExtensions is a list of strings", afterEach(readTypes, func(o *scim.Object) {
 		urns := []any{}
 		for _, item := range o.Array("schemaExtensions") {
-			urns = append(urns, item.(*scim.Object).Text("schema"))
+			urns = append(urns, objectOf(item).Text("schema"))
 		}
 		o.Set("schemaExtensions", urns)
 	})},
@@ -130,10 +130,10 @@ var outsiderTypes = []Mutant{
 		inType("Group", func(o *scim.Object) { o.Set("endpoint", "/Users") })},
 	// RFC7643-7-33
 	{"discovery.type-resource-type-own", "meta.resourceType of a resource type is its own name",
-		afterEach(readTypes, func(o *scim.Object) { o.Complex("meta").Set("resourceType", o.Text("name")) })},
+		afterEach(readTypes, func(o *scim.Object) { complexOf(o, "meta").Set("resourceType", o.Text("name")) })},
 	// RFC7644-4-04
 	{"discovery.types-bare-array", "/ResourceTypes returns a bare array", after(listTypes, func(_ *http.Request, rep *reply) {
-		if o := rep.object(); rep.ok() {
+		if o := rep.object(); o != nil && rep.ok() {
 			rep.body = scim.AppendValue(nil, o.Array("Resources"))
 		}
 	})},
@@ -146,7 +146,7 @@ var outsiderSchemas = []Mutant{
 	// RFC7644-4-03
 	{"discovery.schema-single-wrapped", "a schema read by its URN is an item of a list", after(readDiscovery("Schemas"),
 		func(_ *http.Request, rep *reply) {
-			if o := rep.object(); rep.ok() {
+			if o := rep.object(); o != nil && rep.ok() {
 				*rep = *newReply(200, scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.ListResponseMessage}},
 					scim.Member{Name: "totalResults", Value: 1}, scim.Member{Name: "Resources", Value: []any{o}}))
 			}
@@ -170,7 +170,7 @@ var outsiderSchemas = []Mutant{
 	{"discovery.schema-location-by-name", "meta.location of a schema ends in its name instead of its URN",
 		afterEach(readSchemas, func(o *scim.Object) {
 			if base, _, ok := strings.Cut(o.Complex("meta").Text("location"), "/Schemas/"); ok {
-				o.Complex("meta").Set("location", base+"/Schemas/"+o.Text("name"))
+				complexOf(o, "meta").Set("location", base+"/Schemas/"+o.Text("name"))
 			}
 		})},
 	// RFC7643-7-32
@@ -225,7 +225,7 @@ var outsiderSchemas = []Mutant{
 	{"discovery.mutability-in-capitals", "mutability in schemas is in upper case with underscores, as in READ_WRITE",
 		afterEach(readSchemas, func(o *scim.Object) {
 			for _, item := range o.Array("attributes") {
-				if d := item.(*scim.Object); d.Text("mutability") == "readWrite" {
+				if d := objectOf(item); d.Text("mutability") == "readWrite" {
 					d.Set("mutability", "READ_WRITE")
 				}
 			}
@@ -233,7 +233,7 @@ var outsiderSchemas = []Mutant{
 	// RFC7643-7-12
 	{"discovery.required-as-text", "required in schemas is a string", afterEach(readSchemas, func(o *scim.Object) {
 		for _, item := range o.Array("attributes") {
-			d := item.(*scim.Object)
+			d := objectOf(item)
 			d.Set("required", map[bool]string{true: "true", false: "false"}[first(d.Bool("required"))])
 		}
 	})},
@@ -244,7 +244,7 @@ var outsiderSchemas = []Mutant{
 	{"discovery.attribute-names-qualified", "the names of attributes in the enterprise schema start with the URN of the schema",
 		afterEach(readSchemas, func(o *scim.Object) {
 			for _, item := range o.Array("attributes") {
-				if d := item.(*scim.Object); o.Text("id") == scim.EnterpriseUserSchema {
+				if d := objectOf(item); o.Text("id") == scim.EnterpriseUserSchema {
 					d.Set("name", scim.EnterpriseUserSchema+":"+d.Text("name"))
 				}
 			}
@@ -259,7 +259,7 @@ var outsiderSchemas = []Mutant{
 	{"discovery.extension-schema-unlisted", "the enterprise schema is missing from /Schemas", afterBody(listSchemas, func(o *scim.Object) {
 		var rest []any
 		for _, item := range o.Array("Resources") {
-			if item.(*scim.Object).Text("id") != scim.EnterpriseUserSchema {
+			if objectOf(item).Text("id") != scim.EnterpriseUserSchema {
 				rest = append(rest, item)
 			}
 		}

@@ -148,7 +148,7 @@ func renamedInLists(from, to string) wrap {
 
 var outsiderMessages = []Mutant{
 	// RFC7644-3.4.2-05
-	{"list.items-renamed", "Resources of a list has the name items", renamedInLists("Resources", "items")},
+	{"list.items-renamed", "the member Resources of a list has the name items", renamedInLists("Resources", "items")},
 	// RFC7644-3.4.2-04
 	{"list.total-renamed", "totalResults of a list has the name totalCount", renamedInLists("totalResults", "totalCount")},
 	// RFC7644-3.4.2-07
@@ -191,7 +191,7 @@ var outsiderMessages = []Mutant{
 	// RFC7643-3-01
 	{"errors.schemas-as-text", "schemas of an error is a string", failing(func(o *scim.Object) { o.Set("schemas", scim.ErrorMessage) })},
 	// RFC7644-3.7-05
-	{"bulk.results-renamed", "Operations of the bulk response has the name results",
+	{"bulk.results-renamed", "the member Operations of a bulk response has the name results",
 		afterBody(postBulk, func(o *scim.Object) { renameMember(o, "Operations", "results") })},
 	// RFC7644-3.7-16
 	{"bulk.status-renamed", "status of a result has the name statusCode",

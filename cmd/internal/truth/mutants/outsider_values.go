@@ -176,7 +176,7 @@ var outsiderValues = []Mutant{
 	{"create.date-as-number", "created and lastModified are numbers of milliseconds", afterEach(anyUser, func(o *scim.Object) {
 		for _, name := range []string{"created", "lastModified"} {
 			if t, err := time.Parse(time.RFC3339Nano, o.Complex("meta").Text(name)); err == nil {
-				o.Complex("meta").Set(name, t.UnixMilli())
+				complexOf(o, "meta").Set(name, t.UnixMilli())
 			}
 		}
 	})},
@@ -193,7 +193,7 @@ var outsiderValues = []Mutant{
 				if list := sent.Array("Operations"); i < len(list) {
 					op, _ := list[i].(*scim.Object)
 					if d := op.Complex("data"); method(op, "POST") && d.Text("password") != "" {
-						item.(*scim.Object).Set("response", d)
+						objectOf(item).Set("response", d)
 					}
 				}
 			}
@@ -398,7 +398,7 @@ var outsiderDelayed = []Mutant{
 					eachResource(earlier.object(), func(u *scim.Object) { skipped[u.Text("id")] = true })
 					rest := []any{}
 					for _, item := range o.Array("Resources") {
-						if !skipped[item.(*scim.Object).Text("id")] {
+						if !skipped[objectOf(item).Text("id")] {
 							rest = append(rest, item)
 						}
 					}

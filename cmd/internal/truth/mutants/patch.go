@@ -90,7 +90,7 @@ var patch = []Mutant{
 		func(next http.Handler) http.Handler {
 			return afterEach(readUser, func(o *scim.Object) {
 				for _, item := range o.Array("emails") {
-					if e := item.(*scim.Object); e.Text("type") == "work" {
+					if e := objectOf(item); e.Text("type") == "work" {
 						e.Set("primary", true)
 					}
 				}
@@ -125,7 +125,7 @@ var patch = []Mutant{
 		if is(o, "replace", "emails") {
 			o.Set("op", "add")
 			for _, item := range o.Array("value") {
-				item.(*scim.Object).Delete("primary")
+				objectOf(item).Delete("primary")
 			}
 		}
 	})},
@@ -235,7 +235,7 @@ var patch = []Mutant{
 		ignorePatch(func(o *scim.Object) bool { return is(o, "replace", "name") && o.Text("value") != "" })},
 	{"patch.password-echoed", "the PATCH response contains the password", echo(patchUser, func(sent, got *scim.Object) {
 		for _, item := range sent.Array("Operations") {
-			if password := item.(*scim.Object).Complex("value").Text("password"); password != "" {
+			if password := objectOf(item).Complex("value").Text("password"); password != "" {
 				got.Set("password", password)
 			}
 		}

@@ -193,7 +193,7 @@ var patchPaths = []Mutant{
 		if name := o.Complex("value").Complex("name"); name != nil {
 			for _, v := range name.All() {
 				if v == nil {
-					o.Complex("value").Set("name", nil)
+					complexOf(o, "value").Set("name", nil)
 					return
 				}
 			}
@@ -208,7 +208,7 @@ var patchPaths = []Mutant{
 	{"patch.all-stay-primary", "after a PATCH, several email addresses are primary", afterEach(readUser, func(o *scim.Object) {
 		for _, item := range o.Array("emails") {
 			if len(o.Array("emails")) > 2 {
-				item.(*scim.Object).Set("primary", true)
+				objectOf(item).Set("primary", true)
 			}
 		}
 	})},
@@ -282,7 +282,7 @@ var patchPaths = []Mutant{
 		last := map[string]any{}
 		var order []string
 		for _, item := range o.Array("Operations") {
-			name, _, _ := strings.Cut(item.(*scim.Object).Text("path"), "[")
+			name, _, _ := strings.Cut(objectOf(item).Text("path"), "[")
 			if _, ok := last[name]; !ok {
 				order = append(order, name)
 			}
@@ -322,7 +322,7 @@ var patchPaths = []Mutant{
 		repath("", func(path string) string { return strings.TrimPrefix(path, "urn:example:scimconf:2.0:Unknown:") })},
 	{"patch.read-only-taken", "meta in the value of an operation without a path is stored",
 		pretendStored(func(o *scim.Object) bool { return withKey(o, "meta") }, func(o *scim.Object) {
-			o.Complex("meta").Set("created", "1999-12-31T23:59:59Z")
+			complexOf(o, "meta").Set("created", "1999-12-31T23:59:59Z")
 		})},
 	{"patch.groups-written", "groups of a user can be written",
 		pretendStored(func(o *scim.Object) bool { return o.Text("path") == "groups" || withKey(o, "groups") }, func(o *scim.Object) {
@@ -359,16 +359,16 @@ var patchPaths = []Mutant{
 				return late
 			}
 			return nil
-		}, func(o *scim.Object, kept any) { o.Complex("meta").Set("lastModified", kept) })},
+		}, func(o *scim.Object, kept any) { complexOf(o, "meta").Set("lastModified", kept) })},
 	{"patch.always-touches", "a PATCH without effect changes lastModified",
 		rememberAndShow(patchUser, func(_ *http.Request, _ *scim.Object, rep *reply) any {
 			if rep.ok() {
 				return late
 			}
 			return nil
-		}, func(o *scim.Object, kept any) { o.Complex("meta").Set("lastModified", kept) })},
+		}, func(o *scim.Object, kept any) { complexOf(o, "meta").Set("lastModified", kept) })},
 	{"patch.last-modified-frozen", "PATCH does not change lastModified",
-		afterEach(users, func(o *scim.Object) { o.Complex("meta").Set("lastModified", o.Complex("meta").Text("created")) })},
+		afterEach(users, func(o *scim.Object) { complexOf(o, "meta").Set("lastModified", o.Complex("meta").Text("created")) })},
 	{"patch.not-implemented", "PATCH returns 501 although the ServiceProviderConfig advertises PATCH",
 		instead(patchUser, func(http.Handler, *http.Request) *reply { return failure(501, "") })},
 	{"patch.no-operations-204", "a PATCH without Operations returns 204",
@@ -397,7 +397,7 @@ var patchPaths = []Mutant{
 	})},
 	{"patch.inactive-unlisted", "inactive users are missing from lists", afterBody(listUsers, func(o *scim.Object) {
 		kept := slices.DeleteFunc(slices.Clone(o.Array("Resources")), func(v any) bool {
-			active, ok := v.(*scim.Object).Bool("active")
+			active, ok := objectOf(v).Bool("active")
 			return ok && !active
 		})
 		o.Set("Resources", kept)

@@ -39,7 +39,7 @@ var projection = []Mutant{
 			q.Del("excludedAttributes")
 		})},
 	{"projection.id-excluded", "the id can be excluded", after(with(readUser, "excludedAttributes"), func(r *http.Request, rep *reply) {
-		if o := rep.object(); rep.ok() && strings.HasPrefix(r.URL.Query().Get("excludedAttributes"), "id") {
+		if o := rep.object(); o != nil && rep.ok() && strings.HasPrefix(r.URL.Query().Get("excludedAttributes"), "id") {
 			o.Delete("id")
 			rep.body = o.AppendJSON(nil)
 		}

@@ -57,7 +57,7 @@ var put = []Mutant{
 	{"put.merges-emails", "PUT adds to the existing email addresses", merging(putUser, func(sent, has *scim.Object) {
 		var all []any
 		for _, item := range append(has.Array("emails"), sent.Array("emails")...) {
-			item.(*scim.Object).Delete("primary")
+			objectOf(item).Delete("primary")
 			all = append(all, item)
 		}
 		sent.Set("emails", all)

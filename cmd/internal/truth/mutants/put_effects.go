@@ -17,7 +17,7 @@ var putEffects = []Mutant{
 	})},
 	{"put.adds-again", "a PUT keeps the existing email addresses in addition to the new ones", merging(putUser, func(sent, has *scim.Object) {
 		for _, v := range has.Array("emails") {
-			e := v.(*scim.Object).Clone()
+			e := objectOf(v).Clone()
 			e.Delete("primary")
 			e.Set("type", e.Text("type")+"-old")
 			sent.Set("emails", append(sent.Array("emails"), e))
@@ -48,7 +48,7 @@ var putEffects = []Mutant{
 		old := has.Complex(scim.EnterpriseUserSchema)
 		for name, v := range sent.Complex(scim.EnterpriseUserSchema).Clone().All() {
 			if kept, ok := old.Get(name); ok && v == nil {
-				sent.Complex(scim.EnterpriseUserSchema).Set(name, kept)
+				complexOf(sent, scim.EnterpriseUserSchema).Set(name, kept)
 			}
 		}
 	})},
@@ -91,12 +91,11 @@ var putEffects = []Mutant{
 	}, func(o *scim.Object, kept any) { o.Set("name", kept) })},
 	{"put.all-primary", "every email address in a PUT becomes primary", afterEach(readUser, func(o *scim.Object) {
 		for _, v := range o.Array("emails") {
-			v.(*scim.Object).Set("primary", true)
+			objectOf(v).Set("primary", true)
 		}
 	})},
 	{"put.answer-without-id", "the PUT response has no id", afterBody(putUser, func(o *scim.Object) { o.Delete("id") })},
 	{"put.location-of-collection", "meta.location in the PUT response is the URL of the collection", afterBody(putUser, func(o *scim.Object) {
-		l := o.Complex("meta").Text("location")
-		o.Complex("meta").Set("location", l[:strings.LastIndex(l, "/")])
+		complexOf(o, "meta").Set("location", parentOf(o.Complex("meta").Text("location")))
 	})},
 }

@@ -9,7 +9,7 @@ import (
 
 var read = []Mutant{
 	{"read.wrapped", "GET of a user returns a list", after(readUser, func(_ *http.Request, rep *reply) {
-		if o := rep.object(); rep.status == 200 {
+		if o := rep.object(); o != nil && rep.status == 200 {
 			rep.body = scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.ListResponseMessage}},
 				scim.Member{Name: "totalResults", Value: 1}, scim.Member{Name: "Resources", Value: []any{o}}).AppendJSON(nil)
 		}
@@ -29,13 +29,13 @@ var read = []Mutant{
 		after(everything, func(_ *http.Request, rep *reply) { rep.header.Set("Content-Type", "text/plain") })},
 	{"read.all-primary", "every email address is primary", afterEach(readUser, func(o *scim.Object) {
 		for _, item := range o.Array("emails") {
-			item.(*scim.Object).Set("primary", true)
+			objectOf(item).Set("primary", true)
 		}
 	})},
 	{"read.last-modified-frozen", "lastModified never changes",
-		afterEach(users, func(o *scim.Object) { o.Complex("meta").Set("lastModified", o.Complex("meta").Text("created")) })},
+		afterEach(users, func(o *scim.Object) { complexOf(o, "meta").Set("lastModified", o.Complex("meta").Text("created")) })},
 	{"read.created-moves", "created changes with every modification",
-		afterEach(users, func(o *scim.Object) { o.Complex("meta").Set("created", o.Complex("meta").Text("lastModified")) })},
+		afterEach(users, func(o *scim.Object) { complexOf(o, "meta").Set("created", o.Complex("meta").Text("lastModified")) })},
 	{"read.parameters-closed", "an unknown query parameter is rejected with 400",
 		instead(listUsers, func(next http.Handler, r *http.Request) *reply {
 			for name := range r.URL.Query() {

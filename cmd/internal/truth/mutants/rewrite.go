@@ -326,6 +326,29 @@ func op(kind, path string, value any) *scim.Object {
 	return o
 }
 
+// objectOf returns v. If v is not an object, objectOf returns a new object, so that the caller can read and change the result. Another mutant
+// can cause such a value.
+func objectOf(v any) *scim.Object {
+	if o, ok := v.(*scim.Object); ok && o != nil {
+		return o
+	}
+	return scim.NewObject()
+}
+
+// complexOf returns the object stored under name. If there is none, complexOf returns a new object that is not stored.
+func complexOf(o *scim.Object, name string) *scim.Object { return objectOf(o.Complex(name)) }
+
+// cut returns the first n bytes of text, or a shorter text unchanged.
+func cut(text string, n int) string { return text[:min(n, len(text))] }
+
+// parentOf returns location without its last slash and the segment after it, or a location without a slash unchanged.
+func parentOf(location string) string {
+	if i := strings.LastIndex(location, "/"); i >= 0 {
+		return location[:i]
+	}
+	return location
+}
+
 func is(o *scim.Object, kind, path string) bool {
 	return o.Text("op") == kind && o.Text("path") == path
 }

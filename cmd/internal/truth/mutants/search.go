@@ -51,7 +51,7 @@ var search = []Mutant{
 		o.Set("filter", first)
 	})},
 	{"search.no-match-404", "a search without a match returns 404", after(searchUsers, func(_ *http.Request, rep *reply) {
-		if o := rep.object(); rep.ok() && scim.Equal(first(o.Get("totalResults")), jsonInteger(0)) {
+		if o := rep.object(); o != nil && rep.ok() && scim.Equal(first(o.Get("totalResults")), jsonInteger(0)) {
 			*rep = *failure(404, "")
 		}
 	})},

@@ -28,7 +28,7 @@ func rearrange(m match, fn func(r *http.Request, items []*scim.Object)) wrap {
 		}
 		var items []*scim.Object
 		for _, item := range o.Array("Resources") {
-			items = append(items, item.(*scim.Object))
+			items = append(items, objectOf(item))
 		}
 		fn(r, items)
 		out := []any{}
@@ -120,7 +120,7 @@ var sort = []Mutant{
 			}
 			var out []any
 			for _, item := range o.Array("Resources") {
-				for range max(1, len(item.(*scim.Object).Array("emails"))) {
+				for range max(1, len(objectOf(item).Array("emails"))) {
 					out = append(out, item)
 				}
 			}
@@ -164,7 +164,7 @@ var sort = []Mutant{
 	{"sort.date-disordered", "a list sorted by date is not in chronological order",
 		rearrange(sortedBy("meta.created"), func(_ *http.Request, items []*scim.Object) {
 			for i, item := range items {
-				item.Complex("meta").Set("created", []string{"2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z"}[i%2])
+				complexOf(item, "meta").Set("created", []string{"2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z"}[i%2])
 			}
 		})},
 	{"sort.unknown-500", "an unknown name in sortBy causes 500",
@@ -196,7 +196,7 @@ func byAddress(items []*scim.Object, choose func(emails []string) string) {
 	key := func(o *scim.Object) string {
 		var emails []string
 		for _, item := range o.Array("emails") {
-			emails = append(emails, item.(*scim.Object).Text("value"))
+			emails = append(emails, objectOf(item).Text("value"))
 		}
 		if len(emails) == 0 {
 			return "\uffff"

@@ -88,7 +88,7 @@ var traffic = []Mutant{
 		afterBodyBytes(readUser, func(body []byte) []byte { return append(body, "\nnull"...) })},
 	{"traffic.no-schemas", "items of lists have no schemas", afterBody(listUsers, func(o *scim.Object) {
 		for _, item := range o.Array("Resources") {
-			item.(*scim.Object).Delete("schemas")
+			objectOf(item).Delete("schemas")
 		}
 	})},
 	{"traffic.extension-unnamed", "schemas contains only the core schema",
@@ -136,37 +136,36 @@ var traffic = []Mutant{
 		}
 	})},
 	{"traffic.location-of-another", "meta.location is the URL of another resource", afterEach(usersAndGroups, func(o *scim.Object) {
-		location := o.Complex("meta").Text("location")
-		o.Complex("meta").Set("location", location[:strings.LastIndex(location, "/")]+"/1")
+		complexOf(o, "meta").Set("location", parentOf(o.Complex("meta").Text("location"))+"/1")
 	})},
 	{"traffic.inner-host", "meta.location contains another host than the request", afterEach(usersAndGroups, func(o *scim.Object) {
 		if _, path, ok := strings.Cut(o.Complex("meta").Text("location"), "/scim/"); ok {
-			o.Complex("meta").Set("location", "http://inner.example:8080/scim/"+path)
+			complexOf(o, "meta").Set("location", "http://inner.example:8080/scim/"+path)
 		}
 	})},
 	{"traffic.items-without-id", "items of lists have no id", afterBody(listUsers, func(o *scim.Object) {
 		for _, item := range o.Array("Resources") {
-			item.(*scim.Object).Delete("id")
+			objectOf(item).Delete("id")
 		}
 	})},
 	{"traffic.another-user", "reading a user returns another user", mixUpUsers},
 	{"traffic.type-in-lower-case", "meta.resourceType of items of lists is in lower case", afterBody(listUsers, func(o *scim.Object) {
 		for _, item := range o.Array("Resources") {
-			meta := item.(*scim.Object).Complex("meta")
+			meta := complexOf(objectOf(item), "meta")
 			meta.Set("resourceType", strings.ToLower(meta.Text("resourceType")))
 		}
 	})},
 	{"traffic.dates-in-lists", "timestamps in lists have no seconds", afterBody(listUsers, func(o *scim.Object) {
 		for _, item := range o.Array("Resources") {
-			meta := item.(*scim.Object).Complex("meta")
-			meta.Set("lastModified", meta.Text("lastModified")[:16])
+			meta := complexOf(objectOf(item), "meta")
+			meta.Set("lastModified", cut(meta.Text("lastModified"), 16))
 		}
 	})},
 	{"traffic.modified-in-the-past", "PATCH sets lastModified to the epoch",
-		afterEach(patchUser, func(o *scim.Object) { o.Complex("meta").Set("lastModified", "1970-01-01T00:00:00Z") })},
+		afterEach(patchUser, func(o *scim.Object) { complexOf(o, "meta").Set("lastModified", "1970-01-01T00:00:00Z") })},
 	{"traffic.tag-and-version", "meta.version lacks the W/ prefix and the quotation marks of the ETag header",
 		afterEach(readUser, func(o *scim.Object) {
-			o.Complex("meta").Set("version", strings.Trim(strings.TrimPrefix(o.Complex("meta").Text("version"), "W/"), `"`))
+			complexOf(o, "meta").Set("version", strings.Trim(strings.TrimPrefix(o.Complex("meta").Text("version"), "W/"), `"`))
 		})},
 	{"traffic.total-zero", "totalResults of a filtered list is 0",
 		afterBody(with(listUsers, "filter"), func(o *scim.Object) { o.Set("totalResults", 0) })},
@@ -192,7 +191,7 @@ var traffic = []Mutant{
 	})},
 	{"traffic.active-as-text", "active is a string in lists", afterBody(listUsers, func(o *scim.Object) {
 		for _, item := range o.Array("Resources") {
-			item.(*scim.Object).Set("active", "true")
+			objectOf(item).Set("active", "true")
 		}
 	})},
 	{"traffic.undeclared", "users have an attribute that no schema defines",

@@ -68,7 +68,7 @@ func onlyFilters(cond func(filter string) bool, rejection func() *reply) wrap {
 
 // featureOff returns a wrapper that declares a feature as not supported.
 func featureOff(feature string) wrap {
-	return afterBody(config, func(o *scim.Object) { o.Complex(feature).Set("supported", false) })
+	return afterBody(config, func(o *scim.Object) { complexOf(o, feature).Set("supported", false) })
 }
 
 // servingNoGroups returns next without groups. A bulk request with an operation on a group is rejected as a whole.

@@ -197,7 +197,8 @@ func (s *Slice) write(ctx context.Context, app, userID string, given supplied, a
 	return s.renderUser(ctx, written), nil
 }
 
-// apply overrides the derived values with those that a client supplied, and stores the assignment.
+// apply derives the values of an app user from the user, the mapping and the group, overrides them with those that a client supplied, and
+// stores the assignment.
 func (s *Slice) apply(
 	ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User], c change, given supplied,
 ) (none docstore.Doc[model.AppUser], err error) {

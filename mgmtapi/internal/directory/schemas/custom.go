@@ -108,7 +108,7 @@ func (g *given) apply(old map[string]model.Property, k kind, causes *rest.Causes
 		}
 	}
 	if unique > MaxUnique {
-		causes.Add(customPath, "A schema can have at most %d unique custom properties", MaxUnique)
+		causes.Add(customPath, "At most %d custom properties of a schema can have unique values", MaxUnique)
 	}
 	return out
 }
