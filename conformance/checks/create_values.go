@@ -191,6 +191,7 @@ var createValues = []check{
 		Why:          "An account without a name cannot be found, linked or used to log in.",
 		Fix:          "Treat null like an absent member before checking required attributes.",
 		Run: func(ctx context.Context, t *T) {
+			blockedIfNamelessCreated(ctx, t)
 			expectError(t, t.Post(ctx, "/Users", t.User("null", doc{"userName": nil})), 400, "invalidValue", "invalidSyntax")
 		},
 	},
@@ -439,7 +440,7 @@ func createManyEmails(ctx context.Context, t *T) {
 }
 
 func createNoSchemas(ctx context.Context, t *T) {
-	res := t.Post(ctx, "/Users", t.User("bare", doc{"schemas": omit}))
+	res := t.Post(ctx, "/Users", t.User(withoutSchemas, doc{"schemas": omit}))
 	if !res.OK() {
 		t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST without schemas", "400, or 201 with schemas", res.Status)
 		return

@@ -145,6 +145,9 @@ func literalRows(table ...row) func(context.Context, *T) {
 	return func(ctx context.Context, t *T) {
 		for _, r := range table {
 			match := comparison.FindStringSubmatch(strings.TrimPrefix(r.filter, scope))
+			if match == nil {
+				continue
+			}
 			if plain, ok := plainRows[match[1]+" "+match[2]]; ok {
 				t.BlockedIf(func() string {
 					if wrongRow(ctx, t, plain) == "" {
