@@ -185,7 +185,7 @@ var groups = []check{
 		Why: "If deleting a group also deletes its members, these users lose their accounts; a group that remains keeps giving its members " +
 			"access.",
 		Fix: "Delete the group and its memberships, and nothing else.",
-		Run:          groupsDelete,
+		Run: groupsDelete,
 	},
 	{
 		ID:           "groups.filter-display-name",

@@ -458,7 +458,9 @@ func unescaped(s string) string {
 const withoutSchemas = "without-schemas"
 
 // createdWithoutSchemas reports whether a resource is one of the users that checks create without schemas.
-func createdWithoutSchemas(o *scim.Object) bool { return strings.Contains(o.Text("userName"), withoutSchemas+"@") }
+func createdWithoutSchemas(o *scim.Object) bool {
+	return strings.Contains(o.Text("userName"), withoutSchemas+"@")
+}
 
 // repeatsAbsentSchemas reports whether the target returns a resource without schemas because the client has sent it without schemas.
 func repeatsAbsentSchemas(w *watched) bool {

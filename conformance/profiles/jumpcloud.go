@@ -159,9 +159,9 @@ var jumpcloud = conformance.Profile{
 				Body:   patch(op("add", "members", members("user"))),
 				Status: patched,
 				State:  joinedAgain("user"),
-				Why:    "The client repeats additions routinely. If the target rejects one, the client stops updating the group; if the target stores the " +
+				Why: "The client repeats additions routinely. If the target rejects one, the client stops updating the group; if the target stores the " +
 					"member twice or loses another, the list of members is wrong.",
-				Fix:    "Return success if the member already exists, and store one entry.",
+				Fix: "Return success if the member already exists, and store one entry.",
 			},
 			{
 				ID:     "group-leave",
