@@ -58,7 +58,7 @@ var patchRemove = []check{
 		Requirements: reqs("RFC7644-3.5.2.2-03"),
 		Level:        must,
 		Needs:        patches,
-		Requests:     7,
+		Requests:     6,
 		Why:          "Clients clear all values this way; if values remain, the user keeps outdated addresses, phone numbers or rights.",
 		Fix:          "Unassign the whole attribute.",
 		Run:          patchRemoveMultiValued,

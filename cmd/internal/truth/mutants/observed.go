@@ -133,9 +133,9 @@ var observed = []Mutant{
 	})},
 	{"patch.read-only-skipped", "an operation of a PATCH on meta or id has no effect", edit(patchUser, func(o *scim.Object) {
 		if strings.HasPrefix(o.Text("path"), "meta") || o.Text("path") == "id" {
-			o.Set("op", "remove")
-			o.Set("path", "preferredLanguage")
-			o.Delete("value")
+			o.Set("op", "replace")
+			o.Set("path", "active")
+			o.Set("value", true)
 		}
 	})},
 	{"patch.emails-kept", "a PATCH that removes emails is rejected with 400 invalidValue",
