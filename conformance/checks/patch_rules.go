@@ -64,7 +64,7 @@ func (p rejectedPatch) check() check {
 				responses = append(responses, res)
 				if p.alone != "" && res.OK() {
 					t.BlockedIf(func() string {
-						alone := t.Patch(ctx, prepared(ctx, t, extra).Path(), operations[len(operations)-1])
+						alone := t.Patch(ctx, t.CreateUser(ctx, "alone", extra).Path(), operations[len(operations)-1])
 						if !alone.OK() {
 							return ""
 						}
