@@ -40,6 +40,8 @@ type clientSession struct {
 	// They are reported only if the target returns members at all.
 	membersSeen bool
 	unseen      []unseen
+	// accepted contains the numbers of the steps to whose request the target returned a 2xx status that the client accepts.
+	accepted map[int]bool
 	// taken are the shared objects that the flow uses in place of new ones. unshared is the reason why no shared object could be used; the
 	// remaining steps are then skipped. unsent is the reason why a step was skipped; no other step depends on that step.
 	taken            []*Created
@@ -61,7 +63,7 @@ func (s *session) runClientFlow(ctx context.Context, number int, p Profile, c Cl
 	t := &clientSession{
 		session: s, profile: p, outline: c, prefix: fmt.Sprintf("%s-p%d-", s.created.run, number+1),
 		saved: map[string]string{}, kept: map[string]*scim.Object{}, savedBy: map[string]string{},
-		stains: map[string]map[string]stain{}, writes: map[string]*effects{},
+		stains: map[string]map[string]stain{}, writes: map[string]*effects{}, accepted: map[int]bool{},
 	}
 	for _, step := range c.Steps {
 		for name := range step.Save {
@@ -179,6 +181,7 @@ func (t *clientSession) runStep(ctx context.Context, number int, step Step, chec
 			t.stain(ctx, c, step)
 			return
 		}
+		t.accepted[number] = res.OK()
 		if res.OK() && res.Status != http.StatusNoContent && len(step.Answer.Contains)+len(step.Answer.Keeps) > 0 {
 			if !c.Holds(res.Object() != nil, "body of "+res.Name, "a JSON object", string(res.Body)) {
 				return
@@ -508,7 +511,11 @@ func (t *clientSession) verdict(results []CheckResult, interrupted string) Profi
 		case r.Outcome == Error && v.Reason == "":
 			v.Reason = r.Reason
 		case r.Outcome == Info && step.Limit != "":
-			t.limit(step.Limit)
+			if step.Unmet != "" && t.accepted[i] {
+				t.limit(step.Unmet)
+			} else {
+				t.limit(step.Limit)
+			}
 		case r.Outcome == Skip && interrupted == "" && strings.HasPrefix(r.Reason, "blocked"):
 			v.Untried++
 		case r.Outcome == Skip && !r.ran() && interrupted == "":

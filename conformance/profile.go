@@ -62,6 +62,8 @@ type Step struct {
 	// Limit describes what is lost if the step fails and the client's provisioning continues. It is empty if the provisioning does not
 	// continue.
 	Limit string
+	// Unmet replaces Limit if the target returns one of Status, but the response or the state is not as expected. It may be empty.
+	Unmet string
 	// Why describes what the client does if the step fails, Fix what to change in the target.
 	Why, Fix string
 }

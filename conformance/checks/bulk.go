@@ -234,8 +234,8 @@ var bulk = []check{
 		Requests:     5,
 		Why: "A client sets failOnErrors 1 to stop a faulty import; a server that continues creates accounts that the client " +
 			"has to remove.",
-		Fix: "Count the failed operations; when the count is equal to failOnErrors, process no further operations. Return 200 with the " +
-			"results of the processed operations.",
+		Fix: "Count the failed operations; when the count is equal to failOnErrors, process no further operations. Return the results " +
+			"of the processed operations in a BulkResponse.",
 		Run: bulkFailOnErrors,
 	},
 	{
@@ -345,10 +345,12 @@ func bulkFailOnErrors(ctx context.Context, t *T) {
 	t.Warn(unprocessed < 0, "result of the POST after the error, which is not processed", "absent", "present")
 }
 
-// processed expects that the response to a bulk request in which the number of errors reaches failOnErrors has status 200. If the response
-// contains no results, processed ends the check.
+// processed requires that the response to a bulk request in which the number of errors reaches failOnErrors contains results. RFC 7644 does
+// not specify its status: section 3.7 calls it an error response.
 func processed(t *T, res *conformance.Response) {
-	t.Expect("status of "+res.Name+", in which the number of errors reaches failOnErrors", 200, res.Status)
+	if !res.OK() {
+		t.Inform("status of "+res.Name+", in which the number of errors reaches failOnErrors", "200", res.Status)
+	}
 	if len(results(res)) == 0 {
 		t.Require("number of results of "+res.Name, "at least 1", 0)
 	}

@@ -191,6 +191,7 @@ var createValues = []check{
 		Why:          "An account without a name cannot be found, linked or used to log in.",
 		Fix:          "Treat null like an absent member before checking required attributes.",
 		Run: func(ctx context.Context, t *T) {
+			blockedIfNamelessCreated(ctx, t)
 			expectError(t, t.Post(ctx, "/Users", t.User("null", doc{"userName": nil})), 400, "invalidValue", "invalidSyntax")
 		},
 	},
@@ -399,7 +400,15 @@ func createOddUserName(ctx context.Context, t *T) {
 	succeeded(t, res, 201)
 	where := "/Users/" + url.PathEscape(res.Object().Text("id"))
 	t.Expect("userName read back", name, value(t.Read(ctx, where).Object(), "userName"))
-	t.Expect("ids found by the userName", []string{res.Object().Text("id")}, t.Get(ctx, "/Users", "filter", "userName eq "+quote(name)).IDs())
+	lookup := func(name string) []string { return t.Get(ctx, "/Users", "filter", "userName eq "+quote(name)).IDs() }
+	found, want := lookup(name), []string{res.Object().Text("id")}
+	if !slices.Equal(found, want) {
+		plain := t.CreateUser(ctx, "plain", nil)
+		t.SkipIf(!slices.Equal(lookup(t.UserName("plain")), []string{plain.ID}),
+			"blocked: a filter by a userName without special characters, which filter.eq tests, does not find exactly the user")
+		found = lookup(name)
+	}
+	t.Expect("ids found by the userName", want, found)
 }
 
 func createLongText(ctx context.Context, t *T) {
@@ -431,7 +440,7 @@ func createManyEmails(ctx context.Context, t *T) {
 }
 
 func createNoSchemas(ctx context.Context, t *T) {
-	res := t.Post(ctx, "/Users", t.User("bare", doc{"schemas": omit}))
+	res := t.Post(ctx, "/Users", t.User(withoutSchemas, doc{"schemas": omit}))
 	if !res.OK() {
 		t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST without schemas", "400, or 201 with schemas", res.Status)
 		return

@@ -154,7 +154,7 @@ var filterGrammar = []check{
 		Requests:     4,
 		Why:          "Names contain quotes and backslashes; if the server reads an operand as a pattern, the client gets the wrong users.",
 		Fix:          "Decode the operand as JSON, and escape it when it becomes part of a LIKE pattern.",
-		Run: rows(false,
+		Run: literalRows(
 			row{`displayName eq "«P» \"Eve\" \\ «P»"`, "eve"},
 			row{`displayName eq "«P» \u0041da"`, "ada"},
 			row{`nickName sw "«P» 50%"`, "ada"},

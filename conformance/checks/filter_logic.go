@@ -25,6 +25,14 @@ func logic(id, title, requirement, why string, table ...row) check {
 	}
 }
 
+// inElement returns a check of filters with logical operators inside square brackets.
+func inElement(id, title, requirement, why string, table ...row) check {
+	c := logic(id, title, requirement, why, table...)
+	c.Fix = "Evaluate the whole condition in square brackets, with its operators \"and\", \"or\" and \"not\", on one element at a time; the " +
+		"filter matches if at least one element satisfies the condition."
+	return c
+}
+
 const (
 	orPrecedence = "RFC7644-3.4.2.2-29"
 	grouping     = "RFC7644-3.4.2.2-28"
@@ -106,14 +114,14 @@ var filterLogic = []check{
 		Run: filterComplement,
 	},
 
-	logic("value-path-or", "The operator \"or\" joins conditions inside square brackets", "RFC7644-3.4.2.2-37",
+	inElement("value-path-or", "The operator \"or\" joins conditions inside square brackets", "RFC7644-3.4.2.2-37",
 		"Clients search by the work or the home address, and create a duplicate if they do not find the user.",
 		row{`emails[value sw "«P»dan" and (type eq "work" or type eq "home")]`, "dan"},
 		row{`emails[value eq "«P»ada.w@example.com" or value eq "«P»bob.w@example.com"]`, "ada bob"},
 		row{scope + `emails[type eq "home" or type eq "work" and value sw "«P»dan"]`, "ada dan"},
 		row{`emails[(type eq "home" or type eq "other") and value eq "«P»ada.h@example.com"]`, "ada"},
 		row{`emails[(type eq "home" or type eq "other") and value eq "«P»ada.w@example.com"]`, ""}),
-	logic("value-path-not", "The operator \"not\" in square brackets negates its condition for each element", "RFC7644-3.4.2.2-37",
+	inElement("value-path-not", "The operator \"not\" in square brackets negates its condition for each element", "RFC7644-3.4.2.2-37",
 		"The filter emails[not (type eq \"work\")] finds users with any other address; a server that negates the condition for the whole "+
 			"user omits those that also have a work address.",
 		row{`emails[value sw "«P»" and not (type eq "work")]`, "ada dan"},

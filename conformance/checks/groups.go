@@ -177,14 +177,15 @@ var groups = []check{
 	},
 	{
 		ID:           "groups.delete",
-		Title:        "Deleting a group does not delete its members",
-		Requirements: reqs("RFC7644-3.6-04", "RFC7644-3.6-01"),
+		Title:        "Deleting a group removes the group and does not delete its members",
+		Requirements: reqs("RFC7644-3.6-01"),
 		Level:        must,
 		Needs:        writesGroups,
 		Requests:     6,
-		Why:          "If deleting a group also deletes its members, these users lose their accounts.",
-		Fix:          "Delete only the group and its memberships.",
-		Run:          groupsDelete,
+		Why: "If deleting a group also deletes its members, these users lose their accounts; a group that remains keeps giving its members " +
+			"access.",
+		Fix: "Delete the group and its memberships, and nothing else.",
+		Run: groupsDelete,
 	},
 	{
 		ID:           "groups.filter-display-name",
@@ -295,7 +296,7 @@ func groupsUserGroupsCurrent(ctx context.Context, t *T) {
 func groupsDelete(ctx context.Context, t *T) {
 	g, users := team(ctx, t, 1, "ann")
 	res := t.Delete(ctx, g.Path())
-	t.Expect("status of DELETE of a group", 204, res.Status)
+	t.SkipIf(!res.OK(), "blocked: the group could not be deleted, which delete.status reports")
 	after := t.Get(ctx, g.Path())
 	t.Expect("status of GET of the deleted group", 404, after.Status)
 	member := t.Get(ctx, users["ann"].Path())

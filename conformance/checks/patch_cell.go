@@ -26,6 +26,8 @@ type patchCell struct {
 	// basic returns operations that other checks test. If the target rejects the operations of the cell, and then one of these for the same
 	// user, the check is blocked. It may be nil.
 	basic func(t *T) []doc
+	// separately means that the check is blocked if the user is not as expected either when each operation is sent in a request of its own.
+	separately bool
 	// mayReject means that a 400 is permitted too. A request that is rejected must change nothing.
 	mayReject bool
 	why, fix  string
@@ -142,6 +144,9 @@ func (c patchCell) check() check {
 				t.SkipIf(undeclared(t, urn, name), "the target's schema does not have "+name)
 			}
 			u := prepared(ctx, t, before)
+			if c.separately {
+				t.BlockedIf(func() string { return c.wrongSeparately(ctx, t, before) })
+			}
 			res := t.Patch(ctx, u.Path(), c.ops(t)...)
 			if c.basic != nil && !res.OK() {
 				blockedIfRejected(ctx, t, u, c.basic(t)...)
@@ -185,6 +190,24 @@ func blockedIfRejected(ctx context.Context, t *T, u *conformance.Created, operat
 		}
 		return ""
 	})
+}
+
+// wrongSeparately sends each operation of the cell in a request of its own, and returns a message if one of them is rejected or the result
+// is not that of the cell.
+func (c patchCell) wrongSeparately(ctx context.Context, t *T, before doc) string {
+	u := t.CreateUser(ctx, "separate", before)
+	for _, op := range c.ops(t) {
+		if res := t.Patch(ctx, u.Path(), op); !res.OK() {
+			return fmt.Sprintf("PATCH /Users/{id}, with only the operation %s and the path %s, returned %d", op["op"], op["path"], res.Status)
+		}
+	}
+	o := t.Read(ctx, u.Path()).Object()
+	for _, e := range c.want(t) {
+		if fmt.Sprint(e.want) != fmt.Sprint(look(o, e.path)) {
+			return "PATCH /Users/{id}, with each operation in a request of its own, did not have the expected result"
+		}
+	}
+	return ""
 }
 
 // blockedIfNothingRemoved blocks the check if the target rejects the removal of an optional attribute, which patch.remove-external-id

@@ -27,6 +27,9 @@ type rejectedPatch struct {
 	expect func(t *T, res *conformance.Response, operations []doc)
 	// removes means that the check is blocked if the target also rejects the removal of an optional attribute.
 	removes bool
+	// alone, if set, is the id of the check of the last operation. The check is blocked if the target also accepts this operation alone,
+	// because then no operation fails whose predecessors could be reverted.
+	alone string
 	// mayIgnore means that a success without a change is permitted too.
 	mayIgnore bool
 	// same lists the paths, in the syntax of look, of values that must not change.
@@ -59,6 +62,15 @@ func (p rejectedPatch) check() check {
 			for _, operations := range p.ops() {
 				res := t.Patch(ctx, u.Path(), operations...)
 				responses = append(responses, res)
+				if p.alone != "" && res.OK() {
+					t.BlockedIf(func() string {
+						alone := t.Patch(ctx, t.CreateUser(ctx, "alone", extra).Path(), operations[len(operations)-1])
+						if !alone.OK() {
+							return ""
+						}
+						return fmt.Sprintf("a PATCH with only the operation that has to fail, which %s tests, returned %d", p.alone, alone.Status)
+					})
+				}
 				switch {
 				case p.expect != nil:
 					p.expect(t, res, operations)
@@ -313,6 +325,7 @@ var patchRejected = rejectedPatches(
 	},
 	rejectedPatch{
 		id:    "atomic-multi-valued",
+		alone: "patch.remove-no-path",
 		title: "If an operation fails, the values that earlier operations of the PATCH have added are removed",
 		reqs:  reqs("RFC7644-3.5.2-28"),
 		level: must,
@@ -325,6 +338,7 @@ var patchRejected = rejectedPatches(
 	},
 	rejectedPatch{
 		id:     "atomic-removal",
+		alone:  "patch.invalid-path",
 		title:  "If an operation fails, the values that earlier operations of the PATCH have removed are restored",
 		reqs:   reqs("RFC7644-3.5.2-28"),
 		level:  must,
@@ -338,6 +352,7 @@ var patchRejected = rejectedPatches(
 	},
 	rejectedPatch{
 		id:     "atomic-read-only",
+		alone:  "patch.read-only",
 		title:  "If an operation violates mutability, the changes of earlier operations of the PATCH are reverted",
 		reqs:   reqs("RFC7644-3.5.2-28", "RFC7644-3.5.2-17"),
 		level:  must,
@@ -353,6 +368,7 @@ var patchRejected = rejectedPatches(
 	},
 	rejectedPatch{
 		id:    "atomic-last-modified",
+		alone: "patch.remove-no-path",
 		title: "A rejected PATCH does not change lastModified or version",
 		reqs:  reqs("RFC7644-3.5.2-28"),
 		level: must,

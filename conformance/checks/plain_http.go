@@ -11,8 +11,8 @@ import (
 var plainHTTP = []check{
 	{
 		ID:           "read.head",
-		Title:        "HEAD, if supported, returns the status and headers of GET without a body",
-		Requirements: reqs("RFC9110-9.3.2-01"),
+		Title:        "HEAD returns the status and headers of GET without a body, or 405 or 501",
+		Requirements: reqs("RFC9110-9.3.2-01", "RFC9110-9.1-01"),
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     5,

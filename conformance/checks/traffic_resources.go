@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,8 +76,8 @@ var trafficResources = []check{
 		Why:          "Clients store only the id of a resource; without it, they cannot change or delete the resource later.",
 		Fix:          "Return id with every resource, regardless of the requested attributes; generate ids without the word bulkId.",
 		Watch: func(w *watched) {
-			if discoveries[w.Collection()] {
-				return
+			if discoveries[w.Collection()] || w.Request.Method == http.MethodDelete {
+				return // delete.status reports a body of the response to DELETE
 			}
 			for _, o := range w.Resources() {
 				id := o.Text("id")

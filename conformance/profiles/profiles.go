@@ -88,6 +88,16 @@ func after(path string, contains doc) []state {
 	return []state{{Path: path, Answer: expect{Contains: contains}}}
 }
 
+// joinedAgain returns the state of a group after a member was added again: it has the members with these names. A target that stores a
+// member twice limits the client, which continues.
+func joinedAgain(names ...string) []state {
+	var each conformance.ContainsAll
+	for _, m := range members(names...) {
+		each = append(each, m)
+	}
+	return []state{{Path: "/Groups/${group}", Answer: expect{Contains: doc{"members": each}, Keeps: doc{"members": members(names...)}}}}
+}
+
 // members returns group members whose values are placeholders for the ids with these names.
 func members(names ...string) []doc {
 	list := make([]doc, len(names))

@@ -1,14 +1,21 @@
 package truth_test
 
 import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/cmd/internal/truth/mutants"
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/profiles"
+	"github.com/scimwright/scimwright/scim"
 )
 
 // TestSuite_AccusesOnlyFault applies faults that checks of other requirements have reported before (see mutants/observed.go). Only the
@@ -26,9 +33,6 @@ func TestSuite_AccusesOnlyFault(t *testing.T) {
 			"bulk.error": conformance.Pass, "bulk.fail-on-errors": conformance.Pass, "bulk.fail-on-errors-counts": conformance.Pass,
 			"bulk.reference-failed": conformance.Pass, "bulk.continues": conformance.Pass,
 		}, nil},
-		{"bulk.limit-reached-400", []string{"bulk"}, map[string]conformance.Outcome{
-			"bulk.fail-on-errors": conformance.Fail, "bulk.fail-on-errors-counts": conformance.Fail, "bulk.error": conformance.Pass,
-		}, map[string]string{"bulk.fail-on-errors": "reaches failOnErrors"}},
 		{"bulk.unprocessed-results", []string{"bulk"}, map[string]conformance.Outcome{"bulk.fail-on-errors": conformance.Warn}, nil},
 		{"bulk.location-lost", []string{"bulk"}, map[string]conformance.Outcome{
 			"bulk.put": conformance.Fail, "bulk.delete": conformance.Fail,
@@ -67,6 +71,35 @@ func TestSuite_AccusesOnlyFault(t *testing.T) {
 		}, nil},
 		{"groups.add-again-twice", []string{"groups"}, map[string]conformance.Outcome{"groups.patch-add-member": conformance.Warn}, nil},
 		{"groups.add-again-replaces", []string{"groups"}, map[string]conformance.Outcome{"groups.patch-add-member": conformance.Fail}, nil},
+		{"filter.display-name-unsearched", []string{"filter"}, map[string]conformance.Outcome{
+			"filter.unicode": conformance.Skip, "filter.unicode-escapes": conformance.Skip, "filter.encoding-reserved": conformance.Skip,
+			"filter.escapes": conformance.Skip, "filter.display-name": conformance.Fail,
+		}, nil},
+		{"filter.present-fails", []string{"filter"}, map[string]conformance.Outcome{
+			"filter.pr": conformance.Fail, "filter.multi-valued-pr": conformance.Skip,
+		}, nil},
+		{"filter.not-per-user", []string{"filter"}, map[string]conformance.Outcome{
+			"filter.value-path-not": conformance.Fail, "filter.not": conformance.Pass, "filter.value-path-negated": conformance.Pass,
+		}, nil},
+		{"delete.group-status-200", []string{"delete", "groups", "traffic"}, map[string]conformance.Outcome{
+			"delete.status": conformance.Fail, "groups.delete": conformance.Pass, "traffic.schemas": conformance.Pass,
+			"traffic.id": conformance.Pass,
+		}, map[string]string{"delete.status": "status of DELETE of a group"}},
+		{"create.schemas-repeated", []string{"create", "traffic"}, map[string]conformance.Outcome{
+			"create.no-schemas": conformance.Fail, "traffic.schemas": conformance.Pass,
+		}, nil},
+		{"create.required-unchecked", []string{"create", "put"}, map[string]conformance.Outcome{
+			"create.missing-user-name": conformance.Fail, "create.null-user-name": conformance.Skip, "put.required-missing": conformance.Skip,
+		}, nil},
+		{"patch.add-replaces-emails", []string{"patch"}, map[string]conformance.Outcome{
+			"patch.add-multi-valued": conformance.Fail, "patch.again-and-again": conformance.Pass,
+		}, nil},
+		{"patch.read-only-skipped", []string{"patch"}, map[string]conformance.Outcome{
+			"patch.read-only": conformance.Fail, "patch.atomic-read-only": conformance.Skip, "patch.atomic": conformance.Pass,
+		}, nil},
+		{"patch.emails-kept", []string{"patch"}, map[string]conformance.Outcome{"patch.remove-multi-valued": conformance.Fail},
+			map[string]string{"patch.remove-multi-valued": "!removes phoneNumbers"}},
+		{"read.head-404", []string{"read"}, map[string]conformance.Outcome{"read.head": conformance.Warn}, nil},
 	} {
 		t.Run(c.mutant, func(t *testing.T) {
 			t.Parallel()
@@ -82,6 +115,59 @@ func TestSuite_AccusesOnlyFault(t *testing.T) {
 					require.Equal(t, !absent, strings.Contains(describe(result), part), "%s: %q", describe(result), part)
 				}
 			}
+		})
+	}
+}
+
+// TestProfiles_AccuseOnlyFault applies faults with which clients continue: the verdict names what is lost, and no step breaks for another
+// reason.
+func TestProfiles_AccuseOnlyFault(t *testing.T) {
+	t.Parallel()
+	exposed := map[string]bool{}
+	var mu sync.Mutex
+	for name, c := range map[string]struct {
+		profile, limit string
+		wrap           func(http.Handler) http.Handler
+	}{
+		"member stored twice": {"jumpcloud", "members is not in the state after the step", mutantNamed(t, "groups.add-again-twice")},
+		"password returned": {"okta", "returns them in responses", func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				mu.Lock()
+				if r.Method == http.MethodPatch && bytes.Contains(body, []byte(`"password"`)) {
+					exposed[r.URL.Path] = true
+				}
+				leaks := exposed[r.URL.Path] && r.Method == http.MethodGet
+				mu.Unlock()
+				if !leaks {
+					next.ServeHTTP(w, r)
+					return
+				}
+				rec := httptest.NewRecorder()
+				next.ServeHTTP(rec, r)
+				o, err := scim.Decode(rec.Body.Bytes())
+				if err != nil {
+					t.Error(err)
+				}
+				o.Set("password", "scimconf-t1meMa$heen")
+				w.Header().Set("Content-Type", "application/scim+json")
+				w.WriteHeader(rec.Code)
+				_, _ = w.Write(o.AppendJSON(nil))
+			})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := slices.IndexFunc(profiles.All(), func(p conformance.Profile) bool { return p.ID == c.profile })
+			require.NotEqual(t, -1, i)
+			r := runProfiles(t, c.wrap(newReferenceServer(t)), profiles.All()[i])
+			var limits []string
+			for _, v := range r.Profiles {
+				require.NotEqual(t, conformance.Breaks, v.Compatibility, "%+v", v)
+				limits = append(limits, v.Limits...)
+			}
+			require.Contains(t, strings.Join(limits, "\n"), c.limit)
+			require.NotContains(t, limits, "passwords are not synchronized")
 		})
 	}
 }
