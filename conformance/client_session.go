@@ -353,7 +353,7 @@ func (t *clientSession) check(ctx context.Context, c *T, number int, step Step, 
 		return
 	}
 	at := location{name: "the state after the step", path: req.Path, res: res, step: step, state: true}
-	if members, ok := state.Answer.Contains["members"].([]Doc); ok && len(members) > 0 && len(res.Object().Array("members")) == 0 {
+	if expectsElements(state.Answer.Contains["members"]) && len(res.Object().Array("members")) == 0 {
 		req.Query = pairs([]string{"attributes", "members"})
 		if again := c.Call(ctx, req); again.OK() && len(again.Object().Array("members")) > 0 {
 			t.recordMembers(again)
@@ -364,6 +364,17 @@ func (t *clientSession) check(ctx context.Context, c *T, number int, step Step, 
 		}
 	}
 	t.compare(c, number, at, state.Answer, res.Object())
+}
+
+// expectsElements reports whether an expectation is a list that must not be empty.
+func expectsElements(want any) bool {
+	switch want := want.(type) {
+	case []Doc:
+		return len(want) > 0
+	case ContainsAll:
+		return len(want) > 0
+	}
+	return false
 }
 
 // recordMembers records whether a response shows members of a group.
@@ -385,9 +396,16 @@ type location struct {
 // compare records the differences between an expectation and an object, except those that the failure of an earlier step explains.
 func (t *clientSession) compare(c *T, number int, at location, want Expectation, got *scim.Object) {
 	contains, _ := t.filled(c, want.Contains).(Doc)
+	keeps := Doc{}
+	if filled, ok := t.filled(c, want.Keeps).(Doc); ok {
+		maps.Copy(keeps, filled)
+	}
 	for _, name := range slices.Sorted(maps.Keys(contains)) {
 		value, _ := got.Get(name)
 		found := differences("", Doc{name: contains[name]}, got)
+		if len(found) > 0 {
+			delete(keeps, name) // one finding about each member
+		}
 		if len(found) == 0 {
 			if _, stained := t.stainsOf(at.path)[name]; stained && at.state {
 				t.vacuous = t.vacuous || t.touched[name]
@@ -424,7 +442,6 @@ func (t *clientSession) compare(c *T, number int, at location, want Expectation,
 			c.Holds(false, what, describeExpectation(d.want), d.got)
 		}
 	}
-	keeps, _ := t.filled(c, want.Keeps).(Doc)
 	for _, d := range differences("", keeps, got) {
 		c.Inform(d.path+" in "+at.name, describeExpectation(d.want), d.got)
 		if kind, ok := d.want.(Kind); ok {
