@@ -82,8 +82,8 @@ func (all observers) Overdue(ctx context.Context, d Overdue) {
 //
 // Overdue is called once per overdue deactivation, by one of the engines that share a store, whatever the cause. Causes are, for example, a
 // target that is unavailable or rejects the request, a lane that is on hold, paused or in maintenance, or a guard that waits for an
-// approval. The engine queries the directory first, so that deactivations that were not attempted yet are detected too. In a large backlog
-// this can take some minutes more. A crash right before the call loses the call.
+// approval. Before the call, the engine reads the desired state of the user from the directory, so that it also detects deactivations that
+// it has not attempted yet. If many users wait, the call can be some minutes late. A crash right before the call loses the call.
 type OverdueObserver interface {
 	Overdue(ctx context.Context, o Overdue)
 }

@@ -326,7 +326,7 @@ func (p *page) exceeds(ask RawQuery, hits []hit) (bool, error) {
 			return true, nil
 		}
 	}
-	// The size is known only when the text is complete, so another page makes the text and sends nothing.
+	// The size is known only when the JSON of all resources is complete. A copy of the page produces it, without sending it.
 	test := p.again(ask, hits)
 	defer test.release()
 	for {

@@ -379,7 +379,7 @@ var filterCommon = []check{
 	},
 	{
 		ID:           "filter.schemas",
-		Title:        "A filter on schemas finds the resources with the URN of that schema",
+		Title:        "A filter with eq on schemas finds the resources whose schemas contain the URN",
 		Requirements: reqs("RFC7644-3.4.2.2-59"),
 		Level:        must,
 		Needs:        filters,

@@ -355,7 +355,7 @@ var groupMembers = []check{
 	},
 	{
 		ID:           "groups.members-no-list",
-		Title:        "If members is not a list of objects, a POST is rejected, or the created group has no members or a list of objects",
+		Title:        "A POST whose members are no list of objects is rejected, or creates a group whose members are absent or a list of objects",
 		Requirements: reqs("RFC7643-2.4-01", "RFC7643-2.3-02"),
 		Level:        must,
 		Needs:        writesGroups,

@@ -13,7 +13,7 @@ const catalogSQL = `CREATE TABLE IF NOT EXISTS {docstore_indexes} (
 	collection TEXT NOT NULL, name TEXT NOT NULL, kind BIGINT NOT NULL, uniq BIGINT NOT NULL, multi BIGINT NOT NULL,
 	version BIGINT NOT NULL, PRIMARY KEY (collection, name))`
 
-// declaration is the catalog's record of an index.
+// declaration is what the catalog records about an index, and what the program declares about it.
 type declaration struct {
 	kind                   Kind
 	unique, multi, version int

@@ -134,7 +134,7 @@ func listed(h http.Handler, collection, attributes string) []*scim.Object {
 	}
 }
 
-// At no time does the target contain an object that the journal does not cover.
+// After each write of a run, its journal (Options.Journal) has an entry for every object that the run has created and not deleted.
 func TestJournal_CoversCreatedObjects(t *testing.T) {
 	t.Parallel()
 	reference := newReferenceServer(t)

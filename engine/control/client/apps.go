@@ -181,7 +181,8 @@ type Consent struct {
 	Create []string      `json:"create,omitempty"` // remote ids
 }
 
-// ConfirmImport links accounts that an import has found, or creates users. Without a consent it links the matched accounts.
+// ConfirmImport links accounts that an import has found to users, and creates users from accounts, as the consent specifies. If consent is
+// nil, it links the accounts with the verdict "matched".
 func (c *Client) ConfirmImport(ctx context.Context, app, id string, consent *Consent) (Confirmed, error) {
 	var body any
 	if consent != nil {

@@ -37,7 +37,7 @@ func (u *user) forms(style engine.Style) []form {
 	return forms
 }
 
-// alternative describes a form that differs from the preferred form of the style, and returns nil for the preferred form.
+// alternative returns the form w of this change and the reason for it. If it is the form that the style prefers, alternative returns nil.
 func (c *change) alternative(w form) *Alternative {
 	own := formsOf(engine.Traits{}, c.style)[0]
 	if w == own {

@@ -85,7 +85,7 @@ func (r *run) final() bool {
 	return r.target.Fallback == engine.FallbackNone && len(r.steps) > 0 && !r.localFailure && !r.deactivates()
 }
 
-// deactivates reports whether the user must not have an account.
+// deactivates reports whether the principal is a user that must not have an active account.
 func (r *run) deactivates() bool {
 	return r.row.Kind == engine.User && (r.row.Want == engine.Inactive || r.row.Want == engine.Absent)
 }

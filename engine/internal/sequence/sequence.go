@@ -53,10 +53,11 @@ type Line interface {
 
 // Settings are the settings of an engine for its sequences.
 type Settings struct {
-	Now                    func() time.Time
-	Logger                 *slog.Logger
-	Backoff                lane.Backoff  // after failures
-	CheckInitial, CheckMax time.Duration // between two reads of a principal with an accepted change
+	Now     func() time.Time
+	Logger  *slog.Logger
+	Backoff lane.Backoff // after failures
+	// first and maximum time between two reads of a principal whose change the target has accepted with 202
+	CheckInitial, CheckMax time.Duration
 	// after this many sequences in which the target ignored an attribute, the engine no longer sends the attribute
 	KeepRounds int
 }

@@ -20,7 +20,8 @@ func connector(concurrency int) *target.Connector {
 
 var valid = engine.Target{BaseURL: "https://scim.example", Auth: engine.Auth{Secret: "t"}}
 
-// TestConnect_Broken checks that the connection reports an invalid configuration: a sequence would treat an unknown value as the default.
+// TestConnect_Broken checks that Connect reports an invalid Target. Otherwise the engine would treat an unknown Style as the default, for
+// example.
 func TestConnect_Broken(t *testing.T) {
 	for want, change := range map[string]func(*engine.Target){
 		`unknown Target.Style "fancy"`:    func(t *engine.Target) { t.Style = "fancy" },

@@ -70,7 +70,7 @@ func testLinks(t *testing.T, open Opener) {
 			}
 		}
 	})
-	t.Run("unknown without a link", func(t *testing.T) {
+	t.Run("not known if the read names no link", func(t *testing.T) {
 		doc, err := people.Get(t.Context(), store.Reader(), "ann")
 		require.NoError(t, err)
 		_, ok := doc.Linked()

@@ -23,7 +23,8 @@ import (
 // limits is the parsed testdata/limits.txt.
 type limits struct {
 	roles []limitedRole
-	both  map[string][]string // by operation: a role needs one permission of each of the two lists
+	// by "METHOD PATH": two strings, each a list of permissions separated by "|". A role needs one permission of each string
+	both map[string][]string
 	// exceptions from the rules: the decision by role, then by "METHOD PATH TEXT", where TEXT is place.text
 	except map[string]map[string]bool
 }

@@ -12,7 +12,7 @@ import (
 // maxPeople is the maximum number of users, and of groups, in a rule.
 const maxPeople = 100
 
-// CheckPeople adds a cause for each user and group of a rule that does not exist.
+// CheckPeople adds a cause for each nonexistent user or group that a rule names, and for each list that is too long.
 func CheckPeople(ctx context.Context, q docstore.Reader, d model.Deps, people *model.RulePeople, causes *rest.Causes) error {
 	for _, list := range []struct {
 		member string

@@ -211,7 +211,7 @@ func (s *Service) derive(ctx context.Context, a *importContext, st *step) error 
 	return nil
 }
 
-// replaced returns the profile of an account in which the given attributes have the values of the assignment.
+// replaced returns a copy of shown, the profile of an account, in which the given attributes have the values of u, the assignment.
 func replaced(shown map[string]any, u *model.AppUser, attributes []string) map[string]any {
 	out := maps.Clone(shown)
 	if out == nil {

@@ -28,8 +28,9 @@ func (s *Slice) verify(ctx context.Context, r *verifyRequest) (Verification, err
 	return out, a.refusal(refusal.code, refusal)
 }
 
-// prove checks a proof, or starts a verification without one. With the id of a transaction, it returns the state of that transaction
-// instead. If the step is not rejected, it calls then, if not nil, in the database transaction.
+// prove checks the proof of the request. If there is none, it returns the state of the given transaction (a pending verification), or
+// starts a verification if transaction is "". Unless the proof is rejected or an error occurs, it then calls then, if not nil, before it
+// commits the database transaction.
 func (a *act) prove(
 	ctx context.Context, r *verifyRequest, transaction string, then func(Verification) error,
 ) (out Verification, refusal *wrong, err error) {
