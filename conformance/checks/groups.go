@@ -296,7 +296,7 @@ func groupsUserGroupsCurrent(ctx context.Context, t *T) {
 func groupsDelete(ctx context.Context, t *T) {
 	g, users := team(ctx, t, 1, "ann")
 	res := t.Delete(ctx, g.Path())
-	t.SkipIf(!res.OK(), "blocked: the group could not be deleted, which delete.status reports")
+	t.SkipIf(!res.OK(), "blocked: the group could not be deleted, which delete.group-status reports")
 	after := t.Get(ctx, g.Path())
 	t.Expect("status of GET of the deleted group", 404, after.Status)
 	member := t.Get(ctx, users["ann"].Path())

@@ -67,6 +67,7 @@ func Order() []conformance.Phase {
 		}},
 		{Name: "delete", Checks: []string{
 			"delete.status",
+			"delete.group-status",
 			"delete.gone",
 			"delete.not-listed",
 			"groups.delete",

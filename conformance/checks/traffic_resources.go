@@ -77,7 +77,7 @@ var trafficResources = []check{
 		Fix:          "Return id with every resource, regardless of the requested attributes; generate ids without the word bulkId.",
 		Watch: func(w *watched) {
 			if discoveries[w.Collection()] || w.Request.Method == http.MethodDelete {
-				return // delete.status reports a body of the response to DELETE
+				return // delete.status and delete.group-status report a body of the response to DELETE
 			}
 			for _, o := range w.Resources() {
 				id := o.Text("id")

@@ -89,7 +89,7 @@ var dependences = []dependence{
 
 	{"delete.status delete.gone delete.not-listed delete.not-searched delete.others-stay", sends("DELETE", "/Users/")},
 	{"delete.unknown", both(sends("DELETE", "/Users/"), accepts(404))},
-	{"groups.delete groups.gone", sends("DELETE", "/Groups/")},
+	{"delete.group-status groups.delete groups.gone", sends("DELETE", "/Groups/")},
 }
 
 // Dependents returns the profiles of the clients that depend on the requirement of a check: those that send the requests that it tests. The

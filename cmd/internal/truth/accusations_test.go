@@ -82,9 +82,9 @@ func TestSuite_AccusesOnlyFault(t *testing.T) {
 			"filter.value-path-not": conformance.Fail, "filter.not": conformance.Pass, "filter.value-path-negated": conformance.Pass,
 		}, nil},
 		{"delete.group-status-200", []string{"delete", "groups", "traffic"}, map[string]conformance.Outcome{
-			"delete.status": conformance.Fail, "groups.delete": conformance.Pass, "traffic.schemas": conformance.Pass,
+			"delete.group-status": conformance.Fail, "groups.delete": conformance.Pass, "traffic.schemas": conformance.Pass,
 			"traffic.id": conformance.Pass,
-		}, map[string]string{"delete.status": "status of DELETE of a group"}},
+		}, map[string]string{"delete.group-status": "status of DELETE of a group"}},
 		{"create.schemas-repeated", []string{"create", "traffic"}, map[string]conformance.Outcome{
 			"create.no-schemas": conformance.Fail, "traffic.schemas": conformance.Pass,
 		}, nil},

@@ -201,7 +201,7 @@ func TestLeftovers_DELETERejected(t *testing.T) {
 	anyVerdict := []conformance.Compatibility{conformance.Works, conformance.WorksWithLimits, conformance.Breaks,
 		conformance.UnknownCompatibility}
 	works := anyVerdict[:2]
-	rejected := []string{"delete.status", "traffic.allow"} // traffic.allow: the 405 has no Allow header
+	rejected := []string{"delete.status", "delete.group-status", "traffic.allow"} // traffic.allow: the 405 has no Allow header
 	servers := []struct {
 		name    string
 		faults  []serverFault
