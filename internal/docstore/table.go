@@ -169,7 +169,7 @@ func (t *table) selectSQL(with columns) string {
 func (t *table) composeSelect(with columns) string {
 	names := "SELECT " + plainNames + ", "
 	if with.longest > 0 {
-		names += "CASE WHEN length(doc) <= " + strconv.Itoa(with.longest) + " THEN doc END"
+		names += "CASE WHEN octet_length(doc) <= " + strconv.Itoa(with.longest) + " THEN doc END"
 	} else {
 		names += "doc"
 	}
@@ -180,7 +180,7 @@ func (t *table) composeSelect(with columns) string {
 		names += ", " + with.link.sql(t)
 	}
 	if with.longest > 0 {
-		names += ", length(doc)"
+		names += ", octet_length(doc)"
 	}
 	return names + " FROM " + t.quoted
 }
