@@ -104,7 +104,7 @@ func (s *Store) records(ctx context.Context, k *kind, docs []docstore.Doc[docume
 	return out, nil
 }
 
-// displays returns the Display of the existing groups, by id.
+// displays returns the Display of the existing groups, by id. Among resources of several types with the same id, it is that of the group.
 func (s *Store) displays(ctx context.Context, groups []string) (map[string]string, error) {
 	slices.Sort(groups)
 	groups = slices.Compact(groups)
@@ -114,6 +114,9 @@ func (s *Store) displays(ctx context.Context, groups []string) (map[string]strin
 			break
 		}
 		err := k.docs.GetManyRaw(ctx, s.docs.Reader(), groups, func(d *docstore.Raw) error {
+			if _, found := out[d.ID]; found {
+				return nil
+			}
 			_, display, err := split(d.JSON)
 			if err == nil {
 				out[d.ID], err = text(display)

@@ -52,42 +52,31 @@ func text(value []byte) (string, error) {
 	return s, err
 }
 
-// memberReader finds the members in the texts of memberships.
-type memberReader struct {
-	scimserver.Member
-	text []byte
-}
-
-// read sets the member to that in a text. Its strings are parts of the text where possible.
-func (r *memberReader) read(doc string) (err error) {
-	if r.readPlain(doc) {
+// readMember sets m to the member in the text of a membership.
+func readMember(doc string, m *scimserver.Member) (err error) {
+	if readPlainMember(doc, m) {
 		return nil
 	}
-	r.text, r.Member = append(r.text[:0], doc...), scimserver.Member{}
-	for m := rawjson.Object(r.text); m.Next(); {
-		var into *string
-		switch string(m.Name) {
+	*m = scimserver.Member{}
+	for o := rawjson.Object([]byte(doc)); o.Next(); {
+		switch string(o.Name) {
 		case "member":
-			into = &r.ID
+			m.ID, err = text(o.Value)
 		case "type":
-			into = &r.Type
+			m.Type, err = text(o.Value)
 		case "display":
-			into = &r.Display
-		default:
-			continue
+			m.Display, err = text(o.Value)
 		}
-		if plain, ok := rawjson.Plain(m.Value); ok {
-			end := m.End - 1
-			*into = doc[end-len(plain) : end]
-		} else if *into, err = text(m.Value); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readPlain is read for the usual text of a membership, without escapes and space. It returns false for any other text.
-func (r *memberReader) readPlain(doc string) (ok bool) {
+// readPlainMember is readMember for the usual text of a membership, without escapes and space. The strings of the member are then parts of
+// the text. It returns false and an undefined member for any other text.
+func readPlainMember(doc string, m *scimserver.Member) (ok bool) {
 	if strings.IndexByte(doc, '\\') >= 0 {
 		return false // without escapes, a quote ends a string
 	}
@@ -99,18 +88,18 @@ func (r *memberReader) readPlain(doc string) (ok bool) {
 	if rest, ok = strings.CutPrefix(rest, `,"member":"`); !ok {
 		return false
 	}
-	r.ID, rest, _ = strings.Cut(rest, `"`)
+	m.ID, rest, _ = strings.Cut(rest, `"`)
 	if rest, ok = strings.CutPrefix(rest, `,"type":"`); !ok {
 		return false
 	}
-	r.Type, rest, _ = strings.Cut(rest, `"`)
-	if r.Display = ""; rest == "}" {
+	m.Type, rest, _ = strings.Cut(rest, `"`)
+	if m.Display = ""; rest == "}" {
 		return true
 	}
 	if rest, ok = strings.CutPrefix(rest, `,"display":"`); !ok {
 		return false
 	}
-	r.Display, rest, _ = strings.Cut(rest, `"`)
+	m.Display, rest, _ = strings.Cut(rest, `"`)
 	return rest == "}"
 }
 
@@ -275,12 +264,12 @@ func (s *Store) rawQuery(ctx context.Context, q scimserver.Query, o scimserver.R
 
 // EachMember implements scimserver.RawReader.
 func (s *Store) EachMember(ctx context.Context, group string, use func(*scimserver.Member) error) error {
-	var r memberReader
+	var m scimserver.Member
 	return s.layout.members.EachRaw(ctx, s.docs.Reader(), docstore.Eq(byGroup, group), func(doc string) error {
-		if err := r.read(doc); err != nil {
+		if err := readMember(doc, &m); err != nil {
 			return fmt.Errorf("stored membership in %q: %w", group, err)
 		}
-		return use(&r.Member)
+		return use(&m)
 	})
 }
 

@@ -146,4 +146,30 @@ func testRaw(t *testing.T, open Opener) {
 			}
 		}
 	})
+	t.Run("writes during a page", func(t *testing.T) {
+		var seqs []int64
+		var got []string
+		_, err := people.QueryRaw(f.ctx(), store.Reader(), docstore.RawQuery{Limit: 600}, func(d *docstore.Raw) (bool, error) {
+			seqs, got = append(seqs, d.Seq), append(got, d.ID)
+			if len(got) != 10 {
+				return true, nil
+			}
+			return true, store.Update(f.ctx(), func(tx *docstore.Tx) error {
+				for _, id := range []string{got[0], ids[1+5*120]} { // one before the position and one after it
+					if err := people.Delete(f.ctx(), tx, id); err != nil {
+						return err
+					}
+				}
+				_, err := people.Insert(f.ctx(), tx, "new", person{Login: "new"})
+				return err
+			})
+		})
+		require.NoError(t, err)
+		require.IsIncreasing(t, seqs)
+		for i, id := range ids {
+			if i%5 != 0 && i != 1+5*120 {
+				require.Contains(t, got, id)
+			}
+		}
+	})
 }
