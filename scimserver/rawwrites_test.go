@@ -121,7 +121,8 @@ func TestRaw_SameID(t *testing.T) {
 	require.NoError(t, err)
 	resource, err := scim.DecodeResource([]byte(`{"schemas":["` + scim.GroupSchema + `"],"displayName":"the group"}`))
 	require.NoError(t, err)
-	_, err = store.Create(t.Context(), &scimserver.Record{Type: "Group", ID: same.ID, Resource: resource, Display: "the group"}, []string{member.ID})
+	group := &scimserver.Record{Type: "Group", ID: same.ID, Resource: resource, Display: "the group"}
+	_, err = store.Create(t.Context(), group, []string{member.ID})
 	require.NoError(t, err)
 	for _, target := range []string{"/Users/" + member.ID, "/Users", "/Groups/" + same.ID} {
 		want, got := decoded.get(t, target), raw.get(t, target)

@@ -1,6 +1,7 @@
 package docstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"fmt"
@@ -25,10 +26,11 @@ const (
 	eachLength = 512
 	// joinedMin is the number of documents from which joining them is faster.
 	joinedMin = 8
-	// noLink stands for the result of Link.sql of a document without relations.
-	noLink = "-"
 	// joiner separates columns and documents. No id and no JSON text contains it.
 	joiner = "\x00"
+	// joinedNames joins the columns of plainNames. The columns rev and updated of a document that was never updated are empty, because the
+	// conversion of two integers to text takes a tenth of the time of the statement.
+	joinedNames = "concat_ws(char(0), seq, iif(rev = 1, '', rev), created, iif(updated = created, '', updated), id)"
 )
 
 // docUpTo selects the text of a document, or an empty text if it is too long.
@@ -47,20 +49,29 @@ func (w *walk) joins(q Reader) bool {
 	return w.t.joins(q) && w.order == nil && (w.longest == 0 || w.longest >= joinedLength)
 }
 
-// joinedSQL returns the statement that reads joined documents. A statement without a limit needs no subquery, which costs a tenth of the
-// time.
-func (w *walk) joinedSQL(clauses string, limited bool) string {
-	columns := "concat_ws(char(0), " + plainNames
-	if w.link != nil {
-		columns += ", COALESCE(" + w.link.sql(w.t) + ", '" + noLink + "')"
+// joinedSQL returns the statement that reads joined documents.
+func (w *walk) joinedSQL(clauses string) string {
+	return "SELECT string_agg(names, char(0)), string_agg(text, char(0))" + w.linkedSQL("(SELECT seq, id FROM "+w.t.quoted+clauses+") d", "") +
+		" FROM (SELECT " + joinedNames + " AS names, " + docUpTo(joinedLength) + " AS text FROM " + w.t.quoted + clauses + ")"
+}
+
+// joinedNumbersSQL is joinedSQL for the documents whose numbers are in a range. Without a limit, it needs no subqueries, which cost a tenth
+// of the time.
+func (w *walk) joinedNumbersSQL() string {
+	return "SELECT string_agg(" + joinedNames + ", char(0)), string_agg(" + docUpTo(joinedLength) + ", char(0))" +
+		w.linkedSQL(w.t.quoted+" d", " WHERE d.seq > ? AND d.seq <= ?") + " FROM " + w.t.quoted + " WHERE seq > ? AND seq <= ?"
+}
+
+// linkedSQL selects the relations of documents d as a third text: for each relation, the number of the document and what Link.sql selects.
+// This takes less time than Link.sql for each document. The relations are of the same snapshot as the documents, because one statement
+// reads both.
+func (w *walk) linkedSQL(documents, where string) string {
+	if w.link == nil {
+		return ""
 	}
-	columns += ")"
-	doc := docUpTo(joinedLength)
-	if limited {
-		return "SELECT string_agg(columns, char(0)), string_agg(text, char(0)) FROM " +
-			"(SELECT " + columns + " AS columns, " + doc + " AS text FROM " + w.t.quoted + clauses + ")"
-	}
-	return "SELECT string_agg(" + columns + ", char(0)), string_agg(" + doc + ", char(0)) FROM " + w.t.quoted + clauses
+	relation := w.link.relation
+	return ", (SELECT string_agg(concat_ws(char(0), d.seq, r.seq || '" + idSeparator + "' || r.id), char(0)) FROM " + documents +
+		" CROSS JOIN " + relation.quoted + " r ON r." + w.link.to.quoted + " = d.id" + where + ")"
 }
 
 // stepJoined does the same as step.
@@ -98,21 +109,29 @@ func (w *walk) joinNumbers(ctx context.Context, q Reader, n int, each func(*row)
 	if w.pos != nil {
 		after = w.pos.Seq
 	}
-	return w.joinRows(sqldb.Brief(ctx, q), q, w.joinedSQL(" WHERE seq > ? AND seq <= ?", false), []any{after, after + int64(n)}, each)
+	return w.joinRows(sqldb.Brief(ctx, q), q, w.joinedNumbersSQL(), []any{after, after + int64(n)}, each)
 }
 
 // join reads n documents joined, and moves the position after the last one. It ends early before a document that is too long.
 func (w *walk) join(ctx context.Context, q Reader, offset, n int, each func(*row) error) (read int, long bool, err error) {
 	clauses, args := w.clauses(offset, n)
-	return w.joinRows(w.context(ctx, q, offset), q, w.joinedSQL(clauses, true), args, each)
+	return w.joinRows(w.context(ctx, q, offset), q, w.joinedSQL(clauses), args, each)
 }
 
-// joinRows runs a statement that reads joined documents.
+// joinRows runs a statement that reads joined documents, with the arguments of one of its two equal conditions.
 func (w *walk) joinRows(ctx context.Context, q Reader, query string, args []any, each func(*row) error) (read int, long bool, err error) {
 	var text, docs string
-	err = sqldb.Each(ctx, q, 2, query, args, func(values []driver.Value) error {
+	var relations map[int64][]string
+	columns := 2
+	if w.link != nil {
+		columns, args = 3, slices.Concat(args, args)
+	}
+	err = sqldb.Each(ctx, q, columns, query, args, func(values []driver.Value) (err error) {
 		text, docs = sqldb.String(values[0]), sqldb.String(values[1])
-		return sqldb.ErrStop
+		if w.link != nil {
+			relations, err = relationsIn(sqldb.String(values[2]))
+		}
+		return cmp.Or(err, sqldb.ErrStop)
 	})
 	if err != nil {
 		return 0, false, w.t.wrap(err)
@@ -120,8 +139,11 @@ func (w *walk) joinRows(ctx context.Context, q Reader, query string, args []any,
 	var r row
 	last := int64(0) // the number of the last document that was read
 	for text != "" {
-		if text, err = r.cut(text, w.link != nil); err != nil {
+		if text, err = r.cut(text); err != nil {
 			return read, false, w.t.wrap(err)
+		}
+		if w.link != nil {
+			r.linked, r.hasLink = linkedIDs(r.id, strings.Join(relations[r.seq], idSeparator))
 		}
 		var doc string
 		doc, docs, _ = strings.Cut(docs, joiner)
@@ -144,25 +166,50 @@ func (w *walk) joinRows(ctx context.Context, q Reader, query string, args []any,
 	return read, long, nil
 }
 
-// cut sets the columns of the row, except the text of the document, to those of the first document of a joined text. It returns the rest of
+// cut sets the row to the first document of a joined text, except for the text of the document and its relations. It returns the rest of
 // the joined text.
-func (r *row) cut(text string, link bool) (rest string, err error) {
-	for _, n := range []*int64{&r.seq, &r.rev, &r.created, &r.updated} {
-		digits, after, _ := strings.Cut(text, joiner)
-		if *n, err = strconv.ParseInt(digits, 10, 64); err != nil {
-			return "", fmt.Errorf("a column of a document is %q, not an integer", digits)
-		}
-		text = after
+func (r *row) cut(text string) (rest string, err error) {
+	if r.seq, text, err = cutNumber(text, 0); err == nil {
+		r.rev, text, err = cutNumber(text, 1)
 	}
-	r.id, text, _ = strings.Cut(text, joiner)
-	if link {
-		var linked string
-		if linked, text, _ = strings.Cut(text, joiner); linked == noLink {
-			linked = ""
-		}
-		r.linked, r.hasLink = linkedIDs(r.id, linked)
+	if err == nil {
+		r.created, text, err = cutNumber(text, 0)
 	}
-	return text, nil
+	if err == nil {
+		r.updated, text, err = cutNumber(text, r.created)
+	}
+	r.id, rest, _ = strings.Cut(text, joiner)
+	return rest, err
+}
+
+// cutNumber returns the integer that a text starts with, or the number usual if there is none, and the rest after the joiner.
+func cutNumber(text string, usual int64) (n int64, rest string, err error) {
+	digits, rest, _ := strings.Cut(text, joiner)
+	if digits == "" {
+		return usual, rest, nil
+	}
+	if n, err = strconv.ParseInt(digits, 10, 64); err != nil {
+		return 0, "", fmt.Errorf("a column of a document is %q, not an integer", digits)
+	}
+	return n, rest, nil
+}
+
+// relationsIn returns the relations in the text of linkedSQL by the number of the document.
+func relationsIn(text string) (map[int64][]string, error) {
+	if text == "" {
+		return nil, nil
+	}
+	out := map[int64][]string{}
+	for text != "" {
+		seq, rest, err := cutNumber(text, 0)
+		if err != nil {
+			return nil, err
+		}
+		var relation string
+		relation, text, _ = strings.Cut(rest, joiner)
+		out[seq] = append(out[seq], relation)
+	}
+	return out, nil
 }
 
 // eachJoined is EachRaw with joined texts. The context stop is checked after each of them.

@@ -195,6 +195,9 @@ func (s *Store) readPage(ctx context.Context, k *kind, query docstore.RawQuery, 
 	if query.Where == nil {
 		usual := min(query.Limit, usualPage)
 		out.Resources, ends = make([]scimserver.Raw, 0, usual), make([]int, 0, usual)
+		if query.Link != nil {
+			groups, linked = make([][]string, 0, usual), make([]int, 0, usual)
+		}
 	}
 	page, err := k.docs.QueryRaw(ctx, s.docs.Reader(), query, func(d *docstore.Raw) (bool, error) {
 		if room > 0 && len(out.Resources) > 0 && len(out.Buffer)-begin+len(d.JSON) > room {
