@@ -62,7 +62,7 @@ func (w *walk) joinedNumbersSQL() string {
 		w.linkedSQL(w.t.quoted+" d", " WHERE d.seq > ? AND d.seq <= ?") + " FROM " + w.t.quoted + " WHERE seq > ? AND seq <= ?"
 }
 
-// linkedSQL selects the relations of documents d as a third text: for each relation, the number of the document and what Link.sql selects.
+// linkedSQL selects the relations of documents d as a third text: for each relation, the number of the document and relationSQL.
 // This takes less time than Link.sql for each document. The relations are of the same snapshot as the documents, because one statement
 // reads both.
 func (w *walk) linkedSQL(documents, where string) string {
@@ -70,7 +70,7 @@ func (w *walk) linkedSQL(documents, where string) string {
 		return ""
 	}
 	relation := w.link.relation
-	return ", (SELECT string_agg(concat_ws(char(0), d.seq, r.seq || '" + idSeparator + "' || r.id), char(0)) FROM " + documents +
+	return ", (SELECT string_agg(concat_ws(char(0), d.seq, " + relationSQL + "), char(0)) FROM " + documents +
 		" CROSS JOIN " + relation.quoted + " r ON r." + w.link.to.quoted + " = d.id" + where + ")"
 }
 

@@ -35,9 +35,12 @@ func (d *Doc[T]) Linked() (from []string, ok bool) { return d.linked, d.hasLink 
 // the id and that no part can contain. The caller sorts the result: an ORDER BY inside the aggregate costs SQLite several microseconds,
 // even with nothing to sort.
 func (l *Link) sql(t *table) string {
-	return "(SELECT string_agg(r.seq || '" + idSeparator + "' || r.id, '" + idSeparator + "') FROM " + l.relation.quoted +
+	return "(SELECT string_agg(" + relationSQL + ", '" + idSeparator + "') FROM " + l.relation.quoted +
 		" r WHERE r." + l.to.quoted + " = " + t.quoted + ".id)"
 }
+
+// relationSQL selects a relation r in the form that linkedIDs parses.
+const relationSQL = "r.seq || '" + idSeparator + "' || r.id"
 
 // linkedIDs parses the string that sql selects.
 func linkedIDs(id, joined string) (from []string, ok bool) {
