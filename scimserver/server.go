@@ -84,7 +84,7 @@ type resourceType struct {
 
 	onRequest bool // has attributes that are returned on request
 
-	standard *splice.Plan // the plan of responses without a projection
+	standard *splice.Plan // the plan of responses to GET requests without the parameters attributes and excludedAttributes
 }
 
 // derived returns the name of the attribute that is derived from the membership relation, or "" if the type has none.

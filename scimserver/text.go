@@ -162,8 +162,8 @@ func (s *server) getRaw(r *request, t *resourceType, p schema.Projection) (rep *
 	return s.spliceReply(r, b, http.StatusOK, &rawResource{t: t, plan: plan, projection: p, raw: raw})
 }
 
-// textReply is resourceReply for a record that the server has written. Encoding its resource and splicing the text costs half of the time
-// of representing the record.
+// textReply is resourceReply for a record that the server has written. Encoding its resource and splicing the text costs half of the
+// time that representing the record costs.
 func (s *server) textReply(r *request, t *resourceType, status int, rec *Record, p schema.Projection) (rep *reply, err error) {
 	b := s.newText()
 	defer func() {

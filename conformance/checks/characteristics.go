@@ -226,7 +226,7 @@ var characteristics = []check{
 	},
 	{
 		ID:           "characteristics.unique",
-		Title:        "A POST is rejected if another object has the value of a unique attribute; a PUT that repeats the object's own value is not",
+		Title:        "A POST is rejected if another object has its value of a unique attribute; a PUT with the object's own value is not",
 		Requirements: reqs("RFC7643-7-27", "RFC7643-7-26"),
 		Level:        should,
 		Needs:        writesAny,

@@ -139,7 +139,7 @@ var filterLogic = []check{
 		row{scope + `emails[type eq "work"] and emails[type eq "home"]`, "ada dan"}),
 	{
 		ID:           "filter.value-path-primary",
-		Title:        "In square brackets, primary of an element without primary is evaluated as false",
+		Title:        "In square brackets, an element without primary matches \"primary eq false\" and not \"primary eq true\"",
 		Requirements: reqs("RFC7643-2.4-05", "RFC7644-3.4.2.2-36"),
 		Level:        must,
 		Needs:        filters,

@@ -13,7 +13,7 @@ import (
 
 const orgRoot = "/api/v1/org/factors"
 
-// OrgFactor is a type of factor of the organization.
+// OrgFactor is a type of factor, with the organization's decision whether users may enroll and use it.
 type OrgFactor struct {
 	ID       string     `json:"id" readOnly:"true" doc:"Name of the type of factor."`
 	Type     string     `json:"factorType" readOnly:"true" doc:"Type of the factors."`
