@@ -379,8 +379,8 @@ func entraSteps(flag bool) []step {
 			Status: patched,
 			Body:   join("user"),
 			State:  joinedAgain("user", "other"),
-			Why: "The client repeats additions after a failure. If the target rejects one, the client stops updating the group; if the target stores " +
-				"the member twice or loses another, the list of members is wrong.",
+			Why: "The client repeats additions after a failure. If the target rejects one, the client stops updating the group; if the target " +
+				"stores the member twice or loses another, the list of members is wrong.",
 			Fix: "Return success if the member already exists, and store one entry.",
 		},
 		{
