@@ -117,5 +117,9 @@ interop: ## start every server of docs/interop/servers, test it, and rewrite doc
 causes: ## rewrite conformance/causes/signatures.txt: the checks that complain about each mutant (10 to 20 minutes)
 	SCIMWRIGHT_TEST_ALL=1 go test -timeout 90m ./cmd/internal/truth -run '^TestSignatures_MatchMutants$$' -update
 
+.PHONY: examples
+examples: ## vet and test the modules in examples/ with the present packages (.ci/examples also runs their programs)
+	@set -e; for module in examples/*/; do (cd $$module && go vet ./... && go test ./...); done
+
 .PHONY: check
-check: lint test ## run the checks that a change must pass before a commit
+check: lint test examples ## run the checks that a change must pass before a commit

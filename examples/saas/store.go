@@ -147,6 +147,7 @@ func (s *store) Create(ctx context.Context, rec *scimserver.Record, members []st
 
 func (s *store) Replace(ctx context.Context, rec *scimserver.Record, change scimserver.MemberChange) (*scimserver.Record, error) {
 	out := *rec
+	out.Previous = nil // this store reads the previous state in its transaction
 	err := s.update(ctx, func(tx *sql.Tx) error {
 		old, err := get(ctx, tx, rec.Type, rec.ID)
 		if err != nil {

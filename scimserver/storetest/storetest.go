@@ -249,9 +249,9 @@ func replacePrevious(t *testing.T, s scimserver.Store) {
 	require.NoError(t, err)
 	require.Greater(t, stored.Version, read.Version)
 	require.Equal(t, read.Created, stored.Created)
-	require.Nil(t, stored.Previous)
+	require.Nil(t, stored.Previous, "Replace must return a record without Previous: the field is only for records that are passed to Replace")
 	same(t, stored, get(t, s, ann))
-	require.Nil(t, get(t, s, ann).Previous)
+	require.Nil(t, get(t, s, ann).Previous, "Get must return a record without Previous")
 	for text, want := range map[string]int{
 		`userName eq "ann"`: 0, `userName eq "anna"`: 1, `emails.value eq "a@example.com"`: 0, `emails.value eq "b@example.com"`: 1,
 	} {
