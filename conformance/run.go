@@ -15,8 +15,8 @@ import (
 type Options struct {
 	// Checks are the checks to run: checks.All() or a selection of them. Result.Checks has their order. Required, unless there are Profiles.
 	Checks []Check
-	// Order is the order in which the run executes the checks: checks.Order(), which begins with what every client needs. Default: the order
-	// of Checks, and after them the client flows.
+	// Order is the order in which the run executes the checks. The value of checks.Order() begins with what every client needs. Default:
+	// the order of Checks, and after them the client flows.
 	Order []Phase
 	// Profiles are the provisioning clients whose client flows run after the checks; see package profiles. Default: none.
 	Profiles []Profile

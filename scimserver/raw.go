@@ -47,7 +47,7 @@ type RawSelection struct {
 	More bool
 	// Resume is the position at which the next part of the page starts. It is empty unless the page ended early because of Room.
 	Resume string
-	// Buffer is the memory of the texts. The caller may reuse it when it needs the texts no more.
+	// Buffer is the memory of the texts. The caller may reuse the memory when the texts are no longer needed.
 	Buffer []byte
 }
 

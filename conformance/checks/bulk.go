@@ -24,7 +24,7 @@ var bulk = []check{
 	{
 		ID: "bulk.advertised",
 		Title: "A bulk request is processed if and only if the ServiceProviderConfig declares bulk as supported; otherwise the response is " +
-			"501 or a status below 500",
+			"501 or a 4xx",
 		Requirements: reqs("RFC7644-3.7-01"),
 		Level:        should,
 		Needs:        writesUsers,

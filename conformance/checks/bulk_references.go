@@ -122,7 +122,7 @@ var bulkReferences = []check{
 		Level:        should,
 		Needs:        bulkGroups,
 		Requests:     2,
-		Why:          "If the group is created, the client assumes that it has its member, but that user does not exist.",
+		Why:          "If the group is created, the client assumes that the group has the member, but this user does not exist.",
 		Fix:          "Report 409 in the result of an operation that refers to a failed operation.",
 		Run: func(ctx context.Context, t *T) {
 			fail := failingOperations(ctx, t, "bad")

@@ -102,7 +102,7 @@ var patchForms = []check{
 	},
 	{
 		ID:           "patch.dotted-keys-accepted",
-		Title:        "Without a path, a member name such as name.givenName changes the sub-attribute",
+		Title:        "In an operation without a path, a member name such as name.givenName changes the sub-attribute",
 		Requirements: reqs("RFC7644-3.5.2.1-15"),
 		Level:        interop,
 		Needs:        patches,

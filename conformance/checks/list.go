@@ -95,7 +95,7 @@ var list = []check{
 	},
 	{
 		ID:           "list.start-index",
-		Title:        "Pages with different startIndex do not overlap, and the response repeats startIndex",
+		Title:        "Consecutive pages by startIndex have no user in common, and each response repeats startIndex",
 		Requirements: reqs("RFC7644-3.4.2.4-02", "RFC7644-3.4.2.4-11", "RFC7644-3.4.2-06"),
 		Level:        must,
 		Needs:        writesUsers,

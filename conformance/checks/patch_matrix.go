@@ -600,8 +600,9 @@ var patchMatrix = cells(
 		want:   func(t *T) []expected { return []expected{{"emails.*", addresses(t, "home")}} },
 	},
 	patchCell{
-		id:        "dotted-keys",
-		title:     "Without a path, a member name with a dot is resolved as a path or rejected, and never stored as an attribute name",
+		id: "dotted-keys",
+		title: "In an operation without a path, a member name with a dot is resolved as a path or rejected, and never stored as an " +
+			"attribute name",
 		reqs:      reqs("RFC7644-3.5.2.1-15"),
 		level:     should,
 		mayReject: true,
@@ -612,8 +613,9 @@ var patchMatrix = cells(
 		fix: "Resolve a member name such as name.familyName as a path, or return 400; never store it as the name of an attribute.",
 	},
 	patchCell{
-		id:        "extension-keys",
-		title:     "Without a path, a member name with a URN is resolved as a path or rejected, and never stored as an attribute name",
+		id: "extension-keys",
+		title: "In an operation without a path, a member name with a URN is resolved as a path or rejected, and never stored as an " +
+			"attribute name",
 		reqs:      reqs("RFC7644-3.5.2.1-15"),
 		level:     should,
 		mayReject: true,

@@ -392,7 +392,7 @@ func rejectedPatches(list ...rejectedPatch) []check {
 var patchRules = []check{
 	{
 		ID:           "patch.advertised",
-		Title:        "PATCH works if and only if the ServiceProviderConfig advertises it; otherwise the response is 501 or a status below 500",
+		Title:        "PATCH works if and only if the ServiceProviderConfig advertises it; otherwise the response is 501 or a 4xx",
 		Requirements: reqs("RFC7644-3.5-03", "RFC7644-3.5.2-01"),
 		Level:        must,
 		Needs:        writesUsers,
@@ -573,7 +573,7 @@ func patchAdvertised(ctx context.Context, t *T) {
 		return
 	}
 	t.Holds(res.Status == 501 || res.Status < 500, "status of "+res.Name+", advertised as not supported",
-		"501, or a status below 500", res.Status)
+		"501 or a 4xx", res.Status)
 	t.Warn(!res.OK(), "status of "+res.Name+", advertised as not supported", "501", res.Status)
 }
 

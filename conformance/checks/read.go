@@ -44,9 +44,10 @@ var read = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     2,
-		Why:          "Strict clients do not parse a body of another type. Many accept application/json, so a deviation is only a warning.",
-		Fix:          "Set Content-Type: application/scim+json on every response with a body.",
-		Run:          readMediaType,
+		Why: "Strict clients do not parse a body of another type. Many clients accept application/json, so this type is only reported as " +
+			"information.",
+		Fix: "Set Content-Type: application/scim+json on every response with a body.",
+		Run: readMediaType,
 	},
 	{
 		ID:           "read.accept",

@@ -174,8 +174,9 @@ var trafficResources = []check{
 		},
 	},
 	{
-		ID:           "traffic.counters",
-		Title:        "Every list has an integer totalResults of at least the number of its items; itemsPerPage, if present, is that number",
+		ID: "traffic.counters",
+		Title: "In every list, totalResults is an integer and at least the number of items; itemsPerPage, if present, is the number of " +
+			"items",
 		Requirements: reqs("RFC7644-3.4.2-04", "RFC7644-3.4.2-05"),
 		Level:        must,
 		Fixture:      sample,

@@ -7,7 +7,7 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// Parse reads a JSON report of this format.
+// Parse decodes a JSON report of scim-conformance. It returns an error if the report has another format than Format.
 func Parse(data []byte) (Document, error) {
 	var d Document
 	if err := json.Unmarshal(data, &d); err != nil {

@@ -31,14 +31,14 @@ type Options struct {
 	Directory engine.Directory
 	// Update runs fn in a transaction of the database of the engine's store, and commits the transaction if fn returns nil. See InTx.
 	Update func(ctx context.Context, fn func(tx engine.Execer) error) error
-	// Authorize is the authorization middleware of the host. It returns a handler that calls next for callers that may operate the engine, and
-	// returns an error response to other callers.
+	// Authorize is the authorization middleware of the embedder. It returns a handler that calls next for callers that may operate the
+	// engine, and returns an error response to other callers.
 	Authorize func(next http.Handler) http.Handler
 
 	// Names describes apps and principals. Default: data of the engine and the directory.
 	Names Names
-	// Synced waits until the engine has a mark for every change that the host has committed before the call. Default: no wait. A host that
-	// calls Engine.Mark in the transactions of its changes needs no wait.
+	// Synced waits until the engine has a mark for every change that the embedder has committed before the call. Default: no wait. An
+	// embedder that calls Engine.Mark in the transactions of its changes needs no wait.
 	Synced func(ctx context.Context) error
 	// Imports creates users from imported accounts. Default: imports link accounts to existing users and create none.
 	Imports Imports
@@ -116,7 +116,7 @@ func newAPI(o Options) *api {
 	return &api{o: o, prefix: strings.TrimRight(cmp.Or(o.Prefix, DefaultPrefix), "/"), scope: cmp.Or(o.Scope, DefaultScope)}
 }
 
-// allowAll allows all requests, because the host has already authorized them.
+// allowAll allows all requests, because the embedder has already authorized them.
 type allowAll struct{}
 
 func (allowAll) Authenticate(r *http.Request) (rest.Principal, error) {

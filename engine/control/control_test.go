@@ -26,7 +26,7 @@ import (
 
 const secret = "target-secret-4711"
 
-// host is a program with an engine and the API, and only the required options.
+// host is an embedder: a program with an engine and the API, and only the required options.
 type host struct {
 	*client.Client
 	t         *testing.T
@@ -202,7 +202,7 @@ func TestHandler_TestReportsCause(t *testing.T) {
 	require.True(t, client.IsNotFound(h.Test(t.Context(), "nosuch")))
 }
 
-// TestHandler_ImportsWithoutPort checks that a host without Options.Imports links accounts and creates no users.
+// TestHandler_ImportsWithoutPort checks that an embedder without Options.Imports links accounts and creates no users.
 func TestHandler_ImportsWithoutPort(t *testing.T) {
 	h := serve(t)
 	h.target.Add("Users", named("ann@example.com", "u-1"))

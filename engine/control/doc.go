@@ -15,7 +15,7 @@
 // type. The variables laneWords, taskWords and so on describe the members of the response types for the OpenAPI document. A test fails if a
 // new member has no description.
 //
-// If an operation needs a function of the host, the function is a field of [Options]. A new operation needs a row here, a method of the
+// If an operation needs a function of the embedder, the function is a field of [Options]. A new operation needs a row here, a method of the
 // client, and a command in cmd/internal/cli/engine. A new method of the engine also needs a handle of provision.Engine. The sandbox mounts
 // the handler at /sandbox/v1 behind the authorization of the management API, and joins the two OpenAPI documents.
 //

@@ -27,9 +27,9 @@ var rejections = []struct {
 }
 
 // Rejected converts an error of the engine to an error response: not found with the kind and id, or another error that the request causes.
-// A host whose ports call the engine returns the results of Rejected. Rejected returns any other error unchanged.
+// An embedder whose functions in Options call the engine returns the results of Rejected. Rejected returns any other error unchanged.
 func Rejected(err error, kind, id string) error {
-	if e, ok := errors.AsType[*rest.Error](err); ok { // the host has created this error response
+	if e, ok := errors.AsType[*rest.Error](err); ok { // the embedder has created this error response
 		return e
 	}
 	switch {

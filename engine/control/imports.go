@@ -13,24 +13,25 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
-// Imports creates users from the accounts that imports find. A host implements this interface to do more than link accounts.
+// Imports creates users from the accounts that imports find. An embedder implements this interface to do more than link accounts.
 type Imports interface {
 	// StartImport starts an import of the users or groups of an app, and returns the id of the engine's run.
 	StartImport(ctx context.Context, app string, kind engine.Kind) (run string, err error)
-	// ImportProgress returns what the host has done with the accounts of a run, or nil if the host does not process that run.
+	// ImportProgress returns what the embedder has done with the accounts of a run, or nil if the embedder does not process
+	// that run.
 	ImportProgress(ctx context.Context, app, run string) (*ImportProgress, error)
 	// ConfirmImport links accounts of a run to users, or creates users, as the consent specifies. Without a consent it links the matched
 	// accounts. The API calls it only for runs of users for which ImportProgress returns a value.
 	ConfirmImport(ctx context.Context, app, run string, consent *client.Consent) (client.Confirmed, error)
 }
 
-// ImportProgress is what a host has done with the accounts of an import of users.
+// ImportProgress is what an embedder has done with the accounts of an import of users.
 type ImportProgress struct {
-	Open bool // the host is still processing accounts
+	Open bool // the embedder is still processing accounts
 	// Created, Updated, Pending (waiting for a confirmation), Inactive and Failed are numbers of accounts.
 	Created, Updated, Pending, Inactive, Failed int
 	Errors                                      []string
-	Groups                                      bool // the run reads groups, which the host does not process
+	Groups                                      bool // the run reads groups, which the embedder does not process
 	Ended                                       time.Time
 }
 
@@ -224,7 +225,7 @@ func (a *api) matched(ctx context.Context, app string, kind engine.Kind) (links 
 	}
 }
 
-// defaultImports is used by a host without Imports: it links accounts and creates no users.
+// defaultImports is used if Options.Imports is nil: it links accounts and creates no users.
 type defaultImports struct{ engine *provision.Engine }
 
 func (i defaultImports) StartImport(ctx context.Context, app string, kind engine.Kind) (string, error) {

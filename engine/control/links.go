@@ -47,8 +47,8 @@ type linkRequest struct {
 	} `body:"required"`
 }
 
-// link creates links in one transaction. It also marks the linked principals that are desired in the app, so that the host receives their
-// accounts as results. It marks no other principals: a user who is not assigned would lose the account.
+// link creates links in one transaction. It also marks the linked principals that are desired in the app, so that the engine reports
+// their accounts to the embedder. It marks no other principals: a user who is not assigned would lose the account.
 func (a *api) link(ctx context.Context, app string, links []engine.Link, fn func(tx engine.Execer) error) error {
 	if err := a.synced(ctx); err != nil {
 		return Rejected(err, "AppInstance", app)

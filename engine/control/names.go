@@ -20,7 +20,7 @@ type Names interface {
 	Assigned(ctx context.Context, app string, p engine.Principal) (bool, error)
 }
 
-// App is an app of the host.
+// App is an app of the embedder.
 type App struct {
 	ID    string
 	Label string // label for operators
@@ -70,8 +70,8 @@ func desiredWant(ctx context.Context, d engine.Directory, app string, p engine.P
 	return g.Want, err
 }
 
-// NamesOf returns the names of principals of an app as the API shows them. For a principal that the host does not know, NamesOf returns the
-// last name on the target, if any.
+// NamesOf returns the names of principals of an app as the API shows them. For a principal that the embedder does not have, NamesOf
+// returns the last name on the target, if any.
 func NamesOf(
 	ctx context.Context, n Names, e *provision.Engine, app string, principals []engine.Principal,
 ) (map[engine.Principal]string, error) {

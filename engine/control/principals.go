@@ -146,8 +146,8 @@ func (a *api) describePrincipals(ctx context.Context, app string, states []engin
 	return shown, nil
 }
 
-// assigned reports whether a principal is assigned to an app or pushed to it. If neither the host nor the engine knows the principal, it
-// returns a not-found error.
+// assigned reports whether a principal is assigned to an app or pushed to it. If neither the embedder nor the engine has the
+// principal, assigned returns a not-found error.
 func (a *api) assigned(ctx context.Context, r *principalRequest) (bool, error) {
 	p := r.about()
 	assigned, err := a.o.Names.Assigned(ctx, r.App, p)

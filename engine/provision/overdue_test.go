@@ -49,7 +49,8 @@ func (a *alarms) users() (ids []string) {
 	return ids
 }
 
-// watched stops the world's engine. It returns a function that runs one check of another engine, which is not started and whose clock is c.
+// watched stops the world's engine. It returns a function that runs one search for overdue deactivations by a second engine, which is not
+// started and whose clock is c.
 func (w *world) watched(a *alarms, c *clock) func() {
 	w.t.Helper()
 	w.stop(w.engine)

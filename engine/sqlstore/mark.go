@@ -34,7 +34,8 @@ ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET
 
 // markArgs returns the parameters of upsertMark.
 //
-// Invariant 2: A new mark does not end the backoff of a principal whose target fails. It ends the permanent failure of a principal.
+// Invariant 2: A new mark does not end the backoff of a principal whose target fails. A new mark ends the permanent failure of a
+// principal.
 func markArgs(app string, kind engine.Kind, id string, full bool, now time.Time, retry bool) []any {
 	n, r := ms(now), bit(retry)
 	return []any{app, string(kind), id, bit(full), n, n, n, r, r, r}

@@ -97,7 +97,7 @@ func newTable(name string, indexes []index) *table {
 		ix := &t.indexes[i]
 		lower := strings.ToLower(ix.name)
 		if !validIndex.MatchString(ix.name) || folded[lower] || len(t.columnIndexName(ix.name)) > maxNameLength {
-			t.err = fmt.Errorf("collection %s: index name %q is not allowed or taken", name, ix.name)
+			t.err = fmt.Errorf("collection %s: index name %q is not allowed, or another index has the name", name, ix.name)
 			return t
 		}
 		folded[lower] = true

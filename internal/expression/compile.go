@@ -101,7 +101,7 @@ func plain(problem string) string {
 	if m := misfit.FindStringSubmatch(problem); m != nil {
 		for operator, name := range operators {
 			if name == m[2] {
-				return fmt.Sprintf("the operator %s does not accept an operand of the type %s here", operator, m[1])
+				return fmt.Sprintf("the operator %s does not accept an operand of the type %s in this position", operator, m[1])
 			}
 		}
 		if m[2] == "truth" {

@@ -102,7 +102,7 @@ func TestCompile_Errors(t *testing.T) {
 		`toUpperCase("a")`:            "at character 1: unknown function toUpperCase; did you mean String.toUpperCase?",
 		`String.len(5)`:               "cannot use int", `String.len("a", "b")`: "too many arguments",
 		`String.substring("a")`: "not enough arguments", `isMemberOfGroup()`: "not enough arguments",
-		`"a" < 1`:                 "at character 1: the operator < does not accept an operand of the type string here",
+		`"a" < 1`:                 "at character 1: the operator < does not accept an operand of the type string in this position",
 		`NOT "x"`:                 "at character 5: a string is neither true nor false",
 		`user.department ? 1 : 2`: "a string is neither true nor false", `truth(1)`: "unknown function truth",
 		`len("a")`: "unknown function len; did you mean String.len?", `"abc`: "literal not terminated",

@@ -254,7 +254,8 @@ func (h *Handler) serve(ctx context.Context, c *call, w http.ResponseWriter, r *
 	return h.answer(ctx, c, w, r, op, result)
 }
 
-// bodyFactor is the number of bytes that a request holds for each byte of its body, which is decoded.
+// bodyFactor is the estimated number of bytes of memory for each byte of a request body, because the body is also in memory as decoded
+// values.
 const bodyFactor = 4
 
 // bodySize returns the maximum number of bytes that are read of the body.

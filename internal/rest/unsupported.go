@@ -30,7 +30,7 @@ func (u Unsupported[Req]) Info() Info {
 func (u Unsupported[Req]) op() Op[Req, NoContent] {
 	refuse := func() error {
 		method, path, _ := strings.Cut(u.Route, " ")
-		return Failf(CodeUnsupported, "Unsupported operation. %s %s is not served here.", method, path)
+		return Failf(CodeUnsupported, "Unsupported operation. This API does not serve %s %s.", method, path)
 	}
 	return Op[Req, NoContent]{
 		ID: u.ID, Route: u.Route, Tag: "Unsupported", Summary: "Not supported", Scopes: u.Scopes, Public: u.OAuth, OAuth: u.OAuth,

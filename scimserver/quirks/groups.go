@@ -48,7 +48,7 @@ var groups = []Quirk{
 				if !c.lists(userGroups) || c.filter() == "" {
 					return nil
 				}
-				return errorResponse(http.StatusBadRequest, scim.InvalidFilter, "filters are not supported here")
+				return errorResponse(http.StatusBadRequest, scim.InvalidFilter, "filters on groups are not supported")
 			}
 		}},
 	{Name: "members-lost", Category: Fault, Does: "stores a group sent by POST or PUT without its members and reports success",

@@ -425,8 +425,8 @@ The value of ` + "`--quirk`" + ` and each string in ` + "`active`" + ` is ` + "`
 | ` + "`times`" + ` | maximum number of affected requests | no limit |
 | ` + "`method`" + ` | only requests with this method are affected: GET, POST, PUT, PATCH or DELETE | all methods |
 
-If several quirks are active, the order of the tables is the order from the server to the client. A quirk that is earlier in the ` +
-	`tables changes the response first. A chaos quirk
+If several quirks are active, they form a chain in the order of the tables, with the server before the first quirk. A quirk that ` +
+	`is earlier in the tables changes the response first. A chaos quirk
 therefore applies to the response that the other quirks have changed. Quirks do not apply to operations inside a bulk request.
 
 The column "Seen at" names servers with this behavior, or GitHub issues that report it (` + "`owner/repository#number`" + `). ` +

@@ -87,7 +87,7 @@ func (m *metricsServer) mainHandler(page http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w,
-			"Metrics are not served here. Set --metrics-token TOKEN to require a token, or --metrics-listen ADDRESS to use a separate address.",
+			"This address serves no metrics. Set --metrics-token TOKEN to require a token, or --metrics-listen ADDRESS for a separate address.",
 			http.StatusNotFound)
 	})
 }

@@ -35,7 +35,7 @@ type Attribute struct {
 	Mutability      string
 	Returned        string
 	Uniqueness      string
-	Canonical       []string // empty and not nil if the schema lists none
+	Canonical       []string // canonicalValues; nil if the schema has no such list, empty and not nil if the list is empty
 	// Optional reports that the target was observed to omit the attribute if no value was sent. Otherwise the attribute may have a default,
 	// and the result of removing a value is unknown.
 	Optional bool

@@ -91,8 +91,8 @@ func TestRand_IndependentPerPurpose(t *testing.T) {
 	require.NotEqual(t, Rand(1, "a").Uint64(), Rand(2, "a").Uint64())
 }
 
-// TestCollate_LettersAndDigits checks that two strings have a known order only if they first differ in two letters, in two digits, or in
-// length.
+// TestCollate_LettersAndDigits checks that two strings have the same order in all collations only if their first different characters are
+// two letters or two digits, or if one string is a prefix of the other.
 func TestCollate_LettersAndDigits(t *testing.T) {
 	for _, tt := range []struct {
 		x, y string

@@ -35,8 +35,8 @@ type Client struct {
 	own   http.Client
 }
 
-// New returns a client of the API at url: the address with the prefix under which the host serves the API, such as
-// "https://idp.example.com/engine/v1". The host's authorization must accept the token. An empty token is not sent.
+// New returns a client of the API at url: the address with the prefix under which the embedder serves the API, such as
+// "https://idp.example.com/engine/v1". The embedder's authorization must accept the token. An empty token is not sent.
 func New(url, token string) *Client {
 	return &Client{base: strings.TrimRight(url, "/"), token: token}
 }
@@ -147,7 +147,7 @@ func errorOf(method, path string, status int, body []byte) error {
 	return out
 }
 
-// notFromAPI returns the error for a response that is not from the API, but from the host's authorization, a proxy or another path.
+// notFromAPI returns the error for a response that is not from the API, but from the embedder's authorization, a proxy or another path.
 func notFromAPI(method, path string, status int, body []byte) error {
 	hint := ""
 	switch line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n"); {

@@ -62,7 +62,7 @@ func TestError_HasCodeAndCauses(t *testing.T) {
 	require.EqualError(t, err, "POST /engine/v1/apps/a%2Fb/plans/p/apply: 409 E0000409: moved; items: one")
 }
 
-// TestError_OfAnotherHandler checks the error for a response of the host's authorization, or of another path.
+// TestError_OfAnotherHandler checks the error for a response of the embedder's authorization, or of another path.
 func TestError_OfAnotherHandler(t *testing.T) {
 	const start = "GET /engine/apps: status "
 	for _, c := range []struct {

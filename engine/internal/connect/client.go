@@ -56,7 +56,8 @@ type Client struct {
 	redact    *wirelog.Redactor
 }
 
-// New validates the configuration. Its error does not contain the secret: an administrator may see it.
+// New returns a client for a valid configuration. The error for an invalid one does not contain the secret, because administrators can see
+// the error.
 func New(c Config) (*Client, error) {
 	if err := checkBaseURL(c.BaseURL); err != nil {
 		return nil, err

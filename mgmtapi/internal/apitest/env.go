@@ -28,7 +28,7 @@ import (
 // Token is the API token of the built-in administrator.
 const Token = "00testTokenOfTheAdministrator012345678-_ab"
 
-// Env is an API on its own server.
+// Env is a management API that a test HTTP server of its own serves, with the store, the model, the clock and the log of the API.
 type Env struct {
 	API    *assembly.API
 	Store  *docstore.Store

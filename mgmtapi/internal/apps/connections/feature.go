@@ -36,9 +36,11 @@ type CreateCapability struct {
 
 // UpdateCapability configures the update of users.
 type UpdateCapability struct {
-	Profile             *Switch         `json:"profile,omitempty" doc:"Sends changed profiles to the target."`
-	LifecycleDeactivate *Switch         `json:"lifecycleDeactivate,omitempty" doc:"Deactivates users who are deactivated or unassigned here."`
-	Password            *PasswordSwitch `json:"password,omitempty" doc:"Sends passwords to the target."`
+	Profile *Switch `json:"profile,omitempty" doc:"Sends changed profiles to the target."`
+
+	LifecycleDeactivate *Switch `json:"lifecycleDeactivate,omitempty" doc:"Deactivates the accounts of deactivated and of unassigned users."`
+
+	Password *PasswordSwitch `json:"password,omitempty" doc:"Sends passwords to the target."`
 }
 
 // Switch enables or disables a capability.

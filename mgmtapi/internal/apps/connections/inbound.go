@@ -17,7 +17,7 @@ const inbound = "INBOUND_PROVISIONING"
 
 // ImportSettings configure the logins of imported users and the schedule of imports.
 type ImportSettings struct {
-	Username *ImportUserName `json:"username,omitempty" doc:"How logins are derived."`
+	Username *ImportUserName `json:"username,omitempty" doc:"Rule by which an import derives the login of a new user."`
 	Schedule *ImportSchedule `json:"schedule,omitempty" doc:"When imports start automatically."`
 }
 

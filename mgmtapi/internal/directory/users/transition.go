@@ -23,7 +23,7 @@ func prefersAsync(prefer string) bool {
 	return false
 }
 
-// queue accepts a change of a user to the status, which Work performs.
+// queue stores that the status of a user has to change to a new one. Work performs this change later.
 func (s *Slice) queue(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], to model.UserStatus, how model.Transition) error {
 	user := doc.Value
 	user.Transition = to

@@ -49,7 +49,7 @@ type ConfigInput struct {
 	Secret string `json:"clientSecret" empty:"absent" max:"4096" writeOnly:"true" doc:"The secret of the client, for client_secret_post."`
 
 	Scope     *string `json:"scope" max:"1024" doc:"Scopes of the token request."`
-	HookKeyID string  `json:"hookKeyId" empty:"absent" doc:"Id of the hook key that signs, for private_key_jwt."`
+	HookKeyID string  `json:"hookKeyId" empty:"absent" doc:"Id of the hook key that signs the client assertion, for private_key_jwt."`
 }
 
 // MoreTags implements rest.Described.

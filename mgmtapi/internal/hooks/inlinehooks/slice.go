@@ -94,7 +94,7 @@ type InlineHook struct {
 	ID          string      `json:"id" readOnly:"true" doc:"Id of the hook."`
 	Status      string      `json:"status" readOnly:"true" doc:"ACTIVE or INACTIVE."`
 	Name        string      `json:"name" readOnly:"true" doc:"Name of the hook."`
-	Type        string      `json:"type" readOnly:"true" doc:"Type of the hook: the decision that it is called for."`
+	Type        string      `json:"type" readOnly:"true" doc:"Type of the hook: the operation during which the API calls the hook."`
 	Version     string      `json:"version" readOnly:"true" doc:"Version of the type."`
 	Channel     HookChannel `json:"channel" readOnly:"true" doc:"Endpoint and authentication of calls."`
 	Created     rest.Time   `json:"created" readOnly:"true" doc:"When the hook was registered."`

@@ -27,8 +27,7 @@ func (InlineHookInput) MoreTags() map[string]reflect.StructTag {
 	return map[string]reflect.StructTag{
 		"type": `enum:"com.svc.oauth2.tokens.transform,com.svc.saml.tokens.transform,com.svc.import.transform,` +
 			`com.svc.user.pre-registration,com.svc.user.credential.password.import,com.svc.telephony.provider" doc:"Type of the hook: the ` +
-			`decision that it is called ` +
-			`for. It cannot be changed."`,
+			`operation during which the API calls the hook. The type cannot be changed."`,
 	}
 }
 

@@ -47,7 +47,7 @@ func (a *act) deliver(ctx context.Context, m message) error {
 // postToOutbox puts a message into the outbox.
 func (a *act) postToOutbox(ctx context.Context, m message) error {
 	if a.outbox == nil {
-		return rest.Failf(rest.CodeUnsupported, "Messages are not sent here.")
+		return rest.Failf(rest.CodeUnsupported, "This API has no outbox, and no hook delivers the message.")
 	}
 	if err := a.outbox.Send(ctx, a.tx, m.Message); err != nil {
 		return err

@@ -108,8 +108,8 @@ type RecoveryPart struct {
 
 // RecoveryFactors are the ways of recovery.
 type RecoveryFactors struct {
-	Question *QuestionFactor `json:"recovery_question,omitempty" doc:"The recovery question."`
-	Email    *EmailFactor    `json:"svc_email,omitempty" doc:"A link by email."`
+	Question *QuestionFactor `json:"recovery_question,omitempty" doc:"Recovery by the answer to a question."`
+	Email    *EmailFactor    `json:"svc_email,omitempty" doc:"Recovery by a link that is sent by email."`
 }
 
 // QuestionFactor is the recovery question.

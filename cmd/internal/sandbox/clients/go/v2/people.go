@@ -464,7 +464,7 @@ func (w *work) types() {
 		}
 		return walk.Same[any]("badge", "A-1", (*u.Profile)["badgeV2"])
 	})
-	w.Step("remove a custom attribute with the whole schema", func() error {
+	w.Step("remove a custom attribute by an update that contains the whole schema", func() error {
 		schema, _, err := w.client.UserSchema.GetUserSchema(w.ctx, "default")
 		if err != nil {
 			return err
