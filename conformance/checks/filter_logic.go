@@ -128,7 +128,7 @@ var filterLogic = []check{
 		row{scope + `emails[not (type eq "work")]`, "ada dan"},
 		row{scope + `emails[not (type eq "work" and value sw "«P»ada")]`, "ada bob dan eve"}),
 	logic("value-path-negated", "The filter \"not (emails[x])\" matches users without an email that satisfies \"x\"", "RFC7644-3.4.2.2-39",
-		"Clients search for users without a home address in this form; after a wrong result, they change other users.",
+		"Clients send this filter to find users without a home address; after a wrong result, they change other users.",
 		row{scope + `not (emails[type eq "home"])`, "bob cyd eve"}),
 	logic("value-path-joined", "A condition in square brackets can be joined with others by \"and\" and \"or\"", "RFC7644-3.4.2.2-39",
 		"Clients join conditions with and without brackets; if the server ignores one of them, they get the wrong users.",
