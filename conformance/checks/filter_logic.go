@@ -75,7 +75,7 @@ var filterLogic = []check{
 		"Clients search for unlinked accounts with \"not (externalId pr)\"; accounts that the response omits stay unlinked.",
 		row{scope + `not (title pr)`, "eve"}, row{scope + `not (emails pr)`, "cyd"}),
 	logic("nested-groups", "Nested parentheses are evaluated from the inside", grouping,
-		"Clients that generate filters nest them deeply, and get the wrong users if the server ignores a level.",
+		"Generated filters have deeply nested parentheses; if the server ignores a level, clients get the wrong users.",
 		row{scope + `((` + employee + ` or (` + inactive + ` and title pr)) and (not (title co "Chief")))`, "ada bob"}),
 	logic("group-at-the-end", "Parentheses are accepted after the operator \"and\"", grouping,
 		"A parser that expects parentheses only at the start rejects valid filters of clients.",
