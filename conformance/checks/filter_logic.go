@@ -169,9 +169,9 @@ var filterLogic = []check{
 }
 
 // sameInCapitals returns a check that the two filters of each pair match the same users. They differ only in the case of their letters, and
-// the first one is in the case of the RFCs. If the target rejects it, the second one is not sent. Otherwise a rejection of the second
-// one is
-// a finding. A pair that differs in an operand is omitted if the schema describes emails.type, the attribute of such pairs, as caseExact.
+// the first one is in the case of the RFCs. If the target rejects the first filter, the second one is not sent. If the target accepts the
+// first filter, a rejection of the second one is a finding. A pair that differs in an operand is omitted if the schema describes
+// emails.type, the attribute of such pairs, as caseExact.
 func sameInCapitals(id, title, requirement string, pairs ...[2]string) check {
 	return check{
 		ID:           "filter." + id,
