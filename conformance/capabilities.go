@@ -23,7 +23,7 @@ type Capabilities struct {
 	// ResourceTypes and Schemas are the items of the two lists.
 	ResourceTypes, Schemas []*scim.Object
 	// Users and Groups report whether the target serves these resources: it lists the resource type, or its response to a query for them has a
-	// status other than 404 and 501. Checks verify the response itself.
+	// status other than 404 and 501. The checks test whether the responses are correct.
 	Users, Groups bool
 	// Steadiness is what the run has measured before the checks. Its numbers of repeats and of unsteady findings are 0, because both occur
 	// only later.

@@ -34,8 +34,8 @@ type RawQuery struct {
 	RawOptions
 	// Room is the number of bytes after which the page ends early. The page contains one resource at least.
 	Room int
-	// Resume is the RawSelection.Resume of the previous part of a page. The other fields are those of the previous part, apart from Limit,
-	// which is the number of resources that are missing. After and Offset have no effect.
+	// Resume is the RawSelection.Resume of the previous part of a page. If Resume is set, the other fields have the same values as in the
+	// query for the previous part. Exception: Limit is the number of resources that the page still lacks. After and Offset have no effect.
 	Resume string
 }
 

@@ -128,7 +128,8 @@ func indexQuery(q *search, t *resourceType, n int) (ask Query, empty bool) {
 	ask.SortBy, _ = q.ordering.path(t) // if the type lacks the attribute, all keys are equal
 	if q.after != nil {
 		ask.After = &Position{Key: q.after.key, Order: q.after.order}
-		// Among equal keys, all resources of a type are before or after the start position.
+		// Among equal keys, resources are in the order of the types in the search: all resources of an earlier type precede the start position,
+		// all of a later type follow it.
 		switch {
 		case n < q.after.typ:
 			ask.After.Order = math.MaxInt64

@@ -16,8 +16,8 @@ import (
 //
 // The Resource contains the attributes that clients may write, cleaned by the schema, with "schemas" first. It never contains "id" and
 // "meta", which the server builds from the other fields of the Record. It never contains "password", the "members" of a group or the
-// "groups" of a user either, which are stored separately. The server and the store share a Record: neither may modify it after passing it
-// to the other.
+// "groups" of a user either, which are stored separately. The server and the store share a Record: neither of them may modify a Record
+// after passing the Record to the other.
 type Record struct {
 	Type    string // name of the resource type: "User", "Group", ...
 	ID      string

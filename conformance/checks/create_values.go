@@ -268,8 +268,9 @@ var createValues = []check{
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "Two clients may choose the same externalId; a server that rejects the second one blocks its user.",
-		Fix:          "Do not make externalId unique.",
+		Why: "Two clients may choose the same externalId for different users; if the server rejects the second user, the user gets " +
+			"no account.",
+		Fix: "Do not make externalId unique.",
 		Run: func(ctx context.Context, t *T) {
 			t.CreateUser(ctx, "one", doc{"externalId": t.Prefix() + "shared"})
 			res := t.Post(ctx, "/Users", t.User("two", doc{"externalId": t.Prefix() + "shared"}))

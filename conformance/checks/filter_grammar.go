@@ -91,7 +91,7 @@ var filterGrammar = []check{
 	},
 	{
 		ID:           "filter.case-insensitive-values",
-		Title:        "Values of attributes that are not caseExact are compared case-insensitively",
+		Title:        "A filter compares values of attributes that are not caseExact case-insensitively",
 		Requirements: reqs("RFC7644-3.4.2.2-57", "RFC7643-4.1.1-03", "RFC7644-3.4.2.2-58"),
 		Level:        must,
 		Needs:        filters,
@@ -106,7 +106,7 @@ var filterGrammar = []check{
 	},
 	{
 		ID:           "filter.case-exact-values",
-		Title:        "externalId and id are compared case-sensitively",
+		Title:        "A filter compares externalId and id case-sensitively",
 		Requirements: reqs("RFC7644-3.4.2.2-57", "RFC7643-3.1-17", "RFC7643-7-14"),
 		Level:        must,
 		Needs:        filters,

@@ -75,7 +75,7 @@ var filterLogic = []check{
 		"Clients search for unlinked accounts with \"not (externalId pr)\"; accounts that the response omits stay unlinked.",
 		row{scope + `not (title pr)`, "eve"}, row{scope + `not (emails pr)`, "cyd"}),
 	logic("nested-groups", "Nested parentheses are evaluated from the inside", grouping,
-		"Clients that generate filters nest them deeply, and get the wrong users if the server ignores a level.",
+		"Generated filters have deeply nested parentheses; if the server ignores a level, clients get the wrong users.",
 		row{scope + `((` + employee + ` or (` + inactive + ` and title pr)) and (not (title co "Chief")))`, "ada bob"}),
 	logic("group-at-the-end", "Parentheses are accepted after the operator \"and\"", grouping,
 		"A parser that expects parentheses only at the start rejects valid filters of clients.",
@@ -128,7 +128,7 @@ var filterLogic = []check{
 		row{scope + `emails[not (type eq "work")]`, "ada dan"},
 		row{scope + `emails[not (type eq "work" and value sw "«P»ada")]`, "ada bob dan eve"}),
 	logic("value-path-negated", "The filter \"not (emails[x])\" matches users without an email that satisfies \"x\"", "RFC7644-3.4.2.2-39",
-		"Clients search for users without a home address in this form; after a wrong result, they change other users.",
+		"Clients send this filter to find users without a home address; after a wrong result, they change other users.",
 		row{scope + `not (emails[type eq "home"])`, "bob cyd eve"}),
 	logic("value-path-joined", "A condition in square brackets can be joined with others by \"and\" and \"or\"", "RFC7644-3.4.2.2-39",
 		"Clients join conditions with and without brackets; if the server ignores one of them, they get the wrong users.",
@@ -169,9 +169,9 @@ var filterLogic = []check{
 }
 
 // sameInCapitals returns a check that the two filters of each pair match the same users. They differ only in the case of their letters, and
-// the first one is in the case of the RFCs. If the target rejects it, the second one is not sent. Otherwise a rejection of the second
-// one is
-// a finding. A pair that differs in an operand is omitted if the schema describes emails.type, the attribute of such pairs, as caseExact.
+// the first one is in the case of the RFCs. If the target rejects the first filter, the second one is not sent. If the target accepts the
+// first filter, a rejection of the second one is a finding. A pair that differs in an operand is omitted if the schema describes
+// emails.type, the attribute of such pairs, as caseExact.
 func sameInCapitals(id, title, requirement string, pairs ...[2]string) check {
 	return check{
 		ID:           "filter." + id,

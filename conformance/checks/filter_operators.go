@@ -157,7 +157,7 @@ var filterOperators = []check{
 	},
 	{
 		ID:           "filter.date-time",
-		Title:        "DateTimes are compared as times, not as strings",
+		Title:        "A filter compares dateTimes as times, not as strings",
 		Requirements: reqs("RFC7644-3.4.2.2-20", "RFC7644-3.4.2.2-60"),
 		Level:        must,
 		Needs:        filters,

@@ -119,7 +119,7 @@ var filterSchema = []check{
 		why: "Clients write the same time in different time zones, such as 10:20:30Z and 12:20:30+02:00; a server that compares them as " +
 			"strings returns the wrong objects.",
 		fix: "Parse the operand and the value as times with their time zones, and compare the times.",
-	}.with("date-time-own", "DateTimes that clients write are compared as times, not as strings", reqs("RFC7644-3.4.2.2-20"),
+	}.with("date-time-own", "A filter compares dateTimes that clients write as times, not as strings", reqs("RFC7644-3.4.2.2-20"),
 		row{`«it» eq "2026-01-31T12:20:30+02:00"`, "a"}, row{`«it» gt "2026-02-01T00:30:00+02:00"`, "b c"},
 		row{`«it» lt "2026-01-31T18:30:00-05:00"`, "a b"}),
 	graded{
@@ -128,7 +128,7 @@ var filterSchema = []check{
 		}, values: [3]any{"Scimconf-Aa", "Scimconf-aA", "Scimconf-aa"},
 		why: "Clients use such an attribute as a key; if a filter for abc also matches ABC, the client finds and changes the wrong object.",
 		fix: "Compare case-sensitively if the schema sets caseExact to true.",
-	}.with("case-exact-own", "Strings with caseExact true are compared case-sensitively",
+	}.with("case-exact-own", "A filter compares strings with caseExact true case-sensitively",
 		reqs("RFC7643-7-14", "RFC7644-3.4.2.2-57"),
 		row{`«it» eq "Scimconf-Aa"`, "a"}, row{`«it» sw "Scimconf-a"`, "b c"}, row{`«it» ew "AA"`, ""}),
 	graded{
@@ -138,7 +138,7 @@ var filterSchema = []check{
 		why: "Clients rely on caseExact false in the schema and write the operand in any case; a case-sensitive server omits objects from the " +
 			"result.",
 		fix: "Compare case-insensitively unless the schema sets caseExact to true.",
-	}.with("case-insensitive-own", "Strings without caseExact are compared case-insensitively",
+	}.with("case-insensitive-own", "A filter compares strings without caseExact case-insensitively",
 		reqs("RFC7643-7-14", "RFC7644-3.4.2.2-57"),
 		row{`«it» eq "SCIMCONF-OWN-A"`, "a b"}, row{`«it» ew "-b"`, "c"}),
 	graded{

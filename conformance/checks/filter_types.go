@@ -518,7 +518,7 @@ var filterCommon = []check{
 	},
 	{
 		ID:           "filter.id-case-exact",
-		Title:        "id is compared case-sensitively",
+		Title:        "A filter on id compares it case-sensitively",
 		Requirements: reqs("RFC7643-3.1-12", "RFC7644-3.4.2.2-57"),
 		Level:        may,
 		Needs:        filters,
@@ -578,7 +578,7 @@ var filterCommon = []check{
 	},
 	{
 		ID:           "filter.case-insensitive-extension",
-		Title:        "Values of the enterprise extension are compared case-insensitively",
+		Title:        "A filter compares values of the enterprise extension case-insensitively",
 		Requirements: reqs("RFC7644-3.4.2.2-57"),
 		Level:        should,
 		Needs:        append(slices.Clone(filters), conformance.NeedEnterprise),

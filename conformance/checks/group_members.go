@@ -382,8 +382,8 @@ var groupMembers = []check{
 		Level:        may,
 		Needs:        writesGroups,
 		Requests:     6,
-		Why: "RFC 7644 permits a server to remove or to keep members that a PUT omits; a client that relies on the other behavior " +
-			"removes or leaves the access of all members.",
+		Why: "RFC 7644 permits a server to remove or to keep members that a PUT omits; a client that expects the other behavior " +
+			"unintentionally removes or keeps the access of all members.",
 		Fix: "Remove all members if a PUT omits members, or state in the documentation of the server that it keeps them.",
 		Run: func(ctx context.Context, t *T) {
 			g, _ := team(ctx, t, 1, "ann")

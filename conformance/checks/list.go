@@ -71,7 +71,7 @@ var list = []check{
 	},
 	{
 		ID:           "list.count-zero",
-		Title:        "count=0 and a negative count return no items and the correct totalResults",
+		Title:        "count=0 and a negative count return no items, and totalResults still counts the users",
 		Requirements: reqs("RFC7644-3.4.2.4-07", "RFC7644-3.4.2.4-06"),
 		Level:        must,
 		Needs:        writesUsers,

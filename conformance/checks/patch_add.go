@@ -64,7 +64,7 @@ var patchAdd = []check{
 		Needs:        patches,
 		Requests:     4,
 		Why:          "Entra ID sends Add for attributes with and without a value; if the server rejects it, the update is lost.",
-		Fix:          "Set the value; do not reject the operation because a value exists.",
+		Fix:          "Set the value; accept the operation also if the attribute has a value.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "titled", doc{"displayName": "Before"})
 			o := patched(ctx, t, u, doc{"op": "add", "path": "displayName", "value": "After"}, doc{"op": "add", "path": "nickName", "value": "Nick"})

@@ -646,7 +646,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:    "many-attributes",
-		title: "One request changes many attributes",
+		title: "A request with two operations for each of many attributes changes all of them",
 		reqs:  reqs("RFC7644-3.5.2-25", "RFC7644-3.5.2-03"),
 		level: must,
 		why:   "Entra ID sends dozens of operations in one request; if the server applies only some of them, the account has outdated data.",

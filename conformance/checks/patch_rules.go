@@ -167,7 +167,7 @@ var patchRejected = rejectedPatches(
 	},
 	rejectedPatch{
 		id:        "unknown-attribute",
-		title:     "An attribute that no schema defines is rejected or ignored, and changes nothing",
+		title:     "A PATCH of an attribute that no schema defines is rejected or ignored, and changes nothing",
 		reqs:      reqs("RFC7644-3.5.2-13"),
 		level:     must,
 		mayIgnore: true,
@@ -258,7 +258,7 @@ var patchRejected = rejectedPatches(
 	},
 	rejectedPatch{
 		id:    "replace-required",
-		title: "null for a required attribute is rejected",
+		title: "The operation replace of a required attribute with null is rejected",
 		reqs:  reqs("RFC7644-3.5.2.3-14"),
 		level: must,
 		ops:   single(doc{"op": "replace", "path": "userName", "value": nil}, doc{"op": "replace", "value": doc{"userName": nil}}),
@@ -269,7 +269,7 @@ var patchRejected = rejectedPatches(
 	},
 	rejectedPatch{
 		id:    "replace-empty-user-name",
-		title: "An empty userName is rejected",
+		title: "The operation replace of userName with an empty string is rejected",
 		reqs:  reqs("RFC7643-4.1.1-01"),
 		level: must,
 		ops:   single(doc{"op": "replace", "path": "userName", "value": ""}),
@@ -280,7 +280,7 @@ var patchRejected = rejectedPatches(
 	},
 	rejectedPatch{
 		id:    "wrong-type-boolean",
-		title: "A value of active that is not a boolean is rejected",
+		title: "The operation replace of active with a value that is not a boolean is rejected",
 		reqs:  reqs("RFC7644-3.5.2-34", "RFC7643-2.3.2-01"),
 		level: must,
 		ops: single(doc{"op": "replace", "path": "active", "value": doc{"value": false}},
@@ -292,7 +292,7 @@ var patchRejected = rejectedPatches(
 	},
 	rejectedPatch{
 		id:    "wrong-type-multi-valued",
-		title: "A number as value of emails is rejected",
+		title: "A PATCH of emails with a number as value is rejected",
 		reqs:  reqs("RFC7644-3.5.2-34", "RFC7643-2.4-01"),
 		level: must,
 		ops:   single(doc{"op": "replace", "path": "emails", "value": 5}, doc{"op": "add", "path": "emails", "value": []int{5}}),
@@ -303,7 +303,7 @@ var patchRejected = rejectedPatches(
 	},
 	rejectedPatch{
 		id:     "wrong-type-text",
-		title:  "An object, a number and a list as value of a string attribute are rejected",
+		title:  "A PATCH of a string attribute with an object, a number or a list as value is rejected",
 		reqs:   reqs("RFC7644-3.5.2-34", "RFC7643-2.3-02"),
 		level:  must,
 		before: always(doc{"displayName": "Stays"}),

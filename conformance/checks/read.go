@@ -31,7 +31,7 @@ var read = []check{
 		Needs:        needs(conformance.NeedUser),
 		Requests:     1,
 		Why:          "After a 404, a client creates the account again; after any other response it stops the synchronization.",
-		Fix:          "Return 404 for unknown ids of any form, not 400 or 500 because an id is not a UUID or a number.",
+		Fix:          "Return 404 for every unknown id, also if the id is not a UUID or a number. Do not return 400 or 500.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Get(ctx, "/Users/"+t.AbsentID())
 			expectError(t, res, 404)

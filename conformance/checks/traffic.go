@@ -368,7 +368,7 @@ var trafficHeaders = []check{
 	},
 	{
 		ID:           "traffic.allow",
-		Title:        "Every 405 has the supported methods in Allow",
+		Title:        "Every 405 has an Allow header",
 		Requirements: reqs("RFC9110-15.5.6-01"),
 		Level:        must,
 		Fixture:      sample,

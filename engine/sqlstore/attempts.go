@@ -25,7 +25,8 @@ func (s *Store) Record(ctx context.Context, app string, exchanges []engine.Attem
 	return nil
 }
 
-// storeExchanges stores the exchanges of a sequence and removes the oldest exchanges of the principal.
+// storeExchanges stores the exchanges of a sequence. If the principal then has more than keptExchanges, storeExchanges removes the oldest
+// ones.
 func storeExchanges(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) error {
 	if len(f.Exchanges) == 0 {
 		return nil

@@ -5,7 +5,7 @@
 //
 // # Tables
 //
-// The tables have the prefix "scimwright_", another one (Options.Prefix), or their own PostgreSQL schema (Options.Schema). Engines with
+// The tables have the prefix "scimwright_", another prefix (Options.Prefix), or their own PostgreSQL schema (Options.Schema). Engines with
 // different prefixes or schemas can share a database. The package does not change tables of other programs, whatever their names. Times are
 // integers, milliseconds since 1970. The names without prefix are steps, app_lane, sync_state, member_state, removal, halt, sync_attempt,
 // lifecycle_event, import_run, remote_object, plan and plan_item. The columns are not part of the API.

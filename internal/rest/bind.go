@@ -62,8 +62,8 @@ func (s *requestShape) bind(to reflect.Value, in *input, causes *Causes) error {
 	return s.bindForm(to, in, causes)
 }
 
-// readBody returns the JSON object or array of the body, or nil if the request has none. The media type of a body is checked even if the
-// operation takes no body.
+// readBody returns the decoded JSON object or array of the body of a POST, PUT or PATCH. It returns nil for other methods, for forms, for
+// an empty body, and if the operation takes no body. In the last case, it still checks the media type of the body.
 func (s *requestShape) readBody(in *input) (any, error) {
 	if m := in.request.Method; m != http.MethodPost && m != http.MethodPut && m != http.MethodPatch || len(s.form) > 0 {
 		return nil, nil

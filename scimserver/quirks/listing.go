@@ -9,7 +9,7 @@ import (
 )
 
 var listing = []Quirk{
-	{Name: "no-filter", Category: Profile, Does: "rejects every filter with 400 and advertises that in the ServiceProviderConfig",
+	{Name: "no-filter", Category: Profile, Does: "rejects every filter with 400; the ServiceProviderConfig declares filters as not supported",
 		Seen: "servers without the optional filter feature",
 		start: func(Setting) deviation {
 			return func(c *call) *response {

@@ -9,7 +9,7 @@ import (
 )
 
 var patching = []Quirk{
-	{Name: "no-patch", Category: Profile, Does: "returns 501 for PATCH and advertises that in the ServiceProviderConfig",
+	{Name: "no-patch", Category: Profile, Does: "returns 501 for PATCH; the ServiceProviderConfig declares PATCH as not supported",
 		Seen: "VMware vCenter (goauthentik/authentik#25024)",
 		start: func(Setting) deviation {
 			return func(c *call) *response {

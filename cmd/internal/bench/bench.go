@@ -110,9 +110,9 @@ func (o Options) members() int { return min(groupMembers, o.Users) }
 // markerPrefix is the start of the names of all created objects.
 const markerPrefix = "scimwright-bench-"
 
-// Run measures the targets and removes the created objects. When ctx ends, it stops the load and still removes them. The error is that of
-// an invalid option, or of a target that rejects the first request; then nothing was created. Otherwise the report says what was measured,
-// and what remains on a target.
+// Run measures the targets and removes the created objects. When ctx ends, it stops the load and still removes them. Run returns an error,
+// and has created nothing, if an option is invalid or a target rejects the first request. If Run returns no error, the report has the
+// measurements and the objects that remain on the targets.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Check(); err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func (s *session) cleanup(ctx context.Context, clients int) Cleanup {
 	return Cleanup{Created: created, Removed: created - len(left), NotFound: len(missing), Remaining: left}
 }
 
-// removeGroupsFirst removes groups before users, because the removal of a member changes the group.
+// removeGroupsFirst removes groups before users, because the deletion of a user also changes the groups of the user.
 func (s *session) removeGroupsFirst(ctx context.Context, objects []resource, clients int) (left []Left) {
 	for _, path := range []string{"/Groups", "/Users"} {
 		some := slices.DeleteFunc(slices.Clone(objects), func(r resource) bool { return r.path != path })

@@ -73,7 +73,7 @@ type sandboxCommand struct {
 	CustomDomain     string `help:"${customDomain}" placeholder:"HOST[:PORT]" env:"SCIMWRIGHT_CUSTOM_DOMAIN"`
 	DynamicIssuer    bool   `help:"Enable Dynamic Issuer Mode: new authorization servers use the domain of each request as issuer."`
 	AnswerReplays    bool   `help:"${answerReplays}"`
-	RelaxedFIDO      bool   `help:"Accept u2f and webauthn data with the correct challenge without checking signatures." name:"relaxed-fido"`
+	RelaxedFIDO      bool   `help:"Check only the challenge of u2f and webauthn data, and no signatures." name:"relaxed-fido"`
 	OptionalPassword bool   `help:"${optionalPassword}" name:"optional-password"`
 	HookCA           string `help:"${hookCA}" name:"hook-ca" placeholder:"FILE" env:"SCIMWRIGHT_HOOK_CA"`
 	Egress           string `help:"${egress}" enum:"any,private,public," default:"" placeholder:"POLICY" env:"SCIMWRIGHT_EGRESS"`

@@ -17,7 +17,8 @@ import (
 
 // Options configure a sandbox. The zero value is a sandbox with a temporary database and random tokens.
 type Options struct {
-	// Listen is the address of the one port. Default: 127.0.0.1:8080. Port 0 selects a free port.
+	// Listen is the address at which the sandbox serves everything except separate metrics (see Metrics). Default: 127.0.0.1:8080. Port 0
+	// selects a free port.
 	Listen string
 	// DB is a database URL, sqlite:PATH or postgres://... Default: a temporary SQLite file that Close removes.
 	DB string

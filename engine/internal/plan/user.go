@@ -81,8 +81,8 @@ type UserInput struct {
 // externalId, is not deactivated, and only linked if OnRecycled allows it: the userName may have been assigned to another user.
 //
 // If the target rejects a form of a request, or the form has no effect, another one follows, and the detected trait is in Outcome.Learned.
-// In the style Wizard, PATCH does not follow a PUT because an attribute had no effect. With FallbackNone a rejection or conflict ends the
-// sequence, and there is no lookup by externalId. An attribute that the target ignores is sent in at most UserInput.Rounds sequences;
+// Exception: in the style Wizard, if an attribute of a PUT had no effect, no PATCH follows. With FallbackNone a rejection or conflict ends
+// the sequence, and there is no lookup by externalId. An attribute that the target ignores is sent in at most UserInput.Rounds sequences;
 // Outcome.IgnoredAttributes counts them. A deactivation without effect is a failure.
 //
 // A change with a 202 response ends the sequence as Accepted. With that change as Pending, the next sequence starts with a read of the

@@ -87,8 +87,9 @@ func (d Deps) waiting(s engine.State, l engine.Lane) engine.Waiting {
 	return w
 }
 
-// onHold returns the reason for a principal whose lane is on hold, with the message that the target returned for this principal or another
-// one. until is the end of the hold, or the end of the backoff of the principal if that is later.
+// onHold returns the reason why a principal waits whose lane is on hold: the kind of the hold, and the last error of the principal if the
+// principal is retried or the target has requested a pause, or else the reason of the hold. until is the end of the hold, or the end of the
+// backoff of the principal if that is later.
 func onHold(s engine.State, h engine.Hold) (reason string, until time.Time) {
 	reason, until = h.Reason, h.Until
 	if s.LastError != "" && (s.Status == engine.StatusRetrying || slices.Contains(throttleStatuses, s.LastStatus)) {

@@ -13,7 +13,7 @@ func (s *Slice) outboxRoutes() []rest.Route {
 	return []rest.Route{
 		rest.Op[messagesRequest, []Message]{ID: "listMessages", Route: "GET /sandbox/v1/outbox", Tag: tag,
 			Summary:     "List the messages that would have been sent, newest first",
-			Description: "Messages contain one-time tokens and codes in plaintext, so that tests can read them. They are deleted after seven days.",
+			Description: "Messages contain one-time tokens and codes in plaintext, for tests. A message is deleted after seven days.",
 			Scopes:      []string{manage}, Check: checkMessages, Do: s.messages},
 		rest.Op[struct{}, rest.NoContent]{ID: "deleteMessages", Route: "DELETE /sandbox/v1/outbox", Tag: tag,
 			Summary: "Empty the outbox", Scopes: []string{manage}, Do: s.deleteMessages},

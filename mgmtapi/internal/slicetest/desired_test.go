@@ -330,7 +330,7 @@ func TestDesired_PushedGroups(t *testing.T) {
 		require.NoError(t, w.Desired.ReportGroup(ctx, app, group, desired.Result{Want: desired.Absent, Outcome: desired.Done, More: true}))
 		require.Equal(t, desired.Group{Want: desired.Absent}, state(), "another attempt follows, without a group to delete")
 
-		// A new push mapping of the group uses the existing group in the target.
+		// A deletion with deleteTargetGroup=false keeps the group in the target. A new push mapping uses this group again.
 		second := w.Post(mappings, `{"sourceGroupId":"`+group+`","targetGroupName":"Staff"}`).OK(201)
 		w.Patch(mappings+"/"+second.Text("id"), `{"status":"INACTIVE"}`).OK()
 		w.Delete(mappings + "/" + second.Text("id") + "?deleteTargetGroup=false").OK(204)

@@ -71,7 +71,7 @@ func (n *names) after(position int, name []byte) (*decision, int) {
 	return n.of(name), position
 }
 
-// aheadNames is the number of names that after compares.
+// aheadNames is the maximum number of names that the method after compares before it calls of.
 const aheadNames = 16
 
 // of returns the decision for a name. Most names are spelled as in the schema.
@@ -181,7 +181,7 @@ type Cut struct {
 	Text []byte
 }
 
-// longRun is the length in bytes from which a part of the stored text is cut out.
+// longRun is a length in bytes: a part of the stored text that is at least this long becomes a Cut, so that it is not copied.
 const longRun = 64 << 10
 
 // Append appends the JSON text of a resource to dst. The function elements appends the elements of the derived attribute, by AppendElement;
@@ -248,7 +248,7 @@ func (p *Plan) appendMembers(dst []byte, r *Resource, m *rawjson.Members, decisi
 	return r.appendRun(dst, begin, end), true
 }
 
-// appendRun appends a part of the stored text, or cuts it out if it is long.
+// appendRun appends a part of the stored text. If r.Cuts is set, a long part becomes a Cut instead, and appendRun appends only a comma.
 func (r *Resource) appendRun(dst []byte, begin, end int) []byte {
 	if r.Cuts == nil || begin < 0 || end-begin < longRun {
 		return appendRun(dst, r.JSON, begin, end)

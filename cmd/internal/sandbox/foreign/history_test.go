@@ -86,14 +86,14 @@ var history = []phase{
 			r.team(g, engine.Mark{})
 		}
 	}},
-	{"another client deletes 1 account, then the user changes", func(r *run) {
+	{"another client deletes 1 account, then the directory changes the user", func(r *run) {
 		g := some(r.organization, 1, r.teams, func(g *team) bool { return r.pushed(g) && len(g.members) > 4 })[0]
 		p := some(r.organization, 1, g.sorted(), r.active)[0]
 		r.target.remove(r.t, "/Users", r.remoteID(engine.User, p.id))
 		p.title = "Phoenix"
 		r.person(p)
 	}},
-	{"another client deletes 1 group, then the group is renamed", func(r *run) {
+	{"another client deletes 1 group, then the directory renames the group", func(r *run) {
 		g := some(r.organization, 1, r.teams, func(g *team) bool { return r.pushed(g) && len(g.members) > 4 })[0]
 		r.target.remove(r.t, "/Groups", r.remoteID(engine.Group, g.id))
 		g.name = "Back again"

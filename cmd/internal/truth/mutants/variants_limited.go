@@ -10,8 +10,8 @@ import (
 )
 
 // Limited returns the servers that lack optional features, or reject objects that other servers accept. A test bounds the number of checks
-// that they skip. All except the last one are among [Variants]. The last one is not, because a check of the area groups complains about a
-// server that creates no group with members.
+// that they skip. [Variants] contains all of these servers except the last one: a check of the area groups complains about a server that
+// creates no group with members.
 func Limited() []Variant {
 	return append(slices.Clone(limitedVariants), Variant{"members-create-rejected",
 		"a create of a group with members is rejected, a PUT and a PATCH are accepted",

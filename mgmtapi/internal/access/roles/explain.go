@@ -27,7 +27,7 @@ type ExplainedCheck struct {
 	Permissions []string `json:"permissions" readOnly:"true" doc:"Permissions, one of which a custom role must have."`
 	Resource    string   `json:"resource" readOnly:"true" doc:"Id of the resource, empty for a collection."`
 
-	Exists bool `json:"exists" readOnly:"true" doc:"Whether the resource exists. If not, a role for another one meets the need."`
+	Exists bool `json:"exists" readOnly:"true" doc:"Whether the resource exists. If not, a role for any resource of its kind meets the need."`
 
 	Met   bool             `json:"met" readOnly:"true" doc:"Whether a role meets the need."`
 	Roles []ExplainedGrant `json:"roles" readOnly:"true" doc:"Result for each role of the caller."`

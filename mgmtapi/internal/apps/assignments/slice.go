@@ -18,7 +18,7 @@ type Options struct {
 	Secrets seal.Secrets
 	// Outbox receives messages. Default: none.
 	Outbox *outbox.Box
-	// User returns a user as the operation that reads it does.
+	// User returns a user in the form of the response of GET /api/v1/users/{id}.
 	User func(ctx context.Context, q docstore.Reader, id string) (any, error)
 	// Syncing reports whether an assignment is being provisioned now. Default: the stored state.
 	Syncing func(ctx context.Context, u *model.AppUser) bool

@@ -61,8 +61,8 @@ type PasswordSwitch struct {
 // MoreTags implements rest.Described.
 func (PasswordSwitch) MoreTags() map[string]reflect.StructTag {
 	return map[string]reflect.StructTag{
-		"change": `enum:"KEEP_EXISTING,CHANGE" doc:"Whether existing accounts get another password when that of the user changes. ` +
-			`Otherwise only new accounts get one."`,
+		"change": `enum:"KEEP_EXISTING,CHANGE" doc:"Whether a change of a user's password also changes the password of existing accounts. ` +
+			`With KEEP_EXISTING, only new accounts get a password."`,
 	}
 }
 

@@ -111,7 +111,7 @@ func (s *State) holdReason(ctx context.Context, q docstore.Reader, u *model.AppU
 	case u.Blocked:
 		return "The user name cannot be used: " + u.ErrorSummary, nil
 	case !u.Provisioned():
-		return "The assignment was made while Create Users was off, so the account stays as it is.", nil
+		return "The assignment was made while Create Users was off, so the engine does not create or change an account for it.", nil
 	}
 	user, err := model.Optional(ctx, q, s.Users, u.UserID)
 	switch {

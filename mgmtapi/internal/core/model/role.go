@@ -220,8 +220,8 @@ func customRoleCollection() docstore.Collection[CustomRole] {
 	)
 }
 
-// ResourceSet is a set of resources for the bindings of custom roles. Its document changes whenever its resources do, so that its revision
-// identifies its contents.
+// ResourceSet is a set of resources for the bindings of custom roles. Every change of the members of the set also changes the document of
+// the set, so that the revision of the document identifies the members.
 type ResourceSet struct {
 	Label       string `json:"label"`
 	Description string `json:"description"`

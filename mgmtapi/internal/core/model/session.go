@@ -55,8 +55,8 @@ func (d Deps) EndSessions(ctx context.Context, tx *docstore.Tx, user string) (li
 // EventSessionsCleared is the topic of SessionsCleared.
 const EventSessionsCleared = "sessions.cleared"
 
-// SessionsCleared reports that a caller has requested the end of all sessions of a user. It is not emitted when sessions end because of
-// another change, such as a deactivation or a new password.
+// SessionsCleared reports that a caller has requested the end of all sessions of a user. The event is not emitted if a deactivation, a new
+// password or another change ends the sessions.
 type SessionsCleared struct {
 	User string `json:"user"`
 	// Tokens is true if the tokens that clients hold for the user are revoked too.

@@ -77,7 +77,7 @@ type Provider struct {
 	Name string `json:"name" doc:"Name of the provider."`
 }
 
-// Show returns a user as a single read does, nil if the caller must not see the user.
+// Show returns a user in the form of the response of GET /api/v1/users/{id}, or nil if the caller must not see the user.
 func (s *Slice) Show(ctx context.Context, q docstore.Reader, id string) (any, error) {
 	doc, err := s.Users.Get(ctx, q, id)
 	if err != nil {

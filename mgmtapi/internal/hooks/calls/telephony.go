@@ -41,8 +41,8 @@ const (
 const locale = "en"
 
 // DeliverMessage calls the active telephony hook to deliver a message to a phone of a user. It reports whether the hook has delivered the
-// message or will deliver it. Otherwise, also without an active hook, the caller must deliver it. Errors of the hook are only logged; a
-// returned error is an internal error.
+// message or will deliver it. If it reports false, for example without an active hook, the caller must deliver the message. Errors of the
+// hook are only logged; a returned error is an internal error.
 func (c *Caller) DeliverMessage(ctx context.Context, user docstore.Doc[model.User], m PhoneMessage) (bool, error) {
 	hook, err := c.ActiveHook(ctx, c.Store.Reader(), model.HookTelephony)
 	if err != nil || hook == nil {

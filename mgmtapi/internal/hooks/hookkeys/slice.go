@@ -74,7 +74,7 @@ func (s *Slice) Routes() []rest.Route {
 // HookKey is a hook key in JSON.
 type HookKey struct {
 	ID          string         `json:"id" readOnly:"true" doc:"Id of the key."`
-	KeyID       string         `json:"keyId" readOnly:"true" doc:"Id of the public key, which is the kid of signatures."`
+	KeyID       string         `json:"keyId" readOnly:"true" doc:"Id of the public key, the kid of signatures."`
 	Name        string         `json:"name" readOnly:"true" doc:"Name of the key."`
 	IsUsed      bool           `json:"isUsed" readOnly:"true" doc:"Whether an inline hook uses the key."`
 	Created     rest.Time      `json:"created" readOnly:"true" doc:"When the key was created."`

@@ -114,7 +114,8 @@ func (s *Slice) checkPolicy(ctx context.Context, q docstore.Reader, in *PolicyIn
 	return nil
 }
 
-// place moves an element to its priority, counted from 1; 0 and positions past the end mean the end.
+// place inserts an element at its priority, counted from 1. With the priority 0, or a priority past the end, the element becomes the last
+// one.
 func place[T any](list []T, element T, priority int) []T {
 	at := len(list)
 	if priority > 0 && priority <= at {

@@ -389,7 +389,7 @@ func TestFactorRequired_Throttled(t *testing.T) {
 	require.Equal(t, "SUCCESS", ok(t, answer(a, "mayonnaise")).Value("status"))
 }
 
-// A rejected or unanswered push does not sign in. Returning to the choice of a factor allows another one.
+// A rejected or unanswered push does not sign in. After a return to the choice of a factor, the same factor can send another push.
 func TestFactorRequired_PushRejected(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	v := demanding(t, e)

@@ -48,7 +48,7 @@ type pushSMSRequest struct {
 	target
 	Body *struct {
 		Profile struct {
-			PhoneNumber string `json:"phoneNumber" max:"100" doc:"Phone number. Default: that of a factor, otherwise mobilePhone."`
+			PhoneNumber string `json:"phoneNumber" max:"100" doc:"Phone number. Default: the number of an SMS or call factor, else mobilePhone."`
 		} `json:"profile" doc:"Destination of the message."`
 	} `body:"optional"`
 }

@@ -47,7 +47,8 @@ func (s *pendingChallenge) take(now time.Time) (string, error) {
 	return challenge, nil
 }
 
-// voidChallenge returns the function kind.Rejected for a kind whose encrypted state has the type S and contains a challenge.
+// voidChallenge returns the function kind.Rejected for a kind whose encrypted state has the type S. After a wrong proof, this function
+// replaces the challenge in the state with the result of challengeAfterWrong. The parameter sign returns the challenge of a state.
 func voidChallenge[S any](sign func(*S) *pendingChallenge) func(context.Context, *act) error {
 	return func(_ context.Context, a *act) error {
 		var state S

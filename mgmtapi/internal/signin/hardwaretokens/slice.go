@@ -73,7 +73,7 @@ type HardwareToken struct {
 	Created      rest.Time  `json:"created" readOnly:"true" doc:"Time at which the token was added."`
 	LastUpdated  rest.Time  `json:"lastUpdated" readOnly:"true" doc:"Time of the last change."`
 	Activated    *rest.Time `json:"activated,omitempty" readOnly:"true" doc:"Time at which the user enrolled with the token."`
-	LastVerified *rest.Time `json:"lastVerified,omitempty" readOnly:"true" doc:"Time of the last accepted password of any user."`
+	LastVerified *rest.Time `json:"lastVerified,omitempty" readOnly:"true" doc:"Time of the last accepted one-time password, from any user."`
 	Profile      Profile    `json:"profile" readOnly:"true" doc:"Data printed on the token."`
 	Links        rest.Links `json:"_links" readOnly:"true" doc:"Links to the token, its user and its factor."`
 	Embedded     *Embedded  `json:"_embedded,omitempty" readOnly:"true" doc:"The user, with expand=user."`

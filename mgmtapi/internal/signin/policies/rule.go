@@ -58,11 +58,11 @@ type AuthType struct {
 type RuleInput struct {
 	Type string `json:"type" empty:"absent" enum:"SIGN_ON" doc:"Always SIGN_ON. Optional."`
 
-	Status model.Status `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"ACTIVE rules are evaluated. Default: ACTIVE, or unchanged."`
+	Status model.Status `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"ACTIVE rules are evaluated. Default for a new rule: ACTIVE."`
 
 	Name string `json:"name" required:"true" max:"255" doc:"Name, unique in its policy."`
 
-	Priority int `json:"priority" min:"0" doc:"Position, from 1. Default: last before the default rule for a new rule, otherwise unchanged."`
+	Priority int `json:"priority" min:"0" doc:"Position, from 1. Default of a new rule: last before the default rule."`
 
 	Conditions RuleConditions `json:"conditions" doc:"Users that the rule applies to."`
 	Actions    RuleActions    `json:"actions" required:"true" doc:"Actions of the rule."`
