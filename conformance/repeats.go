@@ -25,7 +25,9 @@ const (
 	maxRepeatExamples = 20
 	// minShortTimeout and maxShortTimeout limit the short timeout: a tenth of Options.RequestTimeout.
 	minShortTimeout, maxShortTimeout = time.Second, 5 * time.Second
-	// idleLimit is a duration: if a connection was unused for longer, the server may close it just when the run sends a request.
+	// idleLimit is a duration: if a connection was unused for longer, the server may close it just when the run sends a request. Some servers
+	// also close a connection after an error response without announcing it. Whether the next request then gets a response depends on the
+	// time when the client notices it.
 	idleLimit = time.Second
 )
 
