@@ -90,7 +90,7 @@ func TestCall_ConnectionClosedAfterError(t *testing.T) {
 				}
 				defer conn.Close()
 				fmt.Fprintf(conn, "HTTP/1.1 %d Status\r\nContent-Type: application/scim+json\r\nContent-Length: 2\r\n\r\n{}", c.status)
-				_, _ = buffered.ReadByte() // the next request is on its way when the connection is closed
+				_, _ = buffered.ReadByte() // the next request is in flight when the connection is closed
 			}))
 			defer server.Close()
 			r := runChecks(t, conformance.Target{URL: server.URL}, conformance.Options{Checks: []conformance.Check{

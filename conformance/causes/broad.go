@@ -310,7 +310,7 @@ func (rule broadRule) merge(groups []*group, ids []string) []*group {
 	}
 	slices.SortStableFunc(concerned, func(a, b int) int { return cmp.Compare(len(groups[b].checks), len(groups[a].checks)) })
 	whole := groups[concerned[0]]
-	whole.exact, whole.sure, whole.predicted = false, false, 0
+	whole.exact, whole.sure, whole.predicted = false, false, nil
 	for _, i := range concerned[1:] {
 		whole.checks = append(whole.checks, groups[i].checks...)
 		whole.blocks = append(whole.blocks, groups[i].blocks...)

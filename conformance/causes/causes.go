@@ -79,10 +79,10 @@ type group struct {
 	blocks []string
 	// exact is set if the checks of the group are exactly those that complain about a known fault.
 	exact bool
-	// predicted is the number of checks at the start of checks that a signature predicts. The symptoms of the others share evidence with them.
-	predicted int
-	// sure is set if the signature explains the group without doubt: at least half of the checks that the signature predicts complain, and
-	// none of them has passed. In a run with manySymptoms symptoms, all of them must complain.
+	// predicted are the symptoms that the signature of the group predicts. The other symptoms share evidence with them.
+	predicted map[string]bool
+	// sure is set if the signature explains the group without doubt: at least a third of the checks that the signature predicts complain. In a
+	// run with manySymptoms symptoms, all of them must complain.
 	sure bool
 }
 
@@ -113,9 +113,9 @@ func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string
 		}
 	}
 	for _, p := range picks {
-		predicted := len(p.signature.Checks())
-		g := &group{blocks: p.signature.Blocks, exact: len(p.symptoms) == predicted}
-		g.sure = g.exact || 3*len(p.symptoms) >= predicted && len(symptoms) < manySymptoms
+		checks := len(p.signature.Checks())
+		g := &group{blocks: p.signature.Blocks, exact: len(p.symptoms) == checks, predicted: p.symptoms}
+		g.sure = g.exact || 3*len(p.symptoms) >= checks && len(symptoms) < manySymptoms
 		leak := leaks[p.signature.Telling]
 		ids := slices.Collect(func(yield func(string) bool) {
 			for _, s := range symptoms {
@@ -135,7 +135,7 @@ func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string
 				g.checks = append(g.checks, id)
 			}
 		}
-		if g.predicted = len(g.checks); g.predicted > 0 {
+		if len(g.checks) > 0 {
 			out = append(out, g)
 		}
 	}

@@ -185,12 +185,13 @@ func separateLinked(groups []*group, of map[string]string) []*group {
 	var out []*group
 	for _, g := range groups {
 		out = append(out, g)
-		if !g.sure || g.predicted == 0 {
+		if !g.sure {
 			continue
 		}
-		topic, _ := majority(g.checks[:g.predicted], of)
-		for _, id := range slices.Clone(g.checks[g.predicted:]) {
-			if of[id] != "" && of[id] != topic {
+		own := slices.DeleteFunc(slices.Clone(g.checks), func(id string) bool { return !g.predicted[id] })
+		topic, _ := majority(own, of)
+		for _, id := range slices.Clone(g.checks) {
+			if !g.predicted[id] && of[id] != "" && of[id] != topic {
 				g.checks = slices.DeleteFunc(g.checks, func(other string) bool { return other == id })
 				out = append(out, &group{checks: []string{id}})
 			}

@@ -108,8 +108,9 @@ var topics = []topic{
 	{id: "me", evidence: "requests to /Me lead to a server error", when: erred, checks: []string{"me.answer", "me.mistakes"}},
 
 	// Lists and projection.
-	{id: "paging", evidence: "lists ignore count and startIndex", when: succeeded, unless: []string{"list.known-total"}, checks: []string{
-		"list.count", "list.count-zero", "list.start-index-beyond"}},
+	{id: "paging", evidence: "lists ignore count and startIndex", when: succeeded, requires: "list.count", checks: []string{
+		"list.count", "list.count-zero", "list.start-index-beyond", "list.start-index-only", "list.with-sort", "list.groups", "filter.total",
+		"sort.pages", "sort.pages-descending", "oracle.pages"}},
 	{id: "empty-page", evidence: "totalResults of an empty page is 0", when: about("totalResults"), checks: []string{
 		"list.count-zero", "list.start-index-beyond", "list.known-total", "list.while-deleting", "search.count-zero"}},
 	{id: "page-parameters", evidence: "numbers in parameters that are not valid lead to a wrong status", min: 1, when: rejected, checks: []string{
