@@ -210,7 +210,8 @@ var topics = []topic{
 	{id: "no-value-scim-type", evidence: "the scimType of an operation without a value is wrong", when: keyword, min: 1,
 		checks: []string{"patch.add-no-value"}},
 	{id: "no-op", evidence: "an operation without op is accepted", when: failed, min: 1, checks: []string{"patch.absent-operation"}},
-	{id: "operations-object", evidence: "Operations is accepted without an array", when: failed, min: 1, checks: []string{"body.patch"}},
+	{id: "operations-object", evidence: "a PATCH without an array of operations is accepted", when: failed, min: 1, checks: []string{
+		"body.patch", "patch.no-operations"}},
 	{id: "array-as-text", evidence: "an array is accepted as a string", when: failed, min: 1, checks: []string{"patch.wrong-type-text"}},
 	{id: "removal-scim-type", evidence: "the scimType of a refused removal is wrong", when: keyword, min: 1, checks: []string{
 		"patch.remove-required"}},
