@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -101,6 +103,43 @@ func TestCall_ConnectionClosedAfterError(t *testing.T) {
 			}})
 			require.Equal(t, conformance.Pass, r.Checks[0].Outcome, r.Checks[0].Reason)
 			require.Equal(t, c.repeated, r.Steadiness.Repeated, r.Steadiness.Repeats)
+		})
+	}
+}
+
+// TestCall_SlowResponse checks that a request whose response takes longer than the timeout is not a finding of the check if the repeat,
+// which waits longer, gets the response: whether a slow target responds in time depends on the load of the machine.
+func TestCall_SlowResponse(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		takes    time.Duration
+		want     conformance.Outcome
+		repeated int
+	}{
+		{"slow", 25 * time.Second, conformance.Pass, 1},
+		{"never", time.Hour, conformance.Fail, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, target := newDirectShelf()
+				target.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+					if r.URL.Path == "/Users/slow" {
+						select {
+						case <-time.After(c.takes):
+						case <-r.Context().Done():
+							return nil, r.Context().Err()
+						}
+					}
+					return direct(s).RoundTrip(r)
+				})
+				r := runChecks(t, target, conformance.Options{RequestTimeout: 10 * time.Second, Checks: []conformance.Check{
+					one("read.slow", nil, func(ctx context.Context, t *conformance.T) {
+						t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users/slow"})
+					}),
+				}})
+				require.Equal(t, c.want, r.Checks[0].Outcome, r.Checks[0].Findings)
+				require.Equal(t, c.repeated, r.Steadiness.Repeated, r.Steadiness.Repeats)
+			})
 		})
 	}
 }
