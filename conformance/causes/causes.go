@@ -95,7 +95,7 @@ var (
 )
 
 // manySymptoms is a number of symptoms: a target with that many has so many faults that together they resemble faults that it does not have.
-const manySymptoms = 100
+const manySymptoms = 150
 
 // groupsOf returns the groups of all symptoms: first those of the signatures, with the symptoms that are linked to them, then those of the
 // remaining symptoms.

@@ -81,11 +81,15 @@ func (g *group) whole(byID map[string]*symptom) bool {
 	return g.sure || slices.Contains(g.checks, "filter.eq") || g.uniform(byID) != ""
 }
 
-// uniform returns what most symptoms of a group have in common: the same error in response to requests with one method to one endpoint.
+// uniform returns what most symptoms of a group have in common: the same error in response to requests with one method to one endpoint, or
+// errors with the same scimType.
 func (g *group) uniform(byID map[string]*symptom) string {
 	errors := map[string]int{}
 	for _, id := range g.checks {
 		key := byID[id].failure()
+		if _, e := byID[id].shown(); key == "" && keyword(e) {
+			key = "scimType " + e.got
+		}
 		errors[key]++
 		if key != "" && errors[key] >= minTypical && 100*errors[key] >= uniformShare*len(g.checks) {
 			return key
