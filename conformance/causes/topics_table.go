@@ -153,8 +153,10 @@ var topics = []topic{
 		checks: []string{"filter.boolean-order", "filter.boolean-order-*", "filter.binary-order-*"}},
 	{id: "filter-scim-type", evidence: "the rejection of an invalid filter has no scimType", when: keyword, checks: []string{
 		"filter.invalid-*", "filter.unknown-operator"}},
-	{id: "filter-syntax", evidence: "filters with invalid syntax are accepted", min: 1, when: failed, checks: []string{
+	{id: "filter-syntax", evidence: "filters with invalid syntax are accepted", min: 3, when: failed, checks: []string{
 		"filter.invalid-*", "filter.unknown-operator", "search.invalid-filter"}},
+	{id: "filter-end", evidence: "filters with unbalanced parentheses or quotation marks are accepted", min: 1, when: failed, checks: []string{
+		"filter.invalid-syntax"}},
 	{id: "filter-urn", evidence: "attributes of the extension are not found in filters", min: 4, checks: []string{
 		"filter.urn-pr", "filter.urn-ge", "filter.urn-ignores-case", "filter.enterprise-*", "filter.manager", "filter.manager-present",
 		"filter.case-insensitive-extension", "filter.case-insensitive-own"}},
@@ -210,7 +212,7 @@ var topics = []topic{
 	{id: "no-value-scim-type", evidence: "the scimType of an operation without a value is wrong", when: keyword, min: 1,
 		checks: []string{"patch.add-no-value"}},
 	{id: "no-op", evidence: "an operation without op is accepted", when: failed, min: 1, checks: []string{"patch.absent-operation"}},
-	{id: "operations-object", evidence: "a PATCH without an array of operations is accepted", when: failed, min: 1, checks: []string{
+	{id: "operations-object", evidence: "a PATCH without an array of operations is accepted", when: failed, checks: []string{
 		"body.patch", "patch.no-operations"}},
 	{id: "array-as-text", evidence: "an array is accepted as a string", when: failed, min: 1, checks: []string{"patch.wrong-type-text"}},
 	{id: "removal-scim-type", evidence: "the scimType of a refused removal is wrong", when: keyword, min: 1, checks: []string{
