@@ -94,7 +94,7 @@ var (
 	fewSymptoms = 6.0
 )
 
-// manySymptoms is a number of symptoms: a target with that many has so many faults that together they resemble faults that it does not have.
+// manySymptoms is a number of symptoms: a target with that many has so many faults that together they resemble other faults.
 const manySymptoms = 150
 
 // groupsOf returns the groups of all symptoms: first those of the signatures, with the symptoms that are linked to them, then those of the

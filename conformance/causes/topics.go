@@ -152,6 +152,15 @@ func gatherTopics(groups []*group, symptoms []*symptom) []*group {
 			}
 			parts[topic].checks = append(parts[topic].checks, id)
 		}
+		// The symptoms without a topic that the signature of the group predicts stay with the topic of most of the group.
+		if topic, n := majority(g.checks, of); 2*n > len(g.checks) {
+			for _, id := range rest.checks {
+				if g.predicted[id] {
+					parts[topic].checks = append(parts[topic].checks, id)
+				}
+			}
+			rest.checks = slices.DeleteFunc(rest.checks, func(id string) bool { return g.predicted[id] })
+		}
 		if len(rest.checks) > 0 {
 			out = append(out, rest)
 		} else {

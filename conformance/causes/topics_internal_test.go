@@ -23,7 +23,8 @@ func TestTopics_NameChecks(t *testing.T) {
 		seen[topic.id] = true
 		require.NotEmpty(t, topic.evidence, topic.id)
 		for _, pattern := range slices.Concat(topic.checks, topic.unless) {
-			require.True(t, slices.ContainsFunc(ids, func(id string) bool { ok, _ := path.Match(pattern, id); return ok }), "%s: %s", topic.id, pattern)
+			named := slices.ContainsFunc(ids, func(id string) bool { ok, _ := path.Match(pattern, id); return ok })
+			require.True(t, named, "%s: %s", topic.id, pattern)
 		}
 		require.True(t, topic.requires == "" || slices.Contains(ids, topic.requires), topic.requires)
 	}
@@ -113,6 +114,13 @@ func TestTopics_Gather(t *testing.T) {
 			[]shown{missed("filter.or"), missed("filter.not"), missed("filter.not-of-and"), missed("filter.double-negation")},
 			[]*group{{checks: []string{"filter.or", "filter.not", "filter.not-of-and"}}, {checks: []string{"filter.double-negation"}}},
 			[]string{"filter.or", "filter.not filter.not-of-and filter.double-negation"},
+		},
+		{
+			"a predicted symptom without a topic",
+			[]shown{missed("filter.or"), missed("filter.not"), missed("filter.not-of-and"), missed("filter.double-negation")},
+			[]*group{{checks: []string{"filter.or", "filter.not", "filter.not-of-and"}, predicted: map[string]bool{"filter.or": true}},
+				{checks: []string{"filter.double-negation"}}},
+			[]string{"filter.not filter.not-of-and filter.or filter.double-negation"},
 		},
 		{
 			"the same error for all requests",

@@ -72,18 +72,21 @@ var topics = []topic{
 		"create.duplicate-user-name", "create.duplicate-other-case", "put.conflict", "patch.replace-conflict"}},
 	{id: "types", evidence: "values of a wrong JSON type are not rejected", when: stored, min: 3, checks: []string{
 		"create.kind-*", "create.wrong-types", "put.wrong-type", "patch.wrong-type*", "patch.boolean-as-text"}},
-	{id: "undeclared", evidence: "attributes and schemas that the target does not declare are stored", min: 1, when: succeeded, checks: []string{
-		"create.unknown-schema", "create.unknown-attribute", "patch.unknown-attribute"}},
+	{id: "undeclared", evidence: "attributes and schemas that the target does not declare are stored", min: 1, when: succeeded,
+		checks: []string{
+			"create.unknown-schema", "create.unknown-attribute", "patch.unknown-attribute"}},
 	{id: "names-in-bodies", evidence: "names of attributes in bodies are compared case-sensitively", checks: []string{
 		"create.names-ignore-case", "create.extension-urn-case", "put.names-ignore-case"}},
 	{id: "password", evidence: "responses contain the password", checks: []string{
 		"patch.password", "traffic.no-password", "traffic.no-secrets"}},
 	{id: "member-object", evidence: "a member that is sent without an array is rejected", min: 1, when: rejected,
 		checks: []string{"groups.patch-add-object"}},
-	{id: "member-immutable", evidence: "the value of a member is changed", min: 1, when: failed, checks: []string{"groups.member-immutable"}},
+	{id: "member-immutable", evidence: "the value of a member is changed", min: 1, when: failed,
+		checks: []string{"groups.member-immutable"}},
 	{id: "group-external-id", evidence: "externalId of a group is not stored", min: 1, checks: []string{"groups.external-id"}},
 	{id: "external-id-unique", evidence: "externalId is unique", min: 1, checks: []string{"create.external-id-shared"}},
-	{id: "external-id-filter", evidence: "externalId cannot be used in a filter", min: 1, when: rejected, checks: []string{"filter.external-id"}},
+	{id: "external-id-filter", evidence: "externalId cannot be used in a filter", min: 1, when: rejected,
+		checks: []string{"filter.external-id"}},
 
 	// Messages.
 	{id: "not-an-object", evidence: "bodies that are not a JSON object are stored", when: stored,
@@ -92,7 +95,8 @@ var topics = []topic{
 		"create.malformed-json", "body.put", "body.patch"}},
 	{id: "body-scim-type", evidence: "the scimType of a malformed body is not registered", min: 1, when: keyword, checks: []string{
 		"create.malformed-json", "body.put", "body.patch", "bulk.no-operations", "traffic.scim-type"}},
-	{id: "conflict-scim-type", evidence: "a conflict has no scimType", min: 1, when: keyword, checks: []string{"create.duplicate-user-name"}},
+	{id: "conflict-scim-type", evidence: "a conflict has no scimType", min: 1, when: keyword,
+		checks: []string{"create.duplicate-user-name"}},
 	{id: "after-the-body", evidence: "text after the JSON object is ignored", checks: []string{"body.trailing", "body.two-objects"}},
 	{id: "deep-body", evidence: "deeply nested JSON leads to a server error", min: 1, when: erred, checks: []string{"body.deep"}},
 	{id: "header-injection", evidence: "a decoded id is in a header field of the response",
@@ -102,6 +106,8 @@ var topics = []topic{
 		"patch.message-schema", "search.schema-required", "search.wrong-schema", "bulk.message-schema"}},
 	{id: "json-media-type", evidence: "requests with the media type application/json are rejected", checks: []string{
 		"*.accepts-json-media-type"}},
+	{id: "location-header", evidence: "responses to POST have no header field Location", min: 1, when: about("Location"),
+		checks: []string{"create.location"}},
 	{id: "delete", evidence: "responses to DELETE have a wrong status", checks: []string{"delete.status", "delete.group-status"}},
 	{id: "error-status", evidence: "the body of an error has no status", checks: []string{"errors.status-text", "traffic.error-status"}},
 	{id: "error-schemas", evidence: "the body of an error is not an Error message", min: 1, checks: []string{"traffic.error-schemas"}},
@@ -113,8 +119,9 @@ var topics = []topic{
 		"sort.pages", "sort.pages-descending", "oracle.pages"}},
 	{id: "empty-page", evidence: "totalResults of an empty page is 0", when: about("totalResults"), checks: []string{
 		"list.count-zero", "list.start-index-beyond", "list.known-total", "list.while-deleting", "search.count-zero"}},
-	{id: "page-parameters", evidence: "numbers in parameters that are not valid lead to a wrong status", min: 1, when: rejected, checks: []string{
-		"list.garbage-parameters", "list.overflow"}},
+	{id: "page-parameters", evidence: "numbers in parameters that are not valid lead to a wrong status", min: 1, when: rejected,
+		checks: []string{
+			"list.garbage-parameters", "list.overflow"}},
 	{id: "page-range", evidence: "a negative count or startIndex is applied or returned", min: 1, unless: []string{"list.last-page"},
 		when: func(e evidence) bool {
 			return about("itemsPerPage")(e) || about("startIndex")(e) || about("ids with startIndex")(e)
@@ -128,7 +135,8 @@ var topics = []topic{
 		"projection.names-ignore-case", "projection.excluded-urn", "search.attributes"}},
 	{id: "projection-unknown", evidence: "unknown names in attributes are rejected", when: rejected, min: 3, checks: []string{
 		"projection.unknown-name", "projection.unknown-only", "projection.excluded-unknown"}},
-	{id: "projection-blank", evidence: "a blank behind a comma is rejected", when: rejected, checks: []string{"projection.*blank-behind-comma"}},
+	{id: "projection-blank", evidence: "a blank behind a comma is rejected", when: rejected,
+		checks: []string{"projection.*blank-behind-comma"}},
 	{id: "projection-meta", evidence: "a sub-attribute of meta cannot be selected", min: 1, checks: []string{"projection.meta-part"}},
 	{id: "projection-schemas", evidence: "the attribute schemas cannot be excluded", min: 1, when: rejected,
 		checks: []string{"projection.schemas-stay"}},
@@ -140,8 +148,9 @@ var topics = []topic{
 	// Filters.
 	{id: "filters", evidence: "even the plain filter with eq finds nothing", when: notFound, requires: "filter.eq", checks: []string{
 		"filter.*", "put.rename", "patch.rename", "create.odd-user-name"}},
-	{id: "urn-case", evidence: "URNs are compared case-sensitively", unless: []string{"filter.urn-pr", "patch.add-core-urn"}, checks: []string{
-		"patch.urn-case", "filter.urn-ignores-case", "projection.urn-case", "sort.name-ignores-case"}},
+	{id: "urn-case", evidence: "URNs are compared case-sensitively", unless: []string{"filter.urn-pr", "patch.add-core-urn"},
+		checks: []string{
+			"patch.urn-case", "filter.urn-ignores-case", "projection.urn-case", "sort.name-ignores-case"}},
 	{id: "literals", evidence: "the escape sequences of strings in filters are not decoded", min: 4, checks: []string{
 		"filter.literal-*", "filter.escapes", "filter.unicode-escapes", "filter.invalid-escape", "create.odd-user-name"}},
 	{id: "unicode-escapes", evidence: "the escape sequence \\u in filters is not decoded", when: notFound, checks: []string{
@@ -155,8 +164,9 @@ var topics = []topic{
 		"filter.invalid-*", "filter.unknown-operator"}},
 	{id: "filter-syntax", evidence: "filters with invalid syntax are accepted", min: 3, when: failed, checks: []string{
 		"filter.invalid-*", "filter.unknown-operator", "search.invalid-filter"}},
-	{id: "filter-end", evidence: "filters with unbalanced parentheses or quotation marks are accepted", min: 1, when: failed, checks: []string{
-		"filter.invalid-syntax"}},
+	{id: "filter-end", evidence: "filters with unbalanced parentheses or quotation marks are accepted", min: 1, when: failed,
+		checks: []string{
+			"filter.invalid-syntax"}},
 	{id: "filter-urn", evidence: "attributes of the extension are not found in filters", min: 4, checks: []string{
 		"filter.urn-pr", "filter.urn-ge", "filter.urn-ignores-case", "filter.enterprise-*", "filter.manager", "filter.manager-present",
 		"filter.case-insensitive-extension", "filter.case-insensitive-own"}},
@@ -166,15 +176,18 @@ var topics = []topic{
 		"filter.date-time", "filter.date-time-*"}},
 	{id: "date-zone", evidence: "filters compare values of dateTime attributes as text", min: 1, when: notFound,
 		checks: []string{"filter.date-time-zone"}},
-	{id: "references", evidence: "filters do not find values of reference attributes", when: notFound, checks: []string{"filter.reference-*"}},
+	{id: "references", evidence: "filters do not find values of reference attributes", when: notFound,
+		checks: []string{"filter.reference-*"}},
 	{id: "schemas-attribute", evidence: "filters do not find values of schemas", when: notFound, checks: []string{
 		"filter.schemas", "filter.schemas-extension"}},
 	{id: "location", evidence: "filters do not find values of meta.location", min: 1, when: notFound, checks: []string{"filter.meta"}},
-	{id: "several-values", evidence: "filters with pr or eq on attributes with several values are rejected", when: crashed, checks: []string{
-		"filter.pr", "filter.not-present", "filter.schemas", "filter.schemas-extension"}},
-	{id: "elements", evidence: "filters on the sub-attributes of multi-valued attributes are rejected", when: crashed, min: 3, checks: []string{
-		"filter.multi-valued*", "filter.value-path*", "filter.element-type", "filter.group-members", "filter.certificates",
-		"filter.sees-removals", "filter.urn-prefix", "groups.find-by-member"}},
+	{id: "several-values", evidence: "filters with pr or eq on attributes with several values are rejected", when: crashed,
+		checks: []string{
+			"filter.pr", "filter.not-present", "filter.schemas", "filter.schemas-extension"}},
+	{id: "elements", evidence: "filters on the sub-attributes of multi-valued attributes are rejected", when: crashed, min: 3,
+		checks: []string{
+			"filter.multi-valued*", "filter.value-path*", "filter.element-type", "filter.group-members", "filter.certificates",
+			"filter.sees-removals", "filter.urn-prefix", "groups.find-by-member"}},
 	{id: "elements-not-found", evidence: "filters on the sub-attributes of multi-valued attributes find nothing", when: selected, min: 12,
 		checks: []string{"filter.pr", "filter.multi-valued*", "filter.value-path*", "filter.element-type", "filter.group-members",
 			"filter.sees-removals", "filter.urn-prefix", "groups.find-by-member", "oracle.filter", "filter.not-present"}},
@@ -208,7 +221,8 @@ var topics = []topic{
 		"patch.*-no-value", "patch.*-no-path-text", "patch.no-operations", "body.patch"}},
 	{id: "patch-message-scim-type", evidence: "the scimType of an invalid operation is wrong", when: keyword, min: 3, checks: []string{
 		"patch.remove-no-path", "patch.*-no-path-text", "patch.no-operations"}},
-	{id: "no-value", evidence: "an operation without a value is accepted", when: failed, min: 1, checks: []string{"patch.replace-no-value"}},
+	{id: "no-value", evidence: "an operation without a value is accepted", when: failed, min: 1,
+		checks: []string{"patch.replace-no-value"}},
 	{id: "no-value-scim-type", evidence: "the scimType of an operation without a value is wrong", when: keyword, min: 1,
 		checks: []string{"patch.add-no-value"}},
 	{id: "no-op", evidence: "an operation without op is accepted", when: failed, min: 1, checks: []string{"patch.absent-operation"}},
@@ -217,7 +231,8 @@ var topics = []topic{
 	{id: "array-as-text", evidence: "an array is accepted as a string", when: failed, min: 1, checks: []string{"patch.wrong-type-text"}},
 	{id: "removal-scim-type", evidence: "the scimType of a refused removal is wrong", when: keyword, min: 1, checks: []string{
 		"patch.remove-required"}},
-	{id: "patch-quotes", evidence: "paths are split inside of the strings of their filters", when: succeeded, unless: []string{"patch.filter-and"},
+	{id: "patch-quotes", evidence: "paths are split inside of the strings of their filters", when: succeeded,
+		unless: []string{"patch.filter-and"},
 		checks: []string{"patch.filter-quotes", "patch.filter-brackets"}},
 	{id: "patch-filters", evidence: "the filters in the paths of a PATCH are not evaluated", when: stored, min: 5, checks: []string{
 		"patch.filter-*", "patch.remove-value-path", "patch.remove-all-matches", "patch.replace-value-path-object",
@@ -238,6 +253,7 @@ var topics = []topic{
 	{id: "replaced", evidence: "a replace without a path adds values", when: succeeded, checks: []string{
 		"patch.replace-no-path", "groups.patch-replace-no-path"}},
 	{id: "complex", evidence: "a PATCH of a complex attribute removes the sub-attributes that it does not name", when: succeeded, min: 1,
+
 		checks: []string{"patch.add-complex", "patch.replace-complex", "patch.replace-no-path-complex", "patch.replace-null-sub-attribute"}},
 	{id: "remove-without-value", evidence: "a remove is rejected because it has no value", min: 1, when: rejected, checks: []string{
 		"patch.remove-external-id"}},
@@ -260,12 +276,14 @@ var topics = []topic{
 		"bulk.put", "bulk.delete", "bulk.mixed", "bulk.error-location"}},
 	{id: "bulk-patch", evidence: "bulk requests with a PATCH are rejected", when: rejected, min: 3, checks: []string{
 		"bulk.patch", "bulk.mixed", "bulk.order", "bulk.reference-in-patch", "bulk.operation-atomic"}},
-	{id: "bulk-limits", evidence: "bulk requests over a limit have a wrong status", checks: []string{"bulk.max-operations", "bulk.max-payload"}},
+	{id: "bulk-limits", evidence: "bulk requests over a limit have a wrong status",
+		checks: []string{"bulk.max-operations", "bulk.max-payload"}},
 	{id: "bulk-operations", evidence: "bulk operations are not validated", when: failed, checks: []string{
 		"bulk.no-bulk-id", "bulk.unknown-path"}},
 	{id: "bulk-empty", evidence: "a bulk request without operations leads to a server error", when: erred, min: 1, checks: []string{
 		"bulk.no-operations"}},
-	{id: "bulk-status", evidence: "the status of a bulk operation is no string", min: 1, when: succeeded, checks: []string{"bulk.status-text"}},
+	{id: "bulk-status", evidence: "the status of a bulk operation is no string", min: 1, when: succeeded,
+		checks: []string{"bulk.status-text"}},
 	{id: "bulk-fail-on-errors", evidence: "operations after failOnErrors are processed or listed", min: 1, checks: []string{
 		"bulk.fail-on-errors"}},
 	{id: "bulk-reference", evidence: "references in an extension are not resolved", min: 1, when: succeeded, checks: []string{
