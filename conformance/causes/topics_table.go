@@ -129,6 +129,8 @@ var topics = []topic{
 		checks: []string{"traffic.counters", "list.start-index-below-one"}},
 	{id: "projection", evidence: "responses to GET ignore attributes and excludedAttributes", when: succeeded, checks: []string{
 		"projection.attributes", "projection.excluded", "projection.id-alone"}},
+	{id: "projection-on-patch", evidence: "a PATCH with attributes leads to a server error", min: 1, when: erred,
+		checks: []string{"projection.on-patch"}},
 	{id: "always-returned", evidence: "attributes that were not requested are returned", when: succeeded, checks: []string{
 		"projection.id-alone", "projection.on-patch", "oracle.projection"}},
 	{id: "projection-urn", evidence: "attributes with the URN of their schema are not selected", when: succeeded, checks: []string{
