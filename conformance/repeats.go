@@ -25,8 +25,13 @@ const (
 	maxRepeatExamples = 20
 	// minShortTimeout and maxShortTimeout limit the short timeout: a tenth of Options.RequestTimeout.
 	minShortTimeout, maxShortTimeout = time.Second, 5 * time.Second
-	// idleLimit is a duration: if a connection was unused for longer, the server may close it just when the run sends a request.
+	// idleLimit is a duration: if a connection was unused for longer, the server may close it just when the run sends a request. Some servers
+	// also close a connection after an error response without announcing it. Whether the next request then gets a response depends on the
+	// time when the client notices it.
 	idleLimit = time.Second
+	// patience is the factor by which the timeout of a repeat after a timeout is longer: whether a slow target responds just in time
+	// depends on the load of its machine.
+	patience = 3
 )
 
 // A Repeat is a request that failed and had another result when the run repeated it.
@@ -116,6 +121,7 @@ func (w *wire) repeatUnanswered(ctx context.Context, req Request, unlimited bool
 	if req.repeated != nil {
 		req.repeated()
 	}
+	req.patient = hangs
 	again, err := w.attempt(ctx, req, unlimited)
 	if err == nil {
 		if performed(req, again) {
@@ -170,11 +176,14 @@ func (w *wire) responds(ctx context.Context, failed Request) bool {
 }
 
 // timeout returns the timeout of a request. It is short for a request of [wire.responds], and for a kind of request that has timed out
-// twice before.
+// twice before. It is long for the repeat of a request that has timed out.
 func (w *wire) timeout(req Request) time.Duration {
 	limit := w.opts.RequestTimeout
 	if req.short || w.repeats.hung[kindOf(req)] {
-		limit = min(limit, max(minShortTimeout, min(maxShortTimeout, limit/10)))
+		return min(limit, max(minShortTimeout, min(maxShortTimeout, limit/10)))
+	}
+	if req.patient {
+		limit *= patience
 	}
 	return limit
 }

@@ -48,6 +48,7 @@ type Request struct {
 	// repeated is called before the request is repeated because it got no response.
 	repeated func()
 	short    bool // the request has a short timeout, because it only tests whether the target responds
+	patient  bool // the request has a long timeout, because it repeats one that has timed out
 }
 
 func (r Request) name() string { return r.Method + " " + r.Path }

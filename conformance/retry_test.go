@@ -2,12 +2,16 @@ package conformance_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -60,6 +64,82 @@ func TestCall_RepeatsUnansweredRequests(t *testing.T) {
 				require.Contains(t, f.Exchange.Err, "broken pipe")
 				require.Equal(t, c.want == conformance.Info, f.Unsteady)
 			}
+		})
+	}
+}
+
+// TestCall_ConnectionClosedAfterError checks that a connection that the target closes after an error response, without the header
+// Connection, is not unsteadiness: whether the next request fails depends on the time when the client notices it.
+func TestCall_ConnectionClosedAfterError(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		status   int // the response after which the target closes the connection
+		repeated int
+	}{
+		{"after an error", 400, 0},
+		{"after a success", 200, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, _ := newShelf(t)
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != "/Users/first" {
+					s.ServeHTTP(w, r)
+					return
+				}
+				conn, buffered, err := w.(http.Hijacker).Hijack()
+				if err != nil {
+					panic(err)
+				}
+				defer conn.Close()
+				fmt.Fprintf(conn, "HTTP/1.1 %d Status\r\nContent-Type: application/scim+json\r\nContent-Length: 2\r\n\r\n{}", c.status)
+				_, _ = buffered.ReadByte() // the next request is in flight when the connection is closed
+			}))
+			defer server.Close()
+			r := runChecks(t, conformance.Target{URL: server.URL}, conformance.Options{Checks: []conformance.Check{
+				one("read.two", nil, func(ctx context.Context, t *conformance.T) {
+					t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users/first"})
+					t.Call(ctx, conformance.Request{Method: "PUT", Path: "/Users/here"})
+				}),
+			}})
+			require.Equal(t, conformance.Pass, r.Checks[0].Outcome, r.Checks[0].Reason)
+			require.Equal(t, c.repeated, r.Steadiness.Repeated, r.Steadiness.Repeats)
+		})
+	}
+}
+
+// TestCall_SlowResponse checks that a request whose response takes longer than the timeout is not a finding of the check if the repeat,
+// which waits longer, gets the response: whether a slow target responds in time depends on the load of the machine.
+func TestCall_SlowResponse(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		takes    time.Duration
+		want     conformance.Outcome
+		repeated int
+	}{
+		{"slow", 25 * time.Second, conformance.Pass, 1},
+		{"never", time.Hour, conformance.Fail, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, target := newDirectShelf()
+				target.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+					if r.URL.Path == "/Users/slow" {
+						select {
+						case <-time.After(c.takes):
+						case <-r.Context().Done():
+							return nil, r.Context().Err()
+						}
+					}
+					return direct(s).RoundTrip(r)
+				})
+				r := runChecks(t, target, conformance.Options{RequestTimeout: 10 * time.Second, Checks: []conformance.Check{
+					one("read.slow", nil, func(ctx context.Context, t *conformance.T) {
+						t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users/slow"})
+					}),
+				}})
+				require.Equal(t, c.want, r.Checks[0].Outcome, r.Checks[0].Findings)
+				require.Equal(t, c.repeated, r.Steadiness.Repeated, r.Steadiness.Repeats)
+			})
 		})
 	}
 }

@@ -38,7 +38,7 @@ type Options struct {
 	MaxRequests int
 	// Timeout is the maximum duration of the whole run, including cleanup. Default: 5 minutes.
 	Timeout time.Duration
-	// RequestTimeout is the timeout of one request. Default: 15 seconds.
+	// RequestTimeout is the timeout of one request. The repeat of a request that has timed out waits three times as long. Default: 15 seconds.
 	RequestTimeout time.Duration
 	// Rate is the maximum number of requests per second. Default: no limit. After a 429 the run always waits, whatever the rate.
 	Rate float64

@@ -13,6 +13,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/scimwright/scimwright/scim"
@@ -37,6 +38,7 @@ type wire struct {
 	throttled  int             // number of requests that were sent again after a 429
 	took       []time.Duration // the durations of the first maxTook requests
 	served     bool            // the target has returned another status than 429 at least once
+	rejected   atomic.Bool     // the last response had a status of 400 or more
 	checking   string          // the id of the running check, which is stored with each exchange
 	traffic    []Sent          // all exchanges, if the run records them
 }
@@ -75,7 +77,7 @@ type callError struct {
 	budget    bool              // the cause is a limit of the run, not the network
 	exchange  *wirelog.Exchange // the request, for evidence; nil if the request was not sent
 	confirmed bool              // the target did not respond to the repeat either, but responded to another request
-	idle      bool              // the connection was unused for a while, so the server may have closed it at the same time
+	idle      bool              // the server may have closed the reused connection before it received the request
 	known     bool              // the same kind of request has timed out before, so it was sent once with a short timeout
 }
 
@@ -147,7 +149,7 @@ func (w *wire) countUnanswered(err error) {
 }
 
 // exchange sends a request and reads the response. Several exchanges may run concurrently: the only shared state that exchange changes are
-// the secrets, which a lock protects.
+// the secrets, which a lock protects, and rejected.
 func (w *wire) exchange(ctx context.Context, req Request) (*Response, error) {
 	name := req.name()
 	if err := w.pace.Wait(ctx); err != nil {
@@ -164,7 +166,7 @@ func (w *wire) exchange(ctx context.Context, req Request) (*Response, error) {
 	var exchange *wirelog.Exchange
 	idle := false
 	r = r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
-		GotConn: func(c httptrace.GotConnInfo) { idle = c.WasIdle && c.IdleTime >= idleLimit },
+		GotConn: func(c httptrace.GotConnInfo) { idle = c.WasIdle && (c.IdleTime >= idleLimit || w.rejected.Load()) },
 	}))
 	transport := wirelog.Transport(w.target.Transport, func(e wirelog.Exchange) { exchange = &e },
 		wirelog.Options{Secrets: w.secrets.all(), Now: w.opts.Now})
@@ -172,6 +174,7 @@ func (w *wire) exchange(ctx context.Context, req Request) (*Response, error) {
 		return nil, &callError{name: name, reason: reason, cause: cause, exchange: exchange, idle: idle}
 	}
 	res, err := transport.RoundTrip(r)
+	w.rejected.Store(err == nil && res.StatusCode >= http.StatusBadRequest)
 	if err != nil {
 		return unanswered(w.redacted(explain(err, timeout)), err)
 	}

@@ -3,6 +3,7 @@ package causes
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -310,10 +311,14 @@ func (rule broadRule) merge(groups []*group, ids []string) []*group {
 	}
 	slices.SortStableFunc(concerned, func(a, b int) int { return cmp.Compare(len(groups[b].checks), len(groups[a].checks)) })
 	whole := groups[concerned[0]]
-	whole.exact = false
+	whole.exact, whole.sure, whole.predicted = false, false, maps.Clone(whole.predicted)
+	if whole.predicted == nil {
+		whole.predicted = map[string]bool{}
+	}
 	for _, i := range concerned[1:] {
 		whole.checks = append(whole.checks, groups[i].checks...)
 		whole.blocks = append(whole.blocks, groups[i].blocks...)
+		maps.Copy(whole.predicted, groups[i].predicted)
 	}
 	var out []*group
 	for i, g := range groups {

@@ -79,6 +79,11 @@ type group struct {
 	blocks []string
 	// exact is set if the checks of the group are exactly those that complain about a known fault.
 	exact bool
+	// predicted are the symptoms that the signature of the group predicts. The other symptoms share evidence with them.
+	predicted map[string]bool
+	// sure is set if the signature explains the group without doubt: at least a third of the checks that the signature predicts complain. In a
+	// run with manySymptoms symptoms, all of them must complain.
+	sure bool
 }
 
 // A symptom joins a group if the weight of its links to a symptom of the group is at least minLink. A run with more than fewSymptoms
@@ -88,6 +93,9 @@ var (
 	linkGrowth  = 0.2
 	fewSymptoms = 6.0
 )
+
+// manySymptoms is a number of symptoms: a target with that many has so many faults that together they resemble other faults.
+const manySymptoms = 150
 
 // groupsOf returns the groups of all symptoms: first those of the signatures, with the symptoms that are linked to them, then those of the
 // remaining symptoms.
@@ -105,7 +113,9 @@ func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string
 		}
 	}
 	for _, p := range picks {
-		g := &group{blocks: p.signature.Blocks, exact: len(p.symptoms) == len(p.signature.Checks())}
+		checks := len(p.signature.Checks())
+		g := &group{blocks: p.signature.Blocks, exact: len(p.symptoms) == checks, predicted: p.symptoms}
+		g.sure = g.exact || 3*len(p.symptoms) >= checks && len(symptoms) < manySymptoms
 		leak := leaks[p.signature.Telling]
 		ids := slices.Collect(func(yield func(string) bool) {
 			for _, s := range symptoms {
@@ -149,7 +159,7 @@ func groupsOf(symptoms []*symptom, picks []pick, l *linker, frequency map[string
 		owner[id] = best
 		best.checks = append(best.checks, id)
 	}
-	out = splitErrors(mergeBroad(out, symptoms), symptoms)
+	out = attachServerErrors(gatherTopics(splitErrors(mergeBroad(out, symptoms), symptoms), symptoms), symptoms)
 	for _, g := range out {
 		g.putTellingFirst(symptoms)
 	}

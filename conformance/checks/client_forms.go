@@ -128,7 +128,9 @@ var patchForms = []check{
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "reached", doc{"emails": omit})
 			o := patched(ctx, t, u, doc{"op": "add", "path": `emails[type eq "work"].value`, "value": t.UserName("work")})
-			t.Expect("emails.value", []string{t.UserName("work")}, values(o, "emails", "value"))
+			// A target may have made another email address from the userName.
+			t.Holds(slices.Contains(values(o, "emails", "value"), t.UserName("work")), "emails.value", "with "+t.UserName("work"),
+				values(o, "emails", "value"))
 			t.Expect("type of the new email address", "work", value(element(o, "emails", "value", t.UserName("work")), "type"))
 		},
 	},

@@ -18,6 +18,12 @@ var attributeVariants = []Variant{
 				o.Set("displayName", fullName(o))
 			}
 		})},
+	{"email-from-user-name", "a user that is created without emails has its userName as an email address",
+		before(createUser, func(o *scim.Object) {
+			if _, sent := o.Get("emails"); !sent {
+				o.Set("emails", []any{map[string]any{"value": o.Text("userName"), "primary": true}})
+			}
+		})},
 	{"name-formatted-derived", "name.formatted is always the given name and the family name", derived("name.formatted", fullName)},
 	{"nick-name-ignored", "nickName is in the schema, and ignored in every request", ignored("nickName")},
 	{"nick-name-read-only", "the schema declares nickName as readOnly, and nickName is never assigned", readOnly("nickName")},

@@ -1,0 +1,260 @@
+package causes
+
+import (
+	"path"
+	"slices"
+)
+
+// A topic is a fault that real targets have in several places at the same time, although each place is a known fault of its own: a target
+// that does not demand userName in a POST mostly does not demand it in a PUT either. The symptoms of a topic are one cause, and symptoms of
+// different topics are different causes, even if they share evidence.
+type topic struct {
+	id, evidence string
+	// checks are the ids of the checks, or patterns as in [path.Match].
+	checks []string
+	// when reports whether evidence shows the fault. nil means that each finding of the checks shows it.
+	when func(e evidence) bool
+	// unless are checks that complain only if another fault explains the symptoms.
+	unless []string
+	// requires is a check that complains if the topic applies. "" means no condition.
+	requires string
+	// min is the least number of symptoms. Default: 2. A topic with min 1 separates a symptom from those with which it shares only evidence.
+	min int
+}
+
+// matches reports whether the symptom shows the fault of the topic.
+func (t topic) matches(s *symptom) bool {
+	return t.covers(s.check.ID) && (t.when == nil || slices.ContainsFunc(s.evidence, t.when))
+}
+
+// applies reports whether the complaints satisfy the conditions of the topic.
+func (t topic) applies(symptoms []*symptom) bool {
+	required := t.requires == ""
+	for _, s := range symptoms {
+		if slices.Contains(t.unless, s.check.ID) {
+			return false
+		}
+		required = required || s.check.ID == t.requires
+	}
+	return required
+}
+
+// covers reports whether a check is among the checks of the topic.
+func (t topic) covers(id string) bool {
+	return slices.ContainsFunc(t.checks, func(pattern string) bool { ok, _ := path.Match(pattern, id); return ok })
+}
+
+// topicsOf returns the topic of each symptom that has one: the first of topics that matches it and has enough symptoms.
+func topicsOf(symptoms []*symptom) map[string]string {
+	out := map[string]string{}
+	for _, t := range topics {
+		if !t.applies(symptoms) {
+			continue
+		}
+		var ids []string
+		for _, s := range symptoms {
+			if out[s.check.ID] == "" && t.matches(s) {
+				ids = append(ids, s.check.ID)
+			}
+		}
+		least := t.min
+		if least == 0 {
+			least = 2
+		}
+		if len(ids) < least {
+			continue
+		}
+		for _, id := range ids {
+			out[id] = t.id
+		}
+	}
+	return out
+}
+
+// uniformShare is the share of the symptoms of a group, in percent, that have the same wrong status: then the requests fail for the same
+// reason, whatever their topic.
+const uniformShare = 80
+
+// whole reports whether a group is one fault, of which no symptom belongs to a topic of its own: it is a known fault, or its requests
+// fail with the same error, or even the plain filter finds nothing.
+func (g *group) whole(byID map[string]*symptom) bool {
+	return g.sure || slices.Contains(g.checks, "filter.eq") || g.uniform(byID) != ""
+}
+
+// uniform returns what most symptoms of a group have in common: the same error in response to requests with one method to one endpoint, or
+// errors with the same scimType.
+func (g *group) uniform(byID map[string]*symptom) string {
+	errors := map[string]int{}
+	for _, id := range g.checks {
+		key := byID[id].failure()
+		if _, e := byID[id].shown(); key == "" && keyword(e) {
+			key = "scimType " + e.got
+		}
+		errors[key]++
+		if key != "" && errors[key] >= minTypical && 100*errors[key] >= uniformShare*len(g.checks) {
+			return key
+		}
+	}
+	return ""
+}
+
+// failure returns the wrong status of a symptom, with the endpoint and the message. It returns "" for another symptom.
+func (s *symptom) failure() string {
+	_, e := s.shown()
+	if e.status < 400 || !status.MatchString(e.got) {
+		return ""
+	}
+	return e.endpoint + " " + e.got + " " + e.scimType + " " + e.detail
+}
+
+// gatherTopics moves the symptoms of each topic into one group. A group that is whole stays together; it belongs to the topic that at least
+// half of its symptoms have.
+func gatherTopics(groups []*group, symptoms []*symptom) []*group {
+	of := topicsOf(symptoms)
+	byID := map[string]*symptom{}
+	for _, s := range symptoms {
+		byID[s.check.ID] = s
+	}
+	var out []*group
+	gathered := map[string]*group{}
+	add := func(topic string, part *group) {
+		g := gathered[topic]
+		if g == nil {
+			gathered[topic] = part
+			out = append(out, part)
+			return
+		}
+		g.exact, g.sure = false, false
+		g.checks = append(g.checks, part.checks...)
+		g.blocks = append(g.blocks, part.blocks...)
+	}
+	for _, g := range joinUniform(separateLinked(groups, of), byID) {
+		if g.whole(byID) {
+			if topic, n := majority(g.checks, of); n > 0 && 2*n >= len(g.checks) {
+				add(topic, g)
+			} else {
+				out = append(out, g)
+			}
+			continue
+		}
+		rest := &group{blocks: g.blocks}
+		parts := map[string]*group{}
+		var order []string
+		for _, id := range g.checks {
+			topic := of[id]
+			if topic == "" {
+				rest.checks = append(rest.checks, id)
+				continue
+			}
+			if parts[topic] == nil {
+				parts[topic] = &group{}
+				order = append(order, topic)
+			}
+			parts[topic].checks = append(parts[topic].checks, id)
+		}
+		// The symptoms without a topic that the signature of the group predicts stay with the topic of most of the group.
+		if topic, n := majority(g.checks, of); 2*n > len(g.checks) {
+			for _, id := range rest.checks {
+				if g.predicted[id] {
+					parts[topic].checks = append(parts[topic].checks, id)
+				}
+			}
+			rest.checks = slices.DeleteFunc(rest.checks, func(id string) bool { return g.predicted[id] })
+		}
+		if len(rest.checks) > 0 {
+			out = append(out, rest)
+		} else {
+			parts[order[0]].blocks = g.blocks
+		}
+		for _, topic := range order {
+			add(topic, parts[topic])
+		}
+	}
+	return out
+}
+
+// joinUniform adds each single symptom to the uniform group with the same error.
+func joinUniform(groups []*group, byID map[string]*symptom) []*group {
+	uniform := map[string]*group{}
+	for _, g := range groups {
+		if key := g.uniform(byID); key != "" {
+			uniform[key] = g
+		}
+	}
+	return slices.DeleteFunc(groups, func(g *group) bool {
+		to := uniform[byID[g.checks[0]].failure()]
+		if len(g.checks) > 1 || to == nil || to == g {
+			return false
+		}
+		to.checks = append(to.checks, g.checks...)
+		to.blocks = append(to.blocks, g.blocks...)
+		return true
+	})
+}
+
+// separateLinked separates from each group that is a known fault the symptoms that this fault does not predict, if their topic differs
+// from that of the predicted ones.
+func separateLinked(groups []*group, of map[string]string) []*group {
+	var out []*group
+	for _, g := range groups {
+		out = append(out, g)
+		if !g.sure {
+			continue
+		}
+		own := slices.DeleteFunc(slices.Clone(g.checks), func(id string) bool { return !g.predicted[id] })
+		topic, _ := majority(own, of)
+		for _, id := range slices.Clone(g.checks) {
+			if !g.predicted[id] && of[id] != "" && of[id] != topic {
+				g.checks = slices.DeleteFunc(g.checks, func(other string) bool { return other == id })
+				out = append(out, &group{checks: []string{id}})
+			}
+		}
+	}
+	return out
+}
+
+// anyServerError is the check that complains about each request that another check has found to lead to a server error.
+const anyServerError = "traffic.no-server-errors"
+
+// attachServerErrors moves anyServerError to the group with the most symptoms that show a server error.
+func attachServerErrors(groups []*group, symptoms []*symptom) []*group {
+	byID := map[string]*symptom{}
+	for _, s := range symptoms {
+		byID[s.check.ID] = s
+	}
+	errors := func(g *group) int {
+		n := 0
+		for _, id := range g.checks {
+			if id != anyServerError && slices.ContainsFunc(byID[id].evidence, func(e evidence) bool { return e.status >= 500 && e.status != 501 }) {
+				n++
+			}
+		}
+		return n
+	}
+	from := slices.IndexFunc(groups, func(g *group) bool { return slices.Contains(g.checks, anyServerError) })
+	to := most(groups, errors)
+	if from < 0 || to < 0 || errors(groups[from]) > 0 {
+		return groups
+	}
+	groups[to].checks = append(groups[to].checks, anyServerError)
+	groups[from].checks = slices.DeleteFunc(groups[from].checks, func(id string) bool { return id == anyServerError })
+	if len(groups[from].checks) == 0 {
+		groups[to].blocks = append(groups[to].blocks, groups[from].blocks...)
+		groups = slices.Delete(groups, from, from+1)
+	}
+	return groups
+}
+
+// majority returns the most frequent topic of the checks and the number of checks that have it. The number is 0 if no check has a topic.
+func majority(checks []string, of map[string]string) (topic string, n int) {
+	counts := map[string]int{}
+	for _, id := range checks {
+		if t := of[id]; t != "" {
+			counts[t]++
+			if counts[t] > n {
+				topic, n = t, counts[t]
+			}
+		}
+	}
+	return topic, n
+}

@@ -1,0 +1,167 @@
+package causes
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/conformance/checks"
+)
+
+// TestTopics_NameChecks checks that each check and each pattern of a topic names an existing check.
+func TestTopics_NameChecks(t *testing.T) {
+	var ids []string
+	for _, c := range checks.All() {
+		ids = append(ids, c.ID)
+	}
+	seen := map[string]bool{}
+	for _, topic := range topics {
+		require.False(t, seen[topic.id], topic.id)
+		seen[topic.id] = true
+		require.NotEmpty(t, topic.evidence, topic.id)
+		for _, pattern := range slices.Concat(topic.checks, topic.unless) {
+			named := slices.ContainsFunc(ids, func(id string) bool { ok, _ := path.Match(pattern, id); return ok })
+			require.True(t, named, "%s: %s", topic.id, pattern)
+		}
+		require.True(t, topic.requires == "" || slices.Contains(ids, topic.requires), topic.requires)
+	}
+}
+
+// accepts returns a symptom: the target accepts a request that it must reject.
+func accepts(check string) shown {
+	return shown{check: check, what: "status of POST /Users", want: "400", got: "201", exchange: sent("POST", "/Users", 201, "")}
+}
+
+// fails returns a symptom: the target rejects a request with 400 and the given detail.
+func fails(check, detail string) shown {
+	return shown{check: check, what: "status of PATCH /Users/1", want: "200 or 204", got: "400",
+		exchange: sent("PATCH", "/Users/1", 400, `{"detail":"`+detail+`"}`)}
+}
+
+// missed returns a symptom: a filter finds nothing.
+func missed(check string) shown {
+	return shown{check: check, what: "users found by title", want: `["ada"]`, got: "[]", exchange: sent("GET", "/Users?filter=title", 200, "")}
+}
+
+// crash returns a symptom: the target responds with a server error.
+func crash(check, method string) shown {
+	return shown{check: check, what: "status of " + method + " /Users", want: "400", got: "500", exchange: sent(method, "/Users", 500, "")}
+}
+
+// TestTopics_Gather checks which groups the topics merge and split.
+func TestTopics_Gather(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		symptoms []shown
+		groups   []*group
+		want     []string
+	}{
+		{
+			"a topic in several groups",
+			[]shown{accepts("create.missing-user-name"), accepts("put.null-required"), accepts("patch.replace-required")},
+			[]*group{{checks: []string{"create.missing-user-name"}}, {checks: []string{"put.null-required"}},
+				{checks: []string{"patch.replace-required"}}},
+			[]string{"create.missing-user-name put.null-required patch.replace-required"},
+		},
+		{
+			"a finding of another kind",
+			[]shown{accepts("create.missing-user-name"), accepts("put.null-required"),
+				{check: "patch.remove-required", what: "scimType of a PATCH", want: "mutability", got: "invalidValue",
+					exchange: sent("PATCH", "/Users/1", 400, "")}},
+			[]*group{{checks: []string{"create.missing-user-name"}}, {checks: []string{"put.null-required", "patch.remove-required"}}},
+			[]string{"create.missing-user-name put.null-required", "patch.remove-required"},
+		},
+		{
+			"fewer symptoms than the topic needs",
+			[]shown{accepts("create.kind-text"), accepts("patch.wrong-type")},
+			[]*group{{checks: []string{"create.kind-text"}}, {checks: []string{"patch.wrong-type"}}},
+			[]string{"create.kind-text", "patch.wrong-type"},
+		},
+		{
+			"several topics in one group",
+			[]shown{accepts("read.primary-once"), accepts("put.two-primaries"), accepts("put.conflict"), accepts("patch.replace-conflict"),
+				accepts("put.rename")},
+			[]*group{{checks: []string{"put.two-primaries", "put.rename", "put.conflict", "read.primary-once", "patch.replace-conflict"}}},
+			[]string{"put.rename", "put.two-primaries read.primary-once", "put.conflict patch.replace-conflict"},
+		},
+		{
+			"a known fault with several topics",
+			[]shown{accepts("put.conflict"), accepts("patch.replace-conflict"), accepts("put.null-required"), accepts("patch.replace-required"),
+				accepts("create.missing-user-name")},
+			[]*group{{checks: []string{"put.conflict", "put.rename", "put.null-required"}, exact: true, sure: true,
+				predicted: map[string]bool{"put.conflict": true, "put.rename": true, "put.null-required": true}},
+				{checks: []string{"patch.replace-conflict"}}, {checks: []string{"patch.replace-required", "create.missing-user-name"}}},
+			[]string{"put.conflict put.rename put.null-required", "patch.replace-conflict", "patch.replace-required create.missing-user-name"},
+		},
+		{
+			"a symptom that the known fault of its group does not predict",
+			[]shown{fails("patch.manager-as-text", "a"), fails("patch.add-creates-element", "b")},
+			[]*group{{checks: []string{"patch.manager-as-text", "patch.add-creates-element"}, exact: true, sure: true,
+				predicted: map[string]bool{"patch.manager-as-text": true}}},
+			[]string{"patch.manager-as-text", "patch.add-creates-element"},
+		},
+		{
+			"no filter finds anything",
+			[]shown{missed("filter.eq"), missed("filter.not"), missed("filter.not-of-and"), missed("filter.double-negation")},
+			[]*group{{checks: []string{"filter.eq", "filter.not", "filter.not-of-and"}}, {checks: []string{"filter.double-negation"}}},
+			[]string{"filter.eq filter.not filter.not-of-and filter.double-negation"},
+		},
+		{
+			"filters with not find nothing",
+			[]shown{missed("filter.or"), missed("filter.not"), missed("filter.not-of-and"), missed("filter.double-negation")},
+			[]*group{{checks: []string{"filter.or", "filter.not", "filter.not-of-and"}}, {checks: []string{"filter.double-negation"}}},
+			[]string{"filter.or", "filter.not filter.not-of-and filter.double-negation"},
+		},
+		{
+			"a predicted symptom without a topic",
+			[]shown{missed("filter.or"), missed("filter.not"), missed("filter.not-of-and"), missed("filter.double-negation")},
+			[]*group{{checks: []string{"filter.or", "filter.not", "filter.not-of-and"}, predicted: map[string]bool{"filter.or": true}},
+				{checks: []string{"filter.double-negation"}}},
+			[]string{"filter.not filter.not-of-and filter.or filter.double-negation"},
+		},
+		{
+			"the same error for all requests",
+			[]shown{fails("patch.add-core-urn", "x"), fails("patch.replace-core-urn", "x"), fails("patch.remove-core-urn", "x"),
+				fails("patch.manager-as-text", "x"), fails("patch.order", "x")},
+			[]*group{{checks: []string{"patch.order", "patch.manager-as-text", "patch.add-core-urn", "patch.replace-core-urn"}},
+				{checks: []string{"patch.remove-core-urn"}}},
+			[]string{"patch.order patch.manager-as-text patch.add-core-urn patch.replace-core-urn patch.remove-core-urn"},
+		},
+		{
+			"a topic that another check excludes",
+			[]shown{fails("patch.urn-case", "x"), fails("filter.urn-ignores-case", "y"), fails("patch.add-core-urn", "x")},
+			[]*group{{checks: []string{"patch.urn-case"}}, {checks: []string{"filter.urn-ignores-case"}}, {checks: []string{"patch.add-core-urn"}}},
+			[]string{"patch.urn-case", "filter.urn-ignores-case", "patch.add-core-urn"},
+		},
+		{
+			"the check of all server errors",
+			[]shown{accepts("read.head"), crash(anyServerError, "GET"), crash("sort.hostile-name", "GET"), crash("filter.empty", "GET")},
+			[]*group{{checks: []string{"read.head", anyServerError}}, {checks: []string{"sort.hostile-name"}}, {checks: []string{"filter.empty"}}},
+			[]string{"read.head", "sort.hostile-name " + anyServerError, "filter.empty"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var symptoms []*symptom
+			for _, s := range c.symptoms {
+				symptoms = append(symptoms, s.symptom())
+			}
+			for _, g := range c.groups {
+				for _, id := range g.checks {
+					if !slices.ContainsFunc(symptoms, func(s *symptom) bool { return s.check.ID == id }) {
+						symptoms = append(symptoms, accepts(id).symptom())
+					}
+				}
+			}
+			var got []string
+			for _, g := range attachServerErrors(gatherTopics(c.groups, symptoms), symptoms) {
+				got = append(got, strings.Join(g.checks, " "))
+			}
+			slices.Sort(got)
+			slices.Sort(c.want)
+			require.Equal(t, c.want, got)
+		})
+	}
+}
