@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-var wrongToken = conformance.OtherCredentials("Bearer scimconf-wrong-token")
+var wrongToken = conformance.InvalidCredentials("Bearer scimconf-wrong-token")
 
 // authEverywhere are the checks of authentication on every endpoint and method, with every form of missing or invalid credentials.
 var authEverywhere = []check{
@@ -146,7 +146,7 @@ func authOtherScheme(ctx context.Context, t *T) {
 		if header == "Bearer" {
 			credentials = "the word Bearer and no token"
 		}
-		expectUnauthorized(t, t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.OtherCredentials(header)}),
+		expectUnauthorized(t, t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.InvalidCredentials(header)}),
 			credentials,
 			true)
 	}
@@ -197,7 +197,7 @@ func writeRequests(t *T, collection string) []conformance.Request {
 		{Method: "POST", Path: collection, Body: body},
 		{Method: "PUT", Path: collection + "/" + t.AbsentID(), Body: body},
 		{Method: "PATCH", Path: collection + "/" + t.AbsentID(),
-			Body: doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"op": "remove", "path": "externalId"}}}},
+			Body: doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"op": "replace", "path": "userName", "value": t.UserName("intruder")}}}},
 		{Method: "DELETE", Path: collection + "/" + t.AbsentID()},
 	}
 	return slices.DeleteFunc(requests, func(r conformance.Request) bool { return r.Method == http.MethodPatch && !hasPatch(t) })

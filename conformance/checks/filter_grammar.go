@@ -2,6 +2,7 @@ package checks
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/scimwright/scimwright/conformance"
@@ -101,7 +102,9 @@ var filterGrammar = []check{
 		Fix:          "Compare values case-insensitively unless the schema sets caseExact to true.",
 		Run: func(ctx context.Context, t *T) {
 			evaluate(ctx, t, row{`userName eq ` + quote(strings.ToUpper(peoplePrefix(t))+"BOB@EXAMPLE.COM"), "bob"}, true)
-			evaluate(ctx, t, row{`title eq "«P» engineer"`, "ada bob"}, false)
+			if exact, _ := usualCase(ctx, t, `title eq "«P» Engineer"`); slices.Contains(exact, "ada") {
+				evaluate(ctx, t, row{`title eq "«P» engineer"`, "ada bob"}, false)
+			}
 		},
 	},
 	{

@@ -2,6 +2,8 @@ package checks
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -38,7 +40,7 @@ var projection = []check{
 		Requirements: reqs("RFC7644-3.9-05", "RFC7644-3.9-08"),
 		Level:        must,
 		Needs:        writesUsers,
-		Requests:     4,
+		Requests:     6,
 		Why:          "If sub-attributes are ignored, clients get the whole attribute with data that they did not request, or nothing.",
 		Fix:          "Resolve name.familyName and emails.value, and return only those sub-attributes.",
 		Run:          projectionSubAttribute,
@@ -233,6 +235,28 @@ func projectionSubAttribute(ctx context.Context, t *T) {
 	o = t.Read(ctx, u.Path(), "attributes", "emails.value").Object()
 	t.Expect("emails.value with attributes=emails.value", []string{t.UserName("partial")}, values(o, "emails", "value"))
 	t.Holds(value(o, "emails.0.type") == nil, "emails.type with attributes=emails.value", "absent", value(o, "emails.0.type"))
+	if t.Capabilities.Extended() {
+		u = t.CreateUser(ctx, "extended", extended(doc{"department": "Sales"}))
+		res := t.Get(ctx, u.Path(), "attributes", "name.familyName")
+		t.Require("status of GET of a user with the enterprise extension, with attributes=name.familyName", 200, res.Status)
+		t.Expect("name.familyName of a user with the enterprise extension, with attributes=name.familyName", "Check",
+			value(res.Object(), "name.familyName"))
+	}
+}
+
+// blockedIfPartsRejected blocks the check if the target rejects a GET of the same user with the parameter attributes and the simplest name
+// with a dot, which projection.sub-attribute reports.
+func blockedIfPartsRejected(ctx context.Context, t *T, path, names string) {
+	const simplest = "name.familyName"
+	if !strings.Contains(names, ".") {
+		return
+	}
+	t.BlockedIf(func() string {
+		if res := t.Get(ctx, path, "attributes", simplest); res.Status != http.StatusOK {
+			return fmt.Sprintf("GET of a user with attributes=%s returned %d, which projection.sub-attribute reports", simplest, res.Status)
+		}
+		return ""
+	})
 }
 
 func projectionExcluded(ctx context.Context, t *T) {
