@@ -97,7 +97,7 @@ var filterGrammar = []check{
 		Level:        must,
 		Needs:        filters,
 		Fixture:      people,
-		Requests:     2,
+		Requests:     3,
 		Why:          "Directories use different case for the same userName; a case-sensitive lookup creates duplicates.",
 		Fix:          "Compare values case-insensitively unless the schema sets caseExact to true.",
 		Run: func(ctx context.Context, t *T) {

@@ -40,7 +40,7 @@ var projection = []check{
 		Requirements: reqs("RFC7644-3.9-05", "RFC7644-3.9-08"),
 		Level:        must,
 		Needs:        writesUsers,
-		Requests:     6,
+		Requests:     7,
 		Why:          "If sub-attributes are ignored, clients get the whole attribute with data that they did not request, or nothing.",
 		Fix:          "Resolve name.familyName and emails.value, and return only those sub-attributes.",
 		Run:          projectionSubAttribute,
