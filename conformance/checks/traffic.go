@@ -27,7 +27,7 @@ var sample = &conformance.Fixture{
 	Name:     "traffic",
 	Requests: 17,
 	Build: func(ctx context.Context, t *T) map[string]*conformance.Created {
-		body := t.User("ada", doc{"password": samplePassword, "displayName": "Ada Traffic"})
+		body := t.User("ada", doc{"password": samplePassword, "displayName": "Zoë Traffic"})
 		if t.Capabilities.Extended() {
 			body["schemas"] = []string{scim.UserSchema, scim.EnterpriseUserSchema}
 			body[scim.EnterpriseUserSchema] = doc{"department": "Traffic"}
