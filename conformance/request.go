@@ -8,9 +8,9 @@ import (
 
 // Credentials select how a request authenticates.
 type Credentials struct {
-	// Kind is one of: "" to send the configured credentials; "none" to send none; "other" to send the header value in Authorization; "invalid" is
-	// "other" with a value that is not secret; "spelled" to send the configured credentials with Authorization as the name of the scheme; "query" to send the configured token as a query
-	// parameter.
+	// Kind is one of: "" to send the configured credentials; "none" to send none; "other" to send the header value in Authorization;
+	// "invalid" is "other" with a value that is not secret; "spelled" to send the configured credentials with Authorization as the name of
+	// the scheme; "query" to send the configured token as a query parameter.
 	Kind          string
 	Authorization string
 }

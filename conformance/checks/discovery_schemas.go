@@ -96,8 +96,8 @@ var schemaDefinitions = []check{
 	},
 }
 
-// appliesNameFilter reports whether the response to a discovery request with the filter name eq "User" contains exactly the matching items of
-// the whole list, and the list has other items.
+// appliesNameFilter reports whether the response to a discovery request with the filter name eq "User" contains exactly the matching items
+// of the whole list, and the list has other items.
 func appliesNameFilter(ctx context.Context, t *T, where string, filtered *conformance.Response) bool {
 	whole := t.Get(ctx, where)
 	if filtered.Status != http.StatusOK || whole.Status != http.StatusOK {
