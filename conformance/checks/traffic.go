@@ -79,7 +79,8 @@ var traffic = []check{
 		Why:          "Clients choose the parser by the media type; they cannot process a login page in HTML that has the status 200.",
 		Fix:          "Set Content-Type: application/scim+json on every response, in one place.",
 		Watch: func(w *watched) {
-			if w.OK() && len(w.Body) > 0 && !w.Bodyless() {
+			// The response to OPTIONS is not a SCIM message.
+			if w.OK() && len(w.Body) > 0 && !w.Bodyless() && w.Request.Method != http.MethodOptions {
 				w.Holds(isJSON(w.MediaType()), "Content-Type", scim.MediaType, w.Header.Get("Content-Type"))
 			}
 		},

@@ -37,6 +37,11 @@ var repeatedVariants = []Variant{
 				rep.header.Set("Content-Type", "application/scim+json;charset=ISO-8859-1")
 			}
 		})},
+	{"options-text", "the response to OPTIONS is a text with the allowed methods, as frameworks send it",
+		instead(func(r *http.Request) bool { return r.Method == http.MethodOptions }, func(http.Handler, *http.Request) *reply {
+			return &reply{status: http.StatusOK, body: []byte("GET, HEAD, POST"),
+				header: http.Header{"Allow": {"GET, HEAD, POST"}, "Content-Type": {"text/plain; charset=utf-8"}}}
+		})},
 	{"discovery-filter-applied", "a filter by name on /Schemas and /ResourceTypes is applied",
 		instead(with(either(listSchemas, listTypes), "filter"), func(next http.Handler, r *http.Request) *reply {
 			match := nameEquals.FindStringSubmatch(r.URL.Query().Get("filter"))
