@@ -104,16 +104,19 @@ var patchReplace = []check{
 		Requirements: reqs("RFC7644-3.5.2.3-13", "RFC7643-2.5-01"),
 		Level:        must,
 		Needs:        patches,
-		Requests:     6,
+		Requests:     4,
 		Why:          "If the server stores null as a value, clients cannot parse the resource.",
 		Fix:          "Treat a replace with null or [] like a remove of the attribute.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "emptied", doc{"nickName": "Nick", "displayName": "Stays"})
-			o := patched(ctx, t, u, doc{"op": "replace", "path": "nickName", "value": nil})
+			null, none := doc{"op": "replace", "path": "nickName", "value": nil}, doc{"op": "replace", "path": "emails", "value": []doc{}}
+			if !t.Patch(ctx, u.Path(), null, none).OK() {
+				// Separate requests show which of the two operations the target rejects: it may require an email address.
+				succeeded(t, t.Patch(ctx, u.Path(), null), 200, 204)
+				succeeded(t, t.Patch(ctx, u.Path(), none), 200, 204)
+			}
+			o := t.Read(ctx, u.Path()).Object()
 			t.Holds(!has(o, "nickName"), "nickName", "absent", value(o, "nickName"))
-			t.Expect("displayName", "Stays", value(o, "displayName"))
-			// A separate request, so that a target that requires an email address is not said to reject null.
-			o = patched(ctx, t, u, doc{"op": "replace", "path": "emails", "value": []doc{}})
 			t.Holds(!has(o, "emails"), "emails", "absent", value(o, "emails"))
 			t.Expect("displayName", "Stays", value(o, "displayName"))
 		},
