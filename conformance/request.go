@@ -8,9 +8,9 @@ import (
 
 // Credentials select how a request authenticates.
 type Credentials struct {
-	// Kind is one of: "" to send the configured credentials; "none" to send none; "other" to send the header value in Authorization; "spelled"
-	// to send the configured credentials with Authorization as the name of the scheme; "query" to send the configured token as a query
-	// parameter.
+	// Kind is one of: "" to send the configured credentials; "none" to send none; "other" to send the header value in Authorization;
+	// "invalid" is "other" with a value that is not secret; "spelled" to send the configured credentials with Authorization as the name of
+	// the scheme; "query" to send the configured token as a query parameter.
 	Kind          string
 	Authorization string
 }
@@ -21,6 +21,12 @@ func WithoutCredentials() Credentials { return Credentials{Kind: "none"} }
 // OtherCredentials sends the given Authorization header in place of the configured one.
 func OtherCredentials(authorization string) Credentials {
 	return Credentials{Kind: "other", Authorization: authorization}
+}
+
+// InvalidCredentials is OtherCredentials for a value that no target accepts. Reports contain the value instead of a placeholder, so that
+// their curl commands repeat the request.
+func InvalidCredentials(authorization string) Credentials {
+	return Credentials{Kind: "invalid", Authorization: authorization}
 }
 
 // SpelledCredentials sends the configured credentials with another spelling of their scheme, such as "bearer".

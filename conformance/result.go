@@ -42,6 +42,9 @@ type Finding struct {
 	Want, Got string
 	// Exchange is the redacted request and response that show the finding. It is nil if no single exchange shows it.
 	Exchange *wirelog.Exchange
+	// Write is the redacted exchange that created or changed the resource which Exchange reads: the curl command of a read alone does not
+	// repeat the finding, because the run has removed the resource. It is nil if Exchange is not a read of a resource.
+	Write *wirelog.Exchange
 	// Unsteady reports whether the finding did not occur again when the run repeated the check with new objects. Its outcome is then Info.
 	Unsteady bool
 	// Waiver is the waiver that accepts the finding, or nil if no waiver does. A waived finding does not fail the run.

@@ -34,6 +34,7 @@ type T struct {
 	prefix        string
 	ledger        *[]*Created
 	last          *wirelog.Exchange
+	writes        []*wirelog.Exchange // the latest accepted writes, see writeBefore
 	sent          []Request
 	fixtureSent   []Request // the requests that built the fixture
 	fixtureLacks  []string  // the members that objects of the fixture lack; see Created.Lacks
@@ -117,6 +118,7 @@ func (t *T) Call(ctx context.Context, req Request) *Response {
 		t.fail(err)
 	}
 	t.last = res.exchange
+	t.keepWrite(req, res)
 	res = t.substitution.response(req, res)
 	t.session.wrote(req, res)
 	t.groups.observe(req, res)
@@ -398,7 +400,8 @@ func (t *T) Wait(ctx context.Context, d time.Duration) {
 
 func (t *T) find(outcome Outcome, what, want string, got any) {
 	t.outcome = graver(t.outcome, outcome)
-	t.findings = append(t.findings, Finding{Outcome: outcome, What: what, Want: want, Got: show(got), Exchange: t.last})
+	t.findings = append(t.findings, Finding{
+		Outcome: outcome, What: what, Want: want, Got: show(got), Exchange: t.last, Write: t.writeBefore(t.last)})
 }
 
 // jsonValue converts a value to the types that package scim compares.

@@ -124,6 +124,9 @@ func (w *wire) keep(req Request, res *Response) {
 	w.served = w.served || res.Status != http.StatusTooManyRequests
 	w.masker.maskResponse(res.exchange, req.Path, res.Body)
 	w.masker.maskPasswords(res.exchange)
+	if req.Credentials.Kind == "invalid" {
+		res.exchange.RequestHeader.Set("Authorization", req.Credentials.Authorization)
+	}
 	w.received(req, res)
 	if w.opts.Record {
 		w.traffic = append(w.traffic, Sent{Check: w.checking, Exchange: res.exchange})
@@ -235,7 +238,7 @@ func (w *wire) newRequest(ctx context.Context, req Request) (*http.Request, erro
 		req.Credentials.respell(r)
 	case "none":
 		r.Header.Del("Authorization")
-	case "other":
+	case "other", "invalid":
 		r.Header.Set("Authorization", req.Credentials.Authorization)
 	}
 	for name, values := range req.Header {

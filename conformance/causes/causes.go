@@ -29,6 +29,8 @@ type Cause struct {
 	Findings int
 	// Exchange is a redacted exchange that shows the fault. It is nil if no single exchange shows it.
 	Exchange *wirelog.Exchange
+	// Write is the write of the resource that Exchange reads; see [conformance.Finding].
+	Write *wirelog.Exchange
 	// Why describes who is affected, and Fix what to change in the target.
 	Why, Fix string
 	// Clients are the provisioning clients that depend on a requirement that the cause violates.
@@ -244,6 +246,7 @@ func (g *group) cause(byID map[string]*symptom) Cause {
 		Outcome:  conformance.Warn,
 		Checks:   g.checks,
 		Exchange: shown.Exchange,
+		Write:    shown.Write,
 		Why:      telling.check.Why,
 		Fix:      telling.check.Fix,
 	}

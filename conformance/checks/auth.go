@@ -122,7 +122,7 @@ func authEveryMethod(ctx context.Context, t *T) {
 
 func authWrongToken(ctx context.Context, t *T) {
 	for _, authorization := range []string{"Bearer scimconf-wrong-token", "Bearer "} {
-		res := t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.OtherCredentials(authorization)})
+		res := t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.InvalidCredentials(authorization)})
 		what := "status of " + res.Name + " with a wrong token"
 		if authorization == "Bearer " {
 			what = "status of " + res.Name + " with an empty token"

@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-var wrongToken = conformance.OtherCredentials("Bearer scimconf-wrong-token")
+var wrongToken = conformance.InvalidCredentials("Bearer scimconf-wrong-token")
 
 // authEverywhere are the checks of authentication on every endpoint and method, with every form of missing or invalid credentials.
 var authEverywhere = []check{
@@ -146,9 +146,8 @@ func authOtherScheme(ctx context.Context, t *T) {
 		if header == "Bearer" {
 			credentials = "the word Bearer and no token"
 		}
-		expectUnauthorized(t, t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.OtherCredentials(header)}),
-			credentials,
-			true)
+		request := conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.InvalidCredentials(header)}
+		expectUnauthorized(t, t.Call(ctx, request), credentials, true)
 	}
 }
 
@@ -193,11 +192,13 @@ func writeRequests(t *T, collection string) []conformance.Request {
 	if collection == "/Groups" {
 		body = t.Group("intruder", nil)
 	}
+	// The operation has a value, because some servers check the body first and reject an operation without a value with 400.
+	change := doc{"op": "replace", "path": "externalId", "value": t.Prefix() + "intruder"}
 	requests := []conformance.Request{
 		{Method: "POST", Path: collection, Body: body},
 		{Method: "PUT", Path: collection + "/" + t.AbsentID(), Body: body},
 		{Method: "PATCH", Path: collection + "/" + t.AbsentID(),
-			Body: doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"op": "remove", "path": "externalId"}}}},
+			Body: doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{change}}},
 		{Method: "DELETE", Path: collection + "/" + t.AbsentID()},
 	}
 	return slices.DeleteFunc(requests, func(r conformance.Request) bool { return r.Method == http.MethodPatch && !hasPatch(t) })

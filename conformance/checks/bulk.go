@@ -2,6 +2,7 @@ package checks
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"path"
 	"slices"
@@ -280,6 +281,7 @@ func bulkResponse(ctx context.Context, t *T) {
 
 func bulkMixed(ctx context.Context, t *T) {
 	changed, removed := t.CreateUser(ctx, "changed", nil), t.CreateUser(ctx, "removed", nil)
+	blockedWithoutBulkPatch(ctx, t)
 	res := postBulkOK(ctx, t, postOperation(t, "user", nil), groupOperation(t, "group"),
 		patchOperation(changed.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Ada"}),
 		doc{"method": "DELETE", "path": removed.Path()})
@@ -290,6 +292,7 @@ func bulkMixed(ctx context.Context, t *T) {
 }
 
 func bulkOrder(ctx context.Context, t *T) {
+	blockedWithoutBulkPatch(ctx, t)
 	u := t.CreateUser(ctx, "ordered", nil)
 	postBulkOK(ctx, t, patchOperation(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "One"}),
 		patchOperation(u.Path(), doc{"op": "add", "path": "name.middleName", "value": "Kept"}),
@@ -384,6 +387,18 @@ func groupOperation(t *T, label string, members ...string) doc {
 		extra["members"] = list
 	}
 	return doc{"method": "POST", "path": "/Groups", "bulkId": label, "data": t.Group(label, extra)}
+}
+
+// blockedWithoutBulkPatch blocks the check if the target rejects every bulk request with a PATCH, which bulk.patch reports.
+func blockedWithoutBulkPatch(ctx context.Context, t *T) {
+	t.BlockedIf(func() string {
+		u := t.CreateUser(ctx, "control", nil)
+		res := postBulk(ctx, t, patchOperation(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Alone"}))
+		if res.Status == http.StatusOK {
+			return ""
+		}
+		return fmt.Sprintf("a bulk request with a single PATCH returns %d, which bulk.patch reports", res.Status)
+	})
 }
 
 // patchOperation returns an operation that patches a resource.

@@ -22,6 +22,7 @@ var bulkLimits = []check{
 		Why:          whyUnchanged,
 		Fix:          fixAtomic,
 		Run: func(ctx context.Context, t *T) {
+			blockedWithoutBulkPatch(ctx, t)
 			u := t.CreateUser(ctx, "atom", nil)
 			res := postBulkOK(ctx, t,
 				patchOperation(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Half-way"}, doc{"op": "remove"}))

@@ -80,6 +80,7 @@ var bulkReferences = []check{
 		Why:          whyRefs,
 		Fix:          fixRefs,
 		Run: func(ctx context.Context, t *T) {
+			blockedWithoutBulkPatch(ctx, t)
 			g := t.CreateGroup(ctx, "team", nil)
 			res := postBulkOK(ctx, t, postOperation(t, "ann", nil),
 				patchOperation(g.Path(), doc{"op": "add", "path": "members", "value": []doc{{"value": "bulkId:ann"}}}))
@@ -96,6 +97,7 @@ var bulkReferences = []check{
 		Why:          "Clients create a user and change it in the same bulk request; if the path is not resolved, the change fails.",
 		Fix:          "Replace bulkId:x in \"path\" with the id of the created resource before routing the operation.",
 		Run: func(ctx context.Context, t *T) {
+			blockedWithoutBulkPatch(ctx, t)
 			res := postBulkOK(ctx, t, postOperation(t, "ann", nil),
 				patchOperation("/Users/bulkId:ann", doc{"op": "replace", "path": "name.givenName", "value": "Ada"}))
 			t.Expect("name.givenName read back", "Ada", value(t.Read(ctx, createdPath(t, res, "/Users", "ann")).Object(), "name.givenName"))

@@ -127,10 +127,16 @@ var patchForms = []check{
 			"type work.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "reached", doc{"emails": omit})
+			// A target may derive an address from userName. If the derived address has the type work, the filter matches it.
+			derived := values(u.Resource, "emails", "value")
+			t.SkipIf(element(u.Resource, "emails", "type", "work") != nil, "the target adds an address of type work to a user without one")
 			o := patched(ctx, t, u, doc{"op": "add", "path": `emails[type eq "work"].value`, "value": t.UserName("work")})
-			// A target may have made another email address from the userName.
-			t.Holds(slices.Contains(values(o, "emails", "value"), t.UserName("work")), "emails.value", "with "+t.UserName("work"),
-				values(o, "emails", "value"))
+			got := values(o, "emails", "value")
+			if len(derived) == 0 {
+				t.Expect("emails.value", []string{t.UserName("work")}, got)
+			} else { // the target may keep or replace the derived address
+				t.Holds(slices.Contains(got, t.UserName("work")), "emails.value", "with "+t.UserName("work"), got)
+			}
 			t.Expect("type of the new email address", "work", value(element(o, "emails", "value", t.UserName("work")), "type"))
 		},
 	},

@@ -2,6 +2,7 @@ package checks
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
@@ -388,7 +389,7 @@ func createOuterSpaces(ctx context.Context, t *T) {
 		return
 	}
 	got, there := t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id"))).Object().Get("displayName")
-	t.Holds(!there || got == padded, "displayName read back", quote(padded), jsonText(got))
+	t.Holds(!there || got == padded, "displayName read back", quote(padded), json.RawMessage(jsonText(got)))
 }
 
 func createOddUserName(ctx context.Context, t *T) {

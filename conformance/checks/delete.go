@@ -58,14 +58,15 @@ var del = []check{
 	},
 	{
 		ID:           "delete.name-reusable",
-		Title:        "The userName of a deleted user can be used again",
+		Title:        "A deleted user can be created again, with the same userName and the same email address",
 		Requirements: reqs("RFC7644-3.6-03", "RFC7643-3.1-08"),
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "Otherwise a POST for a returning employee fails with 409, because a deleted account still has the userName.",
-		Fix:          "Exclude deleted resources from the uniqueness check.",
-		Run:          deleteNameReusable,
+		Why: "Otherwise a POST for a returning employee fails with 409, because a deleted account still has the userName or the email " +
+			"address.",
+		Fix: "Exclude deleted resources from every uniqueness check: that of userName, and those of other attributes such as emails.",
+		Run: deleteNameReusable,
 	},
 	{
 		ID:           "delete.unknown",

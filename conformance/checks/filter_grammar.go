@@ -2,6 +2,7 @@ package checks
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/scimwright/scimwright/conformance"
@@ -96,12 +97,14 @@ var filterGrammar = []check{
 		Level:        must,
 		Needs:        filters,
 		Fixture:      people,
-		Requests:     2,
+		Requests:     3,
 		Why:          "Directories use different case for the same userName; a case-sensitive lookup creates duplicates.",
 		Fix:          "Compare values case-insensitively unless the schema sets caseExact to true.",
 		Run: func(ctx context.Context, t *T) {
 			evaluate(ctx, t, row{`userName eq ` + quote(strings.ToUpper(peoplePrefix(t))+"BOB@EXAMPLE.COM"), "bob"}, true)
-			evaluate(ctx, t, row{`title eq "«P» engineer"`, "ada bob"}, false)
+			if exact, _ := usualCase(ctx, t, `title eq "«P» Engineer"`); slices.Contains(exact, "ada") {
+				evaluate(ctx, t, row{`title eq "«P» engineer"`, "ada bob"}, false)
+			}
 		},
 	},
 	{

@@ -342,10 +342,12 @@ func filterPasswordProbing(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "secretive", doc{"password": "Scimconf-Probe-1!"})
 	for _, probe := range [][2]string{{`sw "Scimconf-"`, `sw "wrong"`}, {`co "Probe"`, `co "wrong"`}, {`gt "S"`, `lt "S"`}} {
 		var found [2]int
+		var answers [2]*conformance.Response
 		for i, condition := range probe {
-			res := t.Get(ctx, "/Users", "filter", `userName eq `+quote(t.UserName("secretive"))+` and password `+condition)
-			found[i] = len(res.Resources())
+			answers[i] = t.Get(ctx, "/Users", "filter", `userName eq `+quote(t.UserName("secretive"))+` and password `+condition)
+			found[i] = len(answers[i].Resources())
 		}
+		t.About(answers[0])
 		t.Expect("number of users found by password "+probe[0]+", compared with password "+probe[1]+", for "+u.ID, found[1], found[0])
 	}
 }

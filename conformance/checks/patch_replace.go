@@ -109,7 +109,13 @@ var patchReplace = []check{
 		Fix:          "Treat a replace with null or [] like a remove of the attribute.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "emptied", doc{"nickName": "Nick", "displayName": "Stays"})
-			o := patched(ctx, t, u, doc{"op": "replace", "path": "nickName", "value": nil}, doc{"op": "replace", "path": "emails", "value": []doc{}})
+			null, none := doc{"op": "replace", "path": "nickName", "value": nil}, doc{"op": "replace", "path": "emails", "value": []doc{}}
+			if res := t.Patch(ctx, u.Path(), null, none); res.Status != 200 && res.Status != 204 {
+				// Separate requests show which of the two operations the target rejects: it may require an email address.
+				succeeded(t, t.Patch(ctx, u.Path(), null), 200, 204)
+				succeeded(t, t.Patch(ctx, u.Path(), none), 200, 204)
+			}
+			o := t.Read(ctx, u.Path()).Object()
 			t.Holds(!has(o, "nickName"), "nickName", "absent", value(o, "nickName"))
 			t.Holds(!has(o, "emails"), "emails", "absent", value(o, "emails"))
 			t.Expect("displayName", "Stays", value(o, "displayName"))

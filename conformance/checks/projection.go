@@ -2,6 +2,8 @@ package checks
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -226,13 +228,42 @@ func projectionList(ctx context.Context, t *T) {
 
 func projectionSubAttribute(ctx context.Context, t *T) {
 	blockedIfIgnored(ctx, t, "attributes")
-	u := t.CreateUser(ctx, "partial", nil)
-	o := t.Read(ctx, u.Path(), "attributes", "name.familyName").Object()
+	var extra doc
+	if t.Capabilities.Extended() {
+		extra = extended(doc{"department": "Sales"})
+	}
+	u := t.CreateUser(ctx, "partial", extra)
+	res := t.Get(ctx, u.Path(), "attributes", "name.familyName")
+	if res.Status != http.StatusOK && extra != nil {
+		plain := t.CreateUser(ctx, "plain", nil)
+		if t.Get(ctx, plain.Path(), "attributes", "name.familyName").Status == http.StatusOK {
+			t.About(res)
+			t.Require("status of GET of a user with the enterprise extension, with attributes=name.familyName", 200, res.Status)
+		}
+		t.About(res)
+	}
+	t.Require("status of GET of a user with attributes=name.familyName", 200, res.Status)
+	o := res.Object()
 	t.Expect("name.familyName with attributes=name.familyName", "Check", value(o, "name.familyName"))
 	t.Holds(value(o, "name.givenName") == nil, "name.givenName with attributes=name.familyName", "absent", value(o, "name.givenName"))
 	o = t.Read(ctx, u.Path(), "attributes", "emails.value").Object()
 	t.Expect("emails.value with attributes=emails.value", []string{t.UserName("partial")}, values(o, "emails", "value"))
 	t.Holds(value(o, "emails.0.type") == nil, "emails.type with attributes=emails.value", "absent", value(o, "emails.0.type"))
+}
+
+// blockedIfPartsRejected blocks the check if the target rejects a GET of the same user with the parameter attributes and the simplest name
+// with a dot, which projection.sub-attribute reports.
+func blockedIfPartsRejected(ctx context.Context, t *T, path, names string) {
+	const simplest = "name.familyName"
+	if !strings.Contains(names, ".") {
+		return
+	}
+	t.BlockedIf(func() string {
+		if res := t.Get(ctx, path, "attributes", simplest); res.Status != http.StatusOK {
+			return fmt.Sprintf("GET of a user with attributes=%s returned %d, which projection.sub-attribute reports", simplest, res.Status)
+		}
+		return ""
+	})
 }
 
 func projectionExcluded(ctx context.Context, t *T) {

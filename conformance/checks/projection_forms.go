@@ -39,6 +39,9 @@ func views(id, title string, level conformance.Level, requirements []string, why
 					label = "gus"
 				}
 				user := t.Fixture[label]
+				if len(v.query) > 0 && v.query[0] == "attributes" {
+					blockedIfPartsRejected(ctx, t, user.Path(), v.query[1])
+				}
 				res := t.Get(ctx, user.Path(), v.query...)
 				asked := "with " + strings.Join(v.query, "=")
 				t.Require("status of "+res.Name+" "+asked, 200, res.Status)

@@ -55,7 +55,9 @@ var steadiness = []check{
 		Fixture:      fiveUsers,
 		Why: "After a server error or a closed connection, most clients do not repeat the request immediately. They report the user as " +
 			"failed, and retry it in the next cycle, which is up to an hour later.",
-		Fix:   "Find the cause in the server's log at the time of the failed request: a timeout of a proxy, a full connection pool, a restart.",
+		Fix: "Find the cause in the server's log at the time of the failed request: a timeout of a proxy, a full connection pool, a restart. " +
+			"If the connection was closed or reset, examine the request before the failed one: a server that closes the connection after a " +
+			"response sends Connection: close in it, otherwise the next request on the connection fails.",
 		Watch: steadyResponses,
 	},
 }

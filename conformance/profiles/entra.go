@@ -231,7 +231,7 @@ func entraSteps(flag bool) []step {
 			Body:   patch(op(replace, "displayName", "First"), op(replace, "displayName", "Second"), op(replace, "displayName", "Ines Roy")),
 			State:  after("/Users/${user}", doc{"displayName": "Ines Roy"}),
 			Why:    "The user keeps an earlier value, so the change is lost.",
-			Fix:    "Apply the operations of a PATCH in order.",
+			Fix:    "Accept a replace of displayName by its path, and apply the operations of a PATCH in order.",
 		},
 		{
 			ID:     "update-email",

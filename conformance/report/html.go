@@ -97,7 +97,7 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 		steps[f.Profile+f.ClientFlow] = len(f.Steps)
 	}
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"show": func(f Finding) pageExchange { return show(*f.Exchange, f.Curl) },
+		"show": func(f Finding) pageExchange { return show(*f.Exchange, f.commands()) },
 		"large": func(all []Block) []Block {
 			return slices.DeleteFunc(slices.Clone(all), func(b Block) bool { return !b.large() })
 		},

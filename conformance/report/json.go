@@ -53,6 +53,7 @@ type Cause struct {
 	Checks   []string            `json:"checks"`            // ids of the checks that complain, the one of Rule first
 	Blocked  []string            `json:"blocked,omitempty"` // ids of the checks that have no result because of the cause
 	Findings int                 `json:"findings"`
+	After    string              `json:"after,omitempty"`
 	Curl     string              `json:"curl,omitempty"`
 	Why      string              `json:"why,omitempty"`
 	Fix      string              `json:"fix,omitempty"`
@@ -112,8 +113,17 @@ type Finding struct {
 	Got      string              `json:"got"`
 	Unsteady bool                `json:"unsteady,omitempty"` // the finding did not occur again when the check was repeated
 	Waiver   *Waiver             `json:"waiver,omitempty"`
+	After    string              `json:"after,omitempty"` // the curl command of the write before the read in Curl
 	Curl     string              `json:"curl,omitempty"`
 	Exchange *Exchange           `json:"exchange,omitempty"`
+}
+
+// commands returns the curl commands that show the finding, one on each line.
+func (f Finding) commands() string {
+	if f.After == "" {
+		return f.Curl
+	}
+	return f.After + "\n" + f.Curl
 }
 
 // A Waiver explains why a finding is accepted.
@@ -313,6 +323,9 @@ func cause(c causes.Cause) Cause {
 	if c.Exchange != nil {
 		out.Curl = wirelog.Curl(*c.Exchange)
 	}
+	if c.Write != nil {
+		out.After = wirelog.Curl(*c.Write)
+	}
 	return out
 }
 
@@ -327,6 +340,9 @@ func finding(f conformance.Finding) Finding {
 	if e := f.Exchange; e != nil {
 		out.Curl = wirelog.Curl(*e)
 		out.Exchange = exchange(*e)
+	}
+	if e := f.Write; e != nil {
+		out.After = wirelog.Curl(*e)
 	}
 	return out
 }

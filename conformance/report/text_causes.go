@@ -93,6 +93,13 @@ func (p *printer) cause(number int, c causes.Cause, long bool) {
 		if len(curl) > maxCurl && !long {
 			curl = fmt.Sprintf("%s %s, which returned %d; --all shows the request", e.Method, clipTo(visible(e.URL), width), e.Status)
 		}
+		if c.Write != nil {
+			after := wirelog.Curl(*c.Write)
+			if len(after) > maxCurl && !long {
+				after = fmt.Sprintf("%s %s; --all shows the request", c.Write.Method, clipTo(visible(c.Write.URL), width))
+			}
+			p.line("    after     %s", after)
+		}
 		p.line("    shown by  %s", curl)
 	}
 	p.wrapped("    why       ", c.Why)

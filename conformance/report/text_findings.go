@@ -88,6 +88,9 @@ func (p *printer) findings(c conformance.CheckResult, outcome conformance.Outcom
 			p.line("  shown by  the request above")
 		default:
 			shown = f.Exchange
+			if f.Write != nil {
+				p.line("  after     %s", wirelog.Curl(*f.Write))
+			}
 			p.line("  shown by  %s", wirelog.Curl(*f.Exchange))
 		}
 	}

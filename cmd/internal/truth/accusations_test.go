@@ -3,6 +3,7 @@ package truth_test
 import (
 	"bytes"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -99,6 +100,19 @@ func TestSuite_AccusesOnlyFault(t *testing.T) {
 		}, nil},
 		{"patch.emails-kept", []string{"patch"}, map[string]conformance.Outcome{"patch.remove-multi-valued": conformance.Fail},
 			map[string]string{"patch.remove-multi-valued": "!removes phoneNumbers"}},
+		// Checks of a special form blame the form only if the server serves the simplest form.
+		{"filter.parts-fail", []string{"filter"}, map[string]conformance.Outcome{
+			"filter.value-path-ignores-case": conformance.Skip, "filter.urn-ignores-case": conformance.Pass, "filter.value-path": conformance.Fail,
+		}, nil},
+		{"filter.title-unsearched", []string{"filter"}, map[string]conformance.Outcome{"filter.case-insensitive-values": conformance.Pass}, nil},
+		{"projection.parts-of-extended-fail", []string{"projection"}, map[string]conformance.Outcome{
+			"projection.sub-attribute": conformance.Fail, "projection.two-parts": conformance.Skip, "projection.extension-part": conformance.Skip,
+			"projection.every-element": conformance.Skip, "projection.id-always": conformance.Skip, "projection.several": conformance.Pass,
+		}, map[string]string{"projection.sub-attribute": "a user with the enterprise extension"}},
+		{"bulk.patch-refused", []string{"bulk"}, map[string]conformance.Outcome{
+			"bulk.patch": conformance.Fail, "bulk.mixed": conformance.Skip, "bulk.order": conformance.Skip,
+			"bulk.reference-in-patch": conformance.Skip, "bulk.post": conformance.Pass,
+		}, nil},
 		{"read.head-404", []string{"read"}, map[string]conformance.Outcome{"read.head": conformance.Warn}, nil},
 	} {
 		t.Run(c.mutant, func(t *testing.T) {
@@ -130,6 +144,11 @@ func TestProfiles_AccuseOnlyFault(t *testing.T) {
 		wrap           func(http.Handler) http.Handler
 	}{
 		"member stored twice": {"jumpcloud", "members is not in the state after the step", mutantNamed(t, "groups.add-again-twice")},
+		"name in capitals":    {"okta", "name.familyName is not in the state of the user", variantNamed(t, "family-name-capitals")},
+		"derived name":        {"entra", "displayName is not in the state of the user", variantNamed(t, "display-name-derived")},
+		"name not stored":     {"google", "name.familyName is not in the state of the user", withoutNames},
+		"no paging":           {"okta", "the target ignores startIndex and count, and every page is the whole list", withoutPaging},
+		"no pages of groups":  {"ping", "the target ignores startIndex and count, and every page is the whole list", withoutPaging},
 		"password returned": {"okta", "returns them in responses", func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
@@ -170,4 +189,51 @@ func TestProfiles_AccuseOnlyFault(t *testing.T) {
 			require.NotContains(t, limits, "passwords are not synchronized")
 		})
 	}
+}
+
+// withoutNames drops the parts of the name of a user, as a server does that stores only displayName.
+func withoutNames(next http.Handler) http.Handler {
+	return rewritten(next, func(o *scim.Object) {
+		if name := o.Complex("name"); name != nil {
+			name.Delete("familyName")
+			name.Delete("givenName")
+		}
+	})
+}
+
+// withoutPaging returns the whole list for every page.
+func withoutPaging(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = r.Clone(r.Context())
+		query := r.URL.Query()
+		query.Del("startIndex")
+		query.Del("count")
+		r.URL.RawQuery = query.Encode()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// rewritten changes the resource in every response.
+func rewritten(next http.Handler, change func(o *scim.Object)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rec := httptest.NewRecorder()
+		next.ServeHTTP(rec, r)
+		body := rec.Body.Bytes()
+		if o, err := scim.Decode(body); err == nil {
+			change(o)
+			body = o.AppendJSON(nil)
+		}
+		maps.Copy(w.Header(), rec.Header())
+		w.Header().Del("Content-Length")
+		w.WriteHeader(rec.Code)
+		_, _ = w.Write(body)
+	})
+}
+
+func variantNamed(t *testing.T, id string) func(http.Handler) http.Handler {
+	t.Helper()
+	all := mutants.Variants()
+	i := slices.IndexFunc(all, func(v mutants.Variant) bool { return v.ID == id })
+	require.GreaterOrEqual(t, i, 0, id)
+	return all[i].Wrap
 }

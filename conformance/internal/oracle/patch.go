@@ -69,16 +69,27 @@ func Apply(o *scim.Object, operations []Operation) (result *scim.Object, defined
 	return result, true
 }
 
-// MayBeRejected reports whether a target may reject valid operations because one of them results in a list with two elements of the same
-// type. The RFCs do not forbid such lists, but some targets permit only one element of each type.
+// MayBeRejected reports whether a target may reject valid operations, for one of two reasons. One of them results in a list with two
+// elements of the same type: the RFCs do not forbid such lists, but some targets permit only one element of each type. Or the filter in a
+// path is not a single comparison of a string by eq: the support of other filters is optional (RFC 7644 section 3.4.2.2).
 func MayBeRejected(o *scim.Object, operations []Operation) bool {
 	for i, op := range operations {
+		if op.Filter != nil && !basicFilter(op.Filter) {
+			return true
+		}
 		after, defined := Apply(o, operations[:i+1])
 		if defined && slices.ContainsFunc(op.attributes(), func(a *Attribute) bool { return a.typedTwice(after) }) {
 			return true
 		}
 	}
 	return false
+}
+
+// basicFilter reports whether a filter is a single comparison of a string by eq.
+func basicFilter(f Filter) bool {
+	c, single := f.(Condition)
+	_, isText := c.Operand.(string)
+	return single && isText && c.Operator == "eq"
 }
 
 // attributes returns the attributes that the operation changes.

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -48,6 +49,28 @@ func atLimit(fn func(operations []any, rep *reply, o *scim.Object)) wrap {
 // observed are faults of servers that checks of other requirements have reported. TestSuite_AccusesOnlyFault checks that only the checks of
 // the violated requirement report them now.
 var observed = []Mutant{
+	{"filter.parts-fail", "a filter with brackets is rejected with 400 invalidValue", filterAnswer(contains("["), invalidValue)},
+	{"filter.title-unsearched", "a filter on title finds no user", filtering(listUsers, func(f string) string {
+		if strings.HasPrefix(f, "title eq ") {
+			return `id eq "nobody"`
+		}
+		return f
+	})},
+	{"projection.parts-of-extended-fail", "the parameter attributes with a dot is rejected for a user with the enterprise extension",
+		instead(with(readUser, "attributes"), func(next http.Handler, r *http.Request) *reply {
+			whole := serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, "", nil)).object()
+			if _, extended := whole.Get(scim.EnterpriseUserSchema); extended && strings.Contains(r.URL.Query().Get("attributes"), ".") {
+				return invalidValue()
+			}
+			return serve(next, r)
+		})},
+	{"bulk.patch-refused", "a bulk request with a PATCH is rejected with 400",
+		refuse(postBulk, func(o *scim.Object) bool {
+			return slices.ContainsFunc(o.Array("Operations"), func(v any) bool {
+				op, ok := v.(*scim.Object)
+				return ok && op.Text("method") == http.MethodPatch
+			})
+		}, invalidValue)},
 	{"create.nameless-everywhere", "a user without userName gets a generated one, also in a bulk request",
 		chain(before(createUser, withUserName), bulkOperations(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
 			for _, op := range list {

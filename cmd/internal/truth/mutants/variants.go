@@ -269,7 +269,7 @@ func Variants() []Variant {
 					o.Delete("itemsPerPage")
 				}
 			})},
-	}, slices.Concat(attributeVariants, limitedVariants)...)
+	}, slices.Concat(attributeVariants, limitedVariants, repeatedVariants)...)
 }
 
 var quoted = regexp.MustCompile(`"(\\.|[^"\\])*"`)

@@ -99,6 +99,7 @@ public class Server {
         response.setStatus(401);
         response.setHeader("WWW-Authenticate", "Bearer realm=\"interop\"");
         response.setContentType("application/scim+json");
+        response.setCharacterEncoding("UTF-8"); // otherwise the container adds the charset ISO-8859-1
         response.getWriter().write("{\"schemas\":[\"urn:ietf:params:scim:api:messages:2.0:Error\"],\"status\":\"401\"}");
       }
     };
