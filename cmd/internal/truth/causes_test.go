@@ -1,6 +1,7 @@
 package truth_test
 
 import (
+	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -158,6 +159,8 @@ func (d draw) named(found []causes.Cause) int {
 	return n
 }
 
+var seed = flag.Uint64("causes.seed", 0, "add `N` to the seeds of the random choices of TestCauses_NameMutants")
+
 // TestCauses_NameMutants checks that a server with N mutants has N causes that name different mutants. With several mutants, one cause too
 // many or too few is permitted. It also logs the result without the signatures of the drawn mutants, for which there is no bound: the
 // faults of a real server are not among the mutants.
@@ -169,7 +172,7 @@ func TestCauses_NameMutants(t *testing.T) {
 				draws = c.plain
 			}
 			s := newScore(c.mutants)
-			d := newDrawer(uint64(c.mutants))
+			d := newDrawer(*seed + uint64(c.mutants))
 			var lock sync.Mutex
 			t.Run("draws", func(t *testing.T) {
 				for i := range draws {
