@@ -176,12 +176,13 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 	if s.opts.Planned != nil {
 		s.opts.Planned(plan)
 	}
+	s.planned = len(plan.Checks)
 	own := len(s.opts.Checks)
 	result.Checks = make([]CheckResult, own, len(plan.Checks))
 	for _, i := range plan.Order {
 		if i >= own { // i is the first step of the client flows. Their order is fixed, so all of them run now.
 			if result.Profiles == nil {
-				interrupted = s.runProfiles(ctx, result, len(plan.Checks), interrupted)
+				interrupted = s.runProfiles(ctx, result, interrupted)
 			}
 			continue
 		}
@@ -212,7 +213,7 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 			}
 		}
 		result.Checks[i] = r
-		s.progress(len(plan.Checks), r, p.Skip == "")
+		s.progress(r, p.Skip == "")
 	}
 	if interrupted == "" && s.late(ctx) {
 		interrupted = s.overtime(ctx)
@@ -221,10 +222,10 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 }
 
 // progress counts a check of the plan, and reports it if it ran.
-func (s *session) progress(planned int, r CheckResult, ran bool) {
+func (s *session) progress(r CheckResult, ran bool) {
 	s.done++
 	if s.opts.Progress != nil && ran {
-		s.opts.Progress(s.done, planned, r)
+		s.opts.Progress(s.done, s.planned, r)
 	}
 }
 
@@ -244,11 +245,11 @@ func (s *session) interruption(ctx context.Context) string {
 }
 
 // runProfiles runs the client flows of the profiles. It returns the reason if it stopped early, otherwise "".
-func (s *session) runProfiles(ctx context.Context, result *Result, planned int, interrupted string) string {
+func (s *session) runProfiles(ctx context.Context, result *Result, interrupted string) string {
 	number := 0
 	for _, p := range s.opts.Profiles {
 		for _, c := range p.ClientFlows {
-			steps, verdict := s.runClientFlow(ctx, number, p, c, &interrupted, func(r CheckResult) { s.progress(planned, r, true) })
+			steps, verdict := s.runClientFlow(ctx, number, p, c, &interrupted, func(r CheckResult) { s.progress(r, true) })
 			verdict.Steps = steps
 			result.Profiles = append(result.Profiles, verdict)
 			number++

@@ -210,7 +210,7 @@ func (s *session) fillWatched(result *Result) {
 		for _, w := range s.watchers.watches {
 			if w.check.ID == r.Check.ID {
 				result.Checks[i] = w.result()
-				s.progress(len(result.Checks), result.Checks[i], true)
+				s.progress(result.Checks[i], true)
 			}
 		}
 	}
