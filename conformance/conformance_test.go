@@ -200,6 +200,23 @@ func TestVerdict_UntestedOnForbiddenWrites(t *testing.T) {
 	}
 }
 
+// TestFinding_QuotesMisleadingStrings checks that a finding quotes a string that could be read as another JSON value.
+func TestFinding_QuotesMisleadingStrings(t *testing.T) {
+	_, target := newShelf(t)
+	r := runChecks(t, target, conformance.Options{Checks: []conformance.Check{
+		one("x.shows", nil, func(_ context.Context, t *conformance.T) {
+			for _, got := range []any{"False", "5", false, "plain"} {
+				t.Expect("active", true, got)
+			}
+		}),
+	}})
+	var got []string
+	for _, f := range r.Checks[0].Findings {
+		got = append(got, f.Got)
+	}
+	require.Equal(t, []string{`"False"`, `"5"`, "false", "plain"}, got)
+}
+
 // TestCautions_NameBlockedChecks checks that the cautions name a check that was blocked, and no check that passes or does not apply.
 func TestCautions_NameBlockedChecks(t *testing.T) {
 	_, target := newShelf(t)

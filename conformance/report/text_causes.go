@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/causes"
@@ -62,11 +63,19 @@ func (p *printer) causes(found []causes.Cause, room int) {
 		return
 	}
 	// The summary of the remaining causes and the empty line after it take two lines.
-	for ; len(rest) > 0 && (used+2 < room); rest = rest[1:] {
+	spare := room - used - 2 - len(rest)
+	for ; len(rest) > 0 && used+2 < room; rest = rest[1:] {
 		i++
 		used++
 		head, id := fmt.Sprintf("%2d. %s ", i, strengths[rest[0].Outcome]), " ["+rest[0].ID+"]"
-		p.line("%s%s%s", head, clipTo(visible(rest[0].Headline), width-len(head)-len(id)), id)
+		text := visible(rest[0].Headline)
+		if spare > 0 && len(head)+utf8.RuneCountInString(text+id) > width {
+			p.wrapped(head, text+id)
+			used++
+			spare--
+			continue
+		}
+		p.line("%s%s%s", head, clipTo(text, width-len(head)-len(id)), id)
 	}
 	if len(rest) > 0 {
 		p.line("%s; --all lists them.", plural(len(rest), "more cause"))

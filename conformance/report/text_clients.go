@@ -53,7 +53,7 @@ var fitColors = map[conformance.Compatibility]conformance.Outcome{
 }
 
 // The maximum numbers in a report without TextOptions.All: of limits of a flow, of changes in full, of their
-// steps, and of changes in one line.
+// steps, and of changes without details.
 const (
 	maxLimits       = 1
 	maxChanges      = 2
@@ -62,8 +62,7 @@ const (
 )
 
 // clients writes the verdict on each client flow, then what the clients that break require of the target. It writes nothing for a run
-// without client flows. Unless all is set, it writes the first changes in full, further ones in one line each, and the number of the
-// others.
+// without client flows. Unless all is set, it writes the first changes in full, further ones without details, and the number of the others.
 func (p *printer) clients(r *conformance.Result, all bool) {
 	if len(r.Profiles) == 0 {
 		return
@@ -121,7 +120,7 @@ func (p *printer) clients(r *conformance.Result, all bool) {
 				p.line("")
 				break
 			}
-			p.line("%s%s", head, clipTo(visible(c.Fix), maxClip))
+			p.wrapped(head, c.Fix)
 			if i == len(required)-1 {
 				p.line("")
 			}
