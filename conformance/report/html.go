@@ -108,6 +108,8 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 		"search": search,
 		"words":  func(v conformance.Verdict) string { return verdictWords[v] },
 		"join":   strings.Join,
+		"breaks": breaksText,
+		"limits": func(p Profile) string { return plural(len(p.Limits), "limit") },
 		"fails":  func(p Profile) string { return failsText(len(p.Breaks), steps[p.Profile+p.Conversation], p.Untried) },
 	}).Parse(pageTemplate)
 	if err != nil {

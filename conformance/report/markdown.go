@@ -63,7 +63,10 @@ func markdownClients(p func(string, ...any), r *conformance.Result) {
 	}
 	p("\n### Provisioning by client\n\n| Client | Set-up | Provisioning | Details |\n|---|---|---|---|")
 	for _, f := range r.Profiles {
-		details := slices.Concat([]string{summaryOf(f), f.Reason}, f.Limits)
+		details := []string{summaryOf(f), f.Reason}
+		for _, limit := range f.Limits {
+			details = append(details, "limit: "+limit)
+		}
 		details = slices.DeleteFunc(details, func(s string) bool { return s == "" })
 		fit := markdownText(string(f.Compatibility))
 		if f.Compatibility == conformance.Breaks {
@@ -79,15 +82,22 @@ func markdownClients(p func(string, ...any), r *conformance.Result) {
 		if c.Waived {
 			mark = " (waived)"
 		}
-		steps := make([]string, len(c.Steps))
-		for i, id := range c.Steps {
-			steps[i] = code(id)
+		var steps []string
+		for _, id := range c.Steps[:min(len(c.Steps), maxMarkdownSteps)] {
+			steps = append(steps, code(id))
+		}
+		if more := len(c.Steps) - maxMarkdownSteps; more > 0 {
+			steps = append(steps, fmt.Sprintf("and %d more", more))
 		}
 		p("%d. **%s**%s %s", i+1, markdownText(c.Fix), mark, markdownText(c.Why))
-		p("   - Breaks %s: %s", strings.Join(steps, ", "), markdownText(c.Action))
+		p("   - %s: %s", breaksText(c), markdownText(c.Action))
+		p("   - Steps: %s", strings.Join(steps, ", "))
 		p("   - %s: expected %s, got %s", markdownText(c.Finding.What), code(c.Finding.Want), code(c.Finding.Got))
 	}
 }
+
+// maxMarkdownSteps is the maximum number of steps that a change lists in a summary.
+const maxMarkdownSteps = 5
 
 // maxMarkdownCauses is the maximum number of causes in a summary.
 const maxMarkdownCauses = 50

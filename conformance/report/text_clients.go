@@ -14,6 +14,7 @@ type change struct {
 	Finding  conformance.Finding
 	Action   string   // of the first step
 	Steps    []string // ids of the checks of the steps
+	Clients  []string // the clients of the steps, each once
 	Waived   bool
 }
 
@@ -32,10 +33,18 @@ func changes(r *conformance.Result) []change {
 				out = append(out, change{Fix: b.Fix, Why: b.Why, Finding: b.Finding, Action: b.Action, Waived: true})
 			}
 			out[i].Steps = append(out[i].Steps, b.Check)
+			if !slices.Contains(out[i].Clients, f.Client) {
+				out[i].Clients = append(out[i].Clients, f.Client)
+			}
 			out[i].Waived = out[i].Waived && waived[b.Check]
 		}
 	}
 	return out
+}
+
+// breaksText returns the number of steps that fail without a change, and their clients, as text.
+func breaksText(c change) string {
+	return fmt.Sprintf("Breaks %s of %s", plural(len(c.Steps), "step"), strings.Join(c.Clients, ", "))
 }
 
 // flowName returns the client and the id of the flow, if it has one.
