@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/scimwright/scimwright/internal/counted"
 )
 
 // Options configure a run. With Checks and otherwise zero values, the run is complete and may only write to a target on this machine.
@@ -426,7 +428,7 @@ func (r *Result) Conclude() {
 		r.Verdict, r.Reason = Untested, r.undeletable+"; most checks that create objects were not run"
 	case errored > 0:
 		r.Verdict, r.Reason = Untested, fmt.Sprintf("%s ended with an error: no findings, but not everything was tested",
-			plural(errored, "check"))
+			counted.Of(errored, "check"))
 	case passed == 0:
 		r.Verdict, r.Reason = Untested, "every check was skipped: nothing was tested"
 	case writes > 0 && wrote == 0:
@@ -435,7 +437,7 @@ func (r *Result) Conclude() {
 			"a read-only run"
 	case manyBlocked(r.Blocks) > 0:
 		r.Verdict, r.Reason = Untested, fmt.Sprintf("%s blocked: no findings, but not everything was tested",
-			plural(manyBlocked(r.Blocks), "check"))
+			counted.Of(manyBlocked(r.Blocks), "check"))
 	case len(r.Complaints) > 0:
 		r.Verdict, r.Reason = Findings, "the target has no findings, but the waivers have problems"
 	default:
@@ -470,7 +472,7 @@ func (s *session) caution(result *Result) {
 	}
 	if s.wire.throttled > 0 {
 		result.Cautions = append(result.Cautions,
-			fmt.Sprintf("the target limits the rate of requests: %s answered with 429 and sent again", plural(s.wire.throttled, "request")))
+			fmt.Sprintf("the target limits the rate of requests: %s answered with 429 and sent again", counted.Of(s.wire.throttled, "request")))
 	}
 	s.cautionUnrun(result)
 	if caution := s.reduced.caution(); caution != "" {
@@ -488,7 +490,7 @@ func (s *session) caution(result *Result) {
 			names += ", …"
 		}
 		result.Cautions = append(result.Cautions,
-			fmt.Sprintf("%s blocked without a result: %s", plural(n, "applicable check"), names))
+			fmt.Sprintf("%s blocked without a result: %s", counted.Of(n, "applicable check"), names))
 	}
 }
 
@@ -513,7 +515,7 @@ func (s *session) cautionUnrun(result *Result) {
 			parts = append(parts, fmt.Sprintf("%d of the level %s", n, l))
 		}
 	}
-	result.Cautions = append(result.Cautions, fmt.Sprintf("%s not run: %s", plural(total, "check"), strings.Join(parts, ", ")))
+	result.Cautions = append(result.Cautions, fmt.Sprintf("%s not run: %s", counted.Of(total, "check"), strings.Join(parts, ", ")))
 }
 
 // ran reports whether a check sent requests.
@@ -526,11 +528,4 @@ func (c Check) needs(n Need) bool {
 		}
 	}
 	return false
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

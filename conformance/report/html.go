@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/internal/counted"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
@@ -109,7 +110,7 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 		"words":  func(v conformance.Verdict) string { return verdictWords[v] },
 		"join":   strings.Join,
 		"breaks": breaksText,
-		"limits": func(p Profile) string { return plural(len(p.Limits), "limit") },
+		"limits": func(p Profile) string { return counted.Of(len(p.Limits), "limit") },
 		"fails":  func(p Profile) string { return failsText(len(p.Breaks), steps[p.Profile+p.Conversation], p.Untried) },
 	}).Parse(pageTemplate)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/internal/counted"
 )
 
 // maxMarkdown is the maximum number of findings in a summary; job pages truncate summaries of more than a megabyte.
@@ -24,7 +25,7 @@ func Markdown(w io.Writer, r *conformance.Result, version string) error {
 	if !r.Observed() {
 		seed = fmt.Sprintf("seed %d, ", d.Seed)
 	}
-	p("Target %s, %s, %s, %s%s.", code(d.Target), plural(len(r.Checks), "check"), plural(d.Requests, "request"), seed,
+	p("Target %s, %s, %s, %s%s.", code(d.Target), counted.Of(len(r.Checks), "check"), counted.Of(d.Requests, "request"), seed,
 		d.Started.Format("2006-01-02 15:04 MST"))
 	if d.Reason != "" {
 		p("\n> %s.", markdownText(d.Reason))
@@ -114,10 +115,10 @@ func markdownCauses(p func(string, ...any), found []Cause) {
 		}
 		var counts []string
 		if c.Findings > 0 {
-			counts = append(counts, plural(c.Findings, "finding"))
+			counts = append(counts, counted.Of(c.Findings, "finding"))
 		}
 		if len(c.Blocked) > 0 {
-			counts = append(counts, plural(len(c.Blocked), "check")+" without a result")
+			counts = append(counts, counted.Of(len(c.Blocked), "check")+" without a result")
 		}
 		p("%d. **%s** %s (%s)", i+1, strength, markdownText(c.Headline), strings.Join(counts, ", "))
 		if c.Fix != "" {
@@ -164,7 +165,7 @@ func markdownBlocks(p func(string, ...any), d Document) {
 		if !b.large() {
 			continue
 		}
-		p("\n<details><summary><b>BLOCK</b> %s have no result: %s</summary>\n", plural(b.Number, "check"), markdownText(b.What))
+		p("\n<details><summary><b>BLOCK</b> %s have no result: %s</summary>\n", counted.Of(b.Number, "check"), markdownText(b.What))
 		if e := b.Exchange; e != nil {
 			p("%s\n", fence(b.Curl))
 			p("Response: %s\n", code(fmt.Sprint(e.Status, " ", shortened(e.ResponseBody))))

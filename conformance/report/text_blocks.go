@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/internal/counted"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
@@ -23,7 +24,7 @@ func (p *printer) blocks(r *conformance.Result) {
 			continue
 		}
 		written++
-		headline := fmt.Sprintf("%s have no result: %s", plural(len(b.Checks), "check"), b.What)
+		headline := fmt.Sprintf("%s have no result: %s", counted.Of(len(b.Checks), "check"), b.What)
 		if p.brief >= shortBlocks {
 			p.shortBlock(headline, b.Exchange, written)
 			continue

@@ -8,6 +8,7 @@ import (
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/causes"
+	"github.com/scimwright/scimwright/internal/counted"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
@@ -35,7 +36,7 @@ func (p *printer) causes(found []causes.Cause, room int) {
 		findings += c.Findings
 		checks += len(c.Checks)
 	}
-	p.line("Causes: %d. They explain %s of %s.", len(found), plural(findings, "finding"), plural(checks, "check"))
+	p.line("Causes: %d. They explain %s of %s.", len(found), counted.Of(findings, "finding"), counted.Of(checks, "check"))
 	p.line("")
 	used, room := p.lines(), max(room, minCauses)
 	reserve := 0
@@ -78,7 +79,7 @@ func (p *printer) causes(found []causes.Cause, room int) {
 		p.line("%s%s%s", head, clipTo(text, width-len(head)-len(id)), id)
 	}
 	if len(rest) > 0 {
-		p.line("%s; --all lists them.", plural(len(rest), "more cause"))
+		p.line("%s; --all lists them.", counted.Of(len(rest), "more cause"))
 	}
 	p.line("")
 }
@@ -116,14 +117,14 @@ func (p *printer) cause(number int, c causes.Cause, long bool) {
 func explained(c causes.Cause) string {
 	var parts []string
 	if c.Findings > 0 {
-		text := plural(c.Findings, "finding") + " of " + strings.Join(c.Checks[:min(len(c.Checks), maxListed)], ", ")
+		text := counted.Of(c.Findings, "finding") + " of " + strings.Join(c.Checks[:min(len(c.Checks), maxListed)], ", ")
 		if more := len(c.Checks) - maxListed; more > 0 {
 			text += fmt.Sprintf(" and %d more", more)
 		}
 		parts = append(parts, text)
 	}
 	if n := len(c.Blocked); n > 0 {
-		parts = append(parts, plural(n, "check")+" without a result")
+		parts = append(parts, counted.Of(n, "check")+" without a result")
 	}
 	return strings.Join(parts, "; ")
 }

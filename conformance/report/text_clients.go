@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/internal/counted"
 )
 
 // A change is a fix that clients require, and the steps that fail without it.
@@ -44,7 +45,7 @@ func changes(r *conformance.Result) []change {
 
 // breaksText returns the number of steps that fail without a change, and their clients, as text.
 func breaksText(c change) string {
-	return fmt.Sprintf("Breaks %s of %s", plural(len(c.Steps), "step"), strings.Join(c.Clients, ", "))
+	return fmt.Sprintf("Breaks %s of %s", counted.Of(len(c.Steps), "step"), strings.Join(c.Clients, ", "))
 }
 
 // flowName returns the client and the id of the flow, if it has one.
@@ -101,7 +102,7 @@ func (p *printer) clients(r *conformance.Result, all bool) {
 				break
 			}
 			if i == maxLimits && !all {
-				p.line("%s%s; --all lists them", indent, plural(len(f.Limits)-i, "more limit"))
+				p.line("%s%s; --all lists them", indent, counted.Of(len(f.Limits)-i, "more limit"))
 				break
 			}
 			p.wrapped(indent+"limit: ", limit)
@@ -125,7 +126,7 @@ func (p *printer) clients(r *conformance.Result, all bool) {
 		}
 		if i >= inFull && !all {
 			if i == inFull+maxShortChanges {
-				p.line("  %s; --all lists them", plural(len(required)-i, "more change"))
+				p.line("  %s; --all lists them", counted.Of(len(required)-i, "more change"))
 				p.line("")
 				break
 			}
@@ -160,9 +161,9 @@ func failsText(breaks, steps, untried int) string {
 	var parts []string
 	switch {
 	case breaks == 1:
-		parts = append(parts, fmt.Sprintf("1 of %s fails", plural(steps, "step")))
+		parts = append(parts, fmt.Sprintf("1 of %s fails", counted.Of(steps, "step")))
 	case breaks > 1:
-		parts = append(parts, fmt.Sprintf("%d of %s fail", breaks, plural(steps, "step")))
+		parts = append(parts, fmt.Sprintf("%d of %s fail", breaks, counted.Of(steps, "step")))
 	}
 	if untried > 0 {
 		parts = append(parts, untriedText(untried))
