@@ -143,9 +143,11 @@ func TestPlan_PredictsIncompleteRun(t *testing.T) {
 		require.Empty(t, incomplete)
 
 		opts.MaxRequests = plan.Requests - 2
-		runChecks(t, target, opts)
+		opts.LimitNames = conformance.LimitNames{Timeout: "--timeout", MaxRequests: "--max-requests"}
+		r = runChecks(t, target, opts)
 		_, incomplete = plan.Within()
 		require.NotEmpty(t, incomplete, "a budget of requests that is too small")
+		require.Contains(t, r.Reason, fmt.Sprintf("the budget of %d requests (--max-requests) is used up", opts.MaxRequests))
 	})
 }
 

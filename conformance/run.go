@@ -40,6 +40,8 @@ type Options struct {
 	MaxRequests int
 	// Timeout is the maximum duration of the whole run, including cleanup. Default: 5 minutes.
 	Timeout time.Duration
+	// LimitNames are what the reasons of an incomplete run call Timeout and MaxRequests, such as the flags of a command. Default: no names.
+	LimitNames LimitNames
 	// RequestTimeout is the timeout of one request. Default: 15 seconds.
 	RequestTimeout time.Duration
 	// Rate is the maximum number of requests per second. Default: no limit. After a 429 the run always waits, whatever the rate.
@@ -76,6 +78,22 @@ type Options struct {
 	Progress func(done, planned int, r CheckResult)
 	// Logger receives messages for the operator of the suite. Default: no log.
 	Logger *slog.Logger
+}
+
+// LimitNames are names of the limits of a run for its reasons: "the time limit of 5m0s (--timeout) is used up".
+type LimitNames struct{ Timeout, MaxRequests string }
+
+// usedUp returns the reason of a run that has reached a limit.
+func usedUp(limit, name string) string {
+	if name != "" {
+		limit += " (" + name + ")"
+	}
+	return limit + " is used up"
+}
+
+// budgetUsedUp returns the reason of a run that has sent Options.MaxRequests requests.
+func (o Options) budgetUsedUp() string {
+	return usedUp("the budget of "+counted.Of(o.MaxRequests, "request"), o.LimitNames.MaxRequests)
 }
 
 // DefaultSeed is the seed of a run without a seed: two such runs against the same target generate the same requests.
@@ -241,7 +259,7 @@ func (s *session) interruption(ctx context.Context) string {
 	case s.wire.unanswered >= maxUnanswered:
 		return fmt.Sprintf("the target stopped responding: %d consecutive requests got no response", s.wire.unanswered)
 	case s.wire.requests >= s.opts.MaxRequests:
-		return fmt.Sprintf("the budget of %d requests is used up", s.opts.MaxRequests)
+		return s.opts.budgetUsedUp()
 	}
 	return ""
 }
@@ -268,7 +286,7 @@ func (s *session) late(ctx context.Context) bool {
 
 func (s *session) overtime(ctx context.Context) string {
 	if ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Sprintf("the time limit of %s is used up", s.opts.Timeout)
+		return usedUp(fmt.Sprintf("the time limit of %s", s.opts.Timeout), s.opts.LimitNames.Timeout)
 	}
 	return "the run was interrupted"
 }

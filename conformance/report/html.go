@@ -69,6 +69,7 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 		Took:    r.Duration.Round(10 * time.Millisecond).String(),
 		Changes: changes(r), Broken: brokenClients(r),
 	}
+	p.Causes = slices.DeleteFunc(p.Causes, func(c Cause) bool { return shownAsBlock(r, c.Checks, c.Blocked) })
 	for _, c := range p.Checks {
 		if c.Profile != "" {
 			p.Steps = append(p.Steps, c)

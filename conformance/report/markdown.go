@@ -40,7 +40,7 @@ func Markdown(w io.Writer, r *conformance.Result, version string) error {
 	}
 	markdownClients(p, r)
 	markdownBlocks(p, d)
-	markdownCauses(p, d.Causes)
+	markdownCauses(p, slices.DeleteFunc(d.Causes, func(c Cause) bool { return shownAsBlock(r, c.Checks, c.Blocked) }))
 	if len(r.Checks) > 0 {
 		markdownAreas(p, r)
 	}

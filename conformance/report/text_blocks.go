@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/scimwright/scimwright/conformance"
@@ -68,6 +69,16 @@ func (p *printer) shortBlock(headline string, e *wirelog.Exchange, n int) {
 		p.line("  request   %s", clipTo(visible(e.Method+" "+e.URL+" "+e.RequestBody), width-12))
 		p.line("  response  %s", clipTo(visible(fmt.Sprint(e.Status)+" "+e.ResponseBody), width-12))
 	}
+}
+
+// shownAsBlock reports whether a cause without findings is one of the large blocks of the run: a report that shows these blocks does not list
+// it again.
+func shownAsBlock(r *conformance.Result, checks, blocked []string) bool {
+	return len(checks) == 0 && !slices.ContainsFunc(blocked, func(id string) bool {
+		return !slices.ContainsFunc(r.Blocks, func(b conformance.Block) bool {
+			return len(b.Checks) >= conformance.ManyBlocked && slices.Contains(b.Checks, id)
+		})
+	})
 }
 
 // shortened returns the start of a body on one line.
