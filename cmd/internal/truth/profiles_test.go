@@ -129,9 +129,7 @@ func TestProfiles_BreakOnListedQuirks(t *testing.T) {
 	var names []string
 	t.Run("quirks", func(t *testing.T) {
 		for _, q := range quirks.All() {
-			// The test omits these quirks: they need an argument or time, or prevent every request.
-			if q.Category == quirks.Chaos ||
-				slices.Contains([]string{"lookup-lag", "ignores-attribute", "unauthorized", "forbidden", "login-page"}, q.Name) {
+			if q.Category == quirks.Chaos || slices.Contains(untypical, q.Name) {
 				continue
 			}
 			names = append(names, q.Name)
