@@ -184,7 +184,9 @@ var Rules = []Rule{
 		Why: "the composition root imports everything, but of the management API only what embedders import, and internal/sandboxport"},
 	{Package: "cmd/internal/cli/frame", Why: "the common code of both command lines: parsing, help and exit codes"},
 	{Package: "cmd/internal/cli/conform",
-		May: []string{"conformance/...", "scim/wirelog", "cmd/internal/cli/frame", "cmd/internal/mockserver", "scimserver/quirks", "internal/counted"},
+		May: []string{
+			"conformance/...", "scim/wirelog", "cmd/internal/cli/frame", "cmd/internal/mockserver", "scimserver/quirks", "internal/counted",
+		},
 		Why: "the conformance commands alone are a small static binary, without a database"},
 	{Package: "cmd/internal/cli/...", May: []string{
 		"cmd/internal/bench", "cmd/internal/cli/...", "internal/errtext", "cmd/internal/sandbox/...", "engine", "engine/control/client",

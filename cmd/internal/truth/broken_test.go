@@ -105,7 +105,8 @@ func limitedServer(t *testing.T, variant string) func(http.Handler) http.Handler
 
 // methodRejected returns a wrapper for a server that rejects methods with 405 and a correct Allow header.
 func methodRejected(rejected ...string) func(http.Handler) http.Handler {
-	allowed := slices.DeleteFunc([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, func(m string) bool { return slices.Contains(rejected, m) })
+	allowed := slices.DeleteFunc([]string{"GET", "POST", "PUT", "PATCH", "DELETE"},
+		func(m string) bool { return slices.Contains(rejected, m) })
 	return when(func(r *http.Request) bool {
 		return slices.Contains(rejected, r.Method) && !strings.HasSuffix(r.URL.Path, "/.search")
 	}, func(w http.ResponseWriter, r *http.Request) {
@@ -253,8 +254,8 @@ func checkBroken(t *testing.T, b brokenServer, reference http.Handler, target co
 		r.Count(conformance.Skip), "skipped", told)
 }
 
-// TestBroken_ReadOnlyBreaksClients checks that the client flows run against a server that rejects all writes with 405: each client breaks at
-// its first write, while the checks that write are skipped.
+// TestBroken_ReadOnlyBreaksClients checks that the client flows run against a server that rejects all writes with 405: each client breaks
+// at its first write.
 func TestBroken_ReadOnlyBreaksClients(t *testing.T) {
 	t.Parallel()
 	r := runProfiles(t, methodRejected("POST", "PUT", "PATCH", "DELETE")(newReferenceServer(t)), profiles.All()...)

@@ -194,8 +194,8 @@ func row(q quirks.Quirk, verdicts []conformance.ProfileResult) string {
 	return fmt.Sprintf("| `%s`: %s | %s | %s |\n", q.Name, q.Does, strings.Join(breaks, "; "), strings.Join(limited, ", "))
 }
 
-// TestProfiles_DoubtfulStatusIsOnlyLimit checks that a status of which it is unknown whether the client accepts it does not add the limit of
-// a step that fails: the target performed the request.
+// TestProfiles_DoubtfulStatusIsOnlyLimit checks that a status of which it is unknown whether the client accepts it does not add the limit
+// of a step that fails: the target performed the request.
 func TestProfiles_DoubtfulStatusIsOnlyLimit(t *testing.T) {
 	t.Parallel()
 	r := runProfiles(t, withQuirk(t, newReferenceServer(t), "create-200"), profiles.All()...)
