@@ -46,10 +46,10 @@ func knownFaults() []knownFault {
 	return out
 }
 
-// TestSignatures_MatchFaults compares conformance/causes/signatures.txt with runs of the whole suite against every mutant and quirk. A
-// plain run compares every 40th of them, and only the set of checks that complain: the telling check of a signature, whose finding describes the
-// fault best, depends on all faults. Faults and checks that are newer than the file are not compared, because rewriting the file takes 20
-// minutes; until then, package causes groups their findings by evidence. A run of all faults compares the whole file.
+// TestSignatures_MatchFaults compares conformance/causes/signatures.txt with runs of the whole suite against every mutant and quirk.
+// A plain run compares every 40th of them, and only the set of checks that complain: the telling check of a signature, whose finding
+// describes the fault best, depends on all faults. Faults and checks that are newer than the file are not compared, because rewriting the
+// file takes 20 minutes; until then, package causes groups their findings by evidence. A run of all faults compares the whole file.
 func TestSignatures_MatchFaults(t *testing.T) {
 	stored, known := map[string][]string{}, map[string]bool{}
 	for _, s := range causes.Signatures() {
