@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/scimwright/scimwright/internal/counted"
 )
 
 // manyAttributes distinguishes two kinds of checks: a check that uses at least this number of attributes of users takes them from the
@@ -295,10 +297,10 @@ func (v *survey) cautions() []string {
 		if slices.Contains([]standing{derived, ignored, rejected, shortened}, a.standing) {
 			var effects []string
 			if a.replaced > 0 {
-				effects = append(effects, plural(a.replaced, "check")+" run with another attribute")
+				effects = append(effects, counted.Of(a.replaced, "check")+" run with another attribute")
 			}
 			if a.skipped > 0 {
-				effects = append(effects, plural(a.skipped, "check")+" skipped")
+				effects = append(effects, counted.Of(a.skipped, "check")+" skipped")
 			}
 			out = append(out, a.standing.explain(path)+" of users: "+strings.Join(effects, ", "))
 		}

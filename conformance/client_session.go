@@ -46,6 +46,7 @@ type clientSession struct {
 	unseen      []unseen
 	// accepted contains the numbers of the steps to whose request the target returned a 2xx status that the client accepts.
 	accepted map[int]bool
+	status   map[int]int // the status of the response to each step
 	// taken are the shared objects that the flow uses in place of new ones. unshared is the reason why no shared object could be used; the
 	// remaining steps are then skipped. unsent is the reason why a step was skipped; no other step depends on that step.
 	taken            []*Created
@@ -69,6 +70,7 @@ func (s *session) runClientFlow(ctx context.Context, number int, p Profile, c Cl
 		saved: map[string]string{}, kept: map[string]*scim.Object{}, savedBy: map[string]string{},
 		stains: map[string]map[string]stain{}, writes: map[string]*effects{}, accepted: map[int]bool{},
 		seen: map[string]*scim.Object{}, own: map[string]map[string]bool{},
+		status: map[int]int{},
 	}
 	for _, step := range c.Steps {
 		for name := range step.Save {
@@ -89,6 +91,9 @@ func (s *session) runClientFlow(ctx context.Context, number int, p Profile, c Cl
 	for i, step := range c.Steps {
 		check := p.check(c, step)
 		r := CheckResult{Check: check, Outcome: Skip, Reason: s.unmet(check)}
+		if s.rights.readOnly && r.Reason == s.rights.denied {
+			r.Reason = "" // the client sends the request, and the rejection is what breaks it
+		}
 		if r.Reason == "" {
 			if *interrupted == "" {
 				*interrupted = s.interruption(ctx)
@@ -175,6 +180,7 @@ func (t *clientSession) runStep(ctx context.Context, number int, step Step, chec
 		t.touches(step, request.Body)
 		created := len(t.ledger)
 		res := t.send(ctx, c, step, request)
+		t.status[number] = res.Status
 		t.recordMembers(res)
 		switch {
 		case slices.Contains(step.Doubtful, res.Status):
@@ -539,6 +545,8 @@ func (t *clientSession) verdict(results []CheckResult, interrupted string) Profi
 			v.Breaks = append(v.Breaks, brokenStep(step, r))
 		case r.Outcome == Error && v.Reason == "":
 			v.Reason = r.Reason
+		case r.Outcome == Info && slices.Contains(step.Doubtful, t.status[i]) && len(r.Findings) == 1:
+			// The only finding is the doubtful status, which runStep has recorded as a limit.
 		case r.Outcome == Info && step.Limit != "":
 			if step.Unmet != "" && t.accepted[i] {
 				t.limit(step.Unmet)

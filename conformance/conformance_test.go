@@ -166,6 +166,9 @@ func TestVerdict_UntestedOnForbiddenWrites(t *testing.T) {
 		"every write is forbidden":                 {403, 0, "", conformance.Untested, conformance.Skip},
 		"forbidden, with the lag measured":         {403, time.Second, "", conformance.Untested, conformance.Skip},
 		"rejected with 401":                        {401, 0, "", conformance.Untested, conformance.Skip},
+		"the method is not permitted":              {405, 0, "", conformance.Untested, conformance.Skip},
+		"the method is not implemented":            {501, 0, "", conformance.Untested, conformance.Skip},
+		"only what the check creates is 405":       {405, 0, "-ann@", conformance.Findings, conformance.Fail},
 		"every write is malformed":                 {400, 0, "", conformance.Findings, conformance.Fail},
 		"only what the check creates is forbidden": {403, 0, "-ann@", conformance.Findings, conformance.Fail},
 		"every write is allowed":                   {0, 0, "", conformance.Clean, conformance.Pass},
@@ -188,13 +191,30 @@ func TestVerdict_UntestedOnForbiddenWrites(t *testing.T) {
 			require.Equal(t, []conformance.Outcome{tt.outcome, conformance.Pass, tt.outcome},
 				[]conformance.Outcome{r.Checks[0].Outcome, r.Checks[1].Outcome, r.Checks[2].Outcome})
 			if tt.verdict == conformance.Untested {
-				require.Contains(t, r.Reason, "may not create users")
+				require.Regexp(t, "these credentials may not create users|the target creates no users", r.Reason)
 				require.Equal(t, r.Reason, r.Checks[2].Reason)
 				require.LessOrEqual(t, r.Count(conformance.Skip), 2)
 			}
 			require.Equal(t, []string{"other@example.com"}, s.names())
 		})
 	}
+}
+
+// TestFinding_QuotesMisleadingStrings checks that a finding quotes a string that could be read as another JSON value.
+func TestFinding_QuotesMisleadingStrings(t *testing.T) {
+	_, target := newShelf(t)
+	r := runChecks(t, target, conformance.Options{Checks: []conformance.Check{
+		one("x.shows", nil, func(_ context.Context, t *conformance.T) {
+			for _, got := range []any{"False", "5", false, "plain"} {
+				t.Expect("active", true, got)
+			}
+		}),
+	}})
+	var got []string
+	for _, f := range r.Checks[0].Findings {
+		got = append(got, f.Got)
+	}
+	require.Equal(t, []string{`"False"`, `"5"`, "false", "plain"}, got)
 }
 
 // TestCautions_NameBlockedChecks checks that the cautions name a check that was blocked, and no check that passes or does not apply.

@@ -45,6 +45,8 @@ func describeExpectation(want any) string {
 	switch want := want.(type) {
 	case AtLeast:
 		return fmt.Sprintf("at least %d", want)
+	case Kind:
+		return string(want)
 	case []any:
 		if len(want) == 0 {
 			return "absent or an empty list"

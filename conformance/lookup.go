@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scimwright/scimwright/internal/counted"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -128,7 +129,7 @@ func (e *createdObjects) list(ctx context.Context, collection string) *listing {
 			l.problem = ""
 			return l
 		case len(seen) == before:
-			l.problem = fmt.Sprintf("the list of %s contains %s, but totalResults is %d", collection, plural(len(seen), "object"), total)
+			l.problem = fmt.Sprintf("the list of %s contains %s, but totalResults is %d", collection, counted.Of(len(seen), "object"), total)
 			return l
 		case total > maxPages*lookupPage:
 			l.problem = fmt.Sprintf("the list of %s has %d objects, and only lists of up to %d objects are searched", collection, total,

@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -92,6 +93,24 @@ func TestOrder_ClientFlowsBetweenPhases(t *testing.T) {
 	require.Equal(t, "client.lookup", ran[len(ran)-1], "without Options.Order")
 }
 
+// TestProgress_CountsClientSteps checks that the number of planned checks includes the steps of client flows in every report of progress,
+// also in that of a check whose result is complete at the end of the run.
+func TestProgress_CountsClientSteps(t *testing.T) {
+	_, target := newShelf(t)
+	step := conformance.Step{ID: "lookup", Title: "a lookup", Method: http.MethodGet, Path: "/Users", Status: []int{200}}
+	flow := conformance.Profile{ID: "client", Client: "Client",
+		ClientFlows: []conformance.ClientFlow{{Title: "flow", Steps: []conformance.Step{step}}}}
+	watching := conformance.Check{ID: "x.watches", Title: "a check that watches", Level: conformance.Must,
+		Watch: func(*conformance.ObservedExchange) {}}
+	var progress []string
+	runChecks(t, target, conformance.Options{Profiles: []conformance.Profile{flow},
+		Checks: []conformance.Check{watching, one("x.reads", nil, func(ctx context.Context, t *conformance.T) { t.Get(ctx, "/Users") })},
+		Progress: func(done, planned int, c conformance.CheckResult) {
+			progress = append(progress, fmt.Sprintf("%d/%d %s", done, planned, c.Check.ID))
+		}})
+	require.Equal(t, []string{"1/3 x.reads", "2/3 client.lookup", "3/3 x.watches"}, progress)
+}
+
 // TestPlan_PredictsIncompleteRun checks that the forecast of a slow run names exactly the checks that the run completes, and that a run
 // that ends early has tested the first phase.
 func TestPlan_PredictsIncompleteRun(t *testing.T) {
@@ -124,9 +143,11 @@ func TestPlan_PredictsIncompleteRun(t *testing.T) {
 		require.Empty(t, incomplete)
 
 		opts.MaxRequests = plan.Requests - 2
-		runChecks(t, target, opts)
+		opts.LimitNames = conformance.LimitNames{Timeout: "--timeout", MaxRequests: "--max-requests"}
+		r = runChecks(t, target, opts)
 		_, incomplete = plan.Within()
 		require.NotEmpty(t, incomplete, "a budget of requests that is too small")
+		require.Contains(t, r.Reason, fmt.Sprintf("the budget of %d requests (--max-requests) is used up", opts.MaxRequests))
 	})
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/scimwright/scimwright/internal/counted"
 )
 
 // A removal contains what the run has detected about DELETE. If the target deletes no object of a collection, every object that the run
@@ -157,7 +159,7 @@ func (s *session) cautionUndeletable(result *Result) {
 	if skipped == 0 {
 		return
 	}
-	what := plural(skipped, "check") + " that create objects were"
+	what := counted.Of(skipped, "check") + " that create objects were"
 	if skipped == 1 {
 		what = "1 check that creates objects was"
 	}

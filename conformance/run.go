@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/scimwright/scimwright/internal/counted"
 )
 
 // Options configure a run. With Checks and otherwise zero values, the run is complete and may only write to a target on this machine.
@@ -38,6 +40,8 @@ type Options struct {
 	MaxRequests int
 	// Timeout is the maximum duration of the whole run, including cleanup. Default: 5 minutes.
 	Timeout time.Duration
+// LimitNames are what the reasons of an incomplete run call Timeout and MaxRequests, such as the flags of a command. Default: no names.
+	LimitNames LimitNames
 	// RequestTimeout is the timeout of one request. The repeat of a request that has timed out waits three times as long. Default: 15 seconds.
 	RequestTimeout time.Duration
 	// Rate is the maximum number of requests per second. Default: no limit. After a 429 the run always waits, whatever the rate.
@@ -74,6 +78,22 @@ type Options struct {
 	Progress func(done, planned int, r CheckResult)
 	// Logger receives messages for the operator of the suite. Default: no log.
 	Logger *slog.Logger
+}
+
+// LimitNames are names of the limits of a run for its reasons: "the time limit of 5m0s (--timeout) is used up".
+type LimitNames struct{ Timeout, MaxRequests string }
+
+// usedUp returns the reason of a run that has reached a limit.
+func usedUp(limit, name string) string {
+	if name != "" {
+		limit += " (" + name + ")"
+	}
+	return limit + " is used up"
+}
+
+// budgetUsedUp returns the reason of a run that has sent Options.MaxRequests requests.
+func (o Options) budgetUsedUp() string {
+	return usedUp("the budget of "+counted.Of(o.MaxRequests, "request"), o.LimitNames.MaxRequests)
 }
 
 // DefaultSeed is the seed of a run without a seed: two such runs against the same target generate the same requests.
@@ -176,12 +196,13 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 	if s.opts.Planned != nil {
 		s.opts.Planned(plan)
 	}
+	s.planned = len(plan.Checks)
 	own := len(s.opts.Checks)
 	result.Checks = make([]CheckResult, own, len(plan.Checks))
 	for _, i := range plan.Order {
 		if i >= own { // i is the first step of the client flows. Their order is fixed, so all of them run now.
 			if result.Profiles == nil {
-				interrupted = s.runProfiles(ctx, result, len(plan.Checks), interrupted)
+				interrupted = s.runProfiles(ctx, result, interrupted)
 			}
 			continue
 		}
@@ -212,7 +233,7 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 			}
 		}
 		result.Checks[i] = r
-		s.progress(len(plan.Checks), r, p.Skip == "")
+		s.progress(r, p.Skip == "")
 	}
 	if interrupted == "" && s.late(ctx) {
 		interrupted = s.overtime(ctx)
@@ -221,10 +242,10 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 }
 
 // progress counts a check of the plan, and reports it if it ran.
-func (s *session) progress(planned int, r CheckResult, ran bool) {
+func (s *session) progress(r CheckResult, ran bool) {
 	s.done++
 	if s.opts.Progress != nil && ran {
-		s.opts.Progress(s.done, planned, r)
+		s.opts.Progress(s.done, s.planned, r)
 	}
 }
 
@@ -238,17 +259,17 @@ func (s *session) interruption(ctx context.Context) string {
 	case s.wire.unanswered >= maxUnanswered:
 		return fmt.Sprintf("the target stopped responding: %d consecutive requests got no response", s.wire.unanswered)
 	case s.wire.requests >= s.opts.MaxRequests:
-		return fmt.Sprintf("the budget of %d requests is used up", s.opts.MaxRequests)
+		return s.opts.budgetUsedUp()
 	}
 	return ""
 }
 
 // runProfiles runs the client flows of the profiles. It returns the reason if it stopped early, otherwise "".
-func (s *session) runProfiles(ctx context.Context, result *Result, planned int, interrupted string) string {
+func (s *session) runProfiles(ctx context.Context, result *Result, interrupted string) string {
 	number := 0
 	for _, p := range s.opts.Profiles {
 		for _, c := range p.ClientFlows {
-			steps, verdict := s.runClientFlow(ctx, number, p, c, &interrupted, func(r CheckResult) { s.progress(planned, r, true) })
+			steps, verdict := s.runClientFlow(ctx, number, p, c, &interrupted, func(r CheckResult) { s.progress(r, true) })
 			verdict.Steps = steps
 			result.Profiles = append(result.Profiles, verdict)
 			number++
@@ -265,7 +286,7 @@ func (s *session) late(ctx context.Context) bool {
 
 func (s *session) overtime(ctx context.Context) string {
 	if ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Sprintf("the time limit of %s is used up", s.opts.Timeout)
+		return usedUp(fmt.Sprintf("the time limit of %s", s.opts.Timeout), s.opts.LimitNames.Timeout)
 	}
 	return "the run was interrupted"
 }
@@ -425,7 +446,7 @@ func (r *Result) Conclude() {
 		r.Verdict, r.Reason = Untested, r.undeletable+"; most checks that create objects were not run"
 	case errored > 0:
 		r.Verdict, r.Reason = Untested, fmt.Sprintf("%s ended with an error: no findings, but not everything was tested",
-			plural(errored, "check"))
+			counted.Of(errored, "check"))
 	case passed == 0:
 		r.Verdict, r.Reason = Untested, "every check was skipped: nothing was tested"
 	case writes > 0 && wrote == 0:
@@ -434,7 +455,7 @@ func (r *Result) Conclude() {
 			"a read-only run"
 	case manyBlocked(r.Blocks) > 0:
 		r.Verdict, r.Reason = Untested, fmt.Sprintf("%s blocked: no findings, but not everything was tested",
-			plural(manyBlocked(r.Blocks), "check"))
+			counted.Of(manyBlocked(r.Blocks), "check"))
 	case len(r.Complaints) > 0:
 		r.Verdict, r.Reason = Findings, "the target has no findings, but the waivers have problems"
 	default:
@@ -469,7 +490,7 @@ func (s *session) caution(result *Result) {
 	}
 	if s.wire.throttled > 0 {
 		result.Cautions = append(result.Cautions,
-			fmt.Sprintf("the target limits the rate of requests: %s answered with 429 and sent again", plural(s.wire.throttled, "request")))
+			fmt.Sprintf("the target limits the rate of requests: %s answered with 429 and sent again", counted.Of(s.wire.throttled, "request")))
 	}
 	s.cautionUnrun(result)
 	if caution := s.reduced.caution(); caution != "" {
@@ -487,7 +508,7 @@ func (s *session) caution(result *Result) {
 			names += ", …"
 		}
 		result.Cautions = append(result.Cautions,
-			fmt.Sprintf("%s blocked without a result: %s", plural(n, "applicable check"), names))
+			fmt.Sprintf("%s blocked without a result: %s", counted.Of(n, "applicable check"), names))
 	}
 }
 
@@ -512,7 +533,7 @@ func (s *session) cautionUnrun(result *Result) {
 			parts = append(parts, fmt.Sprintf("%d of the level %s", n, l))
 		}
 	}
-	result.Cautions = append(result.Cautions, fmt.Sprintf("%s not run: %s", plural(total, "check"), strings.Join(parts, ", ")))
+	result.Cautions = append(result.Cautions, fmt.Sprintf("%s not run: %s", counted.Of(total, "check"), strings.Join(parts, ", ")))
 }
 
 // ran reports whether a check sent requests.
@@ -525,11 +546,4 @@ func (c Check) needs(n Need) bool {
 		}
 	}
 	return false
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

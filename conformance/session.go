@@ -25,6 +25,7 @@ type session struct {
 	unsteadyFindings int
 	recovered        int       // number of checks that were blocked by a failed request, and not blocked when repeated
 	started          time.Time // the start of the run
+	planned          int       // number of checks of the plan, with the steps of client flows
 	done             int       // number of checks that the run has reported as progress
 
 	wire      *wire

@@ -424,8 +424,8 @@ func show(v any) string {
 		text = "nothing"
 	case string:
 		text = cmp.Or(value, "an empty string")
-		if json.Valid([]byte(value)) {
-			text = strconv.Quote(value) // so that a finding distinguishes the string "5" from the number 5
+		if json.Valid([]byte(strings.ToLower(value))) {
+			text = strconv.Quote(value) // so that a finding distinguishes the strings "5" and "False" from the number 5 and the boolean false
 		}
 	default:
 		data, err := json.Marshal(v)

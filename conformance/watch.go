@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scimwright/scimwright/internal/counted"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
@@ -117,7 +118,7 @@ func (w *watchState) result() CheckResult {
 		r.Outcome, r.Reason = Skip, "the check applies to no response of the run"
 	}
 	if w.more > 0 {
-		r.Notes = []string{fmt.Sprintf("%s of the same kind", plural(w.more, "more response"))}
+		r.Notes = []string{fmt.Sprintf("%s of the same kind", counted.Of(w.more, "more response"))}
 	}
 	return r
 }
@@ -210,7 +211,7 @@ func (s *session) fillWatched(result *Result) {
 		for _, w := range s.watchers.watches {
 			if w.check.ID == r.Check.ID {
 				result.Checks[i] = w.result()
-				s.progress(len(result.Checks), result.Checks[i], true)
+				s.progress(result.Checks[i], true)
 			}
 		}
 	}

@@ -136,7 +136,7 @@ func (w *wire) keep(req Request, res *Response) {
 // admit counts a request. It returns an error if the maximum number of requests is reached.
 func (w *wire) admit(req Request, unlimited bool) error {
 	if !unlimited && w.requests >= w.opts.MaxRequests {
-		return &callError{name: req.name(), reason: fmt.Sprintf("the budget of %d requests is used up", w.opts.MaxRequests), budget: true}
+		return &callError{name: req.name(), reason: w.opts.budgetUsedUp(), budget: true}
 	}
 	w.requests++
 	w.masker.learn(req.Body)

@@ -18,7 +18,7 @@ const (
 
 var (
 	// madeUp matches the start of the names that the run gives to its objects.
-	madeUp = regexp.MustCompile(`scimconf-[a-z0-9]{8}-(?:\d+-)?`)
+	madeUp = regexp.MustCompile(`(?i)scimconf-[a-z0-9]{8}-(?:\d+-)?`)
 	// uuid matches an id that a target has assigned.
 	uuid = regexp.MustCompile(`[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`)
 	// scope matches the part of a filter that selects the objects of a fixture.

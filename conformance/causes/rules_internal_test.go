@@ -151,6 +151,10 @@ func TestHeadline_StatesFault(t *testing.T) {
 			`users found by title co "x": ["ada"] instead of []`,
 		},
 		{
+			shown{what: `users found by userName eq "SCIMCONF-ABCDEFGH-12-BOB@EXAMPLE.COM"`, want: `["bob"]`, got: "[]"},
+			`users found by userName eq "BOB@EXAMPLE.COM": [] instead of ["bob"]`,
+		},
+		{
 			shown{
 				what: "location of 41c9a1b2-2222-4333-8444-555566667777", want: "a URL",
 				got: "line one\nline\ttwo and a text that is longer than the room",

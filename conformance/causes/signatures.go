@@ -19,7 +19,7 @@ type Signature struct {
 	Others []string
 	// Blocks are the checks that have no result because of the fault, sorted.
 	Blocks []string
-	// Faults are the ids of the mutants with this signature, sorted.
+	// Faults are the ids of the mutants with this signature, and those of quirks, which start with "quirk.", sorted.
 	Faults []string
 }
 
@@ -161,7 +161,8 @@ func NewSignatures(observed map[string]Observed) []Signature {
 	return out
 }
 
-// areaOf returns the area of one of the faults with the same signature: the area that most checks of the signature have.
+// areaOf returns the area of one of the faults with the same signature: the area that most checks of the signature have. The id of a quirk
+// has no area: if no fault has the area of a check, areaOf returns the most frequent area of the checks, or the first of these areas.
 func areaOf(faults, checks []string) string {
 	best, most := "", -1
 	for _, f := range faults {
@@ -174,6 +175,21 @@ func areaOf(faults, checks []string) string {
 			best, most = area, n
 		}
 	}
+	if most > 0 {
+		return best
+	}
+	number := map[string]int{}
+	for _, c := range checks {
+		area, _, _ := strings.Cut(c, ".")
+		if number[area]++; number[area] > most {
+			most = number[area]
+		}
+	}
+	first := slices.IndexFunc(checks, func(c string) bool {
+		area, _, _ := strings.Cut(c, ".")
+		return number[area] == most
+	})
+	best, _, _ = strings.Cut(checks[first], ".")
 	return best
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/report"
+	"github.com/scimwright/scimwright/internal/counted"
 )
 
 // A Writer writes a matrix in one form.
@@ -122,7 +123,7 @@ func label(c Cell) string {
 func Markdown(w io.Writer, m *Matrix) error {
 	b := bufio.NewWriter(w)
 	p := func(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
-	p("# SCIM conformance of %s\n", plural(len(m.Products), "product"))
+	p("# SCIM conformance of %s\n", counted.Of(len(m.Products), "product"))
 	p("A number in parentheses is a cause of findings. The section of the product lists its causes by number.\n")
 	p("| Product | Version | Set-up | Tested | Suite | Checks |\n|---|---|---|---|---|---|")
 	for _, e := range m.Products {
@@ -186,13 +187,13 @@ func markdownProduct(p func(string, ...any), e Entry) {
 	if e.Setup != "" {
 		line = text(e.Setup) + ". "
 	}
-	line += fmt.Sprintf("Tested on %s with %s: %s", day(e.Tested), plural(e.Requests, "request"), verdict(e))
+	line += fmt.Sprintf("Tested on %s with %s: %s", day(e.Tested), counted.Of(e.Requests, "request"), verdict(e))
 	if e.Reason != "" {
 		line += ", " + text(e.Reason)
 	}
 	p("%s. %s.", line, counts(e.Outcomes))
 	if e.Leftovers > 0 {
-		p("\n%s remained on the server.", plural(e.Leftovers, "object"))
+		p("\n%s remained on the server.", counted.Of(e.Leftovers, "object"))
 	}
 	if e.Link != "" {
 		p("\n<%s>", e.Link)
@@ -208,7 +209,7 @@ func markdownProduct(p func(string, ...any), e Entry) {
 	}
 	for i, c := range e.Causes {
 		p("%d. **%s**: %s", i+1, c.Outcome, text(c.Headline))
-		detail := plural(len(c.Checks), "check") + ": " + codes(c.Checks)
+		detail := counted.Of(len(c.Checks), "check") + ": " + codes(c.Checks)
 		if len(c.Clauses) > 0 {
 			detail += ". Clauses: " + codes(c.Clauses)
 		}
@@ -259,11 +260,4 @@ func fence(s string) string {
 		ticks += "`"
 	}
 	return ticks + "sh\n" + s + "\n" + ticks
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

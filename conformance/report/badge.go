@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/internal/counted"
 )
 
 // badgeLabel is the left half of a badge.
@@ -24,17 +25,10 @@ func badge(r *conformance.Result) (message, name, color string) {
 		return fmt.Sprintf("%d of %d failed", r.Count(conformance.Fail),
 			r.Count(conformance.Fail)+r.Count(conformance.Warn)+proved), "red", "#c0392b"
 	case len(brokenClients(r)) > 0:
-		return plural(len(brokenClients(r)), "client") + " broken", "red", "#c0392b"
+		return counted.Of(len(brokenClients(r)), "client") + " broken", "red", "#c0392b"
 	default:
-		return plural(r.Count(conformance.Warn), "warning"), "yellow", "#9a6700"
+		return counted.Of(r.Count(conformance.Warn), "warning"), "yellow", "#9a6700"
 	}
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // Shields writes a badge in the JSON format of shields.io endpoints.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/internal/counted"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
@@ -68,6 +69,7 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 		Took:    r.Duration.Round(10 * time.Millisecond).String(),
 		Changes: changes(r), Broken: brokenClients(r),
 	}
+	p.Causes = slices.DeleteFunc(p.Causes, func(c Cause) bool { return shownAsBlock(r, c.Checks, c.Blocked) })
 	for _, c := range p.Checks {
 		if c.Profile != "" {
 			p.Steps = append(p.Steps, c)
@@ -108,6 +110,8 @@ func HTML(w io.Writer, r *conformance.Result, version string) error {
 		"search": search,
 		"words":  func(v conformance.Verdict) string { return verdictWords[v] },
 		"join":   strings.Join,
+		"breaks": breaksText,
+		"limits": func(p Profile) string { return counted.Of(len(p.Limits), "limit") },
 		"fails":  func(p Profile) string { return failsText(len(p.Breaks), steps[p.Profile+p.Conversation], p.Untried) },
 	}).Parse(pageTemplate)
 	if err != nil {

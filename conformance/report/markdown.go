@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/internal/counted"
 )
 
 // maxMarkdown is the maximum number of findings in a summary; job pages truncate summaries of more than a megabyte.
@@ -24,7 +25,7 @@ func Markdown(w io.Writer, r *conformance.Result, version string) error {
 	if !r.Observed() {
 		seed = fmt.Sprintf("seed %d, ", d.Seed)
 	}
-	p("Target %s, %s, %s, %s%s.", code(d.Target), plural(len(r.Checks), "check"), plural(d.Requests, "request"), seed,
+	p("Target %s, %s, %s, %s%s.", code(d.Target), counted.Of(len(r.Checks), "check"), counted.Of(d.Requests, "request"), seed,
 		d.Started.Format("2006-01-02 15:04 MST"))
 	if d.Reason != "" {
 		p("\n> %s.", markdownText(d.Reason))
@@ -39,7 +40,7 @@ func Markdown(w io.Writer, r *conformance.Result, version string) error {
 	}
 	markdownClients(p, r)
 	markdownBlocks(p, d)
-	markdownCauses(p, d.Causes)
+	markdownCauses(p, slices.DeleteFunc(d.Causes, func(c Cause) bool { return shownAsBlock(r, c.Checks, c.Blocked) }))
 	if len(r.Checks) > 0 {
 		markdownAreas(p, r)
 	}
@@ -63,7 +64,10 @@ func markdownClients(p func(string, ...any), r *conformance.Result) {
 	}
 	p("\n### Provisioning by client\n\n| Client | Set-up | Provisioning | Details |\n|---|---|---|---|")
 	for _, f := range r.Profiles {
-		details := slices.Concat([]string{summaryOf(f), f.Reason}, f.Limits)
+		details := []string{summaryOf(f), f.Reason}
+		for _, limit := range f.Limits {
+			details = append(details, "limit: "+limit)
+		}
 		details = slices.DeleteFunc(details, func(s string) bool { return s == "" })
 		fit := markdownText(string(f.Compatibility))
 		if f.Compatibility == conformance.Breaks {
@@ -79,15 +83,22 @@ func markdownClients(p func(string, ...any), r *conformance.Result) {
 		if c.Waived {
 			mark = " (waived)"
 		}
-		steps := make([]string, len(c.Steps))
-		for i, id := range c.Steps {
-			steps[i] = code(id)
+		var steps []string
+		for _, id := range c.Steps[:min(len(c.Steps), maxMarkdownSteps)] {
+			steps = append(steps, code(id))
+		}
+		if more := len(c.Steps) - maxMarkdownSteps; more > 0 {
+			steps = append(steps, fmt.Sprintf("and %d more", more))
 		}
 		p("%d. **%s**%s %s", i+1, markdownText(c.Fix), mark, markdownText(c.Why))
-		p("   - Breaks %s: %s", strings.Join(steps, ", "), markdownText(c.Action))
+		p("   - %s: %s", breaksText(c), markdownText(c.Action))
+		p("   - Steps: %s", strings.Join(steps, ", "))
 		p("   - %s: expected %s, got %s", markdownText(c.Finding.What), code(c.Finding.Want), code(c.Finding.Got))
 	}
 }
+
+// maxMarkdownSteps is the maximum number of steps that a change lists in a summary.
+const maxMarkdownSteps = 5
 
 // maxMarkdownCauses is the maximum number of causes in a summary.
 const maxMarkdownCauses = 50
@@ -104,10 +115,10 @@ func markdownCauses(p func(string, ...any), found []Cause) {
 		}
 		var counts []string
 		if c.Findings > 0 {
-			counts = append(counts, plural(c.Findings, "finding"))
+			counts = append(counts, counted.Of(c.Findings, "finding"))
 		}
 		if len(c.Blocked) > 0 {
-			counts = append(counts, plural(len(c.Blocked), "check")+" without a result")
+			counts = append(counts, counted.Of(len(c.Blocked), "check")+" without a result")
 		}
 		p("%d. **%s** %s (%s)", i+1, strength, markdownText(c.Headline), strings.Join(counts, ", "))
 		if c.Fix != "" {
@@ -154,7 +165,7 @@ func markdownBlocks(p func(string, ...any), d Document) {
 		if !b.large() {
 			continue
 		}
-		p("\n<details><summary><b>BLOCK</b> %s have no result: %s</summary>\n", plural(b.Number, "check"), markdownText(b.What))
+		p("\n<details><summary><b>BLOCK</b> %s have no result: %s</summary>\n", counted.Of(b.Number, "check"), markdownText(b.What))
 		if e := b.Exchange; e != nil {
 			p("%s\n", fence(b.Curl))
 			p("Response: %s\n", code(fmt.Sprint(e.Status, " ", shortened(e.ResponseBody))))

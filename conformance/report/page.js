@@ -42,8 +42,11 @@
     $("#checks").scrollIntoView();
   });
   addEventListener("hashchange", reveal);
-  // Printed pages cannot be expanded, so checks with findings are opened first.
-  addEventListener("beforeprint", () => document.querySelectorAll(".check").forEach((c) => { if (c.querySelector(".finding")) c.open = true; }));
+  // Printed pages cannot be expanded, so the details of clients and causes, and checks with findings, are opened first.
+  addEventListener("beforeprint", () => {
+    document.querySelectorAll("#clients details, #causes details").forEach((d) => { d.open = true; });
+    document.querySelectorAll(".check").forEach((c) => { if (c.querySelector(".finding")) c.open = true; });
+  });
   filter();
   reveal();
 })();

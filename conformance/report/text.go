@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -28,7 +29,7 @@ type TextOptions struct {
 // Text writes the report as text: the verdict per client, the causes of the findings, the most consequential first, a summary by level and
 // the verdict. Without opts.All it has at most 60 lines of 100 columns, unless opts.Skipped is set.
 func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
-	found := causes.Of(r)
+	found := slices.DeleteFunc(causes.Of(r), func(c causes.Cause) bool { return shownAsBlock(r, c.Checks, c.Blocked) })
 	// The first cause in full, and the headlines of some others.
 	wanted := minCauses
 	if len(found) > 1 {
@@ -36,7 +37,7 @@ func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
 	}
 	var head, tail *printer
 	for brief := plain; brief <= briefest; brief++ {
-		head, tail = textHead(r, opts, brief), textTail(r, opts, brief)
+		head, tail = textHead(r, opts, brief), textTail(r, found, opts, brief)
 		if opts.All || head.lines()+tail.lines()+wanted <= maxLines {
 			break
 		}
@@ -95,7 +96,7 @@ func textHead(r *conformance.Result, opts TextOptions, brief brevity) *printer {
 }
 
 // textTail writes what the report says after the causes.
-func textTail(r *conformance.Result, opts TextOptions, brief brevity) *printer {
+func textTail(r *conformance.Result, found []causes.Cause, opts TextOptions, brief brevity) *printer {
 	tail := &printer{color: opts.Color, brief: brief}
 	if len(r.Checks) > 0 && !opts.All {
 		tail.levels(r)
@@ -117,7 +118,7 @@ func textTail(r *conformance.Result, opts TextOptions, brief brevity) *printer {
 	if len(r.Leftovers)+len(r.Complaints)+len(r.Cautions) > 0 || waived(r) > 0 && !opts.All {
 		tail.line("")
 	}
-	tail.verdict(r)
+	tail.verdict(r, found)
 	return tail
 }
 
@@ -263,7 +264,7 @@ func (p *printer) leftovers(r *conformance.Result, opts TextOptions) {
 	}
 }
 
-func (p *printer) verdict(r *conformance.Result) {
+func (p *printer) verdict(r *conformance.Result, found []causes.Cause) {
 	switch r.Verdict {
 	case conformance.Clean:
 		p.line("Verdict: clean. Passed: %d, skipped: %d%s.", r.Count(conformance.Pass)+r.Count(conformance.Info), r.Count(conformance.Skip),
@@ -277,26 +278,26 @@ func (p *printer) verdict(r *conformance.Result) {
 		if broken := brokenClients(r); len(broken) > 0 && p.brief < withoutLimits {
 			p.wrapped("Clients that break: ", strings.Join(broken, ", ")+".")
 		}
-		switch c := first(r); {
+		switch c := telling(r, found); {
 		case c.ID == "":
 		case r.Observed():
-			p.wrapped("Next: ", fmt.Sprintf("explain %s describes the first of them.", c.ID))
+			p.wrapped("Next: ", fmt.Sprintf("explain %s describes the first cause.", c.ID))
 		case len(c.Requirements) == 0: // a step of a client flow, which always runs as a whole
-			p.wrapped("Next: ", fmt.Sprintf("explain %s describes the first of them; run with --profile %s repeats the client flow.", c.ID,
+			p.wrapped("Next: ", fmt.Sprintf("explain %s describes the first cause; run with --profile %s repeats the client flow.", c.ID,
 				c.Area()))
 		default:
-			p.wrapped("Next: ", fmt.Sprintf("explain %s describes the first of them; run with --only %s repeats it alone.", c.ID, c.ID))
+			p.wrapped("Next: ", fmt.Sprintf("explain %s describes the first cause; run with --only %s repeats it alone.", c.ID, c.ID))
 		}
 	default:
 		p.wrapped("Verdict: could not test. ", strings.ToUpper(r.Reason[:1])+r.Reason[1:]+".")
 	}
 }
 
-// first returns the check whose finding is printed first, the zero value if all findings are waived.
-func first(r *conformance.Result) conformance.Check {
-	for _, outcome := range []conformance.Outcome{conformance.Fail, conformance.Warn} {
+// telling returns the telling check of the first cause that has one, the zero value if there is none.
+func telling(r *conformance.Result, found []causes.Cause) conformance.Check {
+	for _, cause := range found {
 		for c := range r.All() {
-			if c.Outcome == outcome && !c.Waived() {
+			if c.Check.ID == cause.ID {
 				return c.Check
 			}
 		}

@@ -2,9 +2,11 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/internal/counted"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
@@ -23,7 +25,7 @@ func (p *printer) blocks(r *conformance.Result) {
 			continue
 		}
 		written++
-		headline := fmt.Sprintf("%s have no result: %s", plural(len(b.Checks), "check"), b.What)
+		headline := fmt.Sprintf("%s have no result: %s", counted.Of(len(b.Checks), "check"), b.What)
 		if p.brief >= shortBlocks {
 			p.shortBlock(headline, b.Exchange, written)
 			continue
@@ -67,6 +69,16 @@ func (p *printer) shortBlock(headline string, e *wirelog.Exchange, n int) {
 		p.line("  request   %s", clipTo(visible(e.Method+" "+e.URL+" "+e.RequestBody), width-12))
 		p.line("  response  %s", clipTo(visible(fmt.Sprint(e.Status)+" "+e.ResponseBody), width-12))
 	}
+}
+
+// shownAsBlock reports whether a cause without findings is one of the large blocks of the run: a report that shows these blocks does not
+// list it again.
+func shownAsBlock(r *conformance.Result, checks, blocked []string) bool {
+	return len(checks) == 0 && !slices.ContainsFunc(blocked, func(id string) bool {
+		return !slices.ContainsFunc(r.Blocks, func(b conformance.Block) bool {
+			return len(b.Checks) >= conformance.ManyBlocked && slices.Contains(b.Checks, id)
+		})
+	})
 }
 
 // shortened returns the start of a body on one line.

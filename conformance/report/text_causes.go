@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/causes"
+	"github.com/scimwright/scimwright/internal/counted"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
@@ -34,7 +36,7 @@ func (p *printer) causes(found []causes.Cause, room int) {
 		findings += c.Findings
 		checks += len(c.Checks)
 	}
-	p.line("Causes: %d. They explain %s of %s.", len(found), plural(findings, "finding"), plural(checks, "check"))
+	p.line("Causes: %d. They explain %s of %s.", len(found), counted.Of(findings, "finding"), counted.Of(checks, "check"))
 	p.line("")
 	used, room := p.lines(), max(room, minCauses)
 	reserve := 0
@@ -62,14 +64,22 @@ func (p *printer) causes(found []causes.Cause, room int) {
 		return
 	}
 	// The summary of the remaining causes and the empty line after it take two lines.
-	for ; len(rest) > 0 && (used+2 < room); rest = rest[1:] {
+	spare := room - used - 2 - len(rest)
+	for ; len(rest) > 0 && used+2 < room; rest = rest[1:] {
 		i++
 		used++
 		head, id := fmt.Sprintf("%2d. %s ", i, strengths[rest[0].Outcome]), " ["+rest[0].ID+"]"
-		p.line("%s%s%s", head, clipTo(visible(rest[0].Headline), width-len(head)-len(id)), id)
+		text := visible(rest[0].Headline)
+		if spare > 0 && len(head)+utf8.RuneCountInString(text+id) > width {
+			p.wrapped(head, text+id)
+			used++
+			spare--
+			continue
+		}
+		p.line("%s%s%s", head, clipTo(text, width-len(head)-len(id)), id)
 	}
 	if len(rest) > 0 {
-		p.line("%s; --all lists them.", plural(len(rest), "more cause"))
+		p.line("%s; --all lists them.", counted.Of(len(rest), "more cause"))
 	}
 	p.line("")
 }
@@ -114,14 +124,14 @@ func (p *printer) cause(number int, c causes.Cause, long bool) {
 func explained(c causes.Cause) string {
 	var parts []string
 	if c.Findings > 0 {
-		text := plural(c.Findings, "finding") + " of " + strings.Join(c.Checks[:min(len(c.Checks), maxListed)], ", ")
+		text := counted.Of(c.Findings, "finding") + " of " + strings.Join(c.Checks[:min(len(c.Checks), maxListed)], ", ")
 		if more := len(c.Checks) - maxListed; more > 0 {
 			text += fmt.Sprintf(" and %d more", more)
 		}
 		parts = append(parts, text)
 	}
 	if n := len(c.Blocked); n > 0 {
-		parts = append(parts, plural(n, "check")+" without a result")
+		parts = append(parts, counted.Of(n, "check")+" without a result")
 	}
 	return strings.Join(parts, "; ")
 }

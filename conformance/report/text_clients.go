@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/internal/counted"
 )
 
 // A change is a fix that clients require, and the steps that fail without it.
@@ -14,6 +15,7 @@ type change struct {
 	Finding  conformance.Finding
 	Action   string   // of the first step
 	Steps    []string // ids of the checks of the steps
+	Clients  []string // the clients of the steps, each once
 	Waived   bool
 }
 
@@ -32,10 +34,18 @@ func changes(r *conformance.Result) []change {
 				out = append(out, change{Fix: b.Fix, Why: b.Why, Finding: b.Finding, Action: b.Action, Waived: true})
 			}
 			out[i].Steps = append(out[i].Steps, b.Check)
+			if !slices.Contains(out[i].Clients, f.Client) {
+				out[i].Clients = append(out[i].Clients, f.Client)
+			}
 			out[i].Waived = out[i].Waived && waived[b.Check]
 		}
 	}
 	return out
+}
+
+// breaksText returns the number of steps that fail without a change, and their clients, as text.
+func breaksText(c change) string {
+	return fmt.Sprintf("Breaks %s of %s", counted.Of(len(c.Steps), "step"), strings.Join(c.Clients, ", "))
 }
 
 // flowName returns the client and the id of the flow, if it has one.
@@ -53,7 +63,7 @@ var fitColors = map[conformance.Compatibility]conformance.Outcome{
 }
 
 // The maximum numbers in a report without TextOptions.All: of limits of a flow, of changes in full, of their
-// steps, and of changes in one line.
+// steps, and of changes without details.
 const (
 	maxLimits       = 1
 	maxChanges      = 2
@@ -62,8 +72,7 @@ const (
 )
 
 // clients writes the verdict on each client flow, then what the clients that break require of the target. It writes nothing for a run
-// without client flows. Unless all is set, it writes the first changes in full, further ones in one line each, and the number of the
-// others.
+// without client flows. Unless all is set, it writes the first changes in full, further ones without details, and the number of the others.
 func (p *printer) clients(r *conformance.Result, all bool) {
 	if len(r.Profiles) == 0 {
 		return
@@ -93,7 +102,7 @@ func (p *printer) clients(r *conformance.Result, all bool) {
 				break
 			}
 			if i == maxLimits && !all {
-				p.line("%s%s; --all lists them", indent, plural(len(f.Limits)-i, "more limit"))
+				p.line("%s%s; --all lists them", indent, counted.Of(len(f.Limits)-i, "more limit"))
 				break
 			}
 			p.wrapped(indent+"limit: ", limit)
@@ -117,11 +126,11 @@ func (p *printer) clients(r *conformance.Result, all bool) {
 		}
 		if i >= inFull && !all {
 			if i == inFull+maxShortChanges {
-				p.line("  %s; --all lists them", plural(len(required)-i, "more change"))
+				p.line("  %s; --all lists them", counted.Of(len(required)-i, "more change"))
 				p.line("")
 				break
 			}
-			p.line("%s%s", head, clipTo(visible(c.Fix), maxClip))
+			p.wrapped(head, c.Fix)
 			if i == len(required)-1 {
 				p.line("")
 			}
@@ -152,9 +161,9 @@ func failsText(breaks, steps, untried int) string {
 	var parts []string
 	switch {
 	case breaks == 1:
-		parts = append(parts, fmt.Sprintf("1 of %s fails", plural(steps, "step")))
+		parts = append(parts, fmt.Sprintf("1 of %s fails", counted.Of(steps, "step")))
 	case breaks > 1:
-		parts = append(parts, fmt.Sprintf("%d of %s fail", breaks, plural(steps, "step")))
+		parts = append(parts, fmt.Sprintf("%d of %s fail", breaks, counted.Of(steps, "step")))
 	}
 	if untried > 0 {
 		parts = append(parts, untriedText(untried))

@@ -112,3 +112,36 @@ func TestText_FitsTerminal(t *testing.T) {
 		})
 	}
 }
+
+// TestBlocks_NoSecondListing checks that reports with a section of large blocks do not list these blocks among the causes, and that they
+// list a small block there.
+func TestBlocks_NoSecondListing(t *testing.T) {
+	r := &conformance.Result{Target: "https://scim.example.com", Verdict: conformance.Findings}
+	for _, b := range []struct {
+		what   string
+		checks int
+	}{{"the group could not be replaced", conformance.ManyBlocked}, {"the manager could not be read", 2}} {
+		block := conformance.Block{Blocker: conformance.Blocker{What: b.what}}
+		for i := range b.checks {
+			id := fmt.Sprintf("area%d.check-%d", b.checks, i)
+			block.Checks = append(block.Checks, id)
+			r.Checks = append(r.Checks, conformance.CheckResult{Check: conformance.Check{ID: id}, Outcome: conformance.Skip,
+				Reason: "blocked: " + b.what, BlockedBy: &block.Blocker})
+		}
+		r.Blocks = append(r.Blocks, block)
+	}
+	var text, html, markdown bytes.Buffer
+	require.NoError(t, report.Text(&text, r, report.TextOptions{}))
+	require.NoError(t, report.HTML(&html, r, "test"))
+	require.NoError(t, report.Markdown(&markdown, r, "test"))
+	_, causes, found := strings.Cut(html.String(), `<section id="causes">`)
+	require.True(t, found)
+	causes, _, _ = strings.Cut(causes, "</section>")
+	require.Contains(t, html.String(), `<section id="blocks">`)
+	require.NotContains(t, causes, "the group could not be replaced")
+	require.Contains(t, causes, "the manager could not be read")
+	for _, form := range []string{text.String(), markdown.String()} {
+		require.Equal(t, 1, strings.Count(form, "the group could not be replaced"), form)
+		require.Equal(t, 1, strings.Count(form, "the manager could not be read"), form)
+	}
+}

@@ -1,6 +1,7 @@
 package truth_test
 
 import (
+	"cmp"
 	"hash/fnv"
 	"io"
 	"maps"
@@ -10,8 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -20,22 +23,29 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/truth/mutants"
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/checks"
+	"github.com/scimwright/scimwright/conformance/profiles"
 	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/scim"
 )
 
 // A brokenServer is a server whose operation is unreliable, and what a run of all checks reports about it.
 type brokenServer struct {
+	// server returns the server behind wrap. Default: newReferenceServer.
+	server  func(t *testing.T) http.Handler
 	wrap    func(http.Handler) http.Handler
 	options conformance.Options
 	verdict conformance.Verdict
 	// reason is a part of the reason of the verdict, sentences are parts of the sentences about the steadiness, in order.
 	reason    string
 	sentences []string
-	// fails are the checks that may have the outcome Fail, because the server really violates their requirement. "*" permits all checks.
+	// fails are the checks that may have the outcome Fail, because the server really violates their requirement.
 	fails []string
-	// remains permits objects that remain on the server, if the result names them as leftovers.
-	remains bool
+	// warns are the checks that may have the outcome Warn.
+	warns []string
+	// noResponse permits any check to fail, if each of its findings is that a request gets no response.
+	noResponse bool
+	// remaining is the maximum number of objects that remain on the server. The result names them as leftovers.
+	remaining int
 	// requests is the maximum number of requests. Default: 8,000.
 	requests int
 }
@@ -84,11 +94,60 @@ func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 var unavailable = constantResponse(500, scim.MediaType,
 	`{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"500","detail":"out of connections"}`)
 
-// A run of all checks against an unreliable server ends with a verdict, within its limits, leaves nothing behind, and no check fails
-// because of the unreliability alone.
+// limitedServer returns the wrapper of a server that lacks an optional feature or treats attributes in a permitted way.
+func limitedServer(t *testing.T, variant string) func(http.Handler) http.Handler {
+	t.Helper()
+	all := mutants.Variants()
+	i := slices.IndexFunc(all, func(v mutants.Variant) bool { return v.ID == variant })
+	require.GreaterOrEqual(t, i, 0, variant)
+	return all[i].Wrap
+}
+
+// methodRejected returns a wrapper for a server that rejects methods with 405 and a correct Allow header.
+func methodRejected(rejected ...string) func(http.Handler) http.Handler {
+	allowed := slices.DeleteFunc([]string{"GET", "POST", "PUT", "PATCH", "DELETE"},
+		func(m string) bool { return slices.Contains(rejected, m) })
+	return when(func(r *http.Request) bool {
+		return slices.Contains(rejected, r.Method) && !strings.HasSuffix(r.URL.Path, "/.search")
+	}, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		constantResponse(405, scim.MediaType,
+			`{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"405","detail":"not permitted"}`)(w, r)
+	})
+}
+
+// budget returns a wrapper for a server that processes n requests in each second and rejects further ones with 429.
+func budget(n int) func(http.Handler) http.Handler {
+	var mu sync.Mutex
+	var second time.Time
+	used := 0
+	return when(func(*http.Request) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if now := time.Now().Truncate(time.Second); now.After(second) {
+			second, used = now, 0
+		}
+		used++
+		return used > n
+	}, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", "1")
+		constantResponse(429, scim.MediaType,
+			`{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"429","detail":"5 requests per second"}`)(w, r)
+	})
+}
+
+// notUnique are the checks that complain about package memstore, which permits two devices with the same tag.
+var notUnique = []string{"characteristics.unique", "characteristics.unique-other-case"}
+
+// TestBroken_NoFalseFailures runs all checks against servers that are unreliable or lack features. The run ends with a verdict, within its
+// limits, and leaves nothing behind. No check fails because of the unreliability alone.
 func TestBroken_NoFalseFailures(t *testing.T) {
 	t.Parallel()
 	always := func(*http.Request) bool { return true }
+	users := 2_500
+	if alltest.All() && !raceDetector {
+		users = 20_000
+	}
 	servers := map[string]brokenServer{
 		"HTML on every path": {
 			wrap: when(always, badResponses["HTML"]), verdict: conformance.Untested, reason: "this is a web site", requests: 10},
@@ -103,56 +162,88 @@ func TestBroken_NoFalseFailures(t *testing.T) {
 				hit := sometimes(20)
 				return when(func(*http.Request) bool { return hit() }, abort)(next)
 			},
-			verdict: conformance.Findings, sentences: []string{"responses: "}},
+			warns: []string{"steadiness.responses"}, verdict: conformance.Findings, sentences: []string{"responses: "}},
 		"every tenth response is 500": {
 			wrap: func(next http.Handler) http.Handler {
 				hit := sometimes(10)
 				return when(func(*http.Request) bool { return hit() }, unavailable)(next)
 			},
-			remains: true, verdict: conformance.Findings, sentences: []string{"responses: "}},
+			verdict: conformance.Findings, warns: []string{"steadiness.responses", "traffic.no-server-errors"},
+			sentences: []string{"responses: "}},
+		"DELETE is rejected": {
+			wrap: methodRejected("DELETE"), verdict: conformance.Findings, remaining: maxRemaining,
+			fails: []string{"delete.status", "delete.group-status"},
+			warns: []string{"auth.every-method", "auth.every-group-method", "auth.wrong-token-writing", "delete.unknown"}},
+		"read-only":          {wrap: methodRejected("POST", "PUT", "PATCH", "DELETE"), verdict: conformance.Untested},
+		"no PATCH":           {wrap: limitedServer(t, "no-patch"), verdict: conformance.Clean},
+		"no groups":          {wrap: limitedServer(t, "no-groups"), verdict: conformance.Clean},
+		"filters only by eq": {wrap: limitedServer(t, "filter-eq-only"), verdict: conformance.Clean},
+		"derived attributes": {wrap: limitedServer(t, "three-attributes"), verdict: conformance.Clean},
 		"lists in random order": {
-			wrap: mutantNamed(t, "steadiness.random-order"), verdict: conformance.Findings, sentences: []string{"lists: the order changes"}},
-		"a panic on a filter": {
-			wrap: when(hasFilter("sw"), abort), verdict: conformance.Findings, fails: []string{"*"}},
+			wrap: mutantNamed(t, "steadiness.random-order"), verdict: conformance.Findings, sentences: []string{"lists: the order changes"},
+			warns: []string{"steadiness.list-order", "list.stable-order"}},
+		strconv.Itoa(users) + " users": {
+			server:  func(t *testing.T) http.Handler { return crowdedServer(t, users) },
+			wrap:    func(h http.Handler) http.Handler { return h },
+			verdict: conformance.Findings, warns: notUnique},
+		"a panic on a filter": {wrap: when(hasFilter("sw"), abort), verdict: conformance.Findings, noResponse: true},
 	}
 	for _, name := range alltest.Sample(slices.Sorted(maps.Keys(servers)), 2) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			checkBroken(t, servers[name])
+			b := servers[name]
+			if b.server == nil {
+				b.server = newReferenceServer
+			}
+			reference := b.server(t)
+			server := httptest.NewServer(b.wrap(reference))
+			t.Cleanup(server.Close)
+			checkBroken(t, b, reference, conformance.Target{URL: server.URL + "/scim/v2", Token: referenceToken})
 		})
 	}
 }
 
-func checkBroken(t *testing.T, b brokenServer) {
+// TestBroken_RateLimit checks the run against a server that rejects every request after the fifth of a second, with the virtual clock of
+// synctest: the run waits, its results are those of the server without the limit, and a rate in the options avoids most rejections.
+func TestBroken_RateLimit(t *testing.T) {
+	for name, rate := range map[string]float64{"without a rate": 0, "with a rate": 4} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				reference := crowdedServer(t, 1)
+				b := brokenServer{verdict: conformance.Findings, warns: notUnique, options: conformance.Options{Rate: rate, Timeout: 30 * time.Minute}}
+				checkBroken(t, b, reference, conformance.Target{URL: "http://127.0.0.1/scim/v2", Token: referenceToken,
+					Transport: inProcess{budget(5)(reference)}})
+			})
+		})
+	}
+}
+
+func checkBroken(t *testing.T, b brokenServer, reference http.Handler, target conformance.Target) {
 	t.Helper()
-	reference := newReferenceServer(t)
 	before := holdings(reference)
-	server := httptest.NewServer(b.wrap(reference))
-	t.Cleanup(server.Close)
 	opts := b.options
-	opts.Checks, opts.MaxRequests, opts.Timeout = checks.All(), 7000, 4*time.Minute
-	r, err := conformance.Run(t.Context(), conformance.Target{URL: server.URL + "/scim/v2", Token: referenceToken}, opts)
+	opts.Checks, opts.MaxRequests, opts.Timeout = checks.All(), 7000, cmp.Or(opts.Timeout, 4*time.Minute)
+	began := time.Now()
+	r, err := conformance.Run(t.Context(), target, opts)
 	require.NoError(t, err)
+	assert.Less(t, time.Since(began), opts.Timeout, "the run ended before its timeout")
 	assert.Equal(t, b.verdict, r.Verdict, r.Reason)
 	assert.Contains(t, r.Reason, b.reason)
-	limit := b.requests
-	if limit == 0 {
-		limit = 8000
-	}
-	assert.LessOrEqual(t, r.Requests, limit)
+	assert.LessOrEqual(t, r.Requests, cmp.Or(b.requests, 8000))
 	told := strings.Join(r.Steadiness.Sentences(), "\n")
 	for _, sentence := range b.sentences {
 		assert.Contains(t, told, sentence)
 	}
 	for _, c := range r.Checks {
-		if c.Outcome == conformance.Fail && !slices.Contains(b.fails, "*") {
-			assert.Contains(t, b.fails, c.Check.ID, describe(c))
+		if c.Outcome == conformance.Fail && !slices.Contains(b.fails, c.Check.ID) {
+			assert.True(t, b.noResponse && !slices.ContainsFunc(c.Findings, hasResponse), describe(c))
+		}
+		if c.Outcome == conformance.Warn {
+			assert.Contains(t, b.warns, c.Check.ID, describe(c))
 		}
 		assert.NotEqual(t, conformance.Error, c.Outcome, describe(c))
 	}
-	if !b.remains {
-		assert.Empty(t, r.Leftovers)
-	}
+	assert.LessOrEqual(t, len(r.Leftovers), b.remaining, "%v", r.Leftovers)
 	for id, name := range holdings(reference) {
 		told := slices.ContainsFunc(r.Leftovers, func(l conformance.Leftover) bool {
 			return strings.HasSuffix(l.Path, "/"+id) || l.Name == name
@@ -161,6 +252,23 @@ func checkBroken(t *testing.T, b brokenServer) {
 	}
 	t.Log(r.Verdict, r.Requests, "requests", r.Duration, r.Count(conformance.Fail), "fails", r.Count(conformance.Warn), "warnings",
 		r.Count(conformance.Skip), "skipped", told)
+}
+
+// TestBroken_ReadOnlyBreaksClients checks that the client flows run against a server that rejects all writes with 405: each client breaks
+// at its first write.
+func TestBroken_ReadOnlyBreaksClients(t *testing.T) {
+	t.Parallel()
+	r := runProfiles(t, methodRejected("POST", "PUT", "PATCH", "DELETE")(newReferenceServer(t)), profiles.All()...)
+	require.NotEmpty(t, r.Profiles)
+	for _, v := range r.Profiles {
+		require.Equal(t, conformance.Breaks, v.Compatibility, "%s %s: %s", v.Client, v.ClientFlow, v.Reason)
+		require.Contains(t, v.Breaks[0].Finding.Got, "405", v.Client)
+	}
+}
+
+// hasResponse reports whether a finding that blames the target is not about a request without a response.
+func hasResponse(f conformance.Finding) bool {
+	return f.Outcome == conformance.Fail && !strings.HasPrefix(f.What, "robustness: ")
 }
 
 // TestBroken_PanicShown checks that the finding of a panic has the request, its body and a curl command as evidence.

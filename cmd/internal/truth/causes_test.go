@@ -1,6 +1,7 @@
 package truth_test
 
 import (
+	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -19,13 +20,37 @@ import (
 	"github.com/scimwright/scimwright/conformance/causes"
 	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/goldentest"
+	"github.com/scimwright/scimwright/scimserver/quirks"
 )
 
-// TestSignatures_MatchMutants compares conformance/causes/signatures.txt with runs of the whole suite against every mutant. A plain run
-// compares every 40th mutant, and only the set of checks that complain: the telling check of a signature, whose finding describes the fault
-// best, depends on all mutants. Mutants and checks that are newer than the file are not compared, because rewriting the file takes 20
-// minutes; until then, package causes groups their findings by evidence. A run of all mutants compares the whole file.
-func TestSignatures_MatchMutants(t *testing.T) {
+// A knownFault is a fault of a server with a signature.
+type knownFault struct {
+	id   string
+	wrap func(t *testing.T, h http.Handler) http.Handler
+}
+
+// untypical are the quirks without a signature: those that need an argument or time, and those that prevent every request.
+var untypical = []string{"lookup-lag", "ignores-attribute", "unauthorized", "forbidden", "login-page"}
+
+// knownFaults returns the faults of the mutants, and those that quirks simulate, which are faults of real servers.
+func knownFaults() []knownFault {
+	var out []knownFault
+	for _, m := range mutants.All() {
+		out = append(out, knownFault{m.ID, func(_ *testing.T, h http.Handler) http.Handler { return m.Wrap(h) }})
+	}
+	for _, q := range quirks.All() {
+		if q.Category != quirks.Chaos && !slices.Contains(untypical, q.Name) {
+			out = append(out, knownFault{"quirk." + q.Name, func(t *testing.T, h http.Handler) http.Handler { return withQuirk(t, h, q.Name) }})
+		}
+	}
+	return out
+}
+
+// TestSignatures_MatchFaults compares conformance/causes/signatures.txt with runs of the whole suite against every mutant and quirk.
+// A plain run compares every 40th of them, and only the set of checks that complain: the telling check of a signature, whose finding
+// describes the fault best, depends on all faults. Faults and checks that are newer than the file are not compared, because rewriting the
+// file takes 20 minutes; until then, package causes groups their findings by evidence. A run of all faults compares the whole file.
+func TestSignatures_MatchFaults(t *testing.T) {
 	stored, known := map[string][]string{}, map[string]bool{}
 	for _, s := range causes.Signatures() {
 		for _, id := range s.Checks() {
@@ -38,24 +63,24 @@ func TestSignatures_MatchMutants(t *testing.T) {
 	var mu sync.Mutex
 	observed := map[string]causes.Observed{}
 	t.Run("runs", func(t *testing.T) {
-		for i, m := range mutants.All() {
+		for i, f := range knownFaults() {
 			if omitted(i) {
 				continue
 			}
-			t.Run(m.ID, func(t *testing.T) {
+			t.Run(f.id, func(t *testing.T) {
 				t.Parallel()
-				o := causes.Observe(suite(t, m.Wrap(newReferenceServer(t))))
+				o := causes.Observe(suite(t, f.wrap(t, newReferenceServer(t))))
 				mu.Lock()
 				defer mu.Unlock()
-				observed[m.ID] = o
-				if want, ok := stored[m.ID]; ok && !goldentest.Updating() {
+				observed[f.id] = o
+				if want, ok := stored[f.id]; ok && !goldentest.Updating() {
 					got := slices.DeleteFunc(slices.Sorted(slices.Values(o.Complaints)), func(id string) bool { return !known[id] })
 					assert.Equal(t, want, got, "rewrite signatures.txt with make causes")
 				}
 			})
 		}
 	})
-	if len(observed) == len(mutants.All()) {
+	if len(observed) == len(knownFaults()) {
 		goldentest.Check(t, filepath.Join(repository, "conformance", "causes", "signatures.txt"),
 			causes.FormatSignatures(causes.NewSignatures(observed)))
 	}
@@ -158,6 +183,8 @@ func (d draw) named(found []causes.Cause) int {
 	return n
 }
 
+var seed = flag.Uint64("causes.seed", 0, "add `N` to the seeds of the random choices of TestCauses_NameMutants")
+
 // TestCauses_NameMutants checks that a server with N mutants has N causes that name different mutants. With several mutants, one cause too
 // many or too few is permitted. It also logs the result without the signatures of the drawn mutants, for which there is no bound: the
 // faults of a real server are not among the mutants.
@@ -169,7 +196,7 @@ func TestCauses_NameMutants(t *testing.T) {
 				draws = c.plain
 			}
 			s := newScore(c.mutants)
-			d := newDrawer(uint64(c.mutants))
+			d := newDrawer(*seed + uint64(c.mutants))
 			var lock sync.Mutex
 			t.Run("draws", func(t *testing.T) {
 				for i := range draws {

@@ -124,9 +124,7 @@ func TestProfiles_BreakOnListedQuirks(t *testing.T) {
 	var names []string
 	t.Run("quirks", func(t *testing.T) {
 		for _, q := range quirks.All() {
-			// The test omits these quirks: they need an argument or time, or prevent every request.
-			if q.Category == quirks.Chaos ||
-				slices.Contains([]string{"lookup-lag", "ignores-attribute", "unauthorized", "forbidden", "login-page"}, q.Name) {
+			if q.Category == quirks.Chaos || slices.Contains(untypical, q.Name) {
 				continue
 			}
 			names = append(names, q.Name)
@@ -189,6 +187,21 @@ func row(q quirks.Quirk, verdicts []conformance.ProfileResult) string {
 		}
 	}
 	return fmt.Sprintf("| `%s`: %s | %s | %s |\n", q.Name, q.Does, strings.Join(breaks, "; "), strings.Join(limited, ", "))
+}
+
+// TestProfiles_DoubtfulStatusIsOnlyLimit checks that a status of which it is unknown whether the client accepts it does not add the limit
+// of a step that fails: the target performed the request.
+func TestProfiles_DoubtfulStatusIsOnlyLimit(t *testing.T) {
+	t.Parallel()
+	r := runProfiles(t, withQuirk(t, newReferenceServer(t), "create-200"), profiles.All()...)
+	limits := 0
+	for _, v := range r.Profiles {
+		for _, limit := range v.Limits {
+			require.Regexp(t, `^POST /(Users|Groups) returns 200: it is unknown whether the client continues$`, limit, v.Client)
+			limits++
+		}
+	}
+	require.NotZero(t, limits)
 }
 
 // TestProfiles_DiagnosesFollowResponse checks which steps break on a quirk, that steps which fail only because an earlier one failed are

@@ -14,6 +14,7 @@ import (
 	"github.com/scimwright/scimwright/conformance/profiles"
 	"github.com/scimwright/scimwright/conformance/report"
 	"github.com/scimwright/scimwright/conformance/requirements"
+	"github.com/scimwright/scimwright/internal/counted"
 )
 
 type planCommand struct {
@@ -69,7 +70,7 @@ func (c *planCommand) Run(in *invocation) error {
 		creates = "creates test objects and removes them again"
 	}
 	_, err = fmt.Fprintf(in.stdout, "\n%d of %d checks apply to %s. A run sends about %s and %s.\n%s", run, len(plan.Checks), plan.Target,
-		plural(plan.Requests, "request"), creates, forecast(plan, c.Rate, c.Timeout))
+		counted.Of(plan.Requests, "request"), creates, forecast(plan, c.Rate, c.Timeout))
 	return err
 }
 
@@ -134,7 +135,7 @@ func (c *explainCommand) Run(in *invocation) error {
 		for _, n := range check.Needs {
 			fmt.Fprintf(in.stdout, "  %s: %s\n", n, needs[n])
 		}
-		fmt.Fprintf(in.stdout, "\nSends about %s.\n", plural(check.Requests, "request"))
+		fmt.Fprintf(in.stdout, "\nSends about %s.\n", counted.Of(check.Requests, "request"))
 	}
 	return nil
 }
@@ -176,13 +177,6 @@ func explainClause(in *invocation, r requirements.Requirement) error {
 		fmt.Fprintln(in.stdout, "  none")
 	}
 	return nil
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 type cleanupCommand struct {

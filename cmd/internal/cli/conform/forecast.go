@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/internal/counted"
 )
 
 // forecast returns a text with the estimated duration of a run. If the time limit or the request limit is too small for all checks, the
@@ -33,7 +34,7 @@ func forecast(p *conformance.Plan, rate float64, timeout time.Duration) string {
 	limit := fmt.Sprintf("the time limit of %s (--timeout)", timeout)
 	advice := "--timeout " + enough(p, timeout).String()
 	if p.Duration() <= p.Limit {
-		limit = fmt.Sprintf("the budget of %s (--max-requests)", plural(p.MaxRequests, "request"))
+		limit = fmt.Sprintf("the budget of %s (--max-requests)", counted.Of(p.MaxRequests, "request"))
 		advice = "--max-requests " + strconv.Itoa(p.Requests)
 	}
 	fmt.Fprintf(&b, "This exceeds %s. Probably\n  tested:     %s\n  not tested: %s\n%s suffices for all checks.\n", limit,
@@ -87,7 +88,7 @@ func enough(p *conformance.Plan, timeout time.Duration) time.Duration {
 func perSecond(interval time.Duration) string {
 	rate := float64(time.Second) / float64(interval)
 	if rate >= 1 {
-		return plural(int(math.Round(rate)), "request")
+		return counted.Of(int(math.Round(rate)), "request")
 	}
 	return strconv.FormatFloat(rate, 'g', 2, 64) + " requests"
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/lint"
 	"github.com/scimwright/scimwright/conformance/requirements"
+	"github.com/scimwright/scimwright/internal/counted"
 )
 
 type lintCommand struct {
@@ -153,10 +154,10 @@ func (c *lintCommand) text(w io.Writer, reports []lintReport) error {
 				strings.ToUpper(string(f.Outcome())), f.Rule.ID, f.Rule.Requirement, f.Path, f.Want, f.Got, f.Rule.Fix)
 		}
 		if r.report.More > 0 {
-			fmt.Fprintf(w, "%s: %s more\n", r.name, plural(r.report.More, "finding"))
+			fmt.Fprintf(w, "%s: %s more\n", r.name, counted.Of(r.report.More, "finding"))
 		}
 	}
-	_, err := fmt.Fprintf(w, "%s: %d failed, %d warned, %d for information\n", plural(len(reports), "document"), count[conformance.Fail],
+	_, err := fmt.Fprintf(w, "%s: %d failed, %d warned, %d for information\n", counted.Of(len(reports), "document"), count[conformance.Fail],
 		count[conformance.Warn], count[conformance.Info])
 	return err
 }

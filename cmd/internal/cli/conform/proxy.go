@@ -13,6 +13,7 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/clientgrade"
 	"github.com/scimwright/scimwright/conformance/observed"
+	"github.com/scimwright/scimwright/internal/counted"
 )
 
 // sides is the set of flags that select what is evaluated: the server or the client (the sides), and the checks.
@@ -194,7 +195,7 @@ func conclude(in *invocation, result *conformance.Result, files []outputFile, p 
 		for _, party := range []string{"server", "client", "outcome"} {
 			failed, warned, judged := tally(result, party)
 			if judged > 0 {
-				fmt.Fprintf(in.stdout, "%s: %d of %s that applied failed, %d warned\n", party, failed, plural(judged, "check"), warned)
+				fmt.Fprintf(in.stdout, "%s: %d of %s that applied failed, %d warned\n", party, failed, counted.Of(judged, "check"), warned)
 			}
 		}
 	}

@@ -53,6 +53,7 @@ func (c *runCommand) Run(in *invocation) error {
 	opts.Checks, opts.Profiles, opts.AllowWrites, opts.KeepGoing = selected, chosen, c.YesWrite, c.KeepGoing
 	opts.Order = checks.Order()
 	opts.Timeout, opts.RequestTimeout, opts.Journal = c.Timeout, c.RequestTimeout, c.journal()
+	opts.LimitNames = conformance.LimitNames{Timeout: "--timeout", MaxRequests: "--max-requests"}
 	files, err := c.open(in.stdout)
 	if err != nil {
 		return err
@@ -78,7 +79,6 @@ func (c *runCommand) Run(in *invocation) error {
 		return consent(err)
 	}
 	accepted.Apply(result, time.Now(), c.WaiversStrict)
-	nameLimits(result, opts)
 	if opts.Progress != nil {
 		fmt.Fprint(in.stderr, clearLine)
 	}
@@ -90,23 +90,6 @@ func (c *runCommand) Run(in *invocation) error {
 		return err
 	}
 	return verdictCode(result.Verdict)
-}
-
-// nameLimits adds the name of the flag to each reason in the result that names a limit of the run: "the time limit of 5m (--timeout)".
-func nameLimits(r *conformance.Result, opts conformance.Options) {
-	limits := strings.NewReplacer(
-		fmt.Sprintf("the time limit of %s", opts.Timeout), fmt.Sprintf("the time limit of %s (--timeout)", opts.Timeout),
-		fmt.Sprintf("the budget of %d requests", opts.MaxRequests), fmt.Sprintf("the budget of %d requests (--max-requests)", opts.MaxRequests))
-	r.Reason = limits.Replace(r.Reason)
-	for i := range r.Checks {
-		r.Checks[i].Reason = limits.Replace(r.Checks[i].Reason)
-	}
-	for i := range r.Profiles {
-		r.Profiles[i].Reason = limits.Replace(r.Profiles[i].Reason)
-		for j := range r.Profiles[i].Steps {
-			r.Profiles[i].Steps[j].Reason = limits.Replace(r.Profiles[i].Steps[j].Reason)
-		}
-	}
 }
 
 func verdictCode(v conformance.Verdict) error {
