@@ -40,7 +40,7 @@ type Options struct {
 	MaxRequests int
 	// Timeout is the maximum duration of the whole run, including cleanup. Default: 5 minutes.
 	Timeout time.Duration
-// LimitNames are what the reasons of an incomplete run call Timeout and MaxRequests, such as the flags of a command. Default: no names.
+	// LimitNames are what the reasons of an incomplete run call Timeout and MaxRequests, such as the flags of a command. Default: no names.
 	LimitNames LimitNames
 	// RequestTimeout is the timeout of one request. The repeat of a request that has timed out waits three times as long. Default: 15 seconds.
 	RequestTimeout time.Duration
