@@ -144,7 +144,7 @@ type Engine struct {
 	imports      *imports.Worker
 	importLeases *lane.Dispatcher // nil if the store does not store imports
 	member       *membership.Member
-	overdue      *watch.Overdue   // nil if the store does not report overdue changes
+	overdue      *watch.Overdue // nil if the store does not report overdue changes
 	watch        watch.Deps
 	explanations explain.Deps
 	dryRuns      dryrun.Deps
