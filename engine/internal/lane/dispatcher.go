@@ -246,11 +246,29 @@ func (d *Dispatcher) begin(ctx context.Context, p Process, l engine.Lease, f Fun
 	}
 	d.mu.Unlock()
 	lanes.Go(func() {
-		if before != nil {
-			<-before.done // wait for the previous run of this lane, which has lost its lease
+		if before != nil && !d.await(before) {
+			d.release(ctx, t, l.Hold, d.o.Now().Add(ownWait))
+			d.ended(t, before)
+			return
 		}
 		d.run(ctx, t, f)
 	})
+}
+
+// ownWait is the time for which a lane waits for its previous run in this process, which has lost its lease. After that the lane is released,
+// so that another process can run it although the previous run does not end.
+const ownWait = time.Second
+
+// await returns false if the previous run of a lane does not end in time.
+func (d *Dispatcher) await(before *Ownership) bool {
+	timer := time.NewTimer(ownWait)
+	defer timer.Stop()
+	select {
+	case <-before.done:
+		return true
+	case <-timer.C:
+		return false
+	}
 }
 
 // handOver drains the lanes that other processes are to run.
@@ -303,14 +321,7 @@ func (d *Dispatcher) dueAgain(at time.Time) {
 // run processes one lane and releases it.
 func (d *Dispatcher) run(ctx context.Context, t *Ownership, f Func) {
 	defer notify(d.wake) // search again: a mark may have been added after the last search for pending principals
-	defer func() {
-		d.mu.Lock()
-		if d.running[t.Lease.App] == t {
-			delete(d.running, t.Lease.App)
-		}
-		d.mu.Unlock()
-		close(t.done)
-	}()
+	defer d.ended(t, nil)
 	work, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(t.process.Context(), func() { cancel(engine.ErrLeaseLost) })()
@@ -322,6 +333,25 @@ func (d *Dispatcher) run(ctx context.Context, t *Ownership, f Func) {
 		notBefore = now // this process leaves lanes to others that have just become due
 	}
 	d.release(ctx, t, hold, notBefore)
+}
+
+// ended removes a lane that runs no longer. If the previous run of the lane in this process has not ended, it is the running one again.
+func (d *Dispatcher) ended(t, before *Ownership) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	close(t.done)
+	if d.running[t.Lease.App] != t {
+		return
+	}
+	delete(d.running, t.Lease.App)
+	if before == nil {
+		return
+	}
+	select {
+	case <-before.done:
+	default:
+		d.running[t.Lease.App] = before
+	}
 }
 
 // Delays between the attempts of a release, and the time limit of each and, after a stop of the engine, of all of them.

@@ -318,6 +318,36 @@ func TestDispatcher_SearchesWithJitter(t *testing.T) {
 	})
 }
 
+// TestDispatcher_ReleasesBlockedLane checks that a new process of the engine does not hold a lane whose previous run does not end.
+func TestDispatcher_ReleasesBlockedLane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, f := &leases{}, newFleet()
+		d := dispatcher(l, f)
+		unblock := make(chan struct{})
+		var runs atomic.Int64
+		go d.Run(t.Context(), func(ctx context.Context, _ *lane.Ownership) (engine.Hold, time.Time) {
+			if runs.Add(1) == 1 {
+				<-unblock // ignores the end of ctx
+			}
+			return engine.Hold{Kind: engine.HoldBreaker}, time.Now().Add(time.Hour)
+		})
+		synctest.Wait()
+		f.end()
+		l.owner = "" // another process has taken the lane over and released it
+		f.ctx, f.end = context.WithCancel(context.Background())
+		time.Sleep(time.Minute)
+		require.NotEmpty(t, l.released)
+		require.NotContains(t, l.released, engine.Hold{Kind: engine.HoldBreaker})
+		require.EqualValues(t, 1, runs.Load(), "one run of a lane at a time")
+		close(unblock)
+		time.Sleep(time.Minute)
+		require.EqualValues(t, 2, runs.Load())
+		require.Equal(t, engine.Hold{Kind: engine.HoldBreaker}, l.released[len(l.released)-1])
+		d.Drain()
+		f.end()
+	})
+}
+
 // TestDispatcher_LeavesLanesToOthers checks that a process with more lanes than its share claims only what no other process has claimed for
 // a while, and hands lanes over.
 func TestDispatcher_LeavesLanesToOthers(t *testing.T) {

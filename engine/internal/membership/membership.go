@@ -134,12 +134,13 @@ func (m *Member) hold(ctx context.Context, i *incarnation) {
 // beat sends heartbeats. It takes over the lanes of dead processes after each of its own, and when the validity of another process ends
 // without a further heartbeat: a takeover then does not wait for the next own heartbeat.
 func (m *Member) beat(ctx context.Context, i *incarnation) {
-	for {
+	for failed := false; ; {
 		f, err := m.send(ctx, i)
 		wait := m.o.Lease/beats - rand.N(m.o.Lease/beats/10+1)
 		reap := time.Duration(-1)
 		switch {
 		case err == nil:
+			failed = false
 			if f.Dead > 0 {
 				m.reap(ctx, i)
 			}
@@ -150,10 +151,10 @@ func (m *Member) beat(ctx context.Context, i *incarnation) {
 			i.end(err)
 			return
 		default:
-			if ctx.Err() == nil {
+			if ctx.Err() == nil && !failed {
 				m.o.Logger.WarnContext(ctx, "heartbeat not stored", "process", i.id, "error", err)
 			}
-			wait = jitter(m.o.Lease / beatRetry)
+			wait, failed = jitter(m.o.Lease/beatRetry), true
 		}
 		if reap >= 0 && reap < wait {
 			if !m.sleep(ctx, i, reap) {
