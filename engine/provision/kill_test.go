@@ -307,7 +307,7 @@ func (c *connections) none(accepted string) bool {
 	return came && !slices.Contains(slices.Collect(maps.Values(c.open)), true)
 }
 
-// leaseEnd is how far the clock of the next engine is ahead.
+// leaseEnd is added to the clock of the next engine.
 const leaseEnd = time.Hour
 
 // takeOver completes the work, as the next engine does. It has the name of the killed one, so that on PostgreSQL it does not wait until that

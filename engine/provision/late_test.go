@@ -120,7 +120,7 @@ func puts(all []sentRequest) (by []string) {
 // TestTakeover_LateRequestRepaired checks that the target has the desired state although it carries out a request of a dead process after
 // the requests of the next one. No process gets the response.
 //
-// Invariant 17
+// Invariant 25
 func TestTakeover_LateRequestRepaired(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		const within = 2 * time.Second // the time limit of a request

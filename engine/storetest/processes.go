@@ -110,7 +110,7 @@ func testFleet(t *testing.T, s *suite) {
 
 // testDeath lets a process die because it sends no heartbeat.
 //
-// Invariant 17
+// Invariant 26
 func testDeath(t *testing.T, s *suite) {
 	s.shared()
 	const lease = 300 * time.Millisecond
@@ -181,6 +181,8 @@ func testLeave(t *testing.T, s *suite) {
 }
 
 // testInFlight checks that the principals of the note of a dead process are requeued at the time of the recheck, and only then.
+//
+// Invariant 25
 func testInFlight(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{Kind: engine.Group, ID: "g"})
 	old := s.claim()

@@ -152,8 +152,8 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 }
 
 // leaseOwner returns the name of this sandbox among the engines that share the database. The name is the same after a restart, so that a
-// restarted sandbox takes over the lanes of the killed one immediately. The name differs from that of every other running sandbox: the data file is locked, and on a shared database
-// the name contains the host and the address of the listener.
+// restarted sandbox takes over the lanes of the killed one immediately. The name differs from that of every other running sandbox: the data
+// file is locked, and on a shared database the name contains the host and the address of the listener.
 func (s *Sandbox) leaseOwner(l net.Listener) (string, error) {
 	file, isFile := strings.CutPrefix(s.options.DB, "sqlite:")
 	if !isFile {

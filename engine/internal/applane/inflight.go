@@ -20,10 +20,10 @@ func inFlight(running map[lane.Task]bool, next []lane.Task) []engine.Principal {
 }
 
 // recheck requeues the principals that an earlier process of the lane had in flight when it died, as soon as its last request has ended. The
-// target may have carried out such a request after the requests of this process, so that it has a state that the store does not know.
+// target may have carried out such a request after the requests of this process, so that it has a state that the store does not contain.
 //
-// Invariant 17: If a response arrives after the lease ended, the result is rejected and the principal is requeued. The principals that a
-// dead process had in flight are requeued after the time limit of a request. A claim does not wait for a locked lane.
+// Invariant 25: Before the first request of a sequence, the engine stores that its principal is in flight. If its process dies, the next
+// owner of the lane requeues the principal when the time limit of a request has passed.
 func (w *work) recheck(ctx context.Context) error {
 	now := w.Now()
 	if w.nextRecheck.IsZero() || now.Before(w.nextRecheck) {

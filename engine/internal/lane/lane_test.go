@@ -257,7 +257,7 @@ func TestDispatcher_FindsLostClaim(t *testing.T) {
 	})
 }
 
-// TestDispatcher_RepeatsRelease checks that the dispatcher repeats a release that fails. Nobody else works on a lane whose process is valid.
+// TestDispatcher_RepeatsRelease checks that the dispatcher repeats a release that fails: no other process works on a lane whose process is valid.
 func TestDispatcher_RepeatsRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &leases{fail: 7}

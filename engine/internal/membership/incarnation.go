@@ -72,7 +72,10 @@ func (i *incarnation) extend(sent moment, lease time.Duration) {
 	i.until = sent.add(lease - lease/10)
 }
 
-// watch ends the incarnation when its validity ends, also while the database does not respond. The end cancels the requests in flight.
+// watch ends the incarnation when its validity ends, also while the database does not respond.
+//
+// Invariant 26: A process that has ended never becomes valid again. Its validity by its own clocks ends before another process can take over
+// its lanes. The end cancels its requests in flight.
 func (i *incarnation) watch(lease time.Duration) {
 	ticker := time.NewTicker(lease / 40)
 	defer ticker.Stop()

@@ -33,7 +33,7 @@ type database struct {
 	stalled   bool // calls get no response
 	processes map[string]time.Time
 	loads     map[string]store.Load
-	lanes     map[string]int // of dead processes that nobody has taken over
+	lanes     map[string]int // of dead processes, until they are taken over
 	beats     map[string][]time.Time
 	reaps     []time.Time
 	taken     []time.Time // when lanes were taken over
@@ -198,6 +198,8 @@ func TestMember_BeatsFourTimesPerLease(t *testing.T) {
 
 // TestMember_ValidityEndsBeforeTakeover checks that the validity ends when nine tenths of the lease have passed since the last heartbeat was
 // sent, whether the database rejects the heartbeats or does not respond.
+//
+// Invariant 26
 func TestMember_ValidityEndsBeforeTakeover(t *testing.T) {
 	for name, broken := range map[string]func(*database){
 		"down": func(d *database) { d.down = true }, "stalled": func(d *database) { d.stalled = true },
