@@ -75,7 +75,13 @@ func TestSQLite_StoppedProcess(t *testing.T) {
 	told, out := io.Pipe()
 	var log bytes.Buffer
 	child := o.start(t, out, &log)
-	t.Cleanup(func() { _ = child.Process.Kill() }) // only necessary if the test fails
+	t.Cleanup(func() { // only necessary if the test fails
+		if t.Failed() {
+			_ = child.Process.Kill()
+			t.Log(child.Wait())
+			t.Log(log.String())
+		}
+	})
 	line, err := bufio.NewReader(told).ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, at+"\n", line)
