@@ -310,8 +310,8 @@ func (c *connections) none(accepted string) bool {
 // leaseEnd is added to the clock of the next engine.
 const leaseEnd = time.Hour
 
-// takeOver completes the work, as the next engine does. It has the name of the killed one, so that on PostgreSQL it does not wait until that
-// one is dead. leaseEnd is later than the end of the backoffs of the killed one.
+// takeOver completes the work, as the next engine does. It has the name of the killed one, so that on PostgreSQL it does not wait until
+// that one is dead. leaseEnd is later than the end of the backoffs of the killed one.
 func (w *killWorld) takeOver() {
 	w.t.Helper()
 	e := w.startAs("killed", "heir", func() time.Time { return time.Now().Add(leaseEnd) })

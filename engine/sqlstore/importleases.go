@@ -19,7 +19,8 @@ type importLeases struct{ s *Store }
 // ImportLeases implements store.Imports.
 func (s *Store) ImportLeases() store.Leases { return importLeases{s} }
 
-const claimableImports = `SELECT id FROM {import_run} WHERE state = 'running' AND next_at <= ? AND ` + unleased + ` ORDER BY next_at LIMIT ?`
+const claimableImports = `SELECT id FROM {import_run} WHERE state = 'running' AND next_at <= ? AND ` + unleased + `
+	ORDER BY next_at LIMIT ?`
 
 func scanImportLease(rows *sql.Rows, l *engine.Lease) error {
 	var id int64

@@ -51,8 +51,8 @@ func (s *Store) Claim(ctx context.Context, process string, due time.Time, limit 
 	return leases, nil
 }
 
-// claim returns the statement of Claim. It omits lanes with a locked row: a process that stalls in a transaction must not delay the lanes of
-// other apps. The subquery is evaluated once, so that it locks no more rows than the limit.
+// claim returns the statement of Claim. It omits lanes with a locked row: a process that stalls in a transaction must not delay the lanes
+// of other apps. The subquery is evaluated once, so that it locks no more rows than the limit.
 func claim(d sqldb.Dialect) string {
 	lock := ""
 	if d == sqldb.Postgres {

@@ -46,8 +46,8 @@ func (e earlier) exec(format string, args ...any) (rows int64) {
 // claimable returns the lanes that an engine of that version finds.
 func (e earlier) claimable(at time.Time) []string {
 	e.t.Helper()
-	return sqldbtest.Column(e.t, e.db, `SELECT app_id FROM scimwright_app_lane
-		WHERE next_at IS NOT NULL AND next_at <= `+fmt.Sprint(at.UnixMilli())+` AND lease_until <= `+fmt.Sprint(at.UnixMilli())+` ORDER BY app_id`)
+	return sqldbtest.Column(e.t, e.db, fmt.Sprintf(`SELECT app_id FROM scimwright_app_lane
+		WHERE next_at IS NOT NULL AND next_at <= %d AND lease_until <= %[1]d ORDER BY app_id`, at.UnixMilli()))
 }
 
 // valid reports whether a result under the old lease is stored.

@@ -31,8 +31,8 @@ func validProcess(d sqldb.Dialect) string {
 	return `EXISTS (SELECT 1 FROM {process} p WHERE p.id = ?)`
 }
 
-// keepDead is the time for which a process is kept after its death. A claim that was sent before the death commits within this time, so that
-// no lane belongs to a process that is not in the table.
+// keepDead is the time for which a process is kept after its death. A claim that was sent before the death commits within this time, so
+// that no lane belongs to a process that is not in the table.
 const keepDead = time.Minute
 
 // hasWork is the condition that a process p has lanes or imports.

@@ -241,8 +241,8 @@ CREATE INDEX {.app_lane_process} ON {app_lane} (process) WHERE process <> '';
 CREATE INDEX {.import_run_process} ON {import_run} (process) WHERE process <> '';
 `}
 
-// noLease is the value of lease_until of a lane or import without a lease of an earlier version. Those versions had leases with an owner and
-// an end; lease_until and owner have no other meaning in this version. With this value an engine of an earlier version that still runs
+// noLease is the value of lease_until of a lane or import without a lease of an earlier version. Those versions had leases with an owner
+// and an end; lease_until and owner have no other meaning in this version. With this value an engine of an earlier version that still runs
 // claims nothing.
 const noLease = "9223372036854775807"
 

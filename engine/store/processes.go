@@ -25,9 +25,9 @@ type Processes interface {
 	Join(ctx context.Context, j Joining) (engine.Process, []Takeover, error)
 	// Beat prolongs the validity of a process and stores its load, or returns ErrEnded.
 	Beat(ctx context.Context, id string, load Load) (Fleet, error)
-	// Reap takes over the lanes of dead processes: it raises their epochs, makes them due at When.Now, and sets the time of the recheck of their
-	// principals in flight. A locked lane is left for a later call. Reap removes a process 60s after its death, unless it still has lanes. id
-	// is the process that calls Reap.
+	// Reap takes over the lanes of dead processes: it raises their epochs, makes them due at When.Now, and sets the time of the recheck of
+	// their principals in flight. A locked lane is left for a later call. Reap removes a process 60s after its death, unless it still has
+	// lanes. id is the process that calls Reap.
 	Reap(ctx context.Context, id string, w When) ([]Takeover, error)
 	// Leave ends a process. Lanes that the process still has are taken over at once. An unknown process is ignored.
 	Leave(ctx context.Context, id string, w When) error

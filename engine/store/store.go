@@ -86,8 +86,8 @@ type Sequences interface {
 	// Start has the effect of Begin, and replaces the note of the principals in flight: those whose sequences run or are about to start. The
 	// note is removed by Release. If the process dies, it is kept for RecheckInFlight.
 	Start(ctx context.Context, l engine.Lease, intents []Intent, inFlight []engine.Principal) error
-	// RecheckInFlight requeues the principals that were in flight when an earlier process of the lane died, if their recheck is due at now, and
-	// returns their number. It has the effect of Recheck for each of them. next is the time of the next recheck, zero if there is none.
+	// RecheckInFlight requeues the principals that were in flight when an earlier process of the lane died, if their recheck is due at now,
+	// and returns their number. It has the effect of Recheck for each of them. next is the time of the next recheck, zero if there is none.
 	RecheckInFlight(ctx context.Context, l engine.Lease, now time.Time) (n int, next time.Time, err error)
 	// Progress stores what an unfinished push has changed and what it is about to send, before the next request. The members in NextAdd and
 	// NextRemove may or may not be in the target's group until a later Progress or Finish stores the outcome. Until then they are pending,

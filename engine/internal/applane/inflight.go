@@ -19,8 +19,9 @@ func inFlight(running map[lane.Task]bool, next []lane.Task) []engine.Principal {
 	return out
 }
 
-// recheck requeues the principals that an earlier process of the lane had in flight when it died, as soon as its last request has ended. The
-// target may have carried out such a request after the requests of this process, so that it has a state that the store does not contain.
+// recheck requeues the principals that an earlier process of the lane had in flight when it died, as soon as its last request has ended.
+// The target may have carried out such a request after the requests of this process, so that it has a state that the store does not
+// contain.
 //
 // Invariant 25: Before the first request of a sequence, the engine stores that its principal is in flight. If its process dies, the next
 // owner of the lane requeues the principal when the time limit of a request has passed.

@@ -43,8 +43,8 @@ type Ownership struct {
 	done     chan struct{}
 }
 
-// Valid reports whether the process of the lease is valid by the local clocks. An owner calls Valid before each request, because it may have
-// been stalled.
+// Valid reports whether the process of the lease is valid by the local clocks. An owner calls Valid before each request, because it may
+// have been stalled.
 func (t *Ownership) Valid() bool { return t.process.Valid() }
 
 // Draining reports whether no new task may start.
@@ -84,8 +84,8 @@ type Dispatcher struct {
 	running map[string]*Ownership
 	again   []time.Time // when released lanes are due again, ascending
 
-	// uncertain is the process that may own lanes which this dispatcher does not run, because the result of a claim was lost. It is used by Run
-	// only.
+	// uncertain is the process that may own lanes which this dispatcher does not run, because the result of a claim was lost. It is used by
+	// Run only.
 	uncertain string
 }
 
@@ -255,8 +255,8 @@ func (d *Dispatcher) begin(ctx context.Context, p Process, l engine.Lease, f Fun
 	})
 }
 
-// ownWait is the time for which a lane waits for its previous run in this process, which has lost its lease. After that the lane is released,
-// so that another process can run it although the previous run does not end.
+// ownWait is the time for which a lane waits for its previous run in this process, which has lost its lease. After that the lane is
+// released, so that another process can run it although the previous run does not end.
 const ownWait = time.Second
 
 // await returns false if the previous run of a lane does not end in time.

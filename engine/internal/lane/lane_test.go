@@ -257,7 +257,8 @@ func TestDispatcher_FindsLostClaim(t *testing.T) {
 	})
 }
 
-// TestDispatcher_RepeatsRelease checks that the dispatcher repeats a release that fails: no other process works on a lane whose process is valid.
+// TestDispatcher_RepeatsRelease checks that the dispatcher repeats a release that fails: no other process works on a lane whose process is
+// valid.
 func TestDispatcher_RepeatsRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &leases{fail: 7}

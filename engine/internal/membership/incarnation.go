@@ -64,8 +64,8 @@ func (i *incarnation) left() time.Duration {
 	return i.until.left(i.clocks.now())
 }
 
-// extend prolongs the validity after a heartbeat. The end is earlier than that in the database: it counts from the time before the heartbeat
-// was sent, less a tenth of the lease.
+// extend prolongs the validity after a heartbeat. The end is earlier than that in the database: it counts from the time before the
+// heartbeat was sent, less a tenth of the lease.
 func (i *incarnation) extend(sent moment, lease time.Duration) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -74,8 +74,8 @@ func (i *incarnation) extend(sent moment, lease time.Duration) {
 
 // watch ends the incarnation when its validity ends, also while the database does not respond.
 //
-// Invariant 26: A process that has ended never becomes valid again. Its validity by its own clocks ends before another process can take over
-// its lanes. The end cancels its requests in flight.
+// Invariant 26: A process that has ended never becomes valid again. Its validity by its own clocks ends before another process can take
+// over its lanes. The end cancels its requests in flight.
 func (i *incarnation) watch(lease time.Duration) {
 	ticker := time.NewTicker(lease / 40)
 	defer ticker.Stop()

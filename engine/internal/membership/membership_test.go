@@ -196,8 +196,8 @@ func TestMember_BeatsFourTimesPerLease(t *testing.T) {
 	})
 }
 
-// TestMember_ValidityEndsBeforeTakeover checks that the validity ends when nine tenths of the lease have passed since the last heartbeat was
-// sent, whether the database rejects the heartbeats or does not respond.
+// TestMember_ValidityEndsBeforeTakeover checks that the validity ends when nine tenths of the lease have passed since the last heartbeat
+// was sent, whether the database rejects the heartbeats or does not respond.
 //
 // Invariant 26
 func TestMember_ValidityEndsBeforeTakeover(t *testing.T) {
