@@ -119,7 +119,7 @@ const (
 
 // BenchmarkIdle counts the database operations of an idle engine with 10,000 apps: nothing is pending, or all apps are paused. The engine
 // checks paused apps every ten minutes, so the clock runs 60 times faster for them. The rates are by the engine's clock. They include the
-// query for due lanes every second.
+// query for due lanes every half second.
 func BenchmarkIdle(b *testing.B) {
 	for _, paused := range []bool{false, true} {
 		name := map[bool]string{false: "nothing-due", true: "paused"}[paused]
