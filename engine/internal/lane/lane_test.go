@@ -149,26 +149,43 @@ func (l *leases) Release(_ context.Context, lease engine.Lease, hold engine.Hold
 	return notBefore, nil
 }
 
-// fleet implements lane.Fleet with one process.
+// fleet implements lane.Fleet with one process at a time.
 type fleet struct {
-	ctx     context.Context
-	end     context.CancelFunc
+	process atomic.Pointer[process]
 	above   atomic.Bool
 	surplus atomic.Int64
 }
 
+type process struct {
+	ctx context.Context
+	end context.CancelFunc
+}
+
 func newFleet() *fleet {
 	f := &fleet{}
-	f.ctx, f.end = context.WithCancel(context.Background())
+	f.join()
 	return f
 }
 
-func (f *fleet) Process() lane.Process    { return f }
-func (f *fleet) Above(int) bool           { return f.above.Load() }
-func (f *fleet) Surplus(int) int          { return int(f.surplus.Swap(0)) }
-func (f *fleet) ID() string               { return "me" }
-func (f *fleet) Valid() bool              { return f.ctx.Err() == nil }
-func (f *fleet) Context() context.Context { return f.ctx }
+func (f *fleet) join() {
+	p := &process{}
+	p.ctx, p.end = context.WithCancel(context.Background())
+	f.process.Store(p)
+}
+
+func (f *fleet) end()                       { f.process.Load().end() }
+func (f *fleet) Process() lane.Process      { return f.process.Load() }
+func (f *fleet) Above(int) bool             { return f.above.Load() }
+func (f *fleet) Surplus(int) int            { return int(f.surplus.Swap(0)) }
+func (*process) ID() string                 { return "me" }
+func (p *process) Valid() bool              { return p.ctx.Err() == nil }
+func (p *process) Context() context.Context { return p.ctx }
+
+// pass advances the clock of the synctest bubble and waits until the goroutines are idle.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
 
 const sweep = time.Second
 
@@ -202,7 +219,7 @@ func TestDispatcher_WritesNothingMeanwhile(t *testing.T) {
 			require.NoError(t, ctx.Err())
 			return engine.Hold{Kind: engine.HoldBreaker}, time.Now().Add(time.Hour)
 		})
-		time.Sleep(time.Hour + sweep)
+		pass(time.Hour + sweep)
 		d.Drain()
 		d.Drain()
 		synctest.Wait()
@@ -224,12 +241,12 @@ func TestDispatcher_CancelsOnEndOfProcess(t *testing.T) {
 			require.False(t, o.Valid())
 			return engine.Hold{}, time.Time{}
 		})
-		time.Sleep(11 * time.Second)
+		pass(11 * time.Second)
 		require.NoError(t, cause)
 		f.end()
 		synctest.Wait()
 		require.ErrorIs(t, cause, engine.ErrLeaseLost)
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		d.Drain()
 		synctest.Wait()
 		require.Empty(t, l.released)
@@ -249,7 +266,7 @@ func TestDispatcher_FindsLostClaim(t *testing.T) {
 		l := &leases{lose: 1}
 		d := dispatcher(l, newFleet())
 		go d.Run(t.Context(), once)
-		time.Sleep(5 * sweep)
+		pass(5 * sweep)
 		d.Drain()
 		synctest.Wait()
 		require.Len(t, l.released, 1)
@@ -264,7 +281,7 @@ func TestDispatcher_RepeatsRelease(t *testing.T) {
 		l := &leases{fail: 7}
 		d := dispatcher(l, newFleet())
 		go d.Run(t.Context(), once)
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		require.Len(t, l.released, 1)
 		d.Drain()
 	})
@@ -273,9 +290,9 @@ func TestDispatcher_RepeatsRelease(t *testing.T) {
 		d := dispatcher(l, f)
 		done := make(chan struct{})
 		go func() { d.Run(t.Context(), once); close(done) }()
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		d.Drain()
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		f.end()
 		<-done
 		require.Empty(t, l.released)
@@ -292,7 +309,7 @@ func TestDispatcher_WakesWhenDueAgain(t *testing.T) {
 			ran = append(ran, time.Since(start))
 			return engine.Hold{}, time.Now().Add(12345 * time.Millisecond)
 		})
-		time.Sleep(30 * time.Second)
+		pass(30 * time.Second)
 		d.Drain()
 		synctest.Wait()
 		require.Equal(t, []time.Duration{0, 12345 * time.Millisecond, 24690 * time.Millisecond}, ran)
@@ -305,7 +322,7 @@ func TestDispatcher_SearchesWithJitter(t *testing.T) {
 		l := &leases{nextAt: time.Now().AddDate(1, 0, 0)}
 		d := dispatcher(l, newFleet())
 		go d.Run(t.Context(), once)
-		time.Sleep(100 * sweep)
+		pass(100 * sweep)
 		d.Drain()
 		synctest.Wait()
 		require.InDelta(t, 100, len(l.due), 10)
@@ -334,14 +351,17 @@ func TestDispatcher_ReleasesBlockedLane(t *testing.T) {
 		})
 		synctest.Wait()
 		f.end()
+		synctest.Wait()
+		l.mu.Lock()
 		l.owner = "" // another process has taken the lane over and released it
-		f.ctx, f.end = context.WithCancel(context.Background())
-		time.Sleep(time.Minute)
+		l.mu.Unlock()
+		f.join()
+		pass(time.Minute)
 		require.NotEmpty(t, l.released)
 		require.NotContains(t, l.released, engine.Hold{Kind: engine.HoldBreaker})
 		require.EqualValues(t, 1, runs.Load(), "one run of a lane at a time")
 		close(unblock)
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		require.EqualValues(t, 2, runs.Load())
 		require.Equal(t, engine.Hold{Kind: engine.HoldBreaker}, l.released[len(l.released)-1])
 		d.Drain()
@@ -366,12 +386,12 @@ func TestDispatcher_LeavesLanesToOthers(t *testing.T) {
 			drained = time.Since(start)
 			return engine.Hold{}, time.Time{}
 		})
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		require.GreaterOrEqual(t, begun, 2*sweep)
 		require.Less(t, begun, 4*sweep)
 		require.Zero(t, drained)
 		f.surplus.Store(1)
-		time.Sleep(2 * sweep)
+		pass(2 * sweep)
 		require.NotZero(t, drained)
 		require.Len(t, l.released, 1)
 		require.WithinDuration(t, start.Add(drained), l.nextAt, 0, "other processes see that the lane has just become due")

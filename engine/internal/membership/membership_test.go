@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -176,12 +177,18 @@ func run(t *testing.T, o membership.Options) (*membership.Member, func()) {
 	return m, func() { cancel(); <-done }
 }
 
+// pass advances the clock of the synctest bubble and waits until the goroutines are idle.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
 func TestMember_BeatsFourTimesPerLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDatabase()
 		m, stop := run(t, options(d))
 		id := m.Process().ID()
-		time.Sleep(25 * lease)
+		pass(25 * lease)
 		stop()
 		require.InDelta(t, 100, len(d.beats[id]), 8)
 		for i, at := range d.beats[id][1:] {
@@ -209,19 +216,21 @@ func TestMember_ValidityEndsBeforeTakeover(t *testing.T) {
 				d := newDatabase()
 				m, stop := run(t, options(d))
 				p := m.Process()
-				time.Sleep(lease)
+				pass(lease)
 				d.set(func() { broken(d) })
 				last := d.beats[p.ID()][len(d.beats[p.ID()])-1]
 				<-p.Context().Done()
+				ended := time.Now()
+				synctest.Wait()
 				require.False(t, p.Valid())
 				require.ErrorIs(t, context.Cause(p.Context()), engine.ErrLeaseLost)
-				require.LessOrEqual(t, time.Since(last), lease*9/10+lease/40)
-				require.GreaterOrEqual(t, time.Since(last), lease*9/10)
+				require.LessOrEqual(t, ended.Sub(last), lease*9/10+lease/40)
+				require.GreaterOrEqual(t, ended.Sub(last), lease*9/10)
 				require.True(t, d.processes[p.ID()].After(time.Now()), "no other process has taken the lanes over yet")
 
-				time.Sleep(time.Minute)
+				pass(time.Minute)
 				d.set(func() { d.down, d.stalled = false, false })
-				time.Sleep(20 * time.Second)
+				pass(20 * time.Second)
 				again := m.Process()
 				require.NotNil(t, again)
 				require.NotEqual(t, p.ID(), again.ID(), "it continues as a new process")
@@ -251,7 +260,7 @@ func TestMember_ValidityByBothClocks(t *testing.T) {
 				require.True(t, p.Valid())
 				local.set(c.monotonic, c.wall)
 				require.False(t, p.Valid(), "before any timer has fired")
-				time.Sleep(lease / 2)
+				pass(lease / 2)
 				require.NotEqual(t, p.ID(), m.Process().ID())
 				require.True(t, m.Process().Valid())
 				stop()
@@ -267,7 +276,7 @@ func TestMember_EndedByOthers(t *testing.T) {
 		m, stop := run(t, options(d))
 		p := m.Process()
 		d.set(func() { d.processes[p.ID()] = time.Now() })
-		time.Sleep(lease / 4)
+		pass(lease / 4)
 		require.False(t, p.Valid())
 		require.NotEqual(t, p.ID(), m.Process().ID())
 		stop()
@@ -285,11 +294,12 @@ func TestMember_TakesOverAtEnd(t *testing.T) {
 			o.Wake = func() { woken <- struct{}{} }
 			_, stop := run(t, o)
 			<-woken // it has joined
-			time.Sleep(time.Duration(n) * 137 * time.Millisecond)
+			pass(time.Duration(n) * 137 * time.Millisecond)
 			dead := time.Now().Add(lease)
 			d.set(func() { d.processes["other"], d.lanes["other"] = dead, 3 })
 			<-woken
 			late := time.Since(dead)
+			synctest.Wait()
 			require.GreaterOrEqual(t, late, time.Duration(0))
 			require.LessOrEqual(t, late, 200*time.Millisecond)
 			require.Equal(t, store.When{Now: d.taken[0], Recheck: d.taken[0].Add(recheck)}, d.when)
@@ -304,10 +314,10 @@ func TestMember_TakesOverAfterOutage(t *testing.T) {
 		d := newDatabase()
 		_, stop := run(t, options(d))
 		d.set(func() { d.down = true })
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		d.set(func() { d.down, d.processes["other"], d.lanes["other"] = false, time.Now(), 1 })
 		back := time.Now()
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		require.Len(t, d.taken, 1)
 		require.LessOrEqual(t, d.taken[0].Sub(back), 10*time.Second)
 		stop()
@@ -325,7 +335,7 @@ func TestMember_AloneHasNoEnd(t *testing.T) {
 		p := m.Process()
 		d.set(func() { d.stalled = true }) // a long transaction
 		local.set(time.Hour, 24*time.Hour)
-		time.Sleep(24 * time.Hour)
+		pass(24 * time.Hour)
 		require.True(t, p.Valid())
 		require.NoError(t, p.Context().Err())
 		require.Empty(t, d.beats)
@@ -341,10 +351,10 @@ func TestMember_JoinsAfterOutage(t *testing.T) {
 		d := newDatabase()
 		d.down = true
 		m, stop := run(t, options(d))
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		require.Nil(t, m.Process())
 		d.set(func() { d.down = false })
-		time.Sleep(6 * time.Second)
+		pass(6 * time.Second)
 		require.True(t, m.Process().Valid())
 		require.True(t, d.joins[0].Replace)
 		stop()
@@ -356,8 +366,9 @@ func TestMember_Share(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDatabase()
 		o := options(d)
-		own := 60
-		o.Load = func() store.Load { return store.Load{Lanes: own} }
+		var own atomic.Int64
+		own.Store(60)
+		o.Load = func() store.Load { return store.Load{Lanes: int(own.Load())} }
 		m, stop := run(t, o)
 		require.False(t, m.Above(1000), "the only process runs all lanes")
 		require.Zero(t, m.Surplus(1000))
@@ -366,17 +377,17 @@ func TestMember_Share(t *testing.T) {
 				d.processes[fmt.Sprint("new", i)] = time.Now().AddDate(1, 0, 0)
 			}
 		})
-		time.Sleep(lease / 4)
+		pass(lease / 4)
 		require.False(t, m.Above(15), "a quarter of 60")
 		require.True(t, m.Above(16))
 		require.Zero(t, m.Surplus(18), "within the tolerance of a fifth")
 		require.Equal(t, 45, m.Surplus(60))
 		require.Zero(t, m.Surplus(60), "the heartbeats of the others do not have these lanes yet")
-		time.Sleep(lease / 2)
+		pass(lease / 2)
 		require.Equal(t, 45, m.Surplus(60))
 
-		own = 1
-		time.Sleep(lease / 4)
+		own.Store(1)
+		pass(lease / 4)
 		require.False(t, m.Above(2), "few lanes are not distributed")
 		require.True(t, m.Above(3))
 		stop()
