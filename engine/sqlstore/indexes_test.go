@@ -63,8 +63,8 @@ func TestQueries_UseIndexes(t *testing.T) {
 	}
 }
 
-// TestClaim_UsesIndex checks that SQLite and PostgreSQL search for due lanes by an index that has only the free lanes with work: resting and
-// running lanes cost nothing.
+// TestClaim_UsesIndex checks that SQLite and PostgreSQL search for due lanes by an index that has only the free lanes with work: resting
+// and running lanes cost nothing.
 func TestClaim_UsesIndex(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
 		pool := p.Open(t)
