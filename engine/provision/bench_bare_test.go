@@ -3,7 +3,6 @@ package provision_test
 import (
 	"fmt"
 	"net/http"
-	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -17,7 +16,6 @@ import (
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -163,18 +161,21 @@ func (c workload) throughEngine(b *testing.B, db *sqldb.DB) (took time.Duration,
 // loop. Commits wait for the disk. Engine and loop use the default number of processors of cmd/scimwright, unless -cpu or GOMAXPROCS sets
 // another one.
 func BenchmarkAgainstBareLoop(b *testing.B) {
+	againstBareLoop(b, func(b *testing.B) *sqldb.DB { return sqldbtest.SQLite(b, sqldbtest.Durable) })
+}
+
+func againstBareLoop(b *testing.B, database func(b *testing.B) *sqldb.DB) {
+	b.Helper()
 	for _, name := range []string{"creates", "updates", "groups", "large-group"} {
 		c := workloads[name]
 		b.Run(name, func(b *testing.B) {
-			processors := runtime.GOMAXPROCS(0)
-			runtime.GOMAXPROCS(sqlopen.Processors(processors))
-			b.Cleanup(func() { runtime.GOMAXPROCS(processors) })
+			processors(b)
 			var ratios []float64
 			for b.Loop() {
 				h, server := newGroupTarget(b)
 				h.latency = benchLatency
 				bare := c.bare(b, server.URL)
-				took, sent := c.throughEngine(b, sqldbtest.SQLite(b, sqldbtest.Durable))
+				took, sent := c.throughEngine(b, database(b))
 				require.Equal(b, h.counted(), sent, "number of requests")
 				ratios = append(ratios, 100*bare.Seconds()/took.Seconds())
 			}

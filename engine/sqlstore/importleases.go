@@ -19,81 +19,75 @@ type importLeases struct{ s *Store }
 // ImportLeases implements store.Imports.
 func (s *Store) ImportLeases() store.Leases { return importLeases{s} }
 
-// Reset implements store.Leases.
-func (i importLeases) Reset(ctx context.Context, owner string) error {
-	err := i.s.update(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch + 1, owner = '', lease_until = 0
-			WHERE state = 'running' AND owner = ?`, owner)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("sqlstore: reset the imports of %s: %w", owner, err)
-	}
-	return nil
+const claimableImports = `SELECT id FROM {import_run} WHERE state = 'running' AND next_at <= ? AND ` + unleased + `
+	ORDER BY next_at LIMIT ?`
+
+func scanImportLease(rows *sql.Rows, l *engine.Lease) error {
+	var id int64
+	err := rows.Scan(&id, &l.Epoch, &l.Process)
+	l.App = strconv.FormatInt(id, 10)
+	return err
 }
 
 // Claim implements store.Leases.
-func (i importLeases) Claim(ctx context.Context, owner string, now, until time.Time, limit int) (leases []engine.Lease, next time.Time,
-	err error) {
-	type run struct{ id, epoch int64 }
-	var found []run
-	if limit > 0 {
-		rows, err := i.s.db.Reader().Query(ctx, `SELECT id, epoch FROM {import_run}
-			WHERE state = 'running' AND next_at <= ? AND lease_until <= ? ORDER BY next_at LIMIT ?`, ms(now), ms(now), limit)
-		found, err = collect(rows, err, func(r *sql.Rows, v *run) error { return r.Scan(&v.id, &v.epoch) })
-		if err != nil {
-			return nil, time.Time{}, fmt.Errorf("sqlstore: claim imports: %w", err)
-		}
+func (i importLeases) Claim(ctx context.Context, process string, due time.Time, limit int) (leases []engine.Lease, err error) {
+	if limit <= 0 {
+		return nil, nil
 	}
-	if len(found) > 0 {
+	var first int64
+	err = i.s.db.Reader().QueryRow(ctx, claimableImports, ms(due), ms(due), 1).Scan(&first)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err == nil {
 		err = i.s.update(ctx, func(tx *sqldb.Tx) error {
-			leases = nil
-			for _, r := range found {
-				res, err := tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch + 1, owner = ?, lease_until = ?
-					WHERE id = ? AND epoch = ? AND lease_until <= ?`, owner, ms(until), r.id, r.epoch, ms(now))
-				if err := checkLease(res, err); errors.Is(err, engine.ErrLeaseLost) {
-					continue // another engine has claimed the run
-				} else if err != nil {
-					return err
-				}
-				leases = append(leases, engine.Lease{App: strconv.FormatInt(r.id, 10), Epoch: r.epoch + 1, Until: until})
+			lock := ""
+			if tx.Dialect() == sqldb.Postgres {
+				lock = ` FOR UPDATE SKIP LOCKED`
 			}
-			return nil
+			rows, err := tx.Query(ctx, `WITH due AS MATERIALIZED (`+claimableImports+lock+`)
+				UPDATE {import_run} SET process = ?, epoch = epoch + 1, owner = '', lease_until = `+noLease+`
+				WHERE id IN (SELECT id FROM due) AND `+validProcess(tx.Dialect())+` RETURNING id, epoch, process`,
+				ms(due), ms(due), limit, process, process)
+			leases, err = collect(rows, err, scanImportLease)
+			return err
 		})
 	}
-	var first sql.NullInt64
-	if err == nil {
-		err = i.s.db.Reader().QueryRow(ctx, `SELECT MIN(CASE WHEN lease_until > next_at THEN lease_until ELSE next_at END) FROM {import_run}
-			WHERE state = 'running' AND (next_at > ? OR lease_until > ?)`, ms(now), ms(now)).Scan(&first)
-	}
 	if err != nil {
-		err = fmt.Errorf("sqlstore: claim imports: %w", err)
+		return nil, fmt.Errorf("sqlstore: claim imports: %w", err)
 	}
-	return leases, at(first.Int64), err
+	return leases, nil
 }
 
-// Extend implements store.Leases.
-func (i importLeases) Extend(ctx context.Context, l engine.Lease, until time.Time) error {
-	err := i.s.update(ctx, func(tx *sqldb.Tx) error {
-		return checkLease(tx.Exec(ctx, `UPDATE {import_run} SET lease_until = ? WHERE id = ? AND epoch = ?`, ms(until), importID(l), l.Epoch))
-	})
+// Held implements store.Leases.
+func (i importLeases) Held(ctx context.Context, process string) ([]engine.Lease, error) {
+	rows, err := i.s.db.Reader().Query(ctx, `SELECT id, epoch, process FROM {import_run}
+		WHERE process = ? AND process <> '' AND state = 'running'`, process)
+	out, err := collect(rows, err, scanImportLease)
 	if err != nil {
-		return fmt.Errorf("sqlstore: extend the lease of import %s: %w", l.App, err)
+		return nil, fmt.Errorf("sqlstore: imports of %s: %w", process, err)
 	}
-	return nil
+	return out, nil
 }
 
 // Release implements store.Leases.
-func (i importLeases) Release(ctx context.Context, l engine.Lease, _ engine.Hold, notBefore time.Time) error {
-	err := i.s.update(ctx, func(tx *sqldb.Tx) error {
-		return checkLease(tx.Exec(ctx, `UPDATE {import_run} SET owner = '', lease_until = 0, epoch = epoch + 1, next_at = ? WHERE id = ? AND `+
-			`epoch = ?`,
-			ms(notBefore), importID(l), l.Epoch))
+func (i importLeases) Release(ctx context.Context, l engine.Lease, _ engine.Hold, notBefore time.Time) (again time.Time, err error) {
+	err = i.s.update(ctx, func(tx *sqldb.Tx) error {
+		var state string
+		err := tx.ExecReturning(ctx, []any{&state}, `UPDATE {import_run} SET process = '', epoch = epoch + 1, next_at = ?
+			WHERE id = ? AND epoch = ? RETURNING state`, ms(notBefore), importID(l), l.Epoch)
+		if errors.Is(err, sql.ErrNoRows) {
+			return engine.ErrLeaseLost
+		}
+		if again = (time.Time{}); state == string(engine.ImportRunning) {
+			again = notBefore
+		}
+		return err
 	})
 	if err != nil {
-		return fmt.Errorf("sqlstore: release import %s: %w", l.App, err)
+		return time.Time{}, fmt.Errorf("sqlstore: release import %s: %w", l.App, err)
 	}
-	return nil
+	return again, nil
 }
 
 // importID returns the id of the run of a lease. It returns 0, which is the id of no run, if the lease is not for a run.

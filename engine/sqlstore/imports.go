@@ -60,7 +60,7 @@ func (s *Store) StartImport(ctx context.Context, app string, r engine.ImportRequ
 				attempts, error, counts, begun, ended, epoch, owner, lease_until, next_at)
 			VALUES (?, ?, ?, 'running', 0, ?, 0,
 				(SELECT COUNT(*) FROM {remote_object} WHERE app_id = ? AND kind = ? AND verdict <> 'gone'), 0,
-				0, '', '', ?, 0, 0, '', 0, ?) RETURNING id`,
+				0, '', '', ?, 0, 0, '', `+noLease+`, ?) RETURNING id`,
 			app, string(r.Kind), request, plan.UnknownTotal, app, string(r.Kind), ms(now), ms(now))
 		if err != nil {
 			return err
@@ -262,7 +262,7 @@ func endImport(ctx context.Context, tx *sqldb.Tx, l engine.Lease, run int64, sta
 // dropImports fails the running imports of an app. An engine that works on such an import loses its lease.
 func dropImports(ctx context.Context, tx *sqldb.Tx, now time.Time, app, reason string) error {
 	const running = `app_id = ? AND state = 'running'`
-	if _, err := tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch + 1, owner = '', lease_until = 0 WHERE `+running, app); err != nil {
+	if _, err := tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch + 1, process = '' WHERE `+running, app); err != nil {
 		return err
 	}
 	type run struct{ id, epoch int64 }

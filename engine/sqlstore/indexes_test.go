@@ -62,3 +62,41 @@ func TestQueries_UseIndexes(t *testing.T) {
 		})
 	}
 }
+
+// TestClaim_UsesIndex checks that SQLite and PostgreSQL search for due lanes by an index that has only the free lanes with work: resting
+// and running lanes cost nothing.
+func TestClaim_UsesIndex(t *testing.T) {
+	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
+		pool := p.Open(t)
+		s, err := Open(t.Context(), pool, Options{Dialect: Dialect(p.Dialect.String())})
+		require.NoError(t, err)
+		explain := "EXPLAIN QUERY PLAN "
+		if p.Dialect == sqldb.Postgres {
+			explain = "EXPLAIN "
+			fill := s.db.Wrap(pool)
+			_, err := fill.Exec(t.Context(), `INSERT INTO {app_lane}
+				(app_id, epoch, owner, lease_until, next_at, kicks, hold, hold_until, hold_reason, hold_streak)
+				SELECT 'app-' || n, 1, '', 0, NULL, 0, '', 0, '', 0 FROM generate_series(1, 10000) n`)
+			require.NoError(t, err)
+			_, err = fill.Exec(t.Context(), `ANALYZE {app_lane}`)
+			require.NoError(t, err)
+		}
+		rows, err := s.db.Reader().Query(t.Context(), explain+claimable, 0, 0, 1)
+		require.NoError(t, err)
+		defer rows.Close()
+		var plan strings.Builder
+		for rows.Next() {
+			var id, parent, unused int
+			var step string
+			into := []any{&step}
+			if p.Dialect == sqldb.SQLite {
+				into = []any{&id, &parent, &unused, &step}
+			}
+			require.NoError(t, rows.Scan(into...))
+			plan.WriteString(step + "\n")
+		}
+		require.NoError(t, rows.Err())
+		require.Contains(t, plan.String(), "app_lane_claim")
+		require.NotContains(t, strings.ToLower(plan.String()), "sort")
+	})
+}

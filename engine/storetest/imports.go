@@ -27,16 +27,21 @@ func (s *suite) startImport(r engine.ImportRequest) int64 {
 // claimImport claims a run, and releases the runs of other tests that it claimed too. ok reports whether the run was claimed.
 func (s *suite) claimImport(id int64) (mine engine.Lease, ok bool) {
 	s.t.Helper()
-	leases, _, err := s.can.imports.ImportLeases().Claim(s.t.Context(), "me "+s.app, s.now, s.now.Add(time.Minute), 1000)
+	leases, err := s.can.imports.ImportLeases().Claim(s.t.Context(), s.process(), s.now, 1000)
 	require.NoError(s.t, err)
 	for _, l := range leases {
 		if l.App == strconv.FormatInt(id, 10) {
 			mine, ok = l, true
 		} else {
-			require.NoError(s.t, s.can.imports.ImportLeases().Release(s.t.Context(), l, engine.Hold{}, time.Time{}))
+			require.NoError(s.t, s.releaseImport(l, time.Time{}))
 		}
 	}
 	return mine, ok
+}
+
+func (s *suite) releaseImport(l engine.Lease, notBefore time.Time) error {
+	_, err := s.can.imports.ImportLeases().Release(s.t.Context(), l, engine.Hold{}, notBefore)
+	return err
 }
 
 func (s *suite) savePage(l engine.Lease, seen int, last bool, objects ...engine.RemoteObject) error {
@@ -103,15 +108,14 @@ func testImports(t *testing.T, s *suite) {
 		}
 	}
 
-	require.NoError(t, s.can.imports.ImportLeases().Release(t.Context(), l, engine.Hold{}, s.now.Add(time.Second)))
+	require.NoError(t, s.releaseImport(l, s.now.Add(time.Second)))
 	for name, write := range map[string]func() error{
 		"save":    func() error { return s.savePage(l, 9, true, engine.RemoteObject{RemoteID: "r9"}) },
 		"delay":   func() error { return s.can.imports.DelayImport(t.Context(), l, 9, "x") },
 		"close":   func() error { return s.can.imports.CloseImport(t.Context(), l, s.now) },
 		"confirm": func() error { _, err := s.can.imports.ConfirmMatched(t.Context(), l, s.now, 9); return err },
 		"end":     func() error { return s.can.imports.EndImport(t.Context(), l, engine.ImportDone, "", s.now) },
-		"extend":  func() error { return s.can.imports.ImportLeases().Extend(t.Context(), l, s.now) },
-		"release": func() error { return s.can.imports.ImportLeases().Release(t.Context(), l, engine.Hold{}, s.now) },
+		"release": func() error { return s.releaseImport(l, s.now) },
 	} {
 		require.ErrorIs(t, write(), engine.ErrLeaseLost, name)
 	}
@@ -120,16 +124,18 @@ func testImports(t *testing.T, s *suite) {
 	s.now = s.now.Add(time.Second)
 	l, ok = s.claimImport(id)
 	require.True(t, ok)
-	require.NoError(t, s.can.imports.ImportLeases().Extend(t.Context(), l, s.now.Add(time.Hour)))
 	s.now = s.now.Add(2 * time.Minute)
 	_, ok = s.claimImport(id)
-	require.False(t, ok, "the lease was extended")
-	require.NoError(t, s.can.imports.ImportLeases().Reset(t.Context(), "me "+s.app))
+	require.False(t, ok, "the lease lasts as long as its process")
+	held, err := s.can.imports.ImportLeases().Held(t.Context(), s.process())
+	require.NoError(t, err)
+	require.Equal(t, []engine.Lease{l}, held)
+	s.die()
 	require.ErrorIs(t, s.can.imports.DelayImport(t.Context(), l, 9, "x"), engine.ErrLeaseLost)
 	l, ok = s.claimImport(id)
-	require.True(t, ok, "a restarted owner can claim its run")
+	require.True(t, ok, "the next process can claim the run")
 	require.NoError(t, s.can.imports.EndImport(t.Context(), l, engine.ImportFailed, "why", s.now))
-	require.NoError(t, s.can.imports.ImportLeases().Release(t.Context(), l, engine.Hold{}, time.Time{}))
+	require.NoError(t, s.releaseImport(l, time.Time{}))
 	_, ok = s.claimImport(id)
 	require.False(t, ok, "a finished run cannot be claimed")
 
@@ -173,7 +179,7 @@ func testImportConfirm(t *testing.T, s *suite) {
 	}
 	require.Equal(t, 3, dealt)
 	require.NoError(t, s.can.imports.EndImport(t.Context(), l, engine.ImportDone, "", s.now))
-	require.NoError(t, s.can.imports.ImportLeases().Release(t.Context(), l, engine.Hold{}, time.Time{}))
+	require.NoError(t, s.releaseImport(l, time.Time{}))
 
 	links, err := s.can.links.Links(t.Context(), s.app, engine.Link{}, 0)
 	require.NoError(t, err)
