@@ -26,6 +26,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/sequence"
 	"github.com/scimwright/scimwright/engine/internal/target"
 	"github.com/scimwright/scimwright/engine/internal/watch"
+	"github.com/scimwright/scimwright/engine/jobs"
 	"github.com/scimwright/scimwright/engine/store"
 )
 
@@ -38,6 +39,11 @@ type Options struct {
 	Directory engine.Directory
 	// Observer receives the result of each sequence, failures included. Default: no observer.
 	Observer engine.Observer
+	// Jobs runs imports and the search for overdue deactivations. The engine registers its kinds in New, and starts and stops the scheduler.
+	// Default: on SQLite a scheduler of its own. On PostgreSQL, where several processes may share the store, riverjobs.Open returns a scheduler;
+	// without one the methods of Imports that start imports return an error that wraps errors.ErrUnsupported, and overdue deactivations are not
+	// reported.
+	Jobs jobs.Scheduler
 	// Logger receives events of a whole app or the store: holds, leases, errors of the directory and the store, overdue deactivations.
 	// Failures of single principals are not logged: see Observer, Engine.Tasks and Apps.Events. Default: slog.Default.
 	Logger *slog.Logger
@@ -133,9 +139,10 @@ type Engine struct {
 	// The components of the internal packages: first those that run in the background, then those that callers use.
 	lanes        *applane.Worker
 	dispatcher   *lane.Dispatcher // dispatcher of the lanes
+	jobs         jobs.Scheduler   // nil: see unscheduled
+	unscheduled  error            // set if the engine has no scheduler
 	imports      *imports.Worker
-	importLeases *lane.Dispatcher // nil if the store does not store imports
-	overdue      *watch.Overdue   // nil if the store does not report overdue changes
+	overdue      *watch.Overdue // nil if the store does not report overdue changes
 	watch        watch.Deps
 	explanations explain.Deps
 	dryRuns      dryrun.Deps
@@ -162,14 +169,41 @@ func New(o Options) (*Engine, error) {
 	}
 	o.fill()
 	e := &Engine{o: o, can: capabilitiesOf(o.Store), done: make(chan struct{})}
+	e.jobs, e.unscheduled = e.scheduler()
 	e.assemble()
-	return e, nil
+	return e, e.register()
 }
 
-const (
-	importLanes  = 4 // maximum number of concurrent imports of one engine
-	importSweeps = 5 // the interval between two queries for imports whose lease has ended, as a multiple of Options.Sweep
-)
+// scheduler returns the scheduler of the options, or the default one.
+func (e *Engine) scheduler() (jobs.Scheduler, error) {
+	if e.o.Jobs != nil {
+		return e.o.Jobs, nil
+	}
+	able, err := e.can.jobs.get()
+	if err != nil {
+		return nil, err
+	}
+	kept, err := able.Jobs()
+	if err != nil {
+		return nil, fmt.Errorf("engine: Options.Jobs is not set: %w", err)
+	}
+	return jobs.New(jobs.Options{Store: kept, Logger: e.o.Logger}), nil
+}
+
+// register registers the kinds of jobs.
+func (e *Engine) register() error {
+	if e.jobs == nil {
+		return nil
+	}
+	var kinds []jobs.Kind
+	if _, err := e.can.imports.get(); err == nil {
+		kinds = append(kinds, e.imports.Job(), e.imports.Sweep())
+	}
+	if e.overdue != nil {
+		kinds = append(kinds, e.overdue.Job())
+	}
+	return e.jobs.Register(kinds...)
+}
 
 // assemble creates the components of the internal packages with their dependencies.
 func (e *Engine) assemble() {
@@ -198,11 +232,8 @@ func (e *Engine) assemble() {
 		Store: storeAs[imports.Store](o.Store), Directory: o.Directory, Lists: lists, Backoff: backoff, Now: o.Now, Logger: o.Logger,
 		Wake: e.Wake,
 	}
-	if kept, err := e.can.imports.get(); err == nil {
-		e.importLeases = lane.NewDispatcher(lane.Options{
-			Leases: kept.ImportLeases(), Owner: o.Owner, Lease: o.Lease, Sweep: importSweeps * o.Sweep, Lanes: importLanes,
-			Now: o.Now, Logger: o.Logger,
-		})
+	if e.jobs != nil {
+		e.imports.Insert = e.jobs.Insert
 	}
 	if late := storeAs[watch.OverdueStore](o.Store); late != nil {
 		e.overdue = watch.NewOverdue(watch.OverdueOptions{
@@ -227,29 +258,25 @@ func (e *Engine) Start(ctx context.Context) error {
 	if e.cancel != nil {
 		return nil
 	}
+	if e.jobs == nil {
+		if e.overdue != nil {
+			e.o.Logger.WarnContext(ctx, "overdue deactivations are not reported", "error", e.unscheduled)
+		}
+	} else if err := e.jobs.Start(ctx); err != nil {
+		return fmt.Errorf("engine: start: %w", err)
+	}
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e.cancel = cancel
 	go func() {
 		defer close(e.done)
 		defer cancel()
-		var background sync.WaitGroup
-		alarm, stop := context.WithCancel(work)
-		if e.overdue != nil {
-			background.Go(func() { e.overdue.Run(alarm) })
-		}
-		if e.importLeases != nil {
-			background.Go(func() { e.importLeases.Run(work, e.imports.Work) })
-		}
 		e.dispatcher.Run(work, e.lanes.Work)
-		stop()
-		background.Wait()
-		e.network.CloseIdleConnections()
 	}()
 	return nil
 }
 
-// Stop waits for running sequences, releases all leases and returns. If ctx ends first, Stop cancels the sequences and returns the error of
-// ctx; the next engine resumes them. A second call of Stop waits too.
+// Stop waits for running sequences, releases all leases, stops the jobs and returns. If ctx ends first, Stop cancels the sequences and the
+// jobs, and returns the error of ctx; the next engine resumes them. A second call of Stop waits too.
 func (e *Engine) Stop(ctx context.Context) error {
 	e.mu.Lock()
 	e.stopped = true
@@ -261,17 +288,26 @@ func (e *Engine) Stop(ctx context.Context) error {
 	}
 	e.mu.Unlock()
 	e.dispatcher.Drain()
-	if e.importLeases != nil {
-		e.importLeases.Drain()
-	}
+	jobs := make(chan error, 1)
+	go func() { jobs <- e.stopJobs(ctx) }()
+	var err error
 	select {
 	case <-e.done:
-		return nil
 	case <-ctx.Done():
+		cancel()
+		<-e.done
+		err = fmt.Errorf("engine: running sequences were canceled: %w", ctx.Err())
 	}
-	cancel()
-	<-e.done
-	return fmt.Errorf("engine: running sequences were canceled: %w", ctx.Err())
+	err = cmp.Or(err, <-jobs)
+	e.network.CloseIdleConnections()
+	return err
+}
+
+func (e *Engine) stopJobs(ctx context.Context) error {
+	if e.jobs == nil {
+		return nil
+	}
+	return e.jobs.Stop(ctx)
 }
 
 // Mark records, inside the caller's transaction, that the desired state of principals may have changed. Call Wake after the commit.

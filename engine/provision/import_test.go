@@ -283,8 +283,9 @@ func TestImport_ResumesAtStoredPage(t *testing.T) {
 	})
 }
 
-// TestImport_TakenOverAfterExpiry checks that another engine resumes an import after the lease of a dead engine has expired.
-func TestImport_TakenOverAfterExpiry(t *testing.T) {
+// TestImport_AttemptOfDeadEngine checks that another engine resumes an import without a job, which a dead engine has begun, and that the
+// store rejects the writes of the dead engine.
+func TestImport_AttemptOfDeadEngine(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		w.stop(w.engine)
@@ -300,17 +301,16 @@ func TestImport_TakenOverAfterExpiry(t *testing.T) {
 		id, err := w.store.StartImport(t.Context(), app, engine.ImportRequest{Kind: engine.User, Match: []engine.MatchRule{engine.MatchUserName}},
 			now)
 		require.NoError(t, err)
-		leases, _, err := w.store.ImportLeases().Claim(t.Context(), "dead", now, now.Add(100*time.Millisecond), 1)
+		dead, _, err := w.store.BeginImport(t.Context(), id)
 		require.NoError(t, err)
-		require.Len(t, leases, 1)
-		require.NoError(t, w.store.SaveImportPage(t.Context(), leases[0], store.ImportPage{Objects: objects, Seen: 100, Total: 130}))
+		require.NoError(t, w.store.SaveImportPage(t.Context(), dead, store.ImportPage{Objects: objects, Seen: 100, Total: 130}))
 
 		w.engine = w.start(provision.Options{})
 		run := w.importEnd(id)
 		require.Equal(t, engine.ImportDone, run.State, run.Error)
 		require.Equal(t, 130, run.Counts[engine.VerdictUnmatched])
 		w.requests("GET /Users?startIndex=101&count=100")
-		require.ErrorIs(t, w.store.EndImport(t.Context(), leases[0], engine.ImportFailed, "", now), engine.ErrLeaseLost,
+		require.ErrorIs(t, w.store.EndImport(t.Context(), dead, engine.ImportFailed, "", now), engine.ErrLeaseLost,
 			"the previous owner continues")
 	})
 }

@@ -15,7 +15,7 @@ type Imports struct{ e *Engine }
 func (e *Engine) Imports() Imports { return Imports{e} }
 
 // Start starts to read the accounts or groups of a target by pages and to match them with principals, and returns the id of the run. Any
-// engine that shares the store may work on the run. After a crash the run continues at the next page. The run sends only GET requests. When
+// engine that shares the store may work on the run, as a job of Options.Jobs. After a crash the run continues at the next page. The run sends only GET requests. When
 // the run has finished ([Imports.Run]), [Imports.Objects] returns the result, and [Imports.Confirm] creates the links after a review. If
 // the list changes while it is read, or is inconsistent, the run fails and the list is not used.
 //
@@ -24,11 +24,10 @@ func (i Imports) Start(ctx context.Context, app string, r engine.ImportRequest) 
 	if _, err := i.e.can.imports.get(); err != nil {
 		return 0, err
 	}
-	id, err := i.e.imports.Start(ctx, app, r)
-	if err == nil {
-		i.e.importLeases.Wake()
+	if i.e.unscheduled != nil {
+		return 0, i.e.unscheduled
 	}
-	return id, err
+	return i.e.imports.Start(ctx, app, r)
 }
 
 // Run returns the progress of an import, or ErrNotFound.

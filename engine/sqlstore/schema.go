@@ -209,9 +209,28 @@ CREATE TABLE {lifecycle_event} (
 	data         TEXT NOT NULL,                 -- JSON
 	PRIMARY KEY (app_id, seq)
 );
+`, sqliteStep + `
+CREATE TABLE {job} (
+	id      SERIAL,
+	kind    KEY NOT NULL,
+	job_key KEY NOT NULL,
+	state   KEY NOT NULL,
+	attempt BIGINT NOT NULL,
+	at      BIGINT NOT NULL,                    -- start of the running or the next attempt, or end of the job
+	error   TEXT NOT NULL                       -- of the last attempt that failed
+);
+CREATE UNIQUE INDEX {.job_unfinished} ON {job} (kind, job_key) WHERE state IN ('waiting', 'running');
+CREATE INDEX {.job_due} ON {job} (at) WHERE state = 'waiting';
+CREATE INDEX {.job_ended} ON {job} (at) WHERE state IN ('finished', 'failed');
 `}
 
-// withTypes replaces the types in a step by those of the dialect.
+// sqliteStep is the first line of a step that only SQLite needs. On PostgreSQL the step is recorded and not applied.
+const sqliteStep = "-- SQLite\n"
+
+// withTypes replaces the types in a step by those of the dialect. It returns an empty string for a step of another dialect.
 func withTypes(step string, d sqldb.Dialect) string {
+	if strings.HasPrefix(step, sqliteStep) && d != sqldb.SQLite {
+		return ""
+	}
 	return strings.NewReplacer("PRIMARY KEY", "PRIMARY KEY", " KEY", " "+d.TextType(), " SERIAL", " "+d.SerialKey()).Replace(step)
 }

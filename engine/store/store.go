@@ -39,6 +39,7 @@ type All interface {
 	Links
 	Plans
 	Imports
+	Jobs
 }
 
 // Leases claims and releases lanes.
