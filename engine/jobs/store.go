@@ -12,8 +12,8 @@ type Store interface {
 	InsertJob(ctx context.Context, kind, key string, at time.Time) error
 	// RecoverJobs makes the jobs due that were running when the previous process ended.
 	RecoverJobs(ctx context.Context, now time.Time) error
-	// ClaimJobs changes up to limit due jobs of the kinds to running, in the order of their times, and raises their attempts. next is the time at
-	// which the next waiting job of the kinds is due, zero if none is waiting.
+	// ClaimJobs changes up to limit due jobs of the kinds, those with the earliest times, to running, and raises their attempts. next is the
+	// time at which the next waiting job of the kinds is due, zero if none is waiting for a later time.
 	ClaimJobs(ctx context.Context, kinds []string, now time.Time, limit int) (claimed []Claimed, next time.Time, err error)
 	// EndJob stores the result of a claimed attempt. It ignores an attempt that is not the running one.
 	EndJob(ctx context.Context, c Claimed, r Result) error

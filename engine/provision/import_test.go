@@ -112,7 +112,7 @@ func account(name, externalID, email string) *scim.Resource {
 // Invariant 18
 func TestImport_MatchesAccounts(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		w := newWorld(t, db, provision.Options{})
+		w := newJobWorld(t, db, provision.Options{})
 		w.set("u-own", user("u-own", "own"))
 		w.wait()
 		for id, name := range map[string]string{"u-1": "ann@x.org", "u-2": "bob@x.org", "u-3": "cat@x.org", "u-4": "dan@x.org",
@@ -203,7 +203,7 @@ func TestImport_MatchesAccounts(t *testing.T) {
 func TestImport_LinksByPages(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		const n = 5000
-		w := newWorld(t, db, provision.Options{})
+		w := newJobWorld(t, db, provision.Options{})
 		for i := range n {
 			name := fmt.Sprintf("user%04d", i)
 			w.fake.Add("Users", account(name, "", ""))
@@ -255,7 +255,7 @@ func TestImport_StoresObjectsOnRequest(t *testing.T) {
 // TestImport_ResumesAtStoredPage checks that the next engine resumes a canceled import at the stored page.
 func TestImport_ResumesAtStoredPage(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		w := newWorld(t, db, provision.Options{})
+		w := newJobWorld(t, db, provision.Options{})
 		for i := range 450 {
 			w.fake.Add("Users", account(fmt.Sprint("user", i), "", ""))
 		}
@@ -287,7 +287,7 @@ func TestImport_ResumesAtStoredPage(t *testing.T) {
 // store rejects the writes of the dead engine.
 func TestImport_AttemptOfDeadEngine(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		w := newWorld(t, db, provision.Options{})
+		w := newJobWorld(t, db, provision.Options{})
 		w.stop(w.engine)
 		var objects []engine.RemoteObject
 		for i := range 130 {
@@ -340,7 +340,7 @@ func TestImport_ObeysRateLimit(t *testing.T) {
 func TestImport_SingleEngine(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		o := provision.Options{Sweep: time.Millisecond}
-		w := newWorld(t, db, o)
+		w := newJobWorld(t, db, o)
 		for range 3 {
 			w.start(o)
 		}
@@ -434,7 +434,7 @@ func TestImport_DiscardsInconsistentList(t *testing.T) {
 // many are missing.
 func TestImport_ReportsMissingAccounts(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		w := newWorld(t, db, provision.Options{})
+		w := newJobWorld(t, db, provision.Options{})
 		var ids []string
 		for i := range 40 {
 			name := fmt.Sprintf("user%02d", i)
@@ -544,4 +544,17 @@ func TestImport_FailsWithoutMatcher(t *testing.T) {
 	run := w.importEnd(id)
 	require.Equal(t, engine.ImportFailed, run.State)
 	require.Equal(t, "imports need a Directory that implements engine.Matcher", run.Error)
+}
+
+// TestImport_WithoutScheduler checks that an engine on PostgreSQL without a scheduler provisions, and starts no import.
+func TestImport_WithoutScheduler(t *testing.T) {
+	w := newWorld(t, sqldbtest.Postgres(t), provision.Options{})
+	w.set("u-1", user("u-1", "ann"))
+	w.wait()
+	_, err := w.engine.Imports().Start(t.Context(), app, engine.ImportRequest{})
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	require.ErrorContains(t, err, "engine/jobs/riverjobs")
+	runs, err := w.engine.Imports().Runs(t.Context(), app)
+	require.NoError(t, err)
+	require.Empty(t, runs)
 }

@@ -2,13 +2,11 @@ package riverjobs_test
 
 import (
 	"context"
+	"crypto/rand"
 	"log/slog"
-	"os"
 	"strings"
 	"testing"
 	"time"
-
-	"crypto/rand"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -19,12 +17,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-func TestMain(m *testing.M) {
-	os.Exit(sqldbtest.Main(m))
-}
-
 // newPool returns a pool of connections to the server of the tests, and the name of a schema that is dropped at the end of the test.
-func newPool(t *testing.T) (*pgxpool.Pool, string) {
+func newPool(t testing.TB) (*pgxpool.Pool, string) {
 	t.Helper()
 	pool, err := pgxpool.New(t.Context(), sqldbtest.PostgresURL(t))
 	require.NoError(t, err)
