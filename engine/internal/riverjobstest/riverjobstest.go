@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine/jobs"
@@ -32,7 +32,7 @@ func New(t testing.TB, db *sql.DB) func() jobs.Scheduler {
 	require.NoError(t, err)
 	var url string
 	require.NoError(t, conn.Raw(func(driver any) error {
-		c, ok := driver.(*stdlib.Conn)
+		c, ok := driver.(interface{ Conn() *pgx.Conn }) // the type of package stdlib
 		require.True(t, ok, "%T", driver)
 		url = c.Conn().Config().ConnString()
 		return nil
