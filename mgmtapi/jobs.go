@@ -13,8 +13,8 @@ import (
 type Jobs interface {
 	// Register adds a kind of jobs. Open calls it, before the first job runs.
 	Register(k JobKind) error
-	// Insert stores a job that starts immediately. A kind has at most one unfinished job with a key: if there is one, Insert adds none, and the
-	// waiting job starts immediately.
+	// Insert stores a job that starts immediately. A kind has at most one unfinished job with a key: if there is one, Insert adds none, and
+	// the waiting job starts immediately.
 	Insert(ctx context.Context, kind, key string) error
 }
 
@@ -26,8 +26,8 @@ type JobKind struct {
 	Every time.Duration
 	// Long reports whether jobs may run for hours. They must not delay others.
 	Long bool
-	// Work runs a job. If again is not zero, the job continues after this time, and in the case of a periodic job, again replaces the interval.
-	// After an error the job starts again after a backoff. Work returns early after stopping was closed.
+	// Work runs a job. If again is not zero, the job continues after this time, and in the case of a periodic job, again replaces the
+	// interval. After an error the job starts again after a backoff. Work returns early after stopping was closed.
 	Work func(ctx context.Context, key string, stopping <-chan struct{}) (again time.Duration, err error)
 }
 

@@ -19,8 +19,8 @@ const (
 
 // Run processes in the background the work that requests have queued (asynchronous changes of users, updates of all users of an
 // application, imports), and removes old events of the system log. It returns the cause of ctx when ctx ends. Each step is a separate
-// transaction, so that a later call of Run continues with the remaining steps. Several processes may call Run concurrently. With Options.Jobs,
-// imports and the removal of old events are jobs.
+// transaction, so that a later call of Run continues with the remaining steps. Several processes may call Run concurrently. With
+// Options.Jobs, imports and the removal of old events are jobs.
 func (a *API) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	runs := []func(context.Context){a.worker.run, a.importer.run, a.keepLog}

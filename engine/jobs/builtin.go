@@ -292,13 +292,12 @@ func (b *Builtin) tick(ctx context.Context, k Kind, j Job, t *timer) {
 	r := b.attempt(ctx, &k, j)
 	b.mu.Lock()
 	t.running, t.message = false, r.Error
-	switch {
-	case r.State == Waiting: // a snooze or a backoff
+	if r.State == Waiting { // after a snooze or before a retry
 		t.at = r.At
 		if r.Free {
 			t.attempt--
 		}
-	default:
+	} else {
 		t.at, t.attempt = t.at.Add(k.Every), 0
 	}
 	b.mu.Unlock()

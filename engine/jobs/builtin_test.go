@@ -51,7 +51,8 @@ func (c *counter) ClaimJobs(context.Context, []string, time.Time, int) ([]jobs.C
 
 func (c *counter) ListJobs(context.Context, jobs.Query) ([]jobs.Info, error) { return nil, nil }
 
-// TestBuiltin_IdleDoesNotPoll checks that an idle scheduler reads nothing for almost an hour, and that it continues after errors of the store.
+// TestBuiltin_IdleDoesNotPoll checks that an idle scheduler reads nothing for almost an hour, and that it continues after errors of the
+// store.
 func TestBuiltin_IdleDoesNotPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &counter{}
@@ -70,8 +71,8 @@ func TestBuiltin_IdleDoesNotPoll(t *testing.T) {
 	})
 }
 
-// TestBuiltin_PeriodicTimes checks the times of a periodic job: the start, each interval, a backoff after an error, and the interval after the
-// last attempt.
+// TestBuiltin_PeriodicTimes checks the times of a periodic job: the start, each interval, a backoff after an error, and the interval after
+// the last attempt.
 func TestBuiltin_PeriodicTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

@@ -18,15 +18,15 @@ import (
 type Scheduler interface {
 	// Register adds kinds of jobs. It returns an error for a kind that exists, for an invalid kind, and after Start.
 	Register(kinds ...Kind) error
-	// Insert stores a job that starts after a delay, 0 for immediately. A kind has at most one unfinished job with a key: if there is one, Insert
-	// adds none, and if that job is waiting for a later time, it starts at the earlier one.
+	// Insert stores a job that starts after a delay, 0 for immediately. A kind has at most one unfinished job with a key: if there is one,
+	// Insert adds none, and if that job is waiting for a later time, it starts at the earlier one.
 	Insert(ctx context.Context, kind, key string, after time.Duration) error
 	// List lists jobs for operators, newest first.
 	List(ctx context.Context, q Query) ([]Info, error)
 	// Start starts the work in the background and returns. The end of ctx does not stop the scheduler. A second call does nothing.
 	Start(ctx context.Context) error
-	// Stop closes Job.Stopping of the running jobs and returns when their handlers have returned. If ctx ends first, Stop cancels their contexts,
-	// waits for them and returns the error of ctx. A second call waits too.
+	// Stop closes Job.Stopping of the running jobs and returns when their handlers have returned. If ctx ends first, Stop cancels their
+	// contexts, waits for them and returns the error of ctx. A second call waits too.
 	Stop(ctx context.Context) error
 }
 
@@ -34,12 +34,12 @@ type Scheduler interface {
 type Kind struct {
 	// Name identifies the kind: lower-case letters, digits, dots and underscores, at most 100.
 	Name string
-	// Work runs one attempt of a job. The job is finished if it returns nil. After a [Snooze] it starts again later, which does not count as an
-	// attempt. After a [Permanent] error it is failed. After any other error it starts again after a backoff, and is failed after the last
+	// Work runs one attempt of a job. The job is finished if it returns nil. After a [Snooze] it starts again later, which does not count as
+	// an attempt. After a [Permanent] error it is failed. After any other error it starts again after a backoff, and is failed after the last
 	// attempt. ctx is canceled when another process has taken over the job.
 	Work func(ctx context.Context, j Job) error
-	// Every makes the kind periodic: one process at a time runs a job with an empty key when the scheduler starts, and then at this interval. A
-	// snooze replaces the interval. Default: not periodic.
+	// Every makes the kind periodic: one process at a time runs a job with an empty key when the scheduler starts, and then at this interval.
+	// A snooze replaces the interval. Default: not periodic.
 	Every time.Duration
 	// Long is for kinds whose jobs run for minutes or hours. Long jobs do not delay other jobs: they have workers of their own.
 	Long bool

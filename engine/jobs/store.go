@@ -7,8 +7,8 @@ import (
 
 // Store stores the jobs of a [Builtin]. One process uses it at a time. engine/sqlstore implements it for SQLite.
 type Store interface {
-	// InsertJob stores a waiting job, unless the kind has an unfinished job with that key. If that job is waiting for a later time, it is due at
-	// the given time.
+	// InsertJob stores a waiting job, unless the kind has an unfinished job with that key. If that job is waiting for a later time, it is due
+	// at the given time.
 	InsertJob(ctx context.Context, kind, key string, at time.Time) error
 	// RecoverJobs makes the jobs due that were running when the previous process ended.
 	RecoverJobs(ctx context.Context, now time.Time) error

@@ -40,9 +40,9 @@ type Options struct {
 	// Observer receives the result of each sequence, failures included. Default: no observer.
 	Observer engine.Observer
 	// Jobs runs imports and the search for overdue deactivations. The engine registers its kinds in New, and starts and stops the scheduler.
-	// Default: on SQLite a scheduler of its own. On PostgreSQL, where several processes may share the store, riverjobs.Open returns a scheduler;
-	// without one the methods of Imports that start imports return an error that wraps errors.ErrUnsupported, and overdue deactivations are not
-	// reported.
+	// Default: on SQLite a scheduler of its own. On PostgreSQL, where several processes may share the store, riverjobs.Open returns a
+	// scheduler; without one the methods of Imports that start imports return an error that wraps errors.ErrUnsupported, and overdue
+	// deactivations are not reported.
 	Jobs jobs.Scheduler
 	// Logger receives events of a whole app or the store: holds, leases, errors of the directory and the store, overdue deactivations.
 	// Failures of single principals are not logged: see Observer, Engine.Tasks and Apps.Events. Default: slog.Default.

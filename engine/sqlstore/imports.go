@@ -21,8 +21,8 @@ import (
 // keptImports is the number of runs that are stored per app and kind.
 const keptImports = 20
 
-// withAttempt runs fn in a transaction that commits only if no later attempt has begun to work on the run. Rows are written in this order: fn
-// writes principals and remote objects, then withAttempt writes the run, then the functions in `then` write their rows.
+// withAttempt runs fn in a transaction that commits only if no later attempt has begun to work on the run. Rows are written in this order:
+// fn writes principals and remote objects, then withAttempt writes the run, then the functions in `then` write their rows.
 func (s *Store) withAttempt(ctx context.Context, a store.ImportAttempt, what string, fn func(tx *sqldb.Tx) error,
 	then ...func(tx *sqldb.Tx) error) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
@@ -43,8 +43,8 @@ func (s *Store) withAttempt(ctx context.Context, a store.ImportAttempt, what str
 	return nil
 }
 
-// unclaimed is the value of next_at and lease_until of a run. These columns and owner have no other meaning in this version: an engine of an
-// earlier version, which selected runs by them, finds none.
+// unclaimed is the value of next_at and lease_until of a run. These columns and owner have no other meaning in this version: an engine of
+// an earlier version, which selected runs by them, finds none.
 const unclaimed = math.MaxInt64
 
 // RunningImports implements store.Imports.

@@ -55,7 +55,8 @@ func (j jobStore) RecoverJobs(ctx context.Context, now time.Time) error {
 }
 
 // ClaimJobs implements jobs.Store. It writes only if a job is due.
-func (j jobStore) ClaimJobs(ctx context.Context, kinds []string, now time.Time, limit int) (claimed []jobs.Claimed, next time.Time, err error) {
+func (j jobStore) ClaimJobs(ctx context.Context, kinds []string, now time.Time, limit int) (claimed []jobs.Claimed, next time.Time,
+	err error) {
 	of := make([]any, len(kinds))
 	for i, kind := range kinds {
 		of[i] = kind
@@ -108,8 +109,8 @@ func (j jobStore) EndJob(ctx context.Context, c jobs.Claimed, r jobs.Result) err
 // ListJobs implements jobs.Store.
 func (j jobStore) ListJobs(ctx context.Context, q jobs.Query) ([]jobs.Info, error) {
 	where, args := conditions(map[string]string{"kind": q.Kind, "state": string(q.State)})
-	rows, err := j.s.db.Reader().Query(ctx, `SELECT kind, job_key, state, attempt, at, error FROM {job} WHERE `+where+` ORDER BY id DESC LIMIT ?`,
-		append(args, limitOr(q.Limit))...)
+	rows, err := j.s.db.Reader().Query(ctx, `SELECT kind, job_key, state, attempt, at, error FROM {job} WHERE `+where+`
+		ORDER BY id DESC LIMIT ?`, append(args, limitOr(q.Limit))...)
 	found, err := collect(rows, err, func(r *sql.Rows, i *jobs.Info) error {
 		var when int64
 		err := r.Scan(&i.Kind, &i.Key, &i.State, &i.Attempt, &when, &i.Error)

@@ -39,8 +39,8 @@ func TestSandbox_RunsOnPostgreSQL(t *testing.T) {
 	})
 }
 
-// TestImport_ScheduledOnPostgreSQL checks that River runs the jobs of a sandbox on PostgreSQL, such as an import that is due after the clock
-// has moved.
+// TestImport_ScheduledOnPostgreSQL checks that River runs the jobs of a sandbox on PostgreSQL, such as an import that is due after the
+// clock has moved.
 func TestImport_ScheduledOnPostgreSQL(t *testing.T) {
 	t.Parallel()
 	databaseURL := sqldbtest.PostgresURL(t)

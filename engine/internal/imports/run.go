@@ -67,8 +67,8 @@ const SweepKind = "engine.imports"
 // sweepInterval is the interval of the periodic job.
 const sweepInterval = time.Minute
 
-// Sweep is the kind of the periodic job that inserts a job for each running import without one. A process may end between the start of a run
-// and the insertion of its job, and a job fails after too many attempts.
+// Sweep is the kind of the periodic job that inserts a job for each running import without one. A process may end between the start of a
+// run and the insertion of its job, and a job fails after too many attempts.
 func (w *Worker) Sweep() jobs.Kind {
 	return jobs.Kind{Name: SweepKind, Every: sweepInterval, Work: func(ctx context.Context, _ jobs.Job) error {
 		running, err := w.Store.RunningImports(ctx)

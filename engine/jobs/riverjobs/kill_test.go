@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"slices"
@@ -182,17 +183,18 @@ func TestProcess_Killed(t *testing.T) {
 
 // BenchmarkKilled measures the time from kill -9 of a process to the next attempt of its job in another process, with the default options.
 func BenchmarkKilled(b *testing.B) {
-	pool, schema := newPool(b)
-	o := riverjobs.Options{Schema: schema, Logger: slog.New(slog.DiscardHandler)}
-	s, start, started := survivor(b, pool, o)
 	var took []time.Duration
 	for b.Loop() {
+		pool, schema := newPool(b)
+		o := riverjobs.Options{Schema: schema, Logger: slog.New(slog.DiscardHandler)}
+		s, start, started := survivor(b, pool, o)
 		c := startChild(b, pool, o, s)
 		start()
-		start = func() {}
+		time.Sleep(rand.N(5 * time.Second)) //nolint:gosec // any phase of the heartbeat
 		began := time.Now()
 		c.signal(b, syscall.SIGKILL)
 		took = append(took, (<-started).Sub(began))
+		require.NoError(b, s.Stop(b.Context()))
 	}
 	slices.Sort(took)
 	b.ReportMetric(took[len(took)/2].Seconds(), "s/p50")

@@ -1,9 +1,10 @@
 // Package riverjobs runs the jobs of package jobs with River (github.com/riverqueue/river) on a PostgreSQL database that several processes
-// share. One process at a time, the leader, starts periodic and delayed jobs. The tables are in a schema of their own, in which riverui shows
-// the jobs.
+// share. One process at a time, the leader, starts periodic and delayed jobs. The tables are in a schema of their own, in which riverui
+// shows the jobs.
 //
 // A process that was killed leaves a running job, which another process starts again after Options.Dead. Therefore each process renews its
-// running jobs in every quarter of that time, and has until nine tenths of it before it cancels its own jobs, if it cannot reach the database.
+// running jobs in every quarter of that time, and has until nine tenths of it before it cancels its own jobs, if it cannot reach the
+// database.
 package riverjobs
 
 import (
