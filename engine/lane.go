@@ -8,18 +8,21 @@ import (
 // ErrLeaseLost is returned when another engine has taken the lane. Results of work under the lost lease must not be written.
 var ErrLeaseLost = errors.New("lane: the lease was lost")
 
-// Lease is the right to work on one app until Until.
+// Lease is the right of a process to work on one app. It lasts until the process releases it, or until the process is no longer valid and
+// another process takes the lane over.
 type Lease struct {
-	App   string
-	Epoch int64 // increases with every claim
-	Until time.Time
-	Hold  Hold // hold of the lane at the time of the claim
+	App     string
+	Epoch   int64  // increases with every claim and takeover
+	Process string // id of the process
+	Hold    Hold   // hold of the lane at the time of the claim
 	// Kicks is the number of requests to end a hold, at the time of the claim. If the number has changed at the release, the release ends the
 	// hold.
 	Kicks int64
 	// Marks is the number of marks of principals at the time of the claim. During a quarantine a later mark makes the lane pending, because
 	// deactivations may still be possible.
 	Marks int64
+	// Recheck is the time at which principals that were in flight when an earlier process died are requeued; zero if there are none.
+	Recheck time.Time
 }
 
 // HoldKind is the reason why a lane is on hold.
@@ -43,8 +46,10 @@ type Hold struct {
 
 // Lane is the state of an app.
 type Lane struct {
-	App    string
-	Owner  string // engine that holds the lease, empty if none
+	App   string
+	Owner string // name of the process that has the lease, empty if none
+	// Until is the time at which the process of the lease is dead, unless it sends a heartbeat before; zero if no process has the lease, or if
+	// the database belongs to one process.
 	Until  time.Time
 	NextAt time.Time // time of the next work; zero if no work is scheduled
 	Hold   Hold

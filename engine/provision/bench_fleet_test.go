@@ -77,23 +77,23 @@ type counting struct {
 	reads, writes atomic.Int64
 }
 
-func (c *counting) Claim(ctx context.Context, owner string, now, until time.Time, limit int) ([]engine.Lease, time.Time, error) {
-	leases, next, err := c.All.Claim(ctx, owner, now, until, limit)
-	c.reads.Add(2)
+func (c *counting) Claim(ctx context.Context, process string, due time.Time, limit int) ([]engine.Lease, error) {
+	leases, err := c.All.Claim(ctx, process, due, limit)
+	c.reads.Add(1)
 	if len(leases) > 0 {
 		c.writes.Add(1)
 	}
-	return leases, next, err
+	return leases, err
 }
 
-func (c *counting) Release(ctx context.Context, l engine.Lease, h engine.Hold, notBefore time.Time) error {
+func (c *counting) Release(ctx context.Context, l engine.Lease, h engine.Hold, notBefore time.Time) (time.Time, error) {
 	c.writes.Add(1)
 	return c.All.Release(ctx, l, h, notBefore)
 }
 
-func (c *counting) Extend(ctx context.Context, l engine.Lease, until time.Time) error {
+func (c *counting) Start(ctx context.Context, l engine.Lease, intents []store.Intent, inFlight []engine.Principal) error {
 	c.writes.Add(1)
-	return c.All.Extend(ctx, l, until)
+	return c.All.Start(ctx, l, intents, inFlight)
 }
 
 func (c *counting) Learn(ctx context.Context, l engine.Lease, change func(*engine.Learned)) (engine.Learned, error) {

@@ -19,6 +19,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/imports"
 	"github.com/scimwright/scimwright/engine/internal/lane"
 	"github.com/scimwright/scimwright/engine/internal/listing"
+	"github.com/scimwright/scimwright/engine/internal/membership"
 	"github.com/scimwright/scimwright/engine/internal/plan"
 	"github.com/scimwright/scimwright/engine/internal/plans"
 	"github.com/scimwright/scimwright/engine/internal/principal"
@@ -49,12 +50,17 @@ type Options struct {
 	Logger *slog.Logger
 
 	// Owner is the name of this engine among the engines that share a store. Default: a random name. A fixed name, unique per running engine,
-	// lets a restarted engine claim its lanes immediately instead of waiting for the leases to end.
+	// lets a restarted engine take over the lanes of the killed one immediately instead of after Lease.
 	Owner string
-	// Lease is the time after which another engine takes over the lanes of an engine that no longer responds. A request to a target may take
-	// at most 30% of Lease. Default: 200s, which allows requests of 60s.
+	// Lease is the time after which other engines take over the lanes of an engine that was killed or has stalled. The engine sends a heartbeat
+	// to the store in a quarter of this time, on a connection of its own. It cancels its requests when nine tenths have passed without a
+	// successful heartbeat, and then continues as a new process. A database that belongs to one process, such as SQLite, needs no heartbeat.
+	// Default: 10s.
 	Lease time.Duration
-	// Sweep is the interval between two queries for due lanes without a call of Wake. Default: 1s.
+	// RequestTimeout is the time limit of a request to a target; Target.Timeout may be shorter. After a takeover the engine waits for this time
+	// before it checks the principals that the previous engine had in flight. Default: 60s.
+	RequestTimeout time.Duration
+	// Sweep is the mean interval between two queries for due lanes without a call of Wake. Default: 500ms.
 	Sweep time.Duration
 	// Lanes is the maximum number of apps that the engine works on concurrently. Default: 64.
 	Lanes int
@@ -89,8 +95,9 @@ type Options struct {
 
 // Defaults of Options without a name in another package.
 const (
-	defaultLease      = 200 * time.Second
-	defaultSweep      = time.Second
+	defaultLease      = 10 * time.Second
+	defaultRequest    = 60 * time.Second
+	defaultSweep      = 500 * time.Millisecond
 	defaultLanes      = 64
 	defaultTotal      = 256
 	defaultBreaker    = 5
@@ -113,6 +120,7 @@ func (o *Options) fill() {
 	}
 	o.Owner = cmp.Or(o.Owner, rand.Text())
 	o.Lease = cmp.Or(o.Lease, defaultLease)
+	o.RequestTimeout = cmp.Or(o.RequestTimeout, defaultRequest)
 	o.Sweep = cmp.Or(o.Sweep, defaultSweep)
 	o.Lanes = cmp.Or(o.Lanes, defaultLanes)
 	o.Concurrency = cmp.Or(o.Concurrency, defaultTotal)
@@ -139,15 +147,16 @@ type Engine struct {
 	// The components of the internal packages: first those that run in the background, then those that callers use.
 	lanes        *applane.Worker
 	dispatcher   *lane.Dispatcher // dispatcher of the lanes
-	jobs         jobs.Scheduler   // nil: see unscheduled
-	unscheduled  error            // set if the engine has no scheduler
 	imports      *imports.Worker
+	member       *membership.Member
 	overdue      *watch.Overdue // nil if the store does not report overdue changes
 	watch        watch.Deps
 	explanations explain.Deps
 	dryRuns      dryrun.Deps
 	plans        plans.Deps
 	reconcile    reconcile.Deps
+
+	schedule schedule
 
 	mu      sync.Mutex
 	cancel  context.CancelFunc // nil before Start
@@ -163,46 +172,15 @@ func New(o Options) (*Engine, error) {
 	if o.Directory == nil {
 		return nil, errors.New("engine: Options.Directory is required")
 	}
-	if min(o.Lease, o.Sweep, o.RetryInitial, o.RetryMax, o.DeactivateWithin, o.CheckInitial, o.CheckMax) < 0 ||
+	if min(o.Lease, o.RequestTimeout, o.Sweep, o.RetryInitial, o.RetryMax, o.DeactivateWithin, o.CheckInitial, o.CheckMax) < 0 ||
 		min(o.Lanes, o.BreakerAfter, o.KeepRounds, o.Concurrency) < 0 {
 		return nil, errors.New("engine: Options must not be negative")
 	}
 	o.fill()
 	e := &Engine{o: o, can: capabilitiesOf(o.Store), done: make(chan struct{})}
-	e.jobs, e.unscheduled = e.scheduler()
+	e.schedule.open(o, e.can)
 	e.assemble()
-	return e, e.register()
-}
-
-// scheduler returns the scheduler of the options, or the default one.
-func (e *Engine) scheduler() (jobs.Scheduler, error) {
-	if e.o.Jobs != nil {
-		return e.o.Jobs, nil
-	}
-	able, err := e.can.jobs.get()
-	if err != nil {
-		return nil, err
-	}
-	kept, err := able.Jobs()
-	if err != nil {
-		return nil, fmt.Errorf("engine: Options.Jobs is not set: %w", err)
-	}
-	return jobs.New(jobs.Options{Store: kept, Logger: e.o.Logger}), nil
-}
-
-// register registers the kinds of jobs.
-func (e *Engine) register() error {
-	if e.jobs == nil {
-		return nil
-	}
-	var kinds []jobs.Kind
-	if _, err := e.can.imports.get(); err == nil {
-		kinds = append(kinds, e.imports.Job(), e.imports.Sweep())
-	}
-	if e.overdue != nil {
-		kinds = append(kinds, e.overdue.Job())
-	}
-	return e.jobs.Register(kinds...)
+	return e, e.registerJobs()
 }
 
 // assemble creates the components of the internal packages with their dependencies.
@@ -212,9 +190,7 @@ func (e *Engine) assemble() {
 	e.network = &connect.Network{Transport: o.Transport, Egress: o.Egress}
 	e.targets = target.NewConnector(target.Options{
 		Network: e.network, UserAgent: o.UserAgent, Concurrency: o.Concurrency, Now: o.Now,
-		// A request to a target ends before the lease: an owner that cannot reach the store any longer has no request in flight when another
-		// engine takes over.
-		MaxCall: o.Lease * 3 / 10,
+		MaxCall: o.RequestTimeout,
 	})
 	settings := sequence.Settings{
 		Now: o.Now, Logger: o.Logger, Backoff: backoff, CheckInitial: o.CheckInitial, CheckMax: o.CheckMax, KeepRounds: o.KeepRounds,
@@ -224,16 +200,20 @@ func (e *Engine) assemble() {
 		Settings: settings, Store: o.Store, Directory: o.Directory, Targets: e.targets, Observer: o.Observer, Running: e.running,
 		BreakerAfter: o.BreakerAfter,
 	})
+	e.member = membership.New(membership.Options{
+		Store: o.Store, Name: o.Owner, Lease: o.Lease, Recheck: o.RequestTimeout, Now: o.Now, Clocks: membership.System(), Logger: o.Logger,
+		Load: e.load, Wake: func() { e.dispatcher.Wake() },
+	})
 	e.dispatcher = lane.NewDispatcher(lane.Options{
-		Leases: o.Store, Owner: o.Owner, Lease: o.Lease, Sweep: o.Sweep, Lanes: o.Lanes, Now: o.Now, Logger: o.Logger,
+		Leases: o.Store, Fleet: e.member, Sweep: o.Sweep, Lanes: o.Lanes, Now: o.Now, Logger: o.Logger,
 	})
 	lists := listing.Deps{Store: o.Store, Directory: o.Directory, Targets: e.targets, Backoff: backoff, Now: o.Now}
 	e.imports = &imports.Worker{
 		Store: storeAs[imports.Store](o.Store), Directory: o.Directory, Lists: lists, Backoff: backoff, Now: o.Now, Logger: o.Logger,
 		Wake: e.Wake,
 	}
-	if e.jobs != nil {
-		e.imports.Insert = e.jobs.Insert
+	if e.schedule.of != nil {
+		e.imports.Insert = e.schedule.of.Insert
 	}
 	if late := storeAs[watch.OverdueStore](o.Store); late != nil {
 		e.overdue = watch.NewOverdue(watch.OverdueOptions{
@@ -247,8 +227,9 @@ func (e *Engine) assemble() {
 	e.reconcile = reconcile.Deps{Store: storeAs[reconcile.Store](o.Store), Directory: o.Directory, Lists: lists, Now: o.Now, Wake: e.Wake}
 }
 
-// Start starts the work in the background and returns. A second call does nothing. The end of ctx does not stop the engine: call Stop.
-// After Stop, Start returns an error.
+// Start joins the engines that share the store, starts the work in the background and returns. It returns an error that wraps store.ErrInUse
+// if the database belongs to another process; SQLite has one engine at a time. After any other failure to join, the engine retries in the
+// background. A second call does nothing. The end of ctx does not stop the engine: call Stop. After Stop, Start returns an error.
 func (e *Engine) Start(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -258,19 +239,25 @@ func (e *Engine) Start(ctx context.Context) error {
 	if e.cancel != nil {
 		return nil
 	}
-	if e.jobs == nil {
-		if e.overdue != nil {
-			e.o.Logger.WarnContext(ctx, "overdue deactivations are not reported", "error", e.unscheduled)
-		}
-	} else if err := e.jobs.Start(ctx); err != nil {
-		return fmt.Errorf("engine: start: %w", err)
+	if err := e.member.Join(ctx); errors.Is(err, store.ErrInUse) {
+		return err
+	} else if err != nil {
+		e.o.Logger.WarnContext(ctx, "the engine has not joined yet", "error", err)
 	}
+	e.startJobs(ctx)
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e.cancel = cancel
 	go func() {
 		defer close(e.done)
 		defer cancel()
+		var fleet sync.WaitGroup
+		member, leave := context.WithCancel(context.WithoutCancel(ctx))
+		fleet.Go(func() { e.member.Run(member) })
 		e.dispatcher.Run(work, e.lanes.Work)
+		<-e.schedule.ended
+		leave() // after the release of the last lane and the end of the last job
+		fleet.Wait()
+		e.network.CloseIdleConnections()
 	}()
 	return nil
 }
@@ -289,7 +276,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	e.mu.Unlock()
 	e.dispatcher.Drain()
 	jobs := make(chan error, 1)
-	go func() { jobs <- e.stopJobs(ctx) }()
+	go func() { jobs <- e.schedule.stop(ctx) }()
 	var err error
 	select {
 	case <-e.done:
@@ -298,16 +285,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 		<-e.done
 		err = fmt.Errorf("engine: running sequences were canceled: %w", ctx.Err())
 	}
-	err = cmp.Or(err, <-jobs)
-	e.network.CloseIdleConnections()
-	return err
-}
-
-func (e *Engine) stopJobs(ctx context.Context) error {
-	if e.jobs == nil {
-		return nil
-	}
-	return e.jobs.Stop(ctx)
+	return cmp.Or(err, <-jobs)
 }
 
 // Mark records, inside the caller's transaction, that the desired state of principals may have changed. Call Wake after the commit.

@@ -512,32 +512,36 @@ func TestStop_CancelsHangingRequest(t *testing.T) {
 	require.Len(t, w.fake.Users(), 1)
 }
 
-// TestLease_ReclaimedByOwner checks that a restarted engine with the same owner name takes its own lease immediately.
+// TestLease_ReclaimedByOwner checks that a restarted engine with the same owner name takes the lanes of the killed one immediately.
 func TestLease_ReclaimedByOwner(t *testing.T) {
-	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
+	w := newWorld(t, sqldbtest.Postgres(t), provision.Options{})
 	w.stop(w.engine)
 	w.set("u-1", user("u-1", "ann"))
-	leases, _, err := w.store.Claim(t.Context(), "me", time.Now(), time.Now().Add(time.Hour), 10)
-	require.NoError(t, err)
-	require.Len(t, leases, 1, "the engine appears to be killed during its lease")
+	leases := w.claim("me") // this process appears to be killed
+	require.Len(t, leases, 1)
 	w.engine = w.start(provision.Options{Owner: "me"})
 	w.wait()
 	require.Len(t, w.fake.Users(), 1)
-	require.ErrorIs(t, w.store.Extend(t.Context(), leases[0], time.Now()), engine.ErrLeaseLost)
+	require.ErrorIs(t, w.store.Begin(t.Context(), leases[0], nil), engine.ErrLeaseLost)
 }
 
-// TestLease_TakenOverAfterExpiry checks that another engine takes an expired lease, and that the store rejects writes of the previous
-// owner.
-func TestLease_TakenOverAfterExpiry(t *testing.T) {
+// TestLease_TakenOverAfterDeath checks that another engine takes the lanes of a dead process, and that the store rejects writes of the dead
+// process. An SQLite database belongs to one process, which is dead if it does not have the lock.
+func TestLease_TakenOverAfterDeath(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		w.stop(w.engine)
 		w.set("u-1", user("u-1", "ann"))
-		now := time.Now()
-		leases, _, err := w.store.Claim(t.Context(), "frozen", now, now.Add(100*time.Millisecond), 10)
+		const lease = 500 * time.Millisecond
+		p, _, err := w.store.Join(t.Context(), store.Joining{Name: "frozen", Lease: lease})
+		require.NoError(t, err)
+		leases, err := w.store.Claim(t.Context(), p.ID, time.Now(), 10)
 		require.NoError(t, err)
 		require.Len(t, leases, 1)
-		w.engine = w.start(provision.Options{Sweep: 10 * time.Millisecond})
+		if db.Dialect() == sqldb.SQLite {
+			w.die(leases[0])
+		}
+		w.engine = w.start(provision.Options{Lease: lease})
 		w.wait()
 		require.Len(t, w.fake.Users(), 1)
 		_, err = w.store.Finish(t.Context(), leases[0],

@@ -133,8 +133,7 @@ func TestEvents_OldRemoved(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.stop(w.engine)
 	w.mark(userMark("u-1"))
-	leases, _, err := w.store.Claim(t.Context(), "test", time.Now(), time.Now().Add(time.Hour), 1)
-	require.NoError(t, err)
+	leases := w.claim("test")
 	const more = 250
 	for i := range engine.KeptEvents + more {
 		_, err := w.store.Finish(t.Context(), leases[0], store.Finish{

@@ -24,8 +24,8 @@ func (i Imports) Start(ctx context.Context, app string, r engine.ImportRequest) 
 	if _, err := i.e.can.imports.get(); err != nil {
 		return 0, err
 	}
-	if i.e.unscheduled != nil {
-		return 0, i.e.unscheduled
+	if i.e.schedule.missing != nil {
+		return 0, i.e.schedule.missing
 	}
 	return i.e.imports.Start(ctx, app, r)
 }

@@ -80,7 +80,7 @@ func pushedGroup(name string) func(*directoryTx) {
 
 // created are the points of a create after the preamble.
 var created = []string{
-	"before Begin", "after Begin", "before POST /Users", "carried out POST /Users", "before Finish", "after Finish", "before Release",
+	"before Start", "after Start", "before POST /Users", "carried out POST /Users", "before Finish", "after Finish", "before Release",
 	"after Release",
 }
 

@@ -1,6 +1,8 @@
 package provision_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -10,10 +12,14 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/engine/store"
+	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/scim"
 )
 
-// delayedWrite is a transport that delays one write after the lease check.
+// delayedWrite is a transport that delays one write after the check of the lease, until the process is awake. Like a request that the
+// operating system has not sent yet when a process stalls, it is not canceled.
 type delayedWrite struct {
 	base         http.RoundTripper
 	armed        atomic.Bool
@@ -24,47 +30,128 @@ func (p *delayedWrite) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodPut && p.armed.CompareAndSwap(true, false) {
 		close(p.stuck)
 		<-p.awake
+		r = r.WithContext(context.WithoutCancel(r.Context()))
 	}
 	return p.base.RoundTrip(r)
 }
 
-// TestLease_LateChangeCorrected checks that the engine corrects a change that a stalled engine sent after the end of its lease.
+// asleep is a store for an engine that stalls: until it is awake, it sends no heartbeat and claims nothing.
+type asleep struct {
+	store.All
+	now atomic.Bool
+}
+
+var errAsleep = errors.New("asleep")
+
+func (s *asleep) Beat(ctx context.Context, id string, load store.Load) (store.Fleet, error) {
+	if s.now.Load() {
+		return store.Fleet{}, errAsleep
+	}
+	return s.All.Beat(ctx, id, load)
+}
+
+func (s *asleep) Join(ctx context.Context, j store.Joining) (engine.Process, []store.Takeover, error) {
+	if s.now.Load() {
+		return engine.Process{}, nil, errAsleep
+	}
+	return s.All.Join(ctx, j)
+}
+
+func (s *asleep) Leave(ctx context.Context, id string, w store.When) error {
+	if s.now.Load() {
+		return errAsleep
+	}
+	return s.All.Leave(ctx, id, w)
+}
+
+func annTitled(title string) engine.UserState {
+	u := user("u-1", "ann")
+	u.Resource.Set("title", title)
+	return u
+}
+
+// shortLease is the lease of engines that a test lets die.
+const shortLease = time.Second
+
+// TestLease_LateChangeCorrected checks that the engine corrects a change that a stalled engine sent after the end of its validity.
 //
 // Invariant 17
 func TestLease_LateChangeCorrected(t *testing.T) {
-	var asleep atomic.Int64
-	clock := func() time.Time { return time.Now().Add(time.Duration(asleep.Load())) }
 	transport := &delayedWrite{base: http.DefaultTransport, stuck: make(chan struct{}), awake: make(chan struct{})}
-	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{Now: clock, Transport: transport, UserAgent: "first", Sweep: 2 * time.Millisecond})
+	w := newWorld(t, sqldbtest.Postgres(t), provision.Options{})
+	w.stop(w.engine)
+	first := &asleep{All: w.store}
+	w.engine = w.start(provision.Options{Store: first, Transport: transport, UserAgent: "first", Lease: shortLease})
 	log := &requestLog{}
 	w.server.Config.Handler = log.of(w.fake)
-	titled := func(title string) engine.UserState {
-		u := user("u-1", "ann")
-		u.Resource.Set("title", title)
-		return u
-	}
-	w.set("u-1", titled("clerk"))
+	w.set("u-1", annTitled("clerk"))
 	w.wait()
 
 	transport.armed.Store(true)
-	w.set("u-1", titled("chair"))
+	w.set("u-1", annTitled("chair"))
 	<-transport.stuck
-	w.set("u-1", titled("director"))
-	heir := w.start(provision.Options{Now: func() time.Time { return time.Now().Add(leaseEnd) }, UserAgent: "heir"})
+	first.now.Store(true)
+	w.set("u-1", annTitled("director"))
+	heir := w.start(provision.Options{UserAgent: "heir", Lease: shortLease})
 	w.poll("the other engine", func() bool { return w.fake.Users()[0].Text("title") == "director" })
 	w.stop(heir)
 	require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
 
-	asleep.Store(int64(2 * leaseEnd))
+	first.now.Store(false)
 	close(transport.awake)
-	w.wait()
+	w.poll("the correction", func() bool {
+		all := log.all()
+		return len(all) > 0 && len(puts(all)) == 3 && w.state(engine.User, "u-1").Status == engine.StatusClean
+	})
 	require.Equal(t, "director", w.fake.Users()[0].Text("title"))
-	require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
-	var puts []string
-	for _, r := range log.all() {
+	require.Equal(t, []string{"heir", "first", "first"}, puts(log.all()), "the second write was stale, the third corrected it")
+}
+
+// puts returns the senders of the updates.
+func puts(all []sentRequest) (by []string) {
+	for _, r := range all {
 		if r.method == http.MethodPut {
-			puts = append(puts, r.by)
+			by = append(by, r.by)
 		}
 	}
-	require.Equal(t, []string{"heir", "first", "first"}, puts, "the second write was stale, the third corrected it")
+	return by
+}
+
+// TestTakeover_LateRequestRepaired checks that the target has the desired state although it carries out a request of a dead process after
+// the requests of the next one. No process gets the response.
+//
+// Invariant 25
+func TestTakeover_LateRequestRepaired(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		const within = 2 * time.Second // the time limit of a request
+		w := newWorld(t, db, provision.Options{})
+		w.set("u-1", annTitled("clerk"))
+		w.wait()
+		w.stop(w.engine)
+		w.fake.Requests()
+
+		// A process dies with a request in flight, which the target carries out later.
+		w.set("u-1", annTitled("chair"))
+		l := w.claim("dead")[0]
+		inFlight := []engine.Principal{{Kind: engine.User, ID: "u-1"}}
+		require.NoError(t, w.store.Start(t.Context(), l, nil, inFlight))
+		w.set("u-1", annTitled("director"))
+		died := time.Now()
+		require.NoError(t, w.store.Leave(t.Context(), l.Process, store.When{Now: died, Recheck: died.Add(within)}))
+		w.engine = w.start(provision.Options{Sweep: 20 * time.Millisecond})
+		w.wait()
+		require.Equal(t, "director", w.fake.Users()[0].Text("title"))
+		w.fake.Change("Users", w.fake.Users()[0].ID(), func(u *scim.Resource) { u.Set("title", "chair") })
+		require.Less(t, time.Since(died), within, "the recheck is later than the late request")
+
+		w.poll("the repair", func() bool { return w.fake.Users()[0].Text("title") == "director" })
+		require.GreaterOrEqual(t, time.Since(died), within)
+		w.wait()
+		w.stop(w.engine)
+		requests := w.fake.Requests()
+		require.Equal(t, "GET /Users/u1", requests[len(requests)-2], "the recheck reads first")
+		w.engine = w.start(provision.Options{})
+		w.wait()
+		require.Empty(t, w.fake.Requests(), "once")
+	})
 }

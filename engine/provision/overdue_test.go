@@ -201,8 +201,7 @@ func TestOverdue_BoundedQueries(t *testing.T) {
 		marks = append(marks, userMark(fmt.Sprintf("u-%04d", i)))
 	}
 	w.mark(marks...)
-	leases, _, err := w.store.Claim(t.Context(), "test", time.Now(), time.Now().Add(time.Hour), 1)
-	require.NoError(t, err)
+	leases := w.claim("test")
 	var intents []store.Intent
 	for _, m := range marks {
 		intents = append(intents, store.Intent{Kind: engine.User, ID: m.ID, Want: engine.Active})

@@ -17,6 +17,7 @@ import (
 	"github.com/scimwright/scimwright/engine/jobs"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/scim"
@@ -126,6 +127,23 @@ func (w *world) mark(marks ...engine.Mark) {
 	err := w.db.Update(w.t.Context(), func(tx *sqldb.Tx) error { return w.engine.Mark(w.t.Context(), tx.Execer(), marks...) })
 	require.NoError(w.t, err)
 	w.engine.Wake(app)
+}
+
+// claim claims the lanes that are due, as a process that then does nothing. On SQLite no engine may run.
+func (w *world) claim(name string) []engine.Lease {
+	w.t.Helper()
+	p, _, err := w.store.Join(w.t.Context(), store.Joining{Name: name, Lease: time.Hour})
+	require.NoError(w.t, err)
+	leases, err := w.store.Claim(w.t.Context(), p.ID, time.Now(), 10)
+	require.NoError(w.t, err)
+	require.NotEmpty(w.t, leases)
+	return leases
+}
+
+// die ends the process of a lease, as its death does: the next process takes its lanes over.
+func (w *world) die(l engine.Lease) {
+	w.t.Helper()
+	require.NoError(w.t, w.store.Leave(w.t.Context(), l.Process, store.When{Now: time.Now(), Recheck: time.Now().Add(time.Minute)}))
 }
 
 func (w *world) wait() {

@@ -9,7 +9,7 @@ import (
 )
 
 // forgetStatements has the statements that remove an app, in the order in which rows are written. Deleting the lane row invalidates the
-// lease. The statement for events follows, because events that were written under the lock of the lane row are visible only then.
+// lease. The statements for notes and events follow, because those that were written under the lock of the lane row are visible only then.
 var forgetStatements = []string{
 	`DELETE FROM {halt} WHERE app_id = ?`,
 	`DELETE FROM {sync_state} WHERE app_id = ?`,
@@ -21,6 +21,7 @@ var forgetStatements = []string{
 	`DELETE FROM {plan_item} WHERE plan_id IN (SELECT id FROM {plan} WHERE app_id = ?)`,
 	`DELETE FROM {plan} WHERE app_id = ?`,
 	`DELETE FROM {app_lane} WHERE app_id = ?`,
+	`DELETE FROM {in_flight} WHERE app_id = ?`,
 	`DELETE FROM {lifecycle_event} WHERE app_id = ?`,
 }
 

@@ -43,8 +43,7 @@ func (s *Store) withAttempt(ctx context.Context, a store.ImportAttempt, what str
 	return nil
 }
 
-// unclaimed is the value of next_at and lease_until of a run. These columns and owner have no other meaning in this version: an engine of
-// an earlier version, which selected runs by them, finds none.
+// unclaimed is noLease, for the columns next_at and lease_until of a run, which have no other meaning in this version either.
 const unclaimed = math.MaxInt64
 
 // RunningImports implements store.Imports.

@@ -12,175 +12,155 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-const laneColumns = `app_id, epoch, owner, lease_until, COALESCE(next_at, 0), kicks, marks, hold, hold_until, hold_reason, hold_streak, ` +
-	`learned, rest`
+// leaseColumns are the columns of a lease. The last one is the time of the first recheck.
+const leaseColumns = `app_id, epoch, process, kicks, marks, hold, hold_until, hold_reason, hold_streak,
+	COALESCE((SELECT MIN(f.recheck_at) FROM {in_flight} f WHERE f.app_id = {app_lane}.app_id AND f.recheck_at IS NOT NULL), 0)`
 
-type laneRow struct {
-	engine.Lane
-	epoch, kicks, marks int64
+func scanLease(rows *sql.Rows, l *engine.Lease) error {
+	var until, recheck int64
+	err := rows.Scan(&l.App, &l.Epoch, &l.Process, &l.Kicks, &l.Marks, &l.Hold.Kind, &until, &l.Hold.Reason, &l.Hold.Streak, &recheck)
+	l.Hold.Until, l.Recheck = at(until), at(recheck)
+	return err
 }
 
-func scanLane(rows interface{ Scan(...any) error }, l *laneRow) error {
-	var until, next, holdUntil int64
-	var learned, rest string
-	err := rows.Scan(&l.App, &l.epoch, &l.Owner, &until, &next, &l.kicks, &l.marks, &l.Hold.Kind, &holdUntil, &l.Hold.Reason, &l.Hold.Streak,
-		&learned, &rest)
+// claimable selects the lanes that a process may claim, in the order of their times. Parameters: twice the time, and the limit.
+const claimable = `SELECT app_id FROM {app_lane} WHERE next_at IS NOT NULL AND next_at <= ? AND ` + unleased + ` ORDER BY next_at LIMIT ?`
+
+// Claim implements store.Leases. A query without a lock comes first, because nothing is due most of the time: on SQLite a transaction would
+// wait for every other one.
+func (s *Store) Claim(ctx context.Context, process string, due time.Time, limit int) (leases []engine.Lease, err error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	var first string
+	err = s.db.Reader().QueryRow(ctx, claimable, ms(due), ms(due), 1).Scan(&first)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err == nil {
+		err = s.update(ctx, func(tx *sqldb.Tx) error {
+			leases, err = nil, nil
+			rows, err := tx.Query(ctx, claim(tx.Dialect()), ms(due), ms(due), limit, process, process)
+			leases, err = collect(rows, err, scanLease)
+			return err
+		})
+	}
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("sqlstore: claim: %w", err)
 	}
-	l.Until, l.NextAt, l.Hold.Until = at(until), at(next), at(holdUntil)
-	if err := decodeJSON(rest, &l.Suspension); err != nil {
-		return err
-	}
-	return decodeJSON(learned, &l.Learned)
+	return leases, nil
 }
 
-// Reset implements store.Leases.
-func (s *Store) Reset(ctx context.Context, owner string) error {
-	err := s.update(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE {app_lane} SET epoch = epoch + 1, owner = '', lease_until = 0 WHERE owner = ?`, owner)
-		return err
-	})
+// claim returns the statement of Claim. It omits lanes with a locked row: a process that stalls in a transaction must not delay the lanes of
+// other apps. The subquery is evaluated once, so that it locks no more rows than the limit.
+func claim(d sqldb.Dialect) string {
+	lock := ""
+	if d == sqldb.Postgres {
+		lock = ` FOR UPDATE SKIP LOCKED`
+	}
+	return `WITH due AS MATERIALIZED (` + claimable + lock + `)
+		UPDATE {app_lane} SET process = ?, epoch = epoch + 1, owner = '', lease_until = ` + noLease + `
+		WHERE app_id IN (SELECT app_id FROM due) AND ` + validProcess(d) + ` RETURNING ` + leaseColumns
+}
+
+// Held implements store.Leases.
+func (s *Store) Held(ctx context.Context, process string) ([]engine.Lease, error) {
+	rows, err := s.db.Reader().Query(ctx, `SELECT `+leaseColumns+` FROM {app_lane} WHERE process = ? AND process <> ''`, process)
+	out, err := collect(rows, err, scanLease)
 	if err != nil {
-		return fmt.Errorf("sqlstore: reset the lanes of %s: %w", owner, err)
+		return nil, fmt.Errorf("sqlstore: leases of %s: %w", process, err)
 	}
-	return nil
-}
-
-// Claim implements store.Leases.
-func (s *Store) Claim(ctx context.Context, owner string, now, until time.Time, limit int) ([]engine.Lease, time.Time, error) {
-	var leases []engine.Lease
-	var locked bool
-	if limit > 0 {
-		rows, err := s.db.Reader().Query(ctx, `SELECT `+laneColumns+` FROM {app_lane}
-			WHERE next_at IS NOT NULL AND next_at <= ? AND lease_until <= ? ORDER BY next_at LIMIT ?`, ms(now), ms(now), limit)
-		found, err := collect(rows, err, func(r *sql.Rows, l *laneRow) error { return scanLane(r, l) })
-		if err != nil {
-			return nil, time.Time{}, fmt.Errorf("sqlstore: claim: %w", err)
-		}
-		if len(found) > 0 {
-			if leases, locked, err = s.claim(ctx, owner, now, until, found); err != nil {
-				return nil, time.Time{}, fmt.Errorf("sqlstore: claim: %w", err)
-			}
-		}
-	}
-	var next sql.NullInt64
-	err := s.db.Reader().QueryRow(ctx, `SELECT MIN(CASE WHEN lease_until > next_at THEN lease_until ELSE next_at END) FROM {app_lane}
-		WHERE next_at IS NOT NULL AND (next_at > ? OR lease_until > ?)`, ms(now), ms(now)).Scan(&next)
-	if err != nil {
-		return leases, time.Time{}, fmt.Errorf("sqlstore: claim: %w", err)
-	}
-	if soon := now.Add(lockedRetry); locked && (!next.Valid || soon.Before(at(next.Int64))) {
-		return leases, soon, nil
-	}
-	return leases, at(next.Int64), nil
-}
-
-// lockedRetry is the delay before a lane is claimed again if another transaction had locked its row.
-const lockedRetry = 50 * time.Millisecond
-
-// claim claims the found lanes. It omits lanes that other engines have claimed in the meantime, and lanes with a locked row: a process that
-// stalls in a transaction must not delay the lanes of other apps.
-func (s *Store) claim(ctx context.Context, owner string, now, until time.Time, found []laneRow) (leases []engine.Lease, locked bool,
-	err error) {
-	err = s.update(ctx, func(tx *sqldb.Tx) error {
-		leases, locked = nil, false
-		for _, l := range found {
-			if tx.Dialect() == sqldb.Postgres {
-				var free int64
-				err := tx.QueryRow(ctx, `SELECT 1 FROM {app_lane} WHERE app_id = ? FOR UPDATE SKIP LOCKED`, l.App).Scan(&free)
-				if errors.Is(err, sql.ErrNoRows) {
-					locked = true
-					continue
-				}
-				if err != nil {
-					return err
-				}
-			}
-			res, err := tx.Exec(ctx, `UPDATE {app_lane} SET epoch = epoch + 1, owner = ?, lease_until = ?
-				WHERE app_id = ? AND epoch = ? AND lease_until <= ?`, owner, ms(until), l.App, l.epoch, ms(now))
-			if err := checkLease(res, err); errors.Is(err, engine.ErrLeaseLost) {
-				continue // another engine has claimed the lane
-			} else if err != nil {
-				return err
-			}
-			leases = append(leases, engine.Lease{App: l.App, Epoch: l.epoch + 1, Until: until, Hold: l.Hold, Kicks: l.kicks, Marks: l.marks})
-		}
-		return nil
-	})
-	return leases, locked, err
-}
-
-// Extend implements store.Leases.
-func (s *Store) Extend(ctx context.Context, l engine.Lease, until time.Time) error {
-	err := s.update(ctx, func(tx *sqldb.Tx) error {
-		return checkLease(tx.Exec(ctx, `UPDATE {app_lane} SET lease_until = ? WHERE app_id = ? AND epoch = ?`, ms(until), l.App, l.Epoch))
-	})
-	if err != nil {
-		return fmt.Errorf("sqlstore: extend the lease of %s: %w", l.App, err)
-	}
-	return nil
+	return out, nil
 }
 
 // Release implements store.Leases. Release locks the lane row first and reads the due rows in a later statement. Release therefore finds
 // every mark that was committed before the lock. A later mark waits for the lane row, and makes the lane pending after the release.
-func (s *Store) Release(ctx context.Context, l engine.Lease, hold engine.Hold, notBefore time.Time) error {
-	err := s.update(ctx, func(tx *sqldb.Tx) error {
-		err := checkLease(tx.Exec(ctx, `UPDATE {app_lane} SET owner = '', lease_until = 0, epoch = epoch + 1,
-			hold = ?, hold_until = ?, hold_reason = ?, hold_streak = ? WHERE app_id = ? AND epoch = ?`,
-			string(hold.Kind), ms(hold.Until), text(hold.Reason), hold.Streak, l.App, l.Epoch))
+func (s *Store) Release(ctx context.Context, l engine.Lease, hold engine.Hold, notBefore time.Time) (again time.Time, err error) {
+	err = s.update(ctx, func(tx *sqldb.Tx) error {
+		again = time.Time{}
+		var kicks, marks int64
+		err := tx.ExecReturning(ctx, []any{&kicks, &marks}, `UPDATE {app_lane} SET process = '', epoch = epoch + 1,
+			hold = ?, hold_until = ?, hold_reason = ?, hold_streak = ? WHERE app_id = ? AND epoch = ? RETURNING kicks, marks`,
+			string(hold.Kind), ms(hold.Until), text(hold.Reason), hold.Streak, l.App, l.Epoch)
+		if errors.Is(err, sql.ErrNoRows) {
+			return engine.ErrLeaseLost
+		}
 		if err != nil {
 			return err
 		}
-		var kicks, marks int64
-		if err := tx.QueryRow(ctx, `SELECT kicks, marks FROM {app_lane} WHERE app_id = ?`, l.App).Scan(&kicks, &marks); err != nil {
-			return err
-		}
-		until := hold.Until
+		until, earliest := hold.Until, notBefore
 		// make the lane pending: the marks since the claim may include a deactivation
 		if hold.Kind == engine.HoldQuarantine && marks != l.Marks {
 			until = time.Time{}
 		}
 		if kicks != l.Kicks { // end the hold: a kick or retry arrived during the lease
-			until, notBefore = time.Time{}, time.Time{}
+			until, earliest = time.Time{}, time.Time{}
 			if _, err := tx.Exec(ctx, `UPDATE {app_lane} SET hold_until = 0 WHERE app_id = ?`, l.App); err != nil {
 				return err
 			}
 		}
-		var first sql.NullInt64
-		for _, set := range dueSets {
-			var next sql.NullInt64
-			err = tx.QueryRow(ctx, `SELECT MIN(next_at) FROM {sync_state} WHERE app_id = ? AND next_at IS NOT NULL AND `+set, l.App).Scan(&next)
-			if err != nil {
-				return err
-			}
-			if next.Valid && (!first.Valid || next.Int64 < first.Int64) {
-				first = next
-			}
+		if _, err := tx.Exec(ctx, `DELETE FROM {in_flight} WHERE app_id = ? AND epoch = ?`, l.App, l.Epoch); err != nil {
+			return err
+		}
+		first, err := firstDue(ctx, tx, l.App)
+		if err != nil {
+			return err
 		}
 		if first.Valid {
-			first.Int64 = max(first.Int64, ms(notBefore), ms(until))
+			first.Int64 = max(first.Int64, ms(earliest), ms(until))
+			again = at(first.Int64)
 		}
 		_, err = tx.Exec(ctx, `UPDATE {app_lane} SET next_at = ? WHERE app_id = ?`, first, l.App)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("sqlstore: release %s: %w", l.App, err)
+		return time.Time{}, fmt.Errorf("sqlstore: release %s: %w", l.App, err)
 	}
-	return nil
+	return again, nil
 }
 
-// Lane implements store.Lanes.
+// firstDue returns the time at which an app has work: a principal or a recheck. It is NULL if there is none.
+func firstDue(ctx context.Context, tx *sqldb.Tx, app string) (first sql.NullInt64, err error) {
+	query, args := `SELECT (SELECT MIN(recheck_at) FROM {in_flight} WHERE app_id = ? AND recheck_at IS NOT NULL)`, []any{app}
+	for _, set := range dueSets {
+		query += `, (SELECT MIN(next_at) FROM {sync_state} WHERE app_id = ? AND next_at IS NOT NULL AND ` + set + `)`
+		args = append(args, app)
+	}
+	found := make([]sql.NullInt64, len(args))
+	into := make([]any, len(args))
+	for i := range found {
+		into[i] = &found[i]
+	}
+	err = tx.QueryRow(ctx, query, args...).Scan(into...)
+	for _, next := range found {
+		if next.Valid && (!first.Valid || next.Int64 < first.Int64) {
+			first = next
+		}
+	}
+	return first, err
+}
+
+// Lane implements store.Lanes. A lease of an earlier version is in the columns owner and lease_until.
 func (s *Store) Lane(ctx context.Context, app string) (engine.Lane, error) {
-	var l laneRow
-	err := scanLane(s.db.Reader().QueryRow(ctx, `SELECT `+laneColumns+` FROM {app_lane} WHERE app_id = ?`, app), &l)
+	var l engine.Lane
+	var until, next, holdUntil int64
+	var learned, rest string
+	err := s.db.Reader().QueryRow(ctx, `SELECT l.app_id, COALESCE(p.name, l.owner),
+			CASE WHEN l.owner <> '' THEN l.lease_until ELSE COALESCE(p.valid_until, 0) END,
+			COALESCE(l.next_at, 0), l.hold, l.hold_until, l.hold_reason, l.hold_streak, l.learned, l.rest
+		FROM {app_lane} l LEFT JOIN {process} p ON p.id = l.process AND l.process <> '' WHERE l.app_id = ?`, app).Scan(
+		&l.App, &l.Owner, &until, &next, &l.Hold.Kind, &holdUntil, &l.Hold.Reason, &l.Hold.Streak, &learned, &rest)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = engine.ErrNotFound
+	}
+	if err == nil {
+		l.Until, l.NextAt, l.Hold.Until = at(until), at(next), at(holdUntil)
+		err = errors.Join(decodeJSON(rest, &l.Suspension), decodeJSON(learned, &l.Learned))
 	}
 	if err != nil {
 		return engine.Lane{}, fmt.Errorf("sqlstore: lane of %s: %w", app, err)
 	}
-	return l.Lane, nil
+	return l, nil
 }
 
 // Learn implements store.Lanes.

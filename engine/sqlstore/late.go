@@ -9,21 +9,37 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Recheck implements store.Sequences. The first statement locks the row, so that Forget does not remove the app in between.
+// Recheck implements store.Sequences.
 func (s *Store) Recheck(ctx context.Context, now time.Time, m engine.Mark) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
-		res, err := tx.Exec(ctx, `UPDATE {sync_state} SET remote_name = CASE WHEN kind = 'group' THEN '' ELSE remote_name END
-			WHERE app_id = ? AND kind = ? AND principal_id = ?`, m.App, string(m.Kind), m.ID)
-		if err != nil {
+		known, err := lockKnown(ctx, tx, []engine.Mark{m})
+		if err != nil || len(known) == 0 {
 			return err
 		}
-		if n, err := res.RowsAffected(); err != nil || n == 0 {
-			return err
-		}
-		return s.Mark(ctx, tx.Execer(), now, []engine.Mark{m})
+		return s.Mark(ctx, tx.Execer(), now, known)
 	})
 	if err != nil {
 		return fmt.Errorf("sqlstore: recheck %s %s of %s: %w", m.Kind, m.ID, m.App, err)
 	}
 	return nil
+}
+
+// lockKnown returns the marks of known principals. It locks their rows, so that Forget does not remove the app before they are marked, and
+// deletes the names of groups, which are unknown on the target. The marks are in the order in which rows are locked.
+func lockKnown(ctx context.Context, tx *sqldb.Tx, marks []engine.Mark) (known []engine.Mark, err error) {
+	for _, m := range marks {
+		res, err := tx.Exec(ctx, `UPDATE {sync_state} SET remote_name = CASE WHEN kind = 'group' THEN '' ELSE remote_name END
+			WHERE app_id = ? AND kind = ? AND principal_id = ?`, m.App, string(m.Kind), m.ID)
+		if err != nil {
+			return nil, err
+		}
+		n, err := res.RowsAffected()
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			known = append(known, m)
+		}
+	}
+	return known, nil
 }

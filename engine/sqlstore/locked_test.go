@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -19,11 +21,11 @@ import (
 // Invariant 17
 func TestClaim_SkipsLockedLane(t *testing.T) {
 	db := sqldbtest.Postgres(t)
-	store, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
+	states, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
 	require.NoError(t, err)
 	now := time.UnixMilli(1_800_000_000_000)
 	mark := func(tx *sqldb.Tx, app string) error {
-		return store.Mark(t.Context(), tx.Execer(), now, []engine.Mark{{App: app, Kind: engine.User, ID: "u"}})
+		return states.Mark(t.Context(), tx.Execer(), now, []engine.Mark{{App: app, Kind: engine.User, ID: "u"}})
 	}
 	require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
 		if err := mark(tx, "a"); err != nil {
@@ -31,44 +33,58 @@ func TestClaim_SkipsLockedLane(t *testing.T) {
 		}
 		return mark(tx, "b")
 	}))
+	heir := join(t, states, "heir", time.Minute)
 	var claimed []engine.Lease
-	var next time.Time
 	require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
 		if err := mark(tx, "a"); err != nil { // the mark locks the row of the lane until the transaction ends
 			return err
 		}
-		claimed, next, err = store.Claim(t.Context(), "heir", now, now.Add(time.Minute), 8)
+		claimed, err = states.Claim(t.Context(), heir, now, 8)
 		return err
 	}))
 	require.Len(t, claimed, 1)
 	require.Equal(t, "b", claimed[0].App)
-	require.True(t, next.After(now) && next.Before(now.Add(time.Second)), "a is claimed again soon: %s", next)
-	claimed, _, err = store.Claim(t.Context(), "heir", now, now.Add(time.Minute), 8)
+	claimed, err = states.Claim(t.Context(), heir, now, 8)
 	require.NoError(t, err)
 	require.Len(t, claimed, 1)
 	require.Equal(t, "a", claimed[0].App)
 }
 
+// join adds a process that leaves at the end of the test.
+func join(t *testing.T, s *sqlstore.Store, name string, lease time.Duration) string {
+	t.Helper()
+	now := time.Now()
+	p, _, err := s.Join(t.Context(), store.Joining{Name: name, Lease: lease, When: when(now)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Leave(context.Background(), p.ID, when(now))) })
+	return p.ID
+}
+
+func when(now time.Time) store.When { return store.When{Now: now, Recheck: now.Add(time.Minute)} }
+
 // TestTx_AbortedAfterStall checks that PostgreSQL aborts the transaction of a stalled engine, so that another engine can claim the lane.
 func TestTx_AbortedAfterStall(t *testing.T) {
 	db := sqldbtest.Postgres(t)
-	store, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
+	states, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
 	require.NoError(t, err)
 	now := time.Now()
 	require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
-		return store.Mark(t.Context(), tx.Execer(), now, []engine.Mark{{App: "a", Kind: engine.User, ID: "u"}})
+		return states.Mark(t.Context(), tx.Execer(), now, []engine.Mark{{App: "a", Kind: engine.User, ID: "u"}})
 	}))
-	claim := func(owner string, at time.Time) []engine.Lease {
-		t.Helper()
-		leases, _, err := store.Claim(t.Context(), owner, at, at.Add(time.Minute), 8)
-		require.NoError(t, err)
-		return leases
-	}
-	first := claim("frozen", now)
+	const lease = 200 * time.Millisecond
+	first, err := states.Claim(t.Context(), join(t, states, "frozen", lease), now, 8)
+	require.NoError(t, err)
 	require.Len(t, first, 1)
+	heir := join(t, states, "heir", time.Hour)
+	taken := func() bool {
+		t.Helper()
+		taken, err := states.Reap(t.Context(), heir, when(now))
+		require.NoError(t, err)
+		return len(taken) > 0
+	}
 	frozen, woken, end := make(chan struct{}), make(chan struct{}), make(chan error)
 	go func() {
-		_, err := store.Learn(t.Context(), first[0], func(l *engine.Learned) {
+		_, err := states.Learn(t.Context(), first[0], func(l *engine.Learned) {
 			close(frozen) // the lane is locked
 			<-woken
 			l.MemberBatch = 7
@@ -76,13 +92,18 @@ func TestTx_AbortedAfterStall(t *testing.T) {
 		end <- err
 	}()
 	<-frozen
-	later := now.Add(time.Hour)
-	for limit := now.Add(time.Minute); len(claim("heir", later)) == 0; time.Sleep(10 * time.Millisecond) { // poll interval
+	for dead := time.Now().Add(2 * lease); time.Now().Before(dead); time.Sleep(10 * time.Millisecond) { // poll interval
+		require.False(t, taken(), "a takeover does not wait for the locked lane")
+	}
+	for limit := now.Add(time.Minute); !taken(); time.Sleep(10 * time.Millisecond) { // poll interval
 		require.True(t, time.Now().Before(limit), "the lane is still locked")
 	}
+	claimed, err := states.Claim(t.Context(), heir, now, 8)
+	require.NoError(t, err)
+	require.Len(t, claimed, 1)
 	close(woken)
 	require.Error(t, <-end)
-	l, err := store.Lane(t.Context(), "a")
+	l, err := states.Lane(t.Context(), "a")
 	require.NoError(t, err)
 	require.Zero(t, l.Learned.MemberBatch, "the change was not stored")
 	require.Equal(t, "heir", l.Owner)

@@ -49,7 +49,7 @@ ON CONFLICT (app_id, group_id, principal_id) DO UPDATE SET asked = {member_state
 // with the current time, so that they are higher than those of a removed lane of the same name. laneArgs returns the parameters.
 const upsertLane = `
 INSERT INTO {app_lane} (app_id, epoch, owner, lease_until, next_at, kicks, hold, hold_until, hold_reason, hold_streak, marks)
-VALUES (?, ?, '', 0, ?, 0, '', 0, '', 0, 1)
+VALUES (?, ?, '', ` + noLease + `, ?, 0, '', 0, '', 0, 1)
 ON CONFLICT (app_id) DO UPDATE SET
 	kicks = {app_lane}.kicks + ?,
 	marks = {app_lane}.marks + 1,

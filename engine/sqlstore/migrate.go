@@ -97,7 +97,7 @@ func adopt(ctx context.Context, tx *sqldb.Tx, names sqldb.Names) (applied int, e
 		}
 		return 1, recordStep(ctx, tx, 0)
 	}
-	for _, table := range legacyTables {
+	for _, table := range append([]string{"process", "in_flight"}, legacyTables...) {
 		columns, err := tx.Columns(ctx, names.Schema, names.Plain(table))
 		if err == nil && len(columns) > 0 {
 			err = foreignTableError(names, table)

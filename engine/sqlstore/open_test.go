@@ -16,6 +16,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/engine/storetest"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
@@ -137,7 +138,9 @@ func TestOpen_SeveralEngines(t *testing.T) {
 		require.NotContains(t, marked(t, first), "zoe")
 		require.Contains(t, marked(t, first), "ann")
 		lanes := func(s *sqlstore.Store) int {
-			leases, _, err := s.Claim(t.Context(), "me", time.Now().AddDate(50, 0, 0), time.Now().AddDate(51, 0, 0), 10)
+			process, _, err := s.Join(t.Context(), store.Joining{Name: "me", Lease: time.Minute})
+			require.NoError(t, err, "an engine of the other tables does not own these")
+			leases, err := s.Claim(t.Context(), process.ID, time.Now().AddDate(50, 0, 0), 10)
 			require.NoError(t, err)
 			return len(leases)
 		}
@@ -180,8 +183,8 @@ func TestOpen_Errors(t *testing.T) {
 				want: "the table scimwright_halt exists and was not created by the engine"},
 			"steps table exists": {prepare: `CREATE TABLE scimwright_steps (own TEXT)`,
 				want: "the table scimwright_steps exists and was not created by the engine"},
-			"newer": {open: true, prepare: `INSERT INTO scimwright_steps VALUES ('engine', 3, 'x')`,
-				want: "the database has migration step 3, and this program has only 2 steps: a newer version migrated the database"},
+			"newer": {open: true, prepare: `INSERT INTO scimwright_steps VALUES ('engine', 4, 'x')`,
+				want: "the database has migration step 4, and this program has only 3 steps: a newer version migrated the database"},
 			"changed": {open: true, prepare: `UPDATE scimwright_steps SET hash = 'x'`, want: "step 1 was changed"},
 			"old and newer": {prepare: "dump16; INSERT INTO sqldb_steps VALUES ('engine', 17, 'x')",
 				want: "the database has migration step 17, and this program has only 16 steps: a newer version migrated the database"},

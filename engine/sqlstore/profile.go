@@ -15,7 +15,7 @@ import (
 // upsertProfile stores a profile. If the lane does not exist, it creates one that is not pending. Parameters: app, now, profile.
 const upsertProfile = `
 INSERT INTO {app_lane} (app_id, epoch, owner, lease_until, next_at, kicks, hold, hold_until, hold_reason, hold_streak, profile)
-VALUES (?, ?, '', 0, NULL, 0, '', 0, '', 0, ?)
+VALUES (?, ?, '', ` + noLease + `, NULL, 0, '', 0, '', 0, ?)
 ON CONFLICT (app_id) DO UPDATE SET profile = excluded.profile RETURNING learned`
 
 // SaveProfile implements store.Profiles.

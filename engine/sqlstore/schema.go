@@ -209,6 +209,34 @@ CREATE TABLE {lifecycle_event} (
 	data         TEXT NOT NULL,                 -- JSON
 	PRIMARY KEY (app_id, seq)
 );
+`, `
+CREATE TABLE {process} (
+	id          KEY PRIMARY KEY,
+	name        TEXT NOT NULL,
+	lease       BIGINT NOT NULL,                -- milliseconds without a heartbeat after which the process is dead
+	started_at  BIGINT NOT NULL,                -- by the clock of the database, as seen_at and valid_until
+	seen_at     BIGINT NOT NULL,                -- the last heartbeat
+	valid_until BIGINT NOT NULL,                -- 0 if the database belongs to one process
+	lanes       BIGINT NOT NULL,                -- running lanes at the last heartbeat
+	in_flight   BIGINT NOT NULL,                -- principals that were being processed at the last heartbeat
+	takeovers   BIGINT NOT NULL,                -- lanes that the process has taken from dead ones
+	rechecks    BIGINT NOT NULL                 -- principals that the process has requeued because they were in flight
+);
+
+CREATE TABLE {in_flight} (
+	app_id     KEY NOT NULL,
+	epoch      BIGINT NOT NULL,                 -- of the lane when the note was written
+	principals TEXT NOT NULL,                   -- JSON
+	recheck_at BIGINT,                          -- when the principals are requeued, NULL while the process is alive
+	PRIMARY KEY (app_id, epoch)
+);
+
+ALTER TABLE {app_lane} ADD COLUMN process KEY NOT NULL DEFAULT '';
+UPDATE {app_lane} SET lease_until = ` + noLease + ` WHERE owner = '';
+UPDATE {import_run} SET lease_until = ` + noLease + ` WHERE owner = '';
+DROP INDEX {app_lane_due};
+CREATE INDEX {.app_lane_claim} ON {app_lane} (next_at) WHERE process = '' AND next_at IS NOT NULL;
+CREATE INDEX {.app_lane_process} ON {app_lane} (process) WHERE process <> '';
 `, sqliteStep + `
 CREATE TABLE {job} (
 	id      SERIAL,
@@ -223,6 +251,14 @@ CREATE UNIQUE INDEX {.job_unfinished} ON {job} (kind, job_key) WHERE state IN ('
 CREATE INDEX {.job_due} ON {job} (at) WHERE state = 'waiting';
 CREATE INDEX {.job_ended} ON {job} (at) WHERE state IN ('finished', 'failed');
 `}
+
+// noLease is the value of lease_until of a lane or import without a lease of an earlier version. Those versions had leases with an owner and
+// an end; lease_until and owner have no other meaning in this version. With this value an engine of an earlier version that still runs
+// claims nothing.
+const noLease = "9223372036854775807"
+
+// unleased selects lanes that no process has. A lease of an earlier version lasts until its end. Parameter: the current time.
+const unleased = `process = '' AND (lease_until = ` + noLease + ` OR lease_until <= ?)`
 
 // sqliteStep is the first line of a step that only SQLite needs. On PostgreSQL the step is recorded and not applied.
 const sqliteStep = "-- SQLite\n"

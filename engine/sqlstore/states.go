@@ -109,35 +109,38 @@ func (s *Store) DueUsers(ctx context.Context, app string, now time.Time, after *
 
 // Begin implements store.Sequences.
 func (s *Store) Begin(ctx context.Context, l engine.Lease, intents []store.Intent) error {
+	return s.withLease(ctx, l, "begin", func(tx *sqldb.Tx) error { return begin(ctx, tx, l, intents) })
+}
+
+// begin stores the intents. The caller checks the lease.
+func begin(ctx context.Context, tx *sqldb.Tx, l engine.Lease, intents []store.Intent) error {
 	intents = slices.SortedFunc(slices.Values(intents), func(a, b store.Intent) int {
 		return lockOrder(principal{a.Kind, l.App, a.ID}, principal{b.Kind, l.App, b.ID})
 	})
-	return s.withLease(ctx, l, "begin", func(tx *sqldb.Tx) error {
-		if slices.ContainsFunc(intents, func(i store.Intent) bool { return i.Manager != "" }) {
-			if err := lockAccounts(ctx, tx, l.App); err != nil {
-				return err
-			}
+	if slices.ContainsFunc(intents, func(i store.Intent) bool { return i.Manager != "" }) {
+		if err := lockAccounts(ctx, tx, l.App); err != nil {
+			return err
 		}
-		for _, i := range intents {
-			active, creating := bit(i.Want == engine.Active), bit(i.Creating)
-			_, err := tx.Exec(ctx, `UPDATE {sync_state} SET
-				full_gen = CASE WHEN ? = 1 AND kind = 'group' AND want IN ('inactive', 'absent') THEN desired_gen ELSE full_gen END,
-				anew = CASE WHEN ? = 1 AND tried = 0 THEN 1 ELSE anew END,
-				tried = CASE WHEN ? = 1 THEN 1 ELSE tried END,
-				remote_name = CASE WHEN (remote_id = '' OR kind = 'group') AND ? = 1 OR remote_id = '' AND tried = 0 AND ? <> ''
-					THEN ? ELSE remote_name END,
-				link_origin = CASE WHEN ? = 1 AND (remote_id = '' OR kind = 'group') THEN 'unconfirmed' ELSE link_origin END,
-				remote_id = CASE WHEN ? = 1 AND kind = 'group' THEN '' ELSE remote_id END,
-				manager_id = CASE WHEN ? <> '' THEN ? ELSE manager_id END,
-				want = ? WHERE app_id = ? AND kind = ? AND principal_id = ?`,
-				active, active, active, creating, text(i.Name), text(i.Name), creating, creating, i.Manager, i.Manager,
-				string(i.Want), l.App, string(i.Kind), i.ID)
-			if err != nil {
-				return err
-			}
+	}
+	for _, i := range intents {
+		active, creating := bit(i.Want == engine.Active), bit(i.Creating)
+		_, err := tx.Exec(ctx, `UPDATE {sync_state} SET
+			full_gen = CASE WHEN ? = 1 AND kind = 'group' AND want IN ('inactive', 'absent') THEN desired_gen ELSE full_gen END,
+			anew = CASE WHEN ? = 1 AND tried = 0 THEN 1 ELSE anew END,
+			tried = CASE WHEN ? = 1 THEN 1 ELSE tried END,
+			remote_name = CASE WHEN (remote_id = '' OR kind = 'group') AND ? = 1 OR remote_id = '' AND tried = 0 AND ? <> ''
+				THEN ? ELSE remote_name END,
+			link_origin = CASE WHEN ? = 1 AND (remote_id = '' OR kind = 'group') THEN 'unconfirmed' ELSE link_origin END,
+			remote_id = CASE WHEN ? = 1 AND kind = 'group' THEN '' ELSE remote_id END,
+			manager_id = CASE WHEN ? <> '' THEN ? ELSE manager_id END,
+			want = ? WHERE app_id = ? AND kind = ? AND principal_id = ?`,
+			active, active, active, creating, text(i.Name), text(i.Name), creating, creating, i.Manager, i.Manager,
+			string(i.Want), l.App, string(i.Kind), i.ID)
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // keptExchanges is the number of exchanges that are stored per principal. New ones replace the oldest.

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -44,8 +45,10 @@ type Updater func(ctx context.Context, fn func(tx engine.Execer) error) error
 
 // Store implements store.Store and all capabilities. It may be used by several goroutines.
 type Store struct {
-	db      *sqldb.DB // belongs to the embedder: the store never closes it
-	updater Updater   // nil: the store uses db
+	db      *sqldb.DB  // belongs to the embedder: the store never closes it
+	updater Updater    // nil: the store uses db
+	beats   heartbeats // PostgreSQL
+	owner   ownership  // SQLite
 }
 
 var _ store.All = (*Store)(nil)
@@ -113,8 +116,7 @@ func bit(b bool) int64 {
 }
 
 // idleTimeout makes PostgreSQL abort a transaction that is idle for 3s. Otherwise a stalled or disconnected process would keep its lane
-// locked for hours after its lease has ended. Even for a lease of 5s, a third of its duration (the interval of its extensions) and this
-// timeout together are shorter than the lease.
+// locked for hours after its end, and no other process could take the lane over.
 const idleTimeout = `SET LOCAL idle_in_transaction_session_timeout = '3s'`
 
 // update runs every write of the store except Mark and Forget, which use the embedder's transactions.
@@ -149,13 +151,28 @@ func (s *Store) withLease(ctx context.Context, l engine.Lease, what string, fn f
 		if err := fn(tx); err != nil {
 			return err
 		}
-		res, err := tx.Exec(ctx, `UPDATE {app_lane} SET epoch = epoch WHERE app_id = ? AND epoch = ?`, l.App, l.Epoch)
-		return checkLease(res, err)
+		return fence(ctx, tx, l)
 	})
 	if err != nil {
 		return fmt.Errorf("sqlstore: %s of %s: %w", what, l.App, err)
 	}
 	return nil
+}
+
+// fence returns ErrLeaseLost if the lease is no longer valid. Until the end of the transaction it stays valid. The lock is shared: the
+// results of one lane do not wait for each other, unless they change the lane row. A transaction does not change the lane row after fence,
+// because two transactions that hold the shared lock would wait for each other.
+func fence(ctx context.Context, tx *sqldb.Tx, l engine.Lease) error {
+	query := `SELECT 1 FROM {app_lane} WHERE app_id = ? AND epoch = ?`
+	if tx.Dialect() == sqldb.Postgres {
+		query += ` FOR SHARE`
+	}
+	var valid int64
+	err := tx.QueryRow(ctx, query, l.App, l.Epoch).Scan(&valid)
+	if errors.Is(err, sql.ErrNoRows) {
+		return engine.ErrLeaseLost
+	}
+	return err
 }
 
 // checkLease returns ErrLeaseLost if no row matched the epoch.

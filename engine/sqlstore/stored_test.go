@@ -23,7 +23,7 @@ var calls = map[string]string{
 	"imports.go o.Candidates": "import_object candidates", "imports.go counts": "import_run counts", "lanes.go learned": "app_lane learned",
 	"plans.go p": "plan doc", "plans.go i": "plan_item doc", "profile.go c": "app_lane profile", "rest.go r": "app_lane rest",
 	"states.go f.Pending": "sync_state pending", "states.go f.IgnoredAttributes": "sync_state unkept",
-	"states.go f.WaitingOn": "sync_state waiting",
+	"states.go f.WaitingOn": "sync_state waiting", "inflight.go inFlight": "in_flight principals",
 }
 
 // TestStoredForms checks that testdata/stored has a form for each JSON column, and that this version decodes all forms.
@@ -35,7 +35,7 @@ func TestStoredForms(t *testing.T) {
 		"plan doc": storedtest.Of[engine.Plan](), "plan_item doc": storedtest.Of[engine.PlanItem](),
 		"app_lane profile": storedtest.Of[engine.Profile](), "app_lane rest": storedtest.Of[engine.Suspension](),
 		"sync_state pending": storedtest.Of[engine.Pending](), "sync_state unkept": storedtest.Of[map[string]engine.IgnoredAttribute](),
-		"sync_state waiting": storedtest.Of[[]string](),
+		"sync_state waiting": storedtest.Of[[]string](), "in_flight principals": storedtest.Of[[]engine.Principal](),
 	}
 	require.ElementsMatch(t, slices.Collect(maps.Values(calls)), slices.Collect(maps.Keys(codecs)))
 	files, err := filepath.Glob("*.go")

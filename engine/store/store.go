@@ -14,6 +14,7 @@ import (
 // the lease. Rows are always written in the order halts, users, groups, members, lane, ids ascending, so that concurrent transactions do
 // not deadlock. Package engine/storetest tests this contract.
 type Store interface {
+	Processes
 	Leases
 	Marks
 	Sequences
@@ -42,19 +43,17 @@ type All interface {
 	Jobs
 }
 
-// Leases claims and releases lanes.
+// Leases claims and releases lanes for processes.
 type Leases interface {
-	// Reset ends the leases of an earlier process with the same owner name, which may have been killed, and raises the epochs of their lanes.
-	Reset(ctx context.Context, owner string) error
-	// Claim leases up to limit lanes that are due at now and have no lease, and raises their epochs. The leases end at until. next is the
-	// earliest time at which another lane is due or its lease ends; zero if no other lane is scheduled.
-	Claim(ctx context.Context, owner string, now, until time.Time, limit int) (leases []engine.Lease, next time.Time, err error)
-	// Extend prolongs the lease, or returns ErrLeaseLost.
-	Extend(ctx context.Context, l engine.Lease, until time.Time) error
-	// Release ends the lease and stores the hold. The lane is due again when its next principal is due, but neither before notBefore nor
-	// before the hold ends. If a kick or retry arrived since the claim, both limits are ignored. Release returns ErrLeaseLost if the lease was
-	// lost.
-	Release(ctx context.Context, l engine.Lease, hold engine.Hold, notBefore time.Time) error
+	// Claim leases to a valid process up to limit lanes that no process has and that have been due since `due` or longer, and raises their
+	// epochs. It does not wait for locked lanes. For a process that has ended it returns no lane.
+	Claim(ctx context.Context, process string, due time.Time, limit int) ([]engine.Lease, error)
+	// Held returns the leases of a process. A process calls it when the result of a Claim was lost.
+	Held(ctx context.Context, process string) ([]engine.Lease, error)
+	// Release ends the lease and stores the hold. It returns the time at which the lane is due again, zero for not before the next mark: when
+	// its next principal is due or principals in flight have to be rechecked, but neither before notBefore nor before the hold ends. If a kick
+	// or retry arrived since the claim, both limits are ignored. Release returns ErrLeaseLost if the lease was lost.
+	Release(ctx context.Context, l engine.Lease, hold engine.Hold, notBefore time.Time) (next time.Time, err error)
 }
 
 // Marks records which principals may have changed.
@@ -85,6 +84,12 @@ type Sequences interface {
 	// manager finds the user and requeues the user, or the sequence of the user reads the account of the manager. A group that becomes Active
 	// after it was Inactive or Absent has its whole membership pending.
 	Begin(ctx context.Context, l engine.Lease, intents []Intent) error
+	// Start has the effect of Begin, and replaces the note of the principals in flight: those whose sequences run or are about to start. The
+	// note is removed by Release. If the process dies, it is kept for RecheckInFlight.
+	Start(ctx context.Context, l engine.Lease, intents []Intent, inFlight []engine.Principal) error
+	// RecheckInFlight requeues the principals that were in flight when an earlier process of the lane died, if their recheck is due at now, and
+	// returns their number. It has the effect of Recheck for each of them. next is the time of the next recheck, zero if there is none.
+	RecheckInFlight(ctx context.Context, l engine.Lease, now time.Time) (n int, next time.Time, err error)
 	// Progress stores what an unfinished push has changed and what it is about to send, before the next request. The members in NextAdd and
 	// NextRemove may or may not be in the target's group until a later Progress or Finish stores the outcome. Until then they are pending,
 	// whatever their Want is. The principal stays pending.

@@ -62,7 +62,7 @@ func testAccepted(t *testing.T, s *suite) {
 	s.finish(l, again)
 	require.Len(t, s.events(0), len(events), "one event per accepted change")
 	require.Equal(t, []string{"user b", "group g"}, s.due())
-	require.NoError(t, s.store.Release(ctx, l, engine.Hold{}, time.Time{}))
+	s.release(l, engine.Hold{}, time.Time{})
 	require.NoError(t, s.can.tasks.Retry(ctx, s.now, s.app, engine.User, "a"))
 	require.Equal(t, []string{"user a", "user b", "group g"}, s.due(), "a retry makes the principal due immediately")
 	require.Equal(t, engine.StatusPending, s.state(engine.User, "a").Status)

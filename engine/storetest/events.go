@@ -99,7 +99,7 @@ func testHoldEvents(t *testing.T, s *suite) {
 	require.Equal(t, h, row.Hold)
 	require.NotEmpty(t, row.Owner, "the lease continues")
 	require.NoError(t, s.store.Hold(t.Context(), l, s.now, engine.Hold{}))
-	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
+	s.release(l, engine.Hold{}, time.Time{})
 	require.ErrorIs(t, s.store.Hold(t.Context(), l, s.now, h), engine.ErrLeaseLost)
 	want := []engine.Event{
 		{App: s.app, Seq: 1, At: s.now, Type: engine.AppQuarantined, Data: engine.EventData{Hold: engine.HoldQuarantine, Until: h.Until.UTC()}},

@@ -69,7 +69,7 @@ func testHalts(t *testing.T, s *suite) {
 	require.NoError(t, err, "approvals do not count halted principals")
 	require.Zero(t, n)
 
-	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
+	s.release(l, engine.Hold{}, time.Time{})
 	require.False(t, s.claimable())
 	s.resume(s.app, engine.OpUpdate, engine.OpLink)
 	require.Equal(t, []string{"user a", "group g"}, s.due())
@@ -115,6 +115,6 @@ func testHaltRace(t *testing.T, s *suite) {
 		require.NoError(t, finished)
 		require.NoError(t, resumed)
 		require.Equal(t, []string{"user a"}, s.due())
-		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
+		s.release(l, engine.Hold{}, time.Time{})
 	}
 }

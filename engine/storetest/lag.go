@@ -55,7 +55,7 @@ func testLag(t *testing.T, s *suite) {
 	s.finish(l, store.Finish{ID: "d", Gen: 1, Status: engine.StatusSkipped})
 	require.Equal(t, third, since("d"), "a mark during the sequence is unsynchronized")
 	h := engine.Hold{Kind: engine.HoldQuarantine, Until: s.now.Add(time.Hour), Reason: "no", Streak: 2}
-	require.NoError(t, s.store.Release(t.Context(), l, h, time.Time{}))
+	s.release(l, h, time.Time{})
 	want.Oldest, want.Hold = third, h
 	require.Empty(t, cmp.Diff(want, lag()))
 

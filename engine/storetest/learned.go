@@ -29,7 +29,7 @@ func testLearn(t *testing.T, s *suite) {
 	require.NoError(t, err)
 	require.Empty(t, cmp.Diff(want, got))
 	require.Empty(t, cmp.Diff(want, learned()))
-	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
+	s.release(l, engine.Hold{}, time.Time{})
 	require.Empty(t, cmp.Diff(want, learned()), "the traits remain after the release of the lease")
 
 	l = s.claim()

@@ -80,7 +80,7 @@ func testLinkStopped(t *testing.T, s *suite) {
 	s.finish(l, store.Finish{ID: "idle"})
 	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []store.MemberAnswer{{User: "idle", Want: true, Asked: 1}}))
 	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusWaiting, RemoteID: "rg"})
-	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
+	s.release(l, engine.Hold{}, time.Time{})
 
 	refused := s.refused(s.link(engine.Link{Kind: engine.User, ID: "due", RemoteID: "r1"}))
 	require.Contains(t, refused["due"], "has a pending change", "its sequence may find an account now")

@@ -114,7 +114,7 @@ func testManagerRace(t *testing.T, s *suite) {
 		require.ElementsMatch(t, []string{"user a", "user boss"}, s.due())
 		s.finish(l, store.Finish{ID: "a"})
 		s.finish(l, store.Finish{ID: "boss"})
-		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
+		s.release(l, engine.Hold{}, time.Time{})
 		s.now = s.now.Add(time.Second)
 		require.NoError(t, s.inTx(t.Context(), func(tx engine.Execer) error { return s.store.Forget(t.Context(), tx, s.app) }))
 	}

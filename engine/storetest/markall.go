@@ -41,7 +41,7 @@ func testMarkAll(t *testing.T, s *suite) {
 			s.app, s.now = fmt.Sprintf("%s %d %d", base, seed, way), begin
 			lease := s.states(all, rand.New(rand.NewPCG(seed, 8)))
 			if released {
-				require.NoError(t, s.store.Release(t.Context(), lease, hold, time.Time{}))
+				s.release(lease, hold, time.Time{})
 			}
 			s.now = begin.Add(time.Hour)
 			fitting := slices.DeleteFunc(s.all(), func(p engine.State) bool {

@@ -38,8 +38,8 @@ func testProfile(t *testing.T, s *suite) {
 	require.NoError(t, err)
 	want := engine.Learned{MemberBatch: 2, Probed: engine.Traits{engine.NoPut: true, engine.NoPatch: false}}
 	require.Empty(t, cmp.Diff(want, row.Learned), "saving a profile during a lease changes Learned")
-	require.NoError(t, s.store.Extend(ctx, l, s.now.Add(time.Hour)))
-	require.NoError(t, s.store.Release(ctx, l, engine.Hold{}, time.Time{}))
+	require.NoError(t, s.store.Begin(ctx, l, nil))
+	s.release(l, engine.Hold{}, time.Time{})
 	require.NoError(t, s.can.profiles.ResetLearned(ctx, s.app))
 	_, err = s.can.profiles.Profile(ctx, s.app)
 	require.ErrorIs(t, err, engine.ErrNotFound)

@@ -3,7 +3,6 @@ package storetest
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
@@ -75,7 +74,7 @@ func testProgress(t *testing.T, s *suite) {
 	got = s.state(engine.Group, "g")
 	require.Greater(t, got.Full, got.Synced, "the list is about to be replaced")
 
-	s.now = s.now.Add(2 * time.Minute)
+	s.die()
 	s.claim()
 	err := s.store.Progress(t.Context(), l, store.Progress{ID: "g", Gen: 2, RemoteID: "stale", At: s.now})
 	require.ErrorIs(t, err, engine.ErrLeaseLost)

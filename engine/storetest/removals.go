@@ -70,7 +70,7 @@ func testRemovals(t *testing.T, s *suite) {
 	s.now = s.now.Add(time.Hour)
 	leave(0, 3)
 	require.Zero(t, remove("u0"), "the window has passed")
-	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
+	s.release(l, engine.Hold{}, time.Time{})
 	_, err = s.store.Remove(t.Context(), l, engine.User, "u5", s.now, guard)
 	require.ErrorIs(t, err, engine.ErrLeaseLost)
 }

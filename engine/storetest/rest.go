@@ -21,6 +21,6 @@ func testRest(t *testing.T, s *suite) {
 		require.NoError(t, err)
 		require.Empty(t, cmp.Diff(want, row.Suspension))
 	}
-	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
+	s.release(l, engine.Hold{}, time.Time{})
 	require.ErrorIs(t, s.store.Suspend(t.Context(), l, engine.Suspension{}), engine.ErrLeaseLost)
 }

@@ -50,6 +50,58 @@ type suite struct {
 	inTx  InTx
 	app   string
 	now   time.Time
+	id    string // of the process of this test, empty before it has joined
+}
+
+// leaseTime is the time without a heartbeat after which the process of a test is dead: longer than any test.
+const leaseTime = time.Hour
+
+// join adds a process, which leaves at the end of the test.
+func (s *suite) join(j store.Joining) engine.Process {
+	s.t.Helper()
+	if j.Lease == 0 {
+		j.Lease = leaseTime
+	}
+	j.Now, j.Recheck = s.now, s.now.Add(time.Minute)
+	p, _, err := s.store.Join(s.t.Context(), j)
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { s.leave(p.ID) })
+	return p
+}
+
+// leave ends a process. Its lanes are due at once, and its principals in flight are rechecked a minute later.
+func (s *suite) leave(id string) {
+	s.t.Helper()
+	w := store.When{Now: s.now, Recheck: s.now.Add(time.Minute)}
+	require.NoError(s.t, s.store.Leave(context.WithoutCancel(s.t.Context()), id, w))
+}
+
+// process returns the id of the process of the test.
+func (s *suite) process() string {
+	s.t.Helper()
+	if s.id == "" {
+		s.id = s.join(store.Joining{Name: "me " + s.app}).ID
+	}
+	return s.id
+}
+
+// die ends the process of the test. The test continues with another one.
+func (s *suite) die() {
+	s.t.Helper()
+	s.leave(s.process())
+	s.id = ""
+}
+
+func (s *suite) releaseError(l engine.Lease, h engine.Hold, notBefore time.Time) error {
+	_, err := s.store.Release(s.t.Context(), l, h, notBefore)
+	return err
+}
+
+func (s *suite) release(l engine.Lease, h engine.Hold, notBefore time.Time) (next time.Time) {
+	s.t.Helper()
+	next, err := s.store.Release(s.t.Context(), l, h, notBefore)
+	require.NoError(s.t, err)
+	return next
 }
 
 func (s *suite) mark(marks ...engine.Mark) {
@@ -70,25 +122,32 @@ func (s *suite) mark(marks ...engine.Mark) {
 // claim claims the lane of the test's app.
 func (s *suite) claim() engine.Lease {
 	s.t.Helper()
-	leases, _, err := s.store.Claim(s.t.Context(), "me "+s.app, s.now, s.now.Add(time.Minute), 1000)
+	mine, ok := s.tryClaim(s.process())
+	require.True(s.t, ok, "the lane is due")
+	return mine
+}
+
+// tryClaim claims the lane of the test's app for a process, if it is due.
+func (s *suite) tryClaim(process string) (mine engine.Lease, ok bool) {
+	s.t.Helper()
+	leases, err := s.store.Claim(s.t.Context(), process, s.now, 1000)
 	require.NoError(s.t, err)
-	var mine *engine.Lease
 	for _, l := range leases {
+		require.Equal(s.t, process, l.Process)
 		if l.App == s.app {
-			mine = &l
+			mine, ok = l, true
 		} else {
-			require.NoError(s.t, s.store.Release(s.t.Context(), l, l.Hold, time.Time{}))
+			s.release(l, l.Hold, time.Time{})
 		}
 	}
-	require.NotNil(s.t, mine, "the lane is due")
-	return *mine
+	return mine, ok
 }
 
 func (s *suite) claimable() bool {
 	s.t.Helper()
 	l, err := s.store.Lane(s.t.Context(), s.app)
 	require.NoError(s.t, err)
-	return !l.NextAt.IsZero() && !l.NextAt.After(s.now) && !l.Until.After(s.now)
+	return !l.NextAt.IsZero() && !l.NextAt.After(s.now) && l.Owner == ""
 }
 
 func (s *suite) due() (ids []string) {
@@ -220,7 +279,7 @@ func testParked(t *testing.T, s *suite) {
 		require.Empty(t, s.due())
 		got := s.state(engine.User, "a")
 		require.Less(t, got.Synced, got.Desired)
-		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
+		s.release(l, engine.Hold{}, time.Time{})
 		require.False(t, s.claimable())
 		s.mark(engine.Mark{ID: "a"})
 		require.Equal(t, []string{"user a"}, s.due())
@@ -231,14 +290,16 @@ func testParked(t *testing.T, s *suite) {
 func testEpoch(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{Kind: engine.Group, ID: "g"})
 	old := s.claim()
-	s.now = s.now.Add(2 * time.Minute)
+	s.die()
 	l := s.claim()
 	require.Greater(t, l.Epoch, old.Epoch)
 	ctx := t.Context()
-	require.ErrorIs(t, s.store.Extend(ctx, old, s.now.Add(time.Hour)), engine.ErrLeaseLost)
-	require.ErrorIs(t, s.store.Release(ctx, old, engine.Hold{}, time.Time{}), engine.ErrLeaseLost)
+	require.ErrorIs(t, s.releaseError(old, engine.Hold{}, time.Time{}), engine.ErrLeaseLost)
 	require.ErrorIs(t, s.store.Begin(ctx, old, []store.Intent{{Kind: engine.User, ID: "a", Want: engine.Active}}), engine.ErrLeaseLost)
 	_, err := s.store.Finish(ctx, old, store.Finish{Kind: engine.User, ID: "a", Gen: 1, Status: engine.StatusClean, RemoteID: "stale"})
+	require.ErrorIs(t, err, engine.ErrLeaseLost)
+	require.ErrorIs(t, s.store.Start(ctx, old, []store.Intent{{Kind: engine.User, ID: "a", Want: engine.Active}}, nil), engine.ErrLeaseLost)
+	_, _, err = s.store.RecheckInFlight(ctx, old, s.now.Add(time.Hour))
 	require.ErrorIs(t, err, engine.ErrLeaseLost)
 	require.ErrorIs(t, s.store.SaveMembers(ctx, old, "g", 0, []store.MemberAnswer{{User: "a", Want: true}}), engine.ErrLeaseLost)
 	require.ErrorIs(t, s.store.EndWalk(ctx, old, "g", 1, []store.MemberAnswer{{User: "a", Want: true}}), engine.ErrLeaseLost)
@@ -250,17 +311,23 @@ func testEpoch(t *testing.T, s *suite) {
 	got := s.state(engine.User, "a")
 	require.Empty(t, got.RemoteID)
 	require.Empty(t, got.Want)
-	require.NoError(t, s.store.Extend(ctx, l, s.now.Add(time.Hour)))
+	require.NoError(t, s.store.Begin(ctx, l, nil))
 }
 
 func testClaimOnce(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"})
+	processes := []string{s.process()}
+	if shared := s.processes()[0].Until; !shared.IsZero() {
+		for range 3 {
+			processes = append(processes, s.join(store.Joining{Name: "another"}).ID)
+		}
+	}
 	var mu sync.Mutex
 	won := 0
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
-			leases, _, err := s.store.Claim(t.Context(), fmt.Sprint("owner ", i), s.now, s.now.Add(time.Minute), 1000)
+			leases, err := s.store.Claim(t.Context(), processes[i%len(processes)], s.now, 1000)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -277,24 +344,13 @@ func testClaimOnce(t *testing.T, s *suite) {
 	require.Equal(t, 1, won)
 }
 
-func testReset(t *testing.T, s *suite) {
-	s.mark(engine.Mark{ID: "a"})
-	old := s.claim()
-	require.False(t, s.claimable())
-	require.NoError(t, s.store.Reset(t.Context(), "another owner"))
-	require.False(t, s.claimable())
-	require.NoError(t, s.store.Reset(t.Context(), "me "+s.app))
-	require.True(t, s.claimable())
-	require.ErrorIs(t, s.store.Extend(t.Context(), old, s.now), engine.ErrLeaseLost)
-}
-
 func testRelease(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"})
 	l := s.claim()
 	later, hold := s.now.Add(time.Minute), s.now.Add(time.Hour)
 	s.finish(l, store.Finish{ID: "a"})
 	s.finish(l, store.Finish{ID: "b", Status: engine.StatusRetrying, Attempts: 1, NextAt: later})
-	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
+	s.release(l, engine.Hold{}, time.Time{})
 	got, err := s.store.Lane(t.Context(), s.app)
 	require.NoError(t, err)
 	require.Equal(t, later, got.NextAt)
@@ -303,7 +359,7 @@ func testRelease(t *testing.T, s *suite) {
 	s.now = later
 	l = s.claim()
 	h := engine.Hold{Kind: engine.HoldBreaker, Until: hold, Reason: "down\x00", Streak: 4}
-	require.NoError(t, s.store.Release(t.Context(), l, h, time.Time{}))
+	s.release(l, h, time.Time{})
 	got, err = s.store.Lane(t.Context(), s.app)
 	require.NoError(t, err)
 	require.Equal(t, hold, got.NextAt)
@@ -312,7 +368,7 @@ func testRelease(t *testing.T, s *suite) {
 	h.Reason = "down\uFFFD"
 	require.Empty(t, cmp.Diff(h, l.Hold))
 	s.finish(l, store.Finish{ID: "b"})
-	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, s.now.Add(time.Hour)))
+	s.release(l, engine.Hold{}, s.now.Add(time.Hour))
 	got, err = s.store.Lane(t.Context(), s.app)
 	require.NoError(t, err)
 	require.Zero(t, got.NextAt, "nothing is pending")
@@ -325,32 +381,32 @@ func testHold(t *testing.T, s *suite) {
 	} {
 		s.mark(engine.Mark{ID: "a"})
 		l := s.claim()
-		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{Kind: engine.HoldQuarantine, Until: s.now.Add(time.Hour)}, time.Time{}))
+		s.release(l, engine.Hold{Kind: engine.HoldQuarantine, Until: s.now.Add(time.Hour)}, time.Time{})
 		require.False(t, s.claimable())
 		s.mark(engine.Mark{ID: "b"})
 		require.True(t, s.claimable(), "the mark may be a deactivation")
 		l = s.claim()
 		s.mark(engine.Mark{ID: "b"})
-		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{Kind: engine.HoldQuarantine, Until: s.now.Add(time.Hour)}, time.Time{}))
+		s.release(l, engine.Hold{Kind: engine.HoldQuarantine, Until: s.now.Add(time.Hour)}, time.Time{})
 		require.True(t, s.claimable(), "also if the mark arrived before the release")
 		l = s.claim()
-		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{Kind: engine.HoldBreaker, Until: s.now.Add(time.Hour)}, time.Time{}))
+		s.release(l, engine.Hold{Kind: engine.HoldBreaker, Until: s.now.Add(time.Hour)}, time.Time{})
 		s.mark(engine.Mark{ID: "b"})
 		require.False(t, s.claimable())
 		end()
 		require.True(t, s.claimable())
 		l = s.claim()
 		require.False(t, l.Hold.Until.After(s.now))
-		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
+		s.release(l, engine.Hold{}, time.Time{})
 
 		l = s.claim()
 		end()
 		later := s.now.Add(time.Hour)
-		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{Kind: engine.HoldQuarantine, Until: later, Streak: 2}, later))
+		s.release(l, engine.Hold{Kind: engine.HoldQuarantine, Until: later, Streak: 2}, later)
 		require.True(t, s.claimable(), "a kick or retry during the lease counts")
 		l = s.claim()
 		require.Equal(t, engine.Hold{Kind: engine.HoldQuarantine, Streak: 2}, l.Hold, "the hold has ended, one principal is tried")
-		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
+		s.release(l, engine.Hold{}, time.Time{})
 	}
 }
 
@@ -564,7 +620,7 @@ func testForget(t *testing.T, s *suite) {
 	n, err := s.store.Pending(t.Context(), s.app)
 	require.NoError(t, err)
 	require.Zero(t, n)
-	require.ErrorIs(t, s.store.Release(t.Context(), old, engine.Hold{}, time.Time{}), engine.ErrLeaseLost)
+	require.ErrorIs(t, s.releaseError(old, engine.Hold{}, time.Time{}), engine.ErrLeaseLost)
 
 	s.now = s.now.Add(time.Second)
 	l := seed()

@@ -7,9 +7,21 @@ var suites = []struct {
 	of    string // an interface of package store
 	tests []test
 }{
+	{"Processes", []test{
+		{"join, beat and leave", testProcess, nil},
+		{"database of one process", testOneOwner, nil},
+		{"several processes", testFleet, nil},
+		{"death after the lease", testDeath, nil},
+		{"restart under the same name", testReplace, nil},
+		{"lanes of a process that leaves", testLeave, nil},
+		{"recheck of principals in flight", testInFlight, nil},
+		{"note of principals in flight is replaced and removed", testNote, nil},
+		{"several rechecks", testRechecks, nil},
+	}},
 	{"Leases", []test{
 		{"claim is exclusive", testClaimOnce, nil},
-		{"reset after restart", testReset, nil},
+		{"limit and due time of a claim", testClaimLimit, nil},
+		{"leases of a process", testHeld, nil},
 		{"release schedules the lane", testRelease, nil},
 		{"hold ends with kick or retry", testHold, nil},
 		{"old epoch is rejected", testEpoch, nil},

@@ -36,7 +36,7 @@ func testTasks(t *testing.T, s *suite) {
 	require.Equal(t, all[:2], list(engine.TaskQuery{Limit: 2}))
 	require.Equal(t, all[2:], list(engine.TaskQuery{After: &engine.Task{App: s.app, Kind: engine.User, ID: "a"}}))
 	require.Empty(t, s.due())
-	require.NoError(t, s.store.Release(ctx, l, engine.Hold{Kind: engine.HoldBreaker, Until: later}, time.Time{}))
+	s.release(l, engine.Hold{Kind: engine.HoldBreaker, Until: later}, time.Time{})
 
 	s.mark(engine.Mark{ID: "c"})
 	held := []string{all[0], all[1], all[2], "user c dirty", all[3]}

@@ -59,7 +59,9 @@ func (b *bench) own(kind engine.Kind, ids ...string) engine.Lease {
 		}
 		return b.engine.Mark(b.Context(), tx.Execer(), marks...)
 	}))
-	leases, _, err := b.states.Claim(b.Context(), "owner", time.Now(), time.Now().Add(time.Minute), 1)
+	p, _, err := b.states.Join(b.Context(), store.Joining{Name: "owner", Lease: time.Minute})
+	require.NoError(b, err)
+	leases, err := b.states.Claim(b.Context(), p.ID, time.Now(), 1)
 	require.NoError(b, err)
 	require.Len(b, leases, 1)
 	return leases[0]

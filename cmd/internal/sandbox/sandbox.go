@@ -30,10 +30,6 @@ import (
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
-// leaseMargin is the difference between a third of the lease and the timeout of a call to a target. The engine requires that the timeout is
-// less than a third of the lease.
-const leaseMargin = 10 * time.Second
-
 // Sandbox is a running sandbox.
 type Sandbox struct {
 	options  Options
@@ -155,9 +151,9 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	return writeReady(o.ReadyFile, s.ready)
 }
 
-// leaseOwner returns the name under which this sandbox leases lanes. The name is the same after a restart, so that a killed sandbox gets
-// its lanes back immediately. The name differs from that of every other running sandbox: the data file is locked, and on a shared database
-// the name contains the host and the address of the listener.
+// leaseOwner returns the name of this sandbox among the engines that share the database. The name is the same after a restart, so that a
+// restarted sandbox takes over the lanes of the killed one immediately. The name differs from that of every other running sandbox: the data
+// file is locked, and on a shared database the name contains the host and the address of the listener.
 func (s *Sandbox) leaseOwner(l net.Listener) (string, error) {
 	file, isFile := strings.CutPrefix(s.options.DB, "sqlite:")
 	if !isFile {
@@ -225,7 +221,7 @@ func (s *Sandbox) assemble(
 	p.engine, err = provision.New(provision.Options{
 		Store: engineStore, Directory: p.bridge, Observer: engine.Observers(p.bridge, counted), Logger: o.Logger,
 		Jobs:  scheduler,
-		Owner: owner, Lease: 3 * (o.TargetTimeout + leaseMargin), RetryMax: o.RetryMax, Now: clk.Now, Egress: targetEgress(s.egress),
+		Owner: owner, RequestTimeout: o.TargetTimeout, RetryMax: o.RetryMax, Now: clk.Now, Egress: targetEgress(s.egress),
 	})
 	if err != nil {
 		return nil, err

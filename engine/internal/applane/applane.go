@@ -11,6 +11,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/lane"
 	"github.com/scimwright/scimwright/engine/internal/sequence"
 	"github.com/scimwright/scimwright/engine/internal/target"
+	"github.com/scimwright/scimwright/engine/store"
 )
 
 // Store has the methods of package store that an app lane calls under its lease, and those that its sequences call.
@@ -22,6 +23,8 @@ type Store interface {
 	Accepted(ctx context.Context, app string) (int, error)
 	Hold(ctx context.Context, l engine.Lease, now time.Time, h engine.Hold) error
 	Suspend(ctx context.Context, l engine.Lease, r engine.Suspension) error
+	Start(ctx context.Context, l engine.Lease, intents []store.Intent, inFlight []engine.Principal) error
+	RecheckInFlight(ctx context.Context, l engine.Lease, now time.Time) (n int, next time.Time, err error)
 }
 
 // Running tracks which principals are being processed. Begin and End are called in pairs; End is called after the observer.
@@ -57,6 +60,10 @@ func (x *Worker) Forget(app string) { x.searches.Delete(app) }
 func (x *Worker) Work(ctx context.Context, t *lane.Ownership) (engine.Hold, time.Time) {
 	w := &work{
 		Worker: x, ownership: t, limiter: x.Targets.RateLimiter(t.Lease.App), knowledge: target.NewKnowledge(x.Store, t.Lease, x.Now),
+		nextRecheck: t.Lease.Recheck,
+	}
+	if err := w.recheck(ctx); err != nil {
+		return t.Lease.Hold, w.nextRun(ctx, err)
 	}
 	if err := w.recount(ctx); err != nil {
 		return t.Lease.Hold, w.nextRun(ctx, err)
@@ -99,6 +106,8 @@ type work struct {
 	suspension *engine.Suspension // the suspension in the store; nil if it is unknown
 	gate       *lane.Gate         // used only by the loop, never during a task
 	storedHold engine.HoldKind    // as stored
+
+	nextRecheck time.Time // when principals that an earlier process had in flight are requeued; zero if there are none
 
 	accepted acceptedChanges
 	leavers  leavers // of this lease

@@ -15,12 +15,16 @@ import (
 // stages orders users before the groups that contain them.
 var stages = map[engine.Kind]int{engine.User: 0, engine.Group: 1}
 
-// Due implements lane.Work: deactivations first. The desired states are stored before the first request.
+// Due implements lane.Work: deactivations first. The desired states, and which principals are in flight, are stored before the first
+// request.
 //
 // Invariant 24: The engine first reads the pending rows, and then the target of the app (base URL, credentials) from the directory. A
 // change that is marked together with a change of the target is therefore never sent to the previous target.
 func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) ([]lane.Task, error) {
 	if err := w.storeHold(ctx); err != nil {
+		return nil, err
+	}
+	if err := w.recheck(ctx); err != nil {
 		return nil, err
 	}
 	// Read the rows before the target: see invariant 24.
@@ -56,8 +60,8 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 			q.add(ctx, r)
 		}
 	}
-	if len(q.intents) > 0 {
-		if err := w.Store.Begin(ctx, w.ownership.Lease, q.intents); err != nil {
+	if len(q.tasks) > 0 {
+		if err := w.Store.Start(ctx, w.ownership.Lease, q.intents, inFlight(running, q.tasks)); err != nil {
 			return nil, err
 		}
 	}

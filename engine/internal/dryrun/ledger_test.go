@@ -22,6 +22,8 @@ func TestLedger_MembersAsStored(t *testing.T) {
 	ctx, db := t.Context(), sqldbtest.SQLite(t)
 	st, err := enginestore.Open(ctx, db, sqlstore.Options{})
 	require.NoError(t, err)
+	process, _, err := st.Join(ctx, store.Joining{Name: "test", Lease: time.Hour})
+	require.NoError(t, err)
 	apps := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		apps++
@@ -46,7 +48,7 @@ func TestLedger_MembersAsStored(t *testing.T) {
 			}
 			return st.Mark(ctx, tx.Execer(), now, []engine.Mark{{App: app, Kind: engine.Group, ID: "g", Members: some("was marked")}})
 		}))
-		leases, _, err := st.Claim(ctx, "test", now, now.Add(time.Hour), 100)
+		leases, err := st.Claim(ctx, process.ID, now, 100)
 		require.NoError(rt, err)
 		lease := leases[slices.IndexFunc(leases, func(l engine.Lease) bool { return l.App == app })]
 		answers := func(users []string, want bool) (out []store.MemberAnswer) {

@@ -4,27 +4,48 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/store"
 )
 
+// Process is an incarnation of this engine among those that share the store.
+type Process interface {
+	ID() string
+	// Valid reports whether the leases of the process are valid by the local clock.
+	Valid() bool
+	// Context ends when the process is no longer valid.
+	Context() context.Context
+}
+
+// Fleet has the processes of the engine.
+type Fleet interface {
+	// Process returns the current incarnation, or nil if the engine has none.
+	Process() Process
+	// Above reports whether this many running lanes are more than the share of this process.
+	Above(running int) bool
+	// Surplus returns how many of the running lanes the process hands over to other processes now.
+	Surplus(running int) int
+}
+
 // Ownership is a lease in use.
 type Ownership struct {
 	Lease    engine.Lease
-	until    atomic.Int64 // Unix nanoseconds
-	now      func() time.Time
+	process  Process
 	wake     chan struct{}
-	draining <-chan struct{}
+	draining chan struct{}
+	drain    sync.Once
+	surplus  bool // the lane is handed over; guarded by Dispatcher.mu
 	done     chan struct{}
 }
 
-// Valid reports whether the lease has not expired by the local clock. An owner calls Valid before each request, because it may have been
-// stalled.
-func (t *Ownership) Valid() bool { return t.now().UnixNano() < t.until.Load() }
+// Valid reports whether the process of the lease is valid by the local clocks. An owner calls Valid before each request, because it may have
+// been stalled.
+func (t *Ownership) Valid() bool { return t.process.Valid() }
 
 // Draining reports whether no new task may start.
 func (t *Ownership) Draining() bool {
@@ -36,6 +57,8 @@ func (t *Ownership) Draining() bool {
 	}
 }
 
+func (t *Ownership) startDrain() { t.drain.Do(func() { close(t.draining) }) }
+
 // Func processes a lane. ctx is canceled when the lease is lost. The lane is then released with the hold, and scheduled no earlier than
 // notBefore.
 type Func func(ctx context.Context, t *Ownership) (hold engine.Hold, notBefore time.Time)
@@ -43,8 +66,7 @@ type Func func(ctx context.Context, t *Ownership) (hold engine.Hold, notBefore t
 // Options configures a Dispatcher; all fields are required.
 type Options struct {
 	Leases store.Leases
-	Owner  string
-	Lease  time.Duration // time until another owner takes over; extended after every third of it
+	Fleet  Fleet
 	Sweep  time.Duration // interval between two searches for pending lanes, if Wake is not called
 	Lanes  int           // maximum number of lanes owned concurrently
 	Now    func() time.Time
@@ -53,18 +75,30 @@ type Options struct {
 
 // Dispatcher finds pending lanes and runs them.
 type Dispatcher struct {
-	o        Options
-	wake     chan struct{}
-	draining chan struct{}
-	drain    sync.Once
+	o       Options
+	wake    chan struct{}
+	drained chan struct{}
+	drain   sync.Once
 
 	mu      sync.Mutex
 	running map[string]*Ownership
+	again   []time.Time // when released lanes are due again, ascending
+
+	// uncertain is the process that may own lanes which this dispatcher does not run, because the result of a claim was lost. It is used by Run
+	// only.
+	uncertain string
 }
 
 // NewDispatcher returns a dispatcher that waits for Run.
 func NewDispatcher(o Options) *Dispatcher {
-	return &Dispatcher{o: o, wake: make(chan struct{}, 1), draining: make(chan struct{}), running: map[string]*Ownership{}}
+	return &Dispatcher{o: o, wake: make(chan struct{}, 1), drained: make(chan struct{}), running: map[string]*Ownership{}}
+}
+
+// Running returns the number of running lanes.
+func (d *Dispatcher) Running() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.running)
 }
 
 // Wake starts a search for pending lanes, and a search for pending principals in the named lanes (without names: in all running lanes).
@@ -93,22 +127,25 @@ func notify(c chan struct{}) {
 }
 
 // Drain makes Run return as soon as the running tasks have completed. It may be called more than once.
-func (d *Dispatcher) Drain() { d.drain.Do(func() { close(d.draining) }) }
+func (d *Dispatcher) Drain() {
+	d.drain.Do(func() { close(d.drained) })
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, t := range d.running {
+		t.startDrain()
+	}
+}
 
 // Run works until Drain or the end of ctx. The end of ctx cancels running tasks; the lanes are released in either case.
 func (d *Dispatcher) Run(ctx context.Context, f Func) {
 	var lanes sync.WaitGroup
 	defer lanes.Wait()
-	if err := d.o.Leases.Reset(ctx, d.o.Owner); err != nil {
-		d.o.Logger.WarnContext(ctx, "leases of an earlier run could not be released", "error", err)
-	}
 	for {
-		wait := d.sweep(ctx, f, &lanes)
-		timer := time.NewTimer(wait)
+		timer := time.NewTimer(d.sweep(ctx, f, &lanes))
 		select {
 		case <-timer.C:
 		case <-d.wake:
-		case <-d.draining:
+		case <-d.drained:
 			timer.Stop()
 			return
 		case <-ctx.Done():
@@ -119,103 +156,242 @@ func (d *Dispatcher) Run(ctx context.Context, f Func) {
 	}
 }
 
-// minSweep prevents two processes that compete for a lane from busy-waiting.
-const minSweep = time.Millisecond
+const (
+	// minSweep prevents a busy loop.
+	minSweep = time.Millisecond
+	// claimLimit is the maximum number of lanes per claim. Processes that claim at the same time each get a part of the lanes.
+	claimLimit = 32
+	// keptAgain is the maximum number of times at which released lanes are due again. A later time is found by a search.
+	keptAgain = 4096
+)
 
 // sweep claims and starts pending lanes, and returns the delay until the next sweep.
 func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) time.Duration {
-	d.mu.Lock()
-	room := d.o.Lanes - len(d.running)
-	d.mu.Unlock()
-	now := d.o.Now()
-	leases, next, err := d.o.Leases.Claim(ctx, d.o.Owner, now, d.until(now), room)
-	if err != nil && ctx.Err() == nil {
-		d.o.Logger.ErrorContext(ctx, "pending lanes could not be claimed", "error", err)
+	p := d.o.Fleet.Process()
+	if p == nil || !p.Valid() {
+		return d.pause()
+	}
+	d.handOver()
+	running := d.Running()
+	limit := min(d.o.Lanes-running, claimLimit)
+	due := d.o.Now()
+	if d.o.Fleet.Above(running) { // leave the lanes to other processes, which have more room. If they do not claim them, this one does
+		due = due.Add(-2 * d.o.Sweep)
+	}
+	known := d.known()
+	call, stop := context.WithTimeout(ctx, claimTimeout)
+	defer stop()
+	leases, err := d.o.Leases.Claim(call, p.ID(), due, limit)
+	if d.uncertain == p.ID() && err == nil {
+		leases, err = d.lost(call, p, leases, known)
+	}
+	if err != nil {
+		d.uncertain = p.ID()
+		if ctx.Err() == nil && p.Valid() {
+			d.o.Logger.ErrorContext(ctx, "pending lanes could not be claimed", "error", err)
+		}
+		return d.pause()
 	}
 	for _, l := range leases {
-		t := &Ownership{Lease: l, now: d.o.Now, wake: make(chan struct{}, 1), draining: d.draining, done: make(chan struct{})}
-		t.until.Store(l.Until.UnixNano())
-		d.mu.Lock()
-		before := d.running[l.App]
-		d.running[l.App] = t
-		d.mu.Unlock()
-		lanes.Go(func() {
-			if before != nil {
-				<-before.done // wait for the previous run of this lane, which has lost its lease
-			}
-			d.run(ctx, t, f)
-		})
+		d.begin(ctx, p, l, f, lanes)
 	}
-	if next.IsZero() || room <= len(leases) {
-		return d.o.Sweep
+	if len(leases) > 0 && len(leases) >= limit && limit == claimLimit {
+		return minSweep // there may be more
 	}
-	return max(min(next.Sub(now), d.o.Sweep), minSweep)
+	return d.pause()
 }
 
-// marginDivisor determines how early a lease ends: a twentieth of Options.Lease. In this time another engine finds the expired lease.
-const marginDivisor = 20
+// claimTimeout is the time limit of a claim. It is shorter than the time for which the store keeps a dead process.
+const claimTimeout = 20 * time.Second
 
-// until returns the end of a lease that is claimed or extended at now. The lease ends slightly before Options.Lease has passed, so that
-// another owner can take over within Options.Lease.
-func (d *Dispatcher) until(now time.Time) time.Time {
-	return now.Add(d.o.Lease - d.o.Lease/marginDivisor)
+// lost adds the leases that an earlier Claim has acquired without returning them. known are the lanes that ran before this Claim: their
+// owners release them.
+func (d *Dispatcher) lost(ctx context.Context, p Process, leases []engine.Lease, known map[string]bool) ([]engine.Lease, error) {
+	held, err := d.o.Leases.Held(ctx, p.ID())
+	if err != nil {
+		return nil, err // the next call finds also the leases of this claim
+	}
+	d.uncertain = ""
+	for _, l := range leases {
+		known[l.App] = true
+	}
+	return append(leases, slices.DeleteFunc(held, func(l engine.Lease) bool { return known[l.App] })...), nil
+}
+
+func (d *Dispatcher) known() map[string]bool {
+	if d.uncertain == "" {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	known := make(map[string]bool, len(d.running))
+	for app := range d.running {
+		known[app] = true
+	}
+	return known
+}
+
+// begin runs a lane in the background.
+func (d *Dispatcher) begin(ctx context.Context, p Process, l engine.Lease, f Func, lanes *sync.WaitGroup) {
+	t := &Ownership{
+		Lease: l, process: p, wake: make(chan struct{}, 1), draining: make(chan struct{}), done: make(chan struct{}),
+	}
+	d.mu.Lock()
+	before := d.running[l.App]
+	d.running[l.App] = t
+	select {
+	case <-d.drained:
+		t.startDrain()
+	default:
+	}
+	d.mu.Unlock()
+	lanes.Go(func() {
+		if before != nil && !d.await(before) {
+			d.release(ctx, t, l.Hold, d.o.Now().Add(ownWait))
+			d.ended(t, before)
+			return
+		}
+		d.run(ctx, t, f)
+	})
+}
+
+// ownWait is the time for which a lane waits for its previous run in this process, which has lost its lease. After that the lane is released,
+// so that another process can run it although the previous run does not end.
+const ownWait = time.Second
+
+// await returns false if the previous run of a lane does not end in time.
+func (d *Dispatcher) await(before *Ownership) bool {
+	timer := time.NewTimer(ownWait)
+	defer timer.Stop()
+	select {
+	case <-before.done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// handOver drains the lanes that other processes are to run.
+func (d *Dispatcher) handOver() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := d.o.Fleet.Surplus(len(d.running))
+	for _, t := range d.running {
+		if n <= 0 {
+			return
+		}
+		if !t.surplus {
+			t.surplus = true
+			t.startDrain()
+		}
+		n--
+	}
+}
+
+// pause returns the delay until the next sweep: a random one, so that the processes do not search at the same time, or the time until a
+// released lane is due again.
+func (d *Dispatcher) pause() time.Duration {
+	wait := d.o.Sweep - d.o.Sweep/10 + rand.N(d.o.Sweep/5+1)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.o.Now()
+	for len(d.again) > 0 {
+		if until := d.again[0].Sub(now); until > 0 {
+			return max(min(wait, until), minSweep)
+		}
+		d.again = d.again[1:]
+		wait = minSweep // a lane has become due since the claim
+	}
+	return wait
+}
+
+// dueAgain records when a released lane is due again.
+func (d *Dispatcher) dueAgain(at time.Time) {
+	if at.IsZero() {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	i, _ := slices.BinarySearchFunc(d.again, at, time.Time.Compare)
+	if d.again = slices.Insert(d.again, i, at); len(d.again) > keptAgain {
+		d.again = d.again[:keptAgain]
+	}
 }
 
 // run processes one lane and releases it.
 func (d *Dispatcher) run(ctx context.Context, t *Ownership, f Func) {
 	defer notify(d.wake) // search again: a mark may have been added after the last search for pending principals
-	defer func() {
-		d.mu.Lock()
-		if d.running[t.Lease.App] == t {
-			delete(d.running, t.Lease.App)
-		}
-		d.mu.Unlock()
-		close(t.done)
-	}()
-	ctx, cancel := context.WithCancelCause(ctx)
-	var keeper sync.WaitGroup
-	keeper.Go(func() { d.extend(ctx, t, cancel) })
-	hold, notBefore := f(ctx, t)
-	lost := errors.Is(context.Cause(ctx), engine.ErrLeaseLost)
-	cancel(nil)
-	keeper.Wait()
-	if lost {
-		d.o.Logger.WarnContext(ctx, "lane lost", "app", t.Lease.App, "epoch", t.Lease.Epoch)
+	defer d.ended(t, nil)
+	work, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(t.process.Context(), func() { cancel(engine.ErrLeaseLost) })()
+	hold, notBefore := f(work, t)
+	d.mu.Lock()
+	surplus := t.surplus
+	d.mu.Unlock()
+	if now := d.o.Now(); surplus && notBefore.Before(now) {
+		notBefore = now // this process leaves lanes to others that have just become due
+	}
+	d.release(ctx, t, hold, notBefore)
+}
+
+// ended removes a lane that runs no longer. If the previous run of the lane in this process has not ended, it is the running one again.
+func (d *Dispatcher) ended(t, before *Ownership) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	close(t.done)
+	if d.running[t.Lease.App] != t {
 		return
 	}
-	// The release is also sent after the end of ctx: an unreleased lane would be blocked until its lease ends.
-	release, stop := context.WithTimeout(context.WithoutCancel(ctx), d.o.Lease/3)
-	defer stop()
-	if err := d.o.Leases.Release(release, t.Lease, hold, notBefore); err != nil {
-		d.o.Logger.WarnContext(ctx, "lane not released", "app", t.Lease.App, "error", err)
+	delete(d.running, t.Lease.App)
+	if before == nil {
+		return
+	}
+	select {
+	case <-before.done:
+	default:
+		d.running[t.Lease.App] = before
 	}
 }
 
-// extend extends the lease every third of its duration. It cancels the work if the extension is rejected or fails for too long.
-func (d *Dispatcher) extend(ctx context.Context, t *Ownership, cancel context.CancelCauseFunc) {
-	third := d.o.Lease / 3
-	ticker := time.NewTicker(third)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
+// Delays between the attempts of a release, and the time limit of each and, after a stop of the engine, of all of them.
+const (
+	releaseRetry    = 50 * time.Millisecond
+	releaseRetryMax = 2 * time.Second
+	releaseTimeout  = 10 * time.Second
+)
+
+// release releases the lane. It is repeated until the outcome is known or the process has ended: a lane that a valid process forgets is
+// never worked on again. It is also sent after the end of ctx, because an unreleased lane is blocked until the process has left.
+func (d *Dispatcher) release(ctx context.Context, t *Ownership, hold engine.Hold, notBefore time.Time) {
+	retrying, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	defer context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(releaseTimeout, stop)
+		context.AfterFunc(retrying, func() { timer.Stop() })
+	})()
+	defer context.AfterFunc(t.process.Context(), stop)()
+	for delay := releaseRetry; ; delay = min(2*delay, releaseRetryMax) {
+		if !t.Valid() {
+			d.o.Logger.WarnContext(ctx, "lane lost", "app", t.Lease.App, "epoch", t.Lease.Epoch)
 			return
-		case <-ticker.C:
 		}
-		until := d.until(d.o.Now())
-		call, stop := context.WithTimeout(ctx, third/2)
-		err := d.o.Leases.Extend(call, t.Lease, until)
-		stop()
+		call, cancel := context.WithTimeout(retrying, releaseTimeout)
+		again, err := d.o.Leases.Release(call, t.Lease, hold, notBefore)
+		cancel()
 		switch {
 		case err == nil:
-			t.until.Store(until.UnixNano())
-		case ctx.Err() != nil:
+			d.dueAgain(again)
 			return
-		case errors.Is(err, engine.ErrLeaseLost), d.o.Now().Add(third/2).UnixNano() >= t.until.Load():
-			cancel(engine.ErrLeaseLost)
+		case errors.Is(err, engine.ErrLeaseLost): // it was forgotten, or an earlier attempt has succeeded
+			d.o.Logger.WarnContext(ctx, "lane lost", "app", t.Lease.App, "epoch", t.Lease.Epoch)
 			return
-		default:
-			d.o.Logger.WarnContext(ctx, "lease not extended", "app", t.Lease.App, "error", err)
+		}
+		d.o.Logger.WarnContext(ctx, "lane not released", "app", t.Lease.App, "error", err)
+		select {
+		case <-time.After(delay):
+		case <-retrying.Done():
+			return
 		}
 	}
 }

@@ -2,6 +2,7 @@ package lane_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -96,52 +97,84 @@ func TestGate(t *testing.T) {
 type leases struct {
 	mu       sync.Mutex
 	epoch    int64
-	until    time.Time
+	owner    string
 	nextAt   time.Time
-	refuse   bool
 	released []engine.Hold
-	extended int
+	claims   int
+	due      []time.Time // parameters of Claim
+	// lose is the number of claims that succeed without a response. fail is the number of releases that fail.
+	lose, fail int
 }
 
-func (l *leases) Reset(context.Context, string) error { return nil }
+var errBroken = errors.New("connection lost")
 
-func (l *leases) Claim(_ context.Context, _ string, now, until time.Time, limit int) ([]engine.Lease, time.Time, error) {
+func (l *leases) Claim(_ context.Context, process string, due time.Time, limit int) ([]engine.Lease, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if limit == 0 || now.Before(l.until) || now.Before(l.nextAt) {
-		return nil, l.nextAt, nil
+	l.due = append(l.due, due)
+	if limit == 0 || l.owner != "" || due.Before(l.nextAt) {
+		return nil, nil
 	}
 	l.epoch++
-	l.until = until
-	return []engine.Lease{{App: "app", Epoch: l.epoch, Until: until}}, time.Time{}, nil
-}
-
-func (l *leases) Extend(_ context.Context, lease engine.Lease, until time.Time) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.refuse || lease.Epoch != l.epoch {
-		return engine.ErrLeaseLost
+	l.owner = process
+	l.claims++
+	if l.lose > 0 {
+		l.lose--
+		return nil, errBroken
 	}
-	l.extended++
-	l.until = until
-	return nil
+	return []engine.Lease{{App: "app", Epoch: l.epoch, Process: process}}, nil
 }
 
-func (l *leases) Release(_ context.Context, lease engine.Lease, hold engine.Hold, notBefore time.Time) error {
+func (l *leases) Held(_ context.Context, process string) ([]engine.Lease, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if lease.Epoch != l.epoch {
-		return engine.ErrLeaseLost
+	if l.owner != process {
+		return nil, nil
+	}
+	return []engine.Lease{{App: "app", Epoch: l.epoch, Process: process}}, nil
+}
+
+func (l *leases) Release(_ context.Context, lease engine.Lease, hold engine.Hold, notBefore time.Time) (time.Time, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if lease.Epoch != l.epoch || l.owner == "" {
+		return time.Time{}, engine.ErrLeaseLost
+	}
+	if l.fail > 0 {
+		l.fail--
+		return time.Time{}, errBroken
 	}
 	l.released = append(l.released, hold)
-	l.until, l.nextAt = time.Time{}, notBefore
-	return nil
+	l.owner, l.nextAt = "", notBefore
+	return notBefore, nil
 }
 
-func dispatcher(l store.Leases) *lane.Dispatcher {
+// fleet implements lane.Fleet with one process.
+type fleet struct {
+	ctx     context.Context
+	end     context.CancelFunc
+	above   atomic.Bool
+	surplus atomic.Int64
+}
+
+func newFleet() *fleet {
+	f := &fleet{}
+	f.ctx, f.end = context.WithCancel(context.Background())
+	return f
+}
+
+func (f *fleet) Process() lane.Process    { return f }
+func (f *fleet) Above(int) bool           { return f.above.Load() }
+func (f *fleet) Surplus(int) int          { return int(f.surplus.Swap(0)) }
+func (f *fleet) ID() string               { return "me" }
+func (f *fleet) Valid() bool              { return f.ctx.Err() == nil }
+func (f *fleet) Context() context.Context { return f.ctx }
+
+const sweep = time.Second
+
+func dispatcher(l store.Leases, f lane.Fleet) *lane.Dispatcher {
 	return lane.NewDispatcher(
-		lane.Options{Leases: l, Owner: "me", Lease: 30 * time.Second, Sweep: time.Second, Lanes: 4, Now: time.Now,
-			Logger: slog.New(slog.DiscardHandler)})
+		lane.Options{Leases: l, Fleet: f, Sweep: sweep, Lanes: 4, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
 }
 
 // TestGate_PastRetryAfter checks that the gate uses its own, growing backoff if Retry-After is not in the future.
@@ -159,41 +192,190 @@ func TestGate_PastRetryAfter(t *testing.T) {
 	}
 }
 
-// TestDispatcher_ExtendsLease checks that the dispatcher extends the lease of a running lane every third of its duration.
-func TestDispatcher_ExtendsLease(t *testing.T) {
+// TestDispatcher_WritesNothingMeanwhile checks that a running lane costs no call of the store, however long it runs.
+func TestDispatcher_WritesNothingMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &leases{}
-		d := dispatcher(l)
+		d := dispatcher(l, newFleet())
 		go d.Run(t.Context(), func(ctx context.Context, _ *lane.Ownership) (engine.Hold, time.Time) {
-			time.Sleep(65 * time.Second) // advances only the clock of the synctest bubble
+			time.Sleep(time.Hour) // advances only the clock of the synctest bubble
 			require.NoError(t, ctx.Err())
 			return engine.Hold{Kind: engine.HoldBreaker}, time.Now().Add(time.Hour)
 		})
-		time.Sleep(70 * time.Second)
+		time.Sleep(time.Hour + sweep)
 		d.Drain()
 		d.Drain()
 		synctest.Wait()
 		require.Equal(t, []engine.Hold{{Kind: engine.HoldBreaker}}, l.released)
-		require.Equal(t, 6, l.extended, "every third of the lease")
+		require.Equal(t, 1, l.claims)
 	})
 }
 
-// TestDispatcher_CancelsOnLostLease checks that a lost lease cancels the work of the lane, and that the dispatcher does not release it.
-func TestDispatcher_CancelsOnLostLease(t *testing.T) {
+// TestDispatcher_CancelsOnEndOfProcess checks that the end of the process cancels the work of the lane, and that the dispatcher does not
+// release it.
+func TestDispatcher_CancelsOnEndOfProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &leases{refuse: true}
-		d := dispatcher(l)
-		var cut atomic.Bool
-		go d.Run(t.Context(), func(ctx context.Context, _ *lane.Ownership) (engine.Hold, time.Time) {
+		l, f := &leases{}, newFleet()
+		d := dispatcher(l, f)
+		var cause error
+		go d.Run(t.Context(), func(ctx context.Context, o *lane.Ownership) (engine.Hold, time.Time) {
 			<-ctx.Done()
-			cut.Store(true)
+			cause = context.Cause(ctx)
+			require.False(t, o.Valid())
 			return engine.Hold{}, time.Time{}
 		})
 		time.Sleep(11 * time.Second)
-		require.True(t, cut.Load())
+		require.NoError(t, cause)
+		f.end()
+		synctest.Wait()
+		require.ErrorIs(t, cause, engine.ErrLeaseLost)
+		time.Sleep(time.Minute)
 		d.Drain()
 		synctest.Wait()
 		require.Empty(t, l.released)
+		require.Equal(t, 1, l.claims, "a process that has ended claims nothing")
+	})
+}
+
+// once is a lane that works once for a second.
+func once(context.Context, *lane.Ownership) (engine.Hold, time.Time) {
+	time.Sleep(time.Second)
+	return engine.Hold{}, time.Now().Add(time.Hour)
+}
+
+// TestDispatcher_FindsLostClaim checks that the dispatcher runs a lane that a claim has acquired without a response.
+func TestDispatcher_FindsLostClaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &leases{lose: 1}
+		d := dispatcher(l, newFleet())
+		go d.Run(t.Context(), once)
+		time.Sleep(5 * sweep)
+		d.Drain()
+		synctest.Wait()
+		require.Len(t, l.released, 1)
+		require.Equal(t, 1, l.claims)
+	})
+}
+
+// TestDispatcher_RepeatsRelease checks that the dispatcher repeats a release that fails: no other process works on a lane whose process is valid.
+func TestDispatcher_RepeatsRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &leases{fail: 7}
+		d := dispatcher(l, newFleet())
+		go d.Run(t.Context(), once)
+		time.Sleep(time.Minute)
+		require.Len(t, l.released, 1)
+		d.Drain()
+	})
+	synctest.Test(t, func(t *testing.T) { // not indefinitely after the end of the process
+		l, f := &leases{fail: 1_000_000}, newFleet()
+		d := dispatcher(l, f)
+		done := make(chan struct{})
+		go func() { d.Run(t.Context(), once); close(done) }()
+		time.Sleep(time.Minute)
+		d.Drain()
+		time.Sleep(time.Minute)
+		f.end()
+		<-done
+		require.Empty(t, l.released)
+	})
+}
+
+// TestDispatcher_WakesWhenDueAgain checks that a dispatcher claims a lane when it is due again, without a search in between.
+func TestDispatcher_WakesWhenDueAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, start := &leases{}, time.Now()
+		var ran []time.Duration
+		d := dispatcher(l, newFleet())
+		go d.Run(t.Context(), func(context.Context, *lane.Ownership) (engine.Hold, time.Time) {
+			ran = append(ran, time.Since(start))
+			return engine.Hold{}, time.Now().Add(12345 * time.Millisecond)
+		})
+		time.Sleep(30 * time.Second)
+		d.Drain()
+		synctest.Wait()
+		require.Equal(t, []time.Duration{0, 12345 * time.Millisecond, 24690 * time.Millisecond}, ran)
+	})
+}
+
+// TestDispatcher_SearchesWithJitter checks that the delays between searches differ, so that the processes do not search at the same time.
+func TestDispatcher_SearchesWithJitter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &leases{nextAt: time.Now().AddDate(1, 0, 0)}
+		d := dispatcher(l, newFleet())
+		go d.Run(t.Context(), once)
+		time.Sleep(100 * sweep)
+		d.Drain()
+		synctest.Wait()
+		require.InDelta(t, 100, len(l.due), 10)
+		delays := map[time.Duration]bool{}
+		for i, at := range l.due[1:] {
+			delay := at.Sub(l.due[i])
+			require.InDelta(t, sweep, delay, float64(sweep/10)+1)
+			delays[delay] = true
+		}
+		require.Greater(t, len(delays), 50)
+	})
+}
+
+// TestDispatcher_ReleasesBlockedLane checks that a new process of the engine does not hold a lane whose previous run does not end.
+func TestDispatcher_ReleasesBlockedLane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, f := &leases{}, newFleet()
+		d := dispatcher(l, f)
+		unblock := make(chan struct{})
+		var runs atomic.Int64
+		go d.Run(t.Context(), func(ctx context.Context, _ *lane.Ownership) (engine.Hold, time.Time) {
+			if runs.Add(1) == 1 {
+				<-unblock // ignores the end of ctx
+			}
+			return engine.Hold{Kind: engine.HoldBreaker}, time.Now().Add(time.Hour)
+		})
+		synctest.Wait()
+		f.end()
+		l.owner = "" // another process has taken the lane over and released it
+		f.ctx, f.end = context.WithCancel(context.Background())
+		time.Sleep(time.Minute)
+		require.NotEmpty(t, l.released)
+		require.NotContains(t, l.released, engine.Hold{Kind: engine.HoldBreaker})
+		require.EqualValues(t, 1, runs.Load(), "one run of a lane at a time")
+		close(unblock)
+		time.Sleep(time.Minute)
+		require.EqualValues(t, 2, runs.Load())
+		require.Equal(t, engine.Hold{Kind: engine.HoldBreaker}, l.released[len(l.released)-1])
+		d.Drain()
+		f.end()
+	})
+}
+
+// TestDispatcher_LeavesLanesToOthers checks that a process with more lanes than its share claims only what no other process has claimed for
+// a while, and hands lanes over.
+func TestDispatcher_LeavesLanesToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, f := &leases{nextAt: time.Now()}, newFleet()
+		f.above.Store(true)
+		start := time.Now()
+		var begun, drained time.Duration
+		d := dispatcher(l, f)
+		go d.Run(t.Context(), func(_ context.Context, o *lane.Ownership) (engine.Hold, time.Time) {
+			begun = time.Since(start)
+			for !o.Draining() {
+				time.Sleep(10 * time.Millisecond)
+			}
+			drained = time.Since(start)
+			return engine.Hold{}, time.Time{}
+		})
+		time.Sleep(10 * time.Second)
+		require.GreaterOrEqual(t, begun, 2*sweep)
+		require.Less(t, begun, 4*sweep)
+		require.Zero(t, drained)
+		f.surplus.Store(1)
+		time.Sleep(2 * sweep)
+		require.NotZero(t, drained)
+		require.Len(t, l.released, 1)
+		require.WithinDuration(t, start.Add(drained), l.nextAt, 0, "other processes see that the lane has just become due")
+		d.Drain()
+		f.end()
 	})
 }
 
@@ -236,7 +418,7 @@ func (w *work) Do(_ context.Context, t lane.Task) (lane.Signal, error) {
 
 func loop(t *testing.T, w *work, g *lane.Gate) {
 	t.Helper()
-	d := dispatcher(&leases{})
+	d := dispatcher(&leases{}, newFleet())
 	ran := false
 	go d.Run(t.Context(), func(ctx context.Context, tenure *lane.Ownership) (engine.Hold, time.Time) {
 		if !ran {

@@ -74,9 +74,9 @@ func (l *loop) run(ctx context.Context) error {
 			}
 			continue
 		}
-		draining := l.t.draining
-		if len(l.queue) == 0 {
-			draining = nil // no further task will be started
+		var draining <-chan struct{} // nil: no further task will be started
+		if len(l.queue) > 0 {
+			draining = l.t.draining
 		}
 		select {
 		case r := <-l.results:

@@ -57,6 +57,13 @@ func (b *Running) Has(app string, who engine.Principal) bool {
 	return b.running[appPrincipal{app, who}] > 0
 }
 
+// Count returns the number of principals that are being processed.
+func (b *Running) Count() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.running)
+}
+
 func (b *Running) next() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()

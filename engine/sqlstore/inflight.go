@@ -1,0 +1,126 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
+	"github.com/scimwright/scimwright/internal/sqldb"
+)
+
+// Start implements store.Sequences. The note is written after the lane row is locked, as a takeover does.
+func (s *Store) Start(ctx context.Context, l engine.Lease, intents []store.Intent, inFlight []engine.Principal) error {
+	noted, err := encodeJSON(inFlight)
+	if err == nil {
+		err = s.update(ctx, func(tx *sqldb.Tx) error {
+			if err := begin(ctx, tx, l, intents); err != nil {
+				return err
+			}
+			if err := fence(ctx, tx, l); err != nil {
+				return err
+			}
+			_, err := tx.Exec(ctx, `INSERT INTO {in_flight} (app_id, epoch, principals) VALUES (?, ?, ?)
+				ON CONFLICT (app_id, epoch) DO UPDATE SET principals = excluded.principals`, l.App, l.Epoch, noted)
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("sqlstore: start of %s: %w", l.App, err)
+	}
+	return nil
+}
+
+// RecheckInFlight implements store.Sequences.
+func (s *Store) RecheckInFlight(ctx context.Context, l engine.Lease, now time.Time) (n int, next time.Time, err error) {
+	err = s.withLease(ctx, l, "recheck principals in flight", func(tx *sqldb.Tx) error {
+		n, next = 0, time.Time{}
+		marks, err := notedMarks(ctx, tx, l.App, now)
+		if err != nil {
+			return err
+		}
+		if marks, err = lockKnown(ctx, tx, marks); err != nil {
+			return err
+		}
+		if n = len(marks); n > 0 {
+			if err := s.Mark(ctx, tx.Execer(), now, marks); err != nil {
+				return err
+			}
+		}
+		// Mark has locked the lane row, so that no other process has the lane until the end of the transaction, if this one has it.
+		if err := fence(ctx, tx, l); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `DELETE FROM {in_flight} WHERE app_id = ? AND recheck_at <= ?`, l.App, ms(now)); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `UPDATE {process} SET rechecks = rechecks + ? WHERE id = ?`, n, l.Process); err != nil {
+			return err
+		}
+		var first sql.NullInt64
+		err = tx.QueryRow(ctx, `SELECT MIN(recheck_at) FROM {in_flight} WHERE app_id = ? AND recheck_at IS NOT NULL`, l.App).Scan(&first)
+		next = at(first.Int64)
+		return err
+	})
+	return n, next, err
+}
+
+// notedMarks returns marks for the principals whose recheck is due, each once, in the order in which rows are locked.
+func notedMarks(ctx context.Context, tx *sqldb.Tx, app string, now time.Time) ([]engine.Mark, error) {
+	rows, err := tx.Query(ctx, `SELECT principals FROM {in_flight} WHERE app_id = ? AND recheck_at <= ?`, app, ms(now))
+	texts, err := collect(rows, err, func(r *sql.Rows, text *string) error { return r.Scan(text) })
+	if err != nil {
+		return nil, err
+	}
+	var found []principal
+	for _, text := range texts {
+		var noted []engine.Principal
+		if err := decodeJSON(text, &noted); err != nil {
+			return nil, err
+		}
+		for _, n := range noted {
+			found = append(found, principal{n.Kind, app, n.ID})
+		}
+	}
+	slices.SortFunc(found, lockOrder)
+	var marks []engine.Mark
+	for _, p := range slices.Compact(found) {
+		marks = append(marks, engine.Mark{App: p.app, Kind: p.kind, ID: p.id, AllMembers: p.kind == engine.Group})
+	}
+	return marks, nil
+}
+
+// takeOver takes the lanes of a process that has ended. Lanes whose rows are locked stay: they are taken later.
+func takeOver(ctx context.Context, tx *sqldb.Tx, process, name string, w store.When) (store.Takeover, error) {
+	t := store.Takeover{Process: process, Name: name}
+	lock := ""
+	if tx.Dialect() == sqldb.Postgres {
+		lock = ` FOR UPDATE SKIP LOCKED`
+	}
+	rows, err := tx.Query(ctx, `WITH taken AS MATERIALIZED (SELECT app_id FROM {app_lane} WHERE process = ? AND process <> ''`+lock+`)
+		UPDATE {app_lane} SET process = '', epoch = epoch + 1, next_at = ? WHERE app_id IN (SELECT app_id FROM taken) RETURNING app_id`,
+		process, ms(w.Now))
+	if t.Apps, err = collect(rows, err, func(r *sql.Rows, app *string) error { return r.Scan(app) }); err != nil {
+		return t, err
+	}
+	slices.Sort(t.Apps)
+	for _, app := range t.Apps {
+		rows, err := tx.Query(ctx, `UPDATE {in_flight} SET recheck_at = ? WHERE app_id = ? AND recheck_at IS NULL RETURNING principals`,
+			ms(w.Recheck), app)
+		texts, err := collect(rows, err, func(r *sql.Rows, text *string) error { return r.Scan(text) })
+		if err != nil {
+			return t, err
+		}
+		for _, text := range texts {
+			var noted []engine.Principal
+			if err := decodeJSON(text, &noted); err != nil {
+				return t, err
+			}
+			t.Noted += len(noted)
+		}
+	}
+	return t, nil
+}

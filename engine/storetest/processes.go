@@ -1,0 +1,321 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/store"
+)
+
+func (s *suite) processes() []engine.Process {
+	s.t.Helper()
+	found, err := s.store.Processes(s.t.Context())
+	require.NoError(s.t, err)
+	return found
+}
+
+// find returns a process of the list.
+func (s *suite) find(id string) (engine.Process, bool) {
+	s.t.Helper()
+	for _, p := range s.processes() {
+		if p.ID == id {
+			return p, true
+		}
+	}
+	return engine.Process{}, false
+}
+
+// shared reports whether several processes can share the database. It ends the test if not.
+func (s *suite) shared() {
+	s.t.Helper()
+	if p, ok := s.find(s.process()); !ok || p.Until.IsZero() {
+		s.t.Skip("storetest: the database belongs to one process")
+	}
+}
+
+func testProcess(t *testing.T, s *suite) {
+	p := s.join(store.Joining{Name: "one"})
+	require.NotEmpty(t, p.ID)
+	require.Equal(t, "one", p.Name)
+	require.WithinDuration(t, time.Now(), p.Started, time.Minute)
+	if !p.Until.IsZero() {
+		require.Equal(t, leaseTime, p.Until.Sub(p.Seen))
+	}
+	s.mark(engine.Mark{ID: "a"})
+	l, ok := s.tryClaim(p.ID)
+	require.True(t, ok)
+	lane, err := s.store.Lane(t.Context(), s.app)
+	require.NoError(t, err)
+	require.Equal(t, "one", lane.Owner)
+	require.Equal(t, p.Until, lane.Until)
+	f, err := s.store.Beat(t.Context(), p.ID, store.Load{Lanes: 1, InFlight: 7})
+	require.NoError(t, err)
+	require.Equal(t, 1, f.Alive)
+	require.Zero(t, f.Others)
+	require.Negative(t, f.Next)
+	got, ok := s.find(p.ID)
+	require.True(t, ok)
+	require.Equal(t, []any{"one", 1, 7}, []any{got.Name, got.Lanes, got.InFlight})
+	require.Equal(t, p.Started, got.Started)
+	require.False(t, got.Seen.Before(p.Seen))
+	s.release(l, engine.Hold{}, time.Time{})
+	s.leave(p.ID)
+	_, err = s.store.Beat(t.Context(), p.ID, store.Load{})
+	require.ErrorIs(t, err, store.ErrEnded)
+	s.leave(p.ID)
+	s.leave("unknown")
+	_, ok = s.tryClaim(p.ID)
+	require.False(t, ok, "a process that has left claims nothing")
+}
+
+func testOneOwner(t *testing.T, s *suite) {
+	p := s.join(store.Joining{Name: "one"})
+	if !p.Until.IsZero() {
+		t.Skip("storetest: several processes can share the database")
+	}
+	s.mark(engine.Mark{ID: "a"})
+	old, ok := s.tryClaim(p.ID)
+	require.True(t, ok)
+	_, _, err := s.store.Join(t.Context(), store.Joining{Name: "two", Lease: leaseTime, Replace: true})
+	require.ErrorIs(t, err, store.ErrInUse)
+	require.NoError(t, s.store.Begin(t.Context(), old, nil), "the owner keeps its lanes")
+	s.leave(p.ID)
+	next, _, err := s.store.Join(t.Context(), store.Joining{Name: "two", Lease: leaseTime, When: store.When{Now: s.now, Recheck: s.now}})
+	require.NoError(t, err)
+	defer s.leave(next.ID)
+	_, ok = s.tryClaim(next.ID)
+	require.True(t, ok)
+}
+
+func testFleet(t *testing.T, s *suite) {
+	s.shared()
+	one, two := s.process(), s.join(store.Joining{Name: "two"}).ID
+	_, err := s.store.Beat(t.Context(), two, store.Load{Lanes: 5})
+	require.NoError(t, err)
+	f, err := s.store.Beat(t.Context(), one, store.Load{Lanes: 3})
+	require.NoError(t, err)
+	require.Equal(t, []int{2, 5}, []int{f.Alive, f.Others})
+	require.Greater(t, f.Next, leaseTime-time.Minute)
+	require.LessOrEqual(t, f.Next, leaseTime)
+	s.leave(two)
+	f, err = s.store.Beat(t.Context(), one, store.Load{Lanes: 3})
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 0}, []int{f.Alive, f.Others})
+	require.Negative(t, f.Next)
+	require.Positive(t, f.Dead)
+}
+
+// testDeath lets a process die because it sends no heartbeat.
+//
+// Invariant 26
+func testDeath(t *testing.T, s *suite) {
+	s.shared()
+	const lease = 300 * time.Millisecond
+	s.mark(engine.Mark{ID: "a"})
+	begun := time.Now()
+	dying := s.join(store.Joining{Name: "dying", Lease: lease})
+	old, ok := s.tryClaim(dying.ID)
+	require.True(t, ok)
+	require.NoError(t, s.store.Start(t.Context(), old, nil, []engine.Principal{{Kind: engine.User, ID: "a"}}))
+	var taken []store.Takeover
+	for limit := begun.Add(time.Minute); len(taken) == 0; time.Sleep(10 * time.Millisecond) { // poll interval
+		require.True(t, time.Now().Before(limit), "no takeover")
+		var err error
+		taken, err = s.store.Reap(t.Context(), s.process(), store.When{Now: s.now, Recheck: s.now.Add(time.Minute)})
+		require.NoError(t, err)
+	}
+	require.GreaterOrEqual(t, time.Since(begun), lease)
+	require.Equal(t, []store.Takeover{{Process: dying.ID, Name: "dying", Apps: []string{s.app}, Noted: 1}}, taken)
+	require.True(t, s.claimable())
+	_, err := s.store.Beat(t.Context(), dying.ID, store.Load{})
+	require.ErrorIs(t, err, store.ErrEnded, "a dead process never becomes valid again")
+	_, ok = s.tryClaim(dying.ID)
+	require.False(t, ok)
+	require.ErrorIs(t, s.store.Begin(t.Context(), old, nil), engine.ErrLeaseLost)
+	got, ok := s.find(dying.ID)
+	require.True(t, ok, "a dead process is kept for a while")
+	require.Zero(t, got.Lanes)
+	got, ok = s.find(s.process())
+	require.True(t, ok)
+	require.EqualValues(t, 1, got.Takeovers)
+	again, err := s.store.Reap(t.Context(), s.process(), store.When{Now: s.now, Recheck: s.now})
+	require.NoError(t, err)
+	require.Empty(t, again)
+	l := s.claim()
+	require.Greater(t, l.Epoch, old.Epoch+1, "the takeover and the claim raise the epoch")
+}
+
+func testReplace(t *testing.T, s *suite) {
+	s.shared()
+	s.mark(engine.Mark{ID: "a"})
+	old := s.claim()
+	s.join(store.Joining{Name: "me " + s.app})
+	require.False(t, s.claimable(), "another process with the same name")
+	j := store.Joining{Name: "me " + s.app, Lease: leaseTime, Replace: true, When: store.When{Now: s.now, Recheck: s.now}}
+	p, taken, err := s.store.Join(t.Context(), j)
+	require.NoError(t, err)
+	defer s.leave(p.ID)
+	require.Len(t, taken, 1)
+	require.Equal(t, []string{s.app}, taken[0].Apps)
+	require.EqualValues(t, 1, p.Takeovers)
+	require.True(t, s.claimable())
+	require.ErrorIs(t, s.store.Begin(t.Context(), old, nil), engine.ErrLeaseLost)
+	_, err = s.store.Beat(t.Context(), old.Process, store.Load{})
+	require.ErrorIs(t, err, store.ErrEnded)
+}
+
+func testLeave(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "a"})
+	old := s.claim()
+	s.now = s.now.Add(time.Hour)
+	s.die()
+	require.ErrorIs(t, s.store.Begin(t.Context(), old, nil), engine.ErrLeaseLost)
+	lane, err := s.store.Lane(t.Context(), s.app)
+	require.NoError(t, err)
+	require.Equal(t, s.now, lane.NextAt, "the lane is due at once")
+	l := s.claim()
+	require.Zero(t, l.Recheck, "nothing was in flight")
+}
+
+// testInFlight checks that the principals of the note of a dead process are requeued at the time of the recheck, and only then.
+//
+// Invariant 25
+func testInFlight(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{Kind: engine.Group, ID: "g"})
+	old := s.claim()
+	for _, id := range []string{"a", "b"} {
+		s.finish(old, store.Finish{ID: id, RemoteID: "r-" + id, RemoteName: id})
+	}
+	s.finish(old, store.Finish{Kind: engine.Group, ID: "g", RemoteID: "r-g", RemoteName: "G"})
+	noted := []engine.Principal{{Kind: engine.Group, ID: "g"}, {Kind: engine.User, ID: "unknown"}, {Kind: engine.User, ID: "a"}}
+	require.NoError(t, s.store.Start(t.Context(), old, []store.Intent{{Kind: engine.User, ID: "a", Want: engine.Active}}, noted))
+	require.Equal(t, engine.Active, s.state(engine.User, "a").Want, "the intents are stored")
+	s.die()
+
+	l, recheck := s.claim(), s.now.Add(time.Minute)
+	require.Equal(t, recheck, l.Recheck)
+	n, next, err := s.store.RecheckInFlight(t.Context(), l, recheck.Add(-time.Millisecond))
+	require.NoError(t, err)
+	require.Zero(t, n)
+	require.Equal(t, recheck, next)
+	require.Empty(t, s.due())
+	require.Equal(t, recheck, s.release(l, engine.Hold{}, time.Time{}), "the lane is due for the recheck")
+	require.False(t, s.claimable())
+
+	s.now = recheck
+	l = s.claim()
+	n, next, err = s.store.RecheckInFlight(t.Context(), l, s.now)
+	require.NoError(t, err)
+	require.Equal(t, 2, n, "an unknown principal is ignored")
+	require.Zero(t, next)
+	require.Equal(t, []string{"user a", "group g"}, s.due())
+	require.Equal(t, engine.StatusDirty, s.state(engine.User, "a").Status)
+	require.Equal(t, "a", s.state(engine.User, "a").RemoteName)
+	got := s.state(engine.Group, "g")
+	require.Greater(t, got.Full, got.Synced, "a group is pushed in full")
+	require.Empty(t, got.RemoteName)
+	p, _ := s.find(s.process())
+	require.EqualValues(t, 2, p.Rechecks)
+	n, _, err = s.store.RecheckInFlight(t.Context(), l, s.now)
+	require.NoError(t, err)
+	require.Zero(t, n, "once")
+	s.finish(l, store.Finish{ID: "a", RemoteID: "r-a"})
+	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", RemoteID: "r-g"})
+	require.Zero(t, s.release(l, engine.Hold{}, time.Time{}), "nothing is left")
+}
+
+func testNote(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"})
+	l := s.claim()
+	for _, id := range []string{"a", "b"} {
+		require.NoError(t, s.store.Start(t.Context(), l, nil, []engine.Principal{{Kind: engine.User, ID: id}}))
+		s.finish(l, store.Finish{ID: id, RemoteID: "r-" + id})
+	}
+	s.die()
+	s.now = s.now.Add(time.Minute)
+	l = s.claim()
+	n, _, err := s.store.RecheckInFlight(t.Context(), l, s.now)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.Equal(t, []string{"user b"}, s.due(), "the last note has replaced the first")
+
+	require.NoError(t, s.store.Start(t.Context(), l, nil, []engine.Principal{{Kind: engine.User, ID: "a"}}))
+	s.release(l, engine.Hold{}, time.Time{})
+	s.die()
+	s.now = s.now.Add(time.Hour)
+	require.Zero(t, s.claim().Recheck, "a release removes the note")
+
+	require.NoError(t, s.inTx(t.Context(), func(tx engine.Execer) error { return s.store.Forget(t.Context(), tx, s.app) }))
+}
+
+// testRechecks lets two processes of a lane die one after the other.
+func testRechecks(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"})
+	first, begun := s.claim(), s.now
+	for _, id := range []string{"a", "b"} {
+		s.finish(first, store.Finish{ID: id, RemoteID: "r-" + id})
+	}
+	require.NoError(t, s.store.Start(t.Context(), first, nil, []engine.Principal{{Kind: engine.User, ID: "a"}}))
+	s.die()
+	s.now = s.now.Add(30 * time.Second)
+	second := s.claim()
+	require.NoError(t, s.store.Start(t.Context(), second, nil, []engine.Principal{{Kind: engine.User, ID: "b"}}))
+	s.die()
+	l := s.claim()
+	require.Equal(t, begun.Add(time.Minute), l.Recheck, "the second death does not delay the first recheck")
+	s.now = begun.Add(time.Minute)
+	n, next, err := s.store.RecheckInFlight(t.Context(), l, s.now)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.Equal(t, begun.Add(90*time.Second), next)
+	require.Equal(t, []string{"user a"}, s.due())
+	s.finish(l, store.Finish{ID: "a", RemoteID: "r-a"})
+	require.Equal(t, next, s.release(l, engine.Hold{}, time.Time{}))
+}
+
+func testClaimLimit(t *testing.T, s *suite) {
+	s.mark(engine.Mark{ID: "a"})
+	claim := func(due time.Time, limit int) (n int) {
+		t.Helper()
+		leases, err := s.store.Claim(t.Context(), s.process(), due, limit)
+		require.NoError(t, err)
+		for _, l := range leases {
+			defer s.release(l, engine.Hold{}, time.Time{})
+		}
+		return len(leases)
+	}
+	require.Zero(t, claim(s.now.Add(-time.Millisecond), 1000), "not due for that long")
+	require.Zero(t, claim(s.now, 0))
+	s.mark(engine.Mark{App: s.app + " 2", ID: "a"}, engine.Mark{App: s.app + " 3", ID: "a"})
+	require.Equal(t, 2, claim(s.now, 2))
+	require.GreaterOrEqual(t, claim(s.now, 1000), 3)
+	for _, process := range []string{"", "unknown"} {
+		leases, err := s.store.Claim(t.Context(), process, s.now, 1000)
+		require.NoError(t, err)
+		require.Empty(t, leases)
+	}
+}
+
+func testHeld(t *testing.T, s *suite) {
+	held := func() []engine.Lease {
+		t.Helper()
+		leases, err := s.store.Held(t.Context(), s.process())
+		require.NoError(t, err)
+		return leases
+	}
+	s.mark(engine.Mark{ID: "a"})
+	require.Empty(t, held())
+	l := s.claim()
+	s.release(l, engine.Hold{Kind: engine.HoldBreaker, Until: s.now, Reason: "down", Streak: 2}, time.Time{})
+	l = s.claim()
+	require.Equal(t, "down", l.Hold.Reason)
+	require.Equal(t, []engine.Lease{l}, held(), "the leases that Claim has returned")
+	s.release(l, engine.Hold{}, time.Time{})
+	require.Empty(t, held())
+	none, err := s.store.Held(t.Context(), "")
+	require.NoError(t, err)
+	require.Empty(t, none, "free lanes belong to no process")
+}
