@@ -45,9 +45,13 @@ func (f *faultPoints) hit(name string) {
 	}
 	if f.at == name {
 		_ = syscall.Kill(os.Getpid(), f.signal)
+		time.Sleep(stopTime) // the kernel stops this thread a moment later
 		f.continued.Store(true)
 	}
 }
+
+// stopTime is longer than a stop of all threads takes. A process that was stopped for longer continues at once.
+const stopTime = 500 * time.Millisecond
 
 // reading adds the point of a call that only reads the store. One point is enough, because a read changes nothing.
 func reading[T any](f *faultPoints, name string, call func() (T, error)) (T, error) {
