@@ -52,13 +52,13 @@ type Options struct {
 	// Owner is the name of this engine among the engines that share a store. Default: a random name. A fixed name, unique per running engine,
 	// lets a restarted engine take over the lanes of the killed one immediately instead of after Lease.
 	Owner string
-	// Lease is the time after which other engines take over the lanes of an engine that was killed or has stalled. The engine sends a
-	// heartbeat to the store in a quarter of this time, on a connection of its own. It cancels its requests when nine tenths have passed
-	// without a successful heartbeat, and then continues as a new process. A database that belongs to one process, such as SQLite, needs no
-	// heartbeat. Default: 10s.
+	// Lease is the time after which other engines take over the lanes of an engine that was killed or has stalled. The engine sends a heartbeat
+	// to the store in a quarter of this time, on a connection of its own. It cancels its requests when nine tenths have passed without a
+	// successful heartbeat, and then continues as a new process. A database that belongs to one process, such as SQLite, needs no heartbeat.
+	// Default: 10s.
 	Lease time.Duration
-	// RequestTimeout is the time limit of a request to a target; Target.Timeout may be shorter. After a takeover the engine waits for this
-	// time before it checks the principals that the previous engine had in flight. Default: 60s.
+	// RequestTimeout is the time limit of a request to a target; Target.Timeout may be shorter. After a takeover the engine waits for this time
+	// before it checks the principals that the previous engine had in flight. Default: 60s.
 	RequestTimeout time.Duration
 	// Sweep is the mean interval between two queries for due lanes without a call of Wake. Default: 500ms.
 	Sweep time.Duration
@@ -227,10 +227,9 @@ func (e *Engine) assemble() {
 	e.reconcile = reconcile.Deps{Store: storeAs[reconcile.Store](o.Store), Directory: o.Directory, Lists: lists, Now: o.Now, Wake: e.Wake}
 }
 
-// Start joins the engines that share the store, starts the work in the background and returns. It returns an error that wraps
-// store.ErrInUse if the database belongs to another process; SQLite has one engine at a time. After any other failure to join, the engine
-// retries in the background. A second call does nothing. The end of ctx does not stop the engine: call Stop. After Stop, Start returns an
-// error.
+// Start joins the engines that share the store, starts the work in the background and returns. It returns an error that wraps store.ErrInUse
+// if the database belongs to another process; SQLite has one engine at a time. After any other failure to join, the engine retries in the
+// background. A second call does nothing. The end of ctx does not stop the engine: call Stop. After Stop, Start returns an error.
 func (e *Engine) Start(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
