@@ -33,6 +33,7 @@ type API struct {
 	wanted *Wanted
 
 	worker, importer *worker
+	jobs             Jobs // nil: Run does all work
 }
 
 // Open creates the tables that the database lacks and returns the API. Requests to the API fail until Setup has run on the database.
@@ -41,7 +42,7 @@ func Open(ctx context.Context, o Options) (*API, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mgmtapi: %w", err)
 	}
-	a := &API{logger: inside.Logger}
+	a := &API{logger: inside.Logger, jobs: o.Jobs}
 	if a.db, err = o.open(ctx, inside.Logger); err != nil {
 		return nil, fmt.Errorf("mgmtapi: %w", err)
 	}
@@ -56,13 +57,16 @@ func (a *API) assemble(ctx context.Context, o assembly.Options) (err error) {
 	if o.Store, err = docstore.OpenAdopting(ctx, a.db, o.Now, adoption(a.db, o.Model), o.Model.Tables()...); err != nil {
 		return fmt.Errorf("mgmtapi: %w", err)
 	}
-	o.Released = func() { a.worker.wakeUp() }
+	o.Released, o.Rescheduled = func() { a.worker.wakeUp() }, func() { a.importer.wakeUp() }
 	if a.inner, err = assembly.New(o); err != nil {
 		return err
 	}
 	a.wanted = &Wanted{deps: a.inner.Deps(), state: desired.New(o.Model, o.Store, o.Secrets, o.Now)}
 	a.worker, a.importer = newWorker(a.inner.Work, a.logger), newWorker(a.inner.Import, a.logger)
 	o.Store.OnEmit(a.worker.wakeUp)
+	if a.jobs != nil {
+		return a.registerJobs()
+	}
 	return nil
 }
 

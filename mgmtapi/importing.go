@@ -31,7 +31,10 @@ func (a *API) StartImport(ctx context.Context, app string, kind Kind) (run strin
 	if a.inner.Importing() == nil {
 		return "", errors.ErrUnsupported
 	}
-	return a.inner.Importing().Begin(ctx, app, kind == Group)
+	if run, err = a.inner.Importing().Begin(ctx, app, kind == Group); err == nil {
+		a.importer.wakeUp()
+	}
+	return run, err
 }
 
 // ImportProgress returns the progress of an import. It returns nil if the API did not start the import.

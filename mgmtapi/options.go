@@ -46,6 +46,9 @@ type Options struct {
 	Connections ConnectionTester
 	// Imports reads the accounts of targets. Default: none; imports are not supported.
 	Imports Importer
+	// Jobs runs scheduled imports, the processing of imported accounts and the removal of old events of the system log, so that one process at
+	// a time does each of them. Default: Run does them in each process, and the processes compete for the imports.
+	Jobs Jobs
 	// Syncing reports whether an account is being provisioned now. Default: the state that Wanted.Report has stored.
 	Syncing func(ctx context.Context, a Account) bool
 	// Hooks configures the requests to inline hooks.

@@ -13,14 +13,21 @@ const (
 	workTick = time.Second
 	// purgeInterval is the interval at which Run deletes log events that have exceeded their retention.
 	purgeInterval = 24 * time.Hour
+
+	purgedMessage = "purged the system log"
 )
 
 // Run processes in the background the work that requests have queued (asynchronous changes of users, updates of all users of an
 // application, imports), and removes old events of the system log. It returns the cause of ctx when ctx ends. Each step is a separate
-// transaction, so that a later call of Run continues with the remaining steps. Several processes may call Run concurrently.
+// transaction, so that a later call of Run continues with the remaining steps. Several processes may call Run concurrently. With
+// Options.Jobs, imports and the removal of old events are jobs.
 func (a *API) Run(ctx context.Context) error {
 	var all sync.WaitGroup
-	for _, run := range []func(context.Context){a.worker.run, a.importer.run, a.keepLog} {
+	runs := []func(context.Context){a.worker.run, a.importer.run, a.keepLog}
+	if a.jobs != nil {
+		runs = []func(context.Context){a.worker.run, a.wakeImports}
+	}
+	for _, run := range runs {
 		all.Go(func() { run(ctx) })
 	}
 	all.Wait()
@@ -43,7 +50,7 @@ func keepLog(ctx context.Context, purge func(context.Context) (int, error), log 
 		if n, err := purge(ctx); err != nil && ctx.Err() == nil {
 			log.ErrorContext(ctx, "system log not purged", "err", err)
 		} else if n > 0 {
-			log.InfoContext(ctx, "purged the system log", "events", n)
+			log.InfoContext(ctx, purgedMessage, "events", n)
 		}
 		select {
 		case <-ctx.Done():

@@ -27,6 +27,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/sequence"
 	"github.com/scimwright/scimwright/engine/internal/target"
 	"github.com/scimwright/scimwright/engine/internal/watch"
+	"github.com/scimwright/scimwright/engine/jobs"
 	"github.com/scimwright/scimwright/engine/store"
 )
 
@@ -39,6 +40,11 @@ type Options struct {
 	Directory engine.Directory
 	// Observer receives the result of each sequence, failures included. Default: no observer.
 	Observer engine.Observer
+	// Jobs runs imports and the search for overdue deactivations. The engine registers its kinds in New, and starts and stops the scheduler.
+	// Default: on SQLite a scheduler of its own. On PostgreSQL, where several processes may share the store, riverjobs.Open returns a
+	// scheduler; without one the methods of Imports that start imports return an error that wraps errors.ErrUnsupported, and overdue
+	// deactivations are not reported.
+	Jobs jobs.Scheduler
 	// Logger receives events of a whole app or the store: holds, leases, errors of the directory and the store, overdue deactivations.
 	// Failures of single principals are not logged: see Observer, Engine.Tasks and Apps.Events. Default: slog.Default.
 	Logger *slog.Logger
@@ -142,7 +148,6 @@ type Engine struct {
 	lanes        *applane.Worker
 	dispatcher   *lane.Dispatcher // dispatcher of the lanes
 	imports      *imports.Worker
-	importLeases *lane.Dispatcher // nil if the store does not store imports
 	member       *membership.Member
 	overdue      *watch.Overdue // nil if the store does not report overdue changes
 	watch        watch.Deps
@@ -150,6 +155,8 @@ type Engine struct {
 	dryRuns      dryrun.Deps
 	plans        plans.Deps
 	reconcile    reconcile.Deps
+
+	schedule schedule
 
 	mu      sync.Mutex
 	cancel  context.CancelFunc // nil before Start
@@ -171,14 +178,10 @@ func New(o Options) (*Engine, error) {
 	}
 	o.fill()
 	e := &Engine{o: o, can: capabilitiesOf(o.Store), done: make(chan struct{})}
+	e.schedule.open(o, e.can)
 	e.assemble()
-	return e, nil
+	return e, e.registerJobs()
 }
-
-const (
-	importLanes  = 4  // maximum number of concurrent imports of one engine
-	importSweeps = 10 // the interval between two queries for due imports, as a multiple of Options.Sweep
-)
 
 // assemble creates the components of the internal packages with their dependencies.
 func (e *Engine) assemble() {
@@ -199,7 +202,7 @@ func (e *Engine) assemble() {
 	})
 	e.member = membership.New(membership.Options{
 		Store: o.Store, Name: o.Owner, Lease: o.Lease, Recheck: o.RequestTimeout, Now: o.Now, Clocks: membership.System(), Logger: o.Logger,
-		Load: e.load, Wake: e.wakeAll,
+		Load: e.load, Wake: func() { e.dispatcher.Wake() },
 	})
 	e.dispatcher = lane.NewDispatcher(lane.Options{
 		Leases: o.Store, Fleet: e.member, Sweep: o.Sweep, Lanes: o.Lanes, Now: o.Now, Logger: o.Logger,
@@ -209,11 +212,8 @@ func (e *Engine) assemble() {
 		Store: storeAs[imports.Store](o.Store), Directory: o.Directory, Lists: lists, Backoff: backoff, Now: o.Now, Logger: o.Logger,
 		Wake: e.Wake,
 	}
-	if kept, err := e.can.imports.get(); err == nil {
-		e.importLeases = lane.NewDispatcher(lane.Options{
-			Leases: kept.ImportLeases(), Fleet: anyShare{e.member}, Sweep: importSweeps * o.Sweep, Lanes: importLanes,
-			Now: o.Now, Logger: o.Logger,
-		})
+	if e.schedule.of != nil {
+		e.imports.Insert = e.schedule.of.Insert
 	}
 	if late := storeAs[watch.OverdueStore](o.Store); late != nil {
 		e.overdue = watch.NewOverdue(watch.OverdueOptions{
@@ -245,33 +245,26 @@ func (e *Engine) Start(ctx context.Context) error {
 	} else if err != nil {
 		e.o.Logger.WarnContext(ctx, "the engine has not joined yet", "error", err)
 	}
+	e.startJobs(ctx)
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e.cancel = cancel
 	go func() {
 		defer close(e.done)
 		defer cancel()
-		var background, fleet sync.WaitGroup
+		var fleet sync.WaitGroup
 		member, leave := context.WithCancel(context.WithoutCancel(ctx))
 		fleet.Go(func() { e.member.Run(member) })
-		alarm, stop := context.WithCancel(work)
-		if e.overdue != nil {
-			background.Go(func() { e.overdue.Run(alarm) })
-		}
-		if e.importLeases != nil {
-			background.Go(func() { e.importLeases.Run(work, e.imports.Work) })
-		}
 		e.dispatcher.Run(work, e.lanes.Work)
-		stop()
-		background.Wait()
-		leave() // after the release of the last lane
+		<-e.schedule.ended
+		leave() // after the release of the last lane and the end of the last job
 		fleet.Wait()
 		e.network.CloseIdleConnections()
 	}()
 	return nil
 }
 
-// Stop waits for running sequences, releases all leases and returns. If ctx ends first, Stop cancels the sequences and returns the error of
-// ctx; the next engine resumes them. A second call of Stop waits too.
+// Stop waits for running sequences, releases all leases, stops the jobs and returns. If ctx ends first, Stop cancels the sequences and the
+// jobs, and returns the error of ctx; the next engine resumes them. A second call of Stop waits too.
 func (e *Engine) Stop(ctx context.Context) error {
 	e.mu.Lock()
 	e.stopped = true
@@ -283,17 +276,17 @@ func (e *Engine) Stop(ctx context.Context) error {
 	}
 	e.mu.Unlock()
 	e.dispatcher.Drain()
-	if e.importLeases != nil {
-		e.importLeases.Drain()
-	}
+	jobs := make(chan error, 1)
+	go func() { jobs <- e.schedule.stop(ctx) }()
+	var err error
 	select {
 	case <-e.done:
-		return nil
 	case <-ctx.Done():
+		cancel()
+		<-e.done
+		err = fmt.Errorf("engine: running sequences were canceled: %w", ctx.Err())
 	}
-	cancel()
-	<-e.done
-	return fmt.Errorf("engine: running sequences were canceled: %w", ctx.Err())
+	return cmp.Or(err, <-jobs)
 }
 
 // Mark records, inside the caller's transaction, that the desired state of principals may have changed. Call Wake after the commit.

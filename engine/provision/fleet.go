@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/internal/membership"
 	"github.com/scimwright/scimwright/engine/store"
 )
 
@@ -26,20 +25,3 @@ func (e *Engine) Processes(ctx context.Context) ([]engine.Process, error) {
 func (e *Engine) load() store.Load {
 	return store.Load{Lanes: e.dispatcher.Running(), InFlight: e.running.Count()}
 }
-
-// wakeAll wakes the dispatchers.
-func (e *Engine) wakeAll() {
-	e.dispatcher.Wake()
-	if e.importLeases != nil {
-		e.importLeases.Wake()
-	}
-}
-
-// anyShare is a fleet in which each process claims whatever is due: imports are few.
-type anyShare struct{ *membership.Member }
-
-// Above implements lane.Fleet.
-func (anyShare) Above(int) bool { return false }
-
-// Surplus implements lane.Fleet.
-func (anyShare) Surplus(int) int { return 0 }

@@ -112,7 +112,7 @@ func account(name, externalID, email string) *scim.Resource {
 // Invariant 18
 func TestImport_MatchesAccounts(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		w := newWorld(t, db, provision.Options{})
+		w := newJobWorld(t, db, provision.Options{})
 		w.set("u-own", user("u-own", "own"))
 		w.wait()
 		for id, name := range map[string]string{"u-1": "ann@x.org", "u-2": "bob@x.org", "u-3": "cat@x.org", "u-4": "dan@x.org",
@@ -203,7 +203,7 @@ func TestImport_MatchesAccounts(t *testing.T) {
 func TestImport_LinksByPages(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		const n = 5000
-		w := newWorld(t, db, provision.Options{})
+		w := newJobWorld(t, db, provision.Options{})
 		for i := range n {
 			name := fmt.Sprintf("user%04d", i)
 			w.fake.Add("Users", account(name, "", ""))
@@ -255,7 +255,7 @@ func TestImport_StoresObjectsOnRequest(t *testing.T) {
 // TestImport_ResumesAtStoredPage checks that the next engine resumes a canceled import at the stored page.
 func TestImport_ResumesAtStoredPage(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		w := newWorld(t, db, provision.Options{})
+		w := newJobWorld(t, db, provision.Options{})
 		for i := range 450 {
 			w.fake.Add("Users", account(fmt.Sprint("user", i), "", ""))
 		}
@@ -283,10 +283,11 @@ func TestImport_ResumesAtStoredPage(t *testing.T) {
 	})
 }
 
-// TestImport_TakenOverAfterDeath checks that another engine resumes the import of a dead process.
-func TestImport_TakenOverAfterDeath(t *testing.T) {
+// TestImport_AttemptOfDeadEngine checks that another engine resumes an import without a job, which a dead engine has begun, and that the
+// store rejects the writes of the dead engine.
+func TestImport_AttemptOfDeadEngine(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		w := newWorld(t, db, provision.Options{})
+		w := newJobWorld(t, db, provision.Options{})
 		w.stop(w.engine)
 		var objects []engine.RemoteObject
 		for i := range 130 {
@@ -300,21 +301,16 @@ func TestImport_TakenOverAfterDeath(t *testing.T) {
 		id, err := w.store.StartImport(t.Context(), app, engine.ImportRequest{Kind: engine.User, Match: []engine.MatchRule{engine.MatchUserName}},
 			now)
 		require.NoError(t, err)
-		p, _, err := w.store.Join(t.Context(), store.Joining{Name: "dead", Lease: 500 * time.Millisecond})
+		dead, _, err := w.store.BeginImport(t.Context(), id)
 		require.NoError(t, err)
-		leases, err := w.store.ImportLeases().Claim(t.Context(), p.ID, now, 1)
-		require.NoError(t, err)
-		require.Len(t, leases, 1)
-		require.NoError(t, w.store.SaveImportPage(t.Context(), leases[0], store.ImportPage{Objects: objects, Seen: 100, Total: 130}))
-		if db.Dialect() == sqldb.SQLite { // the lock of a process that died ends
-			w.die(leases[0])
-		}
-		w.engine = w.start(provision.Options{Lease: time.Second, Sweep: 50 * time.Millisecond})
+		require.NoError(t, w.store.SaveImportPage(t.Context(), dead, store.ImportPage{Objects: objects, Seen: 100, Total: 130}))
+
+		w.engine = w.start(provision.Options{})
 		run := w.importEnd(id)
 		require.Equal(t, engine.ImportDone, run.State, run.Error)
 		require.Equal(t, 130, run.Counts[engine.VerdictUnmatched])
 		w.requests("GET /Users?startIndex=101&count=100")
-		require.ErrorIs(t, w.store.EndImport(t.Context(), leases[0], engine.ImportFailed, "", now), engine.ErrLeaseLost,
+		require.ErrorIs(t, w.store.EndImport(t.Context(), dead, engine.ImportFailed, "", now), engine.ErrLeaseLost,
 			"the previous owner continues")
 	})
 }
@@ -343,7 +339,7 @@ func TestImport_ObeysRateLimit(t *testing.T) {
 // TestImport_SingleEngine checks that only one of several engines runs an import.
 func TestImport_SingleEngine(t *testing.T) {
 	o := provision.Options{Sweep: time.Millisecond}
-	w := newWorld(t, sqldbtest.Postgres(t), o)
+	w := newJobWorld(t, sqldbtest.Postgres(t), o)
 	for range 3 {
 		w.start(o)
 	}
@@ -436,7 +432,7 @@ func TestImport_DiscardsInconsistentList(t *testing.T) {
 // many are missing.
 func TestImport_ReportsMissingAccounts(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		w := newWorld(t, db, provision.Options{})
+		w := newJobWorld(t, db, provision.Options{})
 		var ids []string
 		for i := range 40 {
 			name := fmt.Sprintf("user%02d", i)
@@ -546,4 +542,17 @@ func TestImport_FailsWithoutMatcher(t *testing.T) {
 	run := w.importEnd(id)
 	require.Equal(t, engine.ImportFailed, run.State)
 	require.Equal(t, "imports need a Directory that implements engine.Matcher", run.Error)
+}
+
+// TestImport_WithoutScheduler checks that an engine on PostgreSQL without a scheduler provisions, and starts no import.
+func TestImport_WithoutScheduler(t *testing.T) {
+	w := newWorld(t, sqldbtest.Postgres(t), provision.Options{})
+	w.set("u-1", user("u-1", "ann"))
+	w.wait()
+	_, err := w.engine.Imports().Start(t.Context(), app, engine.ImportRequest{})
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	require.ErrorContains(t, err, "engine/jobs/riverjobs")
+	runs, err := w.engine.Imports().Runs(t.Context(), app)
+	require.NoError(t, err)
+	require.Empty(t, runs)
 }

@@ -15,20 +15,19 @@ type Imports struct{ e *Engine }
 func (e *Engine) Imports() Imports { return Imports{e} }
 
 // Start starts to read the accounts or groups of a target by pages and to match them with principals, and returns the id of the run. Any
-// engine that shares the store may work on the run. After a crash the run continues at the next page. The run sends only GET requests. When
-// the run has finished ([Imports.Run]), [Imports.Objects] returns the result, and [Imports.Confirm] creates the links after a review. If
-// the list changes while it is read, or is inconsistent, the run fails and the list is not used.
+// engine that shares the store may work on the run, as a job of Options.Jobs. After a crash the run continues at the next page. The run
+// sends only GET requests. When the run has finished ([Imports.Run]), [Imports.Objects] returns the result, and [Imports.Confirm] creates
+// the links after a review. If the list changes while it is read, or is inconsistent, the run fails and the list is not used.
 //
 // The directory has to implement [engine.Matcher]. Start returns ErrImportRunning if the app has a running import of that kind.
 func (i Imports) Start(ctx context.Context, app string, r engine.ImportRequest) (int64, error) {
 	if _, err := i.e.can.imports.get(); err != nil {
 		return 0, err
 	}
-	id, err := i.e.imports.Start(ctx, app, r)
-	if err == nil {
-		i.e.importLeases.Wake()
+	if i.e.schedule.missing != nil {
+		return 0, i.e.schedule.missing
 	}
-	return id, err
+	return i.e.imports.Start(ctx, app, r)
 }
 
 // Run returns the progress of an import, or ErrNotFound.

@@ -222,17 +222,23 @@ func TestOverdue_BoundedQueries(t *testing.T) {
 }
 
 func TestOverdue_CheckedWhileRunning(t *testing.T) {
-	w, a := newWorld(t, sqldbtest.SQLite(t), provision.Options{}), &alarms{}
-	w.set("u-1", user("u-1", "ann"))
-	w.wait()
-	w.stop(w.engine)
-	w.as(func(t *engine.Target) { t.Paused = true })
-	e, err := provision.New(provision.Options{Store: w.store, Directory: w.dir, Observer: a, DeactivateWithin: time.Millisecond})
-	require.NoError(t, err)
-	require.NoError(t, e.Start(t.Context()))
-	defer w.stop(e)
-	w.set("u-1", off("u-1", "ann"))
-	w.poll("the alarm", func() bool { return len(a.take()) > 0 })
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		w, a := newJobWorld(t, db, provision.Options{}), &alarms{}
+		w.set("u-1", user("u-1", "ann"))
+		w.wait()
+		w.stop(w.engine)
+		w.as(func(t *engine.Target) { t.Paused = true })
+		o := provision.Options{Store: w.store, Directory: w.dir, Observer: a, DeactivateWithin: time.Millisecond}
+		if w.jobs != nil {
+			o.Jobs = w.jobs()
+		}
+		e, err := provision.New(o)
+		require.NoError(t, err)
+		require.NoError(t, e.Start(t.Context()))
+		defer w.stop(e)
+		w.set("u-1", off("u-1", "ann"))
+		w.poll("the alarm", func() bool { return len(a.take()) > 0 })
+	})
 }
 
 func TestLag(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
+	"github.com/scimwright/scimwright/engine/internal/riverjobstest"
+	"github.com/scimwright/scimwright/engine/jobs"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/engine/store"
@@ -36,6 +38,7 @@ type world struct {
 	server *httptest.Server
 	engine *provision.Engine
 	target engine.Target
+	jobs   func() jobs.Scheduler // nil: the default
 
 	mu      sync.Mutex
 	results []engine.Result
@@ -43,7 +46,21 @@ type world struct {
 
 func newWorld(t testing.TB, db *sqldb.DB, o provision.Options) *world {
 	t.Helper()
-	w := &world{t: t, db: db, dir: &enginetest.Directory{}, fake: enginetest.NewTarget()}
+	return newWorldWith(t, db, nil, o)
+}
+
+// newJobWorld returns a world whose engines run jobs on both databases.
+func newJobWorld(t testing.TB, db *sqldb.DB, o provision.Options) *world {
+	t.Helper()
+	if db.Dialect() == sqldb.SQLite {
+		return newWorld(t, db, o)
+	}
+	return newWorldWith(t, db, riverjobstest.New(t, db.Writer()), o)
+}
+
+func newWorldWith(t testing.TB, db *sqldb.DB, jobs func() jobs.Scheduler, o provision.Options) *world {
+	t.Helper()
+	w := &world{t: t, db: db, dir: &enginetest.Directory{}, fake: enginetest.NewTarget(), jobs: jobs}
 	w.fake.Token = "s3cr3t-token"
 	w.server = httptest.NewServer(w.fake)
 	t.Cleanup(w.server.Close)
@@ -79,6 +96,9 @@ func (w *world) start(o provision.Options) *provision.Engine {
 	}
 	if o.Store == nil {
 		o.Store = w.store
+	}
+	if o.Jobs == nil && w.jobs != nil {
+		o.Jobs = w.jobs()
 	}
 	o.Observer = engine.ObserverFunc(func(_ context.Context, r engine.Result) {
 		w.mu.Lock()

@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -21,29 +21,59 @@ import (
 // keptImports is the number of runs that are stored per app and kind.
 const keptImports = 20
 
-// withRunLease runs fn in a transaction that commits only if the lease on the run is valid. Rows are written in this order: fn writes
-// principals and remote objects, then withRunLease writes the run, then the functions in `then` write their rows.
-func (s *Store) withRunLease(ctx context.Context, l engine.Lease, what string, fn func(tx *sqldb.Tx, run int64) error,
+// withAttempt runs fn in a transaction that commits only if no later attempt has begun to work on the run. Rows are written in this order:
+// fn writes principals and remote objects, then withAttempt writes the run, then the functions in `then` write their rows.
+func (s *Store) withAttempt(ctx context.Context, a store.ImportAttempt, what string, fn func(tx *sqldb.Tx) error,
 	then ...func(tx *sqldb.Tx) error) error {
-	run, err := strconv.ParseInt(l.App, 10, 64)
-	if err == nil {
-		err = s.update(ctx, func(tx *sqldb.Tx) error {
-			if err := fn(tx, run); err != nil {
-				return err
-			}
-			err := checkLease(tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch WHERE id = ? AND epoch = ?`, run, l.Epoch))
-			for _, fn := range then {
-				if err == nil {
-					err = fn(tx)
-				}
-			}
+	err := s.update(ctx, func(tx *sqldb.Tx) error {
+		if err := fn(tx); err != nil {
 			return err
-		})
-	}
+		}
+		err := checkLease(tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch WHERE id = ? AND epoch = ?`, a.Run, a.Epoch))
+		for _, fn := range then {
+			if err == nil {
+				err = fn(tx)
+			}
+		}
+		return err
+	})
 	if err != nil {
-		return fmt.Errorf("sqlstore: %s of import %s: %w", what, l.App, err)
+		return fmt.Errorf("sqlstore: %s of import %d: %w", what, a.Run, err)
 	}
 	return nil
+}
+
+// unclaimed is noLease, for the columns next_at and lease_until of a run, which have no other meaning in this version either.
+const unclaimed = math.MaxInt64
+
+// RunningImports implements store.Imports.
+func (s *Store) RunningImports(ctx context.Context) ([]int64, error) {
+	rows, err := s.db.Reader().Query(ctx, `SELECT id FROM {import_run} WHERE state = 'running' ORDER BY id`)
+	ids, err := collect(rows, err, func(r *sql.Rows, id *int64) error { return r.Scan(id) })
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: running imports: %w", err)
+	}
+	return ids, nil
+}
+
+// BeginImport implements store.Imports.
+func (s *Store) BeginImport(ctx context.Context, id int64) (a store.ImportAttempt, run engine.ImportRun, err error) {
+	err = s.update(ctx, func(tx *sqldb.Tx) error {
+		a = store.ImportAttempt{Run: id}
+		err := tx.ExecReturning(ctx, []any{&a.Epoch}, `UPDATE {import_run} SET epoch = epoch + 1, owner = '', lease_until = ?, next_at = ?
+			WHERE id = ? AND state = 'running' RETURNING epoch`, int64(unclaimed), int64(unclaimed), id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return engine.ErrNotFound
+		}
+		if err == nil {
+			run, err = readImport(ctx, tx, id)
+		}
+		return err
+	})
+	if err != nil {
+		return a, run, fmt.Errorf("sqlstore: begin import %d: %w", id, err)
+	}
+	return a, run, nil
 }
 
 // StartImport implements store.Imports.
@@ -60,8 +90,8 @@ func (s *Store) StartImport(ctx context.Context, app string, r engine.ImportRequ
 				attempts, error, counts, begun, ended, epoch, owner, lease_until, next_at)
 			VALUES (?, ?, ?, 'running', 0, ?, 0,
 				(SELECT COUNT(*) FROM {remote_object} WHERE app_id = ? AND kind = ? AND verdict <> 'gone'), 0,
-				0, '', '', ?, 0, 0, '', `+noLease+`, ?) RETURNING id`,
-			app, string(r.Kind), request, plan.UnknownTotal, app, string(r.Kind), ms(now), ms(now))
+				0, '', '', ?, 0, 0, '', ?, ?) RETURNING id`,
+			app, string(r.Kind), request, plan.UnknownTotal, app, string(r.Kind), ms(now), int64(unclaimed), int64(unclaimed))
 		if err != nil {
 			return err
 		}
@@ -169,18 +199,18 @@ func (s *Store) ImportRuns(ctx context.Context, app string) ([]engine.ImportRun,
 const remoteRow = `(?, ?, ?, ?, ?, ?, ?, CAST(? AS BIGINT), ?, CAST(? AS BIGINT), ?, ?, ?, ?, ?, ?)`
 
 // SaveImportPage implements store.Imports.
-func (s *Store) SaveImportPage(ctx context.Context, l engine.Lease, p store.ImportPage) error {
+func (s *Store) SaveImportPage(ctx context.Context, a store.ImportAttempt, p store.ImportPage) error {
 	objects := slices.SortedFunc(slices.Values(p.Objects), func(a, b engine.RemoteObject) int {
 		return lockOrder(principal{id: a.RemoteID}, principal{id: b.RemoteID})
 	})
-	return s.withRunLease(ctx, l, "save a page", func(tx *sqldb.Tx, run int64) error {
+	return s.withAttempt(ctx, a, "save a page", func(tx *sqldb.Tx) error {
 		for part := range slices.Chunk(objects, statesAtOnce) {
-			if err := saveObjects(ctx, tx, run, part); err != nil {
+			if err := saveObjects(ctx, tx, a.Run, part); err != nil {
 				return err
 			}
 		}
 		_, err := tx.Exec(ctx, `UPDATE {import_run} SET seen = ?, total = ?, read_all = ?, attempts = 0, error = '' WHERE id = ? AND epoch = ?`,
-			p.Seen, p.Total, bit(p.Last), run, l.Epoch)
+			p.Seen, p.Total, bit(p.Last), a.Run, a.Epoch)
 		return err
 	})
 }
@@ -225,24 +255,24 @@ func saveObjects(ctx context.Context, tx *sqldb.Tx, run int64, objects []engine.
 }
 
 // DelayImport implements store.Imports.
-func (s *Store) DelayImport(ctx context.Context, l engine.Lease, attempts int, message string) error {
-	return s.withRunLease(ctx, l, "delay", func(tx *sqldb.Tx, run int64) error {
+func (s *Store) DelayImport(ctx context.Context, a store.ImportAttempt, attempts int, message string) error {
+	return s.withAttempt(ctx, a, "delay", func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE {import_run} SET attempts = ?, error = ?
-			WHERE id = ? AND epoch = ?`, attempts, text(message), run, l.Epoch)
+			WHERE id = ? AND epoch = ?`, attempts, text(message), a.Run, a.Epoch)
 		return err
 	})
 }
 
 // EndImport implements store.Imports.
-func (s *Store) EndImport(ctx context.Context, l engine.Lease, state engine.ImportState, message string, now time.Time) error {
-	return s.withRunLease(ctx, l, "end", func(tx *sqldb.Tx, run int64) error {
-		return endImport(ctx, tx, l, run, state, message, now)
+func (s *Store) EndImport(ctx context.Context, a store.ImportAttempt, state engine.ImportState, message string, now time.Time) error {
+	return s.withAttempt(ctx, a, "end", func(tx *sqldb.Tx) error {
+		return endImport(ctx, tx, a, state, message, now)
 	})
 }
 
-func endImport(ctx context.Context, tx *sqldb.Tx, l engine.Lease, run int64, state engine.ImportState, message string,
+func endImport(ctx context.Context, tx *sqldb.Tx, a store.ImportAttempt, state engine.ImportState, message string,
 	now time.Time) error {
-	r, err := readImport(ctx, tx, run)
+	r, err := readImport(ctx, tx, a.Run)
 	if err != nil {
 		return err
 	}
@@ -255,14 +285,14 @@ func endImport(ctx context.Context, tx *sqldb.Tx, l engine.Lease, run int64, sta
 		return err
 	}
 	_, err = tx.Exec(ctx, `UPDATE {import_run} SET state = ?, error = ?, counts = ?, ended = ? WHERE id = ? AND epoch = ?`,
-		string(state), text(message), found, ms(now), run, l.Epoch)
+		string(state), text(message), found, ms(now), a.Run, a.Epoch)
 	return err
 }
 
-// dropImports fails the running imports of an app. An engine that works on such an import loses its lease.
+// dropImports fails the running imports of an app. The epoch rejects the writes of an attempt that works on such an import.
 func dropImports(ctx context.Context, tx *sqldb.Tx, now time.Time, app, reason string) error {
 	const running = `app_id = ? AND state = 'running'`
-	if _, err := tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch + 1, process = '' WHERE `+running, app); err != nil {
+	if _, err := tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch + 1 WHERE `+running, app); err != nil {
 		return err
 	}
 	type run struct{ id, epoch int64 }
@@ -270,7 +300,7 @@ func dropImports(ctx context.Context, tx *sqldb.Tx, now time.Time, app, reason s
 	runs, err := collect(rows, err, func(r *sql.Rows, v *run) error { return r.Scan(&v.id, &v.epoch) })
 	for _, r := range runs {
 		if err == nil {
-			err = endImport(ctx, tx, engine.Lease{Epoch: r.epoch}, r.id, engine.ImportFailed, reason, now)
+			err = endImport(ctx, tx, store.ImportAttempt{Run: r.id, Epoch: r.epoch}, engine.ImportFailed, reason, now)
 		}
 	}
 	return err
@@ -290,9 +320,9 @@ func readImport(ctx context.Context, tx *sqldb.Tx, id int64) (r engine.ImportRun
 }
 
 // CloseImport implements store.Imports.
-func (s *Store) CloseImport(ctx context.Context, l engine.Lease, now time.Time) error {
-	return s.withRunLease(ctx, l, "close", func(tx *sqldb.Tx, run int64) error {
-		r, err := readImport(ctx, tx, run)
+func (s *Store) CloseImport(ctx context.Context, a store.ImportAttempt, now time.Time) error {
+	return s.withAttempt(ctx, a, "close", func(tx *sqldb.Tx) error {
+		r, err := readImport(ctx, tx, a.Run)
 		if err != nil {
 			return err
 		}
@@ -303,20 +333,20 @@ func (s *Store) CloseImport(ctx context.Context, l engine.Lease, now time.Time) 
 			query string
 			args  []any
 		}{
-			{&known, `SELECT known FROM {import_run} WHERE id = ?`, []any{run}},
+			{&known, `SELECT known FROM {import_run} WHERE id = ?`, []any{a.Run}},
 			{&gone, `SELECT COUNT(*) FROM {remote_object}
-				WHERE app_id = ? AND kind = ? AND run_id <> ? AND verdict <> 'gone'`, []any{r.App, kind, run}},
+				WHERE app_id = ? AND kind = ? AND run_id <> ? AND verdict <> 'gone'`, []any{r.App, kind, a.Run}},
 			{&links, `SELECT COUNT(*) FROM {sync_state} WHERE app_id = ? AND kind = ? AND remote_id <> ''`, []any{r.App, kind}},
 			// updated_at: an account that was created or found after the start of the run may belong on a page that the run had already read.
 			{&lost, `SELECT COUNT(*) FROM {sync_state} AS s WHERE app_id = ? AND kind = ? AND remote_id <> '' AND updated_at < ?
 				AND NOT EXISTS (SELECT 1 FROM {remote_object} AS o WHERE o.app_id = s.app_id AND o.kind = s.kind AND o.remote_id = s.remote_id
-					AND o.run_id = ?)`, []any{r.App, kind, ms(r.Begun), run}},
+					AND o.run_id = ?)`, []any{r.App, kind, ms(r.Begun), a.Run}},
 		} {
 			if err := tx.QueryRow(ctx, count.query, count.args...).Scan(count.into); err != nil {
 				return err
 			}
 		}
-		if _, err := tx.Exec(ctx, `UPDATE {import_run} SET lost = ? WHERE id = ? AND epoch = ?`, lost, run, l.Epoch); err != nil {
+		if _, err := tx.Exec(ctx, `UPDATE {import_run} SET lost = ? WHERE id = ? AND epoch = ?`, lost, a.Run, a.Epoch); err != nil {
 			return err
 		}
 		message := ""
@@ -328,9 +358,9 @@ func (s *Store) CloseImport(ctx context.Context, l engine.Lease, now time.Time) 
 		}
 		if message != "" {
 			message += fmt.Sprintf(", more than %g %%: the import was stopped and the list was not used", r.Request.MaxGone)
-			return endImport(ctx, tx, l, run, engine.ImportStopped, message, now)
+			return endImport(ctx, tx, a, engine.ImportStopped, message, now)
 		}
-		_, err = tx.Exec(ctx, `UPDATE {remote_object} SET verdict = 'gone' WHERE app_id = ? AND kind = ? AND run_id <> ?`, r.App, kind, run)
+		_, err = tx.Exec(ctx, `UPDATE {remote_object} SET verdict = 'gone' WHERE app_id = ? AND kind = ? AND run_id <> ?`, r.App, kind, a.Run)
 		if err != nil {
 			return err
 		}
@@ -348,10 +378,10 @@ func tooMany(missing, of int, r engine.ImportRequest) bool {
 }
 
 // ConfirmMatched implements store.Imports.
-func (s *Store) ConfirmMatched(ctx context.Context, l engine.Lease, now time.Time, limit int) (n int, err error) {
+func (s *Store) ConfirmMatched(ctx context.Context, a store.ImportAttempt, now time.Time, limit int) (n int, err error) {
 	app := ""
-	err = s.withRunLease(ctx, l, "confirm", func(tx *sqldb.Tx, run int64) error {
-		r, err := readImport(ctx, tx, run)
+	err = s.withAttempt(ctx, a, "confirm", func(tx *sqldb.Tx) error {
+		r, err := readImport(ctx, tx, a.Run)
 		if err != nil {
 			return err
 		}

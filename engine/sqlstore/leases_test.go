@@ -118,9 +118,15 @@ func TestOpen_EarlierLeases(t *testing.T) {
 				require.False(t, old.valid())
 				require.NotContains(t, old.claimable(leasesAt.AddDate(1, 0, 0)), "busy", "the old engine does not find the lane again")
 
-				runs, err := s.ImportLeases().Claim(t.Context(), process.ID, leaseEnd, 10)
+				runs, err := s.RunningImports(t.Context())
 				require.NoError(t, err)
 				require.Len(t, runs, 1)
+				_, _, err = s.BeginImport(t.Context(), runs[0])
+				require.NoError(t, err)
+				var found int
+				require.NoError(t, db.QueryRow(fmt.Sprintf(`SELECT COUNT(*) FROM scimwright_import_run
+					WHERE state = 'running' AND next_at <= %d AND lease_until <= %[1]d`, leaseEnd.AddDate(1, 0, 0).UnixMilli())).Scan(&found))
+				require.Zero(t, found, "the old engine does not find the import again")
 
 				// A mark of the old engine is provisioned by the new one.
 				old.exec(`INSERT INTO scimwright_app_lane

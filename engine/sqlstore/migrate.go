@@ -36,8 +36,10 @@ func migrate(ctx context.Context, tx *sqldb.Tx, names sqldb.Names) error {
 		return err
 	}
 	for i := applied; i < len(steps); i++ {
-		if err := tx.Apply(ctx, withTypes(steps[i], tx.Dialect())); err != nil {
-			return fmt.Errorf("step %d: %w", i+1, err)
+		if step := withTypes(steps[i], tx.Dialect()); step != "" {
+			if err := tx.Apply(ctx, step); err != nil {
+				return fmt.Errorf("step %d: %w", i+1, err)
+			}
 		}
 		if err := recordStep(ctx, tx, i); err != nil {
 			return err

@@ -35,9 +35,8 @@ func validProcess(d sqldb.Dialect) string {
 // that no lane belongs to a process that is not in the table.
 const keepDead = time.Minute
 
-// hasWork is the condition that a process p has lanes or imports.
-const hasWork = `(EXISTS (SELECT 1 FROM {app_lane} l WHERE l.process = p.id AND l.process <> '')
-	OR EXISTS (SELECT 1 FROM {import_run} r WHERE r.process = p.id AND r.process <> ''))`
+// hasWork is the condition that a process p has lanes.
+const hasWork = `EXISTS (SELECT 1 FROM {app_lane} l WHERE l.process = p.id AND l.process <> '')`
 
 // Join implements store.Processes. On SQLite the process owns the database, so all others have ended.
 func (s *Store) Join(ctx context.Context, j store.Joining) (p engine.Process, taken []store.Takeover, err error) {
@@ -101,19 +100,14 @@ func lanesOf(taken []store.Takeover) (n int64) {
 
 // endOldLeases ends the leases that an engine of an earlier version had under this name, as a restart of that version did.
 func endOldLeases(ctx context.Context, tx *sqldb.Tx, name string) error {
-	for _, table := range []string{"{app_lane}", "{import_run}"} {
-		_, err := tx.Exec(ctx, `UPDATE `+table+` SET epoch = epoch + 1, owner = '', lease_until = `+noLease+`
-			WHERE owner = ? AND owner <> '' AND process = ''`, name)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := tx.Exec(ctx, `UPDATE {app_lane} SET epoch = epoch + 1, owner = '', lease_until = `+noLease+`
+		WHERE owner = ? AND owner <> '' AND process = ''`, name)
+	return err
 }
 
-// everyOwner selects the processes that have lanes or imports, also those that are not in the table.
+// everyOwner selects the processes that have lanes, also those that are not in the table.
 const everyOwner = `SELECT o.process, COALESCE(p.name, '')
-	FROM (SELECT process FROM {app_lane} WHERE process <> '' UNION SELECT process FROM {import_run} WHERE process <> '') o
+	FROM (SELECT DISTINCT process FROM {app_lane} WHERE process <> '') o
 	LEFT JOIN {process} p ON p.id = o.process`
 
 // takeEvery takes over from the processes that a query selects: id and name.
@@ -128,7 +122,7 @@ func takeEvery(ctx context.Context, tx *sqldb.Tx, w store.When, query string, ar
 		if err != nil {
 			return nil, err
 		}
-		if len(t.Apps) > 0 || t.Imports > 0 {
+		if len(t.Apps) > 0 {
 			taken = append(taken, t)
 		}
 	}

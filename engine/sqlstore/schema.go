@@ -232,13 +232,24 @@ CREATE TABLE {in_flight} (
 );
 
 ALTER TABLE {app_lane} ADD COLUMN process KEY NOT NULL DEFAULT '';
-ALTER TABLE {import_run} ADD COLUMN process KEY NOT NULL DEFAULT '';
 UPDATE {app_lane} SET lease_until = ` + noLease + ` WHERE owner = '';
 UPDATE {import_run} SET lease_until = ` + noLease + ` WHERE owner = '';
 DROP INDEX {app_lane_due};
 CREATE INDEX {.app_lane_claim} ON {app_lane} (next_at) WHERE process = '' AND next_at IS NOT NULL;
 CREATE INDEX {.app_lane_process} ON {app_lane} (process) WHERE process <> '';
-CREATE INDEX {.import_run_process} ON {import_run} (process) WHERE process <> '';
+`, sqliteStep + `
+CREATE TABLE {job} (
+	id      SERIAL,
+	kind    KEY NOT NULL,
+	job_key KEY NOT NULL,
+	state   KEY NOT NULL,
+	attempt BIGINT NOT NULL,
+	at      BIGINT NOT NULL,                    -- start of the running or the next attempt, or end of the job
+	error   TEXT NOT NULL                       -- of the last attempt that failed
+);
+CREATE UNIQUE INDEX {.job_unfinished} ON {job} (kind, job_key) WHERE state IN ('waiting', 'running');
+CREATE INDEX {.job_due} ON {job} (at) WHERE state = 'waiting';
+CREATE INDEX {.job_ended} ON {job} (at) WHERE state IN ('finished', 'failed');
 `}
 
 // noLease is the value of lease_until of a lane or import without a lease of an earlier version. Those versions had leases with an owner
@@ -246,10 +257,16 @@ CREATE INDEX {.import_run_process} ON {import_run} (process) WHERE process <> ''
 // claims nothing.
 const noLease = "9223372036854775807"
 
-// unleased selects lanes and imports that no process has. A lease of an earlier version lasts until its end. Parameter: the current time.
+// unleased selects lanes that no process has. A lease of an earlier version lasts until its end. Parameter: the current time.
 const unleased = `process = '' AND (lease_until = ` + noLease + ` OR lease_until <= ?)`
 
-// withTypes replaces the types in a step by those of the dialect.
+// sqliteStep is the first line of a step that only SQLite needs. On PostgreSQL the step is recorded and not applied.
+const sqliteStep = "-- SQLite\n"
+
+// withTypes replaces the types in a step by those of the dialect. It returns an empty string for a step of another dialect.
 func withTypes(step string, d sqldb.Dialect) string {
+	if strings.HasPrefix(step, sqliteStep) && d != sqldb.SQLite {
+		return ""
+	}
 	return strings.NewReplacer("PRIMARY KEY", "PRIMARY KEY", " KEY", " "+d.TextType(), " SERIAL", " "+d.SerialKey()).Replace(step)
 }

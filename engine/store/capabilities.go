@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/jobs"
 )
 
 // MarkAll is the capability to mark by conditions. Engine.MarkAll needs it.
@@ -112,4 +113,11 @@ type Links interface {
 	Link(ctx context.Context, tx engine.Execer, now time.Time, app string, links []engine.Link) error
 	// Links returns the links of an app, groups first, then by id, starting after the link `after`. The zero Link selects the first page.
 	Links(ctx context.Context, app string, after engine.Link, limit int) ([]engine.Link, error)
+}
+
+// Jobs is the capability to store jobs. The scheduler that provision.New creates by default needs it.
+type Jobs interface {
+	// Jobs returns the stored jobs of a database that one process owns. For another database it returns an error that wraps
+	// errors.ErrUnsupported.
+	Jobs() (jobs.Store, error)
 }

@@ -70,6 +70,5 @@ type Takeover struct {
 	Process string // id
 	Name    string
 	Apps    []string // the lanes
-	Imports int      // running imports
 	Noted   int      // principals that were in flight
 }

@@ -40,6 +40,7 @@ type All interface {
 	Links
 	Plans
 	Imports
+	Jobs
 }
 
 // Leases claims and releases lanes for processes.

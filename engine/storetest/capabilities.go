@@ -17,6 +17,7 @@ type capabilities struct {
 	links     store.Links
 	plans     store.Plans
 	imports   store.Imports
+	jobs      store.Jobs
 
 	missing map[string]bool // by name
 }
@@ -36,6 +37,7 @@ func capabilitiesOf(s store.Store) capabilities {
 	c.links, c.missing["Links"] = find[store.Links](s)
 	c.plans, c.missing["Plans"] = find[store.Plans](s)
 	c.imports, c.missing["Imports"] = find[store.Imports](s)
+	c.jobs, c.missing["Jobs"] = find[store.Jobs](s)
 	return c
 }
 

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"fmt"
-	"strconv"
 	"testing"
 	"time"
 
@@ -24,27 +23,15 @@ func (s *suite) startImport(r engine.ImportRequest) int64 {
 	return id
 }
 
-// claimImport claims a run, and releases the runs of other tests that it claimed too. ok reports whether the run was claimed.
-func (s *suite) claimImport(id int64) (mine engine.Lease, ok bool) {
+func (s *suite) beginImport(id int64) store.ImportAttempt {
 	s.t.Helper()
-	leases, err := s.can.imports.ImportLeases().Claim(s.t.Context(), s.process(), s.now, 1000)
+	a, run, err := s.can.imports.BeginImport(s.t.Context(), id)
 	require.NoError(s.t, err)
-	for _, l := range leases {
-		if l.App == strconv.FormatInt(id, 10) {
-			mine, ok = l, true
-		} else {
-			require.NoError(s.t, s.releaseImport(l, time.Time{}))
-		}
-	}
-	return mine, ok
+	require.Equal(s.t, s.app, run.App)
+	return a
 }
 
-func (s *suite) releaseImport(l engine.Lease, notBefore time.Time) error {
-	_, err := s.can.imports.ImportLeases().Release(s.t.Context(), l, engine.Hold{}, notBefore)
-	return err
-}
-
-func (s *suite) savePage(l engine.Lease, seen int, last bool, objects ...engine.RemoteObject) error {
+func (s *suite) savePage(l store.ImportAttempt, seen int, last bool, objects ...engine.RemoteObject) error {
 	for i := range objects {
 		objects[i].App, objects[i].Kind = s.app, engine.User
 		if objects[i].Verdict == "" {
@@ -61,10 +48,10 @@ func testImports(t *testing.T, s *suite) {
 	require.ErrorIs(t, err, engine.ErrImportRunning)
 	groups := s.startImport(engine.ImportRequest{Kind: engine.Group})
 
-	l, ok := s.claimImport(id)
-	require.True(t, ok)
-	_, ok = s.claimImport(id)
-	require.False(t, ok, "a claimed run cannot be claimed again")
+	running, err := s.can.imports.RunningImports(t.Context())
+	require.NoError(t, err)
+	require.Subset(t, running, []int64{id, groups})
+	l := s.beginImport(id)
 	object := engine.RemoteObject{App: s.app, Kind: engine.User, RemoteID: "r1", UserName: "a\x00nn", ExternalID: "e", Email: "a@x",
 		DisplayName: "Ann", Active: true,
 		Hash: "h", Run: id, Verdict: engine.VerdictAmbiguous, Rule: engine.MatchEmail, Candidates: []string{`p"1`, "p2"}, Note: "why"}
@@ -108,36 +95,22 @@ func testImports(t *testing.T, s *suite) {
 		}
 	}
 
-	require.NoError(t, s.releaseImport(l, s.now.Add(time.Second)))
+	next := s.beginImport(id)
 	for name, write := range map[string]func() error{
 		"save":    func() error { return s.savePage(l, 9, true, engine.RemoteObject{RemoteID: "r9"}) },
 		"delay":   func() error { return s.can.imports.DelayImport(t.Context(), l, 9, "x") },
 		"close":   func() error { return s.can.imports.CloseImport(t.Context(), l, s.now) },
 		"confirm": func() error { _, err := s.can.imports.ConfirmMatched(t.Context(), l, s.now, 9); return err },
 		"end":     func() error { return s.can.imports.EndImport(t.Context(), l, engine.ImportDone, "", s.now) },
-		"release": func() error { return s.releaseImport(l, s.now) },
 	} {
 		require.ErrorIs(t, write(), engine.ErrLeaseLost, name)
 	}
-	_, ok = s.claimImport(id)
-	require.False(t, ok, "not due yet")
-	s.now = s.now.Add(time.Second)
-	l, ok = s.claimImport(id)
-	require.True(t, ok)
-	s.now = s.now.Add(2 * time.Minute)
-	_, ok = s.claimImport(id)
-	require.False(t, ok, "the lease lasts as long as its process")
-	held, err := s.can.imports.ImportLeases().Held(t.Context(), s.process())
+	require.NoError(t, s.can.imports.EndImport(t.Context(), next, engine.ImportFailed, "why", s.now))
+	_, _, err = s.can.imports.BeginImport(t.Context(), id)
+	require.ErrorIs(t, err, engine.ErrNotFound, "a finished run")
+	running, err = s.can.imports.RunningImports(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []engine.Lease{l}, held)
-	s.die()
-	require.ErrorIs(t, s.can.imports.DelayImport(t.Context(), l, 9, "x"), engine.ErrLeaseLost)
-	l, ok = s.claimImport(id)
-	require.True(t, ok, "the next process can claim the run")
-	require.NoError(t, s.can.imports.EndImport(t.Context(), l, engine.ImportFailed, "why", s.now))
-	require.NoError(t, s.releaseImport(l, time.Time{}))
-	_, ok = s.claimImport(id)
-	require.False(t, ok, "a finished run cannot be claimed")
+	require.NotContains(t, running, id)
 
 	again := s.startImport(request)
 	runs, err := s.can.imports.ImportRuns(t.Context(), s.app)
@@ -146,7 +119,7 @@ func testImports(t *testing.T, s *suite) {
 	_, err = s.can.imports.ImportRun(t.Context(), again+1_000_000)
 	require.ErrorIs(t, err, engine.ErrNotFound)
 
-	l, _ = s.claimImport(again)
+	l = s.beginImport(again)
 	require.NoError(t, s.inTx(t.Context(), func(tx engine.Execer) error { return s.store.Forget(t.Context(), tx, s.app) }))
 	require.ErrorIs(t, s.savePage(l, 1, true), engine.ErrLeaseLost)
 	_, err = s.can.imports.ImportRun(t.Context(), again)
@@ -161,7 +134,7 @@ func testImportConfirm(t *testing.T, s *suite) {
 	require.NoError(t, s.link(engine.Link{Kind: engine.User, ID: "has", RemoteID: "r0"}))
 	s.now = s.now.Add(time.Second)
 	id := s.startImport(engine.ImportRequest{MaxGone: 20})
-	l, _ := s.claimImport(id)
+	l := s.beginImport(id)
 	matched := func(remote, principal string) engine.RemoteObject {
 		return engine.RemoteObject{RemoteID: remote, UserName: "name of " + remote, Verdict: engine.VerdictMatched, Principal: principal}
 	}
@@ -179,7 +152,6 @@ func testImportConfirm(t *testing.T, s *suite) {
 	}
 	require.Equal(t, 3, dealt)
 	require.NoError(t, s.can.imports.EndImport(t.Context(), l, engine.ImportDone, "", s.now))
-	require.NoError(t, s.releaseImport(l, time.Time{}))
 
 	links, err := s.can.links.Links(t.Context(), s.app, engine.Link{}, 0)
 	require.NoError(t, err)

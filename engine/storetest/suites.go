@@ -115,8 +115,11 @@ var suites = []struct {
 		{"apply marks exactly the items, once", testApplyPlan, nil},
 	}},
 	{"Imports", []test{
-		{"claim, fencing and resume", testImports, nil},
+		{"attempts, fencing and pages", testImports, nil},
 		{"matched objects are linked", testImportConfirm, []string{"Links"}},
+	}},
+	{"Jobs", []test{
+		{"unique, claimed, ended and recovered", testJobs, nil},
 	}},
 }
 

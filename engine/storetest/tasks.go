@@ -111,8 +111,7 @@ func testDrop(t *testing.T, s *suite) {
 	s.finish(l, store.Finish{ID: "b", Status: engine.StatusFailed})
 	s.finish(l, store.Finish{ID: "c", RemoteID: "rc"})
 	run := s.startImport(engine.ImportRequest{Kind: engine.User})
-	reading, ok := s.claimImport(run)
-	require.True(t, ok)
+	reading := s.beginImport(run)
 	require.NoError(t, s.inTx(ctx, func(tx engine.Execer) error {
 		if err := s.can.tasks.Drop(ctx, tx, s.now, s.app, "app disabled"); err != nil {
 			return err

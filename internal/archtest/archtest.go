@@ -115,7 +115,7 @@ func checkImports(f File) []string {
 			continue
 		}
 		for _, c := range Confined {
-			if (imp == c.Import || ours == c.Import) && !slices.ContainsFunc(c.To, func(to string) bool { return match(f.Package, to) }) {
+			if (match(imp, c.Import) || match(ours, c.Import)) && !slices.ContainsFunc(c.To, func(to string) bool { return match(f.Package, to) }) {
 				broken = append(broken, fmt.Sprintf("%s/%s imports %s: %s", f.Package, f.Name, c.Import, c.Why))
 			}
 		}

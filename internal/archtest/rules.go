@@ -52,9 +52,14 @@ var Rules = []Rule{
 
 	{Package: "engine", May: []string{"scim/...", "internal/wirelog"},
 		Why: "the types of the engine are the lowest layer of its packages"},
-	{Package: "engine/store", May: []string{"engine"}, StdlibOnly: true,
+	{Package: "engine/jobs", Tests: append([]string{"engine/...", "internal/enginestore", "internal/sqldb/sqlopen"}, testDatabases...),
+		StdlibOnly: true, Why: "the interface of a scheduler and the built-in scheduler depend on no kind of jobs and on no database"},
+	{Package: "engine/jobs/riverjobs", May: []string{"engine/jobs"}, Tests: append([]string{"engine/jobs/..."}, testDatabases...),
+		Why: "River is one implementation of the scheduler"},
+	{Package: "engine/jobs/jobstest", May: []string{"engine/jobs"}, Why: "the tests of a scheduler depend on no scheduler"},
+	{Package: "engine/store", May: []string{"engine", "engine/jobs"}, StdlibOnly: true,
 		Why: "the interfaces of a store, and the types that only stores need, depend on no store and no component of the engine"},
-	{Package: "engine/sqlstore", May: []string{"engine", "engine/internal/plan", "engine/store", "internal/sqldb", "scim"},
+	{Package: "engine/sqlstore", May: []string{"engine", "engine/internal/plan", "engine/jobs", "engine/store", "internal/sqldb", "scim"},
 		Tests: append([]string{"engine/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why:   "the only part of the engine that uses SQL"},
 	{Package: "engine/internal/directory", May: []string{"engine", "engine/store"}, Tests: []string{"engine/enginetest"}, StdlibOnly: true,
@@ -103,7 +108,7 @@ var Rules = []Rule{
 		Why: "the reader of a target's list does not depend on what the list is read for, such as an import or a reconciliation"},
 	{Package: "engine/internal/imports", May: []string{
 		"engine", "engine/store", "engine/internal/drift", "engine/internal/lane", "engine/internal/listing", "engine/internal/plan",
-		"internal/errtext", "scim",
+		"engine/jobs", "internal/errtext", "scim",
 	}, Why: "an import reads a target and never works on a principal"},
 	{Package: "engine/internal/reconcile", May: []string{
 		"engine", "engine/store", "engine/internal/directory", "engine/internal/drift", "engine/internal/listing", "engine/internal/plan",
@@ -115,7 +120,7 @@ var Rules = []Rule{
 		"engine/internal/principal",
 		"engine/internal/sequence",
 	}, Why: "a plan is created by dry runs and applied by marks"},
-	{Package: "engine/internal/watch", May: []string{"engine", "engine/internal/principal"}, StdlibOnly: true,
+	{Package: "engine/internal/watch", May: []string{"engine", "engine/internal/principal", "engine/jobs"}, StdlibOnly: true,
 		Why: "unfinished work is reported without a target"},
 	{Package: "engine/internal/explain", May: []string{
 		"engine", "engine/store", "engine/internal/directory", "engine/internal/principal", "engine/internal/target", "engine/internal/trace",
@@ -196,7 +201,7 @@ var Rules = []Rule{
 	{Package: "cmd/scimwright", May: []string{"cmd/internal/cli/...", "cmd/internal/sandbox"}, Why: "a main reads its arguments and exits"},
 }
 
-// Confined lists imports that only the named packages may have outside test files.
+// Confined lists imports, or patterns of imports, that only the named packages may have outside test files.
 var Confined = []struct {
 	Import string
 	To     []string
@@ -205,6 +210,9 @@ var Confined = []struct {
 	{"github.com/mattn/go-sqlite3", []string{"internal/sqldb/sqlopen"},
 		"drivers and cgo stay in one place, so that everything else builds without them"},
 	{"github.com/jackc/pgx/v5/stdlib", []string{"internal/sqldb/sqlopen"}, "drivers stay in one place"},
+	{"github.com/riverqueue/river/...", []string{"engine/jobs/riverjobs"}, "a program that does not import riverjobs does not contain River"},
+	{"engine/jobs/riverjobs", []string{"cmd/internal/sandbox", "engine/internal/riverjobstest"},
+		"only programs and test helpers choose River, so that everything else builds without it"},
 	{"internal/sqldb/sqlopen", []string{"cmd/internal/sandbox/...", "cmd/internal/cli/...", "cmd/scimwright", "internal/sqldb/sqldbtest"},
 		"only mains, the composition root and test helpers open databases"},
 	{"mgmtapi/internal/assembly", []string{"mgmtapi", "mgmtapi/internal/apitest/..."}, "the management API is opened by mgmtapi.Open"},

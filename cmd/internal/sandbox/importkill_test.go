@@ -14,12 +14,21 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/internal/hookstest"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
 // A sandbox is killed while it creates users for the accounts of an import: one batch is complete and another one has started. The import
 // calls a hook for each account, and this hook blocks in the second batch until the sandbox is killed. After a restart the import
 // continues. Each account becomes one user, is counted once and is logged once.
 func TestKilledImport_CreatesEachUserOnce(t *testing.T) {
+	t.Run("sqlite", func(t *testing.T) { killImport(t, "--data", t.TempDir()) })
+	t.Run("postgres", func(t *testing.T) {
+		killImport(t, "--db", sqldbtest.PostgresURL(t), "--secret-key-file", filepath.Join(t.TempDir(), "secret.key"))
+	})
+}
+
+// killImport runs the test with the options of a database.
+func killImport(t *testing.T, database ...string) {
 	const (
 		accounts = 120
 		heldAt   = 75 // in the second batch of 50
@@ -48,7 +57,7 @@ func TestKilledImport_CreatesEachUserOnce(t *testing.T) {
 	})
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(ca, []byte(endpoint.CA), 0o600))
-	args := []string{"sandbox", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--empty", "--no-rate-limits", "--hook-ca", ca}
+	args := append([]string{"sandbox", "--listen", "127.0.0.1:0", "--empty", "--no-rate-limits", "--hook-ca", ca}, database...)
 
 	first := startCommand(t, args...)
 	api := first.api()

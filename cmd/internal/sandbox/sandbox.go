@@ -214,8 +214,13 @@ func (s *Sandbox) assemble(
 	}
 	p.bridge = &bridge{timeout: o.TargetTimeout, guard: engine.Guard{Limit: o.Guard}, log: o.Logger}
 	counted := enginemetrics.New()
+	scheduler, err := s.scheduler(ctx, db, engineStore)
+	if err != nil {
+		return nil, err
+	}
 	p.engine, err = provision.New(provision.Options{
 		Store: engineStore, Directory: p.bridge, Observer: engine.Observers(p.bridge, counted), Logger: o.Logger,
+		Jobs:  scheduler,
 		Owner: owner, RequestTimeout: o.TargetTimeout, RetryMax: o.RetryMax, Now: clk.Now, Egress: targetEgress(s.egress),
 	})
 	if err != nil {
@@ -249,6 +254,7 @@ func (s *Sandbox) assemble(
 	options.Secrets, options.Now, options.Logger = key, clk.Now, o.Logger
 	options.Connections = &connections{engine: p.engine, timeout: o.TargetTimeout}
 	options.Imports, options.Syncing = importer{p.engine}, p.work.syncing
+	options.Jobs = managementJobs{scheduler}
 	options.Limits, options.HashCost = mgmtapi.Limits{Off: o.NoRateLimits}, o.HashCost
 	options.BaseURL, options.Aliases, options.CustomDomain, options.DynamicIssuer = at.public, at.aliases, at.custom, o.DynamicIssuer
 	options.AnswerReplays, options.RelaxedFIDO, options.OptionalPassword = o.AnswerReplays, o.RelaxedFIDO, o.OptionalPassword

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/scimwright/scimwright/engine"
 )
@@ -23,6 +24,10 @@ func (w *Worker) Start(ctx context.Context, app string, r engine.ImportRequest) 
 	id, err := w.Store.StartImport(ctx, app, r, w.Now())
 	if err != nil {
 		return 0, fmt.Errorf("engine: import of %s: %w", app, err)
+	}
+	if err := w.Insert(ctx, Kind, strconv.FormatInt(id, 10), 0); err != nil {
+		w.Logger.WarnContext(ctx, "the job of an import was not inserted: the import starts within a minute", "app", app, "run", id,
+			"error", err)
 	}
 	return id, nil
 }

@@ -112,6 +112,9 @@ func (m *Member) Run(ctx context.Context) {
 		}
 		m.leave(ctx, i)
 	}
+	if i := m.current.Load(); i != nil { // ctx ended between Join and Run
+		m.leave(ctx, i)
+	}
 }
 
 // hold keeps an incarnation valid until it ends or ctx does.
@@ -213,7 +216,7 @@ const loggedApps = 10
 func (m *Member) report(ctx context.Context, taken []store.Takeover) {
 	for _, t := range taken {
 		m.o.Logger.WarnContext(ctx, "lanes of a dead process taken over", "process", t.Process, "name", t.Name, "lanes", len(t.Apps),
-			"apps", t.Apps[:min(len(t.Apps), loggedApps)], "imports", t.Imports, "inFlight", t.Noted)
+			"apps", t.Apps[:min(len(t.Apps), loggedApps)], "inFlight", t.Noted)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/jobs"
 )
 
 // Limits of the search for overdue deactivations.
@@ -38,7 +39,8 @@ type OverdueOptions struct {
 	Logger    *slog.Logger
 }
 
-// Overdue finds overdue deactivations. It is used by one goroutine at a time.
+// Overdue finds overdue deactivations. It is used by one goroutine at a time. If several processes search in turn, each continues after the
+// users that it has checked itself.
 type Overdue struct {
 	o OverdueOptions
 	// after has the last checked user of each app with overdue users. The search of an app without an entry starts with its first user.
@@ -49,20 +51,14 @@ type Overdue struct {
 // NewOverdue returns an Overdue.
 func NewOverdue(o OverdueOptions) *Overdue { return &Overdue{o: o} }
 
-// Run searches periodically until the end of ctx.
-func (w *Overdue) Run(ctx context.Context) {
-	every := min(overdueInterval, max(w.o.Within/5, overdueIntervalMin))
-	for {
-		if err := w.Look(ctx); err != nil && ctx.Err() == nil {
-			w.o.Logger.ErrorContext(ctx, "search for overdue deactivations failed", "error", err)
-		}
-		timer := time.NewTimer(every)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		}
+// Kind is the name of the periodic job of this package.
+const Kind = "engine.overdue"
+
+// Job is the kind of the periodic job. A search that fails is repeated after a backoff.
+func (w *Overdue) Job() jobs.Kind {
+	return jobs.Kind{
+		Name: Kind, Every: min(overdueInterval, max(w.o.Within/5, overdueIntervalMin)),
+		Work: func(ctx context.Context, _ jobs.Job) error { return w.Look(ctx) },
 	}
 }
 

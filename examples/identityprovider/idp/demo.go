@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/jobs"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/store"
 	"github.com/scimwright/scimwright/scimserver"
@@ -34,8 +35,9 @@ var steps = []step{
 }
 
 // Demo creates the provider's tables in db, lets the engine provision each step into a SCIM server, and prints the state of the server.
-// Demo returns an error if the state differs from the expected state. The function open opens the engine's store on db.
-func Demo(ctx context.Context, out io.Writer, db *sql.DB, open func() (store.Store, error)) error {
+// Demo returns an error if the state differs from the expected state. The function open opens the engine's store on db, and the scheduler
+// of its jobs; nil means the default scheduler.
+func Demo(ctx context.Context, out io.Writer, db *sql.DB, open func() (store.Store, jobs.Scheduler, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	const token = "token-of-the-crm"
@@ -54,11 +56,11 @@ func Demo(ctx context.Context, out io.Writer, db *sql.DB, open func() (store.Sto
 	if err != nil {
 		return err
 	}
-	st, err := open()
+	st, scheduler, err := open()
 	if err != nil {
 		return err
 	}
-	e, err := provision.New(provision.Options{Store: st, Directory: provider})
+	e, err := provision.New(provision.Options{Store: st, Jobs: scheduler, Directory: provider})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
 
 	"example.com/identityprovider/idp"
+	"github.com/scimwright/scimwright/engine/jobs"
 	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/engine/store"
 )
@@ -34,7 +35,8 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer db.Close()
-	return idp.Demo(ctx, os.Stdout, db, func() (store.Store, error) {
-		return sqlstore.Open(ctx, db, sqlstore.Options{Dialect: sqlstore.SQLite})
+	return idp.Demo(ctx, os.Stdout, db, func() (store.Store, jobs.Scheduler, error) {
+		st, err := sqlstore.Open(ctx, db, sqlstore.Options{Dialect: sqlstore.SQLite})
+		return st, nil, err // the engine runs its jobs with its own scheduler
 	})
 }

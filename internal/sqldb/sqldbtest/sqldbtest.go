@@ -122,7 +122,10 @@ func PostgresURL(t testing.TB, options ...Option) string {
 	}
 	schema := "test_" + strings.ToLower(rand.Text())
 	admin(t, server, "CREATE SCHEMA "+schema)
-	t.Cleanup(func() { admin(t, server, "DROP SCHEMA "+schema+" CASCADE") })
+	t.Cleanup(func() {
+		admin(t, server, "DROP SCHEMA "+schema+" CASCADE")
+		admin(t, server, "DROP SCHEMA IF EXISTS "+schema+"_river CASCADE") // of a sandbox's jobs
+	})
 
 	u, err := url.Parse(server)
 	require.NoError(t, err, "the URL of the PostgreSQL server")

@@ -50,6 +50,8 @@ type Options struct {
 	// Released is called when /sandbox/v1/work releases the work on hold. The process that calls API.Work must then call API.Work again, so
 	// that the released work starts. Default: none.
 	Released func()
+	// Rescheduled is called before the commit of a changed schedule of imports.
+	Rescheduled func()
 	// Guarded lists operations that another handler serves behind API.Authorize. /sandbox/v1/authz/explain also explains them.
 	Guarded []rest.Info
 	// Imports reads the accounts of targets. Default: none; there are no imports.

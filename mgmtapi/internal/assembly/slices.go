@@ -73,7 +73,7 @@ func slicesOf(d model.Deps, o Options, keys *tokens.Keys, logs *syslog.Slice, ca
 		grouprules.New(d),
 		apps.New(d, apps.Options{Secrets: o.Secrets, KeySource: o.KeySource, Subdomain: o.Subdomain, AppUser: assigned.Show, Scopes: scopes}),
 		assigned,
-		connections.New(d, connections.Options{Secrets: o.Secrets, Tester: o.Connections}),
+		connections.New(d, connections.Options{Secrets: o.Secrets, Tester: o.Connections, Rescheduled: o.Rescheduled}),
 		policies.New(d),
 		usertypes.New(d),
 		schemas.New(d),

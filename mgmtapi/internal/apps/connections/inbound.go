@@ -211,6 +211,9 @@ func (s *Slice) reschedule(ctx context.Context, tx *docstore.Tx, app string, was
 	if err != nil {
 		return err
 	}
+	if s.Rescheduled != nil {
+		s.Rescheduled()
+	}
 	next := is.Next(s.Now())
 	due := model.DueImport{Due: next, At: next, Base: rest.URL(ctx)}
 	switch {

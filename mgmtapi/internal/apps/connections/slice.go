@@ -33,6 +33,8 @@ type Options struct {
 	Secrets seal.Secrets
 	// Tester verifies connections. Default: a tester that always fails, because only a verified connection may be activated.
 	Tester ConnectionTester
+	// Rescheduled is called before the commit of a changed schedule of imports. Default: none; the schedule is found at the next periodic run.
+	Rescheduled func()
 }
 
 // Slice serves the operations on connections, features and group push.

@@ -19,28 +19,39 @@ const (
 	claim = 20 * time.Second
 )
 
-// startDue starts the imports that are due by their schedules, and reports whether there may be more. After several missed times of a
-// schedule, it starts only one import, because the next time that it stores is in the future.
-func (s *Service) startDue(ctx context.Context) (more bool, err error) {
+// startDue starts the imports that are due by their schedules, and returns the time until the next one is due, at most sweepInterval. After
+// several missed times of a schedule, it starts only one import, because the next time that it stores is in the future.
+func (s *Service) startDue(ctx context.Context) (next time.Duration, err error) {
+	now := s.Now()
 	page, err := s.DueImports.Query(ctx, s.Store.Reader(), docstore.Query[model.DueImport]{
-		Where: docstore.Le(model.DueImportByAt, s.Now()), OrderBy: model.DueImportByAt, Limit: dueBatch,
+		Where: docstore.Le(model.DueImportByAt, now.Add(sweepInterval)), OrderBy: model.DueImportByAt, Limit: dueBatch,
 	})
 	if err != nil {
-		return false, err
+		return sweepInterval, err
 	}
+	next = sweepInterval
 	var failures []error
-	for _, doc := range page.Docs {
+	for n, doc := range page.Docs {
+		if wait := doc.Value.At.Sub(now); wait > 0 {
+			next = wait
+			break
+		}
+		if n == dueBatch-1 {
+			next = 0 // there may be more
+		}
 		due, err := s.claim(ctx, doc.ID)
 		if err == nil && due != nil {
 			if _, err = s.start(rest.WithBaseURL(ctx, due.Base), doc.ID, false, due); isRejection(err) {
 				err = nil // no failure: the next call after the end of the claim starts the import again
+				next = min(next, claim)
 			}
 		}
 		if err != nil {
 			failures = append(failures, fmt.Errorf("scheduled import of %s: %w", doc.ID, err))
+			next = min(next, claim)
 		}
 	}
-	return len(page.Docs) == dueBatch, errors.Join(failures...)
+	return next, errors.Join(failures...)
 }
 
 // claim claims a due import; nil if it is no longer due. A time at which the app or its connection is inactive is skipped.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
@@ -119,35 +120,71 @@ func (s *Service) Job(ctx context.Context, app, run string) (*model.ImportJob, e
 // Work starts the imports that are due by a schedule, processes one batch of each open import, and reports whether there may be more. It
 // may call an inline hook, which can take some seconds.
 func (s *Service) Work(ctx context.Context) (more bool, err error) {
-	more, failed := s.startDue(ctx)
-	var open []docstore.Doc[model.ImportJob]
-	err = model.Each(ctx, s.Store.Reader(), s.ImportJobs, docstore.NotNull(model.ImportJobByOpen),
-		func(job docstore.Doc[model.ImportJob]) error {
-			open = append(open, job)
-			return nil
-		})
-	if err != nil {
-		return false, errors.Join(failed, err)
-	}
-	failures := []error{failed}
-	for _, job := range open {
-		run, err := s.o.Engine.State(ctx, job.Value.App, job.Value.Run)
-		if missing, ok := errors.AsType[*rest.Error](err); ok && missing.Code == rest.CodeNotFound {
-			run, err = Run{State: Failed, Error: "The engine has no record of the import"}, nil
-		}
-		if err == nil && run.State == Running {
-			continue
-		}
-		if err == nil {
-			err = s.processBatch(rest.WithBaseURL(ctx, job.Value.Base), job, run)
-		}
-		if err != nil { // report the error at the end, so that the other imports continue
-			failures = append(failures, fmt.Errorf("import %s of %s: %w", job.Value.Run, job.Value.App, err))
-			continue
-		}
-		more = true
+	ready, next, err := s.Sweep(ctx)
+	more = next == 0
+	failures := []error{err}
+	for _, id := range ready {
+		left, err := s.Step(ctx, id)
+		more = more || left
+		failures = append(failures, err) // report the error at the end, so that the other imports continue
 	}
 	return more, errors.Join(failures...)
+}
+
+const (
+	// sweepInterval is the maximum time between two calls of Sweep.
+	sweepInterval = time.Minute
+	// readInterval is the time between two calls of Sweep while the engine reads a list.
+	readInterval = time.Second
+)
+
+// Sweep starts the imports that are due by a schedule. It returns the ids of the open imports whose list the engine has read, for Step, and
+// the time after which Sweep is to be called again.
+func (s *Service) Sweep(ctx context.Context) (ready []string, next time.Duration, err error) {
+	next, failed := s.startDue(ctx)
+	failures := []error{failed}
+	err = model.Each(ctx, s.Store.Reader(), s.ImportJobs, docstore.NotNull(model.ImportJobByOpen),
+		func(job docstore.Doc[model.ImportJob]) error {
+			run, err := s.state(ctx, job.Value)
+			switch {
+			case err != nil:
+				failures = append(failures, err)
+			case run.State == Running:
+				next = min(next, readInterval)
+			default:
+				ready = append(ready, job.ID)
+			}
+			return nil
+		})
+	return ready, next, errors.Join(append(failures, err)...)
+}
+
+// Step processes the next batch of an open import whose list the engine has read. It reports whether there may be more.
+func (s *Service) Step(ctx context.Context, id string) (more bool, err error) {
+	job, err := model.Optional(ctx, s.Store.Reader(), s.ImportJobs, id)
+	if err != nil || job == nil || !job.Value.Open {
+		return false, err
+	}
+	run, err := s.state(ctx, job.Value)
+	if err != nil || run.State == Running {
+		return false, err
+	}
+	if err := s.processBatch(rest.WithBaseURL(ctx, job.Value.Base), *job, run); err != nil {
+		return false, fmt.Errorf("import %s of %s: %w", job.Value.Run, job.Value.App, err)
+	}
+	return true, nil
+}
+
+// state returns the progress of an import in the engine.
+func (s *Service) state(ctx context.Context, job model.ImportJob) (Run, error) {
+	run, err := s.o.Engine.State(ctx, job.App, job.Run)
+	if missing, ok := errors.AsType[*rest.Error](err); ok && missing.Code == rest.CodeNotFound {
+		return Run{State: Failed, Error: "The engine has no record of the import"}, nil
+	}
+	if err != nil {
+		return run, fmt.Errorf("import %s of %s: %w", job.Run, job.App, err)
+	}
+	return run, nil
 }
 
 // processBatch processes the next batch of a job. It closes the job if the list of accounts could not be read or is completely processed.
