@@ -22,6 +22,8 @@ type work struct {
 	engine *provision.Engine
 	bridge *bridge
 	names  control.Names
+	// replicated reports whether engines of other processes work on the same applications.
+	replicated bool
 }
 
 var _ sandboxport.Work = (*work)(nil)
@@ -76,6 +78,9 @@ func (w *work) Drain(ctx context.Context) (left sandboxport.Left, err error) {
 	if err == nil {
 		err = w.engine.Wait(ctx, "") // wait until the engine has stored the results of its last sequences
 	}
+	if err == nil && w.replicated {
+		err = w.rest(ctx)
+	}
 	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return left, err
 	}
@@ -90,6 +95,27 @@ func (w *work) Drain(ctx context.Context) (left sandboxport.Left, err error) {
 	waiting, err := control.DescribeWaiting(ctx, w.engine, w.names)
 	left.Waiting = append(left.Waiting, waiting...)
 	return left, errors.Join(ctx.Err(), heldErr, err)
+}
+
+// restTime is the maximum time to wait for the release of lanes without pending work.
+const restTime = 10 * time.Second
+
+// rest waits until no engine has the lane of an application. An engine releases a lane after it has reported the results of the last
+// sequences, so that the results of the engines of other replicas are also reported when rest returns.
+func (w *work) rest(ctx context.Context) error {
+	limit := time.Now().Add(restTime)
+	return poll(ctx, func() (bool, error) {
+		busy := false
+		err := w.bridge.wanted.Apps(ctx, func(a mgmtapi.App) error {
+			l, err := w.engine.Apps().Get(ctx, a.ID)
+			if errors.Is(err, engine.ErrNotFound) {
+				return nil
+			}
+			busy = busy || l.Owner != ""
+			return err
+		})
+		return !busy || time.Now().After(limit), err
+	})
 }
 
 // waitTime is the maximum time to describe the remaining work after the caller's deadline.
