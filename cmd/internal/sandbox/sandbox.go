@@ -263,7 +263,10 @@ func (s *Sandbox) assemble(
 			return nil, err
 		}
 	}
-	p.work = &work{engine: p.engine, bridge: p.bridge, names: names{p.bridge}, replicated: p.replicas != nil}
+	p.work = &work{engine: p.engine, bridge: p.bridge, names: names{p.bridge}, now: clk.Now}
+	if p.replicas != nil {
+		p.work.owner = owner
+	}
 	hookCA, err := readHookCA(o.HookCA)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/scimwright/scimwright/engine"
@@ -22,9 +23,22 @@ type work struct {
 	engine *provision.Engine
 	bridge *bridge
 	names  control.Names
-	// replicated reports whether engines of other processes work on the same applications.
-	replicated bool
+	// owner is the name of the engine among those of the replicas, which work on the same applications. Empty on SQLite.
+	owner string
+	now   func() time.Time
+
+	mu     sync.Mutex
+	owners map[string]ownedLane // by app
 }
+
+// ownedLane is the owner of a lane at a time.
+type ownedLane struct {
+	owner string
+	at    time.Time
+}
+
+// ownerLife is the time for which the owner of a lane is cached, so that a page of assignments reads it once.
+const ownerLife = 50 * time.Millisecond
 
 var _ sandboxport.Work = (*work)(nil)
 
@@ -46,16 +60,53 @@ func poll(ctx context.Context, done func() (bool, error)) error {
 
 // syncing reports whether a sequence of a user is running, or the target has accepted a change and not yet carried it out. The second case
 // requires a query, which is omitted for assignments without a pending result.
+//
+// The sequences of the engine of another replica are not visible here. While that engine has the lane of the application, users with work
+// that it may start now count as syncing.
 func (w *work) syncing(ctx context.Context, a mgmtapi.Account) bool {
 	if w.engine.Tasks().Running(a.App, engine.User, a.ID) {
 		return true
 	}
-	if !a.Waiting {
+	elsewhere := w.elsewhere(ctx, a.App)
+	if !a.Waiting && !elsewhere {
 		return false
 	}
 	s, err := w.engine.State(ctx, a.App, engine.User, a.ID)
-	return err == nil && s.Status == engine.StatusPending
+	switch {
+	case err != nil:
+		return false
+	case s.Status == engine.StatusPending:
+		return true
+	}
+	return elsewhere && !s.NextAt.IsZero() && !s.NextAt.After(w.now())
 }
+
+// elsewhere reports whether the engine of another replica has the lane of an application.
+func (w *work) elsewhere(ctx context.Context, app string) bool {
+	if w.owner == "" {
+		return false
+	}
+	w.mu.Lock()
+	known, ok := w.owners[app]
+	w.mu.Unlock()
+	if !ok || time.Since(known.at) > ownerLife {
+		l, err := w.engine.Apps().Get(ctx, app)
+		if err != nil {
+			return false
+		}
+		known = ownedLane{l.Owner, time.Now()}
+		w.mu.Lock()
+		if w.owners == nil || len(w.owners) >= maxOwners {
+			w.owners = map[string]ownedLane{}
+		}
+		w.owners[app] = known
+		w.mu.Unlock()
+	}
+	return known.owner != "" && known.owner != w.owner
+}
+
+// maxOwners is the maximum number of cached owners.
+const maxOwners = 1000
 
 // Drain implements sandboxport.Work. Work includes events in the outbox and background work of earlier requests. Drain first counts the
 // pending work of the management API and then that of the engine, so that it also counts an event that the relay passes to the engine
@@ -78,7 +129,7 @@ func (w *work) Drain(ctx context.Context) (left sandboxport.Left, err error) {
 	if err == nil {
 		err = w.engine.Wait(ctx, "") // wait until the engine has stored the results of its last sequences
 	}
-	if err == nil && w.replicated {
+	if err == nil && w.owner != "" {
 		err = w.rest(ctx)
 	}
 	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
