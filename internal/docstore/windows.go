@@ -39,11 +39,8 @@ const countSQL = `INSERT INTO {%[1]s} AS w (name, ends, count, refused) VALUES (
 		refused = CASE WHEN w.ends <= excluded.ends - ? OR w.ends > excluded.ends THEN 0 WHEN w.count >= ? THEN w.refused + 1 ELSE 0 END
 	RETURNING ends, count, refused`
 
-// Shared reports whether other processes may use the database, so that the windows are stored in it.
-func (w Windows) Shared(s *Store) bool { return s.db != nil && s.db.Dialect() == sqldb.Postgres }
-
 // Count counts an event at the time now in the window of a name, with one statement. A window has the given length and accepts at most
-// limit events; limit is at least 1. The windows must be Shared.
+// limit events; limit is at least 1. The store must be Shared.
 func (w Windows) Count(ctx context.Context, s *Store, name string, limit int, length time.Duration, now time.Time) (Window, error) {
 	var out Window
 	var ends int64

@@ -280,8 +280,8 @@ func stringsOf[T interface{ String() string }](list []T) []string {
 	return out
 }
 
-// Create implements sandboxport.Providers.
-func (p *providers) Create(ctx context.Context, wanted sandboxport.NewProvider) (sandboxport.Provider, string, error) {
+// tryCreate does the work of Create.
+func (p *providers) tryCreate(ctx context.Context, wanted sandboxport.NewProvider) (sandboxport.Provider, string, error) {
 	fail := func(err error) (sandboxport.Provider, string, error) { return sandboxport.Provider{}, "", err }
 	value := newToken()
 	c := tenants.Config{Name: wanted.Name, Tokens: []tenants.Token{tenants.NewToken(value)}}
@@ -353,8 +353,8 @@ func (p *providers) forget(ctx context.Context, name string) error {
 	return err
 }
 
-// Remove implements sandboxport.Providers.
-func (p *providers) Remove(ctx context.Context, name string) error {
+// tryRemove does the work of Remove.
+func (p *providers) tryRemove(ctx context.Context, name string) error {
 	if err := p.lock(ctx); err != nil {
 		return err
 	}
@@ -392,8 +392,8 @@ func (p *providers) Remove(ctx context.Context, name string) error {
 	return p.forget(ctx, name)
 }
 
-// CreateToken implements sandboxport.Providers.
-func (p *providers) CreateToken(ctx context.Context, name string, wanted sandboxport.NewToken) (sandboxport.ProviderToken, string, error) {
+// tryCreateToken does the work of CreateToken.
+func (p *providers) tryCreateToken(ctx context.Context, name string, wanted sandboxport.NewToken) (sandboxport.ProviderToken, string, error) {
 	if err := p.lock(ctx); err != nil {
 		return sandboxport.ProviderToken{}, "", err
 	}
@@ -417,8 +417,8 @@ func (p *providers) CreateToken(ctx context.Context, name string, wanted sandbox
 	return showToken(made), value, t.SetTokens(append(list, made)...)
 }
 
-// RemoveToken implements sandboxport.Providers.
-func (p *providers) RemoveToken(ctx context.Context, name, id string) error {
+// tryRemoveToken does the work of RemoveToken.
+func (p *providers) tryRemoveToken(ctx context.Context, name, id string) error {
 	if err := p.lock(ctx); err != nil {
 		return err
 	}
@@ -456,9 +456,8 @@ func (p *providers) Quirks(name string) (active []string, available []sandboxpor
 	return stringsOf(t.Config().Quirks), available, nil
 }
 
-// SetQuirks implements sandboxport.Providers. The quirks of created tenants are stored. Those of other tenants apply until the sandbox
-// stops; on PostgreSQL, until the last replica stops.
-func (p *providers) SetQuirks(ctx context.Context, name string, active []string) error {
+// trySetQuirks does the work of SetQuirks.
+func (p *providers) trySetQuirks(ctx context.Context, name string, active []string) error {
 	if err := p.lock(ctx); err != nil {
 		return err
 	}

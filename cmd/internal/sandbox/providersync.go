@@ -8,12 +8,62 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/internal/sandboxport"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
 // errChanged is the error of a change that another replica has outrun.
 var errChanged = rest.Failf(rest.CodeMoved, "Another replica of the sandbox changes the service providers. Send the request again.")
+
+// changeAttempts is the maximum number of attempts of a change that other replicas outrun.
+const changeAttempts = 10
+
+// retried runs a change again after another replica has outrun it.
+func retried(change func() error) (err error) {
+	for range changeAttempts {
+		if err = change(); !errors.Is(err, errChanged) {
+			break
+		}
+	}
+	return err
+}
+
+// Create implements sandboxport.Providers.
+func (p *providers) Create(ctx context.Context, wanted sandboxport.NewProvider) (made sandboxport.Provider, token string, err error) {
+	err = retried(func() error {
+		made, token, err = p.tryCreate(ctx, wanted)
+		return err
+	})
+	return made, token, err
+}
+
+// Remove implements sandboxport.Providers.
+func (p *providers) Remove(ctx context.Context, name string) error {
+	return retried(func() error { return p.tryRemove(ctx, name) })
+}
+
+// CreateToken implements sandboxport.Providers.
+func (p *providers) CreateToken(
+	ctx context.Context, name string, wanted sandboxport.NewToken,
+) (made sandboxport.ProviderToken, value string, err error) {
+	err = retried(func() error {
+		made, value, err = p.tryCreateToken(ctx, name, wanted)
+		return err
+	})
+	return made, value, err
+}
+
+// RemoveToken implements sandboxport.Providers.
+func (p *providers) RemoveToken(ctx context.Context, name, id string) error {
+	return retried(func() error { return p.tryRemoveToken(ctx, name, id) })
+}
+
+// SetQuirks implements sandboxport.Providers. The quirks of created tenants are stored. Those of other tenants apply until the sandbox
+// stops; on PostgreSQL, until the last replica stops.
+func (p *providers) SetQuirks(ctx context.Context, name string, active []string) error {
+	return retried(func() error { return p.trySetQuirks(ctx, name, active) })
+}
 
 // lock locks the providers for a change, after it has read the changes of other replicas.
 func (p *providers) lock(ctx context.Context) error {

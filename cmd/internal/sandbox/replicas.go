@@ -116,7 +116,7 @@ func (r *replicas) list(ctx context.Context, column string) (all []string, err e
 	return all, rows.Err()
 }
 
-// beat records that this replica runs, and removes dead replicas. It returns their number. One replica at most is told about each.
+// beat records that this replica runs, and removes dead replicas. It returns their number. At most one replica counts each of them.
 func (r *replicas) beat(ctx context.Context) (dead int, err error) {
 	err = r.db.Update(ctx, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, r.sql(`INSERT INTO {%s_replicas} (id, address, public, seen) VALUES (?, ?, ?, clock_timestamp())

@@ -19,7 +19,9 @@ import (
 
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 	"github.com/scimwright/scimwright/fixtures"
+	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
@@ -494,3 +496,54 @@ func TestReplicas_SeededAppsFollow(t *testing.T) {
 	})
 }
 
+// TestReplicas_ProvidersConcurrent creates service providers on both replicas at the same time.
+func TestReplicas_ProvidersConcurrent(t *testing.T) {
+	t.Parallel()
+	p := startReplicas(t, sandbox.Options{Empty: true, NoRateLimits: true})
+	var all sync.WaitGroup
+	for i, api := range []*sandbox.APIClient{p.a, p.b} {
+		all.Go(func() {
+			for n := range 4 {
+				body := map[string]string{"name": fmt.Sprintf("acme-%d-%d", i, n)}
+				if err := api.Do(context.WithoutCancel(t.Context()), http.MethodPost, "/sandbox/v1/scim", body, nil); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	for _, api := range []*sandbox.APIClient{p.a, p.b} {
+		require.Equal(t, 8+2, lengthOf(t, api, "/sandbox/v1/scim"))
+	}
+}
+
+// TestReplicas_ResultOfDeadReplicaReported checks that a result which the engine of a dead replica stored, but did not report, is reported.
+func TestReplicas_ResultOfDeadReplicaReported(t *testing.T) {
+	t.Parallel()
+	p := startReplicas(t, sandbox.Options{Empty: true, NoRateLimits: true})
+	tg := newTarget(t, scimHandler(t))
+	app := newApp(t, p.a, tg.URL, scimToken)
+	ann := assignTo(t, p.a, app, "ann@replica.example")
+	ann.becomes("PROVISIONED SYNCHRONIZED")
+	account := func() string {
+		var u appUser
+		do(t, p.b, http.MethodGet, ann.url, "", &u)
+		return u.ExternalID
+	}
+	id := account()
+	require.NotEmpty(t, id)
+
+	db, err := sqlopen.Open(t.Context(), p.options.DB, sqlopen.Options{})
+	require.NoError(t, err)
+	defer db.Close()
+	require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
+		_, err := tx.Exec(t.Context(), `UPDATE app_users SET rev = rev + 1, doc = convert_to(replace(convert_from(doc, 'UTF8'), ?, ''), 'UTF8')`, id)
+		return err
+	}))
+	require.Empty(t, account())
+	require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
+		_, err := tx.Exec(t.Context(), `INSERT INTO sandbox_replicas VALUES ('dead', 'http://127.0.0.1:1', '', clock_timestamp() - interval '1 hour')`)
+		return err
+	}))
+	eventually(t, "the result is reported", func() bool { return account() == id })
+}

@@ -97,7 +97,7 @@ func NewLimiter(l Limits, now func() time.Time) *Limiter {
 
 // Share makes the limiter count in the database, if other processes may use the database. Call Share before the first request.
 func (l *Limiter) Share(s *docstore.Store, w docstore.Windows) {
-	if !l.off && w.Shared(s) {
+	if !l.off && s.Shared() {
 		l.store, l.shared = s, w
 	}
 }
