@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// homeBeats is the number of beats between two checks of the address of the seeded apps' connections.
-	homeBeats = 5
+	// homeInterval is the interval between two checks for ended replicas: of their unreported results, and of the address of the seeded apps'
+	// connections.
+	homeInterval = 5 * time.Second
 	// reportGrace is the time after which a result that a live engine has stored is also reported.
 	reportGrace = 5 * time.Second
 )
@@ -30,7 +31,7 @@ func (s *Sandbox) joinReplicas(ctx context.Context, p *parts, clk *clock, server
 	if err := p.replicas.join(ctx, servers.alone); err != nil {
 		return err
 	}
-	s.onClose(p.replicas.leave)
+	s.onClose(p.replicas.start(ctx))
 	p.following = &following{store: p.store, clock: clk, servers: servers}
 	return nil
 }
@@ -41,24 +42,22 @@ func (s *Sandbox) followReplicas(ctx context.Context, p *parts) {
 		return
 	}
 	ctx, stop := context.WithCancel(ctx)
+	failed := func(what string, err error) {
+		if err != nil && ctx.Err() == nil {
+			s.options.Logger.ErrorContext(ctx, what, "err", err)
+		}
+	}
 	var running sync.WaitGroup
-	beats := 0
 	running.Go(func() {
-		p.replicas.run(ctx, func(ctx context.Context, dead int) error {
-			if dead > 0 {
+		each(ctx, replicaBeat, func() { failed("following the other replicas failed", p.following.follow(ctx)) })
+	})
+	running.Go(func() {
+		each(ctx, homeInterval, func() {
+			if dead := p.replicas.dead.Swap(0); dead > 0 {
 				s.options.Logger.InfoContext(ctx, "replicas ended without a shutdown", "replicas", dead)
-				running.Go(func() {
-					if err := catchUpLate(ctx, p); err != nil && ctx.Err() == nil {
-						s.options.Logger.ErrorContext(ctx, "reporting the results of an ended replica failed", "err", err)
-					}
-				})
+				failed("reporting the results of an ended replica failed", catchUpLate(ctx, p))
 			}
-			if beats++; beats%homeBeats == 0 {
-				if err := s.home(ctx, p); err != nil {
-					return err
-				}
-			}
-			return p.following.follow(ctx)
+			failed("connecting the seeded applications failed", s.home(ctx, p))
 		})
 	})
 	s.onClose(func(context.Context) error { stop(); running.Wait(); return nil })
@@ -75,7 +74,9 @@ func (s *Sandbox) served(ctx context.Context, p *parts) (bool, error) {
 
 // home connects the seeded apps to this sandbox if the replica that they were connected to has ended.
 func (s *Sandbox) home(ctx context.Context, p *parts) error {
-	s.changing.Lock()
+	if !s.changing.TryLock() {
+		return nil // a seed or a reset is running
+	}
 	kept, err := storedSettings(ctx, p.store, p.stored)
 	if err == nil {
 		s.settings = kept

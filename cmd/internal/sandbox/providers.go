@@ -212,6 +212,11 @@ func (k storedTenant) config(name string) (tenants.Config, error) {
 // save stores a tenant. The caller holds the lock.
 func (p *providers) save(ctx context.Context, name string, k storedTenant) error {
 	err := p.update(ctx, func(tx *docstore.Tx) error {
+		if k.Set != p.docs[name].Set {
+			if err := p.replicas.dropQuirks(ctx, tx.SQL(), name); err != nil {
+				return err
+			}
+		}
 		_, err := p.stored.Update(ctx, tx, name, 0, k)
 		if errors.Is(err, docstore.ErrNotFound) {
 			_, err = p.stored.Insert(ctx, tx, name, k)
@@ -393,7 +398,9 @@ func (p *providers) tryRemove(ctx context.Context, name string) error {
 }
 
 // tryCreateToken does the work of CreateToken.
-func (p *providers) tryCreateToken(ctx context.Context, name string, wanted sandboxport.NewToken) (sandboxport.ProviderToken, string, error) {
+func (p *providers) tryCreateToken(
+	ctx context.Context, name string, wanted sandboxport.NewToken,
+) (sandboxport.ProviderToken, string, error) {
 	if err := p.lock(ctx); err != nil {
 		return sandboxport.ProviderToken{}, "", err
 	}

@@ -39,8 +39,8 @@ func (r *replicas) dropQuirks(ctx context.Context, tx *sqldb.Tx, name string) er
 // Draw implements quirks.Shared.
 func (q quirkState) Draw(ctx context.Context, key string) (n int64, err error) {
 	db := q.replicas.db
-	err = db.Wrap(db.Writer()).QueryRow(ctx, q.replicas.sql(`INSERT INTO {%s_quirk_state} AS s (key, item, n, until) VALUES (?, '', 0, 'infinity')
-		ON CONFLICT (key, item) DO UPDATE SET n = s.n + 1 RETURNING n`), q.scope+key).Scan(&n)
+	err = db.Wrap(db.Writer()).QueryRow(ctx, q.replicas.sql(`INSERT INTO {%s_quirk_state} AS s (key, item, n, until)
+		VALUES (?, '', 0, 'infinity') ON CONFLICT (key, item) DO UPDATE SET n = s.n + 1 RETURNING n`), q.scope+key).Scan(&n)
 	return n, err
 }
 

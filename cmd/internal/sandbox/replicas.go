@@ -7,13 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
 const (
-	// replicaBeat is the interval at which a replica records that it runs, and follows the changes of the others without a request.
+	// replicaBeat is the interval at which a replica records that it runs. Without a request, it follows the changes of the others at the same
+	// interval.
 	replicaBeat = 2 * time.Second
 	// replicaLife is the time after its last record after which a replica counts as dead.
 	replicaLife = 10 * time.Second
@@ -32,6 +34,8 @@ type replicas struct {
 	address, public string
 	// first reports whether no other replica was alive when this one joined.
 	first bool
+	// dead is the number of replicas that ended without leaving and that this replica has not handled yet.
+	dead atomic.Int64
 }
 
 const replicaTablesSQL = `CREATE TABLE IF NOT EXISTS {%[1]s_replicas}
@@ -143,22 +147,37 @@ func (r *replicas) leave(ctx context.Context) error {
 	})
 }
 
-// run calls each until ctx ends, at intervals of replicaBeat.
-func (r *replicas) run(ctx context.Context, each func(ctx context.Context, dead int) error) {
-	tick := time.NewTicker(replicaBeat)
+// start records that this replica runs, at intervals of replicaBeat, until end is called. end also removes the replica.
+func (r *replicas) start(ctx context.Context) (end func(context.Context) error) {
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		each(ctx, replicaBeat, func() {
+			dead, err := r.beat(ctx)
+			if err != nil && ctx.Err() == nil {
+				r.log.ErrorContext(ctx, "the heartbeat of this replica failed", "err", err)
+			}
+			r.dead.Add(int64(dead))
+		})
+	}()
+	return func(ctx context.Context) error {
+		stop()
+		<-ended
+		return r.leave(ctx)
+	}
+}
+
+// each calls fn at an interval until ctx ends.
+func each(ctx context.Context, interval time.Duration, fn func()) {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-		}
-		dead, err := r.beat(ctx)
-		if err == nil {
-			err = each(ctx, dead)
-		}
-		if err != nil && ctx.Err() == nil {
-			r.log.ErrorContext(ctx, "following the other replicas failed", "err", err)
+			fn()
 		}
 	}
 }

@@ -350,7 +350,8 @@ func TestReplicas_ClockMoved(t *testing.T) {
 	for _, api := range sides {
 		all.Go(func() {
 			for range 5 {
-				if err := api.Do(context.WithoutCancel(t.Context()), http.MethodPost, "/sandbox/v1/clock", map[string]int{"advanceSeconds": 3600}, nil); err != nil {
+				step := map[string]int{"advanceSeconds": 3600}
+				if err := api.Do(context.WithoutCancel(t.Context()), http.MethodPost, "/sandbox/v1/clock", step, nil); err != nil {
 					t.Error(err)
 				}
 			}
@@ -537,12 +538,14 @@ func TestReplicas_ResultOfDeadReplicaReported(t *testing.T) {
 	require.NoError(t, err)
 	defer db.Close()
 	require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(t.Context(), `UPDATE app_users SET rev = rev + 1, doc = convert_to(replace(convert_from(doc, 'UTF8'), ?, ''), 'UTF8')`, id)
+		_, err := tx.Exec(t.Context(),
+			`UPDATE app_users SET rev = rev + 1, doc = convert_to(replace(convert_from(doc, 'UTF8'), ?, ''), 'UTF8')`, id)
 		return err
 	}))
 	require.Empty(t, account())
 	require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(t.Context(), `INSERT INTO sandbox_replicas VALUES ('dead', 'http://127.0.0.1:1', '', clock_timestamp() - interval '1 hour')`)
+		_, err := tx.Exec(t.Context(),
+			`INSERT INTO sandbox_replicas VALUES ('dead', 'http://127.0.0.1:1', '', clock_timestamp() - interval '1 hour')`)
 		return err
 	}))
 	eventually(t, "the result is reported", func() bool { return account() == id })

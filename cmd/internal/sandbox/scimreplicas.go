@@ -45,10 +45,6 @@ func (s *SCIMServer) join(ctx context.Context, db *sqldb.DB, address string, log
 	if err := r.join(ctx, func(context.Context, *sqldb.Tx) error { return nil }); err != nil {
 		return nil, err
 	}
-	s.onClose(r.leave)
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan struct{})
-	go func() { defer close(ended); r.run(running, func(context.Context, int) error { return nil }) }()
-	s.onClose(func(context.Context) error { stop(); <-ended; return nil })
+	s.onClose(r.start(ctx))
 	return r, nil
 }
