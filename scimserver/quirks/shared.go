@@ -54,7 +54,7 @@ func (d *draws) following() bool {
 }
 
 func (d *draws) advance() bool {
-	strikes := !(d.s.Times > 0 && d.left == 0) && d.dice.Float64() < d.s.Probability
+	strikes := (d.s.Times == 0 || d.left > 0) && d.dice.Float64() < d.s.Probability
 	if strikes {
 		d.left--
 	}

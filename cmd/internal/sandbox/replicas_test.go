@@ -29,7 +29,8 @@ func TestReplicas_Alternately(t *testing.T) {
 		"TestWalkSyncPassword": TestWalkSyncPassword, "TestWalkGroupPush": TestWalkGroupPush, "TestWalkImport": TestWalkImport,
 		"TestImport_ConfirmsPendingAccounts": TestImport_ConfirmsPendingAccounts, "TestImport_ScheduledByClock": TestImport_ScheduledByClock,
 		"TestImport_DecidedByHook": TestImport_DecidedByHook, "TestImport_FirstKeepsRejectedCorrection": TestImport_FirstKeepsRejectedCorrection,
-		"TestAssignment_CreatesTargetUser": TestAssignment_CreatesTargetUser, "TestTarget_ReceivesOAuthTokens": TestTarget_ReceivesOAuthTokens,
+		"TestAssignment_CreatesTargetUser": TestAssignment_CreatesTargetUser,
+
 		"TestTarget_RetriedUntilAvailable": TestTarget_RetriedUntilAvailable,
 		"TestClock_ControlsExpiry":         TestClock_ControlsExpiry, "TestClock_RejectsUnreachableTime": TestClock_RejectsUnreachableTime,
 		"TestClock_EngineContinuesAfterAdvance": TestClock_EngineContinuesAfterAdvance,

@@ -263,10 +263,7 @@ func (s *Sandbox) assemble(
 			return nil, err
 		}
 	}
-	p.work = &work{engine: p.engine, bridge: p.bridge, names: names{p.bridge}, now: clk.Now}
-	if p.replicas != nil {
-		p.work.owner = owner
-	}
+	p.work = &work{engine: p.engine, bridge: p.bridge, names: names{p.bridge}, now: clk.Now, replicated: p.replicas != nil}
 	hookCA, err := readHookCA(o.HookCA)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/control"
 	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/sandboxport"
 	"github.com/scimwright/scimwright/mgmtapi"
 )
@@ -23,22 +24,19 @@ type work struct {
 	engine *provision.Engine
 	bridge *bridge
 	names  control.Names
-	// owner is the name of the engine among those of the replicas, which work on the same applications. Empty on SQLite.
-	owner string
-	now   func() time.Time
+	// replicated reports whether engines of other processes may work on the same applications.
+	replicated bool
+	now        func() time.Time
 
 	mu     sync.Mutex
 	owners map[string]ownedLane // by app
 }
 
-// ownedLane is the owner of a lane at a time.
+// ownedLane is whether an engine has a lane, as a request has read it.
 type ownedLane struct {
-	owner string
-	at    time.Time
+	owned   bool
+	request string
 }
-
-// ownerLife is the time for which the owner of a lane is cached, so that a page of assignments reads it once.
-const ownerLife = 50 * time.Millisecond
 
 var _ sandboxport.Work = (*work)(nil)
 
@@ -61,14 +59,14 @@ func poll(ctx context.Context, done func() (bool, error)) error {
 // syncing reports whether a sequence of a user is running, or the target has accepted a change and not yet carried it out. The second case
 // requires a query, which is omitted for assignments without a pending result.
 //
-// The sequences of the engine of another replica are not visible here. While that engine has the lane of the application, users with work
-// that it may start now count as syncing.
+// The sequences of the engine of another replica are not visible here. With replicas, therefore, while an engine has the lane of the
+// application, all users with work that it may start now count as syncing, on every replica.
 func (w *work) syncing(ctx context.Context, a mgmtapi.Account) bool {
 	if w.engine.Tasks().Running(a.App, engine.User, a.ID) {
 		return true
 	}
-	elsewhere := w.elsewhere(ctx, a.App)
-	if !a.Waiting && !elsewhere {
+	owned := w.owned(ctx, a.App)
+	if !a.Waiting && !owned {
 		return false
 	}
 	s, err := w.engine.State(ctx, a.App, engine.User, a.ID)
@@ -78,23 +76,24 @@ func (w *work) syncing(ctx context.Context, a mgmtapi.Account) bool {
 	case s.Status == engine.StatusPending:
 		return true
 	}
-	return elsewhere && !s.NextAt.IsZero() && !s.NextAt.After(w.now())
+	return owned && !s.NextAt.IsZero() && !s.NextAt.After(w.now())
 }
 
-// elsewhere reports whether the engine of another replica has the lane of an application.
-func (w *work) elsewhere(ctx context.Context, app string) bool {
-	if w.owner == "" {
+// owned reports whether the engine of a replica has the lane of an application. Without replicas, it returns false.
+func (w *work) owned(ctx context.Context, app string) bool {
+	if !w.replicated {
 		return false
 	}
+	request := rest.RequestID(ctx)
 	w.mu.Lock()
-	known, ok := w.owners[app]
+	known := w.owners[app]
 	w.mu.Unlock()
-	if !ok || time.Since(known.at) > ownerLife {
+	if known.request != request || request == "" { // a request reads the owner once, however many assignments its response has
 		l, err := w.engine.Apps().Get(ctx, app)
 		if err != nil {
 			return false
 		}
-		known = ownedLane{l.Owner, time.Now()}
+		known = ownedLane{l.Owner != "", request}
 		w.mu.Lock()
 		if w.owners == nil || len(w.owners) >= maxOwners {
 			w.owners = map[string]ownedLane{}
@@ -102,7 +101,7 @@ func (w *work) elsewhere(ctx context.Context, app string) bool {
 		w.owners[app] = known
 		w.mu.Unlock()
 	}
-	return known.owner != "" && known.owner != w.owner
+	return known.owned
 }
 
 // maxOwners is the maximum number of cached owners.
@@ -129,8 +128,8 @@ func (w *work) Drain(ctx context.Context) (left sandboxport.Left, err error) {
 	if err == nil {
 		err = w.engine.Wait(ctx, "") // wait until the engine has stored the results of its last sequences
 	}
-	if err == nil && w.owner != "" {
-		err = w.rest(ctx)
+	if err == nil && w.replicated {
+		err = w.quiet(ctx)
 	}
 	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return left, err
@@ -148,13 +147,13 @@ func (w *work) Drain(ctx context.Context) (left sandboxport.Left, err error) {
 	return left, errors.Join(ctx.Err(), heldErr, err)
 }
 
-// restTime is the maximum time to wait for the release of lanes without pending work.
-const restTime = 10 * time.Second
+// quietTime is the maximum time to wait for the release of lanes without pending work.
+const quietTime = 10 * time.Second
 
-// rest waits until no engine has the lane of an application. An engine releases a lane after it has reported the results of the last
-// sequences, so that the results of the engines of other replicas are also reported when rest returns.
-func (w *work) rest(ctx context.Context) error {
-	limit := time.Now().Add(restTime)
+// quiet waits until no engine has the lane of an application. An engine releases a lane after it has reported the results of the last
+// sequences, so that the results of the engines of other replicas are also reported when quiet returns.
+func (w *work) quiet(ctx context.Context) error {
+	limit := time.Now().Add(quietTime)
 	return poll(ctx, func() (bool, error) {
 		busy := false
 		err := w.bridge.wanted.Apps(ctx, func(a mgmtapi.App) error {

@@ -2,8 +2,10 @@ package imports
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
@@ -38,11 +40,12 @@ type Service struct {
 	model.Deps
 	o        Options
 	programs appprofile.Programs
+	worker   string // random name of this process, for claims of jobs
 }
 
 // New returns the service and registers its event handlers.
 func New(d model.Deps, o Options) *Service {
-	s := &Service{Deps: d, o: o}
+	s := &Service{Deps: d, o: o, worker: rand.Text()}
 	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.AppChanged) error {
 		if e.Ended {
 			return s.drop(ctx, tx, e.App)
@@ -138,6 +141,16 @@ func (s *Service) Work(ctx context.Context) (more bool, err error) {
 		if err == nil && run.State == Running {
 			continue
 		}
+		if err == nil && s.Store.Shared() {
+			claimed, err := s.claimJob(ctx, job.ID)
+			if err != nil {
+				failures = append(failures, fmt.Errorf("claim import %s of %s: %w", job.Value.Run, job.Value.App, err))
+			}
+			if claimed == nil {
+				continue
+			}
+			job = *claimed
+		}
 		if err == nil {
 			err = s.processBatch(rest.WithBaseURL(ctx, job.Value.Base), job, run)
 		}
@@ -149,6 +162,38 @@ func (s *Service) Work(ctx context.Context) (more bool, err error) {
 	}
 	return more, errors.Join(failures...)
 }
+
+// claimJob claims an open job for jobClaim, so that no other process calls the hooks for the same accounts. It returns nil if another
+// process has claimed the job, or the job is closed.
+func (s *Service) claimJob(ctx context.Context, id string) (claimed *docstore.Doc[model.ImportJob], err error) {
+	err = s.Deps.Update(ctx, func(tx *docstore.Tx) error {
+		claimed = nil
+		doc, err := model.Optional(ctx, tx, s.ImportJobs, id)
+		if err != nil || doc == nil || !doc.Value.Open {
+			return err
+		}
+		now, job := s.Now(), doc.Value
+		left := job.Claimed.Sub(now)
+		switch current := left > 0 && left <= jobClaim; { // the clock may have been set back
+		case current && job.Worker != s.worker:
+			return nil
+		case current && left > jobClaim/2:
+			claimed = doc
+			return nil
+		}
+		job.Worker, job.Claimed = s.worker, now.Add(jobClaim)
+		updated, err := s.ImportJobs.Update(ctx, tx, id, doc.Rev, job)
+		if err == nil {
+			claimed = &updated
+		}
+		return err
+	})
+	return claimed, err
+}
+
+// jobClaim is longer than the calls of hooks for one batch usually take. After it, another process continues the job of a process that has
+// ended.
+const jobClaim = time.Minute
 
 // processBatch processes the next batch of a job. It closes the job if the list of accounts could not be read or is completely processed.
 func (s *Service) processBatch(ctx context.Context, job docstore.Doc[model.ImportJob], run Run) error {
