@@ -157,6 +157,9 @@ func (s *Store) Clear(ctx context.Context, tx *Tx, collections ...Table) ([]Even
 // DB returns the underlying database.
 func (s *Store) DB() *sqldb.DB { return s.db }
 
+// Shared reports whether other processes may use the database, that is, whether it is PostgreSQL.
+func (s *Store) Shared() bool { return s.db != nil && s.db.Dialect() == sqldb.Postgres }
+
 // Reader returns a Reader outside of a transaction: each statement sees what is committed.
 func (s *Store) Reader() Reader { return s.db.Reader() }
 

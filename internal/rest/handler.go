@@ -51,6 +51,13 @@ type Limiter interface {
 	Take(method, path string) Quota
 }
 
+// SharedLimiter is an optional interface of a Limiter whose counts are in a database. A Handler calls TakeShared instead of Take.
+type SharedLimiter interface {
+	Limiter
+	// TakeShared does the same as Take.
+	TakeShared(ctx context.Context, method, path string) (Quota, error)
+}
+
 // Options configure a Handler.
 type Options struct {
 	Guard   Guard
@@ -267,9 +274,9 @@ func (h *Handler) bodySize(r *http.Request) int {
 }
 
 func (h *Handler) takeQuota(ctx context.Context, header http.Header, r *http.Request) error {
-	quota := h.options.Limiter.Take(r.Method, r.URL.Path)
-	if quota.Limit == 0 {
-		return nil
+	quota, err := h.take(ctx, r)
+	if err != nil || quota.Limit == 0 {
+		return err
 	}
 	header.Set(HeaderRateLimit, strconv.Itoa(quota.Limit))
 	header.Set(HeaderRateRemaining, strconv.Itoa(quota.Remaining))
@@ -281,6 +288,13 @@ func (h *Handler) takeQuota(ctx context.Context, header http.Header, r *http.Req
 		return Fail(CodeRateLimit)
 	}
 	return nil
+}
+
+func (h *Handler) take(ctx context.Context, r *http.Request) (Quota, error) {
+	if shared, ok := h.options.Limiter.(SharedLimiter); ok {
+		return shared.TakeShared(ctx, r.Method, r.URL.Path)
+	}
+	return h.options.Limiter.Take(r.Method, r.URL.Path), nil
 }
 
 // answer writes a success. A body up to streamAfter bytes is encoded before the status is written, so that an encoding failure is an

@@ -12,10 +12,11 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// wrap returns a handler that applies one deviation to next.
-func wrap(next http.Handler, deviate deviation) http.Handler {
+// wrap returns a handler that applies one deviation to next. shared is nil if the state of the deviation is in memory.
+func wrap(next http.Handler, deviate deviation, shared Shared) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := newCall(next, r)
+		c.shared = shared
 		if a := deviate(c); a != nil {
 			a.send(w)
 			return
@@ -43,6 +44,7 @@ type call struct {
 	base       string // path of the service, without a trailing slash
 	collection string // first segment below base if it is one of the constants above, else ""
 	id         string // the rest of the path
+	shared     Shared // nil: the state of quirks is in memory
 }
 
 func newCall(next http.Handler, r *http.Request) *call {

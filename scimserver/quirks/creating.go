@@ -154,12 +154,26 @@ func lagging(s Setting) deviation {
 		switch {
 		case c.creates(users, userGroups):
 			a := c.forward()
-			if a.ok() {
-				recent.add(a.object().Text("id"), time.Now())
+			if !a.ok() {
+				return a
+			}
+			id := a.object().Text("id")
+			if c.shared == nil {
+				recent.add(id, time.Now())
+			} else if err := c.shared.Add(c.Context(), s.String(), id, s.duration()); err != nil {
+				return unavailable(err)
 			}
 			return a
 		case c.lists(users, userGroups) && c.filter() != "":
-			return c.forward().keep(func(o *scim.Object) bool { return !recent.has(o.Text("id"), time.Now()) })
+			if c.shared == nil {
+				return c.forward().keep(func(o *scim.Object) bool { return !recent.has(o.Text("id"), time.Now()) })
+			}
+			a := c.forward()
+			hidden, err := c.shared.Recent(c.Context(), s.String())
+			if err != nil {
+				return unavailable(err)
+			}
+			return a.keep(func(o *scim.Object) bool { return !hidden[o.Text("id")] })
 		}
 		return nil
 	}

@@ -83,7 +83,12 @@ func New(server http.Handler, settings ...Setting) (*Switch, error) {
 
 // Set replaces all quirks. The state of quirks that remain active, such as their random numbers, is reset. Requests in progress finish with
 // the previous quirks.
-func (s *Switch) Set(settings ...Setting) error {
+func (s *Switch) Set(settings ...Setting) error { return s.SetShared(nil, settings...) }
+
+// SetShared does the same as Set for one of several replicas of a server. All replicas have the same settings, and the state of the quirks
+// is in shared: the option times of a chaos quirk, for example, limits the affected requests of all replicas together. A nil shared means
+// that the state is in memory.
+func (s *Switch) SetShared(shared Shared, settings ...Setting) error {
 	order := map[string]int{}
 	for i, q := range All() {
 		order[q.Name] = i
@@ -102,7 +107,7 @@ func (s *Switch) Set(settings ...Setting) error {
 			return fmt.Errorf("quirk %s occurs twice", text)
 		}
 		seen[text] = true
-		handler = wrap(handler, q.start(set))
+		handler = wrap(handler, q.start(set), shared)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

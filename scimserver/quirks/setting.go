@@ -2,12 +2,9 @@ package quirks
 
 import (
 	"fmt"
-	"hash/fnv"
-	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -198,26 +195,13 @@ func (s Setting) duration() time.Duration {
 // withChaos returns a chaos quirk: its deviation applies only to the requests that the random numbers of the setting select.
 func withChaos(start func(s Setting) deviation) func(s Setting) deviation {
 	return func(s Setting) deviation {
-		deviate := start(s)
-		name := fnv.New64a()
-		_, _ = name.Write([]byte(s.Name)) // writing to a hash never fails
-		var mu sync.Mutex
-		dice := rand.New(rand.NewPCG(s.Seed, name.Sum64()))
-		left := s.Times
-		strikes := func(method string) bool {
-			if s.Method != "" && method != s.Method {
-				return false
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			if s.Times > 0 && left == 0 || dice.Float64() >= s.Probability {
-				return false
-			}
-			left--
-			return true
-		}
+		deviate, drawn := start(s), newDraws(s)
 		return func(c *call) *response {
-			if !strikes(c.Method) {
+			strikes, err := drawn.strikes(c)
+			switch {
+			case err != nil:
+				return unavailable(err)
+			case !strikes:
 				return nil
 			}
 			return deviate(c)

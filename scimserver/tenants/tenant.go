@@ -24,6 +24,8 @@ type Config struct {
 	Tokens []Token
 	// Quirks are the initial quirks. Default: none.
 	Quirks []quirks.Setting
+	// Shared is the state of the quirks that several replicas of the tenant share. Default: the state is in memory.
+	Shared quirks.Shared
 	// Refuse is the set of nonstandard requests of known clients to reject. Default: none.
 	Refuse lenient.Set
 	// Types are the resource types to serve. Default: users and groups.
@@ -106,6 +108,11 @@ func (t *Tenant) Config() Config {
 	c := t.config
 	c.Tokens, c.Quirks = t.tokens.list(), t.quirks.Settings()
 	return c
+}
+
+// SetSharedQuirks replaces all quirks. Their state is in shared, see [quirks.Switch.SetShared].
+func (t *Tenant) SetSharedQuirks(shared quirks.Shared, settings ...quirks.Setting) error {
+	return t.quirks.SetShared(shared, settings...)
 }
 
 // SetQuirks replaces all quirks.

@@ -35,6 +35,8 @@ type Options struct {
 	Stores Stores
 	// PasswordCost is passed to scimserver.Options.
 	PasswordCost int
+	// Cursors is passed to scimserver.Options. Default: a random key per tenant, so that cursors are valid in this process only.
+	Cursors scimserver.CursorOptions
 	// Memory limits the memory of the requests in progress of all tenants together. Default: DefaultMemory bytes.
 	Memory *scimserver.Memory
 	// Metrics counts the requests by tenant. Default: nil, no metrics.
@@ -134,12 +136,15 @@ func (ts *Tenants) open(ctx context.Context, c Config) (*Tenant, error) {
 	}
 	server, err := scimserver.New(scimserver.Options{
 		Store: store, Tokens: &t.tokens, Types: c.Types, Prefix: Prefix(c.Name), Refuse: c.Refuse,
-		PasswordCost: ts.o.PasswordCost, Memory: ts.o.Memory, Logger: ts.o.Logger.With("provider", c.Name),
+		PasswordCost: ts.o.PasswordCost, Cursors: ts.o.Cursors, Memory: ts.o.Memory, Logger: ts.o.Logger.With("provider", c.Name),
 	})
 	if err != nil {
 		return nil, err
 	}
-	if t.quirks, err = quirks.New(server, c.Quirks...); err != nil {
+	if t.quirks, err = quirks.New(server); err != nil {
+		return nil, err
+	}
+	if err := t.quirks.SetShared(c.Shared, c.Quirks...); err != nil {
 		return nil, err
 	}
 	var endpoints []string
@@ -157,6 +162,15 @@ func (ts *Tenants) open(ctx context.Context, c Config) (*Tenant, error) {
 // the tenant receives no more requests, its name stays in use, and Remove can be called again. For an unknown tenant the error is
 // [ErrNotFound].
 func (ts *Tenants) Remove(ctx context.Context, name string) error {
+	return ts.stop(ctx, name, ts.o.Stores.Drop)
+}
+
+// Stop stops a tenant as Remove does, but leaves the tenant's resources. It is for a replica whose tenant another replica has removed.
+func (ts *Tenants) Stop(ctx context.Context, name string) error {
+	return ts.stop(ctx, name, func(context.Context, string, []*schema.ResourceType) error { return nil })
+}
+
+func (ts *Tenants) stop(ctx context.Context, name string, end func(context.Context, string, []*schema.ResourceType) error) error {
 	ts.changing.Lock()
 	defer ts.changing.Unlock()
 	t := ts.named(name)
@@ -170,7 +184,7 @@ func (ts *Tenants) Remove(ctx context.Context, name string) error {
 	if err := t.wait(ctx); err != nil {
 		return fmt.Errorf("tenant %s: wait for its running requests: %w", name, err)
 	}
-	if err := ts.o.Stores.Drop(ctx, name, t.config.Types); err != nil {
+	if err := end(ctx, name, t.config.Types); err != nil {
 		return fmt.Errorf("tenant %s: %w", name, err)
 	}
 	ts.o.Metrics.Forget(name)

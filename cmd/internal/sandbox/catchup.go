@@ -21,17 +21,21 @@ func catchUp(ctx context.Context, eng *provision.Engine, b *bridge) error {
 		if err != nil {
 			return err
 		}
-		for _, s := range unreported {
-			b.Result(ctx,
-				engine.Result{App: s.App, Kind: s.Kind, ID: s.ID, Want: s.Want, Outcome: s.Status.Outcome(), Status: s.Status, RemoteID: s.RemoteID,
-					Error: s.LastError, PasswordVersion: s.PasswordVersion})
-		}
+		reportStates(ctx, b, unreported)
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("catch up: %w", err)
 	}
 	return nil
+}
+
+// reportStates reports the results of states.
+func reportStates(ctx context.Context, b *bridge, states []engine.State) {
+	for _, s := range states {
+		b.Result(ctx, engine.Result{App: s.App, Kind: s.Kind, ID: s.ID, Want: s.Want, Outcome: s.Status.Outcome(), Status: s.Status,
+			RemoteID: s.RemoteID, Error: s.LastError, PasswordVersion: s.PasswordVersion})
+	}
 }
 
 // unreportedStates returns the states that are settled (see settled) and whose results the management API does not have yet.

@@ -19,15 +19,20 @@ import (
 // use this clock: the management API for its documents and log, the engine for its leases and backoffs, the SCIM servers for their tokens
 // and resources. Three things use the real time: network timeouts, the intervals of background work (which Move wakes), and ids of SCIM
 // resources, which only have to increase.
+//
+// Several sandboxes on one PostgreSQL database have the same offset: that of the stored document, see following.
 type clock struct {
 	offset atomic.Int64 // offset to the real time, in nanoseconds
 
 	stored docstore.Collection[storedClock]
 	store  *docstore.Store // nil until load
-	// moved is called after the clock was moved, forward or backward.
+	// moved is called after this sandbox has moved the clock, forward or backward.
 	moved func(ctx context.Context, back bool) error
 
 	mu sync.Mutex // held while the clock is moved
+
+	applying sync.Mutex
+	rev      int64 // revision of the document with the offset
 }
 
 var _ sandboxport.Clock = (*clock)(nil)
@@ -49,8 +54,39 @@ func (c *clock) load(ctx context.Context, store *docstore.Store) error {
 		return err
 	}
 	c.store = store
-	c.offset.Store(doc.Value.Ahead)
+	c.apply(&doc)
 	return nil
+}
+
+// create stores the document of the offset if it is missing, so that it has a version.
+func (c *clock) create(ctx context.Context) error {
+	return c.store.Update(ctx, func(tx *docstore.Tx) error {
+		_, err := c.stored.Get(ctx, tx, settingsID)
+		if errors.Is(err, docstore.ErrNotFound) {
+			_, err = c.stored.Insert(ctx, tx, settingsID, storedClock{})
+		}
+		return err
+	})
+}
+
+// read applies the stored offset and reports whether it has changed.
+func (c *clock) read(ctx context.Context) (v docstore.Version, moved bool, err error) {
+	doc, err := c.stored.Get(ctx, c.store.Reader(), settingsID)
+	if err != nil {
+		return v, false, err
+	}
+	return c.stored.Version(doc), c.apply(&doc), nil
+}
+
+// apply sets the offset, unless a later revision of the document was applied already. It reports whether the offset has changed.
+func (c *clock) apply(doc *docstore.Doc[storedClock]) (moved bool) {
+	c.applying.Lock()
+	defer c.applying.Unlock()
+	if doc.Rev < c.rev {
+		return false
+	}
+	c.rev = doc.Rev
+	return c.offset.Swap(doc.Value.Ahead) != doc.Value.Ahead
 }
 
 // Now implements sandboxport.Clock.
@@ -68,26 +104,35 @@ func (c *clock) Move(
 ) (time.Time, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ahead := c.offset.Load()
-	// Reject the largest duration: time.Time.Sub returns it for differences that exceed the range of a duration.
-	if by == math.MaxInt64 || by > 0 && ahead > math.MaxInt64-int64(by) || c.Now().Add(by).Year() > lastYear {
-		return time.Time{}, sandboxport.ErrClockRange
-	}
-	ahead = max(0, ahead+int64(by))
+	var doc docstore.Doc[storedClock]
+	back := false
 	err := c.store.Update(ctx, func(tx *docstore.Tx) error {
-		if err := before(ctx, tx.SQL().Execer(), time.Now().Add(time.Duration(ahead))); err != nil {
+		stored, err := c.stored.Get(ctx, tx, settingsID)
+		fresh := errors.Is(err, docstore.ErrNotFound)
+		if err != nil && !fresh {
 			return err
 		}
-		_, err := c.stored.Update(ctx, tx, settingsID, 0, storedClock{Ahead: ahead})
-		if errors.Is(err, docstore.ErrNotFound) {
-			_, err = c.stored.Insert(ctx, tx, settingsID, storedClock{Ahead: ahead})
+		ahead := stored.Value.Ahead // not that of the memory, because another sandbox may have moved the clock
+		// Reject the largest duration: time.Time.Sub returns it for differences that exceed the range of a duration.
+		if by == math.MaxInt64 || by > 0 && ahead > math.MaxInt64-int64(by) || c.Now().Add(by).Year() > lastYear {
+			return sandboxport.ErrClockRange
+		}
+		moved := storedClock{Ahead: max(0, ahead+int64(by))}
+		back = moved.Ahead < ahead
+		if err := before(ctx, tx.SQL().Execer(), time.Now().Add(time.Duration(moved.Ahead))); err != nil {
+			return err
+		}
+		if fresh {
+			doc, err = c.stored.Insert(ctx, tx, settingsID, moved)
+		} else {
+			doc, err = c.stored.Update(ctx, tx, settingsID, stored.Rev, moved)
 		}
 		return err
 	})
 	if err != nil {
 		return time.Time{}, err
 	}
-	back := ahead < c.offset.Swap(ahead)
+	c.apply(&doc)
 	return c.Now(), c.moved(ctx, back)
 }
 

@@ -41,3 +41,6 @@ func FailureLog(next slog.Handler, label func(context.Context, string) string) (
 	f.labels(label)
 	return slog.New(f), func() { _ = f.close(context.Background()) }
 }
+
+// NewSecretKey creates a file with a secret key.
+func NewSecretKey(file string) ([]byte, error) { return secretKey("", file) }

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"maps"
 	"net/http"
@@ -28,13 +29,23 @@ const (
 
 // providers manages the SCIM servers of the sandbox for the sandbox API. It stores the tenants and tokens that clients create with the
 // sandbox API, so that the next run has them too.
+//
+// Several sandboxes on one PostgreSQL database have the same service providers: those of the configuration, which must be the same, and
+// what is stored. Each change replaces the document of changes in its transaction, and the others read all documents again, see following.
 type providers struct {
 	tenants *tenants.Tenants
 	store   *docstore.Store
 	stored  docstore.Collection[storedTenant]
 
-	mu   sync.Mutex // locked during changes, so that docs and the database agree
-	docs map[string]storedTenant
+	replicas *replicas // nil on SQLite
+	drop     func(ctx context.Context, c tenants.Config) error
+	changes  docstore.Collection[changeCount] // used only with replicas
+
+	mu    sync.Mutex // locked during changes, so that docs and the database agree
+	docs  map[string]storedTenant
+	rev   int64                     // revision of the document of changes that docs was read at
+	given map[string]tenants.Config // the tenants of the configuration
+	set   map[string]int            // how often the quirks of a tenant had been set when they were applied
 }
 
 var _ sandboxport.Providers = (*providers)(nil)
@@ -47,6 +58,25 @@ type storedTenant struct {
 	Tokens  []string `json:"tokens,omitempty"`
 	Quirks  []string `json:"quirks,omitempty"`
 	Refuse  []string `json:"refuse,omitempty"`
+
+	// These members are used only by replicas on one database.
+
+	// Set is the number of times that the quirks were set. If the tenant was not created with the sandbox API, Quirks replaces the quirks of
+	// the configuration unless Set is zero.
+	Set int `json:"set,omitempty"`
+	// Instance differs between two tenants that were created with the same name, one after the other.
+	Instance string `json:"instance,omitempty"`
+	// Leaving reports that the tenant is being removed: no replica serves it.
+	Leaving bool `json:"leaving,omitempty"`
+}
+
+// changeCount is the document that each change of the stored tenants replaces.
+type changeCount struct {
+	Changes int64 `json:"changes"`
+}
+
+func changeCollection() docstore.Collection[changeCount] {
+	return docstore.NewCollection[changeCount]("sandbox_tenant_changes")
 }
 
 func tenantCollection() docstore.Collection[storedTenant] {
@@ -77,50 +107,86 @@ func builtIn(token string, active []string, file []tenants.Config) ([]tenants.Co
 
 // start serves the tenants of this run, and the tenants and tokens that were created with the sandbox API in earlier runs.
 func (p *providers) start(ctx context.Context, given []tenants.Config) error {
-	p.docs = map[string]storedTenant{}
-	for query := (docstore.Query[storedTenant]{}); ; {
-		page, err := p.stored.Query(ctx, p.store.Reader(), query)
-		if err != nil {
-			return err
-		}
-		for _, doc := range page.Docs {
-			p.docs[doc.ID] = doc.Value
-		}
-		if query.After = page.Next; query.After == "" {
-			break
-		}
+	p.given, p.set = map[string]tenants.Config{}, map[string]int{}
+	var err error
+	if p.docs, err = p.read(ctx, p.store.Reader()); err != nil {
+		return err
 	}
 	for _, c := range given {
-		if doc, ok := p.docs[c.Name]; ok && doc.Created {
+		if p.docs[c.Name].Created {
 			return &nameConflictError{c.Name}
-		} else if ok {
-			made, err := parseTokens(doc.Tokens, nil)
-			if err != nil {
-				return err
-			}
-			for _, t := range made {
-				if !slices.ContainsFunc(c.Tokens, sameToken(t)) {
-					c.Tokens = append(c.Tokens[:len(c.Tokens):len(c.Tokens)], t)
-				}
-			}
 		}
-		if _, err := p.tenants.Add(ctx, c); err != nil {
-			return err
-		}
+		p.given[c.Name] = c
 	}
-	for name, doc := range p.docs {
-		if !doc.Created {
-			continue
-		}
-		c, err := doc.config(name)
-		if err != nil {
-			return err
-		}
-		if _, err := p.tenants.Add(ctx, c); err != nil {
+	all, err := p.configs()
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		if err := p.add(ctx, c); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (p *providers) add(ctx context.Context, c tenants.Config) error {
+	p.set[c.Name] = p.docs[c.Name].Set
+	c.Shared = p.replicas.quirksOf(c.Name, p.set[c.Name])
+	_, err := p.tenants.Add(ctx, c)
+	return err
+}
+
+// read reads all stored tenants.
+func (p *providers) read(ctx context.Context, q docstore.Reader) (map[string]storedTenant, error) {
+	docs := map[string]storedTenant{}
+	for query := (docstore.Query[storedTenant]{}); ; {
+		page, err := p.stored.Query(ctx, q, query)
+		if err != nil {
+			return nil, err
+		}
+		for _, doc := range page.Docs {
+			docs[doc.ID] = doc.Value
+		}
+		if query.After = page.Next; query.After == "" {
+			return docs, nil
+		}
+	}
+}
+
+// configs returns the configuration of all tenants to serve, by name: that of this run with the stored changes, and the created tenants.
+func (p *providers) configs() (map[string]tenants.Config, error) {
+	all := maps.Clone(p.given)
+	for name, doc := range p.docs {
+		given, ok := p.given[name]
+		switch {
+		case doc.Created && doc.Leaving:
+			continue
+		case doc.Created:
+			c, err := doc.config(name)
+			if err != nil {
+				return nil, err
+			}
+			all[name] = c
+		case ok:
+			made, err := parseTokens(doc.Tokens, nil)
+			if err != nil {
+				return nil, err
+			}
+			for _, t := range made {
+				if !slices.ContainsFunc(given.Tokens, sameToken(t)) {
+					given.Tokens = append(given.Tokens[:len(given.Tokens):len(given.Tokens)], t)
+				}
+			}
+			if doc.Set > 0 {
+				if given.Quirks, err = quirks.ParseAll(doc.Quirks); err != nil {
+					return nil, err
+				}
+			}
+			all[name] = given
+		}
+	}
+	return all, nil
 }
 
 // nameConflictError is returned if the configuration of this run names a tenant that an earlier run created at /sandbox/v1/scim.
@@ -145,7 +211,12 @@ func (k storedTenant) config(name string) (tenants.Config, error) {
 
 // save stores a tenant. The caller holds the lock.
 func (p *providers) save(ctx context.Context, name string, k storedTenant) error {
-	err := p.store.Update(ctx, func(tx *docstore.Tx) error {
+	err := p.update(ctx, func(tx *docstore.Tx) error {
+		if k.Set != p.docs[name].Set {
+			if err := p.replicas.dropQuirks(ctx, tx.SQL(), name); err != nil {
+				return err
+			}
+		}
 		_, err := p.stored.Update(ctx, tx, name, 0, k)
 		if errors.Is(err, docstore.ErrNotFound) {
 			_, err = p.stored.Insert(ctx, tx, name, k)
@@ -214,8 +285,8 @@ func stringsOf[T interface{ String() string }](list []T) []string {
 	return out
 }
 
-// Create implements sandboxport.Providers.
-func (p *providers) Create(ctx context.Context, wanted sandboxport.NewProvider) (sandboxport.Provider, string, error) {
+// tryCreate does the work of Create.
+func (p *providers) tryCreate(ctx context.Context, wanted sandboxport.NewProvider) (sandboxport.Provider, string, error) {
 	fail := func(err error) (sandboxport.Provider, string, error) { return sandboxport.Provider{}, "", err }
 	value := newToken()
 	c := tenants.Config{Name: wanted.Name, Tokens: []tenants.Token{tenants.NewToken(value)}}
@@ -234,7 +305,9 @@ func (p *providers) Create(ctx context.Context, wanted sandboxport.NewProvider) 
 		c.Refuse = lenient.All &^ accepted
 	}
 
-	p.mu.Lock()
+	if err := p.lock(ctx); err != nil {
+		return fail(err)
+	}
 	defer p.mu.Unlock()
 	if _, taken := p.tenants.Get(c.Name); taken || p.docs[c.Name].Created {
 		return fail(rest.NotUnique("name"))
@@ -245,13 +318,19 @@ func (p *providers) Create(ctx context.Context, wanted sandboxport.NewProvider) 
 	}
 	// The tenant is stored before it is served. With the other order, a crash between the two steps would leave tables that belong to no
 	// stored tenant and are never removed.
-	if err := p.save(ctx, c.Name,
-		storedTenant{Created: true, Tokens: stringsOf(c.Tokens), Quirks: stringsOf(c.Quirks), Refuse: c.Refuse.Names()}); err != nil {
+	k := storedTenant{Created: true, Tokens: stringsOf(c.Tokens), Quirks: stringsOf(c.Quirks), Refuse: c.Refuse.Names()}
+	if p.replicas != nil {
+		k.Instance = rand.Text()
+	}
+	if err := p.save(ctx, c.Name, k); err != nil {
 		return fail(err)
 	}
-	t, err := p.tenants.Add(ctx, c)
-	if err != nil {
+	if err := p.add(ctx, c); err != nil {
 		return fail(errors.Join(err, p.forget(ctx, c.Name)))
+	}
+	t, err := p.find(c.Name)
+	if err != nil {
+		return fail(err)
 	}
 	return p.show(t), value, nil
 }
@@ -267,16 +346,23 @@ func parseQuirks(active []string) ([]quirks.Setting, error) {
 
 // forget deletes the stored tenant. The caller holds the lock.
 func (p *providers) forget(ctx context.Context, name string) error {
-	err := p.store.Update(ctx, func(tx *docstore.Tx) error { return p.stored.Delete(ctx, tx, name) })
+	err := p.update(ctx, func(tx *docstore.Tx) error {
+		if err := p.replicas.dropQuirks(ctx, tx.SQL(), name); err != nil {
+			return err
+		}
+		return p.stored.Delete(ctx, tx, name)
+	})
 	if err == nil {
 		delete(p.docs, name)
 	}
 	return err
 }
 
-// Remove implements sandboxport.Providers.
-func (p *providers) Remove(ctx context.Context, name string) error {
-	p.mu.Lock()
+// tryRemove does the work of Remove.
+func (p *providers) tryRemove(ctx context.Context, name string) error {
+	if err := p.lock(ctx); err != nil {
+		return err
+	}
 	defer p.mu.Unlock()
 	switch _, err := p.find(name); {
 	case p.docs[name].Created:
@@ -286,15 +372,38 @@ func (p *providers) Remove(ctx context.Context, name string) error {
 		return rest.Failf(rest.CodeForbidden,
 			"The service provider %s was not created with this API: it is configured at the start of the sandbox.", name)
 	}
-	if err := p.tenants.Remove(ctx, name); err != nil && !errors.Is(err, tenants.ErrNotFound) {
+	if p.replicas == nil {
+		if err := p.tenants.Remove(ctx, name); err != nil && !errors.Is(err, tenants.ErrNotFound) {
+			return err
+		}
+		return p.forget(ctx, name)
+	}
+	// The other replicas stop the tenant before its tables are removed.
+	k := p.docs[name]
+	k.Leaving = true
+	if err := p.save(ctx, name, k); err != nil {
+		return err
+	}
+	if err := p.tenants.Stop(ctx, name); err != nil && !errors.Is(err, tenants.ErrNotFound) {
+		return err
+	}
+	c, err := k.config(name)
+	if err != nil {
+		return err
+	}
+	if err := p.drop(ctx, c); err != nil {
 		return err
 	}
 	return p.forget(ctx, name)
 }
 
-// CreateToken implements sandboxport.Providers.
-func (p *providers) CreateToken(ctx context.Context, name string, wanted sandboxport.NewToken) (sandboxport.ProviderToken, string, error) {
-	p.mu.Lock()
+// tryCreateToken does the work of CreateToken.
+func (p *providers) tryCreateToken(
+	ctx context.Context, name string, wanted sandboxport.NewToken,
+) (sandboxport.ProviderToken, string, error) {
+	if err := p.lock(ctx); err != nil {
+		return sandboxport.ProviderToken{}, "", err
+	}
 	defer p.mu.Unlock()
 	t, err := p.find(name)
 	if err != nil {
@@ -315,9 +424,11 @@ func (p *providers) CreateToken(ctx context.Context, name string, wanted sandbox
 	return showToken(made), value, t.SetTokens(append(list, made)...)
 }
 
-// RemoveToken implements sandboxport.Providers.
-func (p *providers) RemoveToken(ctx context.Context, name, id string) error {
-	p.mu.Lock()
+// tryRemoveToken does the work of RemoveToken.
+func (p *providers) tryRemoveToken(ctx context.Context, name, id string) error {
+	if err := p.lock(ctx); err != nil {
+		return err
+	}
 	defer p.mu.Unlock()
 	t, err := p.find(name)
 	if err != nil {
@@ -352,10 +463,11 @@ func (p *providers) Quirks(name string) (active []string, available []sandboxpor
 	return stringsOf(t.Config().Quirks), available, nil
 }
 
-// SetQuirks implements sandboxport.Providers. The quirks of created tenants are stored. Those of other tenants apply until the sandbox
-// stops.
-func (p *providers) SetQuirks(ctx context.Context, name string, active []string) error {
-	p.mu.Lock()
+// trySetQuirks does the work of SetQuirks.
+func (p *providers) trySetQuirks(ctx context.Context, name string, active []string) error {
+	if err := p.lock(ctx); err != nil {
+		return err
+	}
 	defer p.mu.Unlock()
 	t, err := p.find(name)
 	if err != nil {
@@ -365,11 +477,15 @@ func (p *providers) SetQuirks(ctx context.Context, name string, active []string)
 	if err != nil {
 		return err
 	}
-	if k := p.docs[name]; k.Created {
+	if k := p.docs[name]; k.Created || p.replicas != nil {
 		k.Quirks = stringsOf(settings)
+		if p.replicas != nil {
+			k.Set++
+		}
 		if err := p.save(ctx, name, k); err != nil {
 			return err
 		}
 	}
-	return t.SetQuirks(settings...)
+	p.set[name] = p.docs[name].Set
+	return t.SetSharedQuirks(p.replicas.quirksOf(name, p.set[name]), settings...)
 }

@@ -14,9 +14,12 @@ import (
 // leases of their lanes, so the store rejects their results. The seed is created after that, through the API as at the start. If the seed
 // fails, the initial content is restored again.
 func (s *Sandbox) reset(ctx context.Context, p *parts, seed bool) error {
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	if err := s.wipe(ctx, p); err != nil || !seed {
+	ctx, l, err := s.change(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer l.release()
+	if err := s.wipe(ctx, p, l); err != nil || !seed {
 		return err
 	}
 	seeding, cancel := context.WithTimeout(ctx, s.options.SeedTime)
@@ -27,16 +30,34 @@ func (s *Sandbox) reset(ctx context.Context, p *parts, seed bool) error {
 	if err == nil {
 		kept := s.settings
 		kept.Apps = apps
-		if err = saveSettings(ctx, p.store, p.stored, kept); err == nil {
+		if err = saveSettings(ctx, p.store, p.stored, l, kept); err == nil {
 			s.settings = kept
 			return nil
 		}
 	}
-	return errors.Join(fmt.Errorf("seed: %w", err), s.wipe(context.WithoutCancel(ctx), p))
+	return errors.Join(fmt.Errorf("seed: %w", err), s.wipe(context.WithoutCancel(ctx), p, l))
+}
+
+// change returns when no other change of the whole organization runs, on this sandbox or on a replica of it, and reads the settings again.
+// The caller releases the lease.
+func (s *Sandbox) change(ctx context.Context, p *parts) (context.Context, *lease, error) {
+	s.changing.Lock()
+	ctx, l, err := p.replicas.acquire(ctx)
+	if err != nil {
+		s.changing.Unlock()
+		return ctx, nil, err
+	}
+	end := l.release
+	l.release = func() { end(); s.changing.Unlock() }
+	if s.settings, err = storedSettings(ctx, p.store, p.stored); err != nil {
+		l.release()
+		return ctx, nil, err
+	}
+	return ctx, l, nil
 }
 
 // wipe restores the initial content of the organization, without the seed.
-func (s *Sandbox) wipe(ctx context.Context, p *parts) error {
+func (s *Sandbox) wipe(ctx context.Context, p *parts, l *lease) error {
 	kept := s.settings
 	kept.Apps = nil // the apps were deleted; a later start must not connect them
 	var gone []string
@@ -48,6 +69,9 @@ func (s *Sandbox) wipe(ctx context.Context, p *parts) error {
 		}
 		gone = apps
 		return p.store.Within(ctx, tx, func(tx *docstore.Tx) error {
+			if err := l.check(ctx, tx.SQL()); err != nil {
+				return err
+			}
 			for _, t := range p.tenants.All() {
 				if _, err := p.store.Clear(ctx, tx, collections(t.Config())...); err != nil {
 					return err

@@ -19,20 +19,33 @@ type routes struct {
 	health  http.Handler     // /sandbox/v1/health, without credentials
 	metrics http.Handler     // /metrics, see metricsServer
 	console http.Handler     // everything else
+
+	following *following // nil on SQLite
 }
 
 // apiPrefixes are the path prefixes of the management API. The last three contain the pages and logos of applications.
 var apiPrefixes = []string{"/api/v1", "/oauth2", "/.well-known", "/sandbox/v1", "/app", "/home", "/assets/logos"}
 
 func (r *routes) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	r.route(req.URL.Path).ServeHTTP(w, req)
+	h := r.route(req.URL.Path)
+	switch req.URL.Path {
+	case openAPIPath, healthPath, metricsPath: // these depend on this process only
+	default:
+		h = r.following.before(h)
+	}
+	h.ServeHTTP(w, req)
 }
+
+const (
+	openAPIPath = "/openapi.json"
+	healthPath  = "/sandbox/v1/health"
+)
 
 func (r *routes) route(path string) http.Handler {
 	switch path {
-	case "/openapi.json":
+	case openAPIPath:
 		return r.openAPI
-	case "/sandbox/v1/health":
+	case healthPath:
 		return r.health
 	case metricsPath:
 		return r.metrics

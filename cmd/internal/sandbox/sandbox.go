@@ -26,6 +26,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 	"github.com/scimwright/scimwright/mgmtapi"
+	"github.com/scimwright/scimwright/scimserver"
 	"github.com/scimwright/scimwright/scimserver/observe"
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
@@ -117,8 +118,10 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 		if err := p.relay.drain(ctx); err != nil {
 			return err
 		}
-		if err := catchUp(ctx, p.engine, p.bridge); err != nil {
-			return err
+		if p.replicas == nil || p.replicas.first { // otherwise the engine of another replica may be about to report the results
+			if err := catchUp(ctx, p.engine, p.bridge); err != nil {
+				return err
+			}
 		}
 	}
 	s.metrics.serve(ctx, p.metrics, o.Logger)
@@ -141,6 +144,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	if err := s.seed(ctx, p); err != nil {
 		return fmt.Errorf("seed: %w", err)
 	}
+	s.followReplicas(context.WithoutCancel(ctx), p)
 	if s.summary, err = p.summarize(ctx, s.settings.Apps); err != nil {
 		return err
 	}
@@ -182,6 +186,8 @@ type parts struct {
 	api        *mgmtapi.API
 	tenants    *tenants.Tenants
 	appDeleted func(app string)
+	replicas   *replicas // nil on SQLite
+	following  *following
 }
 
 // initialContent is the initial content of the organization.
@@ -197,12 +203,21 @@ func (s *Sandbox) assemble(
 		return nil, err
 	}
 	p := &parts{stored: settingsCollection()}
-	servers := &providers{stored: tenantCollection()}
+	servers := &providers{stored: tenantCollection(), changes: changeCollection()}
 	clk := &clock{stored: clockCollection()}
-	if p.store, err = docstore.Open(ctx, db, clk.Now, p.stored, servers.stored, clk.stored); err != nil {
+	collections := []docstore.Table{p.stored, servers.stored, clk.stored}
+	if db.Dialect() == sqldb.Postgres {
+		p.replicas = &replicas{db: db, kind: "sandbox", log: o.Logger, address: base, public: at.public}
+		collections = append(collections, servers.changes)
+	}
+	if p.store, err = docstore.Open(ctx, db, clk.Now, collections...); err != nil {
 		return nil, err
 	}
 	if err := clk.load(ctx, p.store); err != nil {
+		return nil, err
+	}
+	servers.store, servers.replicas = p.store, p.replicas
+	if err := s.joinReplicas(ctx, p, clk, servers); err != nil {
 		return nil, err
 	}
 	if s.settings, p.tokens, err = loadSettings(ctx, p.store, p.stored, secrets, tokens{api: o.APIToken, scim: o.SCIMToken}); err != nil {
@@ -233,15 +248,23 @@ func (s *Sandbox) assemble(
 		return nil, err
 	}
 	var metrics *observe.Metrics
-	if servers.tenants, metrics, err = newTenants(db, min(sandboxPasswordCost, cmp.Or(o.HashCost, sandboxPasswordCost)), clk.Now,
-		o.Logger); err != nil {
+	stores := scimStores{db, clk.Now}
+	servers.drop = func(ctx context.Context, c tenants.Config) error { return stores.Drop(ctx, c.Name, c.Types) }
+	if servers.tenants, metrics, err = newTenants(stores, tenants.Options{
+		PasswordCost: min(sandboxPasswordCost, cmp.Or(o.HashCost, sandboxPasswordCost)), Logger: o.Logger,
+		Cursors: scimserver.CursorOptions{Key: []byte(p.tokens.cursors)},
+	}); err != nil {
 		return nil, err
 	}
-	servers.store = p.store
 	if err := servers.start(ctx, given); err != nil {
 		return nil, err
 	}
-	p.work = &work{engine: p.engine, bridge: p.bridge, names: names{p.bridge}}
+	if p.following != nil {
+		if err := p.following.read(ctx); err != nil {
+			return nil, err
+		}
+	}
+	p.work = &work{engine: p.engine, bridge: p.bridge, names: names{p.bridge}, now: clk.Now, replicated: p.replicas != nil}
 	hookCA, err := readHookCA(o.HookCA)
 	if err != nil {
 		return nil, err
@@ -285,7 +308,10 @@ func (s *Sandbox) assemble(
 	p.handler = &routes{
 		api: api, control: operate, scim: servers.tenants, metrics: s.metrics.mainHandler(p.metrics),
 		openAPI: document(func() ([]byte, error) { return withControl(api.OpenAPI()) }, o.Logger), health: http.HandlerFunc(health),
-		console: pages,
+		console: pages, following: p.following,
+	}
+	if p.following != nil {
+		p.following.moved = func() { p.api.Wake(); p.engine.Wake() }
 	}
 	return p, nil
 }
@@ -305,14 +331,20 @@ func managementOptions(db *sqldb.DB) mgmtapi.Options {
 
 // seed creates the organization in a new database. For the seeded apps of an earlier run it updates the addresses of the SCIM servers.
 func (s *Sandbox) seed(ctx context.Context, p *parts) error {
-	s.changing.Lock()
-	defer s.changing.Unlock()
+	ctx, l, err := s.change(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer l.release()
 	ctx, cancel := context.WithTimeout(ctx, s.options.SeedTime)
 	defer cancel()
 	seeder, end := s.seeder(p)
 	defer end()
+	served, err := s.served(ctx, p)
 	switch {
-	case s.settings.Seeded && s.settings.BaseURL == s.ready.BaseURL:
+	case err != nil:
+		return err
+	case s.settings.Seeded && served:
 		return nil
 	case s.settings.Seeded:
 		for _, app := range s.settings.Apps {
@@ -321,13 +353,12 @@ func (s *Sandbox) seed(ctx context.Context, p *parts) error {
 			}
 		}
 	case !s.options.Empty:
-		var err error
 		if s.settings.Apps, err = seeder.seedOrganization(ctx); err != nil {
 			return err
 		}
 	}
 	s.settings.Seeded, s.settings.BaseURL = true, s.ready.BaseURL
-	return saveSettings(ctx, p.store, p.stored, s.settings)
+	return saveSettings(ctx, p.store, p.stored, l, s.settings)
 }
 
 // seeder returns a seeder for this sandbox; end releases its connections.

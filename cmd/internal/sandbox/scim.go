@@ -14,6 +14,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 	"github.com/scimwright/scimwright/scim/lenient"
+	"github.com/scimwright/scimwright/scimserver"
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
@@ -106,11 +107,20 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 		return err
 	}
 	s.onClose(func(context.Context) error { return db.Close() })
-	all, metrics, err := newTenants(db, 0, time.Now, o.Logger)
+	shared, err := s.join(ctx, db, baseURL(listener, secure != nil), o.Logger)
+	if err != nil {
+		return err
+	}
+	key, err := scimCursorKey(ctx, db)
+	if err != nil {
+		return err
+	}
+	all, metrics, err := newTenants(scimStores{db, time.Now}, tenants.Options{Logger: o.Logger, Cursors: scimserver.CursorOptions{Key: key}})
 	if err != nil {
 		return err
 	}
 	for _, c := range s.tenants {
+		c.Shared = shared.quirksOf(c.Name, 0)
 		if _, err := all.Add(ctx, c); err != nil {
 			return err
 		}

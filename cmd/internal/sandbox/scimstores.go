@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -60,9 +59,9 @@ func tablesOf(name string) string {
 	return "t_" + strings.ReplaceAll(name, "-", "_") + "_t"
 }
 
-// newTenants returns an empty set of service providers on one database. A password cost of zero means the default.
-func newTenants(db *sqldb.DB, passwordCost int, now func() time.Time, log *slog.Logger) (*tenants.Tenants, *observe.Metrics, error) {
-	metrics := observe.NewMetrics()
-	all, err := tenants.New(tenants.Options{Stores: scimStores{db, now}, PasswordCost: passwordCost, Metrics: metrics, Logger: log, Now: now})
-	return all, metrics, err
+// newTenants returns an empty set of service providers on one database. Stores, Metrics and Now of the options are set here.
+func newTenants(stores scimStores, o tenants.Options) (*tenants.Tenants, *observe.Metrics, error) {
+	o.Stores, o.Metrics, o.Now = stores, observe.NewMetrics(), stores.now
+	all, err := tenants.New(o)
+	return all, o.Metrics, err
 }

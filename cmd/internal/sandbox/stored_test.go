@@ -16,7 +16,8 @@ import (
 func TestStoredForms(t *testing.T) {
 	codecs := map[string]storedtest.Codec{
 		"sandbox_settings": storedtest.Of[settings](), "sandbox_tenants": storedtest.Of[storedTenant](),
-		"sandbox_clock": storedtest.Of[storedClock](),
+		"sandbox_clock": storedtest.Of[storedClock](), "sandbox_tenant_changes": storedtest.Of[changeCount](),
+		"scim_settings": storedtest.Of[scimSettings](),
 	}
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)

@@ -26,13 +26,25 @@ import (
 // patience is the timeout of every wait in these tests; they run with real processes and real I/O on loaded machines.
 const patience = 60 * time.Second
 
-// startSandbox starts a sandbox on a free port and stops it at the end of the test.
+// startSandbox starts a sandbox on a free port and stops it at the end of the test. In a replicated test, it starts two replicas, and
+// returns the first one and a client of both.
 func startSandbox(t testing.TB, o sandbox.Options) (*sandbox.Sandbox, *sandbox.APIClient) {
+	t.Helper()
+	o.NoRateLimits = true
+	if replicated(t) {
+		p := startReplicas(t, o)
+		return p.first, p.balanced
+	}
+	return startOne(t, o)
+}
+
+// startOne starts one sandbox.
+func startOne(t testing.TB, o sandbox.Options) (*sandbox.Sandbox, *sandbox.APIClient) {
 	t.Helper()
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
 	}
-	o.NoRateLimits, o.HashCost = true, bcrypt.MinCost
+	o.HashCost = bcrypt.MinCost
 	s, err := sandbox.Start(t.Context(), o)
 	require.NoError(t, err)
 	t.Cleanup(func() {

@@ -204,7 +204,7 @@ func (w *walk) end() {
 	text := strings.NewReplacer(pairs...).Replace(w.out.String())
 	text = random.ReplaceAllString(text, `"password": "{random}"`)
 	text = host.ReplaceAllString(instant.ReplaceAllString(text, `"{time}"`), "{target}")
-	file := filepath.Join("testdata", "walks", strings.TrimPrefix(strings.ReplaceAll(w.t.Name(), "/", "-"), "TestWalk")+".txt")
+	file := filepath.Join("testdata", "walks", strings.TrimPrefix(strings.ReplaceAll(original(w.t), "/", "-"), "TestWalk")+".txt")
 	goldentest.Check(w.t, file, text)
 }
 

@@ -165,8 +165,10 @@ func New(o Options) (*API, error) {
 			a.workers = append(a.workers, w)
 		}
 	}
+	limiter := callers.NewLimiter(o.RateLimits, o.Now)
+	limiter.Share(o.Store, o.Model.RateWindows)
 	a.handler, err = rest.NewHandler(a.routes, rest.Options{
-		Guard: guard, Limiter: callers.NewLimiter(o.RateLimits, o.Now), Limited: a.log.Limited,
+		Guard: guard, Limiter: limiter, Limited: a.log.Limited,
 		BaseURL: o.BaseURL, Aliases: aliases, MaxBody: o.MaxBody, Now: o.Now, Logger: o.Logger,
 	})
 	if err != nil {
@@ -490,7 +492,7 @@ func (a *API) extendTokens(ctx context.Context, tx *docstore.Tx, now time.Time) 
 		}
 	}
 	if caller.AccessTokenID != "" {
-		a.keys.Extend(caller.AccessTokenID, now.Add(tokens.OrgLifetime))
+		return a.keys.Extend(ctx, tx, caller.AccessTokenID, now.Add(tokens.OrgLifetime))
 	}
 	return nil
 }

@@ -205,9 +205,9 @@ func Comparison(kind, value string) func(name string) bool {
 // Reserved.
 func ReservedIdentity(claim string) bool { return slices.Contains(reservedIdentity, claim) }
 
-// orgID returns the id of the organization, which never changes.
+// orgID returns the id of the organization, which changes only by a reset. On PostgreSQL, another process may reset the organization.
 func (i *Issuer) orgID(ctx context.Context) (string, error) {
-	if id, ok := i.org.Load().(string); ok {
+	if id, ok := i.org.Load().(string); ok && !i.Store.Shared() {
 		return id, nil
 	}
 	org, err := i.Org(ctx, i.Store.Reader())

@@ -27,8 +27,6 @@ type Keys struct {
 	making sync.Mutex // only one key is generated at a time, because the generation occupies a whole processor
 	mu     sync.Mutex
 	opened map[string]opened // by kid
-
-	extended map[string]time.Time // the time, by jti, at which an access token expires whose lifetime was extended
 }
 
 // opened is a decrypted key.
@@ -78,30 +76,24 @@ func (k *Keys) Ring(ctx context.Context, server string, manual bool) (model.KeyR
 	return ring, err
 }
 
-// maxExtended is the maximum number of access tokens with an extended lifetime. When there are that many, the next call of Extend discards
-// all others.
-const maxExtended = 100
-
-// Extend replaces the exp claim of an access token by another time until the process ends. It is for the token of a client that moves the
-// clock of a sandbox.
-func (k *Keys) Extend(jti string, until time.Time) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.extended == nil || len(k.extended) >= maxExtended {
-		k.extended = map[string]time.Time{}
+// Extend makes an access token valid until another time if that is later than its exp claim. It is for the token of a client that moves
+// the clock of a sandbox.
+func (k *Keys) Extend(ctx context.Context, tx *docstore.Tx, jti string, until time.Time) error {
+	if _, err := k.UsedTokens.DeleteWhere(ctx, tx, docstore.IDs(model.ExtendedID(jti))); err != nil {
+		return err
 	}
-	k.extended[jti] = until
+	_, err := k.UsedTokens.Insert(ctx, tx, model.ExtendedID(jti), model.UsedToken{Expires: until})
+	return err
 }
 
 // expired reports whether an access token has expired.
-func (k *Keys) expired(t *AccessToken) bool {
-	k.mu.Lock()
-	until, extended := k.extended[t.ID]
-	k.mu.Unlock()
-	if !extended {
-		until = time.Unix(t.Expires, 0)
+func (k *Keys) expired(ctx context.Context, t *AccessToken) (bool, error) {
+	now := k.Now().Unix()
+	if now < t.Expires {
+		return false, nil
 	}
-	return k.Now().Unix() >= until.Unix()
+	extended, err := model.Optional(ctx, k.Store.Reader(), k.UsedTokens, model.ExtendedID(t.ID))
+	return extended == nil || now >= extended.Value.Expires.Unix(), err
 }
 
 // StartPeriod starts the period of the active key of a server whose automatic rotation was enabled. The key stays the same.

@@ -250,8 +250,11 @@ func (k *Keys) Read(ctx context.Context, server string, manual bool, issuers []s
 	if err != nil {
 		return t, false, err
 	}
-	if json.Unmarshal(payload, &t) != nil || !strings.HasPrefix(t.ID, accessPrefix) || !slices.Contains(issuers, t.Issuer) || k.expired(&t) {
+	if json.Unmarshal(payload, &t) != nil || !strings.HasPrefix(t.ID, accessPrefix) || !slices.Contains(issuers, t.Issuer) {
 		return t, false, nil
+	}
+	if expired, err := k.expired(ctx, &t); err != nil || expired {
+		return t, false, err
 	}
 	q := k.Store.Reader()
 	revoked, err := model.Optional(ctx, q, k.UsedTokens, model.RevokedID(t.ID))

@@ -1,12 +1,14 @@
 package callers
 
 import (
+	"context"
 	"maps"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
@@ -56,12 +58,16 @@ type Limits struct {
 	PerMinute map[string]int
 }
 
-// Limiter counts requests in fixed windows. It is a rest.Limiter.
+// Limiter counts requests in fixed windows. It is a rest.SharedLimiter. With Share, all processes that use a PostgreSQL database count in
+// the same windows.
 type Limiter struct {
 	off     bool
 	now     func() time.Time
 	buckets []Bucket
 	tokens  Bucket // the bucket of the token endpoints, which are not under /api/v1
+
+	store  *docstore.Store // nil: the counts are in memory
+	shared docstore.Windows
 
 	mu      sync.Mutex
 	windows map[string]*window
@@ -89,30 +95,91 @@ func NewLimiter(l Limits, now func() time.Time) *Limiter {
 	return &Limiter{off: l.Off, now: now, buckets: buckets, tokens: tokens, windows: map[string]*window{}}
 }
 
-// Take counts a request in its bucket and returns the remaining quota of the bucket.
-func (l *Limiter) Take(method, path string) rest.Quota {
-	if strings.HasPrefix(path, "/oauth2/") && strings.HasSuffix(strings.TrimRight(path, "/"), "/v1/token") {
-		return l.take(l.tokens)
+// Share makes the limiter count in the database, if other processes may use the database. Call Share before the first request.
+func (l *Limiter) Share(s *docstore.Store, w docstore.Windows) {
+	if !l.off && s.Shared() {
+		l.store, l.shared = s, w
 	}
-	path, ok := strings.CutPrefix(path, "/api/v1/")
+}
+
+// Take counts a request in memory and returns the remaining quota of its bucket.
+func (l *Limiter) Take(method, path string) rest.Quota {
+	if b, ok := l.bucket(method, path); ok {
+		return l.take(b)
+	}
+	return rest.Quota{}
+}
+
+// TakeShared counts a request in the database after Share, and otherwise in memory.
+func (l *Limiter) TakeShared(ctx context.Context, method, path string) (rest.Quota, error) {
+	b, ok := l.bucket(method, path)
+	switch {
+	case !ok:
+		return rest.Quota{}, nil
+	case l.store == nil || b.PerMinute <= 0:
+		return l.take(b), nil
+	}
+	now := l.now()
+	if end, exhausted := l.exhausted(b, now); exhausted {
+		return rest.Quota{Limit: b.PerMinute, Reset: end, Bucket: b.Name, Exceeded: true}, nil
+	}
+	w, err := l.shared.Count(ctx, l.store, b.Name, b.PerMinute, Window, now)
+	if err != nil {
+		return rest.Quota{}, err
+	}
+	quota := rest.Quota{Limit: b.PerMinute, Reset: w.Ends, Bucket: b.Name, Remaining: max(0, b.PerMinute-w.Count)}
+	if w.Refused > 0 {
+		quota.Remaining, quota.Exceeded, quota.First = 0, true, w.Refused == 1
+		l.exhaust(b, w.Ends)
+	}
+	return quota, nil
+}
+
+// exhausted reports whether the database has already refused a request in the current window of a bucket. Until the window ends, the
+// database would refuse all further requests, so the limiter does not count them.
+func (l *Limiter) exhausted(b Bucket, now time.Time) (end time.Time, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w := l.windows[b.Name]
+	if w == nil || !w.current(now) {
+		return end, false
+	}
+	return w.end, w.refused
+}
+
+func (l *Limiter) exhaust(b Bucket, end time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.windows[b.Name] = &window{end: end, refused: true}
+}
+
+// bucket returns the bucket of a request. ok is false for a request without a limit.
+func (l *Limiter) bucket(method, path string) (_ Bucket, ok bool) {
+	if strings.HasPrefix(path, "/oauth2/") && strings.HasSuffix(strings.TrimRight(path, "/"), "/v1/token") {
+		return l.tokens, true
+	}
+	path, ok = strings.CutPrefix(path, "/api/v1/")
 	if !ok {
-		return rest.Quota{}
+		return Bucket{}, false
 	}
 	segments := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 	for _, b := range l.buckets {
 		if b.holds(method, segments) {
-			return l.take(b)
+			return b, true
 		}
 	}
-	return rest.Quota{}
+	return Bucket{}, false
 }
+
+// current reports whether a window contains the time now. A window that ends too late is over: the clock was set back.
+func (w *window) current(now time.Time) bool { return now.Before(w.end) && w.end.Sub(now) <= Window }
 
 func (l *Limiter) take(b Bucket) rest.Quota {
 	now := l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	w, ok := l.windows[b.Name]
-	if !ok || !now.Before(w.end) || w.end.Sub(now) > Window { // the clock may have been set back
+	if !ok || !w.current(now) {
 		w = &window{end: now.Add(Window)}
 		l.windows[b.Name] = w
 	}

@@ -2,6 +2,7 @@ package imports
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -39,11 +40,12 @@ type Service struct {
 	model.Deps
 	o        Options
 	programs appprofile.Programs
+	worker   string // random name of this process, for claims of jobs
 }
 
 // New returns the service and registers its event handlers.
 func New(d model.Deps, o Options) *Service {
-	s := &Service{Deps: d, o: o}
+	s := &Service{Deps: d, o: o, worker: rand.Text()}
 	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.AppChanged) error {
 		if e.Ended {
 			return s.drop(ctx, tx, e.App)
@@ -124,6 +126,10 @@ func (s *Service) Work(ctx context.Context) (more bool, err error) {
 	more = next == 0
 	failures := []error{err}
 	for _, id := range ready {
+		if mine, err := s.claimJob(ctx, id); err != nil || !mine {
+			failures = append(failures, err)
+			continue
+		}
 		left, err := s.Step(ctx, id)
 		more = more || left
 		failures = append(failures, err) // report the error at the end, so that the other imports continue
@@ -186,6 +192,42 @@ func (s *Service) state(ctx context.Context, job model.ImportJob) (Run, error) {
 	}
 	return run, nil
 }
+
+// claimJob claims an open job for jobClaim and reports whether it succeeded, so that no other process that calls Work calls the hooks for the
+// same accounts. If the processes cannot share the database, it claims nothing.
+func (s *Service) claimJob(ctx context.Context, id string) (mine bool, err error) {
+	if !s.Store.Shared() {
+		return true, nil
+	}
+	err = s.Deps.Update(ctx, func(tx *docstore.Tx) error {
+		mine = false
+		doc, err := model.Optional(ctx, tx, s.ImportJobs, id)
+		if err != nil || doc == nil || !doc.Value.Open {
+			return err
+		}
+		now, job := s.Now(), doc.Value
+		left := job.Claimed.Sub(now)
+		switch current := left > 0 && left <= jobClaim; { // the clock may have been set back
+		case current && job.Worker != s.worker:
+			return nil
+		case current && left > jobClaim/2:
+			mine = true
+			return nil
+		}
+		job.Worker, job.Claimed = s.worker, now.Add(jobClaim)
+		_, err = s.ImportJobs.Update(ctx, tx, id, doc.Rev, job)
+		mine = err == nil
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("claim import %s: %w", id, err)
+	}
+	return mine, nil
+}
+
+// jobClaim is longer than the calls of hooks for one batch usually take. After it, another process continues the job of a process that has
+// ended.
+const jobClaim = time.Minute
 
 // processBatch processes the next batch of a job. It closes the job if the list of accounts could not be read or is completely processed.
 func (s *Service) processBatch(ctx context.Context, job docstore.Doc[model.ImportJob], run Run) error {

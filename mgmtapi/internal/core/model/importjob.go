@@ -30,6 +30,10 @@ type ImportJob struct {
 	Errors []string  `json:"errors,omitempty"`
 	Failed int       `json:"failed,omitempty"`
 	Ended  time.Time `json:"ended,omitzero"`
+
+	// Worker is the process that processes the accounts, until the time Claimed. It is set only if several processes may share the database.
+	Worker  string    `json:"worker,omitempty"`
+	Claimed time.Time `json:"claimed,omitzero"`
 }
 
 // MaxImportErrors is the maximum number of stored errors per import. MaxImportError is the maximum length of one, in bytes: account names

@@ -64,6 +64,8 @@ type Model struct {
 	ImportDecisions    docstore.Collection[ImportDecision]
 	DueImports         docstore.Collection[DueImport]
 	SMSTemplates       docstore.Collection[SMSTemplate]
+
+	RateWindows docstore.Windows
 }
 
 // New declares the collections.
@@ -123,6 +125,8 @@ func New() *Model {
 		ImportDecisions:    importDecisionCollection(),
 		DueImports:         dueImportCollection(),
 		SMSTemplates:       smsTemplateCollection(),
+
+		RateWindows: docstore.NewWindows("rate_windows"),
 	}
 }
 
@@ -135,7 +139,7 @@ func (m *Model) Tables() []docstore.Table {
 		m.Mappings, m.Followings, m.Attempts, m.AppKeys, m.AppGrants, m.RoleAssignments, m.CustomRoles, m.ResourceSets,
 		m.SetResources, m.RoleMembers, m.AuthServers, m.KeyRings, m.AuthKeys, m.RefreshTokens, m.Consents, m.UsedTokens,
 		m.HookKeys, m.InlineHooks, m.HardwareTokens, m.Factors, m.OrgFactors, m.FactorTransactions, m.FactorWindows, m.ImportJobs,
-		m.ImportDecisions, m.DueImports, m.SMSTemplates,
+		m.ImportDecisions, m.DueImports, m.SMSTemplates, m.RateWindows,
 	}
 }
 

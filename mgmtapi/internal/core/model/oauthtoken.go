@@ -114,13 +114,17 @@ func consentCollection() docstore.Collection[Consent] {
 }
 
 // UsedToken marks an object that must not be used again: a revoked access token, or an assertion that was received. Its document id is
-// RevokedID or AssertionID. It is deleted when the object has expired.
+// RevokedID or AssertionID. It is deleted when the object has expired. With the id ExtendedID, it has the time at which an access token
+// expires whose lifetime was extended.
 type UsedToken struct {
 	Expires time.Time `json:"expires"`
 }
 
 // RevokedID returns the id of the UsedToken of a revoked access token.
 func RevokedID(jti string) string { return docstore.JoinID("token", SecretHash(jti)) }
+
+// ExtendedID returns the id of the UsedToken of an access token whose lifetime was extended.
+func ExtendedID(jti string) string { return docstore.JoinID("extended", SecretHash(jti)) }
 
 // AssertionID returns the id of the UsedToken of a client's assertion.
 func AssertionID(client, jti string) string {

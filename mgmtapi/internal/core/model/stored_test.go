@@ -28,6 +28,10 @@ func TestStoredForms(t *testing.T) {
 	codecs := map[string]storedtest.Codec{"seed of hardware_tokens": storedtest.Of[model.HardwareSeed]()}
 	m, tables := reflect.ValueOf(model.New()).Elem(), 0
 	for i := range m.NumField() {
+		if _, counts := m.Field(i).Interface().(docstore.Windows); counts { // has no documents
+			tables++
+			continue
+		}
 		get, ok := m.Field(i).Type().MethodByName("Get")
 		require.True(t, ok)
 		value, ok := get.Type.Out(0).FieldByName("Value")
