@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 	if orders := os.Getenv(childVariable); orders != "" {
 		os.Exit(childMain(orders))
 	}
+	if orders := os.Getenv(fleetVariable); orders != "" {
+		os.Exit(fleetMain(orders))
+	}
 	if err := alltest.Draws(20); err != nil {
 		panic(err)
 	}

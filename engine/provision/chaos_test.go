@@ -1,0 +1,249 @@
+package provision_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/internal/alltest"
+	"github.com/scimwright/scimwright/internal/enginestore"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
+)
+
+// chaosWithout shows what the test detects: go test ./engine/provision -run Fleet_Chaos -provision.without recheck.
+var chaosWithout = flag.String("provision.without", "", "run the chaos of a fleet without a protection: recheck, validity, epoch or fence")
+
+// chaos describes a run.
+type chaos struct {
+	processes, apps, users, changes int
+	lasts                           time.Duration // of the changes
+	lease, requestTimeout           time.Duration
+	trouble                         time.Duration // mean time between two kills or stops, per half of the processes
+}
+
+// TestFleet_Chaos changes users while the processes of a fleet are killed and stopped, and its targets fail, lose responses and respond
+// late. Afterwards every target has the last change of each user. No app has two owners, and no older change replaces a newer one, except
+// by requests of a dead owner, which the recheck corrects.
+//
+// Invariant 25, invariant 26
+func TestFleet_Chaos(t *testing.T) {
+	c := chaos{
+		processes: 4, apps: 12, users: 80, changes: 2500, lasts: 12 * time.Second, lease: 2 * time.Second, requestTimeout: 4 * time.Second,
+		trouble: 1200 * time.Millisecond,
+	}
+	if alltest.All() {
+		c = chaos{
+			processes: 4, apps: 50, users: 500, changes: 25_000, lasts: 2 * time.Minute, lease: 3 * time.Second, requestTimeout: 6 * time.Second,
+			trouble: 2 * time.Second,
+		}
+	}
+	url := sqldbtest.PostgresURL(t)
+	c.run(t, url)
+}
+
+func (c chaos) run(t *testing.T, url string) {
+	db, err := sqlopen.Open(t.Context(), url, sqlopen.Options{MaxConns: 8})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	migrateDirectory(t, db)
+	kept, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
+	require.NoError(t, err)
+	if *chaosWithout == withoutEpoch {
+		keepEpochs(t, db)
+	}
+	deadlocks := c.deadlocks(t, db)
+
+	target := newFleetTarget()
+	target.errors, target.lost, target.slow, target.slowFor = 0.05, 0.01, 0.02, c.lease*3/2
+	target.latency = func() time.Duration { return time.Millisecond + rand.N(3*time.Millisecond) }
+	server := httptest.NewServer(target)
+	t.Cleanup(server.Close)
+	fleet := startFleet(t, fleetOrders{
+		Database: url, Target: server.URL, Lease: c.lease, RequestTimeout: c.requestTimeout, Without: *chaosWithout,
+	}, c.processes)
+
+	stop := make(chan struct{})
+	kills, stops := c.disturb(fleet, stop)
+	c.change(t, db, kept)
+	close(stop)
+	killed, stopped := <-kills, <-stops
+	begun := time.Now()
+	c.settle(t, kept)
+	counts, violations := target.counts()
+	t.Logf("%d kills, %d stops; settled after %s; the target counted %v", killed, stopped, time.Since(begun).Round(time.Millisecond), counts)
+	require.Empty(t, c.wrong(t, db, target), "end states of accounts")
+	require.Empty(t, violations)
+	require.Equal(t, deadlocks, c.deadlocks(t, db))
+	require.Positive(t, killed)
+	require.Positive(t, stopped)
+}
+
+// keepEpochs makes claims and takeovers keep the epoch of a lane.
+func keepEpochs(t *testing.T, db *sqldb.DB) {
+	t.Helper()
+	require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
+		return tx.Apply(t.Context(), `CREATE FUNCTION keep_epoch() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.epoch := OLD.epoch; RETURN NEW; END';
+			CREATE TRIGGER keep_epoch BEFORE UPDATE ON scimwright_app_lane FOR EACH ROW EXECUTE FUNCTION keep_epoch()`)
+	}))
+}
+
+func (c chaos) deadlocks(t *testing.T, db *sqldb.DB) (n int64) {
+	t.Helper()
+	err := db.Reader().QueryRow(t.Context(), `SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`).Scan(&n)
+	require.NoError(t, err)
+	return n
+}
+
+// disturb kills and stops processes until stop is closed, and then sends the numbers. Each half of the processes is disturbed by a
+// goroutine of its own, so that at most two processes are down.
+func (c chaos) disturb(fleet *members, stop chan struct{}) (kills, stops chan int64) {
+	kills, stops = make(chan int64, 1), make(chan int64, 1)
+	var killed, stopped atomic.Int64
+	var all sync.WaitGroup
+	for half := range 2 {
+		all.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				case <-time.After(c.trouble/2 + rand.N(c.trouble)):
+				}
+				i := half + 2*rand.IntN(c.processes/2)
+				if rand.IntN(2) == 0 {
+					fleet.kill(i)
+					killed.Add(1)
+					time.Sleep(rand.N(time.Second)) // until the restart
+					fleet.restart(i)
+					continue
+				}
+				fleet.signal(i, syscall.SIGSTOP)
+				stopped.Add(1)
+				time.Sleep(c.lease/2 + rand.N(2*c.lease)) // the duration of the stop
+				fleet.signal(i, syscall.SIGCONT)
+			}
+		})
+	}
+	go func() {
+		all.Wait()
+		kills <- killed.Load()
+		stops <- stopped.Load()
+	}()
+	return kills, stops
+}
+
+// change commits the changes: a user becomes active or inactive, with a title that counts its changes. Each user changes a few times within
+// the time of a takeover, and then no more, so that a late effect of an older change stays visible.
+func (c chaos) change(t *testing.T, db *sqldb.DB, kept *sqlstore.Store) {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	begun := time.Now()
+	total := c.apps * c.users
+	window := int(int64(total) * int64(c.lease+c.lease/2) / int64(c.lasts))
+	titles := make([]int, total)
+	for worker := range 8 { // a worker changes users of its own, so that the titles ascend
+		all.Go(func() {
+			for {
+				n := next.Add(1)
+				if n > int64(c.changes) {
+					return
+				}
+				time.Sleep(time.Until(begun.Add(c.lasts * time.Duration(n) / time.Duration(c.changes)))) // the pace of the changes
+				user := min(int(n)*total/c.changes+rand.IntN(window), total-1)
+				user += worker - user%8
+				titles[user]++
+				app, id := fmt.Sprint("app-", user%c.apps), fmt.Sprint("u-", user/c.apps)
+				want := engine.Active
+				if rand.IntN(10) == 0 {
+					want = engine.Inactive
+				}
+				mark := func(ctx context.Context, tx engine.Execer, marks ...engine.Mark) error {
+					return kept.Mark(ctx, tx, time.Now(), marks)
+				}
+				err := sqlDirectory{db: db}.change(t.Context(), app, mark, func(k *directoryTx) {
+					k.put(id, want, "name-"+id, strconv.Itoa(titles[user]), 0)
+				})
+				if err != nil {
+					t.Error("change:", err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// settle waits until nothing is pending, rechecks included.
+func (c chaos) settle(t *testing.T, kept *sqlstore.Store) {
+	t.Helper()
+	// a recheck is at most one RequestTimeout after the last takeover, which is at most a lease after the last kill
+	limit := time.Now().Add(4*deadline + c.lease + c.requestTimeout)
+	for {
+		pending, err := kept.Pending(t.Context(), "")
+		require.NoError(t, err)
+		scheduled := 0
+		for app := range c.apps {
+			l, err := kept.Lane(t.Context(), fmt.Sprint("app-", app))
+			require.NoError(t, err)
+			if !l.NextAt.IsZero() {
+				scheduled++
+			}
+		}
+		if pending == 0 && scheduled == 0 {
+			return
+		}
+		require.True(t, time.Now().Before(limit), "%d principals are pending, %d lanes scheduled", pending, scheduled)
+		time.Sleep(50 * time.Millisecond) // poll interval
+	}
+}
+
+// wrong returns the accounts that differ from the directory.
+func (c chaos) wrong(t *testing.T, db *sqldb.DB, target *fleetTarget) (wrong []string) {
+	t.Helper()
+	rows, err := db.Reader().Query(t.Context(), `SELECT app, id, want, title FROM embedder_user`)
+	require.NoError(t, err)
+	defer rows.Close()
+	type account struct {
+		active bool
+		title  string
+	}
+	have := map[string]account{}
+	for app := range c.apps {
+		name := fmt.Sprint("app-", app)
+		for _, r := range target.app(name).Users() {
+			active, set := r.Bool("active")
+			key := name + "/" + r.Text("externalId")
+			if _, twice := have[key]; twice {
+				wrong = append(wrong, key+" has two accounts")
+			}
+			have[key] = account{active || !set, r.Text("title")}
+		}
+	}
+	for rows.Next() {
+		var app, id, title string
+		var want engine.Want
+		require.NoError(t, rows.Scan(&app, &id, &want, &title))
+		got, ok := have[app+"/"+id]
+		switch {
+		case want == engine.Active && (!ok || !got.active || got.title != title):
+			wrong = append(wrong, fmt.Sprintf("%s/%s: title %s is desired, the target has %+v", app, id, title, got))
+		case want != engine.Active && ok && got.active:
+			wrong = append(wrong, fmt.Sprintf("%s/%s: is active on the target", app, id))
+		}
+	}
+	require.NoError(t, rows.Err())
+	return wrong
+}

@@ -1,0 +1,239 @@
+package provision_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/engine/store"
+	"github.com/scimwright/scimwright/internal/enginestore"
+	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
+)
+
+// fleetOrders configure a process of a fleet: an engine on PostgreSQL that works until SIGTERM.
+type fleetOrders struct {
+	Database string
+	Target   string // base URL, without the app
+	Name     string
+	// Lease and RequestTimeout are those of provision.Options; zero means the defaults.
+	Lease, RequestTimeout time.Duration
+	Without               string // the protection that the process lacks, or empty
+}
+
+// fleetVariable is the environment variable with the orders of a process of a fleet.
+const fleetVariable = "SCIMWRIGHT_TEST_FLEET"
+
+// Protections that a process can lack, to show that the test of the fleet detects it. Without the epoch, a trigger of the database keeps
+// the epoch of each lane constant.
+const (
+	withoutRecheck  = "recheck"
+	withoutValidity = "validity"
+	withoutEpoch    = "epoch"
+	withoutFence    = "fence"
+)
+
+// Headers of the requests of a fleet: the process, the epoch of its lease of the app, and the time of the request in nanoseconds.
+const (
+	processHeader = "X-Fleet-Process"
+	epochHeader   = "X-Fleet-Epoch"
+	sentHeader    = "X-Fleet-Sent"
+)
+
+// fleetMain runs a process of a fleet.
+func fleetMain(text string) int {
+	var o fleetOrders
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		panic(err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	if err := o.run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// fleetConnections is the maximum number of connections of a process to the database.
+const fleetConnections = 12
+
+func (o fleetOrders) run(ctx context.Context) error {
+	db, err := sqlopen.Open(ctx, o.Database, sqlopen.Options{MaxConns: fleetConnections})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	inner, err := enginestore.Open(ctx, db, sqlstore.Options{})
+	if err != nil {
+		return err
+	}
+	kept := &fleetStore{All: inner, without: o.Without}
+	e, err := provision.New(provision.Options{
+		Store: kept, Directory: fleetDirectory{sqlDirectory{db: db}, o.Target}, Owner: o.Name, Lease: o.Lease, RequestTimeout: o.RequestTimeout,
+		RetryInitial: 20 * time.Millisecond, RetryMax: time.Second, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Transport: fleetTransport{name: o.Name + "-" + strconv.Itoa(os.Getpid()), store: kept},
+	})
+	if err != nil {
+		return err
+	}
+	if err := e.Start(ctx); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	last, stop := context.WithTimeout(context.WithoutCancel(ctx), deadline)
+	defer stop()
+	return e.Stop(last)
+}
+
+// fleetDirectory is a directory whose apps each have a target below the same base URL.
+type fleetDirectory struct {
+	sqlDirectory
+	base string
+}
+
+// Target implements engine.Directory.
+func (d fleetDirectory) Target(_ context.Context, app string) (engine.Target, error) {
+	return engine.Target{
+		BaseURL: d.base + "/" + app, Concurrency: 4, CreateUsers: true, UpdateUsers: true, DeactivateUsers: true,
+	}, nil
+}
+
+// fleetStore records the epochs of the leases of a process, and can lack a protection.
+type fleetStore struct {
+	store.All
+	without string
+	epochs  sync.Map // from an app to the epoch of its last lease
+}
+
+// Join implements store.Processes. Without the validity the process takes itself for the only one, and checks no validity.
+func (s *fleetStore) Join(ctx context.Context, j store.Joining) (engine.Process, []store.Takeover, error) {
+	p, taken, err := s.All.Join(ctx, j)
+	if s.without == withoutValidity {
+		p.Until = time.Time{}
+	}
+	return p, taken, err
+}
+
+// Claim implements store.Leases.
+func (s *fleetStore) Claim(ctx context.Context, process string, due time.Time, limit int) ([]engine.Lease, error) {
+	leases, err := s.All.Claim(ctx, process, due, limit)
+	for _, l := range leases {
+		s.epochs.Store(l.App, l.Epoch)
+	}
+	return leases, err
+}
+
+// Start implements store.Sequences.
+func (s *fleetStore) Start(ctx context.Context, l engine.Lease, intents []store.Intent, inFlight []engine.Principal) error {
+	if s.without == withoutRecheck {
+		inFlight = nil
+	}
+	return s.All.Start(ctx, l, intents, inFlight)
+}
+
+// Finish implements store.Sequences. Without the fence it uses the current epoch of the lane, as if the result belonged to its owner.
+func (s *fleetStore) Finish(ctx context.Context, l engine.Lease, f store.Finish) (engine.Status, error) {
+	status, err := s.All.Finish(ctx, l, f)
+	for tries := 0; s.without == withoutFence && errors.Is(err, engine.ErrLeaseLost) && tries < 100; tries++ {
+		l.Epoch++
+		status, err = s.All.Finish(ctx, l, f)
+	}
+	return status, err
+}
+
+// fleetTransport adds the headers.
+type fleetTransport struct {
+	name  string
+	store *fleetStore
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t fleetTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	epoch, _ := t.store.epochs.Load(fleetApp(r.URL.Path))
+	r.Header.Set(processHeader, t.name)
+	r.Header.Set(epochHeader, fmt.Sprint(epoch))
+	r.Header.Set(sentHeader, strconv.FormatInt(time.Now().UnixNano(), 10))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// fleetApp returns the app to whose target a path belongs.
+func fleetApp(path string) string {
+	app, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return app
+}
+
+// start starts a process.
+func (o fleetOrders) start(t testing.TB, log io.Writer) *exec.Cmd {
+	t.Helper()
+	text, err := json.Marshal(o)
+	require.NoError(t, err)
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), fleetVariable+"="+string(text))
+	cmd.Stdout, cmd.Stderr = log, log
+	require.NoError(t, cmd.Start())
+	return cmd
+}
+
+// members are the running processes of a fleet.
+type members struct {
+	t      testing.TB
+	orders fleetOrders
+	log    lockedBuffer
+	all    []*exec.Cmd
+}
+
+// startFleet starts n processes, which are killed at the end of the test if they still run.
+func startFleet(t testing.TB, o fleetOrders, n int) *members {
+	t.Helper()
+	m := &members{t: t, orders: o, all: make([]*exec.Cmd, n)}
+	for i := range m.all {
+		m.restart(i)
+	}
+	t.Cleanup(func() {
+		for _, p := range m.all {
+			_ = p.Process.Signal(syscall.SIGCONT)
+			_ = p.Process.Kill()
+			_ = p.Wait()
+		}
+	})
+	return m
+}
+
+func (m *members) name(i int) string { return "engine-" + strconv.Itoa(i) }
+
+// process returns the value of processHeader of a process.
+func (m *members) process(i int) string { return m.name(i) + "-" + strconv.Itoa(m.all[i].Process.Pid) }
+
+func (m *members) restart(i int) {
+	o := m.orders
+	o.Name = cmp.Or(o.Name, m.name(i))
+	m.all[i] = o.start(m.t, &m.log)
+}
+
+// kill kills a process without a chance to release anything.
+func (m *members) kill(i int) {
+	_ = m.all[i].Process.Kill()
+	_ = m.all[i].Wait()
+}
+
+func (m *members) signal(i int, s syscall.Signal) { _ = m.all[i].Process.Signal(s) }

@@ -1,0 +1,168 @@
+package provision_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/scimwright/scimwright/engine/enginetest"
+)
+
+// fleetTarget is a target per app that detects requests which a correct fleet does not send.
+type fleetTarget struct {
+	errors, lost, slow float64       // parts of the requests: 503, applied without a response, applied after slowFor
+	slowFor            time.Duration // longer than a lease
+	latency            func() time.Duration
+	arrived            func(app, process string, at time.Time) // called for each request; may be nil
+
+	mu      sync.Mutex
+	apps    map[string]*enginetest.Target
+	epoch   map[string]int64  // the highest epoch of each app
+	owner   map[string]string // the process of each app and epoch
+	applied map[string]int    // the last title of each account
+	count   map[string]int
+	texts   []string // violations
+	delayed sync.WaitGroup
+}
+
+func newFleetTarget() *fleetTarget {
+	return &fleetTarget{
+		latency: func() time.Duration { return 0 },
+		apps:    map[string]*enginetest.Target{}, epoch: map[string]int64{}, owner: map[string]string{}, applied: map[string]int{},
+		count: map[string]int{},
+	}
+}
+
+// wireTime is the longest time between the last check of the validity and the arrival of a request of a process that runs.
+const wireTime = 300 * time.Millisecond
+
+// What a fleetTarget counts. The first three never happen in a correct fleet. A request that arrives after a request of a later epoch was
+// sent by a process that stalled between its last check and the connection, or has stalled on the way.
+const (
+	doubleOwner = "two processes in one epoch"
+	inversion   = "an older change replaced a newer one of the same epoch"
+	staleSent   = "sent although a later epoch had begun"
+	staleStall  = "stalled between check and connection"
+	lateEffect  = "took effect after the takeover"
+)
+
+// app returns the target of an app.
+func (f *fleetTarget) app(name string) *enginetest.Target {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := f.apps[name]
+	if t == nil {
+		t = enginetest.NewTarget()
+		t.Unique = true
+		f.apps[name] = t
+	}
+	return t
+}
+
+var titleMember = regexp.MustCompile(`"title":"(\d+)"`)
+
+// ServeHTTP implements http.Handler.
+func (f *fleetTarget) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name := fleetApp(r.URL.Path)
+	process := r.Header.Get(processHeader)
+	epoch, _ := strconv.ParseInt(r.Header.Get(epochHeader), 10, 64)
+	sent, _ := strconv.ParseInt(r.Header.Get(sentHeader), 10, 64)
+	f.arrive(name, process, epoch, time.Since(time.Unix(0, sent)))
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the process was killed while it sent the request
+	}
+	time.Sleep(f.latency())
+	x := rand.Float64()
+	if x < f.errors {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	x -= f.errors
+	if x < f.slow && r.Method != http.MethodGet {
+		f.delayed.Add(1)
+		defer f.delayed.Done()
+		time.Sleep(f.slowFor) // the target applies it although the client has disconnected
+	}
+	got := f.apply(name, epoch, r, body)
+	if x -= f.slow; x >= 0 && x < f.lost {
+		if conn, _, err := w.(http.Hijacker).Hijack(); err == nil {
+			_ = conn.Close()
+		}
+		return
+	}
+	for key, values := range got.Header() {
+		w.Header()[key] = values
+	}
+	w.WriteHeader(got.Code)
+	_, _ = w.Write(got.Body.Bytes())
+}
+
+// arrive checks the order of epochs.
+func (f *fleetTarget) arrive(app, process string, epoch int64, onTheWay time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.count["requests"]++
+	if epoch < f.epoch[app] {
+		if onTheWay > wireTime {
+			f.count[staleStall]++
+		} else {
+			f.violate(staleSent, "%s of %s: epoch %d after %d, %s after it was sent", app, process, epoch, f.epoch[app], onTheWay)
+		}
+	}
+	f.epoch[app] = max(f.epoch[app], epoch)
+	key := app + "/" + strconv.FormatInt(epoch, 10)
+	if o := f.owner[key]; o != "" && o != process {
+		f.violate(doubleOwner, "%s: %s and %s", key, o, process)
+	}
+	f.owner[key] = process
+	if f.arrived != nil {
+		f.arrived(app, process, time.Now())
+	}
+}
+
+func (f *fleetTarget) violate(what, format string, args ...any) {
+	f.count[what]++
+	f.texts = append(f.texts, what+": "+fmt.Sprintf(format, args...))
+}
+
+// apply passes a request to the target of the app, and checks the order of changes of an account.
+func (f *fleetTarget) apply(name string, epoch int64, r *http.Request, body []byte) *httptest.ResponseRecorder {
+	inner := r.Clone(context.WithoutCancel(r.Context()))
+	inner.Body = io.NopCloser(bytes.NewReader(body))
+	inner.URL.Path = r.URL.Path[len("/"+name):]
+	got := httptest.NewRecorder()
+	f.app(name).ServeHTTP(got, inner)
+	found := titleMember.FindSubmatch(body)
+	if r.Method == http.MethodPost || found == nil || got.Code >= 300 {
+		return got
+	}
+	title, _ := strconv.Atoi(string(found[1]))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if title < f.applied[r.URL.Path] {
+		if epoch < f.epoch[name] {
+			f.count[lateEffect]++
+		} else {
+			f.violate(inversion, "%s: %d after %d in epoch %d", r.URL.Path, title, f.applied[r.URL.Path], epoch)
+		}
+	}
+	f.applied[r.URL.Path] = title
+	return got
+}
+
+// counts returns what was counted, and the violations.
+func (f *fleetTarget) counts() (map[string]int, []string) {
+	f.delayed.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.count, f.texts
+}
