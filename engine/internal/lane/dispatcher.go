@@ -277,14 +277,19 @@ func (d *Dispatcher) handOver() {
 	defer d.mu.Unlock()
 	n := d.o.Fleet.Surplus(len(d.running))
 	for _, t := range d.running {
+		if t.surplus {
+			n-- // it is being handed over already
+		}
+	}
+	for _, t := range d.running {
 		if n <= 0 {
 			return
 		}
 		if !t.surplus {
 			t.surplus = true
 			t.startDrain()
+			n--
 		}
-		n--
 	}
 }
 
