@@ -319,11 +319,11 @@ func (w *Wanted) Unfinished(ctx context.Context) (u Unfinished, err error) {
 	if err != nil {
 		return u, err
 	}
-	running, err := w.deps.ImportJobs.Count(ctx, q, docstore.NotNull(model.ImportJobByOpen))
+	scheduled, err := w.deps.DueImports.Count(ctx, q, docstore.Le(model.DueImportByDue, w.deps.Now()))
 	if err != nil {
 		return u, err
 	}
-	scheduled, err := w.deps.DueImports.Count(ctx, q, docstore.Le(model.DueImportByDue, w.deps.Now()))
+	running, err := w.deps.ImportJobs.Count(ctx, q, docstore.NotNull(model.ImportJobByOpen))
 	if err != nil {
 		return u, err
 	}
