@@ -57,12 +57,12 @@ var concurrency = []Mutant{
 			rep.send(w)
 		})
 	}},
-	{"concurrency.replica-lags", "the first read after a PUT returns the previous state", func(next http.Handler) http.Handler {
+	{"concurrency.replica-lags", "the first read after PUTs returns the state before the first of them", func(next http.Handler) http.Handler {
 		old := &memory{}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if putUser(r) {
 				if was := stored(next, r); was != nil {
-					old.put(r.URL.Path, was)
+					old.putFirst(r.URL.Path, was)
 				}
 			}
 			if was, _ := old.at(r.URL.Path).(*scim.Object); was != nil && readUser(r) {

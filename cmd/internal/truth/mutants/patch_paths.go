@@ -54,6 +54,18 @@ func (m *memory) put(key string, v any) {
 	m.kept[key] = v
 }
 
+// putFirst stores the value unless the key has one that is not nil.
+func (m *memory) putFirst(key string, v any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.kept == nil {
+		m.kept = map[string]any{}
+	}
+	if m.kept[key] == nil {
+		m.kept[key] = v
+	}
+}
+
 func (m *memory) at(key string) any {
 	m.mu.Lock()
 	defer m.mu.Unlock()
