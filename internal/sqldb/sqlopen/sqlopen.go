@@ -19,6 +19,7 @@ import (
 	_ "github.com/mattn/go-sqlite3"    // driver "sqlite3"
 
 	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/walstate"
 )
 
 // Options adjust a database. The zero value is suitable for production.
@@ -124,8 +125,12 @@ func openSQLite(ctx context.Context, path string, o Options) (*sqldb.DB, error) 
 		return nil, errors.Join(fmt.Errorf("sqlopen: sqlite: %w", err), writer.Close(), readers.Close())
 	}
 	checkpoints.SetMaxOpenConns(1)
+	state, err := walstate.Open(path)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("sqlopen: sqlite: %w", err), writer.Close(), readers.Close(), checkpoints.Close())
+	}
 	return newDB(sqldb.Options{
-		Dialect: sqldb.SQLite, Writer: writer, Readers: readers, Checkpoints: checkpoints, GroupCommit: true, Logger: o.Logger,
+		Dialect: sqldb.SQLite, Writer: writer, Readers: readers, Checkpoints: checkpoints, GroupCommit: true, State: state, Logger: o.Logger,
 	})
 }
 
@@ -156,6 +161,9 @@ func newDB(o sqldb.Options) (*sqldb.DB, error) {
 	db, err := sqldb.New(o)
 	if err != nil {
 		err = errors.Join(err, o.Writer.Close())
+		if o.State != nil {
+			err = errors.Join(err, o.State.Close())
+		}
 		for _, other := range []*sql.DB{o.Readers, o.Checkpoints} {
 			if other != nil {
 				err = errors.Join(err, other.Close())
