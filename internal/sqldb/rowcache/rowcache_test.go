@@ -87,8 +87,8 @@ func TestCache_NeverStale(t *testing.T) {
 		var reads []*read
 		writing, foreign := 0, false // the step of a commit: 0 none, 1 after Began, 2 after Commits, 3 visible
 		var changes []int
-		const rows = 4
-		for range rapid.IntRange(1, 120).Draw(t, "steps") {
+		const rows = 2
+		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			switch rapid.IntRange(0, 9).Draw(t, "step") {
 			case 0, 1:
 				r := &read{row: rapid.IntRange(0, rows-1).Draw(t, "row")}
@@ -105,11 +105,11 @@ func TestCache_NeverStale(t *testing.T) {
 					continue
 				}
 				if keys := keysOf(c, r.row); r.ok {
-					c.Put(r.at, keys[0], keys, text(r.row, r.value))
+					c.Put(r.at, keys[0], keys[:rapid.IntRange(1, len(keys)).Draw(t, "keys")], text(r.row, r.value))
 				}
 				reads = append(reads[:i], reads[i+1:]...)
 			case 5:
-				if writing == 0 || writing == 3 { // otherwise this process has the write lock
+				if (writing == 0 || writing == 3) && rapid.IntRange(0, 3).Draw(t, "other") == 0 { // otherwise this process has the write lock
 					db.write(rapid.IntRange(0, rows-1).Draw(t, "foreign"))
 					foreign = true
 				}
@@ -189,7 +189,7 @@ func TestCache_Concurrent(t *testing.T) {
 			}
 		})
 	}
-	for i := range 3000 {
+	for i := 0; i < 3000 || hits.Load() < 100 && i < 3_000_000; i++ { // on a busy machine, the readers may run late
 		row := rand.IntN(rows)
 		if i%100 == 99 { // another process
 			db.write(row)

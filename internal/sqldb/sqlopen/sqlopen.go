@@ -19,7 +19,6 @@ import (
 	_ "github.com/mattn/go-sqlite3"    // driver "sqlite3"
 
 	"github.com/scimwright/scimwright/internal/sqldb"
-	"github.com/scimwright/scimwright/internal/sqldb/walstate"
 )
 
 // Options adjust a database. The zero value is suitable for production.
@@ -125,7 +124,7 @@ func openSQLite(ctx context.Context, path string, o Options) (*sqldb.DB, error) 
 		return nil, errors.Join(fmt.Errorf("sqlopen: sqlite: %w", err), writer.Close(), readers.Close())
 	}
 	checkpoints.SetMaxOpenConns(1)
-	state, err := walstate.Open(path)
+	state, err := OpenState(path)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlopen: sqlite: %w", err), writer.Close(), readers.Close(), checkpoints.Close())
 	}

@@ -1,12 +1,6 @@
 //go:build cgo
 
-// Package walstate reads the state of an SQLite database in WAL mode without a query: the header of the WAL index, which is in memory that
-// all processes share. SQLite compares the same bytes to find out whether its page cache is current.
-//
-// SQLite has no function that returns the header. The package asks the file system interface of SQLite for the memory, as SQLite itself
-// does. The declarations below are those of sqlite3.h, whose functions and structures never change; the functions are in the module of the
-// driver. The header is described at https://www.sqlite.org/walformat.html.
-package walstate
+package sqlopen
 
 /*
 #include <stddef.h>
@@ -29,8 +23,8 @@ extern int sqlite3_busy_timeout(sqlite3*, int milliseconds);
 
 enum { ok = 0, error = 1, openReadwrite = 2, openFullmutex = 0x10000, fcntlFilePointer = 7, regionSize = 32768, busy = 10000 };
 
-// walstate_open opens a connection that keeps the memory mapped, and sets header to its beginning.
-static int walstate_open(const char *filename, sqlite3 **db, void **header) {
+// open_state opens a connection that keeps the memory mapped, and sets header to its beginning.
+static int open_state(const char *filename, sqlite3 **db, void **header) {
 	sqlite3_file *file = NULL;
 	void volatile *memory = NULL;
 	int rc = sqlite3_open_v2(filename, db, openReadwrite | openFullmutex, NULL);
@@ -52,55 +46,58 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	_ "github.com/mattn/go-sqlite3" // the functions of SQLite
-
 	"github.com/scimwright/scimwright/internal/sqldb/rowcache"
 )
 
-// version is the version of the format of the header. SQLite has had no other one.
-const version = 3007000
+// walIndexVersion is the version of the format of the header. SQLite has had no other one.
+const walIndexVersion = 3007000
 
-// source reads the header.
-type source struct {
+// state reads the header.
+type state struct {
 	db     *C.sqlite3
 	header *[2]rowcache.State // SQLite changes the second copy first
 }
 
-// Open returns the source of the states of a database in WAL mode.
-func Open(path string) (rowcache.Source, error) {
+// OpenState returns the source of the states of an SQLite database in WAL mode: the header of the WAL index, which is in memory that all
+// processes share. SQLite compares the same bytes to find out whether its page cache is current.
+//
+// SQLite has no function that returns the header. OpenState asks the file system interface of SQLite for the memory, as SQLite itself does.
+// The declarations above are those of sqlite3.h, whose functions and structures never change; the functions are in the module of the driver.
+// The header is described at https://www.sqlite.org/walformat.html.
+func OpenState(path string) (rowcache.Source, error) {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
 	var db *C.sqlite3
 	var header unsafe.Pointer
-	if rc := C.walstate_open(name, &db, &header); rc != C.ok {
+	if rc := C.open_state(name, &db, &header); rc != C.ok {
 		C.sqlite3_close_v2(db)
-		return nil, fmt.Errorf("walstate: the WAL index of %s cannot be mapped: SQLite error %d", path, int(rc))
+		return nil, fmt.Errorf("sqlopen: the WAL index of %s cannot be mapped: SQLite error %d", path, int(rc))
 	}
-	s := &source{db, (*[2]rowcache.State)(header)}
-	if state, ok := s.State(); ok && state[0] != version {
+	s := &state{db, (*[2]rowcache.State)(header)}
+	if header := s.header[0]; header[0] != walIndexVersion {
 		C.sqlite3_close_v2(db)
-		return nil, fmt.Errorf("walstate: the WAL index of %s has the unknown version %d", path, state[0])
+		return nil, fmt.Errorf("sqlopen: the WAL index of %s has the unknown version %d", path, header[0])
 	}
 	return s, nil
 }
 
 // State implements rowcache.Source.
-func (s *source) State() (state rowcache.State, ok bool) {
-	for i := range state {
-		state[i] = atomic.LoadUint32(&s.header[0][i])
+func (s *state) State() (now rowcache.State, ok bool) {
+	for i := range now {
+		now[i] = atomic.LoadUint32(&s.header[0][i])
 	}
-	for i := range state {
-		if atomic.LoadUint32(&s.header[1][i]) != state[i] {
-			return state, false
+	for i := range now {
+		if atomic.LoadUint32(&s.header[1][i]) != now[i] {
+			return now, false
 		}
 	}
-	return state, state[0] == version
+	return now, now[0] == walIndexVersion
 }
 
 // Close implements rowcache.Source.
-func (s *source) Close() error {
+func (s *state) Close() error {
 	if rc := C.sqlite3_close_v2(s.db); rc != C.ok {
-		return fmt.Errorf("walstate: close: SQLite error %d", int(rc))
+		return fmt.Errorf("sqlopen: close: SQLite error %d", int(rc))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package walstate_test
+package sqlopen_test
 
 import (
 	"database/sql"
@@ -7,12 +7,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/scimwright/scimwright/internal/sqldb/walstate"
+	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 )
 
-// TestState_ChangesWithCommits checks that each commit of any connection changes the state, and that reads, rollbacks and commits without
+// TestOpenState_ChangesWithCommits checks that each commit of any connection changes the state, and that reads, rollbacks and commits without
 // changes do not.
-func TestState_ChangesWithCommits(t *testing.T) {
+func TestOpenState_ChangesWithCommits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db, err := sql.Open("sqlite3", "file:"+path+"?_journal_mode=WAL")
 	require.NoError(t, err)
@@ -23,7 +23,7 @@ func TestState_ChangesWithCommits(t *testing.T) {
 	}
 	exec("CREATE TABLE t (n)")
 	exec("INSERT INTO t VALUES (1)")
-	source, err := walstate.Open(path)
+	source, err := sqlopen.OpenState(path)
 	require.NoError(t, err)
 	state := func() any {
 		s, ok := source.State()
@@ -49,8 +49,8 @@ func TestState_ChangesWithCommits(t *testing.T) {
 	require.NoError(t, source.Close())
 }
 
-func TestOpen_Errors(t *testing.T) {
-	_, err := walstate.Open(filepath.Join(t.TempDir(), "absent", "test.db"))
+func TestOpenState_Errors(t *testing.T) {
+	_, err := sqlopen.OpenState(filepath.Join(t.TempDir(), "absent", "test.db"))
 	require.ErrorContains(t, err, "cannot be mapped")
 	path := filepath.Join(t.TempDir(), "journal.db")
 	db, err := sql.Open("sqlite3", "file:"+path+"?_journal_mode=DELETE")
@@ -58,6 +58,6 @@ func TestOpen_Errors(t *testing.T) {
 	defer db.Close()
 	_, err = db.Exec("CREATE TABLE t (n)")
 	require.NoError(t, err)
-	_, err = walstate.Open(path)
+	_, err = sqlopen.OpenState(path)
 	require.Error(t, err, "a database without a WAL has no WAL index")
 }
