@@ -121,8 +121,8 @@ func (c *Cache) current() bool {
 	return ok && s == c.known
 }
 
-// View calls fn if the rows in the cache are current, with a function that returns the rows with a key: it appends the row to buf and calls
-// accept with it, until accept returns true. All rows are those of one committed state.
+// View calls fn if the rows in the cache are current, with a function that reads the row with a key: it appends the row to buf and returns
+// the result of accept, which must check the row, because another one may have the same key. All rows are those of one committed state.
 func (c *Cache) View(fn func(get func(key Key, buf []byte, accept func(row []byte) bool) bool)) {
 	if c == nil {
 		return
