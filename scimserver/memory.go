@@ -79,8 +79,8 @@ func (m *reservation) release() {
 // firstRead is the initial size of the buffer for a body.
 const firstRead = 4 << 10
 
-// read reads a body of which the client has announced the length, or not if it is negative. It reserves memory as the body arrives, because a client that announces a long body and sends nothing must not take
-// memory from others.
+// read reads a body of which the client has announced the length, or not if it is negative. It reserves memory as the body arrives, because
+// a client that announces a long body and sends nothing must not take memory from others.
 func (m *reservation) read(ctx context.Context, body io.Reader, announced int64) ([]byte, error) {
 	first := int64(firstRead)
 	if announced >= 0 {

@@ -29,8 +29,8 @@ type Options struct {
 	// Checkpoints runs the checkpoints of the WAL next to the updates; requires GroupCommit. Default: SQLite runs checkpoints in the commits
 	// of Writer.
 	Checkpoints *sql.DB
-	// State reads the state of the SQLite database; requires GroupCommit. It allows to cache rows, see Reader. The DB closes it. Default: rows are
-	// not cached.
+	// State reads the state of the SQLite database; requires GroupCommit. The DB then has a cache of rows, see Rows. The DB closes it.
+	// Default: rows are not cached.
 	State rowcache.Source
 	// Updater runs the updates instead of Writer. It is for an SQLite database to which another component also writes: that component runs all
 	// updates one at a time.

@@ -8,9 +8,9 @@ import (
 // Compression in the manner of LZ4, with a dictionary: rows of one table repeat the names of their attributes and many of their values, so
 // that a usual row takes a sixth of its length. Decompressing it takes less time than the cgo calls of a query.
 //
-// A sequence is a token, literals, and a match. The upper half of the token is the number of literals, the lower half the length of the match
-// minus minMatch; the value 15 means that bytes follow to be added, of which only the last one is less than 255. The match is a distance of
-// two bytes, counted back from the current end of the dictionary and the row. The last sequence has no match.
+// A sequence is a token, literals, and a match. The upper half of the token is the number of literals, the lower half the length of the
+// match minus minMatch; the value 15 means that bytes follow to be added, of which only the last one is less than 255. The match is a
+// distance of two bytes, counted back from the current end of the dictionary and the row. The last sequence has no match.
 
 const (
 	minMatch   = 4

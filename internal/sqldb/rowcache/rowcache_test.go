@@ -212,8 +212,8 @@ func TestCache_Concurrent(t *testing.T) {
 	require.False(t, ok, "a closed cache has no rows")
 }
 
-// TestPut_BoundsMemory puts more rows than the cache has space for. The cache must have most of the last ones, in all sizes, and no more bytes
-// than permitted.
+// TestPut_BoundsMemory puts more rows than the cache has space for. The cache must have most of the last ones, and no more bytes than
+// permitted.
 func TestPut_BoundsMemory(t *testing.T) {
 	db := newDatabase()
 	const most = 2 << 20

@@ -42,9 +42,9 @@ const (
 
 	// Sizes of SQLite's page cache, in KiB per connection. The writer's cache stays valid from one commit to the next, so a large cache saves
 	// reads when rows are inserted at random places of large indexes: with a million users, the server handles a tenth more POST requests. A
-	// reader's cache is discarded after each commit.
+	// reader's cache is discarded after each commit, and hot documents are in the cache of rows, so a small one suffices.
 	writerCache = 64 << 10
-	readerCache = 4 << 10
+	readerCache = 1 << 10
 	// checkpointPages is the number of pages in the WAL (64 MiB) at which a commit copies them into the database. Checkpoints that run next to
 	// the updates copy them earlier, so a commit does it only if these fail or are too slow.
 	checkpointPages = 16000

@@ -30,7 +30,8 @@ static int open_state(const char *filename, sqlite3 **db, void **header) {
 	int rc = sqlite3_open_v2(filename, db, openReadwrite | openFullmutex, NULL);
 	if (rc == ok) rc = sqlite3_busy_timeout(*db, busy);
 	// The query opens the WAL.
-	if (rc == ok) rc = sqlite3_exec(*db, "PRAGMA query_only = 1; PRAGMA cache_size = 4; SELECT 1 FROM sqlite_master LIMIT 1", NULL, NULL, NULL);
+	if (rc == ok) rc = sqlite3_exec(*db, "PRAGMA query_only = 1; PRAGMA cache_size = 4; SELECT 1 FROM sqlite_master LIMIT 1",
+		NULL, NULL, NULL);
 	if (rc == ok) rc = sqlite3_file_control(*db, "main", fcntlFilePointer, &file);
 	if (rc == ok && (!file || !file->pMethods || file->pMethods->iVersion < 2 || !file->pMethods->xShmMap)) rc = error;
 	if (rc == ok) rc = file->pMethods->xShmMap(file, 0, regionSize, 0, &memory);
@@ -62,8 +63,8 @@ type state struct {
 // processes share. SQLite compares the same bytes to find out whether its page cache is current.
 //
 // SQLite has no function that returns the header. OpenState asks the file system interface of SQLite for the memory, as SQLite itself does.
-// The declarations above are those of sqlite3.h, whose functions and structures never change; the functions are in the module of the driver.
-// The header is described at https://www.sqlite.org/walformat.html.
+// The declarations above are those of sqlite3.h, whose functions and structures never change; the functions are in the module of the
+// driver. The header is described at https://www.sqlite.org/walformat.html.
 func OpenState(path string) (rowcache.Source, error) {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))

@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 )
 
-// TestOpenState_ChangesWithCommits checks that each commit of any connection changes the state, and that reads, rollbacks and commits without
-// changes do not.
+// TestOpenState_ChangesWithCommits checks that each commit of any connection changes the state, and that reads, rollbacks and commits
+// without changes do not.
 func TestOpenState_ChangesWithCommits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db, err := sql.Open("sqlite3", "file:"+path+"?_journal_mode=WAL")
@@ -32,7 +32,8 @@ func TestOpenState_ChangesWithCommits(t *testing.T) {
 	}
 	seen := map[any]bool{state(): true}
 	for _, statement := range []string{
-		"INSERT INTO t VALUES (2)", "UPDATE t SET n = n + 1", "PRAGMA wal_checkpoint(RESTART); INSERT INTO t VALUES (3)", "DELETE FROM t WHERE n = 3",
+		"INSERT INTO t VALUES (2)", "UPDATE t SET n = n + 1", "PRAGMA wal_checkpoint(RESTART); INSERT INTO t VALUES (3)",
+		"DELETE FROM t WHERE n = 3",
 		"PRAGMA wal_checkpoint(TRUNCATE); INSERT INTO t VALUES (4)", "CREATE TABLE u (n)", "VACUUM",
 	} {
 		exec(statement)
@@ -41,7 +42,8 @@ func TestOpenState_ChangesWithCommits(t *testing.T) {
 	}
 	before := state()
 	for _, statement := range []string{
-		"SELECT * FROM t", "UPDATE t SET n = 7 WHERE n = 99", "UPDATE t SET n = n", "BEGIN IMMEDIATE; INSERT INTO t VALUES (5); ROLLBACK", "PRAGMA wal_checkpoint(PASSIVE)",
+		"SELECT * FROM t", "UPDATE t SET n = 7 WHERE n = 99", "UPDATE t SET n = n",
+		"BEGIN IMMEDIATE; INSERT INTO t VALUES (5); ROLLBACK", "PRAGMA wal_checkpoint(PASSIVE)",
 	} {
 		exec(statement)
 		require.Equal(t, before, state(), statement)
