@@ -48,7 +48,7 @@ var Rules = []Rule{
 	{Package: "internal/enginestore", May: []string{"engine", "engine/sqlstore", "internal/sqldb"},
 		Why: "the package connects the engine's store to the single writer of an internal/sqldb database"},
 	{Package: "internal/docstore/...",
-		May: []string{"internal/docstore", "internal/sqldb", "internal/sqldb/rowcache", "scim", "scim/filter", "scim/schema"},
+		May:   []string{"internal/docstore", "internal/sqldb", "internal/sqldb/rowcache", "scim", "scim/filter", "scim/schema"},
 		Tests: append([]string{"internal/docstore/...", "internal/sqldb/sqlopen"}, testDatabases...),
 		Why:   "document storage does not depend on the packages that store documents; filters are the only shared language"},
 
