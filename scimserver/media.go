@@ -45,7 +45,7 @@ func (s *server) readObject(r *request) (*scim.Object, error) {
 	if err := readable(r.Header); err != nil {
 		return nil, err
 	}
-	body, err := r.memory.read(r.Context(), r.Body)
+	body, err := r.memory.read(r.Context(), r.Body, r.ContentLength)
 	if err != nil {
 		return nil, readError(err)
 	}

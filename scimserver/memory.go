@@ -79,13 +79,17 @@ func (m *reservation) release() {
 // firstRead is the initial size of the buffer for a body.
 const firstRead = 4 << 10
 
-// read reads a body. It reserves memory as the body arrives, because a client that announces a long body and sends nothing must not take
-// memory from others.
-func (m *reservation) read(ctx context.Context, body io.Reader) ([]byte, error) {
-	if err := m.reserve(ctx, firstRead); err != nil {
+// read reads a body of which the client has announced the length, or not if it is negative. It reserves memory as the body arrives, because
+// a client that announces a long body and sends nothing must not take memory from others.
+func (m *reservation) read(ctx context.Context, body io.Reader, announced int64) ([]byte, error) {
+	first := int64(firstRead)
+	if announced >= 0 {
+		first = min(first, announced+1) // the last byte is for the end of the body
+	}
+	if err := m.reserve(ctx, first); err != nil {
 		return nil, err
 	}
-	buf := make([]byte, 0, firstRead)
+	buf := make([]byte, 0, first)
 	for {
 		n, err := body.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]

@@ -15,7 +15,7 @@ type page struct {
 	server *server
 	ctx    context.Context
 	query  *query
-	origin origin
+	origin *origin
 	*buffers
 
 	// What to read: one of these two.
@@ -56,7 +56,8 @@ type item struct {
 }
 
 func (s *server) newPage(r *request, q *query) *page {
-	return &page{server: s, ctx: r.Context(), query: q, origin: origin{server: s, base: r.base}, buffers: s.takeBuffers()}
+	b := s.takeBuffers()
+	return &page{server: s, ctx: r.Context(), query: q, origin: s.originIn(b, r.base), buffers: b}
 }
 
 // release gives the memory of the page back.
@@ -107,7 +108,8 @@ func (p *page) find(q *search, types []*resourceType) (total int, err error) {
 
 // again returns a page with the same resources that starts again.
 func (p *page) again(ask RawQuery, hits []hit) *page {
-	out := &page{server: p.server, ctx: p.ctx, query: p.query, origin: p.origin, buffers: p.server.takeBuffers(), hits: hits}
+	b := p.server.takeBuffers()
+	out := &page{server: p.server, ctx: p.ctx, query: p.query, origin: p.server.originIn(b, p.origin.base), buffers: b, hits: hits}
 	if p.raw != nil {
 		out.raw = &rawSource{t: p.raw.t, plan: p.raw.plan, next: ask}
 	}
@@ -220,7 +222,7 @@ func (p *page) append(next *item) (kept bool, err error) {
 	}
 	res := &p.resource
 	*res = rawResource{
-		origin: &p.origin, t: next.t, plan: p.raw.plan, projection: p.query.projection, raw: *next.raw, groups: next.groups,
+		origin: p.origin, t: next.t, plan: p.raw.plan, projection: p.query.projection, raw: *next.raw, groups: next.groups,
 	}
 	if !p.backward {
 		res.cuts = &p.cuts

@@ -2,12 +2,12 @@ package scimserver
 
 import (
 	"context"
-	"net/url"
 	"slices"
 
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/filter"
 	"github.com/scimwright/scimwright/scim/schema"
+	"github.com/scimwright/scimwright/scimserver/internal/splice"
 )
 
 // projection reads the URL parameters attributes and excludedAttributes (RFC 7644 section 3.9).
@@ -153,7 +153,7 @@ func (s *server) complete(ctx context.Context, base string, t *resourceType, rec
 }
 
 func location(base string, t *resourceType, id string) string {
-	return base + "/" + t.path + "/" + url.PathEscape(id)
+	return base + "/" + t.path + "/" + splice.Escape(id)
 }
 
 // bulkReply returns the reply to an operation of a bulk request, which contains no resource.

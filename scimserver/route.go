@@ -87,6 +87,16 @@ func (s *server) addRoutes() error {
 	return nil
 }
 
+// addByID builds the table of routes with an id.
+func (s *server) addByID() {
+	s.byID = map[string]route{}
+	for path, rt := range s.routes {
+		if first, ok := strings.CutSuffix(path, "/"+anySegment); ok {
+			s.byID[first] = rt
+		}
+	}
+}
+
 // allow returns the methods of a route for the Allow header.
 func (rt route) allow() []string {
 	out := []string{http.MethodOptions}
@@ -100,30 +110,38 @@ func (rt route) allow() []string {
 	return out
 }
 
+// exchange is a request with its memory.
+type exchange struct {
+	memory  reservation
+	request request
+}
+
 // ServeHTTP handles one request and converts a panic to a 500.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, s.limits.MaxBody)
-	memory := &reservation{own: s.memory, shared: s.shared}
-	defer memory.release()
-	s.write(w, r, s.handle(r, memory))
+	if r.Body != http.NoBody {
+		r.Body = http.MaxBytesReader(w, r.Body, s.limits.MaxBody)
+	}
+	x := &exchange{memory: reservation{own: s.memory, shared: s.shared}}
+	defer x.memory.release()
+	s.write(w, r, s.handle(r, x))
 }
 
 // handle finds and runs the action. It checks the credentials first, so that a client without credentials cannot find out which paths
 // exist.
-func (s *server) handle(r *http.Request, memory *reservation) (rep *reply) {
+func (s *server) handle(r *http.Request, x *exchange) (rep *reply) {
 	defer func() {
 		if value := recover(); value != nil {
 			rep = s.panicReply(r, value)
 		}
 	}()
-	rep, err := s.dispatch(r, memory)
+	rep, err := s.dispatch(r, x)
 	if err != nil {
 		return s.errorReplyFor(r, err)
 	}
 	return rep
 }
 
-func (s *server) dispatch(r *http.Request, memory *reservation) (*reply, error) {
+func (s *server) dispatch(r *http.Request, x *exchange) (*reply, error) {
 	grant, err := s.authenticate(r)
 	if err != nil {
 		return nil, err
@@ -161,7 +179,8 @@ func (s *server) dispatch(r *http.Request, memory *reservation) (*reply, error) 
 			return nil, scim.Errorf(http.StatusBadRequest, scim.InvalidSyntax, "the query of the URL is malformed")
 		}
 	}
-	return act(&request{Request: r, params: params, base: s.base(r), id: id, grant: grant, memory: memory})
+	x.request = request{Request: r, params: params, base: s.base(r), id: id, grant: grant, memory: &x.memory}
+	return act(&x.request)
 }
 
 // find returns the route of a path and its id. One trailing slash is allowed.
@@ -178,7 +197,7 @@ func (s *server) find(u *url.URL) (rt route, id string, ok bool, err error) {
 	if !nested || err != nil || strings.Contains(last, "/") || !plausibleID(id) {
 		return nil, "", false, nil
 	}
-	rt, ok = s.routes[first+"/"+anySegment]
+	rt, ok = s.byID[first]
 	return rt, id, ok, nil
 }
 
@@ -193,11 +212,28 @@ func (s *server) base(r *http.Request) string {
 	if s.baseURL != "" {
 		return s.baseURL
 	}
+	if last := s.lastBase.Load(); last != nil && last.host == r.Host && last.secure == (r.TLS != nil) {
+		return last.text
+	}
 	scheme := "http"
 	if r.TLS != nil {
 		scheme = "https"
 	}
-	return scheme + "://" + r.Host + s.prefix
+	text := scheme + "://" + r.Host + s.prefix
+	if len(r.Host) <= keptHost {
+		s.lastBase.Store(&base{host: r.Host, secure: r.TLS != nil, text: text})
+	}
+	return text
+}
+
+// keptHost is the maximum length of a host whose base is kept.
+const keptHost = 255
+
+// base is the URL prefix of the locations in responses to a host.
+type base struct {
+	host   string
+	secure bool
+	text   string
 }
 
 // write sends a response.
@@ -209,11 +245,14 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, rep *reply) {
 	// Resources are personal data: only the client may store them, and it must revalidate them before reuse.
 	h["Cache-Control"] = cacheControlHeader
 	h["X-Content-Type-Options"] = sniffingHeader
+	values := make([]string, 0, 2) // one allocation for both fields
 	if rep.location != "" {
-		h["Location"] = []string{rep.location}
+		values = append(values, rep.location)
+		h["Location"] = values[:1:1]
 	}
 	if rep.etag != "" {
-		h["Etag"] = []string{rep.etag}
+		values = append(values, rep.etag)
+		h["Etag"] = values[len(values)-1:]
 	}
 	switch {
 	case rep.list != nil:

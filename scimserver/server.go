@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/crypto/bcrypt"
 	"golang.org/x/sync/semaphore"
@@ -68,7 +69,9 @@ type server struct {
 	accept       lenient.Set
 	log          *slog.Logger
 	routes       map[string]route
-	schemas      []*scim.Resource // the documents of /Schemas, without meta.location
+	byID         map[string]route     // the routes with an id, by the first segment
+	lastBase     atomic.Pointer[base] // of the last request, because most requests have the same host
+	schemas      []*scim.Resource     // the documents of /Schemas, without meta.location
 	locks        locks
 	turns        turns               // of long computations
 	buffers      sync.Pool           // of *buffers, for the encoding of responses
@@ -169,6 +172,7 @@ func New(o Options) (http.Handler, error) {
 	if err := s.addRoutes(); err != nil {
 		return nil, err
 	}
+	s.addByID()
 	return s, nil
 }
 

@@ -39,6 +39,10 @@ type Record struct {
 	// with the same Version. The store then need not read the previous state again. Nil in all other records, and if the caller of Replace
 	// does not have it.
 	Previous *Record
+	// JSON is the JSON text of Resource, as [scim.Object.AppendJSON] writes it, in records that Create and Replace return, if the store has
+	// encoded it. The server then need not encode it again. Stores ignore JSON in records that the server passes to
+	// them.
+	JSON []byte
 }
 
 // Member is one direct member of a group.

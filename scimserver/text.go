@@ -30,6 +30,13 @@ type buffers struct {
 	in   []byte       // what was read
 	out  []byte       // what is sent
 	cuts []splice.Cut // long parts of the text that out does not contain
+
+	// Of a response with one resource.
+	text   text
+	reply  reply
+	single rawResource
+
+	origin origin
 }
 
 func (s *server) takeBuffers() *buffers {
@@ -42,6 +49,10 @@ func (s *server) takeBuffers() *buffers {
 func (s *server) giveBuffers(b *buffers) {
 	clear(b.cuts)
 	b.cuts = b.cuts[:0]
+	b.text, b.reply, b.single = text{}, reply{}, rawResource{}
+	if len(b.origin.base) > 2*keptHost {
+		b.origin = origin{}
+	}
 	if cap(b.in) > keptBuffer {
 		b.in = nil
 	}
@@ -74,12 +85,17 @@ type text struct {
 	weight int64 // of a large resource
 }
 
-func (s *server) newText() *text { return &text{buffers: s.takeBuffers(), server: s} }
+func (s *server) newText() *text {
+	b := s.takeBuffers()
+	b.text = text{buffers: b, server: s}
+	return &b.text
+}
 
 // release gives the memory of the text back.
 func (b *text) release() {
-	b.server.large.Release(b.weight)
-	b.server.giveBuffers(b.buffers)
+	server, buffers := b.server, b.buffers
+	server.large.Release(b.weight)
+	server.giveBuffers(buffers)
 }
 
 // compile returns the plan of a projection.
@@ -104,6 +120,14 @@ type origin struct {
 	server   *server
 	base     string
 	prefixes []typePrefix
+}
+
+// originIn returns the origin of the responses that a buffer is used for. It has the prefixes of earlier responses with the same base.
+func (s *server) originIn(b *buffers, base string) *origin {
+	if b.origin.base != base || b.origin.server != s {
+		b.origin = origin{server: s, base: base}
+	}
+	return &b.origin
 }
 
 type typePrefix struct {
@@ -159,7 +183,8 @@ func (s *server) getRaw(r *request, t *resourceType, p schema.Projection) (rep *
 			return nil, err
 		}
 	}
-	return s.spliceReply(r, b, http.StatusOK, &rawResource{t: t, plan: plan, projection: p, raw: raw})
+	b.single = rawResource{t: t, plan: plan, projection: p, raw: raw}
+	return s.spliceReply(r, b, http.StatusOK, &b.single)
 }
 
 // textReply is resourceReply for a record that the server has written. Encoding its resource and splicing the text costs half of the
@@ -171,16 +196,21 @@ func (s *server) textReply(r *request, t *resourceType, status int, rec *Record,
 			b.release()
 		}
 	}()
-	b.in = rec.Resource.AppendJSON(b.in[:0])
 	raw := Raw{
-		ID: rec.ID, Version: rec.Version, Order: rec.Order, Created: rec.Created, LastModified: rec.LastModified, JSON: b.in, Groups: rec.Groups,
+		ID: rec.ID, Version: rec.Version, Order: rec.Order, Created: rec.Created, LastModified: rec.LastModified, JSON: rec.JSON,
+		Groups: rec.Groups,
 	}
-	return s.spliceReply(r, b, status, &rawResource{t: t, plan: t.plan(p), projection: p, raw: raw})
+	if raw.JSON == nil {
+		b.in = rec.Resource.AppendJSON(b.in[:0])
+		raw.JSON = b.in
+	}
+	b.single = rawResource{t: t, plan: t.plan(p), projection: p, raw: raw}
+	return s.spliceReply(r, b, status, &b.single)
 }
 
 // spliceReply returns a reply with the representation of a resource.
 func (s *server) spliceReply(r *request, b *text, status int, res *rawResource) (rep *reply, err error) {
-	res.origin, res.cuts = &origin{server: s, base: r.base}, &b.cuts
+	res.origin, res.cuts = s.originIn(b.buffers, r.base), &b.cuts
 	if res.t.isUser && res.plan.ShowsDerived() {
 		if res.groups, err = s.groupsOfRaw(r.Context(), &res.raw); err != nil {
 			return nil, err
@@ -190,7 +220,8 @@ func (s *server) spliceReply(r *request, b *text, status int, res *rawResource) 
 	if raw, b.out, err = s.appendRaw(r.Context(), b.out[:0], res); err != nil {
 		return nil, err
 	}
-	return &reply{status: status, location: location(r.base, res.t, raw.ID), etag: tagOf(raw.Version), text: b}, nil
+	b.buffers.reply = reply{status: status, location: location(r.base, res.t, raw.ID), etag: tagOf(raw.Version), text: b}
+	return &b.buffers.reply, nil
 }
 
 // rawResource is a resource with what its representation needs.

@@ -35,7 +35,7 @@ func (s *server) below(path string) (rest string, ok bool, err error) {
 	rest = strings.TrimSuffix(strings.TrimPrefix(rest, "/"), "/")
 	first, after, _ := strings.Cut(rest, "/")
 	switch {
-	case !versionSegment.MatchString(first) || s.routes[first] != nil:
+	case s.routes[first] != nil || !versionSegment.MatchString(first):
 		return rest, true, nil
 	case first != protocolVersion:
 		return "", false, scim.Errorf(http.StatusBadRequest, scim.InvalidVers, "protocol version %s is not supported; use %s",

@@ -81,6 +81,13 @@ type Collection[T any] interface {
 	// Positioned marks a collection of which callers count all documents and read pages at any offset, in insertion order. On SQLite, such a
 	// count and such a page cost the same in a collection of any size. A deletion costs a little more. Positioned returns the collection.
 	Positioned() Collection[T]
+
+	// CachedReads marks a collection whose documents are cached, if the database caches rows (see sqldb.Rows). Reads outside of transactions
+	// then may return a document without a query. CachedReads returns the collection.
+	CachedReads() Collection[T]
+	// Remember caches a document that the transaction has inserted, when the transaction is committed. A link that is not nil is one that has
+	// no relations of the document.
+	Remember(tx *Tx, doc Doc[T], p Prepared[T], link *Link)
 }
 
 // collection is the only Collection. It does not embed the table, because the compiler would then instantiate each method of the table for
@@ -264,6 +271,9 @@ type Prepared[T any] struct {
 	encoded encoded
 }
 
+// Text returns the JSON text. It must not be modified.
+func (p *Prepared[T]) Text() []byte { return p.encoded.text }
+
 func (c *collection[T]) Prepare(value T) (Prepared[T], error) {
 	e, err := c.t.encode(&value)
 	return Prepared[T]{value, e}, err
@@ -300,6 +310,9 @@ type Revision[T any] struct {
 	value    T
 	revision revision
 }
+
+// Text returns the JSON text of the new content. It must not be modified.
+func (r *Revision[T]) Text() []byte { return r.revision.text }
 
 func (c *collection[T]) PrepareRevision(old Doc[T], value T) (Revision[T], error) {
 	e, err := c.t.encode(&value)

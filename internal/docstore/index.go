@@ -98,7 +98,11 @@ func (c *column) key(value any) (any, error) {
 	if c.raw {
 		return text, nil
 	}
-	return textKey(text), nil
+	key := textKey(text)
+	if unchanged, ok := value.(string); ok && key == unchanged {
+		return value, nil // without another allocation
+	}
+	return key, nil
 }
 
 func intKey(value any) (any, error) {

@@ -81,7 +81,12 @@ func (w *walk) stepJoined(ctx context.Context, q Reader, offset, n int, each fun
 		var got int
 		var long bool
 		if !w.desc && offset == 0 {
-			got, long, err = w.joinNumbers(ctx, q, part, each)
+			got, err = w.recallPage(ctx, q, part, each)
+			if err == nil && got < part {
+				var more int
+				more, long, err = w.joinNumbers(ctx, q, part-got, each)
+				got += more
+			}
 		}
 		if err == nil && got < part && !long {
 			var more int

@@ -24,6 +24,7 @@ func NewLink(relation Table, index string) *Link {
 	if err != nil || to.multi || to.kind != Text {
 		panic(fmt.Sprintf("docstore: %s has no single-valued text index %q", relation.Name(), index))
 	}
+	t.related = true
 	return &Link{relation: t, to: to}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/rowcache"
 )
 
 // Raw is a stored document that is not decoded.
@@ -119,6 +120,23 @@ var errEnd = errors.New("end of the page")
 
 // QueryRaw passes the documents of a page to the function take, until it returns false: the page then ends before that document.
 func (t *table) QueryRaw(ctx context.Context, q Reader, query RawQuery, take func(*Raw) (bool, error)) (page RawPage, err error) {
+	cache := t.rows(q)
+	var at rowcache.Stamp
+	var unique []uniqueValue
+	keep := false
+	if id, u, ok := t.uniqueOf(query.Where); ok && cache != nil && query.Offset <= 0 && query.After == "" && query.From == nil {
+		found, err := t.recall(cache, id, u, columns{link: query.Link, longest: query.Longest}, func(r *row) error {
+			d := rawOf(r)
+			_, err := take(&d)
+			return err
+		})
+		if found {
+			return RawPage{}, t.wrap(err)
+		}
+		if at, keep = cache.Now(); u != nil {
+			unique = []uniqueValue{*u}
+		}
+	}
 	w, err := t.walk(query.erased())
 	if err != nil {
 		return page, t.wrap(err)
@@ -132,6 +150,9 @@ func (t *table) QueryRaw(ctx context.Context, q Reader, query RawQuery, take fun
 	var d Raw
 	taken, stopped := 0, false
 	_, err = w.take(ctx, q, offset, query.Limit+1, func(r *row) error {
+		if keep {
+			t.keep(cache, at, r, unique)
+		}
 		page.More = taken == query.Limit
 		if !page.More {
 			d = rawOf(r)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -36,9 +37,17 @@ func (t *table) getRowWith(ctx context.Context, q Reader, id string, with column
 	if !validID(id) {
 		return t.notFound(id)
 	}
+	cache := t.rows(q)
+	if found, err := t.recall(cache, id, nil, with, each); found {
+		return t.wrap(err)
+	}
+	at, keep := cache.Now()
 	found := false
 	err := t.readRows(sqldb.Brief(ctx, q), q, with, t.getSQL(with), []any{id}, func(r *row) error {
 		found = true
+		if keep {
+			t.keep(cache, at, r, nil)
+		}
 		if err := each(r); err != nil {
 			return err
 		}
@@ -50,11 +59,30 @@ func (t *table) getRowWith(ctx context.Context, q Reader, id string, with column
 	return err
 }
 
+// recallMax is the number of documents up to which getRows looks for each one in the cache.
+const recallMax = 16
+
+// getEach is getRows with a link, for few ids of a collection whose documents are cached.
+func (t *table) getEach(ctx context.Context, q Reader, ids []string, link *Link, each func(*row) error) error {
+	for i, id := range ids {
+		if slices.Contains(ids[:i], id) {
+			continue
+		}
+		if err := t.getRow(ctx, q, id, link, each); err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
 // chunkSize is the number of documents that one statement reads, if the caller does not give a number.
 const chunkSize = 512
 
 // getRows calls each for every row that has one of the ids, in any order.
 func (t *table) getRows(ctx context.Context, q Reader, ids []string, each func(*row) error) error {
+	if cache := t.rows(q); cache != nil && len(ids) <= recallMax {
+		return t.getEach(ctx, q, ids, nil, each)
+	}
 	for len(ids) > 0 {
 		chunk := ids[:min(len(ids), chunkSize)]
 		ids = ids[len(chunk):]

@@ -38,6 +38,7 @@ func (t *table) addKeys(ctx context.Context, tx *sqldb.Tx, seq int64, k keys) er
 
 func (ix *index) add(ctx context.Context, tx *sqldb.Tx, seq int64, values []any) error {
 	for _, key := range values {
+		tx.Changing() // no document
 		if _, err := tx.Exec(ctx, ix.insertSQL, key, seq); err != nil {
 			return err
 		}
@@ -47,6 +48,7 @@ func (ix *index) add(ctx context.Context, tx *sqldb.Tx, seq int64, values []any)
 
 func (ix *index) remove(ctx context.Context, tx *sqldb.Tx, seq int64, values []any) error {
 	for _, key := range values {
+		tx.Changing() // no document
 		if _, err := tx.Exec(ctx, ix.deleteSQL, key, seq); err != nil {
 			return err
 		}
@@ -123,6 +125,7 @@ func (t *table) revise(ctx context.Context, tx *Tx, v revision) (row, error) {
 	r := v.old
 	r.rev++
 	r.updated = tx.store.now().UnixMilli()
+	t.changing(tx, r.id)
 	args := append(append(append(make([]any, 0, len(v.set)+4), r.updated, v.text), v.set...), r.seq, v.old.rev)
 	n, err := affected(tx.sql.Exec(ctx, v.sql, args...))
 	if err == nil && n == 0 {

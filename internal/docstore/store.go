@@ -102,6 +102,11 @@ func OpenAdopting(ctx context.Context, db *sqldb.DB, now func() time.Time, a Ado
 	if err != nil {
 		return nil, fmt.Errorf("docstore: open: %w", err)
 	}
+	for _, c := range collections {
+		if t := c.core(); t.recent || t.related {
+			db.CacheRows(c.Name())
+		}
+	}
 	return s, nil
 }
 

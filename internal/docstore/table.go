@@ -27,6 +27,9 @@ type table struct {
 	err        error              // why the declaration is invalid; Open returns it
 	cached     bool               // see Collection.Cached
 	positioned bool               // see Collection.Positioned
+	recent     bool               // see Collection.CachedReads
+	related    bool               // a Link reads the collection
+	tag        uint16             // of cached rows
 	flat       bool               // copies of a document share no memory
 	blank      func() any         // returns a pointer to a new document
 
@@ -77,6 +80,7 @@ func (t *table) maxPlain() int {
 func newTable(name string, indexes []index) *table {
 	t := &table{
 		name:    name,
+		tag:     tagOf(name),
 		quoted:  "{" + name + "}",
 		indexes: indexes,
 		columns: map[string]*column{

@@ -52,6 +52,7 @@ func (t *table) insertOne(ctx context.Context, tx *Tx, id string, e encoded) (ro
 	if err != nil {
 		return row{}, t.wrap(err)
 	}
+	t.changing(tx, id)
 	now := tx.began
 	r := row{id: id, rev: 1, created: now.UnixMilli(), updated: now.UnixMilli()}
 	r.seq, err = t.insertRow(ctx, tx.sql, e.columns(make([]any, 0, insertColumns+len(t.indexes)), id, now))
@@ -85,7 +86,7 @@ func (t *table) insertAll(ctx context.Context, tx *Tx, n int, nth func(i int) (i
 	now := tx.began
 	for begin := 0; begin < n; begin += insertBatch {
 		end := min(begin+insertBatch, n)
-		args := make([]any, 0, (end-begin)*(insertColumns+len(t.indexes)))
+		args, ids := make([]any, 0, (end-begin)*(insertColumns+len(t.indexes))), make([]string, 0, end-begin)
 		for i := begin; i < end; i++ {
 			id, document := nth(i)
 			if err := checkID(id); err != nil {
@@ -95,8 +96,9 @@ func (t *table) insertAll(ctx context.Context, tx *Tx, n int, nth func(i int) (i
 			if err != nil {
 				return err
 			}
-			args = e.columns(args, id, now)
+			args, ids = e.columns(args, id, now), append(ids, id)
 		}
+		t.changing(tx, ids...)
 		if _, err := tx.sql.Exec(ctx, t.insertManySQL(end-begin), args...); err != nil {
 			return t.wrap(t.explain(err))
 		}
@@ -126,6 +128,7 @@ func (t *table) replace(ctx context.Context, tx *Tx, id string, rev int64, docum
 	if err := tx.changes(ctx, t); err != nil {
 		return row{}, t.wrap(err)
 	}
+	t.changing(tx, id)
 	r := row{id: id, updated: tx.store.now().UnixMilli()}
 	args := append(append([]any{r.updated, e.text}, e.keys.single...), id, rev, rev)
 	err = tx.sql.ExecReturning(ctx, []any{&r.seq, &r.rev, &r.created}, t.updateSQL, args...)
@@ -160,6 +163,7 @@ func (t *table) Delete(ctx context.Context, tx *Tx, id string) error {
 	if err := tx.changes(ctx, t); err != nil {
 		return t.wrap(err)
 	}
+	t.changing(tx, id)
 	n, err := t.deleteRows(ctx, tx, t.deleteSQL, id)
 	if err != nil {
 		return t.wrap(err)
@@ -181,6 +185,9 @@ func (t *table) DeleteWhere(ctx context.Context, tx *Tx, cond Cond) (int, error)
 	}
 	if err != nil {
 		return 0, t.wrap(err)
+	}
+	if ids, ok := idsOf(cond); ok {
+		t.changing(tx, ids...)
 	}
 	n, err := t.deleteRows(ctx, tx, "DELETE FROM "+t.quoted+" WHERE "+b.sql.String(), b.args...)
 	return n, t.wrap(err)

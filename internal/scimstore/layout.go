@@ -62,7 +62,7 @@ func NewLayout(name string, types ...*schema.ResourceType) *Layout {
 			declared = append(declared,
 				docstore.Index[document]{Name: ix.name, Unique: ix.unique, Multi: ix.multi, Values: ix.values, Version: ix.version()})
 		}
-		k.docs = docstore.NewCollection(name+"_type_"+alphanumeric(strings.ToLower(rt.Name)), declared...).Positioned()
+		k.docs = docstore.NewCollection(name+"_type_"+alphanumeric(strings.ToLower(rt.Name)), declared...).Positioned().CachedReads()
 		if rt.Schema.ID == scim.UserSchema {
 			k.groups = docstore.NewLink(l.members, byMember)
 		}
@@ -239,12 +239,15 @@ func (ix index) fold(text string) string {
 }
 
 func (ix index) key(v any) any {
-	switch v := v.(type) {
-	case nil:
+	text, ok := v.(string)
+	switch {
+	case v == nil:
 		return nil
-	case string:
-		return ix.fold(v)
-	default:
+	case !ok:
 		return string(scim.AppendValue(nil, v))
 	}
+	if key := ix.fold(text); key != text {
+		return key
+	}
+	return v // without another allocation
 }

@@ -109,7 +109,7 @@ func rawOf(d *docstore.Raw) scimserver.Raw {
 }
 
 // GetRaw implements scimserver.RawReader.
-func (s *Store) GetRaw(ctx context.Context, typ, id string, o scimserver.RawOptions, buf []byte) (out scimserver.Raw, err error) {
+func (s *Store) GetRaw(ctx context.Context, typ, id string, o scimserver.RawOptions, buf []byte) (scimserver.Raw, error) {
 	k, err := s.layout.kind(typ)
 	if err != nil {
 		return scimserver.Raw{}, err
@@ -118,25 +118,30 @@ func (s *Store) GetRaw(ctx context.Context, typ, id string, o scimserver.RawOpti
 	if o.Groups {
 		link = k.groups
 	}
-	var groups []string
-	linked := false
+	var read struct { // one allocation, because the function refers to it
+		scimserver.Raw
+		groups []string
+		linked bool
+	}
 	err = k.docs.GetRaw(ctx, s.docs.Reader(), id, link, o.Longest, func(d *docstore.Raw) error {
-		out = rawOf(d)
-		groups, linked = d.Linked()
+		read.Raw = rawOf(d)
+		read.groups, read.linked = d.Linked()
 		if d.JSON == nil {
 			return nil
 		}
 		resource, _, err := split(d.JSON)
-		out.JSON = append(buf, resource...)
+		read.JSON = append(buf, resource...)
 		return err
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return scimserver.Raw{}, translate(k, err)
+	case read.linked && len(read.groups) == 0:
+		read.Groups = []scimserver.Membership{}
+	case read.linked:
+		err = s.nameGroups(ctx, []*scimserver.Raw{&read.Raw}, [][]string{read.groups})
 	}
-	if linked {
-		err = s.nameGroups(ctx, []*scimserver.Raw{&out}, [][]string{groups})
-	}
-	return out, err
+	return read.Raw, err
 }
 
 // nameGroups sets the groups of resources.

@@ -79,6 +79,8 @@ func (s *Store) CreateAll(ctx context.Context, all []scimserver.NewRecord) ([]*s
 				return &scimserver.BatchError{Index: i, Err: translate(k, err)}
 			}
 			stored[i] = recordOf(k, doc)
+			stored[i].JSON, _, _ = split(prepared[i].Text())
+			k.docs.Remember(tx, doc, prepared[i], k.groups)
 		}
 		for i, made := range all {
 			joining, err := s.joining(ctx, tx, made.ID, made.Members)
@@ -122,6 +124,7 @@ func (s *Store) Replace(ctx context.Context, rec *scimserver.Record, change scim
 		}
 		stored = recordOf(k, doc)
 		stored.Groups = old.Groups
+		stored.JSON, _, _ = split(revision.Text())
 		return nil
 	}
 	renamed := old.Display != rec.Display

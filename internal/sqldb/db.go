@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/scimwright/scimwright/internal/sqldb/rowcache"
 )
 
 // Options configure a DB.
@@ -27,6 +29,9 @@ type Options struct {
 	// Checkpoints runs the checkpoints of the WAL next to the updates; requires GroupCommit. Default: SQLite runs checkpoints in the commits
 	// of Writer.
 	Checkpoints *sql.DB
+	// State reads the state of the SQLite database; requires GroupCommit. The DB then has a cache of rows, see Rows. The DB closes it.
+	// Default: rows are not cached.
+	State rowcache.Source
 	// Updater runs the updates instead of Writer. It is for an SQLite database to which another component also writes: that component runs all
 	// updates one at a time.
 	Updater Updater
@@ -44,9 +49,11 @@ type DB struct {
 	dialect Dialect
 	writer  *sql.DB
 	readers *sql.DB
+	reader  Queryer // the result of Reader
 	texts   *rewriter
 	group   *group        // nil without group commit
 	points  *checkpointer // nil without Options.Checkpoints
+	rows    *cachedRows   // nil without Options.State
 	updater Updater       // nil without an updater
 	log     *slog.Logger
 
@@ -75,6 +82,9 @@ func New(o Options) (*DB, error) {
 	if o.Checkpoints != nil && !o.GroupCommit {
 		return nil, errors.New("sqldb: Options.Checkpoints requires group commit: set Options.GroupCommit")
 	}
+	if o.State != nil && !o.GroupCommit {
+		return nil, errors.New("sqldb: Options.State requires group commit: set Options.GroupCommit")
+	}
 	db := &DB{
 		dialect: o.Dialect,
 		writer:  o.Writer,
@@ -91,8 +101,12 @@ func New(o Options) (*DB, error) {
 	if db.log == nil {
 		db.log = slog.New(slog.DiscardHandler)
 	}
+	if o.State != nil {
+		db.rows = newCachedRows(o.State)
+	}
+	db.reader = reader{conn: db.readers, texts: db.texts, rows: db.rows}
 	if o.GroupCommit {
-		db.group = startGroup(db.writer, db.texts)
+		db.group = startGroup(db.writer, db.texts, db.rows)
 	}
 	if o.Checkpoints != nil {
 		db.points = startCheckpointer(o.Checkpoints, db.group, db.log)
@@ -126,10 +140,11 @@ func (db *DB) Close() error {
 		if db.group != nil {
 			db.group.stop()
 		}
+		db.closeErr = db.rows.close()
 		if db.borrowed {
 			return
 		}
-		db.closeErr = db.writer.Close()
+		db.closeErr = errors.Join(db.closeErr, db.writer.Close())
 		if db.readers != db.writer {
 			db.closeErr = errors.Join(db.closeErr, db.readers.Close())
 		}
@@ -141,11 +156,12 @@ func (db *DB) Close() error {
 }
 
 // Reader returns a Queryer outside of a transaction: each query sees what was committed when it started.
-func (db *DB) Reader() Queryer { return reader{conn: db.readers, texts: db.texts} }
+func (db *DB) Reader() Queryer { return db.reader }
 
 type reader struct {
 	conn  Execer
 	texts *rewriter
+	rows  *cachedRows // nil in a transaction
 }
 
 // Dialect returns the dialect of the database.

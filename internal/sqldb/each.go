@@ -119,12 +119,50 @@ func eachRow(ctx context.Context, rows driver.Rows, columns int, each func(row [
 	}
 }
 
+// exec runs a statement on a connection. It calls the driver without the conversions and locks of database/sql, which cost a fifth of the
+// insert of a row.
+func exec(ctx context.Context, e Execer, query string, args []any) (sql.Result, error) {
+	conn, ok := e.(*sql.Conn)
+	if !ok || len(args) == 0 {
+		return e.ExecContext(ctx, query, args...)
+	}
+	values, err := named(args)
+	if err != nil {
+		return nil, err
+	}
+	var res driver.Result
+	result := errNotRun
+	broken := conn.Raw(func(c any) error {
+		direct, ok := c.(driver.ExecerContext)
+		if !ok {
+			return nil
+		}
+		var err error
+		switch res, err = direct.ExecContext(ctx, query, values); {
+		case errors.Is(err, driver.ErrBadConn):
+			result = err
+			return err // the pool closes the connection
+		case errors.Is(err, driver.ErrSkip):
+		default:
+			result = err
+		}
+		return nil
+	})
+	switch {
+	case !errors.Is(result, errNotRun):
+		return res, result
+	case broken != nil:
+		return nil, broken
+	}
+	return e.ExecContext(ctx, query, args...)
+}
+
 // named converts arguments to the form of a driver.
 func named(args []any) ([]driver.NamedValue, error) {
 	values := make([]driver.NamedValue, len(args))
 	for i, arg := range args {
 		switch arg.(type) {
-		case string, int64, nil:
+		case string, int64, []byte, nil:
 		default:
 			var err error
 			if arg, err = driver.DefaultParameterConverter.ConvertValue(arg); err != nil {

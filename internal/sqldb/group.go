@@ -25,6 +25,7 @@ const (
 type group struct {
 	writer    *sql.DB
 	texts     *rewriter
+	rows      *cachedRows
 	jobs      chan *job     // unbuffered: the writer sends a result for every job that it has received
 	turns     chan *turn    // unbuffered, likewise
 	committed chan struct{} // buffered: receives after a commit
@@ -37,16 +38,18 @@ type group struct {
 // job is one caller's update in a group commit.
 type job struct {
 	slot      chan *Tx      // passes the writer slot to the caller
+	tx        *Tx           // that was passed
 	left      chan struct{} // closed if the caller stopped waiting for the slot
 	ran       chan error    // the error of the caller's function; passes the slot back
 	done      chan error    // result of the update, buffered
 	unguarded bool          // see DB.UpdateUnguarded
 }
 
-func startGroup(writer *sql.DB, texts *rewriter) *group {
+func startGroup(writer *sql.DB, texts *rewriter, rows *cachedRows) *group {
 	g := &group{
 		writer:    writer,
 		texts:     texts,
+		rows:      rows,
 		jobs:      make(chan *job),
 		turns:     make(chan *turn),
 		committed: make(chan struct{}, 1),
@@ -94,6 +97,7 @@ func (g *group) update(ctx context.Context, db *DB, unguarded bool, fn func(tx *
 	}
 	j.run(ctx, db, tx, fn)
 	err := <-j.done
+	j.tx = nil
 	g.idle.Put(j) // the writer has sent the result, and does not use the job any more
 	if err != nil {
 		return err
@@ -149,6 +153,9 @@ func (g *group) take(fn func(ctx context.Context, conn *sql.Conn) error) error {
 		return err
 	}
 	defer conn.Close() //nolint:errcheck // it only gives the connection back
+	g.rows.began()
+	g.rows.commits(nil)
+	defer g.rows.committed(conn, nil)
 	return fn(ctx, conn)
 }
 
@@ -167,6 +174,7 @@ func (g *group) batch(first *job) {
 		first.done <- fmt.Errorf("sqldb: begin: %w", err)
 		return
 	}
+	g.rows.began()
 	started := time.Now()
 	// The first job needs no savepoint: if it fails, the transaction contains nothing else. Usually it is the only job. Under a savepoint
 	// SQLite copies the pages that change, into a file if they exceed 64 KiB.
@@ -195,10 +203,12 @@ func (g *group) batch(first *job) {
 			return
 		}
 	}
+	g.rows.commits(written)
 	if _, err = conn.ExecContext(ctx, "COMMIT"); err != nil {
 		rollback(conn)
 		err = fmt.Errorf("sqldb: commit: %w", err)
 	}
+	g.rows.committed(conn, written)
 	answer(written, err)
 	select {
 	case g.committed <- struct{}{}:
@@ -258,7 +268,8 @@ const savepoint = "caller"
 
 // tx returns the Tx of a job.
 func (g *group) tx(conn *sql.Conn, j *job) *Tx {
-	return &Tx{conn: conn, texts: g.texts, detach: true, unguarded: j.unguarded}
+	j.tx = &Tx{conn: conn, texts: g.texts, detach: true, unguarded: j.unguarded, rows: g.rows}
+	return j.tx
 }
 
 // run gives the job j the writer slot and returns the error of the job's function.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/scimwright/scimwright/internal/sqldb/rowcache"
 )
 
 // Queryer runs queries. Queries have ? placeholders on both databases; for PostgreSQL they become $1, $2... A ? inside a literal, a quoted
@@ -57,6 +59,12 @@ type Tx struct {
 
 	unguarded bool // see DB.UpdateUnguarded
 	changed   bool // a statement may have changed a row
+
+	rows     *cachedRows // of the DB, for updates of its group commit; nil otherwise
+	keys     []rowcache.Key
+	declared bool           // the next statement changes only rows with the keys
+	anyRow   bool           // a statement may have changed other rows of cached tables
+	stamp    rowcache.Stamp // of the commit
 }
 
 // committing reports whether the transaction is to be committed even if its context has ended.
@@ -81,7 +89,9 @@ func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 	if err != nil {
 		return nil, err
 	}
-	rows, err := tx.conn.QueryContext(ctx, tx.texts.rewrite(query), args...)
+	query = tx.texts.rewrite(query)
+	tx.writes(query)
+	rows, err := tx.conn.QueryContext(ctx, query, args...)
 	tx.changed = tx.changed || err == nil && !strings.HasPrefix(query, "SELECT")
 	return rows, tx.note(err)
 }
@@ -95,7 +105,9 @@ func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) *sql.Row 
 		cancel(err)
 		return tx.conn.QueryRowContext(canceled, "SELECT 1")
 	}
-	row := tx.conn.QueryRowContext(ctx, tx.texts.rewrite(query), args...)
+	query = tx.texts.rewrite(query)
+	tx.writes(query)
+	row := tx.conn.QueryRowContext(ctx, query, args...)
 	_ = tx.note(row.Err()) // Scan reports it
 	return row
 }
@@ -106,10 +118,16 @@ func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (sql.Result, 
 	if err != nil {
 		return nil, err
 	}
-	res, err := tx.conn.ExecContext(ctx, tx.texts.rewrite(query), args...)
-	if err == nil && !tx.changed {
+	query = tx.texts.rewrite(query)
+	known := tx.anyRow
+	tx.writes(query)
+	res, err := exec(ctx, tx.conn, query, args)
+	if err == nil && (!tx.changed || tx.anyRow && !known) {
 		n, err := res.RowsAffected()
-		tx.changed = err != nil || n > 0
+		tx.changed = tx.changed || err != nil || n > 0
+		if err == nil && n == 0 && strings.HasPrefix(query, "DELETE ") && !strings.Contains(query, ";") {
+			tx.anyRow = known
+		}
 	}
 	return res, tx.note(err)
 }

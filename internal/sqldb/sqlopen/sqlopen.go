@@ -42,9 +42,9 @@ const (
 
 	// Sizes of SQLite's page cache, in KiB per connection. The writer's cache stays valid from one commit to the next, so a large cache saves
 	// reads when rows are inserted at random places of large indexes: with a million users, the server handles a tenth more POST requests. A
-	// reader's cache is discarded after each commit.
+	// reader's cache is discarded after each commit, and hot documents are in the cache of rows, so a small one suffices.
 	writerCache = 64 << 10
-	readerCache = 4 << 10
+	readerCache = 1 << 10
 	// checkpointPages is the number of pages in the WAL (64 MiB) at which a commit copies them into the database. Checkpoints that run next to
 	// the updates copy them earlier, so a commit does it only if these fail or are too slow.
 	checkpointPages = 16000
@@ -124,8 +124,12 @@ func openSQLite(ctx context.Context, path string, o Options) (*sqldb.DB, error) 
 		return nil, errors.Join(fmt.Errorf("sqlopen: sqlite: %w", err), writer.Close(), readers.Close())
 	}
 	checkpoints.SetMaxOpenConns(1)
+	state, err := OpenState(path)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("sqlopen: sqlite: %w", err), writer.Close(), readers.Close(), checkpoints.Close())
+	}
 	return newDB(sqldb.Options{
-		Dialect: sqldb.SQLite, Writer: writer, Readers: readers, Checkpoints: checkpoints, GroupCommit: true, Logger: o.Logger,
+		Dialect: sqldb.SQLite, Writer: writer, Readers: readers, Checkpoints: checkpoints, GroupCommit: true, State: state, Logger: o.Logger,
 	})
 }
 
@@ -156,6 +160,9 @@ func newDB(o sqldb.Options) (*sqldb.DB, error) {
 	db, err := sqldb.New(o)
 	if err != nil {
 		err = errors.Join(err, o.Writer.Close())
+		if o.State != nil {
+			err = errors.Join(err, o.State.Close())
+		}
 		for _, other := range []*sql.DB{o.Readers, o.Checkpoints} {
 			if other != nil {
 				err = errors.Join(err, other.Close())

@@ -437,13 +437,16 @@ func Prefix(location string) []byte {
 
 // AppendReference appends the JSON text of a location.
 func AppendReference(dst, prefix []byte, id string) []byte {
-	dst = append(dst, prefix...)
-	if unreserved(id) {
-		dst = append(dst, id...)
-	} else {
-		dst = append(dst, url.PathEscape(id)...) // contains no character that JSON escapes
-	}
+	dst = append(append(dst, prefix...), Escape(id)...) // contains no character that JSON escapes
 	return append(dst, '"')
+}
+
+// Escape is url.PathEscape, which looks at each character twice.
+func Escape(id string) string {
+	if unreserved(id) {
+		return id
+	}
+	return url.PathEscape(id)
 }
 
 // unreserved reports whether a string contains only characters that a URL does not escape.

@@ -1,0 +1,14 @@
+//go:build !cgo
+
+package sqlopen
+
+import (
+	"errors"
+
+	"github.com/scimwright/scimwright/internal/sqldb/rowcache"
+)
+
+// OpenState returns an error: without cgo, the driver has no SQLite.
+func OpenState(string) (rowcache.Source, error) {
+	return nil, errors.New("sqlopen: the program was built without cgo")
+}
