@@ -96,7 +96,8 @@ func (c chaos) run(t *testing.T, url string) {
 func keepEpochs(t *testing.T, db *sqldb.DB) {
 	t.Helper()
 	require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
-		return tx.Apply(t.Context(), `CREATE FUNCTION keep_epoch() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.epoch := OLD.epoch; RETURN NEW; END';
+		return tx.Apply(t.Context(), `CREATE FUNCTION keep_epoch() RETURNS trigger LANGUAGE plpgsql
+				AS 'BEGIN NEW.epoch := OLD.epoch; RETURN NEW; END';
 			CREATE TRIGGER keep_epoch BEFORE UPDATE ON scimwright_app_lane FOR EACH ROW EXECUTE FUNCTION keep_epoch()`)
 	}))
 }

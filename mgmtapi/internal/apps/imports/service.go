@@ -193,8 +193,8 @@ func (s *Service) state(ctx context.Context, job model.ImportJob) (Run, error) {
 	return run, nil
 }
 
-// claimJob claims an open job for jobClaim and reports whether it succeeded, so that no other process that calls Work calls the hooks for the
-// same accounts. If the processes cannot share the database, it claims nothing.
+// claimJob claims an open job for jobClaim and reports whether it succeeded, so that no other process that calls Work calls the hooks for
+// the same accounts. If the processes cannot share the database, it claims nothing.
 func (s *Service) claimJob(ctx context.Context, id string) (mine bool, err error) {
 	if !s.Store.Shared() {
 		return true, nil
