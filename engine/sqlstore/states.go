@@ -140,7 +140,8 @@ func (s *Store) Begin(ctx context.Context, l engine.Lease, intents []store.Inten
 	})
 }
 
-// keptExchanges is the number of exchanges that are stored per principal. New ones replace the oldest.
+// keptExchanges is the number of exchanges that are stored for each principal, and for each app without a principal. New ones replace the
+// oldest.
 const keptExchanges = 100
 
 // Finish implements store.Sequences.
