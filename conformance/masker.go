@@ -117,7 +117,8 @@ func collect(name string, value any, hidden map[string]bool) {
 	}
 }
 
-// opaque reports whether a value is an identifier, not the name, address or number of a user.
+// opaque reports whether a value has the form of an identifier: 16 bytes or more, and none of the characters "@ +.". Few names, addresses
+// and numbers of users have this form.
 func opaque(value any) bool {
 	text, ok := value.(string)
 	return ok && len(text) >= 16 && !strings.ContainsAny(text, "@ +.")

@@ -283,7 +283,8 @@ var (
 	pathMember = regexp.MustCompile(`("path"\s*:\s*")((?:[^"\\]|\\.)*)(")`)
 )
 
-// text replaces the attributes in a body of bytes, which need not be valid JSON: in names of members and in paths.
+// text replaces the attributes of the substitution in a body that need not be valid JSON: in names of members, and in the values of members
+// named path.
 func (x substitution) text(body []byte) []byte {
 	out := replaceGroup(memberWord, body, x.path)
 	return replaceGroup(pathMember, out, x.expression)

@@ -75,7 +75,8 @@ func (w *ObservedExchange) Projected() bool {
 // MarkApplicable records that the check applies to the exchange. A check that applies to no exchange is skipped.
 func (w *ObservedExchange) MarkApplicable() { w.watch.applicable++ }
 
-// Holds records a finding of the check's level if ok is false. It records the same finding once per method, collection and status.
+// Holds records a finding of the check's level if ok is false. It lists the same finding once per method, collection and status, and at
+// most 5 findings per check; it counts the others.
 func (w *ObservedExchange) Holds(ok bool, what, want string, got any) bool {
 	w.MarkApplicable()
 	if !ok {
@@ -118,7 +119,7 @@ func (w *watchState) result() CheckResult {
 		r.Outcome, r.Reason = Skip, "the check applies to no response of the run"
 	}
 	if w.more > 0 {
-		r.Notes = []string{fmt.Sprintf("%s of the same kind", counted.Of(w.more, "more response"))}
+		r.Notes = []string{counted.Of(w.more, "more finding") + " not listed"}
 	}
 	return r
 }

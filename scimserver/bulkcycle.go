@@ -14,7 +14,8 @@ import (
 
 // Operations of a bulk request that refer to each other in a cycle (RFC 7644 section 3.7.1).
 
-// runCycle executes POST operations that refer to each other. If one of the resources cannot be created, none is.
+// runCycle executes POST operations that refer to each other. If one of the resources cannot be created completely, the others are not
+// created, or are deleted again.
 func (j *bulkJob) runCycle(ctx context.Context, ops []*bulkOp) {
 	if store, ok := j.s.store.(Batcher); ok {
 		j.runBatch(ctx, store, ops)

@@ -123,8 +123,8 @@ func oracleType(td typeDef) oracle.Type {
 	return out
 }
 
-// An objectCreator creates objects of a type with generated values. After the target has rejected one request, it sends only values of the
-// common attributes and the required attributes; after a second rejection, only the required attributes.
+// An objectCreator creates objects of a type with generated values. After the target has rejected one request, the creator sends only
+// values of the common attributes and the required attributes; after a second rejection, only the required attributes.
 type objectCreator struct {
 	t          *T
 	td         typeDef

@@ -147,13 +147,13 @@ var searching = []check{
 	},
 	{
 		ID:           "search.password",
-		Title:        "A search never returns a password, even if attributes names it",
+		Title:        "A search never returns a password, even if the parameter attributes names it",
 		Requirements: reqs("RFC7643-7-21", "RFC7643-4.1.1-13"),
 		Level:        must,
 		Needs:        searches,
 		Requests:     3,
 		Why:          "Any client that may search could read passwords or their hashes.",
-		Fix:          "Omit password from the items of a search, even if attributes names it.",
+		Fix:          "Omit password from the items of a search, even if the parameter attributes names it.",
 		Run: func(ctx context.Context, t *T) {
 			t.CreateUser(ctx, "guarded", doc{"password": "Scimconf-Secret-1!"})
 			res := searched(ctx, t, "/Users",

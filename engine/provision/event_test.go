@@ -153,7 +153,7 @@ func TestEvents_RequireApp(t *testing.T) {
 	require.ErrorContains(t, err, "EventQuery.App")
 }
 
-// TestEvents_PerFinish checks the events of single results.
+// TestEvents_PerFinish checks the events that the result of one sequence causes (store.Finish.Tell).
 func TestEvents_PerFinish(t *testing.T) {
 	changed := []engine.Attempt{{Method: http.MethodGet, Status: 200}, {Method: http.MethodPatch, Status: 204}}
 	refused := []engine.Attempt{{Method: http.MethodPatch, Status: 400}}

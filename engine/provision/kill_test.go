@@ -142,7 +142,7 @@ func runOrders(ctx context.Context, o orders) error {
 	return errors.Join(e.Wait(ctx, o.App), e.Stop(ctx), failed)
 }
 
-// start starts a child.
+// start starts this test binary as a child process that executes the orders.
 func (o orders) start(t testing.TB, out, log io.Writer) *exec.Cmd {
 	t.Helper()
 	text, err := json.Marshal(o)

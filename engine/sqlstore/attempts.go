@@ -25,8 +25,8 @@ func (s *Store) Record(ctx context.Context, app string, exchanges []engine.Attem
 	return nil
 }
 
-// storeExchanges stores the exchanges of a sequence. If the principal then has more than keptExchanges, storeExchanges removes the oldest
-// ones.
+// storeExchanges stores the exchanges of f, with the principal of f, or without a principal if f.ID is empty. If the principal, or the app
+// without a principal, then has more than keptExchanges, storeExchanges removes the oldest ones.
 func storeExchanges(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) error {
 	if len(f.Exchanges) == 0 {
 		return nil

@@ -143,7 +143,8 @@ func begin(ctx context.Context, tx *sqldb.Tx, l engine.Lease, intents []store.In
 	return nil
 }
 
-// keptExchanges is the number of exchanges that are stored per principal. New ones replace the oldest.
+// keptExchanges is the number of exchanges that are stored for each principal, and for each app without a principal. New ones replace the
+// oldest.
 const keptExchanges = 100
 
 // Finish implements store.Sequences.

@@ -197,7 +197,7 @@ func Failf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Summary: fmt.Sprintf(format, args...)}
 }
 
-// NotFound returns the error for a missing entity. id is the id that the caller sent, kind one of the names of the specification: User,
+// NotFound returns the error for a missing entity. id is the id that the caller sent, kind its type in the management API: User,
 // UserGroup, AppInstance, AppUser, GroupAssignment, ApiToken, GroupPushMapping...
 func NotFound(kind, id string) *Error {
 	return Failf(CodeNotFound, "Not found: Resource not found: %s (%s)", id, kind)

@@ -375,7 +375,8 @@ func listURL(base string, r *http.Request, next *cursor) string {
 	return url
 }
 
-// fail writes an error. Internal errors are logged with their cause and the id that the caller receives.
+// fail writes an error. Internal errors are logged with their cause and two ids: that of the error, which the body of an OAuth error lacks,
+// and that of the request, which every response has in a header.
 func (h *Handler) fail(ctx context.Context, w http.ResponseWriter, err error) {
 	id := "oae" + randomText()
 	wire := wireError(err)

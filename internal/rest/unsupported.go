@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Unsupported is an operation of the public API that this API does not implement. It requires the credentials and the scopes, searches for
+// Unsupported is an operation of the vendor's API (docs/client-libraries.md) that the management API does not implement. It requires the credentials and the scopes, searches for
 // the entity and returns CodeUnsupported (on an OAuth endpoint in OAuth form), whatever the body. It is not part of the OpenAPI document.
 type Unsupported[Req any] struct {
 	ID     string

@@ -51,7 +51,7 @@ var chaos = []Quirk{
 				return gateway(s.number())
 			}
 		})},
-	{Name: "hang", Category: Chaos, Does: "does not execute the request and sends no response until the client times out", Seen: "",
+	{Name: "hang", Category: Chaos, Does: "neither executes the request nor responds; the connection stays open until the client closes it", Seen: "",
 		start: withChaos(func(Setting) deviation {
 			return func(c *call) *response {
 				c.body() // net/http detects a closed connection only after the body was read
@@ -59,7 +59,7 @@ var chaos = []Quirk{
 				return &response{dropped: true}
 			}
 		})},
-	{Name: "hang-after", Category: Chaos, Does: "executes the request and sends no response until the client times out", Seen: "",
+	{Name: "hang-after", Category: Chaos, Does: "executes the request and does not respond; the connection stays open until the client closes it", Seen: "",
 		start: withChaos(func(Setting) deviation {
 			return func(c *call) *response {
 				c.forward()

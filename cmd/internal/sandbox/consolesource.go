@@ -192,9 +192,9 @@ func (c *consoleSource) app(ctx context.Context, id string) (console.App, error)
 // requestsOf describes the requests that update the users of an application.
 func requestsOf(style mgmtapi.UpdateStyle, fallback mgmtapi.Fallback) string {
 	text := map[mgmtapi.UpdateStyle]string{
-		mgmtapi.StyleCatalog: "PATCH for activation and deactivation, PUT for other updates",
+		mgmtapi.StyleCatalog: "PATCH for activation, deactivation and password, PUT for other updates",
 		mgmtapi.StyleWizard:  "PUT for every update",
-		mgmtapi.StyleAuto:    "PATCH or PUT, as the target declares",
+		mgmtapi.StyleAuto:    "PATCH for activation, deactivation and password if the target supports it, PUT for other updates",
 	}[style]
 	if fallback == mgmtapi.FallbackLearn {
 		text += "; other forms after a rejection"

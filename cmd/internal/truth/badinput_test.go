@@ -85,8 +85,8 @@ var badResponses = map[string]http.HandlerFunc{
 	},
 }
 
-// A target serves discovery documents, and invalid responses to all other requests or after a number of requests. The run finishes in time,
-// its verdict is never clean, no check panics, and each skipped check has a reason.
+// A target serves valid discovery documents. Its responses to all other requests are invalid, in some cases only after 40 valid ones. The
+// run finishes in time, its verdict is never clean, no check panics, and each skipped check has a reason.
 func TestSuite_NeverCleanOnNonsense(t *testing.T) {
 	t.Parallel()
 	later := []string{"HTML", "401", "500", "a dropped connection", "no response", "an invalid resource"}

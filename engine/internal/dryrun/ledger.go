@@ -46,7 +46,8 @@ func (l *ledger) Begin(_ context.Context, _ engine.Lease, intents []store.Intent
 	return nil
 }
 
-// begun returns the state that Store.Begin would store for an intent.
+// begun returns the state that Store.Begin would store for an intent without Creating. For an intent with Creating, Begin also prepares for
+// the loss of the response to the create, which cannot occur in a dry run.
 func begun(s engine.State, i store.Intent) engine.State {
 	if i.Want == engine.Active {
 		if s.Kind == engine.Group && (s.Want == engine.Inactive || s.Want == engine.Absent) {

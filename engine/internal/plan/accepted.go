@@ -272,7 +272,8 @@ func (u *user) await() Step {
 	})
 }
 
-// readBack returns the resource in the response to a read, nil if the response reports that the resource does not exist yet.
+// readBack returns the resource in the response to a read. It returns nil if the resource does not exist (404) or is not available yet (202,
+// 204).
 func readBack(r Response) (*scim.Resource, *failure) {
 	switch {
 	case r.Err == nil && (r.Status == http.StatusNotFound || r.Status == http.StatusAccepted || r.Status == http.StatusNoContent):

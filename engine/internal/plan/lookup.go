@@ -16,7 +16,7 @@ const (
 	groups = "/Groups"
 )
 
-// PageSize is the count of every list request.
+// PageSize is the parameter count of lookups, and of the requests that read a list page by page.
 const PageSize = 100
 
 // LookupPath returns the path of a lookup by a unique attribute. The value is quoted as a JSON string (RFC 7644 section 3.4.2.2), then

@@ -71,7 +71,7 @@ func (n *names) after(position int, name []byte) (*decision, int) {
 	return n.of(name), position
 }
 
-// aheadNames is the maximum number of names that the method after compares before it calls of.
+// aheadNames is the maximum number of names that names.after compares before it calls names.of.
 const aheadNames = 16
 
 // of returns the decision for a name. Most names are spelled as in the schema.

@@ -207,7 +207,7 @@ var characteristics = []Mutant{
 	{"characteristics.complex-unchecked", "any value is accepted as complex", untyped("owner")},
 	{"characteristics.reference-unchecked", "any value is accepted as a reference", untyped("site")},
 	{"characteristics.wrong-type-500", "a value of the wrong type causes 500", changeStatus(createDevice, 400, 500)},
-	{"characteristics.zone-cut", "the time zone of a dateTime is dropped", before(createDevice, func(o *scim.Object) {
+	{"characteristics.zone-cut", "the time zone of a dateTime is replaced with Z, and the time is not converted", before(createDevice, func(o *scim.Object) {
 		if at := o.Text("bought"); at != "" {
 			o.Set("bought", strings.Replace(at, "+02:00", "Z", 1))
 		}

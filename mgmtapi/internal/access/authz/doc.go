@@ -6,8 +6,8 @@
 //
 // Operation: every operation has needs. A caller must meet all of them, each by any one grant. A need has three parts. For standard roles
 // it names a column of the table of standard roles, and whether the operation writes. For custom roles it lists permissions, of which the
-// role must hold one. Both apply to the resource that it names. The needs of all operations of the specification are in one table by method
-// and path (needs.go). An operation without a row is reserved for SUPER_ADMIN: a forgotten row denies access.
+// role must hold one. Both apply to the resource that it names. The needs of the operations are in one table by method and path
+// (needs.go). An operation without a row is reserved for SUPER_ADMIN: a forgotten row denies access.
 //
 // Resource: a user, a group, an application, an authorization server, or a whole collection. Its properties (the groups of a user, the name
 // of an application) are read only if a grant is limited. If the resource does not exist, a caller that may run the operation on another

@@ -79,7 +79,7 @@ type window struct {
 	refused bool // a request in this window was rejected
 }
 
-// NewLimiter returns a limiter with empty buckets.
+// NewLimiter returns a limiter whose buckets have counted no request.
 func NewLimiter(l Limits, now func() time.Time) *Limiter {
 	perMinute := maps.Clone(l.PerMinute)
 	buckets := Buckets()

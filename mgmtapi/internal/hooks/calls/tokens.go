@@ -30,7 +30,7 @@ type Tokens struct {
 
 // TokenContext describes the request for the tokens. Nil members are omitted.
 type TokenContext struct {
-	// Protocol holds type, request, issuer and client.
+	// Protocol describes the OAuth request: the type of the protocol (OAUTH2.0), the parameters of the request, the issuer and the client.
 	Protocol any
 	// Session, User and Policy are the session, the user and the policy with the rule of the tokens.
 	Session, User, Policy any

@@ -136,7 +136,7 @@ func TestSoftwareKey_Rejected(t *testing.T) {
 	require.Equal(t, "E0000008", outside.answer(t, "attest", other).Value("errorCode"), "only a sandbox has a software key")
 }
 
-// relaxed disables the check of signatures of security keys.
+// relaxed disables all checks of the data of security keys, except that of the challenge.
 func relaxed(o *assembly.Options) { o.RelaxedFIDO = true }
 
 // made returns a proof of the right form whose signature is not genuine. also lists the members in addition to clientData.

@@ -59,7 +59,7 @@ type Include struct {
 
 // Network is the network condition of a policy or rule.
 type Network struct {
-	Connection string `json:"connection" enum:"ANYWHERE" doc:"Network of the client."`
+	Connection string `json:"connection" enum:"ANYWHERE" doc:"Clients that the policy or rule applies to, by their network."`
 }
 
 func (s *Slice) render(ctx context.Context, doc docstore.Doc[model.OrgPolicy], org model.Org) Policy {
