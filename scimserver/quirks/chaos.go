@@ -51,7 +51,8 @@ var chaos = []Quirk{
 				return gateway(s.number())
 			}
 		})},
-	{Name: "hang", Category: Chaos, Does: "neither executes the request nor responds; the connection stays open until the client closes it", Seen: "",
+	{Name: "hang", Category: Chaos, Seen: "",
+		Does: "neither executes the request nor responds; the connection stays open until the client closes it",
 		start: withChaos(func(Setting) deviation {
 			return func(c *call) *response {
 				c.body() // net/http detects a closed connection only after the body was read
@@ -59,7 +60,8 @@ var chaos = []Quirk{
 				return &response{dropped: true}
 			}
 		})},
-	{Name: "hang-after", Category: Chaos, Does: "executes the request and does not respond; the connection stays open until the client closes it", Seen: "",
+	{Name: "hang-after", Category: Chaos, Seen: "",
+		Does: "executes the request and does not respond; the connection stays open until the client closes it",
 		start: withChaos(func(Setting) deviation {
 			return func(c *call) *response {
 				c.forward()

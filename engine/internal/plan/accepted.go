@@ -272,8 +272,8 @@ func (u *user) await() Step {
 	})
 }
 
-// readBack returns the resource in the response to a read. It returns nil if the resource does not exist (404) or is not available yet (202,
-// 204).
+// readBack returns the resource in the response to a read. It returns nil if the resource does not exist (404) or is not available yet
+// (202, 204).
 func readBack(r Response) (*scim.Resource, *failure) {
 	switch {
 	case r.Err == nil && (r.Status == http.StatusNotFound || r.Status == http.StatusAccepted || r.Status == http.StatusNoContent):

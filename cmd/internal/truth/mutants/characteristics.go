@@ -207,11 +207,12 @@ var characteristics = []Mutant{
 	{"characteristics.complex-unchecked", "any value is accepted as complex", untyped("owner")},
 	{"characteristics.reference-unchecked", "any value is accepted as a reference", untyped("site")},
 	{"characteristics.wrong-type-500", "a value of the wrong type causes 500", changeStatus(createDevice, 400, 500)},
-	{"characteristics.zone-cut", "the time zone of a dateTime is replaced with Z, and the time is not converted", before(createDevice, func(o *scim.Object) {
-		if at := o.Text("bought"); at != "" {
-			o.Set("bought", strings.Replace(at, "+02:00", "Z", 1))
-		}
-	})},
+	{"characteristics.zone-cut", "the time zone of a dateTime is replaced with Z, and the time is not converted",
+		before(createDevice, func(o *scim.Object) {
+			if at := o.Text("bought"); at != "" {
+				o.Set("bought", strings.Replace(at, "+02:00", "Z", 1))
+			}
+		})},
 	{"characteristics.one-is-no-array", "a single value is returned without its array", afterEach(readDevice, func(o *scim.Object) {
 		for _, name := range []string{"aliases", "disks"} {
 			if list := o.Array(name); len(list) == 1 {

@@ -20,7 +20,7 @@ const MaxGroups = 20
 const changePassword = "changePassword"
 
 type createRequest struct {
-	Activate  bool       `query:"activate" default:"true" doc:"Whether to activate the user. An activated user who needs a password and has none becomes PROVISIONED."`
+	Activate  bool       `query:"activate" default:"true" doc:"Activate the user. The status is PROVISIONED if a required password is absent."`
 	Provider  bool       `query:"provider" default:"false" doc:"Whether the body has a provider FEDERATION or SOCIAL."`
 	NextLogin string     `query:"nextLogin" enum:"changePassword" doc:"changePassword: The user must change the password at the next sign-in."`
 	Body      CreateUser `body:"required"`
