@@ -1,12 +1,10 @@
 package provision_test
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -18,8 +16,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/provision"
@@ -182,18 +178,6 @@ func fleetApp(path string) string {
 	return app
 }
 
-// start starts a process.
-func (o fleetOrders) start(t testing.TB, log io.Writer) *exec.Cmd {
-	t.Helper()
-	text, err := json.Marshal(o)
-	require.NoError(t, err)
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), fleetVariable+"="+string(text))
-	cmd.Stdout, cmd.Stderr = log, log
-	require.NoError(t, cmd.Start())
-	return cmd
-}
-
 // members are the running processes of a fleet.
 type members struct {
 	t      testing.TB
@@ -226,8 +210,8 @@ func (m *members) process(i int) string { return m.name(i) + "-" + strconv.Itoa(
 
 func (m *members) restart(i int) {
 	o := m.orders
-	o.Name = cmp.Or(o.Name, m.name(i))
-	m.all[i] = o.start(m.t, &m.log)
+	o.Name = m.name(i)
+	m.all[i] = startChild(m.t, fleetVariable, o, &m.log, &m.log)
 }
 
 // kill kills a process without a chance to release anything.

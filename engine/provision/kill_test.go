@@ -145,10 +145,16 @@ func runOrders(ctx context.Context, o orders) error {
 // start starts this test binary as a child process that executes the orders.
 func (o orders) start(t testing.TB, out, log io.Writer) *exec.Cmd {
 	t.Helper()
-	text, err := json.Marshal(o)
+	return startChild(t, childVariable, o, out, log)
+}
+
+// startChild starts this test binary with orders in an environment variable, from which TestMain reads them.
+func startChild(t testing.TB, variable string, orders any, out, log io.Writer) *exec.Cmd {
+	t.Helper()
+	text, err := json.Marshal(orders)
 	require.NoError(t, err)
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childVariable+"="+string(text))
+	cmd.Env = append(os.Environ(), variable+"="+string(text))
 	cmd.Stdout, cmd.Stderr = out, log
 	require.NoError(t, cmd.Start())
 	return cmd
