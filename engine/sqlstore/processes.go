@@ -61,15 +61,15 @@ func (s *Store) Join(ctx context.Context, j store.Joining) (p engine.Process, ta
 		if err != nil {
 			return err
 		}
-		until := clock(d) + ` + CAST(? AS BIGINT)`
+		until := `(SELECT now FROM c) + CAST(? AS BIGINT)`
 		if d == sqldb.SQLite {
 			until = `0 * ?` // no end
 		}
 		n, lease := lanesOf(taken), j.Lease.Milliseconds()
 		var began, end int64
-		err = tx.ExecReturning(ctx, []any{&began, &end}, `INSERT INTO {process}
+		err = tx.ExecReturning(ctx, []any{&began, &end}, `WITH c AS MATERIALIZED (SELECT `+clock(d)+` AS now) INSERT INTO {process}
 			(id, name, lease, started_at, seen_at, valid_until, lanes, in_flight, takeovers, rechecks)
-			VALUES (?, ?, ?, `+clock(d)+`, `+clock(d)+`, `+until+`, 0, 0, ?, 0) RETURNING started_at, valid_until`,
+			VALUES (?, ?, ?, (SELECT now FROM c), (SELECT now FROM c), `+until+`, 0, 0, ?, 0) RETURNING started_at, valid_until`,
 			id, text(j.Name), lease, lease, n)
 		p = engine.Process{ID: id, Name: j.Name, Started: at(began), Seen: at(began), Until: at(end), Takeovers: n}
 		return err
@@ -129,20 +129,21 @@ func takeEvery(ctx context.Context, tx *sqldb.Tx, w store.When, query string, ar
 	return taken, nil
 }
 
-// Beat implements store.Processes. It is one statement, on a connection of its own if possible.
+// Beat implements store.Processes. It is one statement, on a connection of its own if possible. The time of the beat is read once; the
+// condition that the process is valid reads the clock again after a wait for the row, so that a process that has ended stays so.
 func (s *Store) Beat(ctx context.Context, id string, load store.Load) (store.Fleet, error) {
 	if s.db.Dialect() == sqldb.SQLite {
 		return s.beatAlone(ctx, id, load)
 	}
 	now := clock(sqldb.Postgres)
-	statement := `WITH beat AS (
-			UPDATE {process} SET seen_at = ` + now + `, valid_until = ` + now + ` + lease, lanes = ?, in_flight = ?
-			WHERE id = ? AND valid_until > ` + now + ` RETURNING id)
-		SELECT (SELECT COUNT(*) FROM beat), COUNT(*) FILTER (WHERE valid_until > ` + now + `),
-			CAST(COALESCE(SUM(lanes) FILTER (WHERE valid_until > ` + now + ` AND id <> ?), 0) AS BIGINT),
-			COALESCE(MIN(valid_until) FILTER (WHERE valid_until > ` + now + ` AND id <> ?) - ` + now + `, -1),
-			COUNT(*) FILTER (WHERE valid_until <= ` + now + `)
-		FROM {process}`
+	statement := `WITH c AS MATERIALIZED (SELECT ` + now + ` AS now), beat AS (
+			UPDATE {process} SET seen_at = c.now, valid_until = c.now + lease, lanes = ?, in_flight = ?
+			FROM c WHERE id = ? AND valid_until > ` + now + ` RETURNING id)
+		SELECT (SELECT COUNT(*) FROM beat), COUNT(*) FILTER (WHERE valid_until > c.now),
+			CAST(COALESCE(SUM(lanes) FILTER (WHERE valid_until > c.now AND id <> ?), 0) AS BIGINT),
+			COALESCE(MIN(valid_until) FILTER (WHERE valid_until > c.now AND id <> ?) - MIN(c.now), -1),
+			COUNT(*) FILTER (WHERE valid_until <= c.now)
+		FROM {process}, c`
 	var f store.Fleet
 	var found, next int64
 	err := s.beat(ctx, id, func(tx *sqldb.Tx) error {
