@@ -32,9 +32,9 @@ const (
 	WhyTargets    Why = "the resource is not among the targets of the assignment"
 	WhyPermission Why = "the role has none of the required permissions"
 	WhySet        Why = "the resource is not in the resource set"
-	WhyEscalates  Why = "the membership would let the caller change users that it cannot change now"
+	WhyEscalates  Why = "the membership would let the caller change users that the caller cannot change now"
 	WhyProtected  Why = "only a SUPER_ADMIN may change a user or a group that has a role, or an application that has a role or scopes of " +
-		"this API, and an ORG_ADMIN may change users whose roles permit no more than its own"
+		"this API; an ORG_ADMIN may also change users whose roles permit no more than its own role"
 )
 
 // limited reports whether the grant depends on the resource.

@@ -40,7 +40,8 @@ func (ImportUserName) MoreTags() map[string]reflect.StructTag {
 type ImportSchedule struct {
 	Status      string       `json:"status" empty:"absent"`
 	Full        *ImportTimes `json:"fullImport,omitempty" doc:"When all accounts are read."`
-	Incremental *ImportTimes `json:"incrementalImport,omitempty" doc:"More times for all accounts: SCIM has no list of changes."`
+	Incremental *ImportTimes `json:"incrementalImport,omitempty" doc:"Further times when all accounts are read: SCIM has no list of " +
+		"changed accounts."`
 }
 
 // MoreTags implements rest.Described.

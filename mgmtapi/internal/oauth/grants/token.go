@@ -27,7 +27,8 @@ type RefreshToken struct {
 
 // EmbeddedScopes are the scopes of a token or of a consent.
 type EmbeddedScopes struct {
-	Scopes []EmbeddedScope `json:"scopes" readOnly:"true" doc:"The scopes that the server still has."`
+	Scopes []EmbeddedScope `json:"scopes" readOnly:"true" doc:"The scopes of the token or consent that the authorization server still " +
+		"defines."`
 }
 
 // EmbeddedScope describes a scope.
