@@ -180,7 +180,8 @@ func testLeave(t *testing.T, s *suite) {
 	require.Zero(t, l.Recheck, "no principal was in flight")
 }
 
-// testInFlight checks that the principals of the note of a dead process are requeued at the time of the recheck, and only then.
+// testInFlight checks that the principals that a dead process has noted as in flight are requeued at the time of the recheck, and only
+// then.
 //
 // Invariant 25
 func testInFlight(t *testing.T, s *suite) {

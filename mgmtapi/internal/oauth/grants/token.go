@@ -27,8 +27,7 @@ type RefreshToken struct {
 
 // EmbeddedScopes are the scopes of a token or of a consent.
 type EmbeddedScopes struct {
-	Scopes []EmbeddedScope `json:"scopes" readOnly:"true" doc:"The scopes of the token or consent that the authorization server still " +
-		"defines."`
+	Scopes []EmbeddedScope `json:"scopes" readOnly:"true" doc:"The scopes that the authorization server still has."`
 }
 
 // EmbeddedScope describes a scope.
