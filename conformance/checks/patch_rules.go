@@ -557,7 +557,7 @@ var patchRules = []check{
 			u := t.CreateUser(ctx, "capitals", nil)
 			res := patchMessage(ctx, t, u.Path(),
 				doc{"schemas": []string{scim.PatchOpMessage}, "operations": []doc{{"Op": "replace", "Path": "name.givenName", "Value": "Ada"}}})
-			t.Must(res.OK(), "status of a PATCH with operations, Op, Path and Value", "200 or 204", res.Status)
+			t.Must(res.OK(), "status of a PATCH whose members are named operations, Op, Path and Value", "200 or 204", res.Status)
 			t.Expect("name.givenName", "Ada", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
 		},
 	},

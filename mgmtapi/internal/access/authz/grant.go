@@ -160,8 +160,9 @@ func (a *Access) meetsAny(n *Need) bool {
 	return a.super || a.consented && a.Meets(n, &Resource{})
 }
 
-// escalates reports whether a change of membership would let the caller change the user in a way that it cannot now. Without this check,
-// the holder of a role limited to a group could extend the role to any user by adding the user to the group.
+// escalates reports whether a change of membership would let the caller change the user in a way that the grants of the caller do not
+// permit before the change. Without this check, the holder of a role limited to a group could extend the role to any user by adding the
+// user to the group.
 func (a *Access) escalates(r *Resource) bool {
 	now, then := *r, *r
 	if r.Into != "" {
