@@ -68,11 +68,12 @@ var root = []Mutant{
 	{"root.start-ignored", "startIndex is ignored on the base URL", query(queryRoot, func(q url.Values) { q.Del("startIndex") })},
 	{"root.attributes-ignored", "the attributes parameter is ignored on the base URL",
 		query(queryRoot, func(q url.Values) { q.Del("attributes") })},
-	{"root.broken-filter-taken", "an invalid filter on the base URL returns an empty list", after(queryRoot, func(_ *http.Request, rep *reply) {
-		if rep.status == 400 {
-			*rep = *emptyList()
-		}
-	})},
+	{"root.broken-filter-taken", "an invalid filter on the base URL returns an empty list",
+		after(queryRoot, func(_ *http.Request, rep *reply) {
+			if rep.status == 400 {
+				*rep = *emptyList()
+			}
+		})},
 	{"root.sort-ignored", "sortBy is ignored on the base URL", query(queryRoot, func(q url.Values) { q.Del("sortBy") })},
 	{"root.search-unfiltered", "a search on the base URL ignores its filter", before(searchRoot, func(o *scim.Object) { o.Delete("filter") })},
 	{"root.search-users", "a search on the base URL covers users only", instead(searchRoot, func(next http.Handler, r *http.Request) *reply {
