@@ -57,7 +57,7 @@ type Guard struct {
 	Window  time.Duration // Default: 24h
 }
 
-// The operations that a guard blocks: State.LastOperation of a blocked principal.
+// The operations that a Guard blocks. State.LastOperation of a blocked user or group is one of them.
 const (
 	RemoveUser  = OpDeactivate
 	RemoveGroup = OpDelete

@@ -38,8 +38,9 @@ type fleetOrders struct {
 // fleetVariable is the environment variable with the orders of a process of a fleet.
 const fleetVariable = "SCIMWRIGHT_TEST_FLEET"
 
-// Protections that a process can lack, to show that the test of the fleet detects it. Without the epoch, a trigger of the database keeps
-// the epoch of each lane constant.
+// Protections that a process can lack, to show that the test of the fleet detects it: the recheck of principals in flight, the check
+// whether the process is still valid, the increase of the epoch of a lane with each lease (a trigger of the database then keeps it
+// constant), and the fence, which is the rejection of writes with an old epoch.
 const (
 	withoutRecheck  = "recheck"
 	withoutValidity = "validity"
@@ -120,7 +121,8 @@ type fleetStore struct {
 	epochs  sync.Map // from an app to the epoch of its last lease
 }
 
-// Join implements store.Processes. Without the validity the process takes itself for the only one, and checks no validity.
+// Join implements store.Processes. With withoutValidity, the process assumes that the database belongs to it alone, and does not check
+// whether it is still valid.
 func (s *fleetStore) Join(ctx context.Context, j store.Joining) (engine.Process, []store.Takeover, error) {
 	p, taken, err := s.All.Join(ctx, j)
 	if s.without == withoutValidity {
@@ -146,7 +148,8 @@ func (s *fleetStore) Start(ctx context.Context, l engine.Lease, intents []store.
 	return s.All.Start(ctx, l, intents, inFlight)
 }
 
-// Finish implements store.Sequences. Without the fence it uses the current epoch of the lane, as if the result belonged to its owner.
+// Finish implements store.Sequences. With withoutFence, it repeats a rejected write with the current epoch of the lane, as if the owner of
+// the lane had written it.
 func (s *fleetStore) Finish(ctx context.Context, l engine.Lease, f store.Finish) (engine.Status, error) {
 	status, err := s.All.Finish(ctx, l, f)
 	for tries := 0; s.without == withoutFence && errors.Is(err, engine.ErrLeaseLost) && tries < 100; tries++ {

@@ -20,8 +20,8 @@ var ErrEnded = errors.New("engine: this incarnation of the process has ended")
 // If several processes can share the database, a process is dead when Joining.Lease has passed since its last heartbeat. Otherwise the
 // database belongs to one process until that process leaves or exits. Its engine.Process.Until is zero, and it sends no heartbeat.
 type Processes interface {
-	// Join adds a process. It returns ErrInUse if the database belongs to another process. If no other process can be there, Join takes over
-	// all lanes. With Joining.Replace it takes over the lanes of earlier processes of the same name.
+	// Join adds a process. It returns ErrInUse if the database belongs to another process. If the database belongs to one process, Join takes
+	// over all lanes. With Joining.Replace it takes over the lanes of earlier processes of the same name.
 	Join(ctx context.Context, j Joining) (engine.Process, []Takeover, error)
 	// Beat prolongs the validity of a process and stores its load, or returns ErrEnded.
 	Beat(ctx context.Context, id string, load Load) (Fleet, error)

@@ -136,7 +136,7 @@ func testDeath(t *testing.T, s *suite) {
 	require.False(t, ok)
 	require.ErrorIs(t, s.store.Begin(t.Context(), old, nil), engine.ErrLeaseLost)
 	got, ok := s.find(dying.ID)
-	require.True(t, ok, "a dead process is kept for a while")
+	require.True(t, ok, "a dead process is still listed")
 	require.Zero(t, got.Lanes)
 	got, ok = s.find(s.process())
 	require.True(t, ok)
@@ -153,7 +153,7 @@ func testReplace(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"})
 	old := s.claim()
 	s.join(store.Joining{Name: "me " + s.app})
-	require.False(t, s.claimable(), "another process with the same name")
+	require.False(t, s.claimable(), "without Replace, a process with the same name does not take over the lanes")
 	j := store.Joining{Name: "me " + s.app, Lease: leaseTime, Replace: true, When: store.When{Now: s.now, Recheck: s.now}}
 	p, taken, err := s.store.Join(t.Context(), j)
 	require.NoError(t, err)
@@ -175,12 +175,13 @@ func testLeave(t *testing.T, s *suite) {
 	require.ErrorIs(t, s.store.Begin(t.Context(), old, nil), engine.ErrLeaseLost)
 	lane, err := s.store.Lane(t.Context(), s.app)
 	require.NoError(t, err)
-	require.Equal(t, s.now, lane.NextAt, "the lane is due at once")
+	require.Equal(t, s.now, lane.NextAt, "the lane is due immediately")
 	l := s.claim()
-	require.Zero(t, l.Recheck, "nothing was in flight")
+	require.Zero(t, l.Recheck, "no principal was in flight")
 }
 
-// testInFlight checks that the principals of the note of a dead process are requeued at the time of the recheck, and only then.
+// testInFlight checks that the principals that a dead process has noted as in flight are requeued at the time of the recheck, and only
+// then.
 //
 // Invariant 25
 func testInFlight(t *testing.T, s *suite) {
@@ -224,7 +225,7 @@ func testInFlight(t *testing.T, s *suite) {
 	require.Zero(t, n, "once")
 	s.finish(l, store.Finish{ID: "a", RemoteID: "r-a"})
 	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", RemoteID: "r-g"})
-	require.Zero(t, s.release(l, engine.Hold{}, time.Time{}), "nothing is left")
+	require.Zero(t, s.release(l, engine.Hold{}, time.Time{}), "no recheck is pending")
 }
 
 func testNote(t *testing.T, s *suite) {
@@ -287,7 +288,7 @@ func testClaimLimit(t *testing.T, s *suite) {
 		}
 		return len(leases)
 	}
-	require.Zero(t, claim(s.now.Add(-time.Millisecond), 1000), "not due for that long")
+	require.Zero(t, claim(s.now.Add(-time.Millisecond), 1000), "the lane is not due before the time of the mark")
 	require.Zero(t, claim(s.now, 0))
 	s.mark(engine.Mark{App: s.app + " 2", ID: "a"}, engine.Mark{App: s.app + " 3", ID: "a"})
 	require.Equal(t, 2, claim(s.now, 2))
@@ -312,7 +313,7 @@ func testHeld(t *testing.T, s *suite) {
 	s.release(l, engine.Hold{Kind: engine.HoldBreaker, Until: s.now, Reason: "down", Streak: 2}, time.Time{})
 	l = s.claim()
 	require.Equal(t, "down", l.Hold.Reason)
-	require.Equal(t, []engine.Lease{l}, held(), "the leases that Claim has returned")
+	require.Equal(t, []engine.Lease{l}, held(), "Held returns the leases that Claim has returned")
 	s.release(l, engine.Hold{}, time.Time{})
 	require.Empty(t, held())
 	none, err := s.store.Held(t.Context(), "")

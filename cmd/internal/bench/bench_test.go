@@ -190,7 +190,7 @@ func TestRun_StartIndexIgnored(t *testing.T) {
 	o.Users = 2 * page
 	report, err := Run(t.Context(), o)
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"lastPage": "the last page starts like the first one"}, notMeasured(report, 0))
+	require.Equal(t, map[string]string{"lastPage": "the last page starts with the same user as the first page"}, notMeasured(report, 0))
 }
 
 // TestRun_HiddenMembersNoted checks that the report has a note if the server does not return the members of the group.

@@ -149,7 +149,7 @@ func (s *session) repeat(path string, size int) request {
 			return err
 		}
 		if w.body.Len() < size/2 {
-			return errors.New("the response is shorter than the first one")
+			return errors.New("the response is less than half as long as the verified response")
 		}
 		return nil
 	}
@@ -171,7 +171,7 @@ func prepareLastPage(ctx context.Context, s *session, w *worker) (request, strin
 	}
 	last, send, err := s.readPage(ctx, w, int(total)-page+1)
 	if err == nil && total >= 2*page && last.Resources[0].ID == first.Resources[0].ID {
-		err = errors.New("the last page starts like the first one")
+		err = errors.New("the last page starts with the same user as the first page")
 	}
 	return send, "", err
 }
