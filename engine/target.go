@@ -89,7 +89,7 @@ type Style string
 
 // The update styles. The zero value means Catalog.
 const (
-	Catalog Style = "catalog" // PATCH for activation, deactivation and group membership, PUT for other updates
+	Catalog Style = "catalog" // PATCH for activation, deactivation, password and group membership, PUT for other updates
 	Wizard  Style = "wizard"  // PUT for all updates
 	Auto    Style = "auto"    // Wizard if the target's ServiceProviderConfig declares PATCH as unsupported, otherwise Catalog
 )

@@ -114,10 +114,10 @@ var authEverywhere = []check{
 		Needs:        needs(conformance.NeedCredentials),
 		Why: "A catch-all route that runs before the authentication can return the list of users to any client; this has occurred in " +
 			"practice.",
-		Fix: "Return 401 or 404 for every path without a route.",
+		Fix: "Return 401, 403 or 404 for every path without a route.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Call(ctx, conformance.Request{Method: "GET", Path: "/ScimconfNoSuchEndpoint", Credentials: conformance.WithoutCredentials()})
-			t.Holds(slices.Contains([]int{401, 403, 404}, res.Status), "status of "+res.Name+" without credentials", "401 or 404", res.Status)
+			t.Holds(slices.Contains([]int{401, 403, 404}, res.Status), "status of "+res.Name+" without credentials", "401, 403 or 404", res.Status)
 		},
 	},
 	{
