@@ -47,18 +47,18 @@ func shareUsers(ctx context.Context, tx *sqldb.Tx, app string, answers []store.M
 	if tx.Dialect() != sqldb.Postgres {
 		return nil // SQLite has a single writer
 	}
-	for some := range slices.Chunk(answers, rowsAtOnce) { // ascending
-		args := []any{app}
-		for _, a := range some {
-			args = append(args, a.User)
-		}
-		_, err := tx.Exec(ctx, `SELECT 1 FROM {sync_state} WHERE app_id = ? AND kind = 'user' AND principal_id IN (?`+
-			strings.Repeat(`, ?`, len(some)-1)+`) ORDER BY principal_id FOR SHARE`, args...)
-		if err != nil {
-			return err
-		}
+	users := make([]string, len(answers)) // ascending
+	for i, a := range answers {
+		users[i] = a.User
 	}
-	return nil
+	ids, err := sqldb.JSON(users)
+	if err != nil {
+		return err
+	}
+	// A subquery for each user: otherwise PostgreSQL without statistics would read all users of the app.
+	_, err = tx.Exec(ctx, `SELECT 1 FROM json_array_elements_text(CAST(? AS JSON)) WITH ORDINALITY AS v (id, n) CROSS JOIN LATERAL (
+		SELECT 1 FROM {sync_state} WHERE app_id = ? AND kind = 'user' AND principal_id = v.id FOR SHARE) AS u`, ids, app)
+	return err
 }
 
 // SaveMembers implements store.Members.

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -148,7 +149,16 @@ func begin(ctx context.Context, tx *sqldb.Tx, l engine.Lease, intents []store.In
 const keptExchanges = 100
 
 // Finish implements store.Sequences.
-func (s *Store) Finish(ctx context.Context, l engine.Lease, f store.Finish) (status engine.Status, err error) {
+func (s *Store) Finish(ctx context.Context, l engine.Lease, f store.Finish) (engine.Status, error) {
+	status, err := s.finish(ctx, l, f, s.db.Dialect() == sqldb.Postgres)
+	if errors.Is(err, errShared) {
+		status, err = s.finish(ctx, l, f, false)
+	}
+	return status, err
+}
+
+// finish stores the result of a sequence. With shared it returns errShared if the result concerns the accounts of other users.
+func (s *Store) finish(ctx context.Context, l engine.Lease, f store.Finish, shared bool) (status engine.Status, err error) {
 	err = s.withLease(ctx, l, "finish "+string(f.Kind)+" "+f.ID, func(tx *sqldb.Tx) error {
 		f := f // a copy: the transaction may run again
 		if err := recheckHalt(ctx, tx, l.App, &f); err != nil {
@@ -158,7 +168,7 @@ func (s *Store) Finish(ctx context.Context, l engine.Lease, f store.Finish) (sta
 		if err != nil {
 			return err
 		}
-		moves, err := resolveAccount(ctx, tx, l.App, before.remote, &f)
+		moves, err := resolveAccount(ctx, tx, l.App, before.remote, &f, shared)
 		if err != nil {
 			return err
 		}
