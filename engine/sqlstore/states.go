@@ -149,8 +149,8 @@ func begin(ctx context.Context, tx *sqldb.Tx, l engine.Lease, intents []store.In
 const keptExchanges = 100
 
 // Finish implements store.Sequences.
-func (s *Store) Finish(ctx context.Context, l engine.Lease, f store.Finish) (engine.Status, error) {
-	status, err := s.finish(ctx, l, f, s.db.Dialect() == sqldb.Postgres)
+func (s *Store) Finish(ctx context.Context, l engine.Lease, f store.Finish) (status engine.Status, err error) {
+	status, err = s.finish(ctx, l, f, s.db.Dialect() == sqldb.Postgres)
 	if errors.Is(err, errShared) {
 		status, err = s.finish(ctx, l, f, false)
 	}
