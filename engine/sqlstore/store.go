@@ -161,16 +161,22 @@ func (s *Store) withLease(ctx context.Context, l engine.Lease, what string, fn f
 // results of one lane do not wait for each other, unless they change the lane row. A transaction does not change the lane row after fence,
 // because two transactions that hold the shared lock would wait for each other.
 func fence(ctx context.Context, tx *sqldb.Tx, l engine.Lease) error {
-	query := `SELECT 1 FROM {app_lane} WHERE app_id = ? AND epoch = ?`
-	if tx.Dialect() == sqldb.Postgres {
-		query += ` FOR SHARE`
-	}
-	var valid int64
-	err := tx.QueryRow(ctx, query, l.App, l.Epoch).Scan(&valid)
+	var app string
+	var epoch int64
+	err := tx.QueryRow(ctx, validLease(tx.Dialect()), l.App, l.Epoch).Scan(&app, &epoch)
 	if errors.Is(err, sql.ErrNoRows) {
 		return engine.ErrLeaseLost
 	}
 	return err
+}
+
+// validLease returns the query of fence. Parameters: app and epoch.
+func validLease(d sqldb.Dialect) string {
+	query := `SELECT app_id, epoch FROM {app_lane} WHERE app_id = ? AND epoch = ?`
+	if d == sqldb.Postgres {
+		query += ` FOR SHARE`
+	}
+	return query
 }
 
 // checkLease returns ErrLeaseLost if no row matched the epoch.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -25,9 +26,8 @@ func SetIdleLimit(d time.Duration) string {
 // statementsConn is a connection of PostgreSQL in a transaction.
 type statementsConn struct{ *sql.Conn }
 
-// beginTries is the maximum number of connections that an update tries. The server may have closed all idle connections of the pool, which
-// has 16 by default.
-const beginTries = 20
+// beginTries is the maximum number of connections that an update tries if the driver reports that it has sent nothing.
+const beginTries = 3
 
 // updateOnConn runs an update of PostgreSQL whose idle time is limited. The limit is set in the round trip that begins the transaction, and
 // not once per connection: a connection pooler gives each transaction another connection of the server.
@@ -69,9 +69,9 @@ func (db *DB) beginOnConn(ctx context.Context, level sql.IsolationLevel) (*sql.C
 		if _, err = conn.ExecContext(ctx, begin+SetIdleLimit(db.idle)); err == nil {
 			return conn, nil
 		}
-		usable := rollbackOnConn(ctx, conn)
+		rollbackOnConn(ctx, conn)
 		_ = conn.Close() // ignore the error: it only gives the connection back
-		if usable || ctx.Err() != nil || try == beginTries {
+		if !errors.Is(err, driver.ErrBadConn) || try == beginTries {
 			return nil, err
 		}
 	}
@@ -80,13 +80,11 @@ func (db *DB) beginOnConn(ctx context.Context, level sql.IsolationLevel) (*sql.C
 // rollbackTimeout is the time limit of a rollback. A connection that exceeds it is closed.
 const rollbackTimeout = 5 * time.Second
 
-// rollbackOnConn ends the transaction. If that fails, the connection is closed, which ends the transaction too, and the result is false.
-func rollbackOnConn(ctx context.Context, conn *sql.Conn) (usable bool) {
+// rollbackOnConn ends the transaction. If that fails, the connection is closed, which ends the transaction too.
+func rollbackOnConn(ctx context.Context, conn *sql.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancel()
 	if _, err := conn.ExecContext(ctx, `ROLLBACK`); err != nil {
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
-		return false
 	}
-	return true
 }

@@ -91,27 +91,6 @@ func TestLimitIdle_EndsStalledUpdate(t *testing.T) {
 	require.Equal(t, 10, v)
 }
 
-func TestLimitIdle_ReplacesClosedConnections(t *testing.T) {
-	db := limited(t, time.Minute)
-	var open sync.WaitGroup
-	for n := range 3 {
-		open.Go(func() {
-			if err := insert(t.Context(), db, fmt.Sprint("a-", n)); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	open.Wait()
-	admin, err := db.Writer().Conn(t.Context())
-	require.NoError(t, err)
-	_, err = admin.ExecContext(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-		WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
-		AND query LIKE '%COMMIT%'`)
-	require.NoError(t, err)
-	require.NoError(t, insert(t.Context(), db, "b"))
-	require.NoError(t, admin.Close())
-}
-
 func TestLimitIdle_RetriesSerializationFailure(t *testing.T) {
 	db := limited(t, time.Minute)
 	require.NoError(t, insert(t.Context(), db, "a"))
