@@ -157,9 +157,10 @@ func (s *Store) withLease(ctx context.Context, l engine.Lease, what string, fn f
 	return nil
 }
 
-// fence returns ErrLeaseLost if the lease is no longer valid. Until the end of the transaction it stays valid. The lock is shared: the
-// results of one lane do not wait for each other, unless they change the lane row. A transaction does not change the lane row after fence,
-// because two transactions that hold the shared lock would wait for each other.
+// fence returns ErrLeaseLost if the lease is no longer valid. Until the end of the transaction it stays valid. The lock conflicts only with
+// FOR UPDATE, with which Claim, Release and a takeover lock the lane row before they change the epoch, and with its deletion. Transactions of
+// the lane therefore wait neither for each other nor for marks, although both change other columns of the row. A transaction does not change
+// the lane row after fence, because two transactions that hold the shared lock could wait for each other.
 func fence(ctx context.Context, tx *sqldb.Tx, l engine.Lease) error {
 	var app string
 	var epoch int64
@@ -174,7 +175,7 @@ func fence(ctx context.Context, tx *sqldb.Tx, l engine.Lease) error {
 func validLease(d sqldb.Dialect) string {
 	query := `SELECT app_id, epoch FROM {app_lane} WHERE app_id = ? AND epoch = ?`
 	if d == sqldb.Postgres {
-		query += ` FOR SHARE`
+		query += ` FOR KEY SHARE`
 	}
 	return query
 }
